@@ -15,7 +15,7 @@ import type { Kernel } from './kernel.js'
 import type { KernelLog } from './kernelLogs.js'
 import type { GasNeed, KernelFailure } from './kernelOutcome.js'
 import type { PricedMessage } from './messageChecks.js'
-import { type FrameOutcome, runOutermostFrame } from './outermostFrame.js'
+import { type FrameOutcome, runOutermostFrame, useOfGas } from './outermostFrame.js'
 import { refusalReason } from './precompiles/precompiles.js'
 
 /** Arguments of a run besides the message. */
@@ -118,16 +118,14 @@ function runBegun(priced: PricedMessage, input: RunInput): RunOutcome {
     },
     watch,
   )
-  const { failure: why, gasLeft, stateGas } = run
+  const { failure: why, stateGas } = run
   const lacksCode = why === 'none' && to === undefined && kernel.lacksCode
   const failure = lacksCode ? 'codeStoreOutOfGas' : why
   if (accesses !== undefined) recordAccesses(kernel, accesses)
   return {
     failure: toFailure(failure, priced, input, to),
     returnData: kernel.output,
-    gasUsed: gasUsedOf(priced, gasLimit - gasLeft, run.refund),
-    gasSpent: gasUsedOf(priced, gasLimit - gasLeft, 0n),
-    executionGas: executionGasOf(priced, gasLimit - gasLeft, run),
+    ...useOfGas(context.fork, gasLimit, priced.floorGas, run),
     stateGas,
     logs: input.keepsLogs === true ? kernel.logs : [],
     need: failure === 'none' && !run.hasReservoir ? needAfter(kernel, run) : undefined,
@@ -163,18 +161,6 @@ function recordAccesses(kernel: Kernel, accesses: AccessRecorder): void {
 function needAfter(kernel: Kernel, { paidBefore }: FrameOutcome): GasNeed {
   const { frameGas, ...need } = kernel.need
   return { ...need, frameGas: frameGas + paidBefore }
-}
-
-function executionGasOf(priced: PricedMessage, spent: bigint, { refund, stateGas }: FrameOutcome): bigint {
-  const { floorGas, context } = priced
-  if (!includesFork(context.fork, 'amsterdam')) return gasUsedOf(priced, spent, refund)
-  return spent - stateGas > floorGas ? spent - stateGas : floorGas
-}
-
-function gasUsedOf({ floorGas, context }: PricedMessage, spent: bigint, refund: bigint): bigint {
-  const refundMax = spent / (includesFork(context.fork, 'london') ? 5n : 2n)
-  const afterRefund = spent - (refund < refundMax ? refund : refundMax)
-  return afterRefund < floorGas ? floorGas : afterRefund
 }
 
 function toFailure(

@@ -48,6 +48,34 @@ export interface FrameOutcome {
   readonly hasReservoir: boolean
 }
 
+/** What a message used, in gas. */
+export interface GasUse {
+  /** What its sender pays for: after refunds, at least the floor. */
+  readonly gasUsed: bigint
+  /** The same before refunds. */
+  readonly gasSpent: bigint
+  /** What counts for its block besides state gas, which EIP-7778 takes before refunds. */
+  readonly executionGas: bigint
+}
+
+/** Refunds by EIP-3529, the floor of EIP-7623, and what counts for the block by EIP-7778 and EIP-8037. */
+export function useOfGas(
+  fork: ForkName,
+  gasLimit: bigint,
+  floor: bigint,
+  { gasLeft, refund, stateGas }: FrameOutcome,
+): GasUse {
+  const spent = gasLimit - gasLeft
+  const refundMax = spent / (includesFork(fork, 'london') ? 5n : 2n)
+  const gasUsed = max(spent - (refund < refundMax ? refund : refundMax), floor)
+  const executionGas = includesFork(fork, 'amsterdam') ? max(spent - stateGas, floor) : gasUsed
+  return { gasUsed, gasSpent: max(spent, floor), executionGas }
+}
+
+function max(a: bigint, b: bigint): bigint {
+  return a > b ? a : b
+}
+
 // EIP-8037, in gas.
 const newAccountStateGas = 183_600n
 const delegationStateGas = 35_190n
@@ -158,7 +186,7 @@ function runWithStateGas(
   if (applyAuthorizations(kernel, message.authorizations, costs, watch) === undefined) return outOfGas()
   const target = kernel.account(message.to ?? creationAddress(message.sender, nonce))
   kernel.see(target)
-  const beforeTarget = { left: gas.left, reservoir: gas.reservoir, used: gas.used }
+  const beforeTarget = { reservoir: gas.reservoir, used: gas.used }
   const isToSelf = target === sender
   const needsAccount = message.to === undefined || (message.value > 0n && !isToSelf)
   if (needsAccount && kernel.isEmpty(target) && !gas.payState(newAccountStateGas)) return outOfGas()

@@ -20,7 +20,7 @@ import type { AccessListEntry } from './executionRequest.js'
 import type { Kernel } from './kernel.js'
 import type { KernelLog } from './kernelLogs.js'
 import type { KernelFailure } from './kernelOutcome.js'
-import { runOutermostFrame } from './outermostFrame.js'
+import { runOutermostFrame, useOfGas } from './outermostFrame.js'
 
 export interface Transaction {
   readonly type: number
@@ -163,9 +163,7 @@ export function executeTransaction(
   const { coinbase } = block
   const upfront = tx.gasLimit * gasPrice + blobCost
   const run = runOutermostFrame(kernel, fork, { ...tx, coinbase, intrinsicGas: intrinsic, upfront })
-  const spent = tx.gasLimit - run.gasLeft
-  const refundMax = spent / (isSince('london') ? 5n : 2n)
-  const gasUsed = max(spent - min(run.refund, refundMax), floor)
+  const { gasUsed, executionGas } = useOfGas(fork, tx.gasLimit, floor, run)
   const logs = kernel.logs
   kernel.credit(kernel.account(tx.sender), (tx.gasLimit - gasUsed) * gasPrice)
   const miner = kernel.account(coinbase)
@@ -174,8 +172,6 @@ export function executeTransaction(
   // From Amsterdam on nothing does not even touch it, which a trace shows.
   if (reward > 0n || !isSince('amsterdam')) kernel.credit(miner, reward)
   kernel.end()
-  // EIP-7778: refunds do not make room in the block.
-  const executionGas = isSince('amsterdam') ? max(spent - run.stateGas, floor) : gasUsed
   return { failure: run.failure, gasUsed, executionGas, stateGas: run.stateGas, logs }
 }
 

@@ -3,7 +3,7 @@
  * nothing from other rooms. Only `evm/kernel.ts` uses these exports. Numbers and hashes in the exchange are
  * big-endian.
  */
-import { Change, forgetAccesses, isRecording, newestChange, recordAccesses, seePaid, seenAccounts, seenSlots, setAccessIndex, startSeen } from './accessList'
+import { forgetAccesses, isRecording, newestChange, recordAccesses, seePaid, seenAccounts, seenSlots, setAccessIndex, startSeen } from './accessList'
 import { Account, balanceOffset, codeHashOffset, codeOf, findAccount, findSlot, forgetAccounts, keyOffset, list, Slot, takeListed, valueOffset } from './accounts'
 import { Begun, beginCall, beginCreation, creationAddress, gasBack, lacksCode, refusedCodeBytes, why } from './calls'
 import { setLookEvery } from './clock'
@@ -64,7 +64,6 @@ export const slotsOffset: usize = offsetof<Account>('slots')
 export const slotIncarnationOffset: usize = offsetof<Slot>('incarnation')
 export const nextSeenAccountOffset: usize = offsetof<Account>('nextSeen')
 export const nextSeenSlotOffset: usize = offsetof<Slot>('nextSeen')
-export const changeBytes: usize = offsetof<Change>()
 export const nextOfAccountOffset: usize = offsetof<Slot>('nextOfAccount')
 export const codeLengthOffset: usize = offsetof<Code>('length')
 
