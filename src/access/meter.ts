@@ -44,6 +44,9 @@ export const perSecondMax = 1_000_000
 /** The largest bucket. With the largest debt it is less than {@link staleAges}. */
 export const burstMax = 1_000_000_000
 
+/** Mark of a place that a thread is giving to a bucket. Marks of buckets are odd. */
+const beingTaken = 2
+
 /**
  * Words of a place: mark of the bucket (0 where it was never used); low 32 bits of the tick at which the bucket is
  * full; the age of the last charge, by which ticks that are too old for 32 bits are known; its tokens per second.
@@ -168,13 +171,13 @@ export class Bucket implements BucketRates {
 
   /**
    * The place of this bucket. A bucket without a place gets the nearest one that is free or full, or else the one that
-   * is full soonest. Two threads that do this at the same instant may give one bucket two places, or charge one key
-   * once for the other; nothing worse can happen.
+   * is full soonest. Two threads that evict for one bucket at the same instant may give it two places, or charge one
+   * key once for the other; nothing worse can happen.
    */
   #find(nowMs: number, ticks: number): number {
     const cells = this.#cells
     const mark = this.#mark
-    for (;;) {
+    search: for (;;) {
       let best = -1
       let bestMark = 0
       let least = Number.POSITIVE_INFINITY
@@ -182,6 +185,7 @@ export class Bucket implements BucketRates {
         const place = placeWords * ((this.#home + probe) % places)
         const found = Atomics.load(cells, place + markAt)
         if (found === mark) return place
+        if (found === beingTaken) continue search
         const left = found === 0 ? -1 : secondsLeft(cells, place, nowMs)
         if (left < least) {
           best = place
@@ -191,10 +195,12 @@ export class Bucket implements BucketRates {
         // Places are never freed, so a bucket's place cannot lie behind one that was never taken.
         if (found === 0) break
       }
-      if (Atomics.compareExchange(cells, best + markAt, bestMark, mark) === bestMark) {
+      if (Atomics.compareExchange(cells, best + markAt, bestMark, beingTaken) === bestMark) {
         Atomics.store(cells, best + rateAt, this.perSecond)
         Atomics.store(cells, best + ageAt, ageOf(ticks))
         Atomics.store(cells, best + fullAtAt, ticks | 0)
+        // Last: whoever finds the mark charges at once, and a charge must not be overwritten.
+        Atomics.store(cells, best + markAt, mark)
         return best
       }
     }

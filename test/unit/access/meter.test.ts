@@ -170,14 +170,19 @@ t.test('where all places nearby are needed, whoever owes least is forgotten', as
 
 t.test('threads over the same memory spend from the same buckets', async (t) => {
   const memory = new SharedArrayBuffer(meterBytes)
-  const rates = { perSecond: 1_000, burst: 100_000 }
-  const keyId = neighbour(0)
+  const rates = { perSecond: 1_000, burst: 1_000 }
+  // Each key is new to both threads at once: many of them, because giving a bucket its place is what can go wrong.
+  const keyIds = Array.from({ length: 500 }, (_, i) => `${(i * 32).toString(16).padStart(4, '0')}00000001`)
   const gate = new SharedArrayBuffer(4)
-  const workerData = { memory, rates, keyId, tries: rates.burst, threads: 2, gate }
+  const workerData = { memory, rates, keyIds, tries: rates.burst, threads: 2, gate }
   const options = { workerData, execArgv: [] }
   const threads = [0, 1].map(() => new Worker(new URL('./meterThread.js', import.meta.url), options))
-  const got = await Promise.all(threads.map(async (thread) => (await once(thread, 'message'))[0] as number))
-  t.equal((got[0] as number) + (got[1] as number), rates.burst, `${got}`)
+  const got = await Promise.all(threads.map(async (thread) => (await once(thread, 'message'))[0] as number[]))
+  const sums = keyIds.map((_, round) => got.reduce((sum, each) => sum + (each[round] ?? 0), 0))
+  t.strictSame(
+    sums,
+    keyIds.map(() => rates.burst),
+  )
 })
 
 t.test('a bucket larger than its ticks can tell is refused', async (t) => {
