@@ -1,4 +1,4 @@
-/** Reads a geth-format genesis: the state and header of block 0, and the identity of the chain. */
+/** Reads a geth-format genesis, or a chainspec: the state and header of block 0, and the identity of the chain. */
 
 import {
   ForkSchedule,
@@ -33,6 +33,7 @@ import { updateStorageRoot } from '../state/stateView.js'
 import { type TrieChange, updateTrie } from '../state/trie.js'
 import type { Bundle, Change } from '../store/bundle.js'
 import type { ChainIdentity } from '../store/chainRows.js'
+import { genesisOfChainspec, isChainspec } from './chainspec.js'
 
 export interface Genesis {
   readonly identity: ChainIdentity
@@ -50,22 +51,11 @@ const noBytes = new Uint8Array(0)
 type Json = Record<string, unknown>
 
 /**
- * Reads a geth-format genesis from JSON text. Throws RangeError naming the member that is wrong. `more` are accounts by
- * lower-case address, in the same form, that are added to those of the text, or replace their members.
+ * Reads a geth-format genesis, or a chainspec, from JSON text. Throws RangeError naming the member that is wrong. `more`
+ * are accounts by lower-case address, in geth's form, that are added to those of the text, or replace their members.
  */
 export function parseGenesis(text: string, more: Json = {}): Genesis {
-  let json: unknown
-  try {
-    json = JSON.parse(quoteLargeIntegers(text))
-  } catch (error) {
-    throw new RangeError(`not JSON: ${(error as Error).message}`)
-  }
-  if (!isRecord(json)) throw new RangeError('expected a JSON object')
-  if (json.config === undefined && isRecord(json.params)) {
-    throw new RangeError(
-      'a chainspec, as Nethermind has it; take the genesis.json of the same network that go-ethereum or Besu has',
-    )
-  }
+  const json = parseJson(text)
   const config = parseGenesisConfig(json.config)
   if (!isRecord(json.alloc)) throw new RangeError('"alloc" is missing')
   const schedule = new ForkSchedule(config)
@@ -103,14 +93,25 @@ export function parseGenesis(text: string, more: Json = {}): Genesis {
  */
 export function genesisWithForks(text: string, forks: ForkTimes): string {
   if (Object.values(forks).every((time) => time === undefined)) return text
-  let json: unknown
+  let json: Json
   try {
-    json = JSON.parse(quoteLargeIntegers(text))
+    json = parseJson(text)
   } catch {
     return text
   }
-  if (!isRecord(json) || !isRecord(json.config)) return text
+  if (!isRecord(json.config)) return text
   return JSON.stringify({ ...json, config: withForkTimes(json.config, forks) })
+}
+
+function parseJson(text: string): Json {
+  let json: unknown
+  try {
+    json = JSON.parse(quoteLargeIntegers(text))
+  } catch (error) {
+    throw new RangeError(`not JSON: ${(error as Error).message}`)
+  }
+  if (!isRecord(json)) throw new RangeError('expected a JSON object')
+  return isChainspec(json) ? genesisOfChainspec(json) : json
 }
 
 /**

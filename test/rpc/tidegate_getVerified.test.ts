@@ -4,6 +4,7 @@ import { hexToBytes } from '@ethereumjs/util'
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import t from 'tap'
 import { type Question, VerifyError, verify } from '../../src/verify/verify.js'
+import { readAmsterdamBlocks, serveCross, withoutAmsterdam } from '../amsterdam.js'
 import { startService } from '../service.js'
 import { blocks, examples, unknownHash } from './demoChain.js'
 import { askResults, checkRefusals, countRefusals } from './questions.js'
@@ -297,3 +298,51 @@ t.test(
     ])
   },
 )
+
+t.test('what blocks of Amsterdam hold is proved too', { skip: withoutAmsterdam }, async (t) => {
+  const service = await serveCross()
+  t.teardown(() => service.stop())
+  const ask = (asked: readonly Asked[]) =>
+    askResults(
+      service,
+      asked.map(([read, params]) => [method, [read, params]]),
+    )
+  const listed = [...readAmsterdamBlocks('a1-cross').entries()].filter(([, block]) => block.amsterdam)
+  const blocks = listed.filter((_, index) => index % 5 === 0)
+  for (const [number, { hash, blockAccessList = [] }] of blocks) {
+    const [{ transactions }, receipts] = (await askResults(service, [
+      ['eth_getBlockByNumber', [quantity(number), true]],
+      ['eth_getBlockReceipts', [hash]],
+    ])) as [{ transactions: unknown[] }, { blobGasPrice?: string; logs: unknown[] }[]]
+    const asked: Asked[] = []
+    const expected: unknown[] = []
+    for (const [index, transaction] of transactions.entries()) {
+      const { blobGasPrice: _, ...receipt } = receipts[index] as (typeof receipts)[number]
+      asked.push(['eth_getTransactionByBlockHashAndIndex', [hash, quantity(index)], number])
+      asked.push(['eth_getTransactionReceipt', [hash, quantity(index)], number])
+      expected.push(transaction, receipt)
+      if (receipt.logs.length === 0) continue
+      asked.push(['eth_getLogs', [hash, quantity(index), quantity(receipt.logs.length - 1)], number])
+      expected.push(receipt.logs.at(-1))
+    }
+    const reads = blockAccessList.slice(0, 8).flatMap(({ address }): Asked[] => [
+      ['eth_getBalance', [address, hash], number],
+      ['eth_getCode', [address, hash], number],
+    ])
+    expected.push(
+      ...(await askResults(
+        service,
+        reads.map(([read, params]) => [read, params]),
+      )),
+    )
+    asked.push(...reads)
+    for (const [at, answer] of (await ask(asked)).entries()) {
+      const [read, params] = asked[at] as Asked
+      t.same(
+        verify(answer, { method: read, params, blockHash: hash }),
+        expected[at],
+        JSON.stringify(asked[at]),
+      )
+    }
+  }
+})

@@ -133,10 +133,3 @@ t.test(
     t.throws(() => genesisWithForks(added, { amsterdamTime: 8 }), { message: /is 7, and "forks"/ })
   },
 )
-
-t.test('a chainspec of Nethermind is refused, saying what to take instead', async (t) => {
-  const text = '{"name":"x","engine":{},"params":{"chainID":"0x1"},"accounts":{}}'
-  t.throws(() => parseGenesis(text), {
-    message: /^a chainspec, as Nethermind has it; take the genesis\.json/,
-  })
-})
