@@ -14,13 +14,13 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import pg from 'pg'
 import type { Test } from 'tap'
 import { packageRoot } from '../src/primitives/packageRoot.js'
 import type { Certificate } from './certificates.js'
+import { freePort } from './ports.js'
 import { once, waitFor } from './until.js'
 
 export interface Postgres {
@@ -198,15 +198,4 @@ function linkLibraries(native: string): void {
 function nobody(): { readonly uid: number; readonly gid: number } {
   const [, , uid, gid] = (/^nobody:.*$/m.exec(readFileSync('/etc/passwd', 'utf8'))?.[0] ?? '').split(':')
   return { uid: Number(uid ?? 65_534), gid: Number(gid ?? 65_534) }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.on('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
-    })
-  })
 }

@@ -2,9 +2,10 @@
 import t from 'tap'
 import { startFollower } from '../followedNode.js'
 import { makeFolder } from '../program.js'
-import { nodeMs, Storm } from './storm.js'
+import { isLong, nodeMs, Storm } from './storm.js'
 
-for (const quorum of [undefined, 1]) {
+// Where the operator lets one node of nine lead, four that lie are in the lead for much of a long storm.
+for (const quorum of isLong ? [undefined] : [undefined, 1]) {
   const by = quorum === undefined ? 'a majority leads' : 'the highest claim leads'
   t.test(`a follower in a storm where ${by} serves what is right, and in time`, async (t) => {
     const storm = await Storm.open(t)

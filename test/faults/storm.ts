@@ -19,7 +19,7 @@ import { HonestNode, LyingNode, lies } from './stormNodes.js'
 
 /** How long a storm lasts; `STORM_SECONDS=600` for the long one. */
 const seconds = Number(process.env.STORM_SECONDS ?? 40)
-const isLong = seconds > 120
+export const isLong = seconds > 120
 /** Time between two steps, at least. */
 const stepMs = 500
 /** Questions for its head that a node gets in a step, at least; on a machine that is not busy there are more. */

@@ -49,7 +49,7 @@ export class Setbacks {
    * meanwhile. The operator is told once where there are none, or they do not help, or this one does not lead alone.
    */
   holdOff(upstream: Upstream, number: number, why: string): void {
-    const before = this.#heldOff.get(upstream)
+    const before = this.#latelyHeldOff(upstream)
     const ms = before === undefined ? holdOffMs : Math.min(2 * before.ms, holdOffMsMax)
     this.#heldOff.set(upstream, { untilMs: performance.now() + ms, ms })
     this.#upstreams.doubtHead()
@@ -60,6 +60,12 @@ export class Setbacks {
       this.#report({ type: 'said', text: why, isError })
     }
     if (isError) this.#trouble = { why, number }
+  }
+
+  /** How a node was held off before; one that others led without for twice as long begins anew. */
+  #latelyHeldOff(upstream: Upstream): { readonly ms: number } | undefined {
+    const before = this.#heldOff.get(upstream)
+    return before && performance.now() <= before.untilMs + 2 * before.ms ? before : undefined
   }
 
   /** The head of a node, `number`, was reached, or a block towards it was taken. */
