@@ -183,6 +183,8 @@ function facts(options: BenchOptions) {
 }
 
 // Without its parent nobody waits for what it measures.
-process.once('disconnect', () => process.exit(1))
+const leave = () => process.exit(1)
+process.once('disconnect', leave)
 await run(JSON.parse(process.argv[2] ?? '') as RunTask)
+process.off('disconnect', leave)
 process.disconnect()

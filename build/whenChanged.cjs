@@ -42,8 +42,12 @@ function readStamp() {
 const digest = digestSources()
 if (readStamp() !== digest) {
   rmSync(stamp, { force: true })
+  // To the error output: what the program itself prints may be read by another.
+  console.error('Building, once after each change: TypeScript, the EVM as WebAssembly, the dashboard …')
+  const begun = Date.now()
   const { status } = spawnSync(process.argv.slice(2).join(' '), { cwd: root, shell: true, stdio: 'inherit' })
   if (status !== 0) process.exit(status ?? 1)
   mkdirSync(join(root, 'dist'), { recursive: true })
   writeFileSync(stamp, digest)
+  console.error(`Built in ${Math.round((Date.now() - begun) / 1000)} s.`)
 }

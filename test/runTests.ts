@@ -66,9 +66,14 @@ t.setTimeout(0)
 t.jobs = jobs
 t.plan(files.length + 1)
 const findings = new TestFindings()
+let done = 0
+const progress = () => {
+  if (process.stderr.isTTY) process.stderr.write(`\r${++done} of ${files.length} files `)
+}
 const runs = files.map((file) => {
   const run = t.spawn('env', [...nodeWords, file], { buffered: true }, relative(process.cwd(), file))
   if (run.subtest) findings.watch(run.subtest.parser)
+  void run.then(progress, progress)
   return run
 })
 await Promise.all(runs)

@@ -1,4 +1,4 @@
-/** A run that is interrupted ends at once, with the status of what it has measured until then. */
+/** A run ends with the status of what it has measured; one that is interrupted at once, with that of what it has until then. */
 import { spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -28,12 +28,15 @@ function start(t: Test, words: readonly string[]) {
     said.err += chunk
   })
   const ended = once(child, 'close')
-  const end = async (signal: NodeJS.Signals): Promise<number | null> => {
-    child.kill(signal)
+  const status = async (): Promise<number | null> => {
     await ended
     return child.exitCode
   }
-  return { cache, out, said, end }
+  const end = async (signal: NodeJS.Signals): Promise<number | null> => {
+    child.kill(signal)
+    return status()
+  }
+  return { cache, out, said, end, status }
 }
 
 /** Whether a process has this in its command line. Linux alone tells. */
@@ -88,6 +91,17 @@ async function startEndpoint(t: Test, answer: (body: string) => Promise<string>)
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
 }
 
+const shortly = ['--quick', '--rounds', '1', '--seconds', '0.1']
+
+t.test('after all scenarios', async (t) => {
+  const service = await startService()
+  t.teardown(() => service.stop())
+  const words = ['--url', `${service.origin}/`, '--only', 'slot-cached', ...shortly]
+  const { out, said, status } = start(t, words)
+  t.equal(await status(), 0, said.err)
+  t.equal(readdirSync(out).filter((name) => name.endsWith('.json')).length, 1)
+})
+
 t.test('after some scenarios', async (t) => {
   const service = await startService()
   t.teardown(() => service.stop())
@@ -98,17 +112,7 @@ t.test('after some scenarios', async (t) => {
   ] as const) {
     const url = await startEndpoint(t, answer)
     // The second scenario never ends: nobody answers.
-    const words = [
-      '--url',
-      url,
-      '--only',
-      'slot-cached,receipts',
-      '--quick',
-      '--rounds',
-      '1',
-      '--seconds',
-      '0.1',
-    ]
+    const words = ['--url', url, '--only', 'slot-cached,receipts', ...shortly]
     const { out, said, end } = start(t, words)
     await waitFor('the second scenario', () => /^\[2 of 2, about 1 min left\] receipts$/m.test(said.err))
     t.equal(await end('SIGTERM'), status, said.err)
