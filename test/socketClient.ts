@@ -44,8 +44,9 @@ export class SocketClient {
     return inTime('the end of a WebSocket', this.#closed)
   }
 
-  send(text: string): void {
-    this.socket.send(text)
+  /** Sends text as a text message, bytes as a binary one. */
+  send(message: string | Uint8Array): void {
+    this.socket.send(message)
   }
 
   /** The next message; undefined once the connection is over and all are taken. */
@@ -60,8 +61,8 @@ export class SocketClient {
   }
 
   /** Sends a message and takes the next one. */
-  async ask(text: string): Promise<string | undefined> {
-    this.send(text)
+  async ask(message: string | Uint8Array): Promise<string | undefined> {
+    this.send(message)
     return this.next()
   }
 

@@ -3,6 +3,7 @@
  * dashboard. Owns paths, the token, and what makes a request acceptable. Does not own what they show. It is node:http on the main thread,
  * whatever serves the public.
  */
+import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { KeysUnreachable } from '../access/keyBook.js'
@@ -90,16 +91,26 @@ export class AdminListener {
     return httpOrigin(this.#options.host, (this.#server.address() as AddressInfo).port)
   }
 
-  /** Rejects with OperatorError where the address cannot be listened on. */
-  listen(): Promise<void> {
+  /**
+   * Listens on the first free one of so many ports, from the given one on. Rejects with OperatorError where the address
+   * cannot be listened on.
+   */
+  async listen(portsMax = 1): Promise<void> {
     const { host, port } = this.#options
-    return new Promise((resolve, reject) => {
-      this.#server.once('error', ({ code }: NodeJS.ErrnoException) => {
-        const why = code === 'EADDRINUSE' ? 'another process listens there' : code
-        reject(new OperatorError(`the admin listener cannot listen on ${host}:${port} (${why})`))
-      })
-      this.#server.listen({ host, port, exclusive: true }, resolve)
-    })
+    for (let at = 0; ; at++) {
+      this.#server.listen({ host, port: port + at, exclusive: true })
+      try {
+        await once(this.#server, 'listening')
+        return
+      } catch (error) {
+        const { code } = error as NodeJS.ErrnoException
+        const isTaken = code === 'EADDRINUSE'
+        if (isTaken && at + 1 < portsMax) continue
+        const why = isTaken ? 'another process listens there' : code
+        const ports = at === 0 ? String(port) : `${port} to ${port + at}`
+        throw new OperatorError(`the admin listener cannot listen on ${host}:${ports} (${why})`)
+      }
+    }
   }
 
   /** Ends all connections. */

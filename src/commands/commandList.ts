@@ -44,6 +44,11 @@ const address = {
     max: 65_535,
     shownDefault: '8545',
   }),
+  adminPort: integerFlag('PORT', 'port of the admin listener (dashboard, metrics); 0 takes a free one', {
+    min: 0,
+    max: 65_535,
+    shownDefault: '8550, or the next free one',
+  }),
 }
 const threads = {
   edges: integerFlag('N', 'threads that listen on the port, for more than one core; Linux alone', {
@@ -297,7 +302,7 @@ const showConfig = defineCommand({
   summary: 'print the configuration as serve would use it, or its JSON Schema',
   description: [
     'Prints the configuration file with all defaults, the flags and absolute paths in it, as JSON. Starts nothing. Secrets are left out: of the URLs of nodes scheme and host are shown, of headers the names, with … for the rest. A faulty file ends with status 2 and every fault.',
-    'The schema is stricter than the program in two places: it wants the kind of each network, and admin as an object.',
+    'The schema is stricter than the program in one place: it wants the kind of each network.',
   ],
   flags: {
     schema: switchFlag('print the JSON Schema of the file instead, for editors'),

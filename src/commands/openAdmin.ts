@@ -26,12 +26,15 @@ import { openPlayground } from './openPlayground.js'
 import type { OpenRollup } from './openRollup.js'
 import { clientVersion, version } from './version.js'
 
+/** Ports that are tried where none was chosen: several servers on one machine, each with the next. */
+const portsMax = 16
+
 /** Edges publish their figures each second; one that has not for so long does not turn. */
 const stuckMs = 10_000
 
 /**
- * Opens the admin listener, and says in the log where it listens. Undefined where it is off, and where its port is
- * taken that the operator did not choose. Throws OperatorError where a chosen one cannot be had.
+ * Opens the admin listener, and says in the log where it listens. Undefined where it is off, and where the operator
+ * chose no port and none could be had. Throws OperatorError where a chosen one cannot be had.
  */
 export async function openAdmin(config: Config, services: AdminServices): Promise<AdminListener | undefined> {
   const { admin } = config
@@ -72,7 +75,7 @@ export async function openAdmin(config: Config, services: AdminServices): Promis
       log.error({ stack: error instanceof Error ? error.stack : String(error) }, 'admin listener'),
   })
   try {
-    await listener.listen()
+    await listener.listen(admin.isPortChosen ? 1 : portsMax)
     log.info({ admin: listener.url }, 'the admin listener listens')
     return listener
   } catch (error) {

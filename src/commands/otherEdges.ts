@@ -7,7 +7,7 @@ import type { OpenNetwork } from '../edge/openNetwork.js'
 import { callFilters } from '../edge/remoteFilters.js'
 import type { JobInput, JobName, JobOwner, Jobs } from '../pool/jobs.js'
 import type { Pool } from '../pool/pool.js'
-import { toHash32 } from '../primitives/bytes.js'
+import { toAddress, toHash32 } from '../primitives/bytes.js'
 import { UsageError } from '../primitives/faults.js'
 import type { FetchMissing } from '../primitives/notHeld.js'
 import type { Felt } from '../rollup/felt.js'
@@ -94,6 +94,8 @@ export function startOtherEdges(
       send: ([name, raw]: [string, Uint8Array]) => upstreamCallsOf(name)?.send(new Uint8Array(raw)),
       pending: ([name, hash]: [string, Uint8Array]) =>
         upstreamCallsOf(name)?.pending(toHash32(new Uint8Array(hash))),
+      waiting: ([name, sender, next]: [string, Uint8Array, bigint]) =>
+        upstreamCallsOf(name)?.waiting(toAddress(new Uint8Array(sender)), next),
       relay: ([name, method, params]: [string, string, string]) =>
         upstreamCallsOf(name)?.relay(method, params),
     },

@@ -1,18 +1,19 @@
 /** The part `admin` of a configuration: the listener for operators. */
 import { z } from 'zod'
-import { flag, integer, list, object, text } from './schema.js'
+import { flag, integer, list, object, text, withShortForm } from './schema.js'
 
 /** Port of the admin listener, beside 8545 to 8549, which nodes use. */
 const portDefault = 8550
 
 /** `false` is short for a listener that is not enabled. */
-export const adminSchema = z.preprocess(
-  (value) => (value === false ? { enabled: false } : value),
+export const adminSchema = withShortForm(
+  z.literal(false),
+  () => ({ enabled: false }),
   object({
     enabled: flag().default(true),
     /** Address of its own. Only this machine can reach the default. */
     host: text('a host name or IP address').default('127.0.0.1'),
-    /** Where absent, 8550, or a free one where `port` of the server is 0; and none where that one is taken. */
+    /** Where absent, 8550 or the next free one, or any free one where `port` of the server is 0. */
     port: integer(0, 65_535).optional(),
     /** Names, besides addresses and `localhost`, at which the listener may be asked; others are DNS rebinding. */
     hosts: list(text('a host name without scheme and port')).default([]),
@@ -27,7 +28,7 @@ export const adminSchema = z.preprocess(
 export interface AdminConfig {
   readonly host: string
   readonly port: number
-  /** Whether the operator chose the port, so that it must be had. */
+  /** Whether the operator chose the port, so that no other one will do. */
   readonly isPortChosen: boolean
   readonly hosts: readonly string[]
   readonly headAgeMsMax: number | undefined

@@ -42,6 +42,7 @@ import {
 } from './networks.js'
 import { redactSecrets } from './redactSecrets.js'
 import type { RollupConfig } from './rollupNetwork.js'
+import { addShortForm } from './schema.js'
 import type { SharedConfig } from './shared.js'
 import type { TlsConfig } from './tls.js'
 
@@ -78,6 +79,7 @@ export interface DataFlags {
 export interface MergedFlags extends DataFlags {
   readonly host?: string | undefined
   readonly port?: number | undefined
+  readonly adminPort?: number | undefined
   readonly logLevel?: LogLevel | undefined
   readonly edges?: number | undefined
   readonly transport?: ConfigFile['transport'] | undefined
@@ -257,6 +259,7 @@ function mergeFlags(file: ConfigFile, flags: MergedFlags): ConfigFile & Pick<Con
     ...file,
     host: flags.host ?? file.host,
     port: flags.port ?? file.port,
+    ...(flags.adminPort !== undefined && { admin: { ...file.admin, enabled: true, port: flags.adminPort } }),
     edges: flags.edges ?? file.edges,
     transport: flags.transport ?? file.transport,
     logLevel: flags.logLevel ?? file.logLevel,
@@ -276,7 +279,7 @@ export function mergedConfig(flags: MergedFlags): unknown {
 
 /** The JSON Schema of the file. */
 export function configSchema(): unknown {
-  return z.toJSONSchema(fileSchema, { io: 'input' })
+  return z.toJSONSchema(fileSchema, { io: 'input', override: addShortForm })
 }
 
 /**

@@ -30,5 +30,5 @@ export interface GatewayConfig {
 
 /** A gateway for these URLs, with default values. Throws ZodError for a text that is no such URL. */
 export function gatewayOf(urls: readonly string[]): GatewayConfig {
-  return object(gatewaySchemaParts).parse({ upstreams: urls.map((url) => ({ url })) })
+  return object(gatewaySchemaParts).parse({ upstreams: urls })
 }

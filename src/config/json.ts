@@ -144,6 +144,9 @@ class Scanner {
 
   #unexpected(expected: string): Stop {
     const next = this.#text[this.#offset]
+    if (/^(?:\/[/*]|#)/.test(this.#text.slice(this.#offset, this.#offset + 2))) {
+      return new Stop(this.#offset, 'JSON has no comments; remove this one')
+    }
     const found = next === undefined ? 'the end of the file' : JSON.stringify(next)
     return new Stop(this.#offset, `expected ${expected}, got ${found}`)
   }

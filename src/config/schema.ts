@@ -19,6 +19,36 @@ export function list<T extends z.ZodType>(item: T) {
   return z.array(item, { error: 'expected an array' })
 }
 
-export function object<T extends z.ZodRawShape>(shape: T) {
-  return z.strictObject(shape, { error: 'expected an object' })
+/** Short forms of values, as JSON Schema, by the schemas of {@link withShortForm}. */
+const shortForms = new WeakMap<z.core.$ZodType, z.core.JSONSchema.BaseSchema>()
+
+/** A value that may also be written as `short`, in place of the one that `expand` returns for it. */
+export function withShortForm<T extends z.ZodType>(
+  short: z.ZodType,
+  expand: (value: unknown) => unknown,
+  schema: T,
+) {
+  const both = z.preprocess((value) => (short.safeParse(value).success ? expand(value) : value), schema)
+  shortForms.set(both, z.toJSONSchema(short, { io: 'input' }))
+  return both
+}
+
+/** For `z.toJSONSchema`, which shows of such a value only the long form. */
+export function addShortForm({
+  zodSchema,
+  jsonSchema,
+}: {
+  readonly zodSchema: z.core.$ZodType
+  readonly jsonSchema: z.core.JSONSchema.BaseSchema
+}): void {
+  const short = shortForms.get(zodSchema)
+  if (short === undefined) return
+  const { $schema, ...form } = short
+  const long = { ...jsonSchema }
+  for (const key of Object.keys(jsonSchema)) delete jsonSchema[key]
+  jsonSchema.anyOf = [form, long]
+}
+
+export function object<T extends z.ZodRawShape>(shape: T, expected = 'an object') {
+  return z.strictObject(shape, { error: `expected ${expected}` })
 }

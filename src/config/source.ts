@@ -84,7 +84,7 @@ export const sourceSchema = z.discriminatedUnion(
 
 /** The source that a URL on the command line stands for. */
 export function followUrl(url: string): SourceConfig {
-  return followSource.parse({ type: 'follow', upstreams: [{ url }] })
+  return followSource.parse({ type: 'follow', upstreams: [url] })
 }
 
 export type SourceConfig = z.output<typeof sourceSchema>

@@ -1,18 +1,18 @@
 /** Nodes that a network asks: the schema of an entry of `upstreams`, with the reasons for its limits. */
 import { z } from 'zod'
-import { integer, list, object, text } from './schema.js'
+import { integer, list, object, text, withShortForm } from './schema.js'
 
 /** Time of one attempt; a proof of many slots takes a node a second. */
 const timeoutMsDefault = 5_000
 /** A block of 10 MiB, which is the largest that Osaka allows, is some 25 MiB of JSON. */
 const answerBytesDefault = 64 * 2 ** 20
 
-export const upstreamSchema = object({
+const urlExpected = 'a URL of http, https, ws or wss'
+const nodeUrl = z.url({ protocol: /^(?:https?|wss?)$/, error: `expected ${urlExpected}` })
+
+const upstreamShape = {
   /** May contain a key or password; it is never logged. */
-  url: z.url({
-    protocol: /^(?:https?|wss?)$/,
-    error: 'expected a URL of http, https, ws or wss',
-  }),
+  url: nodeUrl,
   /** Where heads are subscribed to; absent: looked for at the address of `url`. */
   socketUrl: z.url({ protocol: /^wss?$/, error: 'expected a URL of ws or wss' }).optional(),
   /** Headers of every request, for instance with a key; never logged. */
@@ -25,7 +25,14 @@ export const upstreamSchema = object({
   answerBytesMax: integer(2 ** 20).default(answerBytesDefault),
   /** Most questions per second; absent: no limit. */
   requestsPerSecond: integer(1, 1_000_000).optional(),
-})
+}
+
+/** A URL is short for an object with this `url` alone. */
+export const upstreamSchema = withShortForm(
+  nodeUrl,
+  (url) => ({ url }),
+  object(upstreamShape, `${urlExpected}, or an object`),
+)
 
 const passedExpected =
   'the name of a method such as bor_getAuthor, or the beginning of names and *, such as bor_*'

@@ -35,7 +35,7 @@ export interface ChainViewsOptions
   syncing(): SyncProgress | undefined
   /** See {@link NetworkViews.supply}. */
   readonly supply?: NetworkViews<Network>['supply']
-  /** See {@link Network.upstreamCalls}. */
+  /** See {@link JobNetwork.upstreamCalls}. */
   readonly upstreamCalls?: Network['upstreamCalls']
   /** Called with errors that no caller waits for. */
   readonly reportDefect: (error: unknown) => void

@@ -40,6 +40,7 @@ export interface EdgeData {
  *   fetch   [network, what is wanted, the call] → whether nobody knows it
  *   send    [network, signed transaction] → its hash, once an upstream took it
  *   pending [network, hash] → the transaction that was sent and is in no block, as JSON
+ *   waiting [network, sender, nonce] → how many of its transactions wait from this nonce on
  *   relay   [network, method, params as JSON] → an upstream's result, as JSON
  */
 export type CallName =
@@ -51,6 +52,7 @@ export type CallName =
   | 'fetch'
   | 'send'
   | 'pending'
+  | 'waiting'
   | 'relay'
 
 /** Messages from an edge's thread. */

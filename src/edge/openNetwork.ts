@@ -64,7 +64,7 @@ export interface OpenOptions {
   readonly feed: ChainFeed | undefined
   /** Of a gateway; see {@link EdgeOptions.fetchOf}. */
   readonly fetch?: FetchMissing | undefined
-  /** See {@link Network.upstreamCalls}. */
+  /** See {@link JobNetwork.upstreamCalls}. */
   readonly upstreamCalls?: Network['upstreamCalls']
   /** Unknown methods that upstreams are asked; see {@link createRelay}. */
   readonly passThrough?: readonly string[]

@@ -114,6 +114,7 @@ async function openRooms(
     upstreamCallsOf: (network) => ({
       send: (raw) => link.call('send', [network, raw]) as Promise<Hash32>,
       pending: (hash) => link.call('pending', [network, hash]) as Promise<Uint8Array | undefined>,
+      waiting: (sender, next) => link.call('waiting', [network, sender, next]) as Promise<number>,
       relay: (method, params) => link.call('relay', [network, method, params]) as Promise<string>,
     }),
     jobsOf: (network) => link.jobsOf(network),

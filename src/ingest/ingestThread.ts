@@ -170,6 +170,8 @@ export function startIngest(
       send: (raw) => call((serial) => ({ type: 'send', serial, raw })) as Promise<Hash32>,
       pending: (hash) =>
         call((serial) => ({ type: 'pending', serial, hash })) as Promise<Uint8Array | undefined>,
+      waiting: (sender, next) =>
+        call((serial) => ({ type: 'waiting', serial, sender, next })) as Promise<number>,
       relay: (method, params) =>
         call((serial) => ({ type: 'relay', serial, method, params })) as Promise<string>,
     },

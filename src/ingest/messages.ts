@@ -4,7 +4,7 @@ import type { ForkTimes } from '../chain/forks.js'
 import type { FeedFigures } from '../feed/bundleLog.js'
 import type { PublishPlan } from '../feed/publisher.js'
 import type { DatabaseAddress } from '../postgres/connection.js'
-import type { Hash32 } from '../primitives/bytes.js'
+import type { Address, Hash32 } from '../primitives/bytes.js'
 import type { Fault } from '../primitives/faults.js'
 import type { Wanted, WantingCall } from '../primitives/notHeld.js'
 import type { ChainIdentity } from '../store/chainRows.js'
@@ -234,10 +234,12 @@ export type PassedOnCall =
   | { readonly type: 'send'; readonly raw: Uint8Array }
   /** The answer is the transaction as JSON, or undefined. */
   | { readonly type: 'pending'; readonly hash: Hash32 }
+  /** The answer is how many transactions of `sender` wait from nonce `next` on. */
+  | { readonly type: 'waiting'; readonly sender: Address; readonly next: bigint }
   /** `params` and the answer are JSON. */
   | { readonly type: 'relay'; readonly method: string; readonly params: string }
 
-export type CallAnswer = boolean | string | Hash32 | Uint8Array | undefined
+export type CallAnswer = boolean | number | string | Hash32 | Uint8Array | undefined
 
 /** Messages to the ingest thread. */
 export type IngestCommand =

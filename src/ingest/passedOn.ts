@@ -1,6 +1,6 @@
 /**
- * What is passed on to upstreams as callers sent it: transactions, and questions that nobody here knows. Owns what is checked before, and the faults that
- * callers get. Does not own what is fetched and proved for them.
+ * What is passed on to upstreams as callers sent it: transactions, and questions that nobody here knows. Owns what is
+ * checked before, and the faults that callers get. Does not own what is fetched and proved for them.
  */
 import type { ForkSchedule } from '../chain/forks.js'
 import { decodeHeader } from '../chain/header.js'
@@ -44,6 +44,8 @@ export class PassedOn {
         return this.#send(call.raw)
       case 'pending':
         return this.#sent.find(call.hash)
+      case 'waiting':
+        return this.#sent.countFrom(call.sender, call.next)
       case 'relay':
         return this.#relay(call.method, call.params)
     }

@@ -21,7 +21,8 @@ export interface SentBounds {
 
 /**
  * go-ethereum's pool has as many places for transactions that can run, of 128 KiB at most, and with blobs 1 MiB; it
- * gives others up after as long.
+ * gives others up after as long. One leaves as well when its block is {@link settledBlocks} old, and when another with
+ * its nonce is in a block or was sent. Pending nonces count the same.
  */
 export const sentBounds: SentBounds = {
   countMax: 5_120,
@@ -56,6 +57,8 @@ interface Entry {
   lookedMs: number
   /** Number of the head that had it first; undefined while no block has it. */
   minedAt: number | undefined
+  /** Whether the upstreams had lost it at the last look, and none took it again. */
+  isRefused: boolean
   /** Whether the operator was told that an upstream lost it, and that it waits for another. */
   isLossTold: boolean
   isGapTold: boolean
@@ -68,7 +71,7 @@ interface Losses {
   why: string
 }
 
-const untold = { isLossTold: false, isGapTold: false }
+const untroubled = { isRefused: false, isLossTold: false, isGapTold: false }
 
 export class SentTransactions {
   readonly #store: ChainRows
@@ -103,7 +106,7 @@ export class SentTransactions {
       lookedAt,
       lookedMs: now,
       minedAt: undefined,
-      ...untold,
+      ...untroubled,
     })
     this.#bytes += tx.raw.length
     for (const key of this.#entries.keys()) {
@@ -117,6 +120,17 @@ export class SentTransactions {
   find(hash: Hash32): Uint8Array | undefined {
     const tx = this.#entries.get(mapKey(hash))?.tx
     return tx && pendingTransactionJson(tx.bytes, tx.sender, tx.hash)
+  }
+
+  /** See {@link UpstreamCalls.waiting}. Those that a block has count too: the caller may see an older head. */
+  countFrom(sender: Address, next: bigint): number {
+    const nonces = new Set<bigint>()
+    for (const { tx, isRefused } of this.#entries.values()) {
+      if (!isRefused && equalBytes(tx.sender, sender)) nonces.add(tx.nonce)
+    }
+    let count = 0
+    while (nonces.has(next + BigInt(count))) count++
+    return count
   }
 
   /** Call it for every new head: looks which transactions are in a block, and after those that take long. */
@@ -230,12 +244,16 @@ export class SentTransactions {
     }
     if (nonce !== undefined) onNonce(nonce)
     const deadline = performance.now() + askMs
+    let refusals = 0
+    let isHeld = false
     await Promise.all(
       this.#upstreams
         .askEach('eth_getTransactionByHash', [hash], deadline)
         .map(async ({ upstream, answer }) => {
+          const known = await answer.catch(() => undefined)
+          isHeld ||= known !== undefined && known !== null
           // Only null says that it is lost.
-          if ((await answer.catch(() => undefined)) !== null) return
+          if (known !== null) return
           // Some are lost and sent again at each look, which says nothing new.
           const told = isLossTold ? undefined : losses.get(upstream.name)
           const found = told ?? { lost: 0, refused: 0, why: '' }
@@ -244,12 +262,15 @@ export class SentTransactions {
           found.lost++
           try {
             await sendTo(upstream, bytesToHex(tx.raw), hash, deadline)
+            isHeld = true
           } catch (error) {
             found.refused++
+            if (error instanceof NodeError) refusals++
             found.why = error instanceof NodeError ? error.message : 'it did not answer'
           }
         }),
     )
+    if (isHeld || refusals > 0) entry.isRefused = !isHeld
   }
 }
 

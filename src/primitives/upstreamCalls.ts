@@ -1,4 +1,4 @@
-import type { Hash32 } from './bytes.js'
+import type { Address, Hash32 } from './bytes.js'
 
 /** What callers have done by the upstreams of a network. The bytes given must have a buffer of their own. */
 export interface UpstreamCalls {
@@ -10,6 +10,11 @@ export interface UpstreamCalls {
   send(raw: Uint8Array): Promise<Hash32>
   /** The object of a transaction that was sent and is in no block yet, JSON; undefined for any other. */
   pending(hash: Hash32): Promise<Uint8Array | undefined>
+  /**
+   * How many transactions of an account that were sent and wait follow on each other, without a gap, from nonce `next`
+   * on, which is its nonce after the head that the caller sees.
+   */
+  waiting(sender: Address, next: bigint): Promise<number>
   /**
    * Asks an upstream any question; `params` and the result are JSON. Rejects with FaultError: UpstreamError with an
    * upstream's own error, UpstreamsFailed where none answered.

@@ -1,8 +1,10 @@
 /** From the arguments of a method to the arguments of an execution job. */
 import type { BlockId } from '../chain/blockId.js'
 import type { AccountOverride, BlockOverrides, ExecutionRequest } from '../evm/executionRequest.js'
+import { equalBytes, toAddress, toHash32 } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
 import type { CallObject } from './callParams.js'
+import { type Json, Passing } from './method.js'
 import type { JobNetwork } from './network.js'
 import { stateBlock } from './stateBlock.js'
 
@@ -36,6 +38,31 @@ export function executionRequest(
     ...(blockOverrides === undefined ? {} : { blockOverrides }),
     ...(marginBps === undefined ? {} : { marginBps }),
   }
+}
+
+/**
+ * Runs a creation at the pending block with the nonce that its sender has after its transactions that were sent from
+ * here and wait: the new contract's address depends on it. Undefined where it does not matter, and where nothing is
+ * sent from here.
+ */
+export function runAfterWaiting(
+  { state, upstreamCalls }: JobNetwork,
+  request: ExecutionRequest,
+  run: (request: ExecutionRequest) => Promise<Json>,
+): Promise<Passing> | undefined {
+  const { block, message, stateOverrides = [] } = request
+  const { from, to } = message
+  if (upstreamCalls === undefined || !block.isPending || from === undefined || to !== undefined)
+    return undefined
+  const own = stateOverrides.find(({ address }) => equalBytes(address, from))
+  if (own?.nonce !== undefined) return undefined
+  const sender = toAddress(from)
+  const nonce = state.readAccount({ ...block, hash: toHash32(block.hash) }, sender)?.nonce ?? 0n
+  return upstreamCalls.waiting(sender, nonce).then(async (count) => {
+    const others = stateOverrides.filter((each) => each !== own)
+    const after = { ...own, address: from, nonce: nonce + BigInt(count) }
+    return new Passing(await run({ ...request, stateOverrides: [...others, after] }))
+  })
 }
 
 function checkChainId(have: bigint | undefined, want: bigint): void {

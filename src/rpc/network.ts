@@ -34,6 +34,8 @@ export interface JobNetwork extends RpcNetwork {
   readonly transfers: PlainTransfers
   /** Executes short calls without a job. Absent on threads that do jobs, and where data may have to be fetched. */
   readonly trials?: CallTrials | undefined
+  /** Absent on a network without upstreams, and on threads that do jobs. */
+  readonly upstreamCalls?: UpstreamCalls | undefined
   /** Cache of proofs, by everything that they depend on. */
   readonly proofs: AnswerCache
   readonly execution: ExecutionSettings
@@ -53,8 +55,6 @@ export interface Network extends JobNetwork {
   readonly layouts: ReadonlyMap<string, StorageLayout>
   /** Undefined where the source is up to date, and for a network without one; never where it failed. */
   readonly syncing: SyncProgress | undefined
-  /** Undefined on a network without upstreams. */
-  readonly upstreamCalls: UpstreamCalls | undefined
   /** The answer of `net_version`. */
   readonly networkId: string
   /** The answer of `rpc_discover`, JSON. */

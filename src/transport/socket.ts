@@ -8,6 +8,7 @@
  * ends. A client that asks much at once gets its share of each turn of the event loop (messageTurns.ts); its other
  * messages wait, and the library stops reading where it can.
  */
+import { isUtf8 } from 'node:buffer'
 import type { Fault } from '../primitives/faults.js'
 import type { AnswerBody } from '../rpc/answer.js'
 import { Caller } from '../rpc/caller.js'
@@ -121,13 +122,14 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
     return this.#isOpen ? this.#unsentBytes : 0
   }
 
-  /** Handles a message; does not use `body` after the call returns. */
+  /** Handles a message, text or binary: both are JSON in UTF-8. Does not use `body` after the call returns. */
   onMessage(body: Uint8Array, isBinary: boolean): void {
     const { messageBytesMax } = this.#pool.limits
     this.isUsed = true
     this.onActivity()
     if (!this.#isOpen) return
-    if (isBinary) return this.close(closeCodes.unsupportedData, 'only text messages are understood')
+    // The libraries check text messages alone.
+    if (isBinary && !isUtf8(body)) return this.close(closeCodes.notUtf8, 'this message is not UTF-8')
     if (body.length > messageBytesMax) {
       return this.close(closeCodes.tooBig, `message too big (${body.length}>${messageBytesMax})`)
     }

@@ -1,7 +1,12 @@
 /** What users of ethers do first, over HTTP and a WebSocket. */
-import { Contract, JsonRpcProvider, WebSocketProvider } from 'ethers'
+import { Contract, getCreateAddress, JsonRpcProvider, Wallet, WebSocketProvider } from 'ethers'
 import t from 'tap'
+import { startAnvil, withoutAnvil } from '../anvilNode.js'
+import { testKeys } from '../chainMaker.js'
 import { answersSince, countAnswers, noteAnswers } from '../ethersAnswers.js'
+import { openBetween, reaches, startFollower, startGateway } from '../followedNode.js'
+import { makeFolder } from '../program.js'
+import { hex } from '../rpc/demoChain.js'
 import { startService } from '../service.js'
 import { until } from '../until.js'
 import { facts } from './everyday.js'
@@ -78,4 +83,42 @@ t.test('a payment that comes is waited for', async (t) => {
   const receipt = await waiting
   t.equal(receipt?.blockHash, blockHash)
   t.equal(receipt?.status, 1)
+})
+
+t.test('two payments and a creation in a row, before any block comes', { skip: withoutAnvil }, async (t) => {
+  for (const kind of ['archive', 'gateway']) {
+    const anvil = await startAnvil(t, makeFolder(t), undefined, ['--no-mining'])
+    // anvil proves nothing of its accounts at its genesis.
+    await anvil.ask('anvil_mine', ['0x1'])
+    const { url } = await openBetween(t, anvil)
+    const service =
+      kind === 'gateway'
+        ? await startGateway(t, makeFolder(t), { urls: [url] })
+        : await startFollower(t, makeFolder(t), { urls: [url], genesisPath: anvil.genesisPath })
+    await reaches(service, await anvil.head())
+    const provider = new JsonRpcProvider(service.origin, undefined, { cacheTimeout: -1, pollingInterval: 20 })
+    t.teardown(() => provider.destroy())
+    const wallet = new Wallet(hex(testKeys[0] ?? new Uint8Array(0)), provider)
+    const to = `0x${'22'.repeat(20)}`
+    const sent = [
+      await wallet.sendTransaction({ to, value: 1n }),
+      await wallet.sendTransaction({ to, value: 2n }),
+      await wallet.sendTransaction({ data: '0x3060005260206000f3' }),
+    ]
+    t.strictSame(
+      sent.map(({ nonce }) => nonce),
+      [0, 1, 2],
+      kind,
+    )
+    t.equal(await provider.getTransactionCount(wallet.address), 0)
+    t.equal(await wallet.getNonce('pending'), 3)
+    await anvil.ask('anvil_mine', ['0x1'])
+    const receipts = await Promise.all(sent.map((each) => each.wait()))
+    t.strictSame(
+      receipts.map((receipt) => receipt?.status),
+      [1, 1, 1],
+    )
+    t.equal(receipts[2]?.contractAddress, getCreateAddress({ from: wallet.address, nonce: 2 }))
+    t.equal(await wallet.getNonce('pending'), 3)
+  }
 })

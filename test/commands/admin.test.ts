@@ -6,7 +6,8 @@ import t, { type Test } from 'tap'
 import { adminOf } from '../adminClient.js'
 import { makeTransaction } from '../invokeTransactions.js'
 import { startKeyedDemo } from '../keyedDemo.js'
-import { makeFolder, runProgram, writeInto } from '../program.js'
+import { freePort } from '../ports.js'
+import { makeFolder, runProgram, startProgram, writeInto } from '../program.js'
 import { blockAt, chainPath, genesisPath, headBlock } from '../rpc/demoChain.js'
 import { copyDemo, type DemoSettings, serveDemo } from '../servedDemo.js'
 import { type Service, startService } from '../service.js'
@@ -166,7 +167,7 @@ t.test('a head that is too old is named by /ready', async (t) => {
   })
 })
 
-t.test('a taken port: an error where it was chosen, a line in the log where it was not', async (t) => {
+t.test('a port that was chosen must be free', async (t) => {
   const holder = createServer().listen(0, '127.0.0.1')
   await once(holder, 'listening')
   t.teardown(() => holder.close())
@@ -175,6 +176,27 @@ t.test('a taken port: an error where it was chosen, a line in the log where it w
   const { status, err } = await runProgram(['serve', '--config', config, '--no-auth', '--port', '0'])
   t.equal(status, 1)
   t.match(err, `the admin listener cannot listen on 127.0.0.1:${port} (another process listens there)`)
+  const { config: other } = copyDemo(t, { admin: false })
+  const flagged = ['serve', '--config', other, '--no-auth', '--port', '0', '--admin-port', String(port)]
+  t.match(await runProgram(flagged), { status: 1, err: `127.0.0.1:${port} (another process` }, 'by the flag')
+})
+
+t.test('where the default port is taken and none was chosen, the next free one is used', async (t) => {
+  // Whoever else has it, it is taken.
+  const holder = createServer().listen(8550, '127.0.0.1')
+  await Promise.race([once(holder, 'listening'), once(holder, 'error')])
+  t.teardown(() => holder.close())
+  const { config } = copyDemo(t)
+  const flags = ['--config', config, '--no-auth', '--port', String(await freePort())]
+  const { said, process, finished } = startProgram(['serve', ...flags])
+  t.teardown(async () => {
+    process.kill('SIGTERM')
+    await finished
+  })
+  const url = await waitFor('the address', () => /dashboard is at (http:\S+)\//.exec(said.out)?.[1])
+  t.match(url, /^http:\/\/127\.0\.0\.1:85(5[1-9]|6[0-5])$/)
+  t.match(said.err, `"admin":"${url}"`)
+  t.equal((await fetch(`${url}/live`)).status, 200)
 })
 
 t.test('there is none where the configuration says so', async (t) => {

@@ -1,7 +1,7 @@
 /** Transactions between their sending and their block, as eth_getTransactionByHash answers them. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Transaction, type TransactionLike, Wallet } from 'ethers'
+import { getCreateAddress, Transaction, type TransactionLike, Wallet } from 'ethers'
 import t from 'tap'
 import { type AnvilNode, withoutAnvil } from '../anvilNode.js'
 import { testKeys } from '../chainMaker.js'
@@ -68,6 +68,80 @@ t.test('from every edge', { skip: withoutAnvil || process.platform !== 'linux' }
   // Each comes over a connection of its own; all to one edge once in 500,000 times.
   const found = await Promise.all(Array.from({ length: 20 }, () => find(service, hash)))
   for (const transaction of found) t.match(transaction, { hash, blockHash: null })
+  const count = () => service.call('eth_getTransactionCount', [wallet.address, 'pending'])
+  for (const { result } of await Promise.all(Array.from({ length: 20 }, count))) t.equal(result, '0x1')
+})
+
+t.test('pending nonces count what follows on the head without a gap', { skip: withoutAnvil }, async (t) => {
+  const { anvil, service } = await followAnvil(t, waiting)
+  const nonces = () =>
+    Promise.all(
+      ['pending', 'latest'].map(async (tag) => {
+        const { result } = await service.call('eth_getTransactionCount', [wallet.address, tag])
+        return Number(result)
+      }),
+    )
+  t.strictSame(await nonces(), [0, 0])
+  await send(service, await sign(0))
+  t.strictSame(await nonces(), [1, 0])
+  await send(service, await sign(2))
+  t.strictSame(await nonces(), [1, 0], 'no block takes nonce 2 before nonce 1')
+  await send(service, await sign(1))
+  t.strictSame(await nonces(), [3, 0])
+  await send(service, await sign(1, { ...later, maxFeePerGas: 2n * 10n ** 11n, maxPriorityFeePerGas: 9 }))
+  t.strictSame(await nonces(), [3, 0], 'one that replaces another counts once')
+  const { result } = await service.call('eth_getTransactionCount', [to, 'pending'])
+  t.equal(result, '0x0', 'of another account')
+  await mine(anvil, service)
+  t.strictSame(await nonces(), [3, 3])
+  await send(service, await sign(3))
+  t.strictSame(await nonces(), [4, 3])
+  await anvil.ask('anvil_reorg', [1, []])
+  await reaches(service, await anvil.head())
+  t.strictSame(await nonces(), [4, 0], 'what a reorganisation makes pending again counts again')
+})
+
+t.test('a creation at the pending block comes after what waits', { skip: withoutAnvil }, async (t) => {
+  const { service } = await followAnvil(t, waiting)
+  await send(service, await sign(0))
+  // Returns its own address as code: ADDRESS PUSH1 0 MSTORE PUSH1 32 PUSH1 0 RETURN.
+  const creation = { from: wallet.address, data: '0x3060005260206000f3' }
+  const madeAt = async (block: string, overrides: object = {}) => {
+    const { result } = await service.call('eth_call', [creation, block, overrides])
+    return `0x${String(result).slice(-40)}`
+  }
+  const addressAt = (nonce: number) => getCreateAddress({ from: wallet.address, nonce }).toLowerCase()
+  t.equal(await madeAt('latest'), addressAt(0))
+  t.equal(await madeAt('pending'), addressAt(1))
+  await send(service, await sign(1))
+  t.equal(await madeAt('pending'), addressAt(2), 'no answer of before is repeated')
+  t.equal(await madeAt('pending', { [wallet.address]: { balance: '0x1' } }), addressAt(2))
+  t.equal(await madeAt('pending', { [wallet.address]: { nonce: '0x9' } }), addressAt(9))
+  const estimates = await Promise.all(
+    ['latest', 'pending'].map(async (block) => service.call('eth_estimateGas', [creation, block])),
+  )
+  t.equal(estimates[0]?.result, estimates[1]?.result)
+  // Reads its own first slot: ADDRESS SLOAD.
+  const reading = { from: wallet.address, data: '0x6000545060006000f3' }
+  const { result } = await service.call('eth_createAccessList', [reading, 'pending'])
+  t.match(result.accessList, [{ address: addressAt(2) }])
+})
+
+t.test('one that is lost and refused from then on counts no more', { skip: withoutAnvil }, async (t) => {
+  const { anvil, node, service } = await followBetween(t, waiting)
+  await send(service, await sign(0))
+  const nonce = async () =>
+    (await service.call('eth_getTransactionCount', [wallet.address, 'pending'])).result
+  t.equal(await nonce(), '0x1')
+  await anvil.ask('anvil_dropAllTransactions')
+  node.answer = between(anvil, ({ method }, answer) =>
+    method === 'eth_sendRawTransaction' ? { error: { code: -32_000, message: 'no' } } : answer,
+  )
+  for (let block = 0; block < 3; block++) await mine(anvil, service)
+  await waitFor('it to be left out', async () => (await nonce()) === '0x0')
+  node.answer = between(anvil)
+  for (let block = 0; block < 3; block++) await mine(anvil, service)
+  await waitFor('it to be counted again', async () => (await nonce()) === '0x1')
 })
 
 t.test('one that the node lost is sent again', { skip: withoutAnvil }, async (t) => {

@@ -2,7 +2,7 @@ import type { CallOutcome } from '../../evm/executionRequest.js'
 import { bytesToHex } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
 import { blockOverrides, callObject, stateOverrides } from '../callParams.js'
-import { executionRequest } from '../executionJob.js'
+import { executionRequest, runAfterWaiting } from '../executionJob.js'
 import { defineMethod } from '../method.js'
 import type { JobNetwork } from '../network.js'
 import { optional, stateBlockId } from '../params.js'
@@ -29,10 +29,13 @@ export const eth_call = defineMethod({
   result: bytesSchema,
   run(network: JobNetwork, [call, block, stateOverrides, blockOverrides], caller) {
     const request = executionRequest(network, { call, block, stateOverrides, blockOverrides })
+    const run = (each: typeof request) => network.jobs.run('call', each, caller).then(resultOf)
+    const later = runAfterWaiting(network, request, run)
+    if (later !== undefined) return later
     const short = network.trials?.call(request, caller)
     if (short !== undefined) return resultOf(short)
     if (network.transfers.call(request)) return '"0x"'
-    return network.jobs.run('call', request, caller).then(resultOf)
+    return run(request)
   },
 })
 

@@ -1,6 +1,7 @@
+import type { AccessListOutcome } from '../../evm/executionRequest.js'
 import { bytesToHex, toQuantity } from '../../primitives/bytes.js'
 import { callObject, stateOverrides } from '../callParams.js'
-import { executionRequest } from '../executionJob.js'
+import { executionRequest, runAfterWaiting } from '../executionJob.js'
 import { defineMethod } from '../method.js'
 import type { JobNetwork } from '../network.js'
 import { optional, stateBlockId } from '../params.js'
@@ -28,19 +29,23 @@ export const eth_createAccessList = defineMethod({
     { accessList: accessListSchema, gasUsed: quantitySchema },
     { error: textSchema },
   ),
-  async run(network: JobNetwork, [call, block, stateOverrides], caller) {
+  run(network: JobNetwork, [call, block, stateOverrides], caller) {
     const request = executionRequest(network, { call, block, stateOverrides })
-    const { accessList, gasUsed, failure } = await network.jobs.run('accessList', request, caller)
-    return JSON.stringify({
-      accessList: accessList.map(({ address, storageKeys }) => ({
-        address: bytesToHex(address),
-        storageKeys: storageKeys.map(bytesToHex),
-      })),
-      ...(failure === undefined ? {} : { error: failureText(failure) }),
-      gasUsed: toQuantity(gasUsed),
-    })
+    const run = (each: typeof request) => network.jobs.run('accessList', each, caller).then(resultOf)
+    return runAfterWaiting(network, request, run) ?? run(request)
   },
 })
+
+function resultOf({ accessList, gasUsed, failure }: AccessListOutcome): string {
+  return JSON.stringify({
+    accessList: accessList.map(({ address, storageKeys }) => ({
+      address: bytesToHex(address),
+      storageKeys: storageKeys.map(bytesToHex),
+    })),
+    ...(failure === undefined ? {} : { error: failureText(failure) }),
+    gasUsed: toQuantity(gasUsed),
+  })
+}
 
 /** go-ethereum reports a revert without its reason here. */
 function failureText(failure: Parameters<typeof faultToWireError>[0]): string {

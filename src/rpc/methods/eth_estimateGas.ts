@@ -1,6 +1,6 @@
 import { toQuantity } from '../../primitives/bytes.js'
 import { callObject, stateOverrides } from '../callParams.js'
-import { executionRequest } from '../executionJob.js'
+import { executionRequest, runAfterWaiting } from '../executionJob.js'
 import { defineMethod } from '../method.js'
 import type { JobNetwork } from '../network.js'
 import { optional, stateBlockId } from '../params.js'
@@ -22,8 +22,12 @@ export const eth_estimateGas = defineMethod({
     const gasDefault = network.chain.head.header.gasLimit
     const { marginBps } = network.execution
     const request = executionRequest(network, { call, block, stateOverrides, gasDefault, marginBps })
+    const run = (each: typeof request) =>
+      network.jobs.run('estimate', each, caller).then(({ gas }) => `"${toQuantity(gas)}"`)
+    const later = runAfterWaiting(network, request, run)
+    if (later !== undefined) return later
     const gas = network.transfers.estimate(request)
     if (gas !== undefined) return `"${toQuantity(gas)}"`
-    return network.jobs.run('estimate', request, caller).then(({ gas }) => `"${toQuantity(gas)}"`)
+    return run(request)
   },
 })

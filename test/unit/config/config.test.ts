@@ -10,6 +10,17 @@ import { isLoopback } from '../../../src/config/loopback.js'
 import { packageRoot } from '../../../src/primitives/packageRoot.js'
 import { makeStore, refusal, writeConfig } from './folder.js'
 
+t.test('a URL is short for a node that is asked', (t) => {
+  const of = (...upstreams: unknown[]) => {
+    const networks = [{ name: 'main', kind: 'gateway', upstreams }]
+    return resolveServeConfig({ config: writeConfig(t.testdir(), { networks }) }).networks[0]?.gateway
+      ?.upstreams
+  }
+  t.strictSame(of('http://x/key', 'wss://y'), of({ url: 'http://x/key' }, { url: 'wss://y' }))
+  t.match(of('http://x/key'), [{ url: 'http://x/key', timeoutMs: 5_000 }])
+  t.end()
+})
+
 t.test('without a file, the embedded demo network is served to this machine alone, with keys', async (t) => {
   const config = resolveServeConfig({})
   t.equal(config.host, '127.0.0.1')

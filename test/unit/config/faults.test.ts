@@ -145,6 +145,10 @@ t.test('every fault of a source is named with its path', async (t) => {
       { ...follow, upstreams: [{ url: 'ftp://x' }] },
       ['.upstreams[0].url: expected a URL of http, https, ws or wss, got "ftp://x"'],
     ],
+    [
+      { ...follow, upstreams: ['ftp://x/key', 'http://x/key'] },
+      ['.upstreams[0]: expected a URL of http, https, ws or wss, or an object, got "ftp://x/…"'],
+    ],
     [{ ...follow, quorum: 2 }, ['.quorum: expected at most the number of upstreams (1), got 2']],
     [
       { ...follow, upstreams: [{ ...upstream, socketUrl: 'http://x', timeoutMs: 0, header: {} }] },
@@ -282,6 +286,10 @@ t.test('where a file stops being JSON is named by line and column', async (t) =>
       '{"host": "a\nb"}',
       'line 1, column 10: this string is not closed, or holds a raw control character or a bad escape',
     ],
+    ['{\n  // mine\n  "port": 1}', 'line 2, column 3: JSON has no comments; remove this one'],
+    ['{"port": 1, /* mine */ "host": "x"}', 'line 1, column 13: JSON has no comments; remove this one'],
+    ['{"port": 1} # mine', 'line 1, column 13: JSON has no comments; remove this one'],
+    ['{"port": /1}', 'line 1, column 10: expected a value, got "/"'],
     ['{port: 1}', 'line 1, column 2: expected a key in double quotes, got "p"'],
     [`${'['.repeat(66)}`, 'line 1, column 66: nested deeper than 64 levels'],
   ]

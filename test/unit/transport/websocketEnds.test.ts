@@ -7,11 +7,18 @@ import { once, until } from '../../until.js'
 import { path, withSocketServer } from './socketServer.js'
 import { call, echo, echoed } from './testServer.js'
 
-test('a binary message ends the connection with 1003', async (t) => {
+test('a binary message is read as text, and one that is not UTF-8 ends the connection with 1007', async (t) => {
   const { connect } = await withSocketServer(t)
   const client = await connect()
-  client.socket.send(Buffer.from(echo), { binary: true })
-  t.match(await client.closed, { code: 1003, reason: /text/ })
+  t.equal(await client.ask(Buffer.from(echo)), echoed)
+  const [start, end] = [Buffer.from(echo.slice(0, 9)), Buffer.from(echo.slice(9))]
+  client.socket.send(start, { fin: false })
+  client.socket.send(end, { fin: true })
+  t.equal(await client.next(), echoed, 'in parts')
+  client.send(Buffer.from(`[${echo},${echo}]`))
+  t.equal(await client.next(), `[${echoed},${echoed}]`)
+  client.send(Buffer.concat([Buffer.from(echo), Uint8Array.of(0xc3)]))
+  t.match(await client.closed, { code: 1007, reason: 'this message is not UTF-8' })
 })
 
 test('a message over the limit ends the connection with 1009', async (t, { name }) => {
@@ -180,7 +187,8 @@ test('whatever clients do, nothing of them stays counted when they are gone', as
     fail: () => network.jobs.shift()?.reject(new FaultError({ kind: 'HeaderNotFound' })),
     pause: (client) => client.pause(),
     resume: (client) => client.resume(),
-    binary: (client) => client.socket.send(Buffer.from('x'), { binary: true }),
+    binary: (client) => client.send(Buffer.from('x')),
+    notUtf8: (client) => client.send(Uint8Array.of(0xff)),
     long: (client) => client.send('x'.repeat(bytesMax + 1)),
     turn: () => {},
   }
@@ -320,7 +328,7 @@ test('a connection that is to end is cut when its client does not read what was 
   client.pause()
   client.send(call('test_bytes', '["0x800000"]'))
   await until(() => network.runs === 1)
-  client.socket.send(Buffer.from(echo), { binary: true })
+  client.send(Uint8Array.of(0xff))
   // The first may have been under way, and may have come before the message.
   const sweptAgain = async () => {
     const last = sweeps + 3

@@ -1,0 +1,111 @@
+/**
+ * What a script with web3.py does first over a WebSocket, where it sends binary messages: the recorded messages of web3.py
+ * 8.0.0 running web3py/reads.py, and the package itself where `python3` has it. WEB3PY=1 installs it (100 MB) from PyPI
+ * into a temporary folder.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { toChecksumAddress } from '../../src/primitives/checksumAddress.js'
+import { packageRoot } from '../../src/primitives/packageRoot.js'
+import { test, transportOf } from '../eachTransport.js'
+import { makeFolder } from '../program.js'
+import { bytesOf } from '../rpc/demoChain.js'
+import { fixtureConfig, startService } from '../service.js'
+import { SocketClient } from '../socketClient.js'
+import { facts } from './everyday.js'
+import { runScript } from './runScript.js'
+
+const folder = join(packageRoot(), 'test/clients')
+
+const python = await findPython()
+const skip = 'why' in python && python.why
+
+test('each recorded message is answered', async (t) => {
+  const { name } = transportOf(t)
+  const service = await startService(['--config', fixtureConfig, '--no-auth', '--transport', name])
+  t.teardown(() => service.stop())
+  const socket = await SocketClient.connect(`${service.origin.replace('http', 'ws')}/ws`)
+  t.teardown(() => socket.cut())
+  const words = new Map<string, string>([
+    ['$ada', toChecksumAddress(bytesOf(facts.ada))],
+    ['$tide', toChecksumAddress(bytesOf(facts.tide))],
+    ['$transferTopic', facts.transferTopic],
+    ['$totalSupplyCall', facts.totalSupplyCall],
+    ['$txHash', facts.transaction.hash ?? ''],
+  ])
+  const frames: readonly string[] = JSON.parse(readFileSync(join(folder, 'web3pyFrames.json'), 'utf8'))
+  const results: unknown[] = []
+  for (const frame of frames) {
+    const text = frame.replaceAll(/\$\w+/g, (word) => words.get(word) ?? word)
+    const answer = JSON.parse((await socket.ask(Buffer.from(text))) ?? '')
+    const [asked, answered] = [[JSON.parse(text)].flat(), [answer].flat()]
+    for (const [at, { id, method, params }] of asked.entries()) {
+      const { result, error, id: answeredId } = answered[at]
+      t.equal(answeredId, id, method)
+      t.equal(error, undefined, method)
+      results[id] = result
+      if (method === 'eth_subscribe') words.set(`$${params[0]}`, result)
+    }
+  }
+  t.match(results.slice(0, 4), [
+    `0x${facts.chainId.toString(16)}`,
+    `0x${facts.head.number.toString(16)}`,
+    { hash: facts.head.hash },
+    `0x${facts.adaBalance.toString(16)}`,
+  ])
+  t.equal(BigInt(String(results[6])), facts.totalSupply)
+  t.match(results.slice(10, 13), [{ number: '0x0' }, results[3], results[6]], 'the batch')
+  t.strictSame(results.slice(15), [true, true, null])
+})
+
+/** A Python with web3.py, or why there is none. */
+async function findPython(): Promise<{ readonly path: string } | { readonly why: string }> {
+  try {
+    await runScript(['python3', '-c', 'from web3 import WebSocketProvider'])
+    return { path: 'python3' }
+  } catch {
+    if (process.env.WEB3PY !== '1') {
+      return { why: 'python3 has no web3; WEB3PY=1 installs web3 8 (100 MB) and runs it' }
+    }
+  }
+  const environment = makeFolder(t)
+  const path = join(environment, 'bin/python3')
+  try {
+    await runScript(['python3', '-m', 'venv', environment])
+    await runScript([path, '-m', 'pip', 'install', '-q', '--disable-pip-version-check', 'web3==8.0.0'])
+    return { path }
+  } catch (error) {
+    return { why: `web3 8 could not be installed: ${(error as Error).message.split('\n')[0]}` }
+  }
+}
+
+t.test('the package reads blocks, accounts, contracts and logs, and subscribes', { skip }, async (t) => {
+  const { path } = python as { readonly path: string }
+  const service = await startService()
+  t.teardown(() => service.stop())
+  const { ada, tide, transaction } = facts
+  const out = await runScript([path, join(folder, 'web3py/reads.py')], {
+    env: {
+      TIDEGATE_URL: `${service.origin.replace('http', 'ws')}/ws`,
+      FACTS: JSON.stringify({ ada, tide, hash: transaction.hash }),
+    },
+  })
+  const found = JSON.parse(out)
+  const [balance, supply] = [String(facts.adaBalance), String(facts.totalSupply)]
+  t.match(found, {
+    connected: true,
+    chainId: facts.chainId,
+    head: facts.head.number,
+    hash: facts.head.hash,
+    balance,
+    nonce: facts.adaNonce,
+    supply,
+    receiptBlock: Number(transaction.blockNumber),
+    batch: [0, balance, supply],
+    subscriptions: [/^0x/, /^0x/],
+    unsubscribed: [true, true],
+    unknownBlock: 'BlockNotFound',
+  })
+  t.ok(found.transfers > 100)
+})
