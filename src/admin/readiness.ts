@@ -11,6 +11,8 @@ export interface ReadinessFigures {
     readonly isReadable: boolean
     /** Whether its source ended with an error, or no node that it asks answers. */
     readonly isCutOff: boolean
+    /** Whether its source has delivered since the start what it had then, or it has none. */
+    readonly hasCaughtUp: boolean
     /** Since the timestamp of its newest block; undefined where no blocks are to come. */
     readonly headAgeMs: number | undefined
   }[]
@@ -31,7 +33,16 @@ export interface ReadinessLimits {
   readonly queueAgeMsMax: number
 }
 
-const checkNames = ['draining', 'store', 'source', 'headAge', 'flush', 'queueAge', 'sharedKeys'] as const
+const checkNames = [
+  'draining',
+  'store',
+  'source',
+  'firstImport',
+  'headAge',
+  'flush',
+  'queueAge',
+  'sharedKeys',
+] as const
 type CheckName = (typeof checkNames)[number]
 
 export interface FailedCheck {
@@ -67,14 +78,17 @@ function* findFailures(
   { headAgeMsMax, queueAgeMsMax }: ReadinessLimits,
 ): Generator<FailedCheck> {
   if (isDraining) yield { check: 'draining', why: 'the server is stopping' }
-  for (const { network, isReadable, isCutOff, headAgeMs } of networks) {
+  for (const { network, isReadable, isCutOff, hasCaughtUp, headAgeMs } of networks) {
     if (!isReadable) yield { check: 'store', network, why: 'its newest block cannot be read' }
-    if (isCutOff)
+    if (isCutOff) {
       yield {
         check: 'source',
         network,
         why: 'its source ended with an error, or no upstream answers or has a chain that can be followed',
       }
+    } else if (!hasCaughtUp) {
+      yield { check: 'firstImport', network, why: 'it takes in the blocks that its source had at the start' }
+    }
     if (headAgeMsMax !== undefined && headAgeMs !== undefined && headAgeMs > headAgeMsMax) {
       yield {
         check: 'headAge',

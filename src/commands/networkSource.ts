@@ -25,6 +25,8 @@ export interface NetworkSource extends ChainFeed {
    * plays at intervals.
    */
   readonly caughtUp: Promise<void>
+  /** Whether {@link caughtUp} has resolved. Until then its blocks are those of an earlier run, or part of what it has. */
+  readonly hasCaughtUp: boolean
   /** Of a gateway; see {@link IngestThread.fetch}. */
   readonly fetch: FetchMissing | undefined
   /** Of a source with upstreams. */
@@ -70,11 +72,15 @@ export function startSource(
   }
   const onCurrent = () => {
     syncing = undefined
+    hasCaughtUp = true
     publish()
   }
-  let syncing: SourceProgress | undefined
+  let hasCaughtUp = false
+  // What it has to deliver is not known yet, so that it counts as behind.
+  let syncing: SourceProgress | undefined = { startingBlock: undefined, number: 0 }
   let upstreams: UpstreamsHealth | undefined
   let figures: IngestFigures | undefined
+  publish()
   const ingest = startIngest(
     task,
     (progress) => {
@@ -111,6 +117,9 @@ export function startSource(
     fetch: gateway && ((wanted, call) => ingest.fetch(wanted, call)),
     upstreamCalls: gateway !== undefined || source?.type === 'follow' ? ingest.upstreamCalls : undefined,
     caughtUp,
+    get hasCaughtUp() {
+      return hasCaughtUp
+    },
     ingested,
     get figures() {
       return figures

@@ -130,7 +130,7 @@ function readiness(
   { edge, sources, rollups, transport, isDraining }: AdminServices,
   reach: KeyReach | undefined,
 ): Readiness {
-  const hasSource = new Set(sources.map(({ name }) => name))
+  const sourceOf = new Map(sources.map((source) => [source.name, source]))
   const ofRollup = (rollup: OpenRollup): ReadinessFigures['rollups'][number] => {
     const { isStoring, sequencerAnswers, oldestWaitingMs } = rollup.health()
     const queueAgeMs = sequencerAnswers === undefined ? undefined : oldestWaitingMs
@@ -143,7 +143,8 @@ function readiness(
       network: network.name,
       isReadable: network.isReadable,
       isCutOff: isCutOff(network),
-      headAgeMs: hasSource.has(network.name) ? Date.now() - headTimestamp(network) * 1_000 : undefined,
+      hasCaughtUp: sourceOf.get(network.name)?.hasCaughtUp ?? true,
+      headAgeMs: sourceOf.has(network.name) ? Date.now() - headTimestamp(network) * 1_000 : undefined,
     })),
     rollups: rollups.map(ofRollup),
     sharedKeys: reach?.figures,

@@ -1,7 +1,7 @@
 /** Progress of a source that has not yet delivered all blocks it knows of. */
 export interface SourceProgress {
-  /** Number of its block when it fell behind. */
-  readonly startingBlock: number
+  /** Number of its block when it fell behind; undefined before it delivered one. */
+  readonly startingBlock: number | undefined
   /** Number of the block that it delivered last. */
   readonly number: number
 }

@@ -39,8 +39,8 @@ export interface IngestThread {
   /** Resolves once the store has its genesis and readers can open it. Rejects as {@link finished} does. */
   readonly opened: Promise<void>
   /**
-   * Resolves once everything that is imported at full speed is imported: with {@link finished}, or earlier when a
-   * replay begins to play at intervals. Rejects as {@link finished} does.
+   * Resolves once everything that is imported at full speed is imported: with {@link finished}, or earlier with the
+   * first `head` that the thread tells. Rejects as {@link finished} does.
    */
   readonly caughtUp: Promise<void>
   /**

@@ -159,7 +159,10 @@ t.test('the counts of two edges are added up', { skip: process.platform !== 'lin
 t.test('a head that is too old is named by /ready', async (t) => {
   const demo = { source: { type: 'file', path: chainPath } }
   const { admin } = await start(t, { demo, admin: { headAgeMsMax: 1_000 } })
-  const { status, text } = await admin.get('/ready')
+  const { status, text } = await waitFor('the first import', async () => {
+    const found = await admin.get('/ready')
+    return !found.text.includes('"firstImport":"failing"') && found
+  })
   t.equal(status, 503)
   t.match(JSON.parse(text), {
     ready: false,

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { defer } from '../../src/primitives/deferred.js'
+import { adminOf } from '../adminClient.js'
 import { anvilGenesis, startAnvil, withoutAnvil } from '../anvilNode.js'
 import { testAddresses } from '../chainMaker.js'
 import { followAnvil, HeadListener, reaches, startFollower } from '../followedNode.js'
@@ -8,7 +10,10 @@ import { makeFolder, runProgram, writeInto } from '../program.js'
 import { makeReplayedChainIn } from '../replayedChain.js'
 import { type Service, startService } from '../service.js'
 import { waitFor } from '../until.js'
-import { forwardTo, WeatherNode } from '../weatherNode.js'
+import { forwardTo, type NodeCall, WeatherNode } from '../weatherNode.js'
+
+const healthOf = async (service: Service) =>
+  JSON.parse(await (await fetch(`${service.origin}/health`)).text())
 
 /** Resolves once the subscriber has been told of this head. */
 function told(listener: HeadListener, hash: string): Promise<unknown> {
@@ -102,6 +107,41 @@ t.test('follows another Tidegate, with its reorganisations', async (t) => {
   })
 })
 
+t.test('a follower is not ready before it has reached the head, also where that is its own', async (t) => {
+  const folder = makeFolder(t)
+  const upstreamFolder = makeFolder(t)
+  const chain = await makeReplayedChainIn(upstreamFolder, { length: 6, from: 6, intervalMs: 1 })
+  const upstream = await chain.start()
+  t.teardown(() => upstream.stop())
+  const node = new WeatherNode(forwardTo(upstream.origin))
+  node.hasSockets = false
+  await node.start()
+  t.teardown(() => node.stop())
+  const options = { urls: [node.url], genesisPath: join(upstreamFolder, 'genesis.json') }
+  const readyOf = async (service: Service) => {
+    const { status, text } = await (await adminOf(service, join(folder, 'data'))).get('/ready')
+    return { status, failing: JSON.parse(text).failing }
+  }
+  const isHeadAsked = ({ method, params: [block] }: NodeCall) =>
+    method === 'eth_getBlockByNumber' && block === 'latest'
+  for (const withheld of ['the blocks', 'the head']) {
+    const held = defer<void>()
+    node.answer = async (call) => {
+      const isOfChain = ['eth_chainId', 'debug_chainConfig'].includes(call.method) || call.params[0] === '0x0'
+      if (!isOfChain && (withheld === 'the head' || !isHeadAsked(call))) await held.promise
+      return forwardTo(upstream.origin)(call)
+    }
+    const service = await startFollower(t, folder, options)
+    t.match(await healthOf(service), { status: 'syncing', networks: { dev: { syncing: true } } }, withheld)
+    const why = { check: 'firstImport', network: 'dev' }
+    t.match(await readyOf(service), { status: 503, failing: [why] }, withheld)
+    held.resolve()
+    await waitFor('the head to be reached', async () => (await readyOf(service)).status === 200)
+    t.match(await healthOf(service), { status: 'ok', networks: { dev: { head: 6, syncing: false } } })
+    t.equal(await service.stop(), 0)
+  }
+})
+
 t.test('a node of another chain is refused at start, by name', { skip: withoutAnvil }, async (t) => {
   const folder = makeFolder(t)
   const anvil = await startAnvil(t, folder)
@@ -169,9 +209,6 @@ t.test(
     t.match(service.said.err, 'answers again')
   },
 )
-
-const healthOf = async (service: Service) =>
-  JSON.parse(await (await fetch(`${service.origin}/health`)).text())
 
 t.test(
   'a reorganisation deeper than allowed is not followed, and both branches are named',

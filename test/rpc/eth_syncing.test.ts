@@ -40,45 +40,51 @@ t.test('a network without a source, or whose source is done, is not syncing', as
   ])
 })
 
-t.test('a network shows how far its source is, until that is done, also after a restart', async (t) => {
-  const folder = makeFolder(t)
-  const first = await startSyncing(folder)
-  await waitFor('some blocks', async () => Number((await first.call('eth_blockNumber')).result) > 5)
-  t.equal(await first.stop(), 0)
-  const service = await startSyncing(folder)
-  t.teardown(() => service.stop())
-  t.ok(Number((await service.call('eth_blockNumber')).result) > 5, 'it goes on from there')
-  const numberOf = async () => Number((await service.call('eth_blockNumber')).result)
-  const seen: { startingBlock: string; currentBlock: string; highestBlock: string }[] = []
-  const health: { head: number; syncing: boolean }[] = []
-  await waitFor('the end of the source', async () => {
-    const { result } = await service.call(method)
-    if (result !== false) {
-      seen.push(result)
-      health.push(await healthOf(service))
-      // What is told is there to be read.
-      const number = Number(result.currentBlock)
-      if ((await numberOf()) < number) t.fail(`block ${number} is told before it can be read`)
+t.test(
+  'a network shows how far its source is from the start on, until that is done, also after a restart',
+  async (t) => {
+    const folder = makeFolder(t)
+    const first = await startSyncing(folder)
+    await waitFor('some blocks', async () => Number((await first.call('eth_blockNumber')).result) > 5)
+    t.equal(await first.stop(), 0)
+    const service = await startSyncing(folder)
+    t.teardown(() => service.stop())
+    t.ok(Number((await service.call('eth_blockNumber')).result) > 5, 'it goes on from there')
+    const numberOf = async () => Number((await service.call('eth_blockNumber')).result)
+    const seen: { startingBlock: string; currentBlock: string; highestBlock: string }[] = []
+    const health: { head: number; syncing: boolean }[] = []
+    await waitFor('the end of the source', async () => {
+      const { result } = await service.call(method)
+      if (result !== false) {
+        seen.push(result)
+        health.push(await healthOf(service))
+        // What is told is there to be read.
+        const number = Number(result.currentBlock)
+        if ((await numberOf()) < number) t.fail(`block ${number} is told before it can be read`)
+      }
+      if (result !== false) return false
+      const number = await numberOf()
+      if (number !== headBlock.number) throw new Error(`in sync at block ${number}`)
+      return true
+    })
+    t.ok(seen.length > 0)
+    t.ok(health.some(({ syncing }) => syncing))
+    let last = 0
+    for (const progress of seen) {
+      t.strictSame(Object.keys(progress), ['startingBlock', 'currentBlock', 'highestBlock'])
+      t.strictSame(
+        Object.values(progress).filter((text) => !/^0x(?:0|[1-9a-f][0-9a-f]*)$/.test(text)),
+        [],
+      )
+      const [starting, current, highest] = Object.values(progress).map(Number) as [number, number, number]
+      if (starting > current || current > highest) t.fail(JSON.stringify(progress))
+      if (current < last) t.fail(`back from ${last} to ${current}`)
+      last = current
     }
-    return result === false && (await numberOf()) === headBlock.number
-  })
-  t.ok(seen.length > 0)
-  t.ok(health.some(({ syncing }) => syncing))
-  let last = 0
-  for (const progress of seen) {
-    t.strictSame(Object.keys(progress), ['startingBlock', 'currentBlock', 'highestBlock'])
-    t.strictSame(
-      Object.values(progress).filter((text) => !/^0x(?:0|[1-9a-f][0-9a-f]*)$/.test(text)),
-      [],
-    )
-    const [starting, current, highest] = Object.values(progress).map(Number) as [number, number, number]
-    if (starting > current || current > highest) t.fail(JSON.stringify(progress))
-    if (current < last) t.fail(`back from ${last} to ${current}`)
-    last = current
-  }
-  t.strictSame(await healthOf(service), { head: headBlock.number, syncing: false })
-  t.equal((await service.call('eth_getBlockByNumber', ['latest', false])).result.hash, headBlock.hash)
-})
+    t.strictSame(await healthOf(service), { head: headBlock.number, syncing: false })
+    t.equal((await service.call('eth_getBlockByNumber', ['latest', false])).result.hash, headBlock.hash)
+  },
+)
 
 t.test('a network whose source failed says so, and is not in sync, also after a restart', async (t) => {
   const folder = makeFolder(t)

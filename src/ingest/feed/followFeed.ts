@@ -165,8 +165,10 @@ export class FeedFollower {
         const tip = await this.#readTip(log)
         // Something may have come meanwhile.
         if (tip.sequence > this.#position) continue
-        this.#tell(tip.head?.number)
+        const isNews = this.#tell(tip.head?.number)
+        // Who becomes the writer has a source of its own to take in.
         if (await onIdle?.(log, this.#position)) return true
+        if (isNews) this.#report({ type: 'head' })
         await this.#wait(Math.min(pollMs, onIdle === undefined ? pollMs : Math.max(tip.leaseMsLeft, 10)))
         continue
       }
@@ -239,8 +241,8 @@ export class FeedFollower {
     done.abort()
   }
 
-  /** Tells the state of the feed where it changed: its head, or why it does not answer. */
-  #tell(head: number | undefined, trouble?: string): void {
+  /** Tells the state of the feed where it changed: its head, or why it does not answer. Whether it did. */
+  #tell(head: number | undefined, trouble?: string): boolean {
     const isAnswering = trouble === undefined
     if (isAnswering !== !this.#isCutOff) {
       const text = isAnswering ? 'the feed answers again' : `the feed does not answer: ${trouble}`
@@ -250,9 +252,9 @@ export class FeedFollower {
     const node = { name: 'feed', isAnswering, isQuarantined: false, head, lies: [] }
     const state = { head, isDown: !isAnswering, nodes: [node] }
     const told = JSON.stringify(state)
-    if (told === this.#stateTold) return
+    if (told === this.#stateTold) return false
     this.#stateTold = told
     this.#report({ type: 'upstream', state })
-    if (isAnswering) this.#report({ type: 'head' })
+    return true
   }
 }

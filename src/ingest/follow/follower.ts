@@ -63,6 +63,8 @@ export class Follower {
   #denial: { readonly hash: string; readonly upstream: Upstream; readonly since: number } | undefined
   /** Whether the claimed head is below ours, so that its node has to be asked for ours again. */
   #isBehind = false
+  /** Whether the claimed head was not reached since the start, or since it was far away. */
+  #isLate = true
   /** Hash of the head for which the markers were asked last. */
   #markersOf = ''
   #stateTold = ''
@@ -98,7 +100,7 @@ export class Follower {
     try {
       while (!this.#signal.aborted) {
         this.#news = defer()
-        if (await this.#markers.store()) this.#report({ type: 'head' })
+        if (await this.#markers.store()) this.#tellHead()
         const { head } = this.#upstreams
         const next = head === undefined ? 'idle' : await this.#tryToReach(head.claim, head.upstream)
         this.#tellState()
@@ -162,6 +164,7 @@ export class Follower {
     const hash = toHash32(hexToBytes(claim.hash))
     this.#isBehind = false
     if (this.#store.isCanonical(claim.number, hash)) {
+      if (this.#isLate) this.#reached()
       if (claim.number < number) return this.#lookBack(claim, upstream)
       return 'idle'
     }
@@ -175,8 +178,19 @@ export class Follower {
       this.#setbacks.refuseInvalid(block)
       await this.#intake.play(block.rlp)
     })
-    this.#report({ type: 'head' })
+    this.#reached()
     return 'again'
+  }
+
+  /** The claimed head is ours. */
+  #reached(): void {
+    this.#isLate = false
+    this.#tellHead()
+  }
+
+  /** Tells of another head or marker. A source that is late is up to date only when it has reached the claimed head. */
+  #tellHead(): void {
+    if (!this.#isLate) this.#report({ type: 'head' })
   }
 
   /** What was claimed is nowhere: it counts against its claimer after some seconds. */
@@ -214,6 +228,7 @@ export class Follower {
     const last = Math.min(claim.number, first - 1 + Math.min(windowBlocks, this.#plan.reorgDepthMax))
     const goal = last === claim.number ? claimed.hash : await this.#blocks.agreedHash(last, upstream)
     if (goal === undefined) return 'later'
+    this.#isLate = true
     const fetches = function* (blocks: UpstreamBlocks) {
       for (let number = first; number <= last; number++) yield () => blocks.byNumber(number)
     }
@@ -235,7 +250,7 @@ export class Follower {
     this.#report({ type: 'progress', progress: this.#intake.progress() })
     if (this.#store.head.number < last) return 'later'
     if (!equalBytes(this.#store.head.hash, goal)) return this.#switchToHash(goal, upstream)
-    if (last === claim.number) this.#report({ type: 'head' })
+    if (last === claim.number) this.#reached()
     return 'again'
   }
 
@@ -300,7 +315,7 @@ export class Follower {
   async #replace(forkNumber: number, blocks: readonly Uint8Array[]): Promise<void> {
     const finalized = this.#store.readMarker('finalized')
     await this.#intake.replace(forkNumber, blocks)
-    this.#report({ type: 'head' })
+    this.#tellHead()
     if (finalized === undefined || finalized.number <= forkNumber) return
     const text = `the upstream took back block ${finalized.number} (${bytesToHex(finalized.hash)}), which it had said to be final`
     this.#report({ type: 'said', text })

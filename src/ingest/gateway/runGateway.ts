@@ -51,9 +51,8 @@ export async function runGateway(
     const open = () => {
       if (!isOpened) report({ type: 'opened' })
       isOpened = true
-      report({ type: 'head' })
     }
-    // Without an upstream, what is held is served as it is.
+    // Without an upstream, what is held is served as it is; the head is told of once it is that of upstreams.
     if (store.readHead() !== undefined && !isReachable) open()
     const passedOn = new PassedOn(store, upstreams, {
       schedule,
@@ -77,7 +76,10 @@ export async function runGateway(
       historyBlocks,
       upstreams,
       onHead,
-      onLinked: open,
+      onLinked() {
+        open()
+        report({ type: 'head' })
+      },
       log,
     })
     ends.push(() => keeper.close())

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { checkReadiness, type ReadinessFigures } from '../../../src/admin/readiness.js'
 
-const network = { network: 'demo', isReadable: true, isCutOff: false, headAgeMs: 5_000 }
+const network = { network: 'demo', isReadable: true, isCutOff: false, hasCaughtUp: true, headAgeMs: 5_000 }
 const rollup = { network: 'roll', isStoring: true, queueAgeMs: 5_000 }
 const sharedKeys = { isAnswering: false, ageSeconds: 7, isAccepting: true }
 const well: ReadinessFigures = {
@@ -25,6 +25,7 @@ t.test('each check fails alone, and is named with its network', async (t) => {
       ['draining', undefined, { ...well, isDraining: true }],
       ['store', 'demo', { ...well, networks: [{ ...network, isReadable: false }] }],
       ['source', 'demo', { ...well, networks: [{ ...network, isCutOff: true }] }],
+      ['firstImport', 'demo', { ...well, networks: [{ ...network, hasCaughtUp: false }] }],
       ['headAge', 'demo', { ...well, networks: [{ ...network, headAgeMs: 10_001 }] }],
       ['flush', 'roll', { ...well, rollups: [{ ...rollup, isStoring: false }] }],
       ['queueAge', 'roll', { ...well, rollups: [{ ...rollup, queueAgeMs: 10_001 }] }],
@@ -40,6 +41,13 @@ t.test('each check fails alone, and is named with its network', async (t) => {
       [[check, 'failing']],
     )
   }
+})
+
+t.test('a source that is cut off before its first import is done has one fault', (t) => {
+  const cut = { ...well, networks: [{ ...network, isCutOff: true, hasCaughtUp: false }] }
+  t.match(checkReadiness(cut, limits).failing, [{ check: 'source' }])
+  t.equal(checkReadiness(cut, limits).failing.length, 1)
+  t.end()
 })
 
 t.test('the age of shared keys is told where there are any', async (t) => {
