@@ -65,7 +65,7 @@ export const network = z.object({
 const methodRates = z.object({
   method: z.string(),
   callsPerSecond: amount('calls, of batches too'),
-  repeatedPerSecond: amount('those among them that a stored answer answered; they are not timed'),
+  repeatedPerSecond: amount('those among them that a stored answer answered'),
   errorsPerSecond: amount('those among them that ended with an error'),
   p50Seconds: z.number().min(0).nullable().describe('median of the timed calls; null where there are none'),
   p99Seconds: z.number().min(0).nullable(),

@@ -5,10 +5,10 @@
  */
 
 /**
- * Upper bounds of durations are powers of two of a microsecond, from 2^5 (32 µs) to 2^25 (34 s), and one bucket for
- * longer ones.
+ * Upper bounds of durations are powers of two of a microsecond, from 1 µs, since stored answers take a few, to 2^25
+ * (34 s), and one bucket for longer ones.
  */
-const firstPower = 5
+const firstPower = 0
 const lastPower = 25
 export const durationBuckets = lastPower - firstPower + 2
 
@@ -43,6 +43,11 @@ function sizeBucketOf(bytes: number): number {
  * 0.1 to 0.4 µs, such a call 1 to 10. Calls that wait for a job are all timed.
  */
 export const timedOneIn = 16
+/**
+ * As {@link timedOneIn}, of stored answers to single calls: one takes 1 to 3 µs, so that two readings of the clock for
+ * each would be a tenth of it. Those in a batch are looked up before any call of it runs, and not timed.
+ */
+export const storedTimedOneIn = 64
 
 /** Method names that are not served share one slot; so do error codes that are not listed. */
 export const other = 'other'
@@ -110,7 +115,7 @@ const figureNames = [
 export interface MethodCounts {
   readonly method: string
   readonly calls: number
-  /** Those among the calls that were answered by a stored answer. They are not timed. */
+  /** Those among the calls that were answered by a stored answer. */
   readonly repeated: number
   /** Those that ended with an error. */
   readonly failed: number
@@ -140,6 +145,7 @@ export class EdgeCounts {
   readonly #delaysAt: number
   readonly #figuresAt: number
   #untimed = 0
+  #untimedStored = 0
 
   /**
    * The counts of edge number `edge`, from 0, in memory from {@link allotCounts}. `methods` are the names that are
@@ -172,13 +178,27 @@ export class EdgeCounts {
     return this.#methods[slot / methodWords] ?? other
   }
 
-  /** Counts a call that was answered by a stored answer of so many bytes. */
-  repeated(slot: number, bytes: number): void {
+  /** The time at which a request begins whose answer may be stored, for {@link repeated}; 0 where it is not to be timed. */
+  beginStored(): number {
+    return this.#untimedStored < storedTimedOneIn - 1 ? 0 : performance.now()
+  }
+
+  /**
+   * Counts a call that was answered by a stored answer of so many bytes. `startedMs` is that of {@link beginStored};
+   * undefined in a batch.
+   */
+  repeated(slot: number, bytes: number, startedMs?: number): void {
     const words = this.#words
     ;(words[slot + callsAt] as number) += 1
     ;(words[slot + repeatedAt] as number) += 1
     ;(words[slot + bytesAt] as number) += bytes
     ;(words[slot + sizesAt + sizeBucketOf(bytes)] as number) += 1
+    if (startedMs === undefined) return
+    if (startedMs === 0) this.#untimedStored++
+    else {
+      this.#untimedStored = 0
+      this.#timed(slot, performance.now() - startedMs, storedTimedOneIn)
+    }
   }
 
   /** The time at which a call begins, for {@link ended}; 0 where it is not to be timed. */
@@ -203,12 +223,7 @@ export class EdgeCounts {
     const words = this.#words
     ;(words[slot + callsAt] as number) += 1
     const ms = startedMs === 0 ? 0 : performance.now() - startedMs
-    if (startedMs !== 0) {
-      const us = ms * 1_000
-      const weight = isJob ? 1 : timedOneIn
-      ;(words[slot + usAt] as number) += us * weight
-      ;(words[slot + durationsAt + bucketOf(us)] as number) += weight
-    }
+    if (startedMs !== 0) this.#timed(slot, ms, isJob ? 1 : timedOneIn)
     if (bytes !== undefined) {
       ;(words[slot + bytesAt] as number) += bytes
       ;(words[slot + sizesAt + sizeBucketOf(bytes)] as number) += 1
@@ -280,6 +295,13 @@ export class EdgeCounts {
       buckets: this.#range(this.#delaysAt, durationBuckets),
       seconds: this.#word(this.#delaysAt + durationBuckets),
     }
+  }
+
+  /** Counts a time that stands for so many calls. */
+  #timed(slot: number, ms: number, calls: number): void {
+    const us = ms * 1_000
+    ;(this.#words[slot + usAt] as number) += us * calls
+    ;(this.#words[slot + durationsAt + bucketOf(us)] as number) += calls
   }
 
   #word(at: number): number {

@@ -59,7 +59,7 @@ export class Metrics {
     )
     this.#register.histogram(
       'tidegate_rpc_duration_seconds',
-      'Time from the beginning of a call to its result, or to the first part of a streamed one. Stored answers are not timed; of other calls that need no job one in 16 is, and counts 16 times.',
+      'Time from the beginning of a call to its result, or to the first part of a streamed one. Of calls that need no job one in 16 is timed, and counts 16 times; of stored answers to single calls one in 64, which counts 64 times; those in batches are not timed.',
       ['method'],
       bucketSeconds,
       () =>

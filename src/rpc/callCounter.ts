@@ -43,9 +43,14 @@ export class CallCounter {
     return this.#counts.slotOf(method)
   }
 
-  /** Counts a call that was answered by a stored answer of so many bytes. */
-  repeated(slot: number, bytes: number, caller: Caller): void {
-    this.#repeated(slot, bytes, caller.takeSpent(), caller)
+  /** See {@link EdgeCounts.beginStored}. */
+  beginStored(): number {
+    return this.#counts.beginStored()
+  }
+
+  /** Counts a call that was answered by a stored answer of so many bytes; `startedMs` is of {@link beginStored}. */
+  repeated(slot: number, bytes: number, caller: Caller, startedMs: number | undefined): void {
+    this.#repeated(slot, bytes, caller.takeSpent(), caller, startedMs)
   }
 
   /** Counts a call that failed before it was begun; '' where its method is not known. */
@@ -77,7 +82,7 @@ export class CallCounter {
       units += caller.takeSpent()
       if (known === undefined || outcome instanceof Failure) {
         this.#ended({ slot, isJob, startedMs, units }, caller, outcome)
-      } else this.#repeated(slot, known.json.length, units, caller)
+      } else this.#repeated(slot, known.json.length, units, caller, undefined)
     }
     const outcome = run()
     if (outcome instanceof Promise) {
@@ -87,8 +92,8 @@ export class CallCounter {
     return outcome
   }
 
-  #repeated(slot: number, bytes: number, units: number, caller: Caller): void {
-    this.#counts.repeated(slot, bytes)
+  #repeated(slot: number, bytes: number, units: number, caller: Caller, startedMs: number | undefined): void {
+    this.#counts.repeated(slot, bytes, startedMs)
     this.#usage?.count(caller.keyId, slot, 1, false, units, bytes)
   }
 

@@ -103,10 +103,13 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       const basis = new RequestBasis(this.#views, at)
       // Stored answers are those of the head, not of a block that a request is pinned to.
       const lookup = at === undefined ? this.#lookup : undefined
+      const startedMs = this.#counter?.beginStored()
       const mayWait = body.length > shortBytesMax && isTurnOver(this.#limits.turnMsMax)
       const usual = mayWait ? undefined : readUsualCall(body, lookup)
       const job = usual && this.#jobOf(usual)
-      if (usual !== undefined && job === undefined) return this.#single(usual, basis, caller, undefined)
+      if (usual !== undefined && job === undefined) {
+        return this.#single(usual, basis, caller, undefined, startedMs)
+      }
       const refused = job && refuseUnread(job, this.#views.current, caller)
       if (refused !== undefined) {
         this.#counter?.failed((job as Method<N>).name, refused, caller)
@@ -189,19 +192,20 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     }
   }
 
-  /** `turns` is given where the request has already begun its turns. */
+  /** `turns` is given where the request has already begun its turns, `startedMs` where a stored answer is to be timed. */
   #single(
     call: Member,
     basis: RequestBasis<N>,
     caller: Caller,
     turns: Turns | undefined,
+    startedMs?: number,
   ): Answer | Promise<Answer> {
     if (call.kind === 'known') {
       const { known, id } = call
       const refusal = notAllowed(caller, known.method) ?? unpaid(caller, known.price)
       if (refusal === undefined) {
         countBytes(caller, known.json)
-        this.#counter?.repeated(known.slot, known.json.length, caller)
+        this.#counter?.repeated(known.slot, known.json.length, caller, startedMs)
       } else this.#counter?.failedAt(known.slot, refusal, caller)
       const block = this.#blockNames.of(basis.arrived)
       return refusal === undefined

@@ -8,6 +8,7 @@ import {
   type EdgeFigures,
   errorCodes,
   sizeBuckets,
+  storedTimedOneIn,
 } from '../../../src/metrics/edgeCounts.js'
 
 const methods = ['eth_call', 'eth_getLogs']
@@ -71,7 +72,7 @@ t.test('a size falls into the smallest bucket that holds it', async (t) => {
 })
 
 t.test('a delay falls into the smallest bucket that holds it', async (t) => {
-  for (const us of [0, 1, 31, 32, 33, 64, 65, 1_000, 2 ** 25, 2 ** 25 + 1, 2 ** 40]) {
+  for (const us of [0, 1, 2, 3, 31, 32, 33, 64, 65, 1_000, 2 ** 25, 2 ** 25 + 1, 2 ** 40]) {
     const [counts] = open() as [EdgeCounts]
     counts.delayed(us / 1_000)
     const bucket = counts.readDelays().buckets.indexOf(1)
@@ -94,6 +95,34 @@ t.test('jobs are all timed, and of other calls a sample stands for all', async (
     167,
   )
   t.ok((found?.durationSeconds ?? 0) > 0)
+})
+
+t.test('of stored answers one in 64 is timed and stands for 64, whatever methods they are of', async (t) => {
+  const [counts] = open() as [EdgeCounts]
+  let timed = 0
+  for (let call = 0; call < 10 * storedTimedOneIn; call++) {
+    const startedMs = counts.beginStored()
+    timed += Number(startedMs !== 0)
+    counts.repeated(counts.slotOf(methods[call % 2] ?? ''), 1, startedMs)
+    // A member of a batch is in no sample.
+    counts.repeated(counts.slotOf('eth_call'), 1)
+  }
+  t.equal(timed, 10)
+  const durations = counts.readMethods().flatMap((method) => method.durations)
+  t.equal(
+    durations.reduce((sum, value) => sum + value),
+    10 * storedTimedOneIn,
+  )
+  t.ok(counts.readMethods().some(({ durationSeconds }) => durationSeconds > 0))
+})
+
+t.test('a request that begins while a stored answer is due leaves it due', async (t) => {
+  const [counts] = open() as [EdgeCounts]
+  for (let call = 1; call < storedTimedOneIn; call++) counts.repeated(0, 1, counts.beginStored())
+  t.ok(counts.beginStored() > 0, 'of a call that turns out not to be stored')
+  counts.repeated(0, 1, counts.beginStored())
+  t.equal(counts.readMethods()[0]?.durations.indexOf(storedTimedOneIn) !== -1, true)
+  t.equal(counts.beginStored(), 0)
 })
 
 t.test('an error code that is not listed is counted as other', async (t) => {
