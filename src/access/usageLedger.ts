@@ -51,6 +51,7 @@ export class UsageLedger {
   #pending = new Map<string, KeyUsage>()
   #parts: { readonly sinceMs: number; readonly totals: Map<string, KeyTotals> }[] = []
   #slow: SlowCall[] = []
+  #listener: ((used: readonly UsedCalls[]) => void) | undefined
   #ticks = 0
   #packedDay = -1
   #flushing = Promise.resolve()
@@ -79,6 +80,12 @@ export class UsageLedger {
       recent.set(keyId, { ...sum(recent.get(keyId), calls), keyId })
     }
     this.#slow = [...this.#slow, ...slow].slice(-slowCallsMax)
+    this.#listener?.(used)
+  }
+
+  /** Calls `listener` with all that is used from now on, some times a second. */
+  listen(listener: (used: readonly UsedCalls[]) => void): void {
+    this.#listener = listener
   }
 
   /** The keys that spent most units in the last minute, the first one first. */

@@ -9,9 +9,13 @@ import {
   type AuditQuery,
   auditEntry,
   auditQuery,
+  type CallHistory,
+  callHistory,
   type Key,
   key,
+  type LastBlock,
   type LiveState,
+  lastBlock,
   liveState,
   type Network,
   type NewKey,
@@ -34,7 +38,10 @@ import {
 /** What the API shows and changes. */
 export interface ApiServices {
   readLive(): LiveState
+  readHistory(): CallHistory
   readNetworks(): Network[]
+  /** Newest first. Throws UsageError where no network with blocks has this name. */
+  readLastBlocks(network: string): LastBlock[]
   readKeys(): Key[]
   /** `address` is that of the operator who changes keys, for the audit log. */
   createKey(settings: KeySettings, address: string): Promise<NewKey>
@@ -112,10 +119,24 @@ export const routes: readonly Route[] = [
   }),
   route({
     method: 'GET',
+    path: '/api/history',
+    summary: 'Rates and times of the last hour, and what the keys that spent most spent.',
+    answer: callHistory,
+    run: (services) => services.readHistory(),
+  }),
+  route({
+    method: 'GET',
     path: '/api/networks',
     summary: 'The networks that are served, the default one first.',
     answer: network.array(),
     run: (services) => services.readNetworks(),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/networks/{id}/blocks',
+    summary: 'The newest blocks of a network, newest first.',
+    answer: lastBlock.array(),
+    run: (services, { id }) => services.readLastBlocks(id),
   }),
   route({
     method: 'GET',

@@ -161,6 +161,41 @@ export const liveState = z.object({
     .describe('calls that took long, newest first'),
 })
 
+const series = (what: string) => z.array(z.number().min(0)).describe(`${what}, for each time`)
+const secondsSeries = (what: string) =>
+  z.array(z.number().min(0).nullable()).describe(`${what}; null where no call was timed`)
+
+export const callHistory = z.object({
+  at: z
+    .array(time())
+    .describe(
+      'times of the last hour, some seconds apart, oldest first; all figures are of the time since the one before',
+    ),
+  callsPerSecond: series('calls'),
+  errorsPerSecond: series('calls that ended with an error'),
+  rejectionsPerSecond: series('requests refused before any method was called'),
+  p50Seconds: secondsSeries('median of the timed calls of all methods'),
+  p99Seconds: secondsSeries('their 99th percentile'),
+  keys: z
+    .array(
+      z.object({
+        id: keyId.nullable().describe('null: all others together'),
+        name: z.string().nullable(),
+        unitsPerSecond: series('compute units'),
+      }),
+    )
+    .describe('those that spent most, most first'),
+})
+
+export const lastBlock = z.object({
+  number: count('of the block'),
+  hash: z.string(),
+  timestamp: time(),
+  transactions: z.int().min(0).nullable().describe('null where a gateway has its header alone'),
+  gasUsed: count('by its transactions'),
+  gasLimit: count('of the block'),
+})
+
 export const key = z.object({
   id: keyId,
   name: z.string(),
@@ -291,6 +326,8 @@ export type RpcCall = z.output<typeof rpcCall>
 export type RpcAnswer = z.output<typeof rpcAnswer>
 export type Network = z.output<typeof network>
 export type LiveState = z.output<typeof liveState>
+export type CallHistory = z.output<typeof callHistory>
+export type LastBlock = z.output<typeof lastBlock>
 export type NewKey = z.output<typeof newKey>
 export type Rotation = z.output<typeof rotation>
 export type Key = z.output<typeof key>

@@ -1,9 +1,10 @@
 /** What the admin API shows of the process at the moment, asked of what the process runs. */
 import type { Readiness } from '../admin/readiness.js'
-import type { LiveState, Network } from '../admin/shapes.js'
+import type { CallHistory as HistoryShape, LiveState, Network } from '../admin/shapes.js'
 import type { Config } from '../config/config.js'
 import { isCutOff } from '../edge/health.js'
 import type { OpenNetwork } from '../edge/openNetwork.js'
+import type { CallHistory } from '../metrics/callHistory.js'
 import type { EdgeFigures } from '../metrics/edgeCounts.js'
 import type { RecentRates } from '../metrics/recentCalls.js'
 import type { AdminServices } from './adminServices.js'
@@ -82,6 +83,31 @@ export function readLive(
   }
 }
 
+export function readHistory(
+  history: CallHistory,
+  nameOf: (keyId: string) => string | undefined,
+): HistoryShape {
+  const { points } = history
+  return {
+    at: points.map(({ atMs }) => isoTime(atMs)),
+    callsPerSecond: points.map(({ callsPerSecond }) => brief(callsPerSecond)),
+    errorsPerSecond: points.map(({ errorsPerSecond }) => brief(errorsPerSecond)),
+    rejectionsPerSecond: points.map(({ rejectionsPerSecond }) => brief(rejectionsPerSecond)),
+    p50Seconds: points.map(({ p50Seconds }) => (p50Seconds === undefined ? null : brief(p50Seconds))),
+    p99Seconds: points.map(({ p99Seconds }) => (p99Seconds === undefined ? null : brief(p99Seconds))),
+    keys: history.readKeys().map(({ keyId, unitsPerSecond }) => ({
+      id: keyId ?? null,
+      name: (keyId === undefined ? undefined : nameOf(keyId)) ?? null,
+      unitsPerSecond: unitsPerSecond.map(brief),
+    })),
+  }
+}
+
+/** The digits that a chart can show, since an hour has thousands of figures. */
+function brief(value: number): number {
+  return Number(value.toPrecision(4))
+}
+
 /** The networks, the default one first. */
 export function readNetworks(
   { defaultNetwork, networks, rollups }: Config,
@@ -140,6 +166,6 @@ function queueOf(rollup: OpenRollup): Network['queue'] {
 /** The last time that ISO 8601 can write with four digits of the year; a header may have any number. */
 const lastTimeMs = Date.UTC(9999, 11, 31, 23, 59, 59)
 
-function isoTime(timeMs: number): string {
+export function isoTime(timeMs: number): string {
   return new Date(Math.min(timeMs, lastTimeMs)).toISOString()
 }

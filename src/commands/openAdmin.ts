@@ -11,6 +11,7 @@ import type { Usage, UsageQuery } from '../admin/shapes.js'
 import type { AdminConfig, Config } from '../config/config.js'
 import { isCutOff } from '../edge/health.js'
 import type { OpenNetwork } from '../edge/openNetwork.js'
+import { CallHistory } from '../metrics/callHistory.js'
 import type { EdgeCounts } from '../metrics/edgeCounts.js'
 import { Metrics } from '../metrics/metrics.js'
 import { RecentCalls } from '../metrics/recentCalls.js'
@@ -21,7 +22,8 @@ import { hourMs } from '../store/usage.js'
 import { adminActor, openAdminKeys } from './adminKeys.js'
 import type { AdminServices } from './adminServices.js'
 import { readAudit } from './auditJson.js'
-import { readLive, readNetworks } from './liveState.js'
+import { readLastBlocks } from './lastBlocks.js'
+import { readHistory, readLive, readNetworks } from './liveState.js'
 import { openPlayground } from './openPlayground.js'
 import type { OpenRollup } from './openRollup.js'
 import { clientVersion, version } from './version.js'
@@ -42,6 +44,8 @@ export async function openAdmin(config: Config, services: AdminServices): Promis
   const { log } = services
   const metrics = new Metrics(metricSources(config, services))
   const recent = new RecentCalls(services.counts)
+  const history = new CallHistory()
+  services.usage.listen((used) => history.take(used))
   const reach = config.auth ? services.reach : undefined
   const ready = () => readiness(admin, services, reach)
   const nameOf = keyNames(services.keys.store)
@@ -62,12 +66,17 @@ export async function openAdmin(config: Config, services: AdminServices): Promis
         .note({ ...note, action: 'log-in failed', detail })
         .catch((error: Error) => log.error(`the audit log could not be written: ${error.message}`))
     },
-    tick: () => recent.sample(),
+    tick() {
+      recent.sample()
+      history.tick(() => recent.read())
+    },
     api: {
       ...openPlayground(config, services.edge, services.port),
       ...openAdminKeys(services.keys, services.ring),
       readLive: () => readLive(config, services, recent.read(), ready(), nameOf),
+      readHistory: () => readHistory(history, nameOf),
       readNetworks: () => readNetworks(config, services),
+      readLastBlocks: (network) => readLastBlocks(services.edge.networks, network),
       readAudit: (query) => readAudit(services.keys.store.audit, query),
       readUsage: (query) => readUsage(services.usage, query),
     },

@@ -5,8 +5,8 @@
 import { bucketSeconds, durationBuckets, type EdgeCounts, type MethodCounts } from './edgeCounts.js'
 import { sumMaps, sumMethods } from './sumCounts.js'
 
-/** Samples kept: with one a second, a window long enough for calls that come now and then. */
-const samplesMax = 11
+/** Samples from the oldest to the newest: with one a second, a window long enough for calls that come now and then. */
+export const windowTicks = 10
 
 interface Sample {
   readonly atMs: number
@@ -78,7 +78,7 @@ export class RecentCalls {
         delays: edge.readDelays().buckets,
       })),
     })
-    if (this.#samples.length > samplesMax) this.#samples.shift()
+    if (this.#samples.length > windowTicks + 1) this.#samples.shift()
   }
 
   read(): RecentRates {

@@ -4,7 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import t, { type Test } from 'tap'
 import { type Admin, adminOf } from '../adminClient.js'
 import { runProgram } from '../program.js'
-import { headBlock } from '../rpc/demoChain.js'
+import { blockAt, headBlock, hex } from '../rpc/demoChain.js'
 import { type DemoSettings, serveDemo } from '../servedDemo.js'
 import { waitFor } from '../until.js'
 
@@ -72,6 +72,44 @@ t.test('state and networks are as the document says', async (t) => {
   })
   t.match(found, { ready: true, failing: [], methods: [{ method: 'eth_chainId' }, { method: 'other' }] })
   t.match(found.errors, [{ code: '-32601', total: 1 }])
+})
+
+t.test('the history of the last hour has the calls, their times, and what keys spent', async (t) => {
+  const { service, ask } = await start(t)
+  const body = '{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}'
+  const found = await waitFor('a second point', async () => {
+    for (let call = 0; call < 100; call++) await service.post('/', body)
+    const { answer } = await ask('GET', '/api/history')
+    return answer.at.length === 2 && answer
+  })
+  const { at, keys, ...series } = found
+  for (const [name, values] of Object.entries(series)) t.equal((values as unknown[]).length, at.length, name)
+  t.ok(found.callsPerSecond[1] > 0)
+  t.ok(found.p50Seconds[1] > 0, 'stored answers are timed')
+  t.ok(found.p50Seconds[1] <= found.p99Seconds[1])
+  t.match(keys, [{ id: '000000000000', name: null }])
+  t.ok(keys[0].unitsPerSecond[1] > 0)
+})
+
+t.test('the newest blocks of a network are listed', async (t) => {
+  const { ask } = await start(t)
+  const { answer } = await ask('GET', '/api/networks/demo/blocks')
+  t.equal(answer.length, 10)
+  for (const [index, block] of answer.entries()) {
+    const { number, hash, header, transactions } = blockAt(headBlock.number - index)
+    const [gasLimit, gasUsed, timestamp] = header.slice(9, 12).map((field) => Number(hex(field)) || 0)
+    t.strictSame(block, {
+      number,
+      hash,
+      timestamp: new Date((timestamp ?? 0) * 1_000).toISOString(),
+      transactions: transactions.length,
+      gasUsed,
+      gasLimit,
+    })
+  }
+  for (const name of ['roll', 'nothing']) {
+    t.equal((await ask('GET', `/api/networks/${name}/blocks`)).status, 400, name)
+  }
 })
 
 t.test('each event of the live stream is a state', async (t) => {

@@ -1,41 +1,10 @@
 /** The dashboard in a real browser, on a real server of the demo chain. */
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { openBrowser, Visit, withoutBrowser } from '../browser.js'
-import { writeInto } from '../program.js'
-import { headBlock, quantity } from '../rpc/demoChain.js'
-import { serveDemo } from '../servedDemo.js'
-import { type Service, startService } from '../service.js'
+import { headBlock, hex, quantity } from '../rpc/demoChain.js'
+import { startService } from '../service.js'
 import { waitFor } from '../until.js'
-
-interface Served {
-  readonly service: Service
-  readonly url: string
-  readonly token: string
-  /** Writes the configuration with this port of the admin listener; its path. */
-  config(port: number): string
-  /** The API key that the first start made. */
-  readonly key: string
-}
-
-/** Serves the demo chain, and a rollup; callers need keys. */
-async function serve(t: Test): Promise<Served> {
-  const networks = [{ name: 'roll', kind: 'rollup', chainId: 'SN_SEPOLIA', prefix: 'starknet' }]
-  const { service, folder, dataDir, config: path } = await serveDemo(t, { networks, admin: { port: 0 } }, [])
-  const config = (port: number) =>
-    writeInto(folder, 'tidegate.json', { ...JSON.parse(readFileSync(path, 'utf8')), admin: { port } })
-  const found = () => service.lines.flatMap((line) => /dashboard is at (\S+);/.exec(line)?.[1] ?? [])[0]
-  const url = await waitFor('the address of the dashboard', found)
-  const key = /\/v3\/(tg_\w+)/.exec(service.lines.join('\n'))?.[1] ?? ''
-  return { service, url, key, config, token: readFileSync(join(dataDir, 'node/admin-token'), 'latin1') }
-}
-
-async function logIn(visit: Visit, token: string): Promise<void> {
-  await visit.fill('textbox', 'Admin token', token)
-  await visit.click('button', 'Log in')
-  await visit.see('Playground', 'nav')
-}
+import { load, logIn, type Served, serve } from './servedDashboard.js'
 
 t.test('the dashboard in Chromium', { skip: withoutBrowser }, async (t) => {
   const served = await serve(t)
@@ -69,6 +38,8 @@ t.test('the dashboard in Chromium', { skip: withoutBrowser }, async (t) => {
       await visit.click('link', 'Playground')
       await visit.fill('combobox', 'Network', 'demo')
       await visit.fill('combobox', 'Method', 'eth_getBlockByNumber')
+      await visit.see('An example of the answer', '.outcome')
+      await visit.see(/"result": {\s+"difficulty": "0x1b4"/, '.answer')
       await visit.see('fullTransactions')
       await visit.fill('combobox', 'block', 'latest')
       await visit.fill('combobox', 'fullTransactions', 'false')
@@ -127,13 +98,51 @@ t.test('the dashboard in Chromium', { skip: withoutBrowser }, async (t) => {
     await visit.see(/p99\s+[\d.]+ (?:µs|ms|s)\s/)
     await visit.see(/proof\t0\t\d+\t[1-9]/)
     await visit.see('live', 'header')
-    t.equal(await visit.page.evaluate("document.querySelectorAll('.chart canvas').length"), 2)
+    await waitFor('lines in both charts', async () => (await shownCharts(visit)) === 2)
     await visit.click('link', 'Calls')
     await visit.see(/eth_getProof\t[\d.]+\t0\t[\d.]+ (?:µs|ms|s)\t/)
     await visit.see(/eth_getBalance\t[\d.]+\t(?!0\t)[\d.]+\t/)
     await visit.see(/-32602\t[\d.]+\t[1-9]/)
     await end()
     await visit.see('No method was called in the last seconds.')
+    t.strictSame(visit.faults, [])
+  })
+
+  t.test('stored answers alone have a time; a page that opens later sees the hour before', async (t) => {
+    const visit = await Visit.open(browser, url)
+    await logIn(visit, token)
+    const end = load(served, [['eth_getBalance', [`0x${'1'.repeat(40)}`, 'latest']]])
+    await visit.click('link', 'Calls')
+    // The share of stored answers is above nine tenths, and still both quantiles are there.
+    await visit.see(/eth_getBalance\t[\d.]+\t0\t[\d.]+ (?:µs|ms)\t[\d.]+ (?:µs|ms)\t(?:9\d[\d.]*|100) %/)
+    await visit.click('link', 'Overview')
+    await visit.see(/p50\s+[\d.]+ (?:µs|ms)\s+p99\s+[\d.]+ (?:µs|ms|s)\s/)
+    await end()
+    await visit.click('link', 'Calls')
+    await visit.see('No method was called in the last seconds.')
+    const later = await Visit.open(browser, url)
+    await logIn(later, token)
+    await waitFor('lines in both charts', async () => (await shownCharts(later)) === 2)
+    await later.click('link', 'Keys')
+    await waitFor('lines of the units', async () => (await shownCharts(later)) === 1)
+    await later.see('demo', '.chart')
+    t.strictSame([...visit.faults, ...later.faults], [])
+  })
+
+  t.test('the last blocks are listed, with their transactions, gas and age', async (t) => {
+    const visit = await Visit.open(browser, url)
+    await logIn(visit, token)
+    const { number, header, transactions } = headBlock
+    const [gasUsed, timestamp] = header.slice(10, 12).map((field) => Number(hex(field)))
+    const time = new Date((timestamp ?? 0) * 1_000).toISOString().replace('T', ' ').slice(0, 19)
+    const gas = gasUsed?.toLocaleString('en')
+    const text = await visit.see(`${number}\t${time}\t`, '[aria-label="Last blocks"]')
+    t.match(
+      text,
+      new RegExp(`^${number}\\t${time}\\t[\\d,]+ \\w+\\t${transactions.length}\\t${gas}\\t[\\d.]+ %$`, 'm'),
+    )
+    t.match(text, `\n${number - 9}\t`)
+    t.notMatch(text, `\n${number - 10}\t`)
     t.strictSame(visit.faults, [])
   })
 
@@ -156,12 +165,12 @@ t.test('the dashboard in Chromium', { skip: withoutBrowser }, async (t) => {
     await waitFor('the focus to return', async () => (await visit.focused()) === 'button Change shop')
     t.equal(await statusOf(served, first, 'eth_chainId'), 200)
     await visit.click('button', 'Change shop')
-    await visit.fill('textbox', 'Ends', '2020-01-01T00:00:00Z')
+    await visit.fill('DateTime', 'Ends (UTC)', '2020-01-01T00:00:00')
     await visit.click('button', 'Save')
-    await visit.see(/shop\t[0-9a-f]{12}\texpired/)
+    await visit.see(/shop\t[0-9a-f]{12}\texpired\t[^\t]*ends 2020-01-01T00:00Z/)
     await waitFor('the key to end', async () => (await statusOf(served, first, 'eth_chainId')) === 401)
     await visit.click('button', 'Change shop')
-    await visit.fill('textbox', 'Ends', '')
+    await visit.fill('DateTime', 'Ends (UTC)', '')
     await visit.click('button', 'Save')
     await visit.see(/shop\t[0-9a-f]{12}\tlive/)
     await waitFor('the key to live', async () => (await statusOf(served, first, 'eth_chainId')) === 200)
@@ -232,26 +241,31 @@ t.test('the dashboard in Chromium', { skip: withoutBrowser }, async (t) => {
     ])
   })
 
-  t.test('each view fits a phone, in light and dark', async (t) => {
-    const visit = await Visit.open(browser, url)
-    await visit.page.setViewport({ width: 375, height: 740, isMobile: true, hasTouch: true })
-    await logIn(visit, token)
-    const wide = async () => visit.page.evaluate('document.documentElement.scrollWidth')
-    for (const [name, said] of views) {
-      await visit.click('link', name)
-      await visit.see(said, 'main')
-      t.equal(await wide(), 375, name)
-    }
-    await visit.click('link', 'Keys')
-    await visit.click('button', 'Make a key')
-    await visit.see('May be used for', 'dialog')
-    t.equal(await wide(), 375, 'a dialog')
-    const lightness = 'Math.max(...getComputedStyle(document.documentElement).backgroundColor.match(/\\d+/g))'
-    t.ok(Number(await visit.page.evaluate(lightness)) > 200, 'light')
-    await visit.page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: 'dark' }])
-    t.ok(Number(await visit.page.evaluate(lightness)) < 60, 'dark')
-    t.strictSame(visit.faults, [])
-  })
+  for (const width of [1_280, 390]) {
+    t.test(`at ${width} px each view fits, in light and dark`, async (t) => {
+      const visit = await Visit.open(browser, url)
+      const isMobile = width < 600
+      await visit.page.setViewport({ width, height: 740, isMobile, hasTouch: isMobile })
+      await logIn(visit, token)
+      const wide = async () => visit.page.evaluate('document.documentElement.scrollWidth')
+      for (const [name, said] of views) {
+        await visit.click('link', name)
+        await visit.see(said, 'main')
+        t.equal(await wide(), width, name)
+        t.strictSame(await visit.page.evaluate(misfits), [], name)
+      }
+      await visit.click('link', 'Keys')
+      await visit.click('button', 'Make a key')
+      await visit.see('May be used for', 'dialog')
+      t.equal(await wide(), width, 'a dialog')
+      const lightness =
+        'Math.max(...getComputedStyle(document.documentElement).backgroundColor.match(/\\d+/g))'
+      t.ok(Number(await visit.page.evaluate(lightness)) > 200, 'light')
+      await visit.page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: 'dark' }])
+      t.ok(Number(await visit.page.evaluate(lightness)) < 60, 'dark')
+      t.strictSame(visit.faults, [])
+    })
+  }
 
   t.test('no part of a key or of the token is on a page', async (t) => {
     const visit = await Visit.open(browser, url)
@@ -325,6 +339,37 @@ async function codesOf(
   return answers.map(({ error }) => error?.code)
 }
 
+/** Charts that have lines and no sentence in their place. */
+async function shownCharts(visit: Visit): Promise<unknown> {
+  const charts = "[...document.querySelectorAll('.chart')]"
+  return visit.page.evaluate(`${charts}.filter((chart) =>
+    chart.querySelector('canvas')?.clientWidth > 0 && chart.querySelector('.note').hidden).length`)
+}
+
+/**
+ * In the page: tables that are cut off without a way to scroll and a shadow that says so, cells that hide a part of
+ * their text, charts with neither lines nor a sentence.
+ */
+const misfits = `(() => {
+  const found = []
+  for (const table of document.querySelectorAll('table')) {
+    const region = table.parentElement
+    const { overflowX, backgroundAttachment } = getComputedStyle(region)
+    const scrolls = overflowX === 'auto' && backgroundAttachment.includes('local')
+    if (region.scrollWidth > region.clientWidth && !scrolls) found.push(table.ariaLabel)
+    if (table.getBoundingClientRect().width > region.scrollWidth + 1) found.push(table.ariaLabel + ' is clipped')
+    for (const cell of table.querySelectorAll('th, td')) {
+      if (cell.scrollWidth > cell.clientWidth + 1) found.push(table.ariaLabel + ': ' + cell.textContent)
+    }
+  }
+  for (const chart of document.querySelectorAll('.chart')) {
+    const note = chart.querySelector('.note')
+    const hasSentence = note.clientHeight > 0 && note.textContent !== ''
+    if (!hasSentence && !(chart.querySelector('canvas')?.clientWidth > 0)) found.push(chart.textContent)
+  }
+  return found
+})()`
+
 /** The secret that the page shows; it is closed then. */
 async function newSecret(visit: Visit): Promise<string> {
   await visit.see(/tg_\w{49}/, '.secret')
@@ -332,23 +377,4 @@ async function newSecret(visit: Visit): Promise<string> {
   await visit.click('button', 'I have it')
   await waitFor('the secret to go', async () => (await visit.text('.secret')) === '')
   return text
-}
-
-/** Calls that succeed, fail and wait for the pool, one after the other; the function that is returned ends them. */
-function load({ service, key }: Served): () => Promise<void> {
-  let isEnded = false
-  const address = `0x${'0'.repeat(40)}`
-  const calls = [
-    ['eth_getBalance', [address, 'latest']],
-    ['eth_getBalance', []],
-    ['eth_getProof', [address, [], 'latest']],
-  ]
-  const bodies = calls.map(([method, params]) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }))
-  const ended = (async () => {
-    while (!isEnded) for (const body of bodies) await service.post(`/v3/${key}`, body)
-  })()
-  return () => {
-    isEnded = true
-    return ended
-  }
 }

@@ -1,50 +1,59 @@
-/** Lines over time, drawn by uPlot in the colours of the style sheet. */
+/** Lines over the last hour, drawn by uPlot in the colours of the style sheet. */
 import uPlot from 'uplot'
 import { make } from './dom.js'
-import type { Moment } from './live.js'
 
-interface Line {
+export interface Line {
   readonly label: string
   /** A custom property of the style sheet. */
   readonly color: string
-  readonly of: (moment: Moment) => number | null
+  /** One for each time; null where there is none. */
+  readonly values: readonly (number | null)[]
 }
 
-/** Seconds that a chart shows. */
-const shownSeconds = 300
+/** Seconds that a chart shows at least, so that a server that has just started has no axis of three seconds. */
+const shownSecondsMin = 60
 const heightPx = 180
 
 export class Chart {
   readonly element: HTMLElement
-  readonly #lines: readonly Line[]
+  readonly #figure: HTMLElement
+  readonly #none: HTMLElement
   readonly #format: (value: number) => string
   #plot: uPlot | undefined
-  #moments: readonly Moment[] = []
+  /** Seconds since 1970. */
+  #at: readonly number[] = []
+  #lines: readonly Line[] = []
   readonly #size: ResizeObserver
   readonly #scheme = matchMedia('(prefers-color-scheme: dark)')
   readonly #redraw = () => this.#make()
 
-  constructor(title: string, lines: readonly Line[], format: (value: number) => string) {
-    this.#lines = lines
+  /** `none` is shown where there is nothing to draw. */
+  constructor(title: string, format: (value: number) => string, none: string) {
     this.#format = format
-    const figure = make('div', { role: 'img', 'aria-label': title })
-    this.element = make('section', { class: 'card chart' }, make('h3', {}, title), figure)
+    this.#figure = make('div', { role: 'img', 'aria-label': title, hidden: true })
+    this.#none = make('p', { class: 'note' }, none)
+    this.element = make('section', { class: 'card chart' }, make('h3', {}, title), this.#none, this.#figure)
     this.#size = new ResizeObserver(() => {
-      const width = figure.clientWidth
+      const width = this.#figure.clientWidth
+      if (width === 0 || width === this.#plot?.width) return
       if (this.#plot === undefined) this.#make()
-      else if (width > 0 && width !== this.#plot.width) this.#plot.setSize({ width, height: heightPx })
+      else this.#plot.setSize({ width, height: heightPx })
     })
-    this.#size.observe(figure)
+    this.#size.observe(this.#figure)
     this.#scheme.addEventListener('change', this.#redraw)
   }
 
-  show(moments: readonly Moment[]): void {
-    this.#moments = moments
-    const now = moments.at(-1)?.at ?? Date.now() / 1_000
-    this.#plot?.batch(() => {
-      this.#plot?.setData(this.#data(), true)
-      this.#plot?.setScale('x', { min: now - shownSeconds, max: now })
-    })
+  /** Draws lines through points at these times, in seconds since 1970. */
+  show(at: readonly number[], lines: readonly Line[]): void {
+    const isSame = lines.map(({ label }) => label).join() === this.#lines.map(({ label }) => label).join()
+    this.#at = at
+    this.#lines = lines
+    const isEmpty = at.length < 2 || !lines.some(({ values }) => values.some((value) => value))
+    this.#none.hidden = !isEmpty
+    this.#figure.hidden = isEmpty
+    if (this.#plot === undefined) return
+    if (isSame) this.#fill(this.#plot)
+    else this.#make()
   }
 
   close(): void {
@@ -53,14 +62,23 @@ export class Chart {
     this.#plot?.destroy()
   }
 
+  #fill(plot: uPlot): void {
+    const last = this.#at.at(-1) ?? 0
+    plot.batch(() => {
+      plot.setData(this.#data(), true)
+      plot.setScale('x', { min: Math.min(this.#at[0] ?? 0, last - shownSecondsMin), max: last })
+    })
+  }
+
   #data(): uPlot.AlignedData {
-    const moments = this.#moments
-    return [moments.map(({ at }) => at), ...this.#lines.map(({ of }) => moments.map(of))]
+    return [[...this.#at], ...this.#lines.map(({ values }) => [...values])]
   }
 
   #make(): void {
-    const figure = this.element.lastElementChild as HTMLElement
+    const figure = this.#figure
     this.#plot?.destroy()
+    this.#plot = undefined
+    if (figure.clientWidth === 0) return
     const style = getComputedStyle(document.documentElement)
     const probe = make('span')
     figure.append(probe)
@@ -73,21 +91,17 @@ export class Chart {
       stroke: colorOf('--faint'),
       grid: { stroke: colorOf('--line'), width: 1 },
       ticks: { show: false },
+      font: `11px ${style.fontFamily}`,
     }
     const options: uPlot.Options = {
-      width: Math.max(figure.clientWidth, 100),
+      width: figure.clientWidth,
       height: heightPx,
       cursor: { show: false },
       legend: { show: true, live: false },
-      scales: { x: { time: true }, y: { range: (_plot, _min, max) => [0, Math.max(max * 1.1, 0.001)] } },
+      scales: { x: { time: true }, y: { range: (_plot, _min, max) => [0, Math.max(max * 1.1, 1e-9)] } },
       axes: [
-        { ...axis, font: `11px ${style.fontFamily}` },
-        {
-          ...axis,
-          font: `11px ${style.fontFamily}`,
-          size: 60,
-          values: (_plot, ticks) => ticks.map(this.#format),
-        },
+        { ...axis, space: 75, values: (_plot, ticks) => ticks.map(clockTime) },
+        { ...axis, size: 60, values: (_plot, ticks) => ticks.map(this.#format) },
       ],
       series: [
         {},
@@ -101,6 +115,11 @@ export class Chart {
     }
     probe.remove()
     this.#plot = new uPlot(options, this.#data(), figure)
-    this.show(this.#moments)
+    this.#fill(this.#plot)
   }
+}
+
+/** In the time zone of the reader. */
+function clockTime(seconds: number): string {
+  return new Date(seconds * 1_000).toLocaleTimeString('en', { hourCycle: 'h23' })
 }

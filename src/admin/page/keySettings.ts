@@ -12,15 +12,33 @@ const scopeFields: readonly (readonly [kind: Scope, label: string, hint: string]
   ['addresses', 'Addresses', 'IP addresses or blocks, as 10.0.0.0/8; empty: all'],
 ]
 
-const limitFields: readonly (readonly [limit: Limit, label: string])[] = [
-  ['requestsPerSecond', 'Calls a second'],
-  ['requestsBurst', 'Calls at once'],
-  ['unitsPerSecond', 'Units a second'],
-  ['unitsBurst', 'Units at once'],
-  ['unitsPerDay', 'Units a day'],
-  ['sockets', 'WebSockets'],
-  ['subscriptions', 'Subscriptions'],
-  ['weight', 'Weight in the pool'],
+const limitGroups: readonly (readonly [
+  legend: string,
+  fields: readonly (readonly [limit: Limit, label: string])[],
+])[] = [
+  [
+    'Calls',
+    [
+      ['requestsPerSecond', 'Calls a second'],
+      ['requestsBurst', 'Calls at once'],
+    ],
+  ],
+  [
+    'Units',
+    [
+      ['unitsPerSecond', 'Units a second'],
+      ['unitsBurst', 'Units at once'],
+      ['unitsPerDay', 'Units a day'],
+    ],
+  ],
+  [
+    'Connections and work',
+    [
+      ['sockets', 'WebSockets'],
+      ['subscriptions', 'Subscriptions'],
+      ['weight', 'Weight in the pool'],
+    ],
+  ],
 ]
 
 export interface SettingsForm {
@@ -32,10 +50,11 @@ export interface SettingsForm {
 /** Fields filled with what a key has, or empty ones for a new key. */
 export function settingsForm(key?: Key): SettingsForm {
   const name = make('input', { required: true, maxlength: 64, autocomplete: 'off', value: key?.name ?? '' })
+  // Its field has no time zone: what it holds is in UTC.
   const expires = make('input', {
-    autocomplete: 'off',
-    value: key?.expiresAt ?? '',
-    placeholder: '2027-01-31T00:00:00Z',
+    type: 'datetime-local',
+    step: 1,
+    value: key?.expiresAt?.slice(0, 19) ?? '',
   })
   const scopes = scopeFields.map(([kind, label, hint]) => {
     const input = make('input', {
@@ -45,41 +64,41 @@ export function settingsForm(key?: Key): SettingsForm {
     })
     return { kind, input, field: labelled(label, input, hint) }
   })
-  const limits = limitFields.map(([limit, label]) => {
+  const limits = new Map<Limit, HTMLInputElement>()
+  const limitField = ([limit, label]: readonly [Limit, string]) => {
     const value = key?.limits[limit] ?? undefined
     const input = make('input', { inputmode: 'numeric', pattern: '[0-9]*', autocomplete: 'off', value })
-    return { limit, input, field: labelled(label, input) }
-  })
+    limits.set(limit, input)
+    return labelled(label, input)
+  }
   const element = make(
     'div',
     {},
-    make('div', { class: 'row' }, labelled('Name', name), labelled('Ends', expires, 'empty: never')),
-    make(
-      'fieldset',
-      { class: 'row' },
-      make('legend', {}, 'May be used for'),
-      ...scopes.map(({ field }) => field),
+    make('div', { class: 'row' }, labelled('Name', name), labelled('Ends (UTC)', expires, 'empty: never')),
+    group(
+      'May be used for',
+      scopes.map(({ field }) => field),
     ),
-    make(
-      'fieldset',
-      { class: 'row' },
-      make('legend', {}, 'Limits; empty: as the configuration says'),
-      ...limits.map(({ field }) => field),
-    ),
+    make('p', { class: 'note' }, 'An empty limit is as the configuration says.'),
+    ...limitGroups.map(([legend, fields]) => group(legend, fields.map(limitField))),
   )
   return {
     element,
     read: () => ({
       name: name.value,
-      expiresAt: expires.value.trim() === '' ? null : expires.value.trim(),
+      expiresAt: expires.value === '' ? null : new Date(`${expires.value}Z`).toISOString(),
       scopes: Object.fromEntries(
         scopes.map(({ kind, input }) => [kind, input.value.split(/[\s,]+/).filter((word) => word !== '')]),
       ),
       limits: Object.fromEntries(
-        limits.map(({ limit, input }) => [limit, input.value.trim() === '' ? null : Number(input.value)]),
+        [...limits].map(([limit, { value }]) => [limit, value.trim() === '' ? null : Number(value)]),
       ),
     }),
   }
+}
+
+function group(legend: string, fields: readonly HTMLElement[]): HTMLElement {
+  return make('fieldset', { class: 'row' }, make('legend', {}, legend), ...fields)
 }
 
 /** What is set of a key, in a line. */
@@ -87,6 +106,7 @@ export function describeKey({ scopes, limits, expiresAt, earlierSecretUntil }: K
   const ofScopes = scopeFields.flatMap(([kind, label]) =>
     scopes[kind].length === 0 ? [] : `${label.toLowerCase()}: ${scopes[kind].join(', ')}`,
   )
+  const limitFields = limitGroups.flatMap(([, fields]) => fields)
   const ofLimits = limitFields.flatMap(([limit, label]) => {
     const value = limits[limit]
     return value === null ? [] : `${label.toLowerCase()}: ${value.toLocaleString('en')}`

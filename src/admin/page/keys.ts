@@ -1,13 +1,14 @@
 /** The view of API keys: their use, what they may do, and changes of both. */
-import type { Key, LiveState, NewKey } from '../shapes.js'
+import type { CallHistory, Key, LiveState, NewKey } from '../shapes.js'
 import { ask, Refusal } from './api.js'
+import { Chart } from './charts.js'
 import { copyButton } from './copyButton.js'
 import { type Child, labelled, make } from './dom.js'
-import { formatBytes, formatCount } from './format.js'
+import { formatBytes, formatCount, formatRate } from './format.js'
 import { describeKey, settingsForm } from './keySettings.js'
 import { KeyUse } from './keyUse.js'
 import type { LiveSource } from './live.js'
-import { LiveTable } from './table.js'
+import { LiveTable, scrolled } from './table.js'
 import type { View } from './view.js'
 
 /** Between two looks at their use: each adds up a day of all keys. */
@@ -34,20 +35,40 @@ export async function keys(live: LiveSource): Promise<View> {
   const use = new KeyUse()
   const secret = make('div', { role: 'status' })
   const list = make('div')
-  const element = make('div', { class: 'stack' }, secret, list, top.element)
+  const units = new Chart('Units a second by key', formatRate, 'No key spent units in this hour.')
+  const element = make('div', { class: 'stack' }, secret, list, units.element, top.element)
   const showSecret = ({ key, text }: NewKey) => secret.replaceChildren(secretCard(key, text))
   const reload = async () => {
     list.replaceChildren(keyList(await readKeys(), use, element, showSecret, reload))
     void use.read()
   }
   await reload()
-  const stop = live.listen(({ state }) => state && top.show(state.topKeys))
+  const stop = live.listen(({ state, history }) => {
+    if (state !== undefined) top.show(state.topKeys)
+    if (history !== undefined) drawUnits(units, history)
+  })
   const timer = setInterval(() => void use.read(), useMs)
   const close = () => {
     stop()
+    units.close()
     clearInterval(timer)
   }
   return { element, close }
+}
+
+/** One for each key that is told apart, as many as the history has. */
+const keyColors = ['--accent', '--second', '--good', '--third']
+
+function drawUnits(chart: Chart, { at, keys }: CallHistory): void {
+  const lines = keys.map(({ id, name, unitsPerSecond }, index) => ({
+    label: name ?? id ?? 'all others',
+    color: (id !== null && keyColors[index]) || '--faint',
+    values: unitsPerSecond,
+  }))
+  chart.show(
+    at.map((time) => Date.parse(time) / 1_000),
+    lines,
+  )
 }
 
 /** Keys that may be used first, then the others; newest first. */
@@ -143,7 +164,7 @@ function keyList(
     make('h3', {}, 'API keys'),
     use.note,
     make('button', { type: 'button', onclick: create }, 'Make a key'),
-    make('div', { class: 'scrolled', tabindex: 0, role: 'region', 'aria-label': 'API keys' }, table),
+    scrolled('API keys', table),
   )
 }
 

@@ -1,8 +1,9 @@
 /** The view of what happens at the moment: networks, rates, queues, caches, threads. */
-import type { LiveState } from '../shapes.js'
-import { Chart } from './charts.js'
+import type { CallHistory, LiveState } from '../shapes.js'
+import { Chart, type Line } from './charts.js'
 import { make, setText } from './dom.js'
 import { formatAge, formatBytes, formatCount, formatMs, formatRate, formatShare } from './format.js'
+import { lastBlocks } from './lastBlocks.js'
 import type { LiveSource } from './live.js'
 import { LiveTable } from './table.js'
 import type { View } from './view.js'
@@ -12,33 +13,18 @@ type Network = LiveState['networks'][number]
 export function overview(live: LiveSource): View {
   const tiles = new Tiles()
   const failing = make('ul', { class: 'failing', 'aria-label': 'Failing checks' })
-  const charts = [
-    new Chart(
-      'Calls a second',
-      [
-        { label: 'calls', color: '--accent', of: ({ calls }) => calls },
-        { label: 'errors', color: '--bad', of: ({ errors }) => errors },
-        { label: 'refused requests', color: '--second', of: ({ rejections }) => rejections },
-      ],
-      formatRate,
-    ),
-    new Chart(
-      'Time of timed calls',
-      [
-        { label: 'p50', color: '--accent', of: ({ p50 }) => p50 },
-        { label: 'p99', color: '--second', of: ({ p99 }) => p99 },
-      ],
-      formatMs,
-    ),
-  ]
+  const calls = new Chart('Calls a second', formatRate, 'No call came in this hour.')
+  const times = new Chart('Time of calls', formatMs, 'No call was timed in this hour.')
+  const blocks = lastBlocks()
   const networks = networkTable()
   const upstreams = upstreamTable()
   const queues = queueTable()
   const caches = cacheTable()
   const edges = edgeTable()
-  const stop = live.listen(({ state, moments }) => {
-    for (const chart of charts) chart.show(moments)
+  const stop = live.listen(({ state, history }) => {
     if (state === undefined) return
+    drawCalls(calls, times, state, history)
+    blocks.show(state)
     tiles.show(state)
     failing.replaceChildren(
       ...state.failing.map(({ check, network, why }) =>
@@ -56,24 +42,44 @@ export function overview(live: LiveSource): View {
     caches.show(state.caches)
     edges.show(state.edges)
   })
-  const [calls, times] = charts as [Chart, Chart]
   return {
     element: make(
       'div',
       { class: 'stack' },
       failing,
       tiles.element,
+      make('div', { class: 'pair' }, calls.element, times.element),
       networks.element,
       upstreams.element,
-      make('div', { class: 'pair' }, calls.element, times.element),
+      blocks.element,
       make('div', { class: 'pair' }, queues.element, caches.element),
       edges.element,
     ),
     close() {
       stop()
-      for (const chart of charts) chart.close()
+      calls.close()
+      times.close()
     },
   }
+}
+
+/** The last hour, and what is now at its end. */
+function drawCalls(calls: Chart, times: Chart, state: LiveState, history: CallHistory | undefined): void {
+  type Series = Exclude<keyof CallHistory, 'at' | 'keys'>
+  const at = [...(history?.at ?? []), state.at].map((time) => Date.parse(time) / 1_000)
+  const line = (label: string, color: string, past: Series, now: number | null, factor = 1): Line => {
+    const values = [...(history?.[past] ?? []), now]
+    return { label, color, values: values.map((value) => value && value * factor) }
+  }
+  calls.show(at, [
+    line('calls', '--accent', 'callsPerSecond', state.callsPerSecond),
+    line('errors', '--bad', 'errorsPerSecond', state.errorsPerSecond),
+    line('refused requests', '--second', 'rejectionsPerSecond', state.rejectionsPerSecond),
+  ])
+  times.show(at, [
+    line('p50', '--accent', 'p50Seconds', state.p50Seconds, 1_000),
+    line('p99', '--second', 'p99Seconds', state.p99Seconds, 1_000),
+  ])
 }
 
 /** Single figures, the first things to look at. */

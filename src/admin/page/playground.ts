@@ -7,6 +7,7 @@ import { formatBytes, formatMs } from './format.js'
 import {
   choicesOf,
   describe,
+  exampleOf,
   isChoice,
   isLong,
   type Method,
@@ -78,6 +79,9 @@ export async function playground(): Promise<View> {
   const showMethod = () => {
     const found = currentMethod()
     shownMethod = found?.name
+    outcome.textContent = found === undefined ? '' : 'An example of the answer. Run asks the network.'
+    const example = found && { jsonrpc: '2.0', id: 1, result: exampleOf(found.result.schema) }
+    answer.textContent = example === undefined ? '' : JSON.stringify(example, undefined, 2)
     summary.textContent = found?.summary ?? ''
     inputs = (found?.params ?? []).map((param) => ({ param, input: inputFor(param) }))
     fields.replaceChildren(

@@ -29,13 +29,14 @@ export class LiveTable<R> {
       make('thead', {}, make('tr', {}, ...head)),
       this.#body,
     )
-    // Wide tables scroll by themselves, so that the page does not.
-    const scrolled = make(
-      'div',
-      { class: 'scrolled', tabindex: 0, role: 'region', 'aria-label': title },
-      table,
+    this.element = make(
+      'section',
+      { class: 'card' },
+      make('h3', {}, title),
+      note,
+      scrolled(title, table),
+      this.#empty,
     )
-    this.element = make('section', { class: 'card' }, make('h3', {}, title), note, scrolled, this.#empty)
   }
 
   show(rows: readonly R[]): void {
@@ -56,4 +57,9 @@ export class LiveTable<R> {
     this.#body.append(line)
     return line
   }
+}
+
+/** Wide tables scroll by themselves, so that the page does not; shadows at their edges say where there is more. */
+export function scrolled(title: string, table: HTMLTableElement): HTMLElement {
+  return make('div', { class: 'scrolled', tabindex: 0, role: 'region', 'aria-label': title }, table)
 }

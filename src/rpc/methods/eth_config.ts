@@ -12,7 +12,7 @@ const forkSchema = nullable(
     {
       activationTime: integerSchema,
       chainId: quantitySchema,
-      forkId: { type: 'string', pattern: '^0x[0-9a-f]{8}$' },
+      forkId: { type: 'string', title: '4 bytes', pattern: '^0x[0-9a-f]{8}$' },
       precompiles: contractsSchema,
       systemContracts: contractsSchema,
     },

@@ -1,0 +1,73 @@
+/** The program with its dashboard, an operator who logs in, and callers. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import type { Visit } from '../browser.js'
+import { writeInto } from '../program.js'
+import { serveDemo } from '../servedDemo.js'
+import type { Service } from '../service.js'
+import { waitFor } from '../until.js'
+
+/** What an operator knows of a server. */
+export interface Dashboard {
+  readonly service: Service
+  /** Of the admin listener. */
+  readonly url: string
+  readonly token: string
+  /** The API key that the first start made. */
+  readonly key: string
+}
+
+export interface Served extends Dashboard {
+  /** Writes the configuration with this port of the admin listener; its path. */
+  config(port: number): string
+}
+
+/** Serves the demo chain, and a rollup; callers need keys. */
+export async function serve(t: Test): Promise<Served> {
+  const networks = [{ name: 'roll', kind: 'rollup', chainId: 'SN_SEPOLIA', prefix: 'starknet' }]
+  const { service, folder, dataDir, config: path } = await serveDemo(t, { networks, admin: { port: 0 } }, [])
+  const config = (port: number) =>
+    writeInto(folder, 'tidegate.json', { ...JSON.parse(readFileSync(path, 'utf8')), admin: { port } })
+  return { ...(await dashboardOf(service, dataDir)), config }
+}
+
+/** What a server says of its dashboard. */
+export async function dashboardOf(service: Service, dataDir: string): Promise<Dashboard> {
+  const found = () => service.lines.flatMap((line) => /dashboard is at (\S+);/.exec(line)?.[1] ?? [])[0]
+  const url = await waitFor('the address of the dashboard', found)
+  const key = /\/v3\/(tg_\w+)/.exec(service.lines.join('\n'))?.[1] ?? ''
+  return { service, url, key, token: readFileSync(join(dataDir, 'node/admin-token'), 'latin1') }
+}
+
+export async function logIn(visit: Visit, token: string): Promise<void> {
+  await visit.fill('textbox', 'Admin token', token)
+  await visit.click('button', 'Log in')
+  await visit.see('Playground', 'nav')
+}
+
+type Calls = readonly (readonly [method: string, params: readonly unknown[]])[]
+
+const someAddress = `0x${'0'.repeat(40)}`
+/** Calls that succeed, fail and wait for the pool. */
+const someCalls: Calls = [
+  ['eth_getBalance', [someAddress, 'latest']],
+  ['eth_getBalance', []],
+  ['eth_getProof', [someAddress, [], 'latest']],
+]
+
+/** Makes calls, one after the other, again and again; the function that is returned ends them. */
+export function load(
+  { service, key }: Pick<Dashboard, 'service' | 'key'>,
+  calls: Calls = someCalls,
+): () => Promise<void> {
+  let isEnded = false
+  const bodies = calls.map(([method, params]) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }))
+  const ended = (async () => {
+    while (!isEnded) for (const body of bodies) await service.post(`/v3/${key}`, body)
+  })()
+  return () => {
+    isEnded = true
+    return ended
+  }
+}
