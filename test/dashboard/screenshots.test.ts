@@ -1,0 +1,66 @@
+/** Makes the pictures of the documentation anew, of the demo network while it is called. */
+import { join } from 'node:path'
+import t from 'tap'
+import { packageRoot } from '../../src/primitives/packageRoot.js'
+import { openBrowser, Visit, withoutBrowser } from '../browser.js'
+import { makeFolder, writeInto } from '../program.js'
+import { blockAt, hex } from '../rpc/demoChain.js'
+import { startService } from '../service.js'
+import { waitFor } from '../until.js'
+import { dashboardOf, load, logIn } from './servedDashboard.js'
+
+const skip = process.env.SCREENSHOTS === undefined ? 'SCREENSHOTS=1 makes them' : withoutBrowser
+
+/** Points of the charts, ten seconds apart. */
+const pointsMin = 12
+
+t.test('pictures of the dashboard, light and dark', { skip }, async (t) => {
+  const folder = makeFolder(t)
+  const config = writeInto(folder, 'tidegate.json', { dataDir: 'data', admin: { port: 0 } })
+  const service = await startService(['--config', config])
+  t.teardown(() => service.stop())
+  const { url, token } = await dashboardOf(service, join(folder, 'data'))
+  const ask = async (path: string, body?: object) => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const init = body === undefined ? { headers } : { headers, method: 'POST', body: JSON.stringify(body) }
+    return (await fetch(new URL(path, url), init)).json()
+  }
+  const miner = hex(blockAt(1).header[2] as Uint8Array)
+  const wholeBlocks = Array.from({ length: 40 }, (_, number) => [
+    'eth_getBlockByNumber',
+    [`0x${(number + 1).toString(16)}`, true],
+  ])
+  const loads = {
+    wallet: [
+      ['eth_getBalance', [miner, 'latest']],
+      ['eth_chainId', []],
+      ['eth_gasPrice', []],
+    ],
+    indexer: wholeBlocks,
+    bridge: [
+      ['eth_getProof', [miner, [], 'latest']],
+      ['eth_getBalance', ['latest']],
+    ],
+  }
+  for (const [name, calls] of Object.entries(loads)) {
+    const { text: key } = (await ask('/api/keys', { name })) as { text: string }
+    t.teardown(load({ service, key }, calls as never))
+  }
+  const visit = await Visit.open(await openBrowser(t), url)
+  await visit.page.setViewport({ width: 1_280, height: 1_180 })
+  await logIn(visit, token)
+  await visit.click('link', 'Keys')
+  await visit.click('link', 'Overview')
+  await waitFor('a history', async () => {
+    const { at } = (await ask('/api/history')) as { at: unknown[] }
+    return at.length >= pointsMin
+  })
+  await visit.see('Last blocks')
+  for (const scheme of ['light', 'dark']) {
+    await visit.page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }])
+    await visit.page.screenshot({
+      path: join(packageRoot(), `docs/images/dashboard-${scheme}.png`) as `${string}.png`,
+    })
+  }
+  t.strictSame(visit.faults, [])
+})
