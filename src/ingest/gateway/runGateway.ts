@@ -130,7 +130,7 @@ async function learnIdentity(
       try {
         const told = await chainOf(upstream, performance.now() + fetchMsMax, () =>
           log(
-            `the rules of the chain are those that upstream ${upstream.name} says; a genesis file need not believe it`,
+            `the rules of the chain come from upstream ${upstream.name}, and nothing proves them; to use your own, give a genesis file`,
           ),
         )
         return withForks(told)
