@@ -5,7 +5,7 @@ import { AccessRecorder } from './accessRecorder.js'
 import type { SignedAuthorization } from './authorizations.js'
 import { creationAddress } from './creationAddress.js'
 import type { AccessListEntry, CallMessage } from './executionRequest.js'
-import type { RunOutcome } from './messageRun.js'
+import type { RunOutcome } from './messageCall.js'
 import type { Precompiles } from './precompileMoves.js'
 
 export interface FoundAccesses {

@@ -1,35 +1,23 @@
 import { LRUCache } from 'lru-cache'
 import { blobBaseFee } from '../chain/feeMarket.js'
-import { type ForkName, type ForkSchedule, includesFork } from '../chain/forks.js'
+import { type BlobParameters, type ForkName, type ForkSchedule, includesFork } from '../chain/forks.js'
 import { decodeHeader, type Header, unknownForkOf } from '../chain/header.js'
 import { buildPendingHeader } from '../chain/pendingHeader.js'
-import { bytesToBigInt, equalBytes, type Hash32, mapKey } from '../primitives/bytes.js'
+import { bytesToBigInt, equalBytes, type Hash32, mapKey, toHash32 } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
-
 import type { ChainRows } from '../store/chainRows.js'
+import type { BlockWords } from './blockWords.js'
 import type { BlockOverrides, BlockReference } from './executionRequest.js'
 
-/** The block as a message sees it. */
-export interface BlockContext {
+/** A block as its transactions see it. */
+export interface BlockRules extends BlockWords {
   readonly fork: ForkName
-  readonly chainId: bigint
-  readonly number: bigint
-  /** Unix seconds. */
-  readonly timestamp: bigint
-  readonly difficulty: bigint
-  readonly prevRandao: Uint8Array
-  readonly gasLimit: bigint
-  /** 20 bytes. */
-  readonly coinbase: Uint8Array
-  /**
-   * Wei; undefined where neither the block nor an override has one. A block keeps it even if overrides choose an
-   * earlier fork.
-   */
-  readonly baseFee: bigint | undefined
-  /** Wei; undefined before Cancun. */
-  readonly blobBaseFee: bigint | undefined
-  /** EIP-7843; undefined before Amsterdam. */
-  readonly slotNumber: bigint | undefined
+}
+
+/** The block as a message sees it. */
+export interface BlockContext extends BlockRules {
+  /** Whether the block or an override has a base fee; a block keeps it even if overrides choose an earlier fork. */
+  readonly hasBaseFee: boolean
   /** Hash of an ancestor; undefined where there is none or none before the block itself. */
   readonly ancestorHash: (number: number) => Hash32 | undefined
 }
@@ -103,22 +91,24 @@ function readBlockContext(
   const isMerged = header.difficulty === 0n || schedule.isMerged(parentTotal)
   const ownFork = schedule.forkAt(header.number, header.timestamp, isMerged)
   const fork = forkOf(schedule, number, timestamp, isMerged, overrides) ?? ownFork
-  const baseFee = overrides.baseFeePerGas ?? header.baseFeePerGas
-  const blobBaseFee = overrides.blobBaseFee ?? blobPrice(header, schedule, ownFork)
+  const baseFeePerGas = overrides.baseFeePerGas ?? header.baseFeePerGas
+  const seen = {
+    ...header,
+    difficulty: overrides.difficulty ?? header.difficulty,
+    mixHash: toHash32(overrides.prevRandao ?? header.mixHash),
+    gasLimit: overrides.gasLimit ?? header.gasLimit,
+    miner: overrides.feeRecipient ?? header.miner,
+  }
+  const rules = blockRules(seen, fork, schedule.config.chainId, schedule.blobParametersAt(ownFork))
   return {
     stateRoot: header.stateRoot,
     context: {
-      fork,
-      chainId: schedule.config.chainId,
+      ...rules,
       number,
       timestamp,
-      difficulty: overrides.difficulty ?? header.difficulty,
-      prevRandao: overrides.prevRandao ?? header.mixHash,
-      gasLimit: overrides.gasLimit ?? header.gasLimit,
-      coinbase: overrides.feeRecipient ?? header.miner,
-      baseFee,
-      blobBaseFee: includesFork(fork, 'cancun') ? blobBaseFee : undefined,
-      slotNumber: header.slotNumber,
+      hasBaseFee: baseFeePerGas !== undefined,
+      baseFee: baseFeePerGas ?? 0n,
+      blobBaseFee: overrides.blobBaseFee ?? rules.blobBaseFee,
       ancestorHash: ancestorsOf(store, header, isPending ? undefined : hash),
     },
   }
@@ -153,9 +143,25 @@ function toForkInteger(value: bigint): number {
   return Number(value > BigInt(Number.MAX_SAFE_INTEGER) ? BigInt(Number.MAX_SAFE_INTEGER) : value)
 }
 
-function blobPrice({ excessBlobGas }: Header, schedule: ForkSchedule, fork: ForkName): bigint {
-  const parameters = schedule.blobParametersAt(fork)
-  return parameters === undefined ? 0n : blobBaseFee(excessBlobGas ?? 0n, parameters)
+/** A header as its transactions see it. Prices that it does not have are 0. */
+export function blockRules(
+  header: Header,
+  fork: ForkName,
+  chainId: bigint,
+  blobs: BlobParameters | undefined,
+): BlockRules {
+  return {
+    fork,
+    coinbase: header.miner,
+    timestamp: BigInt(header.timestamp),
+    number: BigInt(header.number),
+    random: includesFork(fork, 'paris') ? bytesToBigInt(header.mixHash) : header.difficulty,
+    gasLimit: header.gasLimit,
+    chainId,
+    baseFee: header.baseFeePerGas ?? 0n,
+    blobBaseFee: blobs === undefined ? 0n : blobBaseFee(header.excessBlobGas ?? 0n, blobs),
+    slotNumber: header.slotNumber ?? 0n,
+  }
 }
 
 /**

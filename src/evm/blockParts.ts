@@ -20,7 +20,7 @@ import {
 import { indexedRoot } from '../state/trie.js'
 import { RecoveredKeys } from './recoveredKeys.js'
 import { readSignedTransaction } from './signedTransaction.js'
-import { InvalidTransactionError } from './transaction.js'
+import { InvalidTransactionError } from './transactionChecks.js'
 
 export type BlockPart = 'body' | 'receipts'
 

@@ -14,22 +14,19 @@ import { recoverAuthorities } from './authorizations.js'
 import { type BlockContext, BlockContexts } from './blockContext.js'
 import { applyDaoFork, type Reward, rewardsOf } from './blockPayments.js'
 import { BlockStates, statusOf } from './blockState.js'
-import type { BlockWords } from './blockWords.js'
 import type { BlockReference } from './executionRequest.js'
 import type { JobWatch } from './jobWatch.js'
 import type { Kernel } from './kernel.js'
-import { wordsOf } from './messageRun.js'
 import { forkPrecompiles } from './precompileMoves.js'
 import { readSignedTransaction, type SignedTransaction } from './signedTransaction.js'
 import { beginBlock } from './systemCalls.js'
-import { noGas, runTransaction, type TransactionOutcome } from './transaction.js'
+import { runTransaction } from './transaction.js'
 
 /** A block with everything that its transactions need. */
 export interface ReplayedBlock {
   readonly hash: Uint8Array
   readonly header: Header
   readonly context: BlockContext
-  readonly words: BlockWords
   readonly blobs: BlobParameters | undefined
   readonly transactions: readonly SignedTransaction[]
   /** What it pays to miners. */
@@ -86,7 +83,6 @@ export class BlockReplays {
       hash,
       header,
       context,
-      words: wordsOf(context),
       blobs: this.schedule.blobParametersAt(context.fork),
       transactions: this.#readTransactions(hash as Hash32, itemsOf(transactions), context),
       rewards: includesFork(context.fork, 'paris') ? [] : rewardsOf(header, itemsOf(uncles), context.fork),
@@ -116,14 +112,14 @@ export class BlockReplays {
 
   /** Empties the kernel and does what comes before the first transaction of a block. */
   begin(kernel: Kernel, block: ReplayedBlock, watch: JobWatch): void {
-    const { header, context, words } = block
+    const { header, context } = block
     const { fork, ancestorHash } = context
     kernel.clear()
     kernel.limitMemory(watch.limits.memoryBytesMax)
     const state = this.stateBefore(block)
     kernel.attach({ state, ancestorHash, precompiles: forkPrecompiles(fork, watch), watch })
     kernel.setFork(fork)
-    kernel.setBlock(words)
+    kernel.setBlock(context)
     if (header.number === this.schedule.config.blocks.get('dao')) applyDaoFork(kernel)
     beginBlock(kernel, header, fork)
   }
@@ -134,14 +130,10 @@ export class BlockReplays {
     block: ReplayedBlock,
     transaction: SignedTransaction,
     watch: JobWatch,
-  ): TransactionOutcome {
-    const { context, words, blobs } = block
-    const { chainId } = this.schedule.config
-    const authorizations = recoverAuthorities(transaction.authorizationList, chainId, watch)
-    return runTransaction(kernel, context.fork, words, blobs, noGas, {
-      ...transaction,
-      authorizations,
-    })
+  ): ReturnType<typeof runTransaction> {
+    const { context, blobs } = block
+    const authorizations = recoverAuthorities(transaction.authorizationList ?? [], context.chainId, watch)
+    return runTransaction(kernel, context, blobs, undefined, transaction, authorizations)
   }
 }
 

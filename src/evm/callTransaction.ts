@@ -4,11 +4,11 @@
  */
 import { includesFork } from '../chain/forks.js'
 import { bytesToHex, concatBytes, toMinimalBytes, toQuantity } from '../primitives/bytes.js'
+import { messageRefused } from '../primitives/faults.js'
 import { keccak256 } from '../primitives/keccak.js'
 import { encodeRlp, type RlpItem } from '../primitives/rlp.js'
 import type { BlockContext } from './blockContext.js'
 import type { CallMessage } from './executionRequest.js'
-import { refused } from './messageChecks.js'
 
 /**
  * The message with missing fees filled in: the fee cap from the tip, the blob fee cap from the block. A message
@@ -16,32 +16,32 @@ import { refused } from './messageChecks.js'
  */
 export function withFees(message: CallMessage, { baseFee, blobBaseFee, fork }: BlockContext): CallMessage {
   const { gasPrice, maxFeePerGas, maxPriorityFeePerGas, maxFeePerBlobGas, authorizationList } = message
-  if (maxFeePerBlobGas === 0n) throw refused('maxFeePerBlobGas, if specified, must be non-zero')
+  if (maxFeePerBlobGas === 0n) throw messageRefused('maxFeePerBlobGas, if specified, must be non-zero')
   if (gasPrice !== undefined && authorizationList !== undefined) {
-    throw refused('both gasPrice and authorizationList specified')
+    throw messageRefused('both gasPrice and authorizationList specified')
   }
   if (maxFeePerGas !== undefined && maxPriorityFeePerGas !== undefined) {
-    if (maxFeePerGas === 0n) throw refused('maxFeePerGas must be non-zero')
+    if (maxFeePerGas === 0n) throw messageRefused('maxFeePerGas must be non-zero')
     if (maxFeePerGas < maxPriorityFeePerGas) {
       const [cap, tip] = [maxFeePerGas, maxPriorityFeePerGas].map((fee) => toQuantity(fee))
-      throw refused(`maxFeePerGas (${cap}) < maxPriorityFeePerGas (${tip})`)
+      throw messageRefused(`maxFeePerGas (${cap}) < maxPriorityFeePerGas (${tip})`)
     }
   }
   const isLondon = includesFork(fork, 'london')
-  if (gasPrice === 0n && isLondon) throw refused('gasPrice must be non-zero after london fork')
+  if (gasPrice === 0n && isLondon) throw messageRefused('gasPrice must be non-zero after london fork')
   if (gasPrice === undefined && maxFeePerGas === undefined && maxPriorityFeePerGas === undefined)
     return message
   const hasBoth = maxFeePerGas !== undefined && maxPriorityFeePerGas !== undefined
   if (gasPrice === undefined && !hasBoth && !isLondon) {
-    throw refused('maxFeePerGas and maxPriorityFeePerGas are not valid before London is active')
+    throw messageRefused('maxFeePerGas and maxPriorityFeePerGas are not valid before London is active')
   }
   const pricesBlobs = message.blobVersionedHashes !== undefined && maxFeePerBlobGas === undefined
   return {
     ...message,
     // Twice the block's price, so that the transaction stays valid while the price rises.
-    ...(pricesBlobs && blobBaseFee !== undefined ? { maxFeePerBlobGas: 2n * blobBaseFee } : {}),
+    ...(pricesBlobs ? { maxFeePerBlobGas: 2n * blobBaseFee } : {}),
     ...(maxPriorityFeePerGas !== undefined && maxFeePerGas === undefined
-      ? { maxFeePerGas: maxPriorityFeePerGas + 2n * (baseFee ?? 0n) }
+      ? { maxFeePerGas: maxPriorityFeePerGas + 2n * baseFee }
       : {}),
   }
 }

@@ -6,8 +6,8 @@
  */
 import { includesFork } from '../chain/forks.js'
 import { transactionGasMax } from '../chain/intrinsicGas.js'
-import { type PricedMessage, startGas } from './messageChecks.js'
-import type { RunOutcome } from './messageRun.js'
+import type { RunOutcome } from './messageCall.js'
+import { type PricedTransaction, startGas } from './pricedTransaction.js'
 
 export interface GasEstimate {
   readonly gas: bigint
@@ -26,7 +26,7 @@ const pathsMax = 4
  * what `onFailure` returns.
  */
 export function estimateGas(
-  priced: PricedMessage,
+  priced: PricedTransaction,
   bound: bigint,
   runWithGas: RunWithGas,
   onFailure: (outcome: RunOutcome) => Error,
@@ -38,7 +38,7 @@ export function estimateGas(
     return runWithGas(gasLimit)
   }
   // With more gas than this some is for state alone (EIP-8037), and a run does not record its need.
-  const isSplit = includesFork(priced.context.fork, 'amsterdam') && transactionGasMax < bound
+  const isSplit = includesFork(priced.block.fork, 'amsterdam') && transactionGasMax < bound
   let succeeds = isSplit ? transactionGasMax : bound
   let outcome = run(succeeds)
   if (outcome.failure !== undefined) {

@@ -2,18 +2,18 @@
  * Executes whole blocks: RLP in, state changes out. The importer checks headers against their parents, and compares
  * roots with the header.
  */
-import { blobBaseFee, gasPerBlob } from '../chain/feeMarket.js'
+import { gasPerBlob } from '../chain/feeMarket.js'
 import { type BlobParameters, type ForkName, type ForkSchedule, includesFork } from '../chain/forks.js'
 import { type Header, headerFromItems } from '../chain/header.js'
-import { bytesToBigInt, type Hash32 } from '../primitives/bytes.js'
+import type { Hash32 } from '../primitives/bytes.js'
 import { RlpError, type RlpItem, rlpList } from '../primitives/rlp.js'
 import { RememberedState } from '../state/rememberedState.js'
 import type { StateView } from '../state/stateView.js'
 import { indexedRoot, type RecentTries } from '../state/trie.js'
 import { recoverAuthorities } from './authorizations.js'
 import { buildBlockAccessList } from './blockAccesses.js'
+import { type BlockRules, blockRules } from './blockContext.js'
 import { applyDaoFork, payRewards, payWithdrawals } from './blockPayments.js'
-import type { BlockWords } from './blockWords.js'
 import { InvalidBlockError } from './invalidBlock.js'
 import type { JobWatch } from './jobWatch.js'
 import { Kernel } from './kernel.js'
@@ -24,7 +24,8 @@ import type { RecoveredKeys } from './recoveredKeys.js'
 import { readSignedTransaction, type SignedTransaction } from './signedTransaction.js'
 import { buildChanges, type StateChanges } from './stateChanges.js'
 import { beginBlock, requestsHashOf } from './systemCalls.js'
-import { InvalidTransactionError, noGas, runTransaction } from './transaction.js'
+import { runTransaction } from './transaction.js'
+import { type BlockGas, InvalidTransactionError } from './transactionChecks.js'
 
 export interface ExecutedBlock {
   readonly changes: StateChanges
@@ -112,13 +113,13 @@ export class BlockExecutor {
     const block = this.#read(items, fork)
     const { header } = block
     const blobs = this.#schedule.blobParametersAt(fork)
-    const words = blockWords(header, fork, this.#schedule.config.chainId, blobs)
-    const kernel = this.#prepare(fork, words, state, ancestorHash, watch)
+    const rules = blockRules(header, fork, this.#schedule.config.chainId, blobs)
+    const kernel = this.#prepare(rules, state, ancestorHash, watch)
     const isRecorded = includesFork(fork, 'amsterdam')
     if (isRecorded) kernel.recordAccesses()
     if (header.number === this.#schedule.config.blocks.get('dao')) applyDaoFork(kernel)
     beginBlock(kernel, header, fork)
-    const executed = this.#runTransactions(kernel, block, fork, words, blobs, state)
+    const executed = this.#runTransactions(kernel, block, rules, blobs, state)
     kernel.setAccessIndex(block.transactions.length + 1)
     if (includesFork(fork, 'shanghai')) payWithdrawals(kernel, block.withdrawals)
     if (!includesFork(fork, 'paris')) payRewards(kernel, header, block.uncles, fork)
@@ -157,8 +158,7 @@ export class BlockExecutor {
   }
 
   #prepare(
-    fork: ForkName,
-    words: BlockWords,
+    rules: BlockRules,
     state: StateView,
     ancestorHash: AncestorHash,
     watch: JobWatch | undefined,
@@ -167,17 +167,16 @@ export class BlockExecutor {
     const kernel = this.#kernel
     kernel.clear()
     kernel.limitMemory(memoryBytesMax)
-    kernel.attach({ state, ancestorHash, precompiles: forkPrecompiles(fork, watch), watch })
-    kernel.setFork(fork)
-    kernel.setBlock(words)
+    kernel.attach({ state, ancestorHash, precompiles: forkPrecompiles(rules.fork, watch), watch })
+    kernel.setFork(rules.fork)
+    kernel.setBlock(rules)
     return kernel
   }
 
   #runTransactions(
     kernel: Kernel,
     { header, transactions }: ReadBlock,
-    fork: ForkName,
-    words: BlockWords,
+    rules: BlockRules,
     blobs: BlobParameters | undefined,
     state: StateView,
   ) {
@@ -186,27 +185,24 @@ export class BlockExecutor {
     const allLogs: KernelLog[] = []
     const changed: number[] = []
     let gasUsed = 0n
-    let used = noGas
+    let used: BlockGas = { executionGas: 0n, stateGas: 0n }
     let blobGas = 0n
     for (const [index, transaction] of transactions.entries()) {
-      const { chainId } = this.#schedule.config
       kernel.setAccessIndex(index + 1)
-      const authorizations = recoverAuthorities(transaction.authorizationList, chainId, undefined, this.#keys)
-      const ran = naming(index, () =>
-        runTransaction(kernel, fork, words, blobs, used, { ...transaction, authorizations }),
-      )
+      const { authorizationList = [], blobVersionedHashes = [], type } = transaction
+      const authorizations = recoverAuthorities(authorizationList, rules.chainId, undefined, this.#keys)
+      const ran = naming(index, () => runTransaction(kernel, rules, blobs, used, transaction, authorizations))
       gasUsed += ran.gasUsed
       used = {
         executionGas: used.executionGas + ran.executionGas,
         stateGas: used.stateGas + ran.stateGas,
       }
-      blobGas += BigInt(transaction.blobVersionedHashes.length) * gasPerBlob
+      blobGas += BigInt(blobVersionedHashes.length) * gasPerBlob
       let outcome: boolean | Uint8Array = ran.failure === 'none'
-      if (!includesFork(fork, 'byzantium')) {
+      if (!includesFork(rules.fork, 'byzantium')) {
         changed.push(...kernel.takeChanged())
         outcome = buildChanges(kernel, new Set(changed), state, this.#recent).stateRoot
       }
-      const { type } = transaction
       const { logs } = ran
       receipts.push(encodeReceipt({ type, outcome, gasUsed, logs }, blooms.bloomOf(logs)))
       allLogs.push(...logs)
@@ -217,25 +213,6 @@ export class BlockExecutor {
     const { executionGas, stateGas } = used
     const blockGas = executionGas > stateGas ? executionGas : stateGas
     return { receipts, gasUsed: blockGas, logs: allLogs, bloom: blooms.block, changed }
-  }
-}
-
-function blockWords(
-  header: Header,
-  fork: ForkName,
-  chainId: bigint,
-  blobs: BlobParameters | undefined,
-): BlockWords {
-  return {
-    coinbase: header.miner,
-    timestamp: BigInt(header.timestamp),
-    number: BigInt(header.number),
-    random: includesFork(fork, 'paris') ? bytesToBigInt(header.mixHash) : header.difficulty,
-    gasLimit: header.gasLimit,
-    chainId,
-    baseFee: header.baseFeePerGas ?? 0n,
-    blobBaseFee: blobs === undefined ? 0n : blobBaseFee(header.excessBlobGas ?? 0n, blobs),
-    slotNumber: header.slotNumber ?? 0n,
   }
 }
 

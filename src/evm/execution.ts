@@ -1,7 +1,7 @@
 /**
  * Executes messages on the state after a block without changing it: calls, gas estimates, access lists. A narrow
  * interface: plain data in and out (numbers, bigints, bytes), faults thrown. Owns the choice of a job's state, block
- * and kernel; the run itself is messageRun.ts.
+ * and kernel; the run itself is messageCall.ts.
  */
 import { ForkSchedule, includesFork, parseGenesisConfig } from '../chain/forks.js'
 import { type Fault, FaultError } from '../primitives/faults.js'
@@ -25,11 +25,17 @@ import type {
 import { askedGas, type Start, startEstimate, startWithAskedGas } from './gasBounds.js'
 import { type JobLimits, JobWatch } from './jobWatch.js'
 import type { Kernel } from './kernel.js'
-import { type CallPlace, runCall, toFault } from './messageCall.js'
-import { checkRecipient, type PricedMessage, refusingWith, startGas } from './messageChecks.js'
-import { type RunInput, type RunOutcome, runMessage } from './messageRun.js'
+import {
+  type CallPlace,
+  type MessageInput,
+  type RunOutcome,
+  runCall,
+  runMessage,
+  toFault,
+} from './messageCall.js'
 import { OverriddenState } from './overriddenState.js'
 import { forkPrecompiles, movePrecompiles, ownPrecompiles } from './precompileMoves.js'
+import { type PricedTransaction, startGas } from './pricedTransaction.js'
 import { StateKernels } from './stateKernels.js'
 
 interface JobRequest extends ExecutionRequest {
@@ -106,13 +112,11 @@ export class Execution {
     return this.#withJob({ ...request, keepsPrecompiles: true }, shouldStop, (job) => {
       const { context, balance, nonce } = job
       const message = withFees(request.message, context)
-      checkRecipient(message)
       const start = (accessList: readonly AccessListEntry[]): Start => {
         const listed = { ...request, message: { ...message, accessList } }
-        return refusingWith(
-          (why) => `failed to apply transaction: ${this.#hashOf(listed, nonce)} err: ${why}`,
-          () => startWithAskedGas(listed, context, balance),
-        )
+        const words = (why: string) =>
+          `failed to apply transaction: ${this.#hashOf(listed, nonce)} err: ${why}`
+        return startWithAskedGas(listed, context, balance, words)
       }
       const given = message.accessList ?? []
       // Signers are only recovered where the message can pay for them.
@@ -142,11 +146,11 @@ export class Execution {
 
   #run(
     { kernel, watch, authorities }: Job,
-    priced: PricedMessage,
+    priced: PricedTransaction,
     gasLimit: bigint,
-    recorded: Pick<RunInput, 'accesses'> = {},
+    recorded: Pick<MessageInput, 'accesses'> = {},
   ): RunOutcome {
-    return runMessage(priced, { kernel, gasLimit, watch, authorizations: authorities(), ...recorded })
+    return runMessage(kernel, priced, { gasLimit, watch, authorizations: authorities(), ...recorded })
   }
 
   /**

@@ -1,6 +1,6 @@
 /**
  * An instance of the EVM in WebAssembly (src/kernel): its memory, and how values are passed. Owns no rules of
- * transactions and messages, which are in transaction.ts and messageRun.ts.
+ * transactions.
  */
 
 import { randomBytes } from 'node:crypto'

@@ -1,13 +1,22 @@
-/** A call on a kernel that holds its state: from the request to its outcome as callers see it. */
+/**
+ * Messages on a kernel that holds their state: calls from the request to the outcome as callers see it, and why a
+ * message failed.
+ */
 import type { Fault } from '../primitives/faults.js'
+import type { AccessRecorder } from './accessRecorder.js'
 import type { SignedAuthorization } from './authorizations.js'
 import type { BlockContext } from './blockContext.js'
 import type { CallOutcome, ExecutionRequest } from './executionRequest.js'
+import { failureReason } from './failureReasons.js'
 import { startCall } from './gasBounds.js'
 import type { JobWatch } from './jobWatch.js'
 import type { Kernel } from './kernel.js'
-import { type RunOutcome, runMessage } from './messageRun.js'
+import type { KernelLog } from './kernelLogs.js'
+import type { GasNeed, KernelFailure } from './kernelOutcome.js'
+import { refusalReason } from './precompiles/precompiles.js'
+import type { PricedTransaction } from './pricedTransaction.js'
 import { decodeRevertReason } from './revertReason.js'
+import { applyTransaction, type RunInput } from './transaction.js'
 
 /** Where a call runs. */
 export interface CallPlace {
@@ -27,16 +36,77 @@ export interface CallPlace {
 /** Executes a call. Throws FaultError MessageRefused where it cannot start, and what the watch and the store throw. */
 export function runCall(request: ExecutionRequest, place: CallPlace): CallOutcome {
   const { context, kernel, balance, watch, authorities } = place
+  const { keepsLogs = false } = request
   const { priced, gasLimit } = startCall(request, context, balance)
-  const outcome = runMessage(priced, {
-    kernel,
-    gasLimit,
-    watch,
-    authorizations: authorities(),
-    keepsLogs: request.keepsLogs ?? false,
-  })
-  const { returnData, gasUsed, logs } = outcome
-  return { returnData, gasUsed, logs, failure: toFault(outcome) }
+  const run = runMessage(kernel, priced, { gasLimit, watch, authorizations: authorities(), keepsLogs })
+  return { returnData: run.returnData, gasUsed: run.gasUsed, logs: run.logs, failure: toFault(run) }
+}
+
+/** Arguments of a run besides the message. */
+export interface MessageInput extends RunInput {
+  readonly watch: JobWatch
+  /** Records the accesses of the run. */
+  readonly accesses?: AccessRecorder
+  /** Whether the outcome contains logs. */
+  readonly keepsLogs?: boolean
+}
+
+/** Why an execution failed. */
+export type Failure =
+  | { readonly kind: 'reverted' }
+  /** `why` is go-ethereum's message, here and below. */
+  | { readonly kind: 'outOfGas'; readonly why: string }
+  | { readonly kind: 'other'; readonly why: string }
+
+export interface RunOutcome {
+  /** Undefined for success. */
+  readonly failure: Failure | undefined
+  /** The output of the message or of its revert, or the code that it created. */
+  readonly returnData: Uint8Array
+  /** Gas used as in a receipt. */
+  readonly gasUsed: bigint
+  readonly logs: readonly KernelLog[]
+  /** Undefined for a failure, and where state was paid from gas that is for nothing else (EIP-8037). */
+  readonly need: GasNeed | undefined
+}
+
+/**
+ * Runs a message that was checked, once. Afterwards the kernel's state is as before, with more of it cached. Errors of
+ * the watch and of the store pass through.
+ */
+export function runMessage(kernel: Kernel, priced: PricedTransaction, input: MessageInput): RunOutcome {
+  try {
+    const outcome = applyTransaction(kernel, priced, input, false)
+    const { failure, gasUsed, paidBefore, hasReservoir } = outcome
+    if (input.accesses !== undefined) recordAccesses(kernel, input.accesses)
+    const { need } = kernel
+    return {
+      failure: failureOf(kernel, priced, failure, input.watch),
+      returnData: kernel.output,
+      gasUsed,
+      logs: input.keepsLogs === true ? kernel.logs : [],
+      // Of the frame and of what came before it.
+      need:
+        failure !== 'none' || hasReservoir ? undefined : { ...need, frameGas: need.frameGas + paidBefore },
+    }
+  } finally {
+    kernel.revert()
+  }
+}
+
+/** Why the message that the kernel ran last failed; undefined for success. */
+export function failureOf(
+  kernel: Kernel,
+  { tx }: PricedTransaction,
+  failure: KernelFailure,
+  watch: JobWatch,
+): Failure | undefined {
+  if (failure === 'none') return undefined
+  if (failure === 'reverted') return { kind: 'reverted' }
+  const precompile = tx.to === undefined ? 0 : kernel.precompileOf(kernel.account(tx.to))
+  const refusal = () => refusalReason(precompile, tx.data, watch)
+  const { isOutOfGas, why } = failureReason(failure, kernel, precompile === 0 ? undefined : refusal)
+  return { kind: isOutOfGas ? 'outOfGas' : 'other', why }
 }
 
 /** Why a run failed, as a fault; undefined for success. */
@@ -50,4 +120,10 @@ export function toFault({ failure, returnData }: RunOutcome): Fault | undefined 
     case 'other':
       return { kind: 'ExecutionFailed', why: failure.why }
   }
+}
+
+function recordAccesses(kernel: Kernel, accesses: AccessRecorder): void {
+  const { addresses, slots } = kernel.readSeen()
+  for (const address of addresses) accesses.touchAddress(address)
+  for (const [address, slot] of slots) accesses.touchSlot(address, slot)
 }

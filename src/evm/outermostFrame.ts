@@ -1,9 +1,9 @@
 /**
  * What surrounds the outermost frame of every message, whether a block contains it or not: accounts that are warm from
  * the start, authorizations, and from Amsterdam on the gas of state that is paid before any instruction (EIP-2780,
- * EIP-8037). Owns no checks, payments and refunds; those are in transaction.ts and messageRun.ts.
+ * EIP-8037). Owns no checks and refunds.
  */
-import { type ForkName, includesFork } from '../chain/forks.js'
+import { includesFork } from '../chain/forks.js'
 import { transactionGasMax } from '../chain/intrinsicGas.js'
 import {
   type AuthorizationCosts,
@@ -12,28 +12,12 @@ import {
   type SignedAuthorization,
 } from './authorizations.js'
 import { creationAddress } from './creationAddress.js'
-import type { AccessListEntry } from './executionRequest.js'
 import type { JobWatch } from './jobWatch.js'
 import type { Kernel } from './kernel.js'
 import type { KernelFailure } from './kernelOutcome.js'
+import type { PricedTransaction, Transaction } from './pricedTransaction.js'
 
-/** A message whose sender can pay. */
-export interface StartedMessage {
-  /** 20 bytes. */
-  readonly sender: Uint8Array
-  /** 20 bytes; undefined for a creation. */
-  readonly to: Uint8Array | undefined
-  readonly value: bigint
-  readonly data: Uint8Array
-  readonly accessList: readonly AccessListEntry[]
-  readonly authorizations: readonly SignedAuthorization[]
-  readonly coinbase: Uint8Array
-  readonly gasLimit: bigint
-  readonly intrinsicGas: bigint
-  /** Wei that the sender pays before it runs. */
-  readonly upfront: bigint
-}
-
+/** What the outermost frame left. */
 export interface FrameOutcome {
   readonly failure: KernelFailure
   /** Gas that was not used. */
@@ -46,34 +30,6 @@ export interface FrameOutcome {
   readonly paidBefore: bigint
   /** Whether there was gas for state alone. */
   readonly hasReservoir: boolean
-}
-
-/** What a message used, in gas. */
-export interface GasUse {
-  /** What its sender pays for: after refunds, at least the floor. */
-  readonly gasUsed: bigint
-  /** The same before refunds. */
-  readonly gasSpent: bigint
-  /** What counts for its block besides state gas, which EIP-7778 takes before refunds. */
-  readonly executionGas: bigint
-}
-
-/** Refunds by EIP-3529, the floor of EIP-7623, and what counts for the block by EIP-7778 and EIP-8037. */
-export function useOfGas(
-  fork: ForkName,
-  gasLimit: bigint,
-  floor: bigint,
-  { gasLeft, refund, stateGas }: FrameOutcome,
-): GasUse {
-  const spent = gasLimit - gasLeft
-  const refundMax = spent / (includesFork(fork, 'london') ? 5n : 2n)
-  const gasUsed = max(spent - (refund < refundMax ? refund : refundMax), floor)
-  const executionGas = includesFork(fork, 'amsterdam') ? max(spent - stateGas, floor) : gasUsed
-  return { gasUsed, gasSpent: max(spent, floor), executionGas }
-}
-
-function max(a: bigint, b: bigint): bigint {
-  return a > b ? a : b
 }
 
 // EIP-8037, in gas.
@@ -116,51 +72,63 @@ class StateGas {
 const create = 0xf0
 const call = 0xf1
 
+const nonceMax = 2n ** 64n - 1n
+
 /** Runs a message, after {@link Kernel.begin}. Its nonce is taken from the sender's account. */
 export function runOutermostFrame(
   kernel: Kernel,
-  fork: ForkName,
-  message: StartedMessage,
-  watch?: JobWatch,
+  priced: PricedTransaction,
+  gasLimit: bigint,
+  authorizations: readonly SignedAuthorization[],
+  watch: JobWatch | undefined,
 ): FrameOutcome {
-  const sender = kernel.account(message.sender)
+  const { tx, block, gasPrice, blobCost } = priced
+  const { fork } = block
+  const sender = kernel.account(tx.sender)
   const nonce = kernel.nonceOf(sender)
-  const paySender = () => {
-    kernel.debit(sender, message.upfront)
-    kernel.setNonce(sender, nonce + 1n)
+  const available = gasLimit - priced.intrinsicGas
+  const paySender = (nonceAfter: bigint) => {
+    kernel.debit(sender, gasLimit * gasPrice + blobCost)
+    kernel.setNonce(sender, nonceAfter)
   }
-  paySender()
-  if (includesFork(fork, 'berlin')) warmFromStart(kernel, fork, message)
+  const fail = (failure: KernelFailure, gas: bigint, gasLeft: bigint, nonceAfter: bigint): FrameOutcome => {
+    kernel.revert()
+    paySender(nonceAfter)
+    const { sender: caller, to, value, data: input } = tx
+    const target = to ?? creationAddress(caller, nonce)
+    kernel.tracer?.enter({ kind: to === undefined ? create : call, caller, target, value, input, gas })
+    kernel.tracer?.exit(failure, 0n, new Uint8Array(0))
+    return { failure, gasLeft, refund: 0n, stateGas: 0n, paidBefore: gas, hasReservoir: gasLeft > 0n }
+  }
+  if (tx.to === undefined && nonce === nonceMax) return fail('nonceOverflow', available, 0n, nonce)
+  paySender(nonce + 1n)
+  if (includesFork(fork, 'berlin')) warmFromStart(kernel, priced)
   if (includesFork(fork, 'amsterdam')) {
-    return runWithStateGas(
-      kernel,
-      message,
-      nonce,
-      () => {
-        kernel.revert()
-        paySender()
-      },
-      watch,
+    const budget = transactionGasMax - priced.intrinsicGas
+    const left = available < budget ? available : budget
+    const reservoir = available - left
+    const gas = new StateGas(left, reservoir)
+    return (
+      runWithStateGas(kernel, tx, nonce, gas, authorizations, watch) ??
+      fail('outOfGas', left, reservoir, nonce + 1n)
     )
   }
-  kernel.addRefund(applyAuthorizations(kernel, message.authorizations, undefined, watch))
-  const to = message.to === undefined ? undefined : kernel.account(message.to)
+  kernel.addRefund(applyAuthorizations(kernel, authorizations, undefined, watch))
+  const to = tx.to === undefined ? undefined : kernel.account(tx.to)
   const delegate = to !== undefined && includesFork(fork, 'prague') ? delegateOf(kernel, to) : undefined
   if (delegate !== undefined) kernel.warm(delegate)
-  const gas = message.gasLimit - message.intrinsicGas
-  const { failure, gasLeft } = kernel.run(sender, to, nonce, message.value, message.data, gas)
+  const { failure, gasLeft } = kernel.run(sender, to, nonce, tx.value, tx.data, available)
   return { failure, gasLeft, refund: kernel.refund, stateGas: 0n, paidBefore: 0n, hasReservoir: false }
 }
 
 /** Addresses that are warm from the start (EIP-2929, EIP-3651), and the access list (EIP-2930). */
 function warmFromStart(
   kernel: Kernel,
-  fork: ForkName,
-  { sender, to, coinbase, accessList }: StartedMessage,
+  { tx: { sender, to, accessList = [] }, block }: PricedTransaction,
 ): void {
   kernel.warm(kernel.account(sender))
   if (to !== undefined) kernel.warm(kernel.account(to))
-  if (includesFork(fork, 'shanghai')) kernel.warm(kernel.account(coinbase))
+  if (includesFork(block.fork, 'shanghai')) kernel.warm(kernel.account(block.coinbase))
   for (const { address, storageKeys } of accessList) {
     const account = kernel.account(address)
     kernel.warm(account)
@@ -168,32 +136,30 @@ function warmFromStart(
   }
 }
 
-/** As {@link runOutermostFrame}, from Amsterdam on. `undo` takes back everything but the sender's payment. */
+/** As {@link runOutermostFrame}, from Amsterdam on; undefined where `gas` is short before the frame. */
 function runWithStateGas(
   kernel: Kernel,
-  message: StartedMessage,
+  message: Transaction,
   nonce: bigint,
-  undo: () => void,
+  gas: StateGas,
+  authorizations: readonly SignedAuthorization[],
   watch: JobWatch | undefined,
-): FrameOutcome {
-  const available = message.gasLimit - message.intrinsicGas
-  const budget = transactionGasMax - message.intrinsicGas
-  const left = available < budget ? available : budget
-  const gas = new StateGas(left, available - left)
+): FrameOutcome | undefined {
+  const { left, reservoir } = gas
   const sender = kernel.account(message.sender)
   kernel.see(sender)
   const costs = authorizationCosts(kernel, message, gas)
-  if (applyAuthorizations(kernel, message.authorizations, costs, watch) === undefined) return outOfGas()
+  if (applyAuthorizations(kernel, authorizations, costs, watch) === undefined) return undefined
   const target = kernel.account(message.to ?? creationAddress(message.sender, nonce))
   kernel.see(target)
   const beforeTarget = { reservoir: gas.reservoir, used: gas.used }
   const isToSelf = target === sender
   const needsAccount = message.to === undefined || (message.value > 0n && !isToSelf)
-  if (needsAccount && kernel.isEmpty(target) && !gas.payState(newAccountStateGas)) return outOfGas()
+  if (needsAccount && kernel.isEmpty(target) && !gas.payState(newAccountStateGas)) return undefined
   const targetStateGas = gas.used - beforeTarget.used
   const delegate = message.to === undefined ? undefined : delegateOf(kernel, target)
   if (delegate !== undefined) {
-    if (!gas.pay(kernel.warm(delegate) ? warmAccountGas : coldAccountGas)) return outOfGas()
+    if (!gas.pay(kernel.warm(delegate) ? warmAccountGas : coldAccountGas)) return undefined
     kernel.see(delegate)
   }
   const to = message.to === undefined ? undefined : target
@@ -203,7 +169,7 @@ function runWithStateGas(
     failure,
     refund: kernel.refund,
     paidBefore: left - gas.left,
-    hasReservoir: left < available,
+    hasReservoir: reservoir > 0n,
   }
   if (failure === 'none') {
     return { ...shared, gasLeft: run.gasLeft + run.reservoir, stateGas: gas.used + run.stateGas }
@@ -213,24 +179,12 @@ function runWithStateGas(
   const returned = failure === 'reverted' ? targetStateGas - fromReservoir : 0n
   const gasLeft = run.gasLeft + returned + run.reservoir + fromReservoir
   return { ...shared, gasLeft, stateGas: beforeTarget.used }
-
-  function outOfGas(): FrameOutcome {
-    undo()
-    const { sender: caller, to, value, data: input } = message
-    const kind = to === undefined ? create : call
-    const target = to ?? creationAddress(caller, nonce)
-    kernel.tracer?.enter({ kind, caller, target, value, input, gas: left })
-    kernel.tracer?.exit('outOfGas', 0n, new Uint8Array(0))
-    const reservoir = available - left
-    const spent = { stateGas: 0n, paidBefore: left, hasReservoir: reservoir > 0n }
-    return { failure: 'outOfGas', gasLeft: reservoir, refund: 0n, ...spent }
-  }
 }
 
 /** EIP-2780: what an authorization costs besides its intrinsic gas. */
 function authorizationCosts(
   kernel: Kernel,
-  { sender, to, value }: StartedMessage,
+  { sender, to, value }: Transaction,
   gas: StateGas,
 ): AuthorizationCosts {
   // Accounts whose write is paid for, and those whose delegation is.

@@ -12,7 +12,7 @@ import { BlockContexts, type ResolvedContext } from './blockContext.js'
 import { BlockStates, statusOf } from './blockState.js'
 import type { ExecutionRequest } from './executionRequest.js'
 import { startCall, startEstimate } from './gasBounds.js'
-import { startGas } from './messageChecks.js'
+import { startGas } from './pricedTransaction.js'
 
 /**
  * Longest data of a message that is answered here. A transfer without data takes 8 µs, one with this much at most 18

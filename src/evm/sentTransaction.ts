@@ -4,32 +4,37 @@
  * the moment or on a node's settings, which the node decides.
  */
 import { type ForkName, includesFork } from '../chain/forks.js'
-import { calldataFloorGas, initcodeBytesMax, intrinsicGas, transactionGasMax } from '../chain/intrinsicGas.js'
 import { concatBytes, type Hash32 } from '../primitives/bytes.js'
+import { messageRefused as refused } from '../primitives/faults.js'
 import { decodeRlpList, RlpError, rlpSpanAt } from '../primitives/rlp.js'
-import { refused } from './messageChecks.js'
+import { priceTransaction } from './pricedTransaction.js'
 import { RecoveredKeys } from './recoveredKeys.js'
-import { InvalidSenderError, readSignedTransaction, type SignedTransaction } from './signedTransaction.js'
-import { InvalidTransactionError, shapeOfTransaction } from './transaction.js'
+import { InvalidSenderError, readSignedTransaction } from './signedTransaction.js'
+import { checkTransaction, InvalidTransactionError, poolRules, typeForks } from './transactionChecks.js'
 
 /** Longest transaction that pools take (go-ethereum's txMaxSize); with blobs the second. */
 const bytesMax = 128 * 1024
 const blobBytesMax = 1024 * 1024
 const blobType = 3
-/** First fork of each type, with the name that messages give it. */
-const forkOfType: readonly (readonly [fork: ForkName, name: string])[] = [
-  ['chainstart', 'Frontier'],
-  ['berlin', 'Berlin'],
-  ['london', 'London'],
-  ['cancun', 'Cancun'],
-  ['prague', 'Prague'],
-]
+/** Names that messages give to {@link typeForks}. */
+const forkNames = ['Frontier', 'Berlin', 'London', 'Cancun', 'Prague'] as const
 /** Parts of a transaction with blobs: EIP-4844 (fields, blobs, commitments, proofs), and EIP-7594 with a version. */
 const blobPartsMin = 4
 const blobPartsMax = 5
-const nonceMax = 2n ** 64n - 1n
 /** Holds nothing, so that it recovers. */
 const keys = new RecoveredKeys()
+/** What no rule of pools looks at. */
+const noBlock = {
+  coinbase: new Uint8Array(20),
+  timestamp: 0n,
+  number: 0n,
+  random: 0n,
+  gasLimit: 0n,
+  chainId: 0n,
+  baseFee: 0n,
+  blobBaseFee: 0n,
+  slotNumber: 0n,
+}
 
 /** A signed transaction as it was sent. */
 export interface SentTransaction {
@@ -53,25 +58,25 @@ export function checkSentTransaction(raw: Uint8Array, fork: ForkName, chainId: b
   if (raw.length > sizeMax) {
     throw refused(`oversized data: transaction size ${raw.length}, limit ${sizeMax}`)
   }
-  const [since, name] = forkOfType[type] as (typeof forkOfType)[number]
-  if (!includesFork(fork, since)) {
-    throw refused(`transaction type not supported: type ${type} rejected, pool not yet in ${name}`)
+  if (!includesFork(fork, typeForks[type] as ForkName)) {
+    throw refused(`transaction type not supported: type ${type} rejected, pool not yet in ${forkNames[type]}`)
   }
-  const [tx, bytes] = reading(() => {
+  return reading(() => {
     const bytes = type === blobType ? withoutBlobs(raw) : raw
     const item = type === 0 ? decodeRlpList(bytes) : bytes
-    return [readSignedTransaction(item, fork, chainId, keys), bytes] as const
+    const tx = readSignedTransaction(item, fork, chainId, keys)
+    const priced = priceTransaction(tx, { ...noBlock, fork }, 'transaction')
+    checkTransaction({ ...priced, gasLimit: tx.gasLimit, isForPool: true }, poolRules)
+    const { hash, sender, nonce } = tx
+    return { hash, sender, nonce, raw, bytes }
   })
-  checkFields(tx, fork)
-  const { hash, sender, nonce } = tx
-  return { hash, sender, nonce, raw, bytes }
 }
 
 function typeOf(raw: Uint8Array): number {
   const [first = 0] = raw
   if (first > 0x7f) return 0
   if (raw.length <= 1) throw refused('typed transaction too short')
-  if (first === 0 || first >= forkOfType.length) throw refused('transaction type not supported')
+  if (first === 0 || first >= typeForks.length) throw refused('transaction type not supported')
   return first
 }
 
@@ -95,41 +100,5 @@ function reading<T>(read: () => T): T {
     if (error instanceof InvalidTransactionError) throw refused(error.message)
     if (error instanceof RlpError) throw refused(`not a transaction: ${error.message}`)
     throw error
-  }
-}
-
-function checkFields(tx: SignedTransaction, fork: ForkName): void {
-  const { type, to, data, gasLimit, nonce } = tx
-  const sizeMax = initcodeBytesMax(fork)
-  const hasStateGas = includesFork(fork, 'amsterdam')
-  if (includesFork(fork, 'shanghai') && to === undefined && data.length > sizeMax) {
-    throw refused(`max initcode size exceeded: code size ${data.length}, limit ${sizeMax}`)
-  }
-  if (includesFork(fork, 'osaka') && !hasStateGas && gasLimit > transactionGasMax) {
-    throw refused(`transaction gas limit too high (cap: ${transactionGasMax}, tx: ${gasLimit})`)
-  }
-  if (tx.maxFeePerGas < tx.maxPriorityFeePerGas) {
-    throw refused('max priority fee per gas higher than max fee per gas')
-  }
-  if (nonce === nonceMax) throw refused('nonce has max value')
-  const shape = shapeOfTransaction(tx)
-  const intrinsic = intrinsicGas(shape, fork)
-  if (gasLimit < intrinsic) {
-    throw refused(`intrinsic gas too low: gas ${gasLimit}, minimum needed ${intrinsic}`)
-  }
-  const floor = calldataFloorGas(shape, fork)
-  if (gasLimit < floor) {
-    throw refused(`insufficient gas for floor data gas cost: gas ${gasLimit}, minimum needed ${floor}`)
-  }
-  const least = intrinsic > floor ? intrinsic : floor
-  if (hasStateGas && least > transactionGasMax) {
-    throw refused(`insufficient gas for floor data gas cost: intrinsic cost ${intrinsic}, floor: ${floor}`)
-  }
-  if (to === undefined && type === blobType) throw refused('blob transaction of type create')
-  if (type === blobType && tx.blobVersionedHashes.length === 0) throw refused('blobless blob transaction')
-  if (type !== 4) return
-  if (to === undefined) throw refused('EIP-7702 transaction cannot be used to create contract')
-  if (tx.authorizationCount === 0) {
-    throw refused('set code tx must have at least one authorization tuple')
   }
 }

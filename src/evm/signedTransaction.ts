@@ -7,12 +7,14 @@ import { bytesToBigInt, bytesToNumber, type Hash32 } from '../primitives/bytes.j
 import { decodeRlpList, RlpError, type RlpItem, rlpList } from '../primitives/rlp.js'
 import type { Authorization } from './executionRequest.js'
 import { type RecoveredKeys, transactionHash } from './recoveredKeys.js'
-import { InvalidTransactionError, type Transaction } from './transaction.js'
+import type { BlockTransaction } from './transaction.js'
+import { InvalidTransactionError } from './transactionChecks.js'
 
-/** A transaction with its sender, but without the signers of its authorizations. */
-export interface SignedTransaction extends Omit<Transaction, 'authorizations'> {
+/** A transaction with its sender and its hash. */
+export interface SignedTransaction extends BlockTransaction {
   readonly hash: Hash32
-  readonly authorizationList: readonly Authorization[]
+  readonly type: number
+  readonly nonce: bigint
 }
 
 /** A signature that has no sender on this chain. The messages are go-ethereum's. */
@@ -60,11 +62,11 @@ function read(
   if (to.length !== 0 && to.length !== 20) refuse(`to has ${to.length} bytes`)
   const value = fields.integer('value')
   const data = fields.bytes('input')
-  const accessList = type === 0 ? [] : fields.list('accessList').map(readAccess)
+  const accessList = type === 0 ? undefined : fields.list('accessList').map(readAccess)
   const maxFeePerBlobGas = type === 3 ? fields.integer('maxFeePerBlobGas') : 0n
   const blobVersionedHashes =
-    type === 3 ? fields.list('blobVersionedHashes').map((hash) => sized(hash, 32)) : []
-  const authorizationList = type === 4 ? fields.list('authorizationList').map(readAuthorization) : []
+    type === 3 ? fields.list('blobVersionedHashes').map((hash) => sized(hash, 32)) : undefined
+  const authorizationList = type === 4 ? fields.list('authorizationList').map(readAuthorization) : undefined
   checkSignature(fields, type, fork, chainId)
   const hash = transactionHash(item)
   return {
@@ -81,7 +83,6 @@ function read(
     accessList,
     maxFeePerBlobGas,
     blobVersionedHashes,
-    authorizationCount: authorizationList.length,
     authorizationList,
   }
 }

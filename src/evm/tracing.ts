@@ -15,17 +15,16 @@ import { startWithAskedGas } from './gasBounds.js'
 import { JobWatch } from './jobWatch.js'
 import { Kernel } from './kernel.js'
 import { KernelState } from './kernelState.js'
-import { checkRecipient, refusingWith } from './messageChecks.js'
-import { wordsOf } from './messageRun.js'
 import { OverriddenState } from './overriddenState.js'
 import { forkPrecompiles, movePrecompiles, ownPrecompiles, type Precompiles } from './precompileMoves.js'
+import type { Transaction } from './pricedTransaction.js'
 import type { SignedTransaction } from './signedTransaction.js'
 import type { TraceLimits, TraceRequest, TraceSubject } from './traceRequest.js'
 import { TracedKernel } from './tracers/kernelEvents.js'
 import { ParityTracer } from './tracers/parityTracer.js'
 import type { TracedTransaction, TraceOutput, Tracer, TransactionPlace } from './tracers/tracer.js'
 import { createTracer } from './tracers/tracerOptions.js'
-import { executeTransaction } from './transaction.js'
+import { applyTransaction } from './transaction.js'
 
 /**
  * Bytes of a part. Small traces are one part; a part takes some 50 µs to pass on, its JSON a millisecond or more to
@@ -193,13 +192,13 @@ export class Tracing {
       sender,
       to,
       ...rest
-    }: Pick<TracedTransaction, 'fork' | 'sender' | 'coinbase' | 'gasLimit' | 'authorizationList'> & {
-      readonly to: Uint8Array | undefined
-      readonly place: TransactionPlace | undefined
-    },
+    }: Pick<TracedTransaction, 'fork' | 'sender' | 'coinbase' | 'gasLimit'> &
+      Pick<Transaction, 'to' | 'authorizationList'> & {
+        readonly place: TransactionPlace | undefined
+      },
     precompiles: Precompiles,
   ): TracedTransaction {
-    const { fork, coinbase, gasLimit, authorizationList, place } = rest
+    const { fork, coinbase, gasLimit, authorizationList = [], place } = rest
     const target = to ?? creationAddress(sender, this.#traced.account(sender).nonce)
     return {
       fork,
@@ -239,48 +238,20 @@ export class Tracing {
     const state = stateOverrides.length === 0 ? stored : new OverriddenState(stored, stateOverrides)
     kernel.attach({ state, ancestorHash, precompiles, watch })
     kernel.setFork(fork)
-    checkRecipient(message)
     const sender = message.from ?? new Uint8Array(20)
-    const { priced, gasLimit } = refusingWith(
-      (why) => `tracing failed: ${why}`,
-      () => startWithAskedGas(request, context, kernel.balanceOf(kernel.account(sender))),
-    )
-    const words = wordsOf(priced.context)
-    kernel.setBlock(words)
-    const { accessList = [], authorizationList = [], blobVersionedHashes = [], to } = message
+    const balance = kernel.balanceOf(kernel.account(sender))
+    const words = (why: string) => `tracing failed: ${why}`
+    const { priced, gasLimit } = startWithAskedGas(request, context, balance, words)
+    const { authorizationList = [], to } = message
     const authorizations = recoverAuthorities(authorizationList, context.chainId, watch)
     const { coinbase } = context
     const described = this.#describe(
       { fork, sender, to, coinbase, gasLimit, authorizationList, place: undefined },
       numbers,
     )
-    this.#follow(tracer, described, numbers, watch, output, () => {
-      kernel.begin(sender, priced.gasPrice, blobVersionedHashes)
-      return executeTransaction(
-        kernel,
-        fork,
-        words,
-        {
-          sender,
-          to,
-          gasLimit,
-          maxFeePerGas: priced.feeCap,
-          maxPriorityFeePerGas: priced.gasPrice,
-          value: message.value,
-          data: message.data,
-          accessList,
-          maxFeePerBlobGas: message.maxFeePerBlobGas ?? 0n,
-          blobVersionedHashes,
-          authorizations,
-        },
-        {
-          gasPrice: priced.gasPrice,
-          blobCost: priced.blobCost,
-          intrinsic: priced.intrinsicGas,
-          floor: priced.floorGas,
-        },
-      )
-    })
+    this.#follow(tracer, described, numbers, watch, output, () =>
+      applyTransaction(kernel, priced, { gasLimit, authorizations, watch }, true),
+    )
   }
 
   /** The state before a transaction of a block, reached by another kernel. */

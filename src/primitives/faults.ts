@@ -97,9 +97,9 @@ export type Fault =
   | { readonly kind: 'ExecutionReverted'; readonly reason: string | undefined; readonly data: Uint8Array }
   | { readonly kind: 'GasExceedsAllowance'; readonly allowance: bigint }
   /** A message (call arguments) that no block could contain, or that contradicts itself. `why` is the whole text. */
-  | { readonly kind: 'MessageRefused'; readonly why: string; readonly rule?: MessageRule }
-  /** A simulation that breaks a rule of the chain of its blocks, or in which a message may not start. */
-  | { readonly kind: 'SimulationRefused'; readonly rule?: SimulationRule; readonly why: string }
+  | { readonly kind: 'MessageRefused'; readonly why: string }
+  /** A simulation that breaks a rule of the chain of its blocks, or in which a message may not start; some rules have codes. */
+  | { readonly kind: 'SimulationRefused'; readonly rule?: string; readonly why: string }
   /** An execution that failed without a revert. `why` is the whole text. */
   | { readonly kind: 'ExecutionFailed'; readonly why: string }
   | { readonly kind: 'ExecutionTimedOut'; readonly limitSeconds: number }
@@ -133,36 +133,34 @@ export type Fault =
    */
   | { readonly kind: 'NotStored'; readonly retryAfterMs: number; readonly isUnsure?: boolean }
 
-/** Rules of messages whose faults have codes of their own in simulations. */
-export type MessageRule =
-  | 'nonceTooLow'
-  | 'nonceTooHigh'
-  | 'feeCapTooLow'
-  | 'tipAboveFeeCap'
-  | 'intrinsicGas'
-  | 'funds'
-  | 'initcodeSize'
-/** The same, and rules of their blocks. `size`: more than one request may ask for. */
-export type SimulationRule = MessageRule | 'blockGas' | 'blockNumber' | 'blockTime' | 'size' | 'empty'
-
 /** Error codes of refused rollup transactions; `rpc/wireErrors.ts` has their meanings. */
 export const invokeErrorCodes = [52, 53, 54, 55, 58, 59, 61, 63, 64, 65, 69] as const
 export type InvokeErrorCode = (typeof invokeErrorCodes)[number]
 
+/** An error without a stack trace: that takes 10 µs, and a wrong request is no fault of the code. */
+export class RequestError extends Error {
+  constructor(message: string) {
+    const { stackTraceLimit } = Error
+    Error.stackTraceLimit = 0
+    super(message)
+    Error.stackTraceLimit = stackTraceLimit
+  }
+}
+
 /** Throws a {@link Fault}; dispatch makes it the error member of an answer. */
-export class FaultError extends Error {
+export class FaultError extends RequestError {
   override readonly name = 'FaultError'
   /** `message` is for the operator only. */
   constructor(
     readonly fault: Fault,
     message: string = fault.kind,
   ) {
-    // No stack trace: it takes 10 µs, and a wrong request is no fault of the code.
-    const { stackTraceLimit } = Error
-    Error.stackTraceLimit = 0
     super(message)
-    Error.stackTraceLimit = stackTraceLimit
   }
+}
+
+export function messageRefused(why: string): FaultError {
+  return new FaultError({ kind: 'MessageRefused', why })
 }
 
 /** A problem that only the operator can solve: wrong usage, or a state of the machine. `message` says what to do. */

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { bytesToHex, toQuantity } from '../primitives/bytes.js'
-import { type Fault, FaultError, type InvokeErrorCode, type SimulationRule } from '../primitives/faults.js'
+import { type Fault, FaultError, type InvokeErrorCode } from '../primitives/faults.js'
 import { NotHeldError } from '../primitives/notHeld.js'
 import { filterKeyBytes, subscriptionBytes } from '../streams/subscriberPool.js'
 import { polledFilterBytes, polledFilterKeyBytes } from './polledFilterBytes.js'
@@ -197,7 +197,7 @@ export function faultToWireError(fault: Fault): WireError {
       return { code: -32000, message: fault.why }
     case 'SimulationRefused': {
       const { rule, why } = fault
-      return { code: rule === undefined ? -32603 : simulationCodes[rule], message: why }
+      return { code: simulationCodes.get(rule) ?? -32603, message: why }
     }
     case 'ExecutionTimedOut':
       return { code: -32000, message: `execution aborted (timeout = ${fault.limitSeconds}s)` }
@@ -265,20 +265,20 @@ export function faultToWireError(fault: Fault): WireError {
 }
 
 /** Codes of eth_simulateV1 (execution-apis, src/eth/execute.yaml), as far as go-ethereum answers them. */
-const simulationCodes: Readonly<Record<SimulationRule, number>> = {
-  nonceTooLow: -38010,
-  nonceTooHigh: -38011,
-  feeCapTooLow: -38012,
-  tipAboveFeeCap: -32602,
-  intrinsicGas: -38013,
-  funds: -38014,
-  blockGas: -38015,
-  blockNumber: -38020,
-  blockTime: -38021,
-  initcodeSize: -38025,
-  size: -38026,
-  empty: -32602,
-}
+const simulationCodes: ReadonlyMap<string | undefined, number> = new Map([
+  ['nonceTooLow', -38010],
+  ['nonceTooHigh', -38011],
+  ['feeCapTooLow', -38012],
+  ['tipAboveFeeCap', -32602],
+  ['intrinsicGas', -38013],
+  ['funds', -38014],
+  ['blockGas', -38015],
+  ['blockNumber', -38020],
+  ['blockTime', -38021],
+  ['initcodeSize', -38025],
+  ['size', -38026],
+  ['empty', -32602],
+])
 
 /** The messages of the rollup's JSON-RPC specification. */
 export const invokeErrorMessages: Readonly<Record<InvokeErrorCode, string>> = {

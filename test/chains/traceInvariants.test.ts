@@ -86,7 +86,7 @@ for (const [name, chain] of tracedChains) {
       watch,
     })
     kernel.setFork(fork)
-    kernel.setBlock(block.words)
+    kernel.setBlock(block.context)
     return chain.replays.run(kernel, block, transaction, watch).gasUsed
   }
 }
@@ -123,7 +123,7 @@ function countOf({ calls = [] }: Frame): number {
 /** Wei that each account gained by calls and fees. */
 function flowOf(
   top: Frame,
-  { header, words, context }: ReplayedBlock,
+  { header, context }: ReplayedBlock,
   transaction: SignedTransaction,
   gasUsed: bigint,
 ): Map<string, bigint> {
@@ -140,13 +140,13 @@ function flowOf(
     for (const call of calls) follow(call)
   }
   follow(top)
-  const { sender, maxFeePerGas, maxPriorityFeePerGas, blobVersionedHashes } = transaction
+  const { sender, maxFeePerGas, maxPriorityFeePerGas, blobVersionedHashes = [] } = transaction
   const isLondon = includesFork(context.fork, 'london')
-  const tipped = words.baseFee + maxPriorityFeePerGas
+  const tipped = context.baseFee + maxPriorityFeePerGas
   const price = isLondon && tipped < maxFeePerGas ? tipped : maxFeePerGas
-  const blobs = BigInt(blobVersionedHashes.length) * gasPerBlob * words.blobBaseFee
+  const blobs = BigInt(blobVersionedHashes.length) * gasPerBlob * context.blobBaseFee
   add(hexOf(sender), -gasUsed * price - blobs)
-  add(hexOf(header.miner), gasUsed * (price - (isLondon ? words.baseFee : 0n)))
+  add(hexOf(header.miner), gasUsed * (price - (isLondon ? context.baseFee : 0n)))
   return flow
 }
 

@@ -6,19 +6,14 @@
 import { blobBaseFee } from '../../src/chain/feeMarket.js'
 import type { BlobParameters, ForkName } from '../../src/chain/forks.js'
 import { includesFork } from '../../src/chain/forks.js'
-import { recoverAuthorities } from '../../src/evm/authorizations.js'
+import { recoverAuthorities, type SignedAuthorization } from '../../src/evm/authorizations.js'
 import { buildBlockAccessList } from '../../src/evm/blockAccesses.js'
-import type { BlockWords } from '../../src/evm/blockWords.js'
+import type { BlockRules } from '../../src/evm/blockContext.js'
 import { JobWatch } from '../../src/evm/jobWatch.js'
 import { Kernel } from '../../src/evm/kernel.js'
 import { forkPrecompiles } from '../../src/evm/precompileMoves.js'
-import {
-  InvalidTransactionError,
-  noGas,
-  runTransaction,
-  type Transaction,
-  type TransactionOutcome,
-} from '../../src/evm/transaction.js'
+import { type BlockTransaction, runTransaction } from '../../src/evm/transaction.js'
+import { InvalidTransactionError } from '../../src/evm/transactionChecks.js'
 import {
   type Address,
   bytesToHex,
@@ -150,7 +145,8 @@ export function runCase(test: JsonStateTest, forkName: string, post: JsonPost): 
   const state = new MapState(test.pre)
   const { env } = test
   const blobs = blobParameters(test, forkName, fork)
-  const block: BlockWords = {
+  const block: BlockRules = {
+    fork,
     coinbase: padLeft(hexBytes(env.currentCoinbase as string), 20),
     timestamp: BigInt(env.currentTimestamp as string),
     number: BigInt(env.currentNumber as string),
@@ -173,12 +169,13 @@ export function runCase(test: JsonStateTest, forkName: string, post: JsonPost): 
   const isRecorded = includesFork(fork, 'amsterdam')
   if (isRecorded) kernel.recordAccesses()
   kernel.setAccessIndex(1)
-  let outcome: TransactionOutcome | undefined
+  let outcome: ReturnType<typeof runTransaction> | undefined
   let logs = keccak256(encodeRlp([]))
   let refusal: string | undefined
   try {
-    const transaction = parseTransaction(test.transaction, post.indexes)
-    outcome = runTransaction(kernel, fork, block, blobs, noGas, transaction)
+    const { transaction, authorizations } = parseTransaction(test.transaction, post.indexes)
+    const used = { executionGas: 0n, stateGas: 0n }
+    outcome = runTransaction(kernel, block, blobs, used, transaction, authorizations)
     logs = keccak256(encodeRlp(outcome.logs.map(({ address, topics, data }) => [address, topics, data])))
   } catch (error) {
     if (!(error instanceof InvalidTransactionError) && !(error instanceof ParseError)) throw error
@@ -227,7 +224,7 @@ function blobParameters(test: JsonStateTest, name: string, fork: ForkName): Blob
 function parseTransaction(
   json: JsonStateTest['transaction'],
   { data, gas, value }: JsonPost['indexes'],
-): Transaction {
+): { transaction: BlockTransaction; authorizations: readonly SignedAuthorization[] } {
   const at = (name: string, index: number): string => (json[name] as string[])[index] as string
   const number = (text: unknown, bits = 256): bigint => {
     if (typeof text !== 'string') return 0n
@@ -260,7 +257,7 @@ function parseTransaction(
     r: number(entry.r),
     s: number(entry.s),
   }))
-  return {
+  const transaction = {
     type,
     sender: hexBytes(json.sender as string),
     to: to === undefined || to === '' ? undefined : hexBytes(to),
@@ -270,15 +267,15 @@ function parseTransaction(
     maxPriorityFeePerGas: number(json.maxPriorityFeePerGas ?? maxFee),
     value: number(at('value', value)),
     data: hexBytes(at('data', data)),
-    accessList: (list ?? []).map(({ address, storageKeys }) => ({
+    accessList: list?.map(({ address, storageKeys }) => ({
       address: hexBytes(address),
       storageKeys: storageKeys.map((key) => padLeft(hexBytes(key), 32)),
     })),
     maxFeePerBlobGas: number(json.maxFeePerBlobGas),
-    blobVersionedHashes: (hashes ?? []).map(hexBytes),
-    authorizationCount: parsed.length,
-    authorizations: recoverAuthorities(parsed, 1n, watch),
+    blobVersionedHashes: type === 3 ? (hashes ?? []).map(hexBytes) : undefined,
+    authorizationList: type === 4 ? parsed : undefined,
   }
+  return { transaction, authorizations: recoverAuthorities(parsed, 1n, watch) }
 }
 
 interface JsonAccess {

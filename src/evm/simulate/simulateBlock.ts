@@ -1,5 +1,5 @@
 /** Executes simulated blocks one after the other, as go-ethereum does (internal/ethapi/simulate.go). */
-import { blobBaseFee, gasPerBlob } from '../../chain/feeMarket.js'
+import { gasPerBlob } from '../../chain/feeMarket.js'
 import { type ForkName, type ForkSchedule, includesFork } from '../../chain/forks.js'
 import { encodeHeader, type Header, headerHash } from '../../chain/header.js'
 import { type Hash32, toMinimalBytes, trimLeft } from '../../primitives/bytes.js'
@@ -9,13 +9,12 @@ import { encodeRlp, encodeRlpListOfEncoded, type RlpItem, rlpLength } from '../.
 import type { Change } from '../../state/stateView.js'
 import { indexedRoot, RecentTries } from '../../state/trie.js'
 import { buildBlockAccessList } from '../blockAccesses.js'
-import type { BlockContext } from '../blockContext.js'
+import { type BlockContext, blockRules } from '../blockContext.js'
 import { payRewards, payWithdrawals } from '../blockPayments.js'
 import { InvalidBlockError } from '../invalidBlock.js'
 import type { JobWatch } from '../jobWatch.js'
 import type { Kernel } from '../kernel.js'
 import type { KernelLog } from '../kernelLogs.js'
-import { wordsOf } from '../messageRun.js'
 import { forkPrecompiles, movePrecompiles, ownPrecompiles } from '../precompileMoves.js'
 import { Blooms, encodeReceipt } from '../receipts.js'
 import { buildChanges } from '../stateChanges.js'
@@ -84,7 +83,7 @@ export class BlockSimulator {
     applyOverrides(kernel, block.stateOverrides)
     const isRecorded = includesFork(fork, 'amsterdam')
     if (isRecorded) kernel.recordAccesses()
-    kernel.setBlock(wordsOf(context))
+    kernel.setBlock(context)
     beginBlock(kernel, header, fork)
     const calls: RunCall[] = []
     const receipts: Uint8Array[] = []
@@ -148,19 +147,11 @@ export class BlockSimulator {
   }
 
   #contextOf({ header, fork, blobs }: StartedHeader, { blockOverrides }: PlannedBlock): BlockContext {
-    const blobPrice = blobs && blobBaseFee(header.excessBlobGas ?? 0n, blobs)
+    const rules = blockRules(header, fork, this.#settings.schedule.config.chainId, blobs)
     return {
-      fork,
-      chainId: this.#settings.schedule.config.chainId,
-      number: BigInt(header.number),
-      timestamp: BigInt(header.timestamp),
-      difficulty: header.difficulty,
-      prevRandao: header.mixHash,
-      gasLimit: header.gasLimit,
-      coinbase: header.miner,
-      baseFee: header.baseFeePerGas,
-      blobBaseFee: blobs && (blockOverrides.blobBaseFee ?? blobPrice),
-      slotNumber: header.slotNumber,
+      ...rules,
+      hasBaseFee: header.baseFeePerGas !== undefined,
+      blobBaseFee: (blobs && blockOverrides.blobBaseFee) ?? rules.blobBaseFee,
       ancestorHash: (number) => (number < header.number ? this.#settings.ancestorHash(number) : undefined),
     }
   }

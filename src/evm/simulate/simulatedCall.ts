@@ -1,15 +1,16 @@
 /** Runs one message of a simulated block, with go-ethereum's checks and their codes. */
-import { toChecksumAddress } from '../../primitives/checksumAddress.js'
-import { type Fault, FaultError } from '../../primitives/faults.js'
+import { FaultError, messageRefused } from '../../primitives/faults.js'
 import { recoverAuthorities } from '../authorizations.js'
 import type { BlockContext } from '../blockContext.js'
 import { type UnsignedTransaction, unsignedTransaction } from '../callTransaction.js'
-import type { CallMessage } from '../executionRequest.js'
+import { checkWritable, refusingWith, transactionOf } from '../gasBounds.js'
 import type { JobWatch } from '../jobWatch.js'
 import type { Kernel } from '../kernel.js'
 import type { NumberedLog } from '../kernelLogs.js'
-import { checkGasLimit, checkRecipient, priceMessage, refused } from '../messageChecks.js'
-import { applyMessage, type Failure } from '../messageRun.js'
+import { type Failure, failureOf } from '../messageCall.js'
+import { priceTransaction } from '../pricedTransaction.js'
+import { applyTransaction } from '../transaction.js'
+import { checkTransaction } from '../transactionChecks.js'
 import type { SimulatedCall } from './simulationRequest.js'
 
 /** A message that has run, and its transaction. */
@@ -61,55 +62,42 @@ export function runSimulatedCall(
   const asked = given.gas ?? blockGas
   if (asked > blockGas) {
     const why = `block gas limit reached: remaining: ${blockGas}, required: ${asked}`
-    throw new FaultError({ kind: 'SimulationRefused', rule: 'blockGas', why })
+    throw refused(why, 'blockGas')
   }
   const gasLimit = asked < gasLeft ? asked : gasLeft
-  checkRecipient(given)
+  // Without a base fee there are only gas prices.
+  const message = context.hasBaseFee ? given : { ...given, gasPrice: given.gasPrice ?? 0n }
+  const own = transactionOf(message, context)
+  const tx = validates ? { ...own, nonce } : own
+  const priced = priceTransaction(tx, context, validates ? 'transaction' : 'simulation')
+  checkWritable(priced)
   if (chainId !== undefined && chainId !== context.chainId) {
-    throw refused(`chainId does not match node's (have=${chainId}, want=${context.chainId})`)
+    throw messageRefused(`chainId does not match node's (have=${chainId}, want=${context.chainId})`)
   }
-  const message = withPrice(given, context)
   const transaction = unsignedTransaction(message, { chainId: context.chainId, gasLimit, nonce })
-  const priced = refusingCall(gasLimit, () => {
-    if (validates) checkNonce(nonce, kernel.nonceOf(account), sender)
-    const priced = priceMessage(message, context, validates ? 'transaction' : 'simulation')
-    checkGasLimit(priced, gasLimit, kernel.balanceOf(account))
-    return priced
-  })
+  refusingWith(
+    (why, rule) => refused(`err: ${why} (supplied gas ${gasLimit})`, rule),
+    () =>
+      checkTransaction({
+        ...priced,
+        gasLimit,
+        balance: kernel.balanceOf(account),
+        nonce: kernel.nonceOf(account),
+      }),
+  )
   const authorizations = recoverAuthorities(message.authorizationList ?? [], context.chainId, watch)
-  const outcome = applyMessage(priced, { kernel, gasLimit, watch, authorizations })
+  const outcome = applyTransaction(kernel, priced, { gasLimit, watch, authorizations }, true)
   return {
     transaction,
     sender,
     wasCapped: gasLimit < asked,
     ...outcome,
+    failure: failureOf(kernel, priced, outcome.failure, watch),
+    returnData: kernel.output,
     logs: kernel.numberedLogs,
   }
 }
 
-/** Without a base fee there are only gas prices. */
-function withPrice(message: CallMessage, { baseFee }: BlockContext): CallMessage {
-  return baseFee === undefined && message.gasPrice === undefined ? { ...message, gasPrice: 0n } : message
-}
-
-const nonceMax = 2n ** 64n - 1n
-
-function checkNonce(nonce: bigint, expected: bigint, sender: Uint8Array): void {
-  const who = `address ${toChecksumAddress(sender)}`
-  const both = `${who}, tx: ${nonce} state: ${expected}`
-  if (nonce > expected) throw refused(`nonce too high: ${both}`, 'nonceTooHigh')
-  if (nonce < expected) throw refused(`nonce too low: ${both}`, 'nonceTooLow')
-  if (nonce === nonceMax) throw refused(`nonce has max value: ${who}, nonce: ${nonce}`)
-}
-
-/** Runs the checks of a message; a refusal becomes one of the simulation. */
-function refusingCall<T>(gasLimit: bigint, check: () => T): T {
-  try {
-    return check()
-  } catch (error) {
-    if (!(error instanceof FaultError) || error.fault.kind !== 'MessageRefused') throw error
-    const { why, rule } = error.fault
-    const fault: Fault = { kind: 'SimulationRefused', why: `err: ${why} (supplied gas ${gasLimit})` }
-    throw new FaultError(rule === undefined ? fault : { ...fault, rule })
-  }
+function refused(why: string, rule: string | undefined): FaultError {
+  return new FaultError({ kind: 'SimulationRefused', ...(rule !== undefined && { rule }), why })
 }
