@@ -30,6 +30,13 @@ t.test('a message is traced with overridden state and block', async (t) => {
   )
 })
 
+t.test('a creation by an account whose nonce has its greatest value fails before it begins', async (t) => {
+  const from = `0x${'7'.repeat(40)}`
+  const stateOverrides = { [from]: { nonce: '0xffffffffffffffff' } }
+  const options = { tracer: 'callTracer', stateOverrides }
+  t.match(await trace({ from, data: '0x00' }, options), { type: 'CREATE', error: 'nonce uint64 overflow' })
+})
+
 t.test('errors of instructions are told as go-ethereum does', async (t) => {
   const last = async (code: string, gas = '0xffff') => {
     const { structLogs } = await trace({ to: contract, gas }, withCode(code))

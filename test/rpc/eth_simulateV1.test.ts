@@ -96,6 +96,24 @@ t.test('the first block with a base fee has the first one, whatever its parent s
   t.match([before.baseFeePerGas, london.baseFeePerGas], ['0x0', '0x3b9aca00'])
 })
 
+t.test('a creation that fails because its nonce has the greatest value is paid', async (t) => {
+  const [poor, reader] = [person('8'), person('9')]
+  const [block] = (await simulate(t, {
+    blockStateCalls: [
+      {
+        stateOverrides: {
+          [poor]: { nonce: '0xffffffffffffffff', balance: ether },
+          [reader]: { code: code(BigInt(poor), 'BALANCE', returnTop) },
+        },
+        calls: [{ from: poor, data: '0x00', gas: '0x10000', gasPrice: quantity(10n ** 12n) }, { to: reader }],
+      },
+    ],
+  })) as [Json]
+  const [creation, balance] = block.calls as [Json, Json]
+  t.match(creation, { status: '0x0', error: { message: 'nonce uint64 overflow' } })
+  t.equal(BigInt(balance.returnData as string), 10n ** 18n - BigInt(creation.gasUsed as string) * 10n ** 12n)
+})
+
 t.test('the hash of a simulated block is read by BLOCKHASH', async (t) => {
   const here = person('7')
   const readHash = { code: code(1, 'NUMBER', 'SUB', 'BLOCKHASH', returnTop) }
