@@ -2,7 +2,6 @@
 import { AnswerCache } from '../src/chain/answerCache.js'
 import { Chain, type ChainOptions } from '../src/chain/chain.js'
 import { ChainView } from '../src/chain/chainView.js'
-import { PlainTransfers } from '../src/evm/plainTransfers.js'
 import type { NetworkJobs, WholeCall } from '../src/pool/jobs.js'
 import { toHash32 } from '../src/primitives/bytes.js'
 import { FaultError } from '../src/primitives/faults.js'
@@ -17,7 +16,7 @@ import { proofJson } from './prove.js'
 import { simulationJson } from './simulate.js'
 
 /** What calls of one store have in common. */
-interface Shared extends Pick<JobNetwork, 'state' | 'transfers' | 'proofs'> {
+interface Shared extends Pick<JobNetwork, 'state' | 'proofs'> {
   readonly chain: Chain
 }
 
@@ -27,8 +26,7 @@ function openShared(store: ChainReader, options: ChainOptions): Shared {
   let shared = opened.get(store)
   if (shared === undefined) {
     const chain = new Chain(store, options)
-    const transfers = new PlainTransfers(store, chain.schedule)
-    shared = { chain, transfers, state: new RowStateReader(store), proofs: new AnswerCache(0) }
+    shared = { chain, state: new RowStateReader(store), proofs: new AnswerCache(0) }
     opened.set(store, shared)
   }
   return shared

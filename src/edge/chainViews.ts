@@ -7,7 +7,6 @@ import { Chain, type ChainOptions, type Head } from '../chain/chain.js'
 import { ChainView } from '../chain/chainView.js'
 import type { SyncProgress } from '../chain/syncProgress.js'
 import { CallTrials } from '../evm/callTrials.js'
-import { PlainTransfers } from '../evm/plainTransfers.js'
 import type { Hash32 } from '../primitives/bytes.js'
 import { Doorkeeper } from '../primitives/doorkeeper.js'
 import type { FilterService } from '../rpc/filterService.js'
@@ -66,7 +65,6 @@ export class ChainViews implements NetworkViews<Network> {
       streams: this.streams,
       jobs,
       refusal: (jobClass, caller) => jobs.refusal?.(jobClass, caller),
-      transfers: new PlainTransfers(rows, this.chain.schedule),
       trials: options.supply === undefined ? new CallTrials(rows, this.chain.schedule) : undefined,
       proofs: new AnswerCache(options.proofCacheBytes, new Doorkeeper()),
       execution,

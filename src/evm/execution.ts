@@ -3,7 +3,7 @@
  * interface: plain data in and out (numbers, bigints, bytes), faults thrown. Owns the choice of a job's state, block
  * and kernel; the run itself is messageCall.ts.
  */
-import { ForkSchedule, includesFork, parseGenesisConfig } from '../chain/forks.js'
+import { ForkSchedule, parseGenesisConfig } from '../chain/forks.js'
 import { type Fault, FaultError } from '../primitives/faults.js'
 import type { StateView } from '../state/stateView.js'
 import type { ChainRows } from '../store/chainRows.js'
@@ -17,7 +17,6 @@ import type {
   AccessListEntry,
   AccessListOutcome,
   BlockReference,
-  CallMessage,
   CallOutcome,
   EstimateOutcome,
   ExecutionRequest,
@@ -27,6 +26,7 @@ import { type JobLimits, JobWatch } from './jobWatch.js'
 import type { Kernel } from './kernel.js'
 import {
   type CallPlace,
+  isPlainTransfer,
   type MessageInput,
   type RunOutcome,
   runCall,
@@ -215,17 +215,6 @@ export class Execution {
     const numbers = keepsPrecompiles ? own : moved
     return this.#kernels.apartFor({ ...host, state, precompiles: { ...precompiles, numbers } }, fork)
   }
-}
-
-/**
- * Whether no code runs and nothing but the intrinsic gas is paid: the recipient has no code, is no precompiled
- * contract, no authorization may change that, and no account is created that is paid for (EIP-8037).
- */
-function isPlainTransfer({ kernel, context }: Job, { to, value, authorizationList }: CallMessage): boolean {
-  if (to === undefined || authorizationList !== undefined) return false
-  const recipient = kernel.account(to)
-  if (includesFork(context.fork, 'amsterdam') && value > 0n && kernel.isEmpty(recipient)) return false
-  return kernel.precompileOf(recipient) === 0 && !kernel.hasCode(recipient)
 }
 
 type Settled<T> = { readonly value: T } | { readonly error: unknown }

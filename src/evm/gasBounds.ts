@@ -58,7 +58,7 @@ export function refusingWith<T>(
 
 /** Refuses what cannot be written as a transaction. Throws FaultError MessageRefused. */
 export function checkWritable(priced: PricedTransaction): void {
-  refusingWith(messageRefused, () => checkTransaction({ ...priced, gasLimit: 0n }, writableRules))
+  refusingWith(messageRefused, () => checkTransaction(priced, { gasLimit: 0n }, writableRules))
 }
 
 /** Gas that a call requests, at most the cap. */
@@ -90,7 +90,7 @@ export function startWithAskedGas(
   return refusingWith(
     (why) => messageRefused(words(why)),
     () => {
-      checkTransaction({ ...priced, gasLimit, balance })
+      checkTransaction(priced, { gasLimit, balance })
       return { priced, gasLimit }
     },
   )
@@ -117,7 +117,7 @@ export function startEstimate(request: ExecutionRequest, context: BlockContext, 
         ? new FaultError({ kind: 'GasExceedsAllowance', allowance: bound })
         : messageRefused(`failed with ${bound} gas: ${why}`),
     () => {
-      checkTransaction({ ...priced, gasLimit: bound, balance })
+      checkTransaction(priced, { gasLimit: bound, balance })
       return { priced, gasLimit: bound }
     },
   )

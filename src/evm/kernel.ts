@@ -279,11 +279,11 @@ export class Kernel {
     return this.#memory.bytes.subarray(returned.value, returned.value + returnedLength.value)
   }
 
-  /** The gas need of a successful run. */
-  get need(): GasNeed {
+  /** The gas need of a successful run, and of what was paid before it. */
+  needAfter(paidBefore: bigint): GasNeed {
     const { neededGas, isLinear, bindsOutermost } = this.#exports
     return {
-      frameGas: neededGas.value,
+      frameGas: neededGas.value + paidBefore,
       isLinear: isLinear.value !== 0,
       bindsOutermost: bindsOutermost.value !== 0,
     }

@@ -2,11 +2,12 @@
  * Messages on a kernel that holds their state: calls from the request to the outcome as callers see it, and why a
  * message failed.
  */
+import { includesFork } from '../chain/forks.js'
 import type { Fault } from '../primitives/faults.js'
 import type { AccessRecorder } from './accessRecorder.js'
 import type { SignedAuthorization } from './authorizations.js'
 import type { BlockContext } from './blockContext.js'
-import type { CallOutcome, ExecutionRequest } from './executionRequest.js'
+import type { CallMessage, CallOutcome, ExecutionRequest } from './executionRequest.js'
 import { failureReason } from './failureReasons.js'
 import { startCall } from './gasBounds.js'
 import type { JobWatch } from './jobWatch.js'
@@ -40,6 +41,20 @@ export function runCall(request: ExecutionRequest, place: CallPlace): CallOutcom
   const { priced, gasLimit } = startCall(request, context, balance)
   const run = runMessage(kernel, priced, { gasLimit, watch, authorizations: authorities(), keepsLogs })
   return { returnData: run.returnData, gasUsed: run.gasUsed, logs: run.logs, failure: toFault(run) }
+}
+
+/**
+ * Whether no code runs and nothing but the intrinsic gas is paid: the recipient has no code, is no precompiled
+ * contract, no authorization may change that, and no account is created that is paid for (EIP-8037).
+ */
+export function isPlainTransfer(
+  { kernel, context }: CallPlace,
+  { to, value, authorizationList }: CallMessage,
+): boolean {
+  if (to === undefined || authorizationList !== undefined) return false
+  const recipient = kernel.account(to)
+  if (includesFork(context.fork, 'amsterdam') && value > 0n && kernel.isEmpty(recipient)) return false
+  return kernel.precompileOf(recipient) === 0 && !kernel.hasCode(recipient)
 }
 
 /** Arguments of a run besides the message. */
@@ -79,15 +94,12 @@ export function runMessage(kernel: Kernel, priced: PricedTransaction, input: Mes
     const outcome = applyTransaction(kernel, priced, input, false)
     const { failure, gasUsed, paidBefore, hasReservoir } = outcome
     if (input.accesses !== undefined) recordAccesses(kernel, input.accesses)
-    const { need } = kernel
     return {
       failure: failureOf(kernel, priced, failure, input.watch),
       returnData: kernel.output,
       gasUsed,
       logs: input.keepsLogs === true ? kernel.logs : [],
-      // Of the frame and of what came before it.
-      need:
-        failure !== 'none' || hasReservoir ? undefined : { ...need, frameGas: need.frameGas + paidBefore },
+      need: failure === 'none' && !hasReservoir ? kernel.needAfter(paidBefore) : undefined,
     }
   } finally {
     kernel.revert()

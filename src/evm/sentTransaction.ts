@@ -66,7 +66,7 @@ export function checkSentTransaction(raw: Uint8Array, fork: ForkName, chainId: b
     const item = type === 0 ? decodeRlpList(bytes) : bytes
     const tx = readSignedTransaction(item, fork, chainId, keys)
     const priced = priceTransaction(tx, { ...noBlock, fork }, 'transaction')
-    checkTransaction({ ...priced, gasLimit: tx.gasLimit, isForPool: true }, poolRules)
+    checkTransaction(priced, { gasLimit: tx.gasLimit, isForPool: true }, poolRules)
     const { hash, sender, nonce } = tx
     return { hash, sender, nonce, raw, bytes }
   })

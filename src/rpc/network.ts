@@ -4,7 +4,6 @@ import type { ChainView } from '../chain/chainView.js'
 import type { LogBounds } from '../chain/logSearch.js'
 import type { SyncProgress } from '../chain/syncProgress.js'
 import type { CallTrials } from '../evm/callTrials.js'
-import type { PlainTransfers } from '../evm/plainTransfers.js'
 import type { NetworkJobs } from '../pool/jobs.js'
 import type { UpstreamCalls } from '../primitives/upstreamCalls.js'
 import type { StateReader } from '../state/stateReader.js'
@@ -30,9 +29,7 @@ export interface JobNetwork extends RpcNetwork {
   readonly head: Head
   readonly state: StateReader
   readonly jobs: NetworkJobs
-  /** Executes messages that need no job. */
-  readonly transfers: PlainTransfers
-  /** Executes short calls without a job. Absent on threads that do jobs, and where data may have to be fetched. */
+  /** Executes short calls, and estimates plain transfers, without a job. Absent on threads that do jobs, and where data may have to be fetched. */
   readonly trials?: CallTrials | undefined
   /** Absent on a network without upstreams, and on threads that do jobs. */
   readonly upstreamCalls?: UpstreamCalls | undefined

@@ -78,8 +78,7 @@ export function runSimulatedCall(
   refusingWith(
     (why, rule) => refused(`err: ${why} (supplied gas ${gasLimit})`, rule),
     () =>
-      checkTransaction({
-        ...priced,
+      checkTransaction(priced, {
         gasLimit,
         balance: kernel.balanceOf(account),
         nonce: kernel.nonceOf(account),

@@ -34,7 +34,6 @@ export const eth_call = defineMethod({
     if (later !== undefined) return later
     const short = network.trials?.call(request, caller)
     if (short !== undefined) return resultOf(short)
-    if (network.transfers.call(request)) return '"0x"'
     return run(request)
   },
 })

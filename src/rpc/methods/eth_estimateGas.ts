@@ -26,7 +26,7 @@ export const eth_estimateGas = defineMethod({
       network.jobs.run('estimate', each, caller).then(({ gas }) => `"${toQuantity(gas)}"`)
     const later = runAfterWaiting(network, request, run)
     if (later !== undefined) return later
-    const gas = network.transfers.estimate(request)
+    const gas = network.trials?.estimate(request, caller)
     if (gas !== undefined) return `"${toQuantity(gas)}"`
     return run(request)
   },

@@ -1,15 +1,16 @@
-/** Messages answered without an engine beside the same messages executed. */
+/** Estimates of messages that run no code, made on the calling thread, beside the same messages estimated by jobs. */
 import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import { ForkSchedule, parseGenesisConfig } from '../../../src/chain/forks.js'
+import { CallTrials } from '../../../src/evm/callTrials.js'
 import type { CallMessage, ExecutionRequest } from '../../../src/evm/executionRequest.js'
-import { PlainTransfers } from '../../../src/evm/plainTransfers.js'
 import { Dice, propertyRuns } from '../../property.js'
 import { storedMessages } from '../../storedMessages.js'
 import { addressOf, demoExecution, demoHead, demoStore, goOn, requestOf, settled } from './demoExecution.js'
 
 const schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(demoStore.readIdentity()?.config ?? '')))
-const transfers = new PlainTransfers(demoStore, schedule)
+const trials = new CallTrials(demoStore, schedule)
+const owner = { keyId: 'one', ran: () => undefined }
 
 t.teardown(() => demoStore.close())
 
@@ -21,7 +22,7 @@ const accounts = [
   undefined,
 ]
 
-t.test('faults and results are those of execution, for all fees, values, data and blocks', async (t) => {
+t.test('faults and results are those of jobs, for all fees, values, data and blocks', async (t) => {
   const { numRuns, seed } = propertyRuns(150)
   const dice = new Dice(seed as number)
   const oneOf = <T>(...choices: readonly T[]): T => choices[dice.throw(choices.length)] as T
@@ -33,6 +34,7 @@ t.test('faults and results are those of execution, for all fees, values, data an
     const block = oneOf(
       { ...demoHead, isPending: false },
       { ...demoHead, isPending: true },
+      { ...demoHead, isPending: false },
       { number: header.number - 1, hash: parentHash, isPending: false },
     )
     const members = {
@@ -48,7 +50,7 @@ t.test('faults and results are those of execution, for all fees, values, data an
     const known = Object.entries(members).filter(([, member]) => member !== undefined)
     const message = Object.fromEntries(known) as unknown as CallMessage
     const { stateOverrides, ...request } = requestOf(message, [], { block })
-    const gas = await settled(() => transfers.estimate(request))
+    const gas = await settled(() => trials.estimate(request, owner))
     if (gas !== undefined) {
       answered++
       if (typeof gas !== 'bigint') refused++
@@ -56,28 +58,21 @@ t.test('faults and results are those of execution, for all fees, values, data an
       const expected = typeof gas === 'bigint' ? { gas, runs: 0 } : gas
       if (!isDeepStrictEqual(executed, expected)) different.push({ i, message, block, gas, executed })
     }
-    const isNothing = await settled(() => transfers.call(request))
-    if (isNothing !== false) {
-      const executed = await settled(async () => {
-        const { returnData, failure } = await demoExecution.call(request, goOn)
-        return returnData.length === 0 && failure === undefined
-      })
-      if (!isDeepStrictEqual(executed, isNothing)) different.push({ i, message, block, isNothing, executed })
-    }
   }
   t.strictSame(different, [])
   t.ok(answered > 20 && refused > 3, `${answered} answered, ${refused} of them with a fault`)
 })
 
-t.test('what may run is left to execution', async (t) => {
+t.test('what may run is left to jobs', async (t) => {
   const plain: Partial<CallMessage> = { to: addressOf(1) }
   const { stateOverrides, ...request } = requestOf(plain)
-  t.equal(transfers.estimate(request), 21_000n)
-  t.equal(transfers.call(request), true)
+  t.equal(trials.estimate(request, owner), 21_000n)
   const withCode = messages.find(({ logs }) => logs.length > 0)?.message.to as Uint8Array
   const precompiled = new Uint8Array(20)
   precompiled[18] = 1
   const authorization = { chainId: 1n, address: addressOf(2), nonce: 0n, yParity: 0, r: 1n, s: 1n }
+  const number = demoHead.number - 1
+  const hash = demoStore.readCanonicalHash(number) as Uint8Array
   const others: Readonly<Record<string, ExecutionRequest>> = {
     'a creation': requestOf({}, undefined),
     code: { ...request, message: { ...request.message, to: withCode } },
@@ -89,10 +84,9 @@ t.test('what may run is left to execution', async (t) => {
     },
     'an override of the block': { ...request, blockOverrides: { number: 1n } },
     'long data': { ...request, message: { ...request.message, data: new Uint8Array(4_097) } },
-    'a block beside the chain': { ...request, block: { ...request.block, hash: new Uint8Array(32) } },
+    'an older block': { ...request, block: { number, hash, isPending: false } },
   }
   for (const [what, other] of Object.entries(others)) {
-    t.equal(transfers.estimate(other), undefined, what)
-    t.equal(transfers.call(other), false, what)
+    t.equal(trials.estimate(other, owner), undefined, what)
   }
 })
