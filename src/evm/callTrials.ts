@@ -1,6 +1,7 @@
 /**
  * Short calls at the head, executed on the calling thread, because passing a call to the pool takes 30 µs of the edge
- * and as much of a thread, and most calls take 5 to 15 µs. Nobody knows beforehand which are short, so a call is
+ * and as much of a thread, and most calls take 5 to 15 µs: a token transfer over HTTP takes the server 24 µs of CPU in
+ * all, and 97 by the pool. Nobody knows beforehand which are short, so a call is
  * *tried*: it runs until its budget is used up, and then begins again on the pool. Owns the budget; rules, prices and
  * faults are those of {@link Execution}, by the same functions.
  */
