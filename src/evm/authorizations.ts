@@ -15,9 +15,10 @@ export interface SignedAuthorization {
 const delegationPrefix = Uint8Array.of(0xef, 0x01, 0x00)
 const delegationBytes = 23
 const refundOfExisting = 12_500n
-const nonceMax = 2n ** 64n - 1n
+/** EIP-2681: an account with this nonce neither sends nor creates. */
+export const nonceMax = 2n ** 64n - 1n
 /** EIP-2: a greater `s` is malleable. */
-const sMax = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
+export const sMax = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
 
 /**
  * Authorizations for this chain with valid signatures, in order; others are skipped, as in a block. Keys that `keys`

@@ -6,7 +6,7 @@
 import { type BlobParameters, ForkSchedule, includesFork, parseGenesisConfig } from '../chain/forks.js'
 import { decodeHeader, type Header } from '../chain/header.js'
 import type { Hash32 } from '../primitives/bytes.js'
-import { FaultError } from '../primitives/faults.js'
+import { FaultError, messageRefused } from '../primitives/faults.js'
 import { decodeRlpList, type RlpItem, rlpList } from '../primitives/rlp.js'
 import type { StateView } from '../state/stateView.js'
 import type { ChainRows } from '../store/chainRows.js'
@@ -20,7 +20,7 @@ import type { Kernel } from './kernel.js'
 import { forkPrecompiles } from './precompileMoves.js'
 import { readSignedTransaction, type SignedTransaction } from './signedTransaction.js'
 import { beginBlock } from './systemCalls.js'
-import { runTransaction } from './transaction.js'
+import { runTransaction, type TransactionOutcome } from './transaction.js'
 
 /** A block with everything that its transactions need. */
 export interface ReplayedBlock {
@@ -73,7 +73,7 @@ export class BlockReplays {
   /** Reads a block. Throws FaultError where it is not known, and MessageRefused for the genesis block. */
   read(hash: Uint8Array): ReplayedBlock {
     const header = this.readHeader(hash)
-    if (header.number === 0) throw new FaultError({ kind: 'MessageRefused', why: 'genesis is not traceable' })
+    if (header.number === 0) throw messageRefused('genesis is not traceable')
     const reference: BlockReference = { number: header.number, hash, isPending: false }
     const { context } = this.contexts.read(reference)
     const body = this.#store.readBody(hash as Hash32)
@@ -130,7 +130,7 @@ export class BlockReplays {
     block: ReplayedBlock,
     transaction: SignedTransaction,
     watch: JobWatch,
-  ): ReturnType<typeof runTransaction> {
+  ): TransactionOutcome {
     const { context, blobs } = block
     const authorizations = recoverAuthorities(transaction.authorizationList ?? [], context.chainId, watch)
     return runTransaction(kernel, context, blobs, undefined, transaction, authorizations)

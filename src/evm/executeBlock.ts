@@ -203,7 +203,7 @@ export class BlockExecutor {
         changed.push(...kernel.takeChanged())
         outcome = buildChanges(kernel, new Set(changed), state, this.#recent).stateRoot
       }
-      const { logs } = ran
+      const { logs } = kernel
       receipts.push(encodeReceipt({ type, outcome, gasUsed, logs }, blooms.bloomOf(logs)))
       allLogs.push(...logs)
     }

@@ -9,6 +9,7 @@ import {
   type AuthorizationCosts,
   applyAuthorizations,
   delegateOf,
+  nonceMax,
   type SignedAuthorization,
 } from './authorizations.js'
 import { creationAddress } from './creationAddress.js'
@@ -71,8 +72,6 @@ class StateGas {
 // The opcodes that stand for a message.
 const create = 0xf0
 const call = 0xf1
-
-const nonceMax = 2n ** 64n - 1n
 
 /** Runs a message, after {@link Kernel.begin}. Its nonce is taken from the sender's account. */
 export function runOutermostFrame(

@@ -1,7 +1,7 @@
 import type { ForkName } from '../chain/forks.js'
 import { mapKey } from '../primitives/bytes.js'
 import { toChecksumAddress } from '../primitives/checksumAddress.js'
-import { FaultError } from '../primitives/faults.js'
+import { messageRefused } from '../primitives/faults.js'
 import type { AccountOverride } from './executionRequest.js'
 import type { JobWatch } from './jobWatch.js'
 import type { PrecompileSet } from './kernelHost.js'
@@ -43,17 +43,14 @@ export function movePrecompiles(own: Precompiles, overrides: readonly AccountOve
     const contract = own.get(from)
     if (target !== undefined) {
       const to = mapKey(target)
-      if (contract === undefined) throw refused(`account ${toChecksumAddress(address)} is not a precompile`)
+      if (contract === undefined)
+        throw messageRefused(`account ${toChecksumAddress(address)} is not a precompile`)
       if (overridden.has(to)) {
-        throw refused(`account ${toChecksumAddress(target)} is already overridden`)
+        throw messageRefused(`account ${toChecksumAddress(target)} is already overridden`)
       }
       moved.set(to, contract)
     }
     if (contract !== undefined) moved.delete(from)
   }
   return moved
-}
-
-function refused(why: string): FaultError {
-  return new FaultError({ kind: 'MessageRefused', why })
 }

@@ -5,6 +5,7 @@
 import { type ForkName, includesFork } from '../chain/forks.js'
 import { bytesToBigInt, bytesToNumber, type Hash32 } from '../primitives/bytes.js'
 import { decodeRlpList, RlpError, type RlpItem, rlpList } from '../primitives/rlp.js'
+import { sMax } from './authorizations.js'
 import type { Authorization } from './executionRequest.js'
 import { type RecoveredKeys, transactionHash } from './recoveredKeys.js'
 import type { BlockTransaction } from './transaction.js'
@@ -22,8 +23,6 @@ export class InvalidSenderError extends InvalidTransactionError {}
 
 /** Number of fields of each type, signature included. */
 const fieldCounts = [9, 11, 12, 14, 13] as const
-/** EIP-2: a greater `s` is malleable. */
-const sMax = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
 
 /**
  * Reads one item of a block's transactions: a list (legacy), or bytes that begin with the type (EIP-2718). Recovering

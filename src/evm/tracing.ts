@@ -3,7 +3,7 @@
  * in parts as it is written. Owns no form of a trace (tracers/).
  */
 import { bytesToHex, mapKey } from '../primitives/bytes.js'
-import { FaultError } from '../primitives/faults.js'
+import { FaultError, messageRefused } from '../primitives/faults.js'
 import { JsonBytes } from '../primitives/jsonBytes.js'
 import type { StateView } from '../state/stateView.js'
 import type { ChainRows } from '../store/chainRows.js'
@@ -150,7 +150,8 @@ export class Tracing {
     this.#traced.logs = 0
     this.#replays.begin(kernel, block, watch)
     for (const transaction of block.transactions.slice(0, index)) {
-      this.#traced.logs += this.#replays.run(kernel, block, transaction, watch).logs.length
+      this.#replays.run(kernel, block, transaction, watch)
+      this.#traced.logs += kernel.logs.length
     }
   }
 
@@ -258,13 +259,13 @@ export class Tracing {
   #stateBefore(hash: Uint8Array, index: number, watch: JobWatch): StateView {
     const block = this.#replays.read(hash)
     if (index >= block.transactions.length && index > 0) {
-      const why = `transaction index ${index} out of range for block ${bytesToHex(hash)}`
-      throw new FaultError({ kind: 'MessageRefused', why })
+      throw messageRefused(`transaction index ${index} out of range for block ${bytesToHex(hash)}`)
     }
     const kernel = new Kernel()
     this.#replays.begin(kernel, block, watch)
     for (const transaction of block.transactions.slice(0, index)) {
-      this.#traced.logs += this.#replays.run(kernel, block, transaction, watch).logs.length
+      this.#replays.run(kernel, block, transaction, watch)
+      this.#traced.logs += kernel.logs.length
     }
     return new KernelState(kernel, this.#replays.stateBefore(block))
   }

@@ -9,7 +9,6 @@ import { isDelegation, type SignedAuthorization } from './authorizations.js'
 import type { BlockRules } from './blockContext.js'
 import type { JobWatch } from './jobWatch.js'
 import type { Kernel } from './kernel.js'
-import type { KernelLog } from './kernelLogs.js'
 import { type FrameOutcome, runOutermostFrame } from './outermostFrame.js'
 import { type PricedTransaction, priceTransaction, type Transaction } from './pricedTransaction.js'
 import { type BlockGas, checkTransaction } from './transactionChecks.js'
@@ -96,7 +95,7 @@ export function runTransaction(
   used: BlockGas | undefined,
   tx: BlockTransaction,
   authorizations: readonly SignedAuthorization[],
-): TransactionOutcome & { readonly logs: readonly KernelLog[] } {
+): TransactionOutcome {
   const { gasLimit } = tx
   const priced = priceTransaction(tx, block, 'transaction')
   const sender = kernel.account(tx.sender)
@@ -108,8 +107,7 @@ export function runTransaction(
     used,
     blobs,
   })
-  const outcome = applyTransaction(kernel, priced, { gasLimit, authorizations }, true)
-  return { ...outcome, logs: kernel.logs }
+  return applyTransaction(kernel, priced, { gasLimit, authorizations }, true)
 }
 
 /** EIP-3607; a delegation (EIP-7702) makes no contract. */

@@ -6,6 +6,7 @@ import { type BlobParameters, type ForkName, includesFork } from '../chain/forks
 import { initcodeBytesMax, transactionGasMax } from '../chain/intrinsicGas.js'
 import { toChecksumAddress } from '../primitives/checksumAddress.js'
 import { RequestError } from '../primitives/faults.js'
+import { nonceMax } from './authorizations.js'
 import { type PricedTransaction, startGas, type Transaction } from './pricedTransaction.js'
 
 /** A transaction that may not start. */
@@ -44,7 +45,6 @@ export interface StartFacts {
 /** First fork of each type of transaction. */
 export const typeForks: readonly ForkName[] = ['chainstart', 'berlin', 'london', 'cancun', 'prague']
 
-const nonceMax = 2n ** 64n - 1n
 const blobVersion = 1
 /** EIP-7594. */
 const blobsMax = 6

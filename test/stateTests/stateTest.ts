@@ -12,7 +12,7 @@ import type { BlockRules } from '../../src/evm/blockContext.js'
 import { JobWatch } from '../../src/evm/jobWatch.js'
 import { Kernel } from '../../src/evm/kernel.js'
 import { forkPrecompiles } from '../../src/evm/precompileMoves.js'
-import { type BlockTransaction, runTransaction } from '../../src/evm/transaction.js'
+import { type BlockTransaction, runTransaction, type TransactionOutcome } from '../../src/evm/transaction.js'
 import { InvalidTransactionError } from '../../src/evm/transactionChecks.js'
 import {
   type Address,
@@ -169,14 +169,14 @@ export function runCase(test: JsonStateTest, forkName: string, post: JsonPost): 
   const isRecorded = includesFork(fork, 'amsterdam')
   if (isRecorded) kernel.recordAccesses()
   kernel.setAccessIndex(1)
-  let outcome: ReturnType<typeof runTransaction> | undefined
+  let outcome: TransactionOutcome | undefined
   let logs = keccak256(encodeRlp([]))
   let refusal: string | undefined
   try {
     const { transaction, authorizations } = parseTransaction(test.transaction, post.indexes)
     const used = { executionGas: 0n, stateGas: 0n }
     outcome = runTransaction(kernel, block, blobs, used, transaction, authorizations)
-    logs = keccak256(encodeRlp(outcome.logs.map(({ address, topics, data }) => [address, topics, data])))
+    logs = keccak256(encodeRlp(kernel.logs.map(({ address, topics, data }) => [address, topics, data])))
   } catch (error) {
     if (!(error instanceof InvalidTransactionError) && !(error instanceof ParseError)) throw error
     refusal = error.message

@@ -3,7 +3,7 @@ import { gasPerBlob } from '../../chain/feeMarket.js'
 import { type ForkName, type ForkSchedule, includesFork } from '../../chain/forks.js'
 import { encodeHeader, type Header, headerHash } from '../../chain/header.js'
 import { type Hash32, toMinimalBytes, trimLeft } from '../../primitives/bytes.js'
-import { FaultError } from '../../primitives/faults.js'
+import { messageRefused } from '../../primitives/faults.js'
 import { keccak256 } from '../../primitives/keccak.js'
 import { encodeRlp, encodeRlpListOfEncoded, type RlpItem, rlpLength } from '../../primitives/rlp.js'
 import type { Change } from '../../state/stateView.js'
@@ -173,7 +173,7 @@ export class BlockSimulator {
       return requestsHashOf(kernel, logs, schedule, fork, isDevelopment)
     } catch (error) {
       if (!(error instanceof InvalidBlockError)) throw error
-      throw new FaultError({ kind: 'MessageRefused', why: error.message })
+      throw messageRefused(error.message)
     }
   }
 

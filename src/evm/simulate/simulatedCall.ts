@@ -9,12 +9,12 @@ import type { Kernel } from '../kernel.js'
 import type { NumberedLog } from '../kernelLogs.js'
 import { type Failure, failureOf } from '../messageCall.js'
 import { priceTransaction } from '../pricedTransaction.js'
-import { applyTransaction } from '../transaction.js'
+import { applyTransaction, type TransactionOutcome } from '../transaction.js'
 import { checkTransaction } from '../transactionChecks.js'
 import type { SimulatedCall } from './simulationRequest.js'
 
 /** A message that has run, and its transaction. */
-export interface RunCall {
+export interface RunCall extends Omit<TransactionOutcome, 'failure'> {
   readonly transaction: UnsignedTransaction
   /** 20 bytes. */
   readonly sender: Uint8Array
@@ -23,12 +23,6 @@ export interface RunCall {
   /** Whether more gas than the request had left might have helped. */
   readonly wasCapped: boolean
   readonly returnData: Uint8Array
-  readonly gasUsed: bigint
-  /** Before refunds. */
-  readonly gasSpent: bigint
-  /** What counts for the block, by dimension. */
-  readonly executionGas: bigint
-  readonly stateGas: bigint
   /** Transfers included, where they are wanted. */
   readonly logs: readonly NumberedLog[]
 }
