@@ -2,7 +2,6 @@
  * Executes whole blocks: RLP in, state changes out. The importer checks headers against their parents, and compares
  * roots with the header.
  */
-import { gasPerBlob } from '../chain/feeMarket.js'
 import { type BlobParameters, type ForkName, type ForkSchedule, includesFork } from '../chain/forks.js'
 import { type Header, headerFromItems } from '../chain/header.js'
 import type { Hash32 } from '../primitives/bytes.js'
@@ -14,18 +13,17 @@ import { recoverAuthorities } from './authorizations.js'
 import { buildBlockAccessList } from './blockAccesses.js'
 import { type BlockRules, blockRules } from './blockContext.js'
 import { applyDaoFork, payRewards, payWithdrawals } from './blockPayments.js'
+import { BlockTally } from './blockTally.js'
 import { InvalidBlockError } from './invalidBlock.js'
 import type { JobWatch } from './jobWatch.js'
 import { Kernel } from './kernel.js'
-import type { KernelLog } from './kernelLogs.js'
 import { forkPrecompiles } from './precompileMoves.js'
-import { Blooms, encodeReceipt } from './receipts.js'
 import type { RecoveredKeys } from './recoveredKeys.js'
 import { readSignedTransaction, type SignedTransaction } from './signedTransaction.js'
-import { buildChanges, type StateChanges } from './stateChanges.js'
+import type { StateChanges } from './stateChanges.js'
 import { beginBlock, requestsHashOf } from './systemCalls.js'
 import { runTransaction } from './transaction.js'
-import { type BlockGas, InvalidTransactionError } from './transactionChecks.js'
+import { InvalidTransactionError } from './transactionChecks.js'
 
 export interface ExecutedBlock {
   readonly changes: StateChanges
@@ -119,20 +117,21 @@ export class BlockExecutor {
     if (isRecorded) kernel.recordAccesses()
     if (header.number === this.#schedule.config.blocks.get('dao')) applyDaoFork(kernel)
     beginBlock(kernel, header, fork)
-    const executed = this.#runTransactions(kernel, block, rules, blobs, state)
+    const tally = new BlockTally(kernel, fork, state, this.#recent)
+    this.#runTransactions(kernel, block, rules, blobs, tally)
     kernel.setAccessIndex(block.transactions.length + 1)
     if (includesFork(fork, 'shanghai')) payWithdrawals(kernel, block.withdrawals)
     if (!includesFork(fork, 'paris')) payRewards(kernel, header, block.uncles, fork)
     const requestsHash = includesFork(fork, 'prague')
-      ? requestsHashOf(kernel, executed.logs, this.#schedule, fork, this.#isDevelopment)
+      ? requestsHashOf(kernel, tally.logs, this.#schedule, fork, this.#isDevelopment)
       : undefined
-    executed.changed.push(...kernel.takeChanged())
+    const { gasUsed, logsBloom, receipts } = tally
     return {
-      changes: buildChanges(kernel, new Set(executed.changed), state, this.#recent),
-      gasUsed: executed.gasUsed,
-      logsBloom: executed.bloom,
-      receipts: executed.receipts,
-      receiptsRoot: indexedRoot(executed.receipts),
+      changes: tally.changes(),
+      gasUsed,
+      logsBloom,
+      receipts,
+      receiptsRoot: indexedRoot(receipts),
       requestsHash,
       blockAccessList: isRecorded ? buildBlockAccessList(kernel) : undefined,
       senders: sendersOf(block.transactions),
@@ -178,41 +177,18 @@ export class BlockExecutor {
     { header, transactions }: ReadBlock,
     rules: BlockRules,
     blobs: BlobParameters | undefined,
-    state: StateView,
-  ) {
-    const blooms = new Blooms()
-    const receipts: Uint8Array[] = []
-    const allLogs: KernelLog[] = []
-    const changed: number[] = []
-    let gasUsed = 0n
-    let used: BlockGas = { executionGas: 0n, stateGas: 0n }
-    let blobGas = 0n
+    tally: BlockTally,
+  ): void {
     for (const [index, transaction] of transactions.entries()) {
       kernel.setAccessIndex(index + 1)
       const { authorizationList = [], blobVersionedHashes = [], type } = transaction
-      const authorizations = recoverAuthorities(authorizationList, rules.chainId, undefined, this.#keys)
-      const ran = naming(index, () => runTransaction(kernel, rules, blobs, used, transaction, authorizations))
-      gasUsed += ran.gasUsed
-      used = {
-        executionGas: used.executionGas + ran.executionGas,
-        stateGas: used.stateGas + ran.stateGas,
-      }
-      blobGas += BigInt(blobVersionedHashes.length) * gasPerBlob
-      let outcome: boolean | Uint8Array = ran.failure === 'none'
-      if (!includesFork(rules.fork, 'byzantium')) {
-        changed.push(...kernel.takeChanged())
-        outcome = buildChanges(kernel, new Set(changed), state, this.#recent).stateRoot
-      }
-      const { logs } = kernel
-      receipts.push(encodeReceipt({ type, outcome, gasUsed, logs }, blooms.bloomOf(logs)))
-      allLogs.push(...logs)
+      const signed = recoverAuthorities(authorizationList, rules.chainId, undefined, this.#keys)
+      const ran = naming(index, () => runTransaction(kernel, rules, blobs, tally.used, transaction, signed))
+      tally.add(type, blobVersionedHashes.length, ran.failure === 'none', ran)
     }
-    if (header.blobGasUsed !== undefined && header.blobGasUsed !== blobGas) {
-      throw new InvalidBlockError(`blobGasUsed is ${header.blobGasUsed}, expected ${blobGas}`)
+    if (header.blobGasUsed !== undefined && header.blobGasUsed !== tally.blobGas) {
+      throw new InvalidBlockError(`blobGasUsed is ${header.blobGasUsed}, expected ${tally.blobGas}`)
     }
-    const { executionGas, stateGas } = used
-    const blockGas = executionGas > stateGas ? executionGas : stateGas
-    return { receipts, gasUsed: blockGas, logs: allLogs, bloom: blooms.block, changed }
   }
 }
 

@@ -1,5 +1,4 @@
 /** Executes simulated blocks one after the other, as go-ethereum does (internal/ethapi/simulate.go). */
-import { gasPerBlob } from '../../chain/feeMarket.js'
 import { type ForkName, type ForkSchedule, includesFork } from '../../chain/forks.js'
 import { encodeHeader, type Header, headerHash } from '../../chain/header.js'
 import { type Hash32, toMinimalBytes, trimLeft } from '../../primitives/bytes.js'
@@ -11,13 +10,12 @@ import { indexedRoot, RecentTries } from '../../state/trie.js'
 import { buildBlockAccessList } from '../blockAccesses.js'
 import { type BlockContext, blockRules } from '../blockContext.js'
 import { payRewards, payWithdrawals } from '../blockPayments.js'
+import { BlockTally } from '../blockTally.js'
 import { InvalidBlockError } from '../invalidBlock.js'
 import type { JobWatch } from '../jobWatch.js'
 import type { Kernel } from '../kernel.js'
 import type { KernelLog } from '../kernelLogs.js'
 import { forkPrecompiles, movePrecompiles, ownPrecompiles } from '../precompileMoves.js'
-import { Blooms, encodeReceipt } from '../receipts.js'
-import { buildChanges } from '../stateChanges.js'
 import { beginBlock, requestsHashOf } from '../systemCalls.js'
 import { applyOverrides } from './applyOverrides.js'
 import { type RunCall, runSimulatedCall } from './simulatedCall.js'
@@ -86,54 +84,35 @@ export class BlockSimulator {
     kernel.setBlock(context)
     beginBlock(kernel, header, fork)
     const calls: RunCall[] = []
-    const receipts: Uint8Array[] = []
-    const allLogs: KernelLog[] = []
-    const blooms = new Blooms()
-    const changed: number[] = []
-    let gasUsed = 0n
-    let executionGas = 0n
-    let stateGas = 0n
-    let blobGas = 0n
+    const tally = new BlockTally(kernel, fork, state, this.#recent)
     for (const [index, call] of block.calls.entries()) {
-      const blockGas = header.gasLimit - max(executionGas, stateGas)
-      const bounds = { ...this.#settings, blockGas, gasLeft: this.#gasLeft }
+      const bounds = { ...this.#settings, blockGas: header.gasLimit - tally.gasUsed, gasLeft: this.#gasLeft }
       kernel.setAccessIndex(index + 1)
       const run = runSimulatedCall(kernel, context, call, bounds)
-      gasUsed += run.gasUsed
-      executionGas += run.executionGas
-      stateGas += run.stateGas
       this.#gasLeft -= run.gasUsed
-      let outcome: boolean | Uint8Array = run.failure === undefined
-      if (!includesFork(fork, 'byzantium')) {
-        changed.push(...kernel.takeChanged())
-        outcome = buildChanges(kernel, new Set(changed), state, this.#recent).stateRoot
-      }
-      const logs = run.logs.filter(({ isTransfer }) => !isTransfer).map(({ log }) => log)
       const { type } = run.transaction
       // As in go-ethereum, a message with a gas price is no blob transaction, though it pays for blobs.
-      if (type === blobType) blobGas += BigInt(call.message.blobVersionedHashes?.length ?? 0) * gasPerBlob
-      receipts.push(encodeReceipt({ type, outcome, gasUsed, logs }, blooms.bloomOf(logs)))
-      allLogs.push(...logs)
+      const blobs = type === blobType ? (call.message.blobVersionedHashes?.length ?? 0) : 0
+      tally.add(type, blobs, run.failure === undefined, run)
       calls.push(run)
       onCall(run)
     }
     kernel.setAccessIndex(block.calls.length + 1)
-    const requestsHash = includesFork(fork, 'prague') ? this.#requestsHash(allLogs, fork) : undefined
+    const requestsHash = includesFork(fork, 'prague') ? this.#requestsHash(tally.logs, fork) : undefined
     const withdrawals = includesFork(fork, 'shanghai') ? withdrawalItems(block) : undefined
     if (withdrawals !== undefined && withdrawals.length > 0) payWithdrawals(kernel, withdrawals)
     if (header.difficulty !== 0n) payRewards(kernel, header, [], fork)
-    changed.push(...kernel.takeChanged())
-    this.#settle(new Set(changed))
+    this.#settle(tally)
     const transactions = calls.map(({ transaction }) => transaction)
     return assemble(
       {
         ...header,
-        gasUsed: max(executionGas, stateGas),
+        gasUsed: tally.gasUsed,
         stateRoot: state.stateRoot,
         transactionsRoot: indexedRoot(transactions.map(({ bytes }) => bytes)),
-        receiptsRoot: indexedRoot(receipts),
-        logsBloom: blooms.block,
-        ...(started.blobs === undefined ? {} : { blobGasUsed: blobGas }),
+        receiptsRoot: indexedRoot(tally.receipts),
+        logsBloom: tally.logsBloom,
+        ...(started.blobs === undefined ? {} : { blobGasUsed: tally.blobGas }),
         ...(withdrawals === undefined
           ? {}
           : { withdrawalsRoot: indexedRoot(withdrawals.map((item) => encodeRlp(item))) }),
@@ -178,18 +157,14 @@ export class BlockSimulator {
   }
 
   /** Adds the kernel's changes to the state. */
-  #settle(changed: ReadonlySet<number>): void {
+  #settle(tally: BlockTally): void {
     const { kernel, state } = this.#settings
-    const wiped = [...changed].filter((account) => kernel.isWiped(account))
+    const wiped = [...tally.takeChanged()].filter((account) => kernel.isWiped(account))
     state.add(
-      buildChanges(kernel, changed, state, this.#recent),
+      tally.changes(),
       wiped.map((account) => [kernel.addressOf(account), slotsHeld(kernel, account)] as const),
     )
   }
-}
-
-function max(a: bigint, b: bigint): bigint {
-  return a > b ? a : b
 }
 
 /** Slots of an account whose storage was removed in this block. */
