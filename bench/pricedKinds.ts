@@ -63,6 +63,7 @@ const withoutParameters = [
     'eth_hashrate',
     'eth_capabilities',
     'eth_config',
+    'admin_nodeInfo',
     'debug_chainConfig',
     'net_listening',
     'net_peerCount',

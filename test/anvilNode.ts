@@ -50,7 +50,7 @@ export function anvilGenesis(): Record<string, unknown> {
   return { ...genesis, alloc: Object.fromEntries(alloc) }
 }
 
-/** Starts anvil with a genesis, which is written into `folder`. It mines when told to. */
+/** Starts anvil with a genesis, which is written into `folder`, or null for its own. It mines when told to. */
 export async function startAnvil(
   t: Test,
   folder: string,
@@ -60,7 +60,11 @@ export async function startAnvil(
   const genesisPath = writeInto(folder, 'anvil-genesis.json', genesis)
   const child = spawn(
     program ?? '',
-    ['--port', '0', '--init', genesisPath, '--hardfork', 'prague', ...flags],
+    [
+      ...['--port', '0', ...(genesis === null ? [] : ['--init', genesisPath])],
+      ...(flags.includes('--hardfork') ? [] : ['--hardfork', 'prague']),
+      ...flags,
+    ],
     {
       stdio: ['ignore', 'pipe', 'inherit'],
     },

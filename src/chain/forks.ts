@@ -88,6 +88,9 @@ const timeMembers: ReadonlyMap<string, ForkName> = new Map([
   ['amsterdamTime', 'amsterdam'],
 ])
 
+/** Forks that activate by time, in order. `NAMETime` is the member of `config` for each. */
+export const forksByTime: readonly ForkName[] = [...timeMembers.values()]
+
 /** Times of forks that were fixed after a genesis file or this program was made, as members of `config`. */
 export interface ForkTimes {
   readonly amsterdamTime?: number | undefined

@@ -105,7 +105,7 @@ const serve = defineCommand({
     ),
     genesis: textFlag(
       'FILE',
-      "geth's genesis.json: with --follow the one that the node was started with; with --upstream needed where the chain is not known, and the upstream does not tell its rules",
+      "geth's genesis.json: with --follow the one that the node was started with, needed where the node does not tell it; with --upstream needed where the chain is not known, and the upstream does not tell its rules",
     ),
     ...access,
   },

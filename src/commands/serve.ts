@@ -10,7 +10,7 @@ import { KeyRing } from '../access/keyRing.js'
 import { UsageCounter } from '../access/usageCounter.js'
 import { UsageLedger } from '../access/usageLedger.js'
 import type { AdminListener } from '../admin/adminListener.js'
-import type { Config } from '../config/config.js'
+import { type Config, isLoopback } from '../config/config.js'
 import { type Edge, openEdge, servedMethods } from '../edge/edge.js'
 import type { EdgeThreads } from '../edge/edgeThreads.js'
 import { fullStores } from '../edge/health.js'
@@ -52,7 +52,8 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
   const log = createLog(config)
   // First, so that a mistake in these files is reported before anything has been started.
   const layouts = new Map(config.networks.map((network) => [network.name, readNetworkLayouts(network)]))
-  const { transport, notice } = await chooseTransport(config.transport)
+  const { transport, notice, flaw } = await chooseTransport(config.transport)
+  if (flaw !== undefined) log.debug({ transport: transport.name }, flaw)
   // Before anything is made or imported, so that nobody waits for what cannot be served.
   await transport.findPort(config, false)
   const halted = defer<number>()
@@ -104,6 +105,7 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
       allowances: access.allowances,
       log,
       transport,
+      transportFlaw: flaw,
       rollups,
       layouts,
       feedOf: (network) => sources.find(({ name }) => name === network),
@@ -122,6 +124,7 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
         {
           ...shared,
           transport: transport.name,
+          transportFlaw: flaw,
           spent: access.spent,
           reach: access.reachMemory,
           counts: countsMemory,
@@ -169,7 +172,9 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
       // A source also ends when the server stops, and then there is nobody to welcome.
       if (isStopping) return
       const { demo } = access
-      const lines = welcomeLines(config, { networks, rollups, port, demo, adminUrl, notice })
+      // Over loopback no request comes in parts.
+      const note = notice ?? (isLoopback(config.host) ? undefined : flaw)
+      const lines = welcomeLines(config, { networks, rollups, port, demo, adminUrl, note })
       for (const line of lines) io.out(line)
     })
     const lost = others?.lost.catch((error: Error) => {

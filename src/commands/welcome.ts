@@ -36,13 +36,13 @@ export interface Welcome {
   /** Of the dashboard; undefined where there is none. */
   readonly adminUrl: string | undefined
   /** What the operator should know of the transport. */
-  readonly notice: string | undefined
+  readonly note: string | undefined
 }
 
 /** What `serve` prints once it listens: the networks, their addresses, the dashboard's, and requests to copy. */
 export function welcomeLines(
   config: Config,
-  { networks, rollups, port, demo, adminUrl, notice }: Welcome,
+  { networks, rollups, port, demo, adminUrl, note }: Welcome,
 ): string[] {
   const origin = httpOrigin(config.host, port, config.tls !== undefined)
   const secret = demo.kind === 'key' ? demo.text : 'YOUR_API_KEY'
@@ -73,7 +73,7 @@ export function welcomeLines(
   if (adminUrl !== undefined) {
     lines.push(`The dashboard is at ${adminUrl}/; its token is in ${config.node.adminToken}`)
   }
-  if (notice !== undefined) lines.push('', `Note: ${notice}.`)
+  if (note !== undefined) lines.push('', `Note: ${note}.`)
   lines.push('', 'Try it:')
   for (const { network, method, params } of exampleCalls(config)) {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })

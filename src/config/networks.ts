@@ -108,11 +108,6 @@ function followedNetwork(
   if (known.kind === 'history') {
     throw new UsageError(`network ${name} is of kind history, which executes no blocks; name another one`)
   }
-  if (genesisPath === undefined && !isThere(known.storePath)) {
-    throw new UsageError(
-      `network ${name} is new; name the genesis that the node was started with: --genesis FILE`,
-    )
-  }
   return { ...known, kind: 'archive', genesisPath, source: followUrl(url) }
 }
 

@@ -27,6 +27,8 @@ export function demoRollup(dataDir: string): RollupConfig {
     name: demoRollupName,
     kind: 'rollup',
     chainId: demoRollupChainId,
+    // The prefix of the clients that users of rollups have.
+    aliases: ['starknet'],
     // So that the printed example may be sent twice.
     idempotent: true,
   })

@@ -22,12 +22,13 @@ import { createDispatcher } from '../rpc/dispatch.js'
 import type { DispatchLimits } from '../rpc/dispatchLimits.js'
 import type { Endpoint } from '../rpc/endpoint.js'
 import type { FilterService } from '../rpc/filterService.js'
+import type { Method } from '../rpc/method.js'
 import type { Network } from '../rpc/network.js'
 import { renderOpenRpc } from '../rpc/openRpc.js'
 import { PolledFilters } from '../rpc/polledFilters.js'
 import { methods } from '../rpc/registry.js'
 import type { RollupNetwork } from '../rpc/rollupNetwork.js'
-import { prefixRollupMethods } from '../rpc/rollupRegistry.js'
+import { boundRollupMethods, prefixRollupMethods } from '../rpc/rollupRegistry.js'
 import { turnMsDefault } from '../rpc/turns.js'
 import { type DefectLog, thrownToWireError } from '../rpc/wireErrors.js'
 import type { Tracer } from '../traces/tracer.js'
@@ -63,6 +64,8 @@ export interface EdgeOptions {
   readonly allowances: Allowances
   readonly log: Logger
   readonly transport: Transport
+  /** See {@link HealthSources}. */
+  readonly transportFlaw: string | undefined
   readonly rollups: readonly EdgeRollup[]
   /** By network; see {@link readNetworkLayouts}. */
   readonly layouts: ReadonlyMap<string, Network['layouts']>
@@ -152,6 +155,7 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
         sharedKeys: reach?.figures,
         isDiskFull: fullStores(config).length > 0,
         isDraining,
+        transportFlaw: options.transportFlaw,
       })
     const routes = createRoutes(options, networks, settingsOf(config).hosts, logDefect)
     const endpoints = new Map(routes.map(({ name, endpoint }) => [name, endpoint]))
@@ -335,15 +339,26 @@ function createRoutes(
     usageOf: (network: string) => usage.ofNetwork(network),
   }
   const archives = createDispatcher<Network>({ ...shared, methods: Object.values(methods) })
-  const rollupEndpoint = ({ name, network }: EdgeRollup) => {
-    const rollup = config.rollups.find((candidate) => candidate.name === name) as RollupConfig
-    return createDispatcher<RollupNetwork>({ ...shared, methods: rollupMethodsOf(rollup) }).endpoint({
-      current: network,
-      pinned: () => undefined,
-    })
+  const prefixesOfRollup = ({ name }: EdgeRollup) =>
+    prefixesOf(config.rollups.find((candidate) => candidate.name === name) as RollupConfig)
+  const rollupEndpoint = (rollup: EdgeRollup) => {
+    const ofRollup = prefixRollupMethods(prefixesOfRollup(rollup))
+    const dispatcher = createDispatcher<RollupNetwork>({ ...shared, methods: ofRollup })
+    return dispatcher.endpoint({ current: rollup.network, pinned: () => undefined })
   }
+  // At the default address a client need not know which network has its methods, where only one rollup can be meant.
+  const [rollup, ...others] = rollups
+  const own = Object.values<Method<Network>>(methods)
+  const names = new Set(own.map(({ name }) => name))
+  const bound =
+    rollup === undefined || others.length > 0
+      ? []
+      : boundRollupMethods(rollup.network, prefixesOfRollup(rollup)).filter(({ name }) => !names.has(name))
+  const byDefault =
+    bound.length === 0 ? archives : createDispatcher<Network>({ ...shared, methods: [...own, ...bound] })
+  const dispatcherOf = ({ name }: OpenNetwork) => (name === config.defaultNetwork ? byDefault : archives)
   const endpoints = [
-    ...networks.map((network) => ({ name: network.name, endpoint: archives.endpoint(network) })),
+    ...networks.map((network) => ({ name: network.name, endpoint: dispatcherOf(network).endpoint(network) })),
     ...rollups.map((rollup) => ({ name: rollup.name, endpoint: rollupEndpoint(rollup) })),
   ]
   const inOrder = endpoints.sort(
@@ -352,12 +367,12 @@ function createRoutes(
   return inOrder.map(({ name, endpoint }) => ({ name, endpoint, hosts: hostsOf.get(name) ?? [] }))
 }
 
-function rollupMethodsOf({ prefix, aliases }: RollupConfig) {
-  return prefixRollupMethods([prefix, ...aliases])
+function prefixesOf({ prefix, aliases }: RollupConfig): string[] {
+  return [prefix, ...aliases]
 }
 
 /** Names of all methods that some network serves, in the same order on every edge. */
 export function servedMethods({ rollups }: Config): string[] {
-  const ofRollups = rollups.flatMap(rollupMethodsOf)
+  const ofRollups = rollups.flatMap((rollup) => prefixRollupMethods(prefixesOf(rollup)))
   return [...new Set([...Object.values(methods), ...ofRollups].map(({ name }) => name))]
 }

@@ -15,6 +15,8 @@ export interface EdgeData {
   /** Number of the edge, from 1. */
   readonly index: number
   readonly transport: Transport['name']
+  /** See {@link HealthSources}. */
+  readonly transportFlaw: string | undefined
   /** The port that all edges listen on. */
   readonly port: number
   /** See `transport/totals.ts`. */

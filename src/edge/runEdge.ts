@@ -71,7 +71,7 @@ export async function runEdge(port: MessagePort, data: EdgeData): Promise<void> 
 
 async function openRooms(
   link: MainLink,
-  { config, clientVersion, index, transport, port, totals, spent, reach }: EdgeData,
+  { config, clientVersion, index, transport, transportFlaw, port, totals, spent, reach }: EdgeData,
   counts: EdgeCounts,
   usage: UsageCounter,
 ) {
@@ -107,6 +107,7 @@ async function openRooms(
     allowances,
     log,
     transport: await loadTransport(transport),
+    transportFlaw,
     rollups,
     layouts,
     feedOf: (network) => link.feedOf(network),

@@ -10,14 +10,17 @@ import type { IngestMessage, IngestStore } from './messages.js'
 
 /**
  * Opens the store of a task for writing, and makes it from the task's genesis where there is none. `report` is called
- * during an upgrade of the store; `complete` may change a genesis before it is stored. Throws OperatorError for an
+ * during an upgrade of the store; `complete` may change a genesis before it is stored, or find one where there is no file. Throws OperatorError for an
  * unusable genesis or store, and where they are of different chains, or of another than the task names.
  */
 export async function openTaskStore(
   task: IngestStore,
   report: (message: IngestMessage) => void,
-  complete: (genesis: Genesis, text: string, store: ChainWriter) => Promise<Genesis> = async (genesis) =>
-    genesis,
+  complete: (
+    genesis: Genesis | undefined,
+    text: string,
+    store: ChainWriter,
+  ) => Promise<Genesis | undefined> = async (genesis) => genesis,
 ): Promise<{ store: ChainWriter; schedule: ForkSchedule }> {
   const read = task.genesis && readGenesis(task.genesis)
   if (read !== undefined) requireChainId(`the genesis ${task.genesis?.path}`, read.identity, task.chainId)
@@ -27,11 +30,12 @@ export async function openTaskStore(
     onUpgrade: (what, done) => report({ type: 'upgrading', what, done }),
   })
   try {
-    const genesis = read && (await complete(read, task.genesis?.text ?? '', store))
-    if (genesis !== undefined && task.genesis !== undefined) {
+    const genesis = await complete(read, task.genesis?.text ?? '', store)
+    if (genesis !== undefined) {
+      requireChainId('the genesis', genesis.identity, task.chainId)
       const embedded = task.isEmbedded ? ({ embedded: true } as const) : {}
       store.initialize({ ...genesis.identity, ...embedded }, genesis.bundle)
-      adoptRules(store, genesis, task.genesis.path)
+      if (task.genesis !== undefined) adoptRules(store, genesis, task.genesis.path)
     }
     return { store, schedule: genesis?.schedule ?? storedSchedule(store, task.chainId) }
   } catch (error) {

@@ -34,6 +34,8 @@ export interface Identity {
   readonly allowance?: Allowance | undefined
   /** The methods that it may call, and the same as text, to compare; undefined: all. */
   readonly methods?: { allows(name: string): boolean; readonly text: string } | undefined
+  /** Where it may be used; undefined: anywhere. Transports have checked it for the network of the address. */
+  readonly scope?: { allowsNetwork(name: string): boolean } | undefined
 }
 
 /** The key id of all callers where no keys are needed. */

@@ -1,4 +1,5 @@
 import type { Method } from './method.js'
+import { admin_nodeInfo } from './methods/admin_nodeInfo.js'
 import { debug_chainConfig } from './methods/debug_chainConfig.js'
 import { debug_executionWitness } from './methods/debug_executionWitness.js'
 import { debug_getBadBlocks } from './methods/debug_getBadBlocks.js'
@@ -99,6 +100,7 @@ import type { Network } from './network.js'
 
 /** Every method of a chain, by its name on the wire. */
 export const methods = {
+  admin_nodeInfo,
   debug_chainConfig,
   debug_executionWitness,
   debug_getBadBlocks,

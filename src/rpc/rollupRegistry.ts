@@ -1,3 +1,4 @@
+import { FaultError } from '../primitives/faults.js'
 import type { Method } from './method.js'
 import { rollupx_addInvokeTransaction } from './methods/rollupx_addInvokeTransaction.js'
 import { rollupx_blockNumber } from './methods/rollupx_blockNumber.js'
@@ -28,6 +29,22 @@ export const rollupMethods = {
 } satisfies Record<string, Method<RollupNetwork>>
 
 export type RollupMethodName = keyof typeof rollupMethods
+
+/**
+ * The methods of a rollup network for addresses of another network. Keys that may not be used for the rollup get the
+ * fault NetworkNotAllowed.
+ */
+export function boundRollupMethods(network: RollupNetwork, prefixes: readonly string[]): Method[] {
+  return prefixRollupMethods(prefixes).map((method) => ({
+    ...method,
+    run(_other, args, caller, turnMsMax) {
+      if (caller.identity.scope?.allowsNetwork(network.name) === false) {
+        throw new FaultError({ kind: 'NetworkNotAllowed', network: network.name })
+      }
+      return method.run(network, args, caller, turnMsMax)
+    },
+  }))
+}
 
 /** The methods under each of `prefixes`; each one gets the prefix by which it was called. */
 export function prefixRollupMethods(prefixes: readonly string[]): Method<RollupNetwork>[] {

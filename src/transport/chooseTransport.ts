@@ -8,15 +8,20 @@ import type { Transport } from './wire.js'
 
 export interface Choice {
   readonly transport: Transport
-  /** A sentence for the operator, without its full stop; undefined where there is nothing to tell. */
+  /** Why another library serves than could, as a sentence without its full stop; undefined where there is nothing to tell. */
   readonly notice: string | undefined
+  /** What the library that serves does wrong, in the same form; undefined where nothing is known. */
+  readonly flaw: string | undefined
 }
+
+const cutRequestFlaw =
+  'this build of uWebSockets.js answers 505 to a request whose first line comes in two TCP segments, as happens now and then over a network; docs/transports.md tells which builds do not'
 
 const officialBuild = 'npm install uWebSockets.js@github:uNetworking/uWebSockets.js#v20.70.0'
 
 /** Loads the chosen library. Throws OperatorError where the one that is wanted cannot be loaded. */
 export async function chooseTransport(wanted: 'auto' | Transport['name']): Promise<Choice> {
-  if (wanted === 'node') return { transport: await loadTransport('node'), notice: undefined }
+  if (wanted === 'node') return { transport: await loadTransport('node'), notice: undefined, flaw: undefined }
   let transport: Transport
   try {
     transport = await loadTransport('uws')
@@ -29,13 +34,12 @@ export async function chooseTransport(wanted: 'auto' | Transport['name']): Promi
     return {
       transport: await loadTransport('node'),
       notice: `${why}; serving on node:http and ws, which take about twice the CPU for a cached read. To change that: ${wayOut}, and another Node.js may too`,
+      flaw: undefined,
     }
   }
   const { refusesCutRequests } = await import('./uws/cutRequest.js')
-  const notice = (await refusesCutRequests())
-    ? `this build of uWebSockets.js answers 505 where a request's first line comes in two TCP segments, as when clients pipeline over a network; take the official build (${officialBuild}, or later), or transport node`
-    : undefined
-  return { transport, notice }
+  const flaw = (await refusesCutRequests()) ? cutRequestFlaw : undefined
+  return { transport, notice: undefined, flaw }
 }
 
 /** Properties of the machine that a binary depends on. */

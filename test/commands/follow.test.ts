@@ -253,7 +253,6 @@ t.test('the flags that follow a node need each other', async (t) => {
   const serve = ['serve', '--data', folder, '--no-auth']
   for (const [words, why] of [
     [['--network', 'dev', '--follow', 'ftp://x'], /--follow: expected a URL of http, https, ws or wss/],
-    [['--network', 'dev', '--follow', 'http://127.0.0.1:9'], /name the genesis .* --genesis FILE/],
     [
       ['--network', 'dev', '--follow', 'http://127.0.0.1:9', '--genesis', 'none.json'],
       /there is no file .*none\.json/,

@@ -15,6 +15,7 @@ import {
   writeInto,
 } from '../program.js'
 import { blockAt, genesisPath, headBlock, quantity } from '../rpc/demoChain.js'
+import { serveDemo } from '../servedDemo.js'
 import { fixtureConfig, fixtureDir, type Service, spendingBatch, startService } from '../service.js'
 import { refusedUpgrade, SocketClient } from '../socketClient.js'
 import { once, waitFor } from '../until.js'
@@ -127,9 +128,11 @@ t.test('the first start makes a key and prints requests that work; so does the s
   t.match(text, /^Tidegate listens on http:\/\/127\.0\.0\.1:\d+$/m)
   t.match(text, /^ {2}demo: chain id 8433, head 20\d, http:\/\/127\.0\.0\.1:\d+\/v3\/tg_/m)
   t.match(text, /Made the API key "demo" for you/)
-  const { notice } = await chooseTransport('auto')
+  const { notice, flaw } = await chooseTransport('auto')
   if (notice !== undefined) t.ok(first.lines.includes(`Note: ${notice}.`), text)
+  else t.notMatch(text, /^Note/m, 'over loopback no request comes in parts')
   t.ok(notice === undefined || !log().includes(notice), 'what is printed is not logged too')
+  t.ok(flaw === undefined || first.said.err.includes(flaw), 'what the library does wrong is logged')
   const socketUrl = /^ +(ws:\/\/127\.0\.0\.1:\d+\/ws\/v3\/tg_\S+)$/m.exec(text)?.[1] ?? ''
   const socket = await SocketClient.connect(socketUrl)
   t.match(await socket.ask('{"jsonrpc":"2.0","id":8,"method":"eth_chainId"}'), /"id":8,"result":"0x20f1"/)
@@ -372,14 +375,25 @@ t.test('beside a server', async (t) => {
     const response = await fetch(`${service.origin}/health`)
     t.equal(response.status, 200)
     t.match(response.headers.get('content-type'), 'application/json')
+    const { flaw } = await chooseTransport('auto')
     t.strictSame(JSON.parse(await response.text()), {
       status: 'ok',
       networks: { tides: { head: headBlock.number, syncing: false } },
+      ...(flaw !== undefined && { note: flaw }),
     })
     const post = await fetch(`${service.origin}/health`, { method: 'POST' })
     t.equal(post.status, 405)
     t.equal(post.headers.get('allow'), 'GET, HEAD, OPTIONS')
   })
+})
+
+t.test('what the library does wrong is printed where other machines can reach it', async (t) => {
+  const { flaw } = await chooseTransport('auto')
+  const { service } = await serveDemo(t, { host: '0.0.0.0' }, [])
+  await waitFor('the last line', () => service.lines.some((line) => line.startsWith('Try it')))
+  const notes = service.lines.filter((line) => line.startsWith('Note: '))
+  t.strictSame(notes, flaw === undefined ? [] : [`Note: ${flaw}.`])
+  t.notMatch(service.said.err, /505/)
 })
 
 t.test('on node:http the program serves as on uWebSockets.js', async (t) => {

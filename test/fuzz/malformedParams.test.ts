@@ -60,6 +60,7 @@ const filter = {
 
 /** Parameters that each method takes, all that there are. A method that is missing here does not compile. */
 const archiveParams: { readonly [M in MethodName]: readonly (readonly unknown[])[] } = {
+  admin_nodeInfo: [[]],
   debug_chainConfig: [[]],
   debug_executionWitness: [['latest'], [{ blockHash: block?.hash }]],
   debug_getBadBlocks: [[]],

@@ -9,6 +9,7 @@ const methods = { ...archiveMethods, ...rollupMethods }
 
 /** The test of each method, in this folder. A method that is missing here does not compile. */
 const testOf: { readonly [M in MethodName | RollupMethodName]: string } = {
+  admin_nodeInfo: 'admin_nodeInfo.test.ts',
   debug_chainConfig: 'debug_chainConfig.test.ts',
   debug_executionWitness: 'debug_executionWitness.test.ts',
   debug_getBadBlocks: 'debug_getBadBlocks.test.ts',

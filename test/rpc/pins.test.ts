@@ -39,6 +39,7 @@ const balanceOfBea = { to: tide, data: hex(encodeCall('balanceOf(address)', [byt
  * takes none. A method that is missing here does not compile.
  */
 const questionOf: { readonly [M in MethodName]: ((block: unknown) => unknown[]) | undefined } = {
+  admin_nodeInfo: undefined,
   debug_chainConfig: undefined,
   debug_executionWitness: (block) => [block],
   debug_getBadBlocks: undefined,

@@ -16,8 +16,9 @@ const accountStates = people.flatMap(({ address }) => [[address], [address, '0x6
 
 /** What is asked of each method that reads; undefined for those that do not read a chain's rows. */
 export const readQuestions: { readonly [M in MethodName]: readonly (readonly unknown[])[] | undefined } = {
-  // The whole block is executed again for each thing that it lacks.
+  admin_nodeInfo: [[]],
   debug_chainConfig: [[]],
+  // The whole block is executed again for each thing that it lacks.
   debug_executionWitness: [1, 14, 60, 148].map((number) => [quantity(number)]),
   debug_getBadBlocks: undefined,
   debug_getRawBlock: blockIds,

@@ -44,8 +44,10 @@ export async function followFeed(
   report: (message: IngestMessage) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const { store, schedule } = await openTaskStore(task, report, async (genesis, _text, store) =>
-    completedGenesis(genesis, store),
+  const { store, schedule } = await openTaskStore(
+    task,
+    report,
+    async (genesis, _text, store) => genesis && completedGenesis(genesis, store),
   )
   let endFigures = () => {}
   try {

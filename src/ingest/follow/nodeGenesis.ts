@@ -13,6 +13,7 @@ import { emptyTrieRoot, keccak256 } from '../../primitives/keccak.js'
 import type { ChainWriter } from '../../store/chainWriter.js'
 import { NodeError, Upstream, type UpstreamOptions } from '../../upstream/upstream.js'
 import { type Genesis, parseGenesis } from '../genesis.js'
+import { toldGenesis } from './toldGenesis.js'
 
 /** Wait before a node that does not answer is asked again. */
 const retryMs = 500
@@ -28,22 +29,25 @@ const anvilContracts = [
 
 /**
  * The genesis with which `store` was made, or is to be made to follow nodes: that of its file, or anvil's completion of
- * it. A new store waits for the first that answers. Throws OperatorError where the file is of another chain than that.
+ * it, or where `genesis` is undefined what a node tells; undefined for a store that has one and no file. A new store
+ * waits for the first that answers. Throws OperatorError where the file is of another chain than that.
  */
 export async function genesisOfNode(
-  genesis: Genesis,
+  genesis: Genesis | undefined,
   text: string,
   store: ChainWriter,
   nodes: readonly UpstreamOptions[],
   { notice, signal }: { readonly notice: (text: string) => void; readonly signal: AbortSignal },
-): Promise<Genesis> {
-  if (store.readIdentity() !== undefined) return completedGenesis(genesis, store)
+): Promise<Genesis | undefined> {
+  if (store.readIdentity() !== undefined) return genesis && completedGenesis(genesis, store)
   const upstreams = nodes.map((node) => new Upstream(node, undefined, notice))
   try {
     for (let turn = 0; ; turn++) {
       const upstream = upstreams[turn % upstreams.length] as Upstream
       try {
-        return await askedGenesis(genesis, text, upstream)
+        if (genesis !== undefined) return await askedGenesis(genesis, text, upstream)
+        const told = await toldGenesis(upstream, notice)
+        return await askedGenesis(parseGenesis(told), told, upstream)
       } catch (error) {
         if (error instanceof OperatorError) throw error
         if (error instanceof NodeError || error instanceof BlockJsonError) {
@@ -108,7 +112,7 @@ async function askedGenesis(genesis: Genesis, text: string, upstream: Upstream):
   if (!equalBytes(root, stateRoot)) {
     throw new OperatorError(
       `upstream ${upstream.name} has another genesis state than the file and what anvil adds to it: its root is ` +
-        `${bytesToHex(root)}, not ${bytesToHex(stateRoot)}`,
+        `${bytesToHex(root)}, not ${bytesToHex(stateRoot)}; name the file of its --init with --genesis`,
     )
   }
   return {

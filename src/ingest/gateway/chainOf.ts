@@ -35,16 +35,8 @@ export async function chainOf(
   const chainId = BigInt(id).toString()
   const known = knownIdentity('', Number(chainId))
   if (known?.genesisHash === genesisHash) return known
-  for (const [method, find] of configMethods) {
-    const config = find(await askIfKnown(upstream, method, deadline))
-    if (config === undefined) continue
-    try {
-      parseGenesisConfig(config)
-    } catch (error) {
-      throw new OperatorError(
-        `upstream ${upstream.name} has rules that this version does not know: ${(error as Error).message}`,
-      )
-    }
+  const config = await toldConfig(upstream, deadline)
+  if (config !== undefined) {
     onBelieved()
     // anvil's accounts are not in the header of its genesis; it makes headers that do not follow from their parents.
     const stateRoot = String(memberOf(genesis, 'stateRoot')).toLowerCase()
@@ -56,15 +48,42 @@ export async function chainOf(
   )
 }
 
-async function askIfKnown(upstream: Upstream, method: string, deadline: number): Promise<unknown> {
+/**
+ * The `config` member of its genesis that a node tells; undefined where it does not. Rejects as {@link Upstream.ask}
+ * does, and with OperatorError for rules that are not known here.
+ */
+export async function toldConfig(upstream: Upstream, deadline: number): Promise<unknown> {
+  for (const [method, find] of configMethods) {
+    const config = find(await askIfKnown(upstream, method, deadline)) ?? undefined
+    if (config === undefined) continue
+    try {
+      parseGenesisConfig(config)
+    } catch (error) {
+      throw new OperatorError(
+        `upstream ${upstream.name} has rules that this version does not know: ${(error as Error).message}`,
+      )
+    }
+    return config
+  }
+  return undefined
+}
+
+/** The answer; undefined where the node refuses the question, as nodes do that do not know the method. */
+export async function askIfKnown(
+  upstream: Upstream,
+  method: string,
+  deadline: number,
+  params: readonly unknown[] = [],
+): Promise<unknown> {
   try {
-    return await upstream.ask(method, [], deadline)
+    return await upstream.ask(method, params, deadline)
   } catch (error) {
     if (error instanceof NodeError) return undefined
     throw error
   }
 }
 
-function memberOf(value: unknown, name: string): unknown {
+/** A member of an answer; undefined where it has none. */
+export function memberOf(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined
 }

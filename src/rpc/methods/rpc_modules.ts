@@ -2,7 +2,7 @@ import { defineMethod } from '../method.js'
 import type { Network } from '../network.js'
 import { mapSchema, textSchema } from '../schema.js'
 
-const namespaces = ['debug', 'erigon', 'eth', 'net', 'ots', 'rpc', 'tidegate', 'trace', 'web3']
+const namespaces = ['admin', 'debug', 'erigon', 'eth', 'net', 'ots', 'rpc', 'tidegate', 'trace', 'web3']
 const versions = Object.fromEntries(namespaces.map((namespace) => [namespace, '1.0']))
 
 /** The namespaces of methods, each with its version, as in go-ethereum. */

@@ -219,9 +219,8 @@ t.test('what may be a key of a node is not repeated in a fault', async (t) => {
   t.equal(
     refusal(t.testdir(), { networks }),
     [
-      'the configuration DIR/tidegate.json has 9 faults; mend what is listed here and start again',
-      '  networks[0].upstreams[0]: expected an object, got "https://rpc.example.org/…"',
-      '  networks[0].upstreams[1]: expected an object, got "…"',
+      'the configuration DIR/tidegate.json has 8 faults; mend what is listed here and start again',
+      '  networks[0].upstreams[1]: expected a URL of http, https, ws or wss, or an object, got "…"',
       '  networks[0].upstreams[2].url: expected a URL of http, https, ws or wss, got "htps://rpc.example.org/…"',
       '  networks[0].upstreams[2].socketUrl: expected a URL of ws or wss, got "…"',
       '  networks[0].upstreams[3].headers.authorization: expected the value of a header, got "…"',
