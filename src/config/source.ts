@@ -73,10 +73,18 @@ const followSource = object({
   passThrough: passThroughSchema,
 })
 
-const types = '"file", "replay", "follow" or "feed"'
+const developSource = object({
+  type: z.literal('develop'),
+  /** A chain file whose blocks come first, at full speed. */
+  file: text('the path of a chain file').optional(),
+  /** Time between two blocks that are made; 0: one for each transaction. The timestamps of headers are whole seconds. */
+  blockSeconds: integer(0, intervalMsMax / 1_000).default(2),
+})
+
+const types = '"file", "replay", "follow", "develop" or "feed"'
 export const sourceSchema = z.discriminatedUnion(
   'type',
-  [fileSource, replaySource, followSource, feedSource],
+  [fileSource, replaySource, followSource, developSource, feedSource],
   {
     error: ({ code }) => (code === 'invalid_union' ? `expected ${types}` : 'expected an object'),
   },
@@ -92,6 +100,9 @@ export type SourceConfig = z.output<typeof sourceSchema>
 export function withAbsoluteSource(source: SourceConfig, folder: string): SourceConfig {
   if (source.type === 'file') return { ...source, path: resolve(folder, source.path) }
   if (source.type === 'follow' || source.type === 'feed') return source
+  if (source.type === 'develop') {
+    return { ...source, ...(source.file !== undefined && { file: resolve(folder, source.file) }) }
+  }
   return {
     ...source,
     file: resolve(folder, source.file),

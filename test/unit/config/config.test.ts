@@ -50,11 +50,9 @@ t.test('without a file, the embedded demo network is served to this machine alon
         isEmbedded: true,
         genesisPath: join(packageRoot(), 'data/devnet/genesis.json'),
         source: {
-          type: 'replay',
+          type: 'develop',
           file: join(packageRoot(), 'data/devnet/chain.rlp'),
-          from: 204,
-          intervalMs: 2_000,
-          script: [],
+          blockSeconds: 2,
         },
       },
     ],
