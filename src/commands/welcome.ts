@@ -95,8 +95,8 @@ const accountsShown = 3
 function developerLines({ name, source, isEmbedded }: NetworkConfig): string[] {
   if (source?.type !== 'develop') return []
   const { blockSeconds } = source
-  const when = blockSeconds === 0 ? 'for each transaction' : `every ${blockSeconds} s`
-  const made = `${name} is a developer chain: it makes a block ${when}, and takes transactions.`
+  const when = blockSeconds === 0 ? 'for each' : `every ${blockSeconds} s`
+  const made = `${name} is a developer chain: it takes transactions, and makes a block ${when}.`
   if (!isEmbedded) return [made]
   const accounts = readExamples().accounts.slice(0, accountsShown)
   return [

@@ -105,7 +105,7 @@ export function demoNetwork(dataDir: string): NetworkConfig {
     kind: 'archive',
     isEmbedded: true,
     genesisPath: join(folder, 'genesis.json'),
-    source: { type: 'develop', file: join(folder, 'chain.rlp'), blockSeconds: demoBlockSeconds },
+    source: { type: 'develop', recorded: join(folder, 'chain.rlp'), blockSeconds: demoBlockSeconds },
     storageLayoutsPath: join(folder, 'layouts.json'),
   }
 }

@@ -50,7 +50,7 @@ export interface DevelopTask extends IngestStore {
 
 export interface DevelopPlan {
   /** Chain file whose blocks come first. */
-  readonly file?: string | undefined
+  readonly recorded?: string | undefined
   /** Time between two blocks; 0: one for each transaction that can run. */
   readonly blockSeconds: number
 }

@@ -100,7 +100,7 @@ t.test('the demo network goes on after its recorded blocks', async (t) => {
   t.teardown(() => service.stop())
   await waitFor('the printed accounts', () => service.lines.some((line) => /^Try it/.test(line)))
   const said = service.lines.join('\n')
-  t.match(said, /^demo is a developer chain: it makes a block every 2 s/m)
+  t.match(said, /^demo is a developer chain: it takes transactions, and makes a block every 2 s\./m)
   const [first, second] = examples.accounts as readonly { address: string; privateKey: Hex }[]
   t.match(said, `${first?.address}, secret key ${first?.privateKey}`)
   t.match(await (await fetch(`${service.origin}/health`)).json(), { networks: { demo: { purpose: 'demo' } } })
@@ -365,10 +365,10 @@ t.test('several edges, and a recorded chain beneath', async (t) => {
   const words = ['--network', 'dev', '--data', join(made.folder, 'data'), '--out', data]
   t.match(await runHere(['export', ...words]), { status: 0 })
   const [name = ''] = readdirSync(data)
-  const file = join(data, name)
+  const recorded = join(data, name)
 
   // The genesis block in front of the file is passed over.
-  const own = await startDeveloper(t, { file, edges: 2 })
+  const own = await startDeveloper(t, { recorded, edges: 2 })
   const client = clientOf(own.service, bea)
   await waitFor('the recorded blocks', async () => (await headOf(own.service)) === 5)
   for (let nonce = 0; nonce < 6; nonce++) {

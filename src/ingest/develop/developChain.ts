@@ -35,7 +35,7 @@ const gweiMax = 2n ** 64n - 1n
 const gwei = 10n ** 9n
 
 /**
- * Imports the blocks of the plan's file that are above the head, then makes blocks until `signal` is aborted. Calls
+ * Imports the blocks of the recorded file that are above the head, then makes blocks until `signal` is aborted. Calls
  * given to what `onReady` gets wait for the import. Rejects with OperatorError for a cause that the operator can remove.
  */
 export async function developChain(
@@ -45,8 +45,8 @@ export async function developChain(
   onReady: (calls: CallTaker) => void,
   openPublisher: OpenPublisher = () => undefined,
 ): Promise<void> {
-  const { file, blockSeconds } = task.develop
-  const bytesTotal = file === undefined ? 0 : await sizeOfFile(file)
+  const { recorded, blockSeconds } = task.develop
+  const bytesTotal = recorded === undefined ? 0 : await sizeOfFile(recorded)
   const { store, schedule } = await openTaskStore(task, report)
   const ends: (() => unknown)[] = []
   let publisher: Publisher | undefined
@@ -54,7 +54,7 @@ export async function developChain(
     publisher = openPublisher(store)
     const importer = new ChainImporter(store, schedule)
     const intake = new Intake(importer, store, bytesTotal, report, publisher)
-    const imported = importAbove(file, store, intake, signal)
+    const imported = importAbove(recorded, store, intake, signal)
     const say = (text: string) => report({ type: 'said', text })
     const onMade = async () => {
       report({ type: 'head' })

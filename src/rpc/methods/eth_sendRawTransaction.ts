@@ -13,7 +13,7 @@ import { hashSchema } from '../schema.js'
 export const eth_sendRawTransaction = defineMethod({
   name: 'eth_sendRawTransaction',
   summary:
-    'Hash of a signed transaction, once a node that the network follows or asks took it, or a developer chain',
+    'Hash of a signed transaction, once a node that the network follows or asks took it, or a developer chain did',
   params: [bytes],
   paramNames: ['transaction'],
   cost: 'job',

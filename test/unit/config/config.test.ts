@@ -51,7 +51,7 @@ t.test('without a file, the embedded demo network is served to this machine alon
         genesisPath: join(packageRoot(), 'data/devnet/genesis.json'),
         source: {
           type: 'develop',
-          file: join(packageRoot(), 'data/devnet/chain.rlp'),
+          recorded: join(packageRoot(), 'data/devnet/chain.rlp'),
           blockSeconds: 2,
         },
       },
