@@ -226,6 +226,8 @@ t.test('transactions wait for their turn, and are refused with a reason', async 
   const other = await send(await sign(0, { value: 4n }, bea))
   const cheap = await send(await sign(1, { maxFeePerGas: 1n, value: 5n }, bea))
   t.match(await client.getTransaction({ hash: second.result }), { blockNumber: null, nonce: 1 })
+  t.equal(await client.getTransactionCount({ address: ada.address, blockTag: 'pending' }), 3)
+  t.equal(await client.getTransactionCount({ address: ada.address }), 0)
   t.equal(await refusal(await sign(0, { value: 4n }, bea)), 'already known')
   t.match(await refusal(await sign(3, { gas: 31_000_000n })), 'exceeds block gas limit')
   t.match(
@@ -268,7 +270,7 @@ t.test('blocks fill up to their gas limit, and the base fee follows', async (t) 
   const own = await startDeveloper(t, { genesis, blockSeconds: 3_600 })
   const client = clientOf(own.service, ada)
   const common = { to: stranger, gas: 21_000n, maxFeePerGas: 10n ** 10n, maxPriorityFeePerGas: 0n } as const
-  for (let nonce = 0; nonce < 6; nonce++) await client.sendTransaction({ ...common, nonce })
+  for (let sent = 0; sent < 6; sent++) await client.sendTransaction(common)
   await client.mine({ blocks: 2 })
   const counts = [1n, 2n].map((blockNumber) => client.getBlockTransactionCount({ blockNumber }))
   t.strictSame(await Promise.all(counts), [4, 2])
@@ -375,11 +377,13 @@ t.test('several edges, and a recorded chain beneath', async (t) => {
     const hash = await client.sendTransaction({ to: stranger, value: 1n, nonce, gas: 21_000n })
     t.match(await client.waitForTransactionReceipt({ hash }), { blockNumber: BigInt(6 + nonce) })
   }
-  t.match(await (await fetch(`${own.service.origin}/health`)).json(), { networks: { dev: { head: 11 } } })
+  const socket = await SocketClient.connect(`${own.service.origin.replace('http', 'ws')}/ws`)
+  t.match(await socket.ask('{"jsonrpc":"2.0","id":3,"method":"evm_mine"}'), '"id":3,"result":"0x0"')
+  socket.socket.close()
   t.equal(await own.service.stop(), 0)
   const again = await startService(['--config', own.config, '--no-auth'])
   t.teardown(() => again.stop())
-  t.equal(await headOf(again), 11, 'the file is not played again')
+  t.equal(await headOf(again), 12, 'the file is not played again')
   await checkChain(t, { ...own, service: again })
 })
 

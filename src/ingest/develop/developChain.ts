@@ -158,6 +158,8 @@ class Developer {
           return await this.#send(call.raw)
         case 'pending':
           return this.#maker.waiting.find(call.hash)
+        case 'waiting':
+          return this.#maker.waiting.countFrom(call.sender, call.next)
         case 'relay': {
           const params = JSON.parse(call.params)
           if (!Array.isArray(params)) throw new FaultError({ kind: 'ParamsNotArray' })

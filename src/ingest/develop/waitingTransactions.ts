@@ -72,6 +72,15 @@ export class WaitingTransactions {
     return ready.sort(([, a], [, b]) => a - b).map(([tx]) => tx)
   }
 
+  /** See {@link UpstreamCalls.waiting}. Those that a block has count too: the caller may see an older head. */
+  countFrom(sender: Uint8Array, next: bigint): number {
+    const own = this.#list().filter((tx) => equalBytes(tx.sender, sender))
+    const nonces = new Set(own.map(({ nonce }) => nonce))
+    let end = this.#nonceOf(sender)
+    while (nonces.has(end)) end++
+    return end > next ? Number(end - next) : 0
+  }
+
   remove(tx: SentTransaction): void {
     if (this.#entries.delete(mapKey(tx.hash))) this.#bytes -= tx.raw.length
   }
