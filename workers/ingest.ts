@@ -4,6 +4,7 @@
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import type { CallTaker } from '../src/ingest/callTaker.js'
+import { developChain } from '../src/ingest/develop/developChain.js'
 import { importArchives } from '../src/ingest/era/importArchives.js'
 import { importBeneath } from '../src/ingest/era/importBeneath.js'
 import { followFeed } from '../src/ingest/feed/followFeed.js'
@@ -13,6 +14,7 @@ import { runGateway } from '../src/ingest/gateway/runGateway.js'
 import { importFiles } from '../src/ingest/importFiles.js'
 import type {
   ArchiveTask,
+  DevelopTask,
   FeedTask,
   FollowTask,
   GatewayTask,
@@ -57,7 +59,7 @@ const noProgress = {
   elapsedMs: 0,
 }
 
-type ChainTask = IngestTask | ReplayTask | FollowTask
+type ChainTask = IngestTask | ReplayTask | FollowTask | DevelopTask
 
 /** Executes the blocks of a source. */
 async function takeChain(
@@ -68,6 +70,7 @@ async function takeChain(
 ): Promise<void> {
   if ('replay' in task) await replayFile(task, tell, signal, openPublisher)
   else if ('follow' in task) await followChain(task, tell, signal, onReady, openPublisher)
+  else if ('develop' in task) await developChain(task, tell, signal, onReady, openPublisher)
   else await importFiles(task, tell, () => signal.aborted, openPublisher)
 }
 

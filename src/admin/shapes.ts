@@ -27,6 +27,10 @@ export const network = z.object({
   chain: z
     .object({
       chainId: z.string().describe('decimal'),
+      purpose: z
+        .enum(['demo', 'developer'])
+        .nullable()
+        .describe('of a chain whose blocks are made here: the demo network, or a developer chain'),
       head: z.object({
         number: count('of the newest block'),
         hash: z.string(),

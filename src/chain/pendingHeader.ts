@@ -18,16 +18,17 @@ export function nextSlotNumber(parent: Header): bigint {
 }
 
 /**
- * Header of an empty block on top of `parent`: values that follow from the parent; others are zero or the parent's.
+ * Header of an empty block on top of `parent`: values that follow from the parent; others are zero or the parent's. The
+ * first block with a base fee has twice the gas limit (EIP-1559).
  */
 export function buildPendingHeader(
   parent: Header,
   parentHash: Hash32,
   schedule: ForkSchedule,
   parentTotalDifficulty: bigint,
+  timestamp = toTimestamp(BigInt(parent.timestamp) + slotSeconds),
 ): Header {
   const number = parent.number + 1
-  const timestamp = toTimestamp(BigInt(parent.timestamp) + slotSeconds)
   const isMerged = schedule.isMerged(parentTotalDifficulty)
   const fork = schedule.forkAt(number, timestamp, isMerged)
   const blobParameters = schedule.blobParametersAt(fork)
@@ -42,7 +43,7 @@ export function buildPendingHeader(
     logsBloom: new Uint8Array(256),
     difficulty: isMerged ? 0n : nextDifficulty(parent, parentHasUncles, timestamp, fork),
     number,
-    gasLimit: parent.gasLimit,
+    gasLimit: number === schedule.londonBlock ? 2n * parent.gasLimit : parent.gasLimit,
     gasUsed: 0n,
     timestamp,
     extraData: new Uint8Array(0),

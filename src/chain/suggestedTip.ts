@@ -24,15 +24,19 @@ export function* suggestTip(
 ): Generator<undefined, bigint> {
   const tips: bigint[] = []
   let number = headNumber
-  // For each block without a sample another one is read, up to twice as many in all.
+  // For each block without a sample another one is read, up to twice as many in all, and never the genesis.
   let wanted = Math.min(blocksMin, headNumber)
+  let left = headNumber - wanted
   while (wanted > 0) {
     yield undefined
     const block = readBlock(number--)
     wanted--
     const lowest = block === undefined ? [] : lowestTips(block)
     const sample = lowest.length === 0 ? [tipDefault] : lowest
-    if (sample.length === 1 && tips.length + 1 + wanted < blocksMin * 2 && number > 0) wanted++
+    if (sample.length === 1 && tips.length + 1 + wanted < blocksMin * 2 && left > 0) {
+      wanted++
+      left--
+    }
     tips.push(...sample)
   }
   tips.sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))

@@ -141,6 +141,7 @@ function chainOf(network: OpenNetwork): Network['chain'] {
   const timestampMs = Number(head.header.timestamp) * 1_000
   return {
     chainId: chain.identity.chainId,
+    purpose: network.purpose ?? null,
     head: {
       number: head.number,
       hash: `0x${Buffer.from(head.hash).toString('hex')}`,

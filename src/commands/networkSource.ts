@@ -29,8 +29,8 @@ export interface NetworkSource extends ChainFeed {
   readonly hasCaughtUp: boolean
   /** Of a gateway; see {@link IngestThread.fetch}. */
   readonly fetch: FetchMissing | undefined
-  /** Of a source with upstreams. */
-  readonly upstreamCalls: UpstreamCalls | undefined
+  /** Of a source with upstreams, and of a developer chain. */
+  readonly upstreamCalls: UpstreamCalls
   /** What its thread told last; undefined before the first time. */
   readonly figures: IngestFigures | undefined
   /** Stops the source after the block it is working on; resolves when it has stopped. */
@@ -47,6 +47,7 @@ function taskOf({ name, source, gateway, forks, chainId, publish }: NetworkConfi
     return { ...store, ...(gateway as GatewayConfig), network: name, forks, chainId, fetchMsMax }
   if (source.type === 'file') return { ...store, files: [source.path] }
   if (source.type === 'feed') return { ...store, feed: { ...source, schema: source.schema ?? schema } }
+  if (source.type === 'develop') return { ...store, develop: source }
   return source.type === 'follow' ? { ...store, follow: source } : { ...store, replay: source }
 }
 
@@ -115,7 +116,7 @@ export function startSource(
     listen: (listener) => feed.listen(listener),
     opened: ingest.opened,
     fetch: gateway && ((wanted, call) => ingest.fetch(wanted, call)),
-    upstreamCalls: gateway !== undefined || source?.type === 'follow' ? ingest.upstreamCalls : undefined,
+    upstreamCalls: ingest.upstreamCalls,
     caughtUp,
     get hasCaughtUp() {
       return hasCaughtUp

@@ -13,6 +13,11 @@ export type DemoAccess =
   | { readonly kind: 'key'; readonly text: string; readonly isNew: boolean }
 
 interface DemoExamples {
+  readonly accounts: readonly {
+    readonly name: string
+    readonly address: string
+    readonly privateKey: string
+  }[]
   readonly slots: readonly {
     readonly address: string
     readonly slot: string
@@ -60,6 +65,7 @@ export function welcomeLines(
   }
   for (const { name, network } of rollups)
     lines.push(`  ${name}: rollup submissions, chain id ${network.chainId}, ${path(name)}`)
+  for (const network of config.networks) lines.push(...developerLines(network))
   if (demo.kind === 'unknown') {
     lines.push(
       'Keys exist already and only their hashes are stored; make another with: tidegate keys create --name NAME',
@@ -80,6 +86,23 @@ export function welcomeLines(
     lines.push(`  curl -s ${path(network)} -H 'Content-Type: application/json' -d '${body}'`)
   }
   return lines
+}
+
+/** Accounts of the demo network that are printed. */
+const accountsShown = 3
+
+/** What to know of a chain whose blocks are made here. */
+function developerLines({ name, source, isEmbedded }: NetworkConfig): string[] {
+  if (source?.type !== 'develop') return []
+  const { blockSeconds } = source
+  const when = blockSeconds === 0 ? 'for each' : `every ${blockSeconds} s`
+  const made = `${name} is a developer chain: it takes transactions, and makes a block ${when}.`
+  if (!isEmbedded) return [made]
+  const accounts = readExamples().accounts.slice(0, accountsShown)
+  return [
+    `${made} Rich accounts, whose keys all the world knows:`,
+    ...accounts.map(({ name, address, privateKey }) => `  ${name}: ${address}, secret key ${privateKey}`),
+  ]
 }
 
 interface ExampleCall {

@@ -8,13 +8,8 @@ import type { SourceConfig } from './source.js'
 /** Name of the network that is served when nothing else is configured. */
 export const demoNetworkName = 'demo'
 
-/**
- * The last block of the demo network that is executed at full speed. Block 200, which has 200 transactions, is among
- * these; the 60 blocks after it give two minutes of new heads.
- */
-const demoReplayFrom = 204
 /** Long enough to read a head, short enough that nobody waits long for one. */
-const demoReplayIntervalMs = 2_000
+const demoBlockSeconds = 2
 
 /** A network with a chain. */
 export interface NetworkConfig {
@@ -110,13 +105,7 @@ export function demoNetwork(dataDir: string): NetworkConfig {
     kind: 'archive',
     isEmbedded: true,
     genesisPath: join(folder, 'genesis.json'),
-    source: {
-      type: 'replay',
-      file: join(folder, 'chain.rlp'),
-      from: demoReplayFrom,
-      intervalMs: demoReplayIntervalMs,
-      script: [],
-    },
+    source: { type: 'develop', recorded: join(folder, 'chain.rlp'), blockSeconds: demoBlockSeconds },
     storageLayoutsPath: join(folder, 'layouts.json'),
   }
 }

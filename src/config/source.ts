@@ -73,10 +73,18 @@ const followSource = object({
   passThrough: passThroughSchema,
 })
 
-const types = '"file", "replay", "follow" or "feed"'
+const developSource = object({
+  type: z.literal('develop'),
+  /** A chain file whose blocks come first, at full speed. */
+  recorded: text('the path of a chain file').optional(),
+  /** Time between two blocks that are made; 0: one for each transaction. The timestamps of headers are whole seconds. */
+  blockSeconds: integer(0, intervalMsMax / 1_000).default(2),
+})
+
+const types = '"file", "replay", "follow", "develop" or "feed"'
 export const sourceSchema = z.discriminatedUnion(
   'type',
-  [fileSource, replaySource, followSource, feedSource],
+  [fileSource, replaySource, followSource, developSource, feedSource],
   {
     error: ({ code }) => (code === 'invalid_union' ? `expected ${types}` : 'expected an object'),
   },
@@ -92,6 +100,10 @@ export type SourceConfig = z.output<typeof sourceSchema>
 export function withAbsoluteSource(source: SourceConfig, folder: string): SourceConfig {
   if (source.type === 'file') return { ...source, path: resolve(folder, source.path) }
   if (source.type === 'follow' || source.type === 'feed') return source
+  if (source.type === 'develop') {
+    const { recorded } = source
+    return { ...source, ...(recorded !== undefined && { recorded: resolve(folder, recorded) }) }
+  }
   return {
     ...source,
     file: resolve(folder, source.file),
@@ -104,6 +116,7 @@ const crossSchema = z
   .object({
     path: z.string().min(1).optional().catch(undefined),
     file: z.string().min(1).optional().catch(undefined),
+    recorded: z.string().min(1).optional().catch(undefined),
     from: z.number().catch(0),
     upstreams: z.array(z.unknown()).optional().catch(undefined),
     quorum: z.number().optional().catch(undefined),
@@ -123,7 +136,7 @@ const crossSchema = z
 
 /** Missing files and steps that contradict each other, as lines that begin with the path within `source`. */
 export function findSourceFaults(raw: unknown, folder: string): string[] {
-  const { path, file, from, script, upstreams, quorum } = crossSchema.parse(raw)
+  const { path, file, recorded, from, script, upstreams, quorum } = crossSchema.parse(raw)
   const faults: string[] = []
   if (upstreams !== undefined && quorum !== undefined && quorum > upstreams.length) {
     faults.push(`quorum: expected at most the number of upstreams (${upstreams.length}), got ${quorum}`)
@@ -135,6 +148,7 @@ export function findSourceFaults(raw: unknown, folder: string): string[] {
   }
   requireFile('path', path)
   requireFile('file', file)
+  requireFile('recorded', recorded)
   let last: number | undefined
   for (const [index, { after, back, file }] of script.entries()) {
     const key = `script[${index}]`

@@ -16,7 +16,7 @@ import type { Config, NetworkConfig, RollupConfig } from '../config/config.js'
 import type { EdgeCounts } from '../metrics/edgeCounts.js'
 import type { NetworkJobs } from '../pool/jobs.js'
 import type { FetchMissing } from '../primitives/notHeld.js'
-import type { UpstreamCalls } from '../primitives/upstreamCalls.js'
+import { developerMethods, type UpstreamCalls } from '../primitives/upstreamCalls.js'
 import { anonymousId } from '../rpc/caller.js'
 import { createDispatcher } from '../rpc/dispatch.js'
 import type { DispatchLimits } from '../rpc/dispatchLimits.js'
@@ -140,7 +140,7 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
           layouts: options.layouts.get(network.name) ?? new Map(),
           feed: options.feedOf(network.name),
           fetch: network.gateway && options.fetchOf(network.name),
-          upstreamCalls: hasUpstreams(network) ? options.upstreamCallsOf(network.name) : undefined,
+          upstreamCalls: takesCalls(network) ? options.upstreamCallsOf(network.name) : undefined,
           passThrough: passThroughOf(network),
           reportDefect: (error) => void thrownToWireError(error, `head of ${network.name}`, logDefect),
         }),
@@ -182,11 +182,13 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
   }
 }
 
-function hasUpstreams({ gateway, source }: NetworkConfig): boolean {
-  return gateway !== undefined || source?.type === 'follow'
+/** Whether the source takes what callers send: it has nodes to pass that on to, or makes blocks. */
+function takesCalls({ gateway, source }: NetworkConfig): boolean {
+  return gateway !== undefined || source?.type === 'follow' || source?.type === 'develop'
 }
 
 function passThroughOf({ gateway, source }: NetworkConfig): readonly string[] {
+  if (source?.type === 'develop') return developerMethods
   return gateway?.passThrough ?? (source?.type === 'follow' ? source.passThrough : [])
 }
 

@@ -86,11 +86,12 @@ function troubleOf({ current, upstreams }: OpenNetwork): string | undefined {
 }
 
 function networkEntry(network: OpenNetwork) {
-  const { current, isReadable, hasSourceFailed, upstreams } = network
+  const { current, purpose, isReadable, hasSourceFailed, upstreams } = network
   const trouble = troubleOf(network)
   return {
     head: current.head.number,
     syncing: current.syncing !== undefined,
+    ...(purpose && { purpose }),
     ...(isCutOff(network) && { headAgeSeconds: ageSeconds(current.head.header.timestamp) }),
     ...(!isReadable && { isReadable }),
     ...(hasSourceFailed && { source: 'failed' }),

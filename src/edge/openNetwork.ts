@@ -30,6 +30,8 @@ const pollMs = 250
 
 export interface OpenNetwork extends NetworkViews<Network> {
   readonly name: string
+  /** What it is for, where its blocks are made here. */
+  readonly purpose: 'demo' | 'developer' | undefined
   /** Whether the newest head could be read. */
   readonly isReadable: boolean
   /** Whether its source ended with an error, so that no further blocks come. */
@@ -126,6 +128,7 @@ export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNe
   poll.unref()
   return {
     name: config.name,
+    purpose: purposeOf(config),
     get hasSourceFailed() {
       return hasFailed
     },
@@ -158,6 +161,11 @@ export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNe
       await store.close()
     },
   }
+}
+
+function purposeOf({ source, isEmbedded }: NetworkConfig): OpenNetwork['purpose'] {
+  if (source?.type !== 'develop') return undefined
+  return isEmbedded ? 'demo' : 'developer'
 }
 
 /** Has something fetched; it is held, or known to be absent, when this resolves. */

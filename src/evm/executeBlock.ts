@@ -198,7 +198,7 @@ function naming<T>(index: number, work: () => T): T {
     return work()
   } catch (error) {
     if (!(error instanceof InvalidTransactionError)) throw error
-    throw new InvalidBlockError(`transaction ${index} is invalid: ${error.message}`)
+    throw new InvalidBlockError(`transaction ${index} is invalid: ${error.message}`, index)
   }
 }
 

@@ -3,6 +3,7 @@
  * messages (core/txpool/validation.go, core/types/transaction.go). Does not own what depends on accounts, on fees of
  * the moment or on a node's settings, which the node decides.
  */
+import { gasPerBlob } from '../chain/feeMarket.js'
 import { type ForkName, includesFork } from '../chain/forks.js'
 import { concatBytes, type Hash32 } from '../primitives/bytes.js'
 import { messageRefused as refused } from '../primitives/faults.js'
@@ -42,6 +43,12 @@ export interface SentTransaction {
   /** 20 bytes. */
   readonly sender: Uint8Array
   readonly nonce: bigint
+  readonly gasLimit: bigint
+  /** Wei per gas; of types 0 and 1 the gas price. */
+  readonly maxFeePerGas: bigint
+  readonly blobCount: number
+  /** Most wei that it takes from its sender. */
+  readonly cost: bigint
   /** EIP-2718 bytes, or a list for legacy ones; with its blobs. */
   readonly raw: Uint8Array
   /** The same as blocks have it, without blobs. */
@@ -67,8 +74,10 @@ export function checkSentTransaction(raw: Uint8Array, fork: ForkName, chainId: b
     const tx = readSignedTransaction(item, fork, chainId, keys)
     const priced = priceTransaction(tx, { ...noBlock, fork }, 'transaction')
     checkTransaction(priced, { gasLimit: tx.gasLimit, isForPool: true }, poolRules)
-    const { hash, sender, nonce } = tx
-    return { hash, sender, nonce, raw, bytes }
+    const { hash, sender, nonce, gasLimit, maxFeePerGas } = tx
+    const blobCount = tx.blobVersionedHashes?.length ?? 0
+    const cost = gasLimit * maxFeePerGas + tx.value + BigInt(blobCount) * gasPerBlob * tx.maxFeePerBlobGas
+    return { hash, sender, nonce, gasLimit, maxFeePerGas, blobCount, cost, raw, bytes }
   })
 }
 

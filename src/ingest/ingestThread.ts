@@ -10,6 +10,7 @@ import { sourceEnded } from './callTaker.js'
 import type {
   ArchiveTask,
   CallAnswer,
+  DevelopTask,
   FeedTask,
   FollowTask,
   GatewayTask,
@@ -53,7 +54,7 @@ export interface IngestThread {
    * a right answer.
    */
   readonly fetch: FetchMissing
-  /** Of a thread with upstreams. */
+  /** Of a thread with upstreams, or of a developer chain. */
   readonly upstreamCalls: UpstreamCalls
   /** Asks the thread to end after the current block, or at once while it waits; {@link finished} settles then. */
   stop(): void
@@ -80,7 +81,7 @@ export interface IngestListeners {
  * in LMDB.
  */
 export function startIngest(
-  task: IngestTask | ReplayTask | FollowTask | FeedTask | ArchiveTask | GatewayTask,
+  task: IngestTask | ReplayTask | FollowTask | DevelopTask | FeedTask | ArchiveTask | GatewayTask,
   onProgress: (progress: IngestProgress) => void,
   { onHead, onUpgrade, onEpoch, onUpstreams, onFigures, onSaid }: IngestListeners = {},
 ): IngestThread {

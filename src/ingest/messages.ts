@@ -43,6 +43,18 @@ export interface FollowTask extends IngestStore {
   readonly follow: FollowPlan
 }
 
+/** `workerData` of a thread that makes the blocks of a developer chain. */
+export interface DevelopTask extends IngestStore {
+  readonly develop: DevelopPlan
+}
+
+export interface DevelopPlan {
+  /** Chain file whose blocks come first. */
+  readonly recorded?: string | undefined
+  /** Time between two blocks; 0: one for each transaction that can run. */
+  readonly blockSeconds: number
+}
+
 /** `workerData` of a thread that takes what another process publishes. */
 export interface FeedTask extends IngestStore {
   readonly feed: FeedPlan
@@ -217,7 +229,7 @@ export type IngestMessage =
       readonly stack?: string
     }
 
-/** To an ingest thread with upstreams, which answers each. */
+/** To an ingest thread with upstreams, or of a developer chain, which answers each. */
 export type IngestCall =
   /** Fetch, prove and store something; the answer is whether nobody knows it. Gateways only. */
   | {

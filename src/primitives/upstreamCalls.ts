@@ -1,6 +1,19 @@
 import type { Address, Hash32 } from './bytes.js'
 
-/** What callers have done by the upstreams of a network. The bytes given must have a buffer of their own. */
+/** Methods of developer chains, which are passed on to their source. They exist on no other network. */
+export const developerMethods = [
+  'evm_mine',
+  'anvil_mine',
+  'evm_increaseTime',
+  'evm_setNextBlockTimestamp',
+  'evm_snapshot',
+  'evm_revert',
+  'anvil_setBalance',
+] as const
+
+export type DeveloperMethod = (typeof developerMethods)[number]
+
+/** What callers have done by the upstreams of a network, or by the source of a developer chain. The bytes given must have a buffer of their own. */
 export interface UpstreamCalls {
   /**
    * Checks a signed transaction (EIP-2718 bytes; with its blobs, EIP-4844) and passes it on; resolves to its hash once

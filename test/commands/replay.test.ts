@@ -1,12 +1,11 @@
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
-import { resolveServeConfig } from '../../src/config/config.js'
 import { bytesToHex } from '../../src/primitives/bytes.js'
 import { ChainReader } from '../../src/store/chainReader.js'
 import type { MadeBlock } from '../chainMaker.js'
-import { copyEmbeddedStore, makeFolder, runProgram, startProgram, writeInto } from '../program.js'
+import { makeFolder, runProgram, startProgram, writeInto } from '../program.js'
 import { makeReplayedChain, type ReplayedChain, replayedStorePath } from '../replayedChain.js'
-import { blockAt, headBlock, quantity } from '../rpc/demoChain.js'
+import { quantity } from '../rpc/demoChain.js'
 import { type Service, startService } from '../service.js'
 import { Steps } from '../steppedReplay.js'
 import { waitFor } from '../until.js'
@@ -151,25 +150,6 @@ t.test('a replay that does not fit is said in one sentence', async (t) => {
   )
   run.process.kill('SIGTERM')
   t.equal((await run.finished).status, 0)
-})
-
-t.test('the demo network takes its largest block in at once and plays the last ones', async (t) => {
-  const folder = makeFolder(t)
-  await copyEmbeddedStore(folder)
-  const flags = ['--network', 'demo', '--data', folder, '--no-auth']
-  const { source } = resolveServeConfig({ network: 'demo', data: folder, noAuth: true }).networks[0] ?? {}
-  if (source?.type !== 'replay') throw new Error('the demo network is no replay')
-  const { from, intervalMs } = source
-  t.ok(from >= 200 && ((headBlock.number - from) * intervalMs) / 1000 >= 60, 'a minute of heads at least')
-  const steps = await Steps.listen(t)
-  const service = await startService(flags, steps.env())
-  t.teardown(() => service.stop())
-  const played = [from, from + 1, from + 2].map((number) => blockAt(number).hash)
-  await playThrough(service, steps, played)
-  t.equal(await service.stop(), 0)
-  const store = ChainReader.open({ path: `${folder}/networks/demo/chain.mdb` })
-  t.equal(store.readHead()?.number, from + 2)
-  await store.close()
 })
 
 t.test('a replay whose store does not exist makes it', async (t) => {

@@ -123,7 +123,7 @@ function networkTable() {
     'Networks',
     [
       { title: 'Network', of: ({ name, isDefault }) => (isDefault ? `${name} (default)` : name) },
-      { title: 'Kind', of: ({ kind }) => kind },
+      { title: 'Kind', of: kindOf },
       { title: 'Head', of: ({ chain }) => formatCount(chain?.head.number), isFigure: true },
       {
         title: 'Age of the head',
@@ -138,6 +138,11 @@ function networkTable() {
     ],
     'None is served.',
   )
+}
+
+function kindOf({ kind, chain }: Network): string {
+  if (chain === null || chain.purpose === null) return kind
+  return chain.purpose === 'demo' ? 'demo, makes its own blocks' : 'developer chain'
 }
 
 function stateOf({ chain, queue }: Network): string {

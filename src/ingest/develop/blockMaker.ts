@@ -1,0 +1,191 @@
+/**
+ * Makes blocks on the head of a developer chain: a header by the rules in force, and the transactions that wait and can
+ * run. Owns what is in a block. The executor of imported blocks runs it, once; the store takes what it gives.
+ */
+import { blockAccessListHash } from '../../chain/blockAccessList.js'
+import { gasPerBlob } from '../../chain/feeMarket.js'
+import type { ForkName, ForkSchedule } from '../../chain/forks.js'
+import { stateRootOf } from '../../chain/genesisState.js'
+import { decodeHeader, encodeHeader, type Header, headerHash } from '../../chain/header.js'
+import { buildPendingHeader } from '../../chain/pendingHeader.js'
+import { BlockExecutor } from '../../evm/executeBlock.js'
+import { InvalidBlockError } from '../../evm/invalidBlock.js'
+import { RecoveredKeys } from '../../evm/recoveredKeys.js'
+import { checkSentTransaction, type SentTransaction } from '../../evm/sentTransaction.js'
+import {
+  type Address,
+  bytesToBigInt,
+  bytesToHex,
+  type Hash32,
+  toMinimalBytes,
+} from '../../primitives/bytes.js'
+import { OperatorError, messageRefused as refused } from '../../primitives/faults.js'
+import { keccak256 } from '../../primitives/keccak.js'
+import { decodeRlpList, encodeRlp } from '../../primitives/rlp.js'
+import { type Account, decodeAccount } from '../../state/account.js'
+import { headState } from '../../state/stateView.js'
+import { indexedRoot, RecentTries } from '../../state/trie.js'
+import type { Bundle } from '../../store/bundle.js'
+import type { ChainWriter } from '../../store/chainWriter.js'
+import { checkAccessListLength, checkHeader } from '../blockRules.js'
+import { WaitingTransactions } from './waitingTransactions.js'
+
+/** EIP-7934 allows 8 MiB for a block; its header and a withdrawal need the rest. */
+const transactionBytesMax = 8 * 2 ** 20 - 2 ** 14
+
+/** Ether that a block gives to an account, as a withdrawal (EIP-4895). */
+export interface Payment {
+  readonly address: Uint8Array
+  readonly gwei: bigint
+}
+
+/** A block that is about to be made, still empty. */
+interface Draft {
+  readonly header: Header
+  readonly parent: Header
+  readonly fork: ForkName
+  readonly isMerged: boolean
+  readonly totalDifficulty: bigint
+}
+
+export class BlockMaker {
+  readonly waiting = new WaitingTransactions((sender) => this.accountOf(sender))
+  readonly #store: ChainWriter
+  readonly #schedule: ForkSchedule
+  readonly #say: (text: string) => void
+  readonly #executor: BlockExecutor
+
+  /** `say` takes sentences for the operator. */
+  constructor(store: ChainWriter, schedule: ForkSchedule, say: (text: string) => void) {
+    this.#store = store
+    this.#schedule = schedule
+    this.#say = say
+    this.#executor = new BlockExecutor(schedule, new RecoveredKeys(), { recent: new RecentTries() })
+  }
+
+  /** Of the newest block. */
+  get head(): Header {
+    return decodeHeader(this.#store.readHeader(this.#store.head.hash) as Uint8Array)
+  }
+
+  accountOf(address: Uint8Array): Account | undefined {
+    const row = this.#store.readAccount(address as Address)
+    return row && decodeAccount(row)
+  }
+
+  /** Has a transaction wait for a block with this timestamp or a later one. Throws FaultError MessageRefused. */
+  take(raw: Uint8Array, timestamp: number): Hash32 {
+    const { header, fork } = this.#draft(timestamp)
+    const tx = checkSentTransaction(raw, fork, this.#schedule.config.chainId)
+    this.waiting.add(tx, header.gasLimit)
+    return tx.hash
+  }
+
+  /** Whether a transaction waits that a block with this timestamp would have. */
+  hasWork(timestamp: number): boolean {
+    return this.#choose(this.#draft(timestamp)).length > 0
+  }
+
+  /**
+   * Makes a block; it is on disk when this returns. One with a payment has no transactions. A transaction that turns out
+   * invalid is dropped, and the block ends before it. Throws OperatorError where the chain's own rules let no block be
+   * made, FaultError MessageRefused for a payment before Shanghai.
+   */
+  make(timestamp: number, payment?: Payment): void {
+    const draft = this.#draft(timestamp)
+    const { number, withdrawalsRoot } = draft.header
+    if (payment !== undefined && withdrawalsRoot === undefined) {
+      throw refused(`block ${number} pays nobody, because it is before Shanghai`)
+    }
+    const chosen = payment === undefined ? this.#choose(draft) : []
+    const apply = (chosen: readonly SentTransaction[]) =>
+      this.#store.apply(number - 1, [this.#execute(draft, chosen, payment)])
+    try {
+      apply(chosen)
+    } catch (error) {
+      if (!(error instanceof InvalidBlockError)) throw error
+      const { message, transaction: index = chosen.length } = error
+      const bad = chosen[index]
+      if (bad === undefined) throw new OperatorError(`block ${number} cannot be made: ${message}`)
+      this.#say(`${bytesToHex(bad.hash)}, which waited for block ${number}, is dropped: ${message}`)
+      this.waiting.remove(bad)
+      apply(chosen.slice(0, index))
+    }
+    this.waiting.removePast()
+  }
+
+  #draft(timestamp: number): Draft {
+    const { hash } = this.#store.head
+    const parentTotal = bytesToBigInt(this.#store.readTotalDifficulty(hash) as Uint8Array)
+    const parent = this.head
+    const empty = buildPendingHeader(parent, hash, this.#schedule, parentTotal, timestamp)
+    const isMerged = this.#schedule.isMerged(parentTotal)
+    // In place of the beacon chain's randomness.
+    const header = isMerged ? { ...empty, mixHash: keccak256(hash) } : empty
+    const fork = this.#schedule.forkAt(header.number, timestamp, isMerged)
+    return { header, parent, fork, isMerged, totalDifficulty: parentTotal + header.difficulty }
+  }
+
+  /** The first that can run and that fit in one block by their gas limits; at least one, which may be invalid. */
+  #choose({ header, fork }: Draft): readonly SentTransaction[] {
+    const ready = this.waiting.ready(header.baseFeePerGas ?? 0n)
+    const blobsMax = this.#schedule.blobParametersAt(fork)?.max ?? 0
+    let [gas, blobs, bytes] = [0n, 0, 0]
+    const end = ready.findIndex((tx, index) => {
+      gas += tx.gasLimit
+      blobs += tx.blobCount
+      bytes += tx.bytes.length
+      return index > 0 && (gas > header.gasLimit || blobs > blobsMax || bytes > transactionBytesMax)
+    })
+    return end < 0 ? ready : ready.slice(0, end)
+  }
+
+  /** Executes a block. Throws InvalidBlockError. */
+  #execute(
+    { header: empty, parent, fork, isMerged, totalDifficulty }: Draft,
+    chosen: readonly SentTransaction[],
+    payment: Payment | undefined,
+  ): Bundle {
+    const { number, parentHash } = empty
+    const hasWithdrawals = empty.withdrawalsRoot !== undefined
+    const hasBlobs = empty.blobGasUsed !== undefined
+    const blobGasUsed = gasPerBlob * BigInt(chosen.reduce((sum, { blobCount }) => sum + blobCount, 0))
+    // Index, validator, address and amount.
+    const withdrawals = payment
+      ? [[toMinimalBytes(number), toMinimalBytes(0), payment.address, toMinimalBytes(payment.gwei)]]
+      : []
+    const planned: Header = {
+      ...empty,
+      transactionsRoot: indexedRoot(chosen.map(({ bytes }) => bytes)),
+      ...(hasWithdrawals && { withdrawalsRoot: indexedRoot(withdrawals.map(encodeRlp)) }),
+      ...(hasBlobs && { blobGasUsed }),
+    }
+    const transactions = chosen.map(({ bytes }) =>
+      (bytes[0] as number) > 0x7f ? decodeRlpList(bytes) : bytes,
+    )
+    const body = [transactions, [], ...(hasWithdrawals ? [withdrawals] : [])]
+    const { changes, receipts, senders, blockAccessList, ...outcome } = this.#executor.execute(
+      [decodeRlpList(encodeHeader(planned)), ...body],
+      fork,
+      headState(this.#store, stateRootOf(parent, this.#store.readIdentity()?.development)),
+      (number) => this.#store.readCanonicalHash(number),
+    )
+    const { stateRoot, ...state } = changes
+    const { gasUsed, receiptsRoot, logsBloom, requestsHash } = outcome
+    const header: Header = {
+      ...planned,
+      ...{ stateRoot, gasUsed, receiptsRoot, logsBloom },
+      ...(requestsHash && { requestsHash }),
+      ...(blockAccessList && { blockAccessListHash: blockAccessListHash(blockAccessList) }),
+    }
+    checkHeader(header, parent, { schedule: this.#schedule, fork, isMerged })
+    if (blockAccessList !== undefined) checkAccessListLength(blockAccessList, header.gasLimit)
+    const headerRlp = encodeHeader(header)
+    return {
+      ...{ number, parentHash, hash: headerHash(headerRlp), header: headerRlp, body: encodeRlp(body) },
+      ...{ senders, receipts: encodeRlp(receipts), blockAccessList },
+      totalDifficulty: toMinimalBytes(totalDifficulty),
+      ...state,
+    }
+  }
+}
