@@ -19,8 +19,8 @@ export function list<T extends z.ZodType>(item: T) {
   return z.array(item, { error: 'expected an array' })
 }
 
-/** Short forms of values, as JSON Schema, by the schemas of {@link withShortForm}. */
-const shortForms = new WeakMap<z.core.$ZodType, z.core.JSONSchema.BaseSchema>()
+/** Short forms of values by the schemas of {@link withShortForm}. */
+const shortForms = new WeakMap<z.core.$ZodType, z.ZodType>()
 
 /** A value that may also be written as `short`, in place of the one that `expand` returns for it. */
 export function withShortForm<T extends z.ZodType>(
@@ -29,7 +29,7 @@ export function withShortForm<T extends z.ZodType>(
   schema: T,
 ) {
   const both = z.preprocess((value) => (short.safeParse(value).success ? expand(value) : value), schema)
-  shortForms.set(both, z.toJSONSchema(short, { io: 'input' }))
+  shortForms.set(both, short)
   return both
 }
 
@@ -43,7 +43,7 @@ export function addShortForm({
 }): void {
   const short = shortForms.get(zodSchema)
   if (short === undefined) return
-  const { $schema, ...form } = short
+  const { $schema, ...form } = z.toJSONSchema(short, { io: 'input' })
   const long = { ...jsonSchema }
   for (const key of Object.keys(jsonSchema)) delete jsonSchema[key]
   jsonSchema.anyOf = [form, long]
