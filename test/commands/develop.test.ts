@@ -18,6 +18,7 @@ import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { bytesToHex } from '../../src/primitives/bytes.js'
 import { amsterdamFile, withoutAmsterdam } from '../amsterdam.js'
 import { contracts, frontierConfig, mergedConfig, testGenesis, testKeys } from '../chainMaker.js'
+import { startPostgres, withoutPostgres } from '../postgres.js'
 import { copyEmbeddedStore, makeFolder, runHere, runProgram, writeInto } from '../program.js'
 import { examples, headBlock } from '../rpc/demoChain.js'
 import { type Service, startService } from '../service.js'
@@ -386,6 +387,49 @@ t.test('several edges, and a recorded chain beneath', async (t) => {
   t.equal(await headOf(again), 12, 'the file is not played again')
   await checkChain(t, { ...own, service: again })
 })
+
+t.test(
+  'replicas have a developer chain too, and a standby goes on with it',
+  { skip: withoutPostgres },
+  async (t) => {
+    const { url } = await startPostgres(t)
+    const folder = makeFolder(t)
+    const genesis = writeInto(folder, 'genesis.json', testGenesis(mergedConfig()))
+    const start = async (dataDir: string, network: object) => {
+      const networks = [{ name: 'dev', genesis, ...network }]
+      const config = writeInto(folder, `${dataDir}.json`, { dataDir, networks })
+      const service = await startService(['--config', config, '--no-auth'])
+      t.teardown(() => service.stop())
+      return service
+    }
+    const written = { source: { type: 'develop', blockSeconds: 0 }, publish: { url, leaseMs: 300 } }
+    const writer = await start('writer', written)
+    await waitFor('the lease', async () => (await ask(writer, 'evm_mine')).result === '0x0')
+    const standby = await start('standby', written)
+    const replica = await start('replica', { source: { type: 'feed', url } })
+    const agree = async (first: Service, others: readonly Service[]) => {
+      const { hash } = (await ask(first, 'eth_getBlockByNumber', 'latest', false)).result
+      for (const other of others) {
+        const reached = async () =>
+          (await ask(other, 'eth_getBlockByNumber', 'latest', false)).result.hash === hash
+        await waitFor(`the head ${hash}`, reached)
+      }
+    }
+    t.match((await ask(replica, 'evm_mine')).error, { code: -32601 })
+    t.match((await ask(standby, 'evm_mine')).error, { message: /stands by/ })
+    const { result: snapshot } = await ask(writer, 'evm_snapshot')
+    await clientOf(writer, ada).sendTransaction({ to: stranger, value: 3n })
+    await ask(writer, 'anvil_mine', 4)
+    await agree(writer, [standby, replica])
+    t.equal(await clientOf(replica, ada).getBalance({ address: stranger }), 3n)
+    t.match(await ask(writer, 'evm_revert', snapshot), { result: true })
+    await agree(writer, [standby, replica])
+    t.equal(await headOf(replica), 1)
+    t.equal(await writer.stop(), 0)
+    await waitFor('the standby to write', async () => (await ask(standby, 'evm_mine')).result === '0x0')
+    await agree(standby, [replica])
+  },
+)
 
 t.test('elsewhere its methods do not exist', async (t) => {
   const service = await startService()

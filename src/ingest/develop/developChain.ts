@@ -4,7 +4,6 @@
  */
 import { once } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
-import type { ForkSchedule } from '../../chain/forks.js'
 import type { Publisher } from '../../feed/publisher.js'
 import { bytesToHex, hexToBytes, toAddress, toQuantity } from '../../primitives/bytes.js'
 import { FaultError, OperatorError, messageRefused as refused } from '../../primitives/faults.js'
@@ -60,8 +59,8 @@ export async function developChain(
       await publisher?.committed()
     }
     const ready = imported.then((isWhole) => {
-      const developer = new Developer(store, schedule, blockSeconds === 0, say, onMade)
-      return isWhole ? developer : undefined
+      const maker = new BlockMaker(store, schedule, say)
+      return isWhole ? new Developer(store, maker, blockSeconds === 0, onMade, signal) : undefined
     })
     const calls = new CallTaker(report, async (call) => {
       const developer = await ready.catch(() => undefined)
@@ -118,6 +117,7 @@ class Developer {
   readonly #maker: BlockMaker
   readonly #minesAtOnce: boolean
   readonly #onMade: () => Promise<void>
+  readonly #signal: AbortSignal
   readonly #snapshots = new Map<number, Snapshot>()
   #lastSnapshot = 0
   /** How far the chain's clock is ahead of this machine's; a chain from the future goes on from there. */
@@ -125,19 +125,23 @@ class Developer {
   /** Timestamp of the next block, where a caller has set it. */
   #nextTimestamp: number | undefined
 
-  /** `minesAtOnce`: blocks are made for each transaction. `onMade` is called after each block and revert. */
+  /**
+   * `minesAtOnce`: blocks are made for each transaction. `onMade` is called after each block and revert. Calls that make
+   * many blocks end early once `signal` is aborted.
+   */
   constructor(
     store: ChainWriter,
-    schedule: ForkSchedule,
+    maker: BlockMaker,
     minesAtOnce: boolean,
-    say: (text: string) => void,
     onMade: () => Promise<void>,
+    signal: AbortSignal,
   ) {
     this.#store = store
-    this.#maker = new BlockMaker(store, schedule, say)
+    this.#maker = maker
     this.#minesAtOnce = minesAtOnce
     this.#onMade = onMade
-    this.#aheadSeconds = Math.max(0, Number(this.#maker.head.timestamp) - clockSeconds())
+    this.#signal = signal
+    this.#aheadSeconds = Math.max(0, Number(maker.head.timestamp) - clockSeconds())
   }
 
   /** Makes a block now; its timestamp is the chain's time, and after the parent's. */
@@ -217,7 +221,9 @@ class Developer {
     for (let made = 0; made < blocks; made++) {
       if (made > 0 && seconds > 0) this.#nextTimestamp = Number(this.#maker.head.timestamp) + seconds
       await this.make()
+      // So that a message to stop can arrive.
       await setImmediate()
+      if (this.#signal.aborted) throw new FaultError(sourceEnded)
     }
   }
 
