@@ -44,7 +44,10 @@ const address = {
     max: 65_535,
     shownDefault: '8545',
   }),
-  adminPort: integerFlag('PORT', 'port of the admin listener (dashboard, metrics); 0 takes a free one', {
+  adminHost: textFlag('HOST', 'address of the admin listener (dashboard, metrics)', {
+    shownDefault: '127.0.0.1',
+  }),
+  adminPort: integerFlag('PORT', 'port of the admin listener; 0 takes a free one', {
     min: 0,
     max: 65_535,
     shownDefault: '8550, or the next free one',

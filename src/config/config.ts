@@ -80,6 +80,7 @@ export interface DataFlags {
 export interface MergedFlags extends DataFlags {
   readonly host?: string | undefined
   readonly port?: number | undefined
+  readonly adminHost?: string | undefined
   readonly adminPort?: number | undefined
   readonly logLevel?: LogLevel | undefined
   readonly edges?: number | undefined
@@ -260,7 +261,14 @@ function mergeFlags(file: ConfigFile, flags: MergedFlags): ConfigFile & Pick<Con
     ...file,
     host: flags.host ?? file.host,
     port: flags.port ?? file.port,
-    ...(flags.adminPort !== undefined && { admin: { ...file.admin, enabled: true, port: flags.adminPort } }),
+    ...((flags.adminHost ?? flags.adminPort) !== undefined && {
+      admin: {
+        ...file.admin,
+        enabled: true,
+        host: flags.adminHost ?? file.admin.host,
+        port: flags.adminPort ?? file.admin.port,
+      },
+    }),
     edges: flags.edges ?? file.edges,
     transport: flags.transport ?? file.transport,
     logLevel: flags.logLevel ?? file.logLevel,

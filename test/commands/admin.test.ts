@@ -184,6 +184,8 @@ t.test('a port that was chosen must be free', async (t) => {
   const { config: other } = copyDemo(t, { admin: false })
   const flagged = ['serve', '--config', other, '--no-auth', '--port', '0', '--admin-port', String(port)]
   t.match(await runProgram(flagged), { status: 1, err: `127.0.0.1:${port} (another process` }, 'by the flag')
+  const elsewhere = await runProgram([...flagged, '--admin-host', 'localhost'])
+  t.match(elsewhere, { status: 1, err: `localhost:${port} (another process` }, 'and its host')
 })
 
 t.test('where the default port is taken and none was chosen, the next free one is used', async (t) => {

@@ -1,6 +1,6 @@
 /** The package that `npm pack` makes, installed into an empty folder. npm fetches what it depends on. */
 import { execFile, spawn } from 'node:child_process'
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
@@ -26,6 +26,10 @@ t.test('the package runs from an empty folder, and takes less than 120 MB', { sk
     cwd: packageRoot(),
   })
   const [{ filename, version }] = JSON.parse(stdout)
+  const line = `npm pack && npx -y ./${filename} serve`
+  t.ok(readFileSync(join(packageRoot(), 'README.md'), 'utf8').includes(`\n${line}\n`), line)
+  const ran = await run('npx', ['-y', `./${filename}`, '--version'], { cwd: folder })
+  t.equal(ran.stdout.trim(), version, 'as README.md says')
   writeInto(folder, 'package.json', { private: true })
   const flags = ['--no-audit', '--no-fund', '--prefer-offline', '--ignore-scripts']
   await run('npm', ['install', ...flags, `./${filename}`], { cwd: folder })
