@@ -13,7 +13,10 @@ export interface FollowOptions {
   readonly urls: readonly string[]
   readonly genesisPath: string
   readonly pollMs?: number
+  /** Of each node. */
   readonly timeoutMs?: number
+  /** How long the source asks all nodes again. */
+  readonly sourceMs?: number
   readonly reorgDepthMax?: number
   readonly revertAfterMs?: number
   readonly quorum?: number
@@ -24,7 +27,7 @@ export interface FollowOptions {
 /** Writes a configuration of network `dev` that follows nodes. */
 export function writeFollowConfig(
   folder: string,
-  { urls, genesisPath, timeoutMs, edges, ...source }: FollowOptions,
+  { urls, genesisPath, timeoutMs, sourceMs, edges, ...source }: FollowOptions,
 ): string {
   return writeInto(folder, 'tidegate.json', {
     dataDir: 'data',
@@ -37,6 +40,7 @@ export function writeFollowConfig(
           type: 'follow',
           upstreams: urls.map((url) => ({ url, ...(timeoutMs !== undefined && { timeoutMs }) })),
           pollMs: 20,
+          ...(sourceMs !== undefined && { timeoutMs: sourceMs }),
           ...source,
         },
       },

@@ -6,7 +6,7 @@ import { makeReplayedChain } from '../replayedChain.js'
 import { Steps } from '../steppedReplay.js'
 
 export async function playPayment(t: Test) {
-  const chain = await makeReplayedChain(t, { length: 8, from: 4, intervalMs: 1, planOf: paymentPlan })
+  const chain = await makeReplayedChain(t, { length: 16, from: 4, intervalMs: 1, planOf: paymentPlan })
   const steps = await Steps.listen(t)
   const service = await chain.start(steps.env())
   t.teardown(() => service.stop())

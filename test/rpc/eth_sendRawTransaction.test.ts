@@ -121,7 +121,8 @@ t.test('where no node answers, it is sent again until one does', { skip: without
 })
 
 t.test('while the only node has an invalid block, callers are told so', { skip: withoutAnvil }, async (t) => {
-  const { anvil, service } = await followAnvil(t, { blocks: 1, timeoutMs: 1_000 })
+  // Shorter than a quarantine, after which the node is asked again.
+  const { anvil, service } = await followAnvil(t, { blocks: 1, sourceMs: 500 })
   // Outside of blocks, so that the next one has another state root than its execution here.
   await anvil.ask('anvil_setBalance', [to, '0x5'])
   await anvil.mine(1)

@@ -308,7 +308,7 @@ t.test('what blocks of Amsterdam hold is proved too', { skip: withoutAmsterdam }
       asked.map(([read, params]) => [method, [read, params]]),
     )
   const listed = [...readAmsterdamBlocks('a1-cross').entries()].filter(([, block]) => block.amsterdam)
-  const blocks = listed.filter((_, index) => index % 5 === 0)
+  const blocks = listed.filter((_, index) => index % 20 === 0)
   for (const [number, { hash, blockAccessList = [] }] of blocks) {
     const [{ transactions }, receipts] = (await askResults(service, [
       ['eth_getBlockByNumber', [quantity(number), true]],
