@@ -5,7 +5,7 @@
  * What a page shows is matched line by line, in order; lines between may be left out. `…` stands for anything, and what
  * differs from run to run is compared by its form: keys and ids, times, rates, dates and ports.
  */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import {
   copyFileSync,
   existsSync,
@@ -157,7 +157,7 @@ export class ConsoleSession {
     const commands = readCommands(text)
     t.ok(commands.length > 0, `${page} has commands`)
     for (const command of commands) {
-      const why = isSkipped(command.text)
+      const why = isSkipped(command.text) || this.#lacks(command.text)
       if (why !== false) t.comment(`${page}: not run: ${command.text.split('\n')[0]}: ${why}`)
       else await this.run(t, command)
     }
@@ -212,6 +212,15 @@ export class ConsoleSession {
     // A loop that a reader ends by Ctrl-C.
     if (/^while /.test(edited)) this.#kill(child)
     await waitFor(`the end of: ${edited}`, () => hasEnded)
+  }
+
+  /** Why a command cannot be run here. */
+  #lacks(command: string): string | false {
+    if (command.startsWith('npx ') && process.env.PACKAGE !== '1') return 'PACKAGE=1 fetches packages'
+    const program = /\b(curl|openssl|anvil)\b/.exec(command)?.[0]
+    const isThere =
+      spawnSync('bash', ['-c', `command -v ${program ?? 'bash'}`], { env: this.#env }).status === 0
+    return !isThere && `there is no ${program ?? 'bash'}`
   }
 
   #edit(text: string): string {
