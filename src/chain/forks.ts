@@ -88,6 +88,12 @@ const timeMembers: ReadonlyMap<string, ForkName> = new Map([
   ['amsterdamTime', 'amsterdam'],
 ])
 
+/** Members of `config` that a chain which begins after the Merge has at block 0: all that set rules by number. */
+export const membersBeforeMerge: readonly string[] = [
+  ...['homesteadBlock', 'eip150Block', 'eip155Block', 'eip158Block', 'byzantiumBlock', 'constantinopleBlock'],
+  ...['petersburgBlock', 'istanbulBlock', 'berlinBlock', 'londonBlock'],
+]
+
 /** Forks that activate by time, in order. `NAMETime` is the member of `config` for each. */
 export const forksByTime: readonly ForkName[] = [...timeMembers.values()]
 
@@ -316,7 +322,8 @@ function whyUnknown(member: string): string {
   )
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
+/** Whether a value of JSON is an object. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 

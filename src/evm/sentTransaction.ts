@@ -6,7 +6,7 @@
 import { gasPerBlob } from '../chain/feeMarket.js'
 import { type ForkName, includesFork } from '../chain/forks.js'
 import { concatBytes, type Hash32 } from '../primitives/bytes.js'
-import { messageRefused as refused } from '../primitives/faults.js'
+import { messageRefused } from '../primitives/faults.js'
 import { decodeRlpList, RlpError, rlpSpanAt } from '../primitives/rlp.js'
 import { priceTransaction } from './pricedTransaction.js'
 import { RecoveredKeys } from './recoveredKeys.js'
@@ -63,10 +63,12 @@ export function checkSentTransaction(raw: Uint8Array, fork: ForkName, chainId: b
   const type = typeOf(raw)
   const sizeMax = type === blobType ? blobBytesMax : bytesMax
   if (raw.length > sizeMax) {
-    throw refused(`oversized data: transaction size ${raw.length}, limit ${sizeMax}`)
+    throw messageRefused(`oversized data: transaction size ${raw.length}, limit ${sizeMax}`)
   }
   if (!includesFork(fork, typeForks[type] as ForkName)) {
-    throw refused(`transaction type not supported: type ${type} rejected, pool not yet in ${forkNames[type]}`)
+    throw messageRefused(
+      `transaction type not supported: type ${type} rejected, pool not yet in ${forkNames[type]}`,
+    )
   }
   return reading(() => {
     const bytes = type === blobType ? withoutBlobs(raw) : raw
@@ -84,8 +86,8 @@ export function checkSentTransaction(raw: Uint8Array, fork: ForkName, chainId: b
 function typeOf(raw: Uint8Array): number {
   const [first = 0] = raw
   if (first > 0x7f) return 0
-  if (raw.length <= 1) throw refused('typed transaction too short')
-  if (first === 0 || first >= typeForks.length) throw refused('transaction type not supported')
+  if (raw.length <= 1) throw messageRefused('typed transaction too short')
+  if (first === 0 || first >= typeForks.length) throw messageRefused('transaction type not supported')
   return first
 }
 
@@ -93,7 +95,7 @@ function typeOf(raw: Uint8Array): number {
 function withoutBlobs(raw: Uint8Array): Uint8Array {
   const list = rlpSpanAt(raw, 1)
   const fields = rlpSpanAt(raw, list.payload, list.end)
-  if (!fields.isList) throw refused('missing sidecar in blob transaction')
+  if (!fields.isList) throw messageRefused('missing sidecar in blob transaction')
   let parts = 1
   let { end } = fields
   for (; end < list.end && parts < blobPartsMax; parts++) end = rlpSpanAt(raw, end, list.end).end
@@ -105,9 +107,9 @@ function reading<T>(read: () => T): T {
   try {
     return read()
   } catch (error) {
-    if (error instanceof InvalidSenderError) throw refused(`invalid sender: ${error.message}`)
-    if (error instanceof InvalidTransactionError) throw refused(error.message)
-    if (error instanceof RlpError) throw refused(`not a transaction: ${error.message}`)
+    if (error instanceof InvalidSenderError) throw messageRefused(`invalid sender: ${error.message}`)
+    if (error instanceof InvalidTransactionError) throw messageRefused(error.message)
+    if (error instanceof RlpError) throw messageRefused(`not a transaction: ${error.message}`)
     throw error
   }
 }

@@ -2,7 +2,7 @@
  * Reads a chainspec, as Nethermind has it, into the form of a geth-format genesis. A chainspec sets each EIP by itself;
  * it is read where that is unambiguous: a chain that begins after the Merge, with the EIPs of each fork at one time.
  */
-import { toBigInteger, toInteger } from '../chain/forks.js'
+import { isRecord, membersBeforeMerge, toBigInteger, toInteger } from '../chain/forks.js'
 
 type Json = Record<string, unknown>
 
@@ -23,7 +23,7 @@ const forks: Readonly<Record<string, readonly [always: readonly number[], maybe:
   ],
 }
 
-/** Members with these names set no rule, or none that follows from nothing else. */
+/** Members that set no rule here: Petersburg removes the first, others follow from forks, and one is for peers. */
 const silent =
   /^(eip1283Transition|eip158Transition|maxCodeSizeTransition|maxCodeSizeTransitionTimestamp|mergeForkIdTransition)$/i
 
@@ -65,7 +65,7 @@ export function genesisOfChainspec(json: Json): Json {
     config: {
       chainId: params.chainID ?? params.networkID,
       ...(params.networkID === undefined ? {} : { networkId: params.networkID }),
-      ...Object.fromEntries(blockMembers.map((member) => [member, 0])),
+      ...Object.fromEntries(membersBeforeMerge.map((member) => [member, 0])),
       terminalTotalDifficulty: ttd,
       ...(params.depositContractAddress === undefined
         ? {}
@@ -75,10 +75,6 @@ export function genesisOfChainspec(json: Json): Json {
     alloc: accounts(json.accounts),
   }
 }
-
-const blockMembers = ['homestead', 'eip150', 'eip155', 'eip158', 'byzantium', 'constantinople', 'petersburg']
-  .concat(['istanbul', 'berlin', 'london'])
-  .map((name) => `${name}Block`)
 
 /** When each fork begins, in seconds. */
 function forkTimes(params: Json): Map<string, number> {
@@ -143,8 +139,4 @@ function accounts(json: unknown): Json {
   })
   // Those that only describe a precompiled contract are no accounts.
   return Object.fromEntries(entries.filter(([, members]) => Object.keys(members).length > 0))
-}
-
-function isRecord(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

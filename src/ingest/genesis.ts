@@ -4,6 +4,7 @@ import {
   ForkSchedule,
   type ForkTimes,
   includesFork,
+  isRecord,
   parseGenesisConfig,
   toBigInteger,
   toInteger,
@@ -245,10 +246,6 @@ function parseStorage(storage: unknown, path: string): Change[] {
 
 function inKeyOrder(changes: Iterable<Change>): Change[] {
   return [...changes].sort(([a], [b]) => Buffer.compare(a, b))
-}
-
-function isRecord(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function toBytes(value: unknown, path: string): Uint8Array {

@@ -159,6 +159,7 @@ export class FaultError extends RequestError {
   }
 }
 
+/** The fault MessageRefused: `why` is the message of the answer, as go-ethereum words it. */
 export function messageRefused(why: string): FaultError {
   return new FaultError({ kind: 'MessageRefused', why })
 }

@@ -12,7 +12,7 @@ import type {
   SlotOverride,
 } from '../evm/executionRequest.js'
 import { toChecksumAddress } from '../primitives/checksumAddress.js'
-import { FaultError } from '../primitives/faults.js'
+import { FaultError, messageRefused } from '../primitives/faults.js'
 import type { Param } from './method.js'
 import { address, bytes, hash32, invalidArgument, quantity, required } from './params.js'
 import { listSchema, nullable, type Schema, textSchema } from './schema.js'
@@ -94,7 +94,7 @@ export const callObject: Param<CallObject> = required((value, index) => {
   members.put<CallMessage>(message, lastMembers)
   const { gasPrice, maxFeePerGas, maxPriorityFeePerGas } = message
   if (gasPrice !== undefined && (maxFeePerGas !== undefined || maxPriorityFeePerGas !== undefined)) {
-    throw refused('both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified')
+    throw messageRefused('both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified')
   }
   return { message, chainId: members.get('chainId', quantity256) }
 }, callSchema)
@@ -131,7 +131,8 @@ export const blockOverrides: Param<BlockOverrides> = required(
   (value, index) => {
     const members = new Members(value, index, 'block overrides')
     for (const name of ['beaconRoot', 'withdrawals']) {
-      if (members.has(name)) throw refused(`block override "${name}" is not supported for this RPC method`)
+      if (members.has(name))
+        throw messageRefused(`block override "${name}" is not supported for this RPC method`)
     }
     const overrides: Writable<BlockOverrides> = {}
     members.put<BlockOverrides>(overrides, overriddenMembers)
@@ -303,7 +304,7 @@ function accountOverride(
     stateDiff: slots,
   })
   if (override.state !== undefined && override.stateDiff !== undefined) {
-    throw refused(`account ${toChecksumAddress(at)} has both 'state' and 'stateDiff'`)
+    throw messageRefused(`account ${toChecksumAddress(at)} has both 'state' and 'stateDiff'`)
   }
   const target = members.get('movePrecompileToAddress', address.decode)
   return target === undefined ? override : { ...override, movePrecompileTo: target }
@@ -324,8 +325,4 @@ function slotOverrides(value: unknown, index: number, budget: OverrideBudget): r
   if (budget.slots < 0)
     throw invalidArgument(index, `want at most ${overriddenSlotsMax} slots in all overrides`)
   return keys.map((slot) => [hash32.decode(slot, index), hash32.decode(slots[slot], index)])
-}
-
-function refused(why: string): FaultError {
-  return new FaultError({ kind: 'MessageRefused', why })
 }

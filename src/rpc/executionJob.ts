@@ -2,7 +2,7 @@
 import type { BlockId } from '../chain/blockId.js'
 import type { AccountOverride, BlockOverrides, ExecutionRequest } from '../evm/executionRequest.js'
 import { equalBytes, toAddress, toHash32 } from '../primitives/bytes.js'
-import { FaultError } from '../primitives/faults.js'
+import { messageRefused } from '../primitives/faults.js'
 import type { CallObject } from './callParams.js'
 import { type Json, Passing } from './method.js'
 import type { JobNetwork } from './network.js'
@@ -68,5 +68,5 @@ export function runAfterWaiting(
 function checkChainId(have: bigint | undefined, want: bigint): void {
   if (have === undefined || have === want) return
   const why = `chainId does not match node's (have=${have}, want=${want})`
-  throw new FaultError({ kind: 'MessageRefused', why })
+  throw messageRefused(why)
 }

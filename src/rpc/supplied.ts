@@ -2,7 +2,7 @@
  * Runs methods on a network that does not hold everything: missing data is fetched, and the method runs again. Owns
  * the number of repetitions; the network fetches.
  */
-import { FaultError } from '../primitives/faults.js'
+import { type FaultError, messageRefused } from '../primitives/faults.js'
 import { NotHeldError, type WantingCall } from '../primitives/notHeld.js'
 import type { Caller } from './caller.js'
 import type { NetworkViews, RpcNetwork } from './method.js'
@@ -16,7 +16,7 @@ export const suppliesMax = 2_000
 /** Of a call that would go on lacking data. */
 function lacksTooMuch(): FaultError {
   const why = `this network fetches at most ${suppliesMax} accounts, slots and the like for one call, and this one needs more; ask for less at once`
-  return new FaultError({ kind: 'MessageRefused', why })
+  return messageRefused(why)
 }
 
 /** Fetches data that was not held; undefined where something else was thrown, or the network cannot fetch. */

@@ -2,7 +2,7 @@
 import type { BlockId } from '../chain/blockId.js'
 import type { TraceSubject } from '../evm/traceRequest.js'
 import { bytesToHex, type Hash32 } from '../primitives/bytes.js'
-import { FaultError } from '../primitives/faults.js'
+import { type FaultError, messageRefused } from '../primitives/faults.js'
 import type { Caller } from './caller.js'
 import { type JsonStream, runInParts } from './jsonStream.js'
 import type { JobNetwork } from './network.js'
@@ -34,14 +34,14 @@ export function traceOfHashJson(
 
 /** go-ethereum's fault for a block that is not known. */
 export function blockNotFound(block: string): FaultError {
-  return new FaultError({ kind: 'MessageRefused', why: `block ${block} not found` })
+  return messageRefused(`block ${block} not found`)
 }
 
 /** The transaction as a subject. Throws FaultError where the chain has none of this hash. */
 export function tracedTransaction({ chain }: JobNetwork, hash: Hash32): TraceSubject {
   const location = chain.findTransaction(hash)
   if (location === undefined) {
-    throw new FaultError({ kind: 'MessageRefused', why: 'transaction not found' })
+    throw messageRefused('transaction not found')
   }
   return { kind: 'transaction', ...location }
 }
@@ -65,7 +65,7 @@ export function tracedBlockAt({ chain }: JobNetwork, id: BlockId): TraceSubject 
 
 /** go-ethereum's fault for a trace in the pending block. */
 export function pendingRefused(): FaultError {
-  return new FaultError({ kind: 'MessageRefused', why: 'tracing on top of pending is not supported' })
+  return messageRefused('tracing on top of pending is not supported')
 }
 
 /** What the tracer makes; an object but for flatCallTracer. */

@@ -2,7 +2,7 @@
 import type { AccountOverride, BlockOverrides } from '../evm/executionRequest.js'
 import type { ListOptions, TracerOptions } from '../evm/tracers/tracerOptions.js'
 import { excerpt } from '../primitives/excerpt.js'
-import { FaultError } from '../primitives/faults.js'
+import { messageRefused } from '../primitives/faults.js'
 import { blockOverrides, stateOverrides } from './callParams.js'
 import type { Param } from './method.js'
 import { invalidArgument, quantity, required, typeName } from './params.js'
@@ -36,7 +36,7 @@ const combined: Readonly<Record<string, (config: Members, index: number) => Trac
   prestateTracer: (config) => {
     const diffMode = config.flag('diffMode')
     const includeEmpty = config.flag('includeEmpty')
-    if (diffMode && includeEmpty) throw refused('cannot use diffMode with includeEmpty')
+    if (diffMode && includeEmpty) throw messageRefused('cannot use diffMode with includeEmpty')
     return {
       tracer: 'prestateTracer',
       diffMode,
@@ -131,7 +131,7 @@ function namedTracer(name: string, config: unknown, index: number): TracerOption
 function innerTracer(name: string, config: unknown, index: number): TracerOptions {
   const make = Object.hasOwn(combined, name) ? combined[name] : undefined
   if (make === undefined) {
-    throw refused(
+    throw messageRefused(
       `tracer ${JSON.stringify(excerpt(name, quotedMax))} is not known: JavaScript tracers are not supported; choose one of ${tracerNames.join(', ')}`,
     )
   }
@@ -163,7 +163,7 @@ function parseDuration(text: string): number {
   const parts = [...text.matchAll(/(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)/g)]
   if (text === '0') return 0
   if (parts.length === 0 || parts.map(([whole]) => whole).join('') !== text) {
-    throw refused(`time: invalid duration ${JSON.stringify(excerpt(text, quotedMax))}`)
+    throw messageRefused(`time: invalid duration ${JSON.stringify(excerpt(text, quotedMax))}`)
   }
   return parts.reduce((sum, [, count, unit]) => sum + Number(count) * (unitMs[unit as string] as number), 0)
 }
@@ -200,10 +200,6 @@ class Members {
       }) ?? false
     )
   }
-}
-
-function refused(why: string): FaultError {
-  return new FaultError({ kind: 'MessageRefused', why })
 }
 
 /** Without options: go-ethereum's opcode logger. */

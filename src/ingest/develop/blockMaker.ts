@@ -19,7 +19,7 @@ import {
   type Hash32,
   toMinimalBytes,
 } from '../../primitives/bytes.js'
-import { OperatorError, messageRefused as refused } from '../../primitives/faults.js'
+import { messageRefused, OperatorError } from '../../primitives/faults.js'
 import { keccak256 } from '../../primitives/keccak.js'
 import { decodeRlpList, encodeRlp } from '../../primitives/rlp.js'
 import { type Account, decodeAccount } from '../../state/account.js'
@@ -95,7 +95,7 @@ export class BlockMaker {
     const draft = this.#draft(timestamp)
     const { number, withdrawalsRoot } = draft.header
     if (payment !== undefined && withdrawalsRoot === undefined) {
-      throw refused(`block ${number} pays nobody, because it is before Shanghai`)
+      throw messageRefused(`block ${number} pays nobody, because it is before Shanghai`)
     }
     const chosen = payment === undefined ? this.#choose(draft) : []
     const apply = (chosen: readonly SentTransaction[]) =>

@@ -6,7 +6,7 @@ import { once } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
 import type { Publisher } from '../../feed/publisher.js'
 import { bytesToHex, hexToBytes, toAddress, toQuantity } from '../../primitives/bytes.js'
-import { FaultError, OperatorError, messageRefused as refused } from '../../primitives/faults.js'
+import { FaultError, messageRefused, OperatorError } from '../../primitives/faults.js'
 import type { DeveloperMethod } from '../../primitives/upstreamCalls.js'
 import type { ChainWriter } from '../../store/chainWriter.js'
 import { CallTaker, sourceEnded } from '../callTaker.js'
@@ -172,7 +172,7 @@ class Developer {
           throw new Error('a developer chain holds everything and fetches nothing')
       }
     } catch (error) {
-      throw error instanceof OperatorError ? refused(error.message) : error
+      throw error instanceof OperatorError ? messageRefused(error.message) : error
     }
   }
 
@@ -231,7 +231,7 @@ class Developer {
     const timestamp = integer(value, secondsMax)
     const { number, timestamp: last } = this.#maker.head
     if (timestamp <= last)
-      throw refused(`timestamp ${timestamp} is not after ${last}, that of block ${number}`)
+      throw messageRefused(`timestamp ${timestamp} is not after ${last}, that of block ${number}`)
     this.#nextTimestamp = timestamp
   }
 
@@ -242,7 +242,7 @@ class Developer {
     const { number, aheadSeconds } = snapshot
     const blocks = this.#store.head.number - number
     if (blocks > revertedMax) {
-      throw refused(
+      throw messageRefused(
         `snapshot ${toQuantity(id)} is ${blocks} blocks back; at most ${revertedMax} are taken back`,
       )
     }
@@ -263,12 +263,12 @@ class Developer {
     const balance = this.#maker.accountOf(address)?.balance ?? 0n
     if (wanted === balance) return null
     if (wanted < balance) {
-      throw refused(
+      throw messageRefused(
         `${bytesToHex(address)} has ${balance} wei: a balance can be raised, by a withdrawal, not lowered`,
       )
     }
     const amount = (wanted - balance + gwei - 1n) / gwei
-    if (amount > gweiMax) throw refused(`a balance can be raised by at most ${gweiMax} gwei at once`)
+    if (amount > gweiMax) throw messageRefused(`a balance can be raised by at most ${gweiMax} gwei at once`)
     await this.make({ address, gwei: amount })
     return null
   }

@@ -5,7 +5,7 @@
 import { pendingTransactionJson } from '../../chain/transactionJson.js'
 import type { SentTransaction } from '../../evm/sentTransaction.js'
 import { equalBytes, type Hash32, mapKey, mapKeyToBytes, toAddress } from '../../primitives/bytes.js'
-import { messageRefused as refused } from '../../primitives/faults.js'
+import { messageRefused } from '../../primitives/faults.js'
 import { type Account, emptyAccount } from '../../state/account.js'
 import { sentBounds } from '../sentTransactions.js'
 
@@ -28,19 +28,19 @@ export class WaitingTransactions {
    */
   add(tx: SentTransaction, gasLimit: bigint): void {
     const { nonce, balance } = this.#accountOf(tx.sender) ?? emptyAccount
-    if (this.#entries.has(mapKey(tx.hash))) throw refused('already known')
-    if (tx.nonce < nonce) throw refused(`nonce too low: next nonce ${nonce}, tx nonce ${tx.nonce}`)
-    if (tx.gasLimit > gasLimit) throw refused('exceeds block gas limit')
+    if (this.#entries.has(mapKey(tx.hash))) throw messageRefused('already known')
+    if (tx.nonce < nonce) throw messageRefused(`nonce too low: next nonce ${nonce}, tx nonce ${tx.nonce}`)
+    if (tx.gasLimit > gasLimit) throw messageRefused('exceeds block gas limit')
     if (tx.cost > balance) {
       const amounts = `balance ${balance}, tx cost ${tx.cost}, overshot ${tx.cost - balance}`
-      throw refused(`insufficient funds for gas * price + value: ${amounts}`)
+      throw messageRefused(`insufficient funds for gas * price + value: ${amounts}`)
     }
     for (const other of this.#list()) {
       if (other.nonce === tx.nonce && equalBytes(other.sender, tx.sender)) this.remove(other)
     }
     const { countMax, bytesMax } = sentBounds
     if (this.#entries.size >= countMax || this.#bytes + tx.raw.length > bytesMax) {
-      throw refused('txpool is full')
+      throw messageRefused('txpool is full')
     }
     this.#entries.set(mapKey(tx.hash), tx)
     this.#bytes += tx.raw.length

@@ -4,7 +4,7 @@
  * neither rules nor state, the name of its fork stands for its rules, and its own accounts are added elsewhere.
  */
 import { BlockJsonError, headerRlpFromJson } from '../../chain/blockFromJson.js'
-import { type ForkName, forkNames, forksByTime } from '../../chain/forks.js'
+import { type ForkName, forkNames, forksByTime, membersBeforeMerge } from '../../chain/forks.js'
 import { decodeHeader, type Header, headerHash } from '../../chain/header.js'
 import { bytesToHex, equalBytes, toQuantity } from '../../primitives/bytes.js'
 import { OperatorError } from '../../primitives/faults.js'
@@ -17,12 +17,6 @@ import { parseGenesis } from '../genesis.js'
 const accountsPerAnswer = 256
 /** Answers of one genesis: 25,600 accounts. Larger ones, of public networks, come as files with their clients. */
 const answersMax = 100
-
-/** The genesis of a development chain is of one of these forks, or of one after them, from its first block on. */
-const blocksBeforeMerge = [
-  ...['homestead', 'eip150', 'eip155', 'eip158', 'byzantium', 'constantinople', 'petersburg', 'istanbul'],
-  ...['berlin', 'london'],
-]
 
 /** Where the genesis of a client is to be found, by how `web3_clientVersion` begins. */
 const filesByClient: readonly (readonly [client: RegExp, file: string])[] = [
@@ -102,7 +96,7 @@ function anvilConfig(chainId: number, info: unknown, forkConfig: unknown): objec
   const withBlobs = times.filter((name) => forkNames.indexOf(name) >= forkNames.indexOf('cancun'))
   return {
     chainId,
-    ...Object.fromEntries(blocksBeforeMerge.map((name) => [`${name}Block`, 0])),
+    ...Object.fromEntries(membersBeforeMerge.map((member) => [member, 0])),
     terminalTotalDifficulty: 0,
     ...Object.fromEntries(times.map((name) => [`${name}Time`, 0])),
     // Those that are in force are all that count, since no fork comes later.
