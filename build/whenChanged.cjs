@@ -1,8 +1,8 @@
 /**
- * `node build/whenChanged.cjs COMMAND…`: runs a command, unless it succeeded before and nothing that it compiles has
- * changed since. What changed is told by path, size and time of every source, so that a file that was deleted, or
- * replaced by an older one, counts too; the digest of these is kept in dist/.compiled. JavaScript, because it runs
- * before anything is compiled.
+ * `node build/whenChanged.cjs product|all COMMAND…`: runs a command that compiles the program, or it and its tests and
+ * benchmarks, unless that succeeded before and nothing of it has changed since. What changed is told by path, size and
+ * time of every source, so that a file that was deleted, or replaced by an older one, counts too; the digest of these
+ * is kept in dist/. JavaScript, because it runs before anything is compiled.
  */
 const { spawnSync } = require('node:child_process')
 const { createHash } = require('node:crypto')
@@ -10,14 +10,17 @@ const { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } 
 const { join } = require('node:path')
 
 const root = join(__dirname, '..')
-const stamp = join(root, 'dist/.compiled')
-const folders = ['src', 'workers', 'bench', 'build', 'test', 'data/devnet']
+const dist = join(root, 'dist')
+const productFolders = ['src', 'workers', 'build']
+const folders = { product: productFolders, all: [...productFolders, 'bench', 'test', 'data/devnet'] }
 /** The lock file stands for the compilers and types that are installed. */
 const files = ['package.json', 'package-lock.json', 'tsconfig.json']
 const source = /\.(?:[cm]?[jt]s|json|html|css|svg)$/
 
-function digestSources() {
-  const below = folders.flatMap((folder) => {
+const stampOf = (target) => join(dist, `.compiled-${target}`)
+
+function digestSources(target) {
+  const below = folders[target].flatMap((folder) => {
     const path = join(root, folder)
     return readdirSync(path, { recursive: true, encoding: 'utf8' })
       .filter((name) => source.test(name))
@@ -30,24 +33,33 @@ function digestSources() {
   return createHash('sha256').update(lines.join('\n')).digest('hex')
 }
 
-function readStamp() {
+function readStamp(target) {
   try {
-    return readFileSync(stamp, 'utf8')
+    return readFileSync(stampOf(target), 'utf8')
   } catch {
     return undefined
   }
 }
 
+const [target, ...command] = process.argv.slice(2)
 // Before the command runs, so that what is changed meanwhile is compiled the next time.
-const digest = digestSources()
-if (readStamp() !== digest) {
-  rmSync(stamp, { force: true })
+const digest = digestSources(target)
+if (readStamp(target) !== digest) {
+  // Both write to dist/src. The compiler's own record is of what it wrote for `all`.
+  const stale = [
+    stampOf('product'),
+    stampOf('all'),
+    ...(target === 'all' ? [] : [join(dist, '.tsbuildinfo')]),
+  ]
+  for (const path of stale) rmSync(path, { force: true })
+  const productDigest = digestSources('product')
   // To the error output: what the program itself prints may be read by another.
   console.error('Building, once after each change: TypeScript, the EVM as WebAssembly, the dashboard …')
   const begun = Date.now()
-  const { status } = spawnSync(process.argv.slice(2).join(' '), { cwd: root, shell: true, stdio: 'inherit' })
+  const { status } = spawnSync(command.join(' '), { cwd: root, shell: true, stdio: 'inherit' })
   if (status !== 0) process.exit(status ?? 1)
-  mkdirSync(join(root, 'dist'), { recursive: true })
-  writeFileSync(stamp, digest)
+  mkdirSync(dist, { recursive: true })
+  writeFileSync(stampOf('product'), productDigest)
+  if (target === 'all') writeFileSync(stampOf('all'), digest)
   console.error(`Built in ${Math.round((Date.now() - begun) / 1000)} s.`)
 }

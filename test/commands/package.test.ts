@@ -26,7 +26,7 @@ t.test('the package runs from an empty folder, and takes less than 120 MB', { sk
     cwd: packageRoot(),
   })
   const [{ filename, version }] = JSON.parse(stdout)
-  const line = `npm pack && npx -y ./${filename} serve`
+  const line = `npm ci && npm pack && npx -y ./${filename} serve`
   t.ok(readFileSync(join(packageRoot(), 'README.md'), 'utf8').includes(`\n${line}\n`), line)
   const ran = await run('npx', ['-y', `./${filename}`, '--version'], { cwd: folder })
   t.equal(ran.stdout.trim(), version, 'as README.md says')

@@ -17,10 +17,10 @@ t.test('sources are compiled where they changed since they last were, and only t
     join(root, 'compile.js'),
     "const fs = require('fs'); fs.writeFileSync('ran', ''); process.exit(fs.existsSync('fault') ? 3 : 0)",
   )
-  const build = () => {
+  const build = (target = 'all') => {
     const ran = join(root, 'ran')
     rmSync(ran, { force: true })
-    const { status } = spawnSync(process.execPath, ['build/whenChanged.cjs', 'node compile.js'], {
+    const { status } = spawnSync(process.execPath, ['build/whenChanged.cjs', target, 'node compile.js'], {
       cwd: root,
     })
     return { status, ran: existsSync(ran) }
@@ -35,12 +35,18 @@ t.test('sources are compiled where they changed since they last were, and only t
   t.strictSame(build(), compiled, 'a changed file')
   utimesSync(source, mtime, new Date(0))
   t.strictSame(build(), compiled, 'a file that is older than before')
+  t.strictSame(build('product'), nothing, 'the program is a part of all')
   writeFileSync(join(root, 'test/b.ts'), '')
+  t.strictSame(build('product'), nothing, 'a test is no part of the program')
   t.strictSame(build(), compiled, 'a new file')
   rmSync(join(root, 'test/b.ts'))
   t.strictSame(build(), compiled, 'a deleted file')
   writeFileSync(join(root, 'package-lock.json'), '{ }')
   t.strictSame(build(), compiled, 'other packages')
+  writeFileSync(source, 'third')
+  t.strictSame(build('product'), compiled)
+  t.strictSame(build('product'), nothing)
+  t.strictSame(build(), compiled, 'all, after the program alone')
   writeFileSync(join(root, 'data/devnet/chain.rlp'), '')
   t.strictSame(build(), nothing, 'a file that is not compiled')
 
