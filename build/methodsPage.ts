@@ -24,7 +24,7 @@ function renderList(): string {
   return ['| method | parameters | result |', '| --- | --- | --- |', ...rows, ''].join('\n')
 }
 
-function renderRow({ name, params, paramNames = [], summary }: Method<never>): string {
+function renderRow({ name, params, paramNames, summary }: Method<never>): string {
   const named = paramNames.map((param, index) => (params[index]?.required ? param : `${param}?`))
   return `| \`${name}\` | ${named.join(', ')} | ${summary} |`
 }

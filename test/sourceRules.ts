@@ -115,7 +115,8 @@ function findImportedFiles(file: SourceFile): ImportedFile[] {
   return findImports(file.text)
     .filter(({ specifier }) => specifier.startsWith('.'))
     .map(({ specifier, isTypeOnly }) => {
-      const path = normalize(join(dirname(file.path), specifier)).replace(/\.js$/, '.ts')
+      // AssemblyScript, which the kernel is written in, imports without an ending.
+      const path = normalize(join(dirname(file.path), specifier)).replace(/(?:\.js)?$/, '.ts')
       return { room: roomOf(path), path, isTypeOnly }
     })
 }

@@ -4,7 +4,7 @@ import type { KernelMemory } from './kernelMemory.js'
 /** As in src/kernel/layout.ts. */
 const opcodeTable = 0x2000
 
-/** Why a message failed; numbers as `Failure` in src/kernel/frames.ts. */
+/** Why a message failed; numbers as `Failure` in src/kernel/frame.ts. */
 export const failures = [
   'none',
   'outOfGas',

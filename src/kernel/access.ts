@@ -1,7 +1,7 @@
 /** Accounts that instructions access, and the gas for that (EIP-2929). */
 import { isRecording, seeNamed, seeNamedSlot } from './accessList'
 import { Account, findAccount, findSlot } from './accounts'
-import { Frame } from './frames'
+import { Frame } from './frame'
 import { warm } from './journal'
 import { coldAccountGas, Fork, has, warmAccessGas } from './rules'
 import { maskAddress, WORD } from './word'

@@ -13,17 +13,15 @@ import {
   refuseCode,
   saltedAddress,
 } from './calls'
+import { Failure, Frame, Kind } from './frame'
 import {
   endOfWords,
   expand,
   expansionGas,
   clearReturned,
-  Failure,
   fail,
   failAfter,
-  Frame,
   grow,
-  Kind,
   memoryBytesMax,
   returned,
   returnedLength,

@@ -5,24 +5,14 @@
 import { seePaid } from './accessList'
 import { Account, codeOf, findAccount, hasCode } from './accounts'
 import { findJumps, jumpBytes, jumpsOf, keepCode, paddingBytes } from './code'
-import {
-  clearReturned,
-  Failure,
-  Frame,
-  frameAt,
-  keepReturned,
-  Kind,
-  placeReturned,
-  releaseMemory,
-  returned,
-  returnedLength,
-} from './frames'
+import { Failure, Frame, Kind, Log, frameAt } from './frame'
+import { clearReturned, keepReturned, placeReturned, releaseMemory, returned, returnedLength } from './frames'
 import { releaseBlock, takeBlock } from './heap'
 import { runPrecompile } from './host'
 import { addBalance, create, mark, refund, setCode, setNonce, setRefund, subtractBalance, touch, undoTo, warm } from './journal'
 import { keccak256 } from './keccak'
 import { scratchWords, stacks } from './layout'
-import { Log, logMove, logTransfer, newestLog, setNewestLog } from './logs'
+import { logMove, logTransfer, newestLog, setNewestLog } from './logs'
 import { End, enterNeeds, leaveNeeds, returnNeed, setOutermostNeed } from './needs'
 import { codeByteGas, codeBytesMax, codeByteStateGas, depthMax, Fork, has, hashWordGas } from './rules'
 import { enterStateGas, keepStateGas, payStateGas, undoStateGas } from './stateGas'

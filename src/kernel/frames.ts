@@ -1,132 +1,13 @@
 /**
- * Call frames as records in linear memory, so that call depth takes no native stack. Owns their members, their EVM
- * memory and its gas, and the data that the last inner frame returned.
+ * What the frames at work have: their EVM memory and its gas, why the current instruction cannot be executed, and the
+ * data that the last inner frame returned. Frames are records in linear memory (frame.ts), so that call depth takes no
+ * native stack.
  */
-import { Account } from './accounts'
+import { Failure, Frame } from './frame'
 import { blockBytes, releaseBlock, takeBlock } from './heap'
 import { lookBefore, stop, StopReason } from './host'
-import { frameBytes, frames } from './layout'
-import { Log } from './logs'
-import { Part } from './needs'
 import { copyWordGas } from './rules'
 import { clamped, isSmall } from './word'
-
-/** Why a frame failed; the host has the messages. */
-export enum Failure {
-  None = 0,
-  OutOfGas,
-  StackUnderflow,
-  StackOverflow,
-  InvalidOpcode,
-  InvalidJump,
-  WriteProtection,
-  ReturnDataOutOfBounds,
-  /** A size of more than 64 bits. */
-  GasOverflow,
-  DepthReached,
-  InsufficientBalance,
-  CreateCollision,
-  CodeTooLarge,
-  CodeStoreOutOfGas,
-  InvalidCode,
-  InitcodeTooLarge,
-  PrecompileFailed,
-  NonceOverflow,
-  Reverted,
-  /** A part of the cost could not be paid, for which go-ethereum does not compute the rest. */
-  PartUnpaid,
-  /** A cost of more than 64 bits, of memory or for an inner frame. */
-  CostOverflow,
-  /** EIP-2200. */
-  SentryReached,
-  /** A write in a static frame by an instruction for which go-ethereum looks at that before it computes the cost. */
-  WriteRefused,
-}
-
-/** The instruction that made a frame; the number is its opcode. */
-export namespace Kind {
-  export const Create: u32 = 0xf0
-  export const Call: u32 = 0xf1
-  export const CallCode: u32 = 0xf2
-  export const DelegateCall: u32 = 0xf4
-  export const Create2: u32 = 0xf5
-  export const StaticCall: u32 = 0xfa
-}
-
-@unmanaged
-export class Frame {
-  code: usize
-  codeLength: u32
-  jumps: usize
-  /** Address of the next instruction. */
-  pc: usize
-  /** Behind the topmost word. */
-  sp: usize
-  stack: usize
-  memory: usize
-  /** Bytes of the memory's block; 0 while there is none. */
-  memoryRoom: u32
-  /** A multiple of 32. */
-  memoryBytes: u32
-  isStatic: u32
-  gas: i64
-  /** The account whose storage and balance are used. */
-  account: Account
-  kind: u32
-  input: usize
-  inputLength: u32
-  /** Place in the caller's memory for returned data. */
-  outOffset: u32
-  outLength: u32
-  // State to restore when the frame fails.
-  mark: usize
-  newestLog: Log | null
-  /** Block with initcode and its jump bitmap; 0 for none. */
-  ownCode: usize
-  ownCodeBytes: u32
-  depth: u32
-  refund: i64
-  gasLimit: i64
-  // See needs.ts.
-  partGas: i64
-  ownNeed: i64
-  innerNeed: i64
-  callConsumed: i64
-  callAsked: i64
-  callStipend: i64
-  parts: Part | null
-  /** State gas of the new account that the running call or creation pays for; see stateGas.ts, like the next three. */
-  callStateGas: u32
-  spilled: i64
-  reservoirBefore: i64
-  stateGasBefore: i64
-  c0: u64
-  c1: u64
-  c2: u64
-  c3: u64
-  v0: u64
-  v1: u64
-  v2: u64
-  v3: u64
-
-  @inline
-  get caller(): usize {
-    return changetype<usize>(this) + offsetof<Frame>('c0')
-  }
-  @inline
-  get value(): usize {
-    return changetype<usize>(this) + offsetof<Frame>('v0')
-  }
-  @inline
-  get isCreation(): bool {
-    return this.kind == Kind.Create || this.kind == Kind.Create2
-  }
-}
-
-@inline
-export function frameAt(depth: u32): Frame {
-  return changetype<Frame>(frames + (depth as usize) * frameBytes)
-}
 
 /** Why the current instruction cannot be executed. */
 export let failure: Failure = Failure.None

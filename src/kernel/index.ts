@@ -9,7 +9,8 @@ import { Begun, beginCall, beginCreation, creationAddress, gasBack, lacksCode, r
 import { setLookEvery } from './clock'
 import { Code, forgetCodes, keepCode, placeCode } from './code'
 import { setBlobHashes } from './context'
-import { clearReturned, forgetReturned, Kind, placeReturned, returned, returnedLength } from './frames'
+import { Kind, Log } from './frame'
+import { clearReturned, forgetReturned, placeReturned, returned, returnedLength } from './frames'
 import { clearHeap, heapBytes, limitHeap } from './heap'
 import { clearStopReason, stopReason } from './host'
 import {
@@ -32,7 +33,7 @@ import {
 } from './journal'
 import { keccak256 } from './keccak'
 import { exchange, scratchWords } from './layout'
-import { forgetLogs, Log, newestLog, setNewestLog, setTransferLogs } from './logs'
+import { forgetLogs, newestLog, setNewestLog, setTransferLogs } from './logs'
 import { failedOpcode, failedStackWords, gasLeft, run, setGasLeft } from './loop'
 import { bindsOutermost, isLinear, neededGas, startNeeds } from './needs'
 import { setFork } from './rules'

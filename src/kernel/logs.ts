@@ -1,30 +1,10 @@
 /** Logs of the transaction, as a list from the newest back; on request also transfers of ether. */
 import { Account, findAccount } from './accounts'
+import { Log } from './frame'
 import { transactionArena } from './journal'
 import { Fork, has } from './rules'
 import { traceLog } from './trace'
 import { equals, isZero, reverseWord, WORD } from './word'
-
-/** A log. Its topics follow as words, and then its data. */
-@unmanaged
-export class Log {
-  before: Log | null
-  /** Null for a transfer: its topics are the two accounts, and its data the value. */
-  account: Account | null
-  topicCount: u32
-  dataLength: u32
-  /** Its number among those since the kernel was cleared, those of failed frames included. */
-  index: u32
-
-  @inline
-  get topics(): usize {
-    return changetype<usize>(this) + offsetof<Log>()
-  }
-  @inline
-  get data(): usize {
-    return this.topics + ((this.topicCount as usize) << 5)
-  }
-}
 
 export let newestLog: Log | null = null
 let logCount: u32 = 0

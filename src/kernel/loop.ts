@@ -12,17 +12,15 @@ import { askHost, divisionGas, floorFor, frameLookGas, hashGas, hashLengthGas, l
 import * as context from './context'
 import { addModulo, divide, multiplyModulo, remainder, signedDivide, signedRemainder } from './division'
 import * as environment from './environment'
+import { Failure, Frame, frameAt } from './frame'
 import {
   copyIn,
   endOf,
   endOfWords,
   expand,
-  Failure,
   fail,
   failAfter,
   failure,
-  Frame,
-  frameAt,
   gasAfterCost,
   isCostKnown,
   returnedLength,

@@ -1,5 +1,6 @@
 /** KECCAK256 and MCOPY. */
-import { endOfWords, expand, Frame, wordsGas } from './frames'
+import { Frame } from './frame'
+import { endOfWords, expand, wordsGas } from './frames'
 import { lookBefore } from './host'
 import { keccak64, keccak256 } from './keccak'
 import { scratchWords } from './layout'

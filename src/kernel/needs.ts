@@ -13,7 +13,7 @@
  * the call: ⌊g/64⌋, or the excess over a fixed amount that the call requested. From there on the caller's consumption
  * is counted from zero, and the parts are joined at the end.
  */
-import { Frame } from './frames'
+import { Frame, Part } from './frame'
 import { transactionArena } from './journal'
 import { Fork, has, sstoreSentryGas } from './rules'
 
@@ -26,21 +26,6 @@ export enum End {
 
 /** A request for all available gas. */
 export const askAll: i64 = -1
-
-/** The part of a frame up to an inner frame after which the remaining gas depends on the gas before it. */
-@unmanaged
-export class Part {
-  before: Part | null
-  pad: u32
-  /** Greatest need of this part, counted from its beginning. */
-  need: i64
-  /** Gas consumed in this part, the call's own cost included. */
-  consumed: i64
-  /** Gas that the call requested. */
-  asked: i64
-  /** Least gas at the call for the inner frame to take its path. */
-  atCall: i64
-}
 
 /** Free list of parts. */
 let freeParts: Part | null = null

@@ -2,7 +2,8 @@
  * State gas (EIP-8037): what new accounts, slots and code cost besides the work of writing them. It is paid from the
  * transaction's reservoir first, then from the frame's gas; what is undone is given back in the opposite order.
  */
-import { Failure, fail, Frame } from './frames'
+import { Failure, Frame } from './frame'
+import { fail } from './frames'
 import { noteSpent } from './needs'
 
 /** Gas that only state gas is paid from: what exceeds the limit of a transaction's other gas (EIP-7825). */

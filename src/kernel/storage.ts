@@ -1,7 +1,8 @@
 /** SLOAD and SSTORE, TLOAD and TSTORE: their gas and effect. */
 import { seeNamedSlot, seePaidSlot } from './accessList'
 import { findSlot, Slot } from './accounts'
-import { Failure, fail, failAfter, Frame } from './frames'
+import { Failure, Frame } from './frame'
+import { fail, failAfter } from './frames'
 import { originalOf, refund, setRefund, setSlot, setValue, warmSlot } from './journal'
 import { noteSstore } from './needs'
 import {

@@ -1,9 +1,8 @@
 /**
  * Calls of the host by the tracing binary; the other binary contains none of them. Addresses are in linear memory.
  */
-import { Failure, Frame } from './frames'
 import { isTracing } from './flags'
-import { Log } from './logs'
+import { Failure, Frame, Log } from './frame'
 import { WORD } from './word'
 
 /** One byte per opcode: whether the host is told of its steps. The host writes it. */

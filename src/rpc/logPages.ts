@@ -89,7 +89,7 @@ export function toPage(chain: ChainView, query: PageQuery, { logsMax, bytesMax }
   const bounds = { logsMax: Math.min(query.limit ?? logsMax, logsMax), bytesMax }
   const { cursor, criteria } = query
   if (cursor === undefined) {
-    const search = toLogSearch(chain, query, 0)
+    const search = toLogSearch(chain, query)
     return { search, last: search.last, bounds }
   }
   const { at, last } = cursor

@@ -74,28 +74,27 @@ function decodeBound(value: unknown, index: number): BlockId {
 }
 
 /**
- * The search of a query in `chain`; `argument` is the argument's index, from 0. Throws FaultError for an unknown
- * block, and a range that is invalid or ends above the head.
+ * The search of a query, which is argument 0, in `chain`. Throws FaultError for an unknown block, and a range that is invalid or ends above the head.
  */
-export function toLogSearch(chain: ChainView, { criteria, blocks }: LogQuery, argument: number): LogSearch {
+export function toLogSearch(chain: ChainView, { criteria, blocks }: LogQuery): LogSearch {
   if (blocks instanceof Uint8Array) {
-    const block = chain.resolve({ kind: 'hash', hash: blocks, requireCanonical: false }, argument)
+    const block = chain.resolve({ kind: 'hash', hash: blocks, requireCanonical: false }, 0)
     if (block === undefined) throw new FaultError({ kind: 'UnknownBlock' })
     return { criteria, head: block, first: block.number, last: block.number }
   }
-  const [first, last] = [boundOf(chain, blocks.first, argument), boundOf(chain, blocks.last, argument)]
+  const [first, last] = [boundOf(chain, blocks.first), boundOf(chain, blocks.last)]
   const { number, hash } = chain.head
   if (first > last) throw new FaultError({ kind: 'InvalidBlockRange' })
   if (last > number) throw new FaultError({ kind: 'BlockRangeInFuture' })
   if (first < chain.firstNumber) throw new FaultError({ kind: 'HistoryPruned' })
   // Looked up here, where a gateway notes what it believes, because a thread of the pool may search.
-  chain.resolve({ kind: 'number', number: first }, argument)
+  chain.resolve({ kind: 'number', number: first }, 0)
   return { criteria, head: { number, hash }, first, last }
 }
 
-function boundOf(chain: ChainView, id: BlockId, argument: number): number {
+function boundOf(chain: ChainView, id: BlockId): number {
   if (id.kind === 'number') return id.number
-  const block = chain.resolve(id, argument)
+  const block = chain.resolve(id, 0)
   if (block === undefined) throw new FaultError({ kind: 'UnknownBlock' })
   if (block.isPending) throw new FaultError({ kind: 'PendingLogsNotSupported' })
   return block.number
@@ -106,12 +105,17 @@ export function countCriteria({ addresses, topics }: LogCriteria): number {
   return topics.reduce((sum, { length }) => sum + length, addresses.length)
 }
 
+interface SearchedNetwork {
+  readonly chain: ChainView
+  readonly jobs: NetworkJobs
+}
+
 /**
  * Searches on the edge where that is quick, otherwise on a pool thread. The CPU time is charged to `caller`. Throws
  * FaultError for a chain without receipts.
  */
 export function findLogs(
-  { chain, jobs }: { readonly chain: ChainView; readonly jobs: NetworkJobs },
+  { chain, jobs }: SearchedNetwork,
   search: LogSearch,
   bounds: LogBounds,
   caller: Caller,
@@ -126,8 +130,22 @@ export function findLogs(
   })
 }
 
+/** As {@link findLogs}; throws FaultError with a range that would fit where there are more than one answer may contain. */
+export function findWholeLogs(
+  network: SearchedNetwork & { readonly logBounds: LogBounds },
+  query: LogQuery,
+  caller: Caller,
+  turnMsMax: number,
+): Uint8Array | Promise<Uint8Array> {
+  const { chain, logBounds } = network
+  const search = toLogSearch(chain, query)
+  const found = findLogs(network, search, logBounds, caller, turnMsMax)
+  if (!(found instanceof Promise)) return wholeLogs(found, search, logBounds)
+  return found.then((settled) => wholeLogs(settled, search, logBounds))
+}
+
 /** The logs found, if they are complete. Otherwise throws FaultError with a range that would fit. */
-export function wholeLogs(found: FoundLogs, { first, last }: LogSearch, bounds: LogBounds): Uint8Array {
+function wholeLogs(found: FoundLogs, { first, last }: LogSearch, bounds: LogBounds): Uint8Array {
   if (found.last < last) {
     const { logsMax, bytesMax } = bounds
     throw new FaultError({ kind: 'TooManyLogs', logsMax, bytesMax, first, last: found.last })

@@ -1,5 +1,5 @@
 /**
- * The shape of a method file: a name, its parameters as decoders, and a `run` whose argument types derive from them.
+ * The shape of a method: a name, its parameters as decoders, and a `run` whose argument types derive from them.
  * Owns decoding a list or an object of parameters. Does not own single parameters (params.ts) nor when and how often
  * a method runs (dispatch.ts).
  */
@@ -104,19 +104,20 @@ export type ArgumentsOf<P extends readonly Param<unknown>[]> = {
 }
 
 export interface MethodDefinition<N extends RpcNetwork, P extends readonly Param<unknown>[]> {
-  /** The name on the wire. */
-  readonly name: string
+  /** The name on the wire. Absent in a family of methods, where {@link nameMethods} gives it. */
+  readonly name?: string
   /** Its result, in one sentence without full stop. */
   readonly summary?: string
-  readonly params: P
+  /** Absent: none. */
+  readonly params?: P
   /** Names of `params`, in order. */
   readonly paramNames?: readonly string[]
   /** Whether an object with `paramNames` is accepted instead of a list. */
   readonly byName?: boolean
   /** Schema of the result. */
   readonly result?: Schema
-  /** `inline`: runs to its end on the calling thread. `job`: may pass work to the pool or a disk and answer later. */
-  readonly cost: 'inline' | 'job'
+  /** `inline`, the default: runs to its end on the calling thread. `job`: may pass work to the pool or a disk and answer later. */
+  readonly cost?: 'inline' | 'job'
   /**
    * The pool's class of work for a pool thread that parses, runs and renders a whole call (wholeCall.ts), as for long
    * calls, which would delay the edge. While the caller fills its queue, calls are refused undecoded. Absent where all
@@ -149,7 +150,7 @@ export interface Method<N extends RpcNetwork = RpcNetwork> {
   readonly name: string
   readonly params: readonly Param<unknown>[]
   readonly summary: string | undefined
-  readonly paramNames: readonly string[] | undefined
+  readonly paramNames: readonly string[]
   readonly byName: boolean
   readonly result: Schema | undefined
   readonly cost: 'inline' | 'job'
@@ -168,47 +169,35 @@ export interface Method<N extends RpcNetwork = RpcNetwork> {
  * Declares a method.
  *
  * @example
- * export const eth_getStorageAt = defineMethod({
- *   name: 'eth_getStorageAt',
- *   params: [address, storageKey, blockId({ acceptsHash: true })],
- *   cost: 'inline',
- *   price: 1,
+ * eth_getStorageAt: defineMethod({
+ *   params: [address, storageKey, stateBlockId],
+ *   paramNames: ['address', 'position', 'block'],
+ *   price: 2,
  *   memo: 'head',
- *   run: (network: Network, [account, slot, block]) => …,
+ *   run: ({ state }: Network, [account, slot, block]) => …,
  * })
  */
 export function defineMethod<const P extends readonly Param<unknown>[], N extends RpcNetwork>(
   definition: MethodDefinition<N, P>,
 ): Method<N> {
-  const {
-    name,
-    summary,
-    params,
-    paramNames,
-    byName = false,
-    result,
-    cost,
-    jobClass,
-    price,
-    memo,
-  } = definition
-  if (paramNames !== undefined && paramNames.length !== params.length) {
+  const { name = '', params = [], paramNames = [] } = definition
+  if (paramNames.length > 0 && paramNames.length !== params.length) {
     throw new RangeError(`${name} has ${params.length} parameters but ${paramNames.length} names`)
   }
-  return {
-    name,
-    summary,
-    params,
-    paramNames,
-    byName,
-    result,
-    cost,
-    jobClass,
-    price: price as Price<readonly unknown[]>,
-    memo,
-    run: (network, args, caller, turnMsMax) =>
-      definition.run(network, args as ArgumentsOf<P>, caller, turnMsMax),
-  }
+  const { price, run } = definition as unknown as Pick<Method<N>, 'price' | 'run'>
+  const { summary, byName = false, result, cost = 'inline', jobClass, memo } = definition
+  return { name, summary, params, paramNames, byName, result, cost, jobClass, price, memo, run }
+}
+
+/** The methods with the names under which they stand, in the order of these names. */
+export function nameMethods<N extends RpcNetwork, K extends string>(
+  methods: Readonly<Record<K, Method<N>>>,
+): Readonly<Record<K, Method<N>>> {
+  const entries = Object.entries<Method<N>>(methods).sort(([a], [b]) => (a < b ? -1 : 1))
+  return Object.fromEntries(entries.map(([name, method]) => [name, { ...method, name }])) as Record<
+    K,
+    Method<N>
+  >
 }
 
 type ParamShape = Pick<Method<never>, 'params' | 'paramNames' | 'byName'>
@@ -240,8 +229,7 @@ export function decodeParams(method: ParamShape, raw: unknown): unknown[] {
 function positional(method: ParamShape, raw: unknown): readonly unknown[] {
   if (raw === undefined || raw === null) return []
   const { paramNames: names, byName } = method
-  if (!byName || names === undefined || typeof raw !== 'object')
-    throw new FaultError({ kind: 'ParamsNotArray' })
+  if (!byName || typeof raw !== 'object') throw new FaultError({ kind: 'ParamsNotArray' })
   const named = new Map<string, unknown>(Object.entries(raw))
   for (const name of named.keys()) {
     if (!names.includes(name)) throw new FaultError({ kind: 'UnknownArgument', name })

@@ -10,7 +10,7 @@ import type { StateReader } from '../state/stateReader.js'
 import type { StorageLayout } from '../state/storageLayout.js'
 import type { NetworkStreams } from '../streams/networkStreams.js'
 import type { FilterService } from './filterService.js'
-import type { RpcNetwork } from './method.js'
+import { defineMethod, type Method, type MethodDefinition, type Param, type RpcNetwork } from './method.js'
 
 /** Settings of execution. */
 export interface ExecutionSettings {
@@ -61,4 +61,11 @@ export interface Network extends JobNetwork {
   readonly openRpc: Uint8Array
   /** The answer of `web3_clientVersion`: `name/version/platform/runtime`. */
   readonly clientVersion: string
+}
+
+/** As {@link defineMethod}, of a network of blocks. */
+export function chainMethod<const P extends readonly Param<unknown>[]>(
+  definition: MethodDefinition<Network, P>,
+): Method<Network> {
+  return defineMethod(definition)
 }

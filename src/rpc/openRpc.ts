@@ -25,7 +25,7 @@ export function renderOpenRpc(version: string): string {
 
 function describe(method: Method<never>): object {
   const { name, summary, params, paramNames, byName, result } = method
-  if (summary === undefined || result === undefined || paramNames?.length !== params.length) {
+  if (summary === undefined || result === undefined || paramNames.length !== params.length) {
     throw new RangeError(`${name} does not say what it answers, or how its parameters are called`)
   }
   return {

@@ -13,7 +13,6 @@ import {
   quantitySchema,
   type Schema,
 } from './schema.js'
-import type { TraceConfig } from './traceParams.js'
 
 type Json = Record<string, unknown>
 
@@ -61,11 +60,6 @@ export const operationsSchema: Schema = nullable(
     }),
   ),
 )
-
-/** Options of the traces behind Otterscan's pages. */
-export function otterscanTrace(tracer: 'otterscanCalls' | 'otterscanOperations' | 'revertData'): TraceConfig {
-  return { tracer: { tracer }, timeMs: undefined }
-}
 
 /** A block without its transactions, what it created, and what its senders paid for gas; null where it is not known. */
 export function blockDetailsJson(chain: ChainView, hash: Hash32): string {

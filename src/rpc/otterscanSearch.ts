@@ -44,11 +44,6 @@ export interface Search {
   readonly isBackward: boolean
 }
 
-/** A page in compute units: a block is traced for each transaction, more or less. */
-export function searchPrice(pageSize: number): number {
-  return 100 + 20 * pageSize
-}
-
 /** A page of an address's transactions, the newest first, as erigon answers it. */
 export async function searchJson(network: JobNetwork, search: Search, caller: Caller): Promise<string> {
   const { chain } = network

@@ -16,7 +16,7 @@ import type { ChainRequest } from '../streams/networkStreams.js'
 import { anonymousId, type Caller } from './caller.js'
 import type { FilterRequest, FilterService } from './filterService.js'
 import { isPartOf, parentOf } from './logPages.js'
-import { countCriteria, findLogs, type LogQuery, toLogSearch, wholeLogs } from './logQuery.js'
+import { countCriteria, findLogs, findWholeLogs, type LogQuery } from './logQuery.js'
 import type { Json } from './method.js'
 import type { Network } from './network.js'
 import { polledFilterBytes, polledFilterKeyBytes } from './polledFilterBytes.js'
@@ -103,11 +103,7 @@ export class PolledFilters implements FilterService {
   logs(id: string, caller: Caller, turnMsMax: number): Json | Promise<Json> {
     const filter = this.#find(id, caller)
     if (filter?.request.kind !== 'logs') throw new FaultError({ kind: 'FilterNotFound' })
-    const network = this.#current()
-    const search = toLogSearch(network.chain, filter.request.query, 0)
-    const found = findLogs(network, search, network.logBounds, caller, turnMsMax)
-    if (!(found instanceof Promise)) return wholeLogs(found, search, network.logBounds)
-    return found.then((settled) => wholeLogs(settled, search, network.logBounds))
+    return findWholeLogs(this.#current(), filter.request.query, caller, turnMsMax)
   }
 
   uninstall(id: string, caller: Caller): boolean {

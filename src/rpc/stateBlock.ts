@@ -14,3 +14,9 @@ export function stateBlock(chain: ChainView, id: BlockId, argument: number): Res
   }
   return block
 }
+
+/** The block that an id of argument 0 names; undefined for an unknown one and for the pending one. */
+export function minedBlock(chain: ChainView, id: BlockId): ResolvedBlock | undefined {
+  const block = chain.resolve(id, 0)
+  return block?.isPending === false ? block : undefined
+}

@@ -6,15 +6,11 @@ import type { BlockId } from '../chain/blockId.js'
 import { type Address, bytesToHex, type Hash32 } from '../primitives/bytes.js'
 import type { Caller } from './caller.js'
 import { decodeParams, type Json, type Method } from './method.js'
-import { eth_getBalance } from './methods/eth_getBalance.js'
-import { eth_getCode } from './methods/eth_getCode.js'
-import { eth_getStorageAt } from './methods/eth_getStorageAt.js'
-import { eth_getTransactionByBlockHashAndIndex } from './methods/eth_getTransactionByBlockHashAndIndex.js'
-import { eth_getTransactionByBlockNumberAndIndex } from './methods/eth_getTransactionByBlockNumberAndIndex.js'
-import { eth_getTransactionCount } from './methods/eth_getTransactionCount.js'
+import { accountMethods } from './methods/accounts.js'
+import { transactionMethods } from './methods/transactions.js'
 import type { Network } from './network.js'
 import { blockId, position } from './params.js'
-import { stateBlock } from './stateBlock.js'
+import { minedBlock, stateBlock } from './stateBlock.js'
 
 export interface VerifiedRead {
   /** In compute units. */
@@ -29,19 +25,25 @@ const statePrice = 25
 const transactionPrice = 200
 const receiptPrice = 700
 
-const inBlock = { params: [blockId({ acceptsHash: true }), position], paramNames: undefined, byName: false }
+const inBlock = { params: [blockId({ acceptsHash: true }), position], paramNames: [], byName: false }
 const inReceipt = { ...inBlock, params: [...inBlock.params, position] }
+
+const stateReads = ['eth_getBalance', 'eth_getTransactionCount', 'eth_getCode', 'eth_getStorageAt'] as const
+const transactionReads = [
+  'eth_getTransactionByBlockHashAndIndex',
+  'eth_getTransactionByBlockNumberAndIndex',
+] as const
 
 /** By the name of a method of which the result has the form. A receipt is asked for by its block and index. */
 export const verifiedReads: ReadonlyMap<string, VerifiedRead> = new Map<string, VerifiedRead>([
-  ...[eth_getBalance, eth_getTransactionCount, eth_getCode, eth_getStorageAt].map(stateRead),
-  ...[eth_getTransactionByBlockHashAndIndex, eth_getTransactionByBlockNumberAndIndex].map(transactionRead),
+  ...stateReads.map((name) => [name, stateRead(accountMethods[name])] as const),
+  ...transactionReads.map((name) => [name, transactionRead(transactionMethods[name])] as const),
   ['eth_getTransactionReceipt', receiptRead(inBlock, (receipt) => receipt)],
   ['eth_getLogs', receiptRead(inReceipt, (receipt, place) => receipt.logs[place as number] ?? null)],
 ])
 
 /** A read of an account, at the block that the last parameter names. */
-function stateRead(method: Method<Network>): readonly [string, VerifiedRead] {
+function stateRead(method: Method<Network>): VerifiedRead {
   const run: VerifiedRead['run'] = (network, params, caller) => {
     const { chain, state, jobs } = network
     const args = decodeParams(method, params)
@@ -55,18 +57,18 @@ function stateRead(method: Method<Network>): readonly [string, VerifiedRead] {
     const proof = { block: hash, stateRoot: state.stateRootAfter(block), address: args[0] as Address, keys }
     return jobs.run('prove', proof, caller).then((json) => joined(before, ',"proof":', json, '}'))
   }
-  return [method.name, { price: statePrice, run }]
+  return { price: statePrice, run }
 }
 
-function transactionRead(method: Method<Network>): readonly [string, VerifiedRead] {
+function transactionRead(method: Method<Network>): VerifiedRead {
   const run: VerifiedRead['run'] = (network, params, caller) => {
     const [block, index] = decodeParams(method, params) as [Hash32 | BlockId, number]
-    const hash = block instanceof Uint8Array ? block : hashOf(network, block)
+    const hash = block instanceof Uint8Array ? block : minedBlock(network.chain, block)?.hash
     if (hash === undefined) return 'null'
     const result = network.chain.transactionJson(hash, index) ?? 'null'
     return proveIndex(network, { hash, index, withReceipts: false }, result, caller)
   }
-  return [method.name, { price: transactionPrice, run }]
+  return { price: transactionPrice, run }
 }
 
 interface ReceiptJson {
@@ -81,7 +83,7 @@ function receiptRead(
   const run: VerifiedRead['run'] = (network, params, caller) => {
     const { chain } = network
     const [id, index, place] = decodeParams(shape, params) as [BlockId, number, number | undefined]
-    const hash = hashOf(network, id)
+    const hash = minedBlock(chain, id)?.hash
     const block = hash && chain.readBlock(hash)
     if (hash === undefined || block === undefined || chain.readReceipts(hash) === undefined) return 'null'
     const request = { hash, index, withReceipts: true }
@@ -93,12 +95,6 @@ function receiptRead(
     return proveIndex(network, request, JSON.stringify(part(receipt, place)), caller)
   }
   return { price: receiptPrice, run }
-}
-
-/** Hash of a known block; undefined for another, and for the pending one. */
-function hashOf({ chain }: Network, id: BlockId): Hash32 | undefined {
-  const block = chain.resolve(id, 0)
-  return block?.isPending === false ? block.hash : undefined
 }
 
 function proveIndex(

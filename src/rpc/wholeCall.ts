@@ -7,27 +7,15 @@ import { FaultError } from '../primitives/faults.js'
 import type { Caller } from './caller.js'
 import { parseCallText } from './envelope.js'
 import { decodeParams, type Json, type Method } from './method.js'
-import { eth_call } from './methods/eth_call.js'
-import { eth_createAccessList } from './methods/eth_createAccessList.js'
-import { eth_estimateGas } from './methods/eth_estimateGas.js'
-import { eth_getProof } from './methods/eth_getProof.js'
-import { eth_simulateV1 } from './methods/eth_simulateV1.js'
-import { tidegate_getMappingSlot } from './methods/tidegate_getMappingSlot.js'
-import { tidegate_getStorageByKeys } from './methods/tidegate_getStorageByKeys.js'
+import { callMethods } from './methods/calls.js'
+import { mappingMethods } from './methods/mappings.js'
+import { stateProofMethods } from './methods/proofs.js'
 import type { JobNetwork } from './network.js'
 import { priceOf, unitsMin } from './price.js'
 
 /** Every method with a `jobClass`. */
 export const wholeMethods: ReadonlyMap<string, Method<JobNetwork>> = new Map(
-  [
-    eth_call,
-    eth_createAccessList,
-    eth_estimateGas,
-    eth_getProof,
-    eth_simulateV1,
-    tidegate_getMappingSlot,
-    tidegate_getStorageByKeys,
-  ].map((method) => [method.name, method]),
+  Object.entries({ ...callMethods, ...stateProofMethods, ...mappingMethods }),
 )
 
 /**

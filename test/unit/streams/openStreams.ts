@@ -2,8 +2,8 @@ import type { Test } from 'tap'
 import type { Chain } from '../../../src/chain/chain.js'
 import { createDispatcher } from '../../../src/rpc/dispatch.js'
 import type { Endpoint } from '../../../src/rpc/endpoint.js'
-import { eth_subscribe } from '../../../src/rpc/methods/eth_subscribe.js'
-import { eth_unsubscribe } from '../../../src/rpc/methods/eth_unsubscribe.js'
+import { nameMethods } from '../../../src/rpc/method.js'
+import { subscriptionMethods } from '../../../src/rpc/methods/subscriptions.js'
 import type { Network } from '../../../src/rpc/network.js'
 import { NetworkStreams } from '../../../src/streams/networkStreams.js'
 import { wideDispatchLimits } from '../../serverLimits.js'
@@ -32,7 +32,7 @@ export function endpointOver(chain: Chain, streams: NetworkStreams): Endpoint {
     pinned: () => undefined,
   }
   const dispatcher = createDispatcher<Network>({
-    methods: [eth_subscribe, eth_unsubscribe],
+    methods: Object.values(nameMethods(subscriptionMethods)),
     limits: wideDispatchLimits,
     log: ({ error }) => {
       throw error

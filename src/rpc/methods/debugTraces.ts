@@ -1,0 +1,61 @@
+/** What transactions and messages did, in the form of a tracer, as go-ethereum has it (`debug_trace…`). */
+import { callObject } from '../callParams.js'
+import { executionRequest } from '../executionJob.js'
+import { chainMethod } from '../network.js'
+import { blockId, hash32, optional, stateBlockId } from '../params.js'
+import {
+  blockTraceSchema,
+  pendingRefused,
+  tracedBlock,
+  tracedBlockAt,
+  tracedTransaction,
+  traceJson,
+  traceSchema,
+} from '../traceJob.js'
+import { plainTrace, plainTraceCall, traceCallConfig, traceConfig } from '../traceParams.js'
+
+const trace = { cost: 'job', price: 100, memo: 'never', result: traceSchema } as const
+const blockTrace = { ...trace, result: blockTraceSchema } as const
+const options = optional(traceConfig, plainTrace)
+
+export const debugTraceMethods = {
+  /** Canonical or not. */
+  debug_traceBlockByHash: chainMethod({
+    ...blockTrace,
+    summary: 'What the transactions of a block did, by its hash',
+    params: [hash32, options],
+    paramNames: ['blockHash', 'options'],
+    run: (network, [hash, options], caller) =>
+      traceJson(network, tracedBlock(network, hash), options, caller),
+  }),
+  debug_traceBlockByNumber: chainMethod({
+    ...blockTrace,
+    summary: 'What the transactions of a block did, by its number or tag',
+    params: [blockId(), options],
+    paramNames: ['block', 'options'],
+    run: (network, [id, options], caller) => traceJson(network, tracedBlockAt(network, id), options, caller),
+  }),
+  /** Or on the state before its transaction `txIndex`. Overrides are members of the options. */
+  debug_traceCall: chainMethod({
+    ...trace,
+    summary: 'What a message does on the state after a block, in the form of a tracer',
+    params: [callObject, stateBlockId, optional(traceCallConfig, plainTraceCall)],
+    paramNames: ['call', 'block', 'options'],
+    run(network, [call, block, options], caller) {
+      const { stateOverrides, blockOverrides, txIndex } = options
+      const request = executionRequest(network, { call, block, stateOverrides, blockOverrides })
+      if (request.block.isPending) throw pendingRefused()
+      const index = txIndex === undefined ? {} : { index: txIndex }
+      return traceJson(network, { kind: 'call', request, ...index }, options, caller)
+    },
+  }),
+  /** Executed again after those before it in its block; without a tracer every instruction with the state before it. */
+  debug_traceTransaction: chainMethod({
+    ...trace,
+    summary: 'What a transaction of the chain did, in the form of a tracer',
+    params: [hash32, options],
+    paramNames: ['transactionHash', 'options'],
+    run: (network, [hash, options], caller) =>
+      traceJson(network, tracedTransaction(network, hash), options, caller),
+  }),
+}

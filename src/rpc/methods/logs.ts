@@ -1,0 +1,123 @@
+/** Searches of logs, whole or page by page, and filters that are polled. */
+import type { FoundLogs } from '../../chain/logSearch.js'
+import { pageQuery, renderPage, toPage } from '../logPages.js'
+import { countCriteria, findLogs, findWholeLogs, logQuery } from '../logQuery.js'
+import { chainMethod } from '../network.js'
+import { boolean, optional, text } from '../params.js'
+import {
+  booleanSchema,
+  hashSchema,
+  listSchema,
+  logSchema,
+  nullable,
+  objectSchema,
+  textSchema,
+} from '../schema.js'
+
+const nothing = Buffer.from('[]', 'latin1')
+
+const newFilter = { cost: 'job', memo: 'never', result: textSchema } as const
+const ofFilter = {
+  params: [text('a filter id')],
+  paramNames: ['filterId'],
+  cost: 'job',
+  memo: 'never',
+} as const
+
+/** The prices of searches are charged before; CPU time beyond them is charged after the search. */
+export const logMethods = {
+  /** Logs, first those of blocks that left the chain, with `"removed": true`; or hashes of new blocks. */
+  eth_getFilterChanges: chainMethod({
+    ...ofFilter,
+    summary: 'What is new since the last poll of a filter: logs, or hashes of blocks',
+    price: 10,
+    result: listSchema({ anyOf: [hashSchema, logSchema] }),
+    run: ({ filters }, [id], caller, turnMsMax) => filters.changes(id, caller, turnMsMax),
+  }),
+  /** Of a filter of eth_newFilter, as eth_getLogs answers them. */
+  eth_getFilterLogs: chainMethod({
+    ...ofFilter,
+    summary: 'All logs that match a filter, polled or not',
+    price: 20,
+    result: listSchema(logSchema),
+    run: ({ filters }, [id], caller, turnMsMax) => filters.logs(id, caller, turnMsMax),
+  }),
+  /**
+   * Oldest first, by go-ethereum's rules and faults. More logs than one answer may contain are the fault TooManyLogs,
+   * which names a range that fits.
+   *
+   * @example eth_getLogs({"address": "0x62…", "topics": ["0xdd…", null, ["0x…", "0x…"]], "fromBlock": "0x1"})
+   */
+  eth_getLogs: chainMethod({
+    summary: 'Logs that match a filter, in a block or a range of blocks',
+    params: [logQuery],
+    paramNames: ['filter'],
+    cost: 'job',
+    price: ([{ criteria }]) => 20 + countCriteria(criteria),
+    memo: 'head',
+    result: listSchema(logSchema),
+    run: (network, [query], caller, turnMsMax) => findWholeLogs(network, query, caller, turnMsMax),
+  }),
+  eth_newBlockFilter: chainMethod({
+    ...newFilter,
+    summary: 'Id of a new filter of blocks, to be polled',
+    price: 10,
+    run: ({ filters }, _args, caller) => quoted(filters.create({ kind: 'blocks' }, caller)),
+  }),
+  /** As in go-ethereum, bounds that are numbers limit which new blocks count. */
+  eth_newFilter: chainMethod({
+    ...newFilter,
+    summary: 'Id of a new filter of logs, to be polled',
+    params: [logQuery],
+    paramNames: ['filter'],
+    price: ([{ criteria }]) => 10 + countCriteria(criteria),
+    run: ({ filters }, [query], caller) => quoted(filters.create({ kind: 'logs', query }, caller)),
+  }),
+  /** There is no transaction pool, so it stays empty. */
+  eth_newPendingTransactionFilter: chainMethod({
+    ...newFilter,
+    summary: 'Id of a new filter of pending transactions, of which there are none',
+    params: [optional(boolean, false)],
+    paramNames: ['fullTransactions'],
+    price: 10,
+    run: ({ filters }, _args, caller) => quoted(filters.create({ kind: 'transactions' }, caller)),
+  }),
+  /** False where the caller's key has none with this id. */
+  eth_uninstallFilter: chainMethod({
+    ...ofFilter,
+    summary: 'Removes a filter, and whether there was one',
+    price: 1,
+    result: booleanSchema,
+    run({ filters }, [id], caller) {
+      const wasThere = filters.uninstall(id, caller)
+      return wasThere instanceof Promise ? wasThere.then(String) : String(wasThere)
+    },
+  }),
+  /**
+   * `{logs, next}`. The same filter with `next` as its `cursor` gives the next page; on the last page `next` is null.
+   * The range is fixed by the first page, and a page ends with a whole block.
+   *
+   * @example tidegate_getLogs({"address": "0x62…", "fromBlock": "0x0", "limit": 1000, "cursor": "0x…"})
+   */
+  tidegate_getLogs: chainMethod({
+    summary: 'Logs page by page: `limit` and `cursor` stand beside the filter of `eth_getLogs`',
+    params: [pageQuery],
+    paramNames: ['filter'],
+    cost: 'job',
+    price: ([{ criteria }]) => 20 + countCriteria(criteria),
+    memo: 'head',
+    result: objectSchema('LogPage', { logs: listSchema(logSchema), next: nullable(textSchema) }),
+    run(network, [query], caller, turnMsMax) {
+      const { chain, logBounds } = network
+      const page = toPage(chain, query, logBounds)
+      const answer = (found: FoundLogs) => renderPage(chain, page, query, found)
+      if (page.search === undefined) return answer({ json: nothing, count: 0, last: -1 })
+      const found = findLogs(network, page.search, page.bounds, caller, turnMsMax)
+      return found instanceof Promise ? found.then(answer) : answer(found)
+    },
+  }),
+}
+
+function quoted(id: string | Promise<string>): string | Promise<string> {
+  return id instanceof Promise ? id.then((settled) => `"${settled}"`) : `"${id}"`
+}
