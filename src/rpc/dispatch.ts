@@ -100,29 +100,49 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     try {
       const unread = body.length < bodyBytesPerUnit ? undefined : unpaidReading(caller, body.length)
       if (unread !== undefined) return singleAnswer('null', undefined, unread, this.#blockNames.ofHead())
-      const basis = new RequestBasis(this.#views, at)
+      const startedMs = this.#counter?.beginStored()
       // Stored answers are those of the head, not of a block that a request is pinned to.
       const lookup = at === undefined ? this.#lookup : undefined
-      const startedMs = this.#counter?.beginStored()
       const mayWait = body.length > shortBytesMax && isTurnOver(this.#limits.turnMsMax)
       const usual = mayWait ? undefined : readUsualCall(body, lookup)
-      const job = usual && this.#jobOf(usual)
-      if (usual !== undefined && job === undefined) {
-        return this.#single(usual, basis, caller, undefined, startedMs)
-      }
-      const refused = job && refuseUnread(job, this.#views.current, caller)
-      if (refused !== undefined) {
-        this.#counter?.failed((job as Method<N>).name, refused, caller)
-        return this.#finish(usual as Member, basis, caller, refused)
-      }
+      if (usual?.kind === 'known') return this.#repeated(usual, this.#views.current, caller, startedMs)
+      const basis = new RequestBasis(this.#views, at)
       const answer =
         usual === undefined
           ? doSteps(this.#answer(body, basis, caller, lookup, isGiven))
-          : this.#job(usual, body.length, basis, caller)
+          : this.#usual(usual, body.length, basis, caller)
       return answer instanceof Promise ? answer.catch((thrown) => this.#refusal(thrown, caller)) : answer
     } catch (thrown) {
       return this.#refusal(thrown, caller)
     }
+  }
+
+  /** Answers a single call by its stored answer, of `network`. */
+  #repeated(
+    { known, id }: Extract<Member, { kind: 'known' }>,
+    network: N,
+    caller: Caller,
+    startedMs: number | undefined,
+  ): Answer {
+    const block = this.#blockNames.of(network)
+    const refusal = notAllowed(caller, known.method) ?? unpaid(caller, known.price)
+    if (refusal !== undefined) {
+      this.#counter?.failedAt(known.slot, refusal, caller)
+      return singleAnswer(id, undefined, refusal, block)
+    }
+    countBytes(caller, known.json)
+    this.#counter?.repeated(known.slot, known.json.length, caller, startedMs)
+    return repeatedAnswer(id, known.json, known.tail, block)
+  }
+
+  /** Answers a single short call of the usual form. */
+  #usual(call: Member, bytes: number, basis: RequestBasis<N>, caller: Caller): Answer | Promise<Answer> {
+    const job = this.#jobOf(call)
+    if (job === undefined) return this.#single(call, basis, caller, undefined)
+    const refused = refuseUnread(job, this.#views.current, caller)
+    if (refused === undefined) return this.#job(call, bytes, basis, caller)
+    this.#counter?.failed(job.name, refused, caller)
+    return this.#finish(call, basis, caller, refused)
   }
 
   #jobOf(call: Member): Method<N> | undefined {
@@ -192,26 +212,14 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     }
   }
 
-  /** `turns` is given where the request has already begun its turns, `startedMs` where a stored answer is to be timed. */
+  /** `turns` is given where the request has already begun its turns. */
   #single(
     call: Member,
     basis: RequestBasis<N>,
     caller: Caller,
     turns: Turns | undefined,
-    startedMs?: number,
   ): Answer | Promise<Answer> {
-    if (call.kind === 'known') {
-      const { known, id } = call
-      const refusal = notAllowed(caller, known.method) ?? unpaid(caller, known.price)
-      if (refusal === undefined) {
-        countBytes(caller, known.json)
-        this.#counter?.repeated(known.slot, known.json.length, caller, startedMs)
-      } else this.#counter?.failedAt(known.slot, refusal, caller)
-      const block = this.#blockNames.of(basis.arrived)
-      return refusal === undefined
-        ? repeatedAnswer(id, known.json, known.tail, block)
-        : singleAnswer(id, undefined, refusal, block)
-    }
+    if (call.kind === 'known') return this.#repeated(call, basis.arrived, caller, undefined)
     const started = this.#counted(call, basis, caller, turns)
     const outcome = caller.takesStreams ? started : this.#whole(started, caller)
     if (!(outcome instanceof Promise)) return this.#finish(call, basis, caller, outcome)

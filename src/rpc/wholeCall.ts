@@ -6,7 +6,7 @@ import type { WholeAnswer } from '../pool/jobs.js'
 import { FaultError } from '../primitives/faults.js'
 import type { Caller } from './caller.js'
 import { parseCallText } from './envelope.js'
-import { decodeParams, type Json, type Method } from './method.js'
+import { decodeParams, type Json, type Method, nameMethods } from './method.js'
 import { callMethods } from './methods/calls.js'
 import { mappingMethods } from './methods/mappings.js'
 import { stateProofMethods } from './methods/proofs.js'
@@ -15,7 +15,7 @@ import { priceOf, unitsMin } from './price.js'
 
 /** Every method with a `jobClass`. */
 export const wholeMethods: ReadonlyMap<string, Method<JobNetwork>> = new Map(
-  Object.entries({ ...callMethods, ...stateProofMethods, ...mappingMethods }),
+  Object.entries(nameMethods({ ...callMethods, ...stateProofMethods, ...mappingMethods })),
 )
 
 /**
