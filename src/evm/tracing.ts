@@ -134,9 +134,7 @@ export class Tracing {
     this.#runBefore(block, 0, watch)
     const { json } = output
     for (const [index, { hash }] of block.transactions.entries()) {
-      json.text(index === 0 ? '[{"txHash":' : ',{"txHash":')
-      json.hex(hash)
-      json.text(',"result":')
+      json.put`${index === 0 ? '[' : ','}{"txHash":${hash},"result":`
       this.#traceTransaction(block, index, tracer, watch, output)
       json.text('}')
       output.flush()

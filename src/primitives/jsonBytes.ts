@@ -97,6 +97,24 @@ export class JsonBytes {
     this.#length = at
   }
 
+  /**
+   * Writes ASCII text with values: bytes as {@link hex}, bigints as {@link quantity}, absent ones as null, and text and
+   * numbers as they are.
+   */
+  put(
+    texts: TemplateStringsArray,
+    ...values: readonly (string | number | bigint | Uint8Array | undefined)[]
+  ): void {
+    this.text(texts[0] as string)
+    for (let i = 0; i < values.length; i++) {
+      const value = values[i]
+      if (value instanceof Uint8Array) this.hex(value)
+      else if (typeof value === 'bigint') this.quantity(value)
+      else this.text(value === undefined ? 'null' : String(value))
+      this.text(texts[i + 1] as string)
+    }
+  }
+
   constant({ length, words }: Constant): void {
     // The zeros after the last byte are overwritten by what is written next.
     this.#reserve(length + 3)

@@ -28,240 +28,145 @@ export interface Defect {
 
 export type DefectLog = (defect: Defect) => void
 
+type FaultKind = Fault['kind']
+type FaultOf<K extends FaultKind> = Extract<Fault, { readonly kind: K }>
+
+/** Code, message and data of each kind of fault. */
+const wireErrors: { readonly [K in FaultKind]: (fault: FaultOf<K>) => WireError } = {
+  ParseError: () => wire(-32700, 'parse error'),
+  InvalidRequest: ({ why }) =>
+    wire(-32600, why === undefined ? 'invalid request' : `invalid request: ${why}`),
+  EmptyBatch: () => wire(-32600, 'empty batch'),
+  BatchTooLarge: () => wire(-32600, 'batch too large'),
+  MethodNotFound: ({ method, meant }) => {
+    const hint = meant === undefined ? '' : `; did you mean ${meant}?`
+    return wire(-32601, `the method ${method} does not exist/is not available${hint}`)
+  },
+  NotificationsNotSupported: () => wire(-32601, 'notifications not supported'),
+  SubscriptionNotFound: ({ name, why }) =>
+    wire(-32601, `no ${quote(name)} subscription in eth namespace${why === undefined ? '' : `: ${why}`}`),
+  SubscriptionIdNotFound: () => wire(-32000, 'subscription not found'),
+  InvalidBlockRange: () => wire(-32602, 'invalid block range params'),
+  PendingLogsNotSupported: () => wire(-32602, 'pending logs are not supported'),
+  BlockRangeInFuture: () => wire(-32602, 'block range extends beyond current head block'),
+  UnknownBlock: () => wire(-32000, 'unknown block'),
+  FilterNotFound: () => wire(-32000, 'filter not found'),
+  TooMuchFilterMemory: ({ whose, max }) =>
+    wire(
+      -32005,
+      `limit exceeded: the filters of ${whose} may take ${max} bytes, ${polledFilterBytes} each and ${polledFilterKeyBytes} for each address and topic; uninstall some`,
+      { limit: max },
+    ),
+  CursorLeft: ({ number }) =>
+    wire(
+      -32000,
+      `the block of this cursor left the chain; forget what came above block ${toQuantity(number)}, and begin anew there`,
+      number,
+    ),
+  // Clients parse the range from this message, which is Infura's, or from `data`.
+  TooManyLogs: ({ logsMax, bytesMax, first, last }) =>
+    wire(
+      -32005,
+      `query returned more than ${logsMax} results or ${bytesMax} bytes. Try with this block range [${toQuantity(first)}, ${toQuantity(last)}].`,
+      [first, last],
+    ),
+  TooManySubscriptions: ({ max, whose }) =>
+    wire(-32005, `limit exceeded: at most ${max} subscriptions ${whose}`, { limit: max }),
+  TooMuchSubscriptionMemory: ({ whose, max }) =>
+    wire(
+      -32005,
+      `limit exceeded: the subscriptions of ${whose} may take ${max} bytes, ${subscriptionBytes} each and ${filterKeyBytes} for each address and topic of a filter; end some, or ask for fewer addresses and topics`,
+      { limit: max },
+    ),
+  MissingArgument: ({ index }) => wire(-32602, `missing value for required argument ${index}`),
+  InvalidArgument: ({ index, why }) => wire(-32602, `invalid argument ${index}: ${why}`),
+  TooManyArguments: ({ max }) => wire(-32602, `too many arguments, want at most ${max}`),
+  ParamsNotArray: () => wire(-32602, 'non-array args: params must be an array'),
+  UnknownArgument: ({ name }) => wire(-32602, `unknown argument ${quote(name)}`),
+  StorageKeyTooLong: ({ key }) => wire(-32602, `storage key too long (want at most 32 bytes): ${quote(key)}`),
+  StorageKeyNotHex: ({ key }) => wire(-32602, `invalid hex in storage key: ${quote(key)}`),
+  TooManyStorageKeys: ({ max, got }) =>
+    wire(-32602, `too many storage keys requested (max ${max}, got ${got})`),
+  EmptyRequest: () => wire(-32602, 'empty request'),
+  TooManySlots: ({ max }) => wire(-38026, `too many slots (max ${max})`),
+  BothBlockHashAndNumber: () =>
+    wire(-32602, 'cannot specify both BlockHash and BlockNumber, choose one or the other'),
+  InvalidPin: ({ got }) =>
+    wire(-32602, `invalid at: want "latest" or a block hash (0x and 64 hex digits), got ${got}`),
+  SafeTagNotSupported: ({ index }) =>
+    wire(-32602, `invalid argument ${index}: the safe tag is not supported on this network, use finalized`),
+  HeaderNotFound: () => wire(-32000, 'header not found'),
+  HeaderForHashNotFound: () => wire(-32000, 'header for hash not found'),
+  HashNotCanonical: () => wire(-32000, 'hash is not currently canonical'),
+  StateNotAvailable: ({ stateRoot }) => wire(-32000, `historical state ${stateRoot} is not available`),
+  NoSequencerToRead: () =>
+    wire(
+      -32000,
+      'this network reads nothing from a sequencer; its operator can name a JSON-RPC endpoint in "upstream.readUrl" of the configuration',
+    ),
+  SequencerUnanswered: ({ why }) => wire(-32000, `the sequencer did not answer: ${why}`),
+  NoUpstreamToSendTo: () =>
+    wire(
+      -32000,
+      'this network has no upstream to send transactions to; its operator can follow a node (--follow) or serve a gateway (--upstream)',
+    ),
+  SequencerError: ({ code, message, data }) => wire(code, message, data),
+  UpstreamError: ({ code, message, data }) => wire(code, message, data),
+  UpstreamsFailed: ({ why }) => wire(-32000, why),
+  HistoryPruned: () => wire(4444, 'pruned history unavailable'),
+  ResourceNotFound: ({ why }) => wire(-32001, why),
+  NoState: () => wire(-32000, 'this network holds no state'),
+  NoReceipts: () => wire(-32000, 'this network holds no receipts'),
+  NoAccountHistory: () => wire(-32000, 'this network does not hold when accounts changed'),
+  NoAccumulator: ({ number }) =>
+    wire(-32000, `block ${toQuantity(number)} is in no epoch that was checked against an accumulator`),
+  ExecutionReverted: ({ reason, data }) =>
+    wire(3, reason === undefined ? 'execution reverted' : `execution reverted: ${reason}`, bytesToHex(data)),
+  GasExceedsAllowance: ({ allowance }) => wire(-32000, `gas required exceeds allowance (${allowance})`),
+  FeeHistoryRefused: ({ why }) => wire(-32000, why),
+  MessageRefused: ({ why }) => wire(-32000, why),
+  ExecutionFailed: ({ why }) => wire(-32000, why),
+  SimulationRefused: ({ rule, why }) => wire(simulationCodes.get(rule) ?? -32603, why),
+  ExecutionTimedOut: ({ limitSeconds }) => wire(-32000, `execution aborted (timeout = ${limitSeconds}s)`),
+  ExecutionOutOfMemory: ({ limitBytes }) =>
+    wire(-32000, `execution aborted (memory limit = ${Math.floor(limitBytes / 2 ** 20)} MiB)`),
+  TraceTooLarge: ({ limitBytes }) =>
+    wire(
+      -32003,
+      `response too large: the trace has more than ${limitBytes} bytes; trace less at once, or ask over HTTP, which sends traces in parts`,
+    ),
+  RequestTimedOut: () => wire(-32002, 'request timed out'),
+  ResponseTooLarge: () => wire(-32003, 'response too large'),
+  Unauthorized: ({ why }) => wire(-32001, `unauthorized: ${why}`),
+  MethodNotAllowed: ({ method }) => wire(-32004, `method ${method} is not allowed for this API key`),
+  NetworkNotAllowed: ({ network }) => wire(-32004, `network ${network} is not allowed for this API key`),
+  LimitExceeded: ({ what, limit, retryAfterMs }) =>
+    wire(-32005, `limit exceeded: ${what}`, { limit, retryAfterMs }),
+  ServerBusy: ({ why, retryAfterMs }) =>
+    wire(-32005, why === undefined ? 'server busy' : `server busy: ${why}`, { retryAfterMs }),
+  InvokeRefused: ({ code, text }) => wire(code, invokeErrorMessages[code], text),
+  TransactionHashNotFound: () => wire(29, 'Transaction hash not found'),
+  SubmissionsFull: ({ what, retryAfterMs }) =>
+    wire(-32005, `server busy: ${what}; this transaction was not taken`, { retryAfterMs }),
+  SubmissionsUnread: ({ retryAfterMs }) =>
+    wire(-32000, 'submitted transactions cannot be read at the moment; ask again later', { retryAfterMs }),
+  NotStored: ({ isUnsure, retryAfterMs }) =>
+    wire(
+      -32000,
+      isUnsure
+        ? 'this transaction may have been stored; ask for its status, or send it again'
+        : 'this transaction could not be stored; send it again later',
+      { retryAfterMs },
+    ),
+}
+
+function wire(code: number, message: string, data?: unknown): WireError {
+  return data === undefined ? { code, message } : { code, message, data }
+}
+
 /** Code, message and data of a fault. */
 export function faultToWireError(fault: Fault): WireError {
-  switch (fault.kind) {
-    case 'ParseError':
-      return { code: -32700, message: 'parse error' }
-    case 'InvalidRequest':
-      return {
-        code: -32600,
-        message: fault.why === undefined ? 'invalid request' : `invalid request: ${fault.why}`,
-      }
-    case 'EmptyBatch':
-      return { code: -32600, message: 'empty batch' }
-    case 'BatchTooLarge':
-      return { code: -32600, message: 'batch too large' }
-    case 'MethodNotFound': {
-      const hint = fault.meant === undefined ? '' : `; did you mean ${fault.meant}?`
-      return { code: -32601, message: `the method ${fault.method} does not exist/is not available${hint}` }
-    }
-    case 'NotificationsNotSupported':
-      return { code: -32601, message: 'notifications not supported' }
-    case 'SubscriptionNotFound': {
-      const why = fault.why === undefined ? '' : `: ${fault.why}`
-      return { code: -32601, message: `no ${quote(fault.name)} subscription in eth namespace${why}` }
-    }
-    case 'SubscriptionIdNotFound':
-      return { code: -32000, message: 'subscription not found' }
-    case 'InvalidBlockRange':
-      return { code: -32602, message: 'invalid block range params' }
-    case 'PendingLogsNotSupported':
-      return { code: -32602, message: 'pending logs are not supported' }
-    case 'BlockRangeInFuture':
-      return { code: -32602, message: 'block range extends beyond current head block' }
-    case 'UnknownBlock':
-      return { code: -32000, message: 'unknown block' }
-    case 'FilterNotFound':
-      return { code: -32000, message: 'filter not found' }
-    case 'TooMuchFilterMemory':
-      return {
-        code: -32005,
-        message: `limit exceeded: the filters of ${fault.whose} may take ${fault.max} bytes, ${polledFilterBytes} each and ${polledFilterKeyBytes} for each address and topic; uninstall some`,
-        data: { limit: fault.max },
-      }
-    case 'CursorLeft':
-      return {
-        code: -32000,
-        message: `the block of this cursor left the chain; forget what came above block ${toQuantity(fault.number)}, and begin anew there`,
-        data: fault.number,
-      }
-    case 'TooManyLogs': {
-      const { logsMax, bytesMax, first, last } = fault
-      // Clients parse the range from this message, which is Infura's, or from `data`.
-      const range = `[${toQuantity(first)}, ${toQuantity(last)}]`
-      return {
-        code: -32005,
-        message: `query returned more than ${logsMax} results or ${bytesMax} bytes. Try with this block range ${range}.`,
-        data: [first, last],
-      }
-    }
-    case 'TooManySubscriptions':
-      return {
-        code: -32005,
-        message: `limit exceeded: at most ${fault.max} subscriptions ${fault.whose}`,
-        data: { limit: fault.max },
-      }
-    case 'TooMuchSubscriptionMemory':
-      return {
-        code: -32005,
-        message: `limit exceeded: the subscriptions of ${fault.whose} may take ${fault.max} bytes, ${subscriptionBytes} each and ${filterKeyBytes} for each address and topic of a filter; end some, or ask for fewer addresses and topics`,
-        data: { limit: fault.max },
-      }
-    case 'MissingArgument':
-      return { code: -32602, message: `missing value for required argument ${fault.index}` }
-    case 'InvalidArgument':
-      return { code: -32602, message: `invalid argument ${fault.index}: ${fault.why}` }
-    case 'TooManyArguments':
-      return { code: -32602, message: `too many arguments, want at most ${fault.max}` }
-    case 'ParamsNotArray':
-      return { code: -32602, message: 'non-array args: params must be an array' }
-    case 'UnknownArgument':
-      return { code: -32602, message: `unknown argument ${quote(fault.name)}` }
-    case 'StorageKeyTooLong':
-      return {
-        code: -32602,
-        message: `storage key too long (want at most 32 bytes): ${quote(fault.key)}`,
-      }
-    case 'StorageKeyNotHex':
-      return { code: -32602, message: `invalid hex in storage key: ${quote(fault.key)}` }
-    case 'TooManyStorageKeys':
-      return {
-        code: -32602,
-        message: `too many storage keys requested (max ${fault.max}, got ${fault.got})`,
-      }
-    case 'EmptyRequest':
-      return { code: -32602, message: 'empty request' }
-    case 'TooManySlots':
-      return { code: -38026, message: `too many slots (max ${fault.max})` }
-    case 'BothBlockHashAndNumber':
-      return {
-        code: -32602,
-        message: 'cannot specify both BlockHash and BlockNumber, choose one or the other',
-      }
-    case 'InvalidPin':
-      return {
-        code: -32602,
-        message: `invalid at: want "latest" or a block hash (0x and 64 hex digits), got ${fault.got}`,
-      }
-    case 'SafeTagNotSupported':
-      return {
-        code: -32602,
-        message: `invalid argument ${fault.index}: the safe tag is not supported on this network, use finalized`,
-      }
-    case 'HeaderNotFound':
-      return { code: -32000, message: 'header not found' }
-    case 'HeaderForHashNotFound':
-      return { code: -32000, message: 'header for hash not found' }
-    case 'HashNotCanonical':
-      return { code: -32000, message: 'hash is not currently canonical' }
-    case 'StateNotAvailable':
-      return { code: -32000, message: `historical state ${fault.stateRoot} is not available` }
-    case 'NoSequencerToRead':
-      return {
-        code: -32000,
-        message:
-          'this network reads nothing from a sequencer; its operator can name a JSON-RPC endpoint in "upstream.readUrl" of the configuration',
-      }
-    case 'SequencerUnanswered':
-      return { code: -32000, message: `the sequencer did not answer: ${fault.why}` }
-    case 'NoUpstreamToSendTo':
-      return {
-        code: -32000,
-        message:
-          'this network has no upstream to send transactions to; its operator can follow a node (--follow) or serve a gateway (--upstream)',
-      }
-    case 'SequencerError':
-    case 'UpstreamError': {
-      const { code, message, data } = fault
-      return { code, message, ...(data !== undefined && { data }) }
-    }
-    case 'UpstreamsFailed':
-      return { code: -32000, message: fault.why }
-    case 'HistoryPruned':
-      return { code: 4444, message: 'pruned history unavailable' }
-    case 'ResourceNotFound':
-      return { code: -32001, message: fault.why }
-    case 'NoState':
-      return { code: -32000, message: 'this network holds no state' }
-    case 'NoReceipts':
-      return { code: -32000, message: 'this network holds no receipts' }
-    case 'NoAccountHistory':
-      return { code: -32000, message: 'this network does not hold when accounts changed' }
-    case 'NoAccumulator':
-      return {
-        code: -32000,
-        message: `block ${toQuantity(fault.number)} is in no epoch that was checked against an accumulator`,
-      }
-    case 'ExecutionReverted':
-      return {
-        code: 3,
-        message: fault.reason === undefined ? 'execution reverted' : `execution reverted: ${fault.reason}`,
-        data: bytesToHex(fault.data),
-      }
-    case 'GasExceedsAllowance':
-      return { code: -32000, message: `gas required exceeds allowance (${fault.allowance})` }
-    case 'FeeHistoryRefused':
-    case 'MessageRefused':
-    case 'ExecutionFailed':
-      return { code: -32000, message: fault.why }
-    case 'SimulationRefused': {
-      const { rule, why } = fault
-      return { code: simulationCodes.get(rule) ?? -32603, message: why }
-    }
-    case 'ExecutionTimedOut':
-      return { code: -32000, message: `execution aborted (timeout = ${fault.limitSeconds}s)` }
-    case 'ExecutionOutOfMemory':
-      return {
-        code: -32000,
-        message: `execution aborted (memory limit = ${Math.floor(fault.limitBytes / 2 ** 20)} MiB)`,
-      }
-    case 'TraceTooLarge':
-      return {
-        code: -32003,
-        message: `response too large: the trace has more than ${fault.limitBytes} bytes; trace less at once, or ask over HTTP, which sends traces in parts`,
-      }
-    case 'RequestTimedOut':
-      return { code: -32002, message: 'request timed out' }
-    case 'ResponseTooLarge':
-      return { code: -32003, message: 'response too large' }
-    case 'Unauthorized':
-      return { code: -32001, message: `unauthorized: ${fault.why}` }
-    case 'MethodNotAllowed':
-      return { code: -32004, message: `method ${fault.method} is not allowed for this API key` }
-    case 'NetworkNotAllowed':
-      return { code: -32004, message: `network ${fault.network} is not allowed for this API key` }
-    case 'LimitExceeded':
-      return {
-        code: -32005,
-        message: `limit exceeded: ${fault.what}`,
-        data: { limit: fault.limit, retryAfterMs: fault.retryAfterMs },
-      }
-    case 'ServerBusy': {
-      const { why, retryAfterMs } = fault
-      return {
-        code: -32005,
-        message: why === undefined ? 'server busy' : `server busy: ${why}`,
-        data: { retryAfterMs },
-      }
-    }
-    case 'InvokeRefused': {
-      const { code, text } = fault
-      return { code, message: invokeErrorMessages[code], ...(text !== undefined && { data: text }) }
-    }
-    case 'TransactionHashNotFound':
-      return { code: 29, message: 'Transaction hash not found' }
-    case 'SubmissionsFull':
-      return {
-        code: -32005,
-        message: `server busy: ${fault.what}; this transaction was not taken`,
-        data: { retryAfterMs: fault.retryAfterMs },
-      }
-    case 'SubmissionsUnread':
-      return {
-        code: -32000,
-        message: 'submitted transactions cannot be read at the moment; ask again later',
-        data: { retryAfterMs: fault.retryAfterMs },
-      }
-    case 'NotStored':
-      return {
-        code: -32000,
-        message: fault.isUnsure
-          ? 'this transaction may have been stored; ask for its status, or send it again'
-          : 'this transaction could not be stored; send it again later',
-        data: { retryAfterMs: fault.retryAfterMs },
-      }
-  }
+  return (wireErrors[fault.kind] as (fault: Fault) => WireError)(fault)
 }
 
 /** Codes of eth_simulateV1 (execution-apis, src/eth/execute.yaml), as far as go-ethereum answers them. */

@@ -4,7 +4,7 @@
  */
 import type { KernelLog } from '../kernelLogs.js'
 import { decodeRevertReason } from '../revertReason.js'
-import type { FrameEnd, FrameFailure, TracedFrame, TraceOutput } from './tracer.js'
+import type { FrameEnd, FrameFailure, TracedFrame, TracedTransaction, TraceOutput, Tracer } from './tracer.js'
 
 /** A log of a call. */
 export interface CallLog extends KernelLog {
@@ -47,8 +47,7 @@ export class CallFrames {
   #heldBytes = 0
   readonly #onlyTop: boolean
 
-  /** With `onlyTop`, calls of the outermost one are left out. */
-  constructor(onlyTop = false) {
+  constructor(onlyTop: boolean) {
     this.#onlyTop = onlyTop
   }
 
@@ -110,6 +109,35 @@ export class CallFrames {
     this.#heldBytes += bytes
     this.#output?.holding(this.#heldBytes)
   }
+}
+
+/** A tracer that writes the calls of a transaction at its end. */
+export abstract class CallTreeTracer implements Tracer {
+  readonly opcodes = []
+  protected readonly frames: CallFrames
+  protected transaction!: TracedTransaction
+  protected output!: TraceOutput
+
+  /** With `onlyTop`, calls of the outermost one are left out. */
+  constructor(onlyTop = false) {
+    this.frames = new CallFrames(onlyTop)
+  }
+
+  begin(transaction: TracedTransaction, output: TraceOutput): void {
+    this.frames.begin(output)
+    this.transaction = transaction
+    this.output = output
+  }
+
+  enter(frame: TracedFrame): void {
+    this.frames.enter(frame)
+  }
+
+  exit(end: FrameEnd): void {
+    this.frames.exit(end)
+  }
+
+  abstract end(gasUsed: bigint): void
 }
 
 export function isCreation({ kind }: Call): boolean {

@@ -2,8 +2,8 @@
 import { ascii } from '../../primitives/jsonBytes.js'
 import type { KernelLog } from '../kernelLogs.js'
 import { opcodeNames } from '../opcodeNames.js'
-import { type Call, CallFrames, type CallLog, goText, revertReasonOf, staticCall } from './callFrames.js'
-import type { FrameEnd, TracedFrame, TracedTransaction, TraceOutput, Tracer } from './tracer.js'
+import { type Call, type CallLog, CallTreeTracer, goText, revertReasonOf, staticCall } from './callFrames.js'
+import type { FrameEnd, TracedFrame, TracedTransaction, TraceOutput } from './tracer.js'
 
 export interface CallTracerOptions {
   readonly onlyTopCall: boolean
@@ -20,51 +20,45 @@ const member = {
   value: ascii(',"value":'),
 }
 
-export class CallTracer implements Tracer {
-  readonly opcodes = []
+export class CallTracer extends CallTreeTracer {
   readonly #options: CallTracerOptions
-  readonly #frames: CallFrames
   #depth = -1
-  #gasLimit = 0n
-  #output!: TraceOutput
 
   constructor(options: CallTracerOptions) {
+    super(options.onlyTopCall)
     this.#options = options
-    this.#frames = new CallFrames(options.onlyTopCall)
   }
 
-  begin({ gasLimit }: TracedTransaction, output: TraceOutput): void {
-    this.#frames.begin(output)
-    this.#gasLimit = gasLimit
-    this.#output = output
+  override begin(transaction: TracedTransaction, output: TraceOutput): void {
+    super.begin(transaction, output)
     this.#depth = -1
   }
 
-  enter(frame: TracedFrame): void {
+  override enter(frame: TracedFrame): void {
     this.#depth = frame.depth
-    this.#frames.enter(frame)
+    super.enter(frame)
   }
 
-  exit(end: FrameEnd): void {
+  override exit(end: FrameEnd): void {
     this.#depth = end.depth - 1
-    this.#frames.exit(end)
+    super.exit(end)
   }
 
   log(log: KernelLog, index: number): void {
     const { withLog, onlyTopCall } = this.#options
-    if (withLog && !(onlyTopCall && this.#depth > 0)) this.#frames.log(log, index)
+    if (withLog && !(onlyTopCall && this.#depth > 0)) this.frames.log(log, index)
   }
 
   end(gasUsed: bigint): void {
-    const { top } = this.#frames
-    top.gas = this.#gasLimit
+    const { top } = this.frames
+    top.gas = this.transaction.gasLimit
     top.gasUsed = gasUsed
     this.#write(top, false)
   }
 
   /** `isUndone`: a call around it failed, so that it has no logs. */
   #write(call: Call, isUndone: boolean): void {
-    const { json } = this.#output
+    const { json } = this.output
     const { from, gas, gasUsed, to, input, output, failure, calls, logs, value, kind } = call
     json.constant(member.from)
     json.hex(from)
@@ -93,7 +87,7 @@ export class CallTracer implements Tracer {
       for (const [index, inner] of calls.entries()) {
         if (index > 0) json.text(',')
         this.#write(inner, isGone)
-        this.#output.flush()
+        this.output.flush()
       }
       json.text(']')
     }
@@ -106,20 +100,16 @@ export class CallTracer implements Tracer {
   }
 
   #writeLogs(logs: readonly CallLog[]): void {
-    const { json } = this.#output
+    const { json } = this.output
     json.text(',"logs":[')
     for (const [at, { address, topics, data, index, position }] of logs.entries()) {
-      json.text(at > 0 ? ',{"address":' : '{"address":')
-      json.hex(address)
-      json.text(',"topics":[')
+      json.put`${at > 0 ? ',' : ''}{"address":${address},"topics":[`
       for (const [place, topic] of topics.entries()) {
         if (place > 0) json.text(',')
         json.hex(topic)
       }
-      json.text('],"data":')
-      json.hex(data)
-      json.text(`,"index":"0x${index.toString(16)}","position":"0x${position.toString(16)}"}`)
-      this.#output.flush()
+      json.put`],"data":${data},"index":${BigInt(index)},"position":${BigInt(position)}}`
+      this.output.flush()
     }
     json.text(']')
   }

@@ -4,15 +4,16 @@
  */
 import type { JsonBytes } from '../../primitives/jsonBytes.js'
 import { opcodeNames } from '../opcodeNames.js'
-import { type Call, CallFrames, create2, goText, isCreation, selfdestruct, staticCall } from './callFrames.js'
-import type {
-  FrameEnd,
-  TracedFrame,
-  TracedTransaction,
-  TraceOutput,
-  Tracer,
-  TransactionPlace,
-} from './tracer.js'
+import {
+  type Call,
+  CallTreeTracer,
+  create2,
+  goText,
+  isCreation,
+  selfdestruct,
+  staticCall,
+} from './callFrames.js'
+import type { TransactionPlace } from './tracer.js'
 
 export interface FlatCallTracerOptions {
   /** Whether errors have Parity's texts. */
@@ -23,56 +24,37 @@ export interface FlatCallTracerOptions {
 
 const callOpcode = 0xf1
 
-export class FlatCallTracer implements Tracer {
-  readonly opcodes = []
+export class FlatCallTracer extends CallTreeTracer {
   readonly #options: FlatCallTracerOptions
-  readonly #frames = new CallFrames()
-  #transaction!: TracedTransaction
-  #output!: TraceOutput
 
   constructor(options: FlatCallTracerOptions) {
+    super()
     this.#options = options
   }
 
-  begin(transaction: TracedTransaction, output: TraceOutput): void {
-    this.#frames.begin(output)
-    this.#transaction = transaction
-    this.#output = output
-  }
-
-  enter(frame: TracedFrame): void {
-    this.#frames.enter(frame)
-  }
-
-  exit(end: FrameEnd): void {
-    this.#frames.exit(end)
-  }
-
   end(gasUsed: bigint): void {
-    const { top } = this.#frames
-    top.gas = this.#transaction.gasLimit
+    const { top } = this.frames
+    top.gas = this.transaction.gasLimit
     top.gasUsed = gasUsed
-    const { json } = this.#output
+    const { json } = this.output
     json.text('[')
-    const { place, isPrecompile } = this.#transaction
+    const { place, isPrecompile } = this.transaction
     const { includePrecompiles } = this.#options
     let count = 0
     for (const each of flatCalls(top, includePrecompiles, isPrecompile)) {
       if (count++ > 0) json.text(',')
       writeFlatCall(json, each, place, () => this.#writeOutcome(each.call))
-      this.#output.flush()
+      this.output.flush()
     }
     json.text(']')
   }
 
   #writeOutcome(call: Call): void {
     const { failure, kind } = call
-    const { json } = this.#output
-    if (failure !== undefined) {
-      json.text(
-        `,"error":${goText(this.#options.convertParityErrors ? parityError(failure.why) : failure.why)}`,
-      )
-    }
+    const { json } = this.output
+    const { convertParityErrors } = this.#options
+    const why = failure && (convertParityErrors ? parityError(failure.why) : failure.why)
+    if (why !== undefined) json.put`,"error":${goText(why)}`
     if (kind !== selfdestruct && (failure === undefined || failure.kind === 'reverted'))
       writeResult(json, call)
   }
@@ -113,87 +95,42 @@ export function writeFlatCall(
   place: TransactionPlace | undefined,
   writeOutcome: () => void,
 ): void {
-  writeAction(json, call)
-  json.text(',"blockHash":')
-  writeHash(json, place?.blockHash)
-  json.text(`,"blockNumber":${place?.blockNumber ?? 0}`)
+  json.put`{"action":{`
+  if (call.kind === selfdestruct) writeSelfdestruct(json, call)
+  else if (isCreation(call)) writeCreation(json, call)
+  else writeCall(json, call)
+  json.put`},"blockHash":${place?.blockHash},"blockNumber":${place?.blockNumber ?? 0}`
   writeOutcome()
-  json.text(`,"subtraces":${subtraces},"traceAddress":[${address.join()}],"transactionHash":`)
-  writeHash(json, place?.hash)
-  json.text(`,"transactionPosition":${place?.index ?? 0},"type":"${flatType(call)}"}`)
+  json.put`,"subtraces":${subtraces},"traceAddress":[${address.join()}],"transactionHash":${place?.hash}`
+  json.put`,"transactionPosition":${place?.index ?? 0},"type":"${flatType(call)}"}`
 }
 
 function flatType(call: Call): string {
   return call.kind === selfdestruct ? 'suicide' : isCreation(call) ? 'create' : 'call'
 }
 
-/** Opens a call with its member `action`. */
-function writeAction(json: JsonBytes, call: Call): void {
-  json.text('{"action":{')
-  if (call.kind === selfdestruct) writeSelfdestruct(json, call)
-  else if (isCreation(call)) writeCreation(json, call)
-  else writeCall(json, call)
-  json.text('}')
-}
-
-function writeHash(json: JsonBytes, hash: Uint8Array | undefined): void {
-  if (hash === undefined) json.text('null')
-  else json.hex(hash)
-}
-
 function writeSelfdestruct(json: JsonBytes, { from, to, value }: Call): void {
-  json.text('"address":')
-  json.hex(from)
-  json.text(',"balance":')
-  json.quantity(value)
-  json.text(',"refundAddress":')
-  json.hex(to as Uint8Array)
+  json.put`"address":${from},"balance":${value},"refundAddress":${to}`
 }
 
 function writeCreation(json: JsonBytes, { kind, from, gas, input, value }: Call): void {
-  json.text(`"creationMethod":"${kind === create2 ? 'create2' : 'create'}","from":`)
-  json.hex(from)
-  json.text(',"gas":')
-  json.quantity(gas)
-  json.text(',"init":')
-  json.hex(input)
-  json.text(',"value":')
-  json.quantity(value)
+  const method = kind === create2 ? 'create2' : 'create'
+  json.put`"creationMethod":"${method}","from":${from},"gas":${gas},"init":${input},"value":${value}`
 }
 
 function writeCall(json: JsonBytes, { kind, from, to, gas, input, value }: Call): void {
-  json.text(`"callType":"${opcodeNames[kind]?.toLowerCase()}","from":`)
-  json.hex(from)
-  json.text(',"gas":')
-  json.quantity(gas)
-  json.text(',"input":')
-  json.hex(input)
-  json.text(',"to":')
-  json.hex(to as Uint8Array)
-  json.text(',"value":')
-  json.quantity(value)
+  const type = opcodeNames[kind]?.toLowerCase()
+  json.put`"callType":"${type}","from":${from},"gas":${gas},"input":${input},"to":${to},"value":${value}`
 }
 
 export function writeResult(json: JsonBytes, call: Call): void {
   const { to, gasUsed, output } = call
-  json.text(',"result":{')
-  if (isCreation(call)) {
-    if (to !== undefined) {
-      json.text('"address":')
-      json.hex(to)
-      json.text(',')
-    }
-    json.text('"code":')
-    json.hex(output)
-    json.text(',"gasUsed":')
-    json.quantity(gasUsed)
-  } else {
-    json.text('"gasUsed":')
-    json.quantity(gasUsed)
-    json.text(',"output":')
-    json.hex(output)
+  json.put`,"result":{`
+  if (!isCreation(call)) json.put`"gasUsed":${gasUsed},"output":${output}}`
+  else {
+    if (to !== undefined) json.put`"address":${to},`
+    json.put`"code":${output},"gasUsed":${gasUsed}}`
   }
-  json.text('}')
 }
 
 /** By the beginning of go-ethereum's text. */

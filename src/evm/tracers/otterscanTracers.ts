@@ -1,7 +1,7 @@
 /** What Otterscan's pages ask of one transaction, in the form of erigon's rpc/jsonrpc/otterscan_trace_*.go. */
 import { equalBytes } from '../../primitives/bytes.js'
 import { opcodeNames } from '../opcodeNames.js'
-import { CallFrames, create, create2, selfdestruct, staticCall } from './callFrames.js'
+import { CallTreeTracer, create, create2, selfdestruct, staticCall } from './callFrames.js'
 import type { FrameEnd, TracedFrame, TracedTransaction, TraceOutput, Tracer } from './tracer.js'
 
 const call = 0xf1
@@ -55,18 +55,9 @@ export class OtterscanCalls implements Tracer {
     const { json } = this.#output
     json.text('[')
     for (const [index, { depth, kind, from, to, value, input, output }] of this.#calls.entries()) {
-      json.text(`${index === 0 ? '' : ','}{"type":"${opcodeNames[kind]}","depth":${depth},"from":`)
-      json.hex(from)
-      json.text(',"to":')
-      json.hex(to)
-      json.text(',"value":')
-      if (kind === staticCall || kind === delegateCall) json.text('null')
-      else json.quantity(value)
-      json.text(',"input":')
-      json.hex(input)
-      json.text(',"output":')
-      json.hex(output)
-      json.text('}')
+      const sent = kind === staticCall || kind === delegateCall ? undefined : value
+      json.put`${index === 0 ? '' : ','}{"type":"${opcodeNames[kind]}","depth":${depth},"from":${from}`
+      json.put`,"to":${to},"value":${sent},"input":${input},"output":${output}}`
       this.#output.flush()
     }
     json.text(']')
@@ -120,13 +111,7 @@ export class OtterscanOperations implements Tracer {
     const { json } = this.#output
     json.text('[')
     for (const [index, { kind, from, to, value }] of this.#operations.entries()) {
-      json.text(`${index === 0 ? '' : ','}{"type":${operationTypes[kind]},"from":`)
-      json.hex(from)
-      json.text(',"to":')
-      json.hex(to)
-      json.text(',"value":')
-      json.quantity(value)
-      json.text('}')
+      json.put`${index === 0 ? '' : ','}{"type":${operationTypes[kind]},"from":${from},"to":${to},"value":${value}}`
       this.#output.flush()
     }
     json.text(']')
@@ -165,26 +150,13 @@ export class AddressTouched implements Tracer {
 }
 
 /** The data with which a transaction reverted; `0x` where it did not. */
-export class RevertData implements Tracer {
-  readonly opcodes = []
-  readonly #frames = new CallFrames(true)
-  #output!: TraceOutput
-
-  begin(_: TracedTransaction, output: TraceOutput): void {
-    this.#frames.begin(output)
-    this.#output = output
-  }
-
-  enter(frame: TracedFrame): void {
-    this.#frames.enter(frame)
-  }
-
-  exit(end: FrameEnd): void {
-    this.#frames.exit(end)
+export class RevertData extends CallTreeTracer {
+  constructor() {
+    super(true)
   }
 
   end(): void {
-    const { failure, output } = this.#frames.top
-    this.#output.json.hex(failure?.kind === 'reverted' ? output : nothing)
+    const { failure, output } = this.frames.top
+    this.output.json.hex(failure?.kind === 'reverted' ? output : nothing)
   }
 }

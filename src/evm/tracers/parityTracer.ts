@@ -6,9 +6,9 @@
 import { equalBytes, type Hash32 } from '../../primitives/bytes.js'
 import type { JsonBytes } from '../../primitives/jsonBytes.js'
 import type { Reward } from '../blockPayments.js'
-import { type Call, CallFrames, goText, selfdestruct } from './callFrames.js'
+import { type Call, CallTreeTracer, goText, selfdestruct } from './callFrames.js'
 import { flatCalls, parityError, writeFlatCall, writeResult } from './flatCallTracer.js'
-import type { FrameEnd, TracedFrame, TracedTransaction, TraceOutput, Tracer } from './tracer.js'
+import type { TraceOutput } from './tracer.js'
 
 /** Which calls of a list are answered. */
 export interface ParityFilter {
@@ -26,16 +26,13 @@ export interface ParityTracerOptions {
   readonly at?: readonly number[]
 }
 
-export class ParityTracer implements Tracer {
-  readonly opcodes = []
+export class ParityTracer extends CallTreeTracer {
   readonly #options: ParityTracerOptions
-  readonly #frames = new CallFrames()
-  #transaction!: TracedTransaction
-  #output!: TraceOutput
   #found = 0
   #written = 0
 
   constructor(options: ParityTracerOptions) {
+    super()
     this.#options = options
   }
 
@@ -47,55 +44,36 @@ export class ParityTracer implements Tracer {
 
   /** Begins the list. */
   open(output: TraceOutput): void {
-    this.#output = output
+    this.output = output
     if (this.#options.at === undefined) output.json.text('[')
   }
 
   close(): void {
-    const { json } = this.#output
+    const { json } = this.output
     if (this.#options.at === undefined) json.text(']')
     else if (this.#written === 0) json.text('null')
   }
 
-  begin(transaction: TracedTransaction, output: TraceOutput): void {
-    this.#frames.begin(output)
-    this.#transaction = transaction
-    this.#output = output
-  }
-
-  enter(frame: TracedFrame): void {
-    this.#frames.enter(frame)
-  }
-
-  exit(end: FrameEnd): void {
-    this.#frames.exit(end)
-  }
-
   end(): void {
-    const { place, isPrecompile } = this.#transaction
+    const { place, isPrecompile } = this.transaction
     const { at } = this.#options
-    const { json } = this.#output
-    for (const each of flatCalls(this.#frames.top, false, isPrecompile)) {
+    const { json } = this.output
+    for (const each of flatCalls(this.frames.top, false, isPrecompile)) {
       if (at !== undefined && at.join() !== each.address.join()) continue
       if (!this.#isWanted(each.call)) continue
       writeFlatCall(json, each, place, () => writeOutcome(json, each.call))
-      this.#output.flush()
+      this.output.flush()
     }
   }
 
   /** Lists what a block pays. */
   reward({ kind, author, wei }: Reward, hash: Uint8Array, number: number): void {
     if (!this.#isWanted({ from: undefined, to: author })) return
-    const { json } = this.#output
-    json.text('{"action":{"author":')
-    json.hex(author)
-    json.text(`,"rewardType":"${kind}","value":`)
-    json.quantity(wei)
-    json.text('},"blockHash":')
-    json.hex(hash)
-    json.text(`,"blockNumber":${number},"result":null,"subtraces":0,"traceAddress":[]`)
-    json.text(',"transactionHash":null,"transactionPosition":null,"type":"reward"}')
-    this.#output.flush()
+    const { json } = this.output
+    json.put`{"action":{"author":${author},"rewardType":"${kind}","value":${wei}},"blockHash":${hash}`
+    json.put`,"blockNumber":${number},"result":null,"subtraces":0,"traceAddress":[]`
+    json.put`,"transactionHash":null,"transactionPosition":null,"type":"reward"}`
+    this.output.flush()
   }
 
   /** Whether a call is to be written; then a separator is, where one is due. */
@@ -103,7 +81,7 @@ export class ParityTracer implements Tracer {
     const { filter } = this.#options
     if (this.isFull || (filter !== undefined && !isBetween(parties, filter))) return false
     if (this.#found++ < (filter?.after ?? 0)) return false
-    if (this.#written++ > 0) this.#output.json.text(',')
+    if (this.#written++ > 0) this.output.json.text(',')
     return true
   }
 }
