@@ -1,3 +1,7 @@
+/**
+ * Who asks: identity, what it may spend, what it spent on a request, and whether it still waits. Owns the account of one
+ * request; prices are in price.ts, what keys may spend in `access`.
+ */
 import type { JobOwner } from '../pool/jobs.js'
 import type { Subscriber } from '../streams/subscriber.js'
 import { bytesPerUnit, unitsPerMs } from './price.js'

@@ -2,6 +2,10 @@ import type { Caller } from './caller.js'
 import type { LogQuery } from './logQuery.js'
 import type { Json } from './method.js'
 
+/** Bytes counted for a polled filter, besides {@link polledFilterKeyBytes} for each address and topic. */
+export const polledFilterBytes = 2_000
+export const polledFilterKeyBytes = 200
+
 /** What a filter reports: logs, hashes of new blocks, or pending transactions, of which there are none. */
 export type FilterRequest =
   | { readonly kind: 'logs'; readonly query: LogQuery }

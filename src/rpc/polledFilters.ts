@@ -14,12 +14,16 @@ import { FaultError } from '../primitives/faults.js'
 import { setInterval } from '../primitives/timers.js'
 import type { ChainRequest } from '../streams/networkStreams.js'
 import { anonymousId, type Caller } from './caller.js'
-import type { FilterRequest, FilterService } from './filterService.js'
+import {
+  type FilterRequest,
+  type FilterService,
+  polledFilterBytes,
+  polledFilterKeyBytes,
+} from './filterService.js'
 import { isPartOf, parentOf } from './logPages.js'
 import { countCriteria, findLogs, findWholeLogs, type LogQuery } from './logQuery.js'
 import type { Json } from './method.js'
 import type { Network } from './network.js'
-import { polledFilterBytes, polledFilterKeyBytes } from './polledFilterBytes.js'
 import { decodeWithin } from './subscriptionRequest.js'
 import { doSteps, type Steps, Turns } from './turns.js'
 

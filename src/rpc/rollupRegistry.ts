@@ -1,3 +1,4 @@
+/** Rollup networks: the table of their methods, under each prefix and beside those of another network. */
 import { FaultError } from '../primitives/faults.js'
 import { type Method, nameMethods } from './method.js'
 import { rollupMethodFamily } from './methods/rollup.js'

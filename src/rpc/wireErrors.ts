@@ -7,7 +7,7 @@ import { bytesToHex, toQuantity } from '../primitives/bytes.js'
 import { type Fault, FaultError, type InvokeErrorCode } from '../primitives/faults.js'
 import { NotHeldError } from '../primitives/notHeld.js'
 import { filterKeyBytes, subscriptionBytes } from '../streams/subscriberPool.js'
-import { polledFilterBytes, polledFilterKeyBytes } from './polledFilterBytes.js'
+import { polledFilterBytes, polledFilterKeyBytes } from './filterService.js'
 
 /** The `error` member of an answer. */
 export interface WireError {
