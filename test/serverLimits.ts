@@ -1,4 +1,4 @@
-import type { DispatchLimits } from '../src/rpc/dispatchLimits.js'
+import type { DispatchLimits } from '../src/rpc/endpoint.js'
 import type { FilterLimits } from '../src/rpc/polledFilters.js'
 import type { SubscriptionLimits } from '../src/streams/subscriberPool.js'
 import type { HttpLimits } from '../src/transport/http.js'

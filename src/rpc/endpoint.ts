@@ -3,9 +3,24 @@ import type { Fault } from '../primitives/faults.js'
 import type { Answer } from './answer.js'
 import type { UsageCounts } from './callCounter.js'
 import type { Caller } from './caller.js'
-import type { DispatchLimits } from './dispatchLimits.js'
 import type { Method, RpcNetwork } from './method.js'
 import type { DefectLog } from './wireErrors.js'
+
+/** Limits of requests. */
+export interface DispatchLimits {
+  /** Calls of one batch. go-ethereum's default: 1,000. */
+  readonly batchCallsMax: number
+  /** Bytes of one call, whatever the length of its message. */
+  readonly callBytesMax: number
+  /** Bytes of the answer to one batch. go-ethereum's default: 25,000,000. */
+  readonly batchBytesMax: number
+  /** How long one request may hold the thread before it pauses for others; see turns.ts. */
+  readonly turnMsMax: number
+  /** Time from the arrival of a request to the last result of its jobs. */
+  readonly requestMsMax: number
+  /** Bytes of stored results of one network. */
+  readonly memoBytesMax: number
+}
 
 export interface DispatcherOptions<N extends RpcNetwork> {
   readonly methods: readonly Method<N>[]

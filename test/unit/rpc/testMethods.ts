@@ -2,8 +2,7 @@ import { type Hash32, toHash32 } from '../../../src/primitives/bytes.js'
 import { FaultError } from '../../../src/primitives/faults.js'
 import type { Answer, AnswerBody } from '../../../src/rpc/answer.js'
 import { createDispatcher } from '../../../src/rpc/dispatch.js'
-import type { DispatchLimits } from '../../../src/rpc/dispatchLimits.js'
-import type { Endpoint } from '../../../src/rpc/endpoint.js'
+import type { DispatchLimits, Endpoint } from '../../../src/rpc/endpoint.js'
 import {
   defineMethod,
   type Json,
