@@ -1,6 +1,6 @@
 /** A new thread: the time to compile the kernel and to run its first messages. */
 import { parentPort, workerData } from 'node:worker_threads'
-import { Kernel } from '../src/evm/kernel.js'
+import { Kernel } from '../src/evm/engine/kernel.js'
 import { onKernel } from './kernelEngines.js'
 import { openHead, startNumbers } from './kernelSpeed.js'
 import { type Workload, workloads } from './kernelWorkloads.js'

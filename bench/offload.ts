@@ -24,7 +24,7 @@ import {
   parseInvokeTransaction,
   toHashedFields,
 } from '../src/rollup/invokeTransaction.js'
-import { Caller } from '../src/rpc/caller.js'
+import { Caller } from '../src/rpc/callers/caller.js'
 import { computeMappingSlots } from '../src/state/mappingSlots.js'
 import { encodeMappingKeys } from '../src/state/writtenKeys.js'
 import { makeTransaction } from '../test/invokeTransactions.js'

@@ -3,7 +3,7 @@
  * from outside: after the load the rest of the key's bucket is spent, and the difference was charged. Caches are off,
  * as prices assume.
  */
-import { bodyUnits } from '../src/rpc/price.js'
+import { bodyUnits } from '../src/rpc/callers/price.js'
 import { saturate, targetOf, withConnections } from './httpLoader.js'
 import type { PricedCall } from './outcome.js'
 import { type PricedKind, pricedKinds } from './pricedKinds.js'

@@ -2,7 +2,7 @@
 import { Ajv, type ValidateFunction } from 'ajv'
 import type { Method } from '../src/rpc/method.js'
 import { methods } from '../src/rpc/registry.js'
-import { rollupMethods } from '../src/rpc/rollupRegistry.js'
+import { rollupMethods } from '../src/rpc/rollup/rollupRegistry.js'
 
 const ajv = new Ajv({ strict: false, inlineRefs: false })
 const all: Readonly<Record<string, Method<never>>> = { ...methods, ...rollupMethods }

@@ -1,5 +1,5 @@
-import type { DispatchLimits } from '../src/rpc/endpoint.js'
-import type { FilterLimits } from '../src/rpc/polledFilters.js'
+import type { DispatchLimits } from '../src/rpc/dispatch/endpoint.js'
+import type { FilterLimits } from '../src/rpc/logs/polledFilters.js'
 import type { SubscriptionLimits } from '../src/streams/subscriberPool.js'
 import type { HttpLimits } from '../src/transport/http.js'
 import type { SocketLimits } from '../src/transport/socketLimits.js'

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { BlockRowsReader } from '../src/chain/blockRows.js'
 import type { Header } from '../src/chain/header.js'
 import { fieldSpan, readTransaction, type Transaction } from '../src/chain/transactionJson.js'
-import type { AccessListEntry, Authorization, CallMessage } from '../src/evm/executionRequest.js'
+import type { AccessListEntry, Authorization, CallMessage } from '../src/evm/messages/executionRequest.js'
 import { bytesToBigInt, bytesToHex, bytesToNumber, type Hash32 } from '../src/primitives/bytes.js'
 import {
   decodeRlp,

@@ -1,6 +1,6 @@
 /** Entry of pool threads for calls, estimates and access lists. */
-import { Execution } from '../src/evm/execution.js'
-import type { ExecutionRequest } from '../src/evm/executionRequest.js'
+import { Execution } from '../src/evm/messages/execution.js'
+import type { ExecutionRequest } from '../src/evm/messages/executionRequest.js'
 import type { JobSettings } from '../src/pool/jobPool.js'
 import type { ChainReader } from '../src/store/chainReader.js'
 import { type JobContext, jobHandler } from './jobThread.js'

@@ -3,7 +3,7 @@
  * their access lists name; see keysAhead.ts.
  */
 import { parentPort, workerData } from 'node:worker_threads'
-import { recoverKeys } from '../src/evm/recoveredKeys.js'
+import { recoverKeys } from '../src/evm/transactions/recoveredKeys.js'
 import type { RecoveryReady, RecoverySettings, RecoveryTask } from '../src/ingest/keysAhead.js'
 import { ReadAhead } from '../src/ingest/readAhead.js'
 

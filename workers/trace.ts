@@ -1,6 +1,6 @@
 /** Entry of pool threads for traces. */
-import type { TraceRequest } from '../src/evm/traceRequest.js'
-import { Tracing } from '../src/evm/tracing.js'
+import type { TraceRequest } from '../src/evm/tracers/traceRequest.js'
+import { Tracing } from '../src/evm/tracers/tracing.js'
 import type { JobSettings } from '../src/pool/jobPool.js'
 import type { ChainReader } from '../src/store/chainReader.js'
 import { jobHandler } from './jobThread.js'

@@ -1,6 +1,6 @@
 /** Entry of pool threads for witnesses of blocks. */
-import { Witnesses, type WitnessRequest } from '../src/evm/executionWitness.js'
-import { JobWatch } from '../src/evm/jobWatch.js'
+import { Witnesses, type WitnessRequest } from '../src/evm/blocks/executionWitness.js'
+import { JobWatch } from '../src/evm/engine/jobWatch.js'
 import type { JobSettings } from '../src/pool/jobPool.js'
 import type { ChainReader } from '../src/store/chainReader.js'
 import { jobHandler } from './jobThread.js'

@@ -4,7 +4,7 @@ import { SequencerReader } from '../rollup/sequencerReader.js'
 
 import type { SubmissionService } from '../rollup/submissionService.js'
 import type { QueueCounts } from '../rollup/submissionStore.js'
-import type { RollupNetwork } from '../rpc/rollupNetwork.js'
+import type { RollupNetwork } from '../rpc/rollup/rollupNetwork.js'
 
 /** A rollup network as one edge serves it. */
 export interface EdgeRollup {

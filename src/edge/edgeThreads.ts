@@ -3,7 +3,7 @@ import type { UsageReport } from '../access/usageCounter.js'
 import { decodeArgs, encodeResult, encodeThrown } from '../pool/messages.js'
 import { defer } from '../primitives/deferred.js'
 import { OperatorError } from '../primitives/faults.js'
-import { Caller, type Identity } from '../rpc/caller.js'
+import { Caller, type Identity } from '../rpc/callers/caller.js'
 import type { CallName, EdgeCommand, EdgeData, EdgeMessage } from './messages.js'
 
 const threadUrl = new URL('../../workers/edge.js', import.meta.url)

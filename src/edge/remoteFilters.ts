@@ -1,5 +1,5 @@
-import type { Caller } from '../rpc/caller.js'
-import type { FilterRequest, FilterService } from '../rpc/filterService.js'
+import type { Caller } from '../rpc/callers/caller.js'
+import type { FilterRequest, FilterService } from '../rpc/logs/filterService.js'
 import type { Json } from '../rpc/method.js'
 import type { MainLink } from './mainLink.js'
 

@@ -6,9 +6,9 @@
 import { randomInt } from 'node:crypto'
 import type { ForkSchedule } from '../chain/forks.js'
 import { decodeHeader, type Header, headerHash } from '../chain/header.js'
-import { BlockParts } from '../evm/blockParts.js'
-import { RecoveredKeys } from '../evm/recoveredKeys.js'
-import { isSameAccount, sortChanges, withoutRepeats } from '../evm/stateChanges.js'
+import { BlockParts } from '../evm/blocks/blockParts.js'
+import { isSameAccount, sortChanges, withoutRepeats } from '../evm/blocks/stateChanges.js'
+import { RecoveredKeys } from '../evm/transactions/recoveredKeys.js'
 import {
   type Address,
   bytesToBigInt,

@@ -12,7 +12,7 @@ import {
 import { gasPerBlob, nextBaseFee, nextDifficulty, nextExcessBlobGas } from '../chain/feeMarket.js'
 import { type ForkName, type ForkSchedule, includesFork } from '../chain/forks.js'
 import { type Header, requireKnownFork } from '../chain/header.js'
-import { InvalidBlockError } from '../evm/invalidBlock.js'
+import { InvalidBlockError } from '../evm/blocks/invalidBlock.js'
 import { bytesToHex, equalBytes } from '../primitives/bytes.js'
 import { emptyUnclesHash, keccak256 } from '../primitives/keccak.js'
 import { encodeRlp, type RlpItem } from '../primitives/rlp.js'

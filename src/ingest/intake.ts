@@ -3,7 +3,7 @@
  * and the byte in every fault. Owns neither the order of blocks nor their timing.
  */
 import { setImmediate } from 'node:timers/promises'
-import { InvalidBlockError } from '../evm/invalidBlock.js'
+import { InvalidBlockError } from '../evm/blocks/invalidBlock.js'
 import type { Publisher } from '../feed/publisher.js'
 import { OperatorError } from '../primitives/faults.js'
 import type { ChainWriter } from '../store/chainWriter.js'

@@ -1,5 +1,5 @@
 import { type Header, headerFromItems, headerHash, unknownForkOf } from '../chain/header.js'
-import { InvalidBlockError } from '../evm/invalidBlock.js'
+import { InvalidBlockError } from '../evm/blocks/invalidBlock.js'
 import type { Hash32 } from '../primitives/bytes.js'
 import {
   decodeRlpList,

@@ -4,7 +4,7 @@
  */
 import type { ForkSchedule } from '../chain/forks.js'
 import { decodeHeader } from '../chain/header.js'
-import { checkSentTransaction } from '../evm/sentTransaction.js'
+import { checkSentTransaction } from '../evm/transactions/sentTransaction.js'
 import { bytesToHex, type Hash32 } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
 import type { ChainRows } from '../store/chainRows.js'

@@ -4,7 +4,7 @@
  */
 import { decodeHeader } from '../chain/header.js'
 import { pendingTransactionJson } from '../chain/transactionJson.js'
-import type { SentTransaction } from '../evm/sentTransaction.js'
+import type { SentTransaction } from '../evm/transactions/sentTransaction.js'
 import { type Address, bytesToHex, equalBytes, type Hash32, mapKey } from '../primitives/bytes.js'
 import { setInterval } from '../primitives/timers.js'
 import type { ChainRows } from '../store/chainRows.js'

@@ -1,5 +1,5 @@
 import { decodeHeader, type Header, headerFromItems, headerHash } from '../chain/header.js'
-import { InvalidBlockError } from '../evm/invalidBlock.js'
+import { InvalidBlockError } from '../evm/blocks/invalidBlock.js'
 import { bytesToHex, type Hash32 } from '../primitives/bytes.js'
 import { decodeRlpList, encodeRlp, RlpError, type RlpItem, rlpList } from '../primitives/rlp.js'
 import type { ChainReader } from '../store/chainReader.js'

@@ -5,7 +5,7 @@
 import { ForkSchedule, parseGenesisConfig } from '../chain/forks.js'
 import { stateRootOf } from '../chain/genesisState.js'
 import { decodeHeader, type Header, headerHash } from '../chain/header.js'
-import { SenderRecovery } from '../evm/senderRecovery.js'
+import { SenderRecovery } from '../evm/transactions/senderRecovery.js'
 import {
   type Address,
   bytesToBigInt,

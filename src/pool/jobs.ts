@@ -9,15 +9,15 @@
 import type { ChainOptions } from '../chain/chain.js'
 import type { HeaderProofRequest } from '../chain/headerProof.js'
 import type { FoundLogs, LogBounds, LogSearch } from '../chain/logSearch.js'
+import type { WitnessRequest } from '../evm/blocks/executionWitness.js'
 import type {
   AccessListOutcome,
   CallOutcome,
   EstimateOutcome,
   ExecutionRequest,
-} from '../evm/executionRequest.js'
-import type { WitnessRequest } from '../evm/executionWitness.js'
+} from '../evm/messages/executionRequest.js'
 import type { SimulationRequest } from '../evm/simulate/simulationRequest.js'
-import type { TraceRequest } from '../evm/traceRequest.js'
+import type { TraceRequest } from '../evm/tracers/traceRequest.js'
 import type { Fault } from '../primitives/faults.js'
 import type { InvokeHashRequest } from '../rollup/invokeHash.js'
 import type { IndexProofRequest } from '../state/indexProof.js'

@@ -1,5 +1,5 @@
 /**
- * Every error that a caller can get, as one union. `rpc/wireErrors.ts` maps each kind to its code and message in one
+ * Every error that a caller can get, as one union. `rpc/answers/wireErrors.ts` maps each kind to its code and message in one
  * exhaustive switch; code that finds a fault knows neither.
  */
 export type Fault =
@@ -133,7 +133,7 @@ export type Fault =
    */
   | { readonly kind: 'NotStored'; readonly retryAfterMs: number; readonly isUnsure?: boolean }
 
-/** Error codes of refused rollup transactions; `rpc/wireErrors.ts` has their meanings. */
+/** Error codes of refused rollup transactions; `rpc/answers/wireErrors.ts` has their meanings. */
 export const invokeErrorCodes = [52, 53, 54, 55, 58, 59, 61, 63, 64, 65, 69] as const
 export type InvokeErrorCode = (typeof invokeErrorCodes)[number]
 

@@ -7,10 +7,10 @@ import type { WholeAnswer, WholeCallClass } from '../pool/jobs.js'
 import type { Hash32 } from '../primitives/bytes.js'
 import { type Fault, FaultError } from '../primitives/faults.js'
 import type { Wanted, WantingCall } from '../primitives/notHeld.js'
-import type { Caller } from './caller.js'
-import type { JsonStream } from './jsonStream.js'
-import type { Price } from './price.js'
-import type { Schema } from './schema.js'
+import type { JsonStream } from './answers/jsonStream.js'
+import type { Caller } from './callers/caller.js'
+import type { Price } from './callers/price.js'
+import type { Schema } from './params/schema.js'
 
 /** A rendered `result`: JSON as text or as UTF-8 bytes. Bytes are never changed after they are returned. */
 export type Json = string | Uint8Array

@@ -1,8 +1,8 @@
 /** The OpenRPC document of the service (https://spec.open-rpc.org), made from the declarations of the methods. */
 import type { Method, Param } from './method.js'
+import type { Schema } from './params/schema.js'
 import { methods } from './registry.js'
-import { rollupMethods } from './rollupRegistry.js'
-import type { Schema } from './schema.js'
+import { rollupMethods } from './rollup/rollupRegistry.js'
 
 /**
  * The document as JSON text; `version` is that of the service. Throws RangeError for a method whose declaration is

@@ -3,10 +3,15 @@
  * scopes, and makes the answers of refusals. Does not own keys (it calls `authorize`) nor the shapes of paths (paths.ts).
  */
 import type { Fault } from '../primitives/faults.js'
-import type { Answer } from '../rpc/answer.js'
-import { type Allowance, anonymousId, type Identity } from '../rpc/caller.js'
-import type { Endpoint } from '../rpc/endpoint.js'
-import { type DefectLog, faultToWireError, renderErrorAnswer, thrownToWireError } from '../rpc/wireErrors.js'
+import type { Answer } from '../rpc/answers/answer.js'
+import {
+  type DefectLog,
+  faultToWireError,
+  renderErrorAnswer,
+  thrownToWireError,
+} from '../rpc/answers/wireErrors.js'
+import { type Allowance, anonymousId, type Identity } from '../rpc/callers/caller.js'
+import type { Endpoint } from '../rpc/dispatch/endpoint.js'
 import { hostName } from './hostGate.js'
 import type { PathTarget } from './paths.js'
 

@@ -1,5 +1,5 @@
 /** Joins the pieces of an answer for sending. Owns the memory in which they are joined. */
-import type { AnswerBody } from '../rpc/answer.js'
+import type { AnswerBody } from '../rpc/answers/answer.js'
 
 /**
  * Largest joined body for which memory is kept and used again: a block of 200 full transactions has 169 KB, its

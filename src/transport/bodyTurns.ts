@@ -1,5 +1,5 @@
 /**
- * Turns of the event loop (rpc/turns.ts) for bodies that are still arriving: where a hundred clients send 5 MiB each
+ * Turns of the event loop (rpc/callers/turns.ts) for bodies that are still arriving: where a hundred clients send 5 MiB each
  * at the same time, part of it is read, then other requests are answered, then reading continues.
  */
 import { type Waiter, WaitingLine } from './waitingLine.js'

@@ -2,9 +2,9 @@
  * One HTTP request from its headers to its answer: reads the body within the limits, passes it to the endpoint and
  * sends the answer.
  */
-import type { Answer, AnswerBody } from '../rpc/answer.js'
-import { Caller, type Identity } from '../rpc/caller.js'
-import type { Endpoint } from '../rpc/endpoint.js'
+import type { Answer, AnswerBody } from '../rpc/answers/answer.js'
+import { Caller, type Identity } from '../rpc/callers/caller.js'
+import type { Endpoint } from '../rpc/dispatch/endpoint.js'
 import { chooseEncoding, type Encoding } from './acceptEncoding.js'
 import type { BodyTurns } from './bodyTurns.js'
 import { type CompressedCopies, compressedBytesMin } from './compressedCopies.js'
@@ -222,7 +222,7 @@ export class Exchange extends Caller implements BodyReceiver {
     const { acceptEncoding, pool } = this
     if (acceptEncoding === '' || chooseEncoding(acceptEncoding, joinable) === undefined) return undefined
     const copy = pool.copies.deflated(kept)
-    // Calls with long ids are not repeated (rpc/envelope.ts), so what comes before fits into a stored block.
+    // Calls with long ids are not repeated (rpc/reading/envelope.ts), so what comes before fits into a stored block.
     return copy && gzipMember((body.slice(0, -1) as string[]).join(''), copy)
   }
 

@@ -5,8 +5,8 @@
  */
 
 import { setTimeout } from '../primitives/timers.js'
-import type { Answer } from '../rpc/answer.js'
-import { anonymousId } from '../rpc/caller.js'
+import type { Answer } from '../rpc/answers/answer.js'
+import { anonymousId } from '../rpc/callers/caller.js'
 import { refusalOfFault } from './admission.js'
 
 const holdMs = 1_000

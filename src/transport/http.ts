@@ -5,9 +5,9 @@
  */
 
 import { setInterval } from '../primitives/timers.js'
-import type { Answer } from '../rpc/answer.js'
-import { isResource, resourceCall } from '../rpc/resources.js'
-import { thrownToWireError } from '../rpc/wireErrors.js'
+import type { Answer } from '../rpc/answers/answer.js'
+import { thrownToWireError } from '../rpc/answers/wireErrors.js'
+import { isResource, resourceCall } from '../rpc/reading/resources.js'
 import type { SubscriberPool } from '../streams/subscriberPool.js'
 import {
   Admission,

@@ -1,4 +1,4 @@
-import { Caller, type Identity } from '../rpc/caller.js'
+import { Caller, type Identity } from '../rpc/callers/caller.js'
 import type { Subscriber } from '../streams/subscriber.js'
 
 /** The room that a connection has for the calls of its messages. */

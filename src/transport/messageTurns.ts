@@ -1,5 +1,5 @@
 /**
- * Turns of the event loop (rpc/turns.ts) for WebSocket messages: where a client sends 600,000 messages at once, some
+ * Turns of the event loop (rpc/callers/turns.ts) for WebSocket messages: where a client sends 600,000 messages at once, some
  * are answered, then other clients are read and answered, then the rest continues.
  */
 import { type Waiter, WaitingLine } from './waitingLine.js'

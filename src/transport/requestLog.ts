@@ -5,9 +5,9 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { Fault } from '../primitives/faults.js'
-import type { Answer } from '../rpc/answer.js'
-import { Caller } from '../rpc/caller.js'
-import type { Endpoint } from '../rpc/endpoint.js'
+import type { Answer } from '../rpc/answers/answer.js'
+import { Caller } from '../rpc/callers/caller.js'
+import type { Endpoint } from '../rpc/dispatch/endpoint.js'
 import type { Route } from './admission.js'
 import type { ExtraHeaders } from './wire.js'
 

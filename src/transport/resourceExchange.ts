@@ -1,12 +1,12 @@
 /**
- * One GET or HEAD of a resource (rpc/resources.ts), from its name to its answer: the result alone, with the headers
+ * One GET or HEAD of a resource (rpc/reading/resources.ts), from its name to its answer: the result alone, with the headers
  * by which clients keep it and ask for it in fewer bytes.
  */
-import type { Answer, AnswerBody } from '../rpc/answer.js'
-import { Caller, type Identity } from '../rpc/caller.js'
-import type { Endpoint } from '../rpc/endpoint.js'
-import { isNull } from '../rpc/outcome.js'
-import { resourceStatus } from '../rpc/resources.js'
+import type { Answer, AnswerBody } from '../rpc/answers/answer.js'
+import { isNull } from '../rpc/answers/outcome.js'
+import { Caller, type Identity } from '../rpc/callers/caller.js'
+import type { Endpoint } from '../rpc/dispatch/endpoint.js'
+import { resourceStatus } from '../rpc/reading/resources.js'
 import { chooseEncoding } from './acceptEncoding.js'
 import { refusal } from './admission.js'
 import { compressedBytesMin } from './compressedCopies.js'

@@ -10,9 +10,9 @@
  */
 import { isUtf8 } from 'node:buffer'
 import type { Fault } from '../primitives/faults.js'
-import type { AnswerBody } from '../rpc/answer.js'
-import { Caller } from '../rpc/caller.js'
-import type { Endpoint } from '../rpc/endpoint.js'
+import type { AnswerBody } from '../rpc/answers/answer.js'
+import { Caller } from '../rpc/callers/caller.js'
+import type { Endpoint } from '../rpc/dispatch/endpoint.js'
 import type { EventSink } from '../streams/eventSink.js'
 import { Subscriber } from '../streams/subscriber.js'
 import type { SubscriberPool } from '../streams/subscriberPool.js'

@@ -6,7 +6,7 @@
 
 import { contained } from '../primitives/contained.js'
 import { setInterval } from '../primitives/timers.js'
-import type { Answer } from '../rpc/answer.js'
+import type { Answer } from '../rpc/answers/answer.js'
 import { SubscriberPool } from '../streams/subscriberPool.js'
 import {
   type Admission,

@@ -4,7 +4,7 @@
  * and hides its rules; for instance it calls nothing here after the library's object has ended.
  */
 import { OperatorError } from '../primitives/faults.js'
-import type { Answer, AnswerBody } from '../rpc/answer.js'
+import type { Answer, AnswerBody } from '../rpc/answers/answer.js'
 import type { RequestHead } from './requestHead.js'
 import type { TlsFiles } from './tlsFiles.js'
 

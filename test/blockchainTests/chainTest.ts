@@ -2,7 +2,7 @@
  * Ethereum's blockchain tests (https://github.com/ethereum/execution-specs, legacy: ethereum/tests): a genesis, blocks
  * that are valid or not, also of competing branches, and the head that they lead to.
  */
-import { InvalidBlockError } from '../../src/evm/invalidBlock.js'
+import { InvalidBlockError } from '../../src/evm/blocks/invalidBlock.js'
 import { parseGenesis } from '../../src/ingest/genesis.js'
 import { BadBlockError, ChainImporter } from '../../src/ingest/importer.js'
 import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.js'

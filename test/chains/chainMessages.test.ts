@@ -1,8 +1,8 @@
 /** Every transaction of the demo chain and of the recorded chain: as a call against its receipt, and estimated. */
 import { isDeepStrictEqual } from 'node:util'
 import t, { type Test } from 'tap'
-import { Execution } from '../../src/evm/execution.js'
-import type { AccountOverride, ExecutionRequest } from '../../src/evm/executionRequest.js'
+import { Execution } from '../../src/evm/messages/execution.js'
+import type { AccountOverride, ExecutionRequest } from '../../src/evm/messages/executionRequest.js'
 import { bytesToHex } from '../../src/primitives/bytes.js'
 import { FaultError } from '../../src/primitives/faults.js'
 import { ChainReader } from '../../src/store/chainReader.js'

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import t, { type Test } from 'tap'
 import { defer } from '../../src/primitives/deferred.js'
 import { type Fault, FaultError } from '../../src/primitives/faults.js'
-import { Caller } from '../../src/rpc/caller.js'
+import { Caller } from '../../src/rpc/callers/caller.js'
 import { openTestPool, type TestJobs } from '../poolJobs.js'
 import { until } from '../until.js'
 

@@ -1,7 +1,7 @@
 /** How real threads are shared out among keys: by time, with turns, whatever one of them asks for. */
 import t, { type Test } from 'tap'
 import { type Fault, FaultError } from '../../src/primitives/faults.js'
-import { Caller } from '../../src/rpc/caller.js'
+import { Caller } from '../../src/rpc/callers/caller.js'
 import { openTestPool, type TestJobs } from '../poolJobs.js'
 import { until } from '../until.js'
 

@@ -4,7 +4,7 @@
  */
 import t from 'tap'
 import type { MethodName } from '../../src/rpc/registry.js'
-import type { RollupMethodName } from '../../src/rpc/rollupRegistry.js'
+import type { RollupMethodName } from '../../src/rpc/rollup/rollupRegistry.js'
 import { makeTransaction } from '../invokeTransactions.js'
 import { Dice, runsFactor } from '../property.js'
 import { startRollup } from '../rollupService.js'

@@ -12,7 +12,7 @@ import {
   parseCallText,
   RequestReader,
   readUsualCall,
-} from '../../src/rpc/envelope.js'
+} from '../../src/rpc/reading/envelope.js'
 import { propertyRuns } from '../property.js'
 import { requestBody } from './requestBody.js'
 

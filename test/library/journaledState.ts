@@ -1,6 +1,6 @@
 import type { AccountFields, StateManagerInterface } from '@ethereumjs/common'
 import { Account as EvmAccount, type Address as EvmAddress } from '@ethereumjs/util'
-import type { StateChanges } from '../../src/evm/stateChanges.js'
+import type { StateChanges } from '../../src/evm/blocks/stateChanges.js'
 import { type Address, type Hash32, mapKey, mapKeyToBytes, trimLeft } from '../../src/primitives/bytes.js'
 import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../../src/primitives/keccak.js'
 import { type Account, emptyAccount, encodeAccount } from '../../src/state/account.js'

@@ -4,7 +4,7 @@
  */
 import { EVMError, type ExecResult } from '@ethereumjs/evm'
 import type { ForkName } from '../../src/chain/forks.js'
-import type { JobWatch } from '../../src/evm/jobWatch.js'
+import type { JobWatch } from '../../src/evm/engine/jobWatch.js'
 import { modexpGas, modexpPower } from '../../src/evm/precompiles/modexp.js'
 import { refusalReason } from '../../src/evm/precompiles/precompiles.js'
 import { InputRefusal } from '../../src/evm/precompiles/refusal.js'

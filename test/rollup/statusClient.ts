@@ -1,9 +1,9 @@
 /** A connection to a rollup network's methods, inside the test's process, without a socket. */
 import type { Test } from 'tap'
 import type { SubmissionService } from '../../src/rollup/submissionService.js'
-import { createDispatcher } from '../../src/rpc/dispatch.js'
-import type { RollupNetwork } from '../../src/rpc/rollupNetwork.js'
-import { prefixRollupMethods } from '../../src/rpc/rollupRegistry.js'
+import { createDispatcher } from '../../src/rpc/dispatch/dispatch.js'
+import type { RollupNetwork } from '../../src/rpc/rollup/rollupNetwork.js'
+import { prefixRollupMethods } from '../../src/rpc/rollup/rollupRegistry.js'
 import { wideDispatchLimits } from '../serverLimits.js'
 import { limits, TestClient } from '../unit/streams/testClient.js'
 import { chainId } from './queues.js'

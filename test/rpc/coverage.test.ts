@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
 import { methods as archiveMethods, type MethodName } from '../../src/rpc/registry.js'
-import { type RollupMethodName, rollupMethods } from '../../src/rpc/rollupRegistry.js'
+import { type RollupMethodName, rollupMethods } from '../../src/rpc/rollup/rollupRegistry.js'
 
 const methods = { ...archiveMethods, ...rollupMethods }
 

@@ -6,7 +6,7 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { methods } from '../../src/rpc/registry.js'
-import { rollupMethods } from '../../src/rpc/rollupRegistry.js'
+import { rollupMethods } from '../../src/rpc/rollup/rollupRegistry.js'
 import { EdgeAgent, postThrough } from '../edgeConnections.js'
 import { startPostgres, withoutPostgres } from '../postgres.js'
 import { copyDemoStore, makeFolder, writeInto } from '../program.js'

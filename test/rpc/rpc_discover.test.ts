@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import { Ajv } from 'ajv'
 import t from 'tap'
 import { methods } from '../../src/rpc/registry.js'
-import { rollupMethods } from '../../src/rpc/rollupRegistry.js'
+import { rollupMethods } from '../../src/rpc/rollup/rollupRegistry.js'
 import { startService } from '../service.js'
 import { checkRefusals, countRefusals } from './questions.js'
 

@@ -6,14 +6,18 @@
 import { blobBaseFee } from '../../src/chain/feeMarket.js'
 import type { BlobParameters, ForkName } from '../../src/chain/forks.js'
 import { includesFork } from '../../src/chain/forks.js'
-import { recoverAuthorities, type SignedAuthorization } from '../../src/evm/authorizations.js'
-import { buildBlockAccessList } from '../../src/evm/blockAccesses.js'
-import type { BlockRules } from '../../src/evm/blockContext.js'
-import { JobWatch } from '../../src/evm/jobWatch.js'
-import { Kernel } from '../../src/evm/kernel.js'
-import { forkPrecompiles } from '../../src/evm/precompileMoves.js'
-import { type BlockTransaction, runTransaction, type TransactionOutcome } from '../../src/evm/transaction.js'
-import { InvalidTransactionError } from '../../src/evm/transactionChecks.js'
+import { buildBlockAccessList } from '../../src/evm/blocks/blockAccesses.js'
+import type { BlockRules } from '../../src/evm/blocks/blockContext.js'
+import { JobWatch } from '../../src/evm/engine/jobWatch.js'
+import { Kernel } from '../../src/evm/engine/kernel.js'
+import { forkPrecompiles } from '../../src/evm/precompiles/precompileMoves.js'
+import { recoverAuthorities, type SignedAuthorization } from '../../src/evm/transactions/authorizations.js'
+import {
+  type BlockTransaction,
+  runTransaction,
+  type TransactionOutcome,
+} from '../../src/evm/transactions/transaction.js'
+import { InvalidTransactionError } from '../../src/evm/transactions/transactionChecks.js'
 import {
   type Address,
   bytesToHex,

@@ -2,7 +2,7 @@
 import { type AffinePoint, pippenger } from '@noble/curves/abstract/curve.js'
 import { bls12_381 } from '@noble/curves/bls12-381.js'
 import { bytesToBigInt } from '../../primitives/bytes.js'
-import type { JobWatch } from '../jobWatch.js'
+import type { JobWatch } from '../engine/jobWatch.js'
 import { isProductOne, type Lines, linesOf } from './blsPairing.js'
 import { flagWord, isOnCurve, isZero, itemsOf, writeNumbers } from './fields.js'
 import { notInField, refuse, wrongLength } from './refusal.js'

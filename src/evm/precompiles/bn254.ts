@@ -1,7 +1,7 @@
 /** Precompiled contracts 6 to 8: sums, multiples and pairings on the curve BN254 (EIP-196, EIP-197). */
 import { bn254 } from '@noble/curves/bn254.js'
 import { bytesToBigInt } from '../../primitives/bytes.js'
-import type { JobWatch } from '../jobWatch.js'
+import type { JobWatch } from '../engine/jobWatch.js'
 import { flagWord, isOnCurve, isZero, itemsOf, readNumbers, writeNumbers } from './fields.js'
 import { notInField, refuse } from './refusal.js'
 

@@ -1,6 +1,6 @@
 /** Shared by both pairing curves: field elements as bytes, and the check whether a point is on the curve. */
 import { bytesToBigInt, padLeft, toMinimalBytes } from '../../primitives/bytes.js'
-import type { JobWatch } from '../jobWatch.js'
+import type { JobWatch } from '../engine/jobWatch.js'
 
 /** The part of noble's field interface that is used here. */
 interface Field<T> {

@@ -5,7 +5,7 @@
  */
 import { type ForkName, includesFork } from '../../chain/forks.js'
 import { bytesToBigInt, padLeft, toMinimalBytes } from '../../primitives/bytes.js'
-import type { JobWatch } from '../jobWatch.js'
+import type { JobWatch } from '../engine/jobWatch.js'
 import { refuse } from './refusal.js'
 
 /** Longest operand since Osaka (EIP-7823). */

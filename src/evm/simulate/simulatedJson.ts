@@ -5,8 +5,8 @@ import { bytesToHex, type Hash32, hexToBytes, toMinimalBytes, toQuantity } from 
 import type { JsonBytes } from '../../primitives/jsonBytes.js'
 import { keccak256 } from '../../primitives/keccak.js'
 import { rlpListSpans, rlpSpanAt } from '../../primitives/rlp.js'
-import type { NumberedLog } from '../kernelLogs.js'
-import { decodeRevertReason } from '../revertReason.js'
+import type { NumberedLog } from '../engine/kernelLogs.js'
+import { decodeRevertReason } from '../messages/revertReason.js'
 import type { SimulatedBlock } from './simulateBlock.js'
 import type { RunCall } from './simulatedCall.js'
 

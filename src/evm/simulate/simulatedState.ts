@@ -1,7 +1,7 @@
 import { type Address, type Hash32, mapKey } from '../../primitives/bytes.js'
 import { type Account, decodeAccount } from '../../state/account.js'
 import type { Change, StateView } from '../../state/stateView.js'
-import type { StateChanges } from '../stateChanges.js'
+import type { StateChanges } from '../blocks/stateChanges.js'
 
 type Slots = Map<string, Uint8Array>
 

@@ -1,5 +1,10 @@
 /** Arguments of a simulation job, as plain data. */
-import type { AccountOverride, BlockOverrides, BlockReference, CallMessage } from '../executionRequest.js'
+import type {
+  AccountOverride,
+  BlockOverrides,
+  BlockReference,
+  CallMessage,
+} from '../messages/executionRequest.js'
 
 /** A withdrawal of the beacon chain (EIP-4895). */
 export interface Withdrawal {

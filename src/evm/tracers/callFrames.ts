@@ -2,8 +2,8 @@
  * The calls of a transaction as a tree, for tracers that write it at the end: the nested form of callTracer and the
  * flat one of flatCallTracer. Owns what both keep of a call.
  */
-import type { KernelLog } from '../kernelLogs.js'
-import { decodeRevertReason } from '../revertReason.js'
+import type { KernelLog } from '../engine/kernelLogs.js'
+import { decodeRevertReason } from '../messages/revertReason.js'
 import type { FrameEnd, FrameFailure, TracedFrame, TracedTransaction, TraceOutput, Tracer } from './tracer.js'
 
 /** A log of a call. */

@@ -1,7 +1,7 @@
 /** go-ethereum's `callTracer` (eth/tracers/native/call.go): the calls of a transaction, nested. */
 import { ascii } from '../../primitives/jsonBytes.js'
-import type { KernelLog } from '../kernelLogs.js'
-import { opcodeNames } from '../opcodeNames.js'
+import type { KernelLog } from '../engine/kernelLogs.js'
+import { opcodeNames } from '../engine/opcodeNames.js'
 import { type Call, type CallLog, CallTreeTracer, goText, revertReasonOf, staticCall } from './callFrames.js'
 import type { FrameEnd, TracedFrame, TracedTransaction, TraceOutput } from './tracer.js'
 

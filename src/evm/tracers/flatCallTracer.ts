@@ -3,7 +3,7 @@
  * of Parity's `trace_` methods.
  */
 import type { JsonBytes } from '../../primitives/jsonBytes.js'
-import { opcodeNames } from '../opcodeNames.js'
+import { opcodeNames } from '../engine/opcodeNames.js'
 import {
   type Call,
   CallTreeTracer,

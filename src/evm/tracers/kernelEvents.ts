@@ -3,14 +3,14 @@
  * failed, how many logs the block has. Owns the state as tracers read it.
  */
 import { mapKey, toHash32 } from '../../primitives/bytes.js'
-import { isDelegation, signersOf } from '../authorizations.js'
-import { failureReason, isRefused } from '../failureReasons.js'
-import type { JobWatch } from '../jobWatch.js'
-import { Kernel } from '../kernel.js'
-import type { KernelLog } from '../kernelLogs.js'
-import type { KernelFailure } from '../kernelOutcome.js'
-import type { KernelFrame, KernelStep, KernelTracer } from '../kernelTrace.js'
+import { failureReason, isRefused } from '../engine/failureReasons.js'
+import type { JobWatch } from '../engine/jobWatch.js'
+import { Kernel } from '../engine/kernel.js'
+import type { KernelLog } from '../engine/kernelLogs.js'
+import type { KernelFailure } from '../engine/kernelOutcome.js'
+import type { KernelFrame, KernelStep, KernelTracer } from '../engine/kernelTrace.js'
 import { refusalReason } from '../precompiles/precompiles.js'
+import { isDelegation, signersOf } from '../transactions/authorizations.js'
 import { create, create2, selfdestruct } from './callFrames.js'
 import type { AccountNow, FrameFailure, StateNow, Tracer } from './tracer.js'
 

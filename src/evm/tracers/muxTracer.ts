@@ -1,6 +1,6 @@
 /** go-ethereum's `muxTracer` (eth/tracers/native/mux.go): several tracers in one run, their results by name. */
-import type { KernelLog } from '../kernelLogs.js'
-import type { KernelStep } from '../kernelTrace.js'
+import type { KernelLog } from '../engine/kernelLogs.js'
+import type { KernelStep } from '../engine/kernelTrace.js'
 import type { FrameEnd, TracedFrame, TracedTransaction, TraceOutput, Tracer } from './tracer.js'
 
 export class MuxTracer implements Tracer {

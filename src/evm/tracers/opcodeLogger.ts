@@ -5,8 +5,8 @@
  */
 import { mapKey } from '../../primitives/bytes.js'
 import { ascii, type Constant, JsonBytes } from '../../primitives/jsonBytes.js'
-import type { KernelStep } from '../kernelTrace.js'
-import { opcodeNames } from '../opcodeNames.js'
+import type { KernelStep } from '../engine/kernelTrace.js'
+import { opcodeNames } from '../engine/opcodeNames.js'
 import { goText } from './callFrames.js'
 import type { FrameEnd, StateNow, TracedTransaction, TraceOutput, Tracer } from './tracer.js'
 

@@ -1,6 +1,6 @@
 /** What Otterscan's pages ask of one transaction, in the form of erigon's rpc/jsonrpc/otterscan_trace_*.go. */
 import { equalBytes } from '../../primitives/bytes.js'
-import { opcodeNames } from '../opcodeNames.js'
+import { opcodeNames } from '../engine/opcodeNames.js'
 import { CallTreeTracer, create, create2, selfdestruct, staticCall } from './callFrames.js'
 import type { FrameEnd, TracedFrame, TracedTransaction, TraceOutput, Tracer } from './tracer.js'
 

@@ -5,7 +5,7 @@
  */
 import { equalBytes, type Hash32 } from '../../primitives/bytes.js'
 import type { JsonBytes } from '../../primitives/jsonBytes.js'
-import type { Reward } from '../blockPayments.js'
+import type { Reward } from '../blocks/blockPayments.js'
 import { type Call, CallTreeTracer, goText, selfdestruct } from './callFrames.js'
 import { flatCalls, parityError, writeFlatCall, writeResult } from './flatCallTracer.js'
 import type { TraceOutput } from './tracer.js'

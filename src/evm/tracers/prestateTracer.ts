@@ -6,7 +6,7 @@ import { includesFork } from '../../chain/forks.js'
 import { bytesToHex, equalBytes, type Hash32, hexToBytes } from '../../primitives/bytes.js'
 import type { JsonBytes } from '../../primitives/jsonBytes.js'
 import { emptyCodeHash } from '../../primitives/keccak.js'
-import type { KernelStep } from '../kernelTrace.js'
+import type { KernelStep } from '../engine/kernelTrace.js'
 import { create, create2, selfdestruct } from './callFrames.js'
 import type { AccountNow, TracedTransaction, TraceOutput, Tracer } from './tracer.js'
 

@@ -5,10 +5,10 @@
 import type { ForkName } from '../../chain/forks.js'
 import type { Hash32 } from '../../primitives/bytes.js'
 import type { JsonBytes } from '../../primitives/jsonBytes.js'
-import type { Authorization } from '../executionRequest.js'
-import type { KernelLog } from '../kernelLogs.js'
-import type { KernelFailure } from '../kernelOutcome.js'
-import type { KernelStep } from '../kernelTrace.js'
+import type { KernelLog } from '../engine/kernelLogs.js'
+import type { KernelFailure } from '../engine/kernelOutcome.js'
+import type { KernelStep } from '../engine/kernelTrace.js'
+import type { Authorization } from '../messages/executionRequest.js'
 
 /** An account as the traced transaction finds it at the moment. */
 export interface AccountNow {

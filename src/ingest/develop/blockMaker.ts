@@ -8,10 +8,10 @@ import type { ForkName, ForkSchedule } from '../../chain/forks.js'
 import { stateRootOf } from '../../chain/genesisState.js'
 import { decodeHeader, encodeHeader, type Header, headerHash } from '../../chain/header.js'
 import { buildPendingHeader } from '../../chain/pendingHeader.js'
-import { BlockExecutor } from '../../evm/executeBlock.js'
-import { InvalidBlockError } from '../../evm/invalidBlock.js'
-import { RecoveredKeys } from '../../evm/recoveredKeys.js'
-import { checkSentTransaction, type SentTransaction } from '../../evm/sentTransaction.js'
+import { BlockExecutor } from '../../evm/blocks/executeBlock.js'
+import { InvalidBlockError } from '../../evm/blocks/invalidBlock.js'
+import { RecoveredKeys } from '../../evm/transactions/recoveredKeys.js'
+import { checkSentTransaction, type SentTransaction } from '../../evm/transactions/sentTransaction.js'
 import {
   type Address,
   bytesToBigInt,

@@ -3,7 +3,7 @@
  * reasons where they are not, and the order in which they can run.
  */
 import { pendingTransactionJson } from '../../chain/transactionJson.js'
-import type { SentTransaction } from '../../evm/sentTransaction.js'
+import type { SentTransaction } from '../../evm/transactions/sentTransaction.js'
 import { equalBytes, type Hash32, mapKey, mapKeyToBytes, toAddress } from '../../primitives/bytes.js'
 import { messageRefused } from '../../primitives/faults.js'
 import { type Account, emptyAccount } from '../../state/account.js'

@@ -5,7 +5,7 @@
  */
 import type { ForkSchedule } from '../../chain/forks.js'
 import { decodeHeader, type Header, headerHash } from '../../chain/header.js'
-import { BlockParts, expectHash, type PartFault } from '../../evm/blockParts.js'
+import { BlockParts, expectHash, type PartFault } from '../../evm/blocks/blockParts.js'
 import type { Hash32 } from '../../primitives/bytes.js'
 import { RlpError } from '../../primitives/rlp.js'
 import type { BlockRecord, EraBlock, EraFile } from './eraFile.js'

@@ -6,7 +6,7 @@
  */
 import { ForkSchedule, parseGenesisConfig } from '../../chain/forks.js'
 import { decodeHeader, headerHash } from '../../chain/header.js'
-import { BlockParts, type PartFault } from '../../evm/blockParts.js'
+import { BlockParts, type PartFault } from '../../evm/blocks/blockParts.js'
 import { bytesToHex, equalBytes, type Hash32 } from '../../primitives/bytes.js'
 import { OperatorError } from '../../primitives/faults.js'
 import { GatewayWriter } from '../../store/gatewayWriter.js'

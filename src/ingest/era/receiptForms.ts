@@ -2,7 +2,7 @@
  * Converts between the encodings of a block's receipts: a row of the store (RLP list of byte strings, each a receipt
  * in consensus encoding), era1's (legacy receipts are lists, EIP-2718), and ere's, which has no blooms.
  */
-import { Blooms, encodeReceipt } from '../../evm/receipts.js'
+import { Blooms, encodeReceipt } from '../../evm/blocks/receipts.js'
 import { bytesToBigInt, bytesToNumber } from '../../primitives/bytes.js'
 import {
   decodeRlpList,

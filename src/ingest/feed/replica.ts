@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { ForkSchedule } from '../../chain/forks.js'
 import { decodeHeader, type Header } from '../../chain/header.js'
-import { InvalidBlockError } from '../../evm/invalidBlock.js'
+import { InvalidBlockError } from '../../evm/blocks/invalidBlock.js'
 import { BundleError, decodeBundle } from '../../feed/bundleCodec.js'
 import type { FeedEntry } from '../../feed/bundleLog.js'
 import { previousState } from '../../feed/previousState.js'

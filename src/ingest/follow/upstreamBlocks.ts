@@ -9,7 +9,7 @@ import {
   uncleHashesOf,
 } from '../../chain/blockFromJson.js'
 import { decodeHeader, headerFromItems, headerHash, UnknownForkError } from '../../chain/header.js'
-import { InvalidBlockError } from '../../evm/invalidBlock.js'
+import { InvalidBlockError } from '../../evm/blocks/invalidBlock.js'
 import {
   bytesToHex,
   digitsToBytes,

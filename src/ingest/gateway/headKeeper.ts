@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ForkSchedule } from '../../chain/forks.js'
 import { decodeHeader, type Header, UnknownForkError } from '../../chain/header.js'
-import { InvalidBlockError } from '../../evm/invalidBlock.js'
+import { InvalidBlockError } from '../../evm/blocks/invalidBlock.js'
 import {
   bytesToBigInt,
   bytesToHex,

@@ -6,7 +6,7 @@
 import { blockRlpFromJson, headerRlpFromJson, uncleHashesOf } from '../../chain/blockFromJson.js'
 import type { ForkSchedule } from '../../chain/forks.js'
 import { decodeHeader, type Header, headerHash } from '../../chain/header.js'
-import { BlockParts } from '../../evm/blockParts.js'
+import { BlockParts } from '../../evm/blocks/blockParts.js'
 import {
   type Address,
   bytesToHex,

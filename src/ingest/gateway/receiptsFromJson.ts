@@ -1,5 +1,5 @@
 /** Receipts of a block from the JSON of eth_getBlockReceipts. What is wrong shows in the receipts root. */
-import { Blooms, encodeReceipt } from '../../evm/receipts.js'
+import { Blooms, encodeReceipt } from '../../evm/blocks/receipts.js'
 import { hexToBytes } from '../../primitives/bytes.js'
 import { encodeRlp } from '../../primitives/rlp.js'
 import { LieError } from './lie.js'

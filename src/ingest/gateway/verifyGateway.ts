@@ -4,7 +4,7 @@
  */
 import { ForkSchedule, parseGenesisConfig } from '../../chain/forks.js'
 import { decodeHeader, type Header, headerHash } from '../../chain/header.js'
-import { BlockParts, type PartFault } from '../../evm/blockParts.js'
+import { BlockParts, type PartFault } from '../../evm/blocks/blockParts.js'
 import { bytesToBigInt, bytesToHex, equalBytes, type Hash32, toHash32 } from '../../primitives/bytes.js'
 import { keccak256 } from '../../primitives/keccak.js'
 import type { ChainReader } from '../../store/chainReader.js'

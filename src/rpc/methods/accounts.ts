@@ -4,7 +4,15 @@ import { FaultError } from '../../primitives/faults.js'
 import { hasCode } from '../../state/account.js'
 import { Passing } from '../method.js'
 import { chainMethod } from '../network.js'
-import { address, hash32, invalidArgument, required, stateBlockId, storageKey, typeName } from '../params.js'
+import {
+  address,
+  hash32,
+  invalidArgument,
+  required,
+  stateBlockId,
+  storageKey,
+  typeName,
+} from '../params/params.js'
 import {
   addressSchema,
   booleanSchema,
@@ -16,8 +24,8 @@ import {
   objectSchema,
   quantitySchema,
   wordSchema,
-} from '../schema.js'
-import { stateBlock } from '../stateBlock.js'
+} from '../params/schema.js'
+import { stateBlock } from '../params/stateBlock.js'
 
 const ofAccount = { params: [address, stateBlockId], paramNames: ['address', 'block'], memo: 'head' } as const
 

@@ -6,7 +6,7 @@ import type { BlockId } from '../../chain/blockId.js'
 import type { ChainView } from '../../chain/chainView.js'
 import { type Hash32, toQuantity } from '../../primitives/bytes.js'
 import { chainMethod, type Network } from '../network.js'
-import { blockId, boolean, hash32, position } from '../params.js'
+import { blockId, boolean, hash32, position } from '../params/params.js'
 import {
   blockAccessListSchema,
   blockSchema,
@@ -16,8 +16,8 @@ import {
   quantitySchema,
   receiptSchema,
   uncleSchema,
-} from '../schema.js'
-import { minedBlock } from '../stateBlock.js'
+} from '../params/schema.js'
+import { minedBlock } from '../params/stateBlock.js'
 
 const byHash = { params: [hash32], paramNames: ['blockHash'] } as const
 const byNumber = { params: [blockId()], paramNames: ['block'] } as const

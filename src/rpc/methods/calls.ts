@@ -2,14 +2,15 @@
  * Messages that are executed on the state after a block, without becoming part of the chain. Parameters and rules are
  * go-ethereum's. Specification, section 4.
  */
-import type { AccessListOutcome, CallOutcome } from '../../evm/executionRequest.js'
+import type { AccessListOutcome, CallOutcome } from '../../evm/messages/executionRequest.js'
 import { bytesToHex, toQuantity } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
-import { blockOverrides, callObject, stateOverrides } from '../callParams.js'
-import { executionRequest, runAfterWaiting } from '../executionJob.js'
+import { faultToWireError } from '../answers/wireErrors.js'
 import { defineMethod } from '../method.js'
 import type { JobNetwork } from '../network.js'
-import { optional, stateBlockId } from '../params.js'
+import { blockOverrides, callObject, stateOverrides } from '../params/callParams.js'
+import { executionRequest, runAfterWaiting } from '../params/executionJob.js'
+import { optional, stateBlockId } from '../params/params.js'
 import {
   accessListSchema,
   bytesSchema,
@@ -18,10 +19,9 @@ import {
   quantitySchema,
   simulatedBlockSchema,
   textSchema,
-} from '../schema.js'
-import { simulation } from '../simulateParams.js'
-import { stateBlock } from '../stateBlock.js'
-import { faultToWireError } from '../wireErrors.js'
+} from '../params/schema.js'
+import { simulation } from '../params/simulateParams.js'
+import { stateBlock } from '../params/stateBlock.js'
 
 const message = {
   params: [callObject, stateBlockId, optional(stateOverrides, undefined)],

@@ -1,8 +1,9 @@
 /** What transactions and messages did, in the form of a tracer, as go-ethereum has it (`debug_trace…`). */
-import { callObject } from '../callParams.js'
-import { executionRequest } from '../executionJob.js'
+
 import { chainMethod } from '../network.js'
-import { blockId, hash32, optional, stateBlockId } from '../params.js'
+import { callObject } from '../params/callParams.js'
+import { executionRequest } from '../params/executionJob.js'
+import { blockId, hash32, optional, stateBlockId } from '../params/params.js'
 import {
   blockTraceSchema,
   pendingRefused,
@@ -11,8 +12,8 @@ import {
   tracedTransaction,
   traceJson,
   traceSchema,
-} from '../traceJob.js'
-import { plainTrace, plainTraceCall, traceCallConfig, traceConfig } from '../traceParams.js'
+} from '../traces/traceJob.js'
+import { plainTrace, plainTraceCall, traceCallConfig, traceConfig } from '../traces/traceParams.js'
 
 const trace = { cost: 'job', price: 100, memo: 'never', result: traceSchema } as const
 const blockTrace = { ...trace, result: blockTraceSchema } as const

@@ -7,11 +7,11 @@ import type { Header } from '../../chain/header.js'
 import { suggestTip } from '../../chain/suggestedTip.js'
 import { toQuantity } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
+import { doSteps, type Steps, Turns } from '../callers/turns.js'
 import { chainMethod, type Network } from '../network.js'
-import { blockId, invalidArgument, optional, required, typeName } from '../params.js'
-import { listSchema, nullable, objectSchema, quantitySchema, type Schema } from '../schema.js'
-import { stateBlock } from '../stateBlock.js'
-import { doSteps, type Steps, Turns } from '../turns.js'
+import { blockId, invalidArgument, optional, required, typeName } from '../params/params.js'
+import { listSchema, nullable, objectSchema, quantitySchema, type Schema } from '../params/schema.js'
+import { stateBlock } from '../params/stateBlock.js'
 
 /** go-ethereum's limits. */
 const blocksMax = 1_024

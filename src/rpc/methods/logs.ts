@@ -1,9 +1,9 @@
 /** Searches of logs, whole or page by page, and filters that are polled. */
 import type { FoundLogs } from '../../chain/logSearch.js'
-import { pageQuery, renderPage, toPage } from '../logPages.js'
-import { countCriteria, findLogs, findWholeLogs, logQuery } from '../logQuery.js'
+import { pageQuery, renderPage, toPage } from '../logs/logPages.js'
+import { countCriteria, findLogs, findWholeLogs, logQuery } from '../logs/logQuery.js'
 import { chainMethod } from '../network.js'
-import { boolean, optional, text } from '../params.js'
+import { boolean, optional, text } from '../params/params.js'
 import {
   booleanSchema,
   hashSchema,
@@ -12,7 +12,7 @@ import {
   nullable,
   objectSchema,
   textSchema,
-} from '../schema.js'
+} from '../params/schema.js'
 
 const nothing = Buffer.from('[]', 'latin1')
 

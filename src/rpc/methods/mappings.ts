@@ -6,6 +6,9 @@ import { readVariable, type VariableReading } from '../../state/readVariable.js'
 import type { StateReader } from '../../state/stateReader.js'
 import { VariableError } from '../../state/variablePath.js'
 import type { WrittenKeys } from '../../state/writtenKeys.js'
+import { doSteps, inOneTurn, type Steps, Turns } from '../callers/turns.js'
+import { defineMethod } from '../method.js'
+import { chainMethod, type JobNetwork } from '../network.js'
 import {
   countKeyValues,
   inLooks,
@@ -13,13 +16,10 @@ import {
   keyTypes,
   mappingKeys,
   mappingSlots,
-} from '../mappingEntries.js'
-import { defineMethod } from '../method.js'
-import { chainMethod, type JobNetwork } from '../network.js'
-import { address, invalidArgument, optional, stateBlockId, storageKey, text } from '../params.js'
-import { listSchema, objectSchema, textSchema, wordSchema } from '../schema.js'
-import { stateBlock } from '../stateBlock.js'
-import { doSteps, inOneTurn, type Steps, Turns } from '../turns.js'
+} from '../params/mappingEntries.js'
+import { address, invalidArgument, optional, stateBlockId, storageKey, text } from '../params/params.js'
+import { listSchema, objectSchema, textSchema, wordSchema } from '../params/schema.js'
+import { stateBlock } from '../params/stateBlock.js'
 
 /** Those that a pool thread may answer completely. */
 export const mappingMethods = {

@@ -4,7 +4,7 @@ import { syncProgressJson } from '../../chain/syncProgress.js'
 import { bytesToHex, toQuantity } from '../../primitives/bytes.js'
 import { keccak256 } from '../../primitives/keccak.js'
 import { chainMethod } from '../network.js'
-import { bytes } from '../params.js'
+import { bytes } from '../params/params.js'
 import {
   addressSchema,
   booleanSchema,
@@ -15,8 +15,8 @@ import {
   objectSchema,
   quantitySchema,
   textSchema,
-} from '../schema.js'
-import { stateBlock } from '../stateBlock.js'
+} from '../params/schema.js'
+import { stateBlock } from '../params/stateBlock.js'
 
 const heldKinds = ['state', 'tx', 'logs', 'receipts', 'blocks', 'stateproofs']
 const heldSchema = objectSchema('Held', { disabled: booleanSchema, oldestBlock: quantitySchema })

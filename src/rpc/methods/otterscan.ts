@@ -1,8 +1,10 @@
 /** What Otterscan's pages show (erigon's `ots_…`); its other reads are with those of accounts and transactions. */
 import type { TracerOptions } from '../../evm/tracers/tracerOptions.js'
 import type { Hash32 } from '../../primitives/bytes.js'
-import type { Caller } from '../caller.js'
+import type { Caller } from '../callers/caller.js'
 import { chainMethod, type Network } from '../network.js'
+import { address, blockId, hash32, integer } from '../params/params.js'
+import { bytesSchema, nullable } from '../params/schema.js'
 import {
   blockDetailsJson,
   blockDetailsSchema,
@@ -11,11 +13,15 @@ import {
   callsSchema,
   operationsSchema,
   pageSizeMax,
-} from '../otterscan.js'
-import { creatorJson, creatorSchema, searchJson, searchPageMax, searchSchema } from '../otterscanSearch.js'
-import { address, blockId, hash32, integer } from '../params.js'
-import { bytesSchema, nullable } from '../schema.js'
-import { traceOfHashJson } from '../traceJob.js'
+} from '../traces/otterscan.js'
+import {
+  creatorJson,
+  creatorSchema,
+  searchJson,
+  searchPageMax,
+  searchSchema,
+} from '../traces/otterscanSearch.js'
+import { traceOfHashJson } from '../traces/traceJob.js'
 
 const details = { price: 100, memo: 'head', result: nullable(blockDetailsSchema) } as const
 /** Executes a transaction of the chain again; null where it has none of this hash. */

@@ -2,11 +2,11 @@
 import type { BlockId } from '../../chain/blockId.js'
 import { FaultError } from '../../primitives/faults.js'
 import { chainMethod, type Network } from '../network.js'
-import { blockId, hash32 } from '../params.js'
-import { asList, callTraceSchema, oneCall, traceAddress, traceFilter } from '../parityParams.js'
-import { listSchema, nullable } from '../schema.js'
-import { stateBlock } from '../stateBlock.js'
-import { pendingRefused, tracedBlockAt, traceJson, traceOfHashJson } from '../traceJob.js'
+import { blockId, hash32 } from '../params/params.js'
+import { listSchema, nullable } from '../params/schema.js'
+import { stateBlock } from '../params/stateBlock.js'
+import { asList, callTraceSchema, oneCall, traceAddress, traceFilter } from '../traces/parityParams.js'
+import { pendingRefused, tracedBlockAt, traceJson, traceOfHashJson } from '../traces/traceJob.js'
 
 const trace = { cost: 'job', price: 100, memo: 'never', result: listSchema(callTraceSchema) } as const
 

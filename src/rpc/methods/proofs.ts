@@ -14,7 +14,7 @@ import {
   required,
   stateBlockId,
   storageKeys,
-} from '../params.js'
+} from '../params/params.js'
 import {
   addressSchema,
   bytesSchema,
@@ -25,9 +25,9 @@ import {
   quantitySchema,
   sentHeaderSchema,
   textSchema,
-} from '../schema.js'
-import { stateBlock } from '../stateBlock.js'
-import { type VerifiedRead, verifiedReads } from '../verifiedReads.js'
+} from '../params/schema.js'
+import { stateBlock } from '../params/stateBlock.js'
+import { type VerifiedRead, verifiedReads } from './verifiedReads.js'
 
 const proofNodes = listSchema(bytesSchema)
 const proofSchema = objectSchema('Proof', {

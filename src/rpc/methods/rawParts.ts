@@ -8,9 +8,9 @@ import { FaultError } from '../../primitives/faults.js'
 import { JsonBytes } from '../../primitives/jsonBytes.js'
 import { rlpListSpans, rlpSpanAt } from '../../primitives/rlp.js'
 import { chainMethod } from '../network.js'
-import { blockId, hash32, position } from '../params.js'
-import { bytesSchema, listSchema, nullable } from '../schema.js'
-import { minedBlock } from '../stateBlock.js'
+import { blockId, hash32, position } from '../params/params.js'
+import { bytesSchema, listSchema, nullable } from '../params/schema.js'
+import { minedBlock } from '../params/stateBlock.js'
 
 const ofBlock = { params: [blockId({ acceptsHash: true })], paramNames: ['block'] } as const
 const transactionOfBlock = {

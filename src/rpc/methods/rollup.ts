@@ -7,18 +7,18 @@ import { FaultError, type InvokeErrorCode } from '../../primitives/faults.js'
 import type { Rejection } from '../../rollup/submissionService.js'
 import { waitForVerdict } from '../../rollup/verdict.js'
 import { defineMethod, type Method, type MethodDefinition, type Param } from '../method.js'
-import { text } from '../params.js'
-import type { RollupNetwork } from '../rollupNetwork.js'
+import { text } from '../params/params.js'
+import { booleanSchema, feltSchema, objectSchema, textSchema } from '../params/schema.js'
+import type { RollupNetwork } from '../rollup/rollupNetwork.js'
 import {
   blockName,
   contractAddress,
   decodeTransaction,
   transactionHash,
   writtenTransaction,
-} from '../rollupParams.js'
-import { booleanSchema, feltSchema, objectSchema, textSchema } from '../schema.js'
-import { StatusSubscription } from '../statusSubscription.js'
-import { readAcceptedStatus, renderStatus } from '../transactionStatus.js'
+} from '../rollup/rollupParams.js'
+import { StatusSubscription } from '../rollup/statusSubscription.js'
+import { readAcceptedStatus, renderStatus } from '../rollup/transactionStatus.js'
 
 /** All take their parameters by name too, and none is answered from memory. */
 function rollupMethod<const P extends readonly Param<unknown>[]>(

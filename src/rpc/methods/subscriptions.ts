@@ -1,10 +1,10 @@
 /** Subscriptions of the caller's connection; `streams` sends their events. */
 import { FaultError } from '../../primitives/faults.js'
 import { bytesOfSubscription } from '../../streams/subscriberPool.js'
+import { countKeysOf, decodeSubscription } from '../logs/subscriptionRequest.js'
 import { chainMethod } from '../network.js'
-import { anything, optional, text } from '../params.js'
-import { booleanSchema, textSchema } from '../schema.js'
-import { countKeysOf, decodeSubscription } from '../subscriptionRequest.js'
+import { anything, optional, text } from '../params/params.js'
+import { booleanSchema, textSchema } from '../params/schema.js'
 
 const subscriptionId = text('a subscription id')
 

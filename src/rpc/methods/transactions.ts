@@ -5,9 +5,15 @@ import { type Address, bytesToHex } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
 import { Passing } from '../method.js'
 import { chainMethod, type Network } from '../network.js'
-import { address, blockId, bytes, hash32, integer, position } from '../params.js'
-import { hashSchema, nullable, receiptSchema, sentTransactionSchema, transactionSchema } from '../schema.js'
-import { minedBlock } from '../stateBlock.js'
+import { address, blockId, bytes, hash32, integer, position } from '../params/params.js'
+import {
+  hashSchema,
+  nullable,
+  receiptSchema,
+  sentTransactionSchema,
+  transactionSchema,
+} from '../params/schema.js'
+import { minedBlock } from '../params/stateBlock.js'
 
 const byHash = { params: [hash32], paramNames: ['transactionHash'], memo: 'head' } as const
 const ofBlock = {

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Answer } from '../../rpc/answer.js'
+import type { Answer } from '../../rpc/answers/answer.js'
 import { lastingPieces } from '../answerBytes.js'
 import { isBodiless, statusReason } from '../statusReason.js'
 import { type BodyReceiver, type ExtraHeaders, noHeaders, type Reply } from '../wire.js'

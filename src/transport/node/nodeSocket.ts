@@ -1,6 +1,6 @@
 import type { Socket as TcpSocket } from 'node:net'
 import { WebSocket } from 'ws'
-import type { AnswerBody } from '../../rpc/answer.js'
+import type { AnswerBody } from '../../rpc/answers/answer.js'
 import { lastingPieces } from '../answerBytes.js'
 import type { SocketHandler, SocketPermit, SocketWire } from '../wire.js'
 import { Unfinished } from './unfinished.js'

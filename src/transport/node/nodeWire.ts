@@ -12,7 +12,7 @@ import { type AddressInfo, createServer as createTcpServer, Server, type Socket 
 import { Server as TlsServer } from 'node:tls'
 import { WebSocketServer } from 'ws'
 import { OperatorError } from '../../primitives/faults.js'
-import type { Answer } from '../../rpc/answer.js'
+import type { Answer } from '../../rpc/answers/answer.js'
 import { refusal } from '../admission.js'
 import { lastingPieces } from '../answerBytes.js'
 import { RequestHead } from '../requestHead.js'

@@ -3,7 +3,7 @@
  * An answer is corked, so that it is sent in one piece.
  */
 import type { HttpResponse } from 'uWebSockets.js'
-import type { Answer, AnswerBody } from '../../rpc/answer.js'
+import type { Answer, AnswerBody } from '../../rpc/answers/answer.js'
 import { lastingPieces, wholeBody } from '../answerBytes.js'
 import { isBodiless, statusReason } from '../statusReason.js'
 import { type BodyReceiver, type ExtraHeaders, noHeaders, type Reply } from '../wire.js'

@@ -1,5 +1,5 @@
 import type { WebSocket } from 'uWebSockets.js'
-import type { AnswerBody } from '../../rpc/answer.js'
+import type { AnswerBody } from '../../rpc/answers/answer.js'
 import { wholeBody } from '../answerBytes.js'
 import type { SocketHandler, SocketPermit, SocketWire } from '../wire.js'
 

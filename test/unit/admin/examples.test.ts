@@ -4,7 +4,7 @@ import { build } from 'esbuild'
 import t from 'tap'
 import { packageRoot } from '../../../src/primitives/packageRoot.js'
 import { methods } from '../../../src/rpc/registry.js'
-import { rollupMethods } from '../../../src/rpc/rollupRegistry.js'
+import { rollupMethods } from '../../../src/rpc/rollup/rollupRegistry.js'
 import { checkResult } from '../../openRpc.js'
 
 t.test('the example of each method fits what the method declares', async (t) => {

@@ -2,7 +2,7 @@ import t from 'tap'
 import { pricedKinds } from '../../../bench/pricedKinds.js'
 import { pricesOutcome, pricesTable } from '../../../bench/pricesTable.js'
 import { methods } from '../../../src/rpc/registry.js'
-import { rollupMethods } from '../../../src/rpc/rollupRegistry.js'
+import { rollupMethods } from '../../../src/rpc/rollup/rollupRegistry.js'
 
 /** Methods whose cost is not what one HTTP request to a network with a chain shows, and why. */
 const unmeasured: Readonly<Record<string, string>> = {

@@ -5,7 +5,7 @@ import { MainLink } from '../../../src/edge/mainLink.js'
 import type { EdgeCommand, EdgeMessage } from '../../../src/edge/messages.js'
 import { decodeArgs, encodeResult, encodeThrown } from '../../../src/pool/messages.js'
 import { FaultError } from '../../../src/primitives/faults.js'
-import { Caller } from '../../../src/rpc/caller.js'
+import { Caller } from '../../../src/rpc/callers/caller.js'
 import { inTime, once } from '../../until.js'
 
 /** An edge's link, and the end of it that the main thread has. */

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { AccountOverride } from '../../../src/evm/executionRequest.js'
+import type { AccountOverride } from '../../../src/evm/messages/executionRequest.js'
 import { bytesToBigInt, bytesToHex, concatBytes, padLeft } from '../../../src/primitives/bytes.js'
 import { assemble } from './assembly.js'
 import {

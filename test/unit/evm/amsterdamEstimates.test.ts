@@ -1,8 +1,8 @@
 /** Estimates on a chain with state gas (EIP-8037), against direct runs of contracts that create state. */
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { Execution } from '../../../src/evm/execution.js'
-import type { AccountOverride, ExecutionRequest } from '../../../src/evm/executionRequest.js'
+import { Execution } from '../../../src/evm/messages/execution.js'
+import type { AccountOverride, ExecutionRequest } from '../../../src/evm/messages/executionRequest.js'
 import { parseGenesis } from '../../../src/ingest/genesis.js'
 import { concatBytes } from '../../../src/primitives/bytes.js'
 import { ChainWriter } from '../../../src/store/chainWriter.js'

@@ -1,7 +1,7 @@
 /** Authorizations of EIP-7702 in calls and estimates, signed by code that is not under test. */
 import t from 'tap'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import type { AccountOverride, Authorization } from '../../../src/evm/executionRequest.js'
+import type { AccountOverride, Authorization } from '../../../src/evm/messages/executionRequest.js'
 import { bytesToBigInt, bytesToHex, concatBytes, hexToBytes } from '../../../src/primitives/bytes.js'
 import { assemble, returnTop } from './assembly.js'
 import {

@@ -1,6 +1,10 @@
 import { decodeHeader } from '../../../src/chain/header.js'
-import { Execution } from '../../../src/evm/execution.js'
-import type { AccountOverride, CallMessage, ExecutionRequest } from '../../../src/evm/executionRequest.js'
+import { Execution } from '../../../src/evm/messages/execution.js'
+import type {
+  AccountOverride,
+  CallMessage,
+  ExecutionRequest,
+} from '../../../src/evm/messages/executionRequest.js'
 import { bytesToBigInt, concatBytes, padLeft, toMinimalBytes } from '../../../src/primitives/bytes.js'
 import { FaultError } from '../../../src/primitives/faults.js'
 import { ChainReader } from '../../../src/store/chainReader.js'

@@ -1,7 +1,7 @@
 /** Estimates against direct runs of generated contracts. Transactions of both chains: chainMessages.test.ts. */
 import fc from 'fast-check'
 import t from 'tap'
-import type { AccountOverride, ExecutionRequest } from '../../../src/evm/executionRequest.js'
+import type { AccountOverride, ExecutionRequest } from '../../../src/evm/messages/executionRequest.js'
 import { concatBytes } from '../../../src/primitives/bytes.js'
 import { propertyRuns } from '../../property.js'
 import { assemble, deploy, type Item, requireTrue } from './assembly.js'

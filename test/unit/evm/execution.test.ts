@@ -1,10 +1,10 @@
 /** What messages see, how they fail, and what is refused. */
 import t from 'tap'
-import type { AccountOverride } from '../../../src/evm/executionRequest.js'
+import type { AccountOverride } from '../../../src/evm/messages/executionRequest.js'
 import { bytesToBigInt, bytesToHex, concatBytes, hexToBytes, padLeft } from '../../../src/primitives/bytes.js'
 import { toChecksumAddress } from '../../../src/primitives/checksumAddress.js'
 import { keccak256 } from '../../../src/primitives/keccak.js'
-import { faultToWireError } from '../../../src/rpc/wireErrors.js'
+import { faultToWireError } from '../../../src/rpc/answers/wireErrors.js'
 import { assemble, deploy, type Item, returnTop } from './assembly.js'
 import {
   addressOf,

@@ -1,6 +1,6 @@
 /** Messages that would take too much time or memory. */
 import t from 'tap'
-import { Execution } from '../../../src/evm/execution.js'
+import { Execution } from '../../../src/evm/messages/execution.js'
 import { concatBytes, hexToBytes, padLeft } from '../../../src/primitives/bytes.js'
 import { assemble } from './assembly.js'
 import {

@@ -1,7 +1,7 @@
 /** Messages on a state and in a block that their caller has changed. */
 import t from 'tap'
 import { type ForkName, ForkSchedule, parseGenesisConfig } from '../../../src/chain/forks.js'
-import type { AccountOverride, BlockOverrides } from '../../../src/evm/executionRequest.js'
+import type { AccountOverride, BlockOverrides } from '../../../src/evm/messages/executionRequest.js'
 import { bytesToBigInt, bytesToHex, hexToBytes, padLeft } from '../../../src/primitives/bytes.js'
 import { keccak256 } from '../../../src/primitives/keccak.js'
 import { assemble } from './assembly.js'

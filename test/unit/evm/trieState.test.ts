@@ -1,6 +1,6 @@
 /** State beside the canonical chain, read from the tries alone. */
 import t from 'tap'
-import type { CallMessage } from '../../../src/evm/executionRequest.js'
+import type { CallMessage } from '../../../src/evm/messages/executionRequest.js'
 import { bytesToBigInt, toAddress } from '../../../src/primitives/bytes.js'
 import { keccak256 } from '../../../src/primitives/keccak.js'
 import { historicalState } from '../../../src/state/stateView.js'

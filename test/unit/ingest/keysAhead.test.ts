@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import type { Worker } from 'node:worker_threads'
 import t from 'tap'
-import { recoverKeys } from '../../../src/evm/recoveredKeys.js'
+import { recoverKeys } from '../../../src/evm/transactions/recoveredKeys.js'
 import type { FileBlock } from '../../../src/ingest/chainFile.js'
 import { withKeysAhead } from '../../../src/ingest/keysAhead.js'
 import { ChainMaker, type MadeBlock, mergedConfig, testGenesis } from '../../chainMaker.js'

@@ -1,6 +1,6 @@
 import { Wallet } from 'ethers'
 import t, { type Test } from 'tap'
-import { checkSentTransaction, type SentTransaction } from '../../../src/evm/sentTransaction.js'
+import { checkSentTransaction, type SentTransaction } from '../../../src/evm/transactions/sentTransaction.js'
 import { SentTransactions, sentBounds } from '../../../src/ingest/sentTransactions.js'
 import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.js'
 import { Upstreams } from '../../../src/upstream/upstreams.js'

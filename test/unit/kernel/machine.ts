@@ -1,4 +1,4 @@
-import { Kernel } from '../../../src/evm/kernel.js'
+import { Kernel } from '../../../src/evm/engine/kernel.js'
 import { concatBytes } from '../../../src/primitives/bytes.js'
 
 const kernel = new Kernel()

@@ -1,8 +1,8 @@
 /** What the tracing kernel tells of steps and frames. */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { Kernel } from '../../../src/evm/kernel.js'
-import { forkPrecompiles } from '../../../src/evm/precompileMoves.js'
+import { Kernel } from '../../../src/evm/engine/kernel.js'
+import { forkPrecompiles } from '../../../src/evm/precompiles/precompileMoves.js'
 import { bytesToHex, padLeft } from '../../../src/primitives/bytes.js'
 import { emptyState } from '../../../src/state/stateView.js'
 import { assemble } from '../evm/assembly.js'

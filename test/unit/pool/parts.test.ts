@@ -4,8 +4,8 @@ import { Job } from '../../../src/pool/job.js'
 import { JobCells } from '../../../src/pool/jobCells.js'
 import type { JobOwner } from '../../../src/pool/jobs.js'
 import type { JobThread } from '../../../src/pool/jobThread.js'
-import { Caller } from '../../../src/rpc/caller.js'
-import { runInParts } from '../../../src/rpc/jsonStream.js'
+import { runInParts } from '../../../src/rpc/answers/jsonStream.js'
+import { Caller } from '../../../src/rpc/callers/caller.js'
 
 t.test('a part for a caller that takes none fails its job, instead of being lost', async (t) => {
   const args = new Uint8Array(0)

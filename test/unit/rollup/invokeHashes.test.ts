@@ -3,7 +3,7 @@ import { type Deferred, defer } from '../../../src/primitives/deferred.js'
 import type { Felt } from '../../../src/rollup/felt.js'
 import { type HashWaiter, InvokeHashes } from '../../../src/rollup/invokeHashes.js'
 import { invokeLimitsDefault, parseInvokeTransaction } from '../../../src/rollup/invokeTransaction.js'
-import { Caller } from '../../../src/rpc/caller.js'
+import { Caller } from '../../../src/rpc/callers/caller.js'
 import { makeTransaction } from '../../invokeTransactions.js'
 
 const transaction = (sender: number, changes = {}) =>

@@ -1,7 +1,7 @@
 /** What is remembered is found for the very question that it answers, wherever that stands in a request. */
 import fc from 'fast-check'
 import t from 'tap'
-import { AnswerMemo } from '../../../src/rpc/answerMemo.js'
+import { AnswerMemo } from '../../../src/rpc/answers/answerMemo.js'
 import { propertyRuns } from '../../property.js'
 
 /** A text with the place where its id was cut out. Few letters, so that many are almost equal. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { BatchAnswer } from '../../../src/rpc/batchAnswer.js'
+import { BatchAnswer } from '../../../src/rpc/answers/batchAnswer.js'
 import { propertyRuns } from '../../property.js'
 import { bodyText } from './testMethods.js'
 

@@ -1,8 +1,8 @@
 /** What the edge refuses to decode, and that it does not look at it. */
 import t from 'tap'
 import { FaultError } from '../../../src/primitives/faults.js'
-import { callObject, stateOverrides } from '../../../src/rpc/callParams.js'
 import type { Param } from '../../../src/rpc/method.js'
+import { callObject, stateOverrides } from '../../../src/rpc/params/callParams.js'
 
 const hex = (value: number, bytes: number): string => `0x${value.toString(16).padStart(2 * bytes, '0')}`
 const word = (value: number): string => hex(value, 32)

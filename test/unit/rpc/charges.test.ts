@@ -2,9 +2,9 @@
 import t from 'tap'
 import { Allowances } from '../../../src/access/allowances.js'
 import { Meter } from '../../../src/access/meter.js'
-import { Caller } from '../../../src/rpc/caller.js'
+import { Caller } from '../../../src/rpc/callers/caller.js'
+import { bytesPerUnit, priceOf, unitsMax } from '../../../src/rpc/callers/price.js'
 import { defineMethod } from '../../../src/rpc/method.js'
-import { bytesPerUnit, priceOf, unitsMax } from '../../../src/rpc/price.js'
 import { bodyText, createTestEndpoint, type TestEndpoint } from './testMethods.js'
 
 const call = (method: string, params = '[]', id = 1) =>

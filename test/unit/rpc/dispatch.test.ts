@@ -1,7 +1,7 @@
 import { constants } from 'node:buffer'
 import t from 'tap'
-import { Caller } from '../../../src/rpc/caller.js'
-import { createDispatcher } from '../../../src/rpc/dispatch.js'
+import { Caller } from '../../../src/rpc/callers/caller.js'
+import { createDispatcher } from '../../../src/rpc/dispatch/dispatch.js'
 import { wideDispatchLimits } from '../../serverLimits.js'
 import { bodyText, call, createTestEndpoint, failure, result, testMethods } from './testMethods.js'
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { packageRoot } from '../../../src/primitives/packageRoot.js'
 import { methods } from '../../../src/rpc/registry.js'
-import { rollupMethods } from '../../../src/rpc/rollupRegistry.js'
+import { rollupMethods } from '../../../src/rpc/rollup/rollupRegistry.js'
 
 /** Methods in the first column of a page's tables. */
 function listed(page: string): string[] {

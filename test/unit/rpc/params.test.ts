@@ -1,6 +1,7 @@
 import t from 'tap'
 import { bytesToHex } from '../../../src/primitives/bytes.js'
 import { FaultError } from '../../../src/primitives/faults.js'
+import { faultToWireError } from '../../../src/rpc/answers/wireErrors.js'
 import { decodeParams, defineMethod, type Param } from '../../../src/rpc/method.js'
 import {
   address,
@@ -12,8 +13,7 @@ import {
   quantity,
   storageKey,
   storageKeys,
-} from '../../../src/rpc/params.js'
-import { faultToWireError } from '../../../src/rpc/wireErrors.js'
+} from '../../../src/rpc/params/params.js'
 
 /** Code and message of what a decoder throws. */
 function messageOf(run: () => unknown): string {

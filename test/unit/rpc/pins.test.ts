@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { Caller } from '../../../src/rpc/caller.js'
+import { Caller } from '../../../src/rpc/callers/caller.js'
 import { propertyRuns } from '../../property.js'
 import { bodyText, createTestEndpoint, failure, result, testHash } from './testMethods.js'
 

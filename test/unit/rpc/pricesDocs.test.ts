@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { packageRoot } from '../../../src/primitives/packageRoot.js'
+import { bodyBytesPerUnit, priceOf, unitsMax, unitsMin } from '../../../src/rpc/callers/price.js'
 import type { Method } from '../../../src/rpc/method.js'
-import { bodyBytesPerUnit, priceOf, unitsMax, unitsMin } from '../../../src/rpc/price.js'
+import { verifiedReads } from '../../../src/rpc/methods/verifiedReads.js'
 import { methods } from '../../../src/rpc/registry.js'
-import { rollupMethods } from '../../../src/rpc/rollupRegistry.js'
-import { verifiedReads } from '../../../src/rpc/verifiedReads.js'
+import { rollupMethods } from '../../../src/rpc/rollup/rollupRegistry.js'
 
 const page = readFileSync(join(packageRoot(), 'docs/api-keys.md'), 'utf8')
 

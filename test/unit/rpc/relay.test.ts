@@ -1,8 +1,8 @@
 import t from 'tap'
 import { MethodScope } from '../../../src/access/keyScope.js'
-import { Caller } from '../../../src/rpc/caller.js'
-import { Failure } from '../../../src/rpc/outcome.js'
-import { createRelay, passOn } from '../../../src/rpc/relay.js'
+import { Failure } from '../../../src/rpc/answers/outcome.js'
+import { Caller } from '../../../src/rpc/callers/caller.js'
+import { createRelay, passOn } from '../../../src/rpc/dispatch/relay.js'
 
 t.test('a call outside the scope of its key is not passed on', async (t) => {
   const asked: string[] = []

@@ -2,8 +2,8 @@
 import t from 'tap'
 import { FaultError } from '../../../src/primitives/faults.js'
 import { NotHeldError } from '../../../src/primitives/notHeld.js'
-import { Caller } from '../../../src/rpc/caller.js'
-import { runSupplied, suppliesMax } from '../../../src/rpc/supplied.js'
+import { Caller } from '../../../src/rpc/callers/caller.js'
+import { runSupplied, suppliesMax } from '../../../src/rpc/dispatch/supplied.js'
 import { TestNetwork } from './testMethods.js'
 
 const call = { method: 'trace_filter', params: [{}] }

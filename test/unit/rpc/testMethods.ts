@@ -1,8 +1,9 @@
 import { type Hash32, toHash32 } from '../../../src/primitives/bytes.js'
 import { FaultError } from '../../../src/primitives/faults.js'
-import type { Answer, AnswerBody } from '../../../src/rpc/answer.js'
-import { createDispatcher } from '../../../src/rpc/dispatch.js'
-import type { DispatchLimits, Endpoint } from '../../../src/rpc/endpoint.js'
+import type { Answer, AnswerBody } from '../../../src/rpc/answers/answer.js'
+import type { Defect } from '../../../src/rpc/answers/wireErrors.js'
+import { createDispatcher } from '../../../src/rpc/dispatch/dispatch.js'
+import type { DispatchLimits, Endpoint } from '../../../src/rpc/dispatch/endpoint.js'
 import {
   defineMethod,
   type Json,
@@ -11,8 +12,7 @@ import {
   type RpcHead,
   type RpcNetwork,
 } from '../../../src/rpc/method.js'
-import { boolean, list, optional, position } from '../../../src/rpc/params.js'
-import type { Defect } from '../../../src/rpc/wireErrors.js'
+import { boolean, list, optional, position } from '../../../src/rpc/params/params.js'
 import { wideDispatchLimits } from '../../serverLimits.js'
 
 /** A network whose head a test moves, and which counts what was run on it. Its blocks are 0 to {@link blocksMax}. */

@@ -1,9 +1,9 @@
 /** What an answer needs that was read in a later turn than the one in which its method began. */
 import t from 'tap'
-import { Caller } from '../../../src/rpc/caller.js'
-import { createDispatcher } from '../../../src/rpc/dispatch.js'
+import { Caller } from '../../../src/rpc/callers/caller.js'
+import { doSteps, inOneTurn, type Steps, Turns } from '../../../src/rpc/callers/turns.js'
+import { createDispatcher } from '../../../src/rpc/dispatch/dispatch.js'
 import { defineMethod, type NetworkViews } from '../../../src/rpc/method.js'
-import { doSteps, inOneTurn, type Steps, Turns } from '../../../src/rpc/turns.js'
 import { wideDispatchLimits } from '../../serverLimits.js'
 import { call, TestNetwork, type TestView } from './testMethods.js'
 

@@ -1,7 +1,7 @@
 /** Long batches and long bodies go on in later turns, and answer as they would have at once. */
 import t from 'tap'
-import { Caller } from '../../../src/rpc/caller.js'
-import { turnMsDefault } from '../../../src/rpc/turns.js'
+import { Caller } from '../../../src/rpc/callers/caller.js'
+import { turnMsDefault } from '../../../src/rpc/callers/turns.js'
 import { bodyText, call, createTestEndpoint, type TestNetwork } from './testMethods.js'
 
 const batchOf = (count: number, make: (id: number) => string) =>

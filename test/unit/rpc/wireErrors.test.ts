@@ -7,7 +7,7 @@ import {
   faultToWireError,
   renderErrorAnswer,
   thrownToWireError,
-} from '../../../src/rpc/wireErrors.js'
+} from '../../../src/rpc/answers/wireErrors.js'
 
 /** One example of every kind with what it is on the wire; a kind without one does not compile. */
 const examples: { [K in Fault['kind']]: [Extract<Fault, { kind: K }>, number, string, unknown?] } = {

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'
-import type { Endpoint } from '../../../src/rpc/endpoint.js'
+import type { Endpoint } from '../../../src/rpc/dispatch/endpoint.js'
 import { type ChainCopy, HeadCopy, LogCopy, logLine } from '../../chainCopies.js'
 import { Dice, propertyRuns, runsFactor } from '../../property.js'
 import {

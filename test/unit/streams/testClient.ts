@@ -1,7 +1,7 @@
 /** A client of subscriptions without a socket: what it was sent, and how much of it it has read. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { Caller } from '../../../src/rpc/caller.js'
-import type { Endpoint } from '../../../src/rpc/endpoint.js'
+import { Caller } from '../../../src/rpc/callers/caller.js'
+import type { Endpoint } from '../../../src/rpc/dispatch/endpoint.js'
 import type { EventSink } from '../../../src/streams/eventSink.js'
 import { Subscriber } from '../../../src/streams/subscriber.js'
 import { SubscriberPool } from '../../../src/streams/subscriberPool.js'

@@ -1,4 +1,4 @@
-import { resourceStatus } from '../../../src/rpc/resources.js'
+import { resourceStatus } from '../../../src/rpc/reading/resources.js'
 import { test } from '../../eachTransport.js'
 import { createTestEndpoint } from '../rpc/testMethods.js'
 import { goodKey, withServer } from './testServer.js'

@@ -1,0 +1,146 @@
+/**
+ * Checks the parts of a block against its header: the roots of its body, its receipts and their bloom, its access list,
+ * and the signatures of its transactions. Executes nothing.
+ */
+import { blockAccessListHash } from '../../chain/blockAccessList.js'
+import type { ForkSchedule } from '../../chain/forks.js'
+import { type Header, requireKnownFork } from '../../chain/header.js'
+import { bytesToHex, concatBytes, equalBytes } from '../../primitives/bytes.js'
+import { emptyUnclesHash, keccak256 } from '../../primitives/keccak.js'
+import {
+  decodeRlpList,
+  encodeRlp,
+  RlpError,
+  type RlpItem,
+  rlpBytes,
+  rlpList,
+  rlpListSpans,
+  rlpSpanAt,
+} from '../../primitives/rlp.js'
+import { indexedRoot } from '../../state/trie.js'
+import { RecoveredKeys } from '../transactions/recoveredKeys.js'
+import { readSignedTransaction } from '../transactions/signedTransaction.js'
+import { InvalidTransactionError } from '../transactions/transactionChecks.js'
+
+export type BlockPart = 'body' | 'receipts'
+
+/** Makes the error for a part that is wrong; `what` goes on after its name: "has …", "is …". */
+export type PartFault = (part: BlockPart, what: string) => Error
+
+const noSenders = new Uint8Array(0)
+/** RLP of a body without transactions and uncles, before Shanghai. */
+const emptyBody = Buffer.from('c2c0c0', 'hex')
+const noItems: readonly RlpItem[] = [[], []]
+const numberOfBloomBytes = 256
+
+/** Checks parts of one chain's blocks. */
+export class BlockParts {
+  readonly #keys: Pick<RecoveredKeys, 'senderOf'>
+  readonly #schedule: ForkSchedule
+
+  /** `keys` says who sent a transaction; asked in the order of the block. */
+  constructor(schedule: ForkSchedule, keys: Pick<RecoveredKeys, 'senderOf'> = new RecoveredKeys()) {
+    this.#schedule = schedule
+    this.#keys = keys
+  }
+
+  /**
+   * Checks a body (RLP list: transactions, uncles and, since Shanghai, withdrawals) and returns sender (20 bytes) ‖
+   * transaction hash (32 bytes), per transaction. `isMerged`: whether the block is one of proof of stake.
+   */
+  checkBody(body: Uint8Array, header: Header, isMerged: boolean, fault: PartFault): Uint8Array {
+    const expect = (field: string, got: Uint8Array | undefined, want: Uint8Array | undefined) =>
+      expectHash((what) => fault('body', what), field, got, want)
+    return reading('body', fault, () => {
+      const items = emptyBody.equals(body) ? noItems : decodeRlpList(body)
+      if (items.length > 3) requireKnownFork(header)
+      if (items.length < 2 || items.length > 3)
+        throw new RlpError(`a body has 2 or 3 lists, got ${items.length}`, 0)
+      const transactions = rlpList(items[0])
+      const raw = transactions.map((item) => (item instanceof Uint8Array ? item : encodeRlp(item)))
+      expect('transactions root', indexedRoot(raw), header.transactionsRoot)
+      const uncles = rlpList(items[1])
+      const unclesHash = uncles.length === 0 ? emptyUnclesHash : keccak256(encodeRlp(uncles))
+      expect('uncles hash', unclesHash, header.unclesHash)
+      const withdrawals = items[2] && indexedRoot(rlpList(items[2]).map(encodeRlp))
+      if (withdrawals !== undefined || header.withdrawalsRoot !== undefined) {
+        expect('withdrawals root', withdrawals, header.withdrawalsRoot)
+      }
+      return transactions.length === 0 ? noSenders : this.#readSenders(transactions, header, isMerged, fault)
+    })
+  }
+
+  /** Checks receipts, an RLP list of byte strings, each a receipt in consensus encoding. */
+  checkReceipts(row: Uint8Array, header: Header, fault: PartFault): void {
+    reading('receipts', fault, () => {
+      const receipts = decodeRlpList(row).map(rlpBytes)
+      const root = indexedRoot(receipts)
+      expectHash((what) => fault('receipts', what), 'receipts root', root, header.receiptsRoot)
+      const bloom = Buffer.alloc(numberOfBloomBytes)
+      for (const receipt of receipts) addBloom(bloom, receipt)
+      if (!bloom.equals(header.logsBloom)) {
+        throw fault('receipts', "has logs whose bloom is not the header's")
+      }
+    })
+  }
+
+  /** Checks a block access list (EIP-7928) by its hash, to which its form is bound where the header is right. */
+  checkAccessList(rlp: Uint8Array, header: Header, fault: (what: string) => Error): void {
+    expectHash(fault, 'hash', blockAccessListHash(rlp), header.blockAccessListHash)
+  }
+
+  #readSenders(
+    transactions: readonly RlpItem[],
+    header: Header,
+    isMerged: boolean,
+    fault: PartFault,
+  ): Uint8Array {
+    const fork = this.#schedule.forkAt(header.number, header.timestamp, isMerged)
+    const { chainId } = this.#schedule.config
+    try {
+      return concatBytes(
+        ...transactions.flatMap((item) => {
+          const { sender, hash } = readSignedTransaction(item, fork, chainId, this.#keys)
+          return [sender, hash]
+        }),
+      )
+    } catch (error) {
+      if (!(error instanceof InvalidTransactionError)) throw error
+      requireKnownFork(header)
+      throw fault('body', `has a transaction that chain ${chainId} does not: ${error.message}`)
+    }
+  }
+}
+
+function reading<T>(part: BlockPart, fault: PartFault, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof RlpError)) throw error
+    throw fault(part, `is not what it should be: ${error.message}`)
+  }
+}
+
+/** Throws what `fault` makes where the two hashes differ. */
+export function expectHash(
+  fault: (what: string) => Error,
+  field: string,
+  got: Uint8Array | undefined,
+  want: Uint8Array | undefined,
+): void {
+  if (got !== undefined && want !== undefined && equalBytes(got, want)) return
+  const text = (hash: Uint8Array | undefined) => (hash === undefined ? 'none' : bytesToHex(hash))
+  throw fault(`has the ${field} ${text(got)}, expected ${text(want)}`)
+}
+
+/** Adds the bloom of a receipt in consensus encoding. */
+function addBloom(target: Uint8Array, receipt: Uint8Array): void {
+  const isLegacy = (receipt[0] as number) >= 0xc0
+  const [, , bloom] = rlpListSpans(receipt, rlpSpanAt(receipt, isLegacy ? 0 : 1))
+  if (bloom === undefined || bloom.end - bloom.payload !== numberOfBloomBytes) {
+    throw new RlpError('a receipt without bloom', 0)
+  }
+  for (let i = 0; i < numberOfBloomBytes; i++) {
+    target[i] = (target[i] as number) | (receipt[bloom.payload + i] as number)
+  }
+}

@@ -1,0 +1,199 @@
+/**
+ * Witnesses: everything that is needed to execute a block without its chain, which is trie nodes of the state after
+ * its parent, code, and headers. Found by executing the block on the tries and recording all reads, including those
+ * for the new state root.
+ */
+
+import { ForkSchedule, parseGenesisConfig } from '../../chain/forks.js'
+import { decodeHeader, type Header } from '../../chain/header.js'
+import { headJson } from '../../chain/headJson.js'
+import { bytesToBigInt, equalBytes, type Hash32, mapKey } from '../../primitives/bytes.js'
+import { FaultError } from '../../primitives/faults.js'
+import { JsonBytes } from '../../primitives/jsonBytes.js'
+import { decodeRlpList, type RlpItem } from '../../primitives/rlp.js'
+import type { StateView } from '../../state/stateView.js'
+import { trieState } from '../../state/trieState.js'
+import type { ChainRows } from '../../store/chainRows.js'
+import type { JobWatch } from '../engine/jobWatch.js'
+import { recoverKey } from '../transactions/ecrecover.js'
+import { RecoveredKeys } from '../transactions/recoveredKeys.js'
+import { refuseUnknownFork } from './blockContext.js'
+import { BlockExecutor } from './executeBlock.js'
+import { InvalidBlockError } from './invalidBlock.js'
+
+/** Arguments of a witness job. */
+export interface WitnessRequest {
+  /** 32 bytes. */
+  readonly hash: Uint8Array
+}
+
+/** A header with its hash. */
+interface NamedHeader {
+  readonly header: Header
+  readonly hash: Hash32
+}
+
+/** Initial memory of the JSON: enough for a block with some transactions on a small state. */
+const jsonBytesExpected = 64 * 1024
+
+/** Makes witnesses of blocks of one store, one after the other. */
+export class Witnesses {
+  readonly #store: ChainRows
+  readonly #schedule: ForkSchedule
+  readonly #executor: BlockExecutor
+  #watch: JobWatch | undefined
+
+  constructor(store: ChainRows) {
+    this.#store = store
+    const identity = store.readIdentity()
+    if (identity === undefined) throw new Error('execution needs a store with a genesis')
+    this.#schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(identity.config)))
+    const keys = new RecoveredKeys((...signature) => {
+      this.#watch?.look()
+      return recoverKey(...signature)
+    })
+    const isDevelopment = identity.development !== undefined
+    this.#executor = new BlockExecutor(this.#schedule, keys, { isDevelopment })
+  }
+
+  /**
+   * The witness of a block as JSON in go-ethereum's form: headers from the oldest whose hash the block reads to its
+   * parent; code and nodes sorted, without duplicates; no keys. Throws FaultError for a block that is unknown, has no
+   * parent or is invalid, and what `watch` throws; NotHeldError where the parent's state is not held. Half of the
+   * time is for recovering senders (ecrecover.ts).
+   */
+  buildJson({ hash }: WitnessRequest, watch: JobWatch): Uint8Array {
+    const headerRow = this.#store.readHeader(hash as Hash32)
+    const bodyRow = this.#store.readBody(hash as Hash32)
+    if (headerRow === undefined || bodyRow === undefined) {
+      throw new FaultError({ kind: 'HeaderForHashNotFound' })
+    }
+    const header = decodeHeader(headerRow)
+    refuseUnknownFork(header)
+    const ancestors = new Ancestors(this.#store, header)
+    const reads = new NotedReads(this.#store)
+    const items = [decodeRlpList(headerRow), ...decodeRlpList(bodyRow)]
+    this.#watch = watch
+    this.#execute(header, items, ancestors, reads)
+    return renderWitness(ancestors.named, reads)
+  }
+
+  #execute(header: Header, items: readonly RlpItem[], ancestors: Ancestors, reads: NotedReads): void {
+    const { number, timestamp, parentHash, stateRoot } = header
+    const state: StateView = {
+      ...trieState(reads, ancestors.parent.stateRoot, parentHash),
+      // Removing all storage of an account needs none of its slots.
+      slotsOf: () => [],
+    }
+    const parentTotal = bytesToBigInt(this.#store.readTotalDifficulty(parentHash) ?? new Uint8Array(0))
+    const fork = this.#schedule.forkAt(number, timestamp, this.#schedule.isMerged(parentTotal))
+    const ancestorHash = (asked: number) => ancestors.hashOf(asked)
+    try {
+      const { changes } = this.#executor.execute(items, fork, state, ancestorHash, this.#watch)
+      if (!equalBytes(changes.stateRoot, stateRoot)) {
+        throw new InvalidBlockError('its execution leads to another state root')
+      }
+    } catch (error) {
+      if (!(error instanceof InvalidBlockError)) throw error
+      throw new FaultError({ kind: 'ExecutionFailed', why: `invalid block: ${error.message}` })
+    }
+  }
+}
+
+/** Headers before a block, back to the oldest that was read. */
+class Ancestors {
+  /** The parent first. */
+  readonly named: NamedHeader[] = []
+  readonly #store: ChainRows
+  readonly #number: number
+
+  constructor(store: ChainRows, { number, parentHash }: Header) {
+    this.#store = store
+    this.#number = number
+    if (number === 0)
+      throw new FaultError({ kind: 'ExecutionFailed', why: 'the genesis block has no parent' })
+    this.#add(parentHash)
+  }
+
+  get parent(): Header {
+    return this.#oldest.header
+  }
+
+  hashOf(number: number): Hash32 | undefined {
+    if (number < 0 || number >= this.#number) return undefined
+    while (this.named.length < this.#number - number) this.#add(this.#oldest.header.parentHash)
+    return this.named[this.#number - number - 1]?.hash
+  }
+
+  get #oldest(): NamedHeader {
+    return this.named.at(-1) as NamedHeader
+  }
+
+  #add(hash: Hash32): void {
+    const row = this.#store.readHeader(hash)
+    if (row === undefined) throw new FaultError({ kind: 'HeaderForHashNotFound' })
+    this.named.push({ header: decodeHeader(row), hash })
+  }
+}
+
+/** Reads of a store by hash, each recorded. */
+class NotedReads implements Pick<ChainRows, 'readNode' | 'readCode' | 'knowsCode'> {
+  /** {@link mapKey} of the hash → node or code. */
+  readonly nodes = new Map<string, Uint8Array>()
+  readonly codes = new Map<string, Uint8Array>()
+  readonly #store: ChainRows
+
+  constructor(store: ChainRows) {
+    this.#store = store
+  }
+
+  readNode(hash: Uint8Array): Uint8Array | undefined {
+    return noted(this.nodes, hash, () => this.#store.readNode(hash))
+  }
+
+  readCode(hash: Hash32): Uint8Array | undefined {
+    return noted(this.codes, hash, () => this.#store.readCode(hash))
+  }
+
+  knowsCode(hash: Hash32): boolean {
+    return this.#store.knowsCode?.(hash) ?? true
+  }
+}
+
+function noted(
+  known: Map<string, Uint8Array>,
+  hash: Uint8Array,
+  read: () => Uint8Array | undefined,
+): Uint8Array | undefined {
+  const key = mapKey(hash)
+  const held = known.get(key)
+  if (held !== undefined) return held
+  const row = read()
+  if (row !== undefined) known.set(key, row)
+  return row
+}
+
+function renderWitness(headers: readonly NamedHeader[], { nodes, codes }: NotedReads): Uint8Array {
+  const json = new JsonBytes(jsonBytesExpected)
+  json.text('{"headers":[')
+  json.text(
+    headers
+      .map(({ header, hash }) => headJson(header, hash))
+      .reverse()
+      .join(),
+  )
+  json.text('],"codes":[')
+  writeSorted(json, codes)
+  json.text('],"state":[')
+  writeSorted(json, nodes)
+  json.text('],"keys":null}')
+  return json.finish()
+}
+
+function writeSorted(json: JsonBytes, rows: ReadonlyMap<string, Uint8Array>): void {
+  const sorted = [...rows.values()].sort((a, b) => Buffer.compare(a, b))
+  for (const [index, row] of sorted.entries()) {
+    if (index > 0) json.text(',')
+    json.hex(row)
+  }
+}

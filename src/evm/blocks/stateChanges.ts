@@ -1,0 +1,119 @@
+/** Changes made by execution, for a bundle: rows, trie nodes and code, relative to the underlying state. */
+import { type Address, equalBytes, type Hash32, mapKey, trimLeft } from '../../primitives/bytes.js'
+import { emptyTrieRoot, keccak256 } from '../../primitives/keccak.js'
+import { type Account, encodeAccount } from '../../state/account.js'
+import { type Change, type StateView, updateStorageRoot } from '../../state/stateView.js'
+import { type RecentTries, type TrieChange, updateTrie } from '../../state/trie.js'
+import type { Kernel } from '../engine/kernel.js'
+
+/** Sorted by key; empty values for removed entries. */
+export interface StateChanges {
+  readonly stateRoot: Hash32
+  readonly accounts: readonly Change[]
+  readonly slots: readonly Change[]
+  readonly nodes: readonly Change[]
+  readonly code: readonly Change[]
+}
+
+const noBytes = new Uint8Array(0)
+
+/**
+ * Changes that `kernel` made to the accounts (handles) `changed`, relative to `below`. Nodes of `recent` are not read
+ * from there.
+ */
+export function buildChanges(
+  kernel: Kernel,
+  changed: Iterable<number>,
+  below: StateView,
+  recent: RecentTries | undefined,
+): StateChanges {
+  const accounts: Change[] = []
+  const slots: Change[] = []
+  const nodes: Change[] = []
+  const code = new Map<string, Change>()
+  const readNode = (hash: Uint8Array) => below.node(hash)
+  const emit = (hash: Hash32, rlp: Uint8Array) => {
+    nodes.push([hash, rlp])
+  }
+  const accountChanges: TrieChange[] = []
+  for (const handle of changed) {
+    const address = kernel.addressOf(handle) as Address
+    const before = below.account(address)
+    const own = changedSlots(kernel, handle, address, below)
+    for (const [slot, value] of own.changed) slots.push([Buffer.concat([address, slot]), value])
+    let after: Account | undefined
+    if (kernel.exists(handle)) {
+      const codeHash = kernel.codeHashOf(handle)
+      const storageRoot = own.isWiped
+        ? updateStorageRoot(emptyTrieRoot, own.written, readNode, emit, recent)
+        : updateStorageRoot(before?.storageRoot ?? emptyTrieRoot, own.changed, readNode, emit, recent)
+      after = { nonce: kernel.nonceOf(handle), balance: kernel.balanceOf(handle), storageRoot, codeHash }
+      const isNew = before === undefined || !equalBytes(before.codeHash, codeHash)
+      if (isNew && kernel.hasCode(handle)) code.set(mapKey(codeHash), [codeHash, kernel.codeOf(handle)])
+    }
+    if (isSameAccount(before, after)) continue
+    const row = after && encodeAccount(after)
+    accounts.push([address, row ?? noBytes])
+    accountChanges.push([keccak256(address), row])
+  }
+  return {
+    stateRoot: updateTrie(below.stateRoot, accountChanges, readNode, emit, recent),
+    accounts: sortChanges(accounts),
+    slots: sortChanges(slots),
+    nodes: withoutRepeats(sortChanges(nodes)),
+    code: sortChanges([...code.values()]),
+  }
+}
+
+/** Whether two accounts, or none, are alike. */
+export function isSameAccount(a: Account | undefined, b: Account | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b
+  return (
+    a.nonce === b.nonce &&
+    a.balance === b.balance &&
+    equalBytes(a.storageRoot, b.storageRoot) &&
+    equalBytes(a.codeHash, b.codeHash)
+  )
+}
+
+interface OwnSlots {
+  /** Slots whose value differs from the underlying state, zeros included. */
+  readonly changed: readonly Change[]
+  /** For an account that was destroyed and created again: all its slots. */
+  readonly written: readonly Change[]
+  readonly isWiped: boolean
+}
+
+function changedSlots(kernel: Kernel, handle: number, address: Address, below: StateView): OwnSlots {
+  const isWiped = kernel.isWiped(handle)
+  const changed: Change[] = []
+  const written: Change[] = []
+  const seen = new Set<string>()
+  for (const [slot, word] of kernel.slotsOf(handle)) {
+    const value = trimLeft(word)
+    if (isWiped) {
+      seen.add(mapKey(slot))
+      if (value.length > 0) written.push([slot, value])
+    }
+    const before = below.slot(address, slot as Hash32) ?? noBytes
+    if (Buffer.compare(before, value) !== 0) changed.push([slot, value])
+  }
+  if (isWiped) {
+    for (const slot of below.slotsOf(address)) if (!seen.has(mapKey(slot))) changed.push([slot, noBytes])
+  }
+  return { changed, written, isWiped }
+}
+
+/** Sorted changes, each key once: tries that share a part have the same nodes. */
+export function withoutRepeats(changes: readonly Change[]): Change[] {
+  return changes.filter(([key], index) => {
+    const before = changes[index - 1]?.[0]
+    return before === undefined || before[0] !== key[0] || !equalBytes(before, key)
+  })
+}
+
+/** Sorts by key, in place. */
+export function sortChanges(changes: Change[]): Change[] {
+  // Most keys differ in their first byte, and a call out of compiled code takes longer than comparing it.
+  return changes.sort(([a], [b]) => (a[0] as number) - (b[0] as number) || Buffer.compare(a, b))
+}

@@ -1,0 +1,237 @@
+/**
+ * Executes messages on the state after a block without changing it: calls, gas estimates, access lists. A narrow
+ * interface: plain data in and out (numbers, bigints, bytes), faults thrown. Owns the choice of a job's state, block
+ * and kernel; the run itself is messageCall.ts.
+ */
+import { ForkSchedule, parseGenesisConfig } from '../../chain/forks.js'
+import { type Fault, FaultError } from '../../primitives/faults.js'
+import type { StateView } from '../../state/stateView.js'
+import type { ChainRows } from '../../store/chainRows.js'
+import { type BlockContext, BlockContexts } from '../blocks/blockContext.js'
+import { BlockStates, type BlockStatus, statusOf } from '../blocks/blockState.js'
+import { type JobLimits, JobWatch } from '../engine/jobWatch.js'
+import type { Kernel } from '../engine/kernel.js'
+import { StateKernels } from '../engine/stateKernels.js'
+import { forkPrecompiles, movePrecompiles, ownPrecompiles } from '../precompiles/precompileMoves.js'
+import { recoverAuthorities, type SignedAuthorization } from '../transactions/authorizations.js'
+import { type PricedTransaction, startGas } from '../transactions/pricedTransaction.js'
+import { excludedAddresses, listAccesses } from './accessLists.js'
+import { transactionHash, withFees } from './callTransaction.js'
+import { estimateGas } from './estimateGas.js'
+import type {
+  AccessListEntry,
+  AccessListOutcome,
+  BlockReference,
+  CallOutcome,
+  EstimateOutcome,
+  ExecutionRequest,
+} from './executionRequest.js'
+import { askedGas, type Start, startEstimate, startWithAskedGas } from './gasBounds.js'
+import {
+  type CallPlace,
+  isPlainTransfer,
+  type MessageInput,
+  type RunOutcome,
+  runCall,
+  runMessage,
+  toFault,
+} from './messageCall.js'
+import { OverriddenState } from './overriddenState.js'
+
+interface JobRequest extends ExecutionRequest {
+  /** Whether overrides do not change precompiled contracts. */
+  readonly keepsPrecompiles?: boolean
+}
+
+/** A job, with the data that its runs share. */
+interface Job extends CallPlace {
+  readonly request: ExecutionRequest
+  /** Nonce of the sender. */
+  readonly nonce: bigint
+}
+
+/** States kept in memory: the head's and those of a few other blocks in use. */
+const keptStatesMax = 4
+
+/** Executes messages on the states of one network's store, one job after the other. */
+export class Execution {
+  readonly #schedule: ForkSchedule
+  readonly #contexts: BlockContexts
+  readonly #kernels = new StateKernels(keptStatesMax)
+  #lastJob: Promise<unknown> = Promise.resolve()
+  readonly #states: BlockStates
+  readonly #store: ChainRows
+  readonly #limits: JobLimits
+
+  /** `limits` apply to each job. */
+  constructor(store: ChainRows, limits: JobLimits) {
+    this.#states = new BlockStates(store)
+    this.#store = store
+    this.#limits = limits
+    const identity = store.readIdentity()
+    if (identity === undefined) throw new Error('execution needs a store with a genesis')
+    this.#schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(identity.config)))
+    this.#contexts = new BlockContexts(store, this.#schedule)
+  }
+
+  /**
+   * Executes a message. Rejects with FaultError where it cannot start (fees, funds, gas), the block or its state is
+   * not held, or a limit is reached; a failed execution is an outcome. `shouldStop` is called often and must be fast.
+   */
+  call(request: ExecutionRequest, shouldStop: () => boolean): Promise<CallOutcome> {
+    return this.#withJob(request, shouldStop, (job) => runCall(request, job))
+  }
+
+  /**
+   * Least gas limit at which a message succeeds. Rejects as {@link call} does, and with ExecutionReverted,
+   * GasExceedsAllowance or ExecutionFailed where it fails with the most gas it may have.
+   */
+  estimate(request: ExecutionRequest, shouldStop: () => boolean): Promise<EstimateOutcome> {
+    return this.#withJob(request, shouldStop, (job) => {
+      const { priced, gasLimit: bound } = startEstimate(request, job.context, job.balance)
+      if (isPlainTransfer(job, request.message)) return { gas: startGas(priced), runs: 0 }
+      const { gas, runs } = estimateGas(
+        priced,
+        bound,
+        (gasLimit) => this.#run(job, priced, gasLimit),
+        (outcome) => {
+          const fault: Fault =
+            outcome.failure?.kind === 'outOfGas'
+              ? { kind: 'GasExceedsAllowance', allowance: bound }
+              : (toFault(outcome) as Fault)
+          return new FaultError(fault)
+        },
+      )
+      return { gas: min(bound, gas + (gas * BigInt(request.marginBps ?? 0)) / 10_000n), runs }
+    })
+  }
+
+  /** The access list of everything that a message accesses. Rejects as {@link call} does. */
+  accessList(request: ExecutionRequest, shouldStop: () => boolean): Promise<AccessListOutcome> {
+    // As in go-ethereum, overrides do not change precompiled contracts here.
+    return this.#withJob({ ...request, keepsPrecompiles: true }, shouldStop, (job) => {
+      const { context, balance, nonce } = job
+      const message = withFees(request.message, context)
+      const start = (accessList: readonly AccessListEntry[]): Start => {
+        const listed = { ...request, message: { ...message, accessList } }
+        const words = (why: string) =>
+          `failed to apply transaction: ${this.#hashOf(listed, nonce)} err: ${why}`
+        return startWithAskedGas(listed, context, balance, words)
+      }
+      const given = message.accessList ?? []
+      // Signers are only recovered where the message can pay for them.
+      if (message.authorizationList !== undefined) start(given)
+      const excluded = excludedAddresses(
+        message,
+        ownPrecompiles(context.fork),
+        job.authorities(),
+        message.nonce ?? nonce,
+      )
+      const { accessList, outcome } = listAccesses(given, excluded, (accessList, accesses) => {
+        const { priced, gasLimit } = start(accessList)
+        return this.#run(job, priced, gasLimit, { accesses })
+      })
+      return { accessList, gasUsed: outcome.gasUsed, failure: toFault(outcome) }
+    })
+  }
+
+  #hashOf(request: ExecutionRequest, nonce: bigint): string {
+    const { message } = request
+    return transactionHash(message, {
+      chainId: this.#schedule.config.chainId,
+      gasLimit: askedGas(request),
+      nonce: message.nonce ?? nonce,
+    })
+  }
+
+  #run(
+    { kernel, watch, authorities }: Job,
+    priced: PricedTransaction,
+    gasLimit: bigint,
+    recorded: Pick<MessageInput, 'accesses'> = {},
+  ): RunOutcome {
+    return runMessage(kernel, priced, { gasLimit, watch, authorizations: authorities(), ...recorded })
+  }
+
+  /**
+   * Does `work` after earlier jobs, on the fastest tables that have the block's state: the latest tables at the head,
+   * history at other canonical blocks, otherwise the tries, which never change. If the status of the block changed
+   * meanwhile, rows of two states may have been mixed, and the work is repeated.
+   */
+  #withJob<T>(request: JobRequest, shouldStop: () => boolean, work: (job: Job) => T): Promise<T> {
+    const turn = this.#lastJob.then(() => {
+      const watch = new JobWatch(shouldStop, this.#limits)
+      for (;;) {
+        const status = this.#statusOf(request.block)
+        const settled = settle(() => work(this.#prepare(request, watch, status)))
+        this.#kernels.trim()
+        if (status === 'side' || this.#statusOf(request.block) === status) return unwrap(settled)
+        this.#kernels.clear()
+      }
+    })
+    this.#lastJob = turn.catch(() => undefined)
+    return turn
+  }
+
+  #statusOf(block: BlockReference): BlockStatus {
+    this.#store.refresh()
+    return statusOf(this.#store, block)
+  }
+
+  #prepare(request: JobRequest, watch: JobWatch, status: BlockStatus): Job {
+    const { message, block } = request
+    const { context, stateRoot } = this.#contexts.read(block, request.blockOverrides)
+    const stored = this.#states.open(status, block, stateRoot)
+    const kernel = this.#kernelFor(request, watch, context, stored)
+    kernel.limitMemory(this.#limits.memoryBytesMax)
+    const sender = kernel.account(message.from ?? new Uint8Array(20))
+    let signed: readonly SignedAuthorization[] | undefined
+    return {
+      request,
+      context,
+      kernel,
+      authorities: () => {
+        signed ??= recoverAuthorities(message.authorizationList ?? [], this.#schedule.config.chainId, watch)
+        return signed
+      },
+      watch,
+      balance: kernel.balanceOf(sender),
+      nonce: kernel.nonceOf(sender),
+    }
+  }
+
+  #kernelFor(
+    { stateOverrides = [], keepsPrecompiles = false }: JobRequest,
+    watch: JobWatch,
+    { fork, ancestorHash }: BlockContext,
+    stored: StateView,
+  ): Kernel {
+    const own = ownPrecompiles(fork)
+    const precompiles = forkPrecompiles(fork, watch)
+    const host = { state: stored, ancestorHash, precompiles, watch }
+    if (stateOverrides.length === 0) return this.#kernels.over(host, fork)
+    const moved = movePrecompiles(keepsPrecompiles ? new Map() : own, stateOverrides)
+    const state = new OverriddenState(stored, stateOverrides)
+    const numbers = keepsPrecompiles ? own : moved
+    return this.#kernels.apartFor({ ...host, state, precompiles: { ...precompiles, numbers } }, fork)
+  }
+}
+
+type Settled<T> = { readonly value: T } | { readonly error: unknown }
+
+function settle<T>(work: () => T): Settled<T> {
+  try {
+    return { value: work() }
+  } catch (error) {
+    return { error }
+  }
+}
+
+function unwrap<T>(settled: Settled<T>): T {
+  if ('error' in settled) throw settled.error
+  return settled.value
+}
+
+function min(a: bigint, b: bigint): bigint {
+  return a < b ? a : b
+}

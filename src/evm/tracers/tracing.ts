@@ -1,0 +1,307 @@
+/**
+ * Traces transactions, blocks and messages of one store: which run and in which order. The result is JSON, passed on
+ * in parts as it is written. Owns no form of a trace (tracers/).
+ */
+import { bytesToHex, mapKey } from '../../primitives/bytes.js'
+import { FaultError, messageRefused } from '../../primitives/faults.js'
+import { JsonBytes } from '../../primitives/jsonBytes.js'
+import type { StateView } from '../../state/stateView.js'
+import type { ChainRows } from '../../store/chainRows.js'
+import { BlockReplays, type ReplayedBlock } from '../blocks/blockReplay.js'
+import { JobWatch } from '../engine/jobWatch.js'
+import { Kernel } from '../engine/kernel.js'
+import { KernelState } from '../engine/kernelState.js'
+import type { ExecutionRequest } from '../messages/executionRequest.js'
+import { startWithAskedGas } from '../messages/gasBounds.js'
+import { OverriddenState } from '../messages/overriddenState.js'
+import {
+  forkPrecompiles,
+  movePrecompiles,
+  ownPrecompiles,
+  type Precompiles,
+} from '../precompiles/precompileMoves.js'
+import { recoverAuthorities } from '../transactions/authorizations.js'
+import { creationAddress } from '../transactions/creationAddress.js'
+import type { Transaction } from '../transactions/pricedTransaction.js'
+import type { SignedTransaction } from '../transactions/signedTransaction.js'
+import { applyTransaction } from '../transactions/transaction.js'
+import { TracedKernel } from './kernelEvents.js'
+import { ParityTracer } from './parityTracer.js'
+import type { TraceLimits, TraceRequest, TraceSubject } from './traceRequest.js'
+import type { TracedTransaction, TraceOutput, Tracer, TransactionPlace } from './tracer.js'
+import { createTracer } from './tracerOptions.js'
+
+/**
+ * Bytes of a part. Small traces are one part; a part takes some 50 µs to pass on, its JSON a millisecond or more to
+ * write.
+ */
+const partBytes = 256 * 1024
+
+/** Memory above which a kernel is replaced, because WebAssembly never frees any. */
+const grownBytesMax = 2 ** 26
+
+/** Most bytes that a tracer keeps until the end of a transaction: a tenth of a thread's heap. */
+const heldBytesMax = 48 * 2 ** 20
+
+/** Takes a part and returns once there is room for the next. Throws to end the trace. */
+export type TakePart = (part: Uint8Array<ArrayBuffer>) => void
+
+export class Tracing {
+  readonly #replays: BlockReplays
+  readonly #store: ChainRows
+  readonly #limits: TraceLimits
+  #traced = new TracedKernel()
+
+  constructor(store: ChainRows, limits: TraceLimits) {
+    this.#store = store
+    this.#limits = limits
+    this.#replays = new BlockReplays(store)
+  }
+
+  /**
+   * Traces, and returns the last part of the JSON; the others go to `take`. Throws FaultError for what is not known
+   * and for exceeded limits, also after some parts were taken; NotHeldError only before.
+   */
+  trace(request: TraceRequest, shouldStop: () => boolean, take: TakePart): Uint8Array<ArrayBuffer> {
+    this.#store.refresh()
+    const output = new Output(take, this.#limits.answerBytesMax)
+    if (this.#traced.kernel.grownBytes > grownBytesMax) this.#traced = new TracedKernel()
+    try {
+      // Once for nobody, because a part that was sent cannot be taken back when a row turns out to be missing.
+      if (this.#store.mayLack)
+        this.#run(request, shouldStop, new Output(() => {}, this.#limits.answerBytesMax))
+      this.#run(request, shouldStop, output)
+    } finally {
+      this.#traced.end()
+      this.#traced.kernel.clear()
+    }
+    return output.finish()
+  }
+
+  #run({ subject, tracer: options, timeMs }: TraceRequest, shouldStop: () => boolean, output: Output): void {
+    const limits = {
+      ...this.#limits,
+      timeMsMax: Math.min(timeMs ?? this.#limits.timeMsMax, this.#limits.timeMsMax),
+    }
+    const watch = new JobWatch(shouldStop, limits)
+    if (options.tracer === 'parity') return this.#list(subject, new ParityTracer(options), watch, output)
+    const tracer = createTracer(options)
+    switch (subject.kind) {
+      case 'block':
+        return this.#traceBlock(this.#replays.read(subject.blockHash), tracer, watch, output)
+      case 'transaction':
+        return this.#traceOne(subject, tracer, watch, output)
+      case 'call':
+        return this.#traceCall(subject.request, subject.index, tracer, watch, output)
+      case 'range':
+        throw new Error('several blocks are traced only as a list')
+    }
+  }
+
+  #list(subject: TraceSubject, tracer: ParityTracer, watch: JobWatch, output: Output): void {
+    tracer.open(output)
+    if (subject.kind === 'block') this.#listBlock(subject.blockHash, tracer, watch, output)
+    else if (subject.kind === 'transaction') this.#traceOne(subject, tracer, watch, output)
+    else if (subject.kind === 'range') {
+      for (let number = subject.first; number <= subject.last && !tracer.isFull; number++) {
+        watch.look()
+        // The genesis block did nothing.
+        if (number > 0) this.#listBlock(this.#replays.hashAt(number), tracer, watch, output)
+      }
+    } else throw new Error('a message is not traced as a list')
+    tracer.close()
+  }
+
+  #listBlock(hash: Uint8Array, tracer: ParityTracer, watch: JobWatch, output: Output): void {
+    const block = this.#replays.read(hash)
+    const { transactions, header, rewards } = block
+    if (transactions.length > 0) this.#runBefore(block, 0, watch)
+    for (const index of transactions.keys()) {
+      if (tracer.isFull) return
+      this.#traceTransaction(block, index, tracer, watch, output)
+    }
+    // As in OpenEthereum, the block's own before those of its uncles.
+    for (const reward of rewards.toReversed()) tracer.reward(reward, hash, header.number)
+  }
+
+  #traceOne(
+    { blockHash, index }: { readonly blockHash: Uint8Array; readonly index: number },
+    tracer: Tracer,
+    watch: JobWatch,
+    output: Output,
+  ): void {
+    const block = this.#replays.read(blockHash)
+    this.#runBefore(block, index, watch)
+    this.#traceTransaction(block, index, tracer, watch, output)
+  }
+
+  #traceBlock(block: ReplayedBlock, tracer: Tracer, watch: JobWatch, output: Output): void {
+    this.#runBefore(block, 0, watch)
+    const { json } = output
+    for (const [index, { hash }] of block.transactions.entries()) {
+      json.put`${index === 0 ? '[' : ','}{"txHash":${hash},"result":`
+      this.#traceTransaction(block, index, tracer, watch, output)
+      json.text('}')
+      output.flush()
+    }
+    json.text(block.transactions.length === 0 ? '[]' : ']')
+  }
+
+  /** Runs the transactions of a block before the one at `index`. */
+  #runBefore(block: ReplayedBlock, index: number, watch: JobWatch): void {
+    const { kernel } = this.#traced
+    this.#traced.logs = 0
+    this.#replays.begin(kernel, block, watch)
+    for (const transaction of block.transactions.slice(0, index)) {
+      this.#replays.run(kernel, block, transaction, watch)
+      this.#traced.logs += kernel.logs.length
+    }
+  }
+
+  #traceTransaction(
+    block: ReplayedBlock,
+    index: number,
+    tracer: Tracer,
+    watch: JobWatch,
+    output: Output,
+  ): void {
+    const transaction = block.transactions[index] as SignedTransaction
+    const { hash, header, context } = block
+    const place = { blockHash: hash, blockNumber: header.number, hash: transaction.hash, index }
+    const { fork, coinbase } = context
+    const described = this.#describe({ ...transaction, fork, coinbase, place }, ownPrecompiles(fork))
+    this.#follow(tracer, described, ownPrecompiles(fork), watch, output, () =>
+      this.#replays.run(this.#traced.kernel, block, transaction, watch),
+    )
+  }
+
+  /** Traces `run`, which runs the described transaction. */
+  #follow(
+    tracer: Tracer,
+    transaction: TracedTransaction,
+    precompiles: Precompiles,
+    watch: JobWatch,
+    output: Output,
+    run: () => { readonly gasUsed: bigint },
+  ): void {
+    tracer.begin(transaction, output)
+    this.#traced.begin(tracer, precompiles, watch)
+    const { gasUsed } = run()
+    this.#traced.end()
+    tracer.end(gasUsed)
+  }
+
+  #describe(
+    {
+      sender,
+      to,
+      ...rest
+    }: Pick<TracedTransaction, 'fork' | 'sender' | 'coinbase' | 'gasLimit'> &
+      Pick<Transaction, 'to' | 'authorizationList'> & {
+        readonly place: TransactionPlace | undefined
+      },
+    precompiles: Precompiles,
+  ): TracedTransaction {
+    const { fork, coinbase, gasLimit, authorizationList = [], place } = rest
+    const target = to ?? creationAddress(sender, this.#traced.account(sender).nonce)
+    return {
+      fork,
+      sender,
+      target,
+      isCreation: to === undefined,
+      coinbase,
+      gasLimit,
+      authorizationList,
+      isPrecompile: (address) => precompiles.has(mapKey(address)),
+      place,
+      state: this.#traced,
+    }
+  }
+
+  #traceCall(
+    request: ExecutionRequest,
+    index: number | undefined,
+    tracer: Tracer,
+    watch: JobWatch,
+    output: Output,
+  ): void {
+    const { message, block, stateOverrides = [], blockOverrides } = request
+    const traced = this.#traced
+    const { kernel } = traced
+    const { context } = this.#replays.contexts.read(block, blockOverrides)
+    const { fork, ancestorHash } = context
+    const numbers = movePrecompiles(ownPrecompiles(fork), stateOverrides)
+    const precompiles = { ...forkPrecompiles(fork, watch), numbers }
+    traced.logs = 0
+    kernel.clear()
+    const stored =
+      index === undefined
+        ? this.#replays.stateAfter(block.hash, this.#replays.readHeader(block.hash))
+        : this.#stateBefore(block.hash, index, watch)
+    kernel.limitMemory(watch.limits.memoryBytesMax)
+    const state = stateOverrides.length === 0 ? stored : new OverriddenState(stored, stateOverrides)
+    kernel.attach({ state, ancestorHash, precompiles, watch })
+    kernel.setFork(fork)
+    const sender = message.from ?? new Uint8Array(20)
+    const balance = kernel.balanceOf(kernel.account(sender))
+    const words = (why: string) => `tracing failed: ${why}`
+    const { priced, gasLimit } = startWithAskedGas(request, context, balance, words)
+    const { authorizationList = [], to } = message
+    const authorizations = recoverAuthorities(authorizationList, context.chainId, watch)
+    const { coinbase } = context
+    const described = this.#describe(
+      { fork, sender, to, coinbase, gasLimit, authorizationList, place: undefined },
+      numbers,
+    )
+    this.#follow(tracer, described, numbers, watch, output, () =>
+      applyTransaction(kernel, priced, { gasLimit, authorizations, watch }, true),
+    )
+  }
+
+  /** The state before a transaction of a block, reached by another kernel. */
+  #stateBefore(hash: Uint8Array, index: number, watch: JobWatch): StateView {
+    const block = this.#replays.read(hash)
+    if (index >= block.transactions.length && index > 0) {
+      throw messageRefused(`transaction index ${index} out of range for block ${bytesToHex(hash)}`)
+    }
+    const kernel = new Kernel()
+    this.#replays.begin(kernel, block, watch)
+    for (const transaction of block.transactions.slice(0, index)) {
+      this.#replays.run(kernel, block, transaction, watch)
+      this.#traced.logs += kernel.logs.length
+    }
+    return new KernelState(kernel, this.#replays.stateBefore(block))
+  }
+}
+
+/** Collects the JSON of one answer and passes it on in parts. */
+class Output implements TraceOutput {
+  readonly json = new JsonBytes(16 * 1024)
+  #bytes = 0
+  readonly #take: TakePart
+  readonly #bytesMax: number
+
+  constructor(take: TakePart, bytesMax: number) {
+    this.#take = take
+    this.#bytesMax = bytesMax
+  }
+
+  flush(): void {
+    if (this.json.length < partBytes) return
+    this.#take(this.finish())
+    this.json.clear()
+  }
+
+  holding(bytes: number): void {
+    if (bytes > heldBytesMax) throw new FaultError({ kind: 'TraceTooLarge', limitBytes: heldBytesMax })
+  }
+
+  /** Everything since the last part. */
+  finish(): Uint8Array<ArrayBuffer> {
+    this.#bytes += this.json.length
+    if (this.#bytes > this.#bytesMax) {
+      throw new FaultError({ kind: 'TraceTooLarge', limitBytes: this.#bytesMax })
+    }
+    return this.json.finish()
+  }
+}

@@ -1,0 +1,193 @@
+/**
+ * Long work of requests, cut into turns of the event loop, so that other requests are answered in between. A turn is
+ * one round of the event loop: sockets are polled between two turns (`setImmediate`). All long work of one turn
+ * shares a time limit, which is owned here; turnQueue.ts owns the order, and the work itself decides where it may
+ * pause.
+ */
+import { FaultError } from '../../primitives/faults.js'
+import type { Caller } from './caller.js'
+import { TurnQueue } from './turnQueue.js'
+
+/**
+ * Milliseconds of a turn after which long work pauses. A batch of 1,000 slots needs no pause. A pause takes 20 µs; a
+ * few milliseconds of waiting are acceptable for other calls.
+ */
+export const turnMsDefault = 4
+
+/** Bytes of requests read between two readings of the clock, each of which takes as long as 50 bytes. */
+const readBytesMax = 16 * 1024
+
+/** Memory of requests that wait for a turn, with their bodies: a dozen of the largest, read in half a second. */
+const waitingBytesMax = 64 * 2 ** 20
+
+const queue = new TurnQueue(waitingBytesMax)
+/** Time at which the first long work of this turn began; undefined where there was none. */
+let beganMs: number | undefined
+let isEndDue = false
+
+/** Calls `goOn` in a later turn with true, or with false where too much waits. */
+type TurnWait = (goOn: (hasTurn: boolean) => void) => void
+
+/** Work as a generator: yields what it must wait for, receives whether it got its turn, and returns its result. */
+export type Steps<T> = Generator<Promise<unknown> | TurnWait, T, boolean>
+
+/** The turns of one request. */
+export class Turns {
+  readonly #msMax: number
+  readonly #caller: Caller
+  readonly #bytes: number
+  #readBytes = 0
+  #isAdmitted = false
+
+  /**
+   * A turn takes `msMax` milliseconds plus the rest of its last piece of work. `bytes` is the memory that waits with
+   * the request.
+   */
+  constructor(msMax: number, caller: Caller, bytes: number) {
+    this.#msMax = msMax
+    this.#caller = caller
+    this.#bytes = bytes
+  }
+
+  /** Begins a turn, if none has begun. */
+  begin(): void {
+    beginTurn()
+  }
+
+  get isOver(): boolean {
+    return isTurnOver(this.#msMax)
+  }
+
+  /** Whether the turn is over, for fast work: reads the clock only after {@link readBytesMax} further bytes. */
+  isOverAfter(bytes: number): boolean {
+    this.#readBytes += bytes
+    if (this.#readBytes < readBytesMax) return false
+    this.#readBytes = 0
+    return this.isOver
+  }
+
+  /** Whether the turn is over, or other work waits, which long work must not overtake. */
+  get isOverOrAwaited(): boolean {
+    return this.isOver || !queue.isEmpty
+  }
+
+  /** Waits for another turn; false where that is refused. `keep` is called before the wait begins. */
+  *tryPause(keep?: () => void): Steps<boolean> {
+    this.#isAdmitted ||= this.#caller.admit()
+    if (!this.#isAdmitted) return false
+    return yield (goOn) => {
+      if (queue.add({ keyId: this.#caller.keyId, bytes: this.#bytes, msMax: this.#msMax, goOn })) keep?.()
+      endTurnLater()
+    }
+  }
+
+  /** As {@link tryPause}, but throws FaultError where the wait is refused, or the caller has left. */
+  *pause(keep?: () => void): Steps<void> {
+    if (!(yield* this.tryPause(keep))) throw new FaultError({ kind: 'ServerBusy', retryAfterMs: 1000 })
+    // The caller has left, so nobody sees this fault.
+    if (this.#caller.isGone) throw new FaultError({ kind: 'RequestTimedOut' })
+  }
+
+  /** Call it when the work is over. */
+  end(): void {
+    if (this.#isAdmitted) this.#caller.release()
+  }
+}
+
+/** Work on one call that is shorter is not counted: to begin a turn, and to end it, takes 3 to 5 µs. */
+const shortMsMax = 0.05
+
+/** Begins a turn, if none has begun, after work on a call that was passed on, or was not short. */
+export function countForTurn(startedAtMs: number, isPassedOn: boolean): void {
+  if (isPassedOn || performance.now() - startedAtMs > shortMsMax) beginTurn()
+}
+
+function beginTurn(): void {
+  if (beganMs !== undefined) return
+  beganMs = performance.now()
+  endTurnLater()
+}
+
+/** Whether long work has taken `msMax` of this turn. */
+export function isTurnOver(msMax: number): boolean {
+  return beganMs !== undefined && performance.now() - beganMs >= msMax
+}
+
+function endTurnLater(): void {
+  if (isEndDue) return
+  isEndDue = true
+  setImmediate(endTurn)
+}
+
+/** Continues waiting work after sockets were polled, as much as fits into a turn, at least one piece. */
+function endTurn(): void {
+  isEndDue = false
+  beganMs = undefined
+  for (let work = queue.next; work !== undefined && !isTurnOver(work.msMax); work = queue.next) {
+    beginTurn()
+    queue.take()
+    work.goOn(true)
+  }
+  beganMs = undefined
+  if (!queue.isEmpty) endTurnLater()
+}
+
+/** Does a piece of work and returns its result. */
+type Around = <T>(piece: () => T) => T
+
+/** In what the present piece of work is done; undefined for nothing. */
+let present: Around | undefined
+
+/** Does `work` in `around`, and so each later piece of {@link doSteps} that begins in it. */
+export function doAround<T>(around: Around, work: () => T): T {
+  const before = present
+  present = around
+  try {
+    return around(work)
+  } finally {
+    present = before
+  }
+}
+
+/** Does the work; without a promise if it never has to wait. Throws what it throws. */
+export function doSteps<T>(steps: Steps<T>): T | Promise<Awaited<T>> {
+  const around = present
+  const first = steps.next(true)
+  if (first.done) return first.value
+  return new Promise((resolve, reject) => {
+    const goOn = (next: () => IteratorResult<Promise<unknown> | TurnWait, T>): void => {
+      try {
+        const step = around === undefined ? next() : doAround(around, next)
+        if (step.done) resolve(step.value as Awaited<T>)
+        else wait(step.value)
+      } catch (thrown) {
+        reject(thrown)
+      }
+    }
+    const wait = (until: Promise<unknown> | TurnWait): void => {
+      if (!(until instanceof Promise)) until((hasTurn) => goOn(() => steps.next(hasTurn)))
+      else {
+        until.then(
+          () => goOn(() => steps.next(true)),
+          (thrown) => goOn(() => steps.throw(thrown)),
+        )
+      }
+    }
+    wait(first.value)
+  })
+}
+
+/** Does long work that cannot be cut: at once, or in a later turn. Throws FaultError where it may not wait. */
+export function inOneTurn<T>(turns: Turns, work: () => T | Promise<T>): T | Promise<Awaited<T>> {
+  return doSteps(workInOneTurn(turns, work)) as T | Promise<Awaited<T>>
+}
+
+function* workInOneTurn<T>(turns: Turns, work: () => T): Steps<T> {
+  try {
+    if (turns.isOver) yield* turns.pause()
+    turns.begin()
+    return work()
+  } finally {
+    turns.end()
+  }
+}

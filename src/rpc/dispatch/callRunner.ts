@@ -1,0 +1,199 @@
+/**
+ * One call: finds its method, decodes and charges for it, runs it where it belongs, and stores an answer that may be
+ * repeated. Owns what a call fails with; not its request, nor its place in one (dispatch.ts).
+ */
+import { nearest } from '../../primitives/nearest.js'
+import type { AnswerMemo } from '../answers/answerMemo.js'
+import { JsonStream } from '../answers/jsonStream.js'
+import { Failure, isNull, type Outcome, type Streamed } from '../answers/outcome.js'
+import { type DefectLog, thrownToFault, thrownToWireError } from '../answers/wireErrors.js'
+import type { Caller } from '../callers/caller.js'
+import { countBytes, notAllowed, repeat, unpaid } from '../callers/payment.js'
+import { priceOf, unitsMin } from '../callers/price.js'
+import { inOneTurn, Turns } from '../callers/turns.js'
+import {
+  decodeParams,
+  type Json,
+  type Method,
+  type NetworkViews,
+  Passing,
+  type RpcNetwork,
+} from '../method.js'
+import type { Question } from '../reading/envelope.js'
+import { busy, type Member } from './batch.js'
+import type { CallCounter } from './callCounter.js'
+import { offload, refuseUnread } from './offload.js'
+import { invalidRequest } from './refuseRequest.js'
+import { passOn } from './relay.js'
+import type { RequestBasis } from './requestBasis.js'
+import { runSupplied, suppliesMax, supply } from './supplied.js'
+
+type MethodCall = Extract<Member, { kind: 'call' }>
+
+/** Most edits between an unknown method name and the suggested one; the search takes 20 µs. */
+const misspellingsMax = 3
+
+/** Price above which a call is long (0.2 ms) and waits if the turn is over. */
+const shortUnitsMax = 20
+
+export class CallRunner<N extends RpcNetwork> {
+  readonly #views: NetworkViews<N>
+  readonly #methods: ReadonlyMap<string, Method<N>>
+  readonly #turnMsMax: number
+  readonly #log: DefectLog
+  readonly #counter: CallCounter | undefined
+  readonly #memo: AnswerMemo
+
+  constructor(
+    views: NetworkViews<N>,
+    methods: ReadonlyMap<string, Method<N>>,
+    turnMsMax: number,
+    log: DefectLog,
+    counter: CallCounter | undefined,
+    memo: AnswerMemo,
+  ) {
+    this.#views = views
+    this.#methods = methods
+    this.#turnMsMax = turnMsMax
+    this.#log = log
+    this.#counter = counter
+    this.#memo = memo
+  }
+
+  /** The method of a call, if it may be passed to the pool. */
+  jobOf(call: Member): Method<N> | undefined {
+    const method = call.kind === 'call' ? this.#methods.get(call.method) : undefined
+    return method?.cost === 'job' ? method : undefined
+  }
+
+  /** Charges for a call, runs it and counts it. Never throws or rejects. */
+  run(
+    call: Member,
+    basis: RequestBasis<N>,
+    caller: Caller,
+    turns: Turns | undefined,
+  ): Outcome | Promise<Streamed> {
+    const start = () => this.#start(call, basis, caller, turns)
+    return this.#counter?.run(call, this.jobOf(call) !== undefined, caller, start) ?? start()
+  }
+
+  #start(
+    call: Member,
+    basis: RequestBasis<N>,
+    caller: Caller,
+    turns: Turns | undefined,
+  ): Outcome | Promise<Streamed> {
+    if (call.kind === 'known') return repeat(call.known, caller)
+    if (call.kind === 'invalid') return unpaid(caller, unitsMin) ?? invalidRequest
+    const method = this.#methods.get(call.method)
+    if (method === undefined) return this.#pass(call, basis, caller) ?? this.#unknown(call, caller)
+    const refused = notAllowed(caller, method.name) ?? refuseUnread(method, this.#views.current, caller)
+    if (refused !== undefined) return refused
+    // Where data may have to be fetched first, every call may wait.
+    if (method.cost === 'inline' && this.#views.supply === undefined) {
+      return this.#run(method, call, basis, caller, turns)
+    }
+    if (!caller.admit()) return busy
+    const outcome = this.#run(method, call, basis, caller, turns)
+    if (outcome instanceof Promise) void outcome.then(() => caller.release())
+    else caller.release()
+    return outcome
+  }
+
+  /** Passes a call of an unknown method on; undefined where the network does not. */
+  #pass(call: MethodCall, basis: RequestBasis<N>, caller: Caller): Failure | Promise<Streamed> | undefined {
+    const { relay } = this.#views
+    if (relay?.passes(call.method) !== true) return undefined
+    const answer = passOn(relay, call, basis.isPinned(call.at), caller)
+    if (answer instanceof Failure) return answer
+    basis.distrust('none')
+    return this.#awaited(answer, call.method, caller)
+  }
+
+  #unknown({ method }: MethodCall, caller: Caller): Failure {
+    const refusal = unpaid(caller, unitsMin)
+    if (refusal !== undefined) return refusal
+    const meant = nearest(method, this.#methods.keys(), misspellingsMax)
+    return Failure.of({ kind: 'MethodNotFound', method, meant })
+  }
+
+  #run(
+    method: Method<N>,
+    call: MethodCall,
+    basis: RequestBasis<N>,
+    caller: Caller,
+    turns: Turns | undefined,
+    supplies = 0,
+  ): Outcome | Promise<Streamed> {
+    let isPaid = false
+    try {
+      const network = basis.find(call.at)
+      if (network instanceof Failure) return unpaid(caller, unitsMin) ?? network
+      if (call.text !== undefined) {
+        const answered = offload(method, call.text, network, caller)
+        return answered instanceof Failure ? answered : this.#awaited(answered, method.name, caller)
+      }
+      const args = decodeParams(method, call.params)
+      const price = priceOf(method.price, args)
+      const refusal = unpaid(caller, price)
+      if (refusal !== undefined) return refusal
+      isPaid = true
+      const isLong = turns === undefined && method.cost === 'inline' && price > shortUnitsMax
+      const runOnce = basis.noting(() => method.run(network, args, caller, this.#turnMsMax))
+      const remember = (json: Json) => {
+        if (basis.trust === undefined) this.#remember(method, call.question, json, price, network)
+      }
+      const run = isLong ? () => inOneTurn(new Turns(this.#turnMsMax, caller, 0), runOnce) : runOnce
+      const result = runSupplied(this.#views, caller, { method: method.name, params: call.params }, run)
+      if (result instanceof Promise) {
+        return this.#awaited(result, method.name, caller, remember)
+      }
+      // A stream only comes from a job.
+      const json = result as Json
+      countBytes(caller, json)
+      remember(json)
+      return json
+    } catch (thrown) {
+      const supplied = isPaid || supplies === suppliesMax ? undefined : supply(this.#views, thrown, caller)
+      if (supplied !== undefined) {
+        return supplied.then(
+          () => this.#run(method, call, basis, caller, turns, supplies + 1),
+          (refused) => this.failure(refused, method.name, caller.keyId),
+        )
+      }
+      const failure = this.failure(thrown, method.name, caller.keyId)
+      return isPaid ? failure : (unpaid(caller, unitsMin) ?? failure)
+    }
+  }
+
+  #awaited(
+    result: Promise<Json | JsonStream | Passing>,
+    name: string,
+    caller: Caller,
+    remember?: (json: Json) => void,
+  ): Promise<Streamed> {
+    const settle = (result: Json | JsonStream | Passing) => {
+      if (result instanceof JsonStream) return result
+      const json = result instanceof Passing ? result.json : result
+      if (json === result) remember?.(json)
+      countBytes(caller, json)
+      return json
+    }
+    return result.then(settle, (thrown) => this.failure(thrown, name, caller.keyId))
+  }
+
+  #remember(method: Method<N>, question: Question | undefined, json: Json, price: number, network: N): void {
+    if (method.memo === 'never' || question === undefined) return
+    // A null is not stored: without a new head the result may change (a block that arrives, by its hash).
+    if (isNull(json)) return
+    // Earlier heads and pinned blocks are other views, whose results are not stored.
+    if (network !== this.#views.current) return
+    const slot = this.#counter?.slotOf(method.name) ?? 0
+    this.#memo.write(question, json, { method: method.name, price, slot }, network.head.generation)
+  }
+
+  /** What a call fails with that threw this. */
+  failure(thrown: unknown, where: string, keyId?: string): Failure {
+    return new Failure(thrownToWireError(thrown, where, this.#log, keyId), thrownToFault(thrown))
+  }
+}

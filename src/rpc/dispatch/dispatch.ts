@@ -1,0 +1,242 @@
+/**
+ * From a request body to its answer: reads its calls, repeats stored answers, has the others run (callRunner.ts), and
+ * applies deadlines and size limits.
+ *
+ * If every method of a request answers synchronously, so does dispatch, without a promise. A request is answered from
+ * one block: the head at its arrival, or the block that it is pinned to (requestBasis.ts).
+ */
+import type { Fault } from '../../primitives/faults.js'
+import type { Answer } from '../answers/answer.js'
+import { AnswerMemo, type Remembered } from '../answers/answerMemo.js'
+import { collected } from '../answers/jsonStream.js'
+import { Failure, type Outcome, repeatedAnswer, type Streamed, singleAnswer } from '../answers/outcome.js'
+import { Caller } from '../callers/caller.js'
+import { Deadline } from '../callers/deadline.js'
+import { countBytes, notAllowed, unpaid, unpaidReading } from '../callers/payment.js'
+import { bodyBytesPerUnit, unitsMin } from '../callers/price.js'
+import { countForTurn, doSteps, inOneTurn, isTurnOver, type Steps, Turns } from '../callers/turns.js'
+import type { Method, NetworkViews, RpcNetwork } from '../method.js'
+import { parseFault } from '../reading/bodyScan.js'
+import { type Lookup, RequestReader, readUsualCall, usualBytesMax } from '../reading/envelope.js'
+import { isParseError, type Member, pinOf, runBatch, timedOut } from './batch.js'
+import { BlockNames } from './blockName.js'
+import { CallCounter } from './callCounter.js'
+import { CallRunner } from './callRunner.js'
+import type { DispatcherOptions, DispatchLimits, Endpoint } from './endpoint.js'
+import { refuseUnread, staysText } from './offload.js'
+import { refuseRequest } from './refuseRequest.js'
+import { RequestBasis } from './requestBasis.js'
+
+/** Makes endpoints that share one table of methods. Throws RangeError where two methods have the same name. */
+export function createDispatcher<N extends RpcNetwork>(options: DispatcherOptions<N>) {
+  const methods = new Map<string, Method<N>>()
+  for (const method of options.methods) {
+    if (methods.has(method.name)) throw new RangeError(`two methods are named ${method.name}`)
+    methods.set(method.name, method)
+  }
+  return {
+    endpoint: (views: NetworkViews<N>): Endpoint => new NetworkEndpoint(views, methods, options),
+  }
+}
+
+/** Longest body, as most are, that is read even if the turn of the event loop is over: 50 µs. */
+const shortBytesMax = 1_024
+
+class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
+  readonly #views: NetworkViews<N>
+  readonly #methods: ReadonlyMap<string, Method<N>>
+  readonly #limits: DispatchLimits
+  readonly #counter: CallCounter | undefined
+  readonly #runner: CallRunner<N>
+  /** Undefined where no answers are stored. */
+  readonly #lookup: Lookup<Remembered> | undefined
+  readonly #blockNames: BlockNames<N>
+
+  constructor(
+    views: NetworkViews<N>,
+    methods: ReadonlyMap<string, Method<N>>,
+    { limits, log, counts, usageOf }: DispatcherOptions<N>,
+  ) {
+    this.#views = views
+    this.#methods = methods
+    this.#limits = limits
+    this.#counter = counts && new CallCounter(counts, usageOf?.(views.current.name))
+    this.#blockNames = new BlockNames(views)
+    const memo = new AnswerMemo(limits.memoBytesMax, views.current.head.generation)
+    this.#runner = new CallRunner(views, methods, limits.turnMsMax, log, this.#counter, memo)
+    this.#lookup =
+      limits.memoBytesMax === 0
+        ? undefined
+        : (bytes, start, idStart, idEnd, end) =>
+            memo.read(bytes, start, idStart, idEnd, end, views.current.head.generation)
+  }
+
+  handle(
+    body: Uint8Array,
+    caller: Caller = new Caller(),
+    at?: string,
+    isGiven = false,
+  ): Answer | Promise<Answer> {
+    try {
+      const unread = body.length < bodyBytesPerUnit ? undefined : unpaidReading(caller, body.length)
+      if (unread !== undefined) return singleAnswer('null', undefined, unread, this.#blockNames.ofHead())
+      const startedMs = this.#counter?.beginStored()
+      // Stored answers are those of the head, not of a block that a request is pinned to.
+      const lookup = at === undefined ? this.#lookup : undefined
+      const mayWait = body.length > shortBytesMax && isTurnOver(this.#limits.turnMsMax)
+      const usual = mayWait ? undefined : readUsualCall(body, lookup)
+      if (usual?.kind === 'known') return this.#repeated(usual, this.#views.current, caller, startedMs)
+      const basis = new RequestBasis(this.#views, at)
+      const answer =
+        usual === undefined
+          ? doSteps(this.#answer(body, basis, caller, lookup, isGiven))
+          : this.#usual(usual, body.length, basis, caller)
+      return answer instanceof Promise ? answer.catch((thrown) => this.#refusal(thrown, caller)) : answer
+    } catch (thrown) {
+      return this.#refusal(thrown, caller)
+    }
+  }
+
+  /** Answers a single call by its stored answer, of `network`. */
+  #repeated(
+    { known, id }: Extract<Member, { kind: 'known' }>,
+    network: N,
+    caller: Caller,
+    startedMs: number | undefined,
+  ): Answer {
+    const block = this.#blockNames.of(network)
+    const refusal = notAllowed(caller, known.method) ?? unpaid(caller, known.price)
+    if (refusal !== undefined) {
+      this.#counter?.failedAt(known.slot, refusal, caller)
+      return singleAnswer(id, undefined, refusal, block)
+    }
+    countBytes(caller, known.json)
+    this.#counter?.repeated(known.slot, known.json.length, caller, startedMs)
+    return repeatedAnswer(id, known.json, known.tail, block)
+  }
+
+  /** Answers a single short call of the usual form. */
+  #usual(call: Member, bytes: number, basis: RequestBasis<N>, caller: Caller): Answer | Promise<Answer> {
+    const job = this.#runner.jobOf(call)
+    if (job === undefined) return this.#single(call, basis, caller, undefined)
+    const refused = refuseUnread(job, this.#views.current, caller)
+    if (refused === undefined) return this.#job(call, bytes, basis, caller)
+    this.#counter?.failed(job.name, refused, caller)
+    return this.#finish(call, basis, caller, refused)
+  }
+
+  /** Runs a call that may be passed to the pool, which takes long enough to count for the turn. */
+  #job(call: Member, bytes: number, basis: RequestBasis<N>, caller: Caller): Answer | Promise<Answer> {
+    const run = () => {
+      const startedAtMs = performance.now()
+      const answer = this.#single(call, basis, caller, undefined)
+      countForTurn(startedAtMs, answer instanceof Promise)
+      return answer
+    }
+    const { turnMsMax } = this.#limits
+    return isTurnOver(turnMsMax) ? inOneTurn(new Turns(turnMsMax, caller, bytes), run) : run()
+  }
+
+  refuse(body: Uint8Array, fault: Fault, caller: Caller = new Caller()): Answer {
+    try {
+      return refuseRequest(body, Failure.of(fault), caller, this.#limits, this.#blockNames.ofHead())
+    } catch (thrown) {
+      return this.#refusal(thrown, caller, true)
+    }
+  }
+
+  /** Reads and answers a request of any form; yields where it must wait. */
+  *#answer(
+    body: Uint8Array,
+    basis: RequestBasis<N>,
+    caller: Caller,
+    lookup: Lookup<Remembered> | undefined,
+    isGiven: boolean,
+  ): Steps<Answer | Promise<Answer>> {
+    const turns = new Turns(this.#limits.turnMsMax, caller, body.length)
+    try {
+      const isText = (name: string) => staysText(this.#methods.get(name), this.#views.current)
+      const reader = new RequestReader<Remembered>(body, this.#limits, { isGiven, staysText: isText })
+      const keep = () => reader.keep()
+      if (body.length > usualBytesMax ? turns.isOverOrAwaited : turns.isOver) yield* turns.pause(keep)
+      turns.begin()
+      while (!reader.pass()) if (turns.isOver) yield* turns.pause(keep)
+      const calls: Member[] = []
+      while (reader.left > 0) {
+        // Stored answers are those of the head, which may have changed since the last turn.
+        const isHead = basis.arrived === this.#views.current
+        calls.push(reader.read(isHead ? lookup : undefined))
+        if (turns.isOverAfter(reader.bytesRead)) yield* turns.pause(keep)
+      }
+      if (!reader.isBatch) {
+        if (turns.isOver) yield* turns.pause()
+        return this.#single(calls[0] as Member, basis, caller, turns)
+      }
+      const answer = yield* runBatch({
+        calls,
+        basis,
+        caller,
+        turns,
+        limits: this.#limits,
+        start: (call) => this.#whole(this.#runner.run(call, basis, caller, turns), caller),
+        fail: (thrown) => this.#runner.failure(thrown, 'request', caller.keyId),
+      })
+      return { ...this.#batchAnswer(answer, basis.used(undefined)), trust: basis.trust }
+    } finally {
+      turns.end()
+    }
+  }
+
+  /** `turns` is given where the request has already begun its turns. */
+  #single(
+    call: Member,
+    basis: RequestBasis<N>,
+    caller: Caller,
+    turns: Turns | undefined,
+  ): Answer | Promise<Answer> {
+    if (call.kind === 'known') return this.#repeated(call, basis.arrived, caller, undefined)
+    const started = this.#runner.run(call, basis, caller, turns)
+    const outcome = caller.takesStreams ? started : this.#whole(started, caller)
+    if (!(outcome instanceof Promise)) return this.#finish(call, basis, caller, outcome)
+    const deadline = new Deadline<Streamed>(this.#limits.requestMsMax, timedOut)
+    return deadline.race(outcome).then((settled) => {
+      deadline.clear()
+      if (isParseError(settled)) throw parseFault()
+      return this.#finish(call, basis, caller, settled)
+    })
+  }
+
+  /** The answer to a single call with this outcome. Never throws. */
+  #finish(call: Member, basis: RequestBasis<N>, caller: Caller, outcome: Streamed): Answer {
+    const at = pinOf(call)
+    const { trust } = basis
+    // No block here is one that an upstream's answer was made from.
+    const block = trust === 'none' ? undefined : this.#blockNames.of(basis.used(at))
+    try {
+      const answer = singleAnswer(call.id, basis.hashOf(at), outcome, block)
+      return trust === undefined ? answer : { ...answer, trust }
+    } catch (thrown) {
+      // The answer may be longer than a string can be.
+      return singleAnswer(call.id, undefined, this.#runner.failure(thrown, 'answer', caller.keyId), block)
+    }
+  }
+
+  /** For a caller that takes no streams: collects one, up to the bytes of a batch's answer. */
+  #whole(started: Outcome | Promise<Streamed>, { keyId }: Caller): Outcome | Promise<Outcome> {
+    return collected(started, this.#limits.batchBytesMax, (thrown) =>
+      this.#runner.failure(thrown, 'stream', keyId),
+    )
+  }
+
+  #batchAnswer(body: Answer['body'], network: N = this.#views.current): Answer {
+    return { status: 200, body, retryAfterMs: undefined, block: this.#blockNames.of(network) }
+  }
+
+  /** The answer to a request that failed as a whole. Never throws. */
+  #refusal(thrown: unknown, caller: Caller, isPaid = false): Answer {
+    const failure = this.#runner.failure(thrown, 'request', caller.keyId)
+    const refusal = (isPaid ? undefined : unpaid(caller, unitsMin)) ?? failure
+    this.#counter?.failed('', refusal, caller)
+    return singleAnswer('null', undefined, refusal, this.#blockNames.ofHead())
+  }
+}

@@ -1,0 +1,48 @@
+/**
+ * Calls for the pool: refuses those of full queues, passes long ones to a thread that answers them completely
+ * (wholeCall.ts), and charges for them.
+ */
+import { FaultError } from '../../primitives/faults.js'
+import { Failure } from '../answers/outcome.js'
+import type { Caller } from '../callers/caller.js'
+import { unpaid } from '../callers/payment.js'
+import { unitsMin } from '../callers/price.js'
+import type { Json, Method, RpcNetwork } from '../method.js'
+
+/** Whether long calls of a method stay text. */
+export function staysText(method: Method<never> | undefined, network: RpcNetwork): boolean {
+  return method?.jobClass !== undefined && network.answerWhole !== undefined
+}
+
+/** The failure of any call of a method whose queue in the pool the caller fills; undefined where it may run. */
+export function refuseUnread(
+  { jobClass }: Method<never>,
+  network: RpcNetwork,
+  caller: Caller,
+): Failure | undefined {
+  const fault = jobClass && network.refusal?.(jobClass, caller)
+  return fault && (unpaid(caller, unitsMin) ?? Failure.of(fault))
+}
+
+/**
+ * Has a pool thread answer a call that stayed text. A price that depends on the arguments is charged once they are
+ * known. Returns a failure where not even the lowest price can be paid. Rejects as the method's own `run` would.
+ */
+export function offload(
+  { name, jobClass, price }: Method<never>,
+  text: Uint8Array,
+  network: RpcNetwork,
+  caller: Caller,
+): Failure | Promise<Json> {
+  const least = typeof price === 'number' ? price : unitsMin
+  const refusal = unpaid(caller, least)
+  if (refusal !== undefined) return refusal
+  if (jobClass === undefined || network.answerWhole === undefined) {
+    throw new Error(`no thread answers ${name}, whose text was left as it is`)
+  }
+  return network.answerWhole({ method: name, jobClass, text }, caller).then((answer) => {
+    caller.chargeLate(Math.max(answer.price - least, 0))
+    if ('fault' in answer) throw new FaultError(answer.fault)
+    return answer.json
+  })
+}

@@ -1,0 +1,45 @@
+/** Requests of which no call is run: each call is answered with one failure. */
+import type { Answer } from '../answers/answer.js'
+import type { Remembered } from '../answers/answerMemo.js'
+import { Failure, singleAnswer } from '../answers/outcome.js'
+import type { Caller } from '../callers/caller.js'
+import { bodyUnits, unitsMin } from '../callers/price.js'
+import { Turns } from '../callers/turns.js'
+import { RequestReader, usualBytesMax } from '../reading/envelope.js'
+import { answerAll, type Member } from './batch.js'
+import type { DispatchLimits } from './endpoint.js'
+
+/** Longest refused request that is read for its ids. */
+const refusedBytesMax = 2 ** 20
+
+export const invalidRequest = Failure.of({ kind: 'InvalidRequest' })
+
+/** See {@link Endpoint.refuse}. `block` names the head. Throws FaultError for a body that cannot be read. */
+export function refuseRequest(
+  body: Uint8Array,
+  refused: Failure,
+  caller: Caller,
+  limits: DispatchLimits,
+  block: string | undefined,
+): Answer {
+  const units = Math.max(bodyUnits(body.length), unitsMin)
+  const isPaid = caller.chargeReading(units) === 0
+  const turns = new Turns(limits.turnMsMax, caller, 0)
+  const isLong = body.length > usualBytesMax
+  if (isLong && (!isPaid || body.length > refusedBytesMax || turns.isOverOrAwaited)) {
+    return singleAnswer('null', undefined, refused, block)
+  }
+  if (!isPaid) caller.oweReading(units)
+  turns.begin()
+  const reader = new RequestReader<Remembered>(body, limits)
+  while (!reader.pass());
+  const calls: Member[] = []
+  while (reader.left > 0) calls.push(reader.read(undefined))
+  const outcomeOf = ({ kind }: Member) => (kind === 'invalid' ? invalidRequest : refused)
+  if (reader.isBatch) {
+    const answers = answerAll(calls, limits.batchBytesMax, outcomeOf)
+    return { status: 200, body: answers, retryAfterMs: undefined, block }
+  }
+  const call = calls[0] as Member
+  return singleAnswer(call.id, undefined, outcomeOf(call), block)
+}

@@ -1,0 +1,53 @@
+/**
+ * Calls of methods that are not known here and that the network's configuration has passed on to its upstreams. Owns
+ * which methods these are, and their price. What is answered is not checked.
+ */
+import type { UpstreamCalls } from '../../primitives/upstreamCalls.js'
+import { Failure } from '../answers/outcome.js'
+import type { Caller } from '../callers/caller.js'
+import { notAllowed, unpaid } from '../callers/payment.js'
+import type { Json, MethodRelay } from '../method.js'
+import { busy, type Member } from './batch.js'
+
+/** As for a transaction, which is passed on as well. */
+const relayUnits = 50
+
+/** A subscription ends with its connection, and callers share those to upstreams. */
+const subscriptionPattern = /_(un)?subscribe$/i
+
+/** Passes these methods on: names, or their beginning and `*`. Subscriptions never are. */
+export function createRelay(passed: readonly string[], { relay }: UpstreamCalls): MethodRelay {
+  const names = new Set(passed)
+  const beginnings = passed.filter((name) => name.endsWith('*')).map((name) => name.slice(0, -1))
+  return {
+    passes(method) {
+      if (subscriptionPattern.test(method)) return false
+      return names.has(method) || beginnings.some((beginning) => method.startsWith(beginning))
+    },
+    ask: relay,
+  }
+}
+
+/**
+ * Charges for a call and passes it on, params as they came. `isPinned`: whether the request names a block, which
+ * upstreams would not know. The promise rejects with FaultError.
+ */
+export function passOn(
+  relay: MethodRelay,
+  { method, params }: Extract<Member, { kind: 'call' }>,
+  isPinned: boolean,
+  caller: Caller,
+): Failure | Promise<Json> {
+  const refusal = notAllowed(caller, method) ?? unpaid(caller, relayUnits)
+  if (refusal !== undefined) return refusal
+  if (isPinned) return pinned
+  const given = params ?? []
+  if (typeof given !== 'object') return Failure.of({ kind: 'ParamsNotArray' })
+  if (!caller.admit()) return busy
+  return relay.ask(method, JSON.stringify(given)).finally(() => caller.release())
+}
+
+const pinned = Failure.of({
+  kind: 'InvalidRequest',
+  why: 'a method that is passed on to upstreams cannot be pinned to a block',
+})

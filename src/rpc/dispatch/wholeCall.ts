@@ -1,0 +1,47 @@
+/**
+ * Calls that a pool thread answers completely, from their text to their JSON, with the same parameters, price and
+ * `run` as elsewhere: long calls, which would delay the edge. Owns which methods these are.
+ */
+import type { WholeAnswer } from '../../pool/jobs.js'
+import { FaultError } from '../../primitives/faults.js'
+import type { Caller } from '../callers/caller.js'
+import { priceOf, unitsMin } from '../callers/price.js'
+import { decodeParams, type Json, type Method, nameMethods } from '../method.js'
+import { callMethods } from '../methods/calls.js'
+import { mappingMethods } from '../methods/mappings.js'
+import { stateProofMethods } from '../methods/proofs.js'
+import type { JobNetwork } from '../network.js'
+import { parseCallText } from '../reading/envelope.js'
+
+/** Every method with a `jobClass`. */
+export const wholeMethods: ReadonlyMap<string, Method<JobNetwork>> = new Map(
+  Object.entries(nameMethods({ ...callMethods, ...stateProofMethods, ...mappingMethods })),
+)
+
+/**
+ * Answers a call; `text` is its JSON. Faults of the call are part of the answer; rejects only for a defect,
+ * ParseError, and when the job was stopped.
+ */
+export async function answerWhole(
+  name: string,
+  text: Uint8Array,
+  network: JobNetwork,
+  caller: Caller,
+): Promise<WholeAnswer> {
+  const method = wholeMethods.get(name)
+  if (method === undefined) throw new RangeError(`no thread answers ${name}`)
+  const params = parseCallText(text)
+  let price = unitsMin
+  try {
+    const args = decodeParams(method, params)
+    price = priceOf(method.price, args)
+    // No method with a `jobClass` makes streams.
+    const json = (await method.run(network, args, caller, Number.POSITIVE_INFINITY)) as Json
+    return { price, json: typeof json === 'string' ? Buffer.from(json) : json }
+  } catch (thrown) {
+    if (!(thrown instanceof FaultError)) throw thrown
+    const { fault } = thrown
+    if (fault.kind === 'RequestTimedOut' || fault.kind === 'ExecutionTimedOut') throw thrown
+    return { price, fault }
+  }
+}

@@ -1,0 +1,267 @@
+/**
+ * Polled filters: eth_newFilter and related methods. A filter is its criteria and the last block that its caller
+ * knows; changes since are read from the store when it is polled, so an idle filter takes only a few bytes. Owns the
+ * filters of one network, their access by key, and their expiry. They exist once per process; other edges use them by
+ * message.
+ */
+import { randomBytes } from 'node:crypto'
+import type { ChainCursor } from '../../chain/chainSteps.js'
+import { LogFilter } from '../../chain/logFilter.js'
+import { removedLogJson } from '../../chain/logJson.js'
+import { type FoundLogs, requireLogs } from '../../chain/logSearch.js'
+import { bytesToHex, type Hash32 } from '../../primitives/bytes.js'
+import { FaultError } from '../../primitives/faults.js'
+import { setInterval } from '../../primitives/timers.js'
+import type { ChainRequest } from '../../streams/networkStreams.js'
+import { anonymousId, type Caller } from '../callers/caller.js'
+import { doSteps, type Steps, Turns } from '../callers/turns.js'
+import type { Json } from '../method.js'
+import type { Network } from '../network.js'
+import {
+  type FilterRequest,
+  type FilterService,
+  polledFilterBytes,
+  polledFilterKeyBytes,
+} from './filterService.js'
+import { isPartOf, parentOf } from './logPages.js'
+import { countCriteria, findLogs, findWholeLogs, type LogQuery } from './logQuery.js'
+import { decodeWithin } from './subscriptionRequest.js'
+
+export interface FilterLimits {
+  /** Time without a poll after which a filter is removed. */
+  readonly idleMsMax: number
+  /** Bytes of the filters of one key, and of all. */
+  readonly bytesPerKeyMax: number
+  readonly bytesMax: number
+}
+
+/** Block hashes in one answer: 0.7 MB. Further ones come with the next answer. */
+const hashesMax = 10_000
+
+interface PolledFilter {
+  readonly request: FilterRequest
+  readonly keyId: string
+  readonly bytes: number
+  /** For a log filter: numbers of the new blocks whose logs count. */
+  readonly within: ChainRequest['within']
+  /** The last block that was reported. */
+  cursor: ChainCursor
+  askedAtMs: number
+  /** An answer under way; the next one waits for it. */
+  reading: Promise<void> | undefined
+}
+
+export class PolledFilters implements FilterService {
+  /** Id → filter, least recently polled first. */
+  readonly #filters = new Map<string, PolledFilter>()
+  readonly #bytesOfKeys = new Map<string, number>()
+  #bytes = 0
+  #sweeper: NodeJS.Timeout | undefined
+  readonly #current: () => Network
+  readonly #limits: FilterLimits
+  readonly #clockMs: () => number
+
+  constructor(current: () => Network, limits: FilterLimits, clockMs: () => number = () => performance.now()) {
+    this.#current = current
+    this.#limits = limits
+    this.#clockMs = clockMs
+  }
+
+  create(request: FilterRequest, { keyId }: Caller): string {
+    this.#sweep()
+    const { chain, head } = this.#current()
+    const { number, hash } = head
+    if (request.kind === 'logs') requireLogs(chain.identity)
+    const within = request.kind === 'logs' ? withinOf(request.query) : undefined
+    const keys = request.kind === 'logs' ? countCriteria(request.query.criteria) : 0
+    const bytes = polledFilterBytes + keys * polledFilterKeyBytes
+    this.#take(keyId, bytes)
+    const id = bytesToHex(randomBytes(16))
+    const askedAtMs = this.#clockMs()
+    this.#filters.set(id, {
+      request,
+      keyId,
+      bytes,
+      within,
+      cursor: { number, hash },
+      askedAtMs,
+      reading: undefined,
+    })
+    this.#sweeper ??= setInterval(() => this.#sweep(), this.#limits.idleMsMax).unref()
+    return id
+  }
+
+  changes(id: string, caller: Caller, turnMsMax: number): Json | Promise<Json> {
+    const filter = this.#find(id, caller)
+    if (filter === undefined) throw new FaultError({ kind: 'FilterNotFound' })
+    if (filter.reading !== undefined) return filter.reading.then(() => this.changes(id, caller, turnMsMax))
+    const answer = doSteps(changesOf(filter, this.#current(), caller, turnMsMax))
+    if (!(answer instanceof Promise)) return answer
+    const done = () => {
+      filter.reading = undefined
+    }
+    filter.reading = answer.then(done, done)
+    return answer
+  }
+
+  logs(id: string, caller: Caller, turnMsMax: number): Json | Promise<Json> {
+    const filter = this.#find(id, caller)
+    if (filter?.request.kind !== 'logs') throw new FaultError({ kind: 'FilterNotFound' })
+    return findWholeLogs(this.#current(), filter.request.query, caller, turnMsMax)
+  }
+
+  uninstall(id: string, caller: Caller): boolean {
+    const filter = this.#find(id, caller)
+    if (filter === undefined) return false
+    this.#forget(id, filter)
+    return true
+  }
+
+  /** A filter of the caller's own key; marks it as polled. */
+  #find(id: string, { keyId }: Caller): PolledFilter | undefined {
+    this.#sweep()
+    const filter = this.#filters.get(id)
+    if (filter === undefined || filter.keyId !== keyId) return undefined
+    filter.askedAtMs = this.#clockMs()
+    this.#filters.delete(id)
+    this.#filters.set(id, filter)
+    return filter
+  }
+
+  #take(keyId: string, bytes: number): void {
+    const { bytesPerKeyMax, bytesMax } = this.#limits
+    const ofKey = (this.#bytesOfKeys.get(keyId) ?? 0) + bytes
+    // Without keys all callers have the same id.
+    if (ofKey > bytesPerKeyMax && keyId !== anonymousId) {
+      throw new FaultError({ kind: 'TooMuchFilterMemory', whose: 'this API key', max: bytesPerKeyMax })
+    }
+    if (this.#bytes + bytes > bytesMax) {
+      throw new FaultError({ kind: 'TooMuchFilterMemory', whose: 'this server', max: bytesMax })
+    }
+    this.#bytesOfKeys.set(keyId, ofKey)
+    this.#bytes += bytes
+  }
+
+  #forget(id: string, { keyId, bytes }: PolledFilter): void {
+    this.#filters.delete(id)
+    const rest = (this.#bytesOfKeys.get(keyId) ?? 0) - bytes
+    if (rest > 0) this.#bytesOfKeys.set(keyId, rest)
+    else this.#bytesOfKeys.delete(keyId)
+    this.#bytes -= bytes
+    if (this.#filters.size > 0) return
+    clearInterval(this.#sweeper)
+    this.#sweeper = undefined
+  }
+
+  /** Removes filters that were not polled for too long. */
+  #sweep(): void {
+    const before = this.#clockMs() - this.#limits.idleMsMax
+    for (const [id, filter] of this.#filters) {
+      if (filter.askedAtMs > before) return
+      this.#forget(id, filter)
+    }
+  }
+}
+
+/** The block numbers that a filter is limited to. Throws FaultError for bounds that go-ethereum refuses. */
+function withinOf({ blocks }: LogQuery): ChainRequest['within'] {
+  return blocks instanceof Uint8Array ? undefined : decodeWithin(blocks.first, blocks.last)
+}
+
+/** The changes since the last poll. If this throws, the filter is unchanged. */
+function* changesOf(filter: PolledFilter, network: Network, caller: Caller, turnMsMax: number): Steps<Json> {
+  const { request } = filter
+  if (request.kind === 'transactions') return '[]'
+  const turns = new Turns(turnMsMax, caller, 0)
+  try {
+    if (request.kind === 'blocks') return yield* newHashes(filter, network, turns)
+    return yield* newLogs(filter, request.query, network, { caller, turns, turnMsMax })
+  } finally {
+    turns.end()
+  }
+}
+
+/** Reported blocks that have left the chain since, newest first. Sets the cursor below them. */
+function* leftBlocks(
+  cursor: ChainCursor,
+  { chain }: Network,
+  turns: Turns,
+): Steps<{ left: readonly ChainCursor[]; base: ChainCursor }> {
+  const left: ChainCursor[] = []
+  let base = cursor
+  while (!isPartOf(chain, base)) {
+    if (turns.isOver) yield* turns.pause()
+    turns.begin()
+    left.push(base)
+    base = parentOf(chain, base)
+  }
+  return { left, base }
+}
+
+function* newHashes(filter: PolledFilter, network: Network, turns: Turns): Steps<string> {
+  const { base } = yield* leftBlocks(filter.cursor, network, turns)
+  const hashes: string[] = []
+  let at = base
+  while (at.number < network.head.number && hashes.length < hashesMax) {
+    if (turns.isOver) yield* turns.pause()
+    turns.begin()
+    at = blockAt(network, at.number + 1)
+    hashes.push(`"${bytesToHex(at.hash)}"`)
+  }
+  filter.cursor = at
+  return `[${hashes.join(',')}]`
+}
+
+/** Removed logs, newest first, then new ones, as many as fit one answer; the rest comes with the next one. */
+function* newLogs(
+  filter: PolledFilter,
+  { criteria }: LogQuery,
+  network: Network,
+  {
+    caller,
+    turns,
+    turnMsMax,
+  }: { readonly caller: Caller; readonly turns: Turns; readonly turnMsMax: number },
+): Steps<Json> {
+  const { chain, head, logBounds } = network
+  const { left, base } = yield* leftBlocks(filter.cursor, network, turns)
+  const { first, last } = filter.within ?? { first: 0, last: Number.POSITIVE_INFINITY }
+  const matcher = new LogFilter(criteria)
+  const removed: string[] = []
+  for (const { number, hash } of left) {
+    if (number < first || number > last) continue
+    if (turns.isOver) yield* turns.pause()
+    turns.begin()
+    const logs = (chain.readLogs(hash) ?? []).filter((log) => matcher.matches(log))
+    removed.push(...logs.map(({ json }) => removedLogJson(json)).reverse())
+  }
+  const search = {
+    criteria,
+    head: { number: head.number, hash: head.hash as Hash32 },
+    first: Math.max(first, base.number + 1),
+    last: Math.min(last, head.number),
+  }
+  if (search.first > search.last) {
+    filter.cursor = { number: head.number, hash: head.hash }
+    return `[${removed.join(',')}]`
+  }
+  let found = findLogs(network, search, logBounds, caller, turnMsMax)
+  if (found instanceof Promise) {
+    let settled: FoundLogs | undefined
+    yield found.then((logs) => {
+      settled = logs
+    })
+    found = settled as unknown as FoundLogs
+  }
+  // Blocks above the filter's last block do not matter, so the cursor may be the head.
+  filter.cursor = blockAt(network, found.last === search.last ? head.number : found.last)
+  if (removed.length === 0) return found.json
+  const before = `[${removed.join(',')}${found.count > 0 ? ',' : ''}`
+  return Buffer.concat([Buffer.from(before, 'latin1'), found.json.subarray(1)])
+}
+
+function blockAt({ chain }: Network, number: number): ChainCursor {
+  const block = chain.resolve({ kind: 'number', number }, 0)
+  if (block === undefined) throw new Error(`block ${number} is not part of the chain`)
+  return { number, hash: block.hash }
+}

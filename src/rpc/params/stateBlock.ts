@@ -1,0 +1,22 @@
+import type { BlockId } from '../../chain/blockId.js'
+import type { ResolvedBlock } from '../../chain/chain.js'
+import type { ChainView } from '../../chain/chainView.js'
+import { FaultError } from '../../primitives/faults.js'
+
+/**
+ * The block whose state is read; `argument` is the argument's index, from 0. Throws FaultError for an unknown block,
+ * which is null only where blocks themselves are read.
+ */
+export function stateBlock(chain: ChainView, id: BlockId, argument: number): ResolvedBlock {
+  const block = chain.resolve(id, argument)
+  if (block === undefined) {
+    throw new FaultError({ kind: id.kind === 'hash' ? 'HeaderForHashNotFound' : 'HeaderNotFound' })
+  }
+  return block
+}
+
+/** The block that an id of argument 0 names; undefined for an unknown one and for the pending one. */
+export function minedBlock(chain: ChainView, id: BlockId): ResolvedBlock | undefined {
+  const block = chain.resolve(id, 0)
+  return block?.isPending === false ? block : undefined
+}

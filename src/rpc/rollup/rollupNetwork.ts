@@ -1,0 +1,18 @@
+import type { Felt } from '../../rollup/felt.js'
+import type { InvokeLimits } from '../../rollup/invokeTransaction.js'
+import type { SequencerReader } from '../../rollup/sequencerReader.js'
+import type { SubmissionService } from '../../rollup/submissionService.js'
+import type { RpcNetwork } from '../method.js'
+
+/** A network of kind `rollup` as methods see it. */
+export interface RollupNetwork extends RpcNetwork {
+  readonly chainId: Felt
+  /** Prefix of the network's methods; while one runs, the prefix by which it was called. */
+  readonly prefix: string
+  readonly queue: SubmissionService
+  readonly invokeLimits: InvokeLimits
+  /** Undefined where the sequencer has no endpoint for reads. */
+  readonly reader: SequencerReader | undefined
+  /** How long the answer to a submission waits for the sequencer's verdict; undefined: it does not wait. */
+  readonly verdictMsMax: number | undefined
+}

@@ -1,0 +1,212 @@
+/** Options of the trace methods, with go-ethereum's names and defaults (eth/tracers/api.go). */
+import type { AccountOverride, BlockOverrides } from '../../evm/messages/executionRequest.js'
+import type { ListOptions, TracerOptions } from '../../evm/tracers/tracerOptions.js'
+import { excerpt } from '../../primitives/excerpt.js'
+import { messageRefused } from '../../primitives/faults.js'
+import type { Param } from '../method.js'
+import { blockOverrides, stateOverrides } from '../params/callParams.js'
+import { invalidArgument, quantity, required, typeName } from '../params/params.js'
+import { booleanSchema, nullable, type Schema, textSchema } from '../params/schema.js'
+
+export interface TraceConfig {
+  readonly tracer: TracerOptions | ListOptions
+  /** Undefined: the server's limit. */
+  readonly timeMs: number | undefined
+}
+
+/** Options of `debug_traceCall`. */
+export interface TraceCallConfig extends TraceConfig {
+  readonly stateOverrides: readonly AccountOverride[] | undefined
+  readonly blockOverrides: BlockOverrides | undefined
+  readonly txIndex: number | undefined
+}
+
+/** Tracers that `muxTracer` may combine. */
+const combined: Readonly<Record<string, (config: Members, index: number) => TracerOptions>> = {
+  callTracer: (config) => ({
+    tracer: 'callTracer',
+    onlyTopCall: config.flag('onlyTopCall'),
+    withLog: config.flag('withLog'),
+  }),
+  flatCallTracer: (config) => ({
+    tracer: 'flatCallTracer',
+    convertParityErrors: config.flag('convertParityErrors'),
+    includePrecompiles: config.flag('includePrecompiles'),
+  }),
+  prestateTracer: (config) => {
+    const diffMode = config.flag('diffMode')
+    const includeEmpty = config.flag('includeEmpty')
+    if (diffMode && includeEmpty) throw messageRefused('cannot use diffMode with includeEmpty')
+    return {
+      tracer: 'prestateTracer',
+      diffMode,
+      includeEmpty,
+      disableCode: config.flag('disableCode'),
+      disableStorage: config.flag('disableStorage'),
+    }
+  },
+  '4byteTracer': () => ({ tracer: '4byteTracer' }),
+  noopTracer: () => ({ tracer: 'noopTracer' }),
+}
+
+/** Longest part of a name or duration that an error message repeats. */
+const quotedMax = 40
+
+const tracerNames = [...Object.keys(combined), 'muxTracer']
+
+const members: Readonly<Record<string, Schema>> = {
+  tracer: { type: 'string', enum: tracerNames },
+  tracerConfig: { type: 'object' },
+  timeout: textSchema,
+  reexec: { type: 'integer' },
+  enableMemory: booleanSchema,
+  disableStack: booleanSchema,
+  disableStorage: booleanSchema,
+  enableReturnData: booleanSchema,
+  limit: { type: 'integer' },
+}
+const callMembers = {
+  stateOverrides: stateOverrides.schema,
+  blockOverrides: blockOverrides.schema,
+  txIndex: textSchema,
+}
+
+function schemaOf(title: string, properties: Readonly<Record<string, Schema>>): Schema {
+  const each = Object.entries(properties).map(([name, schema]) => [name, nullable(schema)])
+  return { type: 'object', title, properties: Object.fromEntries(each) }
+}
+
+/** Options of a trace. Throws FaultError InvalidArgument, and MessageRefused for a tracer that is not known. */
+export const traceConfig: Param<TraceConfig> = required(
+  (value, index) => decodeConfig(new Members(value, index, 'trace options'), index),
+  schemaOf('trace options', members),
+)
+
+export const traceCallConfig: Param<TraceCallConfig> = required(
+  (value, index) => {
+    const config = new Members(value, index, 'trace options')
+    const txIndex = config.get('txIndex', quantity({ bits: 32 }).decode)
+    return {
+      ...decodeConfig(config, index),
+      stateOverrides: config.get('stateOverrides', stateOverrides.decode),
+      blockOverrides: config.get('blockOverrides', blockOverrides.decode),
+      txIndex: txIndex === undefined ? undefined : Number(txIndex),
+    }
+  },
+  schemaOf('trace options', { ...members, ...callMembers }),
+)
+
+function decodeConfig(config: Members, index: number): TraceConfig {
+  const name = config.get('tracer', decodeText)
+  const timeout = config.get('timeout', decodeText)
+  const tracer =
+    name === undefined || name === ''
+      ? opcodeLogger(config)
+      : namedTracer(name, config.get('tracerConfig', (value) => value) ?? {}, index)
+  return { tracer, timeMs: timeout === undefined ? undefined : parseDuration(timeout) }
+}
+
+function opcodeLogger(config: Members): TracerOptions {
+  return {
+    tracer: 'opcodes',
+    enableMemory: config.flag('enableMemory'),
+    disableStack: config.flag('disableStack'),
+    disableStorage: config.flag('disableStorage'),
+    enableReturnData: config.flag('enableReturnData'),
+    limit: config.get('limit', decodeLimit) ?? 0,
+  }
+}
+
+function namedTracer(name: string, config: unknown, index: number): TracerOptions {
+  if (name === 'muxTracer') {
+    const each = new Members(config, index, 'a tracerConfig').entries()
+    return {
+      tracer: 'muxTracer',
+      tracers: each.map(([inner, own]) => [inner, innerTracer(inner, own, index)]),
+    }
+  }
+  return innerTracer(name, config, index)
+}
+
+function innerTracer(name: string, config: unknown, index: number): TracerOptions {
+  const make = Object.hasOwn(combined, name) ? combined[name] : undefined
+  if (make === undefined) {
+    throw messageRefused(
+      `tracer ${JSON.stringify(excerpt(name, quotedMax))} is not known: JavaScript tracers are not supported; choose one of ${tracerNames.join(', ')}`,
+    )
+  }
+  return make(new Members(config ?? {}, index, 'a tracerConfig'), index)
+}
+
+function decodeText(value: unknown, index: number): string {
+  if (typeof value !== 'string') throw invalidArgument(index, `want a string, got ${typeName(value)}`)
+  return value
+}
+
+function decodeLimit(value: unknown, index: number): number {
+  if (!Number.isSafeInteger(value)) throw invalidArgument(index, 'want an integer for limit')
+  return Math.max(value as number, 0)
+}
+
+const unitMs: Readonly<Record<string, number>> = {
+  ns: 1e-6,
+  us: 1e-3,
+  µs: 1e-3,
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+}
+
+/** A duration as Go writes it, such as `1m30s`. */
+function parseDuration(text: string): number {
+  const parts = [...text.matchAll(/(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)/g)]
+  if (text === '0') return 0
+  if (parts.length === 0 || parts.map(([whole]) => whole).join('') !== text) {
+    throw messageRefused(`time: invalid duration ${JSON.stringify(excerpt(text, quotedMax))}`)
+  }
+  return parts.reduce((sum, [, count, unit]) => sum + Number(count) * (unitMs[unit as string] as number), 0)
+}
+
+/** The members of a JSON object; null counts as absent, and unknown ones are ignored. */
+class Members {
+  readonly #members: ReadonlyMap<string, unknown>
+  readonly #index: number
+
+  constructor(value: unknown, index: number, what: string) {
+    if (value === null || typeof value !== 'object' || Array.isArray(value)) {
+      throw invalidArgument(index, `want an object for ${what}, got ${typeName(value)}`)
+    }
+    this.#members = new Map(Object.entries(value))
+    this.#index = index
+  }
+
+  entries(): [string, unknown][] {
+    return [...this.#members]
+  }
+
+  get<T>(name: string, decode: (value: unknown, index: number) => T): T | undefined {
+    const value = this.#members.get(name)
+    return value === undefined || value === null ? undefined : decode(value, this.#index)
+  }
+
+  flag(name: string): boolean {
+    return (
+      this.get(name, (value, index) => {
+        if (typeof value !== 'boolean') {
+          throw invalidArgument(index, `want a boolean for ${name}, got ${typeName(value)}`)
+        }
+        return value
+      }) ?? false
+    )
+  }
+}
+
+/** Without options: go-ethereum's opcode logger. */
+export const plainTrace: TraceConfig = { tracer: opcodeLogger(new Members({}, 0, '')), timeMs: undefined }
+export const plainTraceCall: TraceCallConfig = {
+  ...plainTrace,
+  stateOverrides: undefined,
+  blockOverrides: undefined,
+  txIndex: undefined,
+}
