@@ -16,6 +16,7 @@ import { forkPrecompiles, movePrecompiles, ownPrecompiles } from '../precompiles
 import { recoverAuthorities, type SignedAuthorization } from '../transactions/authorizations.js'
 import { type PricedTransaction, startGas } from '../transactions/pricedTransaction.js'
 import { excludedAddresses, listAccesses } from './accessLists.js'
+import { applyOverrides } from './applyOverrides.js'
 import { transactionHash, withFees } from './callTransaction.js'
 import { estimateGas } from './estimateGas.js'
 import type {
@@ -36,7 +37,6 @@ import {
   runMessage,
   toFault,
 } from './messageCall.js'
-import { OverriddenState } from './overriddenState.js'
 
 interface JobRequest extends ExecutionRequest {
   /** Whether overrides do not change precompiled contracts. */
@@ -211,9 +211,10 @@ export class Execution {
     const host = { state: stored, ancestorHash, precompiles, watch }
     if (stateOverrides.length === 0) return this.#kernels.over(host, fork)
     const moved = movePrecompiles(keepsPrecompiles ? new Map() : own, stateOverrides)
-    const state = new OverriddenState(stored, stateOverrides)
     const numbers = keepsPrecompiles ? own : moved
-    return this.#kernels.apartFor({ ...host, state, precompiles: { ...precompiles, numbers } }, fork)
+    const kernel = this.#kernels.apartFor({ ...host, precompiles: { ...precompiles, numbers } }, fork)
+    applyOverrides(kernel, stateOverrides)
+    return kernel
   }
 }
 

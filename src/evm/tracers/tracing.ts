@@ -11,9 +11,9 @@ import { BlockReplays, type ReplayedBlock } from '../blocks/blockReplay.js'
 import { JobWatch } from '../engine/jobWatch.js'
 import { Kernel } from '../engine/kernel.js'
 import { KernelState } from '../engine/kernelState.js'
+import { applyOverrides } from '../messages/applyOverrides.js'
 import type { ExecutionRequest } from '../messages/executionRequest.js'
 import { startWithAskedGas } from '../messages/gasBounds.js'
-import { OverriddenState } from '../messages/overriddenState.js'
 import {
   forkPrecompiles,
   movePrecompiles,
@@ -234,14 +234,14 @@ export class Tracing {
     const precompiles = { ...forkPrecompiles(fork, watch), numbers }
     traced.logs = 0
     kernel.clear()
-    const stored =
+    const state =
       index === undefined
         ? this.#replays.stateAfter(block.hash, this.#replays.readHeader(block.hash))
         : this.#stateBefore(block.hash, index, watch)
     kernel.limitMemory(watch.limits.memoryBytesMax)
-    const state = stateOverrides.length === 0 ? stored : new OverriddenState(stored, stateOverrides)
     kernel.attach({ state, ancestorHash, precompiles, watch })
     kernel.setFork(fork)
+    applyOverrides(kernel, stateOverrides)
     const sender = message.from ?? new Uint8Array(20)
     const balance = kernel.balanceOf(kernel.account(sender))
     const words = (why: string) => `tracing failed: ${why}`

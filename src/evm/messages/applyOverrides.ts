@@ -1,5 +1,5 @@
 import type { Kernel } from '../engine/kernel.js'
-import type { AccountOverride } from '../messages/executionRequest.js'
+import type { AccountOverride } from './executionRequest.js'
 
 const nobody = new Uint8Array(20)
 
