@@ -89,127 +89,106 @@ export const depthMax: u32 = 1024
 const stackMax: u32 = 1024
 
 /**
- * Opcode, first fork, static gas, words taken, words left. Of rows with the same opcode the last one that applies
- * counts. Static gas is what go-ethereum charges before it looks at operands, and shows as the cost of an instruction
- * whose other gas could not be computed.
+ * First and last opcode, first fork, static gas, words taken, words left. Of rows with the same opcode the last one that
+ * applies counts. Static gas is what go-ethereum charges before it looks at operands, and shows as the cost of an
+ * instruction whose other gas could not be computed.
  */
 const opcodes = memory.data<u16>([
-  0x00, 0, 0, 0, 0,
-  0x01, 0, 3, 2, 1,
-  0x02, 0, 5, 2, 1,
-  0x03, 0, 3, 2, 1,
-  0x04, 0, 5, 2, 1,
-  0x05, 0, 5, 2, 1,
-  0x06, 0, 5, 2, 1,
-  0x07, 0, 5, 2, 1,
-  0x08, 0, 8, 3, 1,
-  0x09, 0, 8, 3, 1,
-  0x0a, 0, 0, 2, 1,
-  0x0b, 0, 5, 2, 1,
-  0x10, 0, 3, 2, 1,
-  0x11, 0, 3, 2, 1,
-  0x12, 0, 3, 2, 1,
-  0x13, 0, 3, 2, 1,
-  0x14, 0, 3, 2, 1,
-  0x15, 0, 3, 1, 1,
-  0x16, 0, 3, 2, 1,
-  0x17, 0, 3, 2, 1,
-  0x18, 0, 3, 2, 1,
-  0x19, 0, 3, 1, 1,
-  0x1a, 0, 3, 2, 1,
-  0x1b, 6, 3, 2, 1, // EIP-145
-  0x1c, 6, 3, 2, 1,
-  0x1d, 6, 3, 2, 1,
-  0x1e, 18, 5, 1, 1, // EIP-7939
-  0x20, 0, 30, 2, 1,
-  0x30, 0, 2, 0, 1,
-  0x31, 0, 20, 1, 1,
-  0x31, 3, 400, 1, 1, // EIP-150
-  0x31, 8, 700, 1, 1, // EIP-1884
-  0x31, 10, 100, 1, 1, // EIP-2929
-  0x32, 0, 2, 0, 1,
-  0x33, 0, 2, 0, 1,
-  0x34, 0, 2, 0, 1,
-  0x35, 0, 3, 1, 1,
-  0x36, 0, 2, 0, 1,
-  0x37, 0, 3, 3, 0,
-  0x38, 0, 2, 0, 1,
-  0x39, 0, 3, 3, 0,
-  0x3a, 0, 2, 0, 1,
-  0x3b, 0, 20, 1, 1,
-  0x3b, 3, 700, 1, 1, // EIP-150
-  0x3b, 10, 100, 1, 1, // EIP-2929
-  0x3b, 24, 200, 1, 1, // EIP-8038
-  0x3c, 0, 20, 4, 0,
-  0x3c, 3, 700, 4, 0,
-  0x3c, 10, 100, 4, 0,
-  0x3c, 24, 200, 4, 0,
-  0x3d, 5, 2, 0, 1, // EIP-211
-  0x3e, 5, 3, 3, 0,
-  0x3f, 6, 400, 1, 1, // EIP-1052
-  0x3f, 8, 700, 1, 1, // EIP-1884
-  0x3f, 10, 100, 1, 1, // EIP-2929
-  0x40, 0, 20, 1, 1,
-  0x41, 0, 2, 0, 1,
-  0x42, 0, 2, 0, 1,
-  0x43, 0, 2, 0, 1,
-  0x44, 0, 2, 0, 1,
-  0x45, 0, 2, 0, 1,
-  0x46, 8, 2, 0, 1, // EIP-1344
-  0x47, 8, 5, 0, 1, // EIP-1884
-  0x48, 11, 2, 0, 1, // EIP-3198
-  0x49, 16, 3, 1, 1, // EIP-4844
-  0x4a, 16, 2, 0, 1, // EIP-7516
-  0x4b, 24, 2, 0, 1, // EIP-7843
-  0x50, 0, 2, 1, 0,
-  0x51, 0, 3, 1, 1,
-  0x52, 0, 3, 2, 0,
-  0x53, 0, 3, 2, 0,
-  0x54, 0, 50, 1, 1,
-  0x54, 3, 200, 1, 1, // EIP-150
-  0x54, 8, 800, 1, 1, // EIP-1884
-  0x54, 10, 0, 1, 1, // EIP-2929
-  0x55, 0, 0, 2, 0,
-  0x56, 0, 8, 1, 0,
-  0x57, 0, 10, 2, 0,
-  0x58, 0, 2, 0, 1,
-  0x59, 0, 2, 0, 1,
-  0x5a, 0, 2, 0, 1,
-  0x5b, 0, 1, 0, 0,
-  0x5c, 16, 100, 1, 1, // EIP-1153
-  0x5d, 16, 100, 2, 0,
-  0x5e, 16, 3, 3, 0, // EIP-5656
-  0x5f, 15, 2, 0, 1, // EIP-3855
-  0xa0, 0, 0, 2, 0,
-  0xa1, 0, 0, 3, 0,
-  0xa2, 0, 0, 4, 0,
-  0xa3, 0, 0, 5, 0,
-  0xa4, 0, 0, 6, 0,
-  0xe6, 24, 3, 0, 1, // EIP-8024; how many words they need is in an operand
-  0xe7, 24, 3, 0, 0,
-  0xe8, 24, 3, 0, 0,
-  0xf0, 0, 32000, 3, 1,
-  0xf0, 24, 12000, 3, 1, // EIP-8038
-  0xf1, 0, 40, 7, 1,
-  0xf1, 3, 700, 7, 1, // EIP-150
-  0xf1, 10, 100, 7, 1, // EIP-2929
-  0xf2, 0, 40, 7, 1,
-  0xf2, 3, 700, 7, 1,
-  0xf2, 10, 100, 7, 1,
-  0xf3, 0, 0, 2, 0,
-  0xf4, 1, 40, 6, 1, // EIP-7
-  0xf4, 3, 700, 6, 1,
-  0xf4, 10, 100, 6, 1,
-  0xf5, 6, 32000, 4, 1, // EIP-1014
-  0xf5, 24, 12000, 4, 1,
-  0xfa, 5, 700, 6, 1, // EIP-214
-  0xfa, 10, 100, 6, 1,
-  0xfd, 5, 0, 2, 0, // EIP-140
-  0xff, 0, 0, 1, 0,
-  0xff, 10, 5000, 1, 0,
+  0x00, 0x00, 0, 0, 0, 0,
+  0x01, 0x01, 0, 3, 2, 1,
+  0x02, 0x02, 0, 5, 2, 1,
+  0x03, 0x03, 0, 3, 2, 1,
+  0x04, 0x07, 0, 5, 2, 1,
+  0x08, 0x09, 0, 8, 3, 1,
+  0x0a, 0x0a, 0, 0, 2, 1,
+  0x0b, 0x0b, 0, 5, 2, 1,
+  0x10, 0x14, 0, 3, 2, 1,
+  0x15, 0x15, 0, 3, 1, 1,
+  0x16, 0x18, 0, 3, 2, 1,
+  0x19, 0x19, 0, 3, 1, 1,
+  0x1a, 0x1a, 0, 3, 2, 1,
+  0x1b, 0x1d, 6, 3, 2, 1, // EIP-145
+  0x1e, 0x1e, 18, 5, 1, 1, // EIP-7939
+  0x20, 0x20, 0, 30, 2, 1,
+  0x30, 0x30, 0, 2, 0, 1,
+  0x31, 0x31, 0, 20, 1, 1,
+  0x31, 0x31, 3, 400, 1, 1, // EIP-150
+  0x31, 0x31, 8, 700, 1, 1, // EIP-1884
+  0x31, 0x31, 10, 100, 1, 1, // EIP-2929
+  0x32, 0x34, 0, 2, 0, 1,
+  0x35, 0x35, 0, 3, 1, 1,
+  0x36, 0x36, 0, 2, 0, 1,
+  0x37, 0x37, 0, 3, 3, 0,
+  0x38, 0x38, 0, 2, 0, 1,
+  0x39, 0x39, 0, 3, 3, 0,
+  0x3a, 0x3a, 0, 2, 0, 1,
+  0x3b, 0x3b, 0, 20, 1, 1,
+  0x3b, 0x3b, 3, 700, 1, 1, // EIP-150
+  0x3b, 0x3b, 10, 100, 1, 1, // EIP-2929
+  0x3b, 0x3b, 24, 200, 1, 1, // EIP-8038
+  0x3c, 0x3c, 0, 20, 4, 0,
+  0x3c, 0x3c, 3, 700, 4, 0,
+  0x3c, 0x3c, 10, 100, 4, 0,
+  0x3c, 0x3c, 24, 200, 4, 0,
+  0x3d, 0x3d, 5, 2, 0, 1, // EIP-211
+  0x3e, 0x3e, 5, 3, 3, 0,
+  0x3f, 0x3f, 6, 400, 1, 1, // EIP-1052
+  0x3f, 0x3f, 8, 700, 1, 1, // EIP-1884
+  0x3f, 0x3f, 10, 100, 1, 1, // EIP-2929
+  0x40, 0x40, 0, 20, 1, 1,
+  0x41, 0x45, 0, 2, 0, 1,
+  0x46, 0x46, 8, 2, 0, 1, // EIP-1344
+  0x47, 0x47, 8, 5, 0, 1, // EIP-1884
+  0x48, 0x48, 11, 2, 0, 1, // EIP-3198
+  0x49, 0x49, 16, 3, 1, 1, // EIP-4844
+  0x4a, 0x4a, 16, 2, 0, 1, // EIP-7516
+  0x4b, 0x4b, 24, 2, 0, 1, // EIP-7843
+  0x50, 0x50, 0, 2, 1, 0,
+  0x51, 0x51, 0, 3, 1, 1,
+  0x52, 0x53, 0, 3, 2, 0,
+  0x54, 0x54, 0, 50, 1, 1,
+  0x54, 0x54, 3, 200, 1, 1, // EIP-150
+  0x54, 0x54, 8, 800, 1, 1, // EIP-1884
+  0x54, 0x54, 10, 0, 1, 1, // EIP-2929
+  0x55, 0x55, 0, 0, 2, 0,
+  0x56, 0x56, 0, 8, 1, 0,
+  0x57, 0x57, 0, 10, 2, 0,
+  0x58, 0x5a, 0, 2, 0, 1,
+  0x5b, 0x5b, 0, 1, 0, 0,
+  0x5c, 0x5c, 16, 100, 1, 1, // EIP-1153
+  0x5d, 0x5d, 16, 100, 2, 0,
+  0x5e, 0x5e, 16, 3, 3, 0, // EIP-5656
+  0x5f, 0x5f, 15, 2, 0, 1, // EIP-3855
+  0x60, 0x7f, 0, 3, 0, 1,
+  0xa0, 0xa0, 0, 0, 2, 0,
+  0xa1, 0xa1, 0, 0, 3, 0,
+  0xa2, 0xa2, 0, 0, 4, 0,
+  0xa3, 0xa3, 0, 0, 5, 0,
+  0xa4, 0xa4, 0, 0, 6, 0,
+  0xe6, 0xe6, 24, 3, 0, 1, // EIP-8024; how many words they need is in an operand
+  0xe7, 0xe8, 24, 3, 0, 0,
+  0xf0, 0xf0, 0, 32000, 3, 1,
+  0xf0, 0xf0, 24, 12000, 3, 1, // EIP-8038
+  0xf1, 0xf1, 0, 40, 7, 1,
+  0xf1, 0xf1, 3, 700, 7, 1, // EIP-150
+  0xf1, 0xf1, 10, 100, 7, 1, // EIP-2929
+  0xf2, 0xf2, 0, 40, 7, 1,
+  0xf2, 0xf2, 3, 700, 7, 1,
+  0xf2, 0xf2, 10, 100, 7, 1,
+  0xf3, 0xf3, 0, 0, 2, 0,
+  0xf4, 0xf4, 1, 40, 6, 1, // EIP-7
+  0xf4, 0xf4, 3, 700, 6, 1,
+  0xf4, 0xf4, 10, 100, 6, 1,
+  0xf5, 0xf5, 6, 32000, 4, 1, // EIP-1014
+  0xf5, 0xf5, 24, 12000, 4, 1,
+  0xfa, 0xfa, 5, 700, 6, 1, // EIP-214
+  0xfa, 0xfa, 10, 100, 6, 1,
+  0xfd, 0xfd, 5, 0, 2, 0, // EIP-140
+  0xff, 0xff, 0, 0, 1, 0,
+  0xff, 0xff, 10, 5000, 1, 0,
 ])
-const opcodeRows: usize = 113
-const rowBytes: usize = 10
+const opcodeRows: usize = 92
+const rowBytes: usize = 12
 
 /** Stack bytes for an opcode that does not exist: no stack is deep enough. */
 export const missingOpcode: u32 = 0xffff
@@ -234,9 +213,11 @@ export function setFork(number: i32): void {
   }
   for (let i: usize = 0; i < opcodeRows; i++) {
     const row = opcodes + i * rowBytes
-    if (has(load<u16>(row, 2))) putOpcode(load<u16>(row), load<u16>(row, 4), load<u16>(row, 6), load<u16>(row, 8))
+    if (!has(load<u16>(row, 4))) continue
+    for (let opcode: usize = load<u16>(row); opcode <= load<u16>(row, 2); opcode++) {
+      putOpcode(opcode, load<u16>(row, 6), load<u16>(row, 8), load<u16>(row, 10))
+    }
   }
-  for (let i: usize = 0; i < 32; i++) putOpcode(0x60 + i, 3, 0, 1)
   for (let i: u32 = 0; i < 16; i++) {
     putOpcode(0x80 + i, 3, i + 1, i + 2)
     putOpcode(0x90 + i, 3, i + 2, i + 2)

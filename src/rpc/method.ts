@@ -146,17 +146,13 @@ export interface MethodDefinition<N extends RpcNetwork, P extends readonly Param
 }
 
 /** A method as dispatch sees it, without the static types of its arguments. */
-export interface Method<N extends RpcNetwork = RpcNetwork> {
-  readonly name: string
-  readonly params: readonly Param<unknown>[]
+export interface Method<N extends RpcNetwork = RpcNetwork>
+  extends Required<
+    Omit<MethodDefinition<N, readonly Param<unknown>[]>, 'summary' | 'result' | 'jobClass' | 'run'>
+  > {
   readonly summary: string | undefined
-  readonly paramNames: readonly string[]
-  readonly byName: boolean
   readonly result: Schema | undefined
-  readonly cost: 'inline' | 'job'
   readonly jobClass: WholeCallClass | undefined
-  readonly price: Price<readonly unknown[]>
-  readonly memo: 'head' | 'never'
   run(
     network: N,
     args: readonly unknown[],

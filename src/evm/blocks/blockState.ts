@@ -24,6 +24,33 @@ export function statusOf(store: ChainRows, { number, hash }: NamedBlock): BlockS
   return store.isCanonical(number, hash) ? 'canonical' : 'side'
 }
 
+/**
+ * Does `work` on the state after a block, by its status. If that changed meanwhile, rows of two states may have been
+ * mixed: then calls `drop`, and does the work again. Throws what the last one throws.
+ */
+export function atOneStatus<T>(
+  store: ChainRows,
+  block: NamedBlock,
+  work: (status: BlockStatus) => T,
+  drop: () => void = () => {},
+): T {
+  const read = () => {
+    store.refresh()
+    return statusOf(store, block)
+  }
+  for (;;) {
+    const status = read()
+    const isMixed = () => status !== 'side' && read() !== status
+    try {
+      const done = work(status)
+      if (!isMixed()) return done
+    } catch (error) {
+      if (!isMixed()) throw error
+    }
+    drop()
+  }
+}
+
 /** States after blocks of one store. The last one is cached, because to make a view takes longer than to read an account. */
 export class BlockStates {
   readonly #store: ChainRows

@@ -8,7 +8,7 @@ import { type Fault, FaultError } from '../../primitives/faults.js'
 import type { StateView } from '../../state/stateView.js'
 import type { ChainRows } from '../../store/chainRows.js'
 import { type BlockContext, BlockContexts } from '../blocks/blockContext.js'
-import { BlockStates, type BlockStatus, statusOf } from '../blocks/blockState.js'
+import { atOneStatus, BlockStates, type BlockStatus } from '../blocks/blockState.js'
 import { type JobLimits, JobWatch } from '../engine/jobWatch.js'
 import type { Kernel } from '../engine/kernel.js'
 import { StateKernels } from '../engine/stateKernels.js'
@@ -22,7 +22,6 @@ import { estimateGas } from './estimateGas.js'
 import type {
   AccessListEntry,
   AccessListOutcome,
-  BlockReference,
   CallOutcome,
   EstimateOutcome,
   ExecutionRequest,
@@ -155,27 +154,22 @@ export class Execution {
 
   /**
    * Does `work` after earlier jobs, on the fastest tables that have the block's state: the latest tables at the head,
-   * history at other canonical blocks, otherwise the tries, which never change. If the status of the block changed
-   * meanwhile, rows of two states may have been mixed, and the work is repeated.
+   * history at other canonical blocks, otherwise the tries, which never change.
    */
   #withJob<T>(request: JobRequest, shouldStop: () => boolean, work: (job: Job) => T): Promise<T> {
     const turn = this.#lastJob.then(() => {
       const watch = new JobWatch(shouldStop, this.#limits)
-      for (;;) {
-        const status = this.#statusOf(request.block)
-        const settled = settle(() => work(this.#prepare(request, watch, status)))
-        this.#kernels.trim()
-        if (status === 'side' || this.#statusOf(request.block) === status) return unwrap(settled)
-        this.#kernels.clear()
+      const run = (status: BlockStatus) => {
+        try {
+          return work(this.#prepare(request, watch, status))
+        } finally {
+          this.#kernels.trim()
+        }
       }
+      return atOneStatus(this.#store, request.block, run, () => this.#kernels.clear())
     })
     this.#lastJob = turn.catch(() => undefined)
     return turn
-  }
-
-  #statusOf(block: BlockReference): BlockStatus {
-    this.#store.refresh()
-    return statusOf(this.#store, block)
   }
 
   #prepare(request: JobRequest, watch: JobWatch, status: BlockStatus): Job {
@@ -216,21 +210,6 @@ export class Execution {
     applyOverrides(kernel, stateOverrides)
     return kernel
   }
-}
-
-type Settled<T> = { readonly value: T } | { readonly error: unknown }
-
-function settle<T>(work: () => T): Settled<T> {
-  try {
-    return { value: work() }
-  } catch (error) {
-    return { error }
-  }
-}
-
-function unwrap<T>(settled: Settled<T>): T {
-  if ('error' in settled) throw settled.error
-  return settled.value
 }
 
 function min(a: bigint, b: bigint): bigint {

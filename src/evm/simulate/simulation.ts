@@ -10,7 +10,7 @@ import { FaultError } from '../../primitives/faults.js'
 import { JsonBytes } from '../../primitives/jsonBytes.js'
 import type { ChainRows } from '../../store/chainRows.js'
 import { ancestorsOf, refuseUnknownFork, totalDifficulty } from '../blocks/blockContext.js'
-import { BlockStates, type BlockStatus, statusOf } from '../blocks/blockState.js'
+import { atOneStatus, BlockStates, type BlockStatus } from '../blocks/blockState.js'
 import { type JobLimits, JobWatch } from '../engine/jobWatch.js'
 import { Kernel } from '../engine/kernel.js'
 import type { BlockReference } from '../messages/executionRequest.js'
@@ -57,30 +57,17 @@ export class Simulation {
   /**
    * The JSON of an eth_simulateV1 result. Throws FaultError: SimulationRefused or MessageRefused where go-ethereum
    * refuses, HeaderForHashNotFound, ResponseTooLarge, ExecutionOutOfMemory, and ExecutionTimedOut, also once
-   * `shouldStop` says so; NotHeldError where the state is not held. If the status of the base block changed meanwhile, rows of two
-   * states may have been mixed, and the simulation is repeated.
+   * `shouldStop` says so; NotHeldError where the state is not held.
    */
   simulateJson(request: SimulationRequest, shouldStop: () => boolean): Uint8Array<ArrayBuffer> {
     const watch = new JobWatch(shouldStop, this.#limits)
-    for (;;) {
-      const status = this.#statusOf(request.block)
-      let json: Uint8Array<ArrayBuffer> | undefined
-      let thrown: unknown
+    return atOneStatus(this.#store, request.block, (status) => {
       try {
-        json = this.#simulate(request, watch, status)
-      } catch (error) {
-        thrown = error
+        return this.#simulate(request, watch, status)
+      } finally {
+        if (this.#kernel.grownBytes > grownBytesMax) this.#kernel = new Kernel()
       }
-      if (this.#kernel.grownBytes > grownBytesMax) this.#kernel = new Kernel()
-      if (status !== 'side' && this.#statusOf(request.block) !== status) continue
-      if (json === undefined) throw thrown
-      return json
-    }
-  }
-
-  #statusOf(block: BlockReference): BlockStatus {
-    this.#store.refresh()
-    return statusOf(this.#store, block)
+    })
   }
 
   #simulate(request: SimulationRequest, watch: JobWatch, status: BlockStatus): Uint8Array<ArrayBuffer> {

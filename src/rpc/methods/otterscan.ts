@@ -126,5 +126,5 @@ export const otterscanMethods = {
 }
 
 function traced(network: Network, hash: Hash32, tracer: TracerOptions, caller: Caller) {
-  return traceOfHashJson(network, hash, { tracer, timeMs: undefined }, caller)
+  return traceOfHashJson(network, hash, { tracer }, caller)
 }

@@ -163,7 +163,7 @@ async function traceBlock<T>(
   tracer: TracerOptions,
   caller: Caller,
 ): Promise<Traced<T>[]> {
-  const traced = await traceJson(network, { kind: 'block', blockHash }, { tracer, timeMs: undefined }, caller)
+  const traced = await traceJson(network, { kind: 'block', blockHash }, { tracer }, caller)
   const json = traced instanceof JsonStream ? await traced.collect(traceBytesMax) : traced
   return JSON.parse(textOf(json)) as Traced<T>[]
 }

@@ -2,7 +2,7 @@
 import type { BlockId } from '../../chain/blockId.js'
 import type { ListOptions } from '../../evm/tracers/tracerOptions.js'
 import type { Param } from '../method.js'
-import { address, blockId, invalidArgument, list, position, required, typeName } from '../params/params.js'
+import { address, blockId, invalidArgument, list, position, required } from '../params/params.js'
 import {
   addressSchema,
   bytesSchema,
@@ -14,7 +14,7 @@ import {
   type Schema,
   textSchema,
 } from '../params/schema.js'
-import type { TraceConfig } from './traceParams.js'
+import { Members, type TraceConfig } from './traceParams.js'
 
 /** What is asked of `trace_filter`. Absent blocks: the first and the last. */
 export interface TraceFilter {
@@ -24,10 +24,10 @@ export interface TraceFilter {
 }
 
 /** As a list of all calls. */
-export const asList: TraceConfig = { tracer: { tracer: 'parity' }, timeMs: undefined }
+export const asList: TraceConfig = { tracer: { tracer: 'parity' } }
 
 export function oneCall(at: readonly number[]): TraceConfig {
-  return { tracer: { tracer: 'parity', at }, timeMs: undefined }
+  return { tracer: { tracer: 'parity', at } }
 }
 
 /** Addresses of one filter: each is compared with each call. */
@@ -46,24 +46,17 @@ export const traceAddress: Param<readonly number[]> = required(
 
 export const traceFilter: Param<TraceFilter> = required(
   (value, index) => {
-    if (value === null || typeof value !== 'object' || Array.isArray(value)) {
-      throw invalidArgument(index, `want an object for a filter, got ${typeName(value)}`)
-    }
-    const members = new Map(Object.entries(value))
-    const get = <T>(name: string, decode: (value: unknown, index: number) => T): T | undefined => {
-      const member = members.get(name)
-      return member === undefined || member === null ? undefined : decode(member, index)
-    }
+    const members = new Members(value, index, 'a filter')
     const filter: NonNullable<ListOptions['filter']> = {
-      from: get('fromAddress', addresses) ?? [],
-      to: get('toAddress', addresses) ?? [],
-      after: get('after', count) ?? 0,
-      count: get('count', count) ?? Number.POSITIVE_INFINITY,
+      from: members.get('fromAddress', addresses) ?? [],
+      to: members.get('toAddress', addresses) ?? [],
+      after: members.get('after', count) ?? 0,
+      count: members.get('count', count) ?? Number.POSITIVE_INFINITY,
     }
     return {
-      fromBlock: get('fromBlock', block.decode),
-      toBlock: get('toBlock', block.decode),
-      options: { tracer: { tracer: 'parity', filter }, timeMs: undefined },
+      fromBlock: members.get('fromBlock', block.decode),
+      toBlock: members.get('toBlock', block.decode),
+      options: { tracer: { tracer: 'parity', filter } },
     }
   },
   {

@@ -10,8 +10,8 @@ import { booleanSchema, nullable, type Schema, textSchema } from '../params/sche
 
 export interface TraceConfig {
   readonly tracer: TracerOptions | ListOptions
-  /** Undefined: the server's limit. */
-  readonly timeMs: number | undefined
+  /** Absent: the server's limit. */
+  readonly timeMs?: number | undefined
 }
 
 /** Options of `debug_traceCall`. */
@@ -169,7 +169,7 @@ function parseDuration(text: string): number {
 }
 
 /** The members of a JSON object; null counts as absent, and unknown ones are ignored. */
-class Members {
+export class Members {
   readonly #members: ReadonlyMap<string, unknown>
   readonly #index: number
 
@@ -203,7 +203,7 @@ class Members {
 }
 
 /** Without options: go-ethereum's opcode logger. */
-export const plainTrace: TraceConfig = { tracer: opcodeLogger(new Members({}, 0, '')), timeMs: undefined }
+export const plainTrace: TraceConfig = { tracer: opcodeLogger(new Members({}, 0, '')) }
 export const plainTraceCall: TraceCallConfig = {
   ...plainTrace,
   stateOverrides: undefined,
