@@ -37,7 +37,6 @@ export let returnedLength: u32 = 0
 let returnedBlock: usize = 0
 let returnedRoom: u32 = 0
 
-/** Drops returned data. */
 export function clearReturned(): void {
   if (returnedBlock != 0) releaseBlock(returnedBlock, returnedRoom)
   returnedBlock = 0
@@ -140,7 +139,6 @@ function provide(frame: Frame, bytes: u32): void {
   frame.memoryBytes = bytes
 }
 
-/** Frees the frame's memory. */
 export function releaseMemory(frame: Frame): void {
   if (frame.memoryRoom != 0) releaseBlock(frame.memory, frame.memoryRoom)
   frame.memoryRoom = 0

@@ -21,7 +21,6 @@ export function limitHeap(bytesMax: usize): void {
   heapBytesMax = bytesMax
 }
 
-/** Frees all blocks. */
 export function clearHeap(): void {
   heapEnd = heapStart
   heapBytes = 0
@@ -60,7 +59,6 @@ export function takeBlock(bytes: usize): usize {
   return block
 }
 
-/** Frees a block that was taken for `bytes`. */
 export function releaseBlock(block: usize, bytes: usize): void {
   const bits = bitsFor(bytes)
   heapBytes -= (1 as usize) << bits

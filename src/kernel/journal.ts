@@ -109,7 +109,6 @@ function takeBack(undo: Undo): void {
   }
 }
 
-/** Begins the next transaction; changes of the previous one are final. */
 export function startJournal(): void {
   transaction++
   newest = 0

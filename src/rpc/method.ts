@@ -56,7 +56,6 @@ export interface LongCall {
 
 /** Passes calls of methods that are not known on to upstreams. */
 export interface MethodRelay {
-  /** Whether it passes a method on. */
   passes(method: string): boolean
   /** An upstream's result. `params` is JSON. Rejects with FaultError. */
   ask(method: string, params: string): Promise<Json>
@@ -114,7 +113,6 @@ export interface MethodDefinition<N extends RpcNetwork, P extends readonly Param
   readonly paramNames?: readonly string[]
   /** Whether an object with `paramNames` is accepted instead of a list. */
   readonly byName?: boolean
-  /** Schema of the result. */
   readonly result?: Schema
   /** `inline`, the default: runs to its end on the calling thread. `job`: may pass work to the pool or a disk and answer later. */
   readonly cost?: 'inline' | 'job'

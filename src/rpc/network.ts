@@ -12,7 +12,6 @@ import type { NetworkStreams } from '../streams/networkStreams.js'
 import type { FilterService } from './logs/filterService.js'
 import { defineMethod, type Method, type MethodDefinition, type Param, type RpcNetwork } from './method.js'
 
-/** Settings of execution. */
 export interface ExecutionSettings {
   /** Most gas of a call or estimate, as a multiple of the current block's gas limit. */
   readonly gasCapBlocks: number
@@ -25,7 +24,6 @@ export interface ExecutionSettings {
 /** A network as methods see it that a pool thread may run completely. */
 export interface JobNetwork extends RpcNetwork {
   readonly chain: ChainView
-  /** The head of `chain`. */
   readonly head: Head
   readonly state: StateReader
   readonly jobs: NetworkJobs
@@ -45,11 +43,9 @@ export interface JobNetwork extends RpcNetwork {
 
 /** A network at one block, as methods see it. */
 export interface Network extends JobNetwork {
-  /** Its events for subscribers. */
   readonly streams: NetworkStreams
   /** Limits of one answer with logs. */
   readonly logBounds: LogBounds
-  /** Polled filters. */
   readonly filters: FilterService
   /** Lower-case hex address → storage layout. */
   readonly layouts: ReadonlyMap<string, StorageLayout>

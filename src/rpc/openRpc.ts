@@ -1,6 +1,5 @@
 /** The OpenRPC document of the service (https://spec.open-rpc.org), made from the declarations of the methods. */
-import type { Method, Param } from './method.js'
-import type { Schema } from './params/schema.js'
+import type { Method } from './method.js'
 import { methods } from './registry.js'
 import { rollupMethods } from './rollup/rollupRegistry.js'
 
@@ -32,18 +31,7 @@ function describe(method: Method<never>): object {
     name,
     summary,
     paramStructure: byName ? 'either' : 'by-position',
-    params: params.map((param, index) => describeParam(paramNames[index] as string, param)),
+    params: params.map(({ required, schema }, index) => ({ name: paramNames[index], required, schema })),
     result: { name: 'result', schema: result },
   }
-}
-
-function describeParam(
-  name: string,
-  { required, schema }: Param<unknown>,
-): {
-  readonly name: string
-  readonly required: boolean
-  readonly schema: Schema
-} {
-  return { name, required, schema }
 }

@@ -1,6 +1,12 @@
 import { LRUCache } from 'lru-cache'
 import { blobBaseFee } from '../../chain/feeMarket.js'
-import { type BlobParameters, type ForkName, type ForkSchedule, includesFork } from '../../chain/forks.js'
+import {
+  type BlobParameters,
+  type ForkName,
+  ForkSchedule,
+  includesFork,
+  parseGenesisConfig,
+} from '../../chain/forks.js'
 import { decodeHeader, type Header, unknownForkOf } from '../../chain/header.js'
 import { buildPendingHeader } from '../../chain/pendingHeader.js'
 import { bytesToBigInt, equalBytes, type Hash32, mapKey, toHash32 } from '../../primitives/bytes.js'
@@ -27,6 +33,14 @@ export interface ResolvedContext {
   readonly context: BlockContext
   /** State root after the block; the pending block's is the head's. */
   readonly stateRoot: Hash32
+}
+
+/** The forks of a store's chain, and whether it may lack the protocol's contracts. */
+export function readRules(store: Pick<ChainRows, 'readIdentity'>) {
+  const identity = store.readIdentity()
+  if (identity === undefined) throw new Error('execution needs a store with a genesis')
+  const schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(identity.config)))
+  return { schedule, isDevelopment: identity.development !== undefined }
 }
 
 /** Contexts kept: the head, its pending block, and some blocks in use. */

@@ -11,7 +11,6 @@ import { InvalidBlockError } from './invalidBlock.js'
 const gwei = 10n ** 9n
 const noOrigin = new Uint8Array(20)
 
-/** What a block pays to a miner. */
 export interface Reward {
   /** For the block itself, or for an uncle. */
   readonly kind: 'block' | 'uncle'

@@ -3,7 +3,7 @@
  * follow any of them. Owns where header, body, senders and state come from; executeBlock.ts executes blocks whose
  * outcome is not known yet.
  */
-import { type BlobParameters, ForkSchedule, includesFork, parseGenesisConfig } from '../../chain/forks.js'
+import { type BlobParameters, type ForkSchedule, includesFork } from '../../chain/forks.js'
 import { decodeHeader, type Header } from '../../chain/header.js'
 import type { Hash32 } from '../../primitives/bytes.js'
 import { FaultError, messageRefused } from '../../primitives/faults.js'
@@ -17,7 +17,7 @@ import { forkPrecompiles } from '../precompiles/precompileMoves.js'
 import { recoverAuthorities } from '../transactions/authorizations.js'
 import { readSignedTransaction, type SignedTransaction } from '../transactions/signedTransaction.js'
 import { runTransaction, type TransactionOutcome } from '../transactions/transaction.js'
-import { type BlockContext, BlockContexts } from './blockContext.js'
+import { type BlockContext, BlockContexts, readRules } from './blockContext.js'
 import { applyDaoFork, type Reward, rewardsOf } from './blockPayments.js'
 import { BlockStates, statusOf } from './blockState.js'
 import { beginBlock } from './systemCalls.js'
@@ -45,9 +45,7 @@ export class BlockReplays {
 
   constructor(store: ChainRows) {
     this.#store = store
-    const identity = store.readIdentity()
-    if (identity === undefined) throw new Error('execution needs a store with a genesis')
-    this.schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(identity.config)))
+    this.schedule = readRules(store).schedule
     this.contexts = new BlockContexts(store, this.schedule)
     this.#states = new BlockStates(store)
   }
@@ -58,7 +56,6 @@ export class BlockReplays {
     return this.#states.open(statusOf(this.#store, block), block, stateRoot)
   }
 
-  /** The state after a block's parent. */
   stateBefore({ header: { parentHash } }: ReplayedBlock): StateView {
     return this.stateAfter(parentHash, this.readHeader(parentHash))
   }
@@ -124,7 +121,6 @@ export class BlockReplays {
     beginBlock(kernel, header, fork)
   }
 
-  /** Runs the next transaction of a block. */
   run(
     kernel: Kernel,
     block: ReplayedBlock,

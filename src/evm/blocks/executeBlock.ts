@@ -50,7 +50,6 @@ const memoryBytesMax = 2 ** 30
 /** Memory above which an instance is replaced, because WebAssembly never frees any. */
 const grownBytesMax = 2 ** 27
 
-/** A decoded block. */
 interface ReadBlock {
   readonly header: Header
   readonly transactions: readonly SignedTransaction[]

@@ -4,7 +4,7 @@
  * for the new state root.
  */
 
-import { ForkSchedule, parseGenesisConfig } from '../../chain/forks.js'
+import type { ForkSchedule } from '../../chain/forks.js'
 import { decodeHeader, type Header } from '../../chain/header.js'
 import { headJson } from '../../chain/headJson.js'
 import { bytesToBigInt, equalBytes, type Hash32, mapKey } from '../../primitives/bytes.js'
@@ -17,17 +17,15 @@ import type { ChainRows } from '../../store/chainRows.js'
 import type { JobWatch } from '../engine/jobWatch.js'
 import { recoverKey } from '../transactions/ecrecover.js'
 import { RecoveredKeys } from '../transactions/recoveredKeys.js'
-import { refuseUnknownFork } from './blockContext.js'
+import { readRules, refuseUnknownFork } from './blockContext.js'
 import { BlockExecutor } from './executeBlock.js'
 import { InvalidBlockError } from './invalidBlock.js'
 
-/** Arguments of a witness job. */
 export interface WitnessRequest {
   /** 32 bytes. */
   readonly hash: Uint8Array
 }
 
-/** A header with its hash. */
 interface NamedHeader {
   readonly header: Header
   readonly hash: Hash32
@@ -45,14 +43,12 @@ export class Witnesses {
 
   constructor(store: ChainRows) {
     this.#store = store
-    const identity = store.readIdentity()
-    if (identity === undefined) throw new Error('execution needs a store with a genesis')
-    this.#schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(identity.config)))
+    const { schedule, isDevelopment } = readRules(store)
+    this.#schedule = schedule
     const keys = new RecoveredKeys((...signature) => {
       this.#watch?.look()
       return recoverKey(...signature)
     })
-    const isDevelopment = identity.development !== undefined
     this.#executor = new BlockExecutor(this.#schedule, keys, { isDevelopment })
   }
 

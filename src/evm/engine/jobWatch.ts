@@ -1,7 +1,6 @@
 import { performance } from 'node:perf_hooks'
 import { FaultError } from '../../primitives/faults.js'
 
-/** Limits of one job. */
 export interface JobLimits {
   /** Time from the start of the job to its end, all runs together. */
   readonly timeMsMax: number

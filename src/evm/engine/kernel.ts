@@ -133,7 +133,6 @@ export class Kernel {
     this.#exports.revertTransaction()
   }
 
-  /** The handle of an account. */
   account(address: Uint8Array): number {
     this.#memory.put(exchange, address)
     return this.#enter(() => this.#exports.accountOf())
@@ -159,7 +158,6 @@ export class Kernel {
     return toHash32(this.#memory.slice(account + this.#at.codeHash, 32))
   }
 
-  /** Bytes of an account's code. */
   codeLengthOf(account: number): number {
     this.#enter(() => this.#exports.codeBytesOf(account))
     return this.#exports.codeLengthOf(account)

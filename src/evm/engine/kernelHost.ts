@@ -12,12 +12,10 @@ export type PrecompileRun = (
   gas: bigint,
 ) => { readonly output: Uint8Array; readonly gasUsed: bigint } | undefined
 
-/** Precompiled contracts by number. */
 export interface PrecompileRuns {
   get(number: number): PrecompileRun | undefined
 }
 
-/** The precompiled contracts of a run. */
 export interface PrecompileSet {
   /** Numbers by address, by {@link mapKey}. */
   readonly numbers: ReadonlyMap<string, number>

@@ -16,7 +16,6 @@ export interface NumberedLog {
   readonly log: KernelLog
 }
 
-/** Offsets in a record. */
 const offsets = { before: 0, account: 4, topicCount: 8, dataLength: 12, index: 16, topics: 20 }
 const addressAt = 64
 const noAddress = new Uint8Array(20)

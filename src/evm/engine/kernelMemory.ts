@@ -24,7 +24,6 @@ export class KernelMemory {
     return this.#view
   }
 
-  /** A copy. */
   slice(at: number, length: number): Uint8Array {
     return this.bytes.slice(at, at + length)
   }

@@ -32,7 +32,6 @@ export const failures = [
 ] as const
 export type KernelFailure = (typeof failures)[number]
 
-/** What a run left. */
 export interface KernelRun {
   readonly failure: KernelFailure
   readonly gasLeft: bigint
@@ -41,7 +40,6 @@ export interface KernelRun {
   readonly stateGas: bigint
 }
 
-/** The instruction at which a frame last failed. */
 export interface FailedInstruction {
   readonly opcode: number
   readonly stackWords: number

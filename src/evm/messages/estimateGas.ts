@@ -12,7 +12,6 @@ import type { RunOutcome } from './messageCall.js'
 
 export interface GasEstimate {
   readonly gas: bigint
-  /** Number of runs. */
   readonly runs: number
 }
 

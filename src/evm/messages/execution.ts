@@ -3,11 +3,11 @@
  * interface: plain data in and out (numbers, bigints, bytes), faults thrown. Owns the choice of a job's state, block
  * and kernel; the run itself is messageCall.ts.
  */
-import { ForkSchedule, parseGenesisConfig } from '../../chain/forks.js'
+import type { ForkSchedule } from '../../chain/forks.js'
 import { type Fault, FaultError } from '../../primitives/faults.js'
 import type { StateView } from '../../state/stateView.js'
 import type { ChainRows } from '../../store/chainRows.js'
-import { type BlockContext, BlockContexts } from '../blocks/blockContext.js'
+import { type BlockContext, BlockContexts, readRules } from '../blocks/blockContext.js'
 import { atOneStatus, BlockStates, type BlockStatus } from '../blocks/blockState.js'
 import { type JobLimits, JobWatch } from '../engine/jobWatch.js'
 import type { Kernel } from '../engine/kernel.js'
@@ -42,10 +42,8 @@ interface JobRequest extends ExecutionRequest {
   readonly keepsPrecompiles?: boolean
 }
 
-/** A job, with the data that its runs share. */
 interface Job extends CallPlace {
   readonly request: ExecutionRequest
-  /** Nonce of the sender. */
   readonly nonce: bigint
 }
 
@@ -67,9 +65,7 @@ export class Execution {
     this.#states = new BlockStates(store)
     this.#store = store
     this.#limits = limits
-    const identity = store.readIdentity()
-    if (identity === undefined) throw new Error('execution needs a store with a genesis')
-    this.#schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(identity.config)))
+    this.#schedule = readRules(store).schedule
     this.#contexts = new BlockContexts(store, this.#schedule)
   }
 

@@ -104,7 +104,6 @@ export interface ExecutionRequest {
 
 export interface CallOutcome {
   readonly returnData: Uint8Array
-  /** Gas used as in a receipt. */
   readonly gasUsed: bigint
   /** Empty unless the request keeps them. */
   readonly logs: readonly KernelLog[]
@@ -114,7 +113,6 @@ export interface CallOutcome {
 
 export interface EstimateOutcome {
   readonly gas: bigint
-  /** Number of executions. */
   readonly runs: number
 }
 

@@ -19,7 +19,6 @@ import type { CallMessage, CallOutcome, ExecutionRequest } from './executionRequ
 import { startCall } from './gasBounds.js'
 import { decodeRevertReason } from './revertReason.js'
 
-/** Where a call runs. */
 export interface CallPlace {
   readonly context: BlockContext
   /** Holds the state. */
@@ -57,7 +56,6 @@ export function isPlainTransfer(
   return kernel.precompileOf(recipient) === 0 && !kernel.hasCode(recipient)
 }
 
-/** Arguments of a run besides the message. */
 export interface MessageInput extends RunInput {
   readonly watch: JobWatch
   /** Records the accesses of the run. */

@@ -26,7 +26,6 @@ import type { SimulatedState } from './simulatedState.js'
 /** EIP-4844. */
 const blobType = 3
 
-/** A block that has been simulated. */
 export interface SimulatedBlock {
   readonly header: Header
   readonly headerRlp: Uint8Array

@@ -27,7 +27,6 @@ export interface RunCall extends Omit<TransactionOutcome, 'failure'> {
   readonly logs: readonly NumberedLog[]
 }
 
-/** What a message may use. */
 export interface CallBounds {
   /** Gas that its block has left. */
   readonly blockGas: bigint

@@ -2,14 +2,14 @@
  * Simulates blocks on top of a block of a store, without changing it: eth_simulateV1. Owns the choice of the state,
  * and that all blocks are built on the same one.
  */
-import { ForkSchedule, parseGenesisConfig } from '../../chain/forks.js'
+import type { ForkSchedule } from '../../chain/forks.js'
 import { decodeHeader, encodeHeader, headerHash } from '../../chain/header.js'
 import { buildPendingHeader } from '../../chain/pendingHeader.js'
 import type { Hash32 } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
 import { JsonBytes } from '../../primitives/jsonBytes.js'
 import type { ChainRows } from '../../store/chainRows.js'
-import { ancestorsOf, refuseUnknownFork, totalDifficulty } from '../blocks/blockContext.js'
+import { ancestorsOf, readRules, refuseUnknownFork, totalDifficulty } from '../blocks/blockContext.js'
 import { atOneStatus, BlockStates, type BlockStatus } from '../blocks/blockState.js'
 import { type JobLimits, JobWatch } from '../engine/jobWatch.js'
 import { Kernel } from '../engine/kernel.js'
@@ -48,10 +48,9 @@ export class Simulation {
     this.#store = store
     this.#limits = limits
     this.#states = new BlockStates(store)
-    const identity = store.readIdentity()
-    if (identity === undefined) throw new Error('execution needs a store with a genesis')
-    this.#schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(identity.config)))
-    this.#isDevelopment = identity.development !== undefined
+    const { schedule, isDevelopment } = readRules(store)
+    this.#schedule = schedule
+    this.#isDevelopment = isDevelopment
   }
 
   /**

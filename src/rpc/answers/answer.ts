@@ -11,7 +11,6 @@ export type AnswerBody = string | readonly (string | Uint8Array)[]
  */
 export type Trust = 'quorum' | 'none'
 
-/** The answer to a request. */
 export interface Answer {
   /** HTTP status; ignored by WebSockets. */
   readonly status: number

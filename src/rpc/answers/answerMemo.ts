@@ -13,7 +13,6 @@ import type { Json } from '../method.js'
 import { knownBytesMax, type Question } from '../reading/envelope.js'
 import { resultInTail, resultTail } from './outcome.js'
 
-/** A stored result. */
 export interface Remembered {
   readonly json: Json
   /** Its {@link resultTail}, so that a repeated answer is two pieces, however long. */
@@ -48,7 +47,6 @@ export class AnswerMemo {
   #headGeneration: number
   readonly #generationBytesMax: number
 
-  /** `bytesMax` limits both generations together. */
   constructor(bytesMax: number, headGeneration: number) {
     this.#generationBytesMax = bytesMax / 2
     this.#headGeneration = headGeneration

@@ -15,7 +15,6 @@ export class BatchAnswer {
   readonly #resultBytes: Uint32Array
   #bytes = 0
 
-  /** `bytesMax` limits all results with their envelopes together. */
   constructor(calls: number, bytesMax: number) {
     this.#bodies = new Array(calls).fill(undefined)
     this.#resultBytes = new Uint32Array(calls)
@@ -27,7 +26,6 @@ export class BatchAnswer {
     return this.#bytes > this.#bytesMax
   }
 
-  /** Adds an answer with a result. */
   putResult(index: number, body: AnswerBody): void {
     const bytes = bodyBytes(body) + 1
     this.#bodies[index] = body

@@ -7,13 +7,10 @@ import type { JobOwner } from '../../pool/jobs.js'
 import { FaultError } from '../../primitives/faults.js'
 import type { Caller } from '../callers/caller.js'
 
-/** Sends the parts of a stream. */
 export interface PartSink {
   /** Takes a part, and calls `taken` once it has passed it on. */
   put(part: Uint8Array, taken: () => void): void
-  /** Takes the last part. */
   end(last: Uint8Array): void
-  /** The rest does not come. */
   fail(): void
 }
 

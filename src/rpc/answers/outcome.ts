@@ -5,7 +5,6 @@ import type { Answer, AnswerBody } from './answer.js'
 import { JsonStream } from './jsonStream.js'
 import { faultToHttpStatus, faultToWireError, renderErrorAnswer, type WireError } from './wireErrors.js'
 
-/** A call that failed. */
 export class Failure {
   constructor(
     readonly error: WireError,
@@ -19,7 +18,6 @@ export class Failure {
 }
 
 export type Outcome = Json | Failure
-/** Also a result that comes in parts. */
 export type Streamed = Outcome | JsonStream
 
 /**

@@ -9,7 +9,6 @@ import { NotHeldError } from '../../primitives/notHeld.js'
 import { filterKeyBytes, subscriptionBytes } from '../../streams/subscriberPool.js'
 import { polledFilterBytes, polledFilterKeyBytes } from '../logs/filterService.js'
 
-/** The `error` member of an answer. */
 export interface WireError {
   readonly code: number
   readonly message: string
@@ -185,7 +184,6 @@ const simulationCodes: ReadonlyMap<string | undefined, number> = new Map([
   ['empty', -32602],
 ])
 
-/** The messages of the rollup's JSON-RPC specification. */
 export const invokeErrorMessages: Readonly<Record<InvokeErrorCode, string>> = {
   52: 'Invalid transaction nonce',
   53: "The transaction's resources don't cover validation or the minimal transaction fee",

@@ -59,7 +59,6 @@ export class Caller implements JobOwner {
   #paidUnits = 0
   /** Units owed for work beyond what was charged. */
   #owedUnits = 0
-  /** All units so far, charged and owed. */
   #spentUnits = 0
   /** Those of them that {@link takeSpent} returned. */
   #takenUnits = 0
@@ -96,7 +95,6 @@ export class Caller implements JobOwner {
     return waitMs
   }
 
-  /** Units spent so far, whether or not they are limited. */
   get spentUnits(): number {
     return this.#spentUnits
   }

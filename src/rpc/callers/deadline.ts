@@ -6,7 +6,6 @@ export class Deadline<T> {
   readonly #timer: NodeJS.Timeout
   #hasPassed = false
 
-  /** After `ms`, races resolve to `late`. */
   constructor(ms: number, late: T) {
     let expire: (value: T) => void = () => {}
     this.#expired = new Promise((resolve) => {

@@ -53,7 +53,6 @@ export function repeat({ json, price, method }: Remembered, caller: Caller): Out
   return refusal ?? json
 }
 
-/** Charges for the bytes of a long answer. */
 export function countBytes(caller: Caller, json: Json): void {
   if (json.length >= bytesPerUnit) caller.answered(json.length)
 }

@@ -34,12 +34,10 @@ export const unitsMin = 1
  */
 export const unitsMax = 25_000
 
-/** Price of a call with these arguments. */
 export function priceOf<Args>(price: Price<Args>, args: Args): number {
   return typeof price === 'number' ? price : Math.min(price(args), unitsMax)
 }
 
-/** Units for reading a request of `bytes`. */
 export function bodyUnits(bytes: number): number {
   return Math.min(Math.floor(bytes / bodyBytesPerUnit), unitsMax)
 }

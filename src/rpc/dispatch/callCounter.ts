@@ -12,20 +12,17 @@ import type { Member } from './batch.js'
 export interface UsageCounts {
   /** Counts one call; with `calls` 0 only what a call that was counted before used later. */
   count(keyId: string, slot: number, calls: 0 | 1, isError: boolean, units: number, bytes: number): void
-  /** Notes a call that took so long. */
   note(keyId: string, slot: number, isError: boolean, ms: number): void
 }
 
 /** Time above which a call is noted as slow: one that its user notices. */
 export const slowMs = 100
 
-/** A call that ran. */
 interface Begun {
   readonly slot: number
   readonly isJob: boolean
   /** See {@link EdgeCounts.begin}. */
   readonly startedMs: number
-  /** Spent on it. */
   readonly units: number
 }
 
@@ -38,12 +35,10 @@ export class CallCounter {
     this.#usage = usage
   }
 
-  /** See {@link EdgeCounts.slotOf}. */
   slotOf(method: string): number {
     return this.#counts.slotOf(method)
   }
 
-  /** See {@link EdgeCounts.beginStored}. */
   beginStored(): number {
     return this.#counts.beginStored()
   }

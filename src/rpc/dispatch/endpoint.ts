@@ -6,7 +6,6 @@ import type { Caller } from '../callers/caller.js'
 import type { Method, RpcNetwork } from '../method.js'
 import type { UsageCounts } from './callCounter.js'
 
-/** Limits of requests. */
 export interface DispatchLimits {
   /** Calls of one batch. go-ethereum's default: 1,000. */
   readonly batchCallsMax: number

@@ -20,7 +20,6 @@ export class RequestBasis<N extends RpcNetwork> {
   /** The view at the head when the request arrived. */
   readonly arrived: N
   readonly #views: NetworkViews<N>
-  /** The pin of the whole request. */
   readonly #at: string | undefined
   #trust: Trust | undefined
   /** The view for calls without a pin of their own, once looked up; a failure where the request's pin is invalid. */
@@ -28,7 +27,6 @@ export class RequestBasis<N extends RpcNetwork> {
   /** Pins of calls, as written → their view, so that equal pins of a batch share one view. */
   #pins: Map<string, N | Failure> | undefined
 
-  /** `at` is the pin of the whole request; undefined where it has none. */
   constructor(views: NetworkViews<N>, at: string | undefined) {
     this.#views = views
     this.arrived = views.current
@@ -64,7 +62,6 @@ export class RequestBasis<N extends RpcNetwork> {
     return this.#trust
   }
 
-  /** Notes what an answer needs. */
   distrust(trust: Trust): void {
     if (this.#trust !== 'none') this.#trust = trust
   }

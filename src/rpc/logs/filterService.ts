@@ -14,7 +14,6 @@ export type FilterRequest =
 
 /** Polled filters of one network, on any thread. All methods throw, or reject with, FaultError. */
 export interface FilterService {
-  /** Makes a filter and returns its id. */
   create(request: FilterRequest, caller: Caller): string | Promise<string>
   /** Changes since the last call, as JSON. */
   changes(id: string, caller: Caller, turnMsMax: number): Json | Promise<Json>

@@ -113,7 +113,6 @@ function lastCommon(chain: ChainView, left: ChainCursor): number {
   return at.number
 }
 
-/** The block before a known one. */
 export function parentOf(chain: ChainView, { hash }: ChainCursor): ChainCursor {
   const header = chain.readHeader(hash)
   if (header === undefined) throw new NotHeldError({ kind: 'header', hash })

@@ -153,7 +153,6 @@ export class PolledFilters implements FilterService {
     this.#sweeper = undefined
   }
 
-  /** Removes filters that were not polled for too long. */
   #sweep(): void {
     const before = this.#clockMs() - this.#limits.idleMsMax
     for (const [id, filter] of this.#filters) {

@@ -18,7 +18,6 @@ const anyBlockId = blockId({ acceptsHash: true })
 
 const latest = 'latest'
 
-/** Index of the options among the arguments. */
 const optionsIndex = 1
 
 type Options = Readonly<Record<string, unknown>>

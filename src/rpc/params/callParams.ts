@@ -114,7 +114,6 @@ export const stateOverrides: Param<readonly AccountOverride[]> = required(
   { type: 'object', title: 'state overrides, by address' },
 )
 
-/** Decoders of block overrides. */
 export const overriddenMembers: Decoders<BlockOverrides> = {
   number: quantity256,
   time: quantity64,
@@ -159,7 +158,6 @@ export class Members {
     return value !== undefined && value !== null
   }
 
-  /** A member, or undefined. */
   get<T>(name: string, decode: Decoder<T>): T | undefined {
     if (!this.has(name)) return undefined
     try {
@@ -177,7 +175,6 @@ export class Members {
     }
   }
 
-  /** A required member. */
   need<T>(name: string, decode: Decoder<T>): T {
     const value = this.get(name, decode)
     if (value === undefined) throw missingField(this.#index, name, this.#typeName)

@@ -29,6 +29,10 @@ export function nullable(schema: Schema): Schema {
   return { oneOf: [{ type: 'null' }, schema] }
 }
 
+function allNullable(members: Readonly<Record<string, Schema>>): Readonly<Record<string, Schema>> {
+  return Object.fromEntries(Object.entries(members).map(([name, schema]) => [name, nullable(schema)]))
+}
+
 /** An object with exactly these members; `optional` ones may be absent. */
 export function objectSchema(
   title: string,
@@ -136,10 +140,7 @@ export const transactionSchema = objectSchema(
 export const sentTransactionSchema = objectSchema(
   'SentTransaction',
   {
-    blockHash: nullable(hashSchema),
-    blockNumber: nullable(quantitySchema),
-    blockTimestamp: nullable(quantitySchema),
-    transactionIndex: nullable(quantitySchema),
+    ...allNullable(blockOfTransaction),
     ...transactionMembers,
   },
   laterTransactionMembers,
@@ -198,7 +199,7 @@ const laterHeaderMembers = {
 /** A header as `newHeads` sends it: null for members that the block's fork does not have. */
 export const sentHeaderSchema = objectSchema('SentHeader', {
   ...headerMembers,
-  ...Object.fromEntries(Object.entries(laterHeaderMembers).map(([name, schema]) => [name, nullable(schema)])),
+  ...allNullable(laterHeaderMembers),
 })
 
 export const headerSchema = objectSchema('Header', headerMembers, laterHeaderMembers)

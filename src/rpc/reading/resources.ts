@@ -15,71 +15,45 @@ export interface ResourceName {
 
 interface Resource {
   readonly method: string
-  /** What a path has after the resource's own name. */
+  /** What a path has after the resource's own name, and the parameters that its query may have. */
   readonly form: string
-  readonly segments: number
-  /** Names that the query may have. */
-  readonly queryNames: readonly string[]
   params(segments: readonly string[], query: URLSearchParams): readonly unknown[]
 }
 
 /** Name of the first segment → resource. The hash of a block always follows. */
-const resources: ReadonlyMap<string, Resource> = new Map([
-  [
-    'block',
-    {
+const resources: ReadonlyMap<string, Resource> = new Map(
+  Object.entries<Resource>({
+    block: {
       method: 'eth_getBlockByHash',
       form: '/<block hash>?full=true',
-      segments: 1,
-      queryNames: ['full'],
       params: ([hash], query) => [hash, readFull(query.get('full') ?? 'true')],
     },
-  ],
-  [
-    'receipts',
-    {
+    receipts: {
       method: 'eth_getBlockReceipts',
       form: '/<block hash>',
-      segments: 1,
-      queryNames: [],
       params: ([hash]) => [hash],
     },
-  ],
-  [
-    'tx',
-    {
+    tx: {
       method: 'eth_getTransactionByBlockHashAndIndex',
       form: '/<block hash>/<index>',
-      segments: 2,
-      queryNames: [],
       params: ([hash, index = '']) => [hash, /^\d{1,15}$/.test(index) ? toQuantity(Number(index)) : index],
     },
-  ],
-  [
-    'storage',
-    {
+    storage: {
       method: 'eth_getStorageAt',
       form: '/<block hash>/<address>/<slot>',
-      segments: 3,
-      queryNames: [],
       params: ([hash, address, slot]) => [address, slot, hash],
     },
-  ],
-  [
-    'proof',
-    {
+    proof: {
       method: 'eth_getProof',
       form: '/<block hash>/<address>?keys=<slot>,<slot>',
-      segments: 2,
-      queryNames: ['keys'],
       params: ([hash, address], query) => [
         address,
         (query.get('keys') ?? '').split(',').filter((key) => key !== ''),
         hash,
       ],
     },
-  ],
-])
+  }),
+)
 
 const hashPattern = /^0x[0-9a-f]{64}$/i
 
@@ -105,15 +79,16 @@ function readName({ segments, query }: ResourceName): string {
   const [name = '', ...rest] = segments
   const resource = resources.get(name)
   if (resource === undefined) throw invalid(`there is no resource ${quote(name)}`)
-  const { method, form, queryNames } = resource
-  if (rest.length !== resource.segments) throw invalid(`want ${name}${form}`)
+  const { method, form } = resource
+  const [, queryName] = /\?(\w+)=/.exec(form) ?? []
+  if (rest.length !== form.replace(/\?.*/, '').split('/').length - 1) throw invalid(`want ${name}${form}`)
   if (!hashPattern.test(rest[0] ?? '')) {
     throw invalid(`want a block hash (0x and 64 hex digits), got ${quote(rest[0] ?? '')}`)
   }
   const asked = new URLSearchParams(query)
   const names = [...asked.keys()]
   for (const [at, key] of names.entries()) {
-    if (!queryNames.includes(key)) throw invalid(`unknown parameter ${quote(key)}`)
+    if (key !== queryName) throw invalid(`unknown parameter ${quote(key)}`)
     if (names.indexOf(key) !== at) throw invalid(`parameter ${quote(key)} is there twice`)
   }
   return JSON.stringify({ jsonrpc: '2.0', id: null, method, params: resource.params(rest, asked) })

@@ -14,7 +14,6 @@ export interface TraceConfig {
   readonly timeMs?: number | undefined
 }
 
-/** Options of `debug_traceCall`. */
 export interface TraceCallConfig extends TraceConfig {
   readonly stateOverrides: readonly AccountOverride[] | undefined
   readonly blockOverrides: BlockOverrides | undefined
