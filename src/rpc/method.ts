@@ -40,10 +40,7 @@ export interface RpcNetwork {
    * as jobs do. Absent where there is no such pool, or it may lack data.
    */
   readonly answerWhole?: ((call: LongCall, caller: Caller) => Promise<WholeAnswer>) | undefined
-  /**
-   * The fault of every call of a method with this {@link MethodDefinition.jobClass}, while as many jobs of this caller
-   * wait as may; undefined where it may run.
-   */
+  /** The fault of every such call while the caller's queue in the pool is full; undefined where it is not. */
   readonly refusal?: ((jobClass: WholeCallClass, caller: Caller) => Fault | undefined) | undefined
 }
 
@@ -65,10 +62,7 @@ export interface MethodRelay {
 export interface NetworkViews<out N extends RpcNetwork> {
   /** The network at the newest block: the same object until that changes. */
   readonly current: N
-  /**
-   * The network at the block with this hash, which all tags then mean; a new object. Undefined where no such block is
-   * known.
-   */
+  /** The network at the block with this hash, a new object; undefined where no such block is known. */
   pinned(hash: Hash32): N | undefined
   /**
    * Fetches data that a reader did not hold, so that it is held when this resolves; rejects with FaultError where
@@ -77,17 +71,11 @@ export interface NetworkViews<out N extends RpcNetwork> {
   readonly supply?: ((wanted: Wanted, caller: Caller, call?: WantingCall) => Promise<void>) | undefined
   /** Passes unknown methods on to upstreams; absent on a network that passes on none. */
   readonly relay?: MethodRelay | undefined
-  /**
-   * Whether anything read since the last call of this is only what a quorum of upstreams says. Absent on a network that
-   * believes nothing.
-   */
+  /** Whether anything read since the last call is believed and not proved; absent where nothing is. */
   readonly tookOnFaith?: (() => boolean) | undefined
 }
 
-/**
- * One parameter: how its JSON value becomes an argument. `decode` throws FaultError for an invalid value; `index`
- * counts parameters from 0.
- */
+/** How a JSON value becomes an argument. `decode` throws FaultError; `index` counts from 0. */
 export interface Param<out T> {
   /** For absent and null values: a fault if `required`, otherwise `fallback` is the argument. */
   readonly required: boolean
@@ -124,10 +112,7 @@ export interface MethodDefinition<N extends RpcNetwork, P extends readonly Param
   readonly jobClass?: WholeCallClass
   /** Price of a call in compute units; see price.ts. */
   readonly price: Price<ArgumentsOf<P>>
-  /**
-   * `head`: the result depends only on the parameters and the network's head, so dispatch may repeat it until the
-   * head changes (except null). `never`: each call runs.
-   */
+  /** `head`: the result depends on nothing but the parameters and the head, and may be repeated. */
   readonly memo: 'head' | 'never'
   /**
    * Answers a call. Returns a promise only for a job or data not held, which may resolve to a stream; throws
@@ -196,10 +181,7 @@ export function nameMethods<N extends RpcNetwork, K extends string>(
 
 type ParamShape = Pick<Method<never>, 'params' | 'paramNames' | 'byName'>
 
-/**
- * Decodes the `params` member of a call. Checks in go-ethereum's order: the given values, then surplus ones, then
- * missing ones. Absent and null `params` count as an empty list. Throws FaultError.
- */
+/** Decodes `params` in go-ethereum's order: given values, surplus ones, missing ones. Throws FaultError. */
 export function decodeParams(method: ParamShape, raw: unknown): unknown[] {
   const { params } = method
   const values = Array.isArray(raw) ? raw : positional(method, raw)

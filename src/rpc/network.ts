@@ -27,10 +27,7 @@ export interface JobNetwork extends RpcNetwork {
   readonly head: Head
   readonly state: StateReader
   readonly jobs: NetworkJobs
-  /**
-   * Executes short calls, and estimates plain transfers, without a job. Absent on threads that do jobs, and where data
-   * may have to be fetched.
-   */
+  /** Executes short calls without a job; absent on threads that do jobs, and where data may be fetched. */
   readonly trials?: CallTrials | undefined
   /** Absent on a network without upstreams, and on threads that do jobs. */
   readonly upstreamCalls?: UpstreamCalls | undefined

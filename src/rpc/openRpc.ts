@@ -3,10 +3,7 @@ import type { Method } from './method.js'
 import { methods } from './registry.js'
 import { rollupMethods } from './rollup/rollupRegistry.js'
 
-/**
- * The document as JSON text; `version` is that of the service. Throws RangeError for a method whose declaration is
- * incomplete.
- */
+/** The document as JSON; `version` is the service's. Throws RangeError for an incomplete declaration. */
 export function renderOpenRpc(version: string): string {
   const tagged = (tag: string, listed: Readonly<Record<string, Method<never>>>) =>
     Object.values(listed).map((method) => ({ ...describe(method), tags: [{ name: tag }] }))

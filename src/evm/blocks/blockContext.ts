@@ -128,10 +128,7 @@ function readBlockContext(
   }
 }
 
-/**
- * The fork that overrides choose, as in go-ethereum: below London's number no fork after the Merge applies, and a
- * block with `prevRandao` is after the Merge. Undefined where they choose none.
- */
+/** The fork that overrides choose, as in go-ethereum: a block with `prevRandao` is after the Merge. */
 function forkOf(
   schedule: ForkSchedule,
   number: bigint,
@@ -178,10 +175,7 @@ export function blockRules(
   }
 }
 
-/**
- * Ancestors of a block (`hash` undefined: of the pending one) by number: from the canonical chain where the block is on it, otherwise parent by parent.
- * BLOCKHASH reads at most 256 of them.
- */
+/** Ancestors of a block by number, up to 256; `hash` undefined: of the pending one. */
 export function ancestorsOf(
   store: ChainRows,
   header: Header,

@@ -36,10 +36,7 @@ export function payRewards(kernel: Kernel, header: Header, uncles: readonly RlpI
   kernel.end()
 }
 
-/**
- * Pays withdrawals (EIP-4895): index, validator, address and gwei each. Throws {@link InvalidBlockError} for another
- * shape.
- */
+/** Pays withdrawals (EIP-4895), in gwei. Throws {@link InvalidBlockError} for another shape. */
 export function payWithdrawals(kernel: Kernel, withdrawals: readonly RlpItem[]): void {
   kernel.begin(noOrigin, 0n, [])
   for (const [index, item] of withdrawals.entries()) {

@@ -17,10 +17,7 @@ export interface StateChanges {
 
 const noBytes = new Uint8Array(0)
 
-/**
- * Changes that `kernel` made to the accounts (handles) `changed`, relative to `below`. Nodes of `recent` are not read
- * from there.
- */
+/** What `kernel` changed of the accounts (handles) `changed`; nodes of `recent` are not read from `below`. */
 export function buildChanges(
   kernel: Kernel,
   changed: Iterable<number>,

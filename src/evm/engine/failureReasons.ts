@@ -51,10 +51,7 @@ export function isRefused(failure: KernelFailure): boolean {
   return refusals.includes(failure)
 }
 
-/**
- * The reason of the last failure of a frame. `refusal` is undefined unless the frame was a call of a precompiled
- * contract; it finds why that refused its input.
- */
+/** The reason of a frame's last failure; `refusal` finds why a precompiled contract refused its input. */
 export function failureReason(
   failure: KernelFailure,
   kernel: Kernel,

@@ -27,9 +27,7 @@ import { type KernelTracer, traceImports } from './kernelTrace.js'
 
 // As in src/kernel/layout.ts.
 const heapStart = 0x80000 + 1_025 * 1_024 * 32
-/**
- * Most bytes of the kernel's heap. Free blocks of other sizes may double what it takes of the 4 GB of WebAssembly.
- */
+/** Most bytes of its heap: free blocks of other sizes may double what it takes of WebAssembly's 4 GB. */
 const heapBytesMax = 3 * 2 ** 29
 /** StopReason.Memory of src/kernel/host.ts. */
 const outOfMemory = 1

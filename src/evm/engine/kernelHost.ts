@@ -19,9 +19,7 @@ export interface PrecompileRuns {
 export interface PrecompileSet {
   /** Numbers by address, by {@link mapKey}. */
   readonly numbers: ReadonlyMap<string, number>
-  /**
-   * Addresses that are warm from the start (EIP-2929), by {@link mapKey}: the fork's own, even if they were moved.
-   */
+  /** Addresses that are warm from the start (EIP-2929), by {@link mapKey}: the fork's own, even if moved. */
   readonly warm: { has(address: string): boolean }
   readonly runs: PrecompileRuns
 }

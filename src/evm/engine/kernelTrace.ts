@@ -11,10 +11,7 @@ import { failures, type KernelFailure } from './kernelOutcome.js'
 export interface KernelTracer {
   /** Called before each instruction, even one that fails. After the end of code there is a STOP. */
   step(step: KernelStep): void
-  /**
-   * Called within an instruction that can begin a frame, end one, or name an account or a slot, once it is paid:
-   * `gasLeft` is the gas after its cost, before a creation takes its part.
-   */
+  /** Called once an instruction that names an account or a slot, or calls, is paid: `gasLeft` is what is left. */
   cost?(gasLeft: bigint): void
   /** Called when an instruction fails, before its frame ends. `cost` is its gas as far as go-ethereum computes it. */
   fault?(failure: KernelFailure, cost: bigint): void

@@ -7,10 +7,7 @@ import { equalBytes, type Hash32, mapKey } from '../../primitives/bytes.js'
 import { Kernel } from './kernel.js'
 import type { KernelHost } from './kernelHost.js'
 
-/**
- * Bytes of rows and code of one state: more than a block accesses. An account takes 160 bytes and a slot 128, plus 10
- * for its place.
- */
+/** Bytes of rows and code of one state: more than a block accesses, at 150 bytes for an account or slot. */
 const heldBytesMax = 8 * 2 ** 20
 /** Memory above which an instance is replaced, because WebAssembly never frees any. */
 const grownBytesMax = 16 * 2 ** 20

@@ -14,10 +14,7 @@ export interface FoundAccesses {
   readonly outcome: RunOutcome
 }
 
-/**
- * Addresses that are warm without being listed: sender, recipient, precompiled contracts and authorities. Listing one
- * of them is only useful for its slots. `nonce` is the sender's, for the address of a creation.
- */
+/** Addresses that are warm without being listed. `nonce` is the sender's, for the address of a creation. */
 export function excludedAddresses(
   message: CallMessage,
   precompiles: Precompiles,
@@ -32,10 +29,7 @@ export function excludedAddresses(
   return excluded
 }
 
-/**
- * Entries of `given` stay in the list even if not accessed, as in go-ethereum, except for excluded addresses, whose
- * slots are found by each run.
- */
+/** Entries of `given` stay even if not accessed, as in go-ethereum, but for excluded addresses. */
 export function listAccesses(
   given: readonly AccessListEntry[],
   excluded: ReadonlySet<string>,

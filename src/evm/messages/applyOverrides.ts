@@ -3,10 +3,7 @@ import type { AccountOverride } from './executionRequest.js'
 
 const nobody = new Uint8Array(20)
 
-/**
- * Applies a caller's changes to the kernel's state, as a transaction that nothing undoes. An account that is empty
- * afterwards stays, as in go-ethereum, until a transaction touches it.
- */
+/** Applies a caller's changes to the kernel's state, as a transaction that nothing undoes. */
 export function applyOverrides(kernel: Kernel, overrides: readonly AccountOverride[]): void {
   kernel.begin(nobody, 0n, [])
   for (const { address, nonce, balance, code, state, stateDiff } of overrides) {

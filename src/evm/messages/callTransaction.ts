@@ -10,10 +10,7 @@ import { encodeRlp, type RlpItem } from '../../primitives/rlp.js'
 import type { BlockContext } from '../blocks/blockContext.js'
 import type { CallMessage } from './executionRequest.js'
 
-/**
- * The message with missing fees filled in: the fee cap from the tip, the blob fee cap from the block. A message
- * without any fee stays free. Throws FaultError MessageRefused for fees that no transaction can have.
- */
+/** With missing fees filled in. Throws FaultError MessageRefused for fees that no transaction can have. */
 export function withFees(message: CallMessage, { baseFee, blobBaseFee, fork }: BlockContext): CallMessage {
   const { gasPrice, maxFeePerGas, maxPriorityFeePerGas, maxFeePerBlobGas, authorizationList } = message
   if (maxFeePerBlobGas === 0n) throw messageRefused('maxFeePerBlobGas, if specified, must be non-zero')

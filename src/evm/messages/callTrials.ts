@@ -22,10 +22,7 @@ import { startEstimate } from './gasBounds.js'
 import { type CallPlace, isPlainTransfer, runCall } from './messageCall.js'
 import { TrialRecord } from './trialRecord.js'
 
-/**
- * Steps of a trial, of about 0.1 µs each: 200,000 gas of cheap instructions, or 60 rows that are read. They are counted,
- * because a clock goes on while others have the core.
- */
+/** Steps of a trial, of about 0.1 µs each: 200,000 gas of cheap instructions, or 60 rows that are read. */
 const trialStepsMax = 2_000
 /** A function that took more is passed on the next times: to pass a call on takes the edge 20 to 30 µs. */
 const shortStepsMax = 1_000
@@ -72,10 +69,7 @@ export class CallTrials {
     this.#contexts = new BlockContexts(store, schedule)
   }
 
-  /**
-   * The outcome of a call; undefined where it has to run on the pool. Throws FaultError where {@link Execution.call}
-   * rejects with it. Takes 0.4 ms at most.
-   */
+  /** The outcome, or the fault, of {@link Execution.call}; undefined where it has to run on the pool. */
   call(request: ExecutionRequest, owner: TrialOwner): CallOutcome | undefined {
     if (!isOrdinary(request) || !this.#record.admit(owner.keyId, request.message)) return undefined
     return this.#try(request, owner, (place) => {
@@ -85,10 +79,7 @@ export class CallTrials {
     })
   }
 
-  /**
-   * The gas of a message that runs no code, because its recipient has none; undefined where it has to run on the pool.
-   * Throws FaultError where {@link Execution.estimate} rejects with it. Takes 2 µs.
-   */
+  /** The same of {@link Execution.estimate}, for a message that runs no code. Takes 2 µs. */
   estimate(request: ExecutionRequest, owner: TrialOwner): bigint | undefined {
     if (!isOrdinary(request)) return undefined
     return this.#try(request, owner, (place) => {

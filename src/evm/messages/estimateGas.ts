@@ -21,10 +21,7 @@ export type RunWithGas = (gasLimit: bigint) => RunOutcome
 /** Paths followed before the binary search: a contract that handles several failed calls has as many. */
 const pathsMax = 4
 
-/**
- * The estimate, at most `bound`, with which the message must be able to start. If the run with `bound` fails, throws
- * what `onFailure` returns.
- */
+/** The estimate, at most `bound`; if the run with `bound` fails, throws what `onFailure` returns. */
 export function estimateGas(
   priced: PricedTransaction,
   bound: bigint,
@@ -78,9 +75,7 @@ export function estimateGas(
   return { gas: search(fails, succeeds, run), runs }
 }
 
-/**
- * Least limit in (`fails`, `succeeds`] that succeeds, if all below it fail. Begins near `fails`, where it usually is.
- */
+/** Least limit in (`fails`, `succeeds`] that succeeds, if all below it fail; begins near `fails`. */
 function search(fails: bigint, succeeds: bigint, run: RunWithGas): bigint {
   let low = fails
   let high = succeeds

@@ -77,10 +77,7 @@ export class Execution {
     return this.#withJob(request, shouldStop, (job) => runCall(request, job))
   }
 
-  /**
-   * Least gas limit at which a message succeeds. Rejects as {@link call} does, and with ExecutionReverted,
-   * GasExceedsAllowance or ExecutionFailed where it fails with the most gas it may have.
-   */
+  /** Least gas limit that suffices. Rejects as {@link call} does, and with the failure at the most gas. */
   estimate(request: ExecutionRequest, shouldStop: () => boolean): Promise<EstimateOutcome> {
     return this.#withJob(request, shouldStop, (job) => {
       const { priced, gasLimit: bound } = startEstimate(request, job.context, job.balance)
@@ -148,10 +145,7 @@ export class Execution {
     return runMessage(kernel, priced, { gasLimit, watch, authorizations: authorities(), ...recorded })
   }
 
-  /**
-   * Does `work` after earlier jobs, on the fastest tables that have the block's state: the latest tables at the head,
-   * history at other canonical blocks, otherwise the tries, which never change.
-   */
+  /** Does `work` after earlier jobs, on the fastest tables that have the block's state. */
   #withJob<T>(request: JobRequest, shouldStop: () => boolean, work: (job: Job) => T): Promise<T> {
     const turn = this.#lastJob.then(() => {
       const watch = new JobWatch(shouldStop, this.#limits)

@@ -95,10 +95,7 @@ export interface ExecutionRequest {
   readonly blockOverrides?: BlockOverrides
   /** Whether the outcome of a call contains its logs. */
   readonly keepsLogs?: boolean
-  /**
-   * Added to an estimate, in hundredths of a percent, up to the most gas that the message may have; never to plain
-   * transfers.
-   */
+  /** Added to an estimate, in hundredths of a percent, up to the most gas; never to plain transfers. */
   readonly marginBps?: number
 }
 

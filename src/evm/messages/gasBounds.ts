@@ -77,10 +77,7 @@ export function startCall(request: ExecutionRequest, context: BlockContext, bala
   return startWithAskedGas(request, context, balance, words)
 }
 
-/**
- * Checks a message with the gas that it requests, at most the cap; without a request, with the default as far as the
- * sender can pay. Throws FaultError MessageRefused, with the `words` for a reason.
- */
+/** Checks a message with the gas that it asks for, or can pay. Throws FaultError MessageRefused. */
 export function startWithAskedGas(
   request: ExecutionRequest,
   context: BlockContext,
@@ -101,10 +98,7 @@ export function startWithAskedGas(
   )
 }
 
-/**
- * Checks a message before an estimate, and gives the upper limit of the estimate. Throws FaultError MessageRefused
- * where it cannot start, and GasExceedsAllowance where only more gas would help.
- */
+/** The upper limit of an estimate. Throws FaultError: MessageRefused, or GasExceedsAllowance. */
 export function startEstimate(request: ExecutionRequest, context: BlockContext, balance: bigint): Start {
   const { message, gasDefault, gasMax } = request
   const priced = priceTransaction(transactionOf(message, context), context, 'call')

@@ -26,10 +26,7 @@ export interface CallPlace {
   /** Balance of the sender in wei. */
   readonly balance: bigint
   readonly watch: JobWatch
-  /**
-   * Recovers the signers of the message's authorizations, once. Only for a message that may start, whose gas limits
-   * the work.
-   */
+  /** Recovers the signers of the message's authorizations, once; only for a message that may start. */
   readonly authorities: () => readonly SignedAuthorization[]
 }
 
@@ -83,10 +80,7 @@ export interface RunOutcome {
   readonly need: GasNeed | undefined
 }
 
-/**
- * Runs a message that was checked, once. Afterwards the kernel's state is as before, with more of it cached. Errors of
- * the watch and of the store pass through.
- */
+/** Runs a message that was checked, once. Afterwards the kernel's state is as before. */
 export function runMessage(kernel: Kernel, priced: PricedTransaction, input: MessageInput): RunOutcome {
   try {
     const outcome = applyTransaction(kernel, priced, input, false)

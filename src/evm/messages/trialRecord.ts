@@ -5,10 +5,7 @@
 import { mapKey } from '../../primitives/bytes.js'
 import type { CallMessage } from './executionRequest.js'
 
-/**
- * Calls of a key that pay for one failed trial. A trial takes 0.4 ms at most, so that is 4 µs a call, and passing a
- * call to the pool takes 30.
- */
+/** Calls of a key that pay for one failed trial, which takes 0.4 ms at most: 4 µs a call. */
 const callsPerFailure = 100
 
 /** Failed trials of a key that may be unpaid: enough for a page with several long calls. */

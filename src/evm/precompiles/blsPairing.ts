@@ -14,10 +14,7 @@ export function linesOf(point: G2Point): Lines {
   return calcPairingPrecomputes(point)
 }
 
-/**
- * Whether the product of all pairings is one. Points are in their subgroup: `pairingBatch` of @noble/curves would check
- * that again, which takes a quarter of the time. Infinity counts as one.
- */
+/** Whether the product of all pairings is one. Points are in their subgroup, which is not checked again. */
 export function isProductOne(pairs: readonly (readonly [G1Point, Lines])[]): boolean {
   const finite = pairs.filter(([point]) => !point.is0())
   const loops = finite.map(([point, lines]): [Lines, bigint, bigint] => {

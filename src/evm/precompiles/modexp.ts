@@ -22,10 +22,7 @@ function readLengths(data: Uint8Array): Lengths {
   return { base: word(0), exponent: word(32), modulus: word(64) }
 }
 
-/**
- * Call it only after the gas was paid, because the data may request memory of any size. Throws {@link InputRefusal}
- * for operands that are too long.
- */
+/** Only after the gas was paid: the data may ask for memory of any size. Throws {@link InputRefusal}. */
 export function modexpPower(data: Uint8Array, fork: ForkName, watch: JobWatch | undefined): Uint8Array {
   const { base, exponent, modulus } = readLengths(data)
   if (includesFork(fork, 'osaka') && max(base, max(exponent, modulus)) > operandBytesMax) {

@@ -39,10 +39,7 @@ export interface CallBounds {
 
 const zeroAddress = new Uint8Array(20)
 
-/**
- * Runs a message on the kernel's state and keeps its changes. Throws FaultError SimulationRefused where it may not
- * start, MessageRefused for another chain's id, and what `watch` throws.
- */
+/** Runs a message and keeps its changes. Throws FaultError: SimulationRefused, or MessageRefused. */
 export function runSimulatedCall(
   kernel: Kernel,
   context: BlockContext,

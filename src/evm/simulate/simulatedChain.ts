@@ -15,10 +15,7 @@ export interface PlannedBlock extends BlockStateCalls {
   readonly timestamp: Timestamp
 }
 
-/**
- * The blocks in their order, with empty ones in the gaps between their numbers. Throws FaultError SimulationRefused
- * where numbers or times do not grow, or there are too many.
- */
+/** The blocks in order, with empty ones in the gaps. Throws FaultError SimulationRefused. */
 export function planBlocks(
   base: Pick<Header, 'number' | 'timestamp'>,
   blocks: readonly BlockStateCalls[],

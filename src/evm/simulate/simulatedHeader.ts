@@ -25,10 +25,7 @@ export interface SimulatedParent {
 
 const zeroHash = toHash32(new Uint8Array(32))
 
-/**
- * The header of a block on `parent`. Without validation the base fee is zero where nobody chose one, so that messages
- * without fees fit into any block.
- */
+/** The header of a block on `parent`. Without validation the base fee is zero where nobody chose one. */
 export function startHeader(
   { number, timestamp, blockOverrides: chosen }: PlannedBlock,
   { header: parent, hash: parentHash, totalDifficulty }: SimulatedParent,

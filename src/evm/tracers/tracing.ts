@@ -31,10 +31,7 @@ import type { TraceLimits, TraceRequest, TraceSubject } from './traceRequest.js'
 import type { TracedTransaction, TraceOutput, Tracer, TransactionPlace } from './tracer.js'
 import { createTracer } from './tracerOptions.js'
 
-/**
- * Bytes of a part. Small traces are one part; a part takes some 50 µs to pass on, its JSON a millisecond or more to
- * write.
- */
+/** Bytes of a part, which takes some 50 µs to pass on; its JSON takes a millisecond to write. */
 const partBytes = 256 * 1024
 
 /** Memory above which a kernel is replaced, because WebAssembly never frees any. */

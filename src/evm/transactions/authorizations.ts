@@ -67,10 +67,7 @@ export interface AuthorizationCosts {
   pay(account: number, sets: boolean): boolean
 }
 
-/**
- * Sets the code of accounts whose authorization is valid, and marks all of them as warm. Returns the gas to refund;
- * undefined where `costs` cannot be paid.
- */
+/** Applies valid authorizations. Returns the gas to refund; undefined where `costs` cannot be paid. */
 export function applyAuthorizations(
   kernel: Kernel,
   list: readonly SignedAuthorization[],

@@ -28,9 +28,7 @@ export function wasmRecovery(): Recovery {
   return (hash, signature, parity) => recover(hash, signature, parity, false)
 }
 
-/**
- * The key, 64 bytes (x ‖ y), or undefined where there is none. `parity` is that of the y of the signature's point.
- */
+/** The key, 64 bytes (x ‖ y); undefined where there is none. `parity` is that of the signature's y. */
 export function recoverKey(
   hash: Uint8Array,
   parity: bigint,

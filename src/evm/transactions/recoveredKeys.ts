@@ -151,10 +151,7 @@ export function authorizationHash(chainId: Uint8Array, address: Uint8Array, nonc
   return keccak256(concatBytes(authorizationMagic, encodeRlp([chainId, address, nonce])))
 }
 
-/**
- * The signature of a transaction with its signed hash: EIP-155 for legacy transactions, EIP-2718 and later EIPs for
- * typed ones.
- */
+/** The signature of a transaction with its signed hash (EIP-155, EIP-2718); undefined for no transaction. */
 export function signatureOf(transaction: RlpItem): Signature | undefined {
   try {
     const isTyped = transaction instanceof Uint8Array

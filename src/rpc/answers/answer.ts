@@ -20,10 +20,7 @@ export interface Answer {
   readonly rest?: { readonly stream: JsonStream; readonly end: string }
   /** `Retry-After`, with status 429 or 503. */
   readonly retryAfterMs: number | undefined
-  /**
-   * Number and hash of the block it was made from, as text; absent where no endpoint got the request, and on a
-   * network without blocks.
-   */
+  /** Number and hash of the block it was made from, as text; absent on a network without blocks. */
   readonly block?: string | undefined
   /** Absent where everything was executed or proved here; of a batch, the least of its answers. */
   readonly trust?: Trust | undefined

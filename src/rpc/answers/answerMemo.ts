@@ -52,10 +52,7 @@ export class AnswerMemo {
     this.#headGeneration = headGeneration
   }
 
-  /**
-   * The result stored for a call whose text is in `bytes` as for {@link Lookup}; undefined where the head has changed
-   * since.
-   */
+  /** The result stored for a call, by its text in `bytes` as for {@link Lookup}. */
   read(
     bytes: Uint8Array,
     start: number,
@@ -89,9 +86,7 @@ export class AnswerMemo {
     return entry
   }
 
-  /**
-   * Stores the result of a call, if the call is repeated, the result is of the current head, and it is not too large.
-   */
+  /** Stores the result of a call, if it is repeated, of the current head, and not too large. */
   write(
     { text, idAt }: Question,
     json: Json,
@@ -183,10 +178,7 @@ function mixed(hash: number, word: number): number {
   return Math.imul(((hash << 13) | (hash >>> 19)) ^ word, 0x9e3779b1)
 }
 
-/**
- * A flat copy. A slice of a request would keep the whole request in memory, and a joined string would keep its pieces
- * and be walked at every use.
- */
+/** A flat copy: a slice would keep the whole request in memory, a joined string its pieces. */
 function flatText(text: string): string {
   const bytes = Buffer.from(text, 'utf8')
   return bytes.toString(bytes.length === text.length ? 'latin1' : 'utf8')

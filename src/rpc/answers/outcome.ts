@@ -20,10 +20,7 @@ export class Failure {
 export type Outcome = Json | Failure
 export type Streamed = Outcome | JsonStream
 
-/**
- * The answer to a call. `at` is the hash of the block that the call itself was pinned to; undefined where it had no
- * `at`.
- */
+/** `at` is the hash of the block that the call itself was pinned to; undefined where it had no `at`. */
 export function renderOutcome(id: string, at: string | undefined, outcome: Outcome): AnswerBody {
   if (outcome instanceof Failure) return renderErrorAnswer(id, outcome.error, at)
   const pin = pinOf(at)
@@ -65,10 +62,7 @@ export function repeatedAnswer(
   return { status: 200, body, retryAfterMs: undefined, block, result, isKept: true }
 }
 
-/**
- * The answer to a single call, made from the block that `block` names. `id` is undefined for a notification, which
- * gets no answer.
- */
+/** The answer to a single call, made from the block that `block` names; empty for a notification. */
 export function singleAnswer(
   id: string | undefined,
   at: string | undefined,

@@ -243,10 +243,7 @@ export function thrownToWireError(thrown: unknown, where: string, log: DefectLog
   return { code: -32603, message: 'internal error', data: { id } }
 }
 
-/**
- * A whole error answer. `id` is JSON as the caller wrote it; `at` is the hash of the block that the call was pinned
- * to, if any.
- */
+/** `id` is JSON as the caller wrote it; `at` the hash of the block that the call was pinned to. */
 export function renderErrorAnswer(id: string, error: WireError, at?: string): string {
   const pin = at === undefined ? '' : `"at":"${at}",`
   return `{"jsonrpc":"2.0","id":${id},${pin}"error":${JSON.stringify(error)}}`

@@ -9,10 +9,7 @@ import { bytesPerUnit, unitsPerMs } from './price.js'
 /** What a caller may spend; see `access/meter.ts`. */
 export interface Allowance {
   readonly unitsPerSecond: number
-  /**
-   * Takes `units` for so many requests, one where absent, and returns 0; or takes nothing and returns the milliseconds
-   * until they will be available.
-   */
+  /** Takes `units` for so many requests and returns 0; or returns the milliseconds until it could. */
   charge(units: number, requests?: number): number
   /** Which limit refused the last charge, if that was not the one of units per second. */
   readonly lack?: { readonly what: string; readonly limit: number } | undefined
@@ -82,10 +79,7 @@ export class Caller implements JobOwner {
     return this.identity.key.limits?.weight ?? 1
   }
 
-  /**
-   * Charges for a call that is about to begin: returns 0, or charges nothing and returns the milliseconds until it
-   * can be paid.
-   */
+  /** Charges for a call that is about to begin; as {@link Allowance.charge}. */
   charge(units: number): number {
     const waitMs = this.identity.allowance?.charge(units) ?? 0
     if (waitMs === 0) {
@@ -162,10 +156,7 @@ export class Caller implements JobOwner {
     this.#listeners?.delete(listener)
   }
 
-  /**
-   * Called before a call begins that may wait for a job. False where its connection has too many waiting calls; each
-   * true is returned by {@link release}.
-   */
+  /** False where too many calls of its connection wait; each true is returned by {@link release}. */
   admit(): boolean {
     return true
   }

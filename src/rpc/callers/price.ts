@@ -10,16 +10,10 @@
 /** Units that a millisecond of CPU costs. */
 export const unitsPerMs = 100
 
-/**
- * Bytes of an answer per unit: reading and rendering them takes about 10 µs. Prices are meant for answers of usual
- * length: 200 receipts have 400 KB and cost 100 units.
- */
+/** Bytes of an answer per unit: reading and rendering them takes about 10 µs. */
 export const bytesPerUnit = 4_096
 
-/**
- * Bytes of a request per unit, charged before it is read. The slowest request to read took 26 ms for 5 MiB (scenario
- * `prices` of bench).
- */
+/** Bytes of a request per unit, charged before it is read: the slowest takes 26 ms for 5 MiB. */
 export const bodyBytesPerUnit = 2_048
 
 /** Units of a call: constant, or computed from its arguments. */
@@ -28,10 +22,7 @@ export type Price<Args> = number | ((args: Args) => number)
 /** Price of the cheapest call, and of an invalid one, which is also read and answered. */
 export const unitsMin = 1
 
-/**
- * Highest price of a call, so that a key with this burst can make every call. The most expensive one, 10,000 mapping
- * keys with their values, costs 20,002.
- */
+/** Highest price of a call, so that a key with this burst can make every call; one costs 20,002. */
 export const unitsMax = 25_000
 
 export function priceOf<Args>(price: Price<Args>, args: Args): number {

@@ -24,10 +24,7 @@ export function refuseUnread(
   return fault && (unpaid(caller, unitsMin) ?? Failure.of(fault))
 }
 
-/**
- * Has a pool thread answer a call that stayed text. A price that depends on the arguments is charged once they are
- * known. Returns a failure where not even the lowest price can be paid. Rejects as the method's own `run` would.
- */
+/** Has a pool thread answer a call that stayed text. A price by its arguments is charged afterwards. */
 export function offload(
   { name, jobClass, price }: Method<never>,
   text: Uint8Array,

@@ -28,10 +28,7 @@ export function createRelay(passed: readonly string[], { relay }: UpstreamCalls)
   }
 }
 
-/**
- * Charges for a call and passes it on, params as they came. `isPinned`: whether the request names a block, which
- * upstreams would not know. The promise rejects with FaultError.
- */
+/** Charges for a call and passes it on; upstreams would not know the block to which it is pinned. */
 export function passOn(
   relay: MethodRelay,
   { method, params }: Extract<Member, { kind: 'call' }>,

@@ -34,10 +34,7 @@ export class RequestBasis<N extends RpcNetwork> {
     if (at === undefined) this.#shared = this.arrived
   }
 
-  /**
-   * The view for a call with this `at` member. Throws what the store throws, and NotHeldError for a block that is not
-   * held; call again once it was fetched.
-   */
+  /** The view for a call with this `at`. Throws NotHeldError for a block that is not held. */
   find(at: unknown): N | Failure {
     if (at === undefined) {
       this.#shared ??= this.#pin(this.#at as string)

@@ -7,10 +7,7 @@ import { NotHeldError, type WantingCall } from '../../primitives/notHeld.js'
 import type { Caller } from '../callers/caller.js'
 import type { NetworkViews, RpcNetwork } from '../method.js'
 
-/**
- * Fetches for one call, one after the other, before it fails: the keys of the longest proof, and some more. The
- * call's deadline applies as well.
- */
+/** Fetches for one call, before it fails: the keys of the longest proof, and some more. */
 export const suppliesMax = 2_000
 
 /** Of a call that would go on lacking data. */
@@ -29,10 +26,7 @@ export function supply(
   return thrown instanceof NotHeldError ? supply?.(thrown.wanted, caller, call) : undefined
 }
 
-/**
- * Runs `run`, and again each time the network has fetched missing data. Throws, or rejects with, what `run` throws
- * last.
- */
+/** Runs `run`, and again each time the network has fetched missing data; throws what it throws last. */
 export function runSupplied<T>(
   views: NetworkViews<RpcNetwork>,
   caller: Caller,

@@ -18,10 +18,7 @@ export const wholeMethods: ReadonlyMap<string, Method<JobNetwork>> = new Map(
   Object.entries(nameMethods({ ...callMethods, ...stateProofMethods, ...mappingMethods })),
 )
 
-/**
- * Answers a call; `text` is its JSON. Faults of the call are part of the answer; rejects only for a defect,
- * ParseError, and when the job was stopped.
- */
+/** Answers a call by its JSON. Faults are part of the answer; rejects for a defect and a ParseError. */
 export async function answerWhole(
   name: string,
   text: Uint8Array,

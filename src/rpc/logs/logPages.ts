@@ -81,10 +81,7 @@ export interface Page {
   readonly bounds: LogBounds
 }
 
-/**
- * The page that a query asks for. Throws FaultError: as {@link toLogSearch}, and CursorLeft where the block of the
- * cursor has left the chain, so that logs already sent are invalid.
- */
+/** Throws FaultError: as {@link toLogSearch}, and CursorLeft where logs already sent are invalid. */
 export function toPage(chain: ChainView, query: PageQuery, { logsMax, bytesMax }: LogBounds): Page {
   const bounds = { logsMax: Math.min(query.limit ?? logsMax, logsMax), bytesMax }
   const { cursor, criteria } = query

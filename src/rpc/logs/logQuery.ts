@@ -15,10 +15,7 @@ import { blockId, hash32, invalidArgument, required, typeName } from '../params/
 import { nullable, type Schema } from '../params/schema.js'
 import { decodeLogCriteria, logCriteriaSchemas } from './logCriteria.js'
 
-/**
- * Time of a search on the edge before it is repeated on a pool thread, which takes 0.1 ms of the edge. Ten logs in a
- * million blocks are found in a quarter of this.
- */
+/** Time of a search on the edge before it is repeated on a pool thread, which takes 0.1 ms of the edge. */
 const inlineMsMax = 2
 
 /** A decoded filter object: logs of one block, or of a range with its ends as written. */
@@ -73,9 +70,7 @@ function decodeBound(value: unknown, index: number): BlockId {
   return numberOrTag.decode(value, index)
 }
 
-/**
- * The search of a query, which is argument 0, in `chain`. Throws FaultError for an unknown block, and a range that is invalid or ends above the head.
- */
+/** The search of a query, which is argument 0. Throws FaultError for an unknown block or a bad range. */
 export function toLogSearch(chain: ChainView, { criteria, blocks }: LogQuery): LogSearch {
   if (blocks instanceof Uint8Array) {
     const block = chain.resolve({ kind: 'hash', hash: blocks, requireCanonical: false }, 0)
@@ -110,10 +105,7 @@ interface SearchedNetwork {
   readonly jobs: NetworkJobs
 }
 
-/**
- * Searches on the edge where that is quick, otherwise on a pool thread. The CPU time is charged to `caller`. Throws
- * FaultError for a chain without receipts.
- */
+/** Searches on the edge where that is quick, otherwise on a pool thread. Throws FaultError NoReceipts. */
 export function findLogs(
   { chain, jobs }: SearchedNetwork,
   search: LogSearch,

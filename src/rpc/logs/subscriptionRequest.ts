@@ -25,10 +25,7 @@ type Options = Readonly<Record<string, unknown>>
 const headMembers = ['replayFrom', 'fromBlock', 'policy', 'queueBytes']
 const logMembers = ['address', 'topics', 'toBlock', ...headMembers]
 
-/**
- * Throws FaultError for an unknown kind or invalid options. `requireRoom` is called with the number of addresses and
- * topics, duplicates included, before any is decoded, and may throw.
- */
+/** `requireRoom` is called with the number of addresses and topics before any is decoded, and may throw. */
 export function decodeSubscription(
   args: readonly unknown[],
   limits: SubscriptionLimits,

@@ -75,10 +75,7 @@ export const feeMethods = {
     result: nullable(quantitySchema),
     run: ({ chain, head }) => feeJson(blobGasPrice(head.header, chain.schedule)),
   }),
-  /**
-   * Base fees, shares of gas used and, where percentiles are asked for, tips of up to 1,024 blocks, as go-ethereum
-   * answers. Each list of prices has one more item, for the block after the newest one.
-   */
+  /** As go-ethereum answers, of up to 1,024 blocks; lists of prices have one more item for the next block. */
   eth_feeHistory: chainMethod({
     summary: 'Base fees, shares of gas used and tips of a range of blocks',
     params: [blockCount, blockId(), optional(percentileList, [])],

@@ -140,9 +140,7 @@ const variableSchema = objectSchema('Variable', {
   value: {},
 })
 
-/**
- * Longest path in characters. Text keys usually have up to a hundred; parsing and hashing one of 5 MiB takes 60 ms.
- */
+/** Longest path in characters: usual ones have up to a hundred; one of 5 MiB would take 60 ms. */
 const pathLengthMax = 16 * 1024
 
 export const variableMethods = {

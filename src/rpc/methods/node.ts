@@ -47,10 +47,7 @@ const namespaces = ['admin', 'debug', 'erigon', 'eth', 'net', 'ots', 'rpc', 'tid
 const versions = JSON.stringify(Object.fromEntries(namespaces.map((namespace) => [namespace, '1.0'])))
 
 export const nodeMethods = {
-  /**
-   * What go-ethereum tells of a node, as far as it is true of one without peers: no enode, keys or addresses, and 0
-   * for the ports on which peers would find it.
-   */
+  /** As go-ethereum's, as far as it is true of a node without peers: no enode, no keys, ports of 0. */
   admin_nodeInfo: chainMethod({
     summary: 'Name of the program, and genesis, rules and head of the chain; there are no peers',
     price: 10,

@@ -108,10 +108,7 @@ export const transactionMethods = {
   }),
 }
 
-/**
- * Where the transaction is that an account sent with this nonce. A binary search in the account's history finds the
- * block in which its nonce exceeded it: log₂ of the chain's height reads.
- */
+/** Where it is: a binary search in the account's history, with log₂ of the chain's height reads. */
 function sentAt({ chain, state }: Network, sender: Address, nonce: number): TransactionLocation | undefined {
   return findSent(chain, (block) => state.readAccount(block, sender)?.nonce ?? 0n, sender, nonce)
 }

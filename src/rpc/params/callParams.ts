@@ -42,9 +42,7 @@ const overriddenCodeBytesMax = 1024 * 1024
 const accessListItemsMax = 10_000
 /** Blobs of a message, far more than a block may have. */
 const blobHashesMax = 1_000
-/**
- * Authorizations of a message: since Osaka a transaction has gas for at most 671; recovering a signer takes up to 0.3 ms.
- */
+/** Authorizations of a message: a transaction has gas for 671; recovering a signer takes 0.3 ms. */
 const authorizationsMax = 1_000
 
 export const quantity64 = orZero(quantity().decode)

@@ -15,16 +15,10 @@ import type { Param } from '../method.js'
 import { invalidArgument, required, typeName } from './params.js'
 import { listSchema, textSchema } from './schema.js'
 
-/**
- * Most values in the keys of one call (a long text counts once per round of Keccak-256): 30 to 40 ms of work spread
- * over the pool.
- */
+/** Most values in the keys of one call: 30 to 40 ms of work spread over the pool. */
 const mappingValuesMax = 10_000
 
-/**
- * Values up to which slots are computed on the calling thread: for 32 keys the work takes as much of its CPU as
- * passing them to the pool, 36 µs (bench/offload.ts).
- */
+/** Values up to which slots are computed at once: to pass 32 to the pool takes as long, 36 µs. */
 const inlineValuesMax = 32
 
 /** Keys of one job: about 10 ms, so that several threads share a large call and other jobs do not wait long. */

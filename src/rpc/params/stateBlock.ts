@@ -3,10 +3,7 @@ import type { ResolvedBlock } from '../../chain/chain.js'
 import type { ChainView } from '../../chain/chainView.js'
 import { FaultError } from '../../primitives/faults.js'
 
-/**
- * The block whose state is read; `argument` is the argument's index, from 0. Throws FaultError for an unknown block,
- * which is null only where blocks themselves are read.
- */
+/** The block whose state is read, of argument `argument`. Throws FaultError for an unknown one. */
 export function stateBlock(chain: ChainView, id: BlockId, argument: number): ResolvedBlock {
   const block = chain.resolve(id, argument)
   if (block === undefined) {

@@ -63,19 +63,13 @@ const idBytesMax = 64 * 1024
 /** Longest call that is looked up. A proof of ten slots has about 900 bytes; longer calls are seldom repeated. */
 export const knownBytesMax = 1_024
 
-/**
- * Longest text that is parsed without a scan of its values: it cannot hold more than {@link valuesMax}. A longer one
- * is scanned first (bodyScan.ts).
- */
+/** Longest text that is parsed without a scan of its values: it cannot hold more than {@link valuesMax}. */
 const fastBytesMax = valuesMax
 
 /** Longest body that is decoded to one string: each MiB takes a millisecond without a pause. */
 const wholeTextBytesMax = 1024 * 1024
 
-/**
- * Longest body that is read without turns (turns.ts). A log filter of this length takes 0.5 ms in all, a list of
- * small numbers 0.3 ms to parse.
- */
+/** Longest body that is read without turns: a log filter of this length takes 0.5 ms in all. */
 export const usualBytesMax = 16 * 1024
 
 const openBrace = 0x7b
@@ -127,10 +121,7 @@ export class RequestReader<Known> {
     if (!this.#text.ascii && !isUtf8(body)) throw parseFault()
   }
 
-  /**
-   * Scans the next part of the body; true at its end. Throws FaultError: ParseError, EmptyBatch, BatchTooLarge, or
-   * InvalidRequest where a limit of bodyScan.ts is exceeded.
-   */
+  /** Scans the next part of the body; true at its end. Throws FaultError as {@link BodyScan.pass}. */
   pass(): boolean {
     return this.#scan.pass(this.#text.bytes)
   }
@@ -191,10 +182,7 @@ export class RequestReader<Known> {
     return span === undefined || isLong(span) ? undefined : parseJson(this.#text.slice(span.start, span.end))
   }
 
-  /**
-   * A part of the body in memory that nothing else uses: the body's own memory if it holds no other call, otherwise a
-   * copy.
-   */
+  /** A part of the body in memory that nothing else uses; a copy if the body holds other calls. */
   #cut(from: number, to: number): Uint8Array {
     const part = this.#text.bytes.subarray(from, to)
     return this.#isKept && !this.isBatch ? part : new Uint8Array(part)
@@ -228,10 +216,7 @@ class BodyText {
   }
 }
 
-/**
- * From this length on UTF-8 is converted to UTF-16 first, which takes 15 ms for 5 MiB; V8's own decoding takes 40 to
- * 80 ms.
- */
+/** From this length on UTF-8 is converted to UTF-16 first: 15 ms for 5 MiB, where V8 takes 40 to 80. */
 const transcodedBytesMin = 64 * 1024
 
 /** Valid UTF-8 as text. */

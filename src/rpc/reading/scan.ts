@@ -235,10 +235,7 @@ function arrayEnd(bytes: Uint8Array, i: number): number {
   return -1
 }
 
-/**
- * The end of the value at `i`, correct for valid JSON; for invalid JSON any offset or −1. Always ends, in time linear
- * in the bytes passed.
- */
+/** The end of the value at `i` of valid JSON; of other JSON any offset or −1, in linear time. */
 function skipValue(bytes: Uint8Array, i: number): number {
   const first = bytes[i]
   if (first === quote) return stringEnd(bytes, i)
@@ -328,10 +325,7 @@ export function memberSpan(bytes: Buffer, start: number, key: string): Span | un
 /** Bytes of a character written as a `\u` escape. */
 const escapeBytes = 6
 
-/**
- * Whether the JSON string between `start` and `end`, quotes included, equals `key`. Throws SyntaxError where it is
- * not JSON.
- */
+/** Whether the JSON string between `start` and `end` equals `key`. Throws SyntaxError. */
 export function isKey(bytes: Buffer, start: number, end: number, key: string): boolean {
   if (end - start > key.length * escapeBytes + 2) return false
   const first = bytes[start + 1]

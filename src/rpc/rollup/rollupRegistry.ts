@@ -9,10 +9,7 @@ export type RollupMethodName = keyof typeof rollupMethodFamily
 /** Every method of a rollup network, by its name on the wire under the neutral prefix `rollupx`. */
 export const rollupMethods = nameMethods<RollupNetwork, RollupMethodName>(rollupMethodFamily)
 
-/**
- * The methods of a rollup network for addresses of another network. Keys that may not be used for the rollup get the
- * fault NetworkNotAllowed.
- */
+/** Those for addresses of another network. Keys that may not use the rollup get NetworkNotAllowed. */
 export function boundRollupMethods(network: RollupNetwork, prefixes: readonly string[]): Method[] {
   return prefixRollupMethods(prefixes).map((method) => ({
     ...method,
