@@ -31,7 +31,6 @@ export interface SimulatedCall {
 /** A block to simulate, as the caller describes it. */
 export interface BlockStateCalls {
   readonly blockOverrides: SimulatedBlockOverrides
-  /** Changes of the state before the block. */
   readonly stateOverrides: readonly AccountOverride[]
   readonly calls: readonly SimulatedCall[]
 }

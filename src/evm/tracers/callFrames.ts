@@ -6,7 +6,6 @@ import type { KernelLog } from '../engine/kernelLogs.js'
 import { decodeRevertReason } from '../messages/revertReason.js'
 import type { FrameEnd, FrameFailure, TracedFrame, TracedTransaction, TraceOutput, Tracer } from './tracer.js'
 
-/** A log of a call. */
 export interface CallLog extends KernelLog {
   /** Among those of the block. */
   readonly index: number

@@ -60,7 +60,6 @@ export class FlatCallTracer extends CallTreeTracer {
   }
 }
 
-/** A call of a list. */
 export interface FlatCall {
   readonly call: Call
   /** Number of its own calls, and the indices that lead to it from the outermost call. */

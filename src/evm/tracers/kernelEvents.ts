@@ -14,7 +14,6 @@ import { isDelegation, signersOf } from '../transactions/authorizations.js'
 import { create, create2, selfdestruct } from './callFrames.js'
 import type { AccountNow, FrameFailure, StateNow, Tracer } from './tracer.js'
 
-/** A frame that runs. */
 interface OpenFrame {
   /** The account whose storage is used. */
   readonly account: Uint8Array

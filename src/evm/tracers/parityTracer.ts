@@ -42,7 +42,6 @@ export class ParityTracer extends CallTreeTracer {
     return this.#written >= (at === undefined ? (filter?.count ?? Number.POSITIVE_INFINITY) : 1)
   }
 
-  /** Begins the list. */
   open(output: TraceOutput): void {
     this.output = output
     if (this.#options.at === undefined) output.json.text('[')

@@ -18,14 +18,12 @@ export interface PrestateTracerOptions {
   readonly includeEmpty: boolean
 }
 
-/** An account before the transaction. */
 interface Before extends AccountNow {
   /** Key → value, hex. */
   readonly slots: Map<string, string>
   readonly isEmpty: boolean
 }
 
-/** Changed members of an account. */
 interface After {
   balance?: bigint
   nonce?: bigint

@@ -18,7 +18,6 @@ export type TraceSubject =
   /** `index`: on the state before this transaction of the block; otherwise after the block. */
   | { readonly kind: 'call'; readonly request: ExecutionRequest; readonly index?: number }
 
-/** Limits of one trace job. */
 export interface TraceLimits {
   readonly timeMsMax: number
   readonly memoryBytesMax: number

@@ -25,7 +25,6 @@ export interface StateNow {
   account(address: Uint8Array): AccountNow
   /** 32 bytes, as `key`. */
   slot(address: Uint8Array, key: Uint8Array): Uint8Array
-  /** Gas to refund. */
   readonly refund: bigint
   /** Data that the last inner call returned; a view. */
   readonly returned: Uint8Array
@@ -45,7 +44,6 @@ export interface TracedTransaction {
   readonly coinbase: Uint8Array
   readonly gasLimit: bigint
   readonly authorizationList: readonly Authorization[]
-  /** Whether an address is a precompiled contract. */
   isPrecompile(address: Uint8Array): boolean
   /** Its place in the chain; undefined for a message. */
   readonly place: TransactionPlace | undefined
@@ -73,7 +71,6 @@ export interface TracedFrame {
   readonly gas: bigint
 }
 
-/** Why a frame failed. */
 export interface FrameFailure {
   readonly kind: KernelFailure
   /** go-ethereum's message. */

@@ -5,7 +5,6 @@ import type { Kernel } from '../engine/kernel.js'
 import type { Authorization } from '../messages/executionRequest.js'
 import { addressOfKey, authorizationHash, RecoveredKeys } from './recoveredKeys.js'
 
-/** An authorization with its signer. */
 export interface SignedAuthorization {
   readonly authorization: Authorization
   /** 20 bytes. */

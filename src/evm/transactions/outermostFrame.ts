@@ -18,10 +18,8 @@ import {
 import { creationAddress } from './creationAddress.js'
 import type { PricedTransaction, Transaction } from './pricedTransaction.js'
 
-/** What the outermost frame left. */
 export interface FrameOutcome {
   readonly failure: KernelFailure
-  /** Gas that was not used. */
   readonly gasLeft: bigint
   /** Gas to give back of what was used, as far as refunds are limited. */
   readonly refund: bigint

@@ -32,7 +32,6 @@ export interface Transaction {
 /** A transaction with everything that does not depend on its gas limit. */
 export interface PricedTransaction {
   readonly tx: Transaction
-  /** The block as it sees it. */
   readonly block: BlockRules
   /** Whether nobody asks for fees, and for those of blobs. */
   readonly isFree: boolean
@@ -54,7 +53,6 @@ export interface PricedTransaction {
  */
 export type FeeRules = 'call' | 'simulation' | 'transaction'
 
-/** Prices a transaction, valid or not. */
 export function priceTransaction(tx: Transaction, block: BlockRules, rules: FeeRules): PricedTransaction {
   const { to, maxFeePerGas, maxPriorityFeePerGas, maxFeePerBlobGas, accessList = [] } = tx
   const isFree = rules !== 'transaction' && maxFeePerGas === 0n && maxPriorityFeePerGas === 0n

@@ -28,7 +28,6 @@ const senderRecordBytes = 52
 /** Before all records: the number of senders, which come first. */
 const countBytes = 4
 
-/** A signature and what it signs. */
 export interface Signature {
   readonly signedHash: Uint8Array
   /** Of the y of the signature's point; anything but 0 and 1 has no key. */

@@ -11,7 +11,6 @@ import { type RecoveredKeys, transactionHash } from './recoveredKeys.js'
 import type { BlockTransaction } from './transaction.js'
 import { InvalidTransactionError } from './transactionChecks.js'
 
-/** A transaction with its sender and its hash. */
 export interface SignedTransaction extends BlockTransaction {
   readonly hash: Hash32
   readonly type: number

@@ -13,7 +13,6 @@ import { type FrameOutcome, runOutermostFrame } from './outermostFrame.js'
 import { type PricedTransaction, priceTransaction, type Transaction } from './pricedTransaction.js'
 import { type BlockGas, checkTransaction } from './transactionChecks.js'
 
-/** Arguments of a run besides the transaction. */
 export interface RunInput {
   readonly gasLimit: bigint
   /** Those that are valid, with their signers. */
@@ -79,7 +78,6 @@ function settle(
   kernel.end()
 }
 
-/** A transaction of a block. */
 export interface BlockTransaction extends Transaction {
   readonly gasLimit: bigint
 }

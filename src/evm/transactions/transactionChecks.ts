@@ -9,7 +9,6 @@ import { RequestError } from '../../primitives/faults.js'
 import { nonceMax } from './authorizations.js'
 import { type PricedTransaction, startGas, type Transaction } from './pricedTransaction.js'
 
-/** A transaction that may not start. */
 export class InvalidTransactionError extends RequestError {
   override readonly name = 'InvalidTransactionError'
 
@@ -51,7 +50,6 @@ const blobsMax = 6
 
 type Message = string | false | undefined
 
-/** Returns the message of a rule that is broken. */
 type Rule = (priced: PricedTransaction, facts: StartFacts) => Message
 
 /** The rules, in the order of core/state_transition.go. */

@@ -91,7 +91,6 @@ export function* inLooks(keys: WrittenKeys, caller: Caller): Generator<number, v
   }
 }
 
-/** Arguments of {@link mappingSlots}. */
 export interface MappingEntries {
   readonly slot: Hash32
   readonly keys: WrittenKeys
