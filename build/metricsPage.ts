@@ -13,22 +13,20 @@ export const metricsPagePath = join(packageRoot(), 'docs/metrics.md')
 /** Every metric, of a process that runs nothing. */
 export function declaredMetrics(): readonly DeclaredMetric[] {
   const none = () => []
-  const nothing = { sockets: 0, bodyBytes: 0, socketBytes: 0, subscriptionBytes: 0 }
+  const nothing = { value: 0 }
   return new Metrics({
     version: '',
     transport: '',
     edges: [],
     refresh: () => undefined,
-    jobs: none,
-    threadsLost: () => 0,
-    heaps: none,
+    pool: { counts: { byClass: [], threadsLost: 0 }, heaps: [] },
     sources: none,
     networks: none,
     rollups: none,
     stores: none,
     sharedKeysAnswer: () => undefined,
     commits: () => ({ count: 0, seconds: 0 }),
-    totals: () => nothing,
+    totals: { sockets: nothing, bodyBytes: nothing, socketBytes: nothing, subscriptionBytes: nothing },
   }).declared
 }
 

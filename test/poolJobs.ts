@@ -77,7 +77,7 @@ type TestClass = TestJobs[keyof TestJobs]['class']
 const entry = new URL('./poolThread.js', import.meta.url)
 
 function job<C extends TestClass>(className: C, handler: keyof TestJobs): JobDefinition<C> {
-  return { class: className, entry, handler }
+  return { class: className, entry: entry.href, handler }
 }
 
 const limits: ClassLimits = {
@@ -98,16 +98,16 @@ export function openTestPool(
   const pool = new Pool<TestJobs>({
     threads: 2,
     jobs: {
-      echo: { ...job('proof', 'echo'), isShort: () => true },
+      echo: { ...job('proof', 'echo'), shortBytesMax: 1_000 },
       fill: job('proof', 'fill'),
       leftBehind: job('proof', 'leftBehind'),
       whoAmI: job('proof', 'whoAmI'),
       spin: job('execute', 'spin'),
       execute: job('turns', 'execute'),
       executeBody: job('turns', 'executeBody'),
-      dash: { ...job('turns', 'dash'), isShort: () => true },
+      dash: { ...job('turns', 'dash'), shortBytesMax: 1_000 },
       stubborn: job('execute', 'stubborn'),
-      linger: { ...job('proof', 'stubborn'), isShort: () => true },
+      linger: { ...job('proof', 'stubborn'), shortBytesMax: 1_000 },
       readHead: job('proof', 'readHead'),
       readStubbornly: job('execute', 'readStubbornly'),
       exit: job('execute', 'exit'),

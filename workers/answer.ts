@@ -12,24 +12,18 @@ import { RowStateReader } from '../src/state/stateReader.js'
 import type { ChainReader } from '../src/store/chainReader.js'
 import { executions } from './execute.js'
 import { type JobContext, jobHandler } from './jobThread.js'
+import { perStore } from './perStore.js'
 import { proofJson } from './prove.js'
 import { simulationJson } from './simulate.js'
 
-/** What calls of one store have in common. */
-interface Shared extends Pick<JobNetwork, 'state' | 'proofs'> {
-  readonly chain: Chain
-}
+/** What calls of one store have in common. Answers are kept by the edge that asks. */
+const sharedOf = perStore((store) => ({ state: new RowStateReader(store), proofs: new AnswerCache(0) }))
+const chains = new WeakMap<ChainReader, Chain>()
 
-const opened = new WeakMap<ChainReader, Shared>()
-
-function openShared(store: ChainReader, options: ChainOptions): Shared {
-  let shared = opened.get(store)
-  if (shared === undefined) {
-    const chain = new Chain(store, options)
-    shared = { chain, state: new RowStateReader(store), proofs: new AnswerCache(0) }
-    opened.set(store, shared)
-  }
-  return shared
+function chainOf(store: ChainReader, options: ChainOptions): Chain {
+  const chain = chains.get(store) ?? new Chain(store, options)
+  chains.set(store, chain)
+  return chain
 }
 
 /** Gone as soon as its job is to stop. */
@@ -62,11 +56,11 @@ function jobsHere(context: JobContext): NetworkJobs {
 }
 
 export const answer = jobHandler((call: WholeCall, context) => {
-  const { chain, ...shared } = openShared(context.store, call.chain)
+  const chain = chainOf(context.store, call.chain)
   const head = chain.readHeadAt(toHash32(call.head))
   if (head === undefined) throw new FaultError({ kind: 'HeaderForHashNotFound' })
   const network: JobNetwork = {
-    ...shared,
+    ...sharedOf(context),
     name: '',
     chain: new ChainView(chain, head, call.isPinned),
     head,

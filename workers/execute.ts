@@ -1,21 +1,11 @@
 /** Entry of pool threads for calls, estimates and access lists. */
 import { Execution } from '../src/evm/messages/execution.js'
 import type { ExecutionRequest } from '../src/evm/messages/executionRequest.js'
-import type { JobSettings } from '../src/pool/jobPool.js'
-import type { ChainReader } from '../src/store/chainReader.js'
 import { type JobContext, jobHandler } from './jobThread.js'
+import { perStore } from './perStore.js'
 
-const engines = new WeakMap<ChainReader, Execution>()
-
-/** One per store, because it keeps kernels and recently read state between jobs. */
-function executionOn({ store, settings }: JobContext): Execution {
-  let execution = engines.get(store)
-  if (execution === undefined) {
-    execution = new Execution(store, (settings as JobSettings).execution)
-    engines.set(store, execution)
-  }
-  return execution
-}
+/** Keeps kernels and recently read state. */
+const executionOn = perStore((store, { execution }) => new Execution(store, execution))
 
 export const executions = {
   call: (request: ExecutionRequest, context: JobContext) =>

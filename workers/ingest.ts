@@ -61,7 +61,6 @@ const noProgress = {
 
 type ChainTask = IngestTask | ReplayTask | FollowTask | DevelopTask
 
-/** Executes the blocks of a source. */
 async function takeChain(
   task: ChainTask,
   signal: AbortSignal,

@@ -31,9 +31,7 @@ export interface JobContext {
   readonly settings: unknown
   /** What was handed over with the arguments; empty where nothing was. */
   readonly body: Uint8Array
-  /**
-   * Whether to stop: nobody waits for the result, or the time is over. Takes 50 ns; call it every few thousand steps.
-   */
+  /** Whether to stop: nobody waits, or the time is over. Takes 50 ns; call it every few thousand steps. */
   shouldStop(): boolean
   /**
    * Sends a part of the result, whose memory is transferred, and waits while {@link partsMax} parts are not taken.

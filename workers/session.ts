@@ -10,9 +10,8 @@ import { JobCell } from '../src/pool/jobCells.js'
 import {
   encodeThrown,
   type JobMessage,
-  type JobReplies,
+  type JobReply,
   type Parcel,
-  type PutOff,
   packReplies,
   post,
   type SessionTask,
@@ -73,38 +72,29 @@ export async function runSession({ port, posted, heap }: SessionTask): Promise<n
   }
 }
 
-async function doJobs(jobs: readonly JobMessage[]): Promise<JobReplies> {
-  const bodies: (Uint8Array | undefined)[] = []
-  const replies: (Uint8Array | PutOff)[] = []
-  const ranMs: number[] = []
-  const cpuMs: number[] = []
+async function doJobs(jobs: readonly JobMessage[]): Promise<JobReply[]> {
+  const replies: JobReply[] = []
   let cpuBeforeMs = readThreadCpuMs()
   const beganAtMs = performance.now()
   for (const message of jobs) {
     if (message.isTrial && performance.now() - beganAtMs > trialsMsMax) {
-      replies.push('unbegun')
-      bodies.push(message.body)
-      ranMs.push(0)
-      cpuMs.push(0)
+      replies.push({ reply: 'unbegun', ranMs: 0, cpuMs: 0, body: message.body })
       continue
     }
     const handler = handlers.get(message.name) ?? (await loadHandler(message.name))
     const startedAtMs = performance.now()
-    replies.push(await handler(message).catch(encodeThrown))
-    const mayComeAgain = replies.at(-1) === 'long' || jobCell.isStoppedFor(message)
-    bodies.push(mayComeAgain ? message.body : undefined)
-    const took = performance.now() - startedAtMs
-    ranMs.push(took)
-    if (took < exactMsMin || cpuBeforeMs === undefined) {
-      cpuMs.push(took)
-      if (cpuBeforeMs !== undefined) cpuBeforeMs += took
-    } else {
+    const reply = await handler(message).catch(encodeThrown)
+    const body = reply === 'long' || jobCell.isStoppedFor(message) ? message.body : undefined
+    const ranMs = performance.now() - startedAtMs
+    let cpuMs = ranMs
+    if (cpuBeforeMs !== undefined && ranMs >= exactMsMin) {
       const cpuAfterMs = readThreadCpuMs() ?? 0
-      cpuMs.push(Math.min(took, Math.max(cpuAfterMs - cpuBeforeMs, 0)))
+      cpuMs = Math.min(ranMs, Math.max(cpuAfterMs - cpuBeforeMs, 0))
       cpuBeforeMs = cpuAfterMs
-    }
+    } else if (cpuBeforeMs !== undefined) cpuBeforeMs += ranMs
+    replies.push({ reply, ranMs, cpuMs, body })
   }
-  return { replies, ranMs, cpuMs, bodies }
+  return replies
 }
 
 /** The handler of a job, or one that replies with the reason why there is none. */

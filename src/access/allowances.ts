@@ -10,7 +10,6 @@ export interface UnitRates {
   readonly unitsBurst: number
 }
 
-/** What keys have spent, in memory that all edges share. */
 export interface SpentMemory {
   readonly meter: SharedArrayBuffer
   readonly quotas: SharedArrayBuffer
@@ -53,13 +52,11 @@ export class Allowances {
     this.leases = leases
   }
 
-  /** Over memory that other threads may use as well. */
   static over({ meter, quotas, leases }: SpentMemory, defaults: UnitRates | undefined): Allowances {
     const shared = leases && new UnitLeases(leases)
     return new Allowances(new Meter(meter), defaults, new DayQuotas(quotas), shared)
   }
 
-  /** What a key may spend in units. */
   quotaOf(limits: KeyLimits = {}): UnitQuota {
     const perSecond = limits.unitsPerSecond ?? this.#defaults?.unitsPerSecond
     const ownBurst = limits.unitsPerSecond && Math.max(burstSeconds * limits.unitsPerSecond, unitsBurstMin)
@@ -89,7 +86,7 @@ export class Allowances {
     return new KeyAllowance(
       perSecond === undefined ? undefined : this.#meter.bucketOf(keyId, unitsKind, { perSecond, burst }),
       requests,
-      perDay === undefined ? undefined : new OwnDayUnits(this.quotas, keyId, perDay),
+      perDay === undefined ? undefined : ownDayUnits(this.quotas, keyId, perDay),
       msToMidnight,
     )
   }
@@ -113,32 +110,18 @@ interface DayUnits {
   debitDay(units: number): void
 }
 
-class OwnDayUnits implements DayUnits {
-  readonly perDay: number
-  readonly isDayOver = false
-  readonly #quotas: DayQuotas
-  readonly #keyId: string
-
-  constructor(quotas: DayQuotas, keyId: string, perDay: number) {
-    this.perDay = perDay
-    this.#quotas = quotas
-    this.#keyId = keyId
-  }
-
-  get dayLeft(): number {
-    return Math.max(this.perDay - this.#quotas.spent(this.#keyId), 0)
-  }
-
-  chargeDay(units: number): boolean {
-    return this.#quotas.charge(this.#keyId, units, this.perDay)
-  }
-
-  debitDay(units: number): void {
-    this.#quotas.debit(this.#keyId, units)
+function ownDayUnits(quotas: DayQuotas, keyId: string, perDay: number): DayUnits {
+  return {
+    perDay,
+    isDayOver: false,
+    get dayLeft() {
+      return Math.max(perDay - quotas.spent(keyId), 0)
+    },
+    chargeDay: (units) => quotas.charge(keyId, units, perDay),
+    debitDay: (units) => quotas.debit(keyId, units),
   }
 }
 
-/** What one key may spend. */
 export class KeyAllowance {
   /** Which limit refused the last charge, if that was not the one of units per second. */
   lack: { readonly what: string; readonly limit: number } | undefined

@@ -6,67 +6,49 @@
 import { FaultError } from '../primitives/faults.js'
 import { setInterval } from '../primitives/timers.js'
 import type { NodeStore } from '../store/nodeStore.js'
+import { CounterTable, idNumber, keyIdOf, type TableShape } from './counterTable.js'
 
-/** Keys that can be counted on one day; others beyond, whose places are taken, are not limited by the day. */
-const places = 16_384
-const probesMax = 64
+/** Keys counted on one day; a key whose group is full is not limited by the day. Of 10,000 keys a group has 80. */
+const shape: TableShape = { rows: 16_384, rowsPerGroup: 128, numbers: 2 }
 
 const dayMs = 86_400_000
 
-/** Bits of a word that hold the units: more than 64 cores can spend in a day. The day is above them. */
-const unitBits = 44n
-const unitMask = (1n << unitBits) - 1n
+/** Of a row: a day, and the units spent on it. */
+const dayAt = 0
+const unitsAt = 1
 
-/**
- * Words of a place: the key's id, 48 bits (0 where it was never used, {@link held} while it is given to a key); the
- * day, and the units spent on it.
- */
-const placeWords = 2
-
-/** Of a place that one thread gives to a key; others wait, for less than a microsecond. */
-const held = -1n
-
-/** 256 KiB. */
-export const quotaBytes = places * placeWords * BigInt64Array.BYTES_PER_ELEMENT
+/** Half a MiB. */
+export const quotaBytes = CounterTable.bytesFor(shape)
 
 /** Time between two writes: a crash forgets so much, and a flush each five seconds costs nothing. */
 const writeMs = 5_000
 
 export class DayQuotas {
-  readonly #words: BigInt64Array
+  readonly #table: CounterTable
   readonly #dateMs: () => number
 
   /** `memory` has {@link quotaBytes} bytes, all zero at first. */
-  constructor(memory: ArrayBufferLike = new ArrayBuffer(quotaBytes), dateMs: () => number = Date.now) {
-    this.#words = new BigInt64Array(memory)
+  constructor(memory?: SharedArrayBuffer, dateMs: () => number = Date.now) {
+    // A key that spends today keeps its row.
+    this.#table = new CounterTable(
+      shape,
+      (at) => (this.#isOfToday(at) ? Number.POSITIVE_INFINITY : 0),
+      memory,
+    )
     this.#dateMs = dateMs
   }
 
   /** Takes units from the quota of a key, where it has as many left today. */
   charge(keyId: string, units: number, unitsPerDay: number): boolean {
-    const place = this.#find(keyId)
-    if (place === undefined) return true
-    for (;;) {
-      const before = Atomics.load(this.#words, place + 1)
-      const spent = this.#spentOf(before) + units
-      if (spent > unitsPerDay) return false
-      if (this.#exchange(place, before, spent)) return true
-    }
+    return this.#spend(keyId, units, unitsPerDay) <= unitsPerDay
   }
 
-  /** Takes units even where fewer are left. */
   debit(keyId: string, units: number): void {
-    const place = this.#find(keyId)
-    if (place === undefined) return
-    for (;;) {
-      const before = Atomics.load(this.#words, place + 1)
-      if (this.#exchange(place, before, this.#spentOf(before) + units)) return
-    }
+    this.#spend(keyId, units, Number.POSITIVE_INFINITY)
   }
 
   spent(keyId: string): number {
-    const place = this.#find(keyId)
-    return place === undefined ? 0 : this.#spentOf(Atomics.load(this.#words, place + 1))
+    return this.#spend(keyId, 0, Number.POSITIVE_INFINITY)
   }
 
   get msToMidnight(): number {
@@ -107,15 +89,28 @@ export class DayQuotas {
     }
   }
 
-  /** What has been spent today. */
-  #entries(): { readonly id: string; readonly units: number }[] {
-    const entries = []
-    for (let place = 0; place < this.#words.length; place += placeWords) {
-      const mark = Atomics.load(this.#words, place)
-      if (mark === 0n || mark === held) continue
-      const id = mark.toString(16).padStart(12, '0')
-      entries.push({ id, units: this.#spentOf(Atomics.load(this.#words, place + 1)) })
+  /** What would be spent today with `units`; they are taken where that is at most `spentMax`. */
+  #spend(keyId: string, units: number, spentMax: number): number {
+    const { numbers } = this.#table
+    const at = this.#table.take(idNumber(keyId))
+    if (at === undefined) return 0
+    if (!this.#isOfToday(at)) {
+      numbers[at + dayAt] = this.#today()
+      numbers[at + unitsAt] = 0
     }
+    const spent = (numbers[at + unitsAt] as number) + units
+    if (spent <= spentMax) numbers[at + unitsAt] = spent
+    this.#table.giveBack()
+    return spent
+  }
+
+  /** What has been spent today, and of keys that spent before, that it is nothing. */
+  #entries(): { readonly id: string; readonly units: number }[] {
+    const { numbers } = this.#table
+    const entries: { id: string; units: number }[] = []
+    this.#table.visit((id, at) => {
+      entries.push({ id: keyIdOf(id), units: this.#isOfToday(at) ? (numbers[at + unitsAt] as number) : 0 })
+    })
     return entries
   }
 
@@ -123,47 +118,7 @@ export class DayQuotas {
     return Math.floor(this.#dateMs() / dayMs)
   }
 
-  #spentOf(word: bigint): number {
-    return this.#isOfToday(word) ? Number(word & unitMask) : 0
-  }
-
-  #isOfToday(word: bigint): boolean {
-    return Number(word >> unitBits) === this.#today()
-  }
-
-  #exchange(place: number, before: bigint, spent: number): boolean {
-    const after = (BigInt(this.#today()) << unitBits) | BigInt(spent)
-    return Atomics.compareExchange(this.#words, place + 1, before, after) === before
-  }
-
-  /**
-   * The place of a key; one that was not spent from today is given to another. At that instant units of the one may
-   * count for the other.
-   */
-  #find(keyId: string): number | undefined {
-    const words = this.#words
-    const mark = BigInt(`0x${keyId}`)
-    const home = Number.parseInt(keyId.slice(0, 4), 16)
-    for (;;) {
-      let free: number | undefined
-      let found = 0n
-      for (let probe = 0; probe < probesMax; probe++) {
-        const place = placeWords * ((home + probe) % places)
-        found = Atomics.load(words, place)
-        if (found === mark) return place
-        if (found === held) break
-        if (found === 0n || !this.#isOfToday(Atomics.load(words, place + 1))) free ??= place
-        if (found === 0n) break
-      }
-      if (found === held) continue
-      if (free === undefined) return undefined
-      const before = Atomics.load(words, free)
-      if (before === held || this.#isOfToday(Atomics.load(words, free + 1))) continue
-      if (Atomics.compareExchange(words, free, before, held) !== before) continue
-      // Of today, so that nobody else is given it before the first units are spent.
-      Atomics.store(words, free + 1, BigInt(this.#today()) << unitBits)
-      Atomics.store(words, free, mark)
-      return free
-    }
+  #isOfToday(at: number): boolean {
+    return this.#table.numbers[at + dayAt] === this.#today()
   }
 }

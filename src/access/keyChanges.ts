@@ -18,7 +18,6 @@ export interface NewKey {
   readonly text: string
 }
 
-/** No key has this id or name. */
 export class UnknownKey extends OperatorError {}
 
 const idPattern = /^[0-9a-f]{12}$/
@@ -50,10 +49,7 @@ export function createKey(store: KeyStore, pepper: Pepper, settings: KeySettings
   return made
 }
 
-/**
- * As {@link createKey}; undefined where it would throw OperatorError or, with `onlyFirst`, where the store has or had
- * a key.
- */
+/** As {@link createKey}; undefined where it would throw OperatorError or, with `onlyFirst`, where a key is or was. */
 export function tryCreateKey(
   store: KeyStore,
   pepper: Pepper,

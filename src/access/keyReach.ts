@@ -8,11 +8,9 @@ const wholeAtMsAt = 1
 
 /** How far the copy is believed, as operators see it. */
 export interface KeyReachFigures {
-  /** Whether the database answers. */
   readonly isAnswering: boolean
   /** Since the copy had all keys of the database. */
   readonly ageSeconds: number
-  /** Whether keys of the copy are accepted. */
   readonly isAccepting: boolean
 }
 

@@ -1,7 +1,6 @@
 import type { KeyLimits, KeyRow, KeyScopes, TokenVerifier } from '../store/keyRows.js'
 import { digestPrefixBytes } from '../store/keyTables.js'
 
-/** A key as its operator sees it. */
 export interface KeyRecord {
   /** 12 hex digits: the first 6 bytes of the digest of its first secret. */
   readonly id: string

@@ -38,7 +38,6 @@ export type KeyCheck =
   | {
       readonly ok: true
       readonly key: KeyRecord
-      /** What the key may spend, where it is metered. */
       readonly allowance?: KeyAllowance | undefined
       /** Where the key may be used, and what it may call; absent: anywhere, and anything. */
       readonly scope?: KeyScope
@@ -103,21 +102,10 @@ const recheckMsMax = 250
  */
 const rememberedKeysMax = 10_000
 
-const refused: Readonly<Record<KeyProblem, KeyCheck>> = {
-  missing: { ok: false, why: 'missing' },
-  malformed: { ok: false, why: 'malformed' },
-  unknown: { ok: false, why: 'unknown' },
-  revoked: { ok: false, why: 'revoked' },
-  expired: { ok: false, why: 'expired' },
-  replaced: { ok: false, why: 'replaced' },
-  unreachable: { ok: false, why: 'unreachable' },
-  tokenMalformed: { ok: false, why: 'tokenMalformed' },
-  tokenForged: { ok: false, why: 'tokenForged' },
-  tokenExpired: { ok: false, why: 'tokenExpired' },
-  tokenLasting: { ok: false, why: 'tokenLasting' },
-  tokenForOthers: { ok: false, why: 'tokenForOthers' },
-  tokenFlood: { ok: false, why: 'tokenFlood' },
-}
+/** Made once, since a flood may be refused. */
+const refused = Object.fromEntries(
+  Object.keys(keyProblemTexts).map((why) => [why, { ok: false, why }]),
+) as unknown as Readonly<Record<KeyProblem, KeyCheck>>
 
 export class KeyRing {
   /** Holds valid keys only, so that guesses cannot evict them. */

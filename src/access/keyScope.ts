@@ -40,7 +40,6 @@ export class KeyScope {
   }
 }
 
-/** The methods that a key may call. */
 export class MethodScope {
   readonly #names: ReadonlySet<string>
   readonly #beginnings: readonly string[]
@@ -77,7 +76,8 @@ function remembered(known: Map<string, boolean>, name: string, check: (name: str
   return fits
 }
 
-function blockListOf(addresses: readonly string[]): BlockList {
+/** Addresses and networks, such as `10.0.0.0/8`. */
+export function blockListOf(addresses: readonly string[]): BlockList {
   const list = new BlockList()
   for (const entry of addresses) {
     const [address = '', bits] = entry.split('/')

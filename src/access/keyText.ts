@@ -18,7 +18,6 @@ const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const secretChars = 43
 /** ⌈32 / log2 62⌉ */
 const checksumChars = 6
-/** Length of every key. */
 export const keyTextChars = prefix.length + secretChars + checksumChars
 
 const shape = /^tg_[0-9A-Za-z]{49}$/
@@ -26,7 +25,6 @@ const shapeAnywhere = /tg_[0-9A-Za-z]{8,}/g
 /** A JSON Web Token: its header is an object, so it begins with `{"` in base64. */
 const tokenAnywhere = /eyJ[\w-]{8,}(?:\.[\w-]+)*/g
 
-/** A new key from 256 bits of the system's randomness. */
 export function makeKeyText(): string {
   const secret = BigInt(`0x${randomBytes(32).toString('hex')}`)
   const start = prefix + toBase62(secret, secretChars)

@@ -27,10 +27,7 @@ const earlyMs = 60_000
 const secretBytesMin = 32
 const secretBytesMax = 1_024
 
-/**
- * Wrong signatures of one key that are checked within a second: 2 % of a core. Beyond, tokens of that key that are not
- * known wait.
- */
+/** Wrong signatures of a key checked within a second: 2 % of a core. Beyond, its tokens that are not known wait. */
 const wrongPerSecondMax = 200
 
 /** Keys whose wrong signatures are counted, those that had one last; 100 bytes each. */
@@ -48,7 +45,6 @@ export type TokenCheck =
   | { readonly ok: true; readonly row: KeyRow; readonly untilMs: number }
   | { readonly ok: false; readonly why: TokenProblem }
 
-/** Checks tokens; counts the wrong signatures of each key. */
 export class Tokens {
   readonly #store: NodeStore
   readonly #pepper: Pepper
@@ -167,7 +163,6 @@ function parseToken(token: string): ParsedToken | undefined {
   }
 }
 
-/** Whether audience and subject are those that the verifier asks for. */
 function isFor({ aud, sub }: JWTPayload, { audience, subject }: TokenVerifier): boolean {
   if (subject !== undefined && sub !== subject) return false
   return audience === undefined || (Array.isArray(aud) ? aud.includes(audience) : aud === audience)

@@ -1,6 +1,6 @@
 /**
  * Units that this process may spend of keys whose quotas several processes share. Owns the table of what is leased and
- * spent, in memory that all edges share; where leases come from, `shared/` owns. A charge is one compare-and-exchange.
+ * spent, in memory that all edges share; where leases come from, `shared/` owns.
  *
  * A key that was not used lately has no lease. Its first calls are paid from a credit, so that they need not wait: one
  * lease, divided by the number of processes, so that all credits together are one lease. Of a key that had a lease here
@@ -8,6 +8,8 @@
  * of a lease would get units beyond the quota each time. A process that starts knows no key: a bound that holds for it as
  * well would need a lease for the first call of each key, which would have to wait for the database.
  */
+
+import { CounterTable, idNumber, keyIdOf, type TableShape } from './counterTable.js'
 
 /** What several processes together may spend of one key. Absent: no such limit. */
 export interface UnitQuota {
@@ -17,7 +19,6 @@ export interface UnitQuota {
   readonly perDay: number | undefined
 }
 
-/** What an exchange of leases says of a key. */
 export interface LeaseNews {
   readonly granted: number
   /** When there is more, on the clock of `Date.now`. */
@@ -29,7 +30,6 @@ export interface LeaseNews {
   readonly dayLeft: number
 }
 
-/** What a process tells of a key. */
 export interface LeaseReport {
   readonly keyId: string
   /** Units spent since the last report. */
@@ -39,43 +39,31 @@ export interface LeaseReport {
   readonly wanted: number
 }
 
-const places = 16_384
-const probesMax = 64
+/** Keys that can have a lease; a key whose group is full of others is not limited. With 10,000 keys a group has 80. */
+const shape: TableShape = { rows: 16_384, rowsPerGroup: 128, numbers: 9 }
 
+/** Of a row: whether there is a lease; the last three are of the last exchange, whose time is 0 before the first. */
+const isOpenAt = 0
+const leftAt = 1
+const spentAt = 2
+const wantedAt = 3
+const moreAtMsAt = 4
+const isDayOverAt = 5
+const burstLeftAt = 6
+const dayLeftAt = 7
+const heardAtMsAt = 8
+
+/** Before the table: whether a key needs a lease, and how many processes there are. */
 const stirredAt = 0
 const processesAt = 1
-const headWords = 2
+const headBytes = 2 * Int32Array.BYTES_PER_ELEMENT
 
-/**
- * Words of a place: the key's id (0 where it was never used); whether there is a lease (below); then as their names
- * say. The last three are of the last exchange, whose time is 0 before the first.
- */
-const markAt = 0
-const stateAt = 1
-const leftAt = 2
-const spentAt = 3
-const wantedAt = 4
-const moreAtMsAt = 5
-const isDayOverAt = 6
-const burstLeftAt = 7
-const dayLeftAt = 8
-const heardAtMsAt = 9
-const placeWords = 10
-
-/** Without a lease. */
-const closed = 0n
-/** With one. */
-const open = 1n
-/** One thread opens it, or gives it to another key; others wait, for some microseconds at most. */
-const held = 2n
-
-/** 1.3 MiB. */
-export const unitLeasesBytes = (headWords + places * placeWords) * BigInt64Array.BYTES_PER_ELEMENT
+/** 1.4 MiB. */
+export const unitLeasesBytes = headBytes + CounterTable.bytesFor(shape)
 
 /** Wait of a call that finds too little leased: an exchange with the database, and a bit. */
 const leaseWaitMs = 100
 
-/** Quotas of a day begin at midnight, UTC. */
 const dayMs = 86_400_000
 
 /** A lease of this many units pays for the dearest of the usual calls. */
@@ -96,71 +84,88 @@ export function leaseUnits({ perSecond, burst, perDay }: UnitQuota): number {
 }
 
 export class UnitLeases {
-  readonly #words: BigInt64Array
+  readonly #head: Int32Array
+  readonly #table: CounterTable
 
   /** `memory` has {@link unitLeasesBytes} bytes, all zero at first. */
   constructor(memory: SharedArrayBuffer) {
-    this.#words = new BigInt64Array(memory)
+    this.#head = new Int32Array(memory, 0, 2)
+    const keptFor = (at: number) => (this.#table.numbers[at + isOpenAt] === 1 ? Number.POSITIVE_INFINITY : 0)
+    this.#table = new CounterTable(shape, keptFor, memory, headBytes)
   }
 
   /** Processes that share the quotas, as far as this one knows. */
   get processes(): number {
-    return Math.max(Number(Atomics.load(this.#words, processesAt)), 1)
+    return Math.max(Atomics.load(this.#head, processesAt), 1)
   }
 
   set processes(count: number) {
-    Atomics.store(this.#words, processesAt, BigInt(count))
+    Atomics.store(this.#head, processesAt, count)
   }
 
   /** What a key may spend here. `keyId` has 12 hex digits. */
   of(keyId: string, quota: UnitQuota): LeasedUnits {
-    return new LeasedUnits(this.#words, keyId, quota, () => this.processes)
+    return new LeasedUnits(this, this.#table, keyId, quota)
+  }
+
+  /** Has the next {@link takeStirred} tell that a key needs a lease. */
+  stir(): void {
+    if (Atomics.load(this.#head, stirredAt) === 0) Atomics.store(this.#head, stirredAt, 1)
   }
 
   /** Whether any key needs a lease since this was asked last. */
   takeStirred(): boolean {
-    return Atomics.exchange(this.#words, stirredAt, 0n) === 1n
+    return Atomics.exchange(this.#head, stirredAt, 0) === 1
   }
 
   /** Keys with a lease, and what is not reported yet of them; looks at the whole table. */
   readReports(): LeaseReport[] {
-    const words = this.#words
     const reports: LeaseReport[] = []
-    for (let place = headWords; place < words.length; place += placeWords) {
-      if (Atomics.load(words, place + stateAt) === open) reports.push(reportOf(words, place))
-    }
+    this.#table.visit((id, at) => {
+      if (this.#table.numbers[at + isOpenAt] === 1) reports.push(this.#reportOf(keyIdOf(id), at))
+    })
     return reports
   }
 
   /** Takes in what the database says to a report. */
   renew({ keyId, spent, wanted }: LeaseReport, news: LeaseNews): void {
-    const words = this.#words
-    const place = findPlace(words, keyId)
-    if (place === undefined) return
-    Atomics.sub(words, place + spentAt, BigInt(spent))
-    Atomics.compareExchange(words, place + wantedAt, BigInt(wanted), 0n)
-    Atomics.store(words, place + moreAtMsAt, BigInt(Math.ceil(news.moreAtMs)))
-    Atomics.store(words, place + isDayOverAt, news.isDayOver ? 1n : 0n)
-    Atomics.store(words, place + burstLeftAt, BigInt(Math.floor(news.burstLeft)))
-    Atomics.store(words, place + dayLeftAt, BigInt(Math.floor(news.dayLeft)))
-    Atomics.store(words, place + heardAtMsAt, BigInt(Date.now()))
-    this.grant(keyId, news.granted)
+    const { numbers } = this.#table
+    const at = this.#table.take(idNumber(keyId), 0, false)
+    if (at === undefined) return
+    numbers[at + leftAt] = (numbers[at + leftAt] as number) + Math.floor(news.granted)
+    numbers[at + spentAt] = (numbers[at + spentAt] as number) - spent
+    if (numbers[at + wantedAt] === wanted) numbers[at + wantedAt] = 0
+    numbers[at + moreAtMsAt] = Math.ceil(news.moreAtMs)
+    numbers[at + isDayOverAt] = Number(news.isDayOver)
+    numbers[at + burstLeftAt] = Math.floor(news.burstLeft)
+    numbers[at + dayLeftAt] = Math.floor(news.dayLeft)
+    numbers[at + heardAtMsAt] = Date.now()
+    this.#table.giveBack()
   }
 
-  /** Adds to what is left of a key. */
   grant(keyId: string, units: number): void {
-    const place = findPlace(this.#words, keyId)
-    if (place !== undefined) Atomics.add(this.#words, place + leftAt, BigInt(Math.floor(units)))
+    const { numbers } = this.#table
+    const at = this.#table.take(idNumber(keyId), 0, false)
+    if (at === undefined) return
+    numbers[at + leftAt] = (numbers[at + leftAt] as number) + Math.floor(units)
+    this.#table.giveBack()
   }
 
   /** Ends the lease of a key here; what is to be reported of it. */
   end({ keyId }: LeaseReport): LeaseReport {
-    const words = this.#words
-    const place = findPlace(words, keyId)
-    if (place === undefined) return { keyId, spent: 0, left: 0, wanted: 0 }
-    Atomics.store(words, place + leftAt, 0n)
-    Atomics.store(words, place + stateAt, closed)
-    return reportOf(words, place)
+    const { numbers } = this.#table
+    const at = this.#table.take(idNumber(keyId), 0, false)
+    if (at === undefined) return { keyId, spent: 0, left: 0, wanted: 0 }
+    numbers[at + leftAt] = 0
+    numbers[at + isOpenAt] = 0
+    const report = this.#reportOf(keyId, at)
+    this.#table.giveBack()
+    return report
+  }
+
+  #reportOf(keyId: string, at: number): LeaseReport {
+    const read = (of: number) => this.#table.numbers[at + of] as number
+    return { keyId, spent: read(spentAt), left: read(leftAt), wanted: read(wantedAt) }
   }
 }
 
@@ -169,51 +174,41 @@ export class LeasedUnits {
   readonly perSecond: number
   readonly burst: number
   readonly perDay: number
-  readonly #words: BigInt64Array
-  readonly #keyId: string
+  readonly #leases: UnitLeases
+  readonly #table: CounterTable
+  readonly #id: number
   readonly #leaseUnits: number
-  readonly #processes: () => number
 
-  /** Only {@link UnitLeases} makes these. */
-  constructor(words: BigInt64Array, keyId: string, quota: UnitQuota, processes: () => number) {
-    this.#words = words
-    this.#keyId = keyId
+  constructor(leases: UnitLeases, table: CounterTable, keyId: string, quota: UnitQuota) {
+    this.#leases = leases
+    this.#table = table
+    this.#id = idNumber(keyId)
     this.perDay = quota.perDay ?? Number.POSITIVE_INFINITY
     this.perSecond = quota.perSecond ?? Number.POSITIVE_INFINITY
     this.burst = quota.perSecond === undefined ? Number.POSITIVE_INFINITY : quota.burst
     this.#leaseUnits = leaseUnits(quota)
-    this.#processes = processes
   }
 
-  /** As {@link Bucket.charge}. */
   charge(units: number): number {
-    const words = this.#words
-    const place = this.#open()
-    // More keys than places; see `places`.
-    if (place === undefined) return 0
-    const price = BigInt(Math.ceil(units))
-    for (;;) {
-      const left = Atomics.load(words, place + leftAt)
-      if (left < price) {
-        if (Atomics.load(words, place + wantedAt) < price) Atomics.store(words, place + wantedAt, price)
-        this.#stir()
-        return Math.max(Number(Atomics.load(words, place + moreAtMsAt)) - Date.now(), leaseWaitMs)
-      }
-      if (Atomics.compareExchange(words, place + leftAt, left, left - price) === left) {
-        Atomics.add(words, place + spentAt, price)
-        if (Number(left - price) < this.#leaseUnits / 2) this.#stir()
-        return 0
-      }
-    }
+    const { numbers } = this.#table
+    const at = this.#open()
+    if (at === undefined) return 0
+    const price = Math.ceil(units)
+    const left = (numbers[at + leftAt] as number) - price
+    const moreAtMs = numbers[at + moreAtMsAt] as number
+    if (left >= 0) this.#take(at, price)
+    else numbers[at + wantedAt] = Math.max(numbers[at + wantedAt] as number, price)
+    this.#table.giveBack()
+    if (left < this.#leaseUnits / 2) this.#leases.stir()
+    return left >= 0 ? 0 : Math.max(moreAtMs - Date.now(), leaseWaitMs)
   }
 
-  /** As {@link Bucket.debit}. */
   debit(units: number): void {
-    const place = this.#open()
-    if (place === undefined) return
-    Atomics.sub(this.#words, place + leftAt, BigInt(Math.round(units)))
-    Atomics.add(this.#words, place + spentAt, BigInt(Math.round(units)))
-    this.#stir()
+    const at = this.#open()
+    if (at === undefined) return
+    this.#take(at, Math.round(units))
+    this.#table.giveBack()
+    this.#leases.stir()
   }
 
   /** Units of the burst that are spent or leased elsewhere, as of the last exchange. */
@@ -228,8 +223,11 @@ export class LeasedUnits {
 
   /** Whether it is the quota of the day that leaves no more. */
   get isDayOver(): boolean {
-    const place = findPlace(this.#words, this.#keyId)
-    return place !== undefined && Atomics.load(this.#words, place + isDayOverAt) === 1n
+    const at = this.#table.take(this.#id, 0, false)
+    if (at === undefined) return false
+    const isOver = this.#table.numbers[at + isDayOverAt] === 1
+    this.#table.giveBack()
+    return isOver
   }
 
   /** Nothing: the day is part of {@link charge}. */
@@ -240,30 +238,38 @@ export class LeasedUnits {
   /** Nothing: the day is part of {@link debit}. */
   debitDay(): void {}
 
-  #left(at: number, otherwise: number): number {
-    const place = findPlace(this.#words, this.#keyId)
-    if (place === undefined || Atomics.load(this.#words, place + moreAtMsAt) === 0n) return otherwise
-    const own = Math.max(Number(Atomics.load(this.#words, place + leftAt)), 0)
-    return Math.min(Number(Atomics.load(this.#words, place + at)) + own, otherwise)
+  #take(at: number, units: number): void {
+    const { numbers } = this.#table
+    numbers[at + leftAt] = (numbers[at + leftAt] as number) - units
+    numbers[at + spentAt] = (numbers[at + spentAt] as number) + units
   }
 
-  /** The place of the key, with its credit where it has no lease. */
+  #left(of: number, otherwise: number): number {
+    const { numbers } = this.#table
+    const at = this.#table.take(this.#id, 0, false)
+    if (at === undefined) return otherwise
+    const isHeard = numbers[at + moreAtMsAt] !== 0
+    const left = Math.max(numbers[at + leftAt] as number, 0) + (numbers[at + of] as number)
+    this.#table.giveBack()
+    return isHeard ? Math.min(left, otherwise) : otherwise
+  }
+
+  /** Takes the row of the key, with its credit where it had no lease. */
   #open(): number | undefined {
-    const words = this.#words
-    const claimed = claimPlace(words, this.#keyId)
-    if (claimed === undefined || claimed.isOpen) return claimed?.place
-    const { place } = claimed
-    for (const at of [moreAtMsAt, isDayOverAt, wantedAt]) Atomics.store(words, place + at, 0n)
-    const credit = Math.min(this.#leaseUnits, this.#leftSince(place)) / this.#processes()
-    Atomics.add(words, place + leftAt, BigInt(Math.floor(credit)))
-    Atomics.store(words, place + stateAt, open)
-    this.#stir()
-    return place
+    const { numbers } = this.#table
+    const at = this.#table.take(this.#id)
+    if (at === undefined || numbers[at + isOpenAt] === 1) return at
+    for (const of of [moreAtMsAt, isDayOverAt, wantedAt]) numbers[at + of] = 0
+    const credit = Math.min(this.#leaseUnits, this.#leftSince(at)) / this.#leases.processes
+    numbers[at + leftAt] = (numbers[at + leftAt] as number) + Math.floor(credit)
+    numbers[at + isOpenAt] = 1
+    this.#leases.stir()
+    return at
   }
 
   /** What all processes have left if none but this one spent since the last exchange. */
-  #leftSince(place: number): number {
-    const read = (at: number) => Number(Atomics.load(this.#words, place + at))
+  #leftSince(at: number): number {
+    const read = (of: number) => this.#table.numbers[at + of] as number
     const heardAtMs = read(heardAtMsAt)
     if (heardAtMs === 0) return Number.POSITIVE_INFINITY
     const nowMs = Date.now()
@@ -275,84 +281,4 @@ export class LeasedUnits {
     const ofDay = isSameDay && this.perDay !== Number.POSITIVE_INFINITY ? read(dayLeftAt) : this.perDay
     return Math.max(Math.min(ofRate, ofDay), 0)
   }
-
-  #stir(): void {
-    if (Atomics.load(this.#words, stirredAt) === 0n) Atomics.store(this.#words, stirredAt, 1n)
-  }
-}
-
-function reportOf(words: BigInt64Array, place: number): LeaseReport {
-  return {
-    keyId: Atomics.load(words, place + markAt)
-      .toString(16)
-      .padStart(12, '0'),
-    spent: Number(Atomics.load(words, place + spentAt)),
-    left: Number(Atomics.load(words, place + leftAt)),
-    wanted: Number(Atomics.load(words, place + wantedAt)),
-  }
-}
-
-/** The place of a key; undefined where it has none. */
-function findPlace(words: BigInt64Array, keyId: string): number | undefined {
-  const mark = markOf(keyId)
-  const { place, found } = searchPlace(words, keyId, mark)
-  return found === mark ? place : undefined
-}
-
-/** The place of a key with a lease; or one that this thread holds, to open the lease. Undefined where there is no room. */
-function claimPlace(
-  words: BigInt64Array,
-  keyId: string,
-): { readonly place: number; readonly isOpen: boolean } | undefined {
-  const mark = markOf(keyId)
-  for (;;) {
-    const { place, found } = searchPlace(words, keyId, mark)
-    if (place === undefined) return undefined
-    const state = Atomics.compareExchange(words, place + stateAt, closed, held)
-    if (state === open && found === mark) return { place, isOpen: true }
-    if (state !== closed) continue
-    if (Atomics.load(words, place + markAt) !== found) {
-      // It was given to another key since it was found.
-      Atomics.store(words, place + stateAt, closed)
-      continue
-    }
-    if (found !== mark) {
-      for (const at of [leftAt, spentAt, heardAtMsAt]) Atomics.store(words, place + at, 0n)
-      Atomics.store(words, place + markAt, mark)
-    }
-    return { place, isOpen: false }
-  }
-}
-
-/**
- * The place of a key, or else the one that it may be given: one that was never used, or one whose key has no lease.
- * `found` is the key that has it.
- */
-function searchPlace(
-  words: BigInt64Array,
-  keyId: string,
-  mark: bigint,
-): { readonly place: number | undefined; readonly found: bigint } {
-  const home = Number.parseInt(keyId.slice(0, 4), 16)
-  let place: number | undefined
-  let found = 0n
-  for (let probe = 0; probe < probesMax; probe++) {
-    const at = headWords + placeWords * ((home + probe) % places)
-    const key = Atomics.load(words, at + markAt)
-    const state = Atomics.load(words, at + stateAt)
-    // Whose it will be is not known yet.
-    if (state === held) {
-      probe = -1
-      place = undefined
-    } else if (key === mark || key === 0n) return { place: at, found: key }
-    else if (state === closed && place === undefined) {
-      place = at
-      found = key
-    }
-  }
-  return { place, found }
-}
-
-function markOf(keyId: string): bigint {
-  return BigInt(`0x${keyId}`)
 }

@@ -67,7 +67,6 @@ export class UsageCounter {
   }
 }
 
-/** Counts by key for one network. */
 class NetworkUsage {
   readonly #network: string
   readonly #methodAt: (slot: number) => string
@@ -94,7 +93,6 @@ class NetworkUsage {
     if (isError) cell.errors++
   }
 
-  /** Notes a call that took long. */
   note(keyId: string, slot: number, isError: boolean, ms: number): void {
     const method = this.#methodAt(slot)
     this.#keep({ atMs: Date.now(), keyId, network: this.#network, method, isError, ms })

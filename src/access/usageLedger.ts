@@ -106,10 +106,7 @@ export class UsageLedger {
     return this.#slow.toReversed()
   }
 
-  /**
-   * Calls `take` with all usage of the hours `from` to `to` (exclusive), of one key or all, until now. Other work runs
-   * between its parts.
-   */
+  /** Calls `take` with all usage of the hours `from` to `to` (exclusive), of one key or all, a part at a time. */
   async read(
     from: number,
     to: number,

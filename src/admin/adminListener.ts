@@ -31,7 +31,7 @@ export interface AdminOptions {
   /** Parts of the process whose event loops have not turned for long; none where all is well. */
   stuck(): readonly string[]
   ready(): Readiness | Promise<Readiness>
-  metrics(): Promise<{ readonly contentType: string; readonly text: string }>
+  metrics(): { readonly contentType: string; readonly text: string }
   readonly api: ApiServices
   /** Called with wrong tokens that were sent, at most once a minute. */
   noteFailedLogIns(failed: FailedLogInsNote): void
@@ -195,8 +195,8 @@ export class AdminListener {
     return json(readiness.ready ? 200 : 503, readiness)
   }
 
-  async #readMetrics(): Promise<Page> {
-    const { contentType, text } = await this.#options.metrics()
+  #readMetrics(): Page {
+    const { contentType, text } = this.#options.metrics()
     return { status: 200, contentType, body: text }
   }
 }

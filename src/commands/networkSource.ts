@@ -1,13 +1,7 @@
 import { feedSchemaOf, type GatewayConfig, type NetworkConfig } from '../config/config.js'
-import {
-  type ChainFeed,
-  RelayedFeed,
-  type SourceProgress,
-  type UpstreamsHealth,
-  upToDate,
-} from '../edge/chainFeed.js'
+import { type ChainFeed, RelayedFeed, type SourceProgress, upToDate } from '../edge/chainFeed.js'
 import { startIngest } from '../ingest/ingestThread.js'
-import type { IngestFigures, IngestProgress, IngestStore } from '../ingest/messages.js'
+import type { IngestFigures, IngestProgress, IngestStore, UpstreamsState } from '../ingest/messages.js'
 import type { FetchMissing } from '../primitives/notHeld.js'
 import type { UpstreamCalls } from '../primitives/upstreamCalls.js'
 import type { OnUpgrade } from '../store/upgrade.js'
@@ -79,7 +73,7 @@ export function startSource(
   let hasCaughtUp = false
   // What it has to deliver is not known yet, so that it counts as behind.
   let syncing: SourceProgress | undefined = { startingBlock: undefined, number: 0 }
-  let upstreams: UpstreamsHealth | undefined
+  let upstreams: UpstreamsState | undefined
   let figures: IngestFigures | undefined
   publish()
   const ingest = startIngest(

@@ -173,9 +173,7 @@ function metricSources(config: Config, services: AdminServices): MetricSources {
     transport,
     edges: counts,
     refresh: () => edge.publish(),
-    jobs: () => pool.counts.byClass.map(({ cpuMs, ...rest }) => ({ ...rest, cpuSeconds: cpuMs / 1_000 })),
-    threadsLost: () => pool.counts.threadsLost,
-    heaps: () => pool.heaps,
+    pool,
     sources: () =>
       sources.flatMap(({ name, figures }) => (figures === undefined ? [] : [{ network: name, ...figures }])),
     networks: () =>
@@ -202,14 +200,6 @@ function metricSources(config: Config, services: AdminServices): MetricSources {
     ],
     sharedKeysAnswer: () => reach && !reach.isLost,
     commits: () => store.commits,
-    totals: () => {
-      const { sockets, bodyBytes, socketBytes, subscriptionBytes } = edge.server.totals
-      return {
-        sockets: sockets.value,
-        bodyBytes: bodyBytes.value,
-        socketBytes: socketBytes.value,
-        subscriptionBytes: subscriptionBytes.value,
-      }
-    },
+    totals: edge.server.totals,
   }
 }

@@ -4,8 +4,7 @@ import type { EdgeThreads } from '../edge/edgeThreads.js'
 import { startEdgeThreads } from '../edge/edgeThreads.js'
 import type { EdgeData } from '../edge/messages.js'
 import type { OpenNetwork } from '../edge/openNetwork.js'
-import { callFilters } from '../edge/remoteFilters.js'
-import type { JobInput, JobName, JobOwner, Jobs } from '../pool/jobs.js'
+import type { JobOwner, Jobs } from '../pool/jobs.js'
 import type { Pool } from '../pool/pool.js'
 import { toAddress, toHash32 } from '../primitives/bytes.js'
 import { UsageError } from '../primitives/faults.js'
@@ -49,7 +48,7 @@ export async function shareBetweenEdges(config: Config, transport: Transport): P
   }
   return {
     port: await transport.findPort(config, true),
-    totals: allotTotals(config.limits.socketsMax, edges),
+    totals: allotTotals(config.limits.socketsMax),
   }
 }
 
@@ -74,18 +73,15 @@ export function startOtherEdges(
     config.edges - 1,
     { config, clientVersion, ...shared },
     {
-      job: (
-        [name, network, args, body]: [JobName, string, JobInput<never>['args'], Uint8Array | undefined],
-        owner: JobOwner,
-      ) =>
-        // A body is given away with all of its memory, and this one lies beside the arguments.
-        pool.run(name, { network, args }, owner, body && new Uint8Array(body)),
+      job: (job, owner) => pool.runEncoded(job, owner),
       submit: ([name, transaction]: [string, InvokeTransaction], owner: JobOwner) =>
         rollupOf(name).queue.submit(transaction, owner),
       submission: ([name, what, hash]: [string, keyof SubmissionReader, Felt]) =>
         rollupOf(name).submissions[what](hash),
-      filter: ([name, ...call]: [string, keyof FilterService, unknown], caller: Caller) =>
-        callFilters(filtersOf(name), call, caller, turnMsDefault),
+      filter: (
+        [network, name, argument]: [string, keyof FilterService, never],
+        caller: Caller,
+      ): Promise<unknown> | unknown => filtersOf(network)[name](argument, caller, turnMsDefault),
       used: (report) => usage.take(report),
       health: ([name]: [string]) => rollupOf(name).health(),
       fetch: ([name, ...wanted]: [string, ...Parameters<FetchMissing>]) =>

@@ -112,7 +112,7 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
       fetchOf: (network) => sources.find(({ name }) => name === network)?.fetch,
       upstreamCallsOf: (network) => sources.find(({ name }) => name === network)?.upstreamCalls,
       jobsOf: (network) => jobsOfNetwork(pool, network),
-      shared: shared && { port: shared.port, totals: sharedTotals(shared.totals, config.edges, 0) },
+      shared: shared && { port: shared.port, totals: sharedTotals(shared.totals, config.limits.socketsMax) },
       counts: counts[0] as EdgeCounts,
       usage: used,
     })

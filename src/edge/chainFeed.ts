@@ -1,36 +1,19 @@
+import type { UpstreamsState } from '../ingest/messages.js'
+
 /** Progress of a source that has not yet delivered all blocks it knows of. */
 export interface SourceProgress {
   /** Number of its block when it fell behind; undefined before it delivered one. */
   readonly startingBlock: number | undefined
-  /** Number of the block that it delivered last. */
   readonly number: number
 }
 
-/** What a source that follows other nodes knows of them. */
-export interface UpstreamsHealth {
-  /** Number of the head that is followed; undefined before a node answered. */
-  readonly head: number | undefined
-  /** Whether none answers. */
-  readonly isDown: boolean
-  /** Why the head does not move, though nodes answer. */
-  readonly trouble?: string
-  /** Each node's entry in `/health`. */
-  readonly nodes: readonly {
-    readonly name: string
-    readonly isAnswering: boolean
-    readonly isQuarantined: boolean
-    readonly head: number | undefined
-  }[]
-}
-
-/** State of a source. */
 export interface SourceState {
   /** Undefined where the source is up to date. Of a source that failed: its progress at that moment. */
   readonly syncing: SourceProgress | undefined
   /** Whether the source ended with an error. It delivers no further blocks, though the chain may have some. */
   readonly hasFailed: boolean
   /** Undefined for a source that follows no nodes. */
-  readonly upstreams?: UpstreamsHealth | undefined
+  readonly upstreams?: UpstreamsState | undefined
 }
 
 /** State of a source that delivers in time, or has delivered everything. */

@@ -24,17 +24,13 @@ export interface ChainViewsOptions
   > {
   readonly chain: ChainOptions
   readonly proofCacheBytes: number
-  /** Blocks behind the head from which a subscription may resume. */
   readonly replayBlocksMax: number
   /** The answer of `net_version`; undefined: the network id of the genesis. */
   readonly networkId: number | undefined
   /** Makes, or returns, the filters that callers poll. */
   filters(current: () => Network): FilterService
-  /** The answer of `eth_syncing` at the moment. */
   syncing(): SyncProgress | undefined
-  /** See {@link NetworkViews.supply}. */
   readonly supply?: NetworkViews<Network>['supply']
-  /** See {@link JobNetwork.upstreamCalls}. */
   readonly upstreamCalls?: Network['upstreamCalls']
   /** Called with errors that no caller waits for. */
   readonly reportDefect: (error: unknown) => void
@@ -94,7 +90,6 @@ export class ChainViews implements NetworkViews<Network> {
     return this.#viewOf(this.chain.head, false)
   }
 
-  /** See {@link ChainView}. */
   #viewOf(head: Head, isPinned: boolean): Network {
     const syncing = this.#syncing
     return {

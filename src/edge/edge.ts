@@ -31,7 +31,8 @@ import { methods } from '../rpc/registry.js'
 import type { RollupNetwork } from '../rpc/rollup/rollupNetwork.js'
 import { boundRollupMethods, prefixRollupMethods } from '../rpc/rollup/rollupRegistry.js'
 import type { Tracer } from '../traces/tracer.js'
-import { createHttpServer, type HttpServer, type HttpServerOptions, type Page } from '../transport/http.js'
+import { createHttpServer, type HttpServer, type HttpServerOptions } from '../transport/http.js'
+import type { Page } from '../transport/httpRoutes.js'
 import type { RequestTracer } from '../transport/requestLog.js'
 import type { ServerTotals } from '../transport/totals.js'
 import { messageBytesDefault, socketsPerKeyFor } from '../transport/unfinishedMessages.js'
@@ -50,14 +51,11 @@ const lastAnswersMsMax = 1_000
 /** Time to close jobs, sources and stores after the last answer, within the grace period. */
 const closeMs = 2_000
 
-/**
- * How long a closing WebSocket waits until the client has read what was sent: the default time limit of a request.
- */
+/** How long a closing WebSocket waits for its client to read: the default time limit of a request. */
 const endMsMax = 30_000
 
 export interface EdgeOptions {
   readonly config: Config
-  /** The answer of `web3_clientVersion`. */
   readonly clientVersion: string
   readonly ring: KeyRing
   readonly allowances: Allowances
@@ -78,9 +76,7 @@ export interface EdgeOptions {
   readonly filtersOf?: (network: string) => FilterService
   /** With several edges: the port that all listen on, and the counters that they share. */
   readonly shared: { readonly port: number; readonly totals: ServerTotals } | undefined
-  /** Where this edge counts what it does. */
   readonly counts: EdgeCounts
-  /** Where it counts what each key uses. */
   readonly usage: UsageCounter
 }
 
@@ -98,10 +94,7 @@ export interface Edge {
   close(): Promise<void>
 }
 
-/**
- * Opens the networks and makes the server, which does not listen yet. Throws OperatorError where a network's store
- * cannot be used.
- */
+/** Makes the server, which does not listen yet. Throws OperatorError where a network's store cannot be used. */
 export async function openEdge(options: EdgeOptions): Promise<Edge> {
   const { config } = options
   const answerCacheBytes = config.limits.answerCacheBytes - copyBytesOf(config)
@@ -224,10 +217,7 @@ function share(bytes: number, parts: number): number {
   return Math.floor(bytes / parts)
 }
 
-/**
- * When a caller may ask again whose key cannot be checked: a database that starts again takes seconds, room for wrong
- * tokens comes by itself.
- */
+/** When a caller may ask again whose key cannot be checked: a database that starts again takes seconds. */
 const keyRetryMs: { readonly [why in KeyProblem]?: number } = { unreachable: 5_000, tokenFlood: 1_000 }
 
 function createServer(

@@ -5,7 +5,6 @@ import type { HttpServer } from '../transport/http.js'
 import { threadCpuSeconds } from './loopWatch.js'
 import type { OpenNetwork } from './openNetwork.js'
 
-/** What an edge publishes of itself, asked on its own thread. */
 export function readEdgeFigures(networks: readonly OpenNetwork[], server: HttpServer): EdgeFigures {
   const blocks = sumUses(networks.map(({ blockAnswers }) => blockAnswers))
   const proofs = sumUses(networks.map(({ current }) => current.proofs.use))

@@ -6,7 +6,6 @@ import type { SubmissionService } from '../rollup/submissionService.js'
 import type { QueueCounts } from '../rollup/submissionStore.js'
 import type { RollupNetwork } from '../rpc/rollup/rollupNetwork.js'
 
-/** A rollup network as one edge serves it. */
 export interface EdgeRollup {
   readonly name: string
   readonly network: RollupNetwork
@@ -35,7 +34,6 @@ function readerOf({ prefix, upstream }: RollupConfig): SequencerReader | undefin
   return new SequencerReader({ url, prefix: upstream.prefix ?? prefix, timeoutMs: upstream.timeoutMs })
 }
 
-/** A rollup network as methods see it. */
 export function rollupNetworkOf(config: RollupConfig, queue: SubmissionService): RollupNetwork {
   const { name, prefix, calldataMax, signatureMax, upstream } = config
   return {

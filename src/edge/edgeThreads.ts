@@ -4,7 +4,7 @@ import { decodeArgs, encodeResult, encodeThrown } from '../pool/messages.js'
 import { defer } from '../primitives/deferred.js'
 import { OperatorError } from '../primitives/faults.js'
 import { Caller, type Identity } from '../rpc/callers/caller.js'
-import type { CallName, EdgeCommand, EdgeData, EdgeMessage } from './messages.js'
+import type { AskedCall, AskedJob, CallName, EdgeCommand, EdgeData, EdgeMessage } from './messages.js'
 
 const threadUrl = new URL('../../workers/edge.js', import.meta.url)
 
@@ -15,15 +15,14 @@ const silentMsMax = 1_000
 export type CallHandlers = {
   readonly [N in CallName]: (args: never, caller: Caller) => unknown
 } & {
+  /** Runs a job; resolves to the reply of its thread. */
+  job(job: AskedJob, caller: Caller): Promise<Uint8Array>
   /** Takes what keys used on an edge. */
   used(report: UsageReport): void
 }
 
 export interface EdgeThreads {
-  /**
-   * Resolves once all listen. Rejects with OperatorError for a cause that the operator can remove, with Error for a
-   * defect.
-   */
+  /** Resolves once all listen. Rejects with OperatorError for a cause that the operator can remove, else with Error. */
   readonly listening: Promise<void>
   /** Rejects in the same way when an edge ends unasked; never resolves. */
   readonly lost: Promise<never>
@@ -33,7 +32,6 @@ export interface EdgeThreads {
   close(): Promise<void>
 }
 
-/** The thread of one edge, seen from the main thread. */
 interface EdgeThread {
   readonly worker: Worker
   readonly listening: Promise<void>
@@ -83,8 +81,6 @@ export function startEdgeThreads(
   }
 }
 
-type EdgeCall = Extract<EdgeMessage, { type: 'call' }>
-
 /** Stands for a caller on another edge; records the CPU time, which that edge charges, and passes parts on to it. */
 class RelayedCaller extends Caller {
   cpuMs = 0
@@ -112,23 +108,33 @@ class RelayedCaller extends Caller {
   }
 }
 
+/** The reply in memory of its own. Rejects with what the handler throws. */
+async function replyTo(
+  asked: AskedCall | AskedJob,
+  caller: Caller,
+  handlers: CallHandlers,
+): Promise<Uint8Array<ArrayBuffer>> {
+  if (asked.type === 'call')
+    return encodeResult(await handlers[asked.name](decodeArgs(asked.args) as never, caller))
+  const reply = await handlers.job(asked, caller)
+  // Short ones share memory.
+  return reply.length === reply.buffer.byteLength ? (reply as Uint8Array<ArrayBuffer>) : new Uint8Array(reply)
+}
+
 function startThread(data: EdgeData, handlers: CallHandlers, isClosing: () => boolean): EdgeThread {
   const worker = new Worker(threadUrl, { workerData: data })
   const listening = defer<void>()
   const ended = defer<Error | undefined>()
   listening.promise.catch(() => undefined)
-  /** Callers of the calls under way, by serial number. */
   const callers = new Map<number, RelayedCaller>()
-  const answer = async ({ serial, name, args, keyId, weight = 1 }: EdgeCall): Promise<void> => {
+  const answer = async (asked: AskedCall | AskedJob): Promise<void> => {
+    const { serial, keyId, weight = 1 } = asked
     const caller = new RelayedCaller(
       (part) => worker.postMessage({ type: 'part', serial, part } satisfies EdgeCommand, [part.buffer]),
       keyId === undefined ? undefined : { key: { id: keyId, limits: { weight } } },
     )
     callers.set(serial, caller)
-    const reply = await Promise.resolve()
-      .then(() => handlers[name](decodeArgs(args) as never, caller))
-      .then(encodeResult)
-      .catch(encodeThrown)
+    const reply = await replyTo(asked, caller, handlers).catch(encodeThrown)
     callers.delete(serial)
     const { cpuMs } = caller
     worker.postMessage({ type: 'reply', serial, reply, cpuMs } satisfies EdgeCommand, [reply.buffer])
@@ -145,6 +151,7 @@ function startThread(data: EdgeData, handlers: CallHandlers, isClosing: () => bo
       case 'used':
         return handlers.used(message.report)
       case 'call':
+      case 'job':
         return void answer(message)
       case 'cancel':
         return callers.get(message.serial)?.leave()

@@ -2,8 +2,8 @@
 import type { KeyReachFigures } from '../access/keyReach.js'
 import { unknownForkOf } from '../chain/header.js'
 import type { Config } from '../config/config.js'
+import type { UpstreamsState } from '../ingest/messages.js'
 import { hasRoom } from '../store/environment.js'
-import type { UpstreamsHealth } from './chainFeed.js'
 import type { EdgeRollup, RollupHealth } from './edgeRollup.js'
 import type { OpenNetwork } from './openNetwork.js'
 
@@ -16,7 +16,6 @@ export interface HealthPage {
   readonly body: string
 }
 
-/** What the page is made of. */
 export interface HealthSources {
   readonly networks: readonly OpenNetwork[]
   readonly rollups: readonly EdgeRollup[]
@@ -100,13 +99,12 @@ function networkEntry(network: OpenNetwork) {
   }
 }
 
-/** Seconds since a block's timestamp. */
 function ageSeconds(timestamp: number | bigint): number {
   return Math.max(0, Math.floor(Date.now() / 1_000) - Number(timestamp))
 }
 
 /** The entry of a node that is followed: the head it says it has, and what keeps it from being asked. */
-function upstreamEntry({ name, head, isAnswering, isQuarantined }: UpstreamsHealth['nodes'][number]) {
+function upstreamEntry({ name, head, isAnswering, isQuarantined }: UpstreamsState['nodes'][number]) {
   const trouble = isQuarantined ? 'quarantined' : isAnswering ? undefined : 'no answer'
   return [name, { ...(head !== undefined && { head }), ...(trouble && { trouble }) }] as const
 }

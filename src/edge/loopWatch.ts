@@ -7,10 +7,7 @@ const lookMs = 50
 /** Looks between two times that an edge publishes its figures. */
 const looksPerPublish = 20
 
-/**
- * Watches the event loop of this thread: counts how late its timers come, and publishes the thread's figures each
- * second. Returns a function that stops it.
- */
+/** Counts how late timers of this thread come, and publishes its figures each second. Returns what ends that. */
 export function watchLoop(counts: EdgeCounts, publish: () => void): () => void {
   let looks = 0
   let dueMs = performance.now() + lookMs

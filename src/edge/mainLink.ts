@@ -4,9 +4,15 @@ import { decodeReply, encodeArgs } from '../pool/messages.js'
 import { type Deferred, defer } from '../primitives/deferred.js'
 import { FaultError } from '../primitives/faults.js'
 import type { StatusChange } from '../rollup/submissionService.js'
+import type { Caller } from '../rpc/callers/caller.js'
+import type { FilterService } from '../rpc/logs/filterService.js'
 import { RelayedFeed } from './chainFeed.js'
 import type { Edge } from './edge.js'
-import type { CallName, EdgeCommand, EdgeMessage } from './messages.js'
+import type { AskedCall, AskedJob, CallName, EdgeCommand, EdgeMessage } from './messages.js'
+
+type Question =
+  | Pick<AskedCall, 'type' | 'name' | 'args'>
+  | Pick<AskedJob, 'type' | 'name' | 'network' | 'args' | 'body'>
 
 interface Pending {
   readonly outcome: Deferred<unknown>
@@ -56,25 +62,41 @@ export class MainLink {
   /** The jobs of one network, run by the pool of the process. */
   jobsOf(network: string): NetworkJobs {
     return {
-      run: (name, args, owner, body) => this.call('job', [name, network, args, body], owner) as never,
+      run: (name, args, owner, body) => {
+        const encoded = encodeArgs(args)
+        return this.#ask({ type: 'job', name, network, args: encoded, body }, owner) as never
+      },
     }
   }
 
-  /**
-   * Makes a call. Rejects with what the handler threw: a FaultError unchanged, any other error with its message and
-   * stack.
-   */
+  /** A network's polled filters, which the main thread holds. */
+  filtersOf(network: string): FilterService {
+    const call = (name: keyof FilterService, argument: unknown, caller: Caller) =>
+      this.call('filter', [network, name, argument], caller) as never
+    return {
+      create: (request, caller) => call('create', request, caller),
+      changes: (id, caller) => call('changes', id, caller),
+      logs: (id, caller) => call('logs', id, caller),
+      uninstall: (id, caller) => call('uninstall', id, caller),
+    }
+  }
+
+  /** Makes a call. Rejects with what the handler threw: a FaultError as it was, others with message and stack. */
   call(name: CallName, args: unknown, owner?: JobOwner): Promise<unknown> {
+    return this.#ask({ type: 'call', name, args: encodeArgs(args) }, owner)
+  }
+
+  #ask(question: Question, owner: JobOwner | undefined): Promise<unknown> {
     if (owner?.isGone) return Promise.reject(new FaultError({ kind: 'RequestTimedOut' }))
     const serial = this.#serial++
     const cancel = () => this.send({ type: 'cancel', serial })
     const outcome = defer<unknown>()
     this.#pending.set(serial, { outcome, owner, cancel })
     owner?.onGone(cancel)
-    const encoded = encodeArgs(args)
-    this.send({ type: 'call', serial, name, args: encoded, keyId: owner?.keyId, weight: owner?.weight }, [
-      encoded.buffer,
-    ])
+    const moved = [question.args.buffer]
+    if (question.type === 'job' && question.body !== undefined)
+      moved.push(question.body.buffer as ArrayBuffer)
+    this.send({ ...question, serial, keyId: owner?.keyId, weight: owner?.weight }, moved)
     return outcome.promise
   }
 

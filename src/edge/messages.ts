@@ -2,7 +2,7 @@
 import type { SpentMemory } from '../access/allowances.js'
 import type { UsageReport } from '../access/usageCounter.js'
 import type { Config } from '../config/config.js'
-import type { JobOwner } from '../pool/jobs.js'
+import type { JobName, JobOwner, NetworkJobs } from '../pool/jobs.js'
 import type { StatusChange } from '../rollup/submissionService.js'
 import type { Transport } from '../transport/wire.js'
 import type { SourceState } from './chainFeed.js'
@@ -15,9 +15,7 @@ export interface EdgeData {
   /** Number of the edge, from 1. */
   readonly index: number
   readonly transport: Transport['name']
-  /** See {@link HealthSources}. */
   readonly transportFlaw: string | undefined
-  /** The port that all edges listen on. */
   readonly port: number
   /** See `transport/totals.ts`. */
   readonly totals: SharedArrayBuffer
@@ -34,10 +32,9 @@ export interface EdgeData {
 /**
  * Calls to what exists once per process.
  *
- *   job     [job, network, its arguments, its body] → its result
  *   submit  [rollup, transaction] → its hash, once it is on disk
  *   submission  [rollup, `readRow` or `readBody`, hash] → what was read, where the edge has no store to read
- *   filter  [network, name of the call, its argument] → its result; see RemoteFilters
+ *   filter  [network, name of the call, its argument] → its result
  *   health  [rollup] → as `/health` shows it
  *   fetch   [network, what is wanted, the call] → whether nobody knows it
  *   send    [network, signed transaction] → its hash, once an upstream took it
@@ -46,7 +43,6 @@ export interface EdgeData {
  *   relay   [network, method, params as JSON] → an upstream's result, as JSON
  */
 export type CallName =
-  | 'job'
   | 'submit'
   | 'submission'
   | 'filter'
@@ -57,6 +53,30 @@ export type CallName =
   | 'waiting'
   | 'relay'
 
+/** What every question to the main thread has, be it a call or a job. */
+interface Asked {
+  readonly serial: number
+  /** msgpack in its own ArrayBuffer, as for jobs. */
+  readonly args: Uint8Array<ArrayBuffer>
+  /** Key of the caller; undefined where the call has no caller or the caller no key. */
+  readonly keyId: string | undefined
+  /** See {@link JobOwner}. */
+  readonly weight: number | undefined
+}
+
+export interface AskedCall extends Asked {
+  readonly type: 'call'
+  readonly name: CallName
+}
+
+/** A job for the pool; see {@link NetworkJobs.run}. */
+export interface AskedJob extends Asked {
+  readonly type: 'job'
+  readonly name: JobName
+  readonly network: string
+  readonly body: Uint8Array | undefined
+}
+
 /** Messages from an edge's thread. */
 export type EdgeMessage =
   | { readonly type: 'listening' }
@@ -64,17 +84,8 @@ export type EdgeMessage =
   | { readonly type: 'used'; readonly report: UsageReport }
   /** The last message. `isDefect`: the program is at fault; otherwise the operator can remove the cause. */
   | { readonly type: 'failed'; readonly message: string; readonly isDefect: boolean; readonly stack?: string }
-  /** `args` is msgpack in its own ArrayBuffer, as for jobs. */
-  | {
-      readonly type: 'call'
-      readonly serial: number
-      readonly name: CallName
-      readonly args: Uint8Array<ArrayBuffer>
-      /** Key of the caller; undefined where the call has no caller or the caller no key. */
-      readonly keyId: string | undefined
-      /** See {@link JobOwner}. */
-      readonly weight: number | undefined
-    }
+  | AskedCall
+  | AskedJob
   /** The caller no longer waits for a call. Its reply is sent nevertheless. */
   | { readonly type: 'cancel'; readonly serial: number }
   /** The caller passed on the oldest {@link EdgeCommand} `part` of a call that it had not. */

@@ -7,7 +7,7 @@ import type { CacheUse } from '../chain/answerCache.js'
 import type { Chain } from '../chain/chain.js'
 import type { SyncProgress } from '../chain/syncProgress.js'
 import type { NetworkConfig } from '../config/config.js'
-import type { NetworkJobs } from '../pool/jobs.js'
+import type { UpstreamsState } from '../ingest/messages.js'
 import { contained } from '../primitives/contained.js'
 import { OperatorError } from '../primitives/faults.js'
 import type { FetchMissing, Wanted, WantingCall } from '../primitives/notHeld.js'
@@ -19,13 +19,10 @@ import { openRows, ProvedRows } from '../state/provedRows.js'
 import { RowStateReader } from '../state/stateReader.js'
 import type { ChainReader } from '../store/chainReader.js'
 import { kindOf } from '../store/chainRows.js'
-import type { ChainFeed, SourceState, UpstreamsHealth } from './chainFeed.js'
+import type { ChainFeed, SourceState } from './chainFeed.js'
 import { ChainViews, type ChainViewsOptions } from './chainViews.js'
 
-/**
- * Time between two looks for blocks that another process wrote. Each takes one read, 2 µs; chains make blocks more
- * slowly.
- */
+/** Between two looks for blocks that another process wrote: a read of 2 µs; chains make blocks more slowly. */
 const pollMs = 250
 
 export interface OpenNetwork extends NetworkViews<Network> {
@@ -37,47 +34,30 @@ export interface OpenNetwork extends NetworkViews<Network> {
   /** Whether its source ended with an error, so that no further blocks come. */
   readonly hasSourceFailed: boolean
   /** What its source knows of the nodes that it follows; undefined for a source that follows none. */
-  readonly upstreams: UpstreamsHealth | undefined
+  readonly upstreams: UpstreamsState | undefined
   /** Threads that have its store open for reading. */
   readonly readers: number
   /** Of its rendered blocks and receipts. */
   readonly blockAnswers: CacheUse
-  /** Closes the store. */
   close(): Promise<void>
 }
 
-export interface OpenOptions {
+export interface OpenOptions
+  extends Omit<ChainViewsOptions, 'name' | 'chain' | 'execution' | 'networkId' | 'syncing' | 'supply'> {
   readonly mapBytes: number
   readonly answerCacheBytes: number
-  readonly proofCacheBytes: number
-  readonly logBounds: Network['logBounds']
-  readonly filters: ChainViewsOptions['filters']
-  readonly proofKeysMax: number
-  /** Blocks behind the head from which a subscription may resume. */
-  readonly replayBlocksMax: number
-  readonly clientVersion: string
-  readonly openRpc: Network['openRpc']
-  readonly jobs: NetworkJobs
   /** Most gas of a call or estimate, as a multiple of the current block's gas limit. */
   readonly gasCapBlocks: number
   readonly simulationGasMax: number
-  readonly layouts: Network['layouts']
   /** Undefined for a network without a source. */
   readonly feed: ChainFeed | undefined
   /** Of a gateway; see {@link EdgeOptions.fetchOf}. */
   readonly fetch?: FetchMissing | undefined
-  /** See {@link JobNetwork.upstreamCalls}. */
-  readonly upstreamCalls?: Network['upstreamCalls']
   /** Unknown methods that upstreams are asked; see {@link createRelay}. */
   readonly passThrough?: readonly string[]
-  /** Called with errors that no caller waits for. */
-  readonly reportDefect: (error: unknown) => void
 }
 
-/**
- * Opens a network. Its source, if any, must have opened the store before. Throws OperatorError where the store cannot
- * be used.
- */
+/** Opens a network whose source has opened the store. Throws OperatorError where the store cannot be used. */
 export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNetwork {
   requireChain(config)
   const store = openRows({ path: config.storePath, mapBytes: options.mapBytes })
@@ -85,7 +65,7 @@ export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNe
   let syncing: SyncProgress | undefined
   let isReadable = true
   let hasFailed = false
-  let upstreams: UpstreamsHealth | undefined
+  let upstreams: UpstreamsState | undefined
   const views = new ChainViews(store, new RowStateReader(store), {
     ...options,
     name: config.name,

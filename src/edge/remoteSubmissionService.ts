@@ -5,10 +5,7 @@ import { type StatusChange, type SubmissionRow, SubmissionService } from '../rol
 import type { SubmissionReader } from '../rollup/submissionStore.js'
 import type { MainLink } from './mainLink.js'
 
-/**
- * Stands for a rollup's queue on an edge that does not hold it: passes submissions to the queue, and reads where it is
- * told.
- */
+/** Stands for a rollup's queue on an edge that does not hold it; reads where it is told. */
 export class RemoteSubmissionService extends SubmissionService {
   readonly #link: MainLink
   readonly #rollup: string

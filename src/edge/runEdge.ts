@@ -17,7 +17,6 @@ import { chainIdOf, type RollupHealth, rollupNetworkOf } from './edgeRollup.js'
 import { createLog } from './log.js'
 import { MainLink } from './mainLink.js'
 import type { EdgeData } from './messages.js'
-import { RemoteFilters } from './remoteFilters.js'
 import { RemoteSubmissionService, remoteSubmissions } from './remoteSubmissionService.js'
 import { readNetworkLayouts } from './storageLayouts.js'
 
@@ -75,9 +74,7 @@ async function openRooms(
   counts: EdgeCounts,
   usage: UsageCounter,
 ) {
-  const log = createLog(config).child({
-    edge: index,
-  })
+  const log = createLog(config).child({ edge: index })
   // Read-only: the main thread writes this store, and has brought it to the current schema.
   const openStore = (path: string) => NodeStore.open({ path, readOnly: true, mapBytes: config.mapBytes })
   const store = openStore(config.node.store)
@@ -119,8 +116,8 @@ async function openRooms(
       relay: (method, params) => link.call('relay', [network, method, params]) as Promise<string>,
     }),
     jobsOf: (network) => link.jobsOf(network),
-    filtersOf: (network) => new RemoteFilters(network, link),
-    shared: { port, totals: sharedTotals(totals, config.edges, index) },
+    filtersOf: (network) => link.filtersOf(network),
+    shared: { port, totals: sharedTotals(totals, config.limits.socketsMax) },
     counts,
     usage,
   })

@@ -19,10 +19,7 @@ export function settingsOf(config: Config): EdgeSettings {
   }
 }
 
-/**
- * Where keys are needed, another web page cannot do anything without one, and every host name is answered unless the
- * configuration lists some.
- */
+/** Where keys are needed, pages can do nothing without one: all host names are answered unless some are listed. */
 function allowedHostsOf({ allowedHosts, auth, host, networks, rollups }: Config): string[] | undefined {
   const listed = allowedHosts ?? (auth ? ['*'] : [])
   if (listed.includes('*')) return undefined

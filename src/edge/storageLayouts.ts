@@ -5,10 +5,7 @@ import { excerpt } from '../primitives/excerpt.js'
 import { UsageError } from '../primitives/faults.js'
 import { LayoutError, parseStorageLayout, type StorageLayout } from '../state/storageLayout.js'
 
-/**
- * The layouts in the file that a network's configuration names; none without a file. Throws as
- * {@link readStorageLayouts} does.
- */
+/** The layouts of a network; none without a file. Throws as {@link readStorageLayouts} does. */
 export function readNetworkLayouts({
   storageLayoutsPath,
 }: NetworkConfig): ReadonlyMap<string, StorageLayout> {

@@ -48,7 +48,6 @@ export class CallHistory {
     this.#nowMs = nowMs
   }
 
-  /** Takes what keys spent. */
   take(used: readonly { readonly keyId: string; readonly units: number }[]): void {
     for (const { keyId, units } of used) this.#spent.set(keyId, (this.#spent.get(keyId) ?? 0) + units)
   }

@@ -72,36 +72,17 @@ export const rejectionReasons: Readonly<Record<number, string>> = {
   503: 'busy',
 }
 
-/** What an edge publishes of itself from time to time; see {@link EdgeCounts.publish}. */
-export interface EdgeFigures {
-  /** Milliseconds since 1970 at which this was published. */
-  readonly atMs: number
-  /** CPU time of its thread; 0 where the system does not tell. */
-  readonly cpuSeconds: number
-  readonly heapBytes: number
-  /** Open HTTP connections. */
-  readonly connections: number
-  readonly subscriptions: number
-  /** Events skipped for slow readers since the start. */
-  readonly skippedEvents: number
-  /** Caches of rendered blocks and receipts, and of proofs, of all networks: lookups since the start, and bytes. */
-  readonly blockHits: number
-  readonly blockMisses: number
-  readonly blockBytes: number
-  readonly proofHits: number
-  readonly proofMisses: number
-  readonly proofBytes: number
-  /** Bytes of compressed copies. */
-  readonly copyBytes: number
-}
-
 const figureNames = [
+  /** Milliseconds since 1970 at which they were published. */
   'atMs',
+  /** CPU time of the edge's thread; 0 where the system does not tell. */
   'cpuSeconds',
   'heapBytes',
   'connections',
   'subscriptions',
+  /** Events skipped for slow readers since the start. */
   'skippedEvents',
+  /** Caches of rendered blocks and receipts, and of proofs, of all networks: lookups since the start, and bytes. */
   'blockHits',
   'blockMisses',
   'blockBytes',
@@ -109,15 +90,16 @@ const figureNames = [
   'proofMisses',
   'proofBytes',
   'copyBytes',
-] as const satisfies readonly (keyof EdgeFigures)[]
+] as const
 
-/** Counts of one method. */
+/** What an edge publishes of itself from time to time; see {@link EdgeCounts.publish}. */
+export type EdgeFigures = Readonly<Record<(typeof figureNames)[number], number>>
+
 export interface MethodCounts {
   readonly method: string
   readonly calls: number
   /** Those among the calls that were answered by a stored answer. */
   readonly repeated: number
-  /** Those that ended with an error. */
   readonly failed: number
   readonly durationSeconds: number
   /** By bucket, not added up. */
@@ -147,10 +129,7 @@ export class EdgeCounts {
   #untimed = 0
   #untimedStored = 0
 
-  /**
-   * The counts of edge number `edge`, from 0, in memory from {@link allotCounts}. `methods` are the names that are
-   * served, in the same order on every edge.
-   */
+  /** Of edge number `edge`, from 0, in memory from {@link allotCounts}; `methods` are the same on every edge. */
   constructor(memory: SharedArrayBuffer, methods: readonly string[], edge: number) {
     this.#methods = methods
     this.#slots = new Map(methods.map((name, index) => [name, index * methodWords]))
@@ -183,10 +162,7 @@ export class EdgeCounts {
     return this.#untimedStored < storedTimedOneIn - 1 ? 0 : performance.now()
   }
 
-  /**
-   * Counts a call that was answered by a stored answer of so many bytes. `startedMs` is that of {@link beginStored};
-   * undefined in a batch.
-   */
+  /** Counts a call that a stored answer answered. `startedMs` is that of {@link beginStored}; undefined in a batch. */
   repeated(slot: number, bytes: number, startedMs?: number): void {
     const words = this.#words
     ;(words[slot + callsAt] as number) += 1
@@ -254,10 +230,9 @@ export class EdgeCounts {
 
   get figures(): EdgeFigures {
     const read = (name: keyof EdgeFigures) => this.#word(this.#figuresAt + figureNames.indexOf(name))
-    return Object.fromEntries(figureNames.map((name) => [name, read(name)])) as unknown as EdgeFigures
+    return Object.fromEntries(figureNames.map((name) => [name, read(name)])) as EdgeFigures
   }
 
-  /** Methods that were called. */
   readMethods(): MethodCounts[] {
     return [...this.#methods, other].flatMap((method, index) => {
       const slot = index * methodWords

@@ -1,8 +1,9 @@
-import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+/**
+ * Metrics whose figures are kept elsewhere and asked for when the metrics are, and their text in the format of
+ * Prometheus, version 0.0.4.
+ */
 
-export type Labels = Readonly<Record<string, string | number>>
-export type Emit = (labels: Labels, value: number) => void
-type Read = (emit: Emit) => void
+type Labels = Readonly<Record<string, string | number>>
 
 /** One histogram's counts under one set of labels; `buckets` are not added up. */
 export interface Distribution {
@@ -11,58 +12,12 @@ export interface Distribution {
   readonly sum: number
 }
 
-/** A histogram whose counts are kept elsewhere. */
-class ReadHistogram extends Histogram {
-  readonly #name: string
-  readonly #help: string
-  readonly #read: () => readonly Distribution[]
-  readonly #bound: (bucket: number) => number | undefined
-
-  constructor(
-    register: Registry,
-    name: string,
-    help: string,
-    bound: (bucket: number) => number | undefined,
-    read: () => readonly Distribution[],
-  ) {
-    super({ name, help, registers: [register] })
-    this.#name = name
-    this.#help = help
-    this.#read = read
-    this.#bound = bound
-  }
-
-  /** The registry prefers this to `get`. */
-  getForPromString(): ReturnType<Histogram['get']> {
-    return this.get()
-  }
-
-  override async get(): ReturnType<Histogram['get']> {
-    const values = this.#read().flatMap(({ labels, buckets, sum }) => {
-      let count = 0
-      const lines = buckets.map((found, bucket) => {
-        count += found
-        const le = this.#bound(bucket) ?? '+Inf'
-        return { metricName: `${this.#name}_bucket`, labels: { ...labels, le }, value: count }
-      })
-      return [
-        ...lines,
-        { metricName: `${this.#name}_sum`, labels, value: sum },
-        { metricName: `${this.#name}_count`, labels, value: count },
-      ]
-    })
-    const all = { name: this.#name, help: this.#help, type: 'histogram', values, aggregator: 'sum' }
-    return all as unknown as Awaited<ReturnType<Histogram['get']>>
-  }
-}
-
-/** Content type and text of all metrics, in the format of Prometheus. */
+/** Content type and text of all metrics. */
 export interface MetricsText {
   readonly contentType: string
   readonly text: string
 }
 
-/** A metric as documents name it. */
 export interface DeclaredMetric {
   readonly name: string
   readonly type: 'gauge' | 'counter' | 'histogram'
@@ -70,55 +25,82 @@ export interface DeclaredMetric {
   readonly labels: readonly string[]
 }
 
-/** Metrics of prom-client whose figures are kept elsewhere and asked for when the metrics are. */
-export class Register {
-  readonly #register = new Registry()
+/** Of a row: its figure, or undefined where it has none. A boolean counts as 0 or 1. */
+type Figure<T> = (row: T) => number | boolean | undefined
 
+/** Declares metrics of the same rows. */
+export interface Figures<T> {
+  gauge(name: string, help: string, figure: Figure<T>): void
+  counter(name: string, help: string, figure: Figure<T>): void
+}
+
+/** Series with its labels → its value. */
+type Series = Map<string, number>
+
+export class Register {
   /** In the order in which they were declared. */
   readonly declared: DeclaredMetric[] = []
+  readonly #reads: (() => Series)[] = []
 
-  async read(): Promise<MetricsText> {
-    return { contentType: this.#register.contentType, text: await this.#register.metrics() }
+  read(): MetricsText {
+    const texts = this.declared.map(({ name, type, help }, at) => {
+      const lines = [...(this.#reads[at] as () => Series)()].map(([series, value]) => `${series} ${value}`)
+      return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines].join('\n')
+    })
+    return { contentType: 'text/plain; version=0.0.4; charset=utf-8', text: `${texts.join('\n\n')}\n` }
   }
 
-  gauge(name: string, help: string, labelNames: string[], read: Read): void {
-    const register = this.#register
-    this.declared.push({ name, type: 'gauge', help, labels: labelNames })
-    new Gauge({
-      name,
-      help,
-      labelNames,
-      registers: [register],
-      collect() {
-        this.reset()
-        read((labels, value) => this.set({ ...labels }, value))
-      },
-    })
-  }
-
-  counter(name: string, help: string, labelNames: string[], read: Read): void {
-    const register = this.#register
-    this.declared.push({ name, type: 'counter', help, labels: labelNames })
-    new Counter({
-      name,
-      help,
-      labelNames,
-      registers: [register],
-      collect() {
-        this.reset()
-        read((labels, value) => this.inc({ ...labels }, value))
-      },
-    })
+  /** Metrics of which each of `rows` has a figure, under labels of its own. */
+  of<T>(labels: readonly string[], rows: () => Iterable<readonly [Labels, T]>): Figures<T> {
+    const declare = (type: 'gauge' | 'counter') => (name: string, help: string, figure: Figure<T>) => {
+      this.#declare({ name, type, help, labels }, () => {
+        const series: Series = new Map(labels.length === 0 ? [[name, 0]] : [])
+        for (const [labels, row] of rows()) {
+          const value = figure(row)
+          const one = seriesOf(name, labels)
+          // Two nodes of one host have one name.
+          const before = type === 'counter' ? (series.get(one) ?? 0) : 0
+          if (value !== undefined) series.set(one, before + Number(value))
+        }
+        return series
+      })
+    }
+    return { gauge: declare('gauge'), counter: declare('counter') }
   }
 
   histogram(
     name: string,
     help: string,
-    labels: string[],
+    labels: readonly string[],
     bound: (bucket: number) => number | undefined,
     read: () => readonly Distribution[],
   ): void {
-    this.declared.push({ name, type: 'histogram', help, labels })
-    new ReadHistogram(this.#register, name, help, bound, read)
+    this.#declare({ name, type: 'histogram', help, labels }, () => {
+      const series: Series = new Map()
+      for (const { labels, buckets, sum } of read()) {
+        let count = 0
+        for (const [bucket, found] of buckets.entries()) {
+          count += found
+          series.set(seriesOf(`${name}_bucket`, { ...labels, le: bound(bucket) ?? '+Inf' }), count)
+        }
+        series.set(seriesOf(`${name}_sum`, labels), sum)
+        series.set(seriesOf(`${name}_count`, labels), count)
+      }
+      return series
+    })
   }
+
+  #declare(metric: DeclaredMetric, read: () => Series): void {
+    this.declared.push(metric)
+    this.#reads.push(read)
+  }
+}
+
+function seriesOf(name: string, labels: Labels): string {
+  const texts = Object.entries(labels).map(([label, value]) => `${label}="${escaped(String(value))}"`)
+  return texts.length === 0 ? name : `${name}{${texts.join(',')}}`
+}
+
+function escaped(value: string): string {
+  return value.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n')
 }

@@ -1,18 +1,7 @@
+import type { IngestFigures } from '../ingest/messages.js'
+import type { ClassCounts } from '../pool/poolOptions.js'
 import type { EdgeCounts } from './edgeCounts.js'
 
-/** Jobs of one class. */
-export interface JobCounts {
-  readonly class: string
-  readonly waiting: number
-  readonly running: number
-  /** Jobs that ended with a result, and with an error. */
-  readonly finished: number
-  readonly failed: number
-  readonly refused: number
-  readonly cpuSeconds: number
-}
-
-/** A network with a chain, as the main thread's edge serves it. */
 export interface NetworkFigures {
   readonly network: string
   readonly head: number
@@ -41,44 +30,9 @@ export interface RollupFigures {
   readonly shared: SharedQueueFigures | undefined
 }
 
-/** A node that a source asks. */
-export interface UpstreamCounts {
-  /** Host and port as configured. */
-  readonly name: string
-  readonly isAnswering: boolean
-  readonly isQuarantined: boolean
-  /** Number of the head that it claims. */
-  readonly head: number | undefined
-  /** Exchanges; a batch is one. */
-  readonly answered: number
-  readonly seconds: number
-  readonly failed: number
-  readonly hedges: number
-  readonly lies: number
-}
-
-/** Where a process is in the feed of a network. */
-export interface FeedCounts {
-  readonly isAnswering: boolean
-  readonly epoch: number
-  readonly hasLease: boolean
-  readonly sequence: number
-  readonly entriesBehind: number
-  readonly blocksBehind: number
-}
-
 /** What the source of a network told of its thread. */
-export interface SourceFigures {
+export interface SourceFigures extends IngestFigures {
   readonly network: string
-  readonly heapBytes: number
-  readonly commits: { readonly count: number; readonly seconds: number }
-  /** Seconds by phase. */
-  readonly phases: Readonly<Record<string, number>>
-  readonly upstreams: readonly UpstreamCounts[]
-  /** Of a gateway: things fetched, proved and kept, by kind. */
-  readonly kept: Readonly<Record<string, number>>
-  /** Undefined for a network without a feed. */
-  readonly feed?: FeedCounts
 }
 
 export interface StoreFigures {
@@ -95,10 +49,11 @@ export interface MetricSources {
   readonly edges: readonly EdgeCounts[]
   /** Brings what edge 0 publishes up to date. */
   refresh(): void
-  jobs(): readonly JobCounts[]
-  threadsLost(): number
-  /** JavaScript heaps of the pool's threads, in bytes. */
-  heaps(): readonly number[]
+  readonly pool: {
+    readonly counts: { readonly byClass: readonly ClassCounts[]; readonly threadsLost: number }
+    /** JavaScript heap of each thread, in bytes. */
+    readonly heaps: readonly number[]
+  }
   /** Of the networks whose source has told something. */
   sources(): readonly SourceFigures[]
   networks(): readonly NetworkFigures[]
@@ -109,10 +64,7 @@ export interface MetricSources {
   /** Of groups of submissions. */
   commits(): { readonly count: number; readonly seconds: number }
   /** Open WebSockets, and bytes that are counted for all edges together. */
-  totals(): {
-    readonly sockets: number
-    readonly bodyBytes: number
-    readonly socketBytes: number
-    readonly subscriptionBytes: number
-  }
+  readonly totals: Readonly<
+    Record<'sockets' | 'bodyBytes' | 'socketBytes' | 'subscriptionBytes', { readonly value: number }>
+  >
 }

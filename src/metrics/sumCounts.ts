@@ -1,26 +1,19 @@
 import type { MethodCounts } from './edgeCounts.js'
 
+const counted = ['calls', 'repeated', 'failed', 'durationSeconds', 'answerBytes'] as const
+
 /** One entry a method, of the counts of several edges. */
 export function sumMethods(counts: readonly MethodCounts[]): MethodCounts[] {
-  const sums = new Map<string, MethodCounts>()
+  const sums = new Map<string, { -readonly [N in keyof MethodCounts]: MethodCounts[N] }>()
   const add = (a: readonly number[], b: readonly number[]) => a.map((value, at) => value + (b[at] ?? 0))
   for (const found of counts) {
     const sum = sums.get(found.method)
-    sums.set(
-      found.method,
-      sum === undefined
-        ? found
-        : {
-            method: found.method,
-            calls: sum.calls + found.calls,
-            repeated: sum.repeated + found.repeated,
-            failed: sum.failed + found.failed,
-            durationSeconds: sum.durationSeconds + found.durationSeconds,
-            durations: add(sum.durations, found.durations),
-            answerBytes: sum.answerBytes + found.answerBytes,
-            sizes: add(sum.sizes, found.sizes),
-          },
-    )
+    if (sum === undefined) sums.set(found.method, { ...found })
+    else {
+      for (const name of counted) sum[name] += found[name]
+      sum.durations = add(sum.durations, found.durations)
+      sum.sizes = add(sum.sizes, found.sizes)
+    }
   }
   return [...sums.values()]
 }

@@ -8,8 +8,8 @@ export interface FairQueueLimits {
 }
 
 /** An item of the queue. Only the queue writes `isLong`. */
-export interface Queued<C extends string> {
-  readonly class: C
+export interface Queued {
+  readonly class: string
   /** Id of its API key. */
   readonly keyId: string
   /** Share of the time that its key has, relative to other keys; that of its newest item counts. 1 where absent. */
@@ -45,13 +45,12 @@ const forgottenMs = 1
  *
  * If too much waits, the newest item of the key with the most is dropped, so no key can fill a class.
  */
-export class FairQueue<C extends string, T extends Queued<C>> {
-  readonly #classes: ReadonlyMap<C, ClassState>
+export class FairQueue<T extends Queued> {
+  readonly #classes: ReadonlyMap<string, ClassState>
   readonly #limits: FairQueueLimits
   readonly #clockMs: () => number
-  readonly #keys = new Map<string, Key<C, T>>()
-  /** Keys with waiting items. */
-  readonly #waitingKeys = new Set<Key<C, T>>()
+  readonly #keys = new Map<string, Key<T>>()
+  readonly #waitingKeys = new Set<Key<T>>()
   /** Running items → their start times. */
   readonly #out = new Map<T, number>()
   #waiting = 0
@@ -61,7 +60,7 @@ export class FairQueue<C extends string, T extends Queued<C>> {
 
   /** `clockMs` never goes back. */
   constructor(
-    shares: ReadonlyMap<C, ClassShare>,
+    shares: ReadonlyMap<string, ClassShare>,
     limits: FairQueueLimits,
     clockMs = () => performance.now(),
   ) {
@@ -71,21 +70,16 @@ export class FairQueue<C extends string, T extends Queued<C>> {
     this.#epochMs = clockMs()
   }
 
-  /** Number of waiting items, of one class or of all. */
-  waiting(name?: C): number {
+  waiting(name?: string): number {
     return name === undefined ? this.#waiting : this.#class(name).waiting
   }
 
-  /** Number of keys remembered. */
   get keys(): number {
     return this.#keys.size
   }
 
-  /**
-   * Whether an item of this class and key would be dropped at once: the class is full, and no other key has more in
-   * it.
-   */
-  isFullFor(name: C, keyId: string): boolean {
+  /** Whether an item would be dropped at once: the class is full, and no other key has more in it. */
+  isFullFor(name: string, keyId: string): boolean {
     const state = this.#class(name)
     if (state.waiting < state.waitingMax) return false
     const own = this.#keys.get(keyId)?.lanes.find((lane) => lane.class === state)
@@ -96,10 +90,7 @@ export class FairQueue<C extends string, T extends Queued<C>> {
     return true
   }
 
-  /**
-   * Adds an item. Returns the items dropped for lack of room: the newest of the key with the most waiting, which may
-   * be the item itself.
-   */
+  /** Returns the items dropped for lack of room: the newest of the key with the most, which may be the item itself. */
   add(item: T): readonly T[] {
     const lane = this.#laneOf(item)
     const { key } = lane
@@ -141,17 +132,14 @@ export class FairQueue<C extends string, T extends Queued<C>> {
     return this.#takeOut(lane, firstOf(isLong ? lane.waitingLong : lane.waiting) as T, nowMs)
   }
 
-  /**
-   * Takes the next item of a class to run under the permit of a running one; undefined where none waits or it does
-   * not fit. Does not take long items.
-   */
-  takeBeside(name: C, fits: (item: T) => boolean): T | undefined {
+  /** Takes the next item that is not long to run under the permit of a running one; undefined where none fits. */
+  takeBeside(name: string, fits: (item: T) => boolean): T | undefined {
     const state = this.#class(name)
     if (state.waiting === 0) return undefined
     const nowMs = this.#nowMs()
     const lane = this.#nextLane(nowMs, (each) => each.class === state && each.waiting.size > 0)
     const item = lane && firstOf(lane.waiting)
-    return item !== undefined && fits(item) ? this.#takeOut(lane as Lane<C, T>, item, nowMs) : undefined
+    return item !== undefined && fits(item) ? this.#takeOut(lane as Lane<T>, item, nowMs) : undefined
   }
 
   /** Records that an item has finished after `ranMs` on its thread. */
@@ -171,14 +159,11 @@ export class FairQueue<C extends string, T extends Queued<C>> {
   }
 
   /** Returns the permit that {@link take} took. */
-  release(name: C): void {
+  release(name: string): void {
     this.#class(name).out--
   }
 
-  /**
-   * As {@link giveBack}, for an item that is not done: it waits again, from now on as a long one if `isLong`. Returns
-   * what {@link add} returns.
-   */
+  /** As {@link giveBack}, for an item that waits again, as a long one if `isLong`. Returns what {@link add} returns. */
   putBack(item: T, ranMs: number, isLong: boolean): readonly T[] {
     this.giveBack(item, ranMs)
     item.isLong ||= isLong
@@ -212,7 +197,6 @@ export class FairQueue<C extends string, T extends Queued<C>> {
     return this.#use(lane.key, nowMs) / lane.key.weight < this.#use(own.key, nowMs) / own.key.weight / 2
   }
 
-  /** Removes and returns all waiting items. */
   clear(): T[] {
     const lanes = [...this.#waitingKeys].flatMap((key) => key.lanes)
     const items = lanes.flatMap(({ waiting, waitingLong }) => [...waitingLong, ...waiting])
@@ -220,7 +204,7 @@ export class FairQueue<C extends string, T extends Queued<C>> {
     return items
   }
 
-  #takeOut(lane: Lane<C, T>, item: T, nowMs: number): T {
+  #takeOut(lane: Lane<T>, item: T, nowMs: number): T {
     if (!lane.waiting.delete(item)) lane.waitingLong.delete(item)
     this.#uncount(lane, item)
     this.#out.set(item, nowMs)
@@ -231,7 +215,7 @@ export class FairQueue<C extends string, T extends Queued<C>> {
     return item
   }
 
-  #uncount({ class: state, key }: Lane<C, T>, { bytes }: T): void {
+  #uncount({ class: state, key }: Lane<T>, { bytes }: T): void {
     state.waiting--
     key.waiting--
     key.waitingBytes -= bytes
@@ -241,12 +225,12 @@ export class FairQueue<C extends string, T extends Queued<C>> {
   }
 
   /** Of the `ready` lanes: the one with the least time of the key with the least time. */
-  #nextLane(nowMs: number, ready: (lane: Lane<C, T>) => boolean): Lane<C, T> | undefined {
-    let next: Lane<C, T> | undefined
+  #nextLane(nowMs: number, ready: (lane: Lane<T>) => boolean): Lane<T> | undefined {
+    let next: Lane<T> | undefined
     let leastOfKeys = Number.POSITIVE_INFINITY
     for (const key of this.#waitingKeys) {
       let use = 0
-      let best: Lane<C, T> | undefined
+      let best: Lane<T> | undefined
       let least = Number.POSITIVE_INFINITY
       for (const lane of key.lanes) {
         const laneUse = this.#laneUse(lane, nowMs)
@@ -262,11 +246,11 @@ export class FairQueue<C extends string, T extends Queued<C>> {
     return next
   }
 
-  #use(key: Key<C, T>, nowMs: number): number {
+  #use(key: Key<T>, nowMs: number): number {
     return key.lanes.reduce((sum, lane) => sum + this.#laneUse(lane, nowMs), 0)
   }
 
-  #laneUse({ usedMs, out, outSinceMs }: Lane<C, T>, nowMs: number): number {
+  #laneUse({ usedMs, out, outSinceMs }: Lane<T>, nowMs: number): number {
     return out === 0 ? usedMs : usedMs + (out * nowMs - outSinceMs) * this.#scale(nowMs)
   }
 
@@ -288,7 +272,7 @@ export class FairQueue<C extends string, T extends Queued<C>> {
     return nowMs
   }
 
-  #forget(key: Key<C, T>, nowMs: number): void {
+  #forget(key: Key<T>, nowMs: number): void {
     if (key.waiting > 0 || key.out > 0) return
     if (this.#use(key, nowMs) < forgottenMs * this.#scale(nowMs)) this.#keys.delete(key.id)
   }
@@ -297,11 +281,11 @@ export class FairQueue<C extends string, T extends Queued<C>> {
     return out < permits
   }
 
-  #hasNext({ waiting, waitingLong, key }: Lane<C, T>): boolean {
+  #hasNext({ waiting, waitingLong, key }: Lane<T>): boolean {
     return waiting.size > 0 || (waitingLong.size > 0 && this.#mayBeLong(key))
   }
 
-  #mayBeLong({ longOut }: Key<C, T>): boolean {
+  #mayBeLong({ longOut }: Key<T>): boolean {
     return this.#longOut < this.#limits.longPermits && longOut < this.#longOfKeyMax
   }
 
@@ -309,13 +293,13 @@ export class FairQueue<C extends string, T extends Queued<C>> {
     return Math.ceil(this.#limits.longPermits / 2)
   }
 
-  #countLong(key: Key<C, T>, by: number): void {
+  #countLong(key: Key<T>, by: number): void {
     this.#longOut += by
     key.longOut += by
   }
 
   /** The lane with most items in the class of `newest`; `newest` where no other has more. */
-  #longestLane(newest: Lane<C, T>): Lane<C, T> {
+  #longestLane(newest: Lane<T>): Lane<T> {
     let longest = newest
     for (const { lanes } of this.#waitingKeys) {
       for (const lane of lanes)
@@ -325,21 +309,21 @@ export class FairQueue<C extends string, T extends Queued<C>> {
   }
 
   /** The longest lane of the key with most bytes; `newest` where no other key has more. */
-  #heaviestLane(newest: Lane<C, T>): Lane<C, T> {
+  #heaviestLane(newest: Lane<T>): Lane<T> {
     let heaviest = newest.key
     for (const key of this.#waitingKeys) if (key.waitingBytes > heaviest.waitingBytes) heaviest = key
     if (heaviest === newest.key && sizeOf(newest) > 0) return newest
     return heaviest.lanes.reduce((longest, lane) => (sizeOf(lane) > sizeOf(longest) ? lane : longest))
   }
 
-  #dropNewest({ waiting, waitingLong }: Lane<C, T>): T {
+  #dropNewest({ waiting, waitingLong }: Lane<T>): T {
     let newest: T | undefined
     for (const item of waiting.size > 0 ? waiting : waitingLong) newest = item
     this.remove(newest as T)
     return newest as T
   }
 
-  #laneOf(item: T): Lane<C, T> {
+  #laneOf(item: T): Lane<T> {
     const found = this.#findLane(item)
     if (found !== undefined) return found
     const { keyId: id } = item
@@ -348,7 +332,7 @@ export class FairQueue<C extends string, T extends Queued<C>> {
       key = { id, weight: item.weight ?? 1, lanes: [], waiting: 0, waitingBytes: 0, out: 0, longOut: 0 }
       this.#keys.set(id, key)
     }
-    const lane: Lane<C, T> = {
+    const lane: Lane<T> = {
       class: this.#class(item.class),
       key,
       waiting: new Set(),
@@ -361,12 +345,12 @@ export class FairQueue<C extends string, T extends Queued<C>> {
     return lane
   }
 
-  #findLane(item: T): Lane<C, T> | undefined {
+  #findLane(item: T): Lane<T> | undefined {
     const state = this.#class(item.class)
     return this.#keys.get(item.keyId)?.lanes.find((lane) => lane.class === state)
   }
 
-  #class(name: C): ClassState {
+  #class(name: string): ClassState {
     const state = this.#classes.get(name)
     if (state === undefined) throw new RangeError(`there is no class ${name}`)
     return state

@@ -4,21 +4,12 @@ import type { Queued } from './fairQueue.js'
 import type { JobCells } from './jobCells.js'
 import type { JobOwner } from './jobs.js'
 import type { JobThread } from './jobThread.js'
-import { decodeReply, type JobPart, type PutOff } from './messages.js'
+import { decodeThrown, isResult, type JobMessage, type JobPart, type PutOff } from './messages.js'
+import type { ClassLimits } from './poolOptions.js'
 
-/** The members of a job that are fixed at its arrival. */
-interface JobStart<C extends string> {
-  readonly name: string
-  readonly class: C
-  readonly network: string | undefined
-  readonly args: Uint8Array<ArrayBuffer>
-  readonly body: Uint8Array | undefined
-  /** See `JobDefinition.isShort`. */
-  readonly isShort: boolean
-  readonly owner: JobOwner | undefined
-}
+/** The members of a job that are given at its arrival. */
+type JobStart = Pick<Job, 'name' | 'class' | 'limits' | 'network' | 'args' | 'body' | 'isShort' | 'owner'>
 
-/** One run of a job on a thread. */
 export interface Run {
   readonly thread: JobThread
   readonly cell: number
@@ -33,33 +24,35 @@ export interface Run {
 }
 
 /** A job in the pool. Owns its promise, which is settled once. */
-export class Job<C extends string> implements Queued<C>, JobStart<C> {
+export class Job implements Queued {
   readonly name: string
-  readonly class: C
+  readonly class: string
+  readonly limits: ClassLimits
   readonly network: string | undefined
-  readonly args: Uint8Array<ArrayBuffer>
+  readonly args: Uint8Array
   /** Transferred to the thread, and back if the job must begin again. */
   body: Uint8Array | undefined
+  /** See `JobDefinition.shortBytesMax`. */
   isShort: boolean
   readonly owner: JobOwner | undefined
   readonly arrivedAtMs = performance.now()
-  readonly outcome: Deferred<unknown> = defer<unknown>()
+  /** Of the reply with its result, as its thread encoded it. */
+  readonly outcome: Deferred<Uint8Array> = defer<Uint8Array>()
   isLong = false
-  /** Number of its turns on a thread. */
   turns = 0
   isSettled = false
   run: Run | undefined
-  /** Timer of its next deadline. */
   timer: NodeJS.Timeout | undefined
   turnTimer: NodeJS.Timeout | undefined
 
   constructor(
-    { name, class: className, network, args, body, isShort, owner }: JobStart<C>,
+    { name, class: className, limits, network, args, body, isShort, owner }: JobStart,
     /** Called when its owner leaves. */
     readonly cancel: () => void,
   ) {
     this.name = name
     this.class = className
+    this.limits = limits
     this.network = network
     this.args = args
     this.body = body
@@ -80,11 +73,20 @@ export class Job<C extends string> implements Queued<C>, JobStart<C> {
     return this.args.length + (this.body?.buffer.byteLength ?? 0)
   }
 
-  /** Starts a run on a thread. */
   begin(thread: JobThread, { cell, serial }: Pick<Run, 'cell' | 'serial'>, startedAtMs: number): Run {
     const run = { thread, cell, serial, startedAtMs, stopFault: undefined }
     this.run = { ...run, isOverTurn: false, isInterrupted: false }
     return this.run
+  }
+
+  /** When it must have ended, waiting and running. */
+  get deadlineAtMs(): number {
+    return this.arrivedAtMs + this.limits.deadlineMsMax
+  }
+
+  messageFor({ cell, serial }: Run, runMsMax: number, isTrial: boolean): JobMessage {
+    const { name, network, args, body } = this
+    return { name, network, args, body, cell, serial, runMsMax, isTrial }
   }
 
   /** Passes on a part of its result; the thread is told once it is taken. A job that gives parts is posted alone. */
@@ -101,17 +103,13 @@ export class Job<C extends string> implements Queued<C>, JobStart<C> {
     })
   }
 
-  /** Clears its timers. */
   rest(): void {
     clearTimeout(this.timer)
     clearInterval(this.turnTimer)
     this.owner?.forget(this.cancel)
   }
 
-  /**
-   * Settles the promise with a thread's reply. Returns whether that was a result; undefined where it was settled
-   * before.
-   */
+  /** Settles the promise. Returns whether the reply was a result; undefined where it was settled before. */
   settle(reply: Uint8Array | PutOff): boolean | undefined {
     if (this.isSettled) return undefined
     if (typeof reply === 'string') {
@@ -119,15 +117,15 @@ export class Job<C extends string> implements Queued<C>, JobStart<C> {
       return false
     }
     this.isSettled = true
-    try {
-      this.outcome.resolve(decodeReply(reply))
+    if (isResult(reply)) {
+      this.outcome.resolve(reply)
       return true
-    } catch (thrown) {
-      // A job that was stopped before it began reports only RequestTimedOut.
-      const stopFault = faultOf(thrown)?.kind === 'RequestTimedOut' ? this.run?.stopFault : undefined
-      this.outcome.reject(stopFault ? new FaultError(stopFault) : (thrown as Error))
-      return false
     }
+    const thrown = decodeThrown(reply)
+    // A job that was stopped before it began reports only RequestTimedOut.
+    const stopFault = kindOf(thrown) === 'RequestTimedOut' ? this.run?.stopFault : undefined
+    this.outcome.reject(stopFault ? new FaultError(stopFault) : thrown)
+    return false
   }
 
   /** Rejects the promise; false where it was settled before. */
@@ -146,17 +144,12 @@ export class Job<C extends string> implements Queued<C>, JobStart<C> {
       if (reply === 'long') this.isShort = false
       return true
     }
-    if (!this.run.isInterrupted) return false
-    try {
-      decodeReply(reply)
-      return false
-    } catch (thrown) {
-      const kind = faultOf(thrown)?.kind
-      return kind === 'RequestTimedOut' || kind === 'ExecutionTimedOut'
-    }
+    if (!this.run.isInterrupted || isResult(reply)) return false
+    const kind = kindOf(decodeThrown(reply))
+    return kind === 'RequestTimedOut' || kind === 'ExecutionTimedOut'
   }
 }
 
-function faultOf(thrown: unknown): Fault | undefined {
-  return thrown instanceof FaultError ? thrown.fault : undefined
+function kindOf(thrown: Error): Fault['kind'] | undefined {
+  return thrown instanceof FaultError ? thrown.fault.kind : undefined
 }

@@ -12,10 +12,7 @@
 /** Words of a cell: the serial number of the job that should stop; the lock; the parts of its result that were taken. */
 const wordsPerCell = 3
 
-/**
- * Values of the lock: `serial` while the job may be ended, `-serial` while it may not, `sealed` once the edge has it
- * for good.
- */
+/** Values of the lock: `serial` while the job may be ended, `-serial` while not, `sealed` once the edge has it. */
 const sealed = 0
 
 /** The edge's side. */
@@ -47,7 +44,6 @@ export class JobCells {
     this.#free.push(cell)
   }
 
-  /** Asks the job to stop. */
   stop(cell: number, serial: number): void {
     Atomics.store(this.#words, cell * wordsPerCell, serial)
     // It may wait for a part to be taken.
@@ -111,7 +107,6 @@ export class JobCell {
     this.#isLocked = true
   }
 
-  /** Releases the lock. */
   unlock(): void {
     this.#isLocked = false
     Atomics.store(this.#words, this.#index + 1, this.#serial)

@@ -2,19 +2,16 @@ import { availableParallelism } from 'node:os'
 import { setFlagsFromString } from 'node:v8'
 import type { JobLimits } from '../evm/engine/jobWatch.js'
 import type { TraceLimits } from '../evm/tracers/traceRequest.js'
-import type { ProofRequest } from '../state/proof.js'
 import type { JobClass, Jobs, NetworkJobs } from './jobs.js'
 import type { StoreLocation } from './messages.js'
 import { Pool } from './pool.js'
 import type { JobDefinition, ThreadLoss } from './poolOptions.js'
 
-/** Settings of the jobs' work, for the threads. */
 export interface JobSettings {
   readonly execution: JobLimits
   readonly trace: TraceLimits
 }
 
-/** Limits set by the operator. */
 export interface JobPoolLimits {
   /** Undefined for {@link threadsDefault}. */
   readonly threads: number | undefined
@@ -25,7 +22,6 @@ export interface JobPoolLimits {
   readonly niceness: number
   /** Jobs of each class that may wait. */
   readonly waitingMax: { readonly [C in JobClass]: number }
-  /** From a job's arrival to its end. */
   readonly deadlineMsMax: number
   /** Of a call, estimate, access list, simulation or witness. */
   readonly execution: JobLimits
@@ -55,21 +51,14 @@ const waitingBytesMax = 64 * 2 ** 20
 /** Time for a job to stop. Jobs check within milliseconds, so one that takes longer does not check. */
 const graceMs = 1_000
 
-/**
- * Turn of an execution or a log search, after which other jobs come first; see pool.ts. Nearly all end within it, and
- * it is a short wait for others.
- */
+/** Turn of an execution or a log search; see pool.ts. Nearly all end within it, and it is a short wait for others. */
 const turnMs = 50
 
-/** Keys of a proof that counts as short: 0.2 ms. Most have one to five. */
-const shortProofKeysMax = 16
-
-function isShortProof({ keys }: ProofRequest): boolean {
-  return keys.length <= shortProofKeysMax
-}
+/** Arguments of a proof of 16 keys, which takes 0.2 ms. Most have one to five. */
+const shortProofBytesMax = 750
 
 function job<C extends JobClass>(className: C, file: string, handler: string): JobDefinition<C> {
-  return { class: className, entry: workerUrl(file), handler }
+  return { class: className, entry: workerUrl(file).href, handler }
 }
 
 function workerUrl(file: string): URL {
@@ -91,11 +80,11 @@ export function openJobPool({ limits, stores, onThreadLost }: JobPoolOptions): P
       proofCall: job('proof', 'answer', 'answer'),
       executeCall: job('execute', 'answer', 'answer'),
       slotsCall: job('slots', 'answer', 'answer'),
-      prove: { ...job('proof', 'prove', 'prove'), isShort: isShortProof },
+      prove: { ...job('proof', 'prove', 'prove'), shortBytesMax: shortProofBytesMax },
       indexProof: job('proof', 'prove', 'indexProof'),
       headerProof: job('proof', 'prove', 'headerProof'),
-      call: { ...job('execute', 'execute', 'call'), isShort: () => true },
-      estimate: { ...job('execute', 'execute', 'estimate'), isShort: () => true },
+      call: { ...job('execute', 'execute', 'call'), shortBytesMax: Number.POSITIVE_INFINITY },
+      estimate: { ...job('execute', 'execute', 'estimate'), shortBytesMax: Number.POSITIVE_INFINITY },
       accessList: job('execute', 'execute', 'accessList'),
       simulate: job('execute', 'simulate', 'simulate'),
       witness: job('execute', 'witness', 'witness'),
@@ -137,7 +126,6 @@ export function openJobPool({ limits, stores, onThreadLost }: JobPoolOptions): P
   })
 }
 
-/** The jobs of one network, run by the pool. */
 export function jobsOfNetwork(pool: Pool<Jobs>, network: string): NetworkJobs {
   return {
     run: (name, args, owner, body) => pool.run(name, { network, args }, owner, body),

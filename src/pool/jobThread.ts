@@ -11,7 +11,7 @@ import { HardStop } from './hardStop.js'
 import {
   type JobMessage,
   type JobPart,
-  type JobReplies,
+  type JobReply,
   type Parcel,
   packJobs,
   post,
@@ -20,12 +20,11 @@ import {
   unpackReplies,
 } from './messages.js'
 
-/** Callbacks of a thread to the pool. */
 export interface JobThreadEvents {
   /** Called when its code is loaded and it waits for jobs. */
   onReady(thread: JobThread): void
   /** Called with the replies to the jobs posted last, in their order. */
-  onReplies(thread: JobThread, replies: JobReplies): void
+  onReplies(thread: JobThread, replies: readonly JobReply[]): void
   /** Called with a part of the result of a job that runs. */
   onPart(thread: JobThread, part: JobPart): void
   /** Called when it has ended, by {@link JobThread.end} or by an `error` of its own. */
@@ -67,12 +66,10 @@ export class JobThread {
     })
   }
 
-  /** Whether it has loaded its code. */
   get isReady(): boolean {
     return this.#isReady
   }
 
-  /** JavaScript heap in use after its last jobs. */
   get heapBytes(): number {
     return this.#heap[0] ?? 0
   }

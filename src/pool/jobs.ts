@@ -24,15 +24,7 @@ import type { IndexProofRequest } from '../state/indexProof.js'
 import type { ProofRequest } from '../state/proof.js'
 import type { WrittenSlotsRequest } from '../state/writtenKeys.js'
 
-/** One kind of job: its class of work, arguments and result. */
-export interface JobShape {
-  readonly class: string
-  readonly args: unknown
-  readonly result: unknown
-}
-
-/** Kinds of jobs by their names. */
-export type JobTable<J> = { readonly [N in keyof J]: JobShape }
+export type JobTable<J> = { readonly [N in keyof J]: JobOf<string, unknown, unknown> }
 
 /** The classes of work of which a thread may answer whole calls. */
 export type WholeCallClass = 'proof' | 'execute' | 'slots'
@@ -58,65 +50,35 @@ export type WholeAnswer =
   | { readonly price: number; readonly json: Uint8Array }
   | { readonly price: number; readonly fault: Fault }
 
-type WholeCallJob<C extends WholeCallClass> = {
+interface JobOf<C extends string, A, R> {
   readonly class: C
-  readonly args: WholeCall
-  readonly result: WholeAnswer
+  readonly args: A
+  readonly result: R
 }
 
-/** Every job of the service. */
+/** The rendered JSON of a method's result. */
+type Json = Uint8Array
+
 export interface Jobs {
-  readonly proofCall: WholeCallJob<'proof'>
-  readonly executeCall: WholeCallJob<'execute'>
-  readonly slotsCall: WholeCallJob<'slots'>
-  /** The rendered JSON of an `eth_getProof` result. */
-  readonly prove: { readonly class: 'proof'; readonly args: ProofRequest; readonly result: Uint8Array }
-  /** The rendered JSON of a `tidegate_getHeaderProof` result. */
-  readonly headerProof: {
-    readonly class: 'proof'
-    readonly args: HeaderProofRequest
-    readonly result: Uint8Array
-  }
-  /** The rendered JSON of the proofs of a transaction, and of its receipt. */
-  readonly indexProof: {
-    readonly class: 'proof'
-    readonly args: IndexProofRequest
-    readonly result: Uint8Array
-  }
-  readonly call: { readonly class: 'execute'; readonly args: ExecutionRequest; readonly result: CallOutcome }
-  readonly estimate: {
-    readonly class: 'execute'
-    readonly args: ExecutionRequest
-    readonly result: EstimateOutcome
-  }
-  readonly accessList: {
-    readonly class: 'execute'
-    readonly args: ExecutionRequest
-    readonly result: AccessListOutcome
-  }
-  /** The rendered JSON of a `debug_executionWitness` result. */
-  readonly witness: { readonly class: 'execute'; readonly args: WitnessRequest; readonly result: Uint8Array }
-  /** The rendered JSON of an `eth_simulateV1` result. */
-  readonly simulate: {
-    readonly class: 'execute'
-    readonly args: SimulationRequest
-    readonly result: Uint8Array
-  }
-  /** The rendered JSON of a trace: its last part, the others before it. */
-  readonly trace: { readonly class: 'trace'; readonly args: TraceRequest; readonly result: Uint8Array }
+  readonly proofCall: JobOf<'proof', WholeCall, WholeAnswer>
+  readonly executeCall: JobOf<'execute', WholeCall, WholeAnswer>
+  readonly slotsCall: JobOf<'slots', WholeCall, WholeAnswer>
+  readonly prove: JobOf<'proof', ProofRequest, Json>
+  readonly headerProof: JobOf<'proof', HeaderProofRequest, Json>
+  /** The proofs of a transaction, and of its receipt. */
+  readonly indexProof: JobOf<'proof', IndexProofRequest, Json>
+  readonly call: JobOf<'execute', ExecutionRequest, CallOutcome>
+  readonly estimate: JobOf<'execute', ExecutionRequest, EstimateOutcome>
+  readonly accessList: JobOf<'execute', ExecutionRequest, AccessListOutcome>
+  readonly witness: JobOf<'execute', WitnessRequest, Json>
+  readonly simulate: JobOf<'execute', SimulationRequest, Json>
+  /** Its last part, the others before it. */
+  readonly trace: JobOf<'trace', TraceRequest, Json>
   /** Slots (32 bytes each), concatenated in the order of the keys. */
-  readonly mappingSlots: {
-    readonly class: 'slots'
-    readonly args: WrittenSlotsRequest
-    readonly result: Uint8Array
-  }
-  readonly searchLogs: {
-    readonly class: 'logs'
-    readonly args: { readonly search: LogSearch; readonly bounds: LogBounds }
-    readonly result: FoundLogs
-  }
+  readonly mappingSlots: JobOf<'slots', WrittenSlotsRequest, Uint8Array>
+  readonly searchLogs: JobOf<'logs', { readonly search: LogSearch; readonly bounds: LogBounds }, FoundLogs>
   /** The hash of an invoke transaction, a felt. */
-  readonly invokeHash: { readonly class: 'hash'; readonly args: InvokeHashRequest; readonly result: string }
+  readonly invokeHash: JobOf<'hash', InvokeHashRequest, string>
 }
 
 export type JobName = keyof Jobs
@@ -164,10 +126,7 @@ export interface NetworkJobs {
     owner: JobOwner,
     body?: Uint8Array,
   ): Promise<Jobs[N]['result']>
-  /**
-   * The fault with which {@link run} would refuse any job of this class and owner; undefined where it may wait, and
-   * where only {@link run} can tell. A call that it refuses need not be read.
-   */
+  /** The fault with which {@link run} would refuse any job of this class and owner, whose call need not be read. */
   refusal?(className: JobClass, owner: JobOwner): Fault | undefined
   /** Whether jobs run on this same thread, one after the other, so that splitting work gains nothing. */
   readonly runsInline?: boolean

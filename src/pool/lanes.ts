@@ -1,6 +1,5 @@
 /** What waits and runs in a FairQueue (fairQueue.ts): by class, by key, and by both, a lane. */
 
-/** Limits of one class of work. */
 export interface ClassShare {
   /** Items that may wait. */
   readonly waitingMax: number
@@ -14,9 +13,9 @@ export interface ClassState extends ClassShare {
 }
 
 /** The items of one key in one class, and the time that they have used. */
-export interface Lane<C extends string, T> {
+export interface Lane<T> {
   readonly class: ClassState
-  readonly key: Key<C, T>
+  readonly key: Key<T>
   /** In order of arrival. Sets, because cancelled items are removed from the middle. */
   readonly waiting: Set<T>
   readonly waitingLong: Set<T>
@@ -27,18 +26,18 @@ export interface Lane<C extends string, T> {
   outSinceMs: number
 }
 
-export interface Key<C extends string, T> {
+export interface Key<T> {
   readonly id: string
   weight: number
   /** The lanes used so far, a few at most. */
-  readonly lanes: Lane<C, T>[]
+  readonly lanes: Lane<T>[]
   waiting: number
   waitingBytes: number
   out: number
   longOut: number
 }
 
-export function sizeOf({ waiting, waitingLong }: Lane<string, unknown>): number {
+export function sizeOf({ waiting, waitingLong }: Lane<unknown>): number {
   return waiting.size + waitingLong.size
 }
 

@@ -15,26 +15,15 @@ export interface StoreLocation {
   readonly mapBytes: number
 }
 
-/** Place of a job's work. */
-export interface Work {
-  /** URL of the compiled file of the thread's entry. */
-  readonly entry: string
-  /** The function that the entry exports for this job. */
-  readonly handler: string
-}
-
 /** `workerData` of a thread. */
 export interface ThreadData {
-  /** Every job by its name. */
-  readonly works: Readonly<Record<string, Work>>
+  readonly works: Readonly<Record<string, { readonly entry: string; readonly handler: string }>>
   /** URL of the entry that is loaded before the first job; others are loaded when a job first needs them. */
   readonly preload: string
   /** See {@link JobCells}. */
   readonly cells: SharedArrayBuffer
   readonly stores: readonly StoreLocation[]
-  /** Settings for the work itself. */
   readonly settings: unknown
-  /** Priority as in `os.setPriority`. */
   readonly niceness: number
 }
 
@@ -48,22 +37,18 @@ export interface SessionTask {
   readonly heap: Float64Array
 }
 
-/**
- * Why a job on trial is not done and waits again: it takes longer than a trial may, or the jobs before it took the
- * time.
- */
+/** Why a job on trial waits again: it takes longer than a trial may, or the jobs before it took the time. */
 export type PutOff = 'long' | 'unbegun'
 
-/** Replies to the jobs posted last, in their order; as a {@link Parcel} on the way. */
-export interface JobReplies {
+/** What a thread tells of one of the jobs posted last; all together are a {@link Parcel}. */
+export interface JobReply {
   /** msgpack, or why there is none. */
-  readonly replies: readonly (Uint8Array | PutOff)[]
-  /** Run time of each on the thread, in ms. */
-  readonly ranMs: readonly number[]
-  /** CPU time of each, in ms. */
-  readonly cpuMs: readonly number[]
-  /** Bodies of jobs that were told to stop and may begin again. */
-  readonly bodies: readonly (Uint8Array | undefined)[]
+  readonly reply: Uint8Array | PutOff
+  /** Time on the thread. */
+  readonly ranMs: number
+  readonly cpuMs: number
+  /** Of a job that was told to stop and may begin again. */
+  readonly body: Uint8Array | undefined
 }
 
 /** A part of the result of a running job, before its reply. */
@@ -72,10 +57,9 @@ export interface JobPart {
   readonly part: Uint8Array<ArrayBuffer>
 }
 
-/** Sent once a thread's code is loaded. All its other messages are parcels of {@link JobReplies}, and {@link JobPart}s. */
+/** Sent once a thread's code is loaded. All its other messages are parcels of {@link JobReply}s, and {@link JobPart}s. */
 export type ThreadReady = 'ready'
 
-/** A job for a thread. */
 export interface JobMessage {
   readonly name: string
   readonly network: string | undefined
@@ -103,11 +87,15 @@ export interface Parcel {
 /** Records distinguish a Map from an object; each message defines its own. */
 const packr = new Packr({ useRecords: true, mapsAsObjects: false, useBigIntExtension: true })
 
-type Reply =
-  | readonly [kind: 'result', result: unknown]
-  | readonly [kind: 'fault', fault: Fault]
-  | readonly [kind: 'notHeld', wanted: Wanted]
-  | readonly [kind: 'defect', message: string, stack: string | undefined]
+const resultKind = 0
+const faultKind = 1
+const notHeldKind = 2
+const defectKind = 3
+
+type Thrown =
+  | readonly [kind: typeof faultKind, fault: Fault]
+  | readonly [kind: typeof notHeldKind, wanted: Wanted]
+  | readonly [kind: typeof defectKind, message: string, stack: string | undefined]
 
 /** A defect in the work of a job, as thrown on its thread. For the log, not for callers. */
 export class JobDefect extends Error {
@@ -123,10 +111,7 @@ export function encodeArgs(value: unknown): Uint8Array<ArrayBuffer> {
 /** Pieces from this length on are moved, and so have memory of their own. */
 const movedBytesMin = 4_096
 
-/**
- * `value` as msgpack for a {@link Parcel}; shorter ones share memory, because to allocate and to collect it takes as
- * long as the rest.
- */
+/** `value` as msgpack for a {@link Parcel}; short ones share memory, whose allocation takes as long as the rest. */
 export function encodePiece(value: unknown): Uint8Array<ArrayBuffer> {
   const packed = packr.pack(value)
   return packed.length < movedBytesMin ? Buffer.from(packed) : new Uint8Array(packed)
@@ -171,33 +156,31 @@ export function unpackJobs({ packed, moved }: Parcel): JobMessage[] {
   )
 }
 
-/** Of each reply the msgpack if it is short, `null` if it is moved, or why there is none. */
-type PackedReplies = readonly [
-  replies: readonly (Uint8Array | PutOff | null)[],
-  ranMs: readonly number[],
-  cpuMs: readonly number[],
-  hasBody: readonly boolean[],
+/** The reply: the msgpack if it is short, `null` if it is moved, or why there is none. */
+type PackedReply = readonly [
+  reply: Uint8Array | PutOff | null,
+  ranMs: number,
+  cpuMs: number,
+  hasBody: boolean,
 ]
 
-export function packReplies({ replies, ranMs, cpuMs, bodies }: JobReplies): Parcel {
+export function packReplies(replies: readonly JobReply[]): Parcel {
   const moved: Uint8Array[] = []
-  const short = replies.map((reply) => {
-    if (typeof reply === 'string' || reply.length < movedBytesMin) return reply
-    moved.push(reply)
-    return null
-  })
-  const hasBody = bodies.map((body) => {
+  const rows = replies.map(({ reply, ranMs, cpuMs, body }): PackedReply => {
+    const isMoved = typeof reply !== 'string' && reply.length >= movedBytesMin
+    if (isMoved) moved.push(reply)
     if (body !== undefined) moved.push(body)
-    return body !== undefined
+    return [isMoved ? null : reply, ranMs, cpuMs, body !== undefined]
   })
-  return { packed: encodeArgs([short, ranMs, cpuMs, hasBody] satisfies PackedReplies), moved }
+  return { packed: encodeArgs(rows), moved }
 }
 
-export function unpackReplies({ packed, moved }: Parcel): JobReplies {
-  const [short, ranMs, cpuMs, hasBody] = packr.unpack(packed) as PackedReplies
+export function unpackReplies({ packed, moved }: Parcel): JobReply[] {
   let next = 0
-  const replies = short.map((reply) => reply ?? (moved[next++] as Uint8Array))
-  return { replies, ranMs, cpuMs, bodies: hasBody.map((has) => (has ? moved[next++] : undefined)) }
+  return (packr.unpack(packed) as PackedReply[]).map(([short, ranMs, cpuMs, hasBody]) => {
+    const reply = short ?? (moved[next++] as Uint8Array)
+    return { reply, ranMs, cpuMs, body: hasBody ? moved[next++] : undefined }
+  })
 }
 
 /** Byte arrays in the value are views of `bytes`. */
@@ -206,29 +189,34 @@ export function decodeArgs(bytes: Uint8Array): unknown {
 }
 
 export function encodeResult(result: unknown, encode = encodeArgs): Uint8Array<ArrayBuffer> {
-  return encode(['result', result] satisfies Reply)
+  return encode([resultKind, result])
 }
 
-/**
- * Encodes an exception of a job: a FaultError or NotHeldError completely, any other error with its message and stack.
- */
+/** Encodes an exception: a FaultError or NotHeldError completely, any other with its message and stack. */
 export function encodeThrown(thrown: unknown): Uint8Array<ArrayBuffer> {
-  if (thrown instanceof FaultError) return encodeArgs(['fault', thrown.fault] satisfies Reply)
-  if (thrown instanceof NotHeldError) return encodeArgs(['notHeld', thrown.wanted] satisfies Reply)
+  if (thrown instanceof FaultError) return encodeArgs([faultKind, thrown.fault] satisfies Thrown)
+  if (thrown instanceof NotHeldError) return encodeArgs([notHeldKind, thrown.wanted] satisfies Thrown)
   const { message, stack } = thrown instanceof Error ? thrown : new Error(String(thrown))
-  return encodeArgs(['defect', message, stack] satisfies Reply)
+  return encodeArgs([defectKind, message, stack] satisfies Thrown)
 }
 
-/**
- * The result of a job. Throws FaultError, NotHeldError or {@link JobDefect} where it threw. Byte arrays in it are
- * views of `reply`.
- */
+/** Whether a reply has a result, without decoding it: the kind follows the byte that begins the array. */
+export function isResult(reply: Uint8Array): boolean {
+  return reply[1] === resultKind
+}
+
+/** The result of a job, whose byte arrays are views of `reply`. Throws what the job threw, or {@link JobDefect}. */
 export function decodeReply(reply: Uint8Array): unknown {
-  const [kind, value, stack] = packr.unpack(reply) as Reply
-  if (kind === 'result') return value
-  if (kind === 'fault') throw new FaultError(value)
-  if (kind === 'notHeld') throw new NotHeldError(value)
+  if (isResult(reply)) return packr.unpack(reply)[1]
+  throw decodeThrown(reply)
+}
+
+/** What a job threw whose reply has no result. */
+export function decodeThrown(reply: Uint8Array): Error {
+  const [kind, value, stack] = packr.unpack(reply) as Thrown
+  if (kind === faultKind) return new FaultError(value)
+  if (kind === notHeldKind) return new NotHeldError(value)
   const defect = new JobDefect(value)
   if (stack !== undefined) defect.stack = stack
-  throw defect
+  return defect
 }

@@ -4,22 +4,20 @@
  * (`threadSet.ts`), the work (`state`, `evm`), the types of jobs (`jobs.ts`), nor passing them to a thread
  * (`jobThread.ts`).
  *
- * Permits. Each class of work without turns (proofs, slots, hashes) may use all threads but one, so that one is
- * always left to others. Work with turns (executions) may use all threads; but a job that has used up its turn is
- * *long*, and long jobs may use all threads but one, those of one key half of that. So with two threads, endless
- * loops occupy at most one, and proofs and calls that end within their turn run on the other. If executions were
- * limited to one of two threads, every call could wait seconds for a loop before it.
+ * Permits. Each class of work without turns (proofs, slots, hashes) may use all threads but one. Work with turns
+ * (executions) may use all; but a job that has used up its turn is *long*, and long jobs may use all threads but one,
+ * those of one key half of that. So endless loops leave a thread to calls that end within their turn, and with two
+ * threads no call waits seconds for a loop before it.
  *
  * Turns. The length of a job is not known in advance, and a thread cannot suspend it. So a job whose turn is over
  * runs on as long as no other job is disadvantaged. If there is no permit for a long job, and a job waits whose key
  * has used less than half the time, the running job is told to stop and waits again, as a long one. The same holds
  * among long jobs, whose turns double each time: a job begins again only a few times, and loses at most as much time
- * as it needs in the end. Other jobs wait for one turn at most, whatever is executed.
+ * as it needs in the end.
  *
- * Groups. Short jobs are posted in groups, because posting a job takes longer than most of them. Of work without turns
- * they are known by their arguments. An execution in a group is *on trial*: if it needs more than about two million
- * gas, it is stopped and begins again alone; what the group has not begun after 5 ms waits again (workers/). So a long
- * job loses a few milliseconds once, and other jobs wait less for a group than for a turn.
+ * Groups. Short jobs are posted in groups, because posting a job takes longer than most of them. An execution in a
+ * group is *on trial*: if it needs more than about two million gas, it is stopped and begins again alone; what the
+ * group has not begun after 5 ms waits again (workers/).
  *
  * Piscina starts, replaces and ends the threads and limits their heaps. Jobs do not use its queue, which knows
  * neither keys nor turns, but a port of each thread, which takes half the CPU of the edge (docs/libraries.md).
@@ -35,18 +33,10 @@ import { JobCells } from './jobCells.js'
 import type { JobInput, JobOwner, JobTable } from './jobs.js'
 import type { JobThread } from './jobThread.js'
 import type { ClassShare } from './lanes.js'
-import { encodePiece, type JobMessage, type JobReplies, type PutOff, type Work } from './messages.js'
-import type {
-  ClassLimits,
-  ClassOf,
-  JobDefinition,
-  PoolCounts,
-  PoolOptions,
-  ThreadLoss,
-} from './poolOptions.js'
-import { PoolTally } from './poolTally.js'
+import { decodeReply, encodePiece, type JobMessage, type JobReply, type PutOff } from './messages.js'
+import type { ClassLimits, PoolCounts, PoolOptions, ThreadLoss } from './poolOptions.js'
+import { PoolTally, retryMsMin } from './poolTally.js'
 import { ThreadSet } from './threadSet.js'
-import { retryMsMin, WaitEstimate } from './waitEstimate.js'
 
 const timedOut: Fault = { kind: 'RequestTimedOut' }
 /** The fault of jobs that fail because of others. */
@@ -68,13 +58,12 @@ const groupMax = 8
 export class Pool<J extends JobTable<J>> {
   readonly #options: PoolOptions<J>
   readonly #threads: ThreadSet
-  readonly #queue: FairQueue<ClassOf<J>, Job<ClassOf<J>>>
+  readonly #queue: FairQueue<Job>
   readonly #cells: JobCells
-  readonly #waits = new WaitEstimate<ClassOf<J>>()
-  readonly #permits: ReadonlyMap<ClassOf<J>, number>
+  readonly #permits: ReadonlyMap<string, number>
   /** Thread → its jobs: one, or several short ones of one class under one permit. */
-  readonly #running = new Map<JobThread, readonly Job<ClassOf<J>>[]>()
-  readonly #tally: PoolTally<ClassOf<J>>
+  readonly #running = new Map<JobThread, readonly Job[]>()
+  readonly #tally: PoolTally
   #closed: Promise<void> | undefined
   #drained: Deferred<void> | undefined
 
@@ -82,19 +71,22 @@ export class Pool<J extends JobTable<J>> {
     const { threads, session, preload, stores, settings, niceness, heapBytesMax, waitingBytesMax } = options
     this.#options = options
     const someThreads = Math.max(1, threads - 1)
-    const shares = new Map<ClassOf<J>, ClassShare>()
+    const shares = new Map<string, ClassShare>()
     for (const [name, { waitingMax, turnMs }] of Object.entries<ClassLimits>(options.classes)) {
-      shares.set(name as ClassOf<J>, { waitingMax, permits: turnMs === undefined ? someThreads : threads })
+      shares.set(name, { waitingMax, permits: turnMs === undefined ? someThreads : threads })
     }
     this.#permits = new Map([...shares].map(([name, { permits }]) => [name, permits]))
     this.#tally = new PoolTally(shares.keys())
     this.#queue = new FairQueue(shares, { waitingBytesMax, longPermits: someThreads })
     this.#cells = new JobCells(threads * groupMax)
-    const works: Record<string, Work> = {}
-    for (const [name, { entry, handler }] of Object.entries<JobDefinition<string>>(options.jobs)) {
-      works[name] = { entry: entry.href, handler }
+    const data = {
+      works: options.jobs,
+      preload: preload.href,
+      cells: this.#cells.shared,
+      stores,
+      settings,
+      niceness,
     }
-    const data = { works, preload: preload.href, cells: this.#cells.shared, stores, settings, niceness }
     this.#threads = new ThreadSet(
       { threads, session, heapBytesMax, data },
       {
@@ -114,7 +106,6 @@ export class Pool<J extends JobTable<J>> {
     return this.#threads.start()
   }
 
-  /** JavaScript heap in use of each thread, in bytes; as it was after its last jobs. */
   get heaps(): readonly number[] {
     return this.#threads.heaps
   }
@@ -131,7 +122,7 @@ export class Pool<J extends JobTable<J>> {
    * The fault of a job of this class and key that {@link run} would refuse whatever its arguments are, so that nothing
    * need be done to make them; undefined where it may wait. A refusal is counted.
    */
-  refusal(className: ClassOf<J>, keyId: string): Fault | undefined {
+  refusal(className: string, keyId: string): Fault | undefined {
     if (this.#closed === undefined && !this.#queue.isFullFor(className, keyId)) return undefined
     this.#tally.of(className).refused++
     return this.#busy(className)
@@ -147,17 +138,37 @@ export class Pool<J extends JobTable<J>> {
    */
   run<N extends keyof J & string>(
     name: N,
-    input: JobInput<J[N]['args']>,
+    { network, args }: JobInput<J[N]['args']>,
     owner?: JobOwner,
     body?: Uint8Array,
   ): Promise<J[N]['result']> {
-    const { class: className, isShort }: JobDefinition<ClassOf<J>> = this.#options.jobs[name]
+    return this.#run({ name, network, body, owner }, () => encodePiece(args)).then(decodeReply)
+  }
+
+  /**
+   * As {@link run}, with arguments from `encodeArgs`; resolves to the reply, for `decodeReply`. So jobs of another thread
+   * pass through this one as bytes: to decode and to encode them again takes 5 to 11 µs, and 50 µs for a long trace.
+   */
+  runEncoded(
+    { name, network, args, body }: Pick<JobMessage, 'name' | 'network' | 'args' | 'body'>,
+    owner: JobOwner,
+  ): Promise<Uint8Array> {
+    return this.#run({ name, network, body, owner }, () => args)
+  }
+
+  #run(
+    start: Pick<Job, 'name' | 'network' | 'body' | 'owner'>,
+    encodeArgs: () => Uint8Array,
+  ): Promise<Uint8Array> {
+    const { name, owner } = start
+    const { class: className, shortBytesMax = 0 } = this.#options.jobs[name as keyof J]
     if (owner?.isGone) return Promise.reject(new FaultError({ kind: 'RequestTimedOut' }))
     const refused = this.refusal(className, owner?.keyId ?? '')
     if (refused !== undefined) return Promise.reject(new FaultError(refused))
-    const kind = { name, class: className, isShort: isShort?.(input.args as never) ?? false }
-    const start = { ...kind, network: input.network, args: encodePiece(input.args), body, owner }
-    const job: Job<ClassOf<J>> = new Job(start, () => this.#cancel(job))
+    const limits: ClassLimits = this.#options.classes[className]
+    const args = encodeArgs()
+    const isShort = args.length <= shortBytesMax
+    const job: Job = new Job({ ...start, class: className, limits, args, isShort }, () => this.#cancel(job))
     this.#wait(job, this.#queue.add(job))
     void this.start()
     this.#startNext()
@@ -166,17 +177,14 @@ export class Pool<J extends JobTable<J>> {
   }
 
   /** Sets the deadline of a job that begins to wait, and rejects the `dropped` jobs. */
-  #wait(job: Job<ClassOf<J>>, dropped: readonly Job<ClassOf<J>>[]): void {
-    const leftMs = job.arrivedAtMs + this.#options.classes[job.class].deadlineMsMax - performance.now()
+  #wait(job: Job, dropped: readonly Job[]): void {
+    const leftMs = job.deadlineAtMs - performance.now()
     job.owner?.onGone(job.cancel)
     job.timer = setTimeout(() => this.#expire(job), Math.max(leftMs, 0))
     for (const each of dropped) this.#drop(each)
   }
 
-  /**
-   * Accepts no more jobs, lets running and waiting ones finish within `drainMsMax`, rejects the rest with ServerBusy,
-   * and ends the threads.
-   */
+  /** Accepts no more jobs, lets those there finish within `drainMsMax`, rejects the rest, and ends the threads. */
   close(drainMsMax: number): Promise<void> {
     this.#closed ??= this.#drain(drainMsMax).then(() => this.#threads.close())
     return this.#closed
@@ -188,7 +196,7 @@ export class Pool<J extends JobTable<J>> {
     const timer = setTimeout(() => this.#drained?.resolve(), drainMsMax)
     await this.#drained.promise
     clearTimeout(timer)
-    for (const job of this.#queue.clear()) this.#settleWithFault(job, busy)
+    for (const job of this.#queue.clear()) this.#fail(job, busy)
     const signal = AbortSignal.timeout(endMsMax)
     const unsealed = new Map(this.#running)
     for (const { run } of [...unsealed.values()].flat()) {
@@ -205,12 +213,12 @@ export class Pool<J extends JobTable<J>> {
     }
   }
 
-  #drop(job: Job<ClassOf<J>>): void {
+  #drop(job: Job): void {
     if (job.fail(new FaultError(this.#busy(job.class)))) this.#tally.of(job.class).refused++
   }
 
-  #busy(className: ClassOf<J>): Fault {
-    return this.#waits.busy(className, this.#queue.waiting(className), this.#permits.get(className) as number)
+  #busy(className: string): Fault {
+    return this.#tally.busy(className, this.#queue.waiting(className), this.#permits.get(className) as number)
   }
 
   #startNext(): void {
@@ -221,10 +229,8 @@ export class Pool<J extends JobTable<J>> {
     }
   }
 
-  /**
-   * A job with the short ones that are posted with it; waiting jobs are divided among the threads that may run them.
-   */
-  #gather(first: Job<ClassOf<J>>): Job<ClassOf<J>>[] {
+  /** A job with the short ones that are posted with it; those that wait are divided among the threads. */
+  #gather(first: Job): Job[] {
     const jobs = [first]
     if (!first.isShort || first.isLong) return jobs
     const permits = this.#permits.get(first.class) as number
@@ -237,29 +243,27 @@ export class Pool<J extends JobTable<J>> {
     return jobs
   }
 
-  #start(jobs: readonly Job<ClassOf<J>>[], thread: JobThread): void {
+  #start(jobs: readonly Job[], thread: JobThread): void {
     this.#running.set(thread, jobs)
     const startedAtMs = performance.now()
     thread.post(jobs.map((job) => this.#startOne(job, thread, startedAtMs, jobs.length > 1)))
   }
 
-  #startOne(job: Job<ClassOf<J>>, thread: JobThread, startedAtMs: number, isInGroup: boolean): JobMessage {
-    const { runMsMax, deadlineMsMax, timedOut, turnMs } = this.#options.classes[job.class]
+  #startOne(job: Job, thread: JobThread, startedAtMs: number, isInGroup: boolean): JobMessage {
+    const { runMsMax, timedOut, turnMs } = job.limits
     const run = job.begin(thread, this.#cells.take(), startedAtMs)
-    const leftMs = job.arrivedAtMs + deadlineMsMax - startedAtMs
+    const leftMs = job.deadlineAtMs - startedAtMs
     if (runMsMax < leftMs) {
       clearTimeout(job.timer)
       job.timer = setTimeout(() => this.#stop(job, run, timedOut), runMsMax)
     }
     const isTrial = isInGroup && turnMs !== undefined
     if (!isTrial) this.#beginTurn(job, run)
-    const { name, network, args, body } = job
-    const { cell, serial } = run
-    return { name, network, args, body, cell, serial, runMsMax: Math.min(runMsMax, leftMs), isTrial }
+    return job.messageFor(run, Math.min(runMsMax, leftMs), isTrial)
   }
 
-  #beginTurn(job: Job<ClassOf<J>>, run: Run): void {
-    const { turnMs } = this.#options.classes[job.class]
+  #beginTurn(job: Job, run: Run): void {
+    const { turnMs } = job.limits
     if (turnMs === undefined) return
     run.isOverTurn = false
     const end = () => {
@@ -271,10 +275,7 @@ export class Pool<J extends JobTable<J>> {
     job.turnTimer = setInterval(end, turnMs * 2 ** job.turns++)
   }
 
-  /**
-   * For jobs whose turn is over: makes them long if there is a permit, or stops them for a job that should run
-   * instead.
-   */
+  /** Jobs whose turn is over become long if there is a permit, or are stopped for a job that should run instead. */
   #shareOut(): void {
     for (const [job] of this.#running.values()) {
       const run = job?.run
@@ -287,18 +288,19 @@ export class Pool<J extends JobTable<J>> {
     }
   }
 
-  /** Handles the replies to a thread's jobs. */
-  #take(thread: JobThread, { replies, ranMs, cpuMs, bodies }: JobReplies): void {
+  #take(thread: JobThread, replies: readonly JobReply[]): void {
     const jobs = this.#running.get(thread)
     if (jobs === undefined) throw new Error('a thread without a job replied')
-    const again = jobs.filter((job, at) => job.hasToWait(replies[at] as Uint8Array | PutOff))
-    for (const [at, job] of jobs.entries()) job.body = bodies[at]
+    const again = jobs.filter((job, at) => job.hasToWait((replies[at] as JobReply).reply))
+    for (const [at, job] of jobs.entries()) job.body = replies[at]?.body
+    const ranMs = replies.map((reply) => reply.ranMs)
     this.#leaveThread(jobs, thread, ranMs, again)
     for (const [at, job] of jobs.entries()) {
-      this.#tally.of(job.class).cpuMs += cpuMs[at] as number
+      const { reply, ranMs, cpuMs } = replies[at] as JobReply
+      this.#tally.of(job.class).cpuMs += cpuMs
       if (again.includes(job)) continue
-      if (!job.isSettled) job.owner?.ran(cpuMs[at] as number)
-      this.#settle(job, replies[at] as Uint8Array | PutOff, ranMs[at] as number)
+      if (!job.isSettled) job.owner?.ran(cpuMs)
+      this.#settle(job, reply, ranMs)
     }
   }
 
@@ -312,17 +314,16 @@ export class Pool<J extends JobTable<J>> {
     if (!isStopped && !this.#threads.isEnding) this.#loseThread(jobs[0], 'died', error)
     for (const [at, job] of jobs.entries()) {
       if (!job.isSettled) job.owner?.ran(ranMs[at] as number)
-      if (isStopped) this.#settleWithFault(job, job.run?.stopFault ?? busy)
-      else this.#fail(job, error)
+      this.#fail(job, isStopped ? (job.run?.stopFault ?? busy) : error)
     }
   }
 
   /** Records that jobs left their thread after `ranMs`; interrupted ones wait again. */
   #leaveThread(
-    jobs: readonly Job<ClassOf<J>>[],
+    jobs: readonly Job[],
     thread: JobThread,
     ranMs: readonly number[],
-    again: readonly Job<ClassOf<J>>[],
+    again: readonly Job[],
   ): void {
     for (const [at, job] of jobs.entries()) {
       job.rest()
@@ -342,33 +343,29 @@ export class Pool<J extends JobTable<J>> {
     if (this.#running.size === 0) this.#drained?.resolve()
   }
 
-  #settle(job: Job<ClassOf<J>>, reply: Uint8Array | PutOff, ranMs: number): void {
-    this.#waits.ran(job.class, ranMs)
+  #settle(job: Job, reply: Uint8Array | PutOff, ranMs: number): void {
+    this.#tally.ran(job.class, ranMs)
     const isResult = job.settle(reply)
     if (isResult !== undefined) this.#tally.of(job.class)[isResult ? 'finished' : 'failed']++
   }
 
-  #settleWithFault(job: Job<ClassOf<J>>, fault: Fault): void {
-    this.#fail(job, new FaultError(fault))
-  }
-
-  #fail(job: Job<ClassOf<J>>, error: Error): void {
-    if (job.fail(error)) this.#tally.of(job.class).failed++
+  #fail(job: Job, why: Fault | Error): void {
+    if (job.fail(why instanceof Error ? why : new FaultError(why))) this.#tally.of(job.class).failed++
   }
 
   /** Ends a job that nobody waits for, or whose deadline is past. */
-  #expire(job: Job<ClassOf<J>>): void {
+  #expire(job: Job): void {
     if (job.run !== undefined) this.#stop(job, job.run, timedOut)
-    else if (this.#queue.remove(job)) this.#settleWithFault(job, timedOut)
+    else if (this.#queue.remove(job)) this.#fail(job, timedOut)
   }
 
-  #cancel(job: Job<ClassOf<J>>): void {
+  #cancel(job: Job): void {
     this.#tally.cancelled++
     this.#expire(job)
   }
 
   /** Tells a running job to stop, and ends its thread if it has not done so after the grace. */
-  #stop(job: Job<ClassOf<J>>, run: Run, fault: Fault): void {
+  #stop(job: Job, run: Run, fault: Fault): void {
     if (run.stopFault !== undefined) return
     run.stopFault = fault
     clearTimeout(job.timer)
@@ -377,9 +374,9 @@ export class Pool<J extends JobTable<J>> {
   }
 
   /** Rejects a job that did not stop, and ends its thread as soon as that is safe. */
-  #end(job: Job<ClassOf<J>>, run: Run, fault: Fault): void {
+  #end(job: Job, run: Run, fault: Fault): void {
     if (!job.isSettled) job.owner?.ran(performance.now() - run.startedAtMs)
-    this.#settleWithFault(job, fault)
+    this.#fail(job, fault)
     if (!this.#trySeal(job)) {
       job.timer = setTimeout(() => this.#end(job, run, fault), sealRetryMs)
       return
@@ -389,11 +386,11 @@ export class Pool<J extends JobTable<J>> {
   }
 
   /** Tries to lock the job's thread out of lmdb; true once it may be ended. */
-  #trySeal({ run }: Job<ClassOf<J>>): boolean {
+  #trySeal({ run }: Job): boolean {
     return run !== undefined && this.#cells.seal(run.cell, run.serial)
   }
 
-  #loseThread(job: Job<ClassOf<J>> | undefined, why: ThreadLoss['why'], error: unknown): void {
+  #loseThread(job: Job | undefined, why: ThreadLoss['why'], error: unknown): void {
     this.#tally.threadsLost++
     this.#options.onThreadLost({ job: job?.name, keyId: job?.owner?.keyId, why, error })
   }

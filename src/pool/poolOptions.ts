@@ -20,24 +20,22 @@ export interface ClassLimits extends Pick<ClassShare, 'waitingMax'> {
 /** Place and properties of a job's work. */
 export interface JobDefinition<C extends string> {
   readonly class: C
-  /** Compiled file of the thread's entry. */
-  readonly entry: URL
+  /** URL of the compiled file of the thread's entry. */
+  readonly entry: string
   /** The function that the entry exports for this job. */
   readonly handler: string
   /**
-   * Whether a job with these arguments takes a fraction of a millisecond, so that several may be posted together.
-   * For work with turns a guess is enough (pool.ts). Where absent, no job does.
+   * Encoded arguments up to which a job takes a fraction of a millisecond, so that several may be posted together. For
+   * work with turns a guess is enough (pool.ts). Where absent, no job does.
    */
-  readonly isShort?: (args: never) => boolean
+  readonly shortBytesMax?: number
 }
 
-/** The classes of a table's jobs. */
 export type ClassOf<J extends JobTable<J>> = J[keyof J]['class']
 
 /** The loss of a thread, for the operator. `job` is undefined for a thread without a job. */
 export interface ThreadLoss {
   readonly job: string | undefined
-  /** Key id of the job's owner; undefined where it had none. */
   readonly keyId: string | undefined
   /** `stopped`: the pool ended the thread because its job would not stop. `died`: it ended by itself. */
   readonly why: 'stopped' | 'died'
@@ -66,7 +64,6 @@ export interface PoolOptions<J extends JobTable<J>> {
   onThreadLost(loss: ThreadLoss): void
 }
 
-/** Counters of the pool since it was opened. */
 export interface PoolCounts {
   readonly waiting: number
   readonly running: number
@@ -75,15 +72,12 @@ export interface PoolCounts {
   readonly failed: number
   /** Jobs whose owner left before the end; also counted as finished or failed. */
   readonly cancelled: number
-  /** Jobs refused or dropped for lack of room. */
   readonly refused: number
-  /** Number of interruptions of jobs for others. */
   readonly interrupted: number
   readonly threadsLost: number
   readonly byClass: readonly ClassCounts[]
 }
 
-/** Counters of one class of jobs. */
 export interface ClassCounts {
   readonly class: string
   readonly waiting: number

@@ -9,9 +9,7 @@ const loadMsMax = 30_000
 
 export interface ThreadSetOptions {
   readonly threads: number
-  /** Compiled file of the entry with which threads run (workers/session.ts). */
   readonly session: URL
-  /** JavaScript heap of a thread. */
   readonly heapBytesMax: number
   readonly data: ThreadData
 }
@@ -32,12 +30,10 @@ export class ThreadSet {
     this.#events = events
   }
 
-  /** Threads without a job. */
   get free(): number {
     return this.#free.length
   }
 
-  /** JavaScript heap in use of each thread, in bytes. */
   get heaps(): number[] {
     return Array.from(this.#threads, ({ heapBytes }) => heapBytes)
   }
@@ -86,7 +82,6 @@ export class ThreadSet {
     )
   }
 
-  /** Takes a free thread. */
   take(): JobThread | undefined {
     return this.#free.pop()
   }

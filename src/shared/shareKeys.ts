@@ -8,7 +8,6 @@ import type { NodeStore } from '../store/nodeStore.js'
 import type { Decision, LoggedChange, SharedKeys } from './sharedKeys.js'
 
 export interface Sharing {
-  /** Keys that were added. */
   readonly added: readonly KeyRow[]
   /** Keys that were there already, with the same content. */
   readonly there: readonly KeyRow[]

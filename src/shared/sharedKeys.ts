@@ -115,10 +115,7 @@ export class SharedKeys implements KeyBook {
     await this.write(() => ({ result: undefined, changes: [{ note }] }))
   }
 
-  /**
-   * Makes the changes that `decide` makes of the copy, all or none, and returns its result. It is called again where
-   * another process was first. Rejects as {@link change} does.
-   */
+  /** Makes the changes that `decide` makes of the copy, all or none; it is called again where another was first. */
   async write<T>(decide: () => Decision<T>): Promise<T> {
     return this.#inTurn(async (connection) => {
       for (;;) {

@@ -15,6 +15,7 @@ import { requireLogs } from '../chain/logSearch.js'
 import { type SyncProgress, syncProgressJson } from '../chain/syncProgress.js'
 import { bytesToHex, equalBytes, type Hash32, toQuantity } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
+import { TimeSlices } from '../primitives/timeSlices.js'
 import { BlockEvents } from './blockEvents.js'
 import { EventMessage } from './eventMessage.js'
 import { FilterIndex } from './filterIndex.js'
@@ -83,15 +84,18 @@ export class NetworkStreams {
   readonly #heads = new Set<Follower>()
   readonly #logs = new FilterIndex<Follower>()
   readonly #syncing = new Set<Subscription>()
-  /** Followers with steps to take and room to send, in the order in which they are served. */
-  readonly #replaying = new Set<Follower>()
+  /** Serves the live followers first in each turn, then those with steps to take and room to send, at least one. */
+  readonly #slices = new TimeSlices<Follower>({
+    goOn: (follower) => this.#onIdle(follower),
+    msMaxOf: () => turnMsMax,
+    onTurn: () => !this.#continueWalk(),
+  })
   /** Followers that reached the head while the live ones are still being told of it. */
   readonly #ahead = new Set<Follower>()
   #cursor: ChainCursor
   #walk: Generator<void, void> | undefined
   /** Whether some live followers have received the current step and others have not. */
   #isAmidStep = false
-  #nextTurn: NodeJS.Immediate | undefined
   #isSyncing = false
   readonly #stopListening: () => void
   readonly #reportDefect: (error: unknown) => void
@@ -145,8 +149,7 @@ export class NetworkStreams {
   /** Stops sending; subscriptions end with their connections. */
   close(): void {
     this.#stopListening()
-    clearImmediate(this.#nextTurn)
-    this.#replaying.clear()
+    this.#slices.close()
   }
 
   #cursorAt(id: BlockId, { filter }: ChainRequest): ChainCursor {
@@ -205,7 +208,7 @@ export class NetworkStreams {
 
   #onHead(): void {
     this.#walk ??= this.#notifyLive()
-    this.#takeTurn()
+    this.#slices.next()
   }
 
   /** A socket has room again. Sends at once, so that at each drain the subscriptions of a connection take turns. */
@@ -215,12 +218,11 @@ export class NetworkStreams {
 
   #schedule(follower: Follower): void {
     if (follower.isLive || follower.subscription.isEnded || this.#join(follower)) return
-    this.#replaying.add(follower)
-    this.#nextTurn ??= setImmediate(() => this.#takeTurn())
+    this.#slices.wait(follower)
   }
 
   #forget(follower: Follower): void {
-    this.#replaying.delete(follower)
+    this.#slices.forget(follower)
     this.#ahead.delete(follower)
     if (!follower.isLive) return
     const { filter } = follower.request
@@ -228,29 +230,14 @@ export class NetworkStreams {
     else this.#logs.remove(filter, follower)
   }
 
-  /** Serves the live followers first, then those that replay, and continues in a later turn of the event loop. */
-  #takeTurn(): void {
-    clearImmediate(this.#nextTurn)
-    this.#nextTurn = undefined
-    const end = performance.now() + turnMsMax
-    const isAtHead = this.#continueWalk(end)
-    for (const follower of this.#replaying) {
-      this.#replaying.delete(follower)
-      if (this.#replay(follower)) this.#replaying.add(follower)
-      // Checked last, so that at least one follower replays in each turn, even while live ones use all the time.
-      if (performance.now() >= end) break
-    }
-    if (!isAtHead || this.#replaying.size > 0) this.#nextTurn = setImmediate(() => this.#takeTurn())
-  }
-
-  /** Sends to live followers until `end`. Returns whether they have received everything. */
-  #continueWalk(end: number): boolean {
+  /** Sends to live followers in this turn. Returns whether they have received everything. */
+  #continueWalk(): boolean {
     while (this.#walk !== undefined) {
       if (this.#isWalkDone(this.#walk)) {
         this.#walk = undefined
-        for (const follower of this.#ahead) this.#replaying.add(follower)
+        for (const follower of this.#ahead) this.#slices.wait(follower)
         this.#ahead.clear()
-      } else if (performance.now() >= end) return false
+      } else if (this.#slices.isOver(turnMsMax)) return false
     }
     return true
   }

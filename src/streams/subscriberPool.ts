@@ -1,4 +1,5 @@
 import { FaultError } from '../primitives/faults.js'
+import { TimeSlices } from '../primitives/timeSlices.js'
 
 /** Limits of subscriptions. */
 export interface SubscriptionLimits {
@@ -56,7 +57,7 @@ export class SubscriberPool {
   readonly #totals: SubscriptionTotals
   /** Iterators that end the subscriptions of closed connections, one per step. */
   readonly #ends: Iterator<number>[] = []
-  #nextTurn: NodeJS.Immediate | undefined
+  readonly #slices = new TimeSlices<never>({ onTurn: () => this.#endSome(), goOn: () => undefined })
 
   constructor(
     readonly limits: SubscriptionLimits,
@@ -106,17 +107,17 @@ export class SubscriberPool {
    */
   endLater(ends: Iterator<number>): void {
     this.#ends.push(ends)
-    this.#nextTurn ??= setImmediate(() => this.#takeTurn())
+    this.#slices.begin()
   }
 
-  #takeTurn(): void {
-    this.#nextTurn = undefined
+  /** Returns whether there are more to end. */
+  #endSome(): boolean {
     for (let bytes = 0; this.#ends.length > 0 && bytes < endedBytesPerTurn; ) {
       const step = (this.#ends[0] as Iterator<number>).next()
       if (step.done) this.#ends.shift()
       else bytes += step.value
     }
-    if (this.#ends.length > 0) this.#nextTurn = setImmediate(() => this.#takeTurn())
+    return this.#ends.length > 0
   }
 }
 

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { Fifo } from '../primitives/fifo.js'
 import { type EventMessage, idDigits, Skipped } from './eventMessage.js'
 import type { Subscriber } from './subscriber.js'
 
@@ -47,9 +48,7 @@ export class Subscription {
   readonly id: string
   readonly #idBytes: Uint8Array
   #sequence = 0
-  #waiting: EventMessage[] = []
-  /** Index of the first unsent event in {@link #waiting}. */
-  #first = 0
+  readonly #waiting = new Fifo<EventMessage>()
   #waitingBytes = 0
   #skipped: Skipped | undefined
   #last: EventMessage | undefined
@@ -79,7 +78,7 @@ export class Subscription {
 
   /** Whether the next event would be sent at once. */
   get hasRoom(): boolean {
-    return this.#first === this.#waiting.length && this.#subscriber.hasRoom
+    return this.#waiting.length === 0 && this.#subscriber.hasRoom
   }
 
   /** Calls `onIdle` once there is room. */
@@ -97,7 +96,7 @@ export class Subscription {
   /** Sends waiting events while there is room. */
   resume(): void {
     if (this.isEnded) return
-    while (this.#first < this.#waiting.length) {
+    while (this.#waiting.length > 0) {
       if (!this.#subscriber.hasRoom) {
         this.#subscriber.resumeLater(this)
         return
@@ -118,7 +117,8 @@ export class Subscription {
   end(): void {
     if (this.#isEnded) return
     this.#isEnded = true
-    this.#clear()
+    this.#waiting.clear()
+    this.#waitingBytes = 0
     this.#events.onEnd()
   }
 
@@ -144,7 +144,7 @@ export class Subscription {
       while (this.#waitingBytes > bytesMax) this.#skip(this.#shift())
     }
     const isConflating = this.#delivery.policy === 'conflate' && this.#skipped !== undefined
-    if (isConflating) while (this.#first < this.#waiting.length) this.#skip(this.#shift())
+    if (isConflating) while (this.#waiting.length > 0) this.#skip(this.#shift())
     this.#waiting.push(message)
     this.#waitingBytes += message.size
     this.#subscriber.resumeLater(this)
@@ -158,20 +158,8 @@ export class Subscription {
 
   /** Removes and returns the oldest waiting event. */
   #shift(): EventMessage {
-    const message = this.#waiting[this.#first++] as EventMessage
+    const message = this.#waiting.shift()
     this.#waitingBytes -= message.size
-    if (this.#first === this.#waiting.length) this.#clear()
-    // Drop the used half of the array; moving the rest costs less than shifting each event would have.
-    else if (this.#first > 64 && this.#first * 2 > this.#waiting.length) {
-      this.#waiting = this.#waiting.slice(this.#first)
-      this.#first = 0
-    }
     return message
-  }
-
-  #clear(): void {
-    this.#waiting = []
-    this.#first = 0
-    this.#waitingBytes = 0
   }
 }

@@ -75,10 +75,7 @@ export interface AdmissionOptions {
    * not contain the key.
    */
   authorize(key: string): AccessDecision
-  /**
-   * Ids of the keys changed since the last call; undefined where any key may have changed. Throws where the keys
-   * cannot be read.
-   */
+  /** Ids of keys changed since the last call; undefined where any may have. Throws where they cannot be read. */
   changedKeys(): readonly string[] | undefined
   readonly logDefect: DefectLog
   /** No key is needed, and one in the path is ignored. */
@@ -121,19 +118,14 @@ export class Admission {
     this.#hosts = routes
   }
 
-  /**
-   * The network that a path names; where it names none, that of the Host header, or else the default.
-   */
+  /** The network that a path names, or else the Host header, or else the default. */
   findRoute(target: PathTarget, host: string): Route | undefined {
     if (target.network !== undefined) return this.#networks.get(target.network)
     if (this.#hosts.size === 0) return this.#default
     return this.#hosts.get(hostName(host)) ?? this.#default
   }
 
-  /**
-   * Checks the keys of a request to a network, in its path and in its headers, and their scopes. `form` shows in the
-   * refusal where in a path the key belongs.
-   */
+  /** Checks the keys of a request and their scopes. `form` shows in the refusal where in a path the key belongs. */
   admit({ name }: Route, pathKey: string | undefined, use: KeyUse, form: string): Allowed | Refusal {
     if (this.#options.noAuth) return this.#anonymous
     const { bearer, apiKey } = use

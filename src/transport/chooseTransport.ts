@@ -42,7 +42,6 @@ export async function chooseTransport(wanted: 'auto' | Transport['name']): Promi
   return { transport, notice: undefined, flaw }
 }
 
-/** Properties of the machine that a binary depends on. */
 export interface System {
   readonly node: string
   readonly platform: string

@@ -97,10 +97,7 @@ export class CompressedCopies {
     return copy === undefined || copy instanceof Uint8Array ? copy && [copy] : gzipMember('', copy)
   }
 
-  /**
-   * What `bytes` are as DEFLATE, if there is such a copy already; otherwise one is begun, for the next call. `bytes`
-   * must be the same object each time.
-   */
+  /** What `bytes` (always the same object) are as DEFLATE, if made before; otherwise it is begun for the next call. */
   deflated(bytes: Uint8Array): Deflated | undefined {
     if (this.#copies === undefined) return undefined
     const name = this.#names.get(bytes)

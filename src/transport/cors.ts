@@ -4,10 +4,7 @@ import { type ExtraHeaders, noHeaders } from './wire.js'
 export type CorsOrigins = '*' | readonly string[]
 
 export interface CorsHeaders {
-  /**
-   * Whether a page of `origin` may open a WebSocket, for which browsers send no preflight. An empty text means that
-   * no origin was sent, so the client is not a browser.
-   */
+  /** Whether a page of `origin` may open a WebSocket, for which there is no preflight; empty: it is no browser. */
   allows(origin: string): boolean
   /** Headers of the answer to a request from `origin`; an empty text means that none was sent. */
   answer(origin: string): ExtraHeaders

@@ -2,21 +2,20 @@
  * One HTTP request from its headers to its answer: reads the body within the limits, passes it to the endpoint and
  * sends the answer.
  */
+
+import { type Share, TimeSlices } from '../primitives/timeSlices.js'
 import type { Answer, AnswerBody } from '../rpc/answers/answer.js'
 import { Caller, type Identity } from '../rpc/callers/caller.js'
 import type { Endpoint } from '../rpc/dispatch/endpoint.js'
 import { chooseEncoding, type Encoding } from './acceptEncoding.js'
-import type { BodyTurns } from './bodyTurns.js'
 import { type CompressedCopies, compressedBytesMin } from './compressedCopies.js'
 import { gzipMember } from './gzipMember.js'
 import type { HoldOffs } from './holdOffs.js'
 import type { Total } from './totals.js'
 import { type BodyReceiver, type ExtraHeaders, noHeaders, type Reply } from './wire.js'
 
-/** Shared by the exchanges of one server. */
 export interface ExchangePool {
   readonly bodyBytesMax: number
-  /** Bytes of unfinished bodies of all connections. */
   readonly bufferedBytesMax: number
   readonly bufferedBytes: Total
   /** Number of exchanges that are not over. */
@@ -28,7 +27,9 @@ export interface ExchangePool {
   /** Called when the last open exchange of a closing server is over. */
   onIdle(): void
   readonly holdOffs: HoldOffs
-  readonly bodyTurns: BodyTurns
+  /** Turns of bodies that are still arriving, and what all of them together have read in this one. */
+  readonly bodySlices: TimeSlices<Exchange>
+  readonly bodyShare: Share
   readonly copies: CompressedCopies
   /** The answer to a body that is too long; `bytes` is the announced length or what has arrived so far. */
   tooLong(bytes: number): Answer
@@ -65,6 +66,21 @@ export class ReceivingList {
   }
 }
 
+/** Bytes of bodies read in one turn: 3 ms, most of it for the operating system to provide memory. */
+const bytesPerTurn = 2 ** 20
+
+/** Waiting bodies that continue in one turn; uWebSockets.js reads 512 KiB at once. */
+const bodiesPerTurn = 2
+
+/** Where a hundred clients send 5 MiB each, part is read, then other requests are answered, then reading goes on. */
+export function slicesOfBodies(): TimeSlices<Exchange> {
+  return new TimeSlices({
+    goOn: (exchange) => exchange.readOn(),
+    worksMax: bodiesPerTurn,
+    share: { worksMax: Number.POSITIVE_INFINITY, costMax: bytesPerTurn },
+  })
+}
+
 /**
  * Parts of a body above which their average length must be {@link pieceBytesMin}. Each part takes 1 µs however short
  * it is, so 5 MiB in chunks of one byte would take five seconds. A client that writes its JSON call by call sends 100
@@ -75,9 +91,7 @@ const pieceBytesMin = 64
 
 const noMemory = Buffer.alloc(0)
 
-/**
- * Of brotli's and zstd's streams, which also can be joined, not all clients read more than the first.
- */
+/** Of brotli's and zstd's streams, which can be joined too, not all clients read more than the first. */
 const joinable: readonly Encoding[] = ['gzip']
 const gzipHeaders: ExtraHeaders = [
   ['content-encoding', 'gzip'],
@@ -92,13 +106,9 @@ export class Exchange extends Caller implements BodyReceiver {
   /** Memory for a body in several parts, filled from the beginning; its length is counted in the pool. */
   #memory = noMemory
   #bytes = 0
-  /** Parts of the body that have arrived. */
   #pieces = 0
 
-  /**
-   * Takes over `reply`. Call it inside the handler of the request. `startTick` is the server's sweep counter at its
-   * start; `at` is the block that the request is pinned to, empty for none.
-   */
+  /** `startTick` is the server's sweep counter; `at` the block that the request is pinned to, empty for none. */
   constructor(
     reply: Reply,
     readonly pool: ExchangePool,
@@ -122,7 +132,6 @@ export class Exchange extends Caller implements BodyReceiver {
     return true
   }
 
-  /** Closes the connection without an answer. */
   giveUp(): void {
     this.#reply.cut()
   }
@@ -140,10 +149,13 @@ export class Exchange extends Caller implements BodyReceiver {
     this.#memory.set(chunk, this.#bytes)
     this.#bytes = bytes
     if (isLast) this.#answer(this.#memory.subarray(0, bytes), true)
-    else if (!this.pool.bodyTurns.take(this, chunk.length)) this.#reply.pause()
+    else if (!this.pool.bodySlices.take(this.pool.bodyShare, chunk.length)) {
+      this.pool.bodySlices.wait(this)
+      this.#reply.pause()
+    }
   }
 
-  onTurn(): void {
+  readOn(): void {
     this.#reply.resume()
   }
 
@@ -228,7 +240,7 @@ export class Exchange extends Caller implements BodyReceiver {
 
   #stopReceiving(): void {
     this.pool.receiving.remove(this)
-    this.pool.bodyTurns.forget(this)
+    this.pool.bodySlices.forget(this)
     if (this.#memory === noMemory) return
     this.pool.bufferedBytes.add(-this.#memory.length)
     this.#memory = noMemory

@@ -35,10 +35,7 @@ export class HoldOffs {
     this.#clockMs = clockMs
   }
 
-  /**
-   * Holds a key off. `what` exceeded `limit`, for the error message. Does nothing where no keys are needed, because
-   * it would hold off every caller.
-   */
+  /** `what` exceeded `limit`. Does nothing where no keys are needed, because it would hold off every caller. */
   begin(keyId: string, what: string, limit: number): void {
     if (keyId === anonymousId || this.#refusals.has(keyId)) return
     const answer = refusalOfFault(429, { kind: 'LimitExceeded', what, limit, retryAfterMs: holdMs })

@@ -1,9 +1,6 @@
 import type { Transport } from './wire.js'
 
-/**
- * Loads the library of a transport. Nothing else imports it, so the program runs where uWebSockets.js cannot be
- * loaded.
- */
+/** Nothing else imports the libraries, so the program runs where uWebSockets.js cannot be loaded. */
 export async function loadTransport(name: Transport['name']): Promise<Transport> {
   return name === 'node'
     ? (await import('./node/nodeWire.js')).nodeTransport

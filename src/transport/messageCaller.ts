@@ -13,7 +13,6 @@ export interface CallRoom {
   unreserve(bytes: number): void
 }
 
-/** The caller of one WebSocket message. */
 export class MessageCaller extends Caller {
   readonly #room: CallRoom
   readonly #bytes: number

@@ -51,10 +51,7 @@ export interface ResourcePath {
 
 const resourcePathPattern = /^(?:\/([^/]+))?\/v3\/([^/]+)\/(.+)$/
 
-/**
- * Parses a path of a resource: `/v3/<key>/<…>`, `/<network>/v3/<key>/<…>`; undefined for any other. Segments are
- * compared as {@link parsePath} compares them.
- */
+/** Of a resource: `/v3/<key>/<…>`, `/<network>/v3/<key>/<…>`; compared as in {@link parsePath}. */
 export function parseResourcePath(path: string): ResourcePath | undefined {
   const match = resourcePathPattern.exec(path)
   if (match === null) return undefined
@@ -63,10 +60,7 @@ export function parseResourcePath(path: string): ResourcePath | undefined {
 
 const socketPathPattern = /^(?:\/([^/]+))?\/ws(?:\/v3(?:\/([^/]+))?)?\/?$/
 
-/**
- * Parses a WebSocket's path: `/ws`, `/<network>/ws`, `/ws/v3/<key>`, `/<network>/ws/v3/<key>`; undefined for any
- * other. Segments are compared as {@link parsePath} compares them.
- */
+/** Of WebSockets: `/ws`, `/<network>/ws`, `/ws/v3/<key>`, `/<network>/ws/v3/<key>`; as in {@link parsePath}. */
 export function parseSocketPath(path: string): PathTarget | undefined {
   const match = socketPathPattern.exec(path)
   return match === null ? undefined : { network: match[1], key: match[2] }

@@ -20,7 +20,6 @@ export class RequestHead {
   origin = ''
   /** What follows `Bearer ` in Authorization; empty where that has another scheme. */
   bearer = ''
-  /** X-API-Key. */
   apiKey = ''
   /** All lines of this header, joined; so is the next. */
   acceptEncoding = ''
@@ -41,10 +40,7 @@ export class RequestHead {
   #contentLengths = 0
   #transferEncodings = 0
 
-  /**
-   * `addressOf` tells the IP address of the other end of a connection, as it was passed to {@link begin}, `clientOf`
-   * whose request it is; see {@link TrustedProxies.clientOf}.
-   */
+  /** `addressOf`: the other end of a connection; `clientOf`: whose request it is; {@link TrustedProxies.clientOf}. */
   constructor(
     addressOf: (connection: unknown) => string = () => '',
     clientOf: (peer: string, forwardedFor: string) => string = (peer) => peer,
@@ -61,10 +57,7 @@ export class RequestHead {
     return this.#clientOf(plainAddress(this.#addressOf(this.#connection)), this.#forwardedFor)
   }
 
-  /**
-   * Begins with the next request; then pass its headers to {@link take}. `isOld` for HTTP/1.0, which has no Host
-   * header.
-   */
+  /** Begins a request; then pass its headers to {@link take}. `isOld`: HTTP/1.0, which has no Host header. */
   begin(method: string, path: string, isOld: boolean, query = '', connection?: unknown): void {
     this.#connection = connection
     this.#forwardedFor = ''

@@ -45,9 +45,7 @@ export interface RequestTracer {
 }
 
 export interface RequestLogOptions {
-  /** The networks, by their endpoints. */
   readonly routes: readonly Pick<Route, 'name' | 'endpoint'>[]
-  /** Names of all methods that are served. */
   readonly methods: ReadonlySet<string>
   readonly settings: RequestLogSettings
   write(line: RequestLine, isSampled: boolean): void
@@ -87,10 +85,7 @@ export class RequestLog {
     return sample === 0 && !isAll && this.#options.tracer === undefined
   }
 
-  /**
-   * Whether to record the next request: an endpoint that does so for one request, otherwise undefined. `requestId` and
-   * `traceParent` are the client's, empty for none.
-   */
+  /** An endpoint that records one request; undefined where it is not recorded. Ids are the client's, empty for none. */
   watch(endpoint: Endpoint, requestId = '', traceParent = ''): WatchedEndpoint | undefined {
     if (this.#isOff) return undefined
     const { sample, isAll } = this.#settings

@@ -14,7 +14,6 @@ import { isNamedIn } from './entityTag.js'
 import type { ExchangePool } from './exchange.js'
 import type { ExtraHeaders, Reply } from './wire.js'
 
-/** What a request says about the answer that it can use. */
 export interface Wanted {
   readonly acceptEncoding: string
   readonly ifNoneMatch: string

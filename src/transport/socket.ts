@@ -5,45 +5,50 @@
  *
  * A client that asks faster than it reads is limited in three steps: above {@link heldAboveBytes} of unsent answers
  * its messages wait, beyond `callsMax` they are answered `server busy`, and above `unsentBytesMax` the connection
- * ends. A client that asks much at once gets its share of each turn of the event loop (messageTurns.ts); its other
+ * ends. A client that asks much at once gets its share of each turn of the event loop; its other
  * messages wait, and the library stops reading where it can.
  */
 import { isUtf8 } from 'node:buffer'
 import type { Fault } from '../primitives/faults.js'
+import { Fifo } from '../primitives/fifo.js'
+import { Share, type TimeSlices } from '../primitives/timeSlices.js'
 import type { AnswerBody } from '../rpc/answers/answer.js'
 import { Caller } from '../rpc/callers/caller.js'
 import type { Endpoint } from '../rpc/dispatch/endpoint.js'
 import type { EventSink } from '../streams/eventSink.js'
 import { Subscriber } from '../streams/subscriber.js'
 import type { SubscriberPool } from '../streams/subscriberPool.js'
-import type { Allowed } from './admission.js'
+import type { Allowed, KeyUse, Route } from './admission.js'
 import { closeCodes } from './closeCodes.js'
-import { HeldMessages } from './heldMessages.js'
 import { type CallRoom, MessageCaller } from './messageCaller.js'
-import { type MessageTurns, TurnShare } from './messageTurns.js'
 import type { RequestLog } from './requestLog.js'
-import type { SocketData } from './socketData.js'
 import type { SocketLimits } from './socketLimits.js'
 import type { Total } from './totals.js'
 import type { SocketHandler, SocketWire } from './wire.js'
+
+/** The network of a connection, its key, and what it showed when it was opened. */
+export interface SocketData {
+  readonly route: Route
+  readonly use: KeyUse & { readonly pathKey: string | undefined }
+  /** Undefined where no keys are needed. */
+  readonly keyId: string | undefined
+  readonly identity: Allowed
+}
 
 /** Shared by the sockets of one server. */
 export interface SocketPool {
   readonly limits: SocketLimits
   /** Bytes of all sockets: unsent ones, waiting messages and unfinished messages. */
   readonly bytes: Total
-  /** Number of sockets that {@link bytes} counts. */
   readonly count: Total
   readonly subscribers: SubscriberPool
-  readonly turns: MessageTurns
+  readonly slices: TimeSlices<Socket>
   readonly requestLog: RequestLog | undefined
   /** Time of the last sweep. */
   readonly nowMs: number
   /** Holds a key off that exceeded `limit` of `what`; see holdOffs.ts. */
   holdOff(keyId: string, what: string, limit: number): void
-  /** Called when a socket is over. */
   gone(socket: Socket): void
-  /** Reports an exception that nothing else caught. */
   defect(error: unknown): void
 }
 
@@ -82,12 +87,11 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
   /** Messages whose answers are under way. */
   readonly #callers = new Set<MessageCaller>()
   /** Messages that wait for a turn, or until answers are read. */
-  readonly #held = new HeldMessages()
-  readonly #share = new TurnShare()
+  readonly #held = new Fifo<Uint8Array>()
+  readonly #share = new Share()
   #callsWaiting = 0
   #waitingBytes = 0
   #unsentBytes = 0
-  /** Bytes of an unfinished message. */
   #unfinishedBytes = 0
   /** Pings since everything was sent. */
   #pings = 0
@@ -103,7 +107,6 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
   #ending: { readonly code: number; readonly reason: string; sinceMs: number } | undefined
   #isOver = false
 
-  /** Takes over `wire`. */
   constructor(wire: SocketWire, { route, use, keyId, identity }: SocketData, pool: SocketPool) {
     this.#wire = wire
     this.keyId = keyId
@@ -145,7 +148,6 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
     }
   }
 
-  /** Continues with waiting messages. */
   onTurn(): void {
     this.#answerHeld()
     this.#endIfDrained()
@@ -182,7 +184,6 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
       this.close(closeCodes.policy, 'too many pings whose pongs are not read')
   }
 
-  /** Notes that the client is alive. */
   onActivity(): void {
     this.#activeMs = this.#pool.nowMs
   }
@@ -267,10 +268,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
     this.#callsWaiting--
   }
 
-  /**
-   * Reserves memory for a waiting message, if there is room. A single message always finds room where nothing else
-   * waits.
-   */
+  /** Reserves memory for a waiting message; a single one always finds room where nothing else waits. */
   reserve(bytes: number, bytesMax = this.#pool.limits.messageBytesMax): boolean {
     const { bufferedBytesMax } = this.#pool.limits
     if (this.#waitingBytes + bytes > bytesMax) return false
@@ -300,13 +298,12 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
     this.#endIfDrained()
   }
 
-  /** Cancels everything under way. */
   #cancelAll(): void {
     this.subscriber.close()
     for (const caller of this.#callers) caller.leave()
     this.#callers.clear()
     while (this.#held.length > 0) this.unreserve(this.#held.pop().length + heldBytes)
-    this.#pool.turns.forget(this)
+    this.#pool.slices.forget(this)
     if (!this.#isOver) this.#wire.resume()
   }
 
@@ -317,7 +314,8 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
       if (isHeldBack && this.#callsWaiting + this.#held.length <= this.#pool.limits.callsMax) break
       if (!this.#takeTurn(this.#held.oldest)) {
         this.#wire.pause()
-        return this.#pool.turns.wait(this)
+        this.#pool.slices.wait(this)
+        return
       }
       // Where messages wait for the client to read, the newest ones are refused.
       const body = isHeldBack ? this.#held.pop() : this.#held.shift()
@@ -329,7 +327,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
   }
 
   #takeTurn(body: Uint8Array): boolean {
-    return this.#pool.turns.take(this.#share, body.length)
+    return this.#pool.slices.take(this.#share, body.length)
   }
 
   #refuse(body: Uint8Array): void {

@@ -2,7 +2,6 @@
 import type { SubscriptionLimits } from '../streams/subscriberPool.js'
 
 export interface SocketLimits {
-  /** Bytes of one message. */
   readonly messageBytesMax: number
   /** Calls of one socket that wait at the same time, for a job or for unsent answers. */
   readonly callsMax: number
@@ -12,7 +11,6 @@ export interface SocketLimits {
   readonly bufferedBytesMax: number
   readonly socketsMax: number
   readonly socketsPerKeyMax: number
-  /** Time between two pings. */
   readonly pingMs: number
   /** How long a client may send nothing, not even a pong. */
   readonly idleMsMax: number

@@ -3,8 +3,8 @@
  * count together in shared memory, so that a limit means the same however connections are spread over them. Owns the
  * counts; the limits are compared where something is about to be counted.
  */
+import { CounterTable, idNumber, type TableShape } from '../access/counterTable.js'
 import type { SubscriptionTotals } from '../streams/subscriberPool.js'
-import { KeyedCounts } from './keyedCounts.js'
 
 /** A count that may be shared between threads. */
 export interface Total {
@@ -24,44 +24,34 @@ export interface ServerTotals extends SubscriptionTotals {
   addOfKey(key: string, change: number): number
 }
 
-/** Adds to the count of one key and returns it. */
 type AddOfKey = (key: string, change: number) => number
 
-class LocalTotal implements Total {
-  value = 0
-
-  add(change: number): number {
-    this.value += change
-    return this.value
+function localTotal(): Total {
+  return {
+    value: 0,
+    add(this: { value: number }, change) {
+      this.value += change
+      return this.value
+    },
   }
 }
 
 /** 64 bits, because counts of bytes may exceed 32. A change takes 0.1 µs. */
-class SharedTotal implements Total {
-  readonly #words: BigInt64Array
-  readonly #index: number
-
-  constructor(words: BigInt64Array, index: number) {
-    this.#words = words
-    this.#index = index
-  }
-
-  get value(): number {
-    return Number(Atomics.load(this.#words, this.#index))
-  }
-
-  add(change: number): number {
-    return Number(Atomics.add(this.#words, this.#index, BigInt(change))) + change
+function sharedTotal(words: BigInt64Array, index: number): Total {
+  return {
+    get value() {
+      return Number(Atomics.load(words, index))
+    },
+    add: (change) => Number(Atomics.add(words, index, BigInt(change))) + change,
   }
 }
 
-/** The totals of a single edge. */
 export function localTotals(): ServerTotals {
   return {
-    bodyBytes: new LocalTotal(),
-    socketBytes: new LocalTotal(),
-    sockets: new LocalTotal(),
-    subscriptionBytes: new LocalTotal(),
+    bodyBytes: localTotal(),
+    socketBytes: localTotal(),
+    sockets: localTotal(),
+    subscriptionBytes: localTotal(),
     addOfKey: localCounts(),
     addSubscriptionBytesOfKey: localCounts(),
     addSubscriptionsOfKey: localCounts(),
@@ -79,31 +69,45 @@ function localCounts(): AddOfKey {
 }
 
 const sharedWords = 4
-/** Counts by key. */
-const sharedTables = 3
 
-/** Memory for the totals of `edges` edges that serve at most `socketsMax` WebSockets together. */
-export function allotTotals(socketsMax: number, edges: number): SharedArrayBuffer {
-  return new SharedArrayBuffer(sharedWords * 8 + sharedTables * KeyedCounts.bytesFor(socketsMax, edges))
+/** Most rows: 80 MiB. */
+const rowsMax = 2 ** 21
+
+/** Counts of keys, twice as many as have one at the same time, so that hardly any group is full. */
+function shapeFor(socketsMax: number): TableShape {
+  const rows = Math.min(2 ** Math.ceil(Math.log2(Math.max(socketsMax, 1) * 2)), rowsMax)
+  return { rows, rowsPerGroup: Math.min(rows, 128), numbers: 3 }
 }
 
-/** The totals of edge number `edge`, from 0, in the memory that {@link allotTotals} made for all. */
-export function sharedTotals(memory: SharedArrayBuffer, edges: number, edge: number): ServerTotals {
+/** Memory for the totals of all edges of a process, which serve at most `socketsMax` WebSockets together. */
+export function allotTotals(socketsMax: number): SharedArrayBuffer {
+  return new SharedArrayBuffer(sharedWords * 8 + CounterTable.bytesFor(shapeFor(socketsMax)))
+}
+
+/** The totals in the memory that {@link allotTotals} made for all edges; keys are told apart by ids of 12 hex digits. */
+export function sharedTotals(memory: SharedArrayBuffer, socketsMax: number): ServerTotals {
   const words = new BigInt64Array(memory, 0, sharedWords)
-  const firstBytes = sharedWords * 8
-  const bytes = (memory.byteLength - firstBytes) / sharedTables
-  const sharedCounts = (index: number): AddOfKey => {
-    const layout = { offset: firstBytes + index * bytes, bytes, threads: edges, thread: edge }
-    const counts = new KeyedCounts(memory, layout)
-    return (key, change) => counts.add(key, change)
-  }
+  const isUsed = (at: number) => [0, 1, 2].some((count) => table.numbers[at + count] !== 0)
+  const keptFor = (at: number) => (isUsed(at) ? Number.POSITIVE_INFINITY : 0)
+  const table = new CounterTable(shapeFor(socketsMax), keptFor, memory, sharedWords * 8)
+  /** Infinity where there is no room for the key. */
+  const countsAt =
+    (count: number): AddOfKey =>
+    (key, change) => {
+      const at = table.take(idNumber(key))
+      if (at === undefined) return Number.POSITIVE_INFINITY
+      const sum = (table.numbers[at + count] as number) + change
+      table.numbers[at + count] = sum
+      table.giveBack()
+      return sum
+    }
   return {
-    bodyBytes: new SharedTotal(words, 0),
-    socketBytes: new SharedTotal(words, 1),
-    sockets: new SharedTotal(words, 2),
-    subscriptionBytes: new SharedTotal(words, 3),
-    addOfKey: sharedCounts(0),
-    addSubscriptionBytesOfKey: sharedCounts(1),
-    addSubscriptionsOfKey: sharedCounts(2),
+    bodyBytes: sharedTotal(words, 0),
+    socketBytes: sharedTotal(words, 1),
+    sockets: sharedTotal(words, 2),
+    subscriptionBytes: sharedTotal(words, 3),
+    addOfKey: countsAt(0),
+    addSubscriptionBytesOfKey: countsAt(1),
+    addSubscriptionsOfKey: countsAt(2),
   }
 }

@@ -1,4 +1,5 @@
-import { BlockList, isIP } from 'node:net'
+import { type BlockList, isIP } from 'node:net'
+import { blockListOf } from '../access/keyScope.js'
 
 /**
  * Tells whose request it is behind proxies. Each proxy appends the address that it was asked from to X-Forwarded-For,
@@ -6,18 +7,13 @@ import { BlockList, isIP } from 'node:net'
  * What stands to the left of it was sent by the client, who may write anything.
  */
 export class TrustedProxies {
-  readonly #list = new BlockList()
+  readonly #list: BlockList
   readonly #isEmpty: boolean
 
   /** Addresses and networks, such as `10.0.0.0/8`. */
   constructor(networks: readonly string[]) {
     this.#isEmpty = networks.length === 0
-    for (const network of networks) {
-      const [address = '', bits] = network.split('/')
-      const family = familyOf(address)
-      if (bits === undefined) this.#list.addAddress(address, family)
-      else this.#list.addSubnet(address, Number(bits), family)
-    }
+    this.#list = blockListOf(networks)
   }
 
   /** The client of a connection from `peer` whose request has this X-Forwarded-For; empty where it has none. */
@@ -36,12 +32,9 @@ export class TrustedProxies {
   }
 
   #has(address: string): boolean {
-    return isIP(address) !== 0 && this.#list.check(address, familyOf(address))
+    const family = isIP(address)
+    return family !== 0 && this.#list.check(address, family === 4 ? 'ipv4' : 'ipv6')
   }
-}
-
-function familyOf(address: string): 'ipv4' | 'ipv6' {
-  return isIP(address) === 4 ? 'ipv4' : 'ipv6'
 }
 
 /** An entry of X-Forwarded-For without its port, which some proxies add; undefined where it is no address. */

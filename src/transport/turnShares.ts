@@ -4,10 +4,7 @@
  * the counting; the server decides what happens to a request beyond the share.
  */
 
-/**
- * Requests of a turn that are only counted in all, before counting by key begins: as many as arrive together from
- * many connections.
- */
+/** Requests of a turn that are only counted in all: as many as arrive together from many connections. */
 const togetherMax = 64
 
 /** Requests of one key in a turn: 10 ms of cached reads, or 16 at once from each of 64 connections. */

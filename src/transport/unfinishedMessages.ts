@@ -9,10 +9,7 @@ const MiB = 2 ** 20
 /** Most memory of unfinished messages of one key where they are not reported. */
 const unseenBytesMax = 1024 * MiB
 
-/**
- * geth's limit where unfinished messages are counted; otherwise 1 MiB, which allows a key 1,024 WebSockets, and a
- * batch 1,000 calls of 1 KiB.
- */
+/** geth's limit where unfinished messages are counted; otherwise 1 MiB, which allows a key 1,024 WebSockets. */
 export function messageBytesDefault({ reportsUnfinished }: Transport): number {
   return reportsUnfinished ? 32 * MiB : MiB
 }

@@ -6,6 +6,7 @@
 
 import { contained } from '../primitives/contained.js'
 import { setInterval } from '../primitives/timers.js'
+import { TimeSlices } from '../primitives/timeSlices.js'
 import type { Answer } from '../rpc/answers/answer.js'
 import { SubscriberPool } from '../streams/subscriberPool.js'
 import {
@@ -19,12 +20,10 @@ import {
 } from './admission.js'
 import { closeCodes } from './closeCodes.js'
 import { type HoldOffs, heldOff } from './holdOffs.js'
-import { MessageTurns } from './messageTurns.js'
 import { parseSocketPath, redactPath } from './paths.js'
 import type { RequestHead } from './requestHead.js'
 import type { RequestLog } from './requestLog.js'
-import { Socket, type SocketPool } from './socket.js'
-import type { SocketData } from './socketData.js'
+import { Socket, type SocketData, type SocketPool } from './socket.js'
 import type { SocketLimits } from './socketLimits.js'
 import type { ServerTotals, Total } from './totals.js'
 import type { SocketPermit, SocketWire } from './wire.js'
@@ -41,7 +40,6 @@ export interface WebSocketServerOptions {
   readonly limits: SocketLimits
   readonly totals: ServerTotals
   readonly holdOffs: HoldOffs
-  /** Reports an exception that nothing else caught. */
   defect(error: unknown): void
   readonly requestLog: RequestLog | undefined
   readonly logRefused: ((refused: RefusedRequest) => void) | undefined
@@ -55,11 +53,15 @@ export interface WebSocketServerOptions {
  */
 const sweepMs = 250
 
-/**
- * WebSockets of a key that may end unused between two sweeps, at 0.3 ms each. Ordinary clients have none, but a pool
- * of a hundred may be closed unused.
- */
+/** WebSockets of a key that may end unused between two sweeps, at 0.3 ms each; a pool of a hundred may be closed. */
 const unusedMax = 256
+
+/** Messages and bytes of one socket in one turn: half a millisecond of cached reads. */
+const messagesPerTurn = 32
+const bytesPerTurn = 64 * 1024
+
+/** Sockets whose waiting messages continue in one turn: 10 ms where all have many. */
+const socketsPerTurn = 16
 
 const keyForm = '/ws/v3/<key>'
 const notFound: Refusal = {
@@ -85,14 +87,18 @@ export class WebSocketServer implements SocketPool {
   readonly count: Total
   readonly subscribers: SubscriberPool
   readonly requestLog: RequestLog | undefined
-  readonly turns = new MessageTurns()
+  /** Where a client sends 600,000 messages at once, others are read and answered between them. */
+  readonly slices = new TimeSlices<Socket>({
+    goOn: (socket) => socket.onTurn(),
+    worksMax: socketsPerTurn,
+    share: { worksMax: messagesPerTurn, costMax: bytesPerTurn },
+  })
   nowMs: number
   readonly #options: WebSocketServerOptions
   /** Key id → its connections; undefined where no keys are needed. */
   readonly #sockets = new Map<string | undefined, Set<Socket>>()
   /** Key → its WebSockets that ended before any message, since the last sweep. */
   readonly #unused = new Map<string, number>()
-  /** Open WebSockets of this edge. */
   #openSockets = 0
   #isClosing = false
   #onIdle = () => {}
@@ -119,9 +125,7 @@ export class WebSocketServer implements SocketPool {
     this.#sweeper.unref()
   }
 
-  /**
-   * Accepts no new connection or message; resolves once every connection has sent what was under way and has ended.
-   */
+  /** Accepts nothing new; resolves once every connection has sent what was under way and has ended. */
   async close(): Promise<void> {
     this.#isClosing = true
     const idle = new Promise<void>((resolve) => {
@@ -135,22 +139,10 @@ export class WebSocketServer implements SocketPool {
   /** A permit for a WebSocket that asks to open, or the answer that refuses it. */
   admit(head: RequestHead): SocketPermit | Answer | Promise<Answer> {
     const permit = this.#permit(head)
-    if (permit instanceof Promise)
-      this.#options.logRefused?.({
-        status: 429,
-        path: redactPath(head.path),
-        address: head.address,
-        why: heldOff,
-      })
+    if (permit instanceof Promise) this.#logRefused(head, 429, heldOff)
     if (permit instanceof Promise || !('why' in permit)) return permit
-    const { answer, why } = permit
-    this.#options.logRefused?.({
-      status: answer.status,
-      path: redactPath(head.path),
-      address: head.address,
-      why,
-    })
-    return answer
+    this.#logRefused(head, permit.answer.status, permit.why)
+    return permit.answer
   }
 
   gone(socket: Socket): void {
@@ -168,6 +160,10 @@ export class WebSocketServer implements SocketPool {
 
   defect(error: unknown): void {
     this.#options.defect(error)
+  }
+
+  #logRefused({ path, address }: RequestHead, status: number, why: string): void {
+    this.#options.logRefused?.({ status, path: redactPath(path), address, why })
   }
 
   #permit(head: RequestHead): SocketPermit | Refusal | Promise<Answer> {

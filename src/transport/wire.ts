@@ -43,20 +43,14 @@ export interface Transport {
 export interface WireLimits {
   /** Time from a connection's first byte to the end of a request's headers. */
   readonly headMsMax: number
-  /** Bytes of one WebSocket message. */
   readonly messageBytesMax: number
-  /** How long a WebSocket's client may send nothing. */
   readonly idleMsMax: number
 }
 
 /** A listening socket and its connections. */
 export interface Wire {
-  /** Number of open HTTP connections, without WebSockets. */
   readonly connections: number
-  /**
-   * Resolves to the port. With `isShared` other edges may listen on it too. Rejects with OperatorError where that
-   * fails.
-   */
+  /** Resolves to the port, which others may share with `isShared`. Rejects with OperatorError where that fails. */
   listen(address: Address, isShared: boolean): Promise<number>
   /**
    * Shows new connections what these files hold; open ones go on. Rejects with OperatorError where the files cannot be
@@ -125,9 +119,7 @@ export interface SocketPermit {
 export interface SocketWire {
   /** Bytes passed to {@link send} that the operating system has not accepted yet. */
   readonly unsentBytes: number
-  /**
-   * Sends one text message; does not keep `message`. What the operating system does not accept waits in the library.
-   */
+  /** Sends one text message; does not keep it. What the operating system does not accept waits in the library. */
   send(message: AnswerBody | Uint8Array): void
   ping(): void
   /** Stops reading, as far as the library can. Messages that have arrived may still be delivered. */
@@ -135,7 +127,6 @@ export interface SocketWire {
   resume(): void
   /** Sends a close frame after everything that waits. */
   end(code: number, reason: string): void
-  /** Ends the connection at once. */
   cut(): void
 }
 
@@ -146,7 +137,6 @@ export interface SocketHandler {
   onUnfinished(bytes: number): void
   /** Called for each ping; the library answers it. */
   onPing(): void
-  /** Called for each pong. */
   onActivity(): void
   /** Called when some unsent bytes were sent. */
   onDrain(): void

@@ -1,6 +1,7 @@
 /** The pool with real threads that crash, spin, swell and are asked too much. */
 import { isDeepStrictEqual } from 'node:util'
 import t, { type Test } from 'tap'
+import { decodeReply, encodeArgs } from '../../src/pool/messages.js'
 import { defer } from '../../src/primitives/deferred.js'
 import { type Fault, FaultError } from '../../src/primitives/faults.js'
 import { Caller } from '../../src/rpc/callers/caller.js'
@@ -50,6 +51,18 @@ t.test(
     t.equal(await run(opened, 'leftBehind', null), 0)
   },
 )
+
+t.test('jobs of another thread pass as bytes, with their results and faults', async (t) => {
+  const { pool } = await open(t, { threads: 1 })
+  const encoded = (name: keyof TestJobs, args: unknown) =>
+    pool.runEncoded({ name, network: undefined, args: encodeArgs(args), body: undefined }, new Caller())
+  const values = Array.from({ length: 20 }, (_, index) => ({ index, big: 2n ** 70n }))
+  const replies = await Promise.all(values.map((value) => encoded('echo', value)))
+  t.strictSame(replies.map(decodeReply), values, 'those of one group as well')
+  const fault: Fault = { kind: 'ServerBusy', retryAfterMs: 7 }
+  t.strictSame(await faultOf(encoded('throwFault', fault)), fault)
+  t.match(pool.counts, { finished: 20, failed: 1 })
+})
 
 t.test('a full queue refuses at once, with a hint that follows the work that waits', async (t) => {
   const opened = await open(t, { threads: 2, classes: { execute: { waitingMax: 3 } } })

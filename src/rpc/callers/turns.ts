@@ -1,12 +1,10 @@
 /**
- * Long work of requests, cut into turns of the event loop, so that other requests are answered in between. A turn is
- * one round of the event loop: sockets are polled between two turns (`setImmediate`). All long work of one turn
- * shares a time limit, which is owned here; turnQueue.ts owns the order, and the work itself decides where it may
- * pause.
+ * Long work of requests, cut into turns of the event loop, so that other requests are answered in between. All long
+ * work of one turn shares a time limit (primitives/timeSlices.ts); the work itself decides where it may pause.
  */
 import { FaultError } from '../../primitives/faults.js'
+import { TimeSlices } from '../../primitives/timeSlices.js'
 import type { Caller } from './caller.js'
-import { TurnQueue } from './turnQueue.js'
 
 /**
  * Milliseconds of a turn after which long work pauses. A batch of 1,000 slots needs no pause. A pause takes 20 µs; a
@@ -19,17 +17,29 @@ const readBytesMax = 16 * 1024
 
 /** Memory of requests that wait for a turn, with their bodies: a dozen of the largest, read in half a second. */
 const waitingBytesMax = 64 * 2 ** 20
-
-const queue = new TurnQueue(waitingBytesMax)
-/** Time at which the first long work of this turn began; undefined where there was none. */
-let beganMs: number | undefined
-let isEndDue = false
+/** Memory counted for a request besides its body: 64 Ki requests without a body may wait. */
+const waitingBytes = 1_024
 
 /** Calls `goOn` in a later turn with true, or with false where too much waits. */
 type TurnWait = (goOn: (hasTurn: boolean) => void) => void
 
 /** Work as a generator: yields what it must wait for, receives whether it got its turn, and returns its result. */
 export type Steps<T> = Generator<Promise<unknown> | TurnWait, T, boolean>
+
+interface WaitingRequest {
+  readonly keyId: string
+  readonly bytes: number
+  readonly msMax: number
+  goOn(hasTurn: boolean): void
+}
+
+const slices = new TimeSlices<WaitingRequest>({
+  goOn: (work, hasTurn) => work.goOn(hasTurn),
+  laneOf: ({ keyId }) => keyId,
+  bytesOf: ({ bytes }) => bytes + waitingBytes,
+  bytesMax: waitingBytesMax,
+  msMaxOf: ({ msMax }) => msMax,
+})
 
 /** The turns of one request. */
 export class Turns {
@@ -51,11 +61,11 @@ export class Turns {
 
   /** Begins a turn, if none has begun. */
   begin(): void {
-    beginTurn()
+    slices.begin()
   }
 
   get isOver(): boolean {
-    return isTurnOver(this.#msMax)
+    return slices.isOver(this.#msMax)
   }
 
   /** Whether the turn is over, for fast work: reads the clock only after {@link readBytesMax} further bytes. */
@@ -68,7 +78,7 @@ export class Turns {
 
   /** Whether the turn is over, or other work waits, which long work must not overtake. */
   get isOverOrAwaited(): boolean {
-    return this.isOver || !queue.isEmpty
+    return this.isOver || !slices.isEmpty
   }
 
   /** Waits for another turn; false where that is refused. `keep` is called before the wait begins. */
@@ -76,8 +86,7 @@ export class Turns {
     this.#isAdmitted ||= this.#caller.admit()
     if (!this.#isAdmitted) return false
     return yield (goOn) => {
-      if (queue.add({ keyId: this.#caller.keyId, bytes: this.#bytes, msMax: this.#msMax, goOn })) keep?.()
-      endTurnLater()
+      if (slices.wait({ keyId: this.#caller.keyId, bytes: this.#bytes, msMax: this.#msMax, goOn })) keep?.()
     }
   }
 
@@ -99,37 +108,12 @@ const shortMsMax = 0.05
 
 /** Begins a turn, if none has begun, after work on a call that was passed on, or was not short. */
 export function countForTurn(startedAtMs: number, isPassedOn: boolean): void {
-  if (isPassedOn || performance.now() - startedAtMs > shortMsMax) beginTurn()
-}
-
-function beginTurn(): void {
-  if (beganMs !== undefined) return
-  beganMs = performance.now()
-  endTurnLater()
+  if (isPassedOn || performance.now() - startedAtMs > shortMsMax) slices.begin()
 }
 
 /** Whether long work has taken `msMax` of this turn. */
 export function isTurnOver(msMax: number): boolean {
-  return beganMs !== undefined && performance.now() - beganMs >= msMax
-}
-
-function endTurnLater(): void {
-  if (isEndDue) return
-  isEndDue = true
-  setImmediate(endTurn)
-}
-
-/** Continues waiting work after sockets were polled, as much as fits into a turn, at least one piece. */
-function endTurn(): void {
-  isEndDue = false
-  beganMs = undefined
-  for (let work = queue.next; work !== undefined && !isTurnOver(work.msMax); work = queue.next) {
-    beginTurn()
-    queue.take()
-    work.goOn(true)
-  }
-  beganMs = undefined
-  if (!queue.isEmpty) endTurnLater()
+  return slices.isOver(msMax)
 }
 
 /** Does a piece of work and returns its result. */

@@ -1,8 +1,6 @@
 import type { Socket } from 'node:net'
 
-/** An answer that is not finished. */
 interface OpenReply {
-  /** The connection is over. */
   over(): void
 }
 
@@ -18,7 +16,6 @@ const unsentBytesMax = 1024 * 1024
  * yet are not read.
  */
 export class NodeConnection {
-  /** Replies that are not finished. */
   readonly #replies = new Set<OpenReply>()
   readonly #waiting: (() => void)[] = []
   #unsentBytes = 0

@@ -7,7 +7,6 @@ import type { NodeConnection } from './nodeConnection.js'
 
 const noBytes = new Uint8Array(0)
 
-/** The answer to a request on node:http. */
 export class NodeReply implements Reply {
   readonly #req: IncomingMessage
   readonly #res: ServerResponse
@@ -116,8 +115,7 @@ export class NodeReply implements Reply {
   }
 }
 
-/** Header names and values alternating, the form that node:http handles fastest. */
-/** Without `bytes` the length is not known before the end. */
+/** Names and values alternating, which node:http handles fastest. Without `bytes` the length is not known yet. */
 export function headerLines(answer: Answer, headers: ExtraHeaders, bytes: number | undefined): string[] {
   const lines: string[] = []
   if (!isBodiless(answer.status)) lines.push('content-type', 'application/json')

@@ -7,7 +7,6 @@ import { Unfinished } from './unfinished.js'
 
 const frame = { binary: false, compress: false, fin: true }
 
-/** An open WebSocket of ws. */
 export class NodeSocket implements SocketWire {
   readonly #ws: WebSocket
   readonly #tcp: TcpSocket

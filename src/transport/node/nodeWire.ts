@@ -72,7 +72,6 @@ class NodeWire implements Wire {
   readonly #connections = new Map<Socket, NodeConnection>()
   /** Number of {@link #connections} that are WebSockets. */
   #upgraded = 0
-  /** Head of the current request. */
   readonly #head: RequestHead
   readonly #server
   /** The event of {@link #server} that brings a connection on which HTTP is spoken. */
@@ -217,10 +216,7 @@ class NodeWire implements Wire {
     void refusal.then((answer) => endWith(socket, answer))
   }
 
-  /**
-   * Handles a request that asks to upgrade to another protocol, as Java's HTTP client does in its first request, as
-   * if it had not asked. RFC 9110, section 7.8, allows that.
-   */
+  /** Handles an upgrade to another protocol, which Java's client asks for first, as none (RFC 9110, section 7.8). */
   #readAsPlainHttp(req: IncomingMessage, socket: Socket, rest: Buffer): void {
     const lines = [`${req.method} ${req.url} HTTP/${req.httpVersion}`]
     for (let at = 0; at < req.rawHeaders.length; at += 2) {
@@ -232,10 +228,7 @@ class NodeWire implements Wire {
     this.#server.emit(this.#arrival, socket)
   }
 
-  /**
-   * The data is no HTTP request. If answers are still to come, an error answer would be taken for one of them, so the
-   * connection is closed.
-   */
+  /** No HTTP request. An error answer would be taken for one that is still to come; then the connection is closed. */
   #onUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
     const isAnswerable = socket.writable && error.code !== 'ECONNRESET'
     const connection = this.#connections.get(socket)

@@ -18,10 +18,7 @@ export class Unfinished {
     this.#isEnd ||= isEnd
   }
 
-  /**
-   * Call it when `bytes` have been received and all frames complete by them were handled. Returns the memory still
-   * held.
-   */
+  /** Call it when `bytes` came and all frames complete by them were handled. Returns the memory still held. */
   took(bytes: number): number {
     const left = Math.max(this.#bytes + bytes - this.#handledBytes, 0)
     this.#bytes = this.#isEnd ? Math.min(left, bytes) : left

@@ -10,7 +10,6 @@ export interface UwsSocketData {
   handler: SocketHandler | undefined
 }
 
-/** An open WebSocket of uWebSockets.js. */
 export class UwsSocket implements SocketWire {
   readonly #ws: WebSocket<UwsSocketData>
 

@@ -58,7 +58,6 @@ interface CountedApp {
 }
 
 class UwsWire implements Wire {
-  /** Head of the current request. */
   readonly #head: RequestHead
   readonly #handlers: WireHandlers
   readonly #limits: WireLimits

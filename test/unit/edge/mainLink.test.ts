@@ -54,10 +54,13 @@ t.test('where a source stands is told at once, and to whoever listens later', as
 
 t.test('a call is answered, or fails as it failed over there', async (t) => {
   const { main, link, say } = connect(t)
-  const first = link.call('job', ['prove', 'demo', { value: 2n ** 70n }])
+  const body = new Uint8Array([1, 2, 3])
+  const first = link.jobsOf('demo').run('prove', { value: 2n ** 70n } as never, new Caller(), body)
+  t.equal(body.length, 0, 'handed over')
   const asked = await nextMessage(main)
-  if (asked.type !== 'call') throw new Error(asked.type)
-  t.strictSame(decodeArgs(asked.args), ['prove', 'demo', { value: 2n ** 70n }])
+  if (asked.type !== 'job') throw new Error(asked.type)
+  t.match(asked, { name: 'prove', network: 'demo', body: new Uint8Array([1, 2, 3]) })
+  t.strictSame(decodeArgs(asked.args), { value: 2n ** 70n })
   const second = link.call('submit', [])
   const other = await nextMessage(main)
   if (other.type !== 'call') throw new Error(other.type)
@@ -65,7 +68,7 @@ t.test('a call is answered, or fails as it failed over there', async (t) => {
   say({ type: 'reply', serial: other.serial, reply: encodeThrown(new FaultError(fault)), cpuMs: 0 })
   say({ type: 'reply', serial: asked.serial, reply: encodeResult({ proof: 7 }), cpuMs: 0 })
   t.strictSame(await second.catch(faultOf), fault)
-  t.strictSame(await first, { proof: 7 })
+  t.strictSame((await first) as unknown, { proof: 7 })
 })
 
 t.test('a call says whose it is', async (t) => {
@@ -75,7 +78,7 @@ t.test('a call says whose it is', async (t) => {
     .jobsOf('demo')
     .run('prove', {} as never, caller)
     .catch(() => undefined)
-  t.match(await nextMessage(main), { type: 'call', name: 'job', keyId: '0123456789ab' })
+  t.match(await nextMessage(main), { type: 'job', name: 'prove', keyId: '0123456789ab' })
   link.call('health', ['demo']).catch(() => undefined)
   t.match(await nextMessage(main), { type: 'call', name: 'health', keyId: undefined })
 })
@@ -83,9 +86,9 @@ t.test('a call says whose it is', async (t) => {
 t.test('a call whose caller goes is cancelled, and one of a caller who is gone never made', async (t) => {
   const { main, link } = connect(t)
   const caller = new Caller()
-  link.call('job', [], caller).catch(() => undefined)
+  link.call('submit', [], caller).catch(() => undefined)
   const asked = await nextMessage(main)
   caller.leave()
   t.strictSame(await nextMessage(main), { type: 'cancel', serial: (asked as { serial?: number }).serial })
-  t.strictSame(await link.call('job', [], caller).catch(faultOf), { kind: 'RequestTimedOut' })
+  t.strictSame(await link.call('submit', [], caller).catch(faultOf), { kind: 'RequestTimedOut' })
 })

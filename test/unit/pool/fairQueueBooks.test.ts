@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { propertyRuns } from '../../property.js'
-import { type Item, item, type Name, names, open } from './queueRig.js'
+import { type Item, item, names, open } from './queueRig.js'
 
 interface Out {
   readonly item: Item
@@ -47,7 +47,7 @@ class Books {
     if (taken === undefined) return ready.length === 0
     if (!ready.includes(taken)) return false
     const ofKey = (keyId: string) => this.#use(nowMs, (each) => each.keyId === keyId)
-    const ofLane = (name: Name) =>
+    const ofLane = (name: string) =>
       this.#use(nowMs, (each) => each.keyId === taken.keyId && each.class === name)
     // What the queue forgets of keys at rest is less than a millisecond, halved with the rest.
     const slackMs = 2.5

@@ -9,7 +9,7 @@ import {
   encodeThrown,
   JobDefect,
   type JobMessage,
-  type JobReplies,
+  type JobReply,
   packJobs,
   packReplies,
   post,
@@ -104,17 +104,30 @@ t.test('jobs and replies of a group cross in one piece, and what is long without
   t.equal(jobs[3]?.body?.length, 0, 'a body is moved')
 
   const long = encodeResult(new Uint8Array(9_000).fill(7), encodePiece)
-  const replies: JobReplies = {
-    replies: [encodeResult(1n, encodePiece), 'long', long, 'unbegun', encodeResult(2n, encodePiece)],
-    ranMs: [0.25, 1, 2, 0, 3],
-    cpuMs: [0.25, 1, 2, 0, 3],
-    bodies: [undefined, Uint8Array.of(5), undefined, undefined, undefined],
-  }
+  const of = (reply: JobReply['reply'], ms: number, body?: Uint8Array): JobReply => ({
+    reply,
+    ranMs: ms,
+    cpuMs: ms / 2,
+    body,
+  })
+  const replies = [
+    of(encodeResult(1n, encodePiece), 0.25),
+    of('long', 1, Uint8Array.of(5)),
+    of(long, 2),
+    of('unbegun', 0),
+    of(encodeResult(2n, encodePiece), 3),
+  ]
   const got = unpackReplies(crossed(packReplies(replies)))
-  const results = got.replies.map((reply) => (typeof reply === 'string' ? reply : decodeReply(reply)))
+  const results = got.map(({ reply }) => (typeof reply === 'string' ? reply : decodeReply(reply)))
   t.strictSame(results, [1n, 'long', new Uint8Array(9_000).fill(7), 'unbegun', 2n])
-  t.strictSame([got.ranMs, got.cpuMs], [replies.ranMs, replies.cpuMs])
-  t.strictSame(got.bodies, [undefined, Uint8Array.of(5), undefined, undefined, undefined])
+  t.strictSame(
+    got.map(({ ranMs, cpuMs }) => [ranMs, cpuMs]),
+    replies.map(({ ranMs, cpuMs }) => [ranMs, cpuMs]),
+  )
+  t.strictSame(
+    got.map(({ body }) => body),
+    [undefined, Uint8Array.of(5), undefined, undefined, undefined],
+  )
   t.equal(long.length, 0, 'a long result is moved')
   t.end()
 })

@@ -17,6 +17,7 @@ t.test('a part for a caller that takes none fails its job, instead of being lost
       args,
       body: undefined,
       isShort: false,
+      limits: { waitingMax: 1, deadlineMsMax: 1, runMsMax: 1, timedOut: { kind: 'RequestTimedOut' } },
       owner: new Caller(),
     },
     () => {},

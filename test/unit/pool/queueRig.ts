@@ -4,7 +4,7 @@ import { FairQueue, type Queued } from '../../../src/pool/fairQueue.js'
 export type Name = 'a' | 'b' | 'c'
 export const names: readonly Name[] = ['a', 'b', 'c']
 
-export interface Item extends Queued<Name> {
+export interface Item extends Queued {
   readonly label: string
 }
 
@@ -16,7 +16,7 @@ export function item(label: string, bytes = 1): Item {
 }
 
 export interface Rig {
-  readonly queue: FairQueue<Name, Item>
+  readonly queue: FairQueue<Item>
   readonly clock: { ms: number }
   add(...labels: string[]): string[]
   /** Takes an item, which is done after `ms`. */
@@ -31,7 +31,7 @@ export function open({
 } = {}): Rig {
   const clock = { ms: 1e6 }
   const shares = new Map(names.map((name) => [name, { permits, waitingMax }]))
-  const queue = new FairQueue<Name, Item>(shares, { waitingBytesMax, longPermits }, () => clock.ms)
+  const queue = new FairQueue<Item>(shares, { waitingBytesMax, longPermits }, () => clock.ms)
   return {
     queue,
     clock,

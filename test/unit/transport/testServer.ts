@@ -4,8 +4,8 @@ import {
   type HttpLimits,
   type HttpServer,
   type HttpServerOptions,
-  type Page,
 } from '../../../src/transport/http.js'
+import type { Page } from '../../../src/transport/httpRoutes.js'
 import type { SocketLimits } from '../../../src/transport/socketLimits.js'
 import { transportOf } from '../../eachTransport.js'
 import { wideHttpLimits, wideSocketLimits } from '../../serverLimits.js'

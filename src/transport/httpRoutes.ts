@@ -1,0 +1,249 @@
+/**
+ * What a request over HTTP asks for, and who asks: finds the endpoint, page or resource of each path and method, and
+ * answers what is refused. Does not own admission (admission.ts), nor the answers of endpoints (exchange.ts,
+ * resourceExchange.ts).
+ */
+import type { Answer } from '../rpc/answers/answer.js'
+import { isResource, resourceCall } from '../rpc/reading/resources.js'
+import {
+  type Admission,
+  type Allowed,
+  foreignHost,
+  type Refusal,
+  type RefusedRequest,
+  type Route,
+  refusal,
+  refusalOfFault,
+  unknownNetwork,
+} from './admission.js'
+import { type CorsHeaders, type CorsOrigins, createCorsHeaders } from './cors.js'
+import { Exchange, type ExchangePool } from './exchange.js'
+import { heldOff } from './holdOffs.js'
+import { HostGate } from './hostGate.js'
+import {
+  type PathTarget,
+  parsePath,
+  parseResourcePath,
+  parseSocketPath,
+  type ResourcePath,
+  redactPath,
+} from './paths.js'
+import type { RequestHead } from './requestHead.js'
+import { type RequestLog, readRequestId, withRequestId } from './requestLog.js'
+import { notKept, ResourceExchange } from './resourceExchange.js'
+import type { ServerSettings } from './serverSettings.js'
+import { requestsOfKeyMax, TurnShares } from './turnShares.js'
+import { type ExtraHeaders, noHeaders, type Reply } from './wire.js'
+
+/** What GET answers at a path of its own. */
+export type Page = Pick<Answer, 'status' | 'body'>
+
+export interface HttpRoutesOptions {
+  readonly cors: CorsOrigins
+  /** As in {@link ServerSettings}. */
+  readonly allowedHosts?: readonly string[] | undefined
+  /** Path → the status and the JSON that GET answers. The functions must be fast and never throw or reject. */
+  readonly pages: ReadonlyMap<string, () => Page | Promise<Page>>
+  logRefused?(refused: RefusedRequest): void
+}
+
+export class HttpRoutes {
+  tick = 0
+  /** Requests since the server began to close. */
+  lateRequests = 0
+  #cors: CorsHeaders
+  #hostGate: HostGate | undefined
+  /** The path of the last request, parsed: most clients use one path, and comparing is faster than parsing. */
+  #lastPath = ''
+  #lastTarget: PathTarget | undefined
+  readonly #shares = new TurnShares()
+  readonly #options: HttpRoutesOptions
+  readonly #admission: Admission
+  readonly #pool: ExchangePool
+  readonly #requestLog: RequestLog | undefined
+  readonly #connections: () => number
+
+  /** `connections`: open HTTP connections. */
+  constructor(
+    options: HttpRoutesOptions,
+    admission: Admission,
+    pool: ExchangePool,
+    requestLog: RequestLog | undefined,
+    connections: () => number,
+  ) {
+    this.#options = options
+    this.#admission = admission
+    this.#pool = pool
+    this.#requestLog = requestLog
+    this.#connections = connections
+    this.#cors = createCorsHeaders(options.cors)
+    this.#hostGate = options.allowedHosts && new HostGate(options.allowedHosts)
+  }
+
+  configure({ cors, allowedHosts }: Pick<ServerSettings, 'cors' | 'allowedHosts'>): void {
+    this.#cors = createCorsHeaders(cors)
+    this.#hostGate = allowedHosts && new HostGate(allowedHosts)
+  }
+
+  allowsOrigin(origin: string): boolean {
+    return this.#cors.allows(origin)
+  }
+
+  allowsHost(host: string): boolean {
+    return this.#hostGate?.allows(host) !== false
+  }
+
+  onRequest(head: RequestHead, reply: Reply): void {
+    const { method, path, doubt } = head
+    if (this.#pool.isClosing) this.lateRequests++
+    if (doubt !== undefined) {
+      this.#logRefused(head, 400, doubt)
+      return reply.refuse(refusal(400, -32600, doubt))
+    }
+    if (!this.allowsHost(head.host)) return this.#reject(head, reply, foreignHost)
+    if (method === 'POST') {
+      const refused = this.#take(head, reply)
+      if (refused === undefined) return
+      return this.#options.pages.has(path) || isResourcePath(path)
+        ? this.#onOther(head, reply)
+        : this.#reject(head, reply, refused)
+    }
+    const isRead = method === 'GET' || method === 'HEAD'
+    const page = isRead ? this.#options.pages.get(path) : undefined
+    const resource = isRead && page === undefined ? parseResourcePath(path) : undefined
+    if (page !== undefined) this.#sendPage(page, head, reply)
+    else if (resource !== undefined && isResource(resource.segments)) {
+      const refused = this.#show(head, reply, resource)
+      if (refused !== undefined) this.#reject(head, reply, refused, notKept)
+    } else if (method === 'OPTIONS') {
+      reply.send(noContent, this.#cors.preflight(head.origin), this.#pool.isClosing)
+    } else this.#onOther(head, reply)
+  }
+
+  /** Passes a POST to its endpoint, or returns why it is refused. */
+  #take(head: RequestHead, reply: Reply): Refusal | undefined {
+    const { path } = head
+    if (path !== this.#lastPath) {
+      this.#lastPath = path
+      this.#lastTarget = parsePath(path)
+    }
+    const target = this.#lastTarget
+    const route = target && this.#admission.findRoute(target, head.host)
+    if (target === undefined || route === undefined) {
+      if (parseSocketPath(path) !== undefined) return { answer: wrongTransport, why: 'path of WebSockets' }
+      return target === undefined ? { answer: notFound, why: 'unknown path' } : unknownNetwork
+    }
+    const length = Number(head.contentLength)
+    if (length > this.#pool.bodyBytesMax) return { answer: this.#pool.tooLong(length), why: 'body too long' }
+    const admitted = this.#admit(head, reply, route, target)
+    if (admitted === undefined || 'why' in admitted) return admitted
+    if (!isJsonContentType(head.contentType)) return { answer: wrongContentType, why: 'content type' }
+    const { at, acceptEncoding } = head
+    const watched = this.#watch(head, route)
+    const headers = this.#headersFor(head, watched?.requestId)
+    const asked = watched ?? route.endpoint
+    const announced = length || Number.NaN
+    new Exchange(reply, this.#pool, asked, admitted, headers, this.tick, at, announced, acceptEncoding)
+    return undefined
+  }
+
+  /** Answers a GET or HEAD of a resource, or returns why it is refused. */
+  #show(head: RequestHead, reply: Reply, { target, segments }: ResourcePath): Refusal | undefined {
+    const route = this.#admission.findRoute(target, head.host)
+    if (route === undefined) return unknownNetwork
+    const admitted = this.#admit(head, reply, route, target)
+    if (admitted === undefined || 'why' in admitted) return admitted
+    const body = resourceCall({ segments, query: head.query })
+    if (typeof body !== 'string') return { answer: refusalOfFault(400, body), why: 'name of a resource' }
+    const { acceptEncoding, ifNoneMatch } = head
+    const watched = this.#watch(head, route)
+    const headers = this.#headersFor(head, watched?.requestId)
+    const exchange = new ResourceExchange(reply, this.#pool, admitted, headers)
+    void exchange.answer(watched ?? route.endpoint, body, { acceptEncoding, ifNoneMatch })
+    return undefined
+  }
+
+  #watch(head: RequestHead, { endpoint }: Route) {
+    return this.#requestLog?.watch(endpoint, readRequestId(head.requestId), head.traceParent)
+  }
+
+  #headersFor(head: RequestHead, requestId = readRequestId(head.requestId)): ExtraHeaders {
+    return withRequestId(this.#cors.answer(head.origin), requestId)
+  }
+
+  /** Who asks, or why he is refused; undefined where that is settled here. */
+  #admit(head: RequestHead, reply: Reply, route: Route, target: PathTarget): Allowed | Refusal | undefined {
+    const admitted = this.#admission.admit(route, target.key, head, keyForm)
+    if ('why' in admitted) return admitted
+    const { holdOffs } = this.#pool
+    const { id } = admitted.key
+    const laterRefusal = holdOffs.refusalOf(id)
+    if (laterRefusal !== undefined) {
+      this.#logRefused(head, 429, heldOff)
+      const headers = this.#cors.answer(head.origin)
+      reply.wait()
+      void laterRefusal.then((answer) => reply.send(answer, headers, true))
+      return undefined
+    }
+    if (this.#shares.admit(id, this.tick, this.#connections())) return admitted
+    holdOffs.begin(id, 'requests sent at once by this API key', requestsOfKeyMax)
+    reply.cut()
+    return undefined
+  }
+
+  #sendPage(page: () => Page | Promise<Page>, { origin }: RequestHead, reply: Reply): void {
+    const headers = this.#cors.answer(origin)
+    const send = ({ status, body }: Page) =>
+      reply.send({ status, body, retryAfterMs: undefined }, headers, this.#pool.isClosing)
+    const shown = page()
+    if (!(shown instanceof Promise)) return send(shown)
+    reply.wait()
+    void shown.then(send)
+  }
+
+  #onOther(head: RequestHead, reply: Reply): void {
+    const { path } = head
+    const isRead = this.#options.pages.has(path) || isResourcePath(path)
+    const isKnown = isRead || parsePath(path) !== undefined
+    const isSocketPath = parseSocketPath(path) !== undefined
+    const answer = isSocketPath ? wrongTransport : isKnown ? wrongMethod : notFound
+    const allow: ExtraHeaders =
+      answer !== wrongMethod ? [] : [['allow', isRead ? 'GET, HEAD, OPTIONS' : 'POST, OPTIONS']]
+    this.#reject(head, reply, { answer, why: 'method' }, allow)
+  }
+
+  /** Answers without reading the body. If what is left of it is too long, or of unknown length, the connection ends. */
+  #reject(head: RequestHead, reply: Reply, { answer, why }: Refusal, extra = noHeaders): void {
+    if (!this.#shares.admit(nobody, this.tick, this.#connections())) return reply.cut()
+    this.#logRefused(head, answer.status, why)
+    const upgrade = answer === wrongTransport ? upgradeHeader : noHeaders
+    const endless = answer.status === 413 || head.transferEncoding !== ''
+    const headers = [...this.#headersFor(head), ...extra, ...upgrade]
+    reply.send(answer, headers, endless || this.#pool.isClosing)
+  }
+
+  #logRefused({ path, address }: RequestHead, status: number, why: string): void {
+    this.#options.logRefused?.({ status, path: redactPath(path), address, why })
+  }
+}
+
+function isResourcePath(path: string): boolean {
+  return isResource(parseResourcePath(path)?.segments ?? [])
+}
+
+/** Key in {@link TurnShares} of all requests without a valid key. */
+const nobody = ''
+
+const keyForm = '/v3/<key>'
+const notFound = refusal(404, -32600, 'no such path: use /v3/<key> or /<network>/v3/<key>')
+const wrongTransport = refusal(426, -32600, 'this path is for WebSockets: connect to it with ws://')
+const upgradeHeader: ExtraHeaders = [['upgrade', 'websocket']]
+const wrongMethod = refusal(405, -32600, 'method not allowed: send JSON-RPC requests with POST')
+const wrongContentType = refusal(415, -32600, 'invalid content type, only application/json is supported')
+const noContent: Answer = { status: 204, body: '', retryAfterMs: undefined }
+
+const jsonContentTypePattern = /^\s*application\/json\s*(?:;|$)/i
+
+function isJsonContentType(value: string): boolean {
+  return value === 'application/json' || jsonContentTypePattern.test(value)
+}

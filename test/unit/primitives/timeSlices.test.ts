@@ -1,0 +1,159 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import t from 'tap'
+import { Share, type SliceOptions, TimeSlices } from '../../../src/primitives/timeSlices.js'
+
+interface Work {
+  readonly lane: string
+  readonly bytes?: number
+  readonly name: string
+}
+
+/** Slices that note what goes on, and what is refused, by turn of the event loop. */
+function noting(options: Partial<SliceOptions<Work>> = {}) {
+  const done: string[] = []
+  const refused: string[] = []
+  const slices: TimeSlices<Work> = new TimeSlices<Work>({
+    goOn: ({ name }, hasTurn) => void (hasTurn ? done : refused).push(name),
+    laneOf: ({ lane }) => lane,
+    ...options,
+  })
+  const wait = (name: string, bytes = 0) => slices.wait({ lane: name[0] as string, bytes, name })
+  /** What goes on in each turn until nothing waits. */
+  const turns = async () => {
+    const found: string[][] = []
+    while (!slices.isEmpty) {
+      const before = done.length
+      await nextTurn()
+      found.push(done.slice(before))
+    }
+    return found
+  }
+  return { slices, done, refused, wait, turns }
+}
+
+t.test('lanes take turns, and each keeps its order', async (t) => {
+  const { wait, turns } = noting({ msMaxOf: () => 0 })
+  for (const name of ['a1', 'a2', 'a3', 'a4', 'b1', 'c1', 'c2']) wait(name)
+  t.same(await turns(), [['a1'], ['b1'], ['c1'], ['a2'], ['c2'], ['a3'], ['a4']])
+})
+
+t.test(
+  'nothing goes on before sockets were polled, and a work that waits again has a later turn',
+  async (t) => {
+    const seen: string[] = []
+    let times = 0
+    const slices: TimeSlices<string> = new TimeSlices<string>({
+      goOn: (work) => {
+        seen.push(work)
+        if (++times < 3) slices.wait(work)
+      },
+      worksMax: 1,
+    })
+    slices.wait('x')
+    t.same(seen, [])
+    for (let turn = 1; turn <= 3; turn++) {
+      await nextTurn()
+      t.equal(seen.length, turn)
+    }
+    t.ok(slices.isEmpty)
+  },
+)
+
+t.test('without a limit of time a turn has so many works', async (t) => {
+  const { wait, turns } = noting({ worksMax: 2, laneOf: () => '' })
+  for (const name of ['a', 'b', 'c', 'd', 'e']) wait(name)
+  t.same(await turns(), [['a', 'b'], ['c', 'd'], ['e']])
+})
+
+t.test('a work that waits already keeps its place, and one that is forgotten does not go on', async (t) => {
+  const { slices, done, refused, turns } = noting()
+  const [one, two, three] = ['a1', 'a2', 'a3'].map((name) => ({ lane: 'a', name })) as [Work, Work, Work]
+  for (const work of [one, two, three, one]) t.ok(slices.wait(work))
+  slices.forget(two)
+  slices.forget(two)
+  await turns()
+  t.same(done, ['a1', 'a3'])
+  t.same(refused, [])
+})
+
+t.test('beyond the memory that may wait, the newest of the lane with the most is refused', async (t) => {
+  const { wait, refused, done, turns } = noting({ bytesOf: ({ bytes = 0 }) => bytes, bytesMax: 100 })
+  for (const name of ['a1', 'a2', 'a3', 'a4']) t.ok(wait(name, 25))
+  t.notOk(wait('a5', 25), 'the newest of the only lane is itself')
+  t.ok(wait('b1', 25), 'another lane has room')
+  t.same(refused, ['a5', 'a4'])
+  t.notOk(wait('b2', 1_000))
+  t.same(refused, ['a5', 'a4', 'b2'])
+  await turns()
+  t.same(done.sort(), ['a1', 'a2', 'a3', 'b1'])
+})
+
+t.test('what is forgotten or has gone on leaves its memory to others', async (t) => {
+  const { slices, wait, turns } = noting({ bytesOf: ({ bytes = 0 }) => bytes, bytesMax: 100 })
+  const first = { lane: 'a', name: 'a1', bytes: 100 }
+  t.ok(slices.wait(first))
+  slices.forget(first)
+  t.ok(wait('a2', 100))
+  await turns()
+  t.ok(wait('a3', 100))
+  slices.close()
+})
+
+t.test('a share is used up by works or by cost, and is whole again in the next turn', async (t) => {
+  const { slices } = noting({ share: { worksMax: 3, costMax: 10 } })
+  const byWorks = new Share()
+  t.same(
+    [1, 1, 1, 1].map((cost) => slices.take(byWorks, cost)),
+    [true, true, true, false],
+  )
+  const byCost = new Share()
+  t.same(
+    [9, 9, 1].map((cost) => slices.take(byCost, cost)),
+    [true, true, false],
+    'what begins within the share is done',
+  )
+  await nextTurn()
+  t.ok(slices.take(byWorks, 1))
+  t.ok(slices.take(byCost, 1))
+})
+
+t.test('time that work took which never waited counts in its turn', async (t) => {
+  const { slices } = noting()
+  t.notOk(slices.isOver(0), 'nothing began')
+  slices.begin()
+  t.ok(slices.isOver(0))
+  t.notOk(slices.isOver(Number.POSITIVE_INFINITY))
+  await nextTurn()
+  t.notOk(slices.isOver(0))
+})
+
+t.test(
+  'what comes first in each turn is called as long as it asks for another, and one work has its turn beside it',
+  async (t) => {
+    const calls: string[] = []
+    let left = 3
+    const slices: TimeSlices<string> = new TimeSlices<string>({
+      goOn: (work) => calls.push(work),
+      msMaxOf: () => 0,
+      onTurn: () => {
+        calls.push('first')
+        return --left > 0
+      },
+    })
+    slices.wait('a')
+    slices.wait('b')
+    for (let turn = 0; turn < 6; turn++) await nextTurn()
+    t.same(calls, ['first', 'a', 'first', 'b', 'first'])
+    slices.next()
+    t.same(calls.at(-1), 'first')
+  },
+)
+
+t.test('a closed one does nothing more', async (t) => {
+  const { slices, wait, done } = noting()
+  wait('a')
+  slices.close()
+  await nextTurn()
+  t.same(done, [])
+  t.ok(slices.isEmpty)
+})
