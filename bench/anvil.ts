@@ -5,7 +5,7 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { headerFields } from '../src/chain/blockJson.js'
+import { headerFields } from '../src/chain/header.js'
 import { bytesToHex, padLeft } from '../src/primitives/bytes.js'
 import { decodeAccount } from '../src/state/account.js'
 import { ChainReader } from '../src/store/chainReader.js'

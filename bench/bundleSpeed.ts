@@ -13,6 +13,7 @@ import type { ForkSchedule } from '../src/chain/forks.js'
 import { decodeBundle, encodeBundle, readBundleParts } from '../src/feed/bundleCodec.js'
 import { previousState } from '../src/feed/previousState.js'
 import { BundleVerifier } from '../src/feed/verifyBundle.js'
+import { parseBlock } from '../src/ingest/block.js'
 import { readChainFile } from '../src/ingest/chainFile.js'
 import { parseGenesis } from '../src/ingest/genesis.js'
 import { ChainImporter } from '../src/ingest/importer.js'
@@ -52,7 +53,7 @@ async function execute(store: ChainWriter): Promise<void> {
   let landed = Promise.resolve()
   for (const [index, rlp] of blocks.entries()) {
     store.holdCommits()
-    await importer.importBlock(rlp)
+    await importer.importBlock(parseBlock(rlp))
     if (index % blocksPerCommit < blocksPerCommit - 1) continue
     await landed
     landed = store.commitHeld()

@@ -45,13 +45,12 @@ for (let round = 0; round < Number(rounds); round++) {
   storePath = join(folder, String(round), 'chain.mdb')
   const task = { storePath, mapBytes, identity, archives: [path], bytesTotal: 1, accumulators: undefined }
   const startedMs = performance.now()
-  await importArchives(
-    task,
-    (message) => {
+  await importArchives(task, {
+    report(message) {
       if (message.type === 'finished') blocks = message.progress.executed
     },
-    () => false,
-  )
+    signal: new AbortController().signal,
+  })
   rates.push(blocks / ((performance.now() - startedMs) / 1000))
 }
 const peakResidentBytes = process.resourceUsage().maxRSS * 1024

@@ -32,7 +32,7 @@ async function importOnce(): Promise<Imported> {
       const { elapsedMs, gas } = message.progress
       run = { seconds: elapsedMs / 1000, gas }
     }
-    await importFiles(task, take, () => false)
+    await importFiles(task, { report: take, signal: new AbortController().signal })
     return run
   } finally {
     rmSync(folder, { recursive: true, force: true })

@@ -12,10 +12,10 @@ import type { ForkSchedule } from '../src/chain/forks.js'
 import { encodeHeader, type Header } from '../src/chain/header.js'
 import { BlockExecutor, type ExecutedBlock } from '../src/evm/blocks/executeBlock.js'
 import { RecoveredKeys } from '../src/evm/transactions/recoveredKeys.js'
+import { parseBlock } from '../src/ingest/block.js'
 import { readChainFile } from '../src/ingest/chainFile.js'
 import { parseGenesis } from '../src/ingest/genesis.js'
 import { ChainImporter } from '../src/ingest/importer.js'
-import { parseBlock } from '../src/ingest/parsedBlock.js'
 import { decodeRlpList, encodeRlp } from '../src/primitives/rlp.js'
 import { ChainWriter } from '../src/store/chainWriter.js'
 import { amsterdamFile } from './amsterdam.js'
@@ -135,7 +135,7 @@ class Competitors {
   }
 
   async importAll(blocks: readonly PlayedBlock[]): Promise<void> {
-    for (const { rlp } of blocks) await this.#importer.importBlock(rlp)
+    for (const { rlp } of blocks) await this.#importer.importBlock(parseBlock(rlp))
   }
 
   /** One after the other on `parent`, with the transactions of the originals. */
@@ -146,7 +146,7 @@ class Competitors {
   ): Promise<PlayedBlock[]> {
     const made: PlayedBlock[] = []
     // A branch made before may stand in its place.
-    if (parent.number > 0) await this.#importer.playBlock(parent.rlp)
+    if (parent.number > 0) await this.#importer.playBlock(parseBlock(parent.rlp))
     for (const original of originals) {
       made.push(await this.#makeOne(made.at(-1) ?? parent, original, branch))
     }
@@ -176,13 +176,13 @@ class Competitors {
       ...(requestsHash && { requestsHash }),
       ...(blockAccessList && { blockAccessListHash: blockAccessListHash(blockAccessList) }),
     })
-    const { number, hash } = await this.#importer.playBlock(rlp)
+    const { number, hash } = await this.#importer.playBlock(parseBlock(rlp))
     return { rlp, hash, number }
   }
 
   async #execute(rlp: Uint8Array): Promise<ExecutedBlock> {
     try {
-      await this.#drafts.playBlock(rlp)
+      await this.#drafts.playBlock(parseBlock(rlp))
     } catch (error) {
       if (error instanceof Executed) return error.block
       throw error

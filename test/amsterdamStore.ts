@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
+import { parseBlock } from '../src/ingest/block.js'
 import { readChainFile } from '../src/ingest/chainFile.js'
 import { parseGenesis } from '../src/ingest/genesis.js'
 import { ChainImporter } from '../src/ingest/importer.js'
@@ -31,7 +32,8 @@ export async function importAmsterdam(
   const options = how === 'executed' ? {} : { executor: new ListExecutor(schedule, blocks) }
   const importer = new ChainImporter(store, schedule, options)
   store.holdCommits()
-  for await (const { rlp } of readChainFile(amsterdamFile(chain, file))) await importer.importBlock(rlp)
+  for await (const { rlp } of readChainFile(amsterdamFile(chain, file)))
+    await importer.importBlock(parseBlock(rlp))
   await store.commitHeld()
   return { store, schedule, blocks }
 }

@@ -1,6 +1,7 @@
 /** Entry of pool threads for whole calls, from their JSON to that of their result. */
 import { AnswerCache } from '../src/chain/answerCache.js'
-import { Chain, type ChainOptions } from '../src/chain/chain.js'
+import { Chain } from '../src/chain/chain.js'
+import type { ChainOptions } from '../src/chain/chainBlocks.js'
 import { ChainView } from '../src/chain/chainView.js'
 import type { NetworkJobs, WholeCall } from '../src/pool/jobs.js'
 import { toHash32 } from '../src/primitives/bytes.js'

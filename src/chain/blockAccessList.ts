@@ -41,7 +41,6 @@ export interface SlotChanges {
   readonly changes: readonly IndexedValue[]
 }
 
-/** One account of a block access list. */
 export interface AccountAccess {
   /** 20 bytes. */
   readonly address: Uint8Array

@@ -16,7 +16,6 @@ export class BlockAnswers {
   readonly #answers: AnswerCache
   readonly #doorkeeper = new Doorkeeper(askedAnswers)
 
-  /** `bytesMax` limits the bytes of answers. */
   constructor(bytesMax: number) {
     this.#answers = new AnswerCache(bytesMax)
   }

@@ -5,12 +5,14 @@
 import { bytesToHex, concatBytes, digitsToBytes, trimLeft } from '../primitives/bytes.js'
 import { excerpt } from '../primitives/excerpt.js'
 import { encodeRlp, encodeRlpListOfEncoded, type RlpItem } from '../primitives/rlp.js'
+import { transactionFields } from '../primitives/transactionFields.js'
 import {
-  appendedFields,
-  appendedIntegers,
   decodeHeader,
+  fieldsMin,
   type Header,
+  headerFields,
   headerHash,
+  headerIntegers,
   requireKnownFork,
 } from './header.js'
 
@@ -23,24 +25,6 @@ type Json = Readonly<Record<string, unknown>>
 
 /** How a member is written as RLP: an integer without leading zeros, or its bytes as they are. */
 type Form = 'quantity' | 'data'
-
-const headerFields: readonly (readonly [name: string, form: Form])[] = [
-  ['parentHash', 'data'],
-  ['sha3Uncles', 'data'],
-  ['miner', 'data'],
-  ['stateRoot', 'data'],
-  ['transactionsRoot', 'data'],
-  ['receiptsRoot', 'data'],
-  ['logsBloom', 'data'],
-  ['difficulty', 'quantity'],
-  ['number', 'quantity'],
-  ['gasLimit', 'quantity'],
-  ['gasUsed', 'quantity'],
-  ['timestamp', 'quantity'],
-  ['extraData', 'data'],
-  ['mixHash', 'data'],
-  ['nonce', 'data'],
-]
 
 /** Most members of a block that may be header fields of a fork that this version does not know. */
 const unknownMembersMax = 4
@@ -55,15 +39,16 @@ const otherMembers: ReadonlySet<string> = new Set([
  */
 export function headerRlpFromJson(json: unknown): Uint8Array {
   const block = toRecord(json, 'block')
-  const items = headerFields.map(([name, form]) => read(block, name, form))
-  for (const name of appendedFields) {
-    if (block[name] === undefined || block[name] === null) break
-    items.push(read(block, name, appendedIntegers.has(name) ? 'quantity' : 'data'))
+  const items: Uint8Array[] = []
+  for (const [index, name] of headerFields.entries()) {
+    const isMissing = block[name] === undefined || block[name] === null
+    if (isMissing && index >= fieldsMin) break
+    items.push(read(block, name, headerIntegers.has(name) ? 'quantity' : 'data'))
   }
   const rlp = encodeRlp(items)
   const isHash = (bytes: Uint8Array) => bytesToHex(headerHash(bytes)) === String(block.hash).toLowerCase()
-  if (items.length < headerFields.length + appendedFields.length || isHash(rlp)) return rlp
-  const isKnown = new Set([...headerFields.map(([name]) => name), ...appendedFields, ...otherMembers])
+  if (items.length < headerFields.length || isHash(rlp)) return rlp
+  const isKnown = new Set<string>([...headerFields, ...otherMembers])
   const unknown = Object.keys(block).filter(
     (name) => !isKnown.has(name) && /^0x[0-9a-f]*$/i.test(String(block[name])),
   )
@@ -126,27 +111,7 @@ export function uncleHashesOf(json: unknown): readonly unknown[] {
   return toArray(toRecord(json, 'block').uncles ?? [], 'uncles')
 }
 
-const legacyFields = ['nonce', 'gasPrice', 'gas', 'to', 'value', 'input', 'v', 'r', 's']
-const feeMarketFields = [
-  'chainId',
-  'nonce',
-  'maxPriorityFeePerGas',
-  'maxFeePerGas',
-  'gas',
-  'to',
-  'value',
-  'input',
-]
 const signature = ['yParity', 'r', 's']
-
-/** Fields of each type (EIP-2718), in the order of its RLP. */
-const transactionFields: readonly (readonly string[])[] = [
-  legacyFields,
-  ['chainId', 'nonce', 'gasPrice', 'gas', 'to', 'value', 'input', 'accessList', ...signature],
-  [...feeMarketFields, 'accessList', ...signature],
-  [...feeMarketFields, 'accessList', 'maxFeePerBlobGas', 'blobVersionedHashes', ...signature],
-  [...feeMarketFields, 'accessList', 'authorizationList', ...signature],
-]
 
 /** An item of a body's list, in RLP: a list for legacy, else a byte string of type and list. */
 function transactionRlp(json: unknown): Uint8Array {
@@ -155,7 +120,8 @@ function transactionRlp(json: unknown): Uint8Array {
   const fields = transactionFields[type]
   if (fields === undefined)
     throw new BlockJsonError(`transaction type ${excerpt(String(transaction.type), 20)}`)
-  const list = encodeRlp(fields.map((name) => transactionItem(transaction, name)))
+  const signed = type === 0 ? ['v', 'r', 's'] : signature
+  const list = encodeRlp([...fields, ...signed].map((name) => transactionItem(transaction, name)))
   return type === 0 ? list : encodeRlp(concatBytes(Uint8Array.of(type), list))
 }
 

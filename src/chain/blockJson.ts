@@ -5,48 +5,19 @@
 import { toMinimalBytes } from '../primitives/bytes.js'
 import { ascii, type Constant, type JsonBytes, memberNames } from '../primitives/jsonBytes.js'
 import { type RlpItem, rlpBytes, rlpEndAt, rlpLength, rlpList, rlpPayloadAt } from '../primitives/rlp.js'
-import { appendedFields, appendedIntegers, encodeHeader, type Header } from './header.js'
+import { encodeHeader, type Header, type HeaderField, headerFields, headerIntegers } from './header.js'
 
 /** Members that are null for a pending block. */
 export interface BlockIdentity {
   readonly hash: Uint8Array | null
   /** Big-endian. Undefined: not known, shown as null. */
   readonly totalDifficulty: Uint8Array | undefined
-  /** RLP size of the whole block. */
   readonly size: number
 }
 
-/** Fields of a header in the order of its RLP: yellow paper 4.4, then what forks appended. */
-export const headerFields = [
-  'parentHash',
-  'sha3Uncles',
-  'miner',
-  'stateRoot',
-  'transactionsRoot',
-  'receiptsRoot',
-  'logsBloom',
-  'difficulty',
-  'number',
-  'gasLimit',
-  'gasUsed',
-  'timestamp',
-  'extraData',
-  'mixHash',
-  'nonce',
-  ...appendedFields,
-] as const
-type Field = (typeof headerFields)[number]
-
-const fieldIndex = Object.fromEntries(headerFields.map((name, index) => [name, index])) as Record<
-  Field,
-  number
->
-const quantities: ReadonlySet<string> = new Set([
-  ...['difficulty', 'number', 'gasLimit', 'gasUsed', 'timestamp'],
-  ...appendedIntegers,
-])
+const fieldIndex = new Map(headerFields.map((name, index) => [name, index]))
 /** Fields that are null for a pending block. */
-const nullWhilePending: ReadonlySet<Field> = new Set<Field>(['logsBloom', 'nonce', 'number'])
+const nullWhilePending: ReadonlySet<HeaderField> = new Set<HeaderField>(['logsBloom', 'nonce', 'number'])
 
 interface Member {
   /** Index in a header's RLP. */
@@ -86,12 +57,12 @@ const openBracket = ascii('[')
 const closeBracket = ascii(']')
 const comma = ascii(',')
 
-function membersOf(...of: readonly Field[]): readonly Member[] {
+function membersOf(...of: readonly HeaderField[]): readonly Member[] {
   return of.map((field) => ({
-    index: fieldIndex[field],
+    index: fieldIndex.get(field) as number,
     name: ascii(`,"${field}":`),
     firstName: ascii(`"${field}":`),
-    kind: field === 'logsBloom' ? 'bloom' : quantities.has(field) ? 'quantity' : 'hex',
+    kind: field === 'logsBloom' ? 'bloom' : headerIntegers.has(field) ? 'quantity' : 'hex',
     isNullWhilePending: nullWhilePending.has(field),
   }))
 }

@@ -14,7 +14,6 @@ export interface ExecutedBlock {
   readonly blobGasPrice: bigint | undefined
 }
 
-/** Writes the array of the receipt objects of a block. */
 export function writeReceipts(json: JsonBytes, executed: ExecutedBlock): void {
   const { receipts } = executed
   const cursor = startCursor(executed)

@@ -13,7 +13,6 @@ export interface ChainStep {
   readonly kind: 'added' | 'removed'
   readonly number: number
   readonly hash: Hash32
-  /** The cursor after the step. */
   readonly cursor: ChainCursor
 }
 

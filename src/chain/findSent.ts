@@ -1,7 +1,7 @@
 import { type Address, equalBytes, integerAt } from '../primitives/bytes.js'
 import type { TransactionLocation } from '../store/chainRows.js'
 import type { BlockRows } from './blockRows.js'
-import type { ResolvedBlock } from './chain.js'
+import type { ResolvedBlock } from './chainBlocks.js'
 import type { ChainView } from './chainView.js'
 import { firstBlockWhere } from './firstBlock.js'
 import { fieldSpan, readTransaction } from './transactionJson.js'

@@ -1,4 +1,4 @@
-import type { ResolvedBlock } from './chain.js'
+import type { ResolvedBlock } from './chainBlocks.js'
 import type { ChainView } from './chainView.js'
 
 /**

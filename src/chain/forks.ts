@@ -322,7 +322,6 @@ function whyUnknown(member: string): string {
   )
 }
 
-/** Whether a value of JSON is an object. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

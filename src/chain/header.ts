@@ -4,6 +4,7 @@ import {
   bytesToBigInt,
   bytesToNumber,
   type Hash32,
+  hexToBytes,
   integerAt,
   toHash32,
   toMinimalBytes,
@@ -19,6 +20,7 @@ import {
   rlpEndAt,
   rlpPayloadAt,
 } from '../primitives/rlp.js'
+import type { Development } from '../store/chainRows.js'
 
 /** Unix seconds, of up to 64 bits; a number where it fits into 48. */
 export type Timestamp = number | bigint
@@ -82,15 +84,27 @@ export const appendedFields = [
   'slotNumber',
 ] as const
 
-/** Those of {@link appendedFields} that are integers; the others are hashes. */
-export const appendedIntegers: ReadonlySet<string> = new Set([
-  'baseFeePerGas',
-  'blobGasUsed',
-  'excessBlobGas',
-  'slotNumber',
+/** All fields of a header in the order of its RLP (yellow paper 4.4), by their names of JSON-RPC. */
+export const headerFields = [
+  ...(['parentHash', 'sha3Uncles', 'miner', 'stateRoot', 'transactionsRoot', 'receiptsRoot'] as const),
+  ...(['logsBloom', 'difficulty', 'number', 'gasLimit', 'gasUsed', 'timestamp', 'extraData'] as const),
+  ...(['mixHash', 'nonce', ...appendedFields] as const),
+] as const
+export type HeaderField = (typeof headerFields)[number]
+
+/** Those of {@link headerFields} that are integers. */
+export const headerIntegers: ReadonlySet<string> = new Set<HeaderField>([
+  ...(['difficulty', 'number', 'gasLimit', 'gasUsed', 'timestamp'] as const),
+  ...(['baseFeePerGas', 'blobGasUsed', 'excessBlobGas', 'slotNumber'] as const),
 ])
 
-const fieldsMin = 15
+/** A field; undefined where the header has none. */
+export function headerField(header: Header, name: HeaderField): Uint8Array | bigint | number | undefined {
+  return header[name === 'sha3Uncles' ? 'unclesHash' : name]
+}
+
+/** Fields before {@link appendedFields}. */
+export const fieldsMin = 15
 const fieldsKnown = fieldsMin + appendedFields.length
 /** Most fields of forks that are not known: each appended one or two, and no version is that old. */
 const unknownFieldsMax = 16
@@ -198,7 +212,7 @@ export function headerFromItems(items: readonly RlpItem[]): Header {
   }
   for (let index = fieldsMin; index < Math.min(items.length, fieldsKnown); index++) {
     const name = appendedFields[index - fieldsMin] as (typeof appendedFields)[number]
-    header[name] = appendedIntegers.has(name) ? bytesToBigInt(integer(index, name)) : hash(index, name)
+    header[name] = headerIntegers.has(name) ? bytesToBigInt(integer(index, name)) : hash(index, name)
   }
   if (header.slotNumber !== undefined && (header.slotNumber as bigint) >= 2n ** 64n) {
     throw new RlpError('header field slotNumber is longer than 8 bytes', 0)
@@ -209,31 +223,25 @@ export function headerFromItems(items: readonly RlpItem[]): Header {
 
 /** The header's RLP; its Keccak-256 is the block hash. */
 export function encodeHeader(header: Header): Uint8Array {
-  const items: Uint8Array[] = [
-    header.parentHash,
-    header.unclesHash,
-    header.miner,
-    header.stateRoot,
-    header.transactionsRoot,
-    header.receiptsRoot,
-    header.logsBloom,
-    toMinimalBytes(header.difficulty),
-    toMinimalBytes(header.number),
-    toMinimalBytes(header.gasLimit),
-    toMinimalBytes(header.gasUsed),
-    toMinimalBytes(header.timestamp),
-    header.extraData,
-    header.mixHash,
-    header.nonce,
-  ]
-  for (const name of appendedFields) {
-    const value = header[name]
+  const items: Uint8Array[] = []
+  for (const name of headerFields) {
+    const value = headerField(header, name)
     if (value === undefined) break
-    items.push(typeof value === 'bigint' ? toMinimalBytes(value) : value)
+    items.push(value instanceof Uint8Array ? value : toMinimalBytes(value))
   }
   return encodeRlp([...items, ...(header.unknownFields ?? [])])
 }
 
 export function headerHash(rlp: Uint8Array): Hash32 {
   return keccak256(rlp)
+}
+
+/** Whether a block is one of proof of stake (EIP-3675). */
+export function isProofOfStake({ difficulty, number }: Header): boolean {
+  return difficulty === 0n && number > 0
+}
+
+/** Root of the state after a block: its header's, but for the genesis of a {@link Development} chain. */
+export function stateRootOf({ number, stateRoot }: Header, development: Development | undefined): Hash32 {
+  return number === 0 && development !== undefined ? toHash32(hexToBytes(development.stateRoot)) : stateRoot
 }

@@ -23,7 +23,6 @@ export function readHeaderRecords(rows: ArchivedRows, first: number, count: numb
   return records
 }
 
-/** A block whose header is to be proved. */
 export interface HeaderProofRequest {
   readonly number: number
   readonly hash: Hash32

@@ -4,7 +4,6 @@ import { type ForkName, includesFork } from './forks.js'
 /** The properties of a transaction that decide its intrinsic gas. */
 export interface TransactionShape {
   readonly isCreation: boolean
-  /** Whether the recipient is the sender. */
   readonly isToSelf: boolean
   readonly hasValue: boolean
   readonly data: DataShape
@@ -18,7 +17,6 @@ export interface TransactionShape {
 /** The properties of calldata that decide its gas. */
 export interface DataShape {
   readonly bytes: number
-  /** Number of zero bytes. */
   readonly zeros: number
 }
 

@@ -120,7 +120,6 @@ const knownNetworks: Readonly<Record<string, KnownNetwork>> = {
   },
 }
 
-/** Names of the networks that are known here. */
 export const knownNetworkNames: readonly string[] = Object.keys(knownNetworks)
 
 /** The chain with these fork times. Throws RangeError as {@link withForkTimes} does, and for times out of order. */

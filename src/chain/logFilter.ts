@@ -162,7 +162,6 @@ export class LogFilter {
   }
 }
 
-/** Length of a key at a position. */
 function widthAt(position: number): number {
   return position === 0 ? addressBytes : topicBytes
 }

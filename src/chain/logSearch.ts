@@ -192,7 +192,6 @@ class LogWriter {
     return { json: this.#json.finish(), count: this.#count }
   }
 
-  /** Writes the matching logs of a block. */
   writeBlock(block: BlockName): void {
     const { hash } = block
     const receipts = this.#rows.readReceipts(hash)

@@ -1,6 +1,5 @@
 import { toQuantity } from '../primitives/bytes.js'
 
-/** Progress of a network's source, in block numbers. */
 export interface SyncProgress {
   readonly startingBlock: number
   readonly currentBlock: number

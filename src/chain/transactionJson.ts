@@ -82,13 +82,11 @@ export function fieldSpan({ fields }: Transaction, position: number): RlpSpan {
   return span
 }
 
-/** Whether the transaction creates a contract. */
 export function isCreation(transaction: Transaction): boolean {
   const { payload, end } = fieldSpan(transaction, transaction.layout.to)
   return payload === end
 }
 
-/** Number of blobs of the transaction (EIP-4844). */
 export function blobCount(transaction: Transaction): number {
   return transaction.type === 3
     ? rlpListSpans(transaction.bytes, fieldSpan(transaction, blobHashesAt)).length

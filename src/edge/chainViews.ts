@@ -3,7 +3,8 @@
  * rows come from, and when a new head is looked for, is decided by the caller.
  */
 import { AnswerCache } from '../chain/answerCache.js'
-import { Chain, type ChainOptions, type Head } from '../chain/chain.js'
+import { Chain } from '../chain/chain.js'
+import type { ChainOptions, Head } from '../chain/chainBlocks.js'
 import { ChainView } from '../chain/chainView.js'
 import type { SyncProgress } from '../chain/syncProgress.js'
 import { CallTrials } from '../evm/messages/callTrials.js'

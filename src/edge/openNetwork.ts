@@ -122,7 +122,7 @@ export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNe
       return store.readers
     },
     get blockAnswers() {
-      return chain.answers.use
+      return chain.parts.answers.use
     },
     get isReadable() {
       return isReadable

@@ -27,7 +27,6 @@ const partsAt = checksumAt + 32
 const addressBytes = 20
 const slotKeyBytes = 52
 
-/** The parts of a bundle that are sent. */
 export interface BundleParts
   extends Pick<Bundle, 'hash' | 'header' | 'body' | 'receipts' | 'blockAccessList' | 'accounts' | 'slots'> {
   /** Sender of each transaction, 20 bytes each. */

@@ -4,7 +4,6 @@
  */
 import type { BlockName } from '../store/chainRows.js'
 
-/** What happened. */
 export type FeedEvent =
   /** A block became the head. */
   | {
@@ -20,7 +19,6 @@ export type FeedEvent =
 
 export type FeedEntry = FeedEvent & { readonly sequence: number }
 
-/** The end of a log. */
 export interface LogTip {
   /** Of the newest entry; 0 before the first. */
   readonly sequence: number
@@ -36,7 +34,6 @@ export interface LogTip {
 
 /** Where a process is in a log, as of its last answer; zeros before the first. */
 export interface FeedFigures {
-  /** Whether the log answers. */
   readonly isAnswering: boolean
   /** Of the newest writer. */
   readonly epoch: number

@@ -1,5 +1,4 @@
-import { stateRootOf } from '../chain/genesisState.js'
-import { decodeHeader } from '../chain/header.js'
+import { decodeHeader, stateRootOf } from '../chain/header.js'
 import { bytesToBigInt } from '../primitives/bytes.js'
 import { headState } from '../state/stateView.js'
 import type { ChainReader } from '../store/chainReader.js'

@@ -6,11 +6,13 @@
  * special case. Blocks that are about to be unwound and were not published yet are read before, so that replicas know
  * them too.
  */
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import { decodeHeader } from '../chain/header.js'
 import { type DatabaseAddress, UnreachableError } from '../postgres/connection.js'
 import { equalBytes } from '../primitives/bytes.js'
 import { type Deferred, defer } from '../primitives/deferred.js'
+import { waitFor } from '../primitives/waitFor.js'
 import type { BlockName } from '../store/chainRows.js'
 import type { ChainWriter } from '../store/chainWriter.js'
 import { encodeBundle, readBundleParts } from './bundleCodec.js'
@@ -184,7 +186,7 @@ export class Publisher {
         const batch = firstOf(this.#queue)
         if (batch.length === 0) {
           if (this.#isEnding) return
-          await within(renewMs, this.#news.promise)
+          await waitFor(this.#news.promise, renewMs)
           continue
         }
         await log.append(this.#epoch, this.#sequence, batch)
@@ -289,11 +291,4 @@ function firstOf(queue: readonly FeedEvent[]): readonly FeedEvent[] {
     count++
   }
   return queue.slice(0, count)
-}
-
-/** Resolves with `promise`, or after `ms`. */
-async function within(ms: number, promise: Promise<void>): Promise<void> {
-  const done = new AbortController()
-  await Promise.race([promise, sleep(ms, undefined, { signal: done.signal }).catch(() => undefined)])
-  done.abort()
 }

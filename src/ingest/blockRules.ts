@@ -12,16 +12,15 @@ import {
 import { gasPerBlob, nextBaseFee, nextDifficulty, nextExcessBlobGas } from '../chain/feeMarket.js'
 import { type ForkName, type ForkSchedule, includesFork } from '../chain/forks.js'
 import { type Header, requireKnownFork } from '../chain/header.js'
+import { type BodyItems, bodyHashes } from '../evm/blocks/blockParts.js'
 import { InvalidBlockError } from '../evm/blocks/invalidBlock.js'
 import { bytesToHex, equalBytes } from '../primitives/bytes.js'
-import { emptyUnclesHash, keccak256 } from '../primitives/keccak.js'
-import { encodeRlp, type RlpItem } from '../primitives/rlp.js'
-import { indexedRoot } from '../state/trie.js'
+import { emptyUnclesHash } from '../primitives/keccak.js'
+import type { RlpItem } from '../primitives/rlp.js'
 
 export interface RuleContext {
   readonly schedule: ForkSchedule
   readonly fork: ForkName
-  /** Whether the block is a proof-of-stake block. */
   readonly isMerged: boolean
   /** Whether headers need not follow from their parents', as on a development chain. */
   readonly isDevelopment?: boolean
@@ -154,14 +153,6 @@ function checkBlobGas(header: Header, parent: Header, { schedule, fork }: RuleCo
   mustEqual('excessBlobGas', header.excessBlobGas, nextExcessBlobGas(parent, fork, parameters))
 }
 
-/** The decoded RLP of a block's body. */
-export interface BodyItems {
-  /** Legacy transactions are lists, typed ones byte strings. */
-  readonly transactions: readonly RlpItem[]
-  readonly uncles: readonly RlpItem[]
-  readonly withdrawals: readonly RlpItem[] | undefined
-}
-
 /** Splits a block's decoded RLP. Throws InvalidBlockError for another shape. */
 export function bodyItems(items: readonly RlpItem[]): BodyItems {
   const [, transactions, uncles, withdrawals] = items
@@ -177,15 +168,6 @@ export function bodyItems(items: readonly RlpItem[]): BodyItems {
   }
 }
 
-/**
- * Checks that a body is the one its header commits to, and the block's size. `blockBytes` is the RLP size of the whole
- * block.
- */
-export function checkBody(header: Header, body: BodyItems, fork: ForkName, blockBytes: number): void {
-  checkContent(header, body)
-  checkSize(blockBytes, fork)
-}
-
 /** Checks the RLP size of a whole block. Throws InvalidBlockError. */
 export function checkSize(blockBytes: number, fork: ForkName): void {
   if (includesFork(fork, 'osaka'))
@@ -194,19 +176,17 @@ export function checkSize(blockBytes: number, fork: ForkName): void {
 
 /** Checks that a body is the one its header commits to. Throws InvalidBlockError. */
 export function checkContent(header: Header, body: BodyItems): void {
-  const transactionsRoot = indexedRoot(
-    body.transactions.map((item) => (item instanceof Uint8Array ? item : encodeRlp(item))),
-  )
+  const { transactionsRoot, unclesHash, withdrawalsRoot } = bodyHashes(body)
   mustMatch('transactionsRoot', transactionsRoot, header.transactionsRoot)
-  mustMatch('sha3Uncles', keccak256(encodeRlp(body.uncles)), header.unclesHash)
+  mustMatch('sha3Uncles', unclesHash, header.unclesHash)
   must(
-    (body.withdrawals !== undefined) === (header.withdrawalsRoot !== undefined),
+    (withdrawalsRoot === undefined) === (header.withdrawalsRoot === undefined),
     'withdrawals',
-    body.withdrawals === undefined ? 'absent' : 'present',
+    withdrawalsRoot === undefined ? 'absent' : 'present',
     'what the header commits to',
   )
-  if (body.withdrawals !== undefined && header.withdrawalsRoot !== undefined) {
-    mustMatch('withdrawalsRoot', indexedRoot(body.withdrawals.map(encodeRlp)), header.withdrawalsRoot)
+  if (withdrawalsRoot !== undefined && header.withdrawalsRoot !== undefined) {
+    mustMatch('withdrawalsRoot', withdrawalsRoot, header.withdrawalsRoot)
   }
 }
 

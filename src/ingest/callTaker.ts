@@ -2,6 +2,8 @@ import { type Fault, FaultError } from '../primitives/faults.js'
 import { StoreError } from '../store/environment.js'
 import type { CallAnswer, IngestCall, IngestMessage } from './messages.js'
 
+export type Answer = (call: IngestCall) => Promise<CallAnswer>
+
 /** The fault of calls to a thread that ends or has ended. */
 export const sourceEnded: Fault = {
   kind: 'UpstreamsFailed',
@@ -17,13 +19,13 @@ const noRoom: Fault = {
 /** Takes calls, and reports for each what `answer` resolves to, or the fault that it rejects with. */
 export class CallTaker {
   readonly #report: (message: IngestMessage) => void
-  readonly #answer: (call: IngestCall) => Promise<CallAnswer>
+  readonly #answer: Answer
   readonly #underWay = new Set<Promise<void>>()
   #hasEnded = false
   /** The last failure of the store that the operator was told. */
   #told = ''
 
-  constructor(report: (message: IngestMessage) => void, answer: (call: IngestCall) => Promise<CallAnswer>) {
+  constructor(report: (message: IngestMessage) => void, answer: Answer) {
     this.#report = report
     this.#answer = answer
   }

@@ -4,8 +4,7 @@
  */
 import { blockAccessListHash } from '../chain/blockAccessList.js'
 import type { ForkName, ForkSchedule } from '../chain/forks.js'
-import { stateRootOf } from '../chain/genesisState.js'
-import { decodeHeader, type Header } from '../chain/header.js'
+import { decodeHeader, type Header, stateRootOf } from '../chain/header.js'
 import { BlockExecutor, type ExecutedBlock } from '../evm/blocks/executeBlock.js'
 import { InvalidBlockError } from '../evm/blocks/invalidBlock.js'
 import { RecoveredKeys } from '../evm/transactions/recoveredKeys.js'
@@ -17,14 +16,15 @@ import { RecentTries } from '../state/trie.js'
 import type { Bundle } from '../store/bundle.js'
 import type { BlockName, Development } from '../store/chainRows.js'
 import type { ChainWriter } from '../store/chainWriter.js'
+import type { Block } from './block.js'
 import {
   bodyItems,
   checkAccessListLength,
   checkBlockAccessList,
-  checkBody,
+  checkContent,
   checkHeader,
+  checkSize,
 } from './blockRules.js'
-import { type ParsedBlock, parseBlock } from './parsedBlock.js'
 import { checkUncles } from './uncleRules.js'
 
 /**
@@ -39,7 +39,6 @@ export interface ImporterOptions {
   readonly executor?: Executor
 }
 
-/** Executes blocks. */
 export interface Executor {
   execute(...input: Parameters<BlockExecutor['execute']>): ExecutedBlock | Promise<ExecutedBlock>
   recoverSenders(...input: Parameters<BlockExecutor['recoverSenders']>): Uint8Array
@@ -67,18 +66,17 @@ export class BadBlockError extends Error {
   }
 }
 
-/** A decoded block with values that follow from its parent. */
-interface Candidate extends ParsedBlock {
+/** A block with values that follow from its parent. */
+interface Candidate extends Block {
   readonly totalDifficulty: bigint
   readonly fork: ForkName
   readonly isMerged: boolean
 }
 
 export class ChainImporter {
-  /** Public keys of the next block, if they were recovered ahead. */
-  readonly keys = new RecoveredKeys()
   /** Time spent on blocks, by what was done: rules of headers and bodies, execution with its roots, rows in the store. */
   readonly seconds = { check: 0, execute: 0, write: 0 }
+  readonly #keys = new RecoveredKeys()
   readonly #executor: Executor
   readonly #branchBlocksMax: number
   readonly #development: Development | undefined
@@ -92,37 +90,39 @@ export class ChainImporter {
     this.#development = store.readIdentity()?.development
     const isDevelopment = this.#development !== undefined
     this.#executor =
-      options.executor ?? new BlockExecutor(schedule, this.keys, { recent: new RecentTries(), isDevelopment })
+      options.executor ??
+      new BlockExecutor(schedule, this.#keys, { recent: new RecentTries(), isDevelopment })
     this.#branchBlocksMax = options.branchBlocksMax ?? branchBlocksMaxDefault
   }
 
   /**
-   * Imports one block (RLP). A known block is skipped, unless it was unwound and extends the head again. Throws
-   * {@link BadBlockError}, and OperatorError for one that takes too much memory; the store is then unchanged. The gas used is that of blocks executed by this call.
+   * Imports one block. A known block is skipped, unless it was unwound and extends the head again. Throws
+   * {@link BadBlockError}, and OperatorError for one that takes too much memory; the store is then unchanged. The gas
+   * used is that of blocks executed by this call.
    */
-  importBlock(rlp: Uint8Array): Promise<ImportedBlock> {
-    return this.#take(rlp, (block) => equalBytes(block.header.parentHash, this.#store.head.hash))
+  importBlock(block: Block): Promise<ImportedBlock> {
+    return this.#take(block, () => equalBytes(block.header.parentHash, this.#store.head.hash))
   }
 
   /**
    * Imports one block as if a consensus client had chosen it as the new head: after the Merge it becomes the head,
    * known or not; before the Merge total difficulty decides. Throws as {@link importBlock} does.
    */
-  playBlock(rlp: Uint8Array): Promise<ImportedBlock> {
-    return this.#take(rlp, () => true)
+  playBlock(block: Block): Promise<ImportedBlock> {
+    return this.#take(block, () => true)
   }
 
   /** `takesAgain` decides whether a known block that is not canonical takes part in fork choice again. */
-  async #take(rlp: Uint8Array, takesAgain: (block: ParsedBlock) => boolean): Promise<ImportedBlock> {
-    const parsed = parseBlock(rlp)
+  async #take(parsed: Block, takesAgain: () => boolean): Promise<ImportedBlock> {
     const { hash } = parsed
     const { number } = parsed.header
     try {
       const isKnown = this.#isKnown(parsed)
-      if (isKnown && (this.#store.isCanonical(number, hash) || !takesAgain(parsed))) {
+      if (isKnown && (this.#store.isCanonical(number, hash) || !takesAgain())) {
         this.#last = { number, hash }
         return { outcome: 'known', number, hash, gasUsed: 0n }
       }
+      this.#keys.hold(await parsed.takeKeys?.())
       const block = this.#timed('check', () => (isKnown ? this.#storedBlock(hash) : this.#checkBlock(parsed)))
       this.#last = { number, hash }
       return { ...(await this.#choose(block)), number, hash }
@@ -215,7 +215,7 @@ export class ChainImporter {
     }
   }
 
-  #checkBlock(parsed: ParsedBlock): Candidate {
+  #checkBlock(parsed: Block): Candidate {
     const { header } = parsed
     if (header.number === 0) {
       throw new InvalidBlockError(
@@ -240,7 +240,8 @@ export class ChainImporter {
     const body = bodyItems(block.items)
     const isDevelopment = this.#development !== undefined
     checkHeader(header, parent, { schedule: this.#schedule, isDevelopment, ...block })
-    checkBody(header, body, fork, rlpLength(headerRlp.length + rlpPayloadLength(bodyRlp.length)))
+    if (!block.isContentChecked) checkContent(header, body)
+    checkSize(rlpLength(headerRlp.length + rlpPayloadLength(bodyRlp.length)), fork)
     if (blockAccessList !== undefined) {
       checkBlockAccessList(blockAccessList, header, body.transactions.length)
     }
@@ -253,17 +254,14 @@ export class ChainImporter {
   }
 
   /** Whether the store has exactly this block. Its hash only covers the header, so the body is compared too. */
-  #isKnown({ hash, header, bodyRlp, items }: ParsedBlock): boolean {
+  #isKnown({ hash, header, bodyRlp, items }: Block): boolean {
     if (!this.#store.hasHeader(hash)) return false
     const known = this.#store.readBody(hash)
-    if (known === undefined || !equalBytes(known, bodyRlp)) {
-      const { fork } = this.#rulesFor(header, this.#totalDifficulty(hash) - header.difficulty)
-      checkBody(header, bodyItems(items), fork, 0)
-    }
+    if (known === undefined || !equalBytes(known, bodyRlp)) checkContent(header, bodyItems(items))
     return true
   }
 
-  #withChain(parsed: ParsedBlock): Candidate {
+  #withChain(parsed: Block): Candidate {
     const parentTotal = this.#totalDifficulty(parsed.header.parentHash)
     return {
       ...parsed,

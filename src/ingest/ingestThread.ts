@@ -8,20 +8,14 @@ import { StoreError } from '../store/environment.js'
 import type { OnUpgrade } from '../store/upgrade.js'
 import { sourceEnded } from './callTaker.js'
 import type {
-  ArchiveTask,
   CallAnswer,
-  DevelopTask,
-  FeedTask,
-  FollowTask,
-  GatewayTask,
   ImportedEpoch,
   IngestCall,
   IngestCommand,
   IngestFigures,
   IngestMessage,
   IngestProgress,
-  IngestTask,
-  ReplayTask,
+  SourceTask,
   UpstreamsState,
 } from './messages.js'
 
@@ -64,15 +58,12 @@ export interface IngestThread {
 export interface IngestListeners {
   /** For each head of a source that has caught up. */
   readonly onHead?: () => void
-  /** While the store is upgraded. */
   readonly onUpgrade?: OnUpgrade
-  /** For each epoch of an archive that is stored. */
   readonly onEpoch?: (epoch: ImportedEpoch) => void
   /** When what is known of the nodes that are followed has changed. */
   readonly onUpstreams?: (state: UpstreamsState) => void
   /** Each second. */
   readonly onFigures?: (figures: IngestFigures) => void
-  /** For each sentence for the operator. */
   readonly onSaid?: (text: string, isError: boolean) => void
 }
 
@@ -81,7 +72,7 @@ export interface IngestListeners {
  * in LMDB.
  */
 export function startIngest(
-  task: IngestTask | ReplayTask | FollowTask | DevelopTask | FeedTask | ArchiveTask | GatewayTask,
+  task: SourceTask,
   onProgress: (progress: IngestProgress) => void,
   { onHead, onUpgrade, onEpoch, onUpstreams, onFigures, onSaid }: IngestListeners = {},
 ): IngestThread {

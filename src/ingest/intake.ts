@@ -7,6 +7,7 @@ import { InvalidBlockError } from '../evm/blocks/invalidBlock.js'
 import type { Publisher } from '../feed/publisher.js'
 import { OperatorError } from '../primitives/faults.js'
 import type { ChainWriter } from '../store/chainWriter.js'
+import { type Block, parseBlock } from './block.js'
 import { ChainFileError, type FileBlock, fileBytes } from './chainFile.js'
 import { BadBlockError, type ChainImporter, type ImportedBlock } from './importer.js'
 import type { IngestMessage, IngestProgress } from './messages.js'
@@ -32,8 +33,9 @@ const turnMs = 20
 
 /** Imports blocks into a store, counts them, and reports progress. */
 export class Intake {
-  /** Bytes of the files read so far. */
+  /** Bytes of the files read so far, and in all. */
   bytesRead = 0
+  bytesTotal = 0
   readonly #start = performance.now()
   readonly #counts = { canonical: 0, known: 0, side: 0 }
   #gas = 0n
@@ -44,22 +46,21 @@ export class Intake {
   #turned = this.#start
 
   #number: number
+  readonly #importer: ChainImporter
   readonly #store: ChainWriter
-  readonly #bytesTotal: number
   readonly #report: (message: IngestMessage) => void
   readonly #publisher: Publisher | undefined
 
-  /** `bytesTotal` is the size of all files; the importer writes to the store, whose blocks `publisher` publishes. */
+  /** The importer writes to the store, whose blocks `publisher` publishes. */
   constructor(
-    readonly importer: ChainImporter,
+    importer: ChainImporter,
     store: ChainWriter,
-    bytesTotal: number,
     report: (message: IngestMessage) => void,
     publisher?: Publisher,
   ) {
+    this.#importer = importer
     this.#store = store
     this.#publisher = publisher
-    this.#bytesTotal = bytesTotal
     this.#report = report
     this.#number = store.readHead()?.number ?? 0
   }
@@ -68,11 +69,11 @@ export class Intake {
    * Imports a block, which is on disk only after {@link commit}; commits, reports and lets the event loop run at
    * intervals. Before it throws for a bad block, all earlier blocks are on disk.
    */
-  async import(rlp: Uint8Array): Promise<ImportedBlock> {
+  async import(block: Block): Promise<ImportedBlock> {
     this.#store.holdCommits()
     let imported: ImportedBlock
     try {
-      imported = this.#count(await this.importer.importBlock(rlp))
+      imported = this.#count(await this.#importer.importBlock(block))
     } catch (error) {
       await this.commit()
       throw error
@@ -110,28 +111,38 @@ export class Intake {
   }
 
   /** Imports a block as the new head; it is on disk when this settles. Reports nothing. */
-  async play(rlp: Uint8Array): Promise<ImportedBlock> {
+  async play(block: Block): Promise<ImportedBlock> {
     await this.commit()
-    const imported = this.#count(await this.importer.playBlock(rlp))
+    const imported = this.#count(await this.#importer.playBlock(block))
     await this.#publisher?.committed()
     return imported
   }
 
   /**
-   * Replaces the canonical blocks above `forkNumber` by these, in one transaction that is on disk when this settles.
-   * Where one of them is bad, or another error occurs, the store stays as it was. Reports nothing.
+   * Replaces the canonical blocks above `forkNumber` by these (RLP), whose bodies were found to be those that their
+   * headers commit to, in one transaction that is on disk when this settles. Where one of them is bad, or another error occurs, the store stays as it was. Reports nothing.
    */
   async replace(forkNumber: number, blocks: readonly Uint8Array[]): Promise<void> {
     await this.commit()
     this.#store.holdCommits()
     try {
       this.#store.apply(forkNumber, [])
-      for (const rlp of blocks) this.#count(await this.importer.importBlock(rlp))
+      for (const rlp of blocks) {
+        this.#count(await this.#importer.importBlock({ ...parseBlock(rlp), isContentChecked: true }))
+      }
     } catch (error) {
       await this.#store.abandonHeld()
       throw error
     }
     await this.commit()
+  }
+
+  /** Takes the bytes read of the next file, as its reader tells them. */
+  countReads(): (bytes: number) => void {
+    const before = this.bytesRead
+    return (bytes) => {
+      this.bytesRead = before + bytes
+    }
   }
 
   progress(): IngestProgress {
@@ -143,7 +154,7 @@ export class Intake {
       side,
       gas: Number(this.#gas),
       bytesRead: this.bytesRead,
-      bytesTotal: this.#bytesTotal,
+      bytesTotal: this.bytesTotal,
       elapsedMs: performance.now() - this.#start,
     }
   }
@@ -169,16 +180,16 @@ export async function sizeOfFile(file: string): Promise<number> {
  * Calls `visit` with the blocks of a file, one after the other, until it returns false; resolves to whether it never
  * did. Rejects with OperatorError, with file and byte, for a damaged file and for a block that `visit` finds bad.
  */
-export async function visitBlocks<B extends FileBlock>(
+export async function visitBlocks(
   file: string,
-  blocks: AsyncIterable<B>,
-  visit: (block: B) => Promise<boolean>,
+  blocks: AsyncIterable<FileBlock & Pick<Block, 'takeKeys'>>,
+  visit: (block: Block) => Promise<boolean>,
 ): Promise<boolean> {
   let offset = 0
   try {
-    for await (const block of blocks) {
-      offset = block.offset
-      if (!(await visit(block))) return false
+    for await (const { rlp, takeKeys, ...at } of blocks) {
+      offset = at.offset
+      if (!(await visit({ ...parseBlock(rlp), takeKeys }))) return false
     }
     return true
   } catch (error) {

@@ -1,7 +1,7 @@
 /**
  * Reads blocks ahead of their execution, and recovers the public keys of their transactions on another thread
- * meanwhile, which also reads what their access lists name. Execution never waits for it, but uses the keys found and recovers the rest. Owns that thread and how
- * far ahead it works.
+ * meanwhile, which also reads what their access lists name. Execution never waits for it, but uses the keys found and
+ * recovers the rest. Owns that thread and how far ahead it works.
  */
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
@@ -9,6 +9,7 @@ import { headerHash } from '../chain/header.js'
 import { type Deferred, defer } from '../primitives/deferred.js'
 import { rlpSpanAt } from '../primitives/rlp.js'
 import type { ChainWriter } from '../store/chainWriter.js'
+import type { Block } from './block.js'
 
 const threadUrl = new URL('../../workers/recover.js', import.meta.url)
 
@@ -24,13 +25,7 @@ const blocksAheadMax = 64
  */
 export const bytesWorthThread = 512 * 1024
 
-export interface KeysUnderWay {
-  /**
-   * Resolves to the keys found so far, in the encoding of {@link RecoveredKeys}: all of them if the thread had time.
-   * Undefined where the thread does not work on this block. Rejects where the thread has failed.
-   */
-  readonly takeKeys: (() => Promise<Uint8Array>) | undefined
-}
+type TakeKeys = Block['takeKeys']
 
 /** A block for the thread, with its index from 1. Many are sent in one message, which takes up to 0.5 ms. */
 export interface RecoveryTask {
@@ -38,7 +33,6 @@ export interface RecoveryTask {
   readonly rlp: Uint8Array
 }
 
-/** What the thread is started with. */
 export interface RecoverySettings {
   /** Index of the block whose execution begins; for it and earlier ones nothing more is to be done. */
   readonly wanted: Int32Array
@@ -57,9 +51,9 @@ export async function* withKeysAhead<B extends { readonly rlp: Uint8Array }>(
   blocks: AsyncGenerator<B>,
   store: ChainWriter,
   bytesBefore = bytesWorthThread,
-): AsyncGenerator<B & KeysUnderWay> {
+): AsyncGenerator<B & { readonly takeKeys: TakeKeys }> {
   const recovery = availableParallelism() > 1 ? new RecoveryThread(store.path) : undefined
-  const ahead: (B & KeysUnderWay)[] = []
+  const ahead: (B & { readonly takeKeys: TakeKeys })[] = []
   let bytesAhead = 0
   let bytesWanted = 0
   let isRead = false
@@ -117,7 +111,6 @@ class RecoveryThread {
   #waiting: Deferred<Uint8Array>[] = []
   #unsent: RecoveryTask[] = []
   #blocks = 0
-  /** See {@link RecoverySettings}. */
   readonly #wanted = new Int32Array(new SharedArrayBuffer(4))
   readonly #storePath: string
 
@@ -133,7 +126,7 @@ class RecoveryThread {
    * Adds a block to the next {@link send}; returns a function that takes its keys, or undefined before the thread is
    * ready.
    */
-  recover(rlp: Uint8Array): (() => Promise<Uint8Array>) | undefined {
+  recover(rlp: Uint8Array): TakeKeys {
     this.#worker ??= this.#start()
     if (!this.#isReady) return undefined
     const index = ++this.#blocks

@@ -100,11 +100,9 @@ export interface GatewayTask extends IngestStore {
 }
 
 export interface ReplayPlan {
-  /** Chain file. */
   readonly file: string
   /** Number of the last block that is imported at full speed; at each start the blocks above it are played again. */
   readonly from: number
-  /** Time between two blocks. */
   readonly intervalMs: number
   /** Reorganisations, by ascending `after`. */
   readonly script: readonly ReplayStep[]
@@ -117,11 +115,15 @@ export interface ReplayPlan {
 export interface ReplayStep {
   readonly after: number
   readonly back: number
-  /** Chain file. */
   readonly file: string
 }
 
-/** How to follow the chain of other nodes. */
+/** What an ingest thread executes blocks of. */
+export type ChainTask = IngestTask | ReplayTask | FollowTask | DevelopTask
+
+/** What an ingest thread does. */
+export type SourceTask = ChainTask | FeedTask | ArchiveTask | GatewayTask
+
 export interface FollowPlan {
   readonly upstreams: readonly UpstreamOptions[]
   /** How many of them must have a head before it is followed; absent: a majority. */
@@ -154,7 +156,6 @@ export interface IngestProgress {
   readonly executed: number
   readonly known: number
   readonly side: number
-  /** Gas of the blocks executed. */
   readonly gas: number
   /** Bytes of the files read so far, and in all. */
   readonly bytesRead: number

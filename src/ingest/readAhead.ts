@@ -11,11 +11,10 @@ import { RlpError, rlpListSpans, rlpSpanAt } from '../primitives/rlp.js'
 import { headState, type StateView } from '../state/stateView.js'
 import { readTrie } from '../state/trie.js'
 import { ChainReader } from '../store/chainReader.js'
+import { accessListIndex } from './block.js'
 
 /** The importer compares a list with its block. */
 const anyBlock = { transactionCount: 2 ** 31, gasLimit: 2n ** 63n }
-/** Header, transactions, uncles and withdrawals come before the list. */
-const listIndex = 4
 
 export class ReadAhead {
   #reader: ChainReader | undefined
@@ -36,7 +35,7 @@ export class ReadAhead {
   }
 
   #read(block: Uint8Array, shouldStop: () => boolean): void {
-    const span = rlpListSpans(block, rlpSpanAt(block, 0))[listIndex]
+    const span = rlpListSpans(block, rlpSpanAt(block, 0))[accessListIndex]
     if (span === undefined) return
     this.#reader ??= ChainReader.open({ path: this.#path })
     this.#reader.refresh()

@@ -3,55 +3,35 @@
  * importer decides what happens to a block.
  */
 import { setImmediate } from 'node:timers/promises'
-import type { Publisher } from '../feed/publisher.js'
 import { bytesToBigInt, bytesToHex, equalBytes, type Hash32 } from '../primitives/bytes.js'
 import { OperatorError } from '../primitives/faults.js'
 import type { ChainWriter } from '../store/chainWriter.js'
+import type { Block } from './block.js'
 import { readChainFile } from './chainFile.js'
-import type { OpenPublisher } from './feed/publishSource.js'
-import { ChainImporter } from './importer.js'
-import { Intake, sizeOfFile, visitBlocks } from './intake.js'
-import type { IngestMessage, ReplayPlan, ReplayStep, ReplayTask } from './messages.js'
+import { type Intake, sizeOfFile, visitBlocks } from './intake.js'
+import type { ReplayPlan, ReplayStep, ReplayTask } from './messages.js'
 import { Pace } from './pace.js'
-import { type BlockLink, readBlockLink } from './parsedBlock.js'
 import { publishFigures } from './publishFigures.js'
-import { closePublished, openTaskStore } from './taskStore.js'
+import { runSource, type Source, type SourceHost } from './runSource.js'
 
 /**
  * Imports the blocks of a file up to `from` at full speed, then one block per interval. Canonical blocks above `from`
- * are unwound first, so that every start plays the same. Ends after a whole block once `signal` is aborted. Rejects
- * with OperatorError for a cause that the operator can remove; earlier blocks stay. `openPublisher` is called once the
- * store is open.
+ * are unwound first, so that every start plays the same. Ends after a whole block once the signal is aborted. Rejects
+ * with OperatorError for a cause that the operator can remove; earlier blocks stay.
  */
-export async function replayFile(
-  task: ReplayTask,
-  report: (message: IngestMessage) => void,
-  signal: AbortSignal,
-  openPublisher: OpenPublisher = () => undefined,
-): Promise<void> {
+export async function replayFile(task: ReplayTask, host: SourceHost): Promise<void> {
   const bytesTotal = await sizeOfFile(task.replay.file)
   await checkStart(task.replay)
   await checkScript(task.replay.script)
-  const { store, schedule } = await openTaskStore(task, report)
-  let publisher: Publisher | undefined
-  try {
-    publisher = openPublisher(store)
-    await unwindTo(task.replay.from, store, signal)
+  await runSource(task, host, async (source) => {
+    const { store, importer, intake, onEnd } = source
+    intake.bytesTotal = bytesTotal
+    await unwindTo(task.replay.from, store, host.signal)
     // Readers open the store only after the unwinding, so that nobody sees the head of the previous run.
-    report({ type: 'opened' })
-    const importer = new ChainImporter(store, schedule)
-    const intake = new Intake(importer, store, bytesTotal, report, publisher)
-    const endFigures = publishFigures(report, { store, importer })
-    try {
-      await new Replay(task.replay, store, intake, report, signal).run()
-      await intake.commit()
-    } finally {
-      endFigures()
-    }
-    report({ type: 'finished', progress: intake.progress(), stopped: signal.aborted })
-  } finally {
-    await closePublished(store, publisher)
-  }
+    host.report({ type: 'opened' })
+    onEnd(publishFigures(host.report, { store, importer }))
+    await new Replay(task.replay, source, host).run()
+  })
 }
 
 /**
@@ -59,8 +39,8 @@ export async function replayFile(
  */
 async function checkStart({ file, from }: ReplayPlan): Promise<void> {
   let first = 0
-  await visitBlocks(file, readChainFile(file), async ({ rlp }) => {
-    first = readBlockLink(rlp).number
+  await visitBlocks(file, readChainFile(file), async ({ header }) => {
+    first = header.number
     return false
   })
   if (first > from + 1) {
@@ -88,107 +68,94 @@ class Replay {
   #pace: Pace | undefined
   #stepsDone = 0
   /** The last block of the file so far. */
-  #last: BlockLink | undefined
+  #last: Block | undefined
   readonly #plan: ReplayPlan
   readonly #store: ChainWriter
   readonly #intake: Intake
-  readonly #report: (message: IngestMessage) => void
-  readonly #signal: AbortSignal
+  readonly #host: SourceHost
 
-  constructor(
-    plan: ReplayPlan,
-    store: ChainWriter,
-    intake: Intake,
-    report: (message: IngestMessage) => void,
-    signal: AbortSignal,
-  ) {
+  constructor(plan: ReplayPlan, { store, intake }: Source, host: SourceHost) {
     this.#plan = plan
     this.#store = store
     this.#intake = intake
-    this.#report = report
-    this.#signal = signal
+    this.#host = host
   }
 
   async run(): Promise<void> {
     const { file, from, script } = this.#plan
     if (from === 0) this.#keepPace()
-    const onRead = (bytes: number) => {
-      this.#intake.bytesRead = bytes
-    }
-    const isWhole = await visitBlocks(file, readChainFile(file, onRead), async ({ rlp }) => {
-      this.#last = readBlockLink(rlp)
-      return this.#pace === undefined ? this.#fastForward(rlp, this.#last) : this.#playNext(rlp, this.#last)
+    const isWhole = await visitBlocks(file, readChainFile(file, this.#intake.countReads()), (block) => {
+      this.#last = block
+      return this.#pace === undefined ? this.#fastForward(block) : this.#playNext(block)
     })
-    if (!isWhole || this.#signal.aborted) return
-    const end = `${file} ends with block ${this.#last?.number}`
+    if (!isWhole || this.#host.signal.aborted) return
+    const end = `${file} ends with block ${this.#last?.header.number}`
     if (this.#pace === undefined) throw new OperatorError(`source.from: ${end}, before block ${from}`)
     const step = script[this.#stepsDone]
     if (step !== undefined) throw misfit(this.#stepsDone, 'after', `${end}, before block ${step.after}`)
   }
 
   /** Imports a block up to `from` at full speed. False where the replay must end, as in the methods below. */
-  async #fastForward(rlp: Uint8Array, block: BlockLink): Promise<boolean> {
-    if (this.#signal.aborted) return false
+  async #fastForward(block: Block): Promise<boolean> {
+    if (this.#host.signal.aborted) return false
     const { file, from } = this.#plan
     const head = this.#store.head
-    if (block.number > from) {
+    if (block.header.number > from) {
       // The file begins above block `from`, or has another block with that number.
       if (head.number !== from) throw new OperatorError(`source.from: ${file} has no block ${from}`)
       await this.#intake.commit()
       this.#keepPace()
-      return this.#playNext(rlp, block)
+      return this.#playNext(block)
     }
-    if (block.number < from) {
-      await this.#intake.import(rlp)
+    if (block.header.number < from) {
+      await this.#intake.import(block)
       return true
     }
     // A branch with more difficulty, left by another script, is unwound as far as necessary.
-    while ((await this.#intake.play(rlp)).outcome === 'side') unwindHead(this.#store)
+    while ((await this.#intake.play(block)).outcome === 'side') unwindHead(this.#store)
     this.#keepPace()
     return true
   }
 
-  /** Begins to play blocks at intervals. */
   #keepPace(): void {
-    this.#pace = new Pace(this.#plan.intervalMs, this.#signal)
-    this.#report({ type: 'head' })
+    this.#pace = new Pace(this.#plan.intervalMs, this.#host.signal)
+    this.#host.report({ type: 'head' })
   }
 
   /** Plays the next block of the file, and the reorganisation that follows it. */
-  async #playNext(rlp: Uint8Array, block: BlockLink): Promise<boolean> {
-    if (!(await this.#play(rlp))) return false
+  async #playNext(block: Block): Promise<boolean> {
+    if (!(await this.#play(block))) return false
     const index = this.#stepsDone
     const step = this.#plan.script[index]
-    if (step?.after !== block.number) return true
+    if (step?.after !== block.header.number) return true
     this.#stepsDone++
     return this.#reorganise(step, index, block)
   }
 
   /** Waits for the next due time and plays a block. */
-  async #play(rlp: Uint8Array): Promise<boolean> {
+  async #play(block: Block): Promise<boolean> {
     if (!(await this.#pace?.wait())) return false
-    const { outcome } = await this.#intake.play(rlp)
-    if (outcome === 'canonical') this.#report({ type: 'head' })
+    const { outcome } = await this.#intake.play(block)
+    if (outcome === 'canonical') this.#host.report({ type: 'head' })
     return true
   }
 
   /** Plays the competing blocks of a step that follows `block` of the file. */
-  async #reorganise(step: ReplayStep, index: number, block: BlockLink): Promise<boolean> {
+  async #reorganise(step: ReplayStep, index: number, block: Block): Promise<boolean> {
     const { after, back, file } = step
     if (!this.#isHead(block)) {
       const why = `block ${after} is not the head, because the chain without it has more total difficulty`
       throw misfit(index, 'after', why)
     }
-    let last: BlockLink | undefined
-    const isWhole = await visitBlocks(file, readChainFile(file), async ({ rlp }) => {
-      const block = readBlockLink(rlp)
+    let last: Block | undefined
+    const isWhole = await visitBlocks(file, readChainFile(file), async (block) => {
       if (last === undefined) this.#checkBranch(block, after - back, step, index)
       last = block
-      return this.#play(rlp)
+      return this.#play(block)
     })
     if (!isWhole || last === undefined) return false
     if (!this.#isHead(last)) {
-      const why = `total difficulty ${this.#difficultyOf(last.hash)} of its last block ${last.number} does not exceed`
+      const why = `total difficulty ${this.#difficultyOf(last.hash)} of its last block ${last.header.number} does not exceed`
       throw misfit(
         index,
         'file',
@@ -202,8 +169,8 @@ class Replay {
    * Throws OperatorError unless the first competing block has the canonical block `base` as parent and is not
    * canonical itself.
    */
-  #checkBranch(block: BlockLink, base: number, { file }: ReplayStep, index: number): void {
-    const { number, hash, parentHash } = block
+  #checkBranch({ hash, header }: Block, base: number, { file }: ReplayStep, index: number): void {
+    const { number, parentHash } = header
     const baseHash = this.#store.readCanonicalHash(base) as Hash32
     if (!equalBytes(parentHash, baseHash)) {
       const parents = `it is on ${bytesToHex(parentHash)}, block ${base} is ${bytesToHex(baseHash)}`
@@ -214,7 +181,7 @@ class Replay {
     }
   }
 
-  #isHead({ hash }: BlockLink): boolean {
+  #isHead({ hash }: Block): boolean {
     return equalBytes(this.#store.head.hash, hash)
   }
 
@@ -226,16 +193,16 @@ class Replay {
 /** Checks each file of competing blocks without the chain: numbers and links. */
 async function checkScript(script: readonly ReplayStep[]): Promise<void> {
   for (const [index, { after, back, file }] of script.entries()) {
-    let last: BlockLink | undefined
+    let last: Block | undefined
     const begin = after - back + 1
-    await visitBlocks(file, readChainFile(file), async ({ rlp }) => {
-      const block = readBlockLink(rlp)
-      if (last === undefined && block.number !== begin) {
-        const why = `${file} begins with block ${block.number}; in place of ${back} up to ${after} it has to be ${begin}`
+    await visitBlocks(file, readChainFile(file), async (block) => {
+      const { number, parentHash } = block.header
+      if (last === undefined && number !== begin) {
+        const why = `${file} begins with block ${number}; in place of ${back} up to ${after} it has to be ${begin}`
         throw misfit(index, 'file', why)
       }
-      if (last !== undefined && !equalBytes(block.parentHash, last.hash)) {
-        throw misfit(index, 'file', `in ${file} block ${block.number} does not follow on ${last.number}`)
+      if (last !== undefined && !equalBytes(parentHash, last.hash)) {
+        throw misfit(index, 'file', `in ${file} block ${number} does not follow on ${last.header.number}`)
       }
       last = block
       return true

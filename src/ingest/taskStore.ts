@@ -1,6 +1,5 @@
 import { ForkSchedule, parseGenesisConfig } from '../chain/forks.js'
 import { decodeHeader } from '../chain/header.js'
-import type { Publisher } from '../feed/publisher.js'
 import { bytesToBigInt } from '../primitives/bytes.js'
 import { OperatorError } from '../primitives/faults.js'
 import type { ChainIdentity } from '../store/chainRows.js'
@@ -10,8 +9,9 @@ import type { IngestMessage, IngestStore } from './messages.js'
 
 /**
  * Opens the store of a task for writing, and makes it from the task's genesis where there is none. `report` is called
- * during an upgrade of the store; `complete` may change a genesis before it is stored, or find one where there is no file. Throws OperatorError for an
- * unusable genesis or store, and where they are of different chains, or of another than the task names.
+ * during an upgrade of the store; `complete` may change a genesis before it is stored, or find one where there is no
+ * file. Throws OperatorError for an unusable genesis or store, and where they are of different chains, or of another than
+ * the task names.
  */
 export async function openTaskStore(
   task: IngestStore,
@@ -41,15 +41,6 @@ export async function openTaskStore(
   } catch (error) {
     await store.close()
     throw error
-  }
-}
-
-/** Closes a store after what is left of it was published. */
-export async function closePublished(store: ChainWriter, publisher: Publisher | undefined): Promise<void> {
-  try {
-    await publisher?.end()
-  } finally {
-    await store.close()
   }
 }
 

@@ -7,6 +7,24 @@ const lookMs = 500
 /** How long a head does not move, for a reason, until that is told: branches, laggards and deep reorganisations need some seconds. */
 const troubleMs = 30_000
 
+/** Tells what is known of upstreams where it has changed; `trouble` says why the head does not move. */
+export function upstreamTeller(
+  report: (message: IngestMessage) => void,
+  upstreams: Upstreams,
+): (trouble: string | undefined) => void {
+  let told = ''
+  return (trouble) => {
+    const nodes = upstreams.states()
+    const isDown = !nodes.some(({ isAnswering, isQuarantined }) => isAnswering && !isQuarantined)
+    const head = upstreams.head?.claim.number
+    const state = { head, isDown, ...(trouble !== undefined && { trouble }), nodes }
+    const text = JSON.stringify(state)
+    if (text === told) return
+    told = text
+    report({ type: 'upstream', state })
+  }
+}
+
 /**
  * Tells what is known of upstreams whenever it changes, and why the head does not move. `trouble` says why the head that
  * they agree on is not reached; undefined where it is. Returns a function that ends this.
@@ -16,12 +34,10 @@ export function tellUpstreams(
   upstreams: Upstreams,
   trouble: () => string | undefined,
 ): () => void {
-  let told = ''
+  const tell = upstreamTeller(report, upstreams)
   let isTold = false
   let since: number | undefined
   const look = () => {
-    const nodes = upstreams.states()
-    const isDown = !nodes.some(({ isAnswering, isQuarantined }) => isAnswering && !isQuarantined)
     const why = upstreams.disagreement ?? trouble()
     since = why === undefined ? undefined : (since ?? performance.now())
     const isStuck = since !== undefined && performance.now() - since > troubleMs
@@ -29,12 +45,7 @@ export function tellUpstreams(
       isTold = isStuck
       report({ type: 'said', text: isStuck ? `the head does not move: ${why}` : 'the head moves again' })
     }
-    const stuck = isStuck && why !== undefined ? { trouble: why } : {}
-    const state = { head: upstreams.head?.claim.number, isDown, ...stuck, nodes }
-    const text = JSON.stringify(state)
-    if (text === told) return
-    told = text
-    report({ type: 'upstream', state })
+    tell(isStuck ? why : undefined)
   }
   const timer = setInterval(look, lookMs)
   return () => clearInterval(timer)

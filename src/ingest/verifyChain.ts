@@ -2,10 +2,12 @@
  * Checks a store against its own hashes: every canonical block, and the whole state at the head and at random blocks.
  * Only reads, so it may run while a server runs; executes nothing.
  */
+import { blockAccessListHash } from '../chain/blockAccessList.js'
 import { ForkSchedule, parseGenesisConfig } from '../chain/forks.js'
-import { stateRootOf } from '../chain/genesisState.js'
-import { decodeHeader, type Header, headerHash } from '../chain/header.js'
-import { SenderRecovery } from '../evm/transactions/senderRecovery.js'
+import { decodeHeader, type Header, headerHash, stateRootOf } from '../chain/header.js'
+import { bodyHashes, readBody } from '../evm/blocks/blockParts.js'
+import { RecoveredKeys } from '../evm/transactions/recoveredKeys.js'
+import { readSignedTransaction } from '../evm/transactions/signedTransaction.js'
 import {
   type Address,
   bytesToBigInt,
@@ -15,15 +17,14 @@ import {
   mapKey,
 } from '../primitives/bytes.js'
 import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../primitives/keccak.js'
-import { encodeRlp } from '../primitives/rlp.js'
+import { decodeRlpList, encodeRlp, rlpBytes } from '../primitives/rlp.js'
 import { decodeAccount } from '../state/account.js'
-import { readTrie, trieLeaves } from '../state/trie.js'
+import { indexedRoot, readTrie, trieLeaves } from '../state/trie.js'
 import type { ChainReader } from '../store/chainReader.js'
 import type { BlockName, HistoryExtent } from '../store/chainRows.js'
 import { logKeysOf } from '../store/logKeys.js'
 import { storedBlockRow } from '../store/storedBlock.js'
 import { chooseBlocks } from './chooseBlocks.js'
-import { contentHashes, transactionsOf } from './contentHashes.js'
 import { type VerifiedEpoch, verifyEpochs } from './era/verifyEpochs.js'
 import { FaultList, TooManyFaults } from './faultList.js'
 
@@ -94,7 +95,7 @@ class Verification extends FaultList {
   /** Number of entries that the log index should have. */
   #logKeys = 0
   readonly #schedule: ForkSchedule
-  readonly #senders: SenderRecovery
+  readonly #keys = new RecoveredKeys()
   readonly #store: ChainReader
   readonly #head: BlockName
 
@@ -106,7 +107,6 @@ class Verification extends FaultList {
     if (identity === undefined) throw new Error('a store with a head has an identity')
     this.history = identity.history
     this.#schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(identity.config)))
-    this.#senders = new SenderRecovery(this.#schedule)
   }
 
   /** Every canonical block: hash, link to its parent, body, receipts, senders, locations, logs in their index, total difficulty. */
@@ -269,10 +269,15 @@ class Verification extends FaultList {
     // Blocks that came from archives lack their list.
     const mayLackList = header.blockAccessListHash === undefined || this.history !== undefined
     this.expect(accessList !== undefined || mayLackList, `block ${number}: its access list is missing`)
-    const transactions = transactionsOf(body)
-    const content = { body, receipts: this.#hasReceipts ? receipts : undefined, accessList }
-    for (const [field, got] of contentHashes(content)) {
-      const want = header[field]
+    const content = readBody(body, header)
+    const hashes = {
+      ...bodyHashes(content),
+      receiptsRoot: this.#hasReceipts ? indexedRoot(decodeRlpList(receipts).map(rlpBytes)) : undefined,
+      blockAccessListHash: accessList && blockAccessListHash(accessList),
+    }
+    for (const [field, got] of Object.entries(hashes)) {
+      if (got === undefined) continue
+      const want = header[field as keyof typeof hashes]
       this.expect(
         want !== undefined && equalBytes(got, want),
         `block ${number}: ${field} of its content is ${bytesToHex(got)}, the header says ${want === undefined ? 'nothing' : bytesToHex(want)}`,
@@ -286,15 +291,17 @@ class Verification extends FaultList {
       )
     }
     this.expect(
-      senders.length === transactions.length * 52,
+      senders.length === content.transactions.length * 52,
       `block ${number}: its senders are not as many as its transactions`,
     )
     const isMerged = number > 0 && this.#schedule.isMerged(parentTotal)
     const fork = this.#schedule.forkAt(number, header.timestamp, isMerged)
-    for (const [index, transaction] of transactions.entries()) {
+    const { chainId } = this.#schedule.config
+    for (const [index, item] of content.transactions.entries()) {
+      const transaction = item instanceof Uint8Array ? item : encodeRlp(item)
       const sender = senders.subarray(index * 52, index * 52 + 20)
       this.expect(
-        equalBytes(sender, this.#senders.senderOf(transaction, fork)),
+        equalBytes(sender, readSignedTransaction(item, fork, chainId, this.#keys).sender),
         `block ${number}: transaction ${index} was not signed by ${bytesToHex(sender)}`,
       )
       const transactionHash = keccak256(transaction)

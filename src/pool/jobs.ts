@@ -6,7 +6,7 @@
  * Arguments and results are passed as msgpack: null, undefined, booleans, numbers, bigints, text, Uint8Arrays,
  * arrays, Maps and plain objects of these.
  */
-import type { ChainOptions } from '../chain/chain.js'
+import type { ChainOptions } from '../chain/chainBlocks.js'
 import type { HeaderProofRequest } from '../chain/headerProof.js'
 import type { FoundLogs, LogBounds, LogSearch } from '../chain/logSearch.js'
 import type { WitnessRequest } from '../evm/blocks/executionWitness.js'

@@ -93,6 +93,12 @@ export function digitsToBytes(digits: string): Uint8Array<ArrayBuffer> | undefin
   return asBuffer(bytes).write(digits, 'hex') === bytes.length ? bytes : undefined
 }
 
+/** Bytes of a text `0x…`, `length` of them where that is given; undefined for anything else. */
+export function bytesOfHex(value: unknown, length?: number): Uint8Array<ArrayBuffer> | undefined {
+  if (typeof value !== 'string' || !value.startsWith('0x')) return undefined
+  return length === undefined || value.length === 2 + 2 * length ? digitsToBytes(value.slice(2)) : undefined
+}
+
 /** Big-endian bytes as a non-negative integer; zero for none. Up to 12, most amounts on chains, cost 0.1 µs. */
 export function bytesToBigInt(bytes: Uint8Array): bigint {
   const { length } = bytes

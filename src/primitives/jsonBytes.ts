@@ -124,7 +124,6 @@ export class JsonBytes {
     for (let word = 0; word < words.length; word++, at += 4) view.setUint32(at, words[word] as number, true)
   }
 
-  /** Writes bytes as they are. */
   raw(source: Uint8Array): void {
     this.#reserve(source.length)
     this.#bytes.set(source, this.#length)

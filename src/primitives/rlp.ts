@@ -3,7 +3,6 @@
  * encoding to one allocation. Owns the format, not the meaning of items.
  */
 
-/** A byte string or a list of items. */
 export type RlpItem = Uint8Array | readonly RlpItem[]
 
 /** Position of an item in its input: a header of `payload - start` bytes, then the payload up to `end`. */
@@ -215,7 +214,6 @@ export function writeRlpBytes(target: Uint8Array, offset: number, bytes: Uint8Ar
   return start + bytes.length
 }
 
-/** Encodes an item. */
 export function encodeRlp(item: RlpItem): Uint8Array<ArrayBuffer> {
   const target = new Uint8Array(encodedLength(item))
   writeItem(target, 0, item)

@@ -7,7 +7,6 @@ declare const WebAssembly: {
   readonly RuntimeError: new () => Error
 }
 
-/** An exported global. */
 export interface WasmGlobal<T = number> {
   readonly value: T
 }

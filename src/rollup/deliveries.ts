@@ -4,7 +4,6 @@ import type { Felt } from './felt.js'
 import { isOld, rejectionOfOld, type WaitLimit } from './submissionAge.js'
 import type { SubmissionWriter } from './submissionStore.js'
 
-/** A transaction to send. */
 export interface Outgoing {
   readonly hash: Felt
   /** The transaction in its canonical form, JSON. */

@@ -3,7 +3,6 @@ import { asciiToFelt, type Felt, toFelt } from './felt.js'
 import type { AvailabilityMode, HashedFields, ResourceBound } from './invokeTransaction.js'
 import { hashList } from './poseidon.js'
 
-/** Arguments of the hash as a job. */
 export interface InvokeHashRequest {
   readonly chainId: Felt
   readonly fields: HashedFields

@@ -46,7 +46,6 @@ export interface InvokeTransaction {
 /** The fields that the hash of a transaction depends on. */
 export type HashedFields = Omit<InvokeTransaction, 'type' | 'signature' | 'proof'>
 
-/** The fields of a transaction that are hashed. */
 export function toHashedFields({ signature, proof, type, ...fields }: InvokeTransaction): HashedFields {
   return fields
 }

@@ -2,7 +2,7 @@ import type { StoreError } from '../store/environment.js'
 import { notStored } from '../store/groupCommit.js'
 import { isSettled, type SubmissionRow, type Submissions } from '../store/submissions.js'
 import type { Felt } from './felt.js'
-import type { Place, QueueCounts, Reads, SubmissionStore, SubmissionTransaction } from './submissionStore.js'
+import type { QueueCounts, Reads, SubmissionStore, SubmissionTransaction } from './submissionStore.js'
 
 /** The part of a waiting transaction that is kept in memory. */
 interface Waiting {
@@ -53,16 +53,17 @@ export class LocalSubmissions implements SubmissionStore {
 
   async write<T>(_reads: Reads, work: (transaction: SubmissionTransaction) => T): Promise<T> {
     if (this.#refusal !== undefined) throw notStored(this.#refusal)
-    const transaction = new LocalTransaction(this.#tables, this.#sizes)
+    const changed: SubmissionRow[] = []
+    const added: Sizes = { waiting: 0, waitingBytes: 0, settled: 0 }
     let result: T
     try {
-      result = await this.#tables.write(() => work(transaction))
+      result = await this.#tables.write(() => work(this.#transaction(changed, added)))
     } catch (error) {
       // The commit failed, so what was counted is not stored.
-      transaction.uncount()
+      addSizes(this.#sizes, added, -1)
       throw error
     }
-    for (const row of transaction.changed) this.#publish(row)
+    for (const row of changed) this.#publish(row)
     return result
   }
 
@@ -107,6 +108,34 @@ export class LocalSubmissions implements SubmissionStore {
     }
   }
 
+  /** Collects the rows that change, and what they add to the sizes. */
+  #transaction(changed: SubmissionRow[], added: Sizes): SubmissionTransaction {
+    const tables = this.#tables
+    const sizes = this.#sizes
+    const count = (row: SubmissionRow, sign: 1 | -1) => {
+      for (const sum of [sizes, added]) addSizes(sum, sizesOf(row), sign)
+    }
+    return {
+      get waiting() {
+        return sizes.waiting
+      },
+      get waitingBytes() {
+        return sizes.waitingBytes
+      },
+      readRow: (hash) => tables.readRow(hash),
+      readBody: (hash) => tables.readBody(hash),
+      readHash: ({ sender, nonce }) => tables.readHash(sender, nonce) as Felt | undefined,
+      readFirstHash: (sender) => tables.readFirstHash(sender) as Felt | undefined,
+      put: (row, body) => {
+        const before = tables.readRow(row.hash)
+        tables.put(row, body)
+        if (before !== undefined) count(before, -1)
+        count(row, 1)
+        changed.push(row)
+      },
+    }
+  }
+
   #addWaiting({ hash, sender, receivedAtMs }: SubmissionRow): void {
     this.#waiting.set(hash as Felt, { sender: sender as Felt, receivedAtMs })
   }
@@ -116,61 +145,6 @@ export class LocalSubmissions implements SubmissionStore {
     if (isSettled(row.state)) this.#waiting.delete(hash)
     else if (!this.#waiting.has(hash)) this.#addWaiting(row)
     for (const listener of this.#listeners) listener(row)
-  }
-}
-
-class LocalTransaction implements SubmissionTransaction {
-  readonly changed: SubmissionRow[] = []
-  readonly #tables: Submissions
-  readonly #sizes: Sizes
-  /** What this transaction added to the sizes. */
-  readonly #added: Sizes = { waiting: 0, waitingBytes: 0, settled: 0 }
-
-  constructor(tables: Submissions, sizes: Sizes) {
-    this.#tables = tables
-    this.#sizes = sizes
-  }
-
-  get waiting(): number {
-    return this.#sizes.waiting
-  }
-
-  get waitingBytes(): number {
-    return this.#sizes.waitingBytes
-  }
-
-  readRow(hash: Felt): SubmissionRow | undefined {
-    return this.#tables.readRow(hash)
-  }
-
-  readBody(hash: Felt): Uint8Array | undefined {
-    return this.#tables.readBody(hash)
-  }
-
-  readHash({ sender, nonce }: Place): Felt | undefined {
-    return this.#tables.readHash(sender, nonce) as Felt | undefined
-  }
-
-  readFirstHash(sender: Felt): Felt | undefined {
-    return this.#tables.readFirstHash(sender) as Felt | undefined
-  }
-
-  put(row: SubmissionRow, body?: Uint8Array): void {
-    const before = this.#tables.readRow(row.hash)
-    this.#tables.put(row, body)
-    if (before !== undefined) this.#count(before, -1)
-    this.#count(row, 1)
-    this.changed.push(row)
-  }
-
-  uncount(): void {
-    addSizes(this.#sizes, this.#added, -1)
-  }
-
-  #count(row: SubmissionRow, sign: 1 | -1): void {
-    const sizes = sizesOf(row)
-    addSizes(this.#sizes, sizes, sign)
-    addSizes(this.#added, sizes, sign)
   }
 }
 

@@ -24,7 +24,6 @@ export interface SequencerOptions {
   readonly timeoutMs: number
 }
 
-/** Result of sending a transaction. */
 export type Delivery =
   /** Accepted, under the hash computed here. */
   | { readonly kind: 'accepted' }
@@ -41,7 +40,6 @@ export interface SequencerClient {
   submit(hash: Felt, body: string): Promise<Delivery>
   /** Asks whether the sequencer has a transaction. Never rejects. */
   find(hash: Felt): Promise<Presence>
-  /** Ends all requests under way. */
   close(): void
 }
 

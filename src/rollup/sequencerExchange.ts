@@ -2,6 +2,7 @@
  * One HTTP exchange with a sequencer: sends, reads a bounded answer, and decides whether the sequencer itself
  * answered.
  */
+import { readRetryAfter } from '../primitives/retryAfter.js'
 
 /** An answer that may be the sequencer's own. */
 export interface Answer {
@@ -29,12 +30,6 @@ export type Exchange = (url: string, body?: string) => Promise<Answer | Unanswer
 const submissionAnswerBytesMax = 2 ** 20
 
 /**
- * Longest `Retry-After` that is followed. A longer one is a mistake, or the sequencer is down for so long that an
- * attempt every five minutes does no harm.
- */
-const retryAfterMsMax = 300_000
-
-/**
  * Statuses, besides 2xx, that concern the request and not the server: gateways refuse with 400 and 500, and the
  * others mean too long or not understood. Any other status comes from something in front of the sequencer, or from
  * one out of service, whatever the body is.
@@ -60,7 +55,7 @@ export function createExchange(
         signal,
       })
       const { status, ok, headers } = response
-      const retryAfterMs = readRetryAfter(headers)
+      const retryAfterMs = readRetryAfter(headers.get('retry-after'), headers.get('date'))
       const json = await readJson(response, answerBytesMax)
       if (ok || wordStatuses.has(status)) return { kind: 'answer', status, json, retryAfterMs }
       return { ...unanswered(`HTTP status ${status}`), retryAfterMs }
@@ -86,17 +81,6 @@ const undelivered: ReadonlySet<string> = new Set([
   'ENETUNREACH',
   'UND_ERR_CONNECT_TIMEOUT',
 ])
-
-/**
- * `Retry-After` (RFC 9110, section 10.2.3) in ms: seconds, or a date, which is compared with the answer's Date header
- * where there is one.
- */
-function readRetryAfter(headers: Headers): number | undefined {
-  const text = headers.get('retry-after')?.trim() ?? ''
-  const sentAtMs = Date.parse(headers.get('date') ?? '') || Date.now()
-  const ms = /^\d+$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - sentAtMs
-  return ms > 0 ? Math.min(ms, retryAfterMsMax) : undefined
-}
 
 async function readJson(response: Response, answerBytesMax: number): Promise<unknown> {
   const chunks: Uint8Array[] = []

@@ -2,11 +2,13 @@
  * The database of a queue that several processes share: its two connections, made again whenever they are lost, reads,
  * and transactions one after the other. While the database does not answer, everything is refused at once.
  */
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { QueryResultRow } from 'pg'
 import { Connection, type DatabaseAddress } from '../postgres/connection.js'
 import { type Deferred, defer } from '../primitives/deferred.js'
 import { FaultError, OperatorError } from '../primitives/faults.js'
+import { waitFor } from '../primitives/waitFor.js'
 import type { Felt } from './felt.js'
 import { migrations } from './sharedSchema.js'
 
@@ -160,10 +162,7 @@ export class SharedDatabase {
       if (this.#link !== link) throw new Error('the connection was lost')
       this.#news = defer()
       await this.onNews()
-      const done = new AbortController()
-      const quiet = sleep(quietMsMax, undefined, { signal: done.signal }).catch(() => undefined)
-      await Promise.race([this.#news.promise, quiet])
-      done.abort()
+      await waitFor(this.#news.promise, quietMsMax)
     }
   }
 

@@ -1,5 +1,5 @@
 import type { AnswerCache } from '../chain/answerCache.js'
-import type { Head } from '../chain/chain.js'
+import type { Head } from '../chain/chainBlocks.js'
 import type { ChainView } from '../chain/chainView.js'
 import type { LogBounds } from '../chain/logSearch.js'
 import type { SyncProgress } from '../chain/syncProgress.js'

@@ -5,11 +5,13 @@
  * While the database does not answer, each key gets units at the rate of its last lease: its quota, divided by the
  * processes that had one. What is spent meanwhile is reported afterwards.
  */
+
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type LeaseReport, leaseUnits, type UnitLeases, type UnitQuota } from '../access/unitLeases.js'
 import { type Connection, UnreachableError } from '../postgres/connection.js'
+import { waitFor } from '../primitives/waitFor.js'
 import type { SharedKeys } from './sharedKeys.js'
 
 /** Time between two looks at the keys that need units: 20 statements a second at most, whatever the number of keys. */
@@ -91,10 +93,7 @@ export class QuotaLeases {
           const asked = reports.flatMap((report) => this.#ask(report, nowMs))
           if (asked.length > 0 || isDue) this.#begin(asked)
         }
-        const done = new AbortController()
-        const late = sleep(answerMs, undefined, { signal: done.signal }).catch(() => undefined)
-        await Promise.race([this.#pending, late])
-        done.abort()
+        await waitFor(this.#pending, answerMs)
         if (this.#isLost || this.#pending !== undefined) this.#goOnAlone(reports)
       }
       await sleep(exchangeMs, undefined, { signal }).catch(() => undefined)

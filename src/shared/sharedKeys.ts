@@ -7,13 +7,14 @@
  * is a node store of its own, so that all edges read it as they read keys that nobody shares. Notifications are hints:
  * the number is looked at when connecting and at an interval.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
+
 import { type KeyBook, type KeyStore, KeysUnreachable } from '../access/keyBook.js'
 import type { KeyReach } from '../access/keyReach.js'
 import { Pepper } from '../access/pepper.js'
 import { asBuffer, Connection, type DatabaseAddress, UnreachableError } from '../postgres/connection.js'
 import { type Deferred, defer } from '../primitives/deferred.js'
 import { OperatorError } from '../primitives/faults.js'
+import { waitFor } from '../primitives/waitFor.js'
 import { type AuditEntry, type AuditHead, type AuditNote, noteOfKey, sealNote } from '../store/audit.js'
 import { hasRoom, StoreError } from '../store/environment.js'
 import { decodeKey, encodeKey, type KeyRow } from '../store/keyRows.js'
@@ -159,7 +160,7 @@ export class SharedKeys implements KeyBook {
         reach.noteWhole(atMs, true)
         if (trouble !== undefined) say('the database that has the API keys answers again')
         trouble = undefined
-        await this.#wait(pollMs)
+        await waitFor(this.#news.promise, pollMs)
       } catch (error) {
         // Whatever it is, a full disk as well, the copy may lack something.
         reach.noteLost()
@@ -168,7 +169,7 @@ export class SharedKeys implements KeyBook {
         trouble = message
         await this.#connection?.close()
         this.#connection = undefined
-        await this.#wait(retryMs)
+        await waitFor(this.#news.promise, retryMs)
       }
     }
   }
@@ -336,15 +337,6 @@ export class SharedKeys implements KeyBook {
     })
     this.#turn = result.catch(() => undefined)
     return result
-  }
-
-  async #wait(ms: number): Promise<void> {
-    const done = new AbortController()
-    await Promise.race([
-      this.#news.promise,
-      sleep(ms, undefined, { signal: done.signal }).catch(() => undefined),
-    ])
-    done.abort()
   }
 }
 

@@ -43,7 +43,6 @@ export class EpochTree {
     this.#root = new BranchNode(subtreeFillToContents(nodes, listDepth), LeafNode.fromUint32(records.length))
   }
 
-  /** The accumulator. */
   get root(): Hash32 {
     return toHash32(this.#root.root)
   }

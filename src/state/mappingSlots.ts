@@ -11,7 +11,6 @@ import { keccak256 } from '../primitives/keccak.js'
  */
 export type MappingPath = readonly Uint8Array[]
 
-/** Arguments of {@link computeMappingSlots}. */
 export interface MappingSlotsRequest {
   /** Slot of the outermost mapping, 32 bytes. */
   readonly slot: Uint8Array

@@ -9,14 +9,12 @@ import { NotHeldError } from '../primitives/notHeld.js'
 import { type RlpSpan, rlpListSpans, rlpSpanAt } from '../primitives/rlp.js'
 import { MissingNodeError, type NodeReader } from './trieNode.js'
 
-/** A storage key to prove. */
 export interface ProofKey {
   readonly slot: Hash32
   /** Number of bytes with which the caller wrote it; decides its form in the answer. */
   readonly writtenBytes: number
 }
 
-/** Arguments of {@link buildProofJson}. */
 export interface ProofRequest {
   /** Hash of the block, named where a node is not held. */
   readonly block: Hash32

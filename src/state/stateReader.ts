@@ -6,7 +6,6 @@ import type { ChainRows } from '../store/chainRows.js'
 import { type Account, decodeAccount } from './account.js'
 import { trieState } from './trieState.js'
 
-/** A block whose state is read. */
 export interface StateBlock {
   readonly number: number
   readonly hash: Hash32

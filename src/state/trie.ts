@@ -63,7 +63,6 @@ export class RecentTries {
   }
 }
 
-/** An update under way. */
 interface Update {
   readonly readNode: NodeReader
   /** Nodes that there are more in memory than before; at least. */

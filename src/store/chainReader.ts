@@ -89,7 +89,6 @@ export class ChainReader implements ChainRows {
     return closeEnvironment(this.environment)
   }
 
-  /** See {@link countReaders}. */
   get readers(): number {
     return countReaders(this.environment)
   }
@@ -211,10 +210,6 @@ export class ChainReader implements ChainRows {
     return read(this.tables.nodes, hash)
   }
 
-  hasNode(hash: Uint8Array): boolean {
-    return this.tables.nodes.doesExist(hash)
-  }
-
   readCode(hash: Hash32): Uint8Array | undefined {
     return read(this.tables.code, hash)
   }
@@ -243,7 +238,6 @@ export class ChainReader implements ChainRows {
     return readLastChange(this.tables.accountHistory, address, number)
   }
 
-  /** See {@link ChainRows.readAccountChanges}; one range read. */
   readAccountChanges(address: Address, from: number, isBackward: boolean, limit: number): readonly number[] {
     const start = historyKey(address, from)
     const end = isBackward ? address : keyAfterPrefix(address)

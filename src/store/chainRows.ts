@@ -57,7 +57,6 @@ export interface BlockName {
   readonly hash: Hash32
 }
 
-/** Location of a transaction. */
 export interface TransactionLocation {
   readonly blockHash: Hash32
   readonly index: number

@@ -1,7 +1,7 @@
 /**
  * The only writer of a network's store: applies bundles, unwinds them, and stores blocks of branches that are not
  * canonical. Every call is one transaction, or part of one with several calls, so a store always ends with a whole
- * block, even if the process dies. Rows wait in memory until then (pendingTable.ts); those of several calls are written
+ * block, even if the process dies. Rows wait in memory until then (writeBuffer.ts); those of several calls are written
  * by lmdb's own thread, while the caller goes on.
  */
 import type { RootDatabase } from 'lmdb'
@@ -14,11 +14,10 @@ import type { BlockName, ChainIdentity, Marker } from './chainRows.js'
 import { commitBatch, commitSync, openEnvironment } from './environment.js'
 import { addToLogIndex, cutFromLogIndex } from './logIndex.js'
 import { packList } from './packedLists.js'
-import type { PendingRows } from './pendingTable.js'
-import { type PendingTables, pendingTables } from './pendingTables.js'
 import { StoredBlock, senderBytes, storedBlockRow } from './storedBlock.js'
 import { historyKey, metaKeys, numberKey, openChainTables, schemaVersion } from './tables.js'
 import { type OnUpgrade, upgradeStore } from './upgrade.js'
+import { type BufferedTables, bufferTables, type WriteBuffer } from './writeBuffer.js'
 import { lockForWriting, type WriterLock } from './writerLock.js'
 
 /** A block that is known but not executed: part of a branch that is not canonical. */
@@ -44,10 +43,10 @@ export interface ChainWriterOptions extends ChainStoreOptions {
 }
 
 export class ChainWriter extends ChainReader {
-  declare protected readonly tables: PendingTables
+  declare protected readonly tables: BufferedTables
   /** Called before canonical blocks are unwound, while they can still be read. */
   beforeUnwind: (() => void) | undefined
-  #pending: readonly PendingRows[] = []
+  #buffers: readonly WriteBuffer[] = []
   #lock: WriterLock | undefined
   #isHeld = false
   /** Why nothing of what is held can be committed. */
@@ -69,9 +68,9 @@ export class ChainWriter extends ChainReader {
       environment = openEnvironment({ ...options, readOnly: false })
       const tables = openChainTables(environment)
       if (tables === undefined) throw new Error('a writer could not make its tables')
-      const pending = pendingTables(tables)
-      const writer = new this(options.path, environment, pending)
-      writer.#pending = Object.values(pending)
+      const buffers = bufferTables(tables)
+      const writer = new this(options.path, environment, buffers)
+      writer.#buffers = Object.values(buffers)
       writer.#lock = lock
       upgradeStore({ environment, path: options.path, tables }, onUpgrade)
       writer.readIdentity()
@@ -106,7 +105,7 @@ export class ChainWriter extends ChainReader {
       )
     }
     this.commit(() => {
-      this.tables.meta.putSync(metaKeys.identity, packr.pack({ ...identity, schema: schemaVersion }))
+      this.putIdentity(identity)
       this.#writeCanonical(genesis)
     })
   }
@@ -115,9 +114,7 @@ export class ChainWriter extends ChainReader {
   writeConfig(config: string): void {
     const identity = this.readIdentity()
     if (identity === undefined) throw new Error('a store without genesis has no rules')
-    this.commit(() => {
-      this.tables.meta.putSync(metaKeys.identity, packr.pack({ ...identity, config, schema: schemaVersion }))
-    })
+    this.commit(() => this.putIdentity({ ...identity, config }))
   }
 
   /**
@@ -176,7 +173,7 @@ export class ChainWriter extends ChainReader {
 
   /** Rows that wait for {@link commitHeld}. Each takes one or two pages of 4 KB while they are written. */
   get heldRows(): number {
-    return this.#pending.reduce((sum, { waiting }) => sum + waiting, 0)
+    return this.#buffers.reduce((sum, { waiting }) => sum + waiting, 0)
   }
 
   /**
@@ -228,7 +225,7 @@ export class ChainWriter extends ChainReader {
       if (this.#heldFailure !== undefined) throw this.#heldFailure.error
       const begunMs = performance.now()
       await commitBatch(this.environment, this.path, () => {
-        for (const table of this.#pending) table.write()
+        for (const table of this.#buffers) table.write()
       })
       this.#landed(begunMs)
     } catch (error) {
@@ -244,7 +241,7 @@ export class ChainWriter extends ChainReader {
     const begunMs = performance.now()
     try {
       commitSync(this.environment, this.path, () => {
-        for (const table of this.#pending) table.writeSync()
+        for (const table of this.#buffers) table.writeSync()
       })
     } catch (error) {
       this.#forget()
@@ -254,13 +251,13 @@ export class ChainWriter extends ChainReader {
   }
 
   #landed(begunMs: number): void {
-    for (const table of this.#pending) table.landed()
+    for (const table of this.#buffers) table.landed()
     this.#commits.count++
     this.#commits.seconds += (performance.now() - begunMs) / 1_000
   }
 
   #forget(): void {
-    for (const table of this.#pending) table.forget()
+    for (const table of this.#buffers) table.forget()
     this.#heldFailure = undefined
   }
 
@@ -272,7 +269,7 @@ export class ChainWriter extends ChainReader {
   }
 
   #writeCanonical(bundle: Bundle): void {
-    const { number, hash } = bundle
+    const { number } = bundle
     const tables = this.tables
     this.writeHistory(bundle)
     for (const [key, value] of bundle.nodes) tables.nodes.putSync(key, value)
@@ -282,7 +279,28 @@ export class ChainWriter extends ChainReader {
       slots: this.#replace('slots', 'slotHistory', bundle.slots, number),
     }
     tables.changes.putSync(numberKey(number), packr.pack(replaced))
-    tables.meta.putSync(metaKeys.head, concatBytes(numberKey(number), hash))
+    this.putHead(bundle)
+  }
+
+  protected putIdentity(identity: ChainIdentity): void {
+    this.tables.meta.putSync(metaKeys.identity, packr.pack({ ...identity, schema: schemaVersion }))
+  }
+
+  protected putHead({ number, hash }: BlockName): void {
+    this.tables.meta.putSync(metaKeys.head, concatBytes(numberKey(number), hash))
+  }
+
+  /** Makes the transactions of a canonical block known by their hashes. */
+  protected putLocations(hash: Hash32, senders: Uint8Array): void {
+    for (const [index, transactionHash] of transactionHashes(senders)) {
+      this.tables.locations.putSync(transactionHash, concatBytes(hash, numberKey(index)))
+    }
+  }
+
+  protected removeLocations(senders: Uint8Array): void {
+    for (const [, transactionHash] of transactionHashes(senders)) {
+      this.tables.locations.removeSync(transactionHash)
+    }
   }
 
   /** Everything of a canonical block but its state. It is the newest one, or stands above the head until that moves. */
@@ -293,9 +311,7 @@ export class ChainWriter extends ChainReader {
     tables.blocks.putSync(numberKey(number), storedBlockRow(hash, block))
     tables.numbers.putSync(hash, numberKey(number))
     tables.sideBlocks.removeSync(hash)
-    for (const [index, transactionHash] of transactionHashes(block.senders)) {
-      tables.locations.putSync(transactionHash, concatBytes(hash, numberKey(index)))
-    }
+    this.putLocations(hash, block.senders)
     if (blockAccessList !== undefined) tables.accessLists.putSync(hash, packList(blockAccessList))
     if (receipts === undefined) return
     tables.receipts.putSync(hash, receipts)
@@ -331,15 +347,13 @@ export class ChainWriter extends ChainReader {
     this.#restore('accounts', 'accountHistory', replaced.accounts, number)
     this.#restore('slots', 'slotHistory', replaced.slots, number)
     cutFromLogIndex(tables.logs, this.#receiptsOf(number, hash), number)
-    for (const [, transactionHash] of transactionHashes(senders)) {
-      tables.locations.removeSync(transactionHash)
-    }
+    this.removeLocations(senders)
     tables.accessLists.removeSync(hash)
     tables.changes.removeSync(numberKey(number))
     tables.blocks.removeSync(numberKey(number))
     tables.numbers.removeSync(hash)
     tables.sideBlocks.putSync(hash, row)
-    tables.meta.putSync(metaKeys.head, concatBytes(numberKey(number - 1), parentHash))
+    this.putHead({ number: number - 1, hash: parentHash })
   }
 
   #restore(
@@ -356,7 +370,6 @@ export class ChainWriter extends ChainReader {
   }
 }
 
-/** The index and hash of each transaction. */
 export function* transactionHashes(senders: Uint8Array): Generator<readonly [number, Hash32]> {
   for (let at = 0; at < senders.length; at += senderBytes) {
     yield [at / senderBytes, senders.subarray(at + 20, at + senderBytes) as Hash32]

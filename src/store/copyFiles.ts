@@ -74,7 +74,6 @@ export async function copyFile(from: string, to: string, onCopied: OnCopied): Pr
   }
 }
 
-/** Length and SHA-256 of a file. */
 export function digestFile(path: string, onRead: OnCopied): Promise<FileDigest> {
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
   return digestInto(path, nowhere, onRead)
@@ -113,7 +112,6 @@ export interface FolderDraft {
   readonly path: string
   /** Gives it its name, at once, after all in it is on disk. */
   finish(): void
-  /** Removes it. */
   abandon(): void
 }
 

@@ -3,7 +3,7 @@ import { concatBytes, equalBytes, type Hash32, toHash32 } from '../primitives/by
 import { OperatorError } from '../primitives/faults.js'
 import type { Change } from './bundle.js'
 import type { BlockName, ChainIdentity, TransactionLocation } from './chainRows.js'
-import { ChainWriter, type ChainWriterOptions, transactionHashes } from './chainWriter.js'
+import { ChainWriter, type ChainWriterOptions } from './chainWriter.js'
 import { packList } from './packedLists.js'
 import { StoredBlock, storedBlockRow, withTotalDifficulty } from './storedBlock.js'
 import { metaKeys, numberKey, schemaVersion } from './tables.js'
@@ -37,7 +37,6 @@ const nothing = new Uint8Array(0)
  * is a header at least; its body, receipts, and nodes of its state come later, or never.
  */
 export class GatewayWriter extends ChainWriter {
-  /** As {@link ChainWriter.openForWriting}. */
   static override open(options: ChainWriterOptions): GatewayWriter {
     return GatewayWriter.openForWriting({ ...options, isCopy: true }) as GatewayWriter
   }
@@ -78,7 +77,7 @@ export class GatewayWriter extends ChainWriter {
     this.commit(() => {
       for (let number = this.readHead()?.number ?? -1; number > forkNumber; number--) this.#moveAside(number)
       for (const header of headers) this.#putHeader(header)
-      if (last !== undefined) meta.putSync(metaKeys.head, concatBytes(numberKey(last.number), last.hash))
+      if (last !== undefined) this.putHead(last)
       if (isApart && headers[0]) meta.putSync(metaKeys.linkedFrom, numberKey(headers[0].number))
     })
   }
@@ -127,16 +126,13 @@ export class GatewayWriter extends ChainWriter {
     if (row === undefined) throw new Error('a body without its header')
     const { header, totalDifficulty } = row
     const whole = storedBlockRow(hash, { header, body, senders, totalDifficulty })
-    const { bodies, numbers, blocks, sideBlocks, locations } = this.tables
+    const { bodies, numbers, blocks, sideBlocks } = this.tables
     const number = numbers.getBinary(hash)
     this.commit(() => {
       bodies.putSync(hash, body)
-      if (number === undefined) sideBlocks.putSync(hash, whole)
-      else blocks.putSync(Uint8Array.from(number), whole)
-      if (number === undefined) return
-      for (const [index, transactionHash] of transactionHashes(senders)) {
-        locations.putSync(transactionHash, concatBytes(hash, numberKey(index)))
-      }
+      if (number === undefined) return sideBlocks.putSync(hash, whole)
+      blocks.putSync(Uint8Array.from(number), whole)
+      this.putLocations(hash, senders)
     })
   }
 
@@ -177,7 +173,7 @@ export class GatewayWriter extends ChainWriter {
   }
 
   #putHeader({ number, hash, header, totalDifficulty = nothing }: CanonicalHeader): void {
-    const { blocks, numbers, sideBlocks, locations } = this.tables
+    const { blocks, numbers, sideBlocks } = this.tables
     const known = blocks.getBinary(numberKey(number))
     if (known !== undefined) {
       if (new StoredBlock(known).is(hash)) return
@@ -189,9 +185,7 @@ export class GatewayWriter extends ChainWriter {
     blocks.putSync(numberKey(number), withTotalDifficulty(own, totalDifficulty))
     numbers.putSync(hash, numberKey(number))
     sideBlocks.removeSync(hash)
-    for (const [index, transactionHash] of transactionHashes(own.senders)) {
-      locations.putSync(transactionHash, concatBytes(hash, numberKey(index)))
-    }
+    this.putLocations(hash, own.senders)
   }
 
   #moveAside(number: number): void {

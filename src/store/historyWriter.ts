@@ -1,11 +1,11 @@
 import { Packr } from 'msgpackr'
-import { bytesToBigInt, concatBytes, type Hash32, readUint64, toHash32 } from '../primitives/bytes.js'
+import { bytesToBigInt, type Hash32, readUint64, toHash32 } from '../primitives/bytes.js'
 import { OperatorError } from '../primitives/faults.js'
 import type { BlockName, ChainIdentity, Epoch } from './chainRows.js'
-import { ChainWriter, type ChainWriterOptions, type HistoryRows, transactionHashes } from './chainWriter.js'
+import { ChainWriter, type ChainWriterOptions, type HistoryRows } from './chainWriter.js'
 import { cutFromLogIndex } from './logIndex.js'
 import { StoredBlock } from './storedBlock.js'
-import { metaKeys, numberKey, schemaVersion } from './tables.js'
+import { metaKeys, numberKey } from './tables.js'
 
 /** The newest block of a store, as the next one has to follow it. */
 export interface HistoryHead extends BlockName {
@@ -20,7 +20,6 @@ const packr = new Packr({ useRecords: false })
  * dropped.
  */
 export class HistoryWriter extends ChainWriter {
-  /** As {@link ChainWriter.openForWriting}. */
   static override open(options: ChainWriterOptions): HistoryWriter {
     return HistoryWriter.openForWriting(options) as HistoryWriter
   }
@@ -36,9 +35,7 @@ export class HistoryWriter extends ChainWriter {
     const head = this.readHead()
     if (head !== undefined)
       return { ...head, totalDifficulty: bytesToBigInt(this.readTotalDifficulty(head.hash) as Hash32) }
-    this.commit(() => {
-      this.tables.meta.putSync(metaKeys.identity, packr.pack({ ...identity, schema: schemaVersion }))
-    })
+    this.commit(() => this.putIdentity(identity))
     return undefined
   }
 
@@ -64,11 +61,10 @@ export class HistoryWriter extends ChainWriter {
   }
 
   /** Makes the last block added the head, all blocks of an epoch being there and right. Settles when it is on disk. */
-  async seal(epoch: number, sealed: Epoch, { number, hash }: BlockName): Promise<void> {
+  async seal(epoch: number, sealed: Epoch, head: BlockName): Promise<void> {
     this.commit(() => {
-      const { meta } = this.tables
-      meta.putSync(metaKeys.epoch(epoch), packr.pack(sealed))
-      meta.putSync(metaKeys.head, concatBytes(numberKey(number), hash))
+      this.tables.meta.putSync(metaKeys.epoch(epoch), packr.pack(sealed))
+      this.putHead(head)
     })
     await this.commitHeld()
   }
@@ -92,14 +88,14 @@ export class HistoryWriter extends ChainWriter {
   }
 
   #dropBlock(number: number): void {
-    const { blocks, numbers, bodies, receipts, accessLists, locations, logs } = this.tables
+    const { blocks, numbers, bodies, receipts, accessLists, logs } = this.tables
     const row = blocks.getBinary(numberKey(number))
     if (row === undefined) return
     const block = new StoredBlock(Uint8Array.from(row))
     const hash = toHash32(block.hash)
     const written = receipts.getBinary(hash)
     if (written !== undefined) cutFromLogIndex(logs, Uint8Array.from(written), number)
-    for (const [, transactionHash] of transactionHashes(block.senders)) locations.removeSync(transactionHash)
+    this.removeLocations(block.senders)
     receipts.removeSync(hash)
     accessLists.removeSync(hash)
     bodies.removeSync(hash)

@@ -75,7 +75,6 @@ export interface KeyDetails {
   readonly changedBy?: string
 }
 
-/** One API key as stored. */
 export interface KeyRow {
   /** Digest of its first secret, which identifies the key for good. The text itself is never stored. */
   readonly digest: Uint8Array
@@ -85,7 +84,6 @@ export interface KeyRow {
   readonly details?: KeyDetails
 }
 
-/** A key before and after a change. */
 export interface KeyChanged {
   readonly before: KeyRow
   readonly after: KeyRow

@@ -8,7 +8,6 @@ import { type AuditEntry, type AuditLog, noteOfKey } from './audit.js'
 import { commitSync, type Table } from './environment.js'
 import { decodeKey, encodeKey, type KeyChanged, type KeyRow, packr } from './keyRows.js'
 
-/** Result of {@link KeyTables.writeKey}. */
 export type KeyWritten = 'written' | 'nameTaken' | 'digestPrefixTaken' | 'notFirst'
 
 /** Keys changed since a generation; `prefixes` is undefined where they are too many to be known. */

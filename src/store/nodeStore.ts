@@ -162,7 +162,6 @@ export class NodeStore extends KeyTables {
     return tables && new UsageStore(this.#environment, tables, this.#commits)
   }
 
-  /** See {@link countReaders}. */
   get readers(): number {
     return countReaders(this.#environment)
   }

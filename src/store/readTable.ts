@@ -70,12 +70,8 @@ function refusingTable(kind: 'NoState' | 'NoReceipts'): ReadTable {
     throw new FaultError({ kind })
   }
   return {
-    getBinary: refuse,
-    getBrief: refuse,
-    lend: refuse,
-    doesExist: refuse,
-    getRange: refuse,
-    getCount: refuse,
+    ...{ getBinary: refuse, getBrief: refuse, lend: refuse },
+    ...{ doesExist: refuse, getRange: refuse, getCount: refuse },
   }
 }
 

@@ -13,9 +13,10 @@
  */
 import type { RootDatabase } from 'lmdb'
 import { Packr } from 'msgpackr'
-import { bytesToQuantity, concatBytes, type Hex, hexToBytes, writeUint64 } from '../primitives/bytes.js'
+import { bytesToQuantity, concatBytes, type Hex, hexToBytes } from '../primitives/bytes.js'
 import { openTable, type Table } from './environment.js'
 import type { GroupCommit } from './groupCommit.js'
+import { numberKey } from './tables.js'
 
 /** Names are never reused for another layout. */
 export const submissionTableNames = {
@@ -146,7 +147,7 @@ export class Submissions {
   /** Hashes that were settled before a time, oldest first. */
   readSettledBefore(timeMs: number, limit: number): Hex[] {
     this.#renewReads()
-    const range = { start: this.#key(new Uint8Array(8)), end: this.#key(time(timeMs)), limit }
+    const range = { start: this.#key(new Uint8Array(8)), end: this.#key(numberKey(timeMs)), limit }
     return [...this.#tables.settled.getKeys(range)].map((key) => bytesToQuantity(key.subarray(-32)))
   }
 
@@ -157,7 +158,7 @@ export class Submissions {
     const hash = quantityToWord(row.hash)
     rows.putSync(this.#key(hash), encodeRow(row))
     if (body !== undefined) bodies.putSync(this.#key(hash), body)
-    if (isSettled(row.state)) settled.putSync(this.#key(time(row.changedAtMs), hash), new Uint8Array(0))
+    if (isSettled(row.state)) settled.putSync(this.#key(numberKey(row.changedAtMs), hash), new Uint8Array(0))
     else nonces.putSync(this.#key(quantityToWord(row.sender), quantityToWord(row.nonce)), hash)
   }
 
@@ -171,7 +172,7 @@ export class Submissions {
     const row = this.readRow(hash)
     if (row === undefined) return
     const { nonces, settled } = this.#tables
-    if (isSettled(row.state)) settled.removeSync(this.#key(time(row.changedAtMs), quantityToWord(hash)))
+    if (isSettled(row.state)) settled.removeSync(this.#key(numberKey(row.changedAtMs), quantityToWord(hash)))
     else nonces.removeSync(this.#key(quantityToWord(row.sender), quantityToWord(row.nonce)))
   }
 
@@ -229,12 +230,6 @@ function decodeRow(hash: Hex, value: Uint8Array): SubmissionRow {
 /** A hex quantity as 32 bytes, so that byte order is number order. */
 export function quantityToWord(quantity: Hex): Uint8Array {
   return hexToBytes(quantity.slice(2).padStart(64, '0'))
-}
-
-function time(ms: number): Uint8Array {
-  const bytes = new Uint8Array(8)
-  writeUint64(bytes, ms, 0)
-  return bytes
 }
 
 /** A key after all keys that begin with `prefix`: no key continues with that many bytes 255. */

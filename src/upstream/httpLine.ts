@@ -1,14 +1,9 @@
 import { Pool } from 'undici'
+import { readRetryAfter } from '../primitives/retryAfter.js'
 import { type Call, causeOf, type Line, renderCalls, UpstreamFailure } from './line.js'
 
 /** Connections to one node: enough to fetch ahead, few enough not to be taken for a flood. */
 const connectionsMax = 16
-
-/**
- * Longest `Retry-After` that is followed. A longer one is a mistake, or the node is down for so long that an attempt
- * every five minutes does no harm.
- */
-const retryAfterMsMax = 300_000
 
 export interface HttpLineOptions {
   /** `http:` or `https:`; a user and password in it are sent as basic authorization. */
@@ -45,7 +40,11 @@ export class HttpLine implements Line {
       // Read whole even where only the status counts, so that the connection can be used again.
       const json = parseJson(await this.#readBounded(body))
       if (statusCode === 429 || statusCode === 503) {
-        throw new UpstreamFailure('busy', `HTTP status ${statusCode}`, readRetryAfter(headers))
+        throw new UpstreamFailure(
+          'busy',
+          `HTTP status ${statusCode}`,
+          readRetryAfter(headers['retry-after'], headers.date),
+        )
       }
       // Some servers send JSON-RPC errors with a status of 4xx or 5xx.
       if (json === undefined || (statusCode >= 300 && !isRpcAnswer(json))) {
@@ -96,15 +95,4 @@ function parseJson(bytes: Buffer): unknown {
 
 function isRpcAnswer(json: unknown): boolean {
   return Array.isArray(json) || (typeof json === 'object' && json !== null && 'error' in json)
-}
-
-/**
- * `Retry-After` (RFC 9110, section 10.2.3) in ms: seconds, or a date, which is compared with the answer's Date header
- * where there is one.
- */
-function readRetryAfter(headers: Record<string, string | string[] | undefined>): number | undefined {
-  const text = String(headers['retry-after'] ?? '').trim()
-  const sentAtMs = Date.parse(String(headers.date ?? '')) || Date.now()
-  const ms = /^\d+$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - sentAtMs
-  return ms > 0 ? Math.min(ms, retryAfterMsMax) : undefined
 }

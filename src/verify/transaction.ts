@@ -3,6 +3,7 @@ import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { concatBytes } from '@noble/hashes/utils.js'
 import { decodeRlpList, encodeRlp, type RlpItem, rlpBytes, rlpList } from '../primitives/rlp.js'
+import { transactionFields } from '../primitives/transactionFields.js'
 import { hexOf, integerOf, minimalBytes, quantityOf } from './bytes.js'
 import type { ProvedHeader } from './header.js'
 import { refuse } from './refuse.js'
@@ -23,31 +24,12 @@ export interface ProvedTransaction {
   readonly blobs: number
 }
 
-/** Names of the RLP fields of each type, in order; those of the signature follow. */
-const feeMarketFields = [
-  'chainId',
-  'nonce',
-  'maxPriorityFeePerGas',
-  'maxFeePerGas',
-  'gas',
-  'to',
-  'value',
-  'input',
-  'accessList',
-]
-const fieldsOf: readonly (readonly string[])[] = [
-  ['nonce', 'gasPrice', 'gas', 'to', 'value', 'input'],
-  ['chainId', 'nonce', 'gasPrice', 'gas', 'to', 'value', 'input', 'accessList'],
-  feeMarketFields,
-  [...feeMarketFields, 'maxFeePerBlobGas', 'blobVersionedHashes'],
-  [...feeMarketFields, 'authorizationList'],
-]
 const authorizationFields = ['chainId', 'address', 'nonce', 'yParity', 'r', 's']
 
 /** `raw` is RLP (legacy), or a type byte and RLP (EIP-2718). Throws {@link VerifyError}. */
 export function readTransaction(raw: Uint8Array, header: ProvedHeader, index: bigint): ProvedTransaction {
   const type = (raw[0] as number) >= 0xc0 ? 0 : (raw[0] as number)
-  const names = fieldsOf[type]
+  const names = transactionFields[type]
   if (names === undefined) return refuse(`transactions of type ${type} are not known`)
   const items = decodeRlpList(type === 0 ? raw : raw.subarray(1))
   if (items.length !== names.length + 3) refuse('the transaction has another number of fields')

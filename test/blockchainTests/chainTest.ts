@@ -3,6 +3,7 @@
  * that are valid or not, also of competing branches, and the head that they lead to.
  */
 import { InvalidBlockError } from '../../src/evm/blocks/invalidBlock.js'
+import { parseBlock } from '../../src/ingest/block.js'
 import { parseGenesis } from '../../src/ingest/genesis.js'
 import { BadBlockError, ChainImporter } from '../../src/ingest/importer.js'
 import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.js'
@@ -56,7 +57,7 @@ async function importInto(
   { rlp, expectException }: JsonBlock,
 ): Promise<string | undefined> {
   try {
-    const { outcome } = await importer.playBlock(hexToBytes(rlp))
+    const { outcome } = await importer.playBlock(parseBlock(hexToBytes(rlp)))
     // One beside the chain is executed only when its branch becomes the heavier one: the head tells.
     return expectException === undefined || outcome === 'side' ? undefined : `is taken: ${expectException}`
   } catch (error) {

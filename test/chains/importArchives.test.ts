@@ -57,14 +57,16 @@ async function importInto(
   let turns = 0
   const task = { storePath: join(folder, 'chain.mdb'), mapBytes: 2 ** 30, identity, archives, bytesTotal: 1 }
   try {
-    await importArchives(
-      { ...task, accumulators: undefined, ...more },
-      (message) => {
-        if (message.type === 'epoch') found.push(message)
-        if (message.type === 'finished') last = message
+    const signal = {
+      get aborted() {
+        return ++turns > stopsAfter
       },
-      () => ++turns > stopsAfter,
-    )
+    } as AbortSignal
+    const report = (message: IngestMessage) => {
+      if (message.type === 'epoch') found.push(message)
+      if (message.type === 'finished') last = message
+    }
+    await importArchives({ ...task, accumulators: undefined, ...more }, { report, signal })
     return { epochs: found, error: undefined, last }
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error

@@ -50,19 +50,16 @@ async function play(task: ReplayTask, stopAt = Number.POSITIVE_INFINITY) {
     return reader?.readHead()
   }
   try {
-    await replayFile(
-      task,
-      (message) => {
-        messages.push(message)
-        if (message.type === 'opened') {
-          reader = ChainReader.open({ path: task.storePath, mapBytes })
-          opened = headNow()?.number
-        }
-        if (message.type === 'head') heads.push(bytesToHex(headNow()?.hash ?? new Uint8Array()))
-        if (heads.length === stopAt) stop.abort()
-      },
-      stop.signal,
-    )
+    const report = (message: IngestMessage) => {
+      messages.push(message)
+      if (message.type === 'opened') {
+        reader = ChainReader.open({ path: task.storePath, mapBytes })
+        opened = headNow()?.number
+      }
+      if (message.type === 'head') heads.push(bytesToHex(headNow()?.hash ?? new Uint8Array()))
+      if (heads.length === stopAt) stop.abort()
+    }
+    await replayFile(task, { report, signal: stop.signal })
   } finally {
     await reader?.close()
   }
@@ -76,8 +73,7 @@ async function checkStore(t: Test, { storePath, genesis }: ReplayTask, files: re
   const plain = join(makeFolder(t), 'plain.mdb')
   await importFiles(
     { storePath: plain, mapBytes, genesis, files },
-    () => undefined,
-    () => false,
+    { report: () => undefined, signal: new AbortController().signal },
   )
   const [store, want] = [storePath, plain].map((path) => ChainReader.open({ path, mapBytes }))
   if (store === undefined || want === undefined) throw new Error('no store')
@@ -237,8 +233,7 @@ t.test('an import takes the blocks that a replay has taken back', async (t) => {
   const messages: IngestMessage[] = []
   await importFiles(
     { storePath, mapBytes, genesis, files: [replay.file] },
-    (m) => messages.push(m),
-    () => false,
+    { report: (message) => messages.push(message), signal: new AbortController().signal },
   )
   t.match(messages.at(-1), { progress: { number: trunk.length, executed: 4, known: 2 } })
   await checkStore(t, plan, [replay.file])
@@ -328,8 +323,7 @@ t.test('a stop is obeyed while a replay waits, takes in, and takes back', async 
   const messages: IngestMessage[] = []
   await replayFile(
     { ...task, replay: { ...chain.plan, from: 5 } },
-    (message) => messages.push(message),
-    aborted,
+    { report: (message) => messages.push(message), signal: aborted },
   )
   const steps = messages.filter(({ type }) => type !== 'figures')
   t.match(steps, [{ type: 'opened' }, { type: 'finished', stopped: true, progress: { number: 2 } }])

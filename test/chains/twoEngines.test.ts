@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { parseBlock } from '../../src/ingest/block.js'
 import { readChainFile } from '../../src/ingest/chainFile.js'
 import { parseGenesis } from '../../src/ingest/genesis.js'
 import { ChainImporter } from '../../src/ingest/importer.js'
@@ -18,7 +19,7 @@ async function importWithBoth(t: Test, genesisPath: string, chainPath: string): 
   store.initialize(identity, bundle)
   const executor = new ComparedExecutor(schedule)
   const importer = new ChainImporter(store, schedule, { executor })
-  for await (const { rlp } of readChainFile(chainPath)) await importer.importBlock(rlp)
+  for await (const { rlp } of readChainFile(chainPath)) await importer.importBlock(parseBlock(rlp))
   await importer.finish()
   return executor.compared
 }

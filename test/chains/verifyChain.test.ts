@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
+import { parseBlock } from '../../src/ingest/block.js'
 import { parseGenesis } from '../../src/ingest/genesis.js'
 import { ChainImporter } from '../../src/ingest/importer.js'
 import { verifyChain } from '../../src/ingest/verifyChain.js'
@@ -51,7 +52,7 @@ async function makeStore(name: string, genesis: GethGenesis): Promise<MadeStore>
           }
         : {}),
     })
-    await importer.importBlock(parent.rlp)
+    await importer.importBlock(parseBlock(parent.rlp))
   }
   await writer.close()
   const environment = openEnvironment({ path, readOnly: false, mapBytes: 2 ** 30 })

@@ -156,8 +156,7 @@ t.test(
     const task = { storePath: storePathOf(folder, network), mapBytes: mapBytesDefault, files: [file] }
     const ofStore = importFiles(
       { ...task, genesis: undefined, chainId: 99 },
-      () => undefined,
-      () => false,
+      { report: () => undefined, signal: new AbortController().signal },
     )
     await t.rejects(ofStore, { name: 'OperatorError', message: refusal })
     t.equal(await headOf(folder), 2)

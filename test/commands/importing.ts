@@ -40,8 +40,7 @@ export async function importHere(
   const task = { storePath, mapBytes: mapBytesDefault, files }
   await importFiles(
     { ...task, genesis: { text: readFileSync(genesis, 'utf8'), path: genesis } },
-    () => undefined,
-    () => false,
+    { report: () => undefined, signal: new AbortController().signal },
   )
 }
 

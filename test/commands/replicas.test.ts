@@ -1,6 +1,6 @@
 /** Several processes with one feed in a real PostgreSQL: a writer that follows a node, and replicas. */
 import t from 'tap'
-import { readBlockLink } from '../../src/ingest/parsedBlock.js'
+import { parseBlock } from '../../src/ingest/block.js'
 import { bytesToHex } from '../../src/primitives/bytes.js'
 import type { MadeBlock } from '../chainMaker.js'
 import { playedChains } from '../playedChains.js'
@@ -40,7 +40,7 @@ function expectedLog({ heads, blocks, branches }: ReplayedChain<PlayedBlock>): L
     let block: PlayedBlock | undefined = head
     while (block !== undefined && canonical[block.number - 1] !== block) {
       branch.unshift(block)
-      block = made.get(bytesToHex(readBlockLink(block.rlp).parentHash))
+      block = made.get(bytesToHex(parseBlock(block.rlp).header.parentHash))
     }
     const fork = block?.number ?? 0
     if (fork < canonical.length) lines.push({ kind: 'unwind', number: fork, epoch: 1 })

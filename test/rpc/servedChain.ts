@@ -16,8 +16,7 @@ export async function importHere(folder: string, chain: Uint8Array, network = 't
   const genesis = { text: readFileSync(genesisPath, 'utf8'), path: genesisPath }
   await importFiles(
     { storePath, mapBytes, genesis, files },
-    () => undefined,
-    () => false,
+    { report: () => undefined, signal: new AbortController().signal },
   )
 }
 

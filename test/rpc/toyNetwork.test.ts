@@ -176,7 +176,10 @@ t.test('a history of the same chain answers everything but state', async (t) => 
   const path = join(folder, 'demo.era1')
   writeArchive(path, storedBlocks(demoStore))
   const task = { storePath: join(folder, 'chain.mdb'), mapBytes: 2 ** 30, identity, archives: [path] }
-  await importArchives({ ...task, bytesTotal: 0, accumulators: undefined }, () => {}, goOn)
+  await importArchives(
+    { ...task, bytesTotal: 0, accumulators: undefined },
+    { report: () => {}, signal: new AbortController().signal },
+  )
   const store = ChainReader.open({ path: task.storePath })
   t.teardown(() => store.close())
   const history = endpointOver(store)

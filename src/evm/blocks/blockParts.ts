@@ -27,10 +27,39 @@ export type BlockPart = 'body' | 'receipts'
 /** Makes the error for a part that is wrong; `what` goes on after its name: "has …", "is …". */
 export type PartFault = (part: BlockPart, what: string) => Error
 
+/** The decoded RLP of a block's body. */
+export interface BodyItems {
+  /** Legacy transactions are lists, typed ones byte strings. */
+  readonly transactions: readonly RlpItem[]
+  readonly uncles: readonly RlpItem[]
+  readonly withdrawals: readonly RlpItem[] | undefined
+}
+
+/** Splits a body (RLP). Throws RlpError where it is none; the header says whether it may have parts of a later fork. */
+export function readBody(body: Uint8Array, header: Header): BodyItems {
+  if (emptyBody.equals(body)) return { transactions: [], uncles: [], withdrawals: undefined }
+  const items = decodeRlpList(body)
+  if (items.length > 3) requireKnownFork(header)
+  if (items.length < 2 || items.length > 3)
+    throw new RlpError(`a body has 2 or 3 lists, got ${items.length}`, 0)
+  const [transactions, uncles] = [rlpList(items[0]), rlpList(items[1])]
+  return { transactions, uncles, withdrawals: items[2] && rlpList(items[2]) }
+}
+
+/** The fields of a header that follow from a body. */
+export function bodyHashes({ transactions, uncles, withdrawals }: BodyItems) {
+  return {
+    transactionsRoot: indexedRoot(
+      transactions.map((item) => (item instanceof Uint8Array ? item : encodeRlp(item))),
+    ),
+    unclesHash: uncles.length === 0 ? emptyUnclesHash : keccak256(encodeRlp(uncles)),
+    withdrawalsRoot: withdrawals && indexedRoot(withdrawals.map(encodeRlp)),
+  }
+}
+
 const noSenders = new Uint8Array(0)
 /** RLP of a body without transactions and uncles, before Shanghai. */
 const emptyBody = Buffer.from('c2c0c0', 'hex')
-const noItems: readonly RlpItem[] = [[], []]
 const numberOfBloomBytes = 256
 
 /** Checks parts of one chain's blocks. */
@@ -52,19 +81,13 @@ export class BlockParts {
     const expect = (field: string, got: Uint8Array | undefined, want: Uint8Array | undefined) =>
       expectHash((what) => fault('body', what), field, got, want)
     return reading('body', fault, () => {
-      const items = emptyBody.equals(body) ? noItems : decodeRlpList(body)
-      if (items.length > 3) requireKnownFork(header)
-      if (items.length < 2 || items.length > 3)
-        throw new RlpError(`a body has 2 or 3 lists, got ${items.length}`, 0)
-      const transactions = rlpList(items[0])
-      const raw = transactions.map((item) => (item instanceof Uint8Array ? item : encodeRlp(item)))
-      expect('transactions root', indexedRoot(raw), header.transactionsRoot)
-      const uncles = rlpList(items[1])
-      const unclesHash = uncles.length === 0 ? emptyUnclesHash : keccak256(encodeRlp(uncles))
+      const items = readBody(body, header)
+      const { transactions } = items
+      const { transactionsRoot, unclesHash, withdrawalsRoot } = bodyHashes(items)
+      expect('transactions root', transactionsRoot, header.transactionsRoot)
       expect('uncles hash', unclesHash, header.unclesHash)
-      const withdrawals = items[2] && indexedRoot(rlpList(items[2]).map(encodeRlp))
-      if (withdrawals !== undefined || header.withdrawalsRoot !== undefined) {
-        expect('withdrawals root', withdrawals, header.withdrawalsRoot)
+      if (withdrawalsRoot !== undefined || header.withdrawalsRoot !== undefined) {
+        expect('withdrawals root', withdrawalsRoot, header.withdrawalsRoot)
       }
       return transactions.length === 0 ? noSenders : this.#readSenders(transactions, header, isMerged, fault)
     })

@@ -47,11 +47,11 @@ export class RecoveredKeys {
     this.#recover = recover
   }
 
-  /** Replaces what is held by what {@link recoverKeys} found for the next block. */
-  hold(records: Uint8Array): void {
+  /** Replaces what is held by what {@link recoverKeys} found for the next block, if anything. */
+  hold(records: Uint8Array | undefined): void {
     this.#senders = new Map()
     this.#keys = new Map()
-    if (records.length === 0) return
+    if (records === undefined || records.length === 0) return
     const keysAt = countBytes + readUint32(records, 0) * senderRecordBytes
     for (let at = countBytes; at < keysAt; at += senderRecordBytes) {
       this.#senders.set(latin1Text(records, at, at + 32), records.subarray(at + 32, at + senderRecordBytes))

@@ -5,8 +5,7 @@
 import { blockAccessListHash } from '../../chain/blockAccessList.js'
 import { gasPerBlob } from '../../chain/feeMarket.js'
 import type { ForkName, ForkSchedule } from '../../chain/forks.js'
-import { stateRootOf } from '../../chain/genesisState.js'
-import { decodeHeader, encodeHeader, type Header, headerHash } from '../../chain/header.js'
+import { decodeHeader, encodeHeader, type Header, headerHash, stateRootOf } from '../../chain/header.js'
 import { buildPendingHeader } from '../../chain/pendingHeader.js'
 import { BlockExecutor } from '../../evm/blocks/executeBlock.js'
 import { InvalidBlockError } from '../../evm/blocks/invalidBlock.js'
@@ -63,7 +62,6 @@ export class BlockMaker {
     this.#executor = new BlockExecutor(schedule, new RecoveredKeys(), { recent: new RecentTries() })
   }
 
-  /** Of the newest block. */
   get head(): Header {
     return decodeHeader(this.#store.readHeader(this.#store.head.hash) as Uint8Array)
   }

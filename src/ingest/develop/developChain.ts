@@ -4,21 +4,17 @@
  */
 import { once } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
-import type { Publisher } from '../../feed/publisher.js'
 import { bytesToHex, hexToBytes, toAddress, toQuantity } from '../../primitives/bytes.js'
 import { FaultError, messageRefused, OperatorError } from '../../primitives/faults.js'
 import type { DeveloperMethod } from '../../primitives/upstreamCalls.js'
 import type { ChainWriter } from '../../store/chainWriter.js'
-import { CallTaker, sourceEnded } from '../callTaker.js'
+import { sourceEnded } from '../callTaker.js'
 import { readChainFile } from '../chainFile.js'
-import type { OpenPublisher } from '../feed/publishSource.js'
-import { ChainImporter } from '../importer.js'
-import { Intake, sizeOfFile, visitBlocks } from '../intake.js'
-import type { CallAnswer, DevelopTask, IngestCall, IngestMessage } from '../messages.js'
+import { sizeOfFile, visitBlocks } from '../intake.js'
+import type { CallAnswer, DevelopTask, IngestCall } from '../messages.js'
 import { Pace } from '../pace.js'
-import { readBlockLink } from '../parsedBlock.js'
 import { publishFigures } from '../publishFigures.js'
-import { closePublished, openTaskStore } from '../taskStore.js'
+import { runSource, type Source, type SourceHost, takeCalls } from '../runSource.js'
 import { BlockMaker, type Payment } from './blockMaker.js'
 
 /** Blocks of one call. Each takes some milliseconds with its flush, and a request has 30 s. */
@@ -33,73 +29,52 @@ const gweiMax = 2n ** 64n - 1n
 const gwei = 10n ** 9n
 
 /**
- * Imports the blocks of the recorded file that are above the head, then makes blocks until `signal` is aborted. Calls
- * given to what `onReady` gets wait for the import. Rejects with OperatorError for a cause that the operator can remove.
+ * Imports the blocks of the recorded file that are above the head, then makes blocks until the signal is aborted. Calls
+ * wait for the import. Rejects with OperatorError for a cause that the operator can remove.
  */
-export async function developChain(
-  task: DevelopTask,
-  report: (message: IngestMessage) => void,
-  signal: AbortSignal,
-  onReady: (calls: CallTaker) => void,
-  openPublisher: OpenPublisher = () => undefined,
-): Promise<void> {
+export async function developChain(task: DevelopTask, host: SourceHost): Promise<void> {
+  const { report, signal } = host
   const { recorded, blockSeconds } = task.develop
   const bytesTotal = recorded === undefined ? 0 : await sizeOfFile(recorded)
-  const { store, schedule } = await openTaskStore(task, report)
-  const ends: (() => unknown)[] = []
-  let publisher: Publisher | undefined
-  try {
-    publisher = openPublisher(store)
-    const importer = new ChainImporter(store, schedule)
-    const intake = new Intake(importer, store, bytesTotal, report, publisher)
-    const imported = importAbove(recorded, store, intake, signal)
+  await runSource(task, host, async (source) => {
+    const { store, schedule, importer, intake, publisher, onEnd } = source
+    intake.bytesTotal = bytesTotal
     const say = (text: string) => report({ type: 'said', text })
     const onMade = async () => {
       report({ type: 'head' })
       await publisher?.committed()
     }
-    const ready = imported.then((isWhole) => {
+    const ready = importAbove(recorded, source, signal).then((isWhole) => {
       const maker = new BlockMaker(store, schedule, say)
       return isWhole ? new Developer(store, maker, blockSeconds === 0, onMade, signal) : undefined
     })
-    const calls = new CallTaker(report, async (call) => {
+    takeCalls(host, onEnd, async (call) => {
       const developer = await ready.catch(() => undefined)
       if (developer === undefined || signal.aborted) throw new FaultError(sourceEnded)
       return developer.answer(call)
     })
-    ends.push(() => calls.end())
-    onReady(calls)
     report({ type: 'opened' })
-    ends.push(publishFigures(report, { store, importer }))
+    onEnd(publishFigures(report, { store, importer }))
     const developer = await ready
-    if (developer !== undefined) {
-      report({ type: 'head' })
-      const pace = blockSeconds === 0 ? undefined : new Pace(blockSeconds * 1_000, signal)
-      while (await pace?.wait()) await developer.make()
-      if (!signal.aborted) await once(signal, 'abort')
-    }
-    report({ type: 'finished', progress: intake.progress(), stopped: signal.aborted })
-  } finally {
-    await Promise.all(ends.map((end) => end()))
-    await closePublished(store, publisher)
-  }
+    if (developer === undefined) return
+    report({ type: 'head' })
+    const pace = blockSeconds === 0 ? undefined : new Pace(blockSeconds * 1_000, signal)
+    while (await pace?.wait()) await developer.make()
+    if (!signal.aborted) await once(signal, 'abort')
+  })
 }
 
 /** Imports the blocks of a chain file that are above the head; resolves to whether all of them are stored. */
 async function importAbove(
   file: string | undefined,
-  store: ChainWriter,
-  intake: Intake,
+  { store, intake }: Source,
   signal: AbortSignal,
 ): Promise<boolean> {
   const known = store.head.number
-  const onRead = (bytes: number) => {
-    intake.bytesRead = bytes
-  }
   const isWhole =
     file === undefined ||
-    (await visitBlocks(file, readChainFile(file, onRead), async ({ rlp }) => {
-      if (readBlockLink(rlp).number > known) await intake.import(rlp)
+    (await visitBlocks(file, readChainFile(file, intake.countReads()), async (block) => {
+      if (block.header.number > known) await intake.import(block)
       return !signal.aborted
     }))
   await intake.commit()

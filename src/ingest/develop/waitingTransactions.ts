@@ -9,7 +9,6 @@ import { messageRefused } from '../../primitives/faults.js'
 import { type Account, emptyAccount } from '../../state/account.js'
 import { sentBounds } from '../sentTransactions.js'
 
-/** The account of a sender at the head. */
 type AccountOf = (sender: Uint8Array) => Account | undefined
 
 export class WaitingTransactions {

@@ -5,7 +5,7 @@
  */
 import type { ForkSchedule } from '../../chain/forks.js'
 import { decodeHeader, type Header, headerHash } from '../../chain/header.js'
-import { BlockParts, expectHash, type PartFault } from '../../evm/blocks/blockParts.js'
+import { BlockParts, expectHash } from '../../evm/blocks/blockParts.js'
 import type { Hash32 } from '../../primitives/bytes.js'
 import { RlpError } from '../../primitives/rlp.js'
 import type { BlockRecord, EraBlock, EraFile } from './eraFile.js'
@@ -48,9 +48,7 @@ export class BlockChecks {
     }
     const totalDifficulty = this.#total(block, header, previous)
     const isMerged = header.number > 0 && this.#schedule.isMerged(totalDifficulty - header.difficulty)
-    const fault: PartFault = (part, what) => this.#archive.fault(part, block, what)
-    const senders = this.#parts.checkBody(block.body, header, isMerged, fault)
-    if (block.receipts !== undefined) this.#parts.checkReceipts(block.receipts, header, fault)
+    const senders = checkParts(this.#parts, this.#archive, block, header, isMerged)
     return { number, hash, header, totalDifficulty, senders }
   }
 
@@ -95,4 +93,18 @@ export class BlockChecks {
     if (got === want) return
     throw this.#archive.fault(record, block, `has the ${field} ${got}, expected ${want}`)
   }
+}
+
+/** Checks body and receipts against a header; returns the senders of a store's row. Throws EraFileError. */
+export function checkParts(
+  parts: BlockParts,
+  archive: EraFile,
+  block: EraBlock,
+  header: Header,
+  isMerged: boolean,
+): Uint8Array {
+  const fault = (part: BlockRecord, what: string) => archive.fault(part, block, what)
+  const senders = parts.checkBody(block.body, header, isMerged, fault)
+  if (block.receipts !== undefined) parts.checkReceipts(block.receipts, header, fault)
+  return senders
 }

@@ -76,7 +76,6 @@ export class E2storeFile {
     return bytes
   }
 
-  /** The error for a record. */
   fault(type: number | RecordName, offset: number, why: string): EraFileError {
     return new EraFileError(`${this.path}: the ${recordName(type)} record at byte ${offset} ${why}`)
   }
@@ -95,7 +94,6 @@ export class RecordCursor {
 
   constructor(
     file: E2storeFile,
-    /** Offset of the next record. */
     public offset: number,
   ) {
     this.#file = file
@@ -106,7 +104,6 @@ export class RecordCursor {
     return this.offset >= this.#file.bytes
   }
 
-  /** The next record, of any type. */
   next(): E2storeRecord {
     const { offset } = this
     const file = this.#file

@@ -45,7 +45,6 @@ const receiptRecords = ['receipts', 'slim receipts'] as const
 /** An archive, open for reading; all faults are {@link EraFileError}s. */
 export class EraFile {
   readonly file: E2storeFile
-  /** Number of its first block. */
   readonly first: number
   /** Blocks in it, 1 to 8,192. */
   readonly count: number
@@ -79,13 +78,11 @@ export class EraFile {
     this.file.close()
   }
 
-  /** The error for a block's record. */
   fault(record: BlockRecord, { offsets }: EraBlock, why: string): EraFileError {
     const name = record === 'receipts' && this.#index.isByComponent ? 'slim receipts' : record
     return this.file.fault(name, offsets[record], why)
   }
 
-  /** The blocks in order. */
   *blocks(): Generator<EraBlock> {
     const { records, isByComponent } = this.#index
     const one = new RecordCursor(this.file, recordHeaderBytes)

@@ -5,7 +5,6 @@ import { recordHeaderBytes, recordTypes } from './e2store.js'
 import { rowToInline } from './receiptForms.js'
 import { frame } from './snappyFrames.js'
 
-/** A block to archive. */
 export interface ArchivedBlock extends HeaderRecord {
   /** RLP. */
   readonly header: Uint8Array
@@ -35,7 +34,6 @@ export class EraWriter {
     this.#write('version', new Uint8Array(0))
   }
 
-  /** Adds the next block. */
   add({ header, body, receipts, hash, totalDifficulty }: ArchivedBlock): void {
     this.#offsets.push(this.#bytes)
     this.#records.push({ hash, totalDifficulty })

@@ -10,11 +10,11 @@ import { EpochTree } from '../../ssz/epochTree.js'
 import { epochBlocks } from '../../ssz/verifyHeaderProof.js'
 import type { ChainIdentity, Epoch } from '../../store/chainRows.js'
 import { HistoryWriter } from '../../store/historyWriter.js'
-import type { ArchiveTask, IngestMessage } from '../messages.js'
+import type { ArchiveTask } from '../messages.js'
+import type { Report, SourceHost } from '../runSource.js'
 import { ArchiveTally } from './archiveTally.js'
 import { BlockChecks, type CheckedBlock, type PreviousBlock } from './blockChecks.js'
-import { EraFileError } from './e2store.js'
-import { EraFile } from './eraFile.js'
+import type { EraFile } from './eraFile.js'
 
 /**
  * Bytes of blocks that share a transaction, so that memory does not grow with an epoch: a full one of the main network
@@ -23,46 +23,26 @@ import { EraFile } from './eraFile.js'
 export const commitBytes = 32 * 2 ** 20
 
 /**
- * Takes archives into a store, in order, and reports on the way; ends early once `shouldStop` says so, at the end of
- * the last whole epoch. Throws OperatorError for everything that the operator can mend. All epochs before the fault
- * stay.
+ * Takes archives into a store, in order, and reports on the way; ends early once the signal is aborted, at the end of
+ * the last whole epoch. Rejects with OperatorError for everything that the operator can mend. All epochs before the
+ * fault stay.
  */
-export async function importArchives(
-  task: ArchiveTask,
-  report: (message: IngestMessage) => void,
-  shouldStop: () => boolean,
-): Promise<void> {
+export async function importArchives(task: ArchiveTask, host: SourceHost): Promise<void> {
+  const { report } = host
   const onUpgrade = (what: string, done: number) => report({ type: 'upgrading', what, done })
   const store = HistoryWriter.open({ path: task.storePath, mapBytes: task.mapBytes, onUpgrade })
   try {
-    const tally = new ArchiveTally(task.bytesTotal, report, shouldStop)
+    const tally = new ArchiveTally(task.bytesTotal, host)
     const intake = new ArchiveIntake(store, task, tally, report)
-    let stopped = false
-    for (const path of task.archives) {
-      const archive = openArchive(path)
-      try {
-        stopped = !(await intake.take(archive))
-      } catch (error) {
-        await store.drop()
-        throw error instanceof EraFileError ? new OperatorError(error.message) : error
-      } finally {
-        archive.close()
-      }
-      if (stopped) break
+    let isWhole = false
+    try {
+      isWhole = await tally.take(task.archives, (archive) => intake.take(archive))
+    } finally {
+      if (!isWhole) await store.drop()
     }
-    if (stopped) await store.drop()
-    report({ type: 'finished', progress: tally.progress(), stopped })
+    report({ type: 'finished', progress: tally.progress(), stopped: !isWhole })
   } finally {
     await store.close()
-  }
-}
-
-/** Throws OperatorError for a file that is no archive. */
-export function openArchive(path: string): EraFile {
-  try {
-    return new EraFile(path)
-  } catch (error) {
-    throw error instanceof EraFileError ? new OperatorError(error.message) : error
   }
 }
 
@@ -70,20 +50,17 @@ class ArchiveIntake {
   readonly #store: HistoryWriter
   readonly #task: ArchiveTask
   readonly #tally: ArchiveTally
-  readonly #report: (message: IngestMessage) => void
+  readonly #report: Report
+  readonly #schedule: ForkSchedule
   readonly #trusted: ReadonlySet<string> | undefined
   #isOpened = false
 
-  constructor(
-    store: HistoryWriter,
-    task: ArchiveTask,
-    tally: ArchiveTally,
-    report: (message: IngestMessage) => void,
-  ) {
+  constructor(store: HistoryWriter, task: ArchiveTask, tally: ArchiveTally, report: Report) {
     this.#store = store
     this.#task = task
     this.#tally = tally
     this.#report = report
+    this.#schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(task.identity.config)))
     this.#trusted = task.accumulators && new Set(task.accumulators)
   }
 
@@ -97,8 +74,7 @@ class ArchiveIntake {
     }
     const known = this.#store.readEpoch(first / epochBlocks)
     if (known !== undefined && known.count >= count) this.#passOver(archive, known)
-    else if (!(await this.#takeEpoch(archive, this.#begin(archive)))) return false
-    this.#tally.endArchive(file.bytes)
+    else return this.#takeEpoch(archive, this.#begin(archive))
     return true
   }
 
@@ -142,8 +118,7 @@ class ArchiveIntake {
   }
 
   async #takeEpoch(archive: EraFile, before: PreviousBlock | undefined): Promise<boolean> {
-    const schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(this.#task.identity.config)))
-    const checks = new BlockChecks(archive, schedule)
+    const checks = new BlockChecks(archive, this.#schedule)
     const { first, count, file } = archive
     const records: PreviousBlock[] = []
     let previous = before

@@ -5,58 +5,40 @@
  * that, and not looked at: down to genesis, total difficulties are sums.
  */
 import { ForkSchedule, parseGenesisConfig } from '../../chain/forks.js'
-import { decodeHeader, headerHash } from '../../chain/header.js'
-import { BlockParts, type PartFault } from '../../evm/blocks/blockParts.js'
+import { decodeHeader, headerHash, isProofOfStake } from '../../chain/header.js'
+import { BlockParts } from '../../evm/blocks/blockParts.js'
 import { bytesToHex, equalBytes, type Hash32 } from '../../primitives/bytes.js'
 import { OperatorError } from '../../primitives/faults.js'
 import { GatewayWriter } from '../../store/gatewayWriter.js'
 import type { StoredBlock } from '../../store/storedBlock.js'
-import { isProofOfStake, readCanonical } from '../gateway/rawBlock.js'
 import { addTotals } from '../gateway/totals.js'
-import type { ArchiveTask, IngestMessage } from '../messages.js'
+import type { ArchiveTask } from '../messages.js'
+import type { SourceHost } from '../runSource.js'
 import { ArchiveTally } from './archiveTally.js'
-import { EraFileError } from './e2store.js'
+import { checkParts } from './blockChecks.js'
 import type { EraFile } from './eraFile.js'
-import { commitBytes, openArchive } from './importArchives.js'
+import { commitBytes } from './importArchives.js'
 
 /**
  * Takes archives into a gateway's store, those with the newest blocks first, and reports on the way; ends early once
- * `shouldStop` says so. Throws OperatorError for an archive that does not link to what the gateway holds, or is
+ * the signal is aborted. Rejects with OperatorError for an archive that does not link to what the gateway holds, or is
  * damaged. All blocks above the fault stay.
  */
-export async function importBeneath(
-  task: ArchiveTask,
-  report: (message: IngestMessage) => void,
-  shouldStop: () => boolean,
-): Promise<void> {
+export async function importBeneath(task: ArchiveTask, host: SourceHost): Promise<void> {
+  const { report } = host
   const store = GatewayWriter.open({ path: task.storePath, mapBytes: task.mapBytes })
   try {
-    const tally = new ArchiveTally(task.bytesTotal, report, shouldStop)
+    const tally = new ArchiveTally(task.bytesTotal, host)
     const intake = new BeneathIntake(store, task.identity.config, tally)
-    let stopped = false
-    for (const path of [...task.archives].reverse()) {
-      const archive = openArchive(path)
-      try {
-        stopped = !(await intake.take(archive))
-      } catch (error) {
-        throw error instanceof EraFileError ? new OperatorError(error.message) : error
-      } finally {
-        await store.commitHeld()
-        archive.close()
-      }
-      if (stopped) break
+    const isWhole = await tally.take([...task.archives].reverse(), async (archive) => {
+      const isTaken = await intake.take(archive).finally(() => store.commitHeld())
       const { first, count } = archive
-      report({
-        type: 'epoch',
-        first,
-        last: first + count - 1,
-        accumulator: undefined,
-        isTrusted: false,
-        link: 'head',
-      })
-    }
+      const epoch = { first, last: first + count - 1, accumulator: undefined, isTrusted: false }
+      if (isTaken) report({ type: 'epoch', ...epoch, link: 'head' })
+      return isTaken
+    })
     if (store.readLinkedFrom() === 0) addTotals(store)
-    report({ type: 'finished', progress: tally.progress(), stopped })
+    report({ type: 'finished', progress: tally.progress(), stopped: !isWhole })
   } finally {
     await store.close()
   }
@@ -92,7 +74,6 @@ class BeneathIntake {
       this.#tally.number = number
       if (await this.#tally.turn((file.bytes * (last - number + 1)) / count)) return false
     }
-    this.#tally.endArchive(file.bytes)
     return true
   }
 
@@ -141,12 +122,10 @@ class BeneathIntake {
       )
     }
     const header = decodeHeader(rlp)
-    const fault: PartFault = (part, what) => archive.fault(part, block, what)
-    const senders = this.#parts.checkBody(body, header, isProofOfStake(header), fault)
-    if (receipts !== undefined) this.#parts.checkReceipts(receipts, header, fault)
+    const senders = checkParts(this.#parts, archive, block, header, isProofOfStake(header))
     this.#store.holdCommits()
     if (number < (this.#store.readLinkedFrom() as number)) {
-      this.#store.extendDown([readCanonical(rlp, number)])
+      this.#store.extendDown([{ number, hash, header: rlp, totalDifficulty: undefined }])
     }
     this.#store.putContent(hash, { body, senders })
     if (receipts !== undefined) this.#store.putReceipts(hash, receipts)

@@ -2,6 +2,7 @@
  * Keeps a store as the feed has it. Owns where in the feed a store goes on, waiting for news, and connecting again;
  * replica.ts applies entries.
  */
+
 import { basename, dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ForkSchedule } from '../../chain/forks.js'
@@ -16,10 +17,12 @@ import { PostgresLog } from '../../feed/postgresLog.js'
 import { UnreachableError } from '../../postgres/connection.js'
 import { type Deferred, defer } from '../../primitives/deferred.js'
 import { OperatorError } from '../../primitives/faults.js'
+import { waitFor } from '../../primitives/waitFor.js'
 import type { ChainWriter } from '../../store/chainWriter.js'
 import { completedGenesis } from '../follow/nodeGenesis.js'
-import type { FeedPlan, FeedTask, IngestMessage } from '../messages.js'
+import type { FeedPlan, FeedTask, IngestProgress } from '../messages.js'
 import { publishFigures } from '../publishFigures.js'
+import { noProgress, type Report, type SourceHost } from '../runSource.js'
 import { openTaskStore } from '../taskStore.js'
 import { withFeedFigures } from './feedFigures.js'
 import { Replica } from './replica.js'
@@ -36,26 +39,35 @@ const tipMs = 1_000
 const ownBlocksMax = 8_192
 
 /**
- * Follows until `signal` is aborted. Rejects with OperatorError for an entry that fails its check, and where the feed
+ * Follows until the signal is aborted. Rejects with OperatorError for an entry that fails its check, and where the feed
  * does not go on from the store.
  */
-export async function followFeed(
-  task: FeedTask,
-  report: (message: IngestMessage) => void,
-  signal: AbortSignal,
-): Promise<void> {
-  const { store, schedule } = await openTaskStore(
+export async function followFeed(task: FeedTask, host: SourceHost): Promise<void> {
+  const { report, signal } = host
+  const opened = await openTaskStore(
     task,
     report,
     async (genesis, _text, store) => genesis && completedGenesis(genesis, store),
   )
+  await withFollower(opened, task.feed, host, async (follower) => {
+    await follower.run(false)
+    report({ type: 'finished', progress: follower.progress(), stopped: signal.aborted })
+  })
+}
+
+/** Runs `work` on what keeps a store as the feed has it, and closes the store. */
+export async function withFollower<T>(
+  { store, schedule }: Awaited<ReturnType<typeof openTaskStore>>,
+  plan: FeedPlan,
+  { report, signal }: SourceHost,
+  work: (follower: FeedFollower) => Promise<T>,
+): Promise<T> {
   let endFigures = () => {}
   try {
     report({ type: 'opened' })
-    const follower = new FeedFollower(task.feed, store, schedule, report, signal)
+    const follower = new FeedFollower(plan, store, schedule, report, signal)
     endFigures = publishFigures((message) => report(withFeedFigures(message, follower)), { store })
-    await follower.run(false)
-    report({ type: 'finished', progress: follower.progress(), stopped: signal.aborted })
+    return await work(follower)
   } finally {
     endFigures()
     await store.close()
@@ -69,7 +81,7 @@ export class FeedFollower {
   readonly #plan: FeedPlan
   readonly #store: ChainWriter
   readonly #replica: Replica
-  readonly #report: (message: IngestMessage) => void
+  readonly #report: Report
   readonly #signal: AbortSignal
   readonly #start = performance.now()
   #applied = 0
@@ -86,7 +98,7 @@ export class FeedFollower {
     plan: FeedPlan,
     store: ChainWriter,
     schedule: ForkSchedule,
-    report: (message: IngestMessage) => void,
+    report: Report,
     signal: AbortSignal,
   ) {
     this.#plan = plan
@@ -123,19 +135,10 @@ export class FeedFollower {
     }
   }
 
-  progress() {
+  progress(): IngestProgress {
     const number = this.#store.readHead()?.number ?? 0
     const elapsedMs = performance.now() - this.#start
-    return {
-      number,
-      executed: this.#applied,
-      known: 0,
-      side: 0,
-      gas: 0,
-      bytesRead: 0,
-      bytesTotal: 0,
-      elapsedMs,
-    }
+    return { ...noProgress, number, executed: this.#applied, elapsedMs }
   }
 
   figures(): FeedFigures {
@@ -171,7 +174,10 @@ export class FeedFollower {
         // Who becomes the writer has a source of its own to take in.
         if (await onIdle?.(log, this.#position)) return true
         if (isNews) this.#report({ type: 'head' })
-        await this.#wait(Math.min(pollMs, onIdle === undefined ? pollMs : Math.max(tip.leaseMsLeft, 10)))
+        await waitFor(
+          this.#news.promise,
+          Math.min(pollMs, onIdle === undefined ? pollMs : Math.max(tip.leaseMsLeft, 10)),
+        )
         continue
       }
       if (entries.length > liveEntriesMax) {
@@ -206,7 +212,6 @@ export class FeedFollower {
     return this.#tip
   }
 
-  /** After which entry the store goes on. */
   async #findPosition(log: BundleLog): Promise<number> {
     const { sequence } = await this.#readTip(log)
     if (sequence === 0) return 0
@@ -232,15 +237,6 @@ export class FeedFollower {
         `here; then stop this process, run "rm -r ${folder}" and "tidegate restore FOLDER --data ${dataDir}", and start ` +
         'it again',
     )
-  }
-
-  async #wait(ms: number): Promise<void> {
-    const done = new AbortController()
-    await Promise.race([
-      this.#news.promise,
-      sleep(ms, undefined, { signal: done.signal }).catch(() => undefined),
-    ])
-    done.abort()
   }
 
   /** Tells the state of the feed where it changed: its head, or why it does not answer. Whether it did. */

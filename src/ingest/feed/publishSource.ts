@@ -9,37 +9,31 @@ import { Publisher } from '../../feed/publisher.js'
 import { FaultError } from '../../primitives/faults.js'
 import type { ChainWriter } from '../../store/chainWriter.js'
 import { CallTaker } from '../callTaker.js'
-import type { IngestFigures, IngestMessage } from '../messages.js'
-import { publishFigures } from '../publishFigures.js'
+import type { IngestFigures } from '../messages.js'
+import type { SourceHost } from '../runSource.js'
 import type { openTaskStore } from '../taskStore.js'
 import { withFeedFigures } from './feedFigures.js'
-import { FeedFollower } from './followFeed.js'
-
-/** Makes what publishes the blocks of a store, once the source has opened it; undefined where nothing is published. */
-export type OpenPublisher = (store: ChainWriter) => Publisher | undefined
+import { withFollower } from './followFeed.js'
 
 /** Opens the store as the source does. */
 type OpenStore = () => ReturnType<typeof openTaskStore>
 
-type Report = (message: IngestMessage) => void
-
 /** Two senders are recovered of each block that another writer published, as by default in a replica. */
 const sendersChecked = 2
 
-/** Runs `source` whenever this process is the writer, until it has ended of itself or `signal` is aborted. */
+/** Runs `source` whenever this process is the writer, until it has ended of itself or the signal is aborted. */
 export async function publishSource(
-  task: { readonly publish: PublishPlan },
-  report: Report,
-  signal: AbortSignal,
-  onReady: (calls: CallTaker) => void,
+  plan: PublishPlan,
+  host: SourceHost,
   openStore: OpenStore,
-  source: (openPublisher: OpenPublisher, signal: AbortSignal, report: Report) => Promise<void>,
+  source: (host: SourceHost) => Promise<void>,
 ): Promise<void> {
+  const { report, signal, onReady } = host
   const say = (text: string) => report({ type: 'said', text })
   const holder = `${hostname()} ${process.pid} ${randomUUID()}`
   for (;;) {
-    onReady(new CallTaker(report, refuseCalls))
-    const lease = await standBy(task, openStore, holder, report, signal)
+    onReady?.(new CallTaker(report, refuseCalls))
+    const lease = await standBy(plan, openStore, holder, host)
     if (lease === undefined) return
     const { epoch } = lease
     say(`this process writes the feed, with epoch ${epoch}`)
@@ -50,13 +44,18 @@ export async function publishSource(
     signal.addEventListener('abort', onStop)
     if (signal.aborted) onStop()
     const openPublisher = (store: ChainWriter) => {
-      publisher = new Publisher(task.publish, lease, store, say, stop.signal)
+      publisher = new Publisher(plan, lease, store, say, stop.signal)
       publisher.fenced.addEventListener('abort', onStop)
       return publisher
     }
-    await source(openPublisher, stop.signal, (message) => {
-      if (message.type === 'figures') figures = message.figures
-      report(publisher === undefined ? message : withFeedFigures(message, publisher))
+    await source({
+      ...host,
+      signal: stop.signal,
+      openPublisher,
+      report(message) {
+        if (message.type === 'figures') figures = message.figures
+        report(publisher === undefined ? message : withFeedFigures(message, publisher))
+      },
     })
     signal.removeEventListener('abort', onStop)
     if (publisher === undefined) return
@@ -73,22 +72,16 @@ async function refuseCalls(): Promise<never> {
 
 /** Follows the feed until this process has the lease and everything that is in the feed; undefined once stopped. */
 async function standBy(
-  task: { readonly publish: PublishPlan },
+  plan: PublishPlan,
   openStore: OpenStore,
   holder: string,
-  report: Report,
-  signal: AbortSignal,
+  host: SourceHost,
 ): Promise<Lease | undefined> {
-  const { store, schedule } = await openStore()
-  let endFigures = () => {}
-  try {
-    report({ type: 'opened' })
-    const follower = new FeedFollower({ ...task.publish, sendersChecked }, store, schedule, report, signal)
-    endFigures = publishFigures((message) => report(withFeedFigures(message, follower)), { store })
+  return withFollower(await openStore(), { ...plan, sendersChecked }, host, async (follower) => {
     let epoch: number | undefined
     let lease: Lease | undefined
     await follower.run(true, async (log, position) => {
-      epoch ??= await log.acquire(holder, task.publish.leaseMs)
+      epoch ??= await log.acquire(holder, plan.leaseMs)
       if (epoch === undefined) return false
       const tip = await log.readTip()
       // Lost again, while the connection was away or entries were applied.
@@ -98,13 +91,7 @@ async function standBy(
       lease = { epoch, tip }
       return true
     })
-    if (lease === undefined) {
-      const progress = follower.progress()
-      report({ type: 'finished', progress, stopped: true })
-    }
+    if (lease === undefined) host.report({ type: 'finished', progress: follower.progress(), stopped: true })
     return lease
-  } finally {
-    endFigures()
-    await store.close()
-  }
+  })
 }

@@ -30,7 +30,6 @@ export class Replica {
   readonly #schedule: ForkSchedule
   readonly #verifier: BundleVerifier
   readonly #isDevelopment: boolean
-  /** The block that was applied last. */
   #last: PreviousState | undefined
   #landed = Promise.resolve()
 

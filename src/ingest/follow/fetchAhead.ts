@@ -1,11 +1,12 @@
 import type { FetchedBlock } from './upstreamBlocks.js'
 
-export interface AheadBounds {
-  /** Most blocks under way or waiting. */
-  readonly blocksMax: number
-  /** Most bytes of blocks waiting, as far as their size can be foreseen: each is taken to be as large as the largest. */
-  readonly bytesMax: number
-}
+/** Most blocks under way or waiting: enough for 64 round trips at a time. */
+const blocksMax = 64
+/**
+ * Most bytes of blocks waiting, as far as their size can be foreseen: each is taken to be as large as the largest.
+ * Decoded, they take up to ten times as much.
+ */
+const bytesMax = 8 * 1024 * 1024
 
 /**
  * Yields what `fetches` fetch, in order, several at a time. Ends before the first that finds no block. Throws what a
@@ -13,7 +14,6 @@ export interface AheadBounds {
  */
 export async function* fetchAhead(
   fetches: Iterable<() => Promise<FetchedBlock | undefined>>,
-  { blocksMax, bytesMax }: AheadBounds,
 ): AsyncGenerator<FetchedBlock> {
   const underWay: Promise<FetchedBlock | undefined>[] = []
   let largest = 0

@@ -1,86 +1,59 @@
-/** The source of a network that follows other nodes: opens its store, and what works on it beside the {@link Follower}. */
-import type { Publisher } from '../../feed/publisher.js'
+/** The source of a network that follows other nodes: what works on its store beside the {@link Follower}. */
 import { decodeAccount } from '../../state/account.js'
 import { Upstreams } from '../../upstream/upstreams.js'
-import { CallTaker } from '../callTaker.js'
-import type { OpenPublisher } from '../feed/publishSource.js'
-import { ChainImporter } from '../importer.js'
-import { Intake } from '../intake.js'
 import type { FollowTask, IngestMessage } from '../messages.js'
 import { PassedOn } from '../passedOn.js'
 import { publishFigures } from '../publishFigures.js'
-import { closePublished, openTaskStore } from '../taskStore.js'
+import { runSource, type Source, type SourceHost, takeCalls } from '../runSource.js'
+import { openTaskStore } from '../taskStore.js'
 import { Follower } from './follower.js'
 import { genesisOfNode } from './nodeGenesis.js'
 
 /** How long the start waits for an upstream to say which chain it has, so that a wrong one is refused at once. */
 const checkMs = 2_000
-/**
- * Follows until `signal` is aborted. Gives `onReady` what takes calls, and calls `openPublisher`, once the store is
- * open. Rejects with OperatorError where an upstream is of another chain at the start.
- */
-export async function followChain(
-  task: FollowTask,
-  report: (message: IngestMessage) => void,
-  signal: AbortSignal,
-  onReady: (calls: CallTaker) => void,
-  openPublisher: OpenPublisher = () => undefined,
-): Promise<void> {
-  const notice = (text: string) => report({ type: 'said', text })
-  const { store, schedule } = await openFollowedStore(task, report, signal)
-  const ends: (() => unknown)[] = []
-  let publisher: Publisher | undefined
-  try {
-    publisher = openPublisher(store)
+
+/** Follows until the signal is aborted. Rejects with OperatorError where an upstream is of another chain at the start. */
+export function followChain(task: FollowTask, host: SourceHost): Promise<void> {
+  const { report, signal } = host
+  const log = (text: string) => report({ type: 'said', text })
+  const open = () => openFollowedStore(task, host)
+  const follow = async ({ store, schedule, importer, intake, onEnd }: Source) => {
     const { chainId, genesisHash } = store.readIdentity() ?? {}
     if (chainId === undefined || genesisHash === undefined) throw new Error('the store has no genesis')
-    const { upstreams: nodes, pollMs, quorum } = task.follow
-    const upstreams = new Upstreams(nodes, {
-      chain: { chainId: BigInt(chainId), genesisHash },
-      pollMs,
-      quorum,
-      log: notice,
-    })
-    ends.push(() => upstreams.close())
+    const { upstreams: nodes, pollMs, quorum, timeoutMs } = task.follow
+    const chain = { chainId: BigInt(chainId), genesisHash }
+    const upstreams = new Upstreams(nodes, { chain, pollMs, quorum, log })
+    onEnd(() => upstreams.close())
     await upstreams.check(checkMs)
     const passedOn = new PassedOn(store, upstreams, {
       schedule,
-      timeoutMs: task.follow.timeoutMs,
-      log: notice,
+      timeoutMs,
+      log,
       nonceOf: async (address) => {
         const row = store.readAccount(address)
         return row === undefined ? 0n : decodeAccount(row).nonce
       },
     })
-    ends.push(() => passedOn.close())
-    const calls = new CallTaker(report, async (call) => {
+    onEnd(() => passedOn.close())
+    takeCalls(host, onEnd, async (call) => {
       if (call.type === 'fetch') throw new Error('a follower holds everything and fetches nothing else')
       return passedOn.answer(call)
     })
-    ends.push(() => calls.end())
-    onReady(calls)
     report({ type: 'opened' })
-    const importer = new ChainImporter(store, schedule)
-    ends.push(publishFigures(report, { store, importer, upstreams }))
-    const intake = new Intake(importer, store, 0, report, publisher)
+    onEnd(publishFigures(report, { store, importer, upstreams }))
     const tell = (message: IngestMessage) => {
       report(message)
       if (message.type === 'head') passedOn.onHead()
     }
     await new Follower(task.follow, store, intake, upstreams, tell, signal).run()
-    await intake.commit()
-    report({ type: 'finished', progress: intake.progress(), stopped: signal.aborted })
-  } finally {
-    await Promise.all(ends.reverse().map((end) => end()))
-    await closePublished(store, publisher)
   }
+  return runSource(task, host, follow, open)
 }
 
 /** Opens the store of a task as {@link openTaskStore} does, with the genesis of the node that is followed. */
 export function openFollowedStore(
   task: FollowTask,
-  report: (message: IngestMessage) => void,
-  signal: AbortSignal,
+  { report, signal }: SourceHost,
 ): ReturnType<typeof openTaskStore> {
   const notice = (text: string) => report({ type: 'said', text })
   return openTaskStore(task, report, (genesis, text, store) =>

@@ -3,22 +3,24 @@
  * which block comes next, walking back to where branches part, what is held against a node, and when to try again; the
  * importer executes.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
+
 import { UnknownForkError } from '../../chain/header.js'
 import { bytesToHex, equalBytes, type Hash32, hexToBytes, toHash32 } from '../../primitives/bytes.js'
 import { type Deferred, defer } from '../../primitives/deferred.js'
 import { setInterval } from '../../primitives/timers.js'
+import { waitFor } from '../../primitives/waitFor.js'
 import type { BlockName } from '../../store/chainRows.js'
 import type { ChainWriter } from '../../store/chainWriter.js'
 import type { HeadClaim } from '../../upstream/headWatch.js'
 import type { Upstream } from '../../upstream/upstream.js'
 import { NoAnswerError, type Upstreams } from '../../upstream/upstreams.js'
+import type { Block, BlockLink } from '../block.js'
 import { BadBlockError } from '../importer.js'
 import type { Intake } from '../intake.js'
 import { withKeysAhead } from '../keysAhead.js'
 import type { FollowPlan, IngestMessage } from '../messages.js'
-import type { BlockLink } from '../parsedBlock.js'
-import { type AheadBounds, fetchAhead } from './fetchAhead.js'
+import { upstreamTeller } from '../tellUpstreams.js'
+import { fetchAhead } from './fetchAhead.js'
 import { UpstreamMarkers } from './markers.js'
 import { Setbacks } from './setbacks.js'
 import { type FetchedBlock, UpstreamBlocks } from './upstreamBlocks.js'
@@ -27,8 +29,6 @@ import { type FetchedBlock, UpstreamBlocks } from './upstreamBlocks.js'
 const liveBlocksMax = 16
 /** Blocks taken by their numbers until their hashes are compared with what the nodes have: a second of work or more. */
 const windowBlocks = 1_024
-/** Blocks fetched ahead of execution: enough for 64 round trips at a time, and to keep the machine's memory free. */
-const aheadBounds: AheadBounds = { blocksMax: 64, bytesMax: 32 * 1024 * 1024 }
 /** Wait before a block that was announced and is not there yet, or an upstream without an answer, is asked again. */
 const retryMs = 100
 /** Time between two looks whether a node that is behind still denies our head, at most. */
@@ -45,6 +45,12 @@ class NotFollowedError extends Error {}
 /** By which rules a block is executed has to be known; its node does not lie. */
 function requireKnown({ unknownFork }: BlockLink): void {
   if (unknownFork !== undefined) throw new NotFollowedError(unknownFork)
+}
+
+/** The content of a block of a known fork. */
+function contentOf(fetched: FetchedBlock): Block {
+  requireKnown(fetched)
+  return fetched.block as Block
 }
 
 export class Follower {
@@ -67,7 +73,7 @@ export class Follower {
   #isLate = true
   /** Hash of the head for which the markers were asked last. */
   #markersOf = ''
-  #stateTold = ''
+  readonly #tellUpstreams: (trouble: string | undefined) => void
 
   constructor(
     plan: FollowPlan,
@@ -84,6 +90,7 @@ export class Follower {
     this.#blocks = new UpstreamBlocks(upstreams, plan.timeoutMs)
     this.#markers = new UpstreamMarkers(upstreams, store, plan.timeoutMs)
     this.#setbacks = new Setbacks(upstreams, report)
+    this.#tellUpstreams = upstreamTeller(report, upstreams)
     this.#report = report
     this.#signal = signal
   }
@@ -106,11 +113,11 @@ export class Follower {
         this.#tellState()
         if (this.#signal.aborted) break
         if (next === 'idle') await this.#idle()
-        else if (next === 'held') await this.#pause(stateMs)
+        else if (next === 'held') await waitFor(this.#news.promise, stateMs)
         else if (next === 'later') {
           // What was announced may be gone.
           void this.#upstreams.poll()
-          await this.#pause(retryMs)
+          await waitFor(this.#news.promise, retryMs)
         }
       }
     } finally {
@@ -127,14 +134,7 @@ export class Follower {
       void this.#markers.ask().then(() => this.#news.resolve())
     }
     if (!this.#isBehind) return this.#news.promise
-    await this.#pause(Math.min(this.#plan.revertAfterMs, denialLookMs))
-  }
-
-  async #pause(ms: number): Promise<void> {
-    const timer = new AbortController()
-    const pause = sleep(ms, undefined, { signal: timer.signal }).catch(() => undefined)
-    await Promise.race([pause, this.#news.promise])
-    timer.abort()
+    await waitFor(this.#news.promise, Math.min(this.#plan.revertAfterMs, denialLookMs))
   }
 
   async #tryToReach(claim: HeadClaim, upstream: Upstream): Promise<Next> {
@@ -173,10 +173,10 @@ export class Follower {
     if (block === undefined) return this.#missed(upstream)
     if (!this.#isAsClaimed(block, claim, upstream)) return 'later'
     if (!equalBytes(block.parentHash, this.#store.head.hash)) return this.#switchTo(block, upstream)
-    requireKnown(block)
+    const content = contentOf(block)
     await this.#holdAgainst(upstream, async () => {
       this.#setbacks.refuseInvalid(block)
-      await this.#intake.play(block.rlp)
+      await this.#intake.play(content)
     })
     this.#reached()
     return 'again'
@@ -232,19 +232,19 @@ export class Follower {
     const fetches = function* (blocks: UpstreamBlocks) {
       for (let number = first; number <= last; number++) yield () => blocks.byNumber(number)
     }
-    const ahead = withKeysAhead(fetchAhead(fetches(this.#blocks), aheadBounds), this.#store)
-    for await (const { takeKeys, ...block } of ahead) {
+    const ahead = withKeysAhead(fetchAhead(fetches(this.#blocks)), this.#store)
+    for await (const block of ahead) {
       if (this.#signal.aborted) break
       if (!equalBytes(block.parentHash, this.#store.head.hash)) {
         await this.#intake.commit()
         return this.#leaveOrPass(block, goal, upstream)
       }
-      if (takeKeys !== undefined) this.#intake.importer.keys.hold(await takeKeys())
       if (block.unknownFork !== undefined) {
         await this.#intake.commit()
         return this.#stopOrPass(block, upstream)
       }
-      await this.#holdAgainst(block.upstream, () => this.#intake.import(block.rlp))
+      const content = { ...contentOf(block), takeKeys: block.takeKeys }
+      await this.#holdAgainst(block.upstream, () => this.#intake.import(content))
     }
     await this.#intake.commit()
     this.#report({ type: 'progress', progress: this.#intake.progress() })
@@ -306,7 +306,7 @@ export class Follower {
       return link === block ? Promise.resolve(block) : this.#blocks.byHash(link.hash, upstream)
     })
     const rlps: Uint8Array[] = []
-    for await (const { rlp } of fetchAhead(fetches, aheadBounds)) rlps.push(rlp)
+    for await (const { rlp } of fetchAhead(fetches)) rlps.push(rlp)
     if (rlps.length < known.length) return this.#missed(upstream)
     await this.#holdAgainst(upstream, () => this.#replace(lowest.number - 1, rlps))
     return 'again'
@@ -370,19 +370,7 @@ export class Follower {
   }
 
   #tellState(): void {
-    const nodes = this.#upstreams.states()
-    this.#setbacks.noteHeads(nodes)
-    const head = this.#upstreams.head?.claim.number
-    const { trouble } = this.#setbacks
-    const state = {
-      head,
-      isDown: !nodes.some(({ isAnswering, isQuarantined }) => isAnswering && !isQuarantined),
-      ...(trouble !== undefined && { trouble }),
-      nodes,
-    }
-    const told = JSON.stringify(state)
-    if (told === this.#stateTold) return
-    this.#stateTold = told
-    this.#report({ type: 'upstream', state })
+    this.#setbacks.noteHeads()
+    this.#tellUpstreams(this.#setbacks.trouble)
   }
 }

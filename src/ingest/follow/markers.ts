@@ -1,8 +1,7 @@
-import { hexToBytes, toHash32 } from '../../primitives/bytes.js'
 import type { BlockName, Marker } from '../../store/chainRows.js'
 import type { ChainWriter } from '../../store/chainWriter.js'
 import type { Upstreams } from '../../upstream/upstreams.js'
-import { mayMark } from '../mayMark.js'
+import { blockNameOf, mayMark } from '../mayMark.js'
 
 const markers: readonly Marker[] = ['safe', 'finalized']
 
@@ -43,14 +42,8 @@ export class UpstreamMarkers {
 
   /** Undefined where the upstream names none, or does not answer. */
   async #ask(marker: Marker): Promise<BlockName | undefined> {
-    try {
-      const deadline = performance.now() + this.#requestMs
-      const { result } = await this.#upstreams.ask('eth_getBlockByNumber', [marker, false], { deadline })
-      const { number, hash } = (result ?? {}) as { readonly number?: unknown; readonly hash?: unknown }
-      if (typeof number !== 'string' || typeof hash !== 'string') return undefined
-      return { number: Number(number), hash: toHash32(hexToBytes(hash)) }
-    } catch {
-      return undefined
-    }
+    const deadline = performance.now() + this.#requestMs
+    const asked = this.#upstreams.ask('eth_getBlockByNumber', [marker, false], { deadline })
+    return asked.then(({ result }) => blockNameOf(result)).catch(() => undefined)
   }
 }

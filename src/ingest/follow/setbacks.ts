@@ -2,7 +2,7 @@
 import { bytesToHex } from '../../primitives/bytes.js'
 import type { BlockName } from '../../store/chainRows.js'
 import type { Upstream } from '../../upstream/upstream.js'
-import type { UpstreamState, Upstreams } from '../../upstream/upstreams.js'
+import type { Upstreams } from '../../upstream/upstreams.js'
 import type { BadBlockError } from '../importer.js'
 import type { IngestMessage } from '../messages.js'
 
@@ -100,8 +100,9 @@ export class Setbacks {
     if (error !== undefined) throw error
   }
 
-  noteHeads(nodes: readonly UpstreamState[]): void {
-    for (const { name, head } of nodes) {
+  /** Notes how high the heads of the nodes are. */
+  noteHeads(): void {
+    for (const { name, head } of this.#upstreams.states()) {
       if (head !== undefined && head > (this.#highest.get(name) ?? -1)) this.#highest.set(name, head)
     }
   }

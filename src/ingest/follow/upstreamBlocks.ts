@@ -8,27 +8,29 @@ import {
   headerRlpFromJson,
   uncleHashesOf,
 } from '../../chain/blockFromJson.js'
-import { decodeHeader, headerFromItems, headerHash, UnknownForkError } from '../../chain/header.js'
+import { decodeHeader, headerHash, UnknownForkError } from '../../chain/header.js'
 import { InvalidBlockError } from '../../evm/blocks/invalidBlock.js'
 import {
+  bytesOfHex,
   bytesToHex,
-  digitsToBytes,
   equalBytes,
   type Hash32,
   hexToBytes,
   toHash32,
   toQuantity,
 } from '../../primitives/bytes.js'
-import { decodeRlpList, RlpError, rlpList } from '../../primitives/rlp.js'
+import { RlpError } from '../../primitives/rlp.js'
 import { NodeError, type Upstream } from '../../upstream/upstream.js'
 import { type Asked, NoAnswerError, type Upstreams } from '../../upstream/upstreams.js'
+import { type Block, type BlockLink, linkOf, parseBlock } from '../block.js'
 import { bodyItems, checkContent } from '../blockRules.js'
-import { type BlockLink, linkOf, readBlockLink } from '../parsedBlock.js'
+import { unknownMethodCodes } from '../gateway/proving.js'
 
 export interface FetchedBlock extends BlockLink {
   /** May be empty where the block is of a fork that is not known. */
   readonly rlp: Uint8Array
-  /** Who sent it. */
+  /** Undefined for a block of a fork that is not known. */
+  readonly block: Block | undefined
   readonly upstream: Upstream
 }
 
@@ -48,8 +50,6 @@ export class UpstreamBlocks {
   readonly #requestMs: number
   /** Nodes without `debug_getRawBlock`. */
   readonly #withoutRaw = new Set<Upstream>()
-  /** Nodes that have it. */
-  readonly #withRaw = new Set<Upstream>()
 
   /** `requestMs` is the longest time for one block, over all attempts. */
   constructor(upstreams: Upstreams, requestMs: number) {
@@ -137,44 +137,11 @@ export class UpstreamBlocks {
     method: 'eth_getBlockByNumber' | 'eth_getBlockByHash',
     claimer?: Upstream,
   ): Promise<(Asked & { read(): FetchedBlock }) | undefined> {
-    const raw = await this.#askRaw(id, claimer)
+    const raw = await this.#askPresent('debug_getRawBlock', [id], claimer, this.#withoutRaw)
     if (raw !== undefined) return { ...raw, read: () => readFetched(rawBytes(raw.result), raw.upstream) }
     const asked = await this.#askPresent(method, [id, true], claimer)
     const uncles = asked && (await this.#uncles(asked.result))
     return uncles && { ...asked, read: () => readJson(asked, uncles) }
-  }
-
-  /** Undefined where no node that has the method has the block. */
-  async #askRaw(id: string, claimer?: Upstream): Promise<Asked | undefined> {
-    const not = [...this.#withoutRaw]
-    while (not.length < this.#upstreams.count) {
-      try {
-        const asked = await this.#ask('debug_getRawBlock', [id], not, claimer)
-        this.#withRaw.add(asked.upstream)
-        // Some nodes have no error for a block that they do not have.
-        if (asked.result !== null && asked.result !== '0x') return asked
-        not.push(asked.upstream)
-      } catch (error) {
-        if (error instanceof NoAnswerError && not.length > 0) return undefined
-        if (!(error instanceof NodeError)) throw error
-        const { upstream } = error
-        not.push(upstream)
-        if (!this.#withRaw.has(upstream) && !(await this.#hasRaw(upstream))) this.#withoutRaw.add(upstream)
-      }
-    }
-    return undefined
-  }
-
-  /** Whether a node answers the method at all; geth's error for an unknown block looks like others' for the method. */
-  async #hasRaw(upstream: Upstream): Promise<boolean> {
-    try {
-      await upstream.ask('debug_getRawBlock', ['0x0'], performance.now() + this.#requestMs)
-      this.#withRaw.add(upstream)
-      return true
-    } catch (error) {
-      if (error instanceof NodeError) return false
-      throw new NoAnswerError((error as Error).message)
-    }
   }
 
   /** RLP of the uncles of a block; undefined where no node has one of them. */
@@ -189,21 +156,28 @@ export class UpstreamBlocks {
     return answers.map((answer) => headerRlpFromJson(answer?.result))
   }
 
-  /** Asks node after node until one does not answer null; undefined where all do. */
+  /**
+   * Asks node after node until one has what is asked for; undefined where none has. `without` gets those that lack the
+   * method, which are not asked.
+   */
   async #askPresent(
     method: string,
     params: readonly unknown[],
     claimer?: Upstream,
+    without = new Set<Upstream>(),
   ): Promise<Asked | undefined> {
-    const not: Upstream[] = []
+    const not = [...without]
     while (not.length < this.#upstreams.count) {
       try {
         const asked = await this.#ask(method, params, not, claimer)
-        if (asked.result !== null) return asked
+        // Some nodes have no null for a raw block that they do not have.
+        if (asked.result !== null && asked.result !== '0x') return asked
         not.push(asked.upstream)
       } catch (error) {
         if (error instanceof NoAnswerError && not.length > 0) return undefined
-        throw error
+        if (!(error instanceof NodeError)) throw error
+        not.push(error.upstream)
+        if (unknownMethodCodes.has(error.code)) without.add(error.upstream)
       }
     }
     return undefined
@@ -222,11 +196,12 @@ export class UpstreamBlocks {
 }
 
 function readFetched(rlp: Uint8Array, upstream: Upstream): FetchedBlock {
-  const link = readBlockLink(rlp)
-  const items = decodeRlpList(rlp)
+  const parsed = parseBlock(rlp)
+  const link = linkOf(parsed)
   // What belongs to a block of a fork that is not known is not known either.
-  if (link.unknownFork === undefined) checkContent(headerFromItems(rlpList(items[0])), bodyItems(items))
-  return { ...link, rlp, upstream }
+  if (link.unknownFork !== undefined) return { ...link, rlp, block: undefined, upstream }
+  checkContent(parsed.header, bodyItems(parsed.items))
+  return { ...link, rlp, block: { ...parsed, isContentChecked: true }, upstream }
 }
 
 function readJson({ result, upstream }: Asked, uncles: readonly Uint8Array[]): FetchedBlock {
@@ -234,17 +209,17 @@ function readJson({ result, upstream }: Asked, uncles: readonly Uint8Array[]): F
     return readFetched(blockRlpFromJson(result, uncles), upstream)
   } catch (error) {
     if (!(error instanceof UnknownForkError)) throw error
-    return { ...readLink(headerRlpFromJson(result)), rlp: new Uint8Array(0), upstream }
+    const link = readLink(headerRlpFromJson(result))
+    return { ...link, rlp: new Uint8Array(0), block: undefined, upstream }
   }
 }
 
 function readLink(headerRlp: Uint8Array): BlockLink {
-  return linkOf(decodeHeader(headerRlp), headerHash(headerRlp))
+  return linkOf({ header: decodeHeader(headerRlp), hash: headerHash(headerRlp) })
 }
 
 function rawBytes(value: unknown): Uint8Array {
-  const bytes =
-    typeof value === 'string' && value.startsWith('0x') ? digitsToBytes(value.slice(2)) : undefined
+  const bytes = bytesOfHex(value)
   if (bytes === undefined) throw new Lie('a raw block that is no hex')
   return bytes
 }

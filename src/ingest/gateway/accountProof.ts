@@ -1,5 +1,5 @@
 /** Checks an answer of eth_getProof (EIP-1186) against a state root. Believes nothing but nodes that lead to it. */
-import { type Address, bytesToHex, type Hash32, hexToBytes, mapKey } from '../../primitives/bytes.js'
+import { type Address, bytesToHex, type Hash32, mapKey } from '../../primitives/bytes.js'
 import { emptyCodeHash, keccak256 } from '../../primitives/keccak.js'
 import { RlpError } from '../../primitives/rlp.js'
 import { decodeAccount } from '../../state/account.js'
@@ -7,15 +7,14 @@ import { readTrie } from '../../state/trie.js'
 import { MissingNodeError } from '../../state/trieNode.js'
 import type { Change } from '../../store/bundle.js'
 import { LieError } from './lie.js'
+import { bytesOf } from './receiptsFromJson.js'
 
-/** What was asked. */
 export interface ProofQuestion {
   readonly stateRoot: Hash32
   readonly address: Address
   readonly slots: readonly Hash32[]
 }
 
-/** What is proved. */
 export interface ProvedState {
   /** Hash → trie node (RLP), each on the way to the account or to one of the slots. */
   readonly nodes: readonly Change[]
@@ -70,12 +69,4 @@ function addNodes(list: unknown, nodes: Map<string, Uint8Array>): void {
 function listOf(value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value
   throw new LieError('a proof without its lists of nodes')
-}
-
-function bytesOf(value: unknown): Uint8Array {
-  try {
-    return hexToBytes(value as string)
-  } catch {
-    throw new LieError('a proof with a node that is not hex')
-  }
 }

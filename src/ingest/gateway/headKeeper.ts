@@ -5,7 +5,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ForkSchedule } from '../../chain/forks.js'
-import { decodeHeader, type Header, UnknownForkError } from '../../chain/header.js'
+import { decodeHeader, type Header, isProofOfStake, UnknownForkError } from '../../chain/header.js'
 import { InvalidBlockError } from '../../evm/blocks/invalidBlock.js'
 import {
   bytesToBigInt,
@@ -22,7 +22,6 @@ import type { Upstreams } from '../../upstream/upstreams.js'
 import { checkHeader } from '../blockRules.js'
 import { mayMark } from '../mayMark.js'
 import type { PartFetcher, ProvedBlock } from './partFetcher.js'
-import { isProofOfStake, readCanonical } from './rawBlock.js'
 import { addTotals } from './totals.js'
 
 /** Blocks between two heads that are fetched whole, so that their subscribers are told of each without a wait. */
@@ -43,7 +42,6 @@ export interface HeadKeeperOptions {
   readonly historyBlocks: number
   /** Told of heads that lead nowhere. */
   readonly upstreams: Pick<Upstreams, 'doubtHead' | 'rejectHead'>
-  /** Called once the store has a new head. */
   readonly onHead: () => void
   /** Called once headers are linked as far down as they shall be; total difficulties are known then, or never. */
   readonly onLinked: () => void
@@ -53,11 +51,6 @@ export interface HeadKeeperOptions {
 
 /** What is needed of a claim. */
 type ClaimedBlock = Pick<HeadClaim, 'number' | 'hash'>
-
-interface Fetched {
-  readonly canonical: CanonicalHeader
-  readonly block: ProvedBlock
-}
 
 export class HeadKeeper {
   readonly #store: GatewayWriter
@@ -163,17 +156,16 @@ export class HeadKeeper {
   /** Makes a head that nothing links to what was held before. */
   async #begin(claim: ClaimedBlock): Promise<void> {
     const fetched = await this.#read(toHash32(hexToBytes(claim.hash)), claim.number)
-    const { number } = fetched.canonical
-    const parentHash = decodeHeader(fetched.block.header).parentHash
+    const { number, parentHash } = fetched.header
     const below = number === 0 ? [] : [await this.#read(parentHash, number - 1)]
-    for (const parent of below) this.#checkHeaders(decodeHeader(parent.block.header), [fetched])
+    for (const parent of below) this.#checkHeaders(parent.header, [fetched])
     await this.#keepWhole([fetched])
     this.#advance(number - 1 - below.length, [...below, fetched], true)
   }
 
   /** Moves to a head whose ancestors lead to a canonical block, at most {@link wholeMax} below. */
   async #follow(claim: ClaimedBlock): Promise<void> {
-    const branch: Fetched[] = []
+    const branch: ProvedBlock[] = []
     let next = toHash32(hexToBytes(claim.hash))
     let fork = this.#canonicalNumber(next)
     // A block of the chain, also below the head, is no news: an upstream may be behind for a moment.
@@ -189,7 +181,7 @@ export class HeadKeeper {
       const hashes = branch.length === 0 ? [next] : await this.#linkedDown(next, number)
       const fetched = await Promise.all(hashes.map((hash, index) => this.#read(hash, number - index)))
       branch.unshift(...fetched.reverse())
-      next = decodeHeader((branch[0] as Fetched).block.header).parentHash
+      next = (branch[0] as ProvedBlock).header.parentHash
       fork = this.#canonicalNumber(next)
     }
     this.#checkHeaders(decodeHeader(this.#store.readHeader(next) as Uint8Array), branch)
@@ -198,12 +190,11 @@ export class HeadKeeper {
   }
 
   /** Throws InvalidBlockError where a header does not follow from its parent; whoever has it on its chain lied. */
-  #checkHeaders(below: Header, branch: readonly Fetched[]): void {
+  #checkHeaders(below: Header, branch: readonly ProvedBlock[]): void {
     const { schedule, upstreams } = this.#options
     const isDevelopment = this.#store.readIdentity()?.development !== undefined
     let parent = below
-    for (const { canonical, block } of branch) {
-      const header = decodeHeader(block.header)
+    for (const { hash: hashBytes, header } of branch) {
       const { number, timestamp } = header
       const hasMerge = schedule.config.terminalTotalDifficulty !== undefined
       // Total difficulties are not known; there is no way back to proof of work.
@@ -215,7 +206,7 @@ export class HeadKeeper {
         // By which rules it follows is not known; that it does, its hash says.
         if (error instanceof UnknownForkError) break
         if (!(error instanceof InvalidBlockError)) throw error
-        const hash = bytesToHex(canonical.hash)
+        const hash = bytesToHex(hashBytes)
         const what = `block ${number} (${hash}) is invalid: ${error.message}`
         upstreams.rejectHead({ number, hash }, what)
         throw new Error(what)
@@ -244,10 +235,11 @@ export class HeadKeeper {
     return hashes.slice(0, branchBatch)
   }
 
-  async #read(hash: Hash32, number: number): Promise<Fetched> {
+  async #read(hash: Hash32, number: number): Promise<ProvedBlock> {
     const block = await this.#fetcher.readBlock(hash)
     if (block === undefined) throw new Error(`no upstream has block ${bytesToHex(hash)}`)
-    return { canonical: readCanonical(block.header, number), block }
+    if (block.header.number !== number) throw new Error(`block ${block.header.number} instead of ${number}`)
+    return block
   }
 
   #canonicalNumber(hash: Hash32): number | undefined {
@@ -258,28 +250,30 @@ export class HeadKeeper {
   }
 
   /** Stores blocks with their receipts before they become canonical, because subscribers are told of them then. */
-  async #keepWhole(branch: readonly Fetched[]): Promise<void> {
+  async #keepWhole(branch: readonly ProvedBlock[]): Promise<void> {
     for (let start = 0; start < branch.length; start += branchBatch) {
       await Promise.all(branch.slice(start, start + branchBatch).map((fetched) => this.#keep(fetched)))
     }
   }
 
-  async #keep({ canonical, block }: Fetched): Promise<void> {
-    const { hash } = canonical
-    this.#store.putSideHeader(hash, block.header)
-    this.#store.putContent(hash, block)
+  async #keep(block: ProvedBlock): Promise<void> {
+    const { hash, header } = block
+    this.#fetcher.keep(block)
     if (this.#store.readReceipts(hash) !== undefined) return
-    const receipts = await this.#fetcher.readReceipts(hash, decodeHeader(block.header))
-    if (receipts === undefined) throw new Error(`no upstream has the receipts of block ${canonical.number}`)
+    const receipts = await this.#fetcher.readReceipts(hash, header)
+    if (receipts === undefined) throw new Error(`no upstream has the receipts of block ${header.number}`)
     this.#store.putReceipts(hash, receipts)
   }
 
-  #advance(forkNumber: number, branch: readonly Fetched[], isApart: boolean): void {
+  #advance(forkNumber: number, branch: readonly ProvedBlock[], isApart: boolean): void {
     let total = this.#totalAt(forkNumber)
-    const headers = branch.map(({ canonical, block }) => {
-      const { difficulty, number } = decodeHeader(block.header)
+    const headers = branch.map((block) => {
+      const { difficulty, number } = block.header
       total = number === 0 ? difficulty : total === undefined ? undefined : total + difficulty
-      return { ...canonical, totalDifficulty: total === undefined ? undefined : toMinimalBytes(total) }
+      return {
+        ...canonicalOf(block),
+        totalDifficulty: total === undefined ? undefined : toMinimalBytes(total),
+      }
     })
     this.#store.advance(forkNumber, headers, isApart)
     this.#options.onHead()
@@ -328,7 +322,7 @@ export class HeadKeeper {
     for (const [index, number] of numbers.entries()) {
       const given = claimed[index]
       const isRight = given !== undefined && equalBytes(given.hash, parentHash)
-      const header = isRight ? given : (await this.#read(parentHash, number)).canonical
+      const header = isRight ? given : canonicalOf(await this.#read(parentHash, number))
       linked.push(header)
       parentHash = decodeHeader(header.header).parentHash
     }
@@ -342,4 +336,8 @@ export class HeadKeeper {
     if (row === undefined) throw new Error(`block ${number} is not held`)
     return decodeHeader(row.header).parentHash
   }
+}
+
+function canonicalOf({ hash, header, headerRlp }: ProvedBlock): CanonicalHeader {
+  return { number: header.number, hash, header: headerRlp, totalDifficulty: undefined }
 }

@@ -5,10 +5,17 @@
  */
 import { blockRlpFromJson, headerRlpFromJson, uncleHashesOf } from '../../chain/blockFromJson.js'
 import type { ForkSchedule } from '../../chain/forks.js'
-import { decodeHeader, type Header, headerHash } from '../../chain/header.js'
+import {
+  decodeHeader,
+  type Header,
+  headerHash,
+  isProofOfStake,
+  requireKnownFork,
+} from '../../chain/header.js'
 import { BlockParts } from '../../evm/blocks/blockParts.js'
 import {
   type Address,
+  bytesOfHex,
   bytesToHex,
   equalBytes,
   type Hash32,
@@ -23,15 +30,16 @@ import { trieState } from '../../state/trieState.js'
 import type { BlockName, Marker } from '../../store/chainRows.js'
 import { transactionHashes } from '../../store/chainWriter.js'
 import type { CanonicalHeader, CodeOwner, GatewayWriter } from '../../store/gatewayWriter.js'
+import { type Block, parseBlock } from '../block.js'
+import { blockNameOf } from '../mayMark.js'
 import { checkProof } from './accountProof.js'
 import { LieError, MovedError } from './lie.js'
 import { type Asking, type Attempt, Proving, type ProvingOptions, unavailable } from './proving.js'
-import { isProofOfStake, type RawBlock, readCanonical, splitBlock } from './rawBlock.js'
 import { bytesOf, receiptsFromJson, receiptsFromRaw } from './receiptsFromJson.js'
-import { hexOf, touchedBy } from './touched.js'
+import { touchedBy } from './touched.js'
 
 /** A block whose parts match its hash. */
-export interface ProvedBlock extends RawBlock {
+export interface ProvedBlock extends Pick<Block, 'hash' | 'header' | 'headerRlp' | 'bodyRlp'> {
   /** Sender (20 bytes) ‖ transaction hash (32 bytes), per transaction. */
   readonly senders: Uint8Array
 }
@@ -127,18 +135,19 @@ export class PartFetcher {
   async #blockFrom(hash: Hash32, attempt: Attempt): Promise<ProvedBlock | undefined> {
     const block = await this.#rawBlock(hash, attempt)
     if (block === undefined) return undefined
-    const got = headerHash(block.header)
-    if (!equalBytes(got, hash)) {
-      throw new LieError(`block ${bytesToHex(hash)} with the hash ${bytesToHex(got)}`)
+    const { header, bodyRlp } = block
+    if (!equalBytes(block.hash, hash)) {
+      throw new LieError(`block ${bytesToHex(hash)} with the hash ${bytesToHex(block.hash)}`)
     }
-    const header = decodeHeader(block.header)
+    // What comes after its body is known of known forks alone.
+    if (block.blockAccessList !== undefined) requireKnownFork(header)
     const senders = this.#parts.checkBody(
-      block.body,
+      bodyRlp,
       header,
       isProofOfStake(header),
       (part, what) => new LieError(`block ${header.number}, whose ${part} ${what}`),
     )
-    return { ...block, senders }
+    return { hash, header, headerRlp: Uint8Array.from(block.headerRlp), bodyRlp, senders }
   }
 
   /** Receipts of a block with this header, proved; undefined where nobody has them. A row of the store. */
@@ -170,11 +179,7 @@ export class PartFetcher {
 
   /** The block that an upstream calls safe or finalized; undefined where none says one. Unproved. */
   async readMarked(marker: Marker): Promise<BlockName | undefined> {
-    const found = await this.#proving.guess('eth_getBlockByNumber', [marker, false])
-    const { number, hash } = (found ?? {}) as { readonly number?: unknown; readonly hash?: unknown }
-    const bytes = hexOf(hash, 32)
-    const isBlock = bytes !== undefined && Number.isSafeInteger(Number(number))
-    return isBlock ? { number: Number(number), hash: toHash32(bytes) } : undefined
+    return blockNameOf(await this.#proving.guess('eth_getBlockByNumber', [marker, false]))
   }
 
   /** Nonce of an account at the head, proved; undefined before there is a head. Rejects as {@link fetch} does. */
@@ -190,9 +195,14 @@ export class PartFetcher {
   async #block(hash: Hash32): Promise<Outcome> {
     const block = await this.readBlock(hash)
     if (block === undefined) return 'absent'
-    this.#store.putSideHeader(hash, block.header)
-    this.#store.putContent(hash, block)
+    this.keep(block)
     return 'held'
+  }
+
+  /** Stores a block. */
+  keep({ hash, headerRlp, bodyRlp, senders }: ProvedBlock): void {
+    this.#store.putSideHeader(hash, headerRlp)
+    this.#store.putContent(hash, { body: bodyRlp, senders })
   }
 
   async #receipts(hash: Hash32): Promise<Outcome> {
@@ -242,7 +252,7 @@ export class PartFetcher {
       } | null
       // Of a transaction that waits for its block nothing can be proved.
       if (answer === null || answer.blockHash === null || answer.blockHash === undefined) return undefined
-      const bytes = hexOf(answer.blockHash, 32)
+      const bytes = bytesOfHex(answer.blockHash, 32)
       if (bytes === undefined) throw new LieError(`transaction ${text} without its block`)
       const blockHash = toHash32(bytes)
       const block = await this.#blockFrom(blockHash, attempt)
@@ -253,11 +263,11 @@ export class PartFetcher {
     })
     if (found === undefined) return 'absent'
     const { blockHash, block, index } = found
-    const { number } = decodeHeader(block.header)
+    const { number } = block.header
     if (number > (this.#store.readHead()?.number ?? 0)) return 'absent'
     if (this.#store.readCanonicalRow(number) === undefined) await this.#apart(number)
     if (!this.#store.isCanonical(number, blockHash)) return 'absent'
-    this.#store.putContent(blockHash, block)
+    this.keep(block)
     this.#store.putLocation(transactionHash, { blockHash, index })
     return 'held'
   }
@@ -329,9 +339,9 @@ export class PartFetcher {
     })
   }
 
-  async #rawBlock(hash: Hash32, attempt: Attempt): Promise<RawBlock | undefined> {
+  async #rawBlock(hash: Hash32, attempt: Attempt): Promise<Block | undefined> {
     const raw = await attempt.askRaw('debug_getRawBlock', hash)
-    if (raw !== undefined) return splitBlock(bytesOf(raw))
+    if (raw !== undefined) return parseBlock(bytesOf(raw))
     const text = bytesToHex(hash)
     const json = await attempt.ask('eth_getBlockByHash', [text, true])
     if (json === null) return undefined
@@ -341,7 +351,7 @@ export class PartFetcher {
       ),
     )
     if (uncles.includes(null)) return undefined
-    return splitBlock(blockRlpFromJson(json, uncles.map(headerRlpFromJson)))
+    return parseBlock(blockRlpFromJson(json, uncles.map(headerRlpFromJson)))
   }
 
   async #rawReceipts(hash: Hash32, attempt: Attempt): Promise<Uint8Array | undefined> {
@@ -363,6 +373,13 @@ export class PartFetcher {
     if (String(hash).toLowerCase() === bytesToHex(found.hash)) return found
     throw new LieError(`block ${number} with the hash ${bytesToHex(found.hash)}, called ${hash}`)
   }
+}
+
+/** A header that is to be canonical. Throws {@link LieError} where it has another number. */
+function readCanonical(rlp: Uint8Array, number: number): CanonicalHeader {
+  const header = decodeHeader(rlp)
+  if (header.number !== number) throw new LieError(`block ${header.number} instead of ${number}`)
+  return { number, hash: headerHash(rlp), header: rlp, totalDifficulty: undefined }
 }
 
 /** For what is asked for elsewhere next. Passes on defects. */

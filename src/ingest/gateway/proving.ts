@@ -5,6 +5,7 @@
  */
 import { BlockJsonError } from '../../chain/blockFromJson.js'
 import { UnknownForkError } from '../../chain/header.js'
+import { InvalidBlockError } from '../../evm/blocks/invalidBlock.js'
 import { bytesToHex, type Hash32, toQuantity } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
 import { RlpError } from '../../primitives/rlp.js'
@@ -12,14 +13,13 @@ import { NodeError, type Upstream } from '../../upstream/upstream.js'
 import { NoAnswerError, type Upstreams } from '../../upstream/upstreams.js'
 import { LieError, MovedError } from './lie.js'
 
-/** What is needed of {@link Upstreams}. */
 export type Asking = Pick<Upstreams, 'ask' | 'answering' | 'count' | 'quorum'>
 
 /** Least nodes that have to say that there is no such block or transaction, where there are so many. */
 const denialsMin = 2
 
 /** JSON-RPC codes of nodes that do not have a method. */
-const unknownMethodCodes: ReadonlySet<number> = new Set([-32601, -32600, -32004])
+export const unknownMethodCodes: ReadonlySet<number> = new Set([-32601, -32600, -32004, -32604])
 
 export interface ProvingOptions {
   /** Longest time for one thing that is proved, with all repetitions. */
@@ -171,7 +171,8 @@ function isFailure(error: unknown): error is Error {
 
 /** Whether an answer was wrong, rather than absent. */
 function isLie(error: unknown): error is Error {
-  return error instanceof LieError || error instanceof RlpError || error instanceof BlockJsonError
+  const kinds = [LieError, RlpError, BlockJsonError, InvalidBlockError]
+  return kinds.some((kind) => error instanceof kind)
 }
 
 /** `why` is the whole text. */

@@ -9,11 +9,11 @@ import type { ChainIdentity } from '../../store/chainRows.js'
 import { GatewayWriter } from '../../store/gatewayWriter.js'
 import { Upstream } from '../../upstream/upstream.js'
 import { Upstreams } from '../../upstream/upstreams.js'
-import { CallTaker } from '../callTaker.js'
 import { parseGenesis } from '../genesis.js'
-import type { GatewayTask, IngestMessage } from '../messages.js'
+import type { GatewayTask } from '../messages.js'
 import { PassedOn } from '../passedOn.js'
 import { publishFigures } from '../publishFigures.js'
+import { Ends, noProgress, type SourceHost, takeCalls } from '../runSource.js'
 import { tellUpstreams } from '../tellUpstreams.js'
 import { chainOf } from './chainOf.js'
 import { HeadKeeper } from './headKeeper.js'
@@ -22,31 +22,24 @@ import { PartFetcher } from './partFetcher.js'
 /** Wait between two attempts to learn from upstreams which chain they have. */
 const identityRetryMs = 1_000
 
-/**
- * Runs until `stopped`. Gives `onReady` what takes calls once the store is open. Throws OperatorError for everything
- * that the operator can mend.
- */
-export async function runGateway(
-  task: GatewayTask,
-  report: (message: IngestMessage) => void,
-  stopped: AbortSignal,
-  onReady: (calls: CallTaker) => void,
-): Promise<void> {
+/** Runs until the signal is aborted. Rejects with OperatorError for everything that the operator can mend. */
+export async function runGateway(task: GatewayTask, host: SourceHost): Promise<void> {
+  const { report, signal: stopped } = host
   const log = (text: string) => report({ type: 'said', text })
   const store = GatewayWriter.open({ path: task.storePath, mapBytes: task.mapBytes })
-  const ends: (() => unknown)[] = []
+  const ends = new Ends()
   try {
     const identity = store.readIdentity() ?? (await learnIdentity(task, log, stopped))
-    if (identity === undefined) return
+    if (identity === undefined) return report({ type: 'finished', progress: noProgress, stopped: true })
     store.begin(identity)
     const schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(identity.config)))
     const chain = { chainId: BigInt(identity.chainId), genesisHash: identity.genesisHash }
     const { quorum, pollMs, fetchMsMax, historyBlocks } = task
     const upstreams = new Upstreams(task.upstreams, { chain, pollMs, quorum, log })
-    ends.push(() => upstreams.close())
+    ends.add(() => upstreams.close())
     const isReachable = await upstreams.check(fetchMsMax)
     const fetcher = new PartFetcher(store, upstreams, { schedule, fetchMsMax })
-    ends.push(publishFigures(report, { store, upstreams, fetcher }))
+    ends.add(publishFigures(report, { store, upstreams, fetcher }))
     let isOpened = false
     const open = () => {
       if (!isOpened) report({ type: 'opened' })
@@ -60,7 +53,7 @@ export async function runGateway(
       log,
       nonceOf: (address) => fetcher.readNonce(address),
     })
-    ends.push(() => passedOn.close())
+    ends.add(() => passedOn.close())
     let isOutdated = false
     const onHead = () => {
       const head = store.readHead()
@@ -82,22 +75,20 @@ export async function runGateway(
       },
       log,
     })
-    ends.push(() => keeper.close())
-    ends.push(tellUpstreams(report, upstreams, () => keeper.trouble))
-    const calls = new CallTaker(report, async (call) => {
+    ends.add(() => keeper.close())
+    ends.add(tellUpstreams(report, upstreams, () => keeper.trouble))
+    takeCalls(host, ends.add, async (call) => {
       if (call.type !== 'fetch') return passedOn.answer(call)
       return (await fetcher.fetch(call.wanted, call.call)) === 'absent'
     })
-    ends.push(() => calls.end())
-    onReady(calls)
-    ends.push(upstreams.onHead((claim) => keeper.follow(claim)))
+    ends.add(upstreams.onHead((claim) => keeper.follow(claim)))
     if (upstreams.head !== undefined) keeper.follow(upstreams.head.claim)
     if (!stopped.aborted) await once(stopped, 'abort')
   } finally {
-    // Each refuses further work at once; the store is closed when none of it is under way.
-    await Promise.all(ends.reverse().map((end) => end()))
+    await ends.end()
     await store.close()
   }
+  report({ type: 'finished', progress: noProgress, stopped: true })
 }
 
 /** The chain that the configuration names, or that upstreams have; undefined where the gateway is stopped before. */

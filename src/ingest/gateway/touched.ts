@@ -1,5 +1,5 @@
 /** What a call may read, as far as the call and an unproved answer to its eth_createAccessList say. */
-import { type Address, bytesToHex, digitsToBytes, type Hash32 } from '../../primitives/bytes.js'
+import { type Address, bytesOfHex, bytesToHex, type Hash32 } from '../../primitives/bytes.js'
 
 /** Accounts of one guess, and slots of one account: more than most transactions touch. */
 const aheadMax = 256
@@ -17,16 +17,9 @@ export function touchedBy(
   const entries = Array.isArray(accessList) ? accessList.slice(0, aheadMax) : []
   const own = [from ?? zeroAddress, to, bytesToHex(miner)].map((address) => ({ address, storageKeys: [] }))
   return [...own, ...entries].flatMap((entry: { address?: unknown; storageKeys?: unknown } | null) => {
-    const address = hexOf(entry?.address, 20)
+    const address = bytesOfHex(entry?.address, 20)
     const keys = Array.isArray(entry?.storageKeys) ? entry.storageKeys.slice(0, aheadMax) : []
-    const slots = keys.flatMap((key) => hexOf(key, 32) ?? []) as unknown as Hash32[]
+    const slots = keys.flatMap((key) => bytesOfHex(key, 32) ?? []) as unknown as Hash32[]
     return address === undefined ? [] : [{ address: address as Address, slots }]
   })
-}
-
-/** Bytes of a text of `length` bytes in hex; undefined for anything else. */
-export function hexOf(value: unknown, length: number): Uint8Array | undefined {
-  const digits = typeof value === 'string' && value.startsWith('0x') ? value.slice(2) : undefined
-  const bytes = digits?.length === 2 * length ? digitsToBytes(digits) : undefined
-  return bytes
 }

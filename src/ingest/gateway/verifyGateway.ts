@@ -3,7 +3,7 @@
  * trie nodes and code. Only reads, so it may run while a server runs.
  */
 import { ForkSchedule, parseGenesisConfig } from '../../chain/forks.js'
-import { decodeHeader, type Header, headerHash } from '../../chain/header.js'
+import { decodeHeader, type Header, headerHash, isProofOfStake } from '../../chain/header.js'
 import { BlockParts, type PartFault } from '../../evm/blocks/blockParts.js'
 import { bytesToBigInt, bytesToHex, equalBytes, type Hash32, toHash32 } from '../../primitives/bytes.js'
 import { keccak256 } from '../../primitives/keccak.js'
@@ -12,7 +12,6 @@ import type { BlockName } from '../../store/chainRows.js'
 import { transactionHashes } from '../../store/chainWriter.js'
 import type { StoredBlock } from '../../store/storedBlock.js'
 import { FaultList, TooManyFaults } from '../faultList.js'
-import { isProofOfStake } from './rawBlock.js'
 
 export interface GatewayReport {
   /** Block down to which headers are linked to the head. */

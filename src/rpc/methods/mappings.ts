@@ -1,5 +1,5 @@
 /** Storage of contracts as Solidity lays it out: mappings and named variables. */
-import type { ResolvedBlock } from '../../chain/chain.js'
+import type { ResolvedBlock } from '../../chain/chainBlocks.js'
 import { type Address, bytesToHex, hexDigits, toHash32 } from '../../primitives/bytes.js'
 import { JsonBytes } from '../../primitives/jsonBytes.js'
 import { readVariable, type VariableReading } from '../../state/readVariable.js'

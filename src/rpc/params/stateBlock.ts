@@ -1,5 +1,5 @@
 import type { BlockId } from '../../chain/blockId.js'
-import type { ResolvedBlock } from '../../chain/chain.js'
+import type { ResolvedBlock } from '../../chain/chainBlocks.js'
 import type { ChainView } from '../../chain/chainView.js'
 import { FaultError } from '../../primitives/faults.js'
 

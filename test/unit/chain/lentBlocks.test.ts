@@ -6,7 +6,8 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t, { type Test } from 'tap'
 import { transactionsPerBlock, writeSyntheticBlocks } from '../../../bench/syntheticBlocks.js'
-import { Chain, type ResolvedBlock } from '../../../src/chain/chain.js'
+import { Chain } from '../../../src/chain/chain.js'
+import type { ResolvedBlock } from '../../../src/chain/chainBlocks.js'
 import { ChainReader } from '../../../src/store/chainReader.js'
 
 const blockCount = 1_500

@@ -1,6 +1,7 @@
 /** How often the store is read, bytes are hashed and answers are written, for what is asked again and again. */
 import t, { type Test } from 'tap'
 import { Chain } from '../../../src/chain/chain.js'
+import { ChainView } from '../../../src/chain/chainView.js'
 import { type Hash32, hexToBytes } from '../../../src/primitives/bytes.js'
 import { ChainReader } from '../../../src/store/chainReader.js'
 import { blocks, headBlock } from '../../rpc/demoChain.js'
@@ -88,7 +89,8 @@ t.test('the pending block is written once for each head', async (t) => {
   t.equal(chain.pendingBlockJson(), first)
   t.equal(counts.totalDifficulties, totalDifficulties)
   const parent = chain.resolve({ kind: 'number', number: headBlock.number - 1 }, 0)
-  const other = parent && chain.readHeadAt(parent.hash)
-  t.not(other && Buffer.from(chain.pendingBlockJson(other)).equals(first), true, 'another head has its own')
+  const head = parent && chain.readHeadAt(parent.hash)
+  const other = head && new ChainView(chain, head, false).pendingBlockJson()
+  t.not(other && Buffer.from(other).equals(first), true, 'another head has its own')
   t.equal(chain.pendingBlockJson(), first)
 })

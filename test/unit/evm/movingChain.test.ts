@@ -5,6 +5,7 @@ import { ForkSchedule, parseGenesisConfig } from '../../../src/chain/forks.js'
 import { CallTrials } from '../../../src/evm/messages/callTrials.js'
 import { Execution } from '../../../src/evm/messages/execution.js'
 import type { ExecutionRequest } from '../../../src/evm/messages/executionRequest.js'
+import { parseBlock } from '../../../src/ingest/block.js'
 import { parseGenesis } from '../../../src/ingest/genesis.js'
 import { ChainImporter } from '../../../src/ingest/importer.js'
 import { bytesToHex, hexToBytes, padLeft } from '../../../src/primitives/bytes.js'
@@ -78,7 +79,7 @@ async function makeBranches(t: Test): Promise<Branches> {
   }
   const importer = new ChainImporter(writer, schedule)
   for (const blocks of [first, second]) {
-    for (const { rlp } of blocks) await importer.importBlock(rlp)
+    for (const { rlp } of blocks) await importer.importBlock(parseBlock(rlp))
     await importer.finish()
   }
   const switchTo = (blocks: readonly MadeBlock[], length = blocks.length) =>

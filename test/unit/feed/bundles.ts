@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import type { ForkSchedule } from '../../../src/chain/forks.js'
 import { type BundleParts, readBundleParts } from '../../../src/feed/bundleCodec.js'
+import { parseBlock } from '../../../src/ingest/block.js'
 import { parseGenesis } from '../../../src/ingest/genesis.js'
 import { ChainImporter } from '../../../src/ingest/importer.js'
 import { hexToBytes } from '../../../src/primitives/bytes.js'
@@ -49,7 +50,8 @@ export async function executedChain(t: Test, genesis: GethGenesis) {
   const maker = await ChainMaker.create(genesis)
   const { store, schedule } = newStore(t, maker.genesisText)
   const importer = new ChainImporter(store, schedule)
-  for (const { rlp } of await maker.extendBy(maker.genesis, plans)) await importer.importBlock(rlp)
+  for (const { rlp } of await maker.extendBy(maker.genesis, plans))
+    await importer.importBlock(parseBlock(rlp))
   const sent = plans.map((_, index) => readBundleParts(store, index + 1) as BundleParts)
   return { genesisText: maker.genesisText, store, schedule, sent }
 }

@@ -45,13 +45,13 @@ for (const [name, genesis] of [
     async (t) => {
       const maker = await make(t, genesis)
       const [one, two] = (await maker.extendBy(maker.genesis, writes(5n, 2))) as [MadeBlock, MadeBlock]
-      const { store, importAll, importer } = await openImporter(t, maker)
+      const { store, importAll, importRlp } = await openImporter(t, maker)
       await importAll([one])
       const before = dumpStore(store)
       const isMerged = name === 'merged'
       for (const [index, field, item] of mutations) {
         if (index > 15 && !isMerged) continue
-        const error = await importer.importBlock(withItem(two, index, item)).then(
+        const error = await importRlp(withItem(two, index, item)).then(
           () => undefined,
           (error: Error) => error,
         )
@@ -60,14 +60,11 @@ for (const [name, genesis] of [
         t.match(error?.message, values, field)
         t.strictSame(differences(dumpStore(store), before), [], `${field}: the store stays as it was`)
       }
-      await t.rejects(importer.importBlock(withItem(two, 0, otherHash)), /its parent .* is not known/)
+      await t.rejects(importRlp(withItem(two, 0, otherHash)), /its parent .* is not known/)
       if (isMerged)
-        await t.rejects(
-          importer.importBlock(withItem(two, 14, Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 1))),
-          /nonce is/,
-        )
+        await t.rejects(importRlp(withItem(two, 14, Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 1))), /nonce is/)
       // Fields that hash to the block and nothing more: they make another, equally valid block before the Merge only.
-      const { outcome } = await importer.importBlock(two.rlp)
+      const { outcome } = await importRlp(two.rlp)
       t.equal(outcome, 'canonical', 'the true block is taken after all the others')
       t.equal(await importAll([one, two]), 'known known')
     },
@@ -77,7 +74,7 @@ for (const [name, genesis] of [
 t.test('what is no block at all is refused, whatever it is', async (t) => {
   const maker = await make(t, london())
   const one = await maker.extend(maker.genesis, { transactions: [write(1n, 1n)] })
-  const { store, importer } = await openImporter(t, maker)
+  const { store, importRlp } = await openImporter(t, maker)
   const before = dumpStore(store)
   const [header, transactions] = one.block.raw() as unknown as [Uint8Array[], Uint8Array[]]
   const hashed = (index: number, content: unknown) => {
@@ -98,21 +95,17 @@ t.test('what is no block at all is refused, whatever it is', async (t) => {
     'withdrawals too early': [header, transactions, [], []],
   }
   for (const [what, items] of Object.entries(strange)) {
-    await t.rejects(
-      importer.importBlock(RLP.encode(items as never)),
-      { name: /^(BadBlock|InvalidBlock)Error$/ },
-      what,
-    )
+    await t.rejects(importRlp(RLP.encode(items as never)), { name: /^(BadBlock|InvalidBlock)Error$/ }, what)
     t.strictSame(differences(dumpStore(store), before), [], what)
   }
-  await t.rejects(importer.importBlock(Uint8Array.of(0xc2, 0x01)), { name: /^(BadBlock|InvalidBlock)Error$/ })
+  await t.rejects(importRlp(Uint8Array.of(0xc2, 0x01)), { name: /^(BadBlock|InvalidBlock)Error$/ })
 })
 
 t.test('transactions that break a rule make their block invalid', async (t) => {
   const genesis = london()
   const maker = await make(t, genesis)
   const one = await maker.extend(maker.genesis, { transactions: [write(1n, 1n)] })
-  const { store, importer } = await openImporter(t, maker)
+  const { store, importRlp } = await openImporter(t, maker)
   const { header, transactions } = one.block
   const { createTx } = await import('@ethereumjs/tx')
   const { genTransactionsTrieRoot } = await import('@ethereumjs/block')
@@ -134,10 +127,10 @@ t.test('transactions that break a rule make their block invalid', async (t) => {
       { header: { ...header, transactionsTrie } as never, transactions: changed },
       { common: header.common, skipConsensusFormatValidation: true },
     )
-    await t.rejects(importer.importBlock(block.serialize()), { name: 'BadBlockError', number: 1 }, what)
+    await t.rejects(importRlp(block.serialize()), { name: 'BadBlockError', number: 1 }, what)
     t.equal(store.readHead()?.number, 0)
   }
-  t.equal((await importer.importBlock(one.rlp)).outcome, 'canonical')
+  t.equal((await importRlp(one.rlp)).outcome, 'canonical')
 })
 
 t.test('each rule for uncles is kept', async (t) => {
@@ -146,7 +139,7 @@ t.test('each rule for uncles is kept', async (t) => {
   const at = (number: number) => (number === 0 ? maker.genesis : chain[number - 1]) as MadeBlock
   const uncleOf = (number: number, tag: number) =>
     maker.extend(at(number - 1), { extraData: Uint8Array.of(tag), coinbase: `0x${'dd'.repeat(20)}` })
-  const { store, importAll, importer } = await openImporter(t, maker)
+  const { store, importAll, importRlp } = await openImporter(t, maker)
   await importAll(chain)
   const head = at(9)
   const good = await uncleOf(8, 1)
@@ -158,7 +151,7 @@ t.test('each rule for uncles is kept', async (t) => {
     const header = [...plain.block.header.raw()]
     header[1] = keccak256(RLP.encode(headers))
     const rlp = RLP.encode([header, [], headers])
-    await t.rejects(importer.importBlock(rlp), { name: 'BadBlockError', number: 10, message })
+    await t.rejects(importRlp(rlp), { name: 'BadBlockError', number: 10, message })
     t.equal(store.readHead()?.number, 9)
   }
   await attempt([good, good], /uncle 1 .* was included before/)
@@ -173,10 +166,10 @@ t.test('each rule for uncles is kept', async (t) => {
   await attempt([change(good, { timestamp: 1n })], /is invalid: timestamp/)
   await attempt([change(good, { difficulty: 1n })], /is invalid: difficulty/)
   const block = await maker.extend(head, { uncles: [good, deep] })
-  t.equal((await importer.importBlock(block.rlp)).outcome, 'canonical')
+  t.equal((await importRlp(block.rlp)).outcome, 'canonical')
   const again = await maker.extend(block, { uncles: [good] })
-  await t.rejects(importer.importBlock(again.rlp), /uncle 0 .* was included before/)
+  await t.rejects(importRlp(again.rlp), /uncle 0 .* was included before/)
   const last = await maker.extend(block, { uncles: [await uncleOf(9, 4)] })
-  t.equal((await importer.importBlock(last.rlp)).outcome, 'canonical')
+  t.equal((await importRlp(last.rlp)).outcome, 'canonical')
   mustBeSound(t, store)
 })

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import t from 'tap'
+import { parseBlock } from '../../../src/ingest/block.js'
 import { parseGenesis } from '../../../src/ingest/genesis.js'
 import { ChainImporter } from '../../../src/ingest/importer.js'
 import { verifyChain } from '../../../src/ingest/verifyChain.js'
@@ -45,7 +46,7 @@ for (const [name, genesis] of Object.entries({
     store.initialize(parsed.identity, parsed.bundle)
     const importer = new ChainImporter(store, parsed.schedule)
     for (const made of await maker.extendBy(maker.genesis, plans)) {
-      const result = await importer.importBlock(made.rlp)
+      const result = await importer.importBlock(parseBlock(made.rlp))
       t.equal(result.outcome, 'canonical')
     }
     t.equal(store.readHead()?.number, plans.length)

@@ -32,9 +32,18 @@ function makeTask(t: Test) {
   return { task, folder, file, offset }
 }
 
+/** Asked before each block. */
+function signalOf(shouldStop: () => boolean): AbortSignal {
+  return {
+    get aborted() {
+      return shouldStop()
+    },
+  } as AbortSignal
+}
+
 async function run(task: IngestTask, shouldStop = () => false): Promise<IngestMessage[]> {
   const messages: IngestMessage[] = []
-  await importFiles(task, (message) => messages.push(message), shouldStop)
+  await importFiles(task, { report: (message) => messages.push(message), signal: signalOf(shouldStop) })
   return messages
 }
 

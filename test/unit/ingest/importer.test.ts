@@ -4,6 +4,7 @@ import { genTransactionsTrieRoot } from '@ethereumjs/block'
 import { RLP } from '@ethereumjs/rlp'
 import { createTx } from '@ethereumjs/tx'
 import t from 'tap'
+import { parseBlock } from '../../../src/ingest/block.js'
 import { parseGenesis } from '../../../src/ingest/genesis.js'
 import { ChainImporter } from '../../../src/ingest/importer.js'
 import { bytesToHex, hexToBytes, toHash32 } from '../../../src/primitives/bytes.js'
@@ -29,7 +30,7 @@ t.test('blocks that are known already are skipped', async (t) => {
   t.equal(await importAll(blocks), 'canonical canonical canonical')
   const before = dumpStore(store)
   t.equal(await importAll(blocks), 'known known known')
-  t.equal((await importer.importBlock(maker.genesis.rlp)).outcome, 'known')
+  t.equal((await importer.importBlock(parseBlock(maker.genesis.rlp))).outcome, 'known')
   t.strictSame(differences(dumpStore(store), before), [])
 })
 
@@ -166,12 +167,12 @@ t.test('a block that takes too much memory is no bad block', async (t) => {
   const greedy = change(empty, { transactionsTrie: await genTransactionsTrieRoot([transaction]) }, [
     transaction,
   ])
-  await t.rejects(importer.importBlock(greedy.rlp), {
+  await t.rejects(importer.importBlock(parseBlock(greedy.rlp)), {
     name: 'OperatorError',
     message: /^block 1 \(0x[0-9a-f]{64}\) takes more than 1024 MiB of memory to execute/,
   })
   t.equal(store.head.number, 0)
-  t.equal((await importer.importBlock(empty.rlp)).outcome, 'canonical')
+  t.equal((await importer.importBlock(parseBlock(empty.rlp))).outcome, 'canonical')
 })
 
 t.test('a branch longer than the limit is refused', async (t) => {
@@ -184,13 +185,13 @@ t.test('a branch longer than the limit is refused', async (t) => {
   const { identity, bundle, schedule } = parseGenesis(maker.genesisText)
   store.initialize(identity, bundle)
   const importer = new ChainImporter(store, schedule, { branchBlocksMax: 3 })
-  for (const { rlp } of long) await importer.importBlock(rlp)
-  await importer.importBlock(trunk.rlp)
+  for (const { rlp } of long) await importer.importBlock(parseBlock(rlp))
+  await importer.importBlock(parseBlock(trunk.rlp))
   t.equal(store.readHead()?.number, 1, 'the shorter branch replaces the longer one')
-  await importer.importBlock((long[3] as MadeBlock).rlp)
+  await importer.importBlock(parseBlock((long[3] as MadeBlock).rlp))
   await t.rejects(importer.finish(), { name: 'BadBlockError', message: /a branch of more than 3 blocks/ })
   t.equal(bytesToHex(store.readHead()?.hash ?? new Uint8Array(0)), bytesToHex(trunk.hash))
-  await importer.importBlock((long[2] as MadeBlock).rlp)
+  await importer.importBlock(parseBlock((long[2] as MadeBlock).rlp))
   await importer.finish()
   t.equal(store.readHead()?.number, 3)
 })

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { createBlock } from '@ethereumjs/block'
 import type { TypedTransaction } from '@ethereumjs/tx'
 import type { Test } from 'tap'
+import { parseBlock } from '../../../src/ingest/block.js'
 import { parseGenesis } from '../../../src/ingest/genesis.js'
 import { ChainImporter } from '../../../src/ingest/importer.js'
 import { verifyChain } from '../../../src/ingest/verifyChain.js'
@@ -42,13 +43,14 @@ export async function openImporter(t: Test, maker: ChainMaker) {
   const { identity, bundle, schedule } = parseGenesis(maker.genesisText)
   store.initialize(identity, bundle)
   const importer = new ChainImporter(store, schedule, { executor: new ComparedExecutor(schedule) })
+  const importRlp = async (rlp: Uint8Array) => importer.importBlock(parseBlock(rlp))
   const importAll = async (blocks: readonly MadeBlock[]) => {
     const outcomes = []
-    for (const { rlp } of blocks) outcomes.push((await importer.importBlock(rlp)).outcome)
+    for (const { rlp } of blocks) outcomes.push((await importRlp(rlp)).outcome)
     await importer.finish()
     return outcomes.join(' ')
   }
-  return { store, importer, importAll }
+  return { store, importer, importRlp, importAll }
 }
 
 export function mustBeSound(t: Test, store: ChainWriter): void {

@@ -2,6 +2,7 @@ import t from 'tap'
 import { decodeHeader, encodeHeader, type Header, headerHash } from '../../../src/chain/header.js'
 import { type BundleParts, encodeBundle } from '../../../src/feed/bundleCodec.js'
 import type { FeedEntry } from '../../../src/feed/bundleLog.js'
+import { parseBlock } from '../../../src/ingest/block.js'
 import { Replica } from '../../../src/ingest/feed/replica.js'
 import { ChainImporter } from '../../../src/ingest/importer.js'
 import { bytesToHex } from '../../../src/primitives/bytes.js'
@@ -135,11 +136,11 @@ t.test('a replica takes no block that is longer than EIP-7934 allows, as an impo
   const tooLong = withData(longest + 1)
   t.equal(tooLong.block.length, limit + 1)
   const message = /: block size is 8388609, expected at most 8388608 bytes/
-  await t.rejects(importer.importBlock(tooLong.block), { message })
+  await t.rejects(importer.importBlock(parseBlock(tooLong.block)), { message })
   await t.rejects(replica.apply([entryOf(tooLong)], never), { message })
   t.equal(store.readHead()?.number, 0)
   // An importer, which executes it, finds that its gas does not pay for the data.
-  await t.rejects(importer.importBlock(withData(longest).block), { message: /gas/ })
+  await t.rejects(importer.importBlock(parseBlock(withData(longest).block)), { message: /gas/ })
   await replica.apply([entryOf(withData(longest))], never)
   t.equal(store.readHead()?.number, 1)
 })

@@ -48,7 +48,8 @@ t.test('a fetch that comes while the source ends, or after, is refused', async (
     fetchMsMax: 100_000,
   }
   const report = (message: IngestMessage): void => void messages.push(message)
-  const run = runGateway(task, report, stop.signal, (calls) => ready.resolve(calls))
+  const onReady = (calls: CallTaker) => ready.resolve(calls)
+  const run = runGateway(task, { report, signal: stop.signal, onReady })
   const calls = await inTime('the store', ready.promise)
   await waitFor('the first head', () => messages.some(({ type }) => type === 'opened'))
   const ask = (serial: number) =>

@@ -65,7 +65,13 @@ async function take(
   const messages: IngestMessage[] = []
   const task = { storePath: join(folder, 'chain.mdb'), mapBytes, identity, archives, bytesTotal: 1 }
   try {
-    await importBeneath({ ...task, accumulators: undefined }, (message) => messages.push(message), shouldStop)
+    const signal = {
+      get aborted() {
+        return shouldStop()
+      },
+    } as AbortSignal
+    const report = (message: IngestMessage) => messages.push(message)
+    await importBeneath({ ...task, accumulators: undefined }, { report, signal })
     return { messages, error: undefined }
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error

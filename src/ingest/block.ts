@@ -12,8 +12,8 @@ import {
 } from '../primitives/rlp.js'
 import type { BlockName } from '../store/chainRows.js'
 
-/** A decoded block, and the parts of its RLP. */
-export interface ParsedBlock {
+/** A decoded block, as it travels from its source into the store. */
+export interface Block {
   readonly hash: Hash32
   readonly header: Header
   readonly headerRlp: Uint8Array
@@ -22,10 +22,17 @@ export interface ParsedBlock {
   readonly items: readonly RlpItem[]
   /** RLP of the block access list (EIP-7928) where it came with the block, unchecked; it is no part of the block. */
   readonly blockAccessList: Uint8Array | undefined
+  /** Whether its body was found to be the one that its header commits to. */
+  readonly isContentChecked?: boolean
+  /**
+   * Resolves to the keys of its signatures found so far, in the encoding of {@link RecoveredKeys}. Undefined where
+   * nobody looks for them. Rejects where whoever does has failed.
+   */
+  readonly takeKeys?: (() => Promise<Uint8Array>) | undefined
 }
 
 /** Place of the block access list after header, transactions, uncles and withdrawals, as go-ethereum exports it. */
-const accessListIndex = 4
+export const accessListIndex = 4
 
 /** A block and its parent. */
 export interface BlockLink extends BlockName {
@@ -34,19 +41,13 @@ export interface BlockLink extends BlockName {
   readonly unknownFork?: string | undefined
 }
 
-export function linkOf(header: Header, hash: Hash32): BlockLink {
+export function linkOf({ header, hash }: Pick<Block, 'header' | 'hash'>): BlockLink {
   const { number, parentHash } = header
   return { number, hash, parentHash, unknownFork: unknownForkOf(header) }
 }
 
-/** The link of an RLP-encoded block. Throws InvalidBlockError where it is no block. */
-export function readBlockLink(rlp: Uint8Array): BlockLink {
-  const { hash, header } = parseBlock(rlp)
-  return linkOf(header, hash)
-}
-
 /** Decodes a block. Throws InvalidBlockError where it is none. */
-export function parseBlock(rlp: Uint8Array): ParsedBlock {
+export function parseBlock(rlp: Uint8Array): Block {
   try {
     const items = decodeRlpList(rlp)
     const spans = rlpListSpans(rlp, rlpSpanAt(rlp, 0))

@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { AppendedTable } from '../../../src/store/appendedTable.js'
 import {
   closeEnvironment,
   commitBatch,
@@ -10,9 +9,9 @@ import {
   openTable,
   type Table,
 } from '../../../src/store/environment.js'
-import { type PendingRows, PendingTable } from '../../../src/store/pendingTable.js'
 import type { Range, WriteTable } from '../../../src/store/readTable.js'
 import { numberKey } from '../../../src/store/tables.js'
+import { WriteBuffer } from '../../../src/store/writeBuffer.js'
 import { Dice, propertyRuns } from '../../property.js'
 
 const keys = Array.from({ length: 12 }, (_, number) => numberKey(number))
@@ -39,18 +38,18 @@ function rangeOf(
 
 interface Kind {
   readonly name: string
-  readonly make: (table: Table) => WriteTable & PendingRows
+  readonly make: (table: Table) => WriteBuffer
   /** Whether each key has only one value, ever. */
   readonly isConstant?: boolean
 }
 
 const kinds: readonly Kind[] = [
-  { name: 'rows of which none stay in memory', make: (table) => new PendingTable(table) },
-  { name: 'rows of which five stay in memory', make: (table) => new PendingTable(table, 5) },
-  { name: 'rows in a list', make: (table) => new AppendedTable(table) },
+  { name: 'rows of which none stay in memory', make: (table) => new WriteBuffer(table) },
+  { name: 'rows of which five stay in memory', make: (table) => new WriteBuffer(table, { keptMax: 5 }) },
+  { name: 'rows in a list', make: (table) => new WriteBuffer(table, { isList: true }) },
   {
     name: 'rows in a list that never change',
-    make: (table) => new AppendedTable(table, true),
+    make: (table) => new WriteBuffer(table, { isList: true, isConstant: true }),
     isConstant: true,
   },
 ]
@@ -155,7 +154,7 @@ for (const kind of kinds) {
 
 t.test('more rows than are kept change and vanish', async (t) => {
   const { path, environment, table } = openRows(t)
-  const pending = new PendingTable(table, 1_000)
+  const pending = new WriteBuffer(table, { keptMax: 1_000 })
   const count = 20_000
   const rowOf = (number: number) => Uint8Array.of(1, number >> 16, (number >> 8) & 255, number & 255)
   const changes: readonly ((number: number) => void)[] = [

@@ -1,0 +1,106 @@
+/**
+ * The frame of every source that executes blocks: opens its store, counts what it takes in, and ends in order, whatever
+ * happens: what it began, what is left to publish, the store. Owns none of its blocks.
+ */
+import type { ForkSchedule } from '../chain/forks.js'
+import type { Publisher } from '../feed/publisher.js'
+import type { ChainWriter } from '../store/chainWriter.js'
+import { type Answer, CallTaker } from './callTaker.js'
+import { ChainImporter } from './importer.js'
+import { Intake } from './intake.js'
+import type { IngestMessage, IngestProgress, IngestStore } from './messages.js'
+import { openTaskStore } from './taskStore.js'
+
+export type Report = (message: IngestMessage) => void
+
+/** Makes what publishes the blocks of a store; undefined where nothing is published. */
+export type OpenPublisher = (store: ChainWriter) => Publisher | undefined
+
+/** What a source gets from its thread. */
+export interface SourceHost {
+  readonly report: Report
+  /** Aborted when the source shall end. */
+  readonly signal: AbortSignal
+  /** Gets what takes calls, once the store is open, of a source that answers any. */
+  readonly onReady?: (calls: CallTaker) => void
+  /** Called once the store is open. */
+  readonly openPublisher?: OpenPublisher
+}
+
+export interface Source {
+  readonly store: ChainWriter
+  readonly schedule: ForkSchedule
+  readonly importer: ChainImporter
+  readonly intake: Intake
+  readonly publisher: Publisher | undefined
+  /** Has `end` called when the source ends; what was begun last ends first, but nothing waits for another. */
+  onEnd(end: () => unknown): void
+}
+
+/** Progress of a source that imports nothing. */
+export const noProgress: IngestProgress = {
+  number: 0,
+  executed: 0,
+  known: 0,
+  side: 0,
+  gas: 0,
+  bytesRead: 0,
+  bytesTotal: 0,
+  elapsedMs: 0,
+}
+
+/**
+ * Runs a source until `run` has settled; what it imported is on disk then, and published as far as the database answers.
+ * Rejects as `run` and {@link openTaskStore} do.
+ */
+export async function runSource(
+  task: IngestStore,
+  { report, signal, openPublisher }: SourceHost,
+  run: (source: Source) => Promise<unknown>,
+  open: () => ReturnType<typeof openTaskStore> = () => openTaskStore(task, report),
+): Promise<void> {
+  const { store, schedule } = await open()
+  const ends = new Ends()
+  let publisher: Publisher | undefined
+  try {
+    publisher = openPublisher?.(store)
+    const importer = new ChainImporter(store, schedule)
+    const intake = new Intake(importer, store, report, publisher)
+    await run({ store, schedule, importer, intake, publisher, onEnd: ends.add })
+    await intake.commit()
+    await ends.end()
+    report({ type: 'finished', progress: intake.progress(), stopped: signal.aborted })
+  } finally {
+    await ends.end()
+    try {
+      await publisher?.end()
+    } finally {
+      await store.close()
+    }
+  }
+}
+
+/** What has to end with a source. */
+export class Ends {
+  #ends: (() => unknown)[] = []
+
+  readonly add = (end: () => unknown): void => {
+    this.#ends.unshift(end)
+  }
+
+  /** Each refuses further work at once; resolves when none of it is under way. */
+  async end(): Promise<void> {
+    await Promise.all(this.#ends.splice(0).map((end) => end()))
+  }
+}
+
+/** Has calls answered until the source ends. */
+export function takeCalls(
+  { report, onReady }: SourceHost,
+  onEnd: (end: () => unknown) => void,
+  answer: Answer,
+): void {
+  const calls = new CallTaker(report, answer)
+  onEnd(() => calls.end())
+  onReady?.(calls)
+}

@@ -1,0 +1,302 @@
+/**
+ * Changes of the tables of the one writer, which wait in memory until a transaction writes them. The writer reads them
+ * at once. Keys and values are shared: nobody may change them.
+ */
+import { mapKey } from '../primitives/bytes.js'
+import type { Table } from './environment.js'
+import type { Entry, Range, WriteTable } from './readTable.js'
+import type { ChainTables, TableName } from './tables.js'
+
+/** A row with its new value; undefined where it is removed. */
+interface Changed {
+  readonly key: Uint8Array
+  readonly value: Uint8Array | undefined
+}
+
+export interface BufferOptions {
+  /**
+   * Of a table of which each block writes many rows that hardly anybody reads while they wait: they are a list, and found
+   * by key only after the first such read. A string and a place in a Map for each would take as long as all else that is
+   * done with it. Otherwise each row is written once, however often it changed.
+   */
+  readonly isList?: boolean
+  /** A key never has another value, so what is stored need not be looked for among what waits. */
+  readonly isConstant?: boolean
+  /** Rows that stay in memory after they are on disk, of a table whose rows change again and again. */
+  readonly keptMax?: number
+}
+
+/** Changed rows of one transaction. */
+class Batch {
+  /** Key and value by turns, in the order in which they were changed. */
+  readonly #rows: (Uint8Array | undefined)[] = []
+  /** By key: where the last change of a row is, among the first so many of `#rows`. */
+  readonly #places = new Map<string, number>()
+  #found = 0
+
+  get size(): number {
+    return this.#rows.length / 2
+  }
+
+  add(key: Uint8Array, value: Uint8Array | undefined): void {
+    this.#rows.push(key, value)
+  }
+
+  /** As {@link add}, in place of an earlier change of the row. */
+  put(key: Uint8Array, value: Uint8Array | undefined): void {
+    const name = mapKey(key)
+    const at = this.#places.get(name)
+    if (at !== undefined) {
+      this.#rows[at + 1] = value
+      return
+    }
+    this.#places.set(name, this.#rows.length)
+    this.#rows.push(key, value)
+    this.#found = this.#rows.length
+  }
+
+  /** Where the change of a row is, for {@link valueAt}. */
+  placeOf(name: string): number | undefined {
+    return this.#index().get(name)
+  }
+
+  valueAt(place: number): Uint8Array | undefined {
+    return this.#rows[place + 1]
+  }
+
+  /** The last change of each row. */
+  *changes(): Generator<readonly [name: string, change: Changed]> {
+    for (const [name, at] of this.#index()) {
+      yield [name, { key: this.#rows[at] as Uint8Array, value: this.#rows[at + 1] }]
+    }
+  }
+
+  write(put: (key: Uint8Array, value: Uint8Array) => unknown, remove: (key: Uint8Array) => unknown): void {
+    for (let at = 0; at < this.#rows.length; at += 2) {
+      const [key, value] = [this.#rows[at] as Uint8Array, this.#rows[at + 1]]
+      if (value === undefined) remove(key)
+      else put(key, value)
+    }
+  }
+
+  #index(): ReadonlyMap<string, number> {
+    for (; this.#found < this.#rows.length; this.#found += 2) {
+      this.#places.set(mapKey(this.#rows[this.#found] as Uint8Array), this.#found)
+    }
+    return this.#places
+  }
+}
+
+/** A table whose changes wait for a transaction. */
+export class WriteBuffer implements WriteTable {
+  readonly #table: Table
+  readonly #isList: boolean
+  readonly #isConstant: boolean
+  readonly #keptMax: number
+  /** Changes that no transaction has. */
+  #waiting = new Batch()
+  /** Changes of a transaction that is not on disk yet. */
+  #landing = new Batch()
+  /** Rows as they are on disk; undefined where there is none. */
+  readonly #kept = new Map<string, Uint8Array | undefined>()
+
+  constructor(table: Table, { isList = false, isConstant = false, keptMax = 0 }: BufferOptions = {}) {
+    this.#table = table
+    this.#isList = isList
+    this.#isConstant = isConstant
+    this.#keptMax = keptMax
+  }
+
+  /** Number of changes that no transaction has. */
+  get waiting(): number {
+    return this.#waiting.size
+  }
+
+  getBinary(key: Uint8Array): Uint8Array | undefined {
+    if (this.#isPlain) return this.#table.getBinary(key)
+    const stored = this.#isConstant ? this.#table.getBinary(key) : undefined
+    if (stored !== undefined) return stored
+    const name = mapKey(key)
+    const batch = this.#changed(name)
+    if (batch !== undefined) return batch.valueAt(batch.placeOf(name) as number)
+    if (this.#keptMax === 0) return this.#isConstant ? undefined : this.#table.getBinary(key)
+    const kept = this.#kept.get(name)
+    if (kept !== undefined || this.#kept.has(name)) return kept
+    const value = this.#table.getBinary(key)
+    this.#keep(name, value)
+    return value
+  }
+
+  getBrief(key: Uint8Array, bytesMax?: number): Uint8Array | undefined {
+    return this.#isPlain ? this.#table.getBrief(key, bytesMax) : this.getBinary(key)?.subarray(0, bytesMax)
+  }
+
+  lend(key: Uint8Array): Uint8Array | undefined {
+    return this.#isPlain ? this.#table.lend(key) : this.getBinary(key)
+  }
+
+  doesExist(key: Uint8Array): boolean {
+    return this.#isPlain ? this.#table.doesExist(key) : this.getBinary(key) !== undefined
+  }
+
+  /** Takes time linear in the rows that wait, too. */
+  getRange(range: Range = {}): Iterable<Entry> {
+    const changed = [...this.#changes()].filter(({ key }) => isWithin(key, range))
+    if (changed.length === 0) return this.#table.getRange(range)
+    const order = range.reverse === true ? -1 : 1
+    changed.sort((a, b) => order * Buffer.compare(a.key, b.key))
+    const { limit = Number.POSITIVE_INFINITY, ...unlimited } = range
+    return take(limit, merge(this.#table.getRange(unlimited), changed, order))
+  }
+
+  getCount(): number {
+    let count = this.#table.getCount()
+    for (const { key, value } of this.#changes()) {
+      count += Number(value !== undefined) - Number(this.#table.doesExist(key))
+    }
+    return count
+  }
+
+  putSync(key: Uint8Array, value: Uint8Array): void {
+    this.#change(key, value)
+  }
+
+  removeSync(key: Uint8Array): void {
+    this.#change(key, undefined)
+  }
+
+  /** Has the transaction that the caller began write what waits. */
+  writeSync(): void {
+    const table = this.#table
+    this.#begin().write(
+      (key, value) => table.putSync(key, value),
+      (key) => table.removeSync(key),
+    )
+  }
+
+  /** Adds what waits to the batch that the caller began, which another thread writes. */
+  write(): void {
+    const table = this.#table
+    // lmdb-js copies keys and reads the values later.
+    this.#begin().write(
+      (key, value) => table.put(key, value),
+      (key) => table.remove(key),
+    )
+  }
+
+  /** Call it when the transaction is on disk. */
+  landed(): void {
+    if (this.#keptMax > 0) for (const [name, { value }] of this.#landing.changes()) this.#keep(name, value)
+    this.#landing = new Batch()
+  }
+
+  /** Forgets every change that is not on disk; call it when the transaction failed, or none shall begin. */
+  forget(): void {
+    this.#waiting = new Batch()
+    this.#landing = new Batch()
+    this.#kept.clear()
+  }
+
+  /** Whether all rows are as on disk, and none of them stays in memory. */
+  get #isPlain(): boolean {
+    return this.#keptMax === 0 && this.#waiting.size === 0 && this.#landing.size === 0
+  }
+
+  /** The changes that have the newest of a row; undefined where it is as on disk. */
+  #changed(name: string): Batch | undefined {
+    if (this.#waiting.placeOf(name) !== undefined) return this.#waiting
+    return this.#landing.placeOf(name) === undefined ? undefined : this.#landing
+  }
+
+  /** The newest change of each row. */
+  *#changes(): Generator<Changed> {
+    for (const [, change] of this.#waiting.changes()) yield change
+    for (const [name, change] of this.#landing.changes()) {
+      if (this.#waiting.placeOf(name) === undefined) yield change
+    }
+  }
+
+  #change(key: Uint8Array, value: Uint8Array | undefined): void {
+    if (this.#isList) this.#waiting.add(key, value)
+    else this.#waiting.put(key, value)
+  }
+
+  #begin(): Batch {
+    this.#landing = this.#waiting
+    this.#waiting = new Batch()
+    return this.#landing
+  }
+
+  #keep(name: string, value: Uint8Array | undefined): void {
+    if (this.#kept.size >= this.#keptMax) this.#kept.clear()
+    this.#kept.set(name, value)
+  }
+}
+
+function isWithin(key: Uint8Array, { start, end, reverse = false }: Range): boolean {
+  if (reverse) return !isBelow(start, key) && !(end !== undefined && !isBelow(end, key))
+  return !isBelow(key, start) && !(end !== undefined && !isBelow(key, end))
+}
+
+function isBelow(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {
+  return a !== undefined && b !== undefined && Buffer.compare(a, b) < 0
+}
+
+/** The entries of a range with changed rows in their places; both in the same order. */
+function* merge(entries: Iterable<Entry>, changed: readonly Changed[], order: 1 | -1): Generator<Entry> {
+  let at = 0
+  const changedBefore = function* (key: Uint8Array | undefined): Generator<Entry> {
+    for (; at < changed.length; at++) {
+      const { key: own, value } = changed[at] as Changed
+      if (key !== undefined && order * Buffer.compare(own, key) >= 0) return
+      if (value !== undefined) yield { key: own, value }
+    }
+  }
+  for (const { key, value } of entries) {
+    // The row of an entry may not outlive the next read of the table.
+    const entry = { key: Uint8Array.from(key), value: Uint8Array.from(value) }
+    yield* changedBefore(entry.key)
+    const same = changed[at]
+    if (same === undefined || Buffer.compare(same.key, entry.key) !== 0) yield entry
+    else {
+      if (same.value !== undefined) yield { key: entry.key, value: same.value }
+      at++
+    }
+  }
+  yield* changedBefore(undefined)
+}
+
+function* take(limit: number, entries: Iterable<Entry>): Generator<Entry> {
+  let count = 0
+  if (limit <= 0) return
+  for (const entry of entries) {
+    yield entry
+    if (++count >= limit) return
+  }
+}
+
+/** The tables of a chain as their writer has them. */
+export type BufferedTables = { readonly [name in TableName]: WriteBuffer }
+
+/**
+ * Rows that stay in memory after they are on disk, of a table that every block reads and changes: they take some 15 MB,
+ * those of the log index up to 30.
+ */
+const keptMax = 50_000
+
+const options: { readonly [name in TableName]?: BufferOptions } = {
+  accounts: { keptMax },
+  slots: { keptMax },
+  logs: { keptMax },
+  locations: { isList: true },
+  accountHistory: { isList: true },
+  slotHistory: { isList: true },
+  nodes: { isList: true, isConstant: true },
+}
+
+export function bufferTables(tables: ChainTables): BufferedTables {
+  const entries = Object.entries(tables).map(([name, table]) => {
+    return [name, new WriteBuffer(table, options[name as TableName])]
+  })
+  return Object.fromEntries(entries) as BufferedTables
+}
