@@ -1,14 +1,14 @@
 /** What a run consists of: its scenarios, the networks that they need, and how long they take. */
-import { importChainBlocks, importChainBlocksQuick } from './importChainSizes.js'
-import { rivalBlocks } from './logRun.js'
-import { attacks } from './neighboursAttacks.js'
-import type { NetworkPlan } from './networks.js'
+import { importChainBlocks, importChainBlocksQuick } from './data/importChainSizes.js'
+import type { NetworkPlan } from './data/networks.js'
+import { httpScenarios, isOfAnyEndpoint, type NetworkName, type Scenario, slotsOf } from './load/scenarios.js'
+import { attacks } from './neighbours/attacks.js'
 import type { BenchOptions } from './options.js'
-import { pricedKinds } from './pricedKinds.js'
-import { httpScenarios, isOfAnyEndpoint, type NetworkName, type Scenario, slotsOf } from './scenarios.js'
-import type { SpecialScenario } from './specialScenario.js'
-import { specialScenarios } from './specialScenarios.js'
-import { rivalsIn, type Target } from './targets.js'
+import { rivalsIn, type Target } from './report/targets.js'
+import { rivalBlocks } from './scenarios/logRun.js'
+import { pricedKinds } from './scenarios/pricedKinds.js'
+import type { SpecialScenario } from './scenarios/specialScenario.js'
+import { specialScenarios } from './scenarios/specialScenarios.js'
 
 export interface Plan {
   readonly http: readonly Scenario[]

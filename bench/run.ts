@@ -4,18 +4,18 @@
  */
 import { arch, cpus, platform, totalmem } from 'node:os'
 import { resolve } from 'node:path'
-import { startAnvil } from './anvil.js'
-import { type BenchNetwork, readThrough } from './benchData.js'
-import { type Contestant, measureHttp, saturateUrl, startBare } from './httpRun.js'
-import { findNetwork, makeMissing } from './networks.js'
+import { type BenchNetwork, readThrough } from './data/benchData.js'
+import { findNetwork, makeMissing } from './data/networks.js'
+import { type Contestant, measureHttp, saturateUrl, startBare } from './load/httpRun.js'
+import type { Scenario } from './load/scenarios.js'
 import type { BenchOptions } from './options.js'
-import type { Finding, Outcome } from './outcome.js'
 import { networkPlan, networkPlans, networksOf, planOf } from './plan.js'
-import type { Scenario } from './scenarios.js'
-import { cores, isPinned, pinLoader, type ServerProcess } from './serverProcess.js'
-import type { RunContext } from './specialScenario.js'
-import { rivalsIn, type Target } from './targets.js'
-import { startTidegate, withoutCaches } from './tidegateServer.js'
+import type { Finding, Outcome } from './report/outcome.js'
+import { rivalsIn, type Target } from './report/targets.js'
+import type { RunContext } from './scenarios/specialScenario.js'
+import { startAnvil } from './servers/anvil.js'
+import { cores, isPinned, pinLoader, type ServerProcess } from './servers/serverProcess.js'
+import { startTidegate, withoutCaches } from './servers/tidegateServer.js'
 
 /** What this process is to do, as JSON on its command line. */
 export interface RunTask {

@@ -10,7 +10,7 @@ import {
   mayImport,
   readFiles,
   roomOf,
-} from './sourceRules.js'
+} from './runner/sourceRules.js'
 
 const files = [...readFiles('src'), ...readFiles('workers')]
 

@@ -9,8 +9,8 @@ import { once } from 'node:events'
 import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '../src/primitives/packageRoot.js'
-import { amsterdamFile, withoutAmsterdam } from './amsterdam.js'
-import { fixtureConfig, fixtureDir, recordings, withoutRecordings } from './service.js'
+import { amsterdamFile, withoutAmsterdam } from './ingest/amsterdam.js'
+import { fixtureConfig, fixtureDir, recordings, withoutRecordings } from './service/service.js'
 
 const root = packageRoot()
 const devnet = join(root, 'data/devnet')

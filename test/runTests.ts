@@ -15,7 +15,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join, relative } from 'node:path'
-import { TestFindings } from './testFindings.js'
+import { TestFindings } from './runner/testFindings.js'
 
 /**
  * The longest that one file may take, and any test in it: far more than any does on a slow machine that does much else.
@@ -50,7 +50,7 @@ function buildTap(): void {
 /** The library itself would put its loaders into NODE_OPTIONS. */
 const nodeWords = [
   ...['-u', 'NODE_OPTIONS', process.execPath, '--enable-source-maps'],
-  ...['--import', new URL('withoutAsyncHooks.js', import.meta.url).href],
+  ...['--import', new URL('runner/withoutAsyncHooks.js', import.meta.url).href],
 ]
 
 const files = process.argv.slice(2).flatMap(findFiles)

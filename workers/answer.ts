@@ -3,11 +3,11 @@ import { AnswerCache } from '../src/chain/answerCache.js'
 import { Chain } from '../src/chain/chain.js'
 import type { ChainOptions } from '../src/chain/chainBlocks.js'
 import { ChainView } from '../src/chain/chainView.js'
-import type { NetworkJobs, WholeCall } from '../src/pool/jobs.js'
+import type { NetworkJobs, OffloadedCall } from '../src/pool/jobs.js'
 import { toHash32 } from '../src/primitives/bytes.js'
 import { FaultError } from '../src/primitives/faults.js'
-import { Caller } from '../src/rpc/callers/caller.js'
-import { answerWhole } from '../src/rpc/dispatch/wholeCall.js'
+import { RequestContext } from '../src/rpc/contexts/requestContext.js'
+import { answerOffloaded } from '../src/rpc/dispatch/offloadedCall.js'
 import type { JobNetwork } from '../src/rpc/network.js'
 import { RowStateReader } from '../src/state/stateReader.js'
 import type { ChainReader } from '../src/store/chainReader.js'
@@ -28,7 +28,7 @@ function chainOf(store: ChainReader, options: ChainOptions): Chain {
 }
 
 /** Gone as soon as its job is to stop. */
-class JobCaller extends Caller {
+class JobCaller extends RequestContext {
   readonly #shouldStop: () => boolean
 
   constructor(shouldStop: () => boolean) {
@@ -36,7 +36,7 @@ class JobCaller extends Caller {
     this.#shouldStop = shouldStop
   }
 
-  override get isGone(): boolean {
+  override get isFinished(): boolean {
     return this.#shouldStop()
   }
 }
@@ -56,7 +56,7 @@ function jobsHere(context: JobContext): NetworkJobs {
   return { run: run as NetworkJobs['run'], runsInline: true }
 }
 
-export const answer = jobHandler((call: WholeCall, context) => {
+export const answer = jobHandler((call: OffloadedCall, context) => {
   const chain = chainOf(context.store, call.chain)
   const head = chain.readHeadAt(toHash32(call.head))
   if (head === undefined) throw new FaultError({ kind: 'HeaderForHashNotFound' })
@@ -69,5 +69,5 @@ export const answer = jobHandler((call: WholeCall, context) => {
     execution: call.execution,
     proofKeysMax: call.proofKeysMax,
   }
-  return answerWhole(call.method, context.body, network, new JobCaller(context.shouldStop))
+  return answerOffloaded(call.method, context.body, network, new JobCaller(context.shouldStop))
 })

@@ -3,7 +3,7 @@
  * `ingest`.
  */
 import { parentPort, workerData } from 'node:worker_threads'
-import type { CallTaker } from '../src/ingest/callTaker.js'
+import type { CallAnswerer } from '../src/ingest/callAnswerer.js'
 import { developChain } from '../src/ingest/develop/developChain.js'
 import { importArchives } from '../src/ingest/era/importArchives.js'
 import { importBeneath } from '../src/ingest/era/importBeneath.js'
@@ -24,7 +24,7 @@ const port = parentPort
 if (port === null) throw new Error('this file is the entry of a worker thread')
 
 const stop = new AbortController()
-let calls: CallTaker | undefined
+let calls: CallAnswerer | undefined
 port.on('message', (command: IngestCommand) => {
   if (command.type === 'stop') stop.abort()
   else calls?.take(command)

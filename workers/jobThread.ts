@@ -5,7 +5,7 @@
 import { setPriority } from 'node:os'
 import { performance } from 'node:perf_hooks'
 import { Piscina } from 'piscina'
-import { JobCell } from '../src/pool/jobCells.js'
+import { JobSignal } from '../src/pool/jobCells.js'
 import {
   decodeArgs,
   encodePiece,
@@ -47,7 +47,7 @@ const partsMax = 4
 const stallMsMax = 10_000
 
 const { cells, stores: locations, settings, niceness } = Piscina.workerData as ThreadData
-const jobCell = new JobCell(cells)
+const jobCell = new JobSignal(cells)
 /**
  * Network → its store. Each read, and each step of a walk, holds the lock of the running job's cell, so that the
  * thread is never ended inside lmdb. That takes 50 ns, besides 2 µs for the read itself.

@@ -6,7 +6,7 @@ import { performance } from 'node:perf_hooks'
 import { getHeapStatistics } from 'node:v8'
 import { receiveMessageOnPort } from 'node:worker_threads'
 import { Piscina } from 'piscina'
-import { JobCell } from '../src/pool/jobCells.js'
+import { JobSignal } from '../src/pool/jobCells.js'
 import {
   encodeThrown,
   type JobMessage,
@@ -39,7 +39,7 @@ const trialsMsMax = 5
 const heapMs = 1_000
 
 const { works, preload, cells } = Piscina.workerData as ThreadData
-const jobCell = new JobCell(cells)
+const jobCell = new JobSignal(cells)
 const handlers = new Map<string, JobHandler>()
 
 /** Does jobs as long as the thread lives. Between jobs the thread sleeps in `Atomics.wait`, without an event loop. */

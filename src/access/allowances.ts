@@ -124,7 +124,7 @@ function ownDayUnits(quotas: DayQuotas, keyId: string, perDay: number): DayUnits
 
 export class KeyAllowance {
   /** Which limit refused the last charge, if that was not the one of units per second. */
-  lack: { readonly what: string; readonly limit: number } | undefined
+  exceededLimit: { readonly what: string; readonly limit: number } | undefined
   readonly #units: Units | undefined
   readonly #requests: Bucket | undefined
   readonly #day: DayUnits | undefined
@@ -151,13 +151,13 @@ export class KeyAllowance {
    * milliseconds until they are there if nothing else is spent. About 0.1 µs for each limit.
    */
   charge(units: number, requests = 1): number {
-    this.lack = undefined
+    this.exceededLimit = undefined
     const ofRequests = this.#requests
     if (ofRequests !== undefined && requests > 0) {
       const waitMs = ofRequests.charge(requests)
       if (waitMs > 0) {
         const { perSecond, burst } = ofRequests
-        this.lack = {
+        this.exceededLimit = {
           what: `this API key may make ${perSecond} requests a second, ${burst} at once`,
           limit: perSecond,
         }
@@ -171,7 +171,10 @@ export class KeyAllowance {
     if (waitMs === 0) this.#units?.debit(-units)
     const isOfDay = waitMs === 0 || day?.isDayOver || this.unitsPerSecond === Number.POSITIVE_INFINITY
     if (day === undefined || !isOfDay) return waitMs
-    this.lack = { what: `this API key may spend ${day.perDay} compute units a day`, limit: day.perDay }
+    this.exceededLimit = {
+      what: `this API key may spend ${day.perDay} compute units a day`,
+      limit: day.perDay,
+    }
     return waitMs === 0 ? this.#msToMidnight() : waitMs
   }
 

@@ -1,6 +1,6 @@
 /**
  * JSON Web Tokens (RFC 7519) that stand for an API key for a while: `kid` is the key's id, and the signature is of a
- * key pair (ES256) or secret (HS256) that was added to it. Owns which tokens are valid; `keyRing.ts` remembers them.
+ * key pair (ES256) or secret (HS256) that was added to it. Owns which tokens are valid; `keyChecker.ts` remembers them.
  *
  * Signatures are checked by node:crypto and not by jose, which has only promises: a request would have to wait, unread,
  * before anybody knows whose it is. ES256 takes 0.1 ms, HS256 a tenth of that, and both are remembered until `exp`.

@@ -54,7 +54,7 @@ const dayLeftAt = 7
 const heardAtMsAt = 8
 
 /** Before the table: whether a key needs a lease, and how many processes there are. */
-const stirredAt = 0
+const neededAt = 0
 const processesAt = 1
 const headBytes = 2 * Int32Array.BYTES_PER_ELEMENT
 
@@ -108,14 +108,14 @@ export class UnitLeases {
     return new LeasedUnits(this, this.#table, keyId, quota)
   }
 
-  /** Has the next {@link takeStirred} tell that a key needs a lease. */
-  stir(): void {
-    if (Atomics.load(this.#head, stirredAt) === 0) Atomics.store(this.#head, stirredAt, 1)
+  /** Has the next {@link takeNeeded} tell that a key needs a lease. */
+  noteNeed(): void {
+    if (Atomics.load(this.#head, neededAt) === 0) Atomics.store(this.#head, neededAt, 1)
   }
 
   /** Whether any key needs a lease since this was asked last. */
-  takeStirred(): boolean {
-    return Atomics.exchange(this.#head, stirredAt, 0) === 1
+  takeNeeded(): boolean {
+    return Atomics.exchange(this.#head, neededAt, 0) === 1
   }
 
   /** Keys with a lease, and what is not reported yet of them; looks at the whole table. */
@@ -199,7 +199,7 @@ export class LeasedUnits {
     if (left >= 0) this.#take(at, price)
     else numbers[at + wantedAt] = Math.max(numbers[at + wantedAt] as number, price)
     this.#table.giveBack()
-    if (left < this.#leaseUnits / 2) this.#leases.stir()
+    if (left < this.#leaseUnits / 2) this.#leases.noteNeed()
     return left >= 0 ? 0 : Math.max(moreAtMs - Date.now(), leaseWaitMs)
   }
 
@@ -208,7 +208,7 @@ export class LeasedUnits {
     if (at === undefined) return
     this.#take(at, Math.round(units))
     this.#table.giveBack()
-    this.#leases.stir()
+    this.#leases.noteNeed()
   }
 
   /** Units of the burst that are spent or leased elsewhere, as of the last exchange. */
@@ -263,7 +263,7 @@ export class LeasedUnits {
     const credit = Math.min(this.#leaseUnits, this.#leftSince(at)) / this.#leases.processes
     numbers[at + leftAt] = (numbers[at + leftAt] as number) + Math.floor(credit)
     numbers[at + isOpenAt] = 1
-    this.#leases.stir()
+    this.#leases.noteNeed()
     return at
   }
 

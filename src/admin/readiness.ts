@@ -1,5 +1,5 @@
 /** Whether requests should be sent here: the checks of `/ready`, and which of them fail. */
-import type { KeyReachFigures } from '../access/keyReach.js'
+import type { KeyFreshnessFigures } from '../access/keyFreshness.js'
 
 /** What the checks are made of. */
 export interface ReadinessFigures {
@@ -24,7 +24,7 @@ export interface ReadinessFigures {
     readonly queueAgeMs: number | undefined
   }[]
   /** Undefined where no keys are needed, or they are not shared. */
-  readonly sharedKeys: KeyReachFigures | undefined
+  readonly sharedKeys: KeyFreshnessFigures | undefined
 }
 
 export interface ReadinessLimits {
@@ -58,7 +58,7 @@ export interface Readiness {
   readonly transport: string
   readonly failing: readonly FailedCheck[]
   readonly checks: Readonly<Record<CheckName, 'ok' | 'failing'>>
-  readonly sharedKeys?: KeyReachFigures
+  readonly sharedKeys?: KeyFreshnessFigures
 }
 
 export function checkReadiness(figures: ReadinessFigures, limits: ReadinessLimits): Readiness {

@@ -1,4 +1,4 @@
-import { type Hash32, mapKey } from '../primitives/bytes.js'
+import { type Hash32, latin1Key } from '../primitives/bytes.js'
 import { Doorkeeper } from '../primitives/doorkeeper.js'
 import { AnswerCache, type CacheUse } from './answerCache.js'
 
@@ -36,6 +36,6 @@ export class BlockAnswers {
       this.#answers.countMiss()
       return render(false)
     }
-    return this.#answers.getOrRender(kinds[kind] + mapKey(hash), () => render(true))
+    return this.#answers.getOrRender(kinds[kind] + latin1Key(hash), () => render(true))
   }
 }

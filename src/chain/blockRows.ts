@@ -164,7 +164,7 @@ export class BlockRowsReader {
   /** The last block read, for further parts of the same answer and the next transaction. */
   #last: BlockRows | undefined
   /** The last block lent, for the same; its row and body are in memory that the next one overwrites. */
-  #lent: BlockRows | undefined
+  #view: BlockRows | undefined
   readonly #lentRow = new Uint8Array(lentBytesMax)
   readonly #lentBody = new Uint8Array(lentBytesMax)
 
@@ -190,10 +190,10 @@ export class BlockRowsReader {
    * be freed. With 5 KB of that for each of the blocks that random reads ask for, V8 marks the whole heap every 2,600
    * answers, and each costs 1.6 times as much.
    */
-  lend(hash: Hash32, number?: number): BlockRows | undefined {
-    const lent = this.#lent
+  viewUntilNextRead(hash: Hash32, number?: number): BlockRows | undefined {
+    const lent = this.#view
     if (lent !== undefined && equalBytes(lent.hash, hash)) return lent
-    this.#lent = undefined
+    this.#view = undefined
     const held = this.#held(hash, number)
     if (held !== undefined) return held
     const stored = this.#store.readBlock(hash, number, true)
@@ -205,8 +205,8 @@ export class BlockRowsReader {
     }
     this.#lentRow.set(bytes)
     const row = new StoredBlock(this.#lentRow.subarray(0, bytes.length))
-    this.#lent = new BlockRows(hash, row, bodyBytes > lentBytesMax ? this.#readBody : this.#lendBody)
-    return this.#lent
+    this.#view = new BlockRows(hash, row, bodyBytes > lentBytesMax ? this.#readBody : this.#viewBody)
+    return this.#view
   }
 
   /** A block in memory of its own; undefined for one that is requested for the first time, or not known. */
@@ -232,7 +232,7 @@ export class BlockRowsReader {
 
   readonly #readBody = (hash: Hash32): Uint8Array => bodyOf(hash, this.#store.readBody(hash))
 
-  readonly #lendBody = (hash: Hash32): Uint8Array => {
+  readonly #viewBody = (hash: Hash32): Uint8Array => {
     const body = bodyOf(hash, this.#store.readBody(hash, true))
     this.#lentBody.set(body)
     return this.#lentBody.subarray(0, body.length)

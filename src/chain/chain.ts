@@ -1,5 +1,5 @@
 /** One network's chain, and its head as this process sees it. */
-import { equalBytes, type Hash32, mapKey } from '../primitives/bytes.js'
+import { equalBytes, type Hash32, latin1Key } from '../primitives/bytes.js'
 import type { ChainRows } from '../store/chainRows.js'
 import { ChainBlocks, type ChainOptions, ChainParts, type Head } from './chainBlocks.js'
 import { type ChainCursor, type ChainStep, nextStep } from './chainSteps.js'
@@ -65,5 +65,5 @@ export class Chain extends ChainBlocks {
 function markerKey(rows: ChainRows): string {
   const safe = rows.readMarker('safe')
   const finalized = rows.readMarker('finalized')
-  return `${safe && mapKey(safe.hash)} ${finalized && mapKey(finalized.hash)}`
+  return `${safe && latin1Key(safe.hash)} ${finalized && latin1Key(finalized.hash)}`
 }

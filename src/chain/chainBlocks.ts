@@ -2,7 +2,7 @@
  * One network's blocks, in the chain that ends with one of them. Owns the resolution of block ids, and the rendered
  * JSON of blocks, transactions, uncles and receipts. Only reads the store. Does not own state.
  */
-import { bytesToBigInt, equalBytes, type Hash32, mapKey, toMinimalBytes } from '../primitives/bytes.js'
+import { bytesToBigInt, equalBytes, type Hash32, latin1Key, toMinimalBytes } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
 import { JsonBytes } from '../primitives/jsonBytes.js'
 import { NotHeldError } from '../primitives/notHeld.js'
@@ -147,12 +147,14 @@ export abstract class ChainBlocks {
    * `number` are null.
    */
   pendingBlockJson(): Uint8Array {
-    return this.parts.headAnswers.getOrRender(`p${mapKey(this.head.hash)}`, () => this.#renderPendingBlock())
+    return this.parts.headAnswers.getOrRender(`p${latin1Key(this.head.hash)}`, () =>
+      this.#renderPendingBlock(),
+    )
   }
 
   /** One transaction object of a known block; undefined for an index beyond its last. */
   transactionJson(hash: Hash32, index: number, number?: number): Uint8Array | undefined {
-    const rows = this.parts.rows.lend(hash, number)
+    const rows = this.parts.rows.viewUntilNextRead(hash, number)
     const span = rows?.transactionAt(index)
     if (rows === undefined || span === undefined) return undefined
     const transaction = readTransaction(rows.body, span)
@@ -162,13 +164,13 @@ export abstract class ChainBlocks {
   /** The receipts of a known, executed block. */
   receiptsJson(hash: Hash32): Uint8Array | undefined {
     return this.parts.answers.getOrRender(hash, 'receipts', (isKept) => {
-      const executed = this.#executed(hash, this.parts.rows.lend(hash))
+      const executed = this.#executed(hash, this.parts.rows.viewUntilNextRead(hash))
       return executed && this.#render((json) => writeReceipts(json, executed), !isKept)
     })
   }
 
   receiptJson({ blockHash, index }: TransactionLocation): Uint8Array | undefined {
-    const executed = this.#executed(blockHash, this.parts.rows.lend(blockHash))
+    const executed = this.#executed(blockHash, this.parts.rows.viewUntilNextRead(blockHash))
     return executed && this.#render((json) => writeReceiptAt(json, executed, index), true)
   }
 
@@ -238,7 +240,7 @@ export abstract class ChainBlocks {
 
   /** The header of a known block as sent to subscribers of `newHeads`. */
   headJson(hash: Hash32): Uint8Array | undefined {
-    return this.parts.headAnswers.getOrRender(`n${mapKey(hash)}`, () => {
+    return this.parts.headAnswers.getOrRender(`n${latin1Key(hash)}`, () => {
       const header = this.readHeader(hash)
       return header && headJson(header, hash)
     })
@@ -268,7 +270,7 @@ export abstract class ChainBlocks {
 
   /** One uncle of a known block; undefined for an index beyond its last. */
   uncleJson(hash: Hash32, index: number): Uint8Array | undefined {
-    const rows = this.parts.rows.lend(hash)
+    const rows = this.parts.rows.viewUntilNextRead(hash)
     const span = rows?.uncles[index]
     if (rows === undefined || span === undefined) return undefined
     const headerRlp = rows.body.subarray(span.start, span.end)
@@ -337,7 +339,7 @@ export abstract class ChainBlocks {
     number: number | undefined,
     isKept: boolean,
   ): Uint8Array | undefined {
-    const rows = this.parts.rows.lend(hash, number)
+    const rows = this.parts.rows.viewUntilNextRead(hash, number)
     if (rows === undefined) return undefined
     return this.#render((json) => writeStoredBlock(json, hash, rows, isFull), !isKept)
   }

@@ -1,4 +1,4 @@
-import { mapKeyToBytes } from '../primitives/bytes.js'
+import { latin1KeyToBytes } from '../primitives/bytes.js'
 import type { ChainRows } from '../store/chainRows.js'
 import { anyLogKey, logKey } from '../store/logKeys.js'
 import type { LogFilter } from './logFilter.js'
@@ -30,13 +30,13 @@ export class LogBlocks {
   constructor(rows: ChainRows, filter: LogFilter, from: number, onRead: () => void) {
     const positions: Ascending[] = []
     for (const [position, count] of filter.counts.entries()) {
-      const keys: Stretches[] = []
+      const keys: LogChunks[] = []
       filter.visitKeys(position, (key) =>
-        keys.push(new Stretches(rows, logKey(position, mapKeyToBytes(key)), onRead)),
+        keys.push(new LogChunks(rows, logKey(position, latin1KeyToBytes(key)), onRead)),
       )
       if (count > 0) positions.push(new Union(keys))
     }
-    if (positions.length === 0) positions.push(new Stretches(rows, anyLogKey, onRead))
+    if (positions.length === 0) positions.push(new LogChunks(rows, anyLogKey, onRead))
     for (const each of positions) each.seek(from)
     positions.sort((a, b) => a.density - b.density)
     this.#first = positions[0] as Ascending
@@ -83,7 +83,7 @@ class Sampled {
 }
 
 /** The blocks of one key, read row by row. */
-class Stretches implements Ascending {
+class LogChunks implements Ascending {
   readonly #rows: ChainRows
   readonly #key: Uint8Array
   readonly #onRead: () => void
@@ -102,7 +102,7 @@ class Stretches implements Ascending {
     if (this.#current >= from) return this.#current
     if ((this.#numbers.at(-1) ?? -1) < from) {
       this.#onRead()
-      this.#numbers = this.#rows.readLogStretch(this.#key, from)
+      this.#numbers = this.#rows.readLogChunk(this.#key, from)
       this.#at = 0
       const { length } = this.#numbers
       this.density = length === 0 ? 0 : length / ((this.#numbers[length - 1] as number) - from + 1)

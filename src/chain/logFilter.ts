@@ -1,4 +1,4 @@
-import { type Address, type Hash32, mapKey, mapKeyToBytes } from '../primitives/bytes.js'
+import { type Address, type Hash32, latin1Key, latin1KeyToBytes } from '../primitives/bytes.js'
 import { keccak256 } from '../primitives/keccak.js'
 import { rlpEndAt, rlpPayloadAt } from '../primitives/rlp.js'
 
@@ -10,7 +10,7 @@ export interface LogCriteria {
   readonly topics: readonly (readonly Hash32[])[]
 }
 
-/** The parts of a log that filters compare, in the form of {@link mapKey}. */
+/** The parts of a log that filters compare, in the form of {@link latin1Key}. */
 export interface LogKeys {
   readonly address: string
   readonly topics: readonly string[]
@@ -38,7 +38,7 @@ export class LogFilter {
   #bloomBits: Uint16Array | undefined
 
   constructor({ addresses, topics }: LogCriteria) {
-    const places = [addresses, ...topics].map((keys) => [...new Set(keys.map(mapKey))].sort())
+    const places = [addresses, ...topics].map((keys) => [...new Set(keys.map(latin1Key))].sort())
     this.#counts = places.map(({ length }) => length)
     const counts = `${this.#counts.join()}:`
     this.#start = counts.length
@@ -152,7 +152,7 @@ export class LogFilter {
     for (let position = 0; position < this.#counts.length; position++) {
       this.visitKeys(position, (key) => {
         // Yellow paper 4.3.1, M3:2048.
-        const hash = keccak256(mapKeyToBytes(key))
+        const hash = keccak256(latin1KeyToBytes(key))
         for (const pair of [0, 2, 4]) {
           bits[at++] = (((hash[pair] as number) << 8) | (hash[pair + 1] as number)) & 2047
         }

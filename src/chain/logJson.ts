@@ -1,5 +1,5 @@
 /** Logs as JSON, from their consensus encoding. Members and spelling follow go-ethereum. */
-import { bytesToHex, type Hash32, mapKey, toQuantity } from '../primitives/bytes.js'
+import { bytesToHex, type Hash32, latin1Key, toQuantity } from '../primitives/bytes.js'
 import { ascii, type Constant, JsonBytes, memberNames, type Written } from '../primitives/jsonBytes.js'
 import { type RlpSpan, rlpListSpans, rlpSpanAt } from '../primitives/rlp.js'
 import { type BlockRows, transactionPosition } from './blockRows.js'
@@ -124,7 +124,7 @@ export function blockLogs(rows: BlockRows, receipts: Uint8Array): BlockLog[] {
     const members = writePositionMembers(json, position, block)
     for (const log of rlpListSpans(receipts, logs)) {
       const [address, topics] = readLog(receipts, log)
-      const keyOf = ({ payload, end }: RlpSpan) => mapKey(receipts.subarray(payload, end))
+      const keyOf = ({ payload, end }: RlpSpan) => latin1Key(receipts.subarray(payload, end))
       const start = json.length
       writeLog(json, receipts, log, members, block, found.length)
       found.push({

@@ -1,7 +1,7 @@
-import type { KeyBook } from '../access/keyBook.js'
 import { createKey, findKey, listKeys, revokeKey, rotateKey, setKey } from '../access/keyChanges.js'
+import type { KeyChecker } from '../access/keyChecker.js'
 import { keyToJson } from '../access/keyRecord.js'
-import type { KeyRing } from '../access/keyRing.js'
+import type { KeyRepository } from '../access/keyRepository.js'
 import type { ApiServices } from '../admin/routes.js'
 
 /** Who acts over the admin listener from this address, as keys and the audit log name them. */
@@ -11,8 +11,8 @@ export function adminActor(address: string): string {
 
 /** API keys as the admin API shows and changes them. */
 export function openAdminKeys(
-  book: KeyBook,
-  { pepper }: KeyRing,
+  book: KeyRepository,
+  { pepper }: KeyChecker,
 ): Pick<ApiServices, 'readKeys' | 'createKey' | 'setKey' | 'rotateKey' | 'revokeKey'> {
   return {
     readKeys: () => listKeys(book.store).map(keyToJson),

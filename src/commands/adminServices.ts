@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
-import type { KeyBook } from '../access/keyBook.js'
-import type { KeyReach } from '../access/keyReach.js'
-import type { KeyRing } from '../access/keyRing.js'
+import type { KeyChecker } from '../access/keyChecker.js'
+import type { KeyFreshness } from '../access/keyFreshness.js'
+import type { KeyRepository } from '../access/keyRepository.js'
 import type { UsageLedger } from '../access/usageLedger.js'
 import type { Edge } from '../edge/edge.js'
 import type { EdgeCounts } from '../metrics/edgeCounts.js'
@@ -21,10 +21,10 @@ export interface AdminServices {
   readonly counts: readonly EdgeCounts[]
   readonly pool: Pool<Jobs>
   readonly store: NodeStore
-  readonly keys: KeyBook
+  readonly keys: KeyRepository
   /** Undefined where keys are not shared. */
-  readonly reach: KeyReach | undefined
-  readonly ring: KeyRing
+  readonly reach: KeyFreshness | undefined
+  readonly ring: KeyChecker
   readonly usage: UsageLedger
   readonly sources: readonly NetworkSource[]
   readonly rollups: readonly OpenRollup[]

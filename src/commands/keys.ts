@@ -1,7 +1,6 @@
 /** `tidegate keys …`: the keys are opened for one change, beside any running server. */
 import { readFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
-import type { KeyStore } from '../access/keyBook.js'
 import {
   addToken,
   createKey as createRecord,
@@ -13,6 +12,7 @@ import {
   setKey as setRecord,
 } from '../access/keyChanges.js'
 import { type KeyRecord, keyToJson } from '../access/keyRecord.js'
+import type { KeyStore } from '../access/keyRepository.js'
 import { type KeySettings, parseKeySettings } from '../access/keySettings.js'
 import { verifierOfPublicKey, verifierOfSecret } from '../access/tokens.js'
 import type { DataConfig } from '../config/config.js'

@@ -1,6 +1,6 @@
 /** What a serving process does at signals: it stops, reloads its configuration, or says that it does nothing. */
 import type { Logger } from 'pino'
-import type { KeyBook } from '../access/keyBook.js'
+import type { KeyRepository } from '../access/keyRepository.js'
 import type { Config } from '../config/config.js'
 import type { Edge } from '../edge/edge.js'
 import type { EdgeThreads } from '../edge/edgeThreads.js'
@@ -24,7 +24,7 @@ export interface Serving {
   readonly others: EdgeThreads | undefined
   readonly notices: SystemdNotices
   /** For the audit log. */
-  readonly keys: KeyBook
+  readonly keys: KeyRepository
   /** Called at the signal that stops the server. */
   onStopping(): void
 }

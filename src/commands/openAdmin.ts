@@ -1,7 +1,7 @@
 /** The admin listener of `serve`: what it shows, asked of what the process runs. */
 import { statSync } from 'node:fs'
 import { listKeys } from '../access/keyChanges.js'
-import type { KeyReach } from '../access/keyReach.js'
+import type { KeyFreshness } from '../access/keyFreshness.js'
 import type { UsageLedger } from '../access/usageLedger.js'
 import { UsageReport } from '../access/usageReport.js'
 import { AdminListener } from '../admin/adminListener.js'
@@ -137,7 +137,7 @@ function headTimestamp({ current }: OpenNetwork): number {
 function readiness(
   limits: AdminConfig,
   { edge, sources, rollups, transport, isDraining }: AdminServices,
-  reach: KeyReach | undefined,
+  reach: KeyFreshness | undefined,
 ): Readiness {
   const sourceOf = new Map(sources.map((source) => [source.name, source]))
   const ofRollup = (rollup: OpenRollup): ReadinessFigures['rollups'][number] => {

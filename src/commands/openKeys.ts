@@ -1,4 +1,4 @@
-import { embeddedKeyBook, type KeyBook } from '../access/keyBook.js'
+import { embeddedKeyRepository, type KeyRepository } from '../access/keyRepository.js'
 import { Pepper } from '../access/pepper.js'
 import type { DataConfig } from '../config/config.js'
 import { OperatorError } from '../primitives/faults.js'
@@ -7,7 +7,7 @@ import { SharedKeys, type SharedKeysOptions } from '../shared/sharedKeys.js'
 import { NodeStore } from '../store/nodeStore.js'
 
 /** Where the keys of a data folder are kept, as a command reads and changes them. */
-export interface OpenKeys extends KeyBook {
+export interface OpenKeys extends KeyRepository {
   /** What keys are hashed with; made with the first of them. */
   readonly pepper: Pepper
 }
@@ -35,10 +35,10 @@ export async function openKeys(
   }
   if (!make && !isThere(node.store)) throw new OperatorError(`there are no keys in ${dataDir}; check --data`)
   const store = NodeStore.open({ path: node.store, readOnly, mapBytes })
-  return withPepper(embeddedKeyBook(store), node.pepper, () => store.close())
+  return withPepper(embeddedKeyRepository(store), node.pepper, () => store.close())
 }
 
-function withPepper(book: KeyBook, path: string, close: () => Promise<void>): OpenKeys {
+function withPepper(book: KeyRepository, path: string, close: () => Promise<void>): OpenKeys {
   return {
     store: book.store,
     change: (work) => book.change(work),

@@ -2,7 +2,7 @@ import type { ApiServices } from '../admin/routes.js'
 import type { Config } from '../config/config.js'
 import type { Edge } from '../edge/edge.js'
 import { UsageError } from '../primitives/faults.js'
-import { Caller } from '../rpc/callers/caller.js'
+import { RequestContext } from '../rpc/contexts/requestContext.js'
 import { renderOpenRpc } from '../rpc/openRpc.js'
 import { lastingPieces } from '../transport/answerBytes.js'
 import { clientVersion } from './version.js'
@@ -26,12 +26,12 @@ export function openPlayground(
     async callMethod(network, { method, params }) {
       const endpoint = endpoints.get(network)
       if (endpoint === undefined) throw new UsageError(`there is no network "${network}"`)
-      const caller = new Caller()
+      const caller = new RequestContext()
       const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }))
       const startedMs = performance.now()
       const answer = await endpoint.handle(body, caller)
       const seconds = (performance.now() - startedMs) / 1_000
-      caller.leave()
+      caller.finish()
       return { answer: Buffer.concat(lastingPieces(answer.body)).toString('utf8'), seconds }
     },
   }

@@ -12,8 +12,8 @@ import type { FetchMissing } from '../primitives/notHeld.js'
 import type { Felt } from '../rollup/felt.js'
 import type { InvokeTransaction } from '../rollup/invokeTransaction.js'
 import type { SubmissionReader } from '../rollup/submissionStore.js'
-import type { Caller } from '../rpc/callers/caller.js'
-import { turnMsDefault } from '../rpc/callers/turns.js'
+import type { RequestContext } from '../rpc/contexts/requestContext.js'
+import { turnMsDefault } from '../rpc/contexts/requestSlices.js'
 import type { FilterService } from '../rpc/logs/filterService.js'
 import { allotTotals } from '../transport/totals.js'
 import type { Transport } from '../transport/wire.js'
@@ -80,7 +80,7 @@ export function startOtherEdges(
         rollupOf(name).submissions[what](hash),
       filter: (
         [network, name, argument]: [string, keyof FilterService, never],
-        caller: Caller,
+        caller: RequestContext,
       ): Promise<unknown> | unknown => filtersOf(network)[name](argument, caller, turnMsDefault),
       used: (report) => usage.take(report),
       health: ([name]: [string]) => rollupOf(name).health(),

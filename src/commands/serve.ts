@@ -4,9 +4,9 @@
  */
 import type { Logger } from 'pino'
 import { Allowances, allotSpentMemory, type SpentMemory } from '../access/allowances.js'
-import { embeddedKeyBook, type KeyBook } from '../access/keyBook.js'
-import { KeyReach, keyReachBytes } from '../access/keyReach.js'
-import { KeyRing } from '../access/keyRing.js'
+import { KeyChecker } from '../access/keyChecker.js'
+import { KeyFreshness, keyFreshnessBytes } from '../access/keyFreshness.js'
+import { embeddedKeyRepository, type KeyRepository } from '../access/keyRepository.js'
 import { UsageCounter } from '../access/usageCounter.js'
 import { UsageLedger } from '../access/usageLedger.js'
 import type { AdminListener } from '../admin/adminListener.js'
@@ -267,12 +267,12 @@ function openPool({ networks, limits, mapBytes }: Config, log: Logger): Pool<Job
 
 interface Access {
   readonly store: NodeStore
-  readonly keys: KeyBook
-  readonly ring: KeyRing
+  readonly keys: KeyRepository
+  readonly ring: KeyChecker
   readonly allowances: Allowances
   readonly spent: SpentMemory
   /** With its memory; undefined where keys are not shared. */
-  readonly reach: KeyReach | undefined
+  readonly reach: KeyFreshness | undefined
   readonly reachMemory: SharedArrayBuffer | undefined
   /** Writes what was spent today. */
   readonly quotas: { close(): Promise<void> }
@@ -292,7 +292,7 @@ async function openAccess(
   const allowances = Allowances.over(spent, keyRates)
   const quotas = allowances.quotas.keep(store)
   const { keys, reach, reachMemory, leases } = await openServedKeys(config, store, allowances, log)
-  const ring = KeyRing.open(keys.store, node, { allowances, reach })
+  const ring = KeyChecker.open(keys.store, node, { allowances, reach })
   const access = { store, keys, ring, allowances, spent, reach, reachMemory, quotas, leases }
   if (!auth) return { ...access, demo: { kind: 'open' } }
   // Shared keys are made by their operator, once for all processes.
@@ -306,10 +306,10 @@ async function openAccess(
 /** The keys of the node store, or those that are shared, which are followed from here on. */
 async function openServedKeys(config: Config, store: NodeStore, allowances: Allowances, log: Logger) {
   const options = sharedKeysOptions(config)
-  if (options === undefined || config.shared === undefined) return { keys: embeddedKeyBook(store) }
+  if (options === undefined || config.shared === undefined) return { keys: embeddedKeyRepository(store) }
   const keys = await SharedKeys.open(options, { mustAnswer: false })
-  const reachMemory = new SharedArrayBuffer(keyReachBytes)
-  const reach = new KeyReach(reachMemory, config.shared.graceMs)
+  const reachMemory = new SharedArrayBuffer(keyFreshnessBytes)
+  const reach = new KeyFreshness(reachMemory, config.shared.graceMs)
   keys.follow(reach, (text) => log.warn(text))
   const quotaOf = (keyId: string) =>
     allowances.quotaOf(keys.store.readKeyByPrefix(Buffer.from(keyId, 'hex'))?.details?.limits)

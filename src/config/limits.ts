@@ -1,5 +1,5 @@
 /** Members of `limits` in the configuration file, each with the reason for its default. */
-import { unitsMax } from '../rpc/callers/price.js'
+import { unitsMax } from '../rpc/contexts/price.js'
 import { integer } from './schema.js'
 
 const KiB = 2 ** 10
@@ -25,7 +25,7 @@ export const burstSeconds = 10
 
 export const limitsShape = {
   /**
-   * Compute units (rpc/callers/price.ts) that each API key may spend per second; 100,000 are one core. Where absent, no
+   * Compute units (rpc/contexts/price.ts) that each API key may spend per second; 100,000 are one core. Where absent, no
    * limit: a private node is shared with nobody.
    */
   keyUnitsPerSecond: integer(1, 1_000_000).optional(),

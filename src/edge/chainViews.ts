@@ -31,7 +31,7 @@ export interface ChainViewsOptions
   /** Makes, or returns, the filters that callers poll. */
   filters(current: () => Network): FilterService
   syncing(): SyncProgress | undefined
-  readonly supply?: NetworkViews<Network>['supply']
+  readonly fetchMissing?: NetworkViews<Network>['fetchMissing']
   readonly upstreamCalls?: Network['upstreamCalls']
   /** Called with errors that no caller waits for. */
   readonly reportDefect: (error: unknown) => void
@@ -40,8 +40,8 @@ export interface ChainViewsOptions
 export class ChainViews implements NetworkViews<Network> {
   readonly chain: Chain
   readonly streams: NetworkStreams
-  readonly supply: NetworkViews<Network>['supply']
-  readonly #shared: Omit<Network, 'chain' | 'head' | 'syncing' | 'answerWhole'>
+  readonly fetchMissing: NetworkViews<Network>['fetchMissing']
+  readonly #shared: Omit<Network, 'chain' | 'head' | 'syncing' | 'answerOffloaded'>
   readonly #chainOptions: ChainOptions
   readonly #syncing: () => SyncProgress | undefined
   #current: Network
@@ -54,15 +54,15 @@ export class ChainViews implements NetworkViews<Network> {
     this.#chainOptions = { ...options.chain, answerCacheBytes: 0 }
     const { replayBlocksMax } = options
     this.streams = new NetworkStreams(this.chain, { replayBlocksMax }, options.reportDefect)
-    this.supply = options.supply
+    this.fetchMissing = options.fetchMissing
     this.#syncing = options.syncing
     this.#shared = {
       name,
       state,
       streams: this.streams,
       jobs,
-      refusal: (jobClass, caller) => jobs.refusal?.(jobClass, caller),
-      trials: options.supply === undefined ? new CallTrials(rows, this.chain.schedule) : undefined,
+      refusal: (jobClass, context) => jobs.refusal?.(jobClass, context),
+      trials: options.fetchMissing === undefined ? new CallTrials(rows, this.chain.schedule) : undefined,
       proofs: new AnswerCache(options.proofCacheBytes, new Doorkeeper()),
       execution,
       logBounds,
@@ -97,7 +97,7 @@ export class ChainViews implements NetworkViews<Network> {
       ...this.#shared,
       chain: new ChainView(this.chain, head, isPinned),
       head,
-      answerWhole: this.supply === undefined ? this.#answerWhole(head, isPinned) : undefined,
+      answerOffloaded: this.fetchMissing === undefined ? this.#answerOffloaded(head, isPinned) : undefined,
       get syncing() {
         return syncing()
       },
@@ -105,11 +105,11 @@ export class ChainViews implements NetworkViews<Network> {
   }
 
   /** The whole calls of a view. Threads read the same rows, as of the same block. */
-  #answerWhole({ hash }: Head, isPinned: boolean): Network['answerWhole'] {
+  #answerOffloaded({ hash }: Head, isPinned: boolean): Network['answerOffloaded'] {
     const { jobs, execution, proofKeysMax } = this.#shared
-    return ({ method, jobClass, text }, caller) => {
+    return ({ method, jobClass, text }, context) => {
       const args = { method, head: hash, isPinned, chain: this.#chainOptions, execution, proofKeysMax }
-      return jobs.run(`${jobClass}Call`, args, caller, text)
+      return jobs.run(`${jobClass}Call`, args, context, text)
     }
   }
 }

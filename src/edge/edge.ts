@@ -10,7 +10,7 @@
  */
 import type { Logger } from 'pino'
 import type { Allowances } from '../access/allowances.js'
-import { type KeyProblem, type KeyRing, keyProblemTexts } from '../access/keyRing.js'
+import { type KeyChecker, type KeyProblem, keyProblemTexts } from '../access/keyChecker.js'
 import type { UsageCounter } from '../access/usageCounter.js'
 import type { Config, NetworkConfig, RollupConfig } from '../config/config.js'
 import type { EdgeCounts } from '../metrics/edgeCounts.js'
@@ -18,8 +18,8 @@ import type { NetworkJobs } from '../pool/jobs.js'
 import type { FetchMissing } from '../primitives/notHeld.js'
 import { developerMethods, type UpstreamCalls } from '../primitives/upstreamCalls.js'
 import { type DefectLog, thrownToWireError } from '../rpc/answers/wireErrors.js'
-import { anonymousId } from '../rpc/callers/caller.js'
-import { turnMsDefault } from '../rpc/callers/turns.js'
+import { anonymousId } from '../rpc/contexts/requestContext.js'
+import { turnMsDefault } from '../rpc/contexts/requestSlices.js'
 import { createDispatcher } from '../rpc/dispatch/dispatch.js'
 import type { DispatchLimits, Endpoint } from '../rpc/dispatch/endpoint.js'
 import type { FilterService } from '../rpc/logs/filterService.js'
@@ -57,7 +57,7 @@ const endMsMax = 30_000
 export interface EdgeOptions {
   readonly config: Config
   readonly clientVersion: string
-  readonly ring: KeyRing
+  readonly ring: KeyChecker
   readonly allowances: Allowances
   readonly log: Logger
   readonly transport: Transport

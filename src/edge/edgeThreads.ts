@@ -3,7 +3,7 @@ import type { UsageReport } from '../access/usageCounter.js'
 import { decodeArgs, encodeResult, encodeThrown } from '../pool/messages.js'
 import { defer } from '../primitives/deferred.js'
 import { OperatorError } from '../primitives/faults.js'
-import { Caller, type Identity } from '../rpc/callers/caller.js'
+import { type Identity, RequestContext } from '../rpc/contexts/requestContext.js'
 import type { AskedCall, AskedJob, CallName, EdgeCommand, EdgeData, EdgeMessage } from './messages.js'
 
 const threadUrl = new URL('../../workers/edge.js', import.meta.url)
@@ -13,10 +13,10 @@ const silentMsMax = 1_000
 
 /** Handlers of the calls that edges make, by name; {@link CallName} gives arguments and results. */
 export type CallHandlers = {
-  readonly [N in CallName]: (args: never, caller: Caller) => unknown
+  readonly [N in CallName]: (args: never, context: RequestContext) => unknown
 } & {
   /** Runs a job; resolves to the reply of its thread. */
-  job(job: AskedJob, caller: Caller): Promise<Uint8Array>
+  job(job: AskedJob, context: RequestContext): Promise<Uint8Array>
   /** Takes what keys used on an edge. */
   used(report: UsageReport): void
 }
@@ -82,7 +82,7 @@ export function startEdgeThreads(
 }
 
 /** Stands for a caller on another edge; records the CPU time, which that edge charges, and passes parts on to it. */
-class RelayedCaller extends Caller {
+class RelayedCaller extends RequestContext {
   cpuMs = 0
   readonly #put: (part: Uint8Array<ArrayBuffer>) => void
   /** Of the parts that the other edge has not passed on, oldest first; a job waits beyond some of them. */
@@ -111,12 +111,12 @@ class RelayedCaller extends Caller {
 /** The reply in memory of its own. Rejects with what the handler throws. */
 async function replyTo(
   asked: AskedCall | AskedJob,
-  caller: Caller,
+  context: RequestContext,
   handlers: CallHandlers,
 ): Promise<Uint8Array<ArrayBuffer>> {
   if (asked.type === 'call')
-    return encodeResult(await handlers[asked.name](decodeArgs(asked.args) as never, caller))
-  const reply = await handlers.job(asked, caller)
+    return encodeResult(await handlers[asked.name](decodeArgs(asked.args) as never, context))
+  const reply = await handlers.job(asked, context)
   // Short ones share memory.
   return reply.length === reply.buffer.byteLength ? (reply as Uint8Array<ArrayBuffer>) : new Uint8Array(reply)
 }
@@ -129,14 +129,14 @@ function startThread(data: EdgeData, handlers: CallHandlers, isClosing: () => bo
   const callers = new Map<number, RelayedCaller>()
   const answer = async (asked: AskedCall | AskedJob): Promise<void> => {
     const { serial, keyId, weight = 1 } = asked
-    const caller = new RelayedCaller(
+    const context = new RelayedCaller(
       (part) => worker.postMessage({ type: 'part', serial, part } satisfies EdgeCommand, [part.buffer]),
       keyId === undefined ? undefined : { key: { id: keyId, limits: { weight } } },
     )
-    callers.set(serial, caller)
-    const reply = await replyTo(asked, caller, handlers).catch(encodeThrown)
+    callers.set(serial, context)
+    const reply = await replyTo(asked, context, handlers).catch(encodeThrown)
     callers.delete(serial)
-    const { cpuMs } = caller
+    const { cpuMs } = context
     worker.postMessage({ type: 'reply', serial, reply, cpuMs } satisfies EdgeCommand, [reply.buffer])
   }
   let failure: Error | undefined
@@ -154,7 +154,7 @@ function startThread(data: EdgeData, handlers: CallHandlers, isClosing: () => bo
       case 'job':
         return void answer(message)
       case 'cancel':
-        return callers.get(message.serial)?.leave()
+        return callers.get(message.serial)?.finish()
       case 'taken':
         return callers.get(message.serial)?.taken()
     }
@@ -163,7 +163,7 @@ function startThread(data: EdgeData, handlers: CallHandlers, isClosing: () => bo
     failure = error
   })
   worker.on('exit', () => {
-    for (const caller of callers.values()) caller.leave()
+    for (const context of callers.values()) context.finish()
     if (!isClosing()) failure ??= new Error(`the thread of edge ${data.index} ended`)
     if (failure !== undefined) listening.reject(failure)
     ended.resolve(failure)

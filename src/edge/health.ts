@@ -1,5 +1,5 @@
 /** The page `/health`: what each network has, in one word for all, and an HTTP status for load balancers. */
-import type { KeyReachFigures } from '../access/keyReach.js'
+import type { KeyFreshnessFigures } from '../access/keyFreshness.js'
 import { unknownForkOf } from '../chain/header.js'
 import type { Config } from '../config/config.js'
 import type { UpstreamsState } from '../ingest/messages.js'
@@ -20,7 +20,7 @@ export interface HealthSources {
   readonly networks: readonly OpenNetwork[]
   readonly rollups: readonly EdgeRollup[]
   /** Undefined where no keys are needed, or they are not shared. */
-  readonly sharedKeys: KeyReachFigures | undefined
+  readonly sharedKeys: KeyFreshnessFigures | undefined
   /** Whether a store cannot be written because its disk is full. */
   readonly isDiskFull: boolean
   readonly isDraining: boolean

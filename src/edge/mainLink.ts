@@ -4,7 +4,7 @@ import { decodeReply, encodeArgs } from '../pool/messages.js'
 import { type Deferred, defer } from '../primitives/deferred.js'
 import { FaultError } from '../primitives/faults.js'
 import type { StatusChange } from '../rollup/submissionService.js'
-import type { Caller } from '../rpc/callers/caller.js'
+import type { RequestContext } from '../rpc/contexts/requestContext.js'
 import type { FilterService } from '../rpc/logs/filterService.js'
 import { RelayedFeed } from './chainFeed.js'
 import type { Edge } from './edge.js'
@@ -71,13 +71,13 @@ export class MainLink {
 
   /** A network's polled filters, which the main thread holds. */
   filtersOf(network: string): FilterService {
-    const call = (name: keyof FilterService, argument: unknown, caller: Caller) =>
-      this.call('filter', [network, name, argument], caller) as never
+    const call = (name: keyof FilterService, argument: unknown, context: RequestContext) =>
+      this.call('filter', [network, name, argument], context) as never
     return {
-      create: (request, caller) => call('create', request, caller),
-      changes: (id, caller) => call('changes', id, caller),
-      logs: (id, caller) => call('logs', id, caller),
-      uninstall: (id, caller) => call('uninstall', id, caller),
+      create: (request, context) => call('create', request, context),
+      changes: (id, context) => call('changes', id, context),
+      logs: (id, context) => call('logs', id, context),
+      uninstall: (id, context) => call('uninstall', id, context),
     }
   }
 
@@ -87,12 +87,12 @@ export class MainLink {
   }
 
   #ask(question: Question, owner: JobOwner | undefined): Promise<unknown> {
-    if (owner?.isGone) return Promise.reject(new FaultError({ kind: 'RequestTimedOut' }))
+    if (owner?.isFinished) return Promise.reject(new FaultError({ kind: 'RequestTimedOut' }))
     const serial = this.#serial++
     const cancel = () => this.send({ type: 'cancel', serial })
     const outcome = defer<unknown>()
     this.#pending.set(serial, { outcome, owner, cancel })
-    owner?.onGone(cancel)
+    owner?.onFinished(cancel)
     const moved = [question.args.buffer]
     if (question.type === 'job' && question.body !== undefined)
       moved.push(question.body.buffer as ArrayBuffer)

@@ -23,7 +23,7 @@ export interface EdgeData {
   readonly counts: SharedArrayBuffer
   /** Memory of what keys have spent; see `access/allowances.ts`. */
   readonly spent: SpentMemory
-  /** How far shared keys can be believed; undefined where keys are not shared. See `access/keyReach.ts`. */
+  /** How far shared keys can be believed; undefined where keys are not shared. See `access/keyFreshness.ts`. */
   readonly reach: SharedArrayBuffer | undefined
   /** One 32-bit integer per edge: 1 once it has stopped listening. */
   readonly silent: SharedArrayBuffer

@@ -8,9 +8,9 @@ import type { Chain } from '../chain/chain.js'
 import type { SyncProgress } from '../chain/syncProgress.js'
 import type { NetworkConfig } from '../config/config.js'
 import type { UpstreamsState } from '../ingest/messages.js'
-import { contained } from '../primitives/contained.js'
 import { OperatorError } from '../primitives/faults.js'
 import type { FetchMissing, Wanted, WantingCall } from '../primitives/notHeld.js'
+import { reportingErrors } from '../primitives/reportingErrors.js'
 import { setInterval } from '../primitives/timers.js'
 import { createRelay } from '../rpc/dispatch/relay.js'
 import type { NetworkViews } from '../rpc/method.js'
@@ -43,7 +43,7 @@ export interface OpenNetwork extends NetworkViews<Network> {
 }
 
 export interface OpenOptions
-  extends Omit<ChainViewsOptions, 'name' | 'chain' | 'execution' | 'networkId' | 'syncing' | 'supply'> {
+  extends Omit<ChainViewsOptions, 'name' | 'chain' | 'execution' | 'networkId' | 'syncing' | 'fetchMissing'> {
   readonly mapBytes: number
   readonly answerCacheBytes: number
   /** Most gas of a call or estimate, as a multiple of the current block's gas limit. */
@@ -82,7 +82,7 @@ export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNe
     },
     networkId: config.networkId,
     syncing: () => syncing,
-    supply: fetch && ((wanted, _, call) => supplyInto(store, wanted, call, fetch)),
+    fetchMissing: fetch && ((wanted, _, call) => supplyInto(store, wanted, call, fetch)),
   })
   const { chain, streams } = views
   checkIdentity(config, chain)
@@ -93,7 +93,7 @@ export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNe
     isReadable = true
   }
   const unlisten = options.feed?.listen(
-    contained(options.reportDefect, (state) => {
+    reportingErrors(options.reportDefect, (state) => {
       hasFailed = state.hasFailed
       upstreams = state.upstreams
       try {
@@ -104,7 +104,7 @@ export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNe
       }
     }),
   )
-  const poll = setInterval(contained(options.reportDefect, refresh), pollMs)
+  const poll = setInterval(reportingErrors(options.reportDefect, refresh), pollMs)
   poll.unref()
   return {
     name: config.name,
@@ -128,12 +128,12 @@ export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNe
       return isReadable
     },
     pinned: (hash) => views.pinned(hash),
-    supply: views.supply,
+    fetchMissing: views.fetchMissing,
     relay:
       upstreamCalls === undefined || passThrough.length === 0
         ? undefined
         : createRelay(passThrough, upstreamCalls),
-    tookOnFaith: store instanceof ProvedRows ? () => store.tookOnFaith() : undefined,
+    readUnproved: store instanceof ProvedRows ? () => store.readUnproved() : undefined,
     async close() {
       clearInterval(poll)
       unlisten?.()

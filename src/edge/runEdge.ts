@@ -1,7 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import { Allowances } from '../access/allowances.js'
-import { KeyReach } from '../access/keyReach.js'
-import { KeyRing } from '../access/keyRing.js'
+import { KeyChecker } from '../access/keyChecker.js'
+import { KeyFreshness } from '../access/keyFreshness.js'
 import { reportMs, UsageCounter } from '../access/usageCounter.js'
 import { EdgeCounts } from '../metrics/edgeCounts.js'
 import type { Hash32 } from '../primitives/bytes.js'
@@ -46,7 +46,7 @@ export async function runEdge(port: MessagePort, data: EdgeData): Promise<void> 
   try {
     const counts = new EdgeCounts(data.counts, servedMethods(data.config), data.index)
     const usage = new UsageCounter((slot) => counts.methodAt(slot))
-    const { edge, stores } = await openRooms(link, data, counts, usage)
+    const { edge, stores } = await openServices(link, data, counts, usage)
     server = edge.server
     link.obey(edge)
     await server.listen()
@@ -68,7 +68,7 @@ export async function runEdge(port: MessagePort, data: EdgeData): Promise<void> 
   }
 }
 
-async function openRooms(
+async function openServices(
   link: MainLink,
   { config, clientVersion, index, transport, transportFlaw, port, totals, spent, reach }: EdgeData,
   counts: EdgeCounts,
@@ -97,9 +97,9 @@ async function openRooms(
   const edge = await openEdge({
     config,
     clientVersion,
-    ring: KeyRing.open(keys, config.node, {
+    ring: KeyChecker.open(keys, config.node, {
       allowances,
-      reach: reach && new KeyReach(reach, config.shared?.graceMs ?? 0),
+      reach: reach && new KeyFreshness(reach, config.shared?.graceMs ?? 0),
     }),
     allowances,
     log,

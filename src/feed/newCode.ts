@@ -1,4 +1,4 @@
-import { equalBytes, type Hash32, mapKey } from '../primitives/bytes.js'
+import { equalBytes, type Hash32, latin1Key } from '../primitives/bytes.js'
 import { emptyCodeHash } from '../primitives/keccak.js'
 import type { Account } from '../state/account.js'
 
@@ -10,7 +10,7 @@ export class NewCode {
   add(before: Account | undefined, after: Account | undefined): void {
     if (after === undefined || equalBytes(after.codeHash, emptyCodeHash)) return
     if (before !== undefined && equalBytes(before.codeHash, after.codeHash)) return
-    this.#hashes.set(mapKey(after.codeHash), after.codeHash)
+    this.#hashes.set(latin1Key(after.codeHash), after.codeHash)
   }
 
   hashes(): Hash32[] {

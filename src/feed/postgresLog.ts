@@ -1,5 +1,5 @@
 /**
- * A log of bundles in PostgreSQL. Owns the statements, compression and splitting of bundles; a lost connection is the
+ * A log of block diffs in PostgreSQL. Owns the statements, compression and splitting of block diffs; a lost connection is the
  * end of a PostgresLog, and whoever uses it makes another one.
  *
  * The database decides who writes: each statement that writes first changes the one row of `feed` where the epoch is
@@ -13,13 +13,13 @@ import { bytesToHex, type Hash32, hexToBytes } from '../primitives/bytes.js'
 import { OperatorError } from '../primitives/faults.js'
 import type { BlockName, ChainIdentity } from '../store/chainRows.js'
 import {
-  type BundleLog,
+  type BlockDiffLog,
   type FeedEntry,
   type FeedEvent,
   FencedError,
   type LogTip,
   TrimmedError,
-} from './bundleLog.js'
+} from './blockDiffLog.js'
 import { feedMigrations } from './feedSchema.js'
 
 const deflate = promisify(deflateRaw)
@@ -28,10 +28,10 @@ const inflate = promisify(inflateRaw)
 /** Most entries, and about the most bytes, of one read: what is read waits in memory. */
 const readEntriesMax = 256
 const readBytesMax = 16 * 2 ** 20
-/** A bundle with more bytes is kept in several rows, since a row is held in memory several times on its way. */
+/** A block diff with more bytes is kept in several rows, since a row is held in memory several times on its way. */
 const partBytesMax = 2 ** 20
 
-export class PostgresLog implements BundleLog {
+export class PostgresLog implements BlockDiffLog {
   readonly #connection: Connection
 
   private constructor(connection: Connection) {
@@ -152,14 +152,14 @@ export class PostgresLog implements BundleLog {
 
   async append(epoch: number, after: number, events: readonly FeedEvent[]): Promise<void> {
     if (events.length === 0) return
-    const bundles = await Promise.all(
-      events.map((event) => (event.kind === 'block' ? deflate(event.bundle) : undefined)),
+    const blockDiffs = await Promise.all(
+      events.map((event) => (event.kind === 'block' ? deflate(event.blockDiff) : undefined)),
     )
     const sequences = events.map((_, index) => after + 1 + index)
-    const parts = bundles.flatMap((bundle, index) =>
-      bundle === undefined
+    const parts = blockDiffs.flatMap((blockDiff, index) =>
+      blockDiff === undefined
         ? []
-        : split(bundle).map((bytes, part) => ({ sequence: sequences[index], part, bytes })),
+        : split(blockDiff).map((bytes, part) => ({ sequence: sequences[index], part, bytes })),
     )
     const heads = events.filter(({ kind }) => kind === 'block' || kind === 'unwind')
     const head = heads.at(-1)?.block
@@ -188,7 +188,7 @@ export class PostgresLog implements BundleLog {
         events.map(({ block }) => block.number),
         events.map(({ block }) => asBuffer(block.hash)),
         events.map((event) => (event.kind === 'block' ? asBuffer(event.parentHash) : null)),
-        bundles.map((bundle) => bundle?.length ?? 0),
+        blockDiffs.map((blockDiff) => blockDiff?.length ?? 0),
         parts.map(({ sequence }) => sequence),
         parts.map(({ part }) => part),
         parts.map(({ bytes }) => bytes),
@@ -234,7 +234,13 @@ async function entryOf(row: QueryResultRow, parts: readonly Uint8Array[]): Promi
   const sequence = Number(row.sequence)
   const block = { number: Number(row.number), hash: row.hash as Hash32 }
   if (kind !== 'block') return { kind, sequence, block }
-  return { kind, sequence, block, parentHash: row.parent_hash, bundle: await inflate(Buffer.concat(parts)) }
+  return {
+    kind,
+    sequence,
+    block,
+    parentHash: row.parent_hash,
+    blockDiff: await inflate(Buffer.concat(parts)),
+  }
 }
 
 function split(bytes: Buffer): Buffer[] {

@@ -2,9 +2,9 @@ import { decodeHeader, stateRootOf } from '../chain/header.js'
 import { bytesToBigInt } from '../primitives/bytes.js'
 import { headState } from '../state/stateView.js'
 import type { ChainReader } from '../store/chainReader.js'
-import type { PreviousState } from './verifyBundle.js'
+import type { PreviousState } from './verifyBlockDiff.js'
 
-/** The head of a store as what a bundle follows. Valid until the head changes. */
+/** The head of a store as what a block diff follows. Valid until the head changes. */
 export function previousState(store: ChainReader): PreviousState {
   const head = store.readHead()
   const rlp = head && store.readHeader(head.hash)

@@ -15,8 +15,14 @@ import { type Deferred, defer } from '../primitives/deferred.js'
 import { waitFor } from '../primitives/waitFor.js'
 import type { BlockName } from '../store/chainRows.js'
 import type { ChainWriter } from '../store/chainWriter.js'
-import { encodeBundle, readBundleParts } from './bundleCodec.js'
-import { type BundleLog, type FeedEvent, type FeedFigures, FencedError, type LogTip } from './bundleLog.js'
+import { encodeBlockDiff, readBlockDiffParts } from './blockDiffCodec.js'
+import {
+  type BlockDiffLog,
+  type FeedEvent,
+  type FeedFigures,
+  FencedError,
+  type LogTip,
+} from './blockDiffLog.js'
 import { PostgresLog } from './postgresLog.js'
 
 export interface PublishPlan extends DatabaseAddress {
@@ -171,7 +177,7 @@ export class Publisher {
   }
 
   /** Resolves when everything is published and no more will come. */
-  async #publish(log: BundleLog): Promise<void> {
+  async #publish(log: BlockDiffLog): Promise<void> {
     const renewMs = this.#plan.leaseMs / 3
     let renewed = performance.now()
     const unlisten = log.onNews(() => this.#news.resolve())
@@ -246,10 +252,15 @@ export class Publisher {
   }
 
   #blockEvent(number: number): FeedEvent {
-    const parts = readBundleParts(this.#store, number)
+    const parts = readBlockDiffParts(this.#store, number)
     if (parts === undefined) throw new Error(`block ${number} cannot be published: it is not whole`)
     const { parentHash } = decodeHeader(parts.header)
-    return { kind: 'block', block: { number, hash: parts.hash }, parentHash, bundle: encodeBundle(parts) }
+    return {
+      kind: 'block',
+      block: { number, hash: parts.hash },
+      parentHash,
+      blockDiff: encodeBlockDiff(parts),
+    }
   }
 
   /** The newest block below `block` that is canonical. */
@@ -286,7 +297,7 @@ function firstOf(queue: readonly FeedEvent[]): readonly FeedEvent[] {
   let bytes = 0
   let count = 0
   for (const event of queue.slice(0, batchEventsMax)) {
-    bytes += event.kind === 'block' ? event.bundle.length : 0
+    bytes += event.kind === 'block' ? event.blockDiff.length : 0
     if (count > 0 && bytes > batchBytesMax) break
     count++
   }

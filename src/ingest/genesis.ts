@@ -32,14 +32,14 @@ import { encodeRlp } from '../primitives/rlp.js'
 import { emptyAccount, encodeAccount } from '../state/account.js'
 import { updateStorageRoot } from '../state/stateView.js'
 import { type TrieChange, updateTrie } from '../state/trie.js'
-import type { Bundle, Change } from '../store/bundle.js'
+import type { BlockDiff, Change } from '../store/blockDiff.js'
 import type { ChainIdentity } from '../store/chainRows.js'
 import { genesisOfChainspec, isChainspec } from './chainspec.js'
 
 export interface Genesis {
   readonly identity: ChainIdentity
   readonly schedule: ForkSchedule
-  readonly bundle: Bundle
+  readonly blockDiff: BlockDiff
 }
 
 /** geth's default for a proof-of-work genesis. */
@@ -73,7 +73,7 @@ export function parseGenesis(text: string, more: Json = {}): Genesis {
       genesisHash: bytesToHex(hash),
       config: JSON.stringify(json.config),
     },
-    bundle: {
+    blockDiff: {
       number: 0,
       hash,
       parentHash: header.parentHash,
@@ -188,7 +188,7 @@ function genesisDifficulty(json: Json): bigint {
 
 function buildState(
   alloc: Json,
-): Pick<Bundle, 'accounts' | 'slots' | 'nodes' | 'code'> & { stateRoot: Hash32 } {
+): Pick<BlockDiff, 'accounts' | 'slots' | 'nodes' | 'code'> & { stateRoot: Hash32 } {
   const accounts = new Map<string, Change>()
   const slots: Change[] = []
   const nodes = new Map<string, Change>()

@@ -1,6 +1,6 @@
 import { readChainFile } from './chainFile.js'
 import { readArchiveBlocks } from './era/archiveBlocks.js'
-import { asFileFault, sizeOfFile, visitBlocks } from './intake.js'
+import { asFileFault, sizeOfFile, visitBlocks } from './importSession.js'
 import { bytesWorthThread, withKeysAhead } from './keysAhead.js'
 import type { IngestTask } from './messages.js'
 import { publishFigures } from './publishFigures.js'
@@ -13,24 +13,24 @@ import { runSource, type SourceHost } from './runSource.js'
  */
 export function importFiles(task: IngestTask, host: SourceHost): Promise<void> {
   const { files } = task
-  return runSource(task, host, async ({ store, importer, intake, onEnd }) => {
+  return runSource(task, host, async ({ store, importer, session, onEnd }) => {
     host.report({ type: 'opened' })
     const fileBytes: number[] = []
     for (const file of files) fileBytes.push(await sizeOfFile(file))
-    intake.bytesTotal = fileBytes.reduce((sum, bytes) => sum + bytes, 0)
+    session.bytesTotal = fileBytes.reduce((sum, bytes) => sum + bytes, 0)
     onEnd(publishFigures(host.report, { store, importer }))
     const readBlocks = task.areArchives ? readArchiveBlocks : readChainFile
     for (const [index, file] of files.entries()) {
       const bytesBefore = (fileBytes[index] as number) < bytesWorthThread ? bytesWorthThread : 0
-      const blocks = withKeysAhead(readBlocks(file, intake.countReads()), store, bytesBefore)
+      const blocks = withKeysAhead(readBlocks(file, session.countReads()), store, bytesBefore)
       const isWhole = await visitBlocks(file, blocks, async (block) => {
         if (host.signal.aborted) return false
-        await intake.import(block)
+        await session.import(block)
         return true
       })
       if (!isWhole) return
     }
-    await intake.commit()
+    await session.commit()
     try {
       await importer.finish()
     } catch (error) {

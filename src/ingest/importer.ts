@@ -13,7 +13,7 @@ import { FaultError, OperatorError } from '../primitives/faults.js'
 import { decodeRlpList, encodeRlp, rlpLength, rlpPayloadLength } from '../primitives/rlp.js'
 import { BranchState, headState, historicalState, type StateView } from '../state/stateView.js'
 import { RecentTries } from '../state/trie.js'
-import type { Bundle } from '../store/bundle.js'
+import type { BlockDiff } from '../store/blockDiff.js'
 import type { BlockName, Development } from '../store/chainRows.js'
 import type { ChainWriter } from '../store/chainWriter.js'
 import type { Block } from './block.js'
@@ -28,7 +28,7 @@ import {
 import { checkUncles } from './uncleRules.js'
 
 /**
- * Longest branch executed before it replaces canonical blocks. Its bundles wait in memory until they are applied
+ * Longest branch executed before it replaces canonical blocks. Its block diffs wait in memory until they are applied
  * in one transaction; a branch of this length at 1 MB a block takes 1 GB.
  */
 const branchBlocksMaxDefault = 1024
@@ -108,7 +108,7 @@ export class ChainImporter {
    * Imports one block as if a consensus client had chosen it as the new head: after the Merge it becomes the head,
    * known or not; before the Merge total difficulty decides. Throws as {@link importBlock} does.
    */
-  playBlock(block: Block): Promise<ImportedBlock> {
+  importAsHead(block: Block): Promise<ImportedBlock> {
     return this.#take(block, () => true)
   }
 
@@ -140,8 +140,8 @@ export class ChainImporter {
         this.#store,
         stateRootOf(decodeHeader(this.#header(head.hash)), this.#development),
       )
-      const bundle = await this.#execute(block, state, (n) => this.#store.readCanonicalHash(n))
-      this.#timed('write', () => this.#store.apply(head.number, [bundle]))
+      const blockDiff = await this.#execute(block, state, (n) => this.#store.readCanonicalHash(n))
+      this.#timed('write', () => this.#store.apply(head.number, [blockDiff]))
       return { outcome: 'canonical', gasUsed: header.gasUsed }
     }
     if (!block.isMerged && block.totalDifficulty <= this.#totalDifficulty(head.hash)) {
@@ -188,21 +188,21 @@ export class ChainImporter {
     const state = new BranchState(
       historicalState(this.#store, base.number, stateRootOf(base, this.#development)),
     )
-    const bundles: Bundle[] = []
+    const blockDiffs: BlockDiff[] = []
     const ancestorHash = (n: number) =>
-      n > base.number ? bundles[n - base.number - 1]?.hash : this.#store.readCanonicalHash(n)
+      n > base.number ? blockDiffs[n - base.number - 1]?.hash : this.#store.readCanonicalHash(n)
     let gasUsed = 0n
     for (const member of branch) {
       try {
-        const bundle = await this.#execute(member, state, ancestorHash)
-        bundles.push(bundle)
-        state.add(bundle, member.header.stateRoot)
+        const blockDiff = await this.#execute(member, state, ancestorHash)
+        blockDiffs.push(blockDiff)
+        state.add(blockDiff, member.header.stateRoot)
       } catch (error) {
         throw asNamed(error, member.header.number, member.hash)
       }
       gasUsed += member.header.gasUsed
     }
-    this.#timed('write', () => this.#store.apply(base.number, bundles))
+    this.#timed('write', () => this.#store.apply(base.number, blockDiffs))
     return gasUsed
   }
 
@@ -279,7 +279,7 @@ export class ChainImporter {
     block: Candidate,
     state: StateView,
     ancestorHash: (number: number) => Hash32 | undefined,
-  ): Promise<Bundle> {
+  ): Promise<BlockDiff> {
     const { header } = block
     const begunMs = performance.now()
     const executed = await this.#executor.execute(block.items, block.fork, state, ancestorHash)

@@ -6,7 +6,7 @@ import type { FetchMissing } from '../primitives/notHeld.js'
 import type { UpstreamCalls } from '../primitives/upstreamCalls.js'
 import { StoreError } from '../store/environment.js'
 import type { OnUpgrade } from '../store/upgrade.js'
-import { sourceEnded } from './callTaker.js'
+import { sourceEnded } from './callAnswerer.js'
 import type {
   CallAnswer,
   ImportedEpoch,

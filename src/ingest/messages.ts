@@ -1,7 +1,7 @@
 /** Messages between an ingest thread and the thread that started it. */
 
 import type { ForkTimes } from '../chain/forks.js'
-import type { FeedFigures } from '../feed/bundleLog.js'
+import type { FeedFigures } from '../feed/blockDiffLog.js'
 import type { PublishPlan } from '../feed/publisher.js'
 import type { DatabaseAddress } from '../postgres/connection.js'
 import type { Address, Hash32 } from '../primitives/bytes.js'
@@ -239,10 +239,10 @@ export type IngestCall =
       readonly wanted: Wanted
       readonly call: WantingCall | undefined
     }
-  | ({ readonly serial: number } & PassedOnCall)
+  | ({ readonly serial: number } & RelayedCall)
 
 /** What is passed on to upstreams, or was; see `primitives/upstreamCalls.ts`. */
-export type PassedOnCall =
+export type RelayedCall =
   /** The answer is the transaction's hash. */
   | { readonly type: 'send'; readonly raw: Uint8Array }
   /** The answer is the transaction as JSON, or undefined. */

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 
 /** A timer with one due time per interval. */
-export class Pace {
+export class Ticker {
   #due = performance.now()
   readonly #intervalMs: number
   readonly #signal: AbortSignal

@@ -2,7 +2,7 @@ import { getHeapStatistics } from 'node:v8'
 import { setInterval } from '../primitives/timers.js'
 import type { ChainWriter } from '../store/chainWriter.js'
 import type { Upstreams } from '../upstream/upstreams.js'
-import type { PartFetcher } from './gateway/partFetcher.js'
+import type { ProofFetcher } from './gateway/proofFetcher.js'
 import type { ChainImporter } from './importer.js'
 import type { IngestFigures, IngestMessage } from './messages.js'
 
@@ -14,7 +14,7 @@ export interface FigureSources {
   readonly store: ChainWriter
   readonly importer?: ChainImporter
   readonly upstreams?: Upstreams
-  readonly fetcher?: PartFetcher
+  readonly fetcher?: ProofFetcher
 }
 
 /** Reports the figures of this thread at once and each second; returns a function that reports the last and ends this. */

@@ -8,9 +8,9 @@ import { OperatorError } from '../primitives/faults.js'
 import type { ChainWriter } from '../store/chainWriter.js'
 import type { Block } from './block.js'
 import { readChainFile } from './chainFile.js'
-import { type Intake, sizeOfFile, visitBlocks } from './intake.js'
+import { type ImportSession, sizeOfFile, visitBlocks } from './importSession.js'
 import type { ReplayPlan, ReplayStep, ReplayTask } from './messages.js'
-import { Pace } from './pace.js'
+import { Ticker } from './pace.js'
 import { publishFigures } from './publishFigures.js'
 import { runSource, type Source, type SourceHost } from './runSource.js'
 
@@ -24,8 +24,8 @@ export async function replayFile(task: ReplayTask, host: SourceHost): Promise<vo
   await checkStart(task.replay)
   await checkScript(task.replay.script)
   await runSource(task, host, async (source) => {
-    const { store, importer, intake, onEnd } = source
-    intake.bytesTotal = bytesTotal
+    const { store, importer, session, onEnd } = source
+    session.bytesTotal = bytesTotal
     await unwindTo(task.replay.from, store, host.signal)
     // Readers open the store only after the unwinding, so that nobody sees the head of the previous run.
     host.report({ type: 'opened' })
@@ -65,26 +65,26 @@ function unwindHead(store: ChainWriter): void {
 
 class Replay {
   /** Set once block `from` is the head. */
-  #pace: Pace | undefined
+  #pace: Ticker | undefined
   #stepsDone = 0
   /** The last block of the file so far. */
   #last: Block | undefined
   readonly #plan: ReplayPlan
   readonly #store: ChainWriter
-  readonly #intake: Intake
+  readonly #session: ImportSession
   readonly #host: SourceHost
 
-  constructor(plan: ReplayPlan, { store, intake }: Source, host: SourceHost) {
+  constructor(plan: ReplayPlan, { store, session }: Source, host: SourceHost) {
     this.#plan = plan
     this.#store = store
-    this.#intake = intake
+    this.#session = session
     this.#host = host
   }
 
   async run(): Promise<void> {
     const { file, from, script } = this.#plan
     if (from === 0) this.#keepPace()
-    const isWhole = await visitBlocks(file, readChainFile(file, this.#intake.countReads()), (block) => {
+    const isWhole = await visitBlocks(file, readChainFile(file, this.#session.countReads()), (block) => {
       this.#last = block
       return this.#pace === undefined ? this.#fastForward(block) : this.#playNext(block)
     })
@@ -103,22 +103,22 @@ class Replay {
     if (block.header.number > from) {
       // The file begins above block `from`, or has another block with that number.
       if (head.number !== from) throw new OperatorError(`source.from: ${file} has no block ${from}`)
-      await this.#intake.commit()
+      await this.#session.commit()
       this.#keepPace()
       return this.#playNext(block)
     }
     if (block.header.number < from) {
-      await this.#intake.import(block)
+      await this.#session.import(block)
       return true
     }
     // A branch with more difficulty, left by another script, is unwound as far as necessary.
-    while ((await this.#intake.play(block)).outcome === 'side') unwindHead(this.#store)
+    while ((await this.#session.play(block)).outcome === 'side') unwindHead(this.#store)
     this.#keepPace()
     return true
   }
 
   #keepPace(): void {
-    this.#pace = new Pace(this.#plan.intervalMs, this.#host.signal)
+    this.#pace = new Ticker(this.#plan.intervalMs, this.#host.signal)
     this.#host.report({ type: 'head' })
   }
 
@@ -135,7 +135,7 @@ class Replay {
   /** Waits for the next due time and plays a block. */
   async #play(block: Block): Promise<boolean> {
     if (!(await this.#pace?.wait())) return false
-    const { outcome } = await this.#intake.play(block)
+    const { outcome } = await this.#session.play(block)
     if (outcome === 'canonical') this.#host.report({ type: 'head' })
     return true
   }

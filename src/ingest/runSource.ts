@@ -5,9 +5,9 @@
 import type { ForkSchedule } from '../chain/forks.js'
 import type { Publisher } from '../feed/publisher.js'
 import type { ChainWriter } from '../store/chainWriter.js'
-import { type Answer, CallTaker } from './callTaker.js'
+import { type Answer, CallAnswerer } from './callAnswerer.js'
 import { ChainImporter } from './importer.js'
-import { Intake } from './intake.js'
+import { ImportSession } from './importSession.js'
 import type { IngestMessage, IngestProgress, IngestStore } from './messages.js'
 import { openTaskStore } from './taskStore.js'
 
@@ -22,7 +22,7 @@ export interface SourceHost {
   /** Aborted when the source shall end. */
   readonly signal: AbortSignal
   /** Gets what takes calls, once the store is open, of a source that answers any. */
-  readonly onReady?: (calls: CallTaker) => void
+  readonly onReady?: (calls: CallAnswerer) => void
   /** Called once the store is open. */
   readonly openPublisher?: OpenPublisher
 }
@@ -31,7 +31,7 @@ export interface Source {
   readonly store: ChainWriter
   readonly schedule: ForkSchedule
   readonly importer: ChainImporter
-  readonly intake: Intake
+  readonly session: ImportSession
   readonly publisher: Publisher | undefined
   /** Has `end` called when the source ends; what was begun last ends first, but nothing waits for another. */
   onEnd(end: () => unknown): void
@@ -65,11 +65,11 @@ export async function runSource(
   try {
     publisher = openPublisher?.(store)
     const importer = new ChainImporter(store, schedule)
-    const intake = new Intake(importer, store, report, publisher)
-    await run({ store, schedule, importer, intake, publisher, onEnd: ends.add })
-    await intake.commit()
+    const session = new ImportSession(importer, store, report, publisher)
+    await run({ store, schedule, importer, session, publisher, onEnd: ends.add })
+    await session.commit()
     await ends.end()
-    report({ type: 'finished', progress: intake.progress(), stopped: signal.aborted })
+    report({ type: 'finished', progress: session.progress(), stopped: signal.aborted })
   } finally {
     await ends.end()
     try {
@@ -100,7 +100,7 @@ export function takeCalls(
   onEnd: (end: () => unknown) => void,
   answer: Answer,
 ): void {
-  const calls = new CallTaker(report, answer)
+  const calls = new CallAnswerer(report, answer)
   onEnd(() => calls.end())
   onReady?.(calls)
 }

@@ -5,7 +5,7 @@
 import { decodeHeader } from '../chain/header.js'
 import { pendingTransactionJson } from '../chain/transactionJson.js'
 import type { SentTransaction } from '../evm/transactions/sentTransaction.js'
-import { type Address, bytesToHex, equalBytes, type Hash32, mapKey } from '../primitives/bytes.js'
+import { type Address, bytesToHex, equalBytes, type Hash32, latin1Key } from '../primitives/bytes.js'
 import { setInterval } from '../primitives/timers.js'
 import type { ChainRows } from '../store/chainRows.js'
 import { sendTo } from '../upstream/sendRawTransaction.js'
@@ -100,7 +100,7 @@ export class SentTransactions {
     }
     const now = performance.now()
     const lookedAt = this.#store.readHead()?.number ?? 0
-    this.#entries.set(mapKey(tx.hash), {
+    this.#entries.set(latin1Key(tx.hash), {
       tx,
       sentMs: now,
       lookedAt,
@@ -118,7 +118,7 @@ export class SentTransactions {
 
   /** The object of a transaction, JSON, as of one in no block; ask the chain before. */
   find(hash: Hash32): Uint8Array | undefined {
-    const tx = this.#entries.get(mapKey(hash))?.tx
+    const tx = this.#entries.get(latin1Key(hash))?.tx
     return tx && pendingTransactionJson(tx.bytes, tx.sender, tx.hash)
   }
 
@@ -219,7 +219,7 @@ export class SentTransactions {
   #noncesBySender(): Map<string, Set<bigint>> {
     const nonces = new Map<string, Set<bigint>>()
     for (const { tx } of this.#entries.values()) {
-      const key = mapKey(tx.sender)
+      const key = latin1Key(tx.sender)
       nonces.set(key, (nonces.get(key) ?? new Set()).add(tx.nonce))
     }
     return nonces
@@ -239,7 +239,7 @@ export class SentTransactions {
     const nonce = await this.#options.nonceOf(tx.sender as Address).catch(() => undefined)
     if (nonce !== undefined && nonce > tx.nonce) {
       // A block has this one, or another with its nonce.
-      if (!this.#isMined(entry)) this.#remove(mapKey(tx.hash))
+      if (!this.#isMined(entry)) this.#remove(latin1Key(tx.hash))
       return
     }
     if (nonce !== undefined) onNonce(nonce)
@@ -280,7 +280,7 @@ function missingNonce(
   { sender, nonce }: SentTransaction,
   nonces: ReadonlyMap<string, ReadonlySet<bigint>>,
 ): bigint | undefined {
-  const known = nonces.get(mapKey(sender))
+  const known = nonces.get(latin1Key(sender))
   for (let each = next; each < nonce; each++) if (known?.has(each) !== true) return each
   return undefined
 }

@@ -34,7 +34,7 @@ export async function openTaskStore(
     if (genesis !== undefined) {
       requireChainId('the genesis', genesis.identity, task.chainId)
       const embedded = task.isEmbedded ? ({ embedded: true } as const) : {}
-      store.initialize({ ...genesis.identity, ...embedded }, genesis.bundle)
+      store.initialize({ ...genesis.identity, ...embedded }, genesis.blockDiff)
       if (task.genesis !== undefined) adoptRules(store, genesis, task.genesis.path)
     }
     return { store, schedule: genesis?.schedule ?? storedSchedule(store, task.chainId) }

@@ -14,7 +14,7 @@ import {
   bytesToHex,
   equalBytes,
   type Hash32,
-  mapKey,
+  latin1Key,
 } from '../primitives/bytes.js'
 import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../primitives/keccak.js'
 import { decodeRlpList, encodeRlp, rlpBytes } from '../primitives/rlp.js'
@@ -222,7 +222,7 @@ class Verification extends FaultList {
     }
     for (const kind of ['accounts', 'slots'] as const) {
       // A duplicate could hide a missing key.
-      const keys = new Set(replaced[kind].map(([key]) => mapKey(key)))
+      const keys = new Set(replaced[kind].map(([key]) => latin1Key(key)))
       this.expect(keys.size === replaced[kind].length, `block ${number}: its undo record names a key twice`)
       for (const [key, value] of replaced[kind]) {
         const before = number === 0 ? undefined : this.#store.readKeyAt(number - 1, key)
@@ -286,7 +286,7 @@ class Verification extends FaultList {
     for (const key of logKeysOf(receipts)) {
       this.#logKeys++
       this.expect(
-        this.#store.readLogStretch(Buffer.from(key, 'latin1'), number)[0] === number,
+        this.#store.readLogChunk(Buffer.from(key, 'latin1'), number)[0] === number,
         `block ${number}: a log of it is not in the index of logs`,
       )
     }
@@ -388,7 +388,7 @@ class Verification extends FaultList {
 
   readonly #readNode = (hash: Uint8Array): Uint8Array | undefined => {
     const node = this.#store.readNode(hash)
-    if (node !== undefined) this.nodes.add(mapKey(hash))
+    if (node !== undefined) this.nodes.add(latin1Key(hash))
     return node
   }
 }

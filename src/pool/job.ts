@@ -1,10 +1,10 @@
 import { type Deferred, defer } from '../primitives/deferred.js'
 import { type Fault, FaultError } from '../primitives/faults.js'
 import type { Queued } from './fairQueue.js'
-import type { JobCells } from './jobCells.js'
+import type { JobSignals } from './jobCells.js'
 import type { JobOwner } from './jobs.js'
 import type { JobThread } from './jobThread.js'
-import { decodeThrown, isResult, type JobMessage, type JobPart, type PutOff } from './messages.js'
+import { decodeThrown, isResult, type JobMessage, type JobPart, type Postponed } from './messages.js'
 import type { ClassLimits } from './poolOptions.js'
 
 /** The members of a job that are given at its arrival. */
@@ -90,7 +90,7 @@ export class Job implements Queued {
   }
 
   /** Passes on a part of its result; the thread is told once it is taken. A job that gives parts is posted alone. */
-  takePart({ part, serial }: JobPart, cells: JobCells): void {
+  takePart({ part, serial }: JobPart, cells: JobSignals): void {
     const { run, owner } = this
     if (run?.serial !== serial || this.isSettled) return
     if (owner?.takePart === undefined) {
@@ -110,7 +110,7 @@ export class Job implements Queued {
   }
 
   /** Settles the promise. Returns whether the reply was a result; undefined where it was settled before. */
-  settle(reply: Uint8Array | PutOff): boolean | undefined {
+  settle(reply: Uint8Array | Postponed): boolean | undefined {
     if (this.isSettled) return undefined
     if (typeof reply === 'string') {
       this.fail(new FaultError(this.run?.stopFault ?? { kind: 'RequestTimedOut' }))
@@ -138,7 +138,7 @@ export class Job implements Queued {
   }
 
   /** Whether a reply only means that the job was put off or interrupted, so that it waits again. */
-  hasToWait(reply: Uint8Array | PutOff): boolean {
+  hasToWait(reply: Uint8Array | Postponed): boolean {
     if (this.isSettled || this.run === undefined || this.run.stopFault !== undefined) return false
     if (typeof reply === 'string') {
       if (reply === 'long') this.isShort = false

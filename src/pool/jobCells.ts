@@ -16,7 +16,7 @@ const wordsPerCell = 3
 const sealed = 0
 
 /** The edge's side. */
-export class JobCells {
+export class JobSignals {
   /** Passed to every thread at its start. */
   readonly shared: SharedArrayBuffer
   readonly #words: Int32Array
@@ -63,7 +63,7 @@ export class JobCells {
 }
 
 /** The thread's side of the cell of the job that it runs. */
-export class JobCell {
+export class JobSignal {
   readonly #words: Int32Array
   #index = 0
   #serial = 0

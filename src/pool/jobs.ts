@@ -27,10 +27,10 @@ import type { WrittenSlotsRequest } from '../state/writtenKeys.js'
 export type JobTable<J> = { readonly [N in keyof J]: JobOf<string, unknown, unknown> }
 
 /** The classes of work of which a thread may answer whole calls. */
-export type WholeCallClass = 'proof' | 'execute' | 'slots'
+export type OffloadedCallClass = 'proof' | 'execute' | 'slots'
 
 /** A call that its thread parses, runs and renders. Its JSON is the body of the job. */
-export interface WholeCall {
+export interface OffloadedCall {
   readonly method: string
   /** Hash of the network's last block for this call, and whether every tag means that block. */
   readonly head: Uint8Array
@@ -46,7 +46,7 @@ export interface WholeCall {
 }
 
 /** The outcome of such a call, with its price in compute units: rendered JSON, or a fault of the call. */
-export type WholeAnswer =
+export type OffloadedAnswer =
   | { readonly price: number; readonly json: Uint8Array }
   | { readonly price: number; readonly fault: Fault }
 
@@ -60,9 +60,9 @@ interface JobOf<C extends string, A, R> {
 type Json = Uint8Array
 
 export interface Jobs {
-  readonly proofCall: JobOf<'proof', WholeCall, WholeAnswer>
-  readonly executeCall: JobOf<'execute', WholeCall, WholeAnswer>
-  readonly slotsCall: JobOf<'slots', WholeCall, WholeAnswer>
+  readonly proofCall: JobOf<'proof', OffloadedCall, OffloadedAnswer>
+  readonly executeCall: JobOf<'execute', OffloadedCall, OffloadedAnswer>
+  readonly slotsCall: JobOf<'slots', OffloadedCall, OffloadedAnswer>
   readonly prove: JobOf<'proof', ProofRequest, Json>
   readonly headerProof: JobOf<'proof', HeaderProofRequest, Json>
   /** The proofs of a transaction, and of its receipt. */
@@ -96,9 +96,9 @@ export interface JobOwner {
   readonly keyId: string
   /** Share of the threads that the key has, relative to others; 1 where absent. */
   readonly weight?: number
-  readonly isGone: boolean
+  readonly isFinished: boolean
   /** Calls `listener` once, when the owner leaves. */
-  onGone(listener: () => void): void
+  onFinished(listener: () => void): void
   forget(listener: () => void): void
   /** Called with the CPU time of one of its jobs, before the outcome, even if nobody reads that. */
   ran(cpuMs: number): void

@@ -20,7 +20,7 @@ export interface ThreadData {
   readonly works: Readonly<Record<string, { readonly entry: string; readonly handler: string }>>
   /** URL of the entry that is loaded before the first job; others are loaded when a job first needs them. */
   readonly preload: string
-  /** See {@link JobCells}. */
+  /** See {@link JobSignals}. */
   readonly cells: SharedArrayBuffer
   readonly stores: readonly StoreLocation[]
   readonly settings: unknown
@@ -38,12 +38,12 @@ export interface SessionTask {
 }
 
 /** Why a job on trial waits again: it takes longer than a trial may, or the jobs before it took the time. */
-export type PutOff = 'long' | 'unbegun'
+export type Postponed = 'long' | 'unbegun'
 
 /** What a thread tells of one of the jobs posted last; all together are a {@link Parcel}. */
 export interface JobReply {
   /** msgpack, or why there is none. */
-  readonly reply: Uint8Array | PutOff
+  readonly reply: Uint8Array | Postponed
   /** Time on the thread. */
   readonly ranMs: number
   readonly cpuMs: number
@@ -158,7 +158,7 @@ export function unpackJobs({ packed, moved }: Parcel): JobMessage[] {
 
 /** The reply: the msgpack if it is short, `null` if it is moved, or why there is none. */
 type PackedReply = readonly [
-  reply: Uint8Array | PutOff | null,
+  reply: Uint8Array | Postponed | null,
   ranMs: number,
   cpuMs: number,
   hasBody: boolean,

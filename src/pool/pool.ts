@@ -29,11 +29,11 @@ import { type Fault, FaultError } from '../primitives/faults.js'
 import { setInterval, setTimeout } from '../primitives/timers.js'
 import { FairQueue } from './fairQueue.js'
 import { Job, type Run } from './job.js'
-import { JobCells } from './jobCells.js'
+import { JobSignals } from './jobCells.js'
 import type { JobInput, JobOwner, JobTable } from './jobs.js'
 import type { JobThread } from './jobThread.js'
 import type { ClassShare } from './lanes.js'
-import { decodeReply, encodePiece, type JobMessage, type JobReply, type PutOff } from './messages.js'
+import { decodeReply, encodePiece, type JobMessage, type JobReply, type Postponed } from './messages.js'
 import type { ClassLimits, PoolCounts, PoolOptions, ThreadLoss } from './poolOptions.js'
 import { PoolTally, retryMsMin } from './poolTally.js'
 import { ThreadSet } from './threadSet.js'
@@ -59,7 +59,7 @@ export class Pool<J extends JobTable<J>> {
   readonly #options: PoolOptions<J>
   readonly #threads: ThreadSet
   readonly #queue: FairQueue<Job>
-  readonly #cells: JobCells
+  readonly #cells: JobSignals
   readonly #permits: ReadonlyMap<string, number>
   /** Thread → its jobs: one, or several short ones of one class under one permit. */
   readonly #running = new Map<JobThread, readonly Job[]>()
@@ -78,7 +78,7 @@ export class Pool<J extends JobTable<J>> {
     this.#permits = new Map([...shares].map(([name, { permits }]) => [name, permits]))
     this.#tally = new PoolTally(shares.keys())
     this.#queue = new FairQueue(shares, { waitingBytesMax, longPermits: someThreads })
-    this.#cells = new JobCells(threads * groupMax)
+    this.#cells = new JobSignals(threads * groupMax)
     const data = {
       works: options.jobs,
       preload: preload.href,
@@ -162,7 +162,7 @@ export class Pool<J extends JobTable<J>> {
   ): Promise<Uint8Array> {
     const { name, owner } = start
     const { class: className, shortBytesMax = 0 } = this.#options.jobs[name as keyof J]
-    if (owner?.isGone) return Promise.reject(new FaultError({ kind: 'RequestTimedOut' }))
+    if (owner?.isFinished) return Promise.reject(new FaultError({ kind: 'RequestTimedOut' }))
     const refused = this.refusal(className, owner?.keyId ?? '')
     if (refused !== undefined) return Promise.reject(new FaultError(refused))
     const limits: ClassLimits = this.#options.classes[className]
@@ -179,7 +179,7 @@ export class Pool<J extends JobTable<J>> {
   /** Sets the deadline of a job that begins to wait, and rejects the `dropped` jobs. */
   #wait(job: Job, dropped: readonly Job[]): void {
     const leftMs = job.deadlineAtMs - performance.now()
-    job.owner?.onGone(job.cancel)
+    job.owner?.onFinished(job.cancel)
     job.timer = setTimeout(() => this.#expire(job), Math.max(leftMs, 0))
     for (const each of dropped) this.#drop(each)
   }
@@ -343,7 +343,7 @@ export class Pool<J extends JobTable<J>> {
     if (this.#running.size === 0) this.#drained?.resolve()
   }
 
-  #settle(job: Job, reply: Uint8Array | PutOff, ranMs: number): void {
+  #settle(job: Job, reply: Uint8Array | Postponed, ranMs: number): void {
     this.#tally.ran(job.class, ranMs)
     const isResult = job.settle(reply)
     if (isResult !== undefined) this.#tally.of(job.class)[isResult ? 'finished' : 'failed']++

@@ -63,12 +63,12 @@ export function bytesToQuantity(bytes: Uint8Array): Hex {
 }
 
 /** Bytes as text with one character per byte, for the keys of Maps and Sets; cheaper than hex. */
-export function mapKey(bytes: Uint8Array): string {
+export function latin1Key(bytes: Uint8Array): string {
   return latin1Text(bytes)
 }
 
-/** The bytes of a {@link mapKey}. */
-export function mapKeyToBytes(key: string): Buffer<ArrayBuffer> {
+/** The bytes of a {@link latin1Key}. */
+export function latin1KeyToBytes(key: string): Buffer<ArrayBuffer> {
   return Buffer.from(key, 'latin1')
 }
 

@@ -3,7 +3,7 @@
  * the promise that it returns is rejected with, is reported and ends nothing: a timer that fails must not take along
  * what clients wait for. All of `src` uses these, except pages, which run in browsers.
  */
-import { contained } from './contained.js'
+import { reportingErrors } from './reportingErrors.js'
 
 let report = (error: unknown): void => {
   process.emitWarning(`a timer failed: ${error instanceof Error ? error.stack : String(error)}`)
@@ -26,7 +26,7 @@ export function setTimeout<A extends readonly unknown[]>(
 
 /** The same failure in a row is reported once. */
 export function setInterval(work: () => unknown, ms: number): NodeJS.Timeout {
-  return globalThis.setInterval(contained(tell, work), ms)
+  return globalThis.setInterval(reportingErrors(tell, work), ms)
 }
 
 // Not `contained`, which would make a closure for each timer: requests have one.

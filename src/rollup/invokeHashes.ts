@@ -12,8 +12,8 @@ import { type HashedFields, type InvokeTransaction, toHashedFields } from './inv
 export interface HashWaiter {
   /** Id of the API key. */
   readonly keyId: string
-  readonly isGone: boolean
-  onGone(listener: () => void): void
+  readonly isFinished: boolean
+  onFinished(listener: () => void): void
   forget(listener: () => void): void
   /** Called with the CPU time that the work took. */
   ran(cpuMs: number): void
@@ -53,14 +53,14 @@ export class InvokeHashes {
       const known = this.#known.get(digest)
       if (known !== undefined) return known
       const underWay = this.#underWay.get(digest)
-      const isShared = underWay !== undefined && !underWay.waiters.isGone
+      const isShared = underWay !== undefined && !underWay.waiters.isFinished
       if (isShared) underWay.waiters.add(waiter)
       try {
         // All waiters await in the same way, so they continue in the order in which they came.
         return await (isShared ? underWay.hash : this.#start(digest, fields, new Waiters(waiter)))
       } catch (error) {
         // A computation begun for another caller had that caller's deadline; begin one for this caller.
-        if (!isShared || waiter.isGone) throw error
+        if (!isShared || waiter.isFinished) throw error
       }
     }
   }
@@ -100,18 +100,18 @@ class Waiters implements HashWaiter {
     this.#first.ran(cpuMs)
   }
 
-  get isGone(): boolean {
+  get isFinished(): boolean {
     return this.#waiting.size === 0
   }
 
   add(waiter: HashWaiter): void {
-    if (waiter.isGone) return
+    if (waiter.isFinished) return
     const leave = () => {
       this.#waiting.delete(leave)
-      if (this.isGone) for (const listener of this.#listeners) listener()
+      if (this.isFinished) for (const listener of this.#listeners) listener()
     }
     this.#waiting.set(leave, waiter)
-    waiter.onGone(leave)
+    waiter.onFinished(leave)
   }
 
   /** Stops listening for their leaving. */
@@ -119,7 +119,7 @@ class Waiters implements HashWaiter {
     for (const [leave, waiter] of this.#waiting) waiter.forget(leave)
   }
 
-  onGone(listener: () => void): void {
+  onFinished(listener: () => void): void {
     this.#listeners.add(listener)
   }
 

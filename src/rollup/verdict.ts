@@ -5,7 +5,7 @@ import type { StatusChange, SubmissionService } from './submissionService.js'
 
 /** A caller that waits for a verdict and may leave. */
 interface Waiter {
-  onGone(listener: () => void): void
+  onFinished(listener: () => void): void
   forget(listener: () => void): void
 }
 
@@ -34,7 +34,7 @@ export function waitForVerdict(
     }
     const unlisten = queue.onStatusOf(hash, take)
     const timer = setTimeout(giveUp, waitMs)
-    waiter.onGone(giveUp)
+    waiter.onFinished(giveUp)
     // Read after the listener is there: the verdict may come between.
     Promise.resolve(queue.readRow(hash)).then((row) => (row === undefined ? giveUp() : take(row)), giveUp)
   })

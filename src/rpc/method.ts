@@ -3,20 +3,20 @@
  * Owns decoding a list or an object of parameters. Does not own single parameters (params.ts) nor when and how often
  * a method runs (dispatch.ts).
  */
-import type { WholeAnswer, WholeCallClass } from '../pool/jobs.js'
+import type { OffloadedAnswer, OffloadedCallClass } from '../pool/jobs.js'
 import type { Hash32 } from '../primitives/bytes.js'
 import { type Fault, FaultError } from '../primitives/faults.js'
 import type { Wanted, WantingCall } from '../primitives/notHeld.js'
 import type { JsonStream } from './answers/jsonStream.js'
-import type { Caller } from './callers/caller.js'
-import type { Price } from './callers/price.js'
+import type { Price } from './contexts/price.js'
+import type { RequestContext } from './contexts/requestContext.js'
 import type { Schema } from './params/schema.js'
 
 /** A rendered `result`: JSON as text or as UTF-8 bytes. Bytes are never changed after they are returned. */
 export type Json = string | Uint8Array
 
 /** A result that may change before the head does, so that dispatch never repeats it. */
-export class Passing {
+export class UncacheableResult {
   constructor(readonly json: Json) {}
 }
 
@@ -39,15 +39,19 @@ export interface RpcNetwork {
    * the call as JSON; its memory is transferred. Rejects with FaultError: ParseError where it is not JSON, otherwise
    * as jobs do. Absent where there is no such pool, or it may lack data.
    */
-  readonly answerWhole?: ((call: LongCall, caller: Caller) => Promise<WholeAnswer>) | undefined
+  readonly answerOffloaded?:
+    | ((call: LongCall, context: RequestContext) => Promise<OffloadedAnswer>)
+    | undefined
   /** The fault of every such call while the caller's queue in the pool is full; undefined where it is not. */
-  readonly refusal?: ((jobClass: WholeCallClass, caller: Caller) => Fault | undefined) | undefined
+  readonly refusal?:
+    | ((jobClass: OffloadedCallClass, context: RequestContext) => Fault | undefined)
+    | undefined
 }
 
 /** A call that stayed text. */
 export interface LongCall {
   readonly method: string
-  readonly jobClass: WholeCallClass
+  readonly jobClass: OffloadedCallClass
   readonly text: Uint8Array
 }
 
@@ -68,11 +72,13 @@ export interface NetworkViews<out N extends RpcNetwork> {
    * Fetches data that a reader did not hold, so that it is held when this resolves; rejects with FaultError where
    * that fails. `call` is given the first time that a call lacks something. Absent on a network that fetches nothing.
    */
-  readonly supply?: ((wanted: Wanted, caller: Caller, call?: WantingCall) => Promise<void>) | undefined
+  readonly fetchMissing?:
+    | ((wanted: Wanted, context: RequestContext, call?: WantingCall) => Promise<void>)
+    | undefined
   /** Passes unknown methods on to upstreams; absent on a network that passes on none. */
   readonly relay?: MethodRelay | undefined
   /** Whether anything read since the last call is believed and not proved; absent where nothing is. */
-  readonly tookOnFaith?: (() => boolean) | undefined
+  readonly readUnproved?: (() => boolean) | undefined
 }
 
 /** How a JSON value becomes an argument. `decode` throws FaultError; `index` counts from 0. */
@@ -105,11 +111,11 @@ export interface MethodDefinition<N extends RpcNetwork, P extends readonly Param
   /** `inline`, the default: runs to its end on the calling thread. `job`: may pass work to the pool or a disk and answer later. */
   readonly cost?: 'inline' | 'job'
   /**
-   * The pool's class of work for a pool thread that parses, runs and renders a whole call (wholeCall.ts), as for long
+   * The pool's class of work for a pool thread that parses, runs and renders a whole call (offloadedCall.ts), as for long
    * calls, which would delay the edge. While the caller fills its queue, calls are refused undecoded. Absent where all
    * calls need the edge.
    */
-  readonly jobClass?: WholeCallClass
+  readonly jobClass?: OffloadedCallClass
   /** Price of a call in compute units; see price.ts. */
   readonly price: Price<ArgumentsOf<P>>
   /** `head`: the result depends on nothing but the parameters and the head, and may be repeated. */
@@ -118,14 +124,14 @@ export interface MethodDefinition<N extends RpcNetwork, P extends readonly Param
    * Answers a call. Returns a promise only for a job or data not held, which may resolve to a stream; throws
    * FaultError for a caller's fault. Pass
    * `caller` to jobs, so that they end when nobody waits for the result. Long work of its own must pause after
-   * `turnMsMax` milliseconds (turns.ts).
+   * `turnMsMax` milliseconds (requestSlices.ts).
    */
   run(
     network: N,
     args: ArgumentsOf<P>,
-    caller: Caller,
+    context: RequestContext,
     turnMsMax: number,
-  ): Json | Promise<Json | JsonStream | Passing>
+  ): Json | Promise<Json | JsonStream | UncacheableResult>
 }
 
 /** A method as dispatch sees it, without the static types of its arguments. */
@@ -135,13 +141,13 @@ export interface Method<N extends RpcNetwork = RpcNetwork>
   > {
   readonly summary: string | undefined
   readonly result: Schema | undefined
-  readonly jobClass: WholeCallClass | undefined
+  readonly jobClass: OffloadedCallClass | undefined
   run(
     network: N,
     args: readonly unknown[],
-    caller: Caller,
+    context: RequestContext,
     turnMsMax: number,
-  ): Json | Promise<Json | JsonStream | Passing>
+  ): Json | Promise<Json | JsonStream | UncacheableResult>
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { KeyStore } from '../access/keyBook.js'
+import type { KeyStore } from '../access/keyRepository.js'
 import type { KeyChanged, KeyRow } from '../store/keyRows.js'
 import type { KeyWritten } from '../store/keyTables.js'
 import type { NodeStore } from '../store/nodeStore.js'

@@ -87,7 +87,7 @@ export class QuotaLeases {
     while (!signal.aborted) {
       const nowMs = performance.now()
       const isDue = nowMs - this.#heardAtMs > this.#reportMs
-      if (this.#leases.takeStirred() || isDue) {
+      if (this.#leases.takeNeeded() || isDue) {
         const reports = this.#leases.readReports()
         if (this.#pending === undefined) {
           const asked = reports.flatMap((report) => this.#ask(report, nowMs))

@@ -1,6 +1,6 @@
 /** Keys of a data folder, taken over into the database that several processes share. */
 import { findKey } from '../access/keyChanges.js'
-import { mapKey } from '../primitives/bytes.js'
+import { latin1Key } from '../primitives/bytes.js'
 import { OperatorError } from '../primitives/faults.js'
 import { encodeKey, type KeyRow } from '../store/keyRows.js'
 import { digestPrefixBytes, keyIdOf } from '../store/keyTables.js'
@@ -58,14 +58,14 @@ function decide(rows: readonly KeyRow[], from: NodeStore, to: NodeStore, actor: 
 function changesOf(rows: readonly KeyRow[], from: NodeStore, actor: string): LoggedChange[] {
   const secretsOf = new Map<string, Uint8Array[]>()
   for (const { digest, first } of from.readLaterSecrets()) {
-    const known = secretsOf.get(mapKey(first)) ?? []
-    secretsOf.set(mapKey(first), known)
+    const known = secretsOf.get(latin1Key(first)) ?? []
+    secretsOf.set(latin1Key(first), known)
     known.push(digest)
   }
   const atMs = Date.now()
   return rows.map((row) => ({
     note: { atMs, actor, action: 'key shared', keyId: keyIdOf(row), detail: '' },
-    key: { row, secrets: secretsOf.get(mapKey(row.digest)) ?? [] },
+    key: { row, secrets: secretsOf.get(latin1Key(row.digest)) ?? [] },
   }))
 }
 

@@ -8,8 +8,8 @@
  * the number is looked at when connecting and at an interval.
  */
 
-import { type KeyBook, type KeyStore, KeysUnreachable } from '../access/keyBook.js'
-import type { KeyReach } from '../access/keyReach.js'
+import type { KeyFreshness } from '../access/keyFreshness.js'
+import { type KeyRepository, type KeyStore, KeysUnreachable } from '../access/keyRepository.js'
 import { Pepper } from '../access/pepper.js'
 import { asBuffer, Connection, type DatabaseAddress, UnreachableError } from '../postgres/connection.js'
 import { type Deferred, defer } from '../primitives/deferred.js'
@@ -51,7 +51,7 @@ export interface Decision<T> {
   readonly changes: readonly LoggedChange[]
 }
 
-export class SharedKeys implements KeyBook {
+export class SharedKeys implements KeyRepository {
   readonly store: NodeStore
   readonly #options: SharedKeysOptions
   #connection: Connection | undefined
@@ -97,7 +97,7 @@ export class SharedKeys implements KeyBook {
   }
 
   /** Keeps the copy up to date, and `reach` as it is, until it is closed. `say` takes sentences for the operator. */
-  follow(reach: KeyReach, say: (text: string) => void): void {
+  follow(reach: KeyFreshness, say: (text: string) => void): void {
     this.#following ??= this.#follow(reach, say)
   }
 
@@ -146,7 +146,7 @@ export class SharedKeys implements KeyBook {
     await this.store.close()
   }
 
-  async #follow(reach: KeyReach, say: (text: string) => void): Promise<void> {
+  async #follow(reach: KeyFreshness, say: (text: string) => void): Promise<void> {
     const copied = this.store.readCopied()
     if (copied !== undefined) reach.noteWhole(copied.atMs, this.#connection !== undefined)
     let trouble: string | undefined

@@ -2,7 +2,7 @@
  * Merkle proofs of a block's transactions and receipts: nodes of the tries whose roots are in its header. The tries are
  * built anew, since stores keep only what is in them.
  */
-import { bytesToHex, type Hash32, mapKey, toMinimalBytes } from '../primitives/bytes.js'
+import { bytesToHex, type Hash32, latin1Key, toMinimalBytes } from '../primitives/bytes.js'
 import { emptyTrieRoot } from '../primitives/keccak.js'
 import { NotHeldError } from '../primitives/notHeld.js'
 import { encodeRlp, rlpListSpans, rlpSpanAt } from '../primitives/rlp.js'
@@ -53,9 +53,9 @@ function provePaths(values: readonly Uint8Array[], indexes: readonly number[]): 
     emptyTrieRoot,
     changes,
     () => undefined,
-    (hash, rlp) => nodes.set(mapKey(hash), rlp),
+    (hash, rlp) => nodes.set(latin1Key(hash), rlp),
   )
-  const walk = new TrieWalk(root, (hash) => nodes.get(mapKey(hash)))
+  const walk = new TrieWalk(root, (hash) => nodes.get(latin1Key(hash)))
   const used = new Set<ProofNode>()
   for (const index of indexes) for (const node of walk.prove(keyOf(index)).nodes) used.add(node)
   return [...used].map(({ rlp }) => bytesToHex(rlp))

@@ -43,7 +43,7 @@ export class ProvedRows extends ChainReader {
   }
 
   /** Whether, since the last call of this, a block was named by a number that only upstreams say. */
-  tookOnFaith(): boolean {
+  readUnproved(): boolean {
     const had = this.#hadFaith
     this.#hadFaith = false
     return had
@@ -133,7 +133,7 @@ export class ProvedRows extends ChainReader {
   }
 
   /** See {@link lacksLogIndex}. */
-  override readLogStretch(_key: Uint8Array, _from: number): never {
+  override readLogChunk(_key: Uint8Array, _from: number): never {
     throw new Error('a gateway keeps no index of logs')
   }
 

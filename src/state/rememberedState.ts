@@ -1,4 +1,4 @@
-import { type Address, type Hash32, mapKey } from '../primitives/bytes.js'
+import { type Address, type Hash32, latin1Key } from '../primitives/bytes.js'
 import type { Account } from './account.js'
 import type { StateView } from './stateView.js'
 
@@ -16,11 +16,13 @@ export class RememberedState implements StateView {
   }
 
   account(address: Address): Account | undefined {
-    return remembered(this.#accounts, mapKey(address), () => this.#below.account(address))
+    return remembered(this.#accounts, latin1Key(address), () => this.#below.account(address))
   }
 
   slot(address: Address, slot: Hash32): Uint8Array | undefined {
-    return remembered(this.#slots, mapKey(address) + mapKey(slot), () => this.#below.slot(address, slot))
+    return remembered(this.#slots, latin1Key(address) + latin1Key(slot), () =>
+      this.#below.slot(address, slot),
+    )
   }
 
   slotsOf(address: Address): Iterable<Hash32> {
@@ -28,7 +30,7 @@ export class RememberedState implements StateView {
   }
 
   code(hash: Hash32): Uint8Array | undefined {
-    return remembered(this.#codes, mapKey(hash), () => this.#below.code(hash))
+    return remembered(this.#codes, latin1Key(hash), () => this.#below.code(hash))
   }
 
   node(hash: Uint8Array): Uint8Array | undefined {

@@ -1,19 +1,19 @@
 /**
  * The state after one block, for execution: the head's from the latest tables, that of older canonical blocks from
- * history, and either with bundles on top that no store has applied yet. `trieState.ts` does the same for blocks that
+ * history, and either with block diffs on top that no store has applied yet. `trieState.ts` does the same for blocks that
  * are not canonical.
  */
-import { type Address, type Hash32, mapKey, mapKeyToBytes, toHash32 } from '../primitives/bytes.js'
+import { type Address, type Hash32, latin1Key, latin1KeyToBytes, toHash32 } from '../primitives/bytes.js'
 import { emptyTrieRoot, keccak256 } from '../primitives/keccak.js'
 import { encodeRlp } from '../primitives/rlp.js'
-import type { Bundle, Change } from '../store/bundle.js'
+import type { BlockDiff, Change } from '../store/blockDiff.js'
 import type { ChainRows } from '../store/chainRows.js'
 import { type Account, decodeAccount } from './account.js'
 import { type RecentTries, type TrieChange, updateTrie } from './trie.js'
 import type { NodeReader, NodeSink } from './trieNode.js'
 
 /** Key → value after a block; empty where it was removed. */
-export type { Change } from '../store/bundle.js'
+export type { Change } from '../store/blockDiff.js'
 
 export interface StateView {
   readonly stateRoot: Hash32
@@ -64,7 +64,7 @@ export function historicalState(store: ChainRows, number: number, stateRoot: Has
   }
 }
 
-/** A view with bundles on top that no store has applied yet: the state after the last of them. */
+/** A view with block diffs on top that no store has applied yet: the state after the last of them. */
 export class BranchState implements StateView {
   readonly #accounts = new Map<string, Uint8Array>()
   readonly #slots = new Map<string, Uint8Array>()
@@ -78,40 +78,41 @@ export class BranchState implements StateView {
     this.stateRoot = below.stateRoot
   }
 
-  add(bundle: Bundle, stateRoot: Hash32): void {
-    for (const [key, value] of bundle.accounts) this.#accounts.set(mapKey(key), value)
-    for (const [key, value] of bundle.slots) this.#slots.set(mapKey(key), value)
-    for (const [key, value] of bundle.code) this.#codes.set(mapKey(key), value)
-    for (const [key, value] of bundle.nodes) this.#nodes.set(mapKey(key), value)
+  add(blockDiff: BlockDiff, stateRoot: Hash32): void {
+    for (const [key, value] of blockDiff.accounts) this.#accounts.set(latin1Key(key), value)
+    for (const [key, value] of blockDiff.slots) this.#slots.set(latin1Key(key), value)
+    for (const [key, value] of blockDiff.code) this.#codes.set(latin1Key(key), value)
+    for (const [key, value] of blockDiff.nodes) this.#nodes.set(latin1Key(key), value)
     this.stateRoot = stateRoot
   }
 
   account(address: Address): Account | undefined {
-    const row = this.#accounts.get(mapKey(address))
+    const row = this.#accounts.get(latin1Key(address))
     if (row === undefined) return this.#below.account(address)
     return row.length === 0 ? undefined : decodeAccount(row)
   }
 
   slot(address: Address, slot: Hash32): Uint8Array | undefined {
-    const row = this.#slots.get(mapKey(address) + mapKey(slot))
+    const row = this.#slots.get(latin1Key(address) + latin1Key(slot))
     if (row === undefined) return this.#below.slot(address, slot)
     return row.length === 0 ? undefined : row
   }
 
   *slotsOf(address: Address): Generator<Hash32> {
-    const prefix = mapKey(address)
+    const prefix = latin1Key(address)
     for (const [key, value] of this.#slots) {
-      if (key.startsWith(prefix) && value.length > 0) yield toHash32(mapKeyToBytes(key.slice(20)))
+      if (key.startsWith(prefix) && value.length > 0) yield toHash32(latin1KeyToBytes(key.slice(20)))
     }
-    for (const slot of this.#below.slotsOf(address)) if (!this.#slots.has(prefix + mapKey(slot))) yield slot
+    for (const slot of this.#below.slotsOf(address))
+      if (!this.#slots.has(prefix + latin1Key(slot))) yield slot
   }
 
   code(hash: Hash32): Uint8Array | undefined {
-    return this.#codes.get(mapKey(hash)) ?? this.#below.code(hash)
+    return this.#codes.get(latin1Key(hash)) ?? this.#below.code(hash)
   }
 
   node(hash: Uint8Array): Uint8Array | undefined {
-    return this.#nodes.get(mapKey(hash)) ?? this.#below.node(hash)
+    return this.#nodes.get(latin1Key(hash)) ?? this.#below.node(hash)
   }
 }
 

@@ -6,7 +6,7 @@
  * No key of a trie may be a prefix of another. That holds for hashed keys and for the RLP-encoded indexes of
  * transaction and receipt tries.
  */
-import { equalBytes, type Hash32, mapKey, toMinimalBytes } from '../primitives/bytes.js'
+import { equalBytes, type Hash32, latin1Key, toMinimalBytes } from '../primitives/bytes.js'
 import { emptyTrieRoot, keccak256 } from '../primitives/keccak.js'
 import { encodeRlp } from '../primitives/rlp.js'
 import {
@@ -46,7 +46,7 @@ export class RecentTries {
 
   /** The trie with this root, which is to be changed. */
   take(root: Hash32): TrieNode | undefined {
-    const name = mapKey(root)
+    const name = latin1Key(root)
     const node = this.#roots.get(name)
     this.#roots.delete(name)
     return node
@@ -59,7 +59,7 @@ export class RecentTries {
       this.#roots.clear()
       this.#nodes = 0
     }
-    this.#roots.set(mapKey(root), node)
+    this.#roots.set(latin1Key(root), node)
   }
 }
 

@@ -7,10 +7,10 @@ import { unpack } from 'msgpackr'
 import { briefCopy } from '../primitives/briefCopy.js'
 import { type Address, type Hash32, readUint64, toHash32 } from '../primitives/bytes.js'
 import { OperatorError } from '../primitives/faults.js'
-import type { ReplacedState } from './bundle.js'
+import type { ReplacedState } from './blockDiff.js'
 import type { BlockName, ChainIdentity, ChainRows, Epoch, Marker, TransactionLocation } from './chainRows.js'
 import { closeEnvironment, countReaders, LateTable, openEnvironment, openTable } from './environment.js'
-import { countLogIndex, readLogStretch } from './logIndex.js'
+import { countLogIndex, readLogChunk } from './logIndex.js'
 import { unpackList } from './packedLists.js'
 import { guardTables, type ReadGuard, type ReadTable, withoutUnheld } from './readTable.js'
 import { StoredBlock } from './storedBlock.js'
@@ -119,7 +119,7 @@ export class ChainReader implements ChainRows {
   }
 
   readCanonicalHash(number: number): Hash32 | undefined {
-    const row = this.tables.blocks.lend(numberKey(number))
+    const row = this.tables.blocks.viewUntilNextRead(numberKey(number))
     this.#last = undefined
     if (row === undefined) return undefined
     if (row.length <= heldRowMax) {
@@ -130,20 +130,21 @@ export class ChainReader implements ChainRows {
   }
 
   isCanonical(number: number, hash: Uint8Array): boolean {
-    const row = this.tables.blocks.lend(numberKey(number))
+    const row = this.tables.blocks.viewUntilNextRead(numberKey(number))
     return row !== undefined && new StoredBlock(row).is(hash)
   }
 
-  readBlock(hash: Hash32, number?: number, isLent = false): StoredBlock | undefined {
+  readBlock(hash: Hash32, number?: number, isView = false): StoredBlock | undefined {
     const last = this.#last
     this.#last = undefined
-    if (!last?.is(hash)) return this.#readBlock(hash, number ?? this.#numberOf(hash), isLent)
-    return isLent ? last : new StoredBlock(briefCopy(last.bytes, last.bytes.length))
+    if (!last?.is(hash)) return this.#readBlock(hash, number ?? this.#numberOf(hash), isView)
+    return isView ? last : new StoredBlock(briefCopy(last.bytes, last.bytes.length))
   }
 
-  #readBlock(hash: Hash32, number: number | undefined, isLent: boolean): StoredBlock | undefined {
+  #readBlock(hash: Hash32, number: number | undefined, isView: boolean): StoredBlock | undefined {
     const { blocks, sideBlocks } = this.tables
-    const read = (table: ReadTable, key: Uint8Array) => (isLent ? table.lend(key) : table.getBrief(key))
+    const read = (table: ReadTable, key: Uint8Array) =>
+      isView ? table.viewUntilNextRead(key) : table.getBrief(key)
     const canonical = number === undefined ? undefined : read(blocks, numberKey(number))
     const block = canonical && new StoredBlock(canonical)
     if (block?.is(hash)) return block
@@ -179,8 +180,8 @@ export class ChainReader implements ChainRows {
     return this.tables.numbers.doesExist(hash) || this.tables.sideBlocks.doesExist(hash)
   }
 
-  readBody(hash: Hash32, isLent = false): Uint8Array | undefined {
-    return isLent ? this.tables.bodies.lend(hash) : this.tables.bodies.getBinary(hash)
+  readBody(hash: Hash32, isView = false): Uint8Array | undefined {
+    return isView ? this.tables.bodies.viewUntilNextRead(hash) : this.tables.bodies.getBinary(hash)
   }
 
   readReceipts(hash: Hash32): Uint8Array | undefined {
@@ -214,8 +215,8 @@ export class ChainReader implements ChainRows {
     return read(this.tables.code, hash)
   }
 
-  readLogStretch(key: Uint8Array, from: number): readonly number[] {
-    return readLogStretch(this.tables.logs, key, from)
+  readLogChunk(key: Uint8Array, from: number): readonly number[] {
+    return readLogChunk(this.tables.logs, key, from)
   }
 
   /** Number of entries in the log index. Takes time linear in their number. */

@@ -89,13 +89,13 @@ export interface ChainRows {
   readHeader(hash: Hash32): Uint8Array | undefined
   /**
    * A block without its body, canonical or not. Passing its `number`, if known, saves a read. Its bytes share memory
-   * with other rows: copy them to keep them. `isLent`: the next read may overwrite them.
+   * with other rows: copy them to keep them. `isView`: the next read may overwrite them.
    */
-  readBlock(hash: Hash32, number?: number, isLent?: boolean): StoredBlock | undefined
+  readBlock(hash: Hash32, number?: number, isView?: boolean): StoredBlock | undefined
   /**
-   * RLP list: transactions, uncles and, since Shanghai, withdrawals. `isLent`: the next read may overwrite its bytes.
+   * RLP list: transactions, uncles and, since Shanghai, withdrawals. `isView`: the next read may overwrite its bytes.
    */
-  readBody(hash: Hash32, isLent?: boolean): Uint8Array | undefined
+  readBody(hash: Hash32, isView?: boolean): Uint8Array | undefined
   /** RLP list of receipts in consensus encoding. Undefined also for a block that was never executed. */
   readReceipts(hash: Hash32): Uint8Array | undefined
   /**
@@ -127,7 +127,7 @@ export interface ChainRows {
    * Numbers of canonical blocks that have a log with this key (`logKeys.ts`), ascending, from `from` on: those of one
    * row of the index; empty where there are no more.
    */
-  readLogStretch(key: Uint8Array, from: number): readonly number[]
+  readLogChunk(key: Uint8Array, from: number): readonly number[]
   /** Account after canonical block `number`. */
   readAccountAt(address: Address, number: number): Uint8Array | undefined
   /**

@@ -1,5 +1,5 @@
 /**
- * The only writer of a network's store: applies bundles, unwinds them, and stores blocks of branches that are not
+ * The only writer of a network's store: applies block diffs, unwinds them, and stores blocks of branches that are not
  * canonical. Every call is one transaction, or part of one with several calls, so a store always ends with a whole
  * block, even if the process dies. Rows wait in memory until then (writeBuffer.ts); those of several calls are written
  * by lmdb's own thread, while the caller goes on.
@@ -8,7 +8,7 @@ import type { RootDatabase } from 'lmdb'
 import { Packr } from 'msgpackr'
 import { concatBytes, equalBytes, type Hash32 } from '../primitives/bytes.js'
 import { OperatorError } from '../primitives/faults.js'
-import type { Bundle, Change, ReplacedState } from './bundle.js'
+import type { BlockDiff, Change, ReplacedState } from './blockDiff.js'
 import { ChainReader, type ChainStoreOptions } from './chainReader.js'
 import type { BlockName, ChainIdentity, Marker } from './chainRows.js'
 import { commitBatch, commitSync, openEnvironment } from './environment.js'
@@ -22,13 +22,13 @@ import { lockForWriting, type WriterLock } from './writerLock.js'
 
 /** A block that is known but not executed: part of a branch that is not canonical. */
 export type SideBlock = Pick<
-  Bundle,
+  BlockDiff,
   'number' | 'hash' | 'parentHash' | 'header' | 'body' | 'senders' | 'totalDifficulty'
 >
 
 /** All that a store keeps of a block but its state. */
 export type HistoryRows = Omit<SideBlock, 'parentHash'> &
-  Pick<Bundle, 'blockAccessList'> & {
+  Pick<BlockDiff, 'blockAccessList'> & {
     /** RLP list of byte strings, each a receipt in consensus encoding; undefined on a network without receipts. */
     readonly receipts: Uint8Array | undefined
   }
@@ -52,8 +52,8 @@ export class ChainWriter extends ChainReader {
   /** Why nothing of what is held can be committed. */
   #heldFailure: { readonly error: unknown } | undefined
   /** Transactions that are not on disk yet, and what settles when the last of them is. */
-  #landings = 0
-  #landing: Promise<void> = Promise.resolve()
+  #flushesInFlight = 0
+  #inFlight: Promise<void> = Promise.resolve()
   readonly #commits = { count: 0, seconds: 0 }
 
   /**
@@ -84,7 +84,7 @@ export class ChainWriter extends ChainReader {
 
   override async close(): Promise<void> {
     try {
-      await this.commitHeld()
+      await this.commitBatch()
     } finally {
       await super.close()
       this.#lock?.release()
@@ -95,7 +95,7 @@ export class ChainWriter extends ChainReader {
    * Initializes a new store for this chain, with `genesis` as block 0. Does nothing where that was done before;
    * throws OperatorError where the store has another chain.
    */
-  initialize(identity: ChainIdentity, genesis: Bundle): void {
+  initialize(identity: ChainIdentity, genesis: BlockDiff): void {
     const known = this.readIdentity()
     if (known !== undefined) {
       if (known.genesisHash === identity.genesisHash) return
@@ -118,10 +118,10 @@ export class ChainWriter extends ChainReader {
   }
 
   /**
-   * Makes `bundles` the newest canonical blocks, in order, after unwinding every canonical block above `forkNumber`;
-   * all in one transaction. The first bundle's parent must be the canonical block `forkNumber`.
+   * Makes `block diffs` the newest canonical blocks, in order, after unwinding every canonical block above `forkNumber`;
+   * all in one transaction. The first block diff's parent must be the canonical block `forkNumber`.
    */
-  apply(forkNumber: number, bundles: readonly Bundle[]): void {
+  apply(forkNumber: number, blockDiffs: readonly BlockDiff[]): void {
     this.commit(() => {
       const head = this.readHead()
       if (head === undefined) throw new Error('a store without genesis takes no blocks')
@@ -130,12 +130,12 @@ export class ChainWriter extends ChainReader {
       }
       if (forkNumber < head.number) this.beforeUnwind?.()
       for (let number = head.number; number > forkNumber; number--) this.#unwindBlock(number)
-      for (const [index, bundle] of bundles.entries()) {
+      for (const [index, blockDiff] of blockDiffs.entries()) {
         const parentHash = this.readCanonicalHash(forkNumber + index) as Hash32
-        if (bundle.number !== forkNumber + index + 1 || !equalBytes(parentHash, bundle.parentHash)) {
-          throw new Error(`block ${bundle.number} does not extend the canonical chain`)
+        if (blockDiff.number !== forkNumber + index + 1 || !equalBytes(parentHash, blockDiff.parentHash)) {
+          throw new Error(`block ${blockDiff.number} does not extend the canonical chain`)
         }
-        this.#writeCanonical(bundle)
+        this.#writeCanonical(blockDiff)
       }
     })
   }
@@ -156,11 +156,11 @@ export class ChainWriter extends ChainReader {
   }
 
   /**
-   * Makes all writes until {@link commitHeld} one transaction with one flush. This writer sees them at once, others
+   * Makes all writes until {@link commitBatch} one transaction with one flush. This writer sees them at once, others
    * only after the commit. If the process dies before, or a write throws, the store stays as it was. What is held may
    * be read and written further while an earlier transaction is under way.
    */
-  holdCommits(): void {
+  beginBatch(): void {
     this.#isHeld = true
   }
 
@@ -171,7 +171,7 @@ export class ChainWriter extends ChainReader {
     return head
   }
 
-  /** Rows that wait for {@link commitHeld}. Each takes one or two pages of 4 KB while they are written. */
+  /** Rows that wait for {@link commitBatch}. Each takes one or two pages of 4 KB while they are written. */
   get heldRows(): number {
     return this.#buffers.reduce((sum, { waiting }) => sum + waiting, 0)
   }
@@ -188,26 +188,26 @@ export class ChainWriter extends ChainReader {
    * Commits the held writes, if any; settles when they are on disk, and those of earlier calls. If it rejects, none of
    * them is stored, nor what was held since.
    */
-  commitHeld(): Promise<void> {
+  commitBatch(): Promise<void> {
     if (this.#isHeld) {
       this.#isHeld = false
-      this.#landing = this.#land(this.#landing)
-      return this.#landing
+      this.#inFlight = this.#flush(this.#inFlight)
+      return this.#inFlight
     }
-    return this.#landings > 0 ? this.#landing : Promise.resolve()
+    return this.#flushesInFlight > 0 ? this.#inFlight : Promise.resolve()
   }
 
-  /** Leaves the store as it was before {@link holdCommits}. */
+  /** Leaves the store as it was before {@link beginBatch}. */
   async abandonHeld(): Promise<void> {
     const isHeld = this.#isHeld
     this.#isHeld = false
-    if (this.#landings > 0) await this.#landing
+    if (this.#flushesInFlight > 0) await this.#inFlight
     if (isHeld) this.#forget()
   }
 
   protected commit(write: () => void): void {
     if (this.#heldFailure !== undefined) throw this.#heldFailure.error
-    if (!this.#isHeld && this.#landings > 0) throw new Error('an earlier commit is under way')
+    if (!this.#isHeld && this.#flushesInFlight > 0) throw new Error('an earlier commit is under way')
     try {
       write()
     } catch (error) {
@@ -218,8 +218,8 @@ export class ChainWriter extends ChainReader {
     if (!this.#isHeld) this.#commitAtOnce()
   }
 
-  async #land(earlier: Promise<void>): Promise<void> {
-    const isFirst = this.#landings++ === 0
+  async #flush(earlier: Promise<void>): Promise<void> {
+    const isFirst = this.#flushesInFlight++ === 0
     try {
       if (!isFirst) await earlier
       if (this.#heldFailure !== undefined) throw this.#heldFailure.error
@@ -227,13 +227,13 @@ export class ChainWriter extends ChainReader {
       await commitBatch(this.environment, this.path, () => {
         for (const table of this.#buffers) table.write()
       })
-      this.#landed(begunMs)
+      this.#flushed(begunMs)
     } catch (error) {
       this.#forget()
       if (this.#isHeld) this.#heldFailure = { error }
       throw error
     } finally {
-      this.#landings--
+      this.#flushesInFlight--
     }
   }
 
@@ -247,11 +247,11 @@ export class ChainWriter extends ChainReader {
       this.#forget()
       throw error
     }
-    this.#landed(begunMs)
+    this.#flushed(begunMs)
   }
 
-  #landed(begunMs: number): void {
-    for (const table of this.#buffers) table.landed()
+  #flushed(begunMs: number): void {
+    for (const table of this.#buffers) table.flushed()
     this.#commits.count++
     this.#commits.seconds += (performance.now() - begunMs) / 1_000
   }
@@ -268,18 +268,18 @@ export class ChainWriter extends ChainReader {
     return receipts
   }
 
-  #writeCanonical(bundle: Bundle): void {
-    const { number } = bundle
+  #writeCanonical(blockDiff: BlockDiff): void {
+    const { number } = blockDiff
     const tables = this.tables
-    this.writeHistory(bundle)
-    for (const [key, value] of bundle.nodes) tables.nodes.putSync(key, value)
-    for (const [key, value] of bundle.code) tables.code.putSync(key, value)
+    this.writeHistory(blockDiff)
+    for (const [key, value] of blockDiff.nodes) tables.nodes.putSync(key, value)
+    for (const [key, value] of blockDiff.code) tables.code.putSync(key, value)
     const replaced: ReplacedState = {
-      accounts: this.#replace('accounts', 'accountHistory', bundle.accounts, number),
-      slots: this.#replace('slots', 'slotHistory', bundle.slots, number),
+      accounts: this.#replace('accounts', 'accountHistory', blockDiff.accounts, number),
+      slots: this.#replace('slots', 'slotHistory', blockDiff.slots, number),
     }
     tables.changes.putSync(numberKey(number), packr.pack(replaced))
-    this.putHead(bundle)
+    this.putHead(blockDiff)
   }
 
   protected putIdentity(identity: ChainIdentity): void {

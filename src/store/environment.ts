@@ -9,7 +9,7 @@ import { assertLmdbFile, makeLockFile } from './lmdbFile.js'
 import type { Entry, Range, ReadTable } from './readTable.js'
 
 /** A table: byte keys in ascending byte order → byte values. */
-export type Table = Database<Uint8Array, Uint8Array> & Pick<ReadTable, 'getBrief' | 'lend'>
+export type Table = Database<Uint8Array, Uint8Array> & Pick<ReadTable, 'getBrief' | 'viewUntilNextRead'>
 
 /**
  * Address space reserved for one store, 1 TiB. It takes no memory until used, and a map that never grows is never
@@ -105,7 +105,7 @@ export function openTable(environment: RootDatabase, name: string): Table | unde
       const value = table.getBinaryFast(key)
       return value && briefCopy(value, Math.min(value.length, bytesMax))
     },
-    lend(key: Uint8Array) {
+    viewUntilNextRead(key: Uint8Array) {
       const value = table.getBinaryFast(key)
       // lmdb sets `length` of one Buffer that it fills again and again; a view of its own has no other.
       return value && new Uint8Array(value.buffer, value.byteOffset, value.length)
@@ -142,8 +142,8 @@ export class LateTable implements ReadTable {
     return this.#table?.getBrief(key, bytesMax)
   }
 
-  lend(key: Uint8Array): Uint8Array | undefined {
-    return this.#table?.lend(key)
+  viewUntilNextRead(key: Uint8Array): Uint8Array | undefined {
+    return this.#table?.viewUntilNextRead(key)
   }
 
   doesExist(key: Uint8Array): boolean {

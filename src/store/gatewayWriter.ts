@@ -1,7 +1,7 @@
 import { Packr } from 'msgpackr'
 import { concatBytes, equalBytes, type Hash32, toHash32 } from '../primitives/bytes.js'
 import { OperatorError } from '../primitives/faults.js'
-import type { Change } from './bundle.js'
+import type { Change } from './blockDiff.js'
 import type { BlockName, ChainIdentity, TransactionLocation } from './chainRows.js'
 import { ChainWriter, type ChainWriterOptions } from './chainWriter.js'
 import { packList } from './packedLists.js'
@@ -69,16 +69,16 @@ export class GatewayWriter extends ChainWriter {
 
   /**
    * Makes `headers`, which link from `forkNumber` up, the newest canonical ones, after moving every block above
-   * `forkNumber` aside. With `isApart` nothing below the first of them links to it.
+   * `forkNumber` aside. With `isUnlinked` nothing below the first of them links to it.
    */
-  advance(forkNumber: number, headers: readonly CanonicalHeader[], isApart: boolean): void {
+  advance(forkNumber: number, headers: readonly CanonicalHeader[], isUnlinked: boolean): void {
     const { meta } = this.tables
     const last = headers.at(-1)
     this.commit(() => {
       for (let number = this.readHead()?.number ?? -1; number > forkNumber; number--) this.#moveAside(number)
       for (const header of headers) this.#putHeader(header)
       if (last !== undefined) this.putHead(last)
-      if (isApart && headers[0]) meta.putSync(metaKeys.linkedFrom, numberKey(headers[0].number))
+      if (isUnlinked && headers[0]) meta.putSync(metaKeys.linkedFrom, numberKey(headers[0].number))
     })
   }
 
@@ -93,7 +93,7 @@ export class GatewayWriter extends ChainWriter {
   }
 
   /** Adds one header that no chain of headers links to the head. */
-  putApart(header: CanonicalHeader): void {
+  putUnlinkedHeader(header: CanonicalHeader): void {
     this.commit(() => this.#putHeader(header))
   }
 

@@ -52,9 +52,9 @@ export class HistoryWriter extends ChainWriter {
     }
   }
 
-  /** Adds the next block above the head and returns the bytes that it takes. On disk after {@link commitHeld}. */
+  /** Adds the next block above the head and returns the bytes that it takes. On disk after {@link commitBatch}. */
   add(block: HistoryRows): number {
-    this.holdCommits()
+    this.beginBatch()
     this.writeHistory(block)
     const { header, body, senders, receipts } = block
     return header.length + body.length + senders.length + (receipts?.length ?? 0)
@@ -66,7 +66,7 @@ export class HistoryWriter extends ChainWriter {
       this.tables.meta.putSync(metaKeys.epoch(epoch), packr.pack(sealed))
       this.putHead(head)
     })
-    await this.commitHeld()
+    await this.commitBatch()
   }
 
   /** Gives up what was added and not sealed. */

@@ -4,7 +4,7 @@
  *
  * A row is a list of block numbers: the last one, and then the difference to each previous one, as base-128 integers
  * (LEB128). So a block is added or removed at the front, whatever the length. The key alone has the newest row. When
- * a row with {@link stretchBytesMax} bytes gets another number, it moves to `key ‖ its last block`. So for a key with
+ * a row with {@link chunkBytesMax} bytes gets another number, it moves to `key ‖ its last block`. So for a key with
  * logs in every block each block copies at most that many bytes, and a search can skip older rows. Removing a block
  * undoes exactly what adding it did.
  */
@@ -16,12 +16,12 @@ import type { ReadTable, WriteTable } from './readTable.js'
  * Bytes above which a row gets no further block. Longer rows would cost more copying, shorter ones more reads; see
  * `bench/README.md`.
  */
-export const stretchBytesMax = 512
+export const chunkBytesMax = 512
 
 /** Bytes of one number in a row: 2^53 has 8. */
 const numberBytesMax = 8
 
-const scratch = Buffer.alloc(stretchBytesMax + 3 * numberBytesMax)
+const scratch = Buffer.alloc(chunkBytesMax + 3 * numberBytesMax)
 
 /** Adds block `number`, the newest one, to the rows of its keys. */
 export function addToLogIndex(table: WriteTable, receipts: Uint8Array, number: number): void {
@@ -35,11 +35,11 @@ export function cutFromLogIndex(table: WriteTable, receipts: Uint8Array, number:
 
 function addBlock(table: WriteTable, key: Uint8Array, number: number): void {
   const newest = table.getBinary(key)
-  if (newest === undefined) return putStretch(table, key, number)
+  if (newest === undefined) return putChunk(table, key, number)
   const last = readNumber(newest, 0)
-  if (newest.length >= stretchBytesMax) {
-    table.putSync(stretchKey(key, last), newest)
-    return putStretch(table, key, number)
+  if (newest.length >= chunkBytesMax) {
+    table.putSync(chunkKey(key, last), newest)
+    return putChunk(table, key, number)
   }
   let end = writeNumber(scratch, 0, number)
   end = writeNumber(scratch, end, number - last)
@@ -48,7 +48,7 @@ function addBlock(table: WriteTable, key: Uint8Array, number: number): void {
   table.putSync(key, Uint8Array.from(scratch.subarray(0, end)))
 }
 
-function putStretch(table: WriteTable, key: Uint8Array, number: number): void {
+function putChunk(table: WriteTable, key: Uint8Array, number: number): void {
   table.putSync(key, Uint8Array.from(scratch.subarray(0, writeNumber(scratch, 0, number))))
 }
 
@@ -65,7 +65,7 @@ function cutBlock(table: WriteTable, key: Uint8Array, number: number): void {
     table.putSync(key, Uint8Array.from(scratch.subarray(0, end + before.length)))
     return
   }
-  const range = { start: stretchKey(key, number), end: key, reverse: true, limit: 1 }
+  const range = { start: chunkKey(key, number), end: key, reverse: true, limit: 1 }
   for (const { key: before, value } of table.getRange(range)) {
     table.putSync(key, Uint8Array.from(value))
     table.removeSync(Uint8Array.from(before))
@@ -78,21 +78,21 @@ function cutBlock(table: WriteTable, key: Uint8Array, number: number): void {
  * Numbers of blocks that have a log with `key`, ascending, from `from` on: those of one row; empty where there are no
  * more. Takes one or two reads.
  */
-export function readLogStretch(table: ReadTable, key: Uint8Array, from: number): readonly number[] {
-  const range = { start: stretchKey(key, from), end: stretchKey(key, Number.MAX_SAFE_INTEGER), limit: 1 }
-  for (const { value } of table.getRange(range)) return decodeStretch(value, from)
+export function readLogChunk(table: ReadTable, key: Uint8Array, from: number): readonly number[] {
+  const range = { start: chunkKey(key, from), end: chunkKey(key, Number.MAX_SAFE_INTEGER), limit: 1 }
+  for (const { value } of table.getRange(range)) return decodeChunk(value, from)
   const newest = table.getBinary(key)
-  return newest === undefined ? [] : decodeStretch(newest, from)
+  return newest === undefined ? [] : decodeChunk(newest, from)
 }
 
 /** Number of block numbers in the whole index. Takes time linear in them. */
 export function countLogIndex(table: ReadTable): number {
   let count = 0
-  for (const { value } of table.getRange()) count += decodeStretch(value, 0).length
+  for (const { value } of table.getRange()) count += decodeChunk(value, 0).length
   return count
 }
 
-function decodeStretch(row: Uint8Array, from: number): number[] {
+function decodeChunk(row: Uint8Array, from: number): number[] {
   const numbers: number[] = []
   let number = readNumber(row, 0)
   for (let at = numberEnd(row, 0); number >= from; at = numberEnd(row, at)) {
@@ -103,11 +103,11 @@ function decodeStretch(row: Uint8Array, from: number): number[] {
   return numbers.reverse()
 }
 
-function stretchKey(key: Uint8Array, last: number): Uint8Array {
-  const stretch = new Uint8Array(logKeyBytes + 8)
-  stretch.set(key)
-  writeUint64(stretch, last, logKeyBytes)
-  return stretch
+function chunkKey(key: Uint8Array, last: number): Uint8Array {
+  const chunk = new Uint8Array(logKeyBytes + 8)
+  chunk.set(key)
+  writeUint64(chunk, last, logKeyBytes)
+  return chunk
 }
 
 /** Writes a number; returns the offset after it. */

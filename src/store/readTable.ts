@@ -18,7 +18,7 @@ export interface ReadTable {
   /** The same, or at most its first `bytesMax` bytes, as a {@link briefCopy}. */
   getBrief(key: Uint8Array, bytesMax?: number): Uint8Array | undefined
   /** The same in memory that the next read of any table overwrites. */
-  lend(key: Uint8Array): Uint8Array | undefined
+  viewUntilNextRead(key: Uint8Array): Uint8Array | undefined
   doesExist(key: Uint8Array): boolean
   getRange(range?: Range): Iterable<Entry>
   getCount(): number
@@ -70,7 +70,7 @@ function refusingTable(kind: 'NoState' | 'NoReceipts'): ReadTable {
     throw new FaultError({ kind })
   }
   return {
-    ...{ getBinary: refuse, getBrief: refuse, lend: refuse },
+    ...{ getBinary: refuse, getBrief: refuse, viewUntilNextRead: refuse },
     ...{ doesExist: refuse, getRange: refuse, getCount: refuse },
   }
 }
@@ -79,7 +79,7 @@ function guardTable(table: ReadTable, guard: ReadGuard): ReadTable {
   return {
     getBinary: (key) => guard(() => table.getBinary(key)),
     getBrief: (key, bytesMax) => guard(() => table.getBrief(key, bytesMax)),
-    lend: (key) => guard(() => table.lend(key)),
+    viewUntilNextRead: (key) => guard(() => table.viewUntilNextRead(key)),
     doesExist: (key) => guard(() => table.doesExist(key)),
     getRange: (range) => guardWalk(table.getRange(range), guard),
     getCount: () => guard(() => table.getCount()),

@@ -1,5 +1,5 @@
 import { type Hash32, readUint32, writeUint32 } from '../primitives/bytes.js'
-import type { Bundle } from './bundle.js'
+import type { BlockDiff } from './blockDiff.js'
 
 /** Bytes of `senders` for each transaction: its sender (20) and its hash (32). */
 export const senderBytes = 52
@@ -67,7 +67,7 @@ export class StoredBlock {
   }
 }
 
-type Parts = Pick<Bundle, 'header' | 'senders' | 'totalDifficulty'> & {
+type Parts = Pick<BlockDiff, 'header' | 'senders' | 'totalDifficulty'> & {
   /** Undefined where it is not held. */
   readonly body: Uint8Array | undefined
 }

@@ -2,7 +2,7 @@
  * Changes of the tables of the one writer, which wait in memory until a transaction writes them. The writer reads them
  * at once. Keys and values are shared: nobody may change them.
  */
-import { mapKey } from '../primitives/bytes.js'
+import { latin1Key } from '../primitives/bytes.js'
 import type { Table } from './environment.js'
 import type { Entry, Range, WriteTable } from './readTable.js'
 import type { ChainTables, TableName } from './tables.js'
@@ -44,7 +44,7 @@ class Batch {
 
   /** As {@link add}, in place of an earlier change of the row. */
   put(key: Uint8Array, value: Uint8Array | undefined): void {
-    const name = mapKey(key)
+    const name = latin1Key(key)
     const at = this.#places.get(name)
     if (at !== undefined) {
       this.#rows[at + 1] = value
@@ -81,7 +81,7 @@ class Batch {
 
   #index(): ReadonlyMap<string, number> {
     for (; this.#found < this.#rows.length; this.#found += 2) {
-      this.#places.set(mapKey(this.#rows[this.#found] as Uint8Array), this.#found)
+      this.#places.set(latin1Key(this.#rows[this.#found] as Uint8Array), this.#found)
     }
     return this.#places
   }
@@ -96,7 +96,7 @@ export class WriteBuffer implements WriteTable {
   /** Changes that no transaction has. */
   #waiting = new Batch()
   /** Changes of a transaction that is not on disk yet. */
-  #landing = new Batch()
+  #inFlight = new Batch()
   /** Rows as they are on disk; undefined where there is none. */
   readonly #kept = new Map<string, Uint8Array | undefined>()
 
@@ -116,7 +116,7 @@ export class WriteBuffer implements WriteTable {
     if (this.#isPlain) return this.#table.getBinary(key)
     const stored = this.#isConstant ? this.#table.getBinary(key) : undefined
     if (stored !== undefined) return stored
-    const name = mapKey(key)
+    const name = latin1Key(key)
     const batch = this.#changed(name)
     if (batch !== undefined) return batch.valueAt(batch.placeOf(name) as number)
     if (this.#keptMax === 0) return this.#isConstant ? undefined : this.#table.getBinary(key)
@@ -131,8 +131,8 @@ export class WriteBuffer implements WriteTable {
     return this.#isPlain ? this.#table.getBrief(key, bytesMax) : this.getBinary(key)?.subarray(0, bytesMax)
   }
 
-  lend(key: Uint8Array): Uint8Array | undefined {
-    return this.#isPlain ? this.#table.lend(key) : this.getBinary(key)
+  viewUntilNextRead(key: Uint8Array): Uint8Array | undefined {
+    return this.#isPlain ? this.#table.viewUntilNextRead(key) : this.getBinary(key)
   }
 
   doesExist(key: Uint8Array): boolean {
@@ -185,33 +185,33 @@ export class WriteBuffer implements WriteTable {
   }
 
   /** Call it when the transaction is on disk. */
-  landed(): void {
-    if (this.#keptMax > 0) for (const [name, { value }] of this.#landing.changes()) this.#keep(name, value)
-    this.#landing = new Batch()
+  flushed(): void {
+    if (this.#keptMax > 0) for (const [name, { value }] of this.#inFlight.changes()) this.#keep(name, value)
+    this.#inFlight = new Batch()
   }
 
   /** Forgets every change that is not on disk; call it when the transaction failed, or none shall begin. */
   forget(): void {
     this.#waiting = new Batch()
-    this.#landing = new Batch()
+    this.#inFlight = new Batch()
     this.#kept.clear()
   }
 
   /** Whether all rows are as on disk, and none of them stays in memory. */
   get #isPlain(): boolean {
-    return this.#keptMax === 0 && this.#waiting.size === 0 && this.#landing.size === 0
+    return this.#keptMax === 0 && this.#waiting.size === 0 && this.#inFlight.size === 0
   }
 
   /** The changes that have the newest of a row; undefined where it is as on disk. */
   #changed(name: string): Batch | undefined {
     if (this.#waiting.placeOf(name) !== undefined) return this.#waiting
-    return this.#landing.placeOf(name) === undefined ? undefined : this.#landing
+    return this.#inFlight.placeOf(name) === undefined ? undefined : this.#inFlight
   }
 
   /** The newest change of each row. */
   *#changes(): Generator<Changed> {
     for (const [, change] of this.#waiting.changes()) yield change
-    for (const [name, change] of this.#landing.changes()) {
+    for (const [name, change] of this.#inFlight.changes()) {
       if (this.#waiting.placeOf(name) === undefined) yield change
     }
   }
@@ -222,9 +222,9 @@ export class WriteBuffer implements WriteTable {
   }
 
   #begin(): Batch {
-    this.#landing = this.#waiting
+    this.#inFlight = this.#waiting
     this.#waiting = new Batch()
-    return this.#landing
+    return this.#inFlight
   }
 
   #keep(name: string, value: Uint8Array | undefined): void {

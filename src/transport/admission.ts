@@ -10,7 +10,7 @@ import {
   renderErrorAnswer,
   thrownToWireError,
 } from '../rpc/answers/wireErrors.js'
-import { type Allowance, anonymousId, type Identity } from '../rpc/callers/caller.js'
+import { type Allowance, anonymousId, type Identity } from '../rpc/contexts/requestContext.js'
 import type { Endpoint } from '../rpc/dispatch/endpoint.js'
 import { hostName } from './hostGate.js'
 import type { PathTarget } from './paths.js'

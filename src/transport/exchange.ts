@@ -5,12 +5,12 @@
 
 import { type Share, TimeSlices } from '../primitives/timeSlices.js'
 import type { Answer, AnswerBody } from '../rpc/answers/answer.js'
-import { Caller, type Identity } from '../rpc/callers/caller.js'
+import { type Identity, RequestContext } from '../rpc/contexts/requestContext.js'
 import type { Endpoint } from '../rpc/dispatch/endpoint.js'
 import { chooseEncoding, type Encoding } from './acceptEncoding.js'
 import { type CompressedCopies, compressedBytesMin } from './compressedCopies.js'
+import type { FloodPenalties } from './floodPenalties.js'
 import { gzipMember } from './gzipMember.js'
-import type { HoldOffs } from './holdOffs.js'
 import type { Total } from './totals.js'
 import { type BodyReceiver, type ExtraHeaders, noHeaders, type Reply } from './wire.js'
 
@@ -26,7 +26,7 @@ export interface ExchangePool {
   readonly receiving: ReceivingList
   /** Called when the last open exchange of a closing server is over. */
   onIdle(): void
-  readonly holdOffs: HoldOffs
+  readonly floodPenalties: FloodPenalties
   /** Turns of bodies that are still arriving, and what all of them together have read in this one. */
   readonly bodySlices: TimeSlices<Exchange>
   readonly bodyShare: Share
@@ -98,7 +98,7 @@ const gzipHeaders: ExtraHeaders = [
   ['vary', 'accept-encoding'],
 ]
 
-export class Exchange extends Caller implements BodyReceiver {
+export class Exchange extends RequestContext implements BodyReceiver {
   previous: Exchange | undefined
   next: Exchange | undefined
   readonly #reply: Reply
@@ -139,7 +139,7 @@ export class Exchange extends Caller implements BodyReceiver {
   take(chunk: Uint8Array, isLast: boolean): void {
     if (this.#state !== 'receiving') return
     if (++this.#pieces > piecesMax && this.#pieces * pieceBytesMin > this.#bytes) {
-      this.pool.holdOffs.begin(this.keyId, 'parts of a body shorter than its share', piecesMax)
+      this.pool.floodPenalties.begin(this.keyId, 'parts of a body shorter than its share', piecesMax)
       return this.giveUp()
     }
     const bytes = this.#bytes + chunk.length
@@ -163,7 +163,7 @@ export class Exchange extends Caller implements BodyReceiver {
     if (this.#state === 'over') return
     if (this.#state === 'receiving') this.#stopReceiving()
     this.#state = 'over'
-    this.leave()
+    this.finish()
     if (--this.pool.open === 0 && this.pool.isClosing) this.pool.onIdle()
   }
 
@@ -199,14 +199,14 @@ export class Exchange extends Caller implements BodyReceiver {
   async #answerLater(promise: Promise<Answer>): Promise<void> {
     const answer = await promise
     // Cancels jobs that a timed-out answer did not wait for; a stream still comes from one.
-    if (answer.rest === undefined) this.leave()
+    if (answer.rest === undefined) this.finish()
     if (this.#state === 'waiting') this.#send(answer, false)
   }
 
   #send(answer: Answer, isLast: boolean): void {
     if (this.#state === 'receiving') this.#stopReceiving()
     this.#state = 'sending'
-    if (answer.status === 503) this.pool.holdOffs.toldBusy(this.keyId)
+    if (answer.status === 503) this.pool.floodPenalties.toldBusy(this.keyId)
     try {
       const isEnd = isLast || this.pool.isClosing
       const body = answer.isKept === true ? this.#gzip(answer) : undefined

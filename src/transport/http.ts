@@ -12,7 +12,7 @@ import type { SubscriberPool } from '../streams/subscriberPool.js'
 import { Admission, type AdmissionOptions, refusal, refusalOfFault } from './admission.js'
 import { CompressedCopies } from './compressedCopies.js'
 import { type ExchangePool, ReceivingList, slicesOfBodies } from './exchange.js'
-import { HoldOffs } from './holdOffs.js'
+import { FloodPenalties } from './floodPenalties.js'
 import { HttpRoutes, type HttpRoutesOptions } from './httpRoutes.js'
 import { RequestLog, type RequestLogOptions } from './requestLog.js'
 import type { ServerSettings } from './serverSettings.js'
@@ -83,7 +83,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   let proxies = new TrustedProxies(options.trustedProxies ?? [])
   const idleListeners: (() => void)[] = []
   const clockMs = options.clockMs ?? (() => performance.now())
-  const holdOffs = new HoldOffs(clockMs)
+  const floodPenalties = new FloodPenalties(clockMs)
 
   const pool: ExchangePool = {
     bodyBytesMax: limits.bodyBytesMax,
@@ -92,7 +92,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     open: 0,
     isClosing: false,
     receiving: new ReceivingList(),
-    holdOffs,
+    floodPenalties,
     bodySlices: slicesOfBodies(),
     bodyShare: new Share(),
     copies: new CompressedCopies(limits.compressedBytesMax),
@@ -123,7 +123,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     noAuth: options.noAuth,
     limits: options.socketLimits,
     totals,
-    holdOffs,
+    floodPenalties,
     defect: (error) => void thrownToWireError(error, 'websocket', options.logDefect),
     logRefused: options.logRefused,
     requestLog,

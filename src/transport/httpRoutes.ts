@@ -18,7 +18,7 @@ import {
 } from './admission.js'
 import { type CorsHeaders, type CorsOrigins, createCorsHeaders } from './cors.js'
 import { Exchange, type ExchangePool } from './exchange.js'
-import { heldOff } from './holdOffs.js'
+import { heldOff } from './floodPenalties.js'
 import { HostGate } from './hostGate.js'
 import {
   type PathTarget,
@@ -30,9 +30,9 @@ import {
 } from './paths.js'
 import type { RequestHead } from './requestHead.js'
 import { type RequestLog, readRequestId, withRequestId } from './requestLog.js'
+import { RequestsPerTurn, requestsOfKeyMax } from './requestsPerTurn.js'
 import { notKept, ResourceExchange } from './resourceExchange.js'
 import type { ServerSettings } from './serverSettings.js'
-import { requestsOfKeyMax, TurnShares } from './turnShares.js'
 import { type ExtraHeaders, noHeaders, type Reply } from './wire.js'
 
 /** What GET answers at a path of its own. */
@@ -56,7 +56,7 @@ export class HttpRoutes {
   /** The path of the last request, parsed: most clients use one path, and comparing is faster than parsing. */
   #lastPath = ''
   #lastTarget: PathTarget | undefined
-  readonly #shares = new TurnShares()
+  readonly #shares = new RequestsPerTurn()
   readonly #options: HttpRoutesOptions
   readonly #admission: Admission
   readonly #pool: ExchangePool
@@ -94,11 +94,11 @@ export class HttpRoutes {
   }
 
   onRequest(head: RequestHead, reply: Reply): void {
-    const { method, path, doubt } = head
+    const { method, path, ambiguity } = head
     if (this.#pool.isClosing) this.lateRequests++
-    if (doubt !== undefined) {
-      this.#logRefused(head, 400, doubt)
-      return reply.refuse(refusal(400, -32600, doubt))
+    if (ambiguity !== undefined) {
+      this.#logRefused(head, 400, ambiguity)
+      return reply.refuse(refusal(400, -32600, ambiguity))
     }
     if (!this.allowsHost(head.host)) return this.#reject(head, reply, foreignHost)
     if (method === 'POST') {
@@ -175,9 +175,9 @@ export class HttpRoutes {
   #admit(head: RequestHead, reply: Reply, route: Route, target: PathTarget): Allowed | Refusal | undefined {
     const admitted = this.#admission.admit(route, target.key, head, keyForm)
     if ('why' in admitted) return admitted
-    const { holdOffs } = this.#pool
+    const { floodPenalties } = this.#pool
     const { id } = admitted.key
-    const laterRefusal = holdOffs.refusalOf(id)
+    const laterRefusal = floodPenalties.refusalOf(id)
     if (laterRefusal !== undefined) {
       this.#logRefused(head, 429, heldOff)
       const headers = this.#cors.answer(head.origin)
@@ -186,7 +186,7 @@ export class HttpRoutes {
       return undefined
     }
     if (this.#shares.admit(id, this.tick, this.#connections())) return admitted
-    holdOffs.begin(id, 'requests sent at once by this API key', requestsOfKeyMax)
+    floodPenalties.begin(id, 'requests sent at once by this API key', requestsOfKeyMax)
     reply.cut()
     return undefined
   }
@@ -231,7 +231,7 @@ function isResourcePath(path: string): boolean {
   return isResource(parseResourcePath(path)?.segments ?? [])
 }
 
-/** Key in {@link TurnShares} of all requests without a valid key. */
+/** Key in {@link RequestsPerTurn} of all requests without a valid key. */
 const nobody = ''
 
 const keyForm = '/v3/<key>'

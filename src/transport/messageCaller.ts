@@ -1,4 +1,4 @@
-import { Caller, type Identity } from '../rpc/callers/caller.js'
+import { type Identity, RequestContext } from '../rpc/contexts/requestContext.js'
 import type { Subscriber } from '../streams/subscriber.js'
 
 /** The room that a connection has for the calls of its messages. */
@@ -13,7 +13,7 @@ export interface CallRoom {
   unreserve(bytes: number): void
 }
 
-export class MessageCaller extends Caller {
+export class MessageContext extends RequestContext {
   readonly #room: CallRoom
   readonly #bytes: number
   #isReserved = false
@@ -34,8 +34,8 @@ export class MessageCaller extends Caller {
     this.#room.release()
   }
 
-  override leave(): void {
-    super.leave()
+  override finish(): void {
+    super.finish()
     if (this.#isReserved) this.#room.unreserve(this.#bytes)
     this.#isReserved = false
   }

@@ -86,7 +86,7 @@ export class RequestHead {
    * Why the end or the target of this request is ambiguous; undefined where it is not. uWebSockets.js accepts such
    * requests, and behind a proxy that reads them differently they would allow request smuggling.
    */
-  get doubt(): string | undefined {
+  get ambiguity(): string | undefined {
     if (this.#contentLengths > 1) return 'more than one content length'
     if (this.#hosts > 1) return 'more than one host'
     if (this.#hosts === 0 && !this.#isOld) return 'no host'

@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Fault } from '../primitives/faults.js'
 import type { Answer } from '../rpc/answers/answer.js'
-import { Caller } from '../rpc/callers/caller.js'
+import { RequestContext } from '../rpc/contexts/requestContext.js'
 import type { Endpoint } from '../rpc/dispatch/endpoint.js'
 import type { Route } from './admission.js'
 import type { ExtraHeaders } from './wire.js'
@@ -115,30 +115,30 @@ export class WatchedEndpoint implements Endpoint {
 
   handle(
     body: Uint8Array,
-    caller: Caller = new Caller(),
+    context: RequestContext = new RequestContext(),
     at?: string,
-    isGiven?: boolean,
+    ownsBody?: boolean,
   ): Answer | Promise<Answer> {
     const asked = this.#read(body)
     const startedMs = performance.now()
     const record = ({ status }: Answer) =>
       this.write({
         request: this.requestId,
-        key: caller.keyId,
+        key: context.keyId,
         network: this.network,
         ...asked,
         status,
-        units: caller.spentUnits,
+        units: context.spentUnits,
         microseconds: Math.round((performance.now() - startedMs) * 1_000),
       })
-    const answer = this.endpoint.handle(body, caller, at, isGiven)
+    const answer = this.endpoint.handle(body, context, at, ownsBody)
     if (answer instanceof Promise) void answer.then(record)
     else record(answer)
     return answer
   }
 
-  refuse(body: Uint8Array, fault: Fault, caller?: Caller): Answer {
-    return this.endpoint.refuse(body, fault, caller)
+  refuse(body: Uint8Array, fault: Fault, context?: RequestContext): Answer {
+    return this.endpoint.refuse(body, fault, context)
   }
 
   #read(body: Uint8Array): Pick<RequestLine, 'method' | 'calls'> {

@@ -4,7 +4,7 @@
  */
 import type { Answer, AnswerBody } from '../rpc/answers/answer.js'
 import { isNull } from '../rpc/answers/outcome.js'
-import { Caller, type Identity } from '../rpc/callers/caller.js'
+import { type Identity, RequestContext } from '../rpc/contexts/requestContext.js'
 import type { Endpoint } from '../rpc/dispatch/endpoint.js'
 import { resourceStatus } from '../rpc/reading/resources.js'
 import { chooseEncoding } from './acceptEncoding.js'
@@ -30,7 +30,7 @@ const keptForever = ['cache-control', 'private, max-age=31536000, immutable'] as
 /** Also where the answer goes as it is, since that depends on what was accepted. */
 const vary = ['vary', 'accept-encoding'] as const
 
-export class ResourceExchange extends Caller {
+export class ResourceExchange extends RequestContext {
   readonly #reply: Reply
   readonly #pool: ExchangePool
   readonly #headers: ExtraHeaders
@@ -50,7 +50,7 @@ export class ResourceExchange extends Caller {
     try {
       const answer = await endpoint.handle(Buffer.from(body), this, undefined, true)
       // Cancels jobs that a timed-out answer did not wait for.
-      this.leave()
+      this.finish()
       await this.#send(answer, wanted)
     } catch (error) {
       this.#pool.defect(error)
@@ -59,7 +59,7 @@ export class ResourceExchange extends Caller {
   }
 
   over(): void {
-    this.leave()
+    this.finish()
     if (--this.#pool.open === 0 && this.#pool.isClosing) this.#pool.onIdle()
   }
 

@@ -13,14 +13,14 @@ import type { Fault } from '../primitives/faults.js'
 import { Fifo } from '../primitives/fifo.js'
 import { Share, type TimeSlices } from '../primitives/timeSlices.js'
 import type { AnswerBody } from '../rpc/answers/answer.js'
-import { Caller } from '../rpc/callers/caller.js'
+import { RequestContext } from '../rpc/contexts/requestContext.js'
 import type { Endpoint } from '../rpc/dispatch/endpoint.js'
 import type { EventSink } from '../streams/eventSink.js'
 import { Subscriber } from '../streams/subscriber.js'
 import type { SubscriberPool } from '../streams/subscriberPool.js'
 import type { Allowed, KeyUse, Route } from './admission.js'
 import { closeCodes } from './closeCodes.js'
-import { type CallRoom, MessageCaller } from './messageCaller.js'
+import { type CallRoom, MessageContext } from './messageCaller.js'
 import type { RequestLog } from './requestLog.js'
 import type { SocketLimits } from './socketLimits.js'
 import type { Total } from './totals.js'
@@ -46,8 +46,8 @@ export interface SocketPool {
   readonly requestLog: RequestLog | undefined
   /** Time of the last sweep. */
   readonly nowMs: number
-  /** Holds a key off that exceeded `limit` of `what`; see holdOffs.ts. */
-  holdOff(keyId: string, what: string, limit: number): void
+  /** Holds a key off that exceeded `limit` of `what`; see floodPenalties.ts. */
+  penalize(keyId: string, what: string, limit: number): void
   gone(socket: Socket): void
   defect(error: unknown): void
 }
@@ -85,7 +85,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
   readonly #pool: SocketPool
   readonly subscriber: Subscriber
   /** Messages whose answers are under way. */
-  readonly #callers = new Set<MessageCaller>()
+  readonly #callers = new Set<MessageContext>()
   /** Messages that wait for a turn, or until answers are read. */
   readonly #held = new Fifo<Uint8Array>()
   readonly #share = new Share()
@@ -143,7 +143,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
     else if (this.#hold(body)) this.#answerHeld()
     else if (this.#takeTurn(body)) this.#refuse(body)
     else {
-      this.#pool.holdOff(this.identity.key.id, 'messages sent at once on one WebSocket', this.#held.length)
+      this.#pool.penalize(this.identity.key.id, 'messages sent at once on one WebSocket', this.#held.length)
       this.close(closeCodes.tryLater, 'more messages at once than can wait; ask more slowly')
     }
   }
@@ -174,7 +174,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
     this.onActivity()
     if (this.#isOver) return
     if (++this.#recentPings > pingsRecentMax) {
-      this.#pool.holdOff(this.identity.key.id, 'pings of one WebSocket', pingsRecentMax)
+      this.#pool.penalize(this.identity.key.id, 'pings of one WebSocket', pingsRecentMax)
       return this.#wire.cut()
     }
     this.#countUnsent()
@@ -256,7 +256,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
     else if (this.#pool.bytes.value > this.#pool.limits.bufferedBytesMax) this.#wire.cut()
   }
 
-  /** Reserves a waiting call, if one is left. Only {@link MessageCaller} calls it. */
+  /** Reserves a waiting call, if one is left. Only {@link MessageContext} calls it. */
   admit(): boolean {
     const held = this.#unsentBytes > heldAboveBytes ? this.#held.length : 0
     if (this.#callsWaiting + held >= this.#pool.limits.callsMax) return false
@@ -300,7 +300,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
 
   #cancelAll(): void {
     this.subscriber.close()
-    for (const caller of this.#callers) caller.leave()
+    for (const context of this.#callers) context.finish()
     this.#callers.clear()
     while (this.#held.length > 0) this.unreserve(this.#held.pop().length + heldBytes)
     this.#pool.slices.forget(this)
@@ -331,7 +331,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
   }
 
   #refuse(body: Uint8Array): void {
-    this.#deliver(this.#endpoint.refuse(body, busy, new Caller(undefined, this.identity)).body)
+    this.#deliver(this.#endpoint.refuse(body, busy, new RequestContext(undefined, this.identity)).body)
   }
 
   #hold(body: Uint8Array): boolean {
@@ -343,25 +343,25 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
   }
 
   #answer(body: Uint8Array): void {
-    const caller = new MessageCaller(this, body.length)
+    const context = new MessageContext(this, body.length)
     const endpoint = this.#pool.requestLog?.watch(this.#endpoint) ?? this.#endpoint
-    const answer = endpoint.handle(body, caller)
+    const answer = endpoint.handle(body, context)
     if (answer instanceof Promise) {
-      this.#callers.add(caller)
+      this.#callers.add(context)
       answer
-        .then(({ body }) => this.#finish(caller, body))
+        .then(({ body }) => this.#finish(context, body))
         .catch((error) => {
           this.#pool.defect(error)
           if (!this.#isOver) this.#wire.cut()
         })
-    } else this.#finish(caller, answer.body)
+    } else this.#finish(context, answer.body)
   }
 
-  #finish(caller: MessageCaller, body: AnswerBody): void {
-    this.#callers.delete(caller)
+  #finish(context: MessageContext, body: AnswerBody): void {
+    this.#callers.delete(context)
     if (this.#isOpen) this.#deliver(body)
     // After the answer, because subscriptions that it announces begin to send here.
-    caller.leave()
+    context.finish()
     this.#endIfDrained()
   }
 

@@ -4,7 +4,7 @@
  * happens on one connection (socket.ts) nor admission (admission.ts).
  */
 
-import { contained } from '../primitives/contained.js'
+import { reportingErrors } from '../primitives/reportingErrors.js'
 import { setInterval } from '../primitives/timers.js'
 import { TimeSlices } from '../primitives/timeSlices.js'
 import type { Answer } from '../rpc/answers/answer.js'
@@ -19,7 +19,7 @@ import {
   unknownNetwork,
 } from './admission.js'
 import { closeCodes } from './closeCodes.js'
-import { type HoldOffs, heldOff } from './holdOffs.js'
+import { type FloodPenalties, heldOff } from './floodPenalties.js'
 import { parseSocketPath, redactPath } from './paths.js'
 import type { RequestHead } from './requestHead.js'
 import type { RequestLog } from './requestLog.js'
@@ -39,7 +39,7 @@ export interface WebSocketServerOptions {
   readonly allowsHost: (host: string) => boolean
   readonly limits: SocketLimits
   readonly totals: ServerTotals
-  readonly holdOffs: HoldOffs
+  readonly floodPenalties: FloodPenalties
   defect(error: unknown): void
   readonly requestLog: RequestLog | undefined
   readonly logRefused: ((refused: RefusedRequest) => void) | undefined
@@ -115,8 +115,8 @@ export class WebSocketServer implements SocketPool {
   }
 
   start(): void {
-    const followKeys = contained(this.#options.defect, () => this.#followKeys())
-    const sweep = contained(this.#options.defect, () => this.#sweep())
+    const followKeys = reportingErrors(this.#options.defect, () => this.#followKeys())
+    const sweep = reportingErrors(this.#options.defect, () => this.#sweep())
     this.#sweeper = setInterval(() => {
       followKeys()
       sweep()
@@ -154,8 +154,8 @@ export class WebSocketServer implements SocketPool {
     if (--this.#openSockets === 0) this.#onIdle()
   }
 
-  holdOff(keyId: string, what: string, limit: number): void {
-    this.#options.holdOffs.begin(keyId, what, limit)
+  penalize(keyId: string, what: string, limit: number): void {
+    this.#options.floodPenalties.begin(keyId, what, limit)
   }
 
   defect(error: unknown): void {
@@ -167,11 +167,11 @@ export class WebSocketServer implements SocketPool {
   }
 
   #permit(head: RequestHead): SocketPermit | Refusal | Promise<Answer> {
-    const { admission, noAuth, allowsOrigin, allowsHost, holdOffs } = this.#options
+    const { admission, noAuth, allowsOrigin, allowsHost, floodPenalties } = this.#options
     const target = parseSocketPath(head.path)
     if (target === undefined) return notFound
-    const { doubt } = head
-    if (doubt !== undefined) return { answer: refusal(400, -32600, doubt), why: doubt }
+    const { ambiguity } = head
+    if (ambiguity !== undefined) return { answer: refusal(400, -32600, ambiguity), why: ambiguity }
     if (!allowsHost(head.host)) return foreignHost
     const route = admission.findRoute(target, head.host)
     if (route === undefined) return unknownNetwork
@@ -183,7 +183,7 @@ export class WebSocketServer implements SocketPool {
     const { id } = admitted.key
     const keyId = noAuth ? undefined : id
     return (
-      holdOffs.refusalOf(id) ??
+      floodPenalties.refusalOf(id) ??
       this.#countIn(keyId, admitted.key.limits?.sockets) ?? {
         open: (wire) => this.#open(wire, { route, use, keyId, identity: admitted }),
         release: () => this.#uncount(keyId),
@@ -215,7 +215,7 @@ export class WebSocketServer implements SocketPool {
   #countUnused(keyId: string): void {
     const count = (this.#unused.get(keyId) ?? 0) + 1
     this.#unused.set(keyId, count)
-    if (count > unusedMax) this.holdOff(keyId, 'WebSockets of this API key that end unused', unusedMax)
+    if (count > unusedMax) this.penalize(keyId, 'WebSockets of this API key that end unused', unusedMax)
   }
 
   #uncount(keyId: string | undefined): void {

@@ -76,7 +76,7 @@ export class HeadClaimer {
     const lastMs = doubtMs * 2 ** Math.max(this.#doubts - 1, 0)
     if (performance.now() > this.#doubtedUntil + 2 * lastMs) this.#doubts = 0
     this.#doubtedUntil = performance.now() + Math.min(doubtMs * 2 ** this.#doubts++, doubtMsMax)
-    this.upstream.standing.failed()
+    this.upstream.score.failed()
   }
 
   /** Whether it said that its chain has this block. */

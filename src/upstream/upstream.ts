@@ -17,8 +17,8 @@ import { setTimeout } from '../primitives/timers.js'
 import { Budget } from './budget.js'
 import { HttpLine } from './httpLine.js'
 import { type Call, type FailureKind, type Line, UpstreamFailure } from './line.js'
+import { NodeScore } from './nodeScore.js'
 import { SocketLine } from './socketLine.js'
-import { Standing } from './standing.js'
 
 /** Calls in one batch; most hosted nodes take 100, some 1,000. */
 const batchMax = 100
@@ -74,7 +74,7 @@ const busyCodes: ReadonlySet<unknown> = new Set([-32005, 429])
 
 /** One node. */
 export class Upstream {
-  readonly standing = new Standing()
+  readonly score = new NodeScore()
   /** Questions that it got because another node was slow. */
   hedges = 0
   /** Host and port, which are no secret. */
@@ -178,7 +178,7 @@ export class Upstream {
     const { offences } = this
     const ms = Math.min(quarantineMs * 2 ** offences, quarantineMsMax)
     this.#offences = offences + 1
-    this.standing.lied(what)
+    this.score.lied(what)
     this.#quarantinedUntil = performance.now() + ms
     this.#notice(`${this.name} lied: ${what}; it is not asked for ${ms / 1_000} s`)
   }
@@ -209,7 +209,7 @@ export class Upstream {
       this.#isAnswering = true
       if (this.#outages > this.#outagesEnded) this.#notice(`${this.name} answers again`)
       this.#outagesEnded = this.#outages
-      this.standing.answered(performance.now() - start)
+      this.score.answered(performance.now() - start)
       if (open.length > 1 && !Array.isArray(answer) && !isBusy(answer)) return this.#sendSingly(open)
       const answers = new Map((Array.isArray(answer) ? answer : []).map((each) => [each?.id, each]))
       for (const call of open) this.#take(call, Array.isArray(answer) ? answers.get(call.id) : answer)
@@ -217,7 +217,7 @@ export class Upstream {
       const failure = asFailure(error)
       if (failure.kind === 'tooLong' && open.length > 1) return this.#sendHalves(open)
       if (failure.kind === 'busy') this.#pause(failure.retryAfterMs)
-      else if (failure.kind !== 'resting') this.standing.failed()
+      else if (failure.kind !== 'resting') this.score.failed()
       if (isOutage(failure) && this.#isAnswering !== false) {
         this.#isAnswering = false
         this.#outages++
@@ -273,14 +273,14 @@ export class Upstream {
           call.answer.reject(new UpstreamFailure('busy', `error ${code}: ${text}`))
         } else call.answer.reject(new NodeError(this, Number(code), text, data))
       } else if (result === undefined) {
-        this.standing.failed()
+        this.score.failed()
         call.answer.reject(new UpstreamFailure('unreadable', 'an answer with neither result nor error'))
       } else call.answer.resolve(result)
     })
   }
 
   #pause(retryAfterMs = busyMs): void {
-    this.standing.failed()
+    this.score.failed()
     this.#restsUntil = Math.max(this.#restsUntil, performance.now() + retryAfterMs)
   }
 

@@ -128,13 +128,13 @@ export class Upstreams {
       isAnswering: upstream.isAnswering === true,
       isQuarantined: upstream.isQuarantined,
       head: claimer.claim?.number,
-      lies: upstream.standing.lies,
+      lies: upstream.score.lies,
     }))
   }
 
   figures(): UpstreamFigures[] {
     return this.states().map((state, index) => {
-      const { standing, hedges } = (this.#nodes[index] as Watched).upstream
+      const { score: standing, hedges } = (this.#nodes[index] as Watched).upstream
       return { ...state, ...standing.totals, hedges }
     })
   }
@@ -255,8 +255,7 @@ export class Upstreams {
         isSilent: Number(upstream.isAnswering === false),
         // Who lied not long ago is asked where the others do not help.
         cost:
-          upstream.standing.cost(Math.max(0, head - (claimer.claim?.number ?? head))) *
-          10 ** upstream.offences,
+          upstream.score.cost(Math.max(0, head - (claimer.claim?.number ?? head))) * 10 ** upstream.offences,
       }))
       .sort((a, b) => a.isSilent - b.isSilent || a.cost - b.cost)
       .map(({ upstream }) => upstream)
@@ -346,7 +345,7 @@ export class Upstreams {
   }
 }
 
-function hedgeMs({ standing }: Upstream): number {
+function hedgeMs({ score: standing }: Upstream): number {
   return Math.max(standing.quantile(0.95) ?? hedgeMsDefault, hedgeMsMin)
 }
 

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import type { Outcome, Report } from '../../bench/outcome.js'
+import type { Outcome, Report } from '../../bench/report/outcome.js'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
 
 const measured: Outcome = {

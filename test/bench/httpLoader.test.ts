@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import t from 'tap'
-import { askAtRate, saturate, targetOf, warmUp, withConnections } from '../../bench/httpLoader.js'
+import { askAtRate, saturate, targetOf, warmUp, withConnections } from '../../bench/load/httpLoader.js'
 
 async function listen(server: Server): Promise<string> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

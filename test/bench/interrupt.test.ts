@@ -6,9 +6,9 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
-import { makeFolder } from '../program.js'
-import { startService } from '../service.js'
-import { once, waitFor } from '../until.js'
+import { once, waitFor } from '../library/until.js'
+import { makeFolder } from '../service/program.js'
+import { startService } from '../service/service.js'
 
 const program = join(packageRoot(), 'dist/bench/main.js')
 

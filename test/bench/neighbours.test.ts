@@ -7,14 +7,14 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { AttackTools } from '../../bench/neighboursAttackTools.js'
-import { Victims } from '../../bench/neighboursVictims.js'
-import type { Told } from '../../bench/outcome.js'
-import { askBody, rpc } from '../../bench/rpc.js'
-import { startTidegate, type TidegateProcess } from '../../bench/tidegateServer.js'
+import { askBody, rpc } from '../../bench/load/rpc.js'
+import { AttackTools } from '../../bench/neighbours/attackTools.js'
+import { Victims } from '../../bench/neighbours/victims.js'
+import type { Told } from '../../bench/report/outcome.js'
+import { startTidegate, type TidegateProcess } from '../../bench/servers/tidegateServer.js'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
-import { fixtureDir } from '../service.js'
-import { inTime, once } from '../until.js'
+import { inTime, once } from '../library/until.js'
+import { fixtureDir } from '../service/service.js'
 
 const demo = {
   name: 'demo',
@@ -100,7 +100,7 @@ t.test('a victim that asks a server which proves another value learns nothing', 
 
 t.test('an attacker begins when it is told, tells what it was told, and ends', async (t) => {
   const server = await started(t, ['attacker'])
-  const program = fileURLToPath(new URL('../../bench/neighboursAttacker.js', import.meta.url))
+  const program = fileURLToPath(new URL('../../bench/neighbours/attacker.js', import.meta.url))
   const attacker = fork(program, ['probes', server.keyedUrls[0] as string])
   t.teardown(() => attacker.kill('SIGKILL'))
   t.same((await once(attacker, 'message'))[0], {})
@@ -113,7 +113,7 @@ t.test('an attacker begins when it is told, tells what it was told, and ends', a
 })
 
 t.test('an attacker ends with whoever started it', async (t) => {
-  const program = fileURLToPath(new URL('../../bench/neighboursAttacker.js', import.meta.url))
+  const program = fileURLToPath(new URL('../../bench/neighbours/attacker.js', import.meta.url))
   const attacker = fork(program, ['loop', 'http://127.0.0.1:1/v3/key'])
   t.teardown(() => attacker.kill('SIGKILL'))
   await once(attacker, 'message')

@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { pricedKinds } from '../../bench/pricedKinds.js'
-import { measurePrice, priceLimits } from '../../bench/prices.js'
-import { startTidegate } from '../../bench/tidegateServer.js'
+import { pricedKinds } from '../../bench/scenarios/pricedKinds.js'
+import { measurePrice, priceLimits } from '../../bench/scenarios/prices.js'
+import { startTidegate } from '../../bench/servers/tidegateServer.js'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
-import { fixtureDir } from '../service.js'
+import { fixtureDir } from '../service/service.js'
 
 t.test('a key is charged as the price table says, seen from outside', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'tidegate-prices-'))

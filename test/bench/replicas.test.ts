@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { demoNetwork, devnetFolder } from '../../bench/benchData.js'
-import { withPostgres } from '../../bench/replicaPlay.js'
-import { keptBytes, play } from '../../bench/replicasRun.js'
-import type { RunContext } from '../../bench/specialScenario.js'
+import { demoNetwork, devnetFolder } from '../../bench/data/benchData.js'
+import { keptBytes, play } from '../../bench/scenarios/replicasRun.js'
+import type { RunContext } from '../../bench/scenarios/specialScenario.js'
+import { withPostgres } from '../../bench/servers/replicaPlay.js'
 import { readChainFile } from '../../src/ingest/chainFile.js'
-import { withoutPostgres } from '../postgres.js'
+import { withoutPostgres } from '../feed/postgres.js'
 
 const blocks = 20
 /** So slow that those who listen are there before the chain ends, also on a machine that does much else. */

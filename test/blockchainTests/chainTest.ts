@@ -32,19 +32,19 @@ const mapBytes = 2 ** 28
 
 /** Runs a test on a new store at `storePath`. Returns what is not as the test says. */
 export async function runChainTest(test: JsonChainTest, storePath: string): Promise<string | undefined> {
-  const { identity, bundle, schedule } = parseGenesis(genesisText(test))
+  const { identity, blockDiff, schedule } = parseGenesis(genesisText(test))
   const { hash } = test.genesisBlockHeader
   if (identity.genesisHash !== hash) return `the genesis is ${identity.genesisHash}, not ${hash}`
   const store = ChainWriter.openForWriting({ path: storePath, mapBytes })
   try {
-    store.initialize(identity, bundle)
-    store.holdCommits()
+    store.initialize(identity, blockDiff)
+    store.beginBatch()
     const importer = new ChainImporter(store, schedule)
     for (const [index, block] of test.blocks.entries()) {
       const problem = await importInto(importer, block)
       if (problem !== undefined) return `block ${index} of ${test.blocks.length} ${problem}`
     }
-    await store.commitHeld()
+    await store.commitBatch()
     const head = bytesToHex(store.head.hash)
     return head === test.lastblockhash ? undefined : `the head is ${head}, not ${test.lastblockhash}`
   } finally {
@@ -57,7 +57,7 @@ async function importInto(
   { rlp, expectException }: JsonBlock,
 ): Promise<string | undefined> {
   try {
-    const { outcome } = await importer.playBlock(parseBlock(hexToBytes(rlp)))
+    const { outcome } = await importer.importAsHead(parseBlock(hexToBytes(rlp)))
     // One beside the chain is executed only when its branch becomes the heavier one: the head tells.
     return expectException === undefined || outcome === 'side' ? undefined : `is taken: ${expectException}`
   } catch (error) {

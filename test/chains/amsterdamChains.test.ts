@@ -5,8 +5,8 @@ import { Chain } from '../../src/chain/chain.js'
 import { decodeHeader } from '../../src/chain/header.js'
 import { verifyChain } from '../../src/ingest/verifyChain.js'
 import { bytesToHex, type Hash32, hexToBytes } from '../../src/primitives/bytes.js'
-import { type AmsterdamBlock, amsterdamChains, withoutAmsterdam } from '../amsterdam.js'
-import { importAmsterdam } from '../amsterdamStore.js'
+import { type AmsterdamBlock, amsterdamChains, withoutAmsterdam } from '../ingest/amsterdam.js'
+import { importAmsterdam } from '../ingest/amsterdamStore.js'
 
 const settings = { supportsSafe: true, safeLag: 0, finalizedLag: 0, answerCacheBytes: 2 ** 24 }
 

@@ -9,7 +9,7 @@ import { ChainImporter } from '../../src/ingest/importer.js'
 import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.js'
 import { encodeRlpListOfEncoded, rlpListSpans, rlpSpanAt } from '../../src/primitives/rlp.js'
 import { ChainWriter } from '../../src/store/chainWriter.js'
-import { amsterdamDir, type InvalidBlock, readInvalidBlocks, withoutAmsterdam } from '../amsterdam.js'
+import { amsterdamDir, type InvalidBlock, readInvalidBlocks, withoutAmsterdam } from '../ingest/amsterdam.js'
 
 /** What a refusal says: of the block as it is, and where another rule shows first, of the block with its list. */
 const rules: Readonly<Record<string, readonly [RegExp, RegExp?]>> = {
@@ -71,8 +71,8 @@ t.test('blocks that break a rule of Amsterdam', { skip: withoutAmsterdam }, asyn
     const folder = join(amsterdamDir, 'invalid', `base-${base}`)
     const store = ChainWriter.openForWriting({ path: join(t.testdirName, `${base}.mdb`), mapBytes: 2 ** 30 })
     t.teardown(() => store.close())
-    const { identity, bundle, schedule } = parseGenesis(readFileSync(join(folder, 'genesis.json'), 'utf8'))
-    store.initialize(identity, bundle)
+    const { identity, blockDiff, schedule } = parseGenesis(readFileSync(join(folder, 'genesis.json'), 'utf8'))
+    store.initialize(identity, blockDiff)
     const importer = new ChainImporter(store, schedule)
     const { hash, number } = JSON.parse(readFileSync(join(folder, 'head.json'), 'utf8'))
     if (Number(number) > 0) {

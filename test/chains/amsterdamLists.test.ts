@@ -8,9 +8,14 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { open } from 'lmdb'
 import t from 'tap'
-import { type BundleParts, decodeBundle, encodeBundle, readBundleParts } from '../../src/feed/bundleCodec.js'
+import {
+  type BlockDiffParts,
+  decodeBlockDiff,
+  encodeBlockDiff,
+  readBlockDiffParts,
+} from '../../src/feed/blockDiffCodec.js'
 import { previousState } from '../../src/feed/previousState.js'
-import { BundleVerifier } from '../../src/feed/verifyBundle.js'
+import { BlockDiffVerifier } from '../../src/feed/verifyBlockDiff.js'
 import { parseBlock } from '../../src/ingest/block.js'
 import { readChainFile } from '../../src/ingest/chainFile.js'
 import { exportArchives } from '../../src/ingest/era/exportArchives.js'
@@ -20,13 +25,13 @@ import type { Hash32 } from '../../src/primitives/bytes.js'
 import { bytesToHex } from '../../src/primitives/bytes.js'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
 import { rlpSpanAt } from '../../src/primitives/rlp.js'
-import type { Bundle } from '../../src/store/bundle.js'
+import type { BlockDiff } from '../../src/store/blockDiff.js'
 import { ChainReader } from '../../src/store/chainReader.js'
 import type { ChainTables } from '../../src/store/tables.js'
-import { type AmsterdamBlock, amsterdamChains, amsterdamFile, withoutAmsterdam } from '../amsterdam.js'
-import { importAmsterdam, newAmsterdamStore } from '../amsterdamStore.js'
-import { makeFolder } from '../program.js'
-import { dumpStore } from '../storeDump.js'
+import { type AmsterdamBlock, amsterdamChains, amsterdamFile, withoutAmsterdam } from '../ingest/amsterdam.js'
+import { importAmsterdam, newAmsterdamStore } from '../ingest/amsterdamStore.js'
+import { makeFolder } from '../service/program.js'
+import { dumpStore } from '../store/storeDump.js'
 
 const skip = withoutAmsterdam
 const faultsOf = (store: ChainReader) =>
@@ -98,10 +103,10 @@ t.test('a list that is missing or another is found by verify', { skip }, async (
   ]
   const row = accessLists.getBinary(one)?.slice() as Uint8Array
   const damage = (value: Uint8Array | undefined) => {
-    store.holdCommits()
+    store.beginBatch()
     if (value === undefined) accessLists.removeSync(one)
     else accessLists.putSync(one, value)
-    return store.commitHeld()
+    return store.commitBatch()
   }
   await damage(undefined)
   t.match(faultsOf(store), [/^block 17: its access list is missing/])
@@ -113,65 +118,67 @@ t.test('a list that is missing or another is found by verify', { skip }, async (
   t.strictSame(faultsOf(store), [])
 })
 
-t.test('bundles carry the lists, and a replica believes none', { skip }, async (t) => {
+t.test('block diffs carry the lists, and a replica believes none', { skip }, async (t) => {
   const { store, schedule } = await importAmsterdam(t, 'a1-cross', 'chain.rlp.gz')
   const fed = newAmsterdamStore(t, 'a1-cross').store
-  const verifier = new BundleVerifier(schedule, { sendersChecked: 1 })
-  fed.holdCommits()
-  let last: { readonly parts: BundleParts; readonly whole: Bundle } | undefined
+  const verifier = new BlockDiffVerifier(schedule, { sendersChecked: 1 })
+  fed.beginBatch()
+  let last: { readonly parts: BlockDiffParts; readonly whole: BlockDiff } | undefined
   for (let number = 1; number <= store.head.number; number++) {
-    const parts = readBundleParts(store, number) as BundleParts
+    const parts = readBlockDiffParts(store, number) as BlockDiffParts
     const previous = previousState(fed)
     if (number === 40) {
       const { blockAccessList: list, ...rest } = parts
       const wrong = Uint8Array.from(list as Uint8Array)
       wrong[30] = (wrong[30] as number) ^ 1
-      t.throws(() => verifier.verifyBundle(previous, rest), { message: /^block 40 .*access list is missing/ })
+      t.throws(() => verifier.verifyBlockDiff(previous, rest), {
+        message: /^block 40 .*access list is missing/,
+      })
       const changed = { ...parts, blockAccessList: wrong }
-      t.throws(() => verifier.verifyBundle(previous, changed), {
+      t.throws(() => verifier.verifyBlockDiff(previous, changed), {
         message: /^block 40 .*access list has the hash 0x\S+, expected 0x/,
       })
     }
     if (number === 39) {
       const early = { ...parts, blockAccessList: Uint8Array.of(0xc0) }
-      t.throws(() => verifier.verifyBundle(previous, early), {
+      t.throws(() => verifier.verifyBlockDiff(previous, early), {
         message: /^block 39 .*access list has the hash 0x\S+, expected none/,
       })
       t.equal(parts.blockAccessList, undefined)
     }
-    const whole = verifier.verifyBundle(previous, decodeBundle(encodeBundle(parts)))
+    const whole = verifier.verifyBlockDiff(previous, decodeBlockDiff(encodeBlockDiff(parts)))
     fed.apply(number - 1, [whole])
     last = { parts, whole }
   }
-  await fed.commitHeld()
+  await fed.commitBatch()
   t.equal(last?.whole.number, 300)
   t.strictSame(dumpStore(fed), dumpStore(store))
 })
 
-/** Applies a bundle (a file as {@link encodeBundle} makes it) to a store, in a process of its own. */
+/** Applies a block diff (a file as {@link encodeBlockDiff} makes it) to a store, in a process of its own. */
 const writer = `
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-const [root, path, bundle] = process.argv.slice(1)
+const [root, path, blockDiff] = process.argv.slice(1)
 const load = (name) => import(root + '/dist/src/' + name + '.js')
 const { ChainWriter } = await load('store/chainWriter')
-const { BundleVerifier } = await load('feed/verifyBundle')
+const { BlockDiffVerifier } = await load('feed/verifyBlockDiff')
 const { previousState } = await load('feed/previousState')
-const { decodeBundle } = await load('feed/bundleCodec')
+const { decodeBlockDiff } = await load('feed/blockDiffCodec')
 const { ForkSchedule, parseGenesisConfig } = await load('chain/forks')
 const store = ChainWriter.openForWriting({ path })
 const schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(store.readIdentity().config)))
 const previous = previousState(store)
-const verifier = new BundleVerifier(schedule, { sendersChecked: 1 })
-store.apply(previous.number, [verifier.verifyBundle(previous, decodeBundle(readFileSync(bundle)))])
+const verifier = new BlockDiffVerifier(schedule, { sendersChecked: 1 })
+store.apply(previous.number, [verifier.verifyBlockDiff(previous, decodeBlockDiff(readFileSync(blockDiff)))])
 await store.close()
 `
 
 t.test('a store from before lists were known opens as it is, and takes them', { skip }, async (t) => {
   const { store, blocks } = await importAmsterdam(t, 'a1-cross', 'chain.rlp.gz')
-  const bundle = join(makeFolder(t), 'bundle')
-  writeFileSync(bundle, encodeBundle(readBundleParts(store, 40) as BundleParts))
+  const blockDiff = join(makeFolder(t), 'bundle')
+  writeFileSync(blockDiff, encodeBlockDiff(readBlockDiffParts(store, 40) as BlockDiffParts))
   store.apply(39, [])
   await store.close()
   const { path } = store
@@ -183,7 +190,7 @@ t.test('a store from before lists were known opens as it is, and takes them', { 
   t.equal(reader.readHead()?.number, 39)
   t.equal(listOf(reader, 39), undefined)
   t.strictSame(faultsOf(reader), [])
-  execFileSync(process.execPath, ['--input-type=module', '-e', writer, packageRoot(), path, bundle])
+  execFileSync(process.execPath, ['--input-type=module', '-e', writer, packageRoot(), path, blockDiff])
   reader.refresh()
   t.equal(reader.readHead()?.number, 40)
   t.equal(bytesToHex(listOf(reader, 40) as Uint8Array), blocks[40]?.blockAccessListRlp)

@@ -6,9 +6,14 @@ import type { AccountOverride, ExecutionRequest } from '../../src/evm/messages/e
 import { bytesToHex } from '../../src/primitives/bytes.js'
 import { FaultError } from '../../src/primitives/faults.js'
 import { ChainReader } from '../../src/store/chainReader.js'
-import { withoutRecordings } from '../service.js'
-import { BlockReplay } from '../stateBefore.js'
-import { demoStorePath, recordedStorePath, type StoredMessage, storedMessages } from '../storedMessages.js'
+import { withoutRecordings } from '../service/service.js'
+import { BlockReplay } from '../store/stateBefore.js'
+import {
+  demoStorePath,
+  recordedStorePath,
+  type StoredMessage,
+  storedMessages,
+} from '../store/storedMessages.js'
 import { goOn, limits, succeedsWith } from '../unit/evm/demoExecution.js'
 
 /** What cannot be the same in the block of the parent, by block and index. */

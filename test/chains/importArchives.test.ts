@@ -17,8 +17,8 @@ import {
   withoutSepolia,
   writeArchive,
   writeEre,
-} from '../eraArchives.js'
-import { makeFolder } from '../program.js'
+} from '../ingest/eraArchives.js'
+import { makeFolder } from '../service/program.js'
 
 /** Two epochs and the beginning of a third. */
 const chain = makeBlocks(2 * 8_192 + 30)
@@ -107,7 +107,7 @@ t.test('epochs from the genesis on are stored, linked and verified', async (t) =
       t.ok(equalBytes(store.readBody(hash as Hash32) as Uint8Array, body))
       t.ok(equalBytes(store.readReceipts(hash as Hash32) as Uint8Array, receipts))
     }
-    t.equal(store.readLogStretch(anyLogKey, 0)[0], 5)
+    t.equal(store.readLogChunk(anyLogKey, 0)[0], 5)
     t.throws(() => store.readAccount(new Uint8Array(20) as never), FaultError)
     const report = verify(store)
     t.strictSame(report.faults, [])
@@ -196,7 +196,7 @@ t.test('a store without receipts says so, and takes no archive with them', async
   const { hash } = part[5] as MadeBlock
   await withStore(folder, (store) => {
     t.throws(() => store.readReceipts(hash as Hash32), { message: 'NoReceipts' })
-    t.throws(() => store.readLogStretch(anyLogKey, 0), { message: 'NoReceipts' })
+    t.throws(() => store.readLogChunk(anyLogKey, 0), { message: 'NoReceipts' })
     t.ok(store.readBody(hash as Hash32))
     t.strictSame(verify(store).faults, [])
   })

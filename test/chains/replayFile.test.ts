@@ -5,21 +5,21 @@ import t, { type Test } from 'tap'
 import { importFiles } from '../../src/ingest/importFiles.js'
 import { startIngest } from '../../src/ingest/ingestThread.js'
 import type { IngestMessage, ReplayPlan, ReplayTask } from '../../src/ingest/messages.js'
-import { nextDue, Pace } from '../../src/ingest/pace.js'
+import { nextDue, Ticker } from '../../src/ingest/pace.js'
 import { replayFile } from '../../src/ingest/replayFile.js'
 import { verifyChain } from '../../src/ingest/verifyChain.js'
 import { bytesToHex } from '../../src/primitives/bytes.js'
 import { ChainReader } from '../../src/store/chainReader.js'
-import { ChainMaker, londonConfig, type MadeBlock, testGenesis } from '../chainMaker.js'
-import { makeFolder } from '../program.js'
-import { propertyRuns } from '../property.js'
+import { ChainMaker, londonConfig, type MadeBlock, testGenesis } from '../ingest/chainMaker.js'
 import {
   makeReplayedChain,
   type ReplayedChain,
   type ReplayOptions,
   reorganisationsOf,
-} from '../replayedChain.js'
-import { differences, dumpStore } from '../storeDump.js'
+} from '../ingest/replayedChain.js'
+import { propertyRuns } from '../library/property.js'
+import { makeFolder } from '../service/program.js'
+import { differences, dumpStore } from '../store/storeDump.js'
 
 const mapBytes = 2 ** 30
 /** Longer than any test. */
@@ -357,10 +357,10 @@ t.test('moments are an interval apart, and those that were missed are not made u
     propertyRuns(500) as { numRuns: number; seed: number },
   )
   const start = performance.now()
-  const pace = new Pace(20, AbortSignal.timeout(never))
+  const pace = new Ticker(20, AbortSignal.timeout(never))
   for (let i = 0; i < 5; i++) t.equal(await pace.wait(), true)
   // Timers of Node count whole milliseconds.
   t.ok(performance.now() - start >= 95)
-  const ended = new Pace(never, AbortSignal.abort())
+  const ended = new Ticker(never, AbortSignal.abort())
   t.equal(await ended.wait(), false)
 })

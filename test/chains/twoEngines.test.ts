@@ -9,14 +9,14 @@ import { ChainImporter } from '../../src/ingest/importer.js'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
 import { ChainWriter } from '../../src/store/chainWriter.js'
 import { ComparedExecutor } from '../library/comparedExecutor.js'
-import { recordings, withoutRecordings } from '../service.js'
+import { recordings, withoutRecordings } from '../service/service.js'
 
 async function importWithBoth(t: Test, genesisPath: string, chainPath: string): Promise<number> {
   const path = join(t.testdir(), 'chain.mdb')
   const store = ChainWriter.openForWriting({ path, mapBytes: 2 ** 30 })
   t.teardown(() => store.close())
-  const { identity, bundle, schedule } = parseGenesis(readFileSync(genesisPath, 'utf8'))
-  store.initialize(identity, bundle)
+  const { identity, blockDiff, schedule } = parseGenesis(readFileSync(genesisPath, 'utf8'))
+  store.initialize(identity, blockDiff)
   const executor = new ComparedExecutor(schedule)
   const importer = new ChainImporter(store, schedule, { executor })
   for await (const { rlp } of readChainFile(chainPath)) await importer.importBlock(parseBlock(rlp))

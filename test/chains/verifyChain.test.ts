@@ -10,9 +10,16 @@ import { ChainReader } from '../../src/store/chainReader.js'
 import { ChainWriter } from '../../src/store/chainWriter.js'
 import { closeEnvironment, openEnvironment } from '../../src/store/environment.js'
 import { type ChainTables, openChainTables, type TableName } from '../../src/store/tables.js'
-import { ChainMaker, contracts, londonConfig, mergedConfig, storeInput, testGenesis } from '../chainMaker.js'
-import { propertyRuns } from '../property.js'
-import { dumpStore } from '../storeDump.js'
+import {
+  ChainMaker,
+  contracts,
+  londonConfig,
+  mergedConfig,
+  storeInput,
+  testGenesis,
+} from '../ingest/chainMaker.js'
+import { propertyRuns } from '../library/property.js'
+import { dumpStore } from '../store/storeDump.js'
 
 type GethGenesis = Parameters<typeof ChainMaker.create>[0]
 
@@ -26,8 +33,8 @@ async function makeStore(name: string, genesis: GethGenesis): Promise<MadeStore>
   const maker = await ChainMaker.create(genesis)
   const path = join(t.testdirName, `${name}.mdb`)
   const writer = ChainWriter.openForWriting({ path, mapBytes: 2 ** 30 })
-  const { identity, bundle, schedule } = parseGenesis(maker.genesisText)
-  writer.initialize(identity, bundle)
+  const { identity, blockDiff, schedule } = parseGenesis(maker.genesisText)
+  writer.initialize(identity, blockDiff)
   const importer = new ChainImporter(writer, schedule)
   const uncle = await maker.extend(maker.genesis, { extraData: Uint8Array.of(1) })
   let parent = maker.genesis

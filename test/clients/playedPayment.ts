@@ -1,9 +1,9 @@
 /** A payment that is yet to come, in a chain that moves as a test lets it. */
 import type { Test } from 'tap'
 import { bytesToHex } from '../../src/primitives/bytes.js'
-import { paymentPlan } from '../payments.js'
-import { makeReplayedChain } from '../replayedChain.js'
-import { Steps } from '../steppedReplay.js'
+import { paymentPlan } from '../ingest/payments.js'
+import { makeReplayedChain } from '../ingest/replayedChain.js'
+import { Steps } from '../ingest/steppedReplay.js'
 
 export async function playPayment(t: Test) {
   const chain = await makeReplayedChain(t, { length: 16, from: 4, intervalMs: 1, planOf: paymentPlan })

@@ -1,6 +1,6 @@
 /** Runs a program that installs or uses a package of another language or version; rejects with what it said where it fails. */
 import { execFile } from 'node:child_process'
-import { inTime } from '../until.js'
+import { inTime } from '../library/until.js'
 
 export function runScript(
   words: readonly string[],

@@ -1,8 +1,8 @@
 /** What users of starknet.js do first, as far as a rollup network answers. */
 import { Account, RpcProvider } from 'starknet'
 import t from 'tap'
-import { startRollup } from '../rollupService.js'
-import { startSequencer } from '../sequencer.js'
+import { startRollup } from '../rollup/rollupService.js'
+import { startSequencer } from '../rollup/sequencer.js'
 
 const sequencer = await startSequencer(t)
 const service = await startRollup(t, {

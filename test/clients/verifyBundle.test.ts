@@ -7,9 +7,9 @@ import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import t from 'tap'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
-import { makeFolder, writeInto } from '../program.js'
 import { examples } from '../rpc/demoChain.js'
-import { startService } from '../service.js'
+import { makeFolder, writeInto } from '../service/program.js'
+import { startService } from '../service/service.js'
 
 const bytesMax = 60_000
 
@@ -17,7 +17,7 @@ const service = await startService()
 t.teardown(() => service.stop())
 
 /** `tidegate/verify` as a page would load it: a script with everything it needs. */
-async function bundle(): Promise<string> {
+async function blockDiff(): Promise<string> {
   const { outputFiles } = await build({
     stdin: { contents: "export * from 'tidegate/verify'", resolveDir: packageRoot() },
     bundle: true,
@@ -30,7 +30,7 @@ async function bundle(): Promise<string> {
   return outputFiles[0]?.text as string
 }
 
-const script = await bundle()
+const script = await blockDiff()
 const { head, accounts, slots, blocks } = examples
 const full = blocks.find(({ transactions }) => transactions === 200)?.hash as string
 const cases = await Promise.all(

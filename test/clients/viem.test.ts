@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { createPublicClient, erc20Abi, type Hex, http, webSocket } from 'viem'
-import { startService } from '../service.js'
+import { startService } from '../service/service.js'
 import { facts } from './everyday.js'
 import { playPayment } from './playedPayment.js'
 

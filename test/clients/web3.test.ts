@@ -1,8 +1,8 @@
 /** What users of web3.js do first, over HTTP and a WebSocket. */
 import t from 'tap'
 import { Web3, WebSocketProvider } from 'web3'
-import { startService } from '../service.js'
-import { until } from '../until.js'
+import { until } from '../library/until.js'
+import { startService } from '../service/service.js'
 import { facts } from './everyday.js'
 import { playPayment } from './playedPayment.js'
 

@@ -6,9 +6,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
-import { checkParams, checkResult } from '../openRpc.js'
-import { startService } from '../service.js'
-import { SocketClient } from '../socketClient.js'
+import { checkParams, checkResult } from '../rpc/openRpc.js'
+import { startService } from '../service/service.js'
+import { SocketClient } from '../transport/socketClient.js'
 import { facts } from './everyday.js'
 
 interface WireCall {

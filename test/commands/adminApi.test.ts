@@ -2,11 +2,11 @@
 import { request } from 'node:http'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t, { type Test } from 'tap'
-import { type Admin, adminOf } from '../adminClient.js'
-import { runProgram } from '../program.js'
+import { waitFor } from '../library/until.js'
 import { blockAt, headBlock, hex } from '../rpc/demoChain.js'
-import { type DemoSettings, serveDemo } from '../servedDemo.js'
-import { waitFor } from '../until.js'
+import { type Admin, adminOf } from '../service/adminClient.js'
+import { runProgram } from '../service/program.js'
+import { type DemoSettings, serveDemo } from '../service/servedDemo.js'
 
 async function start(t: Test, settings: DemoSettings = {}, flags?: readonly string[]) {
   const networks = [{ name: 'roll', kind: 'rollup', chainId: 'SN_SEPOLIA' }]

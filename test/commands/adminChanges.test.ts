@@ -1,9 +1,9 @@
 /** What the dashboard asks of the admin listener: its files, changes of keys, calls of methods. */
 
 import t from 'tap'
-import { adminOf } from '../adminClient.js'
-import { serveDemo } from '../servedDemo.js'
-import { waitFor } from '../until.js'
+import { waitFor } from '../library/until.js'
+import { adminOf } from '../service/adminClient.js'
+import { serveDemo } from '../service/servedDemo.js'
 
 t.test('the dashboard and what it changes', async (t) => {
   const { service, dataDir } = await serveDemo(t, {}, [])

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import t from 'tap'
 import { decodeRlpList, encodeRlp, type RlpItem, rlpBytes, rlpList } from '../../src/primitives/rlp.js'
 import { ChainReader } from '../../src/store/chainReader.js'
-import { amsterdamFile, withoutAmsterdam } from '../amsterdam.js'
-import { storedBlocks, writeEre } from '../eraArchives.js'
-import { makeFolder, runHere, storePathOf, writeInto } from '../program.js'
-import { fixtureDir, startService } from '../service.js'
+import { amsterdamFile, withoutAmsterdam } from '../ingest/amsterdam.js'
+import { storedBlocks, writeEre } from '../ingest/eraArchives.js'
+import { makeFolder, runHere, storePathOf, writeInto } from '../service/program.js'
+import { fixtureDir, startService } from '../service/service.js'
 
 /** A row of receipts without blooms and with their types, as ere has them. */
 function slimOf(row: Uint8Array): Uint8Array {

@@ -11,12 +11,19 @@ import {
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { ChainReader } from '../../src/store/chainReader.js'
-import { copyDemoStore, makeFolder, runHere, startProgram, storePathOf, writeInto } from '../program.js'
+import { once } from '../library/until.js'
 import { genesisPath, headBlock } from '../rpc/demoChain.js'
-import { startService } from '../service.js'
-import { onSmallDisk, withoutSmallDisk } from '../smallDisk.js'
-import { differences, dumpStore } from '../storeDump.js'
-import { once } from '../until.js'
+import {
+  copyDemoStore,
+  makeFolder,
+  runHere,
+  startProgram,
+  storePathOf,
+  writeInto,
+} from '../service/program.js'
+import { startService } from '../service/service.js'
+import { onSmallDisk, withoutSmallDisk } from '../store/smallDisk.js'
+import { differences, dumpStore } from '../store/storeDump.js'
 
 /** A data folder with the demo chain as `tides`, and an API key. */
 async function makeData(t: Test): Promise<{ folder: string; data: string; backup: string; key: string }> {

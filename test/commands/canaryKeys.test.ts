@@ -10,11 +10,11 @@ import { addToken, createKey, revokeKey, rotateKey } from '../../src/access/keyC
 import { Pepper } from '../../src/access/pepper.js'
 import { verifierOfSecret } from '../../src/access/tokens.js'
 import { NodeStore } from '../../src/store/nodeStore.js'
-import { adminOf } from '../adminClient.js'
-import { copyDemoStore, makeFolder, runProgram, writeInto } from '../program.js'
 import { genesisPath } from '../rpc/demoChain.js'
-import { startService } from '../service.js'
-import { SocketClient } from '../socketClient.js'
+import { adminOf } from '../service/adminClient.js'
+import { copyDemoStore, makeFolder, runProgram, writeInto } from '../service/program.js'
+import { startService } from '../service/service.js'
+import { SocketClient } from '../transport/socketClient.js'
 
 /** Length of the parts that are looked for. */
 const partChars = 12

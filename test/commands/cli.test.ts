@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
-import { type Outcome, runHere, runProgram } from '../program.js'
+import { once } from '../library/until.js'
 import { genesisPath } from '../rpc/demoChain.js'
-import { once } from '../until.js'
+import { type Outcome, runHere, runProgram } from '../service/program.js'
 
 const main = join(packageRoot(), 'dist/src/main.js')
 

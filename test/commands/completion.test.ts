@@ -3,7 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { makeFolder, runHere } from '../program.js'
+import { makeFolder, runHere } from '../service/program.js'
 
 function without(shell: string): string | false {
   return spawnSync(shell, ['--version']).error !== undefined && `there is no ${shell}`

@@ -16,14 +16,14 @@ import {
 } from 'viem'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { bytesToHex } from '../../src/primitives/bytes.js'
-import { amsterdamFile, withoutAmsterdam } from '../amsterdam.js'
-import { contracts, frontierConfig, mergedConfig, testGenesis, testKeys } from '../chainMaker.js'
-import { startPostgres, withoutPostgres } from '../postgres.js'
-import { copyEmbeddedStore, makeFolder, runHere, runProgram, writeInto } from '../program.js'
+import { startPostgres, withoutPostgres } from '../feed/postgres.js'
+import { amsterdamFile, withoutAmsterdam } from '../ingest/amsterdam.js'
+import { contracts, frontierConfig, mergedConfig, testGenesis, testKeys } from '../ingest/chainMaker.js'
+import { waitFor } from '../library/until.js'
 import { examples, headBlock } from '../rpc/demoChain.js'
-import { type Service, startService } from '../service.js'
-import { SocketClient } from '../socketClient.js'
-import { waitFor } from '../until.js'
+import { copyEmbeddedStore, makeFolder, runHere, runProgram, writeInto } from '../service/program.js'
+import { type Service, startService } from '../service/service.js'
+import { SocketClient } from '../transport/socketClient.js'
 
 const [ada, bea] = testKeys.map((key) => privateKeyToAccount(bytesToHex(key))) as [
   PrivateKeyAccount,

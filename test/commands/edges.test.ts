@@ -2,16 +2,16 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createKey, revokeKey } from '../../src/access/keyChanges.js'
-import { KeyRing } from '../../src/access/keyRing.js'
+import { KeyChecker } from '../../src/access/keyChecker.js'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
 import { asciiToFelt, type Felt } from '../../src/rollup/felt.js'
 import { NodeStore } from '../../src/store/nodeStore.js'
-import { makeTransaction } from '../invokeTransactions.js'
-import { copyDemoStore, makeFolder, writeInto } from '../program.js'
-import { startService } from '../service.js'
-import { refusedUpgrade, SocketClient } from '../socketClient.js'
-import { Steps } from '../steppedReplay.js'
-import { waitFor } from '../until.js'
+import { Steps } from '../ingest/steppedReplay.js'
+import { waitFor } from '../library/until.js'
+import { makeTransaction } from '../rollup/invokeTransactions.js'
+import { copyDemoStore, makeFolder, writeInto } from '../service/program.js'
+import { startService } from '../service/service.js'
+import { refusedUpgrade, SocketClient } from '../transport/socketClient.js'
 
 /** Connections that come to one edge alone once in two million times. */
 const many = 22
@@ -27,7 +27,7 @@ t.test(
     const [path = '', pepper = '', demoKey = ''] = paths
     const store = NodeStore.open({ path })
     t.teardown(() => store.close())
-    const ring = KeyRing.open(store, { pepper, demoKey })
+    const ring = KeyChecker.open(store, { pepper, demoKey })
     const [one, other] = [
       createKey(store, ring.pepper, { name: 'one' }, 'test'),
       createKey(store, ring.pepper, { name: 'other' }, 'test'),

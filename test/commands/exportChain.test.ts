@@ -1,10 +1,16 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { makeBlocks, sepoliaArchive, storedBlocks, withoutSepolia, writeArchive } from '../eraArchives.js'
-import { makeFolder, runHere, runProgram } from '../program.js'
+import {
+  makeBlocks,
+  sepoliaArchive,
+  storedBlocks,
+  withoutSepolia,
+  writeArchive,
+} from '../ingest/eraArchives.js'
 import { chainPath, genesisPath, headBlock } from '../rpc/demoChain.js'
-import { fixtureDir } from '../service.js'
+import { makeFolder, runHere, runProgram } from '../service/program.js'
+import { fixtureDir } from '../service/service.js'
 import { demoStore } from '../unit/evm/demoExecution.js'
 
 t.test('an archive of Sepolia comes out as it went in', { skip: withoutSepolia }, async (t) => {

@@ -1,11 +1,18 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { adminOf } from '../adminClient.js'
-import type { MadeBlock } from '../chainMaker.js'
-import { withoutPostgres } from '../postgres.js'
-import { makeFolder } from '../program.js'
-import { atHead, type Cluster, replicaOf, startCluster, startMember, writerOf } from '../replicaCluster.js'
-import { waitFor } from '../until.js'
+import { withoutPostgres } from '../feed/postgres.js'
+import {
+  atHead,
+  type Cluster,
+  replicaOf,
+  startCluster,
+  startMember,
+  writerOf,
+} from '../feed/replicaCluster.js'
+import type { MadeBlock } from '../ingest/chainMaker.js'
+import { waitFor } from '../library/until.js'
+import { adminOf } from '../service/adminClient.js'
+import { makeFolder } from '../service/program.js'
 
 /** A process of the cluster with an admin listener. */
 async function startWatched(t: Test, cluster: Cluster, network: Record<string, unknown>) {

@@ -1,12 +1,12 @@
 import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { makeCertificate, withoutOpenssl } from '../certificates.js'
-import type { MadeBlock } from '../chainMaker.js'
-import { withoutPostgres } from '../postgres.js'
-import { makeFolder, runProgram, writeInto } from '../program.js'
-import { atHead, healthOf, replicaOf, startCluster, startMember, writerOf } from '../replicaCluster.js'
-import { waitFor } from '../until.js'
+import { withoutPostgres } from '../feed/postgres.js'
+import { atHead, healthOf, replicaOf, startCluster, startMember, writerOf } from '../feed/replicaCluster.js'
+import type { MadeBlock } from '../ingest/chainMaker.js'
+import { waitFor } from '../library/until.js'
+import { makeCertificate, withoutOpenssl } from '../service/certificates.js'
+import { makeFolder, runProgram, writeInto } from '../service/program.js'
 
 const skip = withoutPostgres || withoutOpenssl
 

@@ -3,11 +3,11 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
-import { anvilGenesis } from '../anvilNode.js'
-import { ConsoleSession, without } from '../consoleBlocks.js'
-import { freePort } from '../ports.js'
-import { makeFolder, writeInto } from '../program.js'
-import { startService } from '../service.js'
+import { ConsoleSession, without } from '../service/consoleBlocks.js'
+import { freePort } from '../service/ports.js'
+import { makeFolder, writeInto } from '../service/program.js'
+import { startService } from '../service/service.js'
+import { anvilGenesis } from '../upstream/anvilNode.js'
 
 const devnet = (name: string) => join(packageRoot(), 'data/devnet', name)
 const archive = join(packageRoot(), '../shared/data/sepolia-00021-b8814b14.era1')

@@ -1,12 +1,12 @@
 /** A follower that was given no genesis file: what nodes tell of theirs, and what is said where they do not. */
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
-import { startAnvil, withoutAnvil } from '../anvilNode.js'
-import { reaches } from '../followedNode.js'
-import { makeFolder, runProgram } from '../program.js'
 import { examples, genesisPath, headBlock } from '../rpc/demoChain.js'
-import { startService } from '../service.js'
-import { forwardTo, type NodeAnswer, type NodeCall, WeatherNode } from '../weatherNode.js'
+import { makeFolder, runProgram } from '../service/program.js'
+import { startService } from '../service/service.js'
+import { startAnvil, withoutAnvil } from '../upstream/anvilNode.js'
+import { reaches } from '../upstream/followedNode.js'
+import { forwardTo, type NodeAnswer, type NodeCall, WeatherNode } from '../upstream/weatherNode.js'
 
 const flagsOf = (url: string, data: string) => [
   '--network',

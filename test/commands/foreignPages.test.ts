@@ -1,9 +1,9 @@
 /** What web pages of other origins can do where no key is needed: nothing, unless the operator names their origin. */
 import t from 'tap'
-import { transports } from '../eachTransport.js'
-import { runHere } from '../program.js'
-import { fixtureConfig, type Service, startService } from '../service.js'
-import { refusedUpgrade, SocketClient } from '../socketClient.js'
+import { runHere } from '../service/program.js'
+import { fixtureConfig, type Service, startService } from '../service/service.js'
+import { transports } from '../transport/eachTransport.js'
+import { refusedUpgrade, SocketClient } from '../transport/socketClient.js'
 
 /** A sandboxed frame and a local file have the origin `null`. */
 const [own, foreign, nobody] = ['https://app.example', 'https://evil.example', 'null']

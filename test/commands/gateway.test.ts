@@ -2,14 +2,14 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { adminOf } from '../adminClient.js'
-import { tellOneLie } from '../lies.js'
-import { Dice, propertyRuns } from '../property.js'
+import { Dice, propertyRuns } from '../library/property.js'
+import { waitFor } from '../library/until.js'
 import { bytesOf, examples, keccak } from '../rpc/demoChain.js'
 import { readQuestions } from '../rpc/readQuestions.js'
-import { fixtureDir, recordings, type Service, startService, withoutRecordings } from '../service.js'
-import { waitFor } from '../until.js'
-import { fine, forwardTo, WeatherNode } from '../weatherNode.js'
+import { adminOf } from '../service/adminClient.js'
+import { fixtureDir, recordings, type Service, startService, withoutRecordings } from '../service/service.js'
+import { tellOneLie } from '../upstream/lies.js'
+import { fine, forwardTo, WeatherNode } from '../upstream/weatherNode.js'
 
 const archive = await startService()
 t.teardown(() => archive.stop())

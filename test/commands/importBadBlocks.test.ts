@@ -1,7 +1,7 @@
 import { RLP } from '@ethereumjs/rlp'
 import t from 'tap'
-import { makeFolder, writeInto } from '../program.js'
 import { blockAt, blockBytes, hex, keccak } from '../rpc/demoChain.js'
+import { makeFolder, writeInto } from '../service/program.js'
 import { chainOf, checkFailure, checkRefused, headOf, importHere, importInto } from './importing.js'
 
 /** A block with one header field replaced. */

@@ -2,15 +2,15 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { makeBlocks, storedBlocks, writeArchive } from '../eraArchives.js'
-import { startFollower, writeFollowConfig } from '../followedNode.js'
-import { makeFolder, runHere, writeInto } from '../program.js'
+import { makeBlocks, storedBlocks, writeArchive } from '../ingest/eraArchives.js'
+import { waitFor } from '../library/until.js'
 import { blockAt, genesisPath, headBlock, quantity } from '../rpc/demoChain.js'
 import { readQuestions } from '../rpc/readQuestions.js'
-import { type Service, startService } from '../service.js'
+import { makeFolder, runHere, writeInto } from '../service/program.js'
+import { type Service, startService } from '../service/service.js'
 import { demoStore } from '../unit/evm/demoExecution.js'
-import { waitFor } from '../until.js'
-import { forwardTo, WeatherNode } from '../weatherNode.js'
+import { startFollower, writeFollowConfig } from '../upstream/followedNode.js'
+import { forwardTo, WeatherNode } from '../upstream/weatherNode.js'
 
 const upstream = await startService()
 t.teardown(() => upstream.stop())

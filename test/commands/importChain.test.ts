@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
-import { makeFolder, runProgram, startProgram, writeInto } from '../program.js'
+import { waitFor } from '../library/until.js'
 import { chainPath, genesisPath } from '../rpc/demoChain.js'
-import { startService } from '../service.js'
-import { waitFor } from '../until.js'
+import { makeFolder, runProgram, startProgram, writeInto } from '../service/program.js'
+import { startService } from '../service/service.js'
 import { chainOf, checkFailure, flagsOf, headOf, importHere, importInto, network } from './importing.js'
 
 t.test(

@@ -4,8 +4,8 @@ import { RLP } from '@ethereumjs/rlp'
 import t from 'tap'
 import { importFiles } from '../../src/ingest/importFiles.js'
 import { mapBytesDefault } from '../../src/store/environment.js'
-import { makeFolder, runProgram, storePathOf, writeInto } from '../program.js'
 import { genesisPath } from '../rpc/demoChain.js'
+import { makeFolder, runProgram, storePathOf, writeInto } from '../service/program.js'
 import {
   chainOf,
   checkFailure,

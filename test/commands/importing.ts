@@ -6,8 +6,8 @@ import { importFiles } from '../../src/ingest/importFiles.js'
 import { OperatorError } from '../../src/primitives/faults.js'
 import { ChainReader } from '../../src/store/chainReader.js'
 import { mapBytesDefault } from '../../src/store/environment.js'
-import { type Outcome, runProgram, storePathOf } from '../program.js'
 import { blockBytes, genesisPath } from '../rpc/demoChain.js'
+import { type Outcome, runProgram, storePathOf } from '../service/program.js'
 
 export const network = 'tides'
 

@@ -1,8 +1,8 @@
 /** The log of the program: lines of requests, its two styles, and keys that never show. */
 import t from 'tap'
-import { startKeyedDemo } from '../keyedDemo.js'
-import { spendingBatch } from '../service.js'
-import { waitFor } from '../until.js'
+import { waitFor } from '../library/until.js'
+import { startKeyedDemo } from '../service/keyedDemo.js'
+import { spendingBatch } from '../service/service.js'
 
 const balance = JSON.stringify({
   jsonrpc: '2.0',

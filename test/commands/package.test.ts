@@ -6,8 +6,8 @@ import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
-import { makeFolder, writeInto } from '../program.js'
-import { inTime, once } from '../until.js'
+import { inTime, once } from '../library/until.js'
+import { makeFolder, writeInto } from '../service/program.js'
 
 const run = promisify(execFile)
 const skip = process.env.PACKAGE !== '1' && 'PACKAGE=1 packs, installs (95 MB) and runs the package'

@@ -2,12 +2,12 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { startAnvil, withoutAnvil } from '../anvilNode.js'
-import { startPostgres, withoutPostgres } from '../postgres.js'
-import { makeFolder, runHere, writeInto } from '../program.js'
-import { headOf } from '../replicaCluster.js'
-import { startService } from '../service.js'
-import { waitFor } from '../until.js'
+import { startPostgres, withoutPostgres } from '../feed/postgres.js'
+import { headOf } from '../feed/replicaCluster.js'
+import { waitFor } from '../library/until.js'
+import { makeFolder, runHere, writeInto } from '../service/program.js'
+import { startService } from '../service/service.js'
+import { startAnvil, withoutAnvil } from '../upstream/anvilNode.js'
 
 t.test(
   'a feed beside anvil has a writer, a standby and a replica',

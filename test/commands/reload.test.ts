@@ -1,11 +1,11 @@
 /** SIGHUP: what a running server takes from its configuration file, what it names, and what changes nothing. */
 import { join } from 'node:path'
 import t from 'tap'
-import { copyDemoStore, makeFolder, runProgram, writeInto } from '../program.js'
+import { waitFor } from '../library/until.js'
 import { genesisPath } from '../rpc/demoChain.js'
-import { type Service, startService } from '../service.js'
-import { refusedUpgrade, SocketClient } from '../socketClient.js'
-import { waitFor } from '../until.js'
+import { copyDemoStore, makeFolder, runProgram, writeInto } from '../service/program.js'
+import { type Service, startService } from '../service/service.js'
+import { refusedUpgrade, SocketClient } from '../transport/socketClient.js'
 
 const origin = 'https://page.example'
 

@@ -2,11 +2,8 @@
 import t from 'tap'
 import { parseBlock } from '../../src/ingest/block.js'
 import { bytesToHex } from '../../src/primitives/bytes.js'
-import type { MadeBlock } from '../chainMaker.js'
-import { playedChains } from '../playedChains.js'
-import { withoutPostgres } from '../postgres.js'
-import type { PlayedBlock, ReplayedChain } from '../replayedChain.js'
-import { compareAnswers } from '../replicaAnswers.js'
+import { withoutPostgres } from '../feed/postgres.js'
+import { compareAnswers } from '../feed/replicaAnswers.js'
 import {
   atHead,
   healthOf,
@@ -15,8 +12,11 @@ import {
   startClusterOf,
   startMember,
   writerOf,
-} from '../replicaCluster.js'
-import { waitFor } from '../until.js'
+} from '../feed/replicaCluster.js'
+import type { MadeBlock } from '../ingest/chainMaker.js'
+import { playedChains } from '../ingest/playedChains.js'
+import type { PlayedBlock, ReplayedChain } from '../ingest/replayedChain.js'
+import { waitFor } from '../library/until.js'
 
 const reorganisations = [
   { after: 8, back: 2, blocks: 3 },
@@ -85,7 +85,7 @@ for (const { name, skip, make, subjectsAt } of playedChains) {
 }
 
 t.test(
-  'a bundle that fails its check stops the replica at the last good block',
+  'a block diff that fails its check stops the replica at the last good block',
   { skip: withoutPostgres },
   async (t) => {
     const cluster = await startCluster(t, 9, [])
@@ -111,7 +111,7 @@ t.test(
     const [, hash6, hash7] = chain.blocks.slice(4).map(({ hash }) => bytesToHex(hash))
     t.match(
       replica.said.err,
-      `of the feed is refused: the bundle of block 6 (${hash6}) is of ${hash7}; the store stays at block 5`,
+      `of the feed is refused: the block diff of block 6 (${hash6}) is of ${hash7}; the store stays at block 5`,
     )
   },
 )

@@ -4,6 +4,8 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { chooseTransport } from '../../src/transport/chooseTransport.js'
+import { once, waitFor } from '../library/until.js'
+import { genesisPath, headBlock, quantity } from '../rpc/demoChain.js'
 import {
   copyDemoStore,
   copyEmbeddedStore,
@@ -13,12 +15,10 @@ import {
   runProgram,
   startProgram,
   writeInto,
-} from '../program.js'
-import { genesisPath, headBlock, quantity } from '../rpc/demoChain.js'
-import { serveDemo } from '../servedDemo.js'
-import { fixtureConfig, fixtureDir, type Service, spendingBatch, startService } from '../service.js'
-import { refusedUpgrade, SocketClient } from '../socketClient.js'
-import { once, waitFor } from '../until.js'
+} from '../service/program.js'
+import { serveDemo } from '../service/servedDemo.js'
+import { fixtureConfig, fixtureDir, type Service, spendingBatch, startService } from '../service/service.js'
+import { refusedUpgrade, SocketClient } from '../transport/socketClient.js'
 import { chainOf, headOf } from './importing.js'
 
 const keyPattern = /tg_[0-9A-Za-z]{49}/g

@@ -1,8 +1,8 @@
 /** A quota of units that three processes share over a real PostgreSQL, which is killed meanwhile. */
 import t from 'tap'
-import { withoutPostgres } from '../postgres.js'
-import type { Service } from '../service.js'
-import { payOnce, shareQuota } from '../sharedQuota.js'
+import { withoutPostgres } from '../feed/postgres.js'
+import { payOnce, shareQuota } from '../feed/sharedQuota.js'
+import type { Service } from '../service/service.js'
 
 const unitsPerSecond = 1_000
 const unitsBurst = 25_000

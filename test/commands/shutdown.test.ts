@@ -1,9 +1,9 @@
 /** What an interrupt does while calls run that would never end by themselves. */
 import t, { type Test } from 'tap'
-import { serveDemo } from '../servedDemo.js'
-import { endlessCall, type Service } from '../service.js'
-import { SocketClient } from '../socketClient.js'
-import { inTime, once } from '../until.js'
+import { inTime, once } from '../library/until.js'
+import { serveDemo } from '../service/servedDemo.js'
+import { endlessCall, type Service } from '../service/service.js'
+import { SocketClient } from '../transport/socketClient.js'
 
 const hoursMs = 3_600_000
 

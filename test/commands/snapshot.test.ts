@@ -1,13 +1,13 @@
 import { appendFileSync, cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import type { MadeBlock } from '../chainMaker.js'
-import { withoutPostgres } from '../postgres.js'
-import { copyDemoStore, makeFolder, runHere, storePathOf } from '../program.js'
-import { atHead, healthOf, replicaOf, startCluster, startMember, writerOf } from '../replicaCluster.js'
+import { withoutPostgres } from '../feed/postgres.js'
+import { atHead, healthOf, replicaOf, startCluster, startMember, writerOf } from '../feed/replicaCluster.js'
+import type { MadeBlock } from '../ingest/chainMaker.js'
+import { waitFor } from '../library/until.js'
 import { headBlock } from '../rpc/demoChain.js'
-import type { Service } from '../service.js'
-import { waitFor } from '../until.js'
+import { copyDemoStore, makeFolder, runHere, storePathOf } from '../service/program.js'
+import type { Service } from '../service/service.js'
 
 t.test('a snapshot holds the store of one network and no secrets, and restores that alone', async (t) => {
   const folder = makeFolder(t)

@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import t, { type Test } from 'tap'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
-import { makeFolder } from '../program.js'
-import { copyDemo, type DemoSettings } from '../servedDemo.js'
-import { endlessCall, fixtureConfig, type Service, startService } from '../service.js'
-import { once, waitFor } from '../until.js'
+import { once, waitFor } from '../library/until.js'
+import { makeFolder } from '../service/program.js'
+import { copyDemo, type DemoSettings } from '../service/servedDemo.js'
+import { endlessCall, fixtureConfig, type Service, startService } from '../service/service.js'
 
 const hoursMs = 3_600_000
 

@@ -1,13 +1,13 @@
 /** What the metrics of processes that share a queue of submissions tell, with a real PostgreSQL. */
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { adminOf } from '../adminClient.js'
-import { makeTransaction } from '../invokeTransactions.js'
-import { type Postgres, startPostgres, withoutPostgres } from '../postgres.js'
-import { makeFolder, writeInto } from '../program.js'
-import { startSequencer } from '../sequencer.js'
-import { type Service, startService } from '../service.js'
-import { waitFor } from '../until.js'
+import { type Postgres, startPostgres, withoutPostgres } from '../feed/postgres.js'
+import { waitFor } from '../library/until.js'
+import { makeTransaction } from '../rollup/invokeTransactions.js'
+import { startSequencer } from '../rollup/sequencer.js'
+import { adminOf } from '../service/adminClient.js'
+import { makeFolder, writeInto } from '../service/program.js'
+import { type Service, startService } from '../service/service.js'
 
 /** A process with the shared queue, and its metrics. Without `upstream` it sends nothing. */
 async function startWatched(t: Test, { url }: Postgres, upstream: string | undefined) {

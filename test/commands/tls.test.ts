@@ -3,11 +3,11 @@ import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
 import t from 'tap'
-import { makeCertificate, withoutOpenssl } from '../certificates.js'
-import { makeFolder, runProgram, writeInto } from '../program.js'
-import { copyDemo } from '../servedDemo.js'
-import { startService } from '../service.js'
-import { once, waitFor } from '../until.js'
+import { once, waitFor } from '../library/until.js'
+import { makeCertificate, withoutOpenssl } from '../service/certificates.js'
+import { makeFolder, runProgram, writeInto } from '../service/program.js'
+import { copyDemo } from '../service/servedDemo.js'
+import { startService } from '../service/service.js'
 
 /** Fingerprint of the certificate that a new connection gets. */
 async function shownAt(port: number): Promise<string | undefined> {

@@ -8,9 +8,9 @@ import { addToken, createKey } from '../../src/access/keyChanges.js'
 import { Pepper } from '../../src/access/pepper.js'
 import { verifierOfSecret } from '../../src/access/tokens.js'
 import { NodeStore } from '../../src/store/nodeStore.js'
-import { copyDemo } from '../servedDemo.js'
-import { startService } from '../service.js'
-import { once } from '../until.js'
+import { once } from '../library/until.js'
+import { copyDemo } from '../service/servedDemo.js'
+import { startService } from '../service/service.js'
 
 /** So many at once that a server answers them in less time than it takes to make room for as many. */
 const floodTokens = 2_000

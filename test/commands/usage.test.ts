@@ -2,12 +2,12 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { methods } from '../../src/rpc/registry.js'
-import { adminOf } from '../adminClient.js'
-import { startKeyedDemo } from '../keyedDemo.js'
-import { runProgram } from '../program.js'
-import type { Service } from '../service.js'
-import { SocketClient } from '../socketClient.js'
-import { waitFor } from '../until.js'
+import { waitFor } from '../library/until.js'
+import { adminOf } from '../service/adminClient.js'
+import { startKeyedDemo } from '../service/keyedDemo.js'
+import { runProgram } from '../service/program.js'
+import type { Service } from '../service/service.js'
+import { SocketClient } from '../transport/socketClient.js'
 
 const ask = (method: string, params: unknown[] = [], id: unknown = 1) =>
   JSON.stringify({ jsonrpc: '2.0', id, method, params })

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
-import { makeFolder, runHere, runProgram, startProgram, storePathOf, writeInto } from '../program.js'
+import { once, waitFor } from '../library/until.js'
 import { chainPath, examples, genesisPath, headBlock } from '../rpc/demoChain.js'
-import { fixtureDir, startService } from '../service.js'
-import { once, waitFor } from '../until.js'
+import { makeFolder, runHere, runProgram, startProgram, storePathOf, writeInto } from '../service/program.js'
+import { fixtureDir, startService } from '../service/service.js'
 import { chainOf, flagsOf, headOf, importHere, network } from './importing.js'
 
 /** A data folder with the first blocks of the demo chain, which takes less to check than the whole. */

@@ -11,8 +11,8 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
-import { makeFolder, type Outcome, runHere, runProgram, storePathOf } from '../program.js'
 import { blockAt, encode } from '../rpc/demoChain.js'
+import { makeFolder, type Outcome, runHere, runProgram, storePathOf } from '../service/program.js'
 import { chainOf, importHere } from './importing.js'
 
 /** A store of some blocks, of which every test damages a copy. */

@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
-import { amsterdamDir, serveCross, withoutAmsterdam } from '../amsterdam.js'
-import type { RpcAnswer } from '../service.js'
+import { amsterdamDir, serveCross, withoutAmsterdam } from '../ingest/amsterdam.js'
+import type { RpcAnswer } from '../service/service.js'
 
 interface Sample {
   readonly request: { readonly method: string; readonly params: readonly unknown[] }

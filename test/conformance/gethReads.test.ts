@@ -8,7 +8,7 @@ import { gunzipSync } from 'node:zlib'
 import t from 'tap'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
 import { methods } from '../../src/rpc/registry.js'
-import { startService } from '../service.js'
+import { startService } from '../service/service.js'
 import { recordingOf, replay } from './gethReplay.js'
 
 interface Difference {

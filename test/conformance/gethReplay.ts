@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
-import { inTime } from '../until.js'
+import { inTime } from '../library/until.js'
 
 const folder = join(packageRoot(), '../shared/geth')
 

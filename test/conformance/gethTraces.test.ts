@@ -1,6 +1,6 @@
 /** Replays traces that go-ethereum made of the demo chain with seven tracer settings and the opcode logger. */
 import t from 'tap'
-import { startService } from '../service.js'
+import { startService } from '../service/service.js'
 import { recordingOf, replay } from './gethReplay.js'
 
 const traces = recordingOf('traces.jsonl.gz')

@@ -6,10 +6,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { ChainReader } from '../../src/store/chainReader.js'
-import { verifyAnswer } from '../proofOracle.js'
+import { verifyAnswer } from '../rpc/proofOracle.js'
 import { checkRandomProofs } from '../rpc/randomProofs.js'
-import { fixtureDir, recordings, startService, withoutRecordings } from '../service.js'
-import { recordedStorePath } from '../storedMessages.js'
+import { fixtureDir, recordings, startService, withoutRecordings } from '../service/service.js'
+import { recordedStorePath } from '../store/storedMessages.js'
 
 t.test('the recorded chain', { skip: withoutRecordings }, async (t) => {
   const service = await startService(['--network', 'recorded', '--data', fixtureDir, '--no-auth'])

@@ -7,8 +7,14 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { methods } from '../../src/rpc/registry.js'
-import { conformanceDir, fixtureDir, recordings, startService, withoutRecordings } from '../service.js'
-import { inTime } from '../until.js'
+import { inTime } from '../library/until.js'
+import {
+  conformanceDir,
+  fixtureDir,
+  recordings,
+  startService,
+  withoutRecordings,
+} from '../service/service.js'
 
 /** Tested where there is a node to send to (test/rpc/eth_sendRawTransaction.test.ts). */
 const passedOn = 'eth_sendRawTransaction'

@@ -11,8 +11,13 @@ import type { BlockStateCalls, SimulationRequest } from '../../src/evm/simulate/
 import { bytesToBigInt, bytesToHex, toQuantity } from '../../src/primitives/bytes.js'
 import { rlpBytes, rlpList } from '../../src/primitives/rlp.js'
 import { ChainReader } from '../../src/store/chainReader.js'
-import { withoutRecordings } from '../service.js'
-import { demoStorePath, recordedStorePath, type StoredMessage, storedMessages } from '../storedMessages.js'
+import { withoutRecordings } from '../service/service.js'
+import {
+  demoStorePath,
+  recordedStorePath,
+  type StoredMessage,
+  storedMessages,
+} from '../store/storedMessages.js'
 import { goOn, limits } from '../unit/evm/demoExecution.js'
 
 interface StoredBlock {

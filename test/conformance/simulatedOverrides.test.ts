@@ -5,7 +5,7 @@ import t from 'tap'
 import { toMinimalBytes } from '../../src/primitives/bytes.js'
 import { addressOf, bytesOf, forkBlock, hex, type Json, keccak, quantity } from '../rpc/demoChain.js'
 import { checkBlocks, code, person, word } from '../rpc/simulating.js'
-import { startService } from '../service.js'
+import { startService } from '../service/service.js'
 import { returnTop } from '../unit/evm/assembly.js'
 
 const service = await startService()

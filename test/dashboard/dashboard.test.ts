@@ -1,9 +1,9 @@
 /** The dashboard in a real browser, on a real server of the demo chain. */
 import t from 'tap'
-import { openBrowser, Visit, withoutBrowser } from '../browser.js'
+import { waitFor } from '../library/until.js'
 import { headBlock, hex, quantity } from '../rpc/demoChain.js'
-import { startService } from '../service.js'
-import { waitFor } from '../until.js'
+import { openBrowser, Visit, withoutBrowser } from '../service/browser.js'
+import { startService } from '../service/service.js'
 import { load, logIn, type Served, serve } from './servedDashboard.js'
 
 t.test('the dashboard in Chromium', { skip: withoutBrowser }, async (t) => {

@@ -2,11 +2,11 @@
 import { join } from 'node:path'
 import t from 'tap'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
-import { openBrowser, Visit, withoutBrowser } from '../browser.js'
-import { makeFolder, writeInto } from '../program.js'
+import { waitFor } from '../library/until.js'
 import { blockAt, hex } from '../rpc/demoChain.js'
-import { startService } from '../service.js'
-import { waitFor } from '../until.js'
+import { openBrowser, Visit, withoutBrowser } from '../service/browser.js'
+import { makeFolder, writeInto } from '../service/program.js'
+import { startService } from '../service/service.js'
 import { dashboardOf, load, logIn } from './servedDashboard.js'
 
 const skip = process.env.SCREENSHOTS === undefined ? 'SCREENSHOTS=1 makes them' : withoutBrowser

@@ -2,11 +2,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import type { Visit } from '../browser.js'
-import { writeInto } from '../program.js'
-import { serveDemo } from '../servedDemo.js'
-import type { Service } from '../service.js'
-import { waitFor } from '../until.js'
+import { waitFor } from '../library/until.js'
+import type { Visit } from '../service/browser.js'
+import { writeInto } from '../service/program.js'
+import { serveDemo } from '../service/servedDemo.js'
+import type { Service } from '../service/service.js'
 
 /** What an operator knows of a server. */
 export interface Dashboard {

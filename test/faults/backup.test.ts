@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import t from 'tap'
 import { ChainReader } from '../../src/store/chainReader.js'
 import { flagsOf, headOf, network } from '../commands/importing.js'
-import { makeTransaction } from '../invokeTransactions.js'
-import { copyDemoStore, makeFolder, runHere, startProgram, storePathOf } from '../program.js'
-import { startRollup } from '../rollupService.js'
+import { once, until, waitFor } from '../library/until.js'
+import { makeTransaction } from '../rollup/invokeTransactions.js'
+import { startRollup } from '../rollup/rollupService.js'
 import { chainPath, genesisPath } from '../rpc/demoChain.js'
-import { fixtureDir } from '../service.js'
-import { once, until, waitFor } from '../until.js'
+import { copyDemoStore, makeFolder, runHere, startProgram, storePathOf } from '../service/program.js'
+import { fixtureDir } from '../service/service.js'
 
 /** `KILLS=50` for a longer run. */
 const kills = Number(process.env.KILLS ?? 6)

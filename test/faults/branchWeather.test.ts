@@ -1,12 +1,25 @@
 /** A follower and a gateway before nodes that disagree: on branches, on the time, on what is safe. */
 import t, { type Test } from 'tap'
-import { type AnvilNode, anvilGenesis, type NodeBlock, startAnvil, withoutAnvil } from '../anvilNode.js'
-import { testAddresses } from '../chainMaker.js'
-import { between, HeadListener, openBetween, reaches, startFollower, startGateway } from '../followedNode.js'
-import { makeFolder } from '../program.js'
-import type { Service } from '../service.js'
-import { waitFor } from '../until.js'
-import type { WeatherNode } from '../weatherNode.js'
+import { testAddresses } from '../ingest/chainMaker.js'
+import { waitFor } from '../library/until.js'
+import { makeFolder } from '../service/program.js'
+import type { Service } from '../service/service.js'
+import {
+  type AnvilNode,
+  anvilGenesis,
+  type NodeBlock,
+  startAnvil,
+  withoutAnvil,
+} from '../upstream/anvilNode.js'
+import {
+  between,
+  HeadListener,
+  openBetween,
+  reaches,
+  startFollower,
+  startGateway,
+} from '../upstream/followedNode.js'
+import type { WeatherNode } from '../upstream/weatherNode.js'
 
 const skip = withoutAnvil
 const balance = [String(testAddresses[1]), 'latest']

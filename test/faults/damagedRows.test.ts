@@ -12,11 +12,11 @@ import { ChainReader } from '../../src/store/chainReader.js'
 import { openEnvironment } from '../../src/store/environment.js'
 import { storedBlockRow } from '../../src/store/storedBlock.js'
 import { metaKeys, numberKey, openChainTables } from '../../src/store/tables.js'
-import { makeFolder, writeInto } from '../program.js'
-import { serveDemo } from '../servedDemo.js'
-import { reportsOf, startService } from '../service.js'
-import { SocketClient } from '../socketClient.js'
-import { once, waitFor } from '../until.js'
+import { once, waitFor } from '../library/until.js'
+import { makeFolder, writeInto } from '../service/program.js'
+import { serveDemo } from '../service/servedDemo.js'
+import { reportsOf, startService } from '../service/service.js'
+import { SocketClient } from '../transport/socketClient.js'
 
 const mapBytes = 2 ** 30
 const junk = Uint8Array.of(0xff, 1, 2)

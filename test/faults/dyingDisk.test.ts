@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import t from 'tap'
 import { openTaskStore } from '../../src/ingest/taskStore.js'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
-import { type Failing, makeFailingDisk, withoutFailingDisk } from '../failingDisk.js'
-import { makeTransaction } from '../invokeTransactions.js'
-import { makeFolder, runProgram, storePathOf, writeInto } from '../program.js'
-import { type Service, startService } from '../service.js'
-import { Steps } from '../steppedReplay.js'
-import { once } from '../until.js'
+import { Steps } from '../ingest/steppedReplay.js'
+import { once } from '../library/until.js'
+import { makeTransaction } from '../rollup/invokeTransactions.js'
+import { makeFolder, runProgram, storePathOf, writeInto } from '../service/program.js'
+import { type Service, startService } from '../service/service.js'
+import { type Failing, makeFailingDisk, withoutFailingDisk } from '../store/failingDisk.js'
 
 const devnet = join(packageRoot(), 'data/devnet')
 const genesis = join(devnet, 'genesis.json')

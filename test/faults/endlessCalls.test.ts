@@ -1,9 +1,9 @@
 /** One key that asks for endless calls over and over, and what the program leaves to the others. */
 import t, { type Test } from 'tap'
-import { startKeyedDemo } from '../keyedDemo.js'
-import type { RpcAnswer } from '../service.js'
-import { SocketClient } from '../socketClient.js'
-import { until } from '../until.js'
+import { until } from '../library/until.js'
+import { startKeyedDemo } from '../service/keyedDemo.js'
+import type { RpcAnswer } from '../service/service.js'
+import { SocketClient } from '../transport/socketClient.js'
 
 const overridden = `0x${'b0'.repeat(20)}`
 /** JUMPDEST PUSH1 0 JUMP */

@@ -1,12 +1,12 @@
 /** Heads for many clients of which some stop reading, against the program as its operator runs it. */
 import t from 'tap'
 import { policies } from '../../src/streams/subscription.js'
-import { EventListener, openListeners } from '../eventListener.js'
-import { isHandledAs, loudBlocksMin, planOfLoudness, stoppedStreams } from '../fanOut.js'
-import { makeReplayedChain } from '../replayedChain.js'
-import { readRssBytes } from '../service.js'
-import { Steps } from '../steppedReplay.js'
-import { waitFor } from '../until.js'
+import { makeReplayedChain } from '../ingest/replayedChain.js'
+import { Steps } from '../ingest/steppedReplay.js'
+import { waitFor } from '../library/until.js'
+import { readRssBytes } from '../service/service.js'
+import { EventListener, openListeners } from '../streams/eventListener.js'
+import { isHandledAs, loudBlocksMin, planOfLoudness, stoppedStreams } from '../streams/fanOut.js'
 
 const MiB = 2 ** 20
 const readersCount = 450

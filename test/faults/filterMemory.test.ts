@@ -1,8 +1,8 @@
 /** Log filters as large as they may be, on as many sockets as it takes, against the program as its operator runs it. */
 import t from 'tap'
-import { startKeyedDemo } from '../keyedDemo.js'
-import { SocketClient } from '../socketClient.js'
-import { waitFor } from '../until.js'
+import { waitFor } from '../library/until.js'
+import { startKeyedDemo } from '../service/keyedDemo.js'
+import { SocketClient } from '../transport/socketClient.js'
 
 const sockets = 12
 const addressesPerFilter = 1_000

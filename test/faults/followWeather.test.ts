@@ -1,5 +1,7 @@
 import t from 'tap'
-import { startAnvil, withoutAnvil } from '../anvilNode.js'
+import { waitFor } from '../library/until.js'
+import { makeFolder } from '../service/program.js'
+import { startAnvil, withoutAnvil } from '../upstream/anvilNode.js'
 import {
   answerOlderHeads,
   between,
@@ -10,10 +12,8 @@ import {
   reaches,
   requests,
   startFollower,
-} from '../followedNode.js'
-import { makeFolder } from '../program.js'
-import { waitFor } from '../until.js'
-import { badWeathers, fine } from '../weatherNode.js'
+} from '../upstream/followedNode.js'
+import { badWeathers, fine } from '../upstream/weatherNode.js'
 
 t.test(
   'whatever the node does, every block comes once it is well again',

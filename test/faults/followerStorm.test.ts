@@ -1,7 +1,7 @@
 /** A follower before nodes that lag, lie and reorganise. */
 import t from 'tap'
-import { startFollower } from '../followedNode.js'
-import { makeFolder } from '../program.js'
+import { makeFolder } from '../service/program.js'
+import { startFollower } from '../upstream/followedNode.js'
 import { isLong, nodeMs, Storm } from './storm.js'
 
 // Where the operator lets one node of nine lead, four that lie are in the lead for much of a long storm.

@@ -3,18 +3,18 @@ import { statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createKey } from '../../src/access/keyChanges.js'
-import { KeyRing } from '../../src/access/keyRing.js'
+import { KeyChecker } from '../../src/access/keyChecker.js'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
 import { freeBytesMin } from '../../src/store/environment.js'
 import { NodeStore } from '../../src/store/nodeStore.js'
-import { type Admin, adminOf } from '../adminClient.js'
-import { makeTransaction } from '../invokeTransactions.js'
-import { copyDemoStore, writeInto } from '../program.js'
-import { type Service, startService } from '../service.js'
-import { onSmallDisk, withoutSmallDisk } from '../smallDisk.js'
-import { SocketClient } from '../socketClient.js'
-import { Steps } from '../steppedReplay.js'
-import { inTime, waitFor } from '../until.js'
+import { Steps } from '../ingest/steppedReplay.js'
+import { inTime, waitFor } from '../library/until.js'
+import { makeTransaction } from '../rollup/invokeTransactions.js'
+import { type Admin, adminOf } from '../service/adminClient.js'
+import { copyDemoStore, writeInto } from '../service/program.js'
+import { type Service, startService } from '../service/service.js'
+import { onSmallDisk, withoutSmallDisk } from '../store/smallDisk.js'
+import { SocketClient } from '../transport/socketClient.js'
 
 const devnet = join(packageRoot(), 'data/devnet')
 const [genesis, chain] = ['genesis.json', 'chain.rlp'].map((name) => join(devnet, name))
@@ -36,7 +36,7 @@ const networks = [
 async function makeKey(dataDir: string, unitsPerDay: number | null): Promise<string> {
   const store = NodeStore.open({ path: join(dataDir, 'node/node.mdb') })
   const paths = { pepper: join(dataDir, 'node/pepper'), demoKey: join(dataDir, 'node/demo-key') }
-  const { pepper } = KeyRing.open(store, paths)
+  const { pepper } = KeyChecker.open(store, paths)
   const { text } = createKey(store, pepper, { name: 'shop', limits: { unitsPerDay } }, 'test')
   await store.close()
   return text

@@ -1,7 +1,7 @@
 /** A gateway before nodes that lag, lie and reorganise. */
 import t from 'tap'
-import { startGateway } from '../followedNode.js'
-import { makeFolder } from '../program.js'
+import { makeFolder } from '../service/program.js'
+import { startGateway } from '../upstream/followedNode.js'
 import { Storm } from './storm.js'
 
 /** What a gateway says that has no answer. */

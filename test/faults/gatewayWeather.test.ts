@@ -1,7 +1,10 @@
 /** A gateway before nodes that fail, err and lie: its clients get a right answer, or an error in time. */
 import t, { type Test } from 'tap'
-import { type AnvilNode, startAnvil, withoutAnvil } from '../anvilNode.js'
-import { testAddresses } from '../chainMaker.js'
+import { testAddresses } from '../ingest/chainMaker.js'
+import { waitFor } from '../library/until.js'
+import { makeFolder } from '../service/program.js'
+import type { Service } from '../service/service.js'
+import { type AnvilNode, startAnvil, withoutAnvil } from '../upstream/anvilNode.js'
 import {
   answerOlderHeads,
   between,
@@ -11,11 +14,8 @@ import {
   reaches,
   requests,
   startGateway,
-} from '../followedNode.js'
-import { makeFolder } from '../program.js'
-import type { Service } from '../service.js'
-import { waitFor } from '../until.js'
-import { badWeathers, fine } from '../weatherNode.js'
+} from '../upstream/followedNode.js'
+import { badWeathers, fine } from '../upstream/weatherNode.js'
 
 const skip = withoutAnvil
 /** What a gateway says that has no answer: which nodes it asked and why they did not help, or that time is over. */

@@ -3,8 +3,8 @@ import { rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { withoutAmsterdam } from '../amsterdam.js'
-import { makeAmsterdamReplay } from '../amsterdamReplay.js'
+import { withoutAmsterdam } from '../ingest/amsterdam.js'
+import { makeAmsterdamReplay } from '../ingest/amsterdamReplay.js'
 import {
   ChainMaker,
   contracts,
@@ -12,11 +12,11 @@ import {
   mergedConfig,
   storeInput,
   testGenesis,
-} from '../chainMaker.js'
-import { checkedHead } from '../checkedStore.js'
-import { propertyRuns } from '../property.js'
-import type { PlayedBlock } from '../replayedChain.js'
-import { once } from '../until.js'
+} from '../ingest/chainMaker.js'
+import type { PlayedBlock } from '../ingest/replayedChain.js'
+import { propertyRuns } from '../library/property.js'
+import { once } from '../library/until.js'
+import { checkedHead } from '../store/checkedStore.js'
 
 /** Number of the last block of the chain that is made here. */
 const length = 40

@@ -6,11 +6,10 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { ReplayTask } from '../../src/ingest/messages.js'
 import { bytesToHex } from '../../src/primitives/bytes.js'
-import { checkedHead } from '../checkedStore.js'
-import { playedChains } from '../playedChains.js'
-import { propertyRuns } from '../property.js'
-
-import { once } from '../until.js'
+import { playedChains } from '../ingest/playedChains.js'
+import { propertyRuns } from '../library/property.js'
+import { once } from '../library/until.js'
+import { checkedHead } from '../store/checkedStore.js'
 
 /** `KILLS=50` for a longer run: each takes a process that plays the chain, and a check of its store. */
 const kills = Number(process.env.KILLS ?? 5)

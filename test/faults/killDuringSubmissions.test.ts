@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { makeTransaction } from '../invokeTransactions.js'
-import { makeFolder } from '../program.js'
-import { propertyRuns } from '../property.js'
-import { type RollupService, startRollup } from '../rollupService.js'
-import { type Reaction, startSequencer } from '../sequencer.js'
-import { until, waitFor } from '../until.js'
+import { propertyRuns } from '../library/property.js'
+import { until, waitFor } from '../library/until.js'
+import { makeTransaction } from '../rollup/invokeTransactions.js'
+import { type RollupService, startRollup } from '../rollup/rollupService.js'
+import { type Reaction, startSequencer } from '../rollup/sequencer.js'
+import { makeFolder } from '../service/program.js'
 
 /** `KILLS=50` for a longer run: each takes a start of the program, and load until it is killed. */
 const kills = Number(process.env.KILLS ?? 4)

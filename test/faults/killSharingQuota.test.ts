@@ -1,9 +1,9 @@
 /** A quota that three processes share over a real PostgreSQL, of which one is killed while it spends. */
 import t from 'tap'
-import { withoutPostgres } from '../postgres.js'
-import type { Service } from '../service.js'
-import { batchUnits, callUnits, payOnce, shareQuota } from '../sharedQuota.js'
-import { once, until, waitFor } from '../until.js'
+import { withoutPostgres } from '../feed/postgres.js'
+import { batchUnits, callUnits, payOnce, shareQuota } from '../feed/sharedQuota.js'
+import { once, until, waitFor } from '../library/until.js'
+import type { Service } from '../service/service.js'
 
 /** Of a day alone, so that nothing flows in while the test runs. */
 const unitsPerDay = 60_000

@@ -1,13 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'
-import { makeTransaction } from '../invokeTransactions.js'
-import { startPostgres, withoutPostgres } from '../postgres.js'
-import { makeFolder } from '../program.js'
-import { propertyRuns } from '../property.js'
-import { type RollupService, startRollup } from '../rollupService.js'
-import { type Reaction, startSequencer } from '../sequencer.js'
-import { until, waitFor } from '../until.js'
+import { startPostgres, withoutPostgres } from '../feed/postgres.js'
+import { propertyRuns } from '../library/property.js'
+import { until, waitFor } from '../library/until.js'
+import { makeTransaction } from '../rollup/invokeTransactions.js'
+import { type RollupService, startRollup } from '../rollup/rollupService.js'
+import { type Reaction, startSequencer } from '../rollup/sequencer.js'
+import { makeFolder } from '../service/program.js'
 
 /** `SUBMISSIONS=2000 KILLS=20` for a longer run. */
 const submissions = Number(process.env.SUBMISSIONS ?? 300)

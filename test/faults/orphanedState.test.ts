@@ -1,10 +1,10 @@
 /** A gateway asked for what left its chain, or is not on it yet: it asks by hash, and nobody is called a liar. */
 import t, { type Test } from 'tap'
-import { type AnvilNode, startAnvil, withoutAnvil } from '../anvilNode.js'
-import { between, openBetween, reaches, startGateway } from '../followedNode.js'
-import { makeFolder } from '../program.js'
-import { waitFor } from '../until.js'
-import { fine, type NodeCall } from '../weatherNode.js'
+import { waitFor } from '../library/until.js'
+import { makeFolder } from '../service/program.js'
+import { type AnvilNode, startAnvil, withoutAnvil } from '../upstream/anvilNode.js'
+import { between, openBetween, reaches, startGateway } from '../upstream/followedNode.js'
+import { fine, type NodeCall } from '../upstream/weatherNode.js'
 
 const skip = withoutAnvil
 

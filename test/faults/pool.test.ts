@@ -4,9 +4,9 @@ import t, { type Test } from 'tap'
 import { decodeReply, encodeArgs } from '../../src/pool/messages.js'
 import { defer } from '../../src/primitives/deferred.js'
 import { type Fault, FaultError } from '../../src/primitives/faults.js'
-import { Caller } from '../../src/rpc/callers/caller.js'
-import { openTestPool, type TestJobs } from '../poolJobs.js'
-import { until } from '../until.js'
+import { RequestContext } from '../../src/rpc/contexts/requestContext.js'
+import { until } from '../library/until.js'
+import { openTestPool, type TestJobs } from '../pool/poolJobs.js'
 
 type OpenPool = ReturnType<typeof openTestPool>
 
@@ -14,7 +14,7 @@ function run<N extends keyof TestJobs>(
   { pool }: OpenPool,
   name: N,
   args: TestJobs[N]['args'],
-  owner?: Caller,
+  owner?: RequestContext,
 ) {
   return pool.run(name, { network: undefined, args }, owner)
 }
@@ -55,7 +55,10 @@ t.test(
 t.test('jobs of another thread pass as bytes, with their results and faults', async (t) => {
   const { pool } = await open(t, { threads: 1 })
   const encoded = (name: keyof TestJobs, args: unknown) =>
-    pool.runEncoded({ name, network: undefined, args: encodeArgs(args), body: undefined }, new Caller())
+    pool.runEncoded(
+      { name, network: undefined, args: encodeArgs(args), body: undefined },
+      new RequestContext(),
+    )
   const values = Array.from({ length: 20 }, (_, index) => ({ index, big: 2n ** 70n }))
   const replies = await Promise.all(values.map((value) => encoded('echo', value)))
   t.strictSame(replies.map(decodeReply), values, 'those of one group as well')
@@ -67,7 +70,7 @@ t.test('jobs of another thread pass as bytes, with their results and faults', as
 t.test('a full queue refuses at once, with a hint that follows the work that waits', async (t) => {
   const opened = await open(t, { threads: 2, classes: { execute: { waitingMax: 3 } } })
   await run(opened, 'spin', { ms: 300 })
-  const owner = new Caller()
+  const owner = new RequestContext()
   const taken = [1, 2, 3, 4].map(() => run(opened, 'spin', { ms: 60_000 }, owner))
   const fault = await faultOf(run(opened, 'spin', { ms: 1 }, owner))
   t.match(fault, { kind: 'ServerBusy' })
@@ -75,14 +78,14 @@ t.test('a full queue refuses at once, with a hint that follows the work that wai
   t.ok(retryAfterMs >= 1_000 && retryAfterMs <= 30_000, `4 jobs of 300 ms come first: ${retryAfterMs} ms`)
   t.equal(await run(opened, 'echo', 'another class'), 'another class')
   t.match(opened.pool.counts, { refused: 1, waiting: 3, running: 1 })
-  owner.leave()
+  owner.finish()
   await ended(...taken)
 })
 
 t.test('arguments of a job that a full queue refuses are not encoded', async (t) => {
   const opened = await open(t, { threads: 1, classes: { proof: { waitingMax: 2 } } })
-  const blocker = new Caller()
-  const other = new Caller(undefined, { key: { id: 'other' } })
+  const blocker = new RequestContext()
+  const other = new RequestContext(undefined, { key: { id: 'other' } })
   const spinning = run(opened, 'spin', { ms: 60_000 }, blocker)
   let encoded = 0
   const args = {
@@ -97,18 +100,18 @@ t.test('arguments of a job that a full queue refuses are not encoded', async (t)
   const others = run(opened, 'echo', args, other)
   t.equal(encoded, 3, 'a key with less there takes a place')
   t.match(await faultOf(waiting[1] as Promise<unknown>), { kind: 'ServerBusy' })
-  blocker.leave()
+  blocker.finish()
   await ended(spinning, waiting[0] as Promise<unknown>, others)
   t.match(opened.pool.counts, { refused: 2, waiting: 0 })
 })
 
 t.test('arguments that wait are bounded in bytes', async (t) => {
   const opened = await open(t, { threads: 1, waitingBytesMax: 100_000 })
-  const owner = new Caller()
+  const owner = new RequestContext()
   const blocker = run(opened, 'spin', { ms: 60_000 }, owner)
   const waiting = run(opened, 'echo', new Uint8Array(90_000))
   t.match(await faultOf(run(opened, 'echo', new Uint8Array(20_000))), { kind: 'ServerBusy' })
-  owner.leave()
+  owner.finish()
   await ended(blocker)
   t.equal(((await waiting) as Uint8Array).length, 90_000)
   t.equal(
@@ -135,21 +138,21 @@ t.test('a flood of one class delays a job of another by a bounded number of jobs
 
 t.test('a class never holds all threads', async (t) => {
   const opened = await open(t, { threads: 3 })
-  const owner = new Caller()
+  const owner = new RequestContext()
   const long = [1, 2, 3, 4].map(() => run(opened, 'spin', { ms: 60_000 }, owner))
   t.equal(await run(opened, 'echo', 1), 1)
   t.match(opened.pool.counts, { running: 2, waiting: 2 })
-  owner.leave()
+  owner.finish()
   await ended(...long)
 })
 
 t.test('a job whose deadline passes while it waits is a fault, and never runs', async (t) => {
   const opened = await open(t, { threads: 1, classes: { proof: { deadlineMsMax: 50 } } })
-  const owner = new Caller()
+  const owner = new RequestContext()
   const blocker = run(opened, 'spin', { ms: 60_000 }, owner)
   t.strictSame(await faultOf(run(opened, 'echo', 1)), { kind: 'RequestTimedOut' })
   t.match(opened.pool.counts, { waiting: 0, running: 1 })
-  owner.leave()
+  owner.finish()
   await ended(blocker)
 })
 
@@ -179,15 +182,15 @@ t.test('a deadline that passes while a job runs is the fault of the request', as
 
 t.test('a waiting job whose owner goes leaves the queue', async (t) => {
   const opened = await open(t, { threads: 1 })
-  const blockerOwner = new Caller()
-  const owner = new Caller()
+  const blockerOwner = new RequestContext()
+  const owner = new RequestContext()
   const blocker = run(opened, 'spin', { ms: 60_000 }, blockerOwner)
   const waiting = run(opened, 'echo', 1, owner)
   const unrelated = run(opened, 'echo', 2)
-  owner.leave()
+  owner.finish()
   t.strictSame(await faultOf(waiting), { kind: 'RequestTimedOut' })
   t.match(opened.pool.counts, { waiting: 1, running: 1, cancelled: 1 })
-  blockerOwner.leave()
+  blockerOwner.finish()
   await ended(blocker)
   t.equal(await unrelated, 2)
   t.match(
@@ -199,11 +202,11 @@ t.test('a waiting job whose owner goes leaves the queue', async (t) => {
 
 t.test('a running job whose owner goes stops by itself and keeps its thread', async (t) => {
   const opened = await open(t)
-  const owner = new Caller()
+  const owner = new RequestContext()
   const spinning = run(opened, 'spin', { ms: 60_000 }, owner)
   // Long enough for the other thread to be in the midst of it.
   await run(opened, 'work', { ms: 50 })
-  owner.leave()
+  owner.finish()
   const outcome = await spinning.catch(() => faultOf(spinning))
   // On a slow machine it was told before it began.
   t.ok(outcome === false || isDeepStrictEqual(outcome, { kind: 'RequestTimedOut' }))
@@ -212,13 +215,13 @@ t.test('a running job whose owner goes stops by itself and keeps its thread', as
 
 t.test('short jobs that wait are handed over together, and each is its own', async (t) => {
   const opened = await open(t)
-  const owner = new Caller()
+  const owner = new RequestContext()
   const before = run(opened, 'linger', { ms: 20 })
   const together = Array.from({ length: 9 }, (_, i) => run(opened, 'echo', i, i === 5 ? owner : undefined))
   t.match(opened.pool.counts, { waiting: 9, running: 1 }, 'the other thread is left to other classes')
   await before
   t.match(opened.pool.counts, { waiting: 1, running: 8 })
-  owner.leave()
+  owner.finish()
   const outcomes = await Promise.all(together.map((job) => job.catch(() => faultOf(job))))
   // Whether it had its turn before its owner went is a race.
   t.ok(outcomes[5] === 5 || isDeepStrictEqual(outcomes[5], { kind: 'RequestTimedOut' }))
@@ -238,7 +241,7 @@ t.test('a thread leaves short jobs that wait to others that may take them', asyn
 
 t.test('what was handed over with a job that would not stop may be asked again', async (t) => {
   const opened = await open(t, { graceMs: 20 })
-  const owner = new Caller()
+  const owner = new RequestContext()
   const before = run(opened, 'linger', { ms: 20 })
   const culprit = faultOf(run(opened, 'linger', { ms: 60_000 }, owner))
   const together = [1, 2].map((value) => faultOf(run(opened, 'echo', value)))
@@ -246,7 +249,7 @@ t.test('what was handed over with a job that would not stop may be asked again',
   t.match(opened.pool.counts, { waiting: 0, running: 3 })
   // Long enough for the thread to be in the midst of it.
   await run(opened, 'work', { ms: 50 })
-  owner.leave()
+  owner.finish()
   t.strictSame(await culprit, { kind: 'RequestTimedOut' })
   for (const fault of await Promise.all(together)) t.match(fault, { kind: 'ServerBusy' })
   t.match(opened.losses, [{ job: 'linger', why: 'stopped' }])
@@ -255,11 +258,11 @@ t.test('what was handed over with a job that would not stop may be asked again',
 
 t.test('a running job that ignores that its owner has gone loses its thread', async (t) => {
   const opened = await open(t, { graceMs: 50 })
-  const owner = new Caller(undefined, { key: { id: '0123456789ab' } })
+  const owner = new RequestContext(undefined, { key: { id: '0123456789ab' } })
   const others = Array.from({ length: 20 }, (_, i) => run(opened, 'echo', i))
   const stubborn = run(opened, 'stubborn', { ms: 60_000 }, owner)
   await run(opened, 'work', { ms: 50 })
-  owner.leave()
+  owner.finish()
   t.match(await faultOf(stubborn), { kind: 'RequestTimedOut' })
   t.match(opened.losses, [{ job: 'stubborn', keyId: '0123456789ab', why: 'stopped' }])
   t.strictSame(
@@ -299,7 +302,7 @@ t.test('what a job throws reaches its caller: faults whole, defects with message
 
 t.test('300 mixed jobs at once each get their own answer', async (t) => {
   const opened = await open(t, { graceMs: 100 })
-  const owner = new Caller()
+  const owner = new RequestContext()
   const checks = Array.from({ length: 300 }, async (_, i) => {
     switch (i % 10) {
       case 0:
@@ -341,7 +344,7 @@ t.test('300 mixed jobs at once each get their own answer', async (t) => {
     }
   })
   await until(() => opened.pool.counts.finished > 50)
-  owner.leave()
+  owner.finish()
   const answers = await Promise.all(checks)
   t.strictSame(
     answers.flatMap((isRight, i) => (isRight ? [] : [i])),

@@ -2,9 +2,9 @@
 import { connect, type Socket } from 'node:net'
 import t from 'tap'
 import type { Fault } from '../../src/primitives/faults.js'
-import type { TestJobs } from '../poolJobs.js'
-import { type PoolServer, servePool } from '../poolServer.js'
-import { once, until } from '../until.js'
+import { once, until } from '../library/until.js'
+import type { TestJobs } from '../pool/poolJobs.js'
+import { type PoolServer, servePool } from '../pool/poolServer.js'
 
 function call(method: keyof TestJobs, args: unknown, id = 1): object {
   return { jsonrpc: '2.0', id, method, params: [args] }

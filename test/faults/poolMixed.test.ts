@@ -13,13 +13,13 @@ import type { JobName, Jobs } from '../../src/pool/jobs.js'
 import type { ThreadLoss } from '../../src/pool/poolOptions.js'
 import { bytesToHex, padLeft, toAddress, toHash32, toMinimalBytes } from '../../src/primitives/bytes.js'
 import { FaultError } from '../../src/primitives/faults.js'
-import { Caller } from '../../src/rpc/callers/caller.js'
+import { RequestContext } from '../../src/rpc/contexts/requestContext.js'
 import { buildIndexProofJson } from '../../src/state/indexProof.js'
 import { buildProofJson } from '../../src/state/proof.js'
 import { computeWrittenSlots } from '../../src/state/writtenKeys.js'
 import { ChainReader } from '../../src/store/chainReader.js'
 import { mapBytesDefault } from '../../src/store/environment.js'
-import { demoStorePath, storedMessages } from '../storedMessages.js'
+import { demoStorePath, storedMessages } from '../store/storedMessages.js'
 
 const jobsAtOnce = 1_000
 const limits = { timeMsMax: 60_000, memoryBytesMax: 2 ** 28 }
@@ -142,7 +142,7 @@ t.test('1,000 mixed jobs at once answer what each alone does', async (t) => {
   })
   const { run } = jobsOfNetwork(pool, 'demo')
   const questions = makeQuestions(store)
-  const caller = new Caller()
+  const caller = new RequestContext()
   const answers = await Promise.all(questions.map(({ name, args }) => outcomeOf(run(name, args, caller))))
   t.match(pool.counts, { waiting: 0, running: 0, refused: 0, threadsLost: 0 })
   t.strictSame(losses, [])

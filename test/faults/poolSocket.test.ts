@@ -1,9 +1,9 @@
 /** The pool behind real WebSockets: clients that go away, and what one socket may have under way. */
 import t, { type Test } from 'tap'
-import type { TestJobs } from '../poolJobs.js'
-import { type PoolServer, servePool } from '../poolServer.js'
-import { SocketClient } from '../socketClient.js'
-import { until } from '../until.js'
+import { until } from '../library/until.js'
+import type { TestJobs } from '../pool/poolJobs.js'
+import { type PoolServer, servePool } from '../pool/poolServer.js'
+import { SocketClient } from '../transport/socketClient.js'
 
 async function connect(t: Test, { port }: PoolServer): Promise<SocketClient> {
   const client = await SocketClient.connect(`ws://127.0.0.1:${port}/ws`)

@@ -7,8 +7,8 @@ import { FaultError } from '../../src/primitives/faults.js'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
 import { ChainReader } from '../../src/store/chainReader.js'
 import { mapBytesDefault } from '../../src/store/environment.js'
-import { openTestPool } from '../poolJobs.js'
-import { fixtureDir } from '../service.js'
+import { openTestPool } from '../pool/poolJobs.js'
+import { fixtureDir } from '../service/service.js'
 
 /**
  * An unprotected thread took the process with it after a hundred or two, which would take too long here; `KILLS=300`

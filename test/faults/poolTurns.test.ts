@@ -1,9 +1,9 @@
 /** How real threads are shared out among keys: by time, with turns, whatever one of them asks for. */
 import t, { type Test } from 'tap'
 import { type Fault, FaultError } from '../../src/primitives/faults.js'
-import { Caller } from '../../src/rpc/callers/caller.js'
-import { openTestPool, type TestJobs } from '../poolJobs.js'
-import { until } from '../until.js'
+import { RequestContext } from '../../src/rpc/contexts/requestContext.js'
+import { until } from '../library/until.js'
+import { openTestPool, type TestJobs } from '../pool/poolJobs.js'
 
 type OpenPool = ReturnType<typeof openTestPool>
 
@@ -14,7 +14,7 @@ async function open(t: Test, options: Parameters<typeof openTestPool>[0] = {}): 
   return opened
 }
 
-class Asker extends Caller {
+class Asker extends RequestContext {
   cpuMs = 0
   /** Jobs that were told to have run. */
   runs = 0
@@ -58,7 +58,7 @@ t.test('endless jobs hold one thread less than there are, once others come', asy
   for (let i = 0; i < 20; i++) t.equal(await victim.run('execute', { ms: 1 }), null)
   t.equal(await victim.run('echo', 'a proof'), 'a proof')
   t.ok(opened.pool.counts.interrupted > 0)
-  attacker.leave()
+  attacker.finish()
   t.notOk((await Promise.all(loops)).includes(undefined), 'none came to a result')
   t.match(opened.pool.counts, { waiting: 0, running: 0, threadsLost: 0, cancelled: 5 })
 })
@@ -78,7 +78,7 @@ t.test('a job that gave its thread up begins anew and comes to its result', asyn
   while (!isDone && victims < 10) {
     t.equal(await new Asker(opened, `victim${victims++}`).run('execute', { ms: 5 }), null)
   }
-  attacker.leave()
+  attacker.finish()
   t.equal(await long, null)
   t.equal(heavy.runs, 1, 'what it did before it began anew is not charged')
   await loop
@@ -96,7 +96,7 @@ t.test('a job that waits has its turn in time, though nothing else comes', async
   await new Asker(opened, 'victim').run('execute', { ms: 1 })
   t.equal(await long, null)
   t.equal(attacker.runs, 0, 'the other one still runs or waits')
-  attacker.leave()
+  attacker.finish()
   await loop
 })
 
@@ -128,7 +128,7 @@ t.test('between two jobs of one key all others that wait are served, and none lo
     1,
     `only what ran already came first: ${order.slice(0, 25).join(', ')}`,
   )
-  attacker.leave()
+  attacker.finish()
   await Promise.allSettled([first, ...more])
 })
 
@@ -139,7 +139,7 @@ t.test('a key that fills a queue loses its newest jobs to others', async (t) => 
   const victims = Array.from({ length: 10 }, (_, at) => new Asker(opened, `victim${at}`))
   const served = await Promise.all(victims.map((victim) => faultOf(victim.run('execute', { ms: 1 }))))
   t.strictSame(served, Array(10).fill(undefined))
-  attacker.leave()
+  attacker.finish()
   const kinds = (await Promise.all(flood)).map((fault) => fault?.kind)
   t.ok(kinds.filter((kind) => kind === 'ServerBusy').length >= 488, 'all but what ran and waited')
   t.equal(kinds.includes(undefined), false)
@@ -158,7 +158,7 @@ t.test('what a job took of a thread is told before its outcome', async (t) => {
   const stubborn = asker.run('stubborn', endless)
   // Long enough for the other thread to be in the midst of it.
   await new Asker(opened, 'other').run('work', { ms: 50 })
-  asker.leave()
+  asker.finish()
   await faultOf(stubborn)
   t.equal(asker.runs, 4, 'and for one that did not stop')
 })
@@ -181,7 +181,7 @@ t.test('a body is moved to its job, and is there when that begins anew', async (
     t.equal(await new Asker(opened, `victim${victims++}`).run('execute', { ms: 5 }), null)
   }
   t.ok(expected.equals(await long), 'the job had all of it in the end')
-  attacker.leave()
+  attacker.finish()
   await loop
   t.same(Buffer.from(await new Asker(opened, 'next').run('executeBody', { ms: 0 })), Buffer.alloc(0))
 })
@@ -211,7 +211,7 @@ t.test('nobody waits for many jobs on trial, and who leaves meanwhile has not be
   const left = faultOf(gone.run('dash', { name: 'left', looks: 1 }))
   await first
   t.equal(opened.pool.counts.running, 5, 'all in one group')
-  gone.leave()
+  gone.finish()
   t.same(await left, { kind: 'RequestTimedOut' })
   t.same(await Promise.all(slow), [1, 1, 1, 1], 'each was begun once')
   t.equal(await asker.run('dash', { name: 'left', looks: 1 }), 1, 'who left was not')

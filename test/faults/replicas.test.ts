@@ -9,12 +9,8 @@ import t, { type Test } from 'tap'
 import { verifyChain } from '../../src/ingest/verifyChain.js'
 import { hexDigits, hexToBytes } from '../../src/primitives/bytes.js'
 import { ChainReader } from '../../src/store/chainReader.js'
-import type { MadeBlock } from '../chainMaker.js'
-import { playedChains } from '../playedChains.js'
-import { type Postgres, startPostgres, withoutPostgres } from '../postgres.js'
-import { makeFolder } from '../program.js'
-import { makeReplayedChain, type PlayedBlock } from '../replayedChain.js'
-import { compareAnswers } from '../replicaAnswers.js'
+import { type Postgres, startPostgres, withoutPostgres } from '../feed/postgres.js'
+import { compareAnswers } from '../feed/replicaAnswers.js'
 import {
   atHead,
   type Cluster,
@@ -24,10 +20,14 @@ import {
   startClusterOf,
   startMember,
   writerOf,
-} from '../replicaCluster.js'
-import type { Service } from '../service.js'
-import { SocketClient } from '../socketClient.js'
-import { once, waitFor } from '../until.js'
+} from '../feed/replicaCluster.js'
+import type { MadeBlock } from '../ingest/chainMaker.js'
+import { playedChains } from '../ingest/playedChains.js'
+import { makeReplayedChain, type PlayedBlock } from '../ingest/replayedChain.js'
+import { once, waitFor } from '../library/until.js'
+import { makeFolder } from '../service/program.js'
+import type { Service } from '../service/service.js'
+import { SocketClient } from '../transport/socketClient.js'
 
 const killsMax = Number(process.env.KILLS ?? 3)
 const pauseMs = Number(process.env.PAUSE_MS ?? 0)

@@ -1,9 +1,9 @@
 /** Clients that ask and never read, against the program as its operator runs it: what they cost, and whom. */
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
-import { makeFolder, writeInto } from '../program.js'
-import { fixtureConfig, readRssBytes, type Service, startService } from '../service.js'
-import { SocketClient } from '../socketClient.js'
+import { makeFolder, writeInto } from '../service/program.js'
+import { fixtureConfig, readRssBytes, type Service, startService } from '../service/service.js'
+import { SocketClient } from '../transport/socketClient.js'
 
 const MiB = 2 ** 20
 

@@ -15,8 +15,8 @@ import {
   storeInput,
   testAddresses,
   testGenesis,
-} from '../chainMaker.js'
-import type { Dice } from '../property.js'
+} from '../ingest/chainMaker.js'
+import type { Dice } from '../library/property.js'
 
 /** Most blocks that a branch replaces. */
 export const depthMax = 64

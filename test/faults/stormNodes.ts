@@ -5,8 +5,8 @@ import { getMerkleStateProof, type MerkleStateManager } from '@ethereumjs/statem
 import { createAddressFromString } from '@ethereumjs/util'
 import type { TxReceipt } from '@ethereumjs/vm'
 import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.js'
-import type { Dice } from '../property.js'
-import { fine, type NodeAnswer, type NodeCall, WeatherNode } from '../weatherNode.js'
+import type { Dice } from '../library/property.js'
+import { fine, type NodeAnswer, type NodeCall, WeatherNode } from '../upstream/weatherNode.js'
 import { ancestor, type StormBlock, type StormChain } from './stormChain.js'
 
 /** What a node knows of the chain. */

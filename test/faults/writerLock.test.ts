@@ -5,8 +5,8 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { lockForWriting } from '../../src/store/writerLock.js'
-import { makeFolder } from '../program.js'
-import { inTime, once } from '../until.js'
+import { inTime, once } from '../library/until.js'
+import { makeFolder } from '../service/program.js'
 
 const moduleUrl = new URL('../../src/store/writerLock.js', import.meta.url).href
 

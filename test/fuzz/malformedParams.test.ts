@@ -5,12 +5,12 @@
 import t from 'tap'
 import type { MethodName } from '../../src/rpc/registry.js'
 import type { RollupMethodName } from '../../src/rpc/rollup/rollupRegistry.js'
-import { makeTransaction } from '../invokeTransactions.js'
-import { Dice, runsFactor } from '../property.js'
-import { startRollup } from '../rollupService.js'
+import { Dice, runsFactor } from '../library/property.js'
+import { makeTransaction } from '../rollup/invokeTransactions.js'
+import { startRollup } from '../rollup/rollupService.js'
 import { examples } from '../rpc/demoChain.js'
-import { type RpcAnswer, reportsOf, type Service, startService } from '../service.js'
-import { SocketClient } from '../socketClient.js'
+import { type RpcAnswer, reportsOf, type Service, startService } from '../service/service.js'
+import { SocketClient } from '../transport/socketClient.js'
 
 const seed = Number(process.env.SEED ?? Date.now() & 0x7fffffff)
 const dice = new Dice(seed)

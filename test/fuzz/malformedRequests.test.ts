@@ -3,7 +3,7 @@
  * JSON-RPC (or nothing, for notifications), echo ids exactly and live on. SEED repeats a run.
  */
 import fc from 'fast-check'
-import { test } from '../eachTransport.js'
+import { test } from '../transport/eachTransport.js'
 import { RawClient, type RawResponse, rawPost } from '../unit/transport/rawClient.js'
 import { goodKey, startTestServer } from '../unit/transport/testServer.js'
 import { requestBody } from './requestBody.js'

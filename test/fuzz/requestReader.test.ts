@@ -7,13 +7,13 @@ import fc from 'fast-check'
 import t from 'tap'
 import { FaultError } from '../../src/primitives/faults.js'
 import {
+  type CacheLookup,
   type Call,
-  type Lookup,
   parseCallText,
   RequestReader,
   readUsualCall,
 } from '../../src/rpc/reading/envelope.js'
-import { propertyRuns } from '../property.js'
+import { propertyRuns } from '../library/property.js'
 import { requestBody } from './requestBody.js'
 
 const limits = { batchCallsMax: 4, callBytesMax: 10_000, longCallBytesMin: 0 }
@@ -75,7 +75,7 @@ interface Asked {
 class Memory {
   readonly #known = new Map<string, Asked>()
 
-  readonly lookup: Lookup<Asked> = (bytes, start, idStart, idEnd, end) => {
+  readonly lookup: CacheLookup<Asked> = (bytes, start, idStart, idEnd, end) => {
     const text = Buffer.from(bytes)
     return this.#known.get(
       `${text.toString('latin1', start, idStart)}\0${text.toString('latin1', idEnd, end)}`,
@@ -83,8 +83,8 @@ class Memory {
   }
 
   keep(call: Call<Asked>): void {
-    if (call.kind !== 'call' || call.question === undefined) return
-    const { text, idAt } = call.question
+    if (call.kind !== 'call' || call.cacheKey === undefined) return
+    const { text, idAt } = call.cacheKey
     this.#known.set(`${text.slice(0, idAt)}\0${text.slice(idAt)}`, {
       method: call.method,
       params: call.params,
@@ -97,7 +97,7 @@ function readRequest(body: Uint8Array, memory: Memory, staysText: boolean): Plai
   try {
     const usual = staysText ? undefined : readUsualCall(body, memory.lookup)
     if (usual !== undefined) return { isBatch: false, calls: [toPlain(usual, memory, body)] }
-    const reader = new RequestReader<Asked>(body, limits, { staysText: () => staysText })
+    const reader = new RequestReader<Asked>(body, limits, { isOffloaded: () => staysText })
     while (!reader.pass());
     const calls: Plain[] = []
     while (reader.left > 0) {

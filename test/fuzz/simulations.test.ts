@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { propertyRuns } from '../property.js'
+import { propertyRuns } from '../library/property.js'
 import { addressOf, type Json, quantity } from '../rpc/demoChain.js'
 import { code, findBreach, person, sending, word } from '../rpc/simulating.js'
-import { startService } from '../service.js'
+import { startService } from '../service/service.js'
 import { returnTop } from '../unit/evm/assembly.js'
 
 const service = await startService()

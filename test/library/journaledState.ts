@@ -1,7 +1,13 @@
 import type { AccountFields, StateManagerInterface } from '@ethereumjs/common'
 import { Account as EvmAccount, type Address as EvmAddress } from '@ethereumjs/util'
 import type { StateChanges } from '../../src/evm/blocks/stateChanges.js'
-import { type Address, type Hash32, mapKey, mapKeyToBytes, trimLeft } from '../../src/primitives/bytes.js'
+import {
+  type Address,
+  type Hash32,
+  latin1Key,
+  latin1KeyToBytes,
+  trimLeft,
+} from '../../src/primitives/bytes.js'
 import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../../src/primitives/keccak.js'
 import { type Account, emptyAccount, encodeAccount } from '../../src/state/account.js'
 import { type Change, type StateView, updateStorageRoot } from '../../src/state/stateView.js'
@@ -11,7 +17,7 @@ interface AccountEntry {
   readonly address: Address
   /** Undefined: no account. */
   account: Account | undefined
-  /** Slots written since the account was last wiped, by {@link mapKey}; empty value for zero. */
+  /** Slots written since the account was last wiped, by {@link latin1Key}; empty value for zero. */
   slots: Map<string, Uint8Array>
   /** Whether the slots of the view below no longer count (self-destruct, creation over old storage). */
   isWiped: boolean
@@ -41,7 +47,7 @@ export class JournaledState implements StateManagerInterface {
     const originals = new Map<string, Uint8Array>()
     this.originalStorageCache = {
       get: async (address, key) => {
-        const id = mapKey(address.bytes) + mapKey(key)
+        const id = latin1Key(address.bytes) + latin1Key(key)
         let value = originals.get(id)
         if (value === undefined) {
           value = this.#readSlot(address.bytes as Address, key)
@@ -87,14 +93,14 @@ export class JournaledState implements StateManagerInterface {
 
   async putCode(address: EvmAddress, code: Uint8Array): Promise<void> {
     const codeHash = code.length === 0 ? emptyCodeHash : keccak256(code)
-    if (code.length > 0) this.#newCode.set(mapKey(codeHash), Uint8Array.from(code))
+    if (code.length > 0) this.#newCode.set(latin1Key(codeHash), Uint8Array.from(code))
     await this.modifyAccountFields(address, { codeHash })
   }
 
   async getCode(address: EvmAddress): Promise<Uint8Array> {
     const { account } = this.#entry(address.bytes as Address)
     if (account === undefined) return noBytes
-    const key = mapKey(account.codeHash)
+    const key = latin1Key(account.codeHash)
     if (key === emptyCodeKey) return noBytes
     const code = this.#newCode.get(key) ?? this.#below.code(account.codeHash)
     if (code === undefined)
@@ -114,7 +120,7 @@ export class JournaledState implements StateManagerInterface {
     const entry = this.#entry(address.bytes as Address)
     if (entry.account === undefined) throw new Error('a slot was written to an address without an account')
     const { slots } = entry
-    const id = mapKey(key)
+    const id = latin1Key(key)
     const before = slots.get(id)
     slots.set(id, Uint8Array.from(trimLeft(value)))
     this.#markDirty(entry)
@@ -174,7 +180,7 @@ export class JournaledState implements StateManagerInterface {
     const nodes = new Map<string, Change>()
     const readNode = (hash: Uint8Array) => this.#below.node(hash)
     const emit = (hash: Hash32, rlp: Uint8Array) => {
-      nodes.set(mapKey(hash), [hash, rlp])
+      nodes.set(latin1Key(hash), [hash, rlp])
     }
     const accountChanges: TrieChange[] = []
     for (const entry of this.#entries.values()) {
@@ -202,7 +208,7 @@ export class JournaledState implements StateManagerInterface {
       accounts: sorted(accounts),
       slots: sorted(slots),
       nodes: sorted([...nodes.values()]),
-      code: sorted(code.map(([key, bytes]) => [mapKeyToBytes(key), bytes])),
+      code: sorted(code.map(([key, bytes]) => [latin1KeyToBytes(key), bytes])),
     }
   }
 
@@ -210,13 +216,13 @@ export class JournaledState implements StateManagerInterface {
   #changedSlots(entry: AccountEntry): Change[] {
     const changed: Change[] = []
     for (const [id, value] of entry.slots) {
-      const slot = mapKeyToBytes(id)
+      const slot = latin1KeyToBytes(id)
       const before = this.#below.slot(entry.address, slot as Uint8Array as Hash32) ?? noBytes
       if (Buffer.compare(before, value) !== 0) changed.push([slot, value])
     }
     if (entry.isWiped) {
       for (const slot of this.#below.slotsOf(entry.address)) {
-        if (!entry.slots.has(mapKey(slot))) changed.push([slot, noBytes])
+        if (!entry.slots.has(latin1Key(slot))) changed.push([slot, noBytes])
       }
     }
     return changed
@@ -224,14 +230,14 @@ export class JournaledState implements StateManagerInterface {
 
   #readSlot(address: Address, key: Uint8Array): Uint8Array {
     const entry = this.#entry(address)
-    const written = entry.slots.get(mapKey(key))
+    const written = entry.slots.get(latin1Key(key))
     if (written !== undefined) return written
     if (entry.isWiped) return noBytes
     return this.#below.slot(address, key as Hash32) ?? noBytes
   }
 
   #entry(address: Address): AccountEntry {
-    const key = mapKey(address)
+    const key = latin1Key(address)
     let entry = this.#entries.get(key)
     if (entry === undefined) {
       entry = {
@@ -275,15 +281,15 @@ export class JournaledState implements StateManagerInterface {
   }
 }
 
-const emptyCodeKey = mapKey(emptyCodeHash)
+const emptyCodeKey = latin1Key(emptyCodeHash)
 
 function* writtenSlots(entry: AccountEntry): Generator<Change> {
-  for (const [id, value] of entry.slots) if (value.length > 0) yield [mapKeyToBytes(id), value]
+  for (const [id, value] of entry.slots) if (value.length > 0) yield [latin1KeyToBytes(id), value]
 }
 
 /** The code hash that ends an account's RLP, as a Map key. */
 function codeKeyOfRow(row: Uint8Array): string {
-  return row.length === 0 ? '' : mapKey(row.subarray(row.length - 32))
+  return row.length === 0 ? '' : latin1Key(row.subarray(row.length - 32))
 }
 
 function sorted(changes: Change[]): Change[] {

@@ -12,14 +12,14 @@ import { isSameAccount, sortChanges, withoutRepeats } from '../../src/evm/blocks
 import { RecoveredKeys } from '../../src/evm/transactions/recoveredKeys.js'
 import { receiptsFromJson } from '../../src/ingest/gateway/receiptsFromJson.js'
 import type { Executor } from '../../src/ingest/importer.js'
-import { type Address, bytesToBigInt, hexToBytes, mapKey } from '../../src/primitives/bytes.js'
+import { type Address, bytesToBigInt, hexToBytes, latin1Key } from '../../src/primitives/bytes.js'
 import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../../src/primitives/keccak.js'
 import { decodeRlpList, rlpBytes, rlpList } from '../../src/primitives/rlp.js'
 import { type Account, emptyAccount, encodeAccount } from '../../src/state/account.js'
 import { type StateView, updateStorageRoot } from '../../src/state/stateView.js'
 import { indexedRoot, type TrieChange, updateTrie } from '../../src/state/trie.js'
-import type { Change } from '../../src/store/bundle.js'
-import type { AmsterdamBlock } from '../amsterdam.js'
+import type { Change } from '../../src/store/blockDiff.js'
+import type { AmsterdamBlock } from '../ingest/amsterdam.js'
 
 type Execute = Parameters<Executor['execute']>
 
@@ -94,7 +94,7 @@ function changesOf(list: Uint8Array, below: StateView): ExecutedBlock['changes']
     const codeHash =
       newCode === undefined ? undefined : newCode.length > 0 ? keccak256(newCode) : emptyCodeHash
     if (codeHash !== undefined && newCode !== undefined && newCode.length > 0) {
-      code.set(mapKey(codeHash), [codeHash, newCode])
+      code.set(latin1Key(codeHash), [codeHash, newCode])
     }
     const account: Account = {
       nonce: nonce === undefined ? (before?.nonce ?? 0n) : bytesToBigInt(nonce),

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { FaultError } from '../../src/primitives/faults.js'
-import { makeTransaction } from '../invokeTransactions.js'
+import { makeTransaction } from './invokeTransactions.js'
 import { queueStores } from './queues.js'
 
 const many = 1_000

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { makeTransaction } from '../invokeTransactions.js'
-import { until } from '../until.js'
+import { until } from '../library/until.js'
 import { forms, startForwarding } from './forwardingSequencer.js'
+import { makeTransaction } from './invokeTransactions.js'
 import { queueStores, refusal } from './queues.js'
 
 const { sequencer, urls, newSender, arrivalsOf } = await startForwarding(t)

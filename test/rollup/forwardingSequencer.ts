@@ -1,7 +1,7 @@
 /** A sequencer that hashes for the chain of `queues.ts`, and what the tests of forwarding ask of it. */
 import type { Test } from 'tap'
-import { startSequencer } from '../sequencer.js'
 import { chainId } from './queues.js'
+import { startSequencer } from './sequencer.js'
 
 export const forms = ['rpc', 'gateway'] as const
 

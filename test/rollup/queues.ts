@@ -23,10 +23,10 @@ import { SharedDatabase } from '../../src/rollup/sharedDatabase.js'
 import { SharedSubmissions } from '../../src/rollup/sharedSubmissions.js'
 import { type QueueOptions, SubmissionQueue } from '../../src/rollup/submissionQueue.js'
 import type { SubmissionWriter } from '../../src/rollup/submissionStore.js'
-import { Caller } from '../../src/rpc/callers/caller.js'
+import { RequestContext } from '../../src/rpc/contexts/requestContext.js'
 import { NodeStore } from '../../src/store/nodeStore.js'
-import { startPostgres, withoutPostgres } from '../postgres.js'
-import { waitFor } from '../until.js'
+import { startPostgres, withoutPostgres } from '../feed/postgres.js'
+import { waitFor } from '../library/until.js'
 
 export const chainId = asciiToFelt('SN_SEPOLIA')
 
@@ -45,7 +45,7 @@ export interface OpenQueue {
   /** What had to be hashed. */
   readonly hashed: readonly HashedFields[]
   /** Submits what a caller would write, and returns its hash. */
-  submit(written: unknown, submitter?: Caller): Promise<Felt>
+  submit(written: unknown, submitter?: RequestContext): Promise<Felt>
   /** Waits for a state. */
   reaches(hash: Felt, state: string): Promise<void>
   /** `attempts`: how often a transaction was to be sent. */
@@ -155,7 +155,7 @@ function runQueue(
     deliveries: new Deliveries(store, allLimits),
     logged,
     hashed,
-    async submit(written, submitter = new Caller()) {
+    async submit(written, submitter = new RequestContext()) {
       const transaction = parseInvokeTransaction(written, invokeLimitsDefault)
       queue.assertAcceptable(transaction)
       return queue.submit(transaction, submitter)

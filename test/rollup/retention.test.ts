@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
 import type { Felt } from '../../src/rollup/felt.js'
-import { makeTransaction } from '../invokeTransactions.js'
-import { startSequencer } from '../sequencer.js'
-import { waitFor } from '../until.js'
+import { waitFor } from '../library/until.js'
+import { makeTransaction } from './invokeTransactions.js'
 import { openQueue, queueStores, refusal } from './queues.js'
+import { startSequencer } from './sequencer.js'
 
 for (const [where, open] of await queueStores(t)) {
   t.test(`what waits too long is rejected, what was kept long enough goes, ${where}`, async (t) => {

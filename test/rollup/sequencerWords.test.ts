@@ -1,10 +1,10 @@
 /** What each answer of a sequencer means for a transaction. */
 import t from 'tap'
-import { makeTransaction } from '../invokeTransactions.js'
-import type { RawAnswer, Reaction } from '../sequencer.js'
-import { waitFor } from '../until.js'
+import { waitFor } from '../library/until.js'
 import { forms, startForwarding } from './forwardingSequencer.js'
+import { makeTransaction } from './invokeTransactions.js'
 import { chainId, hashOf, openQueue } from './queues.js'
+import type { RawAnswer, Reaction } from './sequencer.js'
 
 const { sequencer, urls, newSender, arrivalsOf } = await startForwarding(t)
 

@@ -6,11 +6,11 @@ import { Deliveries } from '../../src/rollup/deliveries.js'
 import type { Felt } from '../../src/rollup/felt.js'
 import { SharedDatabase } from '../../src/rollup/sharedDatabase.js'
 import { SharedSubmissions } from '../../src/rollup/sharedSubmissions.js'
-import { makeTransaction } from '../invokeTransactions.js'
-import { startPostgres, withoutPostgres } from '../postgres.js'
-import { startSequencer } from '../sequencer.js'
-import { once, until, waitFor } from '../until.js'
+import { startPostgres, withoutPostgres } from '../feed/postgres.js'
+import { once, until, waitFor } from '../library/until.js'
+import { makeTransaction } from './invokeTransactions.js'
 import { chainId, limitsOfTests, openSharedQueue, refusal } from './queues.js'
+import { startSequencer } from './sequencer.js'
 
 const skip = withoutPostgres
 const sender = '0x1' as Felt

@@ -4,7 +4,7 @@ import type { SubmissionService } from '../../src/rollup/submissionService.js'
 import { createDispatcher } from '../../src/rpc/dispatch/dispatch.js'
 import type { RollupNetwork } from '../../src/rpc/rollup/rollupNetwork.js'
 import { prefixRollupMethods } from '../../src/rpc/rollup/rollupRegistry.js'
-import { wideDispatchLimits } from '../serverLimits.js'
+import { wideDispatchLimits } from '../transport/serverLimits.js'
 import { limits, TestClient } from '../unit/streams/testClient.js'
 import { chainId } from './queues.js'
 

@@ -1,8 +1,8 @@
 /** Accounts of the demo chain, as proofs that are checked against the state roots of its blocks have them. */
 import t from 'tap'
-import { type ProofAnswer, verifyAnswer } from '../proofOracle.js'
-import type { Service } from '../service.js'
+import type { Service } from '../service/service.js'
 import { blockAt, examples, headBlock, hex, quantity, unknownHash } from './demoChain.js'
+import { type ProofAnswer, verifyAnswer } from './proofOracle.js'
 import { askResults, blockRefusals, checkRefusals, countRefusals, type Question } from './questions.js'
 
 /** An account after a block. */

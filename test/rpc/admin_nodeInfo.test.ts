@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { startService } from '../service.js'
+import { startService } from '../service/service.js'
 import { devnetDir, examples, headBlock } from './demoChain.js'
 import { checkRefusals, countRefusals } from './questions.js'
 

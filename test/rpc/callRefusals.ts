@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { Service } from '../service.js'
+import type { Service } from '../service/service.js'
 
 type ErrorCase = readonly [what: string, params: readonly unknown[], code: number, message: string | RegExp]
 

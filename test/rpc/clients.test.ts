@@ -3,8 +3,7 @@ import { Contract, JsonRpcProvider, type Log, WebSocketProvider } from 'ethers'
 import t, { type Test } from 'tap'
 import { createPublicClient, http, webSocket } from 'viem'
 import { bytesToHex } from '../../src/primitives/bytes.js'
-import type { MadeBlock } from '../chainMaker.js'
-import { answersSince, countAnswers, noteAnswers } from '../ethersAnswers.js'
+import type { MadeBlock } from '../ingest/chainMaker.js'
 import {
   ledgerAbi,
   ledgerAddress,
@@ -13,11 +12,12 @@ import {
   paymentInput,
   paymentPlan,
   paymentsIn,
-} from '../payments.js'
-import { verifyAnswer } from '../proofOracle.js'
-import { makeReplayedChain, type ReplayedChain } from '../replayedChain.js'
-import { Steps } from '../steppedReplay.js'
-import { until, waitFor } from '../until.js'
+} from '../ingest/payments.js'
+import { makeReplayedChain, type ReplayedChain } from '../ingest/replayedChain.js'
+import { Steps } from '../ingest/steppedReplay.js'
+import { until, waitFor } from '../library/until.js'
+import { answersSince, countAnswers, noteAnswers } from './ethersAnswers.js'
+import { verifyAnswer } from './proofOracle.js'
 
 const reorganisations = [
   { after: 17, back: 2, blocks: 3 },

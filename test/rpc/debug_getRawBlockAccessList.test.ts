@@ -1,7 +1,7 @@
 /** debug_getRawBlockAccessList, on a chain with lists and on one without. */
 import t from 'tap'
-import { readAmsterdamBlocks, serveCross, withoutAmsterdam } from '../amsterdam.js'
-import { startService } from '../service.js'
+import { readAmsterdamBlocks, serveCross, withoutAmsterdam } from '../ingest/amsterdam.js'
+import { startService } from '../service/service.js'
 import { quantity, unknownHash } from './demoChain.js'
 import { askResults, checkRefusals, refusalsOfBlock } from './questions.js'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { startService } from '../service.js'
+import { startService } from '../service/service.js'
 import { blocks, hex, quantity, unknownHash } from './demoChain.js'
 import { askResults, checkRefusals, refusalsOfBlock } from './questions.js'
 import { bytesOfReceiptJson } from './receiptOracle.js'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { startService } from '../service.js'
+import { startService } from '../service/service.js'
 import { examples, quantity } from './demoChain.js'
 import { checkRefusals } from './questions.js'
 

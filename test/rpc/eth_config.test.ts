@@ -1,6 +1,6 @@
 import { createCommonFromGethGenesis } from '@ethereumjs/common'
 import t from 'tap'
-import { startService } from '../service.js'
+import { startService } from '../service/service.js'
 import { examples, genesis } from './demoChain.js'
 import { checkRefusals, countRefusals } from './questions.js'
 

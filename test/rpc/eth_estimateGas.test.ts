@@ -1,7 +1,7 @@
 import t from 'tap'
 import { encodeCall } from '../../data/devnet/abi.js'
 import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.js'
-import { startService } from '../service.js'
+import { startService } from '../service/service.js'
 import { makeAuthority } from './authorizing.js'
 import { checkCallRefusals, checkIgnoredMembers } from './callRefusals.js'
 import { addressOf, examples } from './demoChain.js'

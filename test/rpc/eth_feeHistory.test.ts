@@ -1,5 +1,5 @@
 import t from 'tap'
-import { startService } from '../service.js'
+import { startService } from '../service/service.js'
 import { forkBlock, headBlock, quantity } from './demoChain.js'
 import { blockRefusals, checkRefusals, countRefusals, type ErrorCase } from './questions.js'
 

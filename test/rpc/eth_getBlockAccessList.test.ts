@@ -1,7 +1,7 @@
 /** eth_getBlockAccessList, on a chain with lists and on one without. */
 import t from 'tap'
-import { readAmsterdamBlocks, serveCross, toExecutionApis, withoutAmsterdam } from '../amsterdam.js'
-import { startService } from '../service.js'
+import { readAmsterdamBlocks, serveCross, toExecutionApis, withoutAmsterdam } from '../ingest/amsterdam.js'
+import { startService } from '../service/service.js'
 import { quantity, unknownHash } from './demoChain.js'
 import { askResults, checkRefusals, refusalsOfBlock } from './questions.js'
 

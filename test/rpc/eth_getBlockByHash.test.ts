@@ -1,5 +1,5 @@
 import t from 'tap'
-import { startService } from '../service.js'
+import { startService } from '../service/service.js'
 import { expectedBlock, hashOfBlockJson } from './blockOracle.js'
 import type { Json } from './demoChain.js'
 import { blockAt, blocks, examples, headBlock, unknownHash } from './demoChain.js'

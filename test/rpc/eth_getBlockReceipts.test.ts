@@ -1,5 +1,5 @@
 import t from 'tap'
-import { startService } from '../service.js'
+import { startService } from '../service/service.js'
 import { findBadHex } from './blockOracle.js'
 import type { Json } from './demoChain.js'
 import { blockAt, blocks, examples, forkBlock, headBlock, quantity, unknownHash } from './demoChain.js'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { startService } from '../service.js'
+import { startService } from '../service/service.js'
 import { proveAccounts, questionsOf, testBlocksAndParameters } from './accountOracle.js'
 import { bytesOf, keccak } from './demoChain.js'
 import { askResults } from './questions.js'

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
-import { propertyRuns } from '../property.js'
+import { propertyRuns } from '../library/property.js'
 import {
   addressOfNumber,
   chainTo,

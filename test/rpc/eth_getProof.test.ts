@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import t from 'tap'
 import { ChainReader } from '../../src/store/chainReader.js'
-import { hex, type ProofAnswer, verifyAnswer } from '../proofOracle.js'
-import { fixtureDir, startService } from '../service.js'
+import { fixtureDir, startService } from '../service/service.js'
 import { blockAt, blocks, examples, headBlock, quantity, unknownHash } from './demoChain.js'
+import { hex, type ProofAnswer, verifyAnswer } from './proofOracle.js'
 import { askResults, blockRefusals, checkRefusals, countRefusals, type ErrorCase } from './questions.js'
 import { checkRandomProofs } from './randomProofs.js'
 

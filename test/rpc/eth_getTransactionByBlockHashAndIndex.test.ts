@@ -1,5 +1,5 @@
 import t from 'tap'
-import { startService } from '../service.js'
+import { startService } from '../service/service.js'
 import { examples, headBlock, unknownHash } from './demoChain.js'
 import { checkRefusals, countRefusals, hashRefusals, indexRefusals } from './questions.js'
 import { testTransactionsByIndex } from './transactionsByIndex.js'

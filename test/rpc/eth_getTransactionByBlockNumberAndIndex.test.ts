@@ -1,5 +1,5 @@
 import t from 'tap'
-import { startService } from '../service.js'
+import { startService } from '../service/service.js'
 import { blockAt, headBlock, quantity, unknownHash } from './demoChain.js'
 import { askResults, blockRefusals, checkRefusals, countRefusals, indexRefusals } from './questions.js'
 import { expectedTransaction } from './transactionOracle.js'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { startService } from '../service.js'
+import { startService } from '../service/service.js'
 import { addressRefusals } from './accountOracle.js'
 import { blocks, examples, quantity } from './demoChain.js'
 import { askResults, checkRefusals, countRefusals, indexRefusals } from './questions.js'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { startService } from '../service.js'
+import { startService } from '../service/service.js'
 import { blocks, headBlock, quantity, unknownHash } from './demoChain.js'
 import { askResults, checkRefusals, countRefusals, hashRefusals, indexRefusals } from './questions.js'
 

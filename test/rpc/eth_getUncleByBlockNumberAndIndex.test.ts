@@ -1,5 +1,5 @@
 import t from 'tap'
-import { startService } from '../service.js'
+import { startService } from '../service/service.js'
 import { expectedUncle, findBadHex, hashOfBlockJson } from './blockOracle.js'
 import type { Json } from './demoChain.js'
 import { blockAt, blocks, examples, genesis, headBlock, integer, quantity, unknownHash } from './demoChain.js'

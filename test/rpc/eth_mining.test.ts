@@ -1,5 +1,5 @@
 import t from 'tap'
-import { startService } from '../service.js'
+import { startService } from '../service/service.js'
 import { checkRefusals, countRefusals } from './questions.js'
 
 const method = 'eth_mining'

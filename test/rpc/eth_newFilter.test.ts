@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { fixtureConfig, startService } from '../service.js'
+import { fixtureConfig, startService } from '../service/service.js'
 import { addressOfNumber } from '../unit/streams/forkingChain.js'
 import { openForkingEndpoint } from './forkingEndpoint.js'
 

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { encodeCall } from '../../data/devnet/abi.js'
 import { hexToBytes } from '../../src/primitives/bytes.js'
-import { startService } from '../service.js'
+import { startService } from '../service/service.js'
 import { returnTop } from '../unit/evm/assembly.js'
 import { addressOf, headBlock, hex, type Json, keccak, quantity } from './demoChain.js'
 import { checkBlocks, code, person, sending, word } from './simulating.js'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { startService } from '../service.js'
+import { startService } from '../service/service.js'
 
 // What it does on a connection stands in test/unit/streams/networkStreams.test.ts.
 t.test('HTTP has no connection that a subscription could be of', async (t) => {

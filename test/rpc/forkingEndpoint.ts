@@ -3,13 +3,13 @@ import type { Test } from 'tap'
 import { ChainView } from '../../src/chain/chainView.js'
 import type { LogBounds } from '../../src/chain/logSearch.js'
 import type { Jobs } from '../../src/pool/jobs.js'
-import { Caller } from '../../src/rpc/callers/caller.js'
+import { RequestContext } from '../../src/rpc/contexts/requestContext.js'
 import { createDispatcher } from '../../src/rpc/dispatch/dispatch.js'
 import { type FilterLimits, PolledFilters } from '../../src/rpc/logs/polledFilters.js'
 import type { Network } from '../../src/rpc/network.js'
 import { methods } from '../../src/rpc/registry.js'
-import { wideDispatchLimits, wideFilterLimits } from '../serverLimits.js'
-import type { RpcAnswer } from '../service.js'
+import type { RpcAnswer } from '../service/service.js'
+import { wideDispatchLimits, wideFilterLimits } from '../transport/serverLimits.js'
 import { ForkingChain } from '../unit/streams/forkingChain.js'
 
 export interface ForkingEndpoint {
@@ -56,7 +56,7 @@ export function openForkingEndpoint(
     log: ({ error }) => t.fail(String(error)),
   }).endpoint(views)
   const answer = async (method: string, params: readonly unknown[], keyId?: string): Promise<RpcAnswer> => {
-    const caller = new Caller(undefined, keyId === undefined ? undefined : { key: { id: keyId } })
+    const caller = new RequestContext(undefined, keyId === undefined ? undefined : { key: { id: keyId } })
     const request = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }))
     const { body } = await endpoint.handle(request, caller)
     const pieces = typeof body === 'string' ? [body] : body

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type Service, startService } from '../service.js'
+import { type Service, startService } from '../service/service.js'
 import { hashOfBlockJson } from './blockOracle.js'
 import { blocks, type Json, quantity, unknownHash } from './demoChain.js'
 import { askResults, checkRefusals, refusalsOfBlock } from './questions.js'

@@ -107,8 +107,8 @@ export class LateRows implements ChainRows {
     return this.#got({ kind: 'header', hash }, () => this.#store.readTotalDifficulty(hash))
   }
 
-  readLogStretch(key: Uint8Array, from: number): readonly number[] {
-    return this.#store.readLogStretch(key, from)
+  readLogChunk(key: Uint8Array, from: number): readonly number[] {
+    return this.#store.readLogChunk(key, from)
   }
 
   readNode(hash: Uint8Array): Uint8Array | undefined {

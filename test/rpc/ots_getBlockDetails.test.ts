@@ -1,5 +1,5 @@
 import t from 'tap'
-import { startService } from '../service.js'
+import { startService } from '../service/service.js'
 import { blocks, forkBlock, integer, type Json, quantity } from './demoChain.js'
 
 const service = await startService()

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { startService } from '../service.js'
+import { startService } from '../service/service.js'
 import { headBlock, unknownHash } from './demoChain.js'
 
 const service = await startService()

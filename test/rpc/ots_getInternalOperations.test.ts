@@ -1,5 +1,5 @@
 import t from 'tap'
-import { startService } from '../service.js'
+import { startService } from '../service/service.js'
 import { blocks, unknownHash } from './demoChain.js'
 import { listCalls, nestedCalls } from './otterscanCalls.js'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { startService } from '../service.js'
+import { startService } from '../service/service.js'
 import { type SearchPage, somebody, testSearch } from './otterscanSearches.js'
 
 const service = await startService()

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { startService } from '../service.js'
+import { startService } from '../service/service.js'
 import { blocks, type Json, unknownHash } from './demoChain.js'
 import { isLow, listCalls, nestedCalls } from './otterscanCalls.js'
 

@@ -1,5 +1,5 @@
 /** What Otterscan's methods are compared with: the nested calls of `callTracer`. */
-import type { Service } from '../service.js'
+import type { Service } from '../service/service.js'
 import { blocks, quantity } from './demoChain.js'
 
 export interface NestedCall {

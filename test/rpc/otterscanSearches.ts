@@ -1,6 +1,6 @@
 /** What the two searches for transactions of an address, towards the head and towards genesis, have in common. */
 import t from 'tap'
-import type { Service } from '../service.js'
+import type { Service } from '../service/service.js'
 import { examples, type Json } from './demoChain.js'
 import { changesOf, partiesOf, traceChain } from './otterscanCalls.js'
 

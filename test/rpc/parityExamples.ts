@@ -5,7 +5,7 @@
 import { Wallet } from 'ethers'
 import type { MethodName } from '../../src/rpc/registry.js'
 import type { RollupMethodName } from '../../src/rpc/rollup/rollupRegistry.js'
-import { hashVectors } from '../invokeTransactions.js'
+import { hashVectors } from '../rollup/invokeTransactions.js'
 import { addressOf, blockAt, examples, quantity } from './demoChain.js'
 import { readQuestions } from './readQuestions.js'
 

@@ -1,11 +1,11 @@
 /** Methods that Tidegate does not know and that its upstreams are asked. */
 import t, { type Test } from 'tap'
-import { startAnvil, withoutAnvil } from '../anvilNode.js'
-import { writeFollowConfig } from '../followedNode.js'
-import { makeFolder, writeInto } from '../program.js'
-import { type Service, startService } from '../service.js'
-import { SocketClient } from '../socketClient.js'
-import { forwardTo, type NodeAnswer, WeatherNode } from '../weatherNode.js'
+import { makeFolder, writeInto } from '../service/program.js'
+import { type Service, startService } from '../service/service.js'
+import { SocketClient } from '../transport/socketClient.js'
+import { startAnvil, withoutAnvil } from '../upstream/anvilNode.js'
+import { writeFollowConfig } from '../upstream/followedNode.js'
+import { forwardTo, type NodeAnswer, WeatherNode } from '../upstream/weatherNode.js'
 
 const archive = await startService()
 t.teardown(() => archive.stop())

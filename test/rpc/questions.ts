@@ -1,7 +1,7 @@
 /** Asking many questions at once, and checking how wrong ones are refused. */
 import type { Test } from 'tap'
-import { checkParams, checkResult } from '../openRpc.js'
-import type { RpcAnswer, Service } from '../service.js'
+import type { RpcAnswer, Service } from '../service/service.js'
+import { checkParams, checkResult } from './openRpc.js'
 
 export type Question = readonly [method: string, params: unknown]
 

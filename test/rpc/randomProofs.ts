@@ -3,9 +3,9 @@ import { verifyMerkleProof } from '@ethereumjs/mpt'
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import type { Test } from 'tap'
 import type { ChainReader } from '../../src/store/chainReader.js'
-import { bytesOf, hex, type ProofAnswer, provenAccount, verifyAnswer } from '../proofOracle.js'
-import { Dice, propertyRuns } from '../property.js'
-import type { Service } from '../service.js'
+import { Dice, propertyRuns } from '../library/property.js'
+import type { Service } from '../service/service.js'
+import { bytesOf, hex, type ProofAnswer, provenAccount, verifyAnswer } from './proofOracle.js'
 import { askResults } from './questions.js'
 
 /** What accounts and slots are drawn from: those that exist at the head, and others that hardly can. */

@@ -1,10 +1,10 @@
 /** Methods of a rollup at the addresses of the default network, which is another. */
 import { RpcProvider } from 'starknet'
 import t from 'tap'
-import { makeTransaction } from '../invokeTransactions.js'
-import { runHere } from '../program.js'
-import { serveDemo } from '../servedDemo.js'
-import { SocketClient } from '../socketClient.js'
+import { makeTransaction } from '../rollup/invokeTransactions.js'
+import { runHere } from '../service/program.js'
+import { serveDemo } from '../service/servedDemo.js'
+import { SocketClient } from '../transport/socketClient.js'
 
 const roll = { name: 'roll', kind: 'rollup', chainId: 'SN_SEPOLIA', aliases: ['starknet'] }
 const sepolia = '0x534e5f5345504f4c4941'

@@ -1,8 +1,8 @@
 import { RpcProvider } from 'starknet'
 import t from 'tap'
-import { hashVectors, makeTransaction, specTransaction } from '../invokeTransactions.js'
-import { startRollups } from '../rollupService.js'
-import { SocketClient } from '../socketClient.js'
+import { hashVectors, makeTransaction, specTransaction } from '../rollup/invokeTransactions.js'
+import { startRollups } from '../rollup/rollupService.js'
+import { SocketClient } from '../transport/socketClient.js'
 import { checkRefusals } from './questions.js'
 
 const method = 'rollupx_addInvokeTransaction'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { startRollups } from '../rollupService.js'
+import { startRollups } from '../rollup/rollupService.js'
 import { checkRefusals } from './questions.js'
 
 t.test('the chain id, configured as text or as a felt', async (t) => {

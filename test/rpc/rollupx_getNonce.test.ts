@@ -1,6 +1,6 @@
 import t from 'tap'
-import { startRollups } from '../rollupService.js'
-import { startSequencer } from '../sequencer.js'
+import { startRollups } from '../rollup/rollupService.js'
+import { startSequencer } from '../rollup/sequencer.js'
 import { checkRefusals } from './questions.js'
 
 const method = 'rollupx_getNonce'

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { makeTransaction, specTransaction } from '../invokeTransactions.js'
-import { startRollup } from '../rollupService.js'
+import { makeTransaction, specTransaction } from '../rollup/invokeTransactions.js'
+import { startRollup } from '../rollup/rollupService.js'
 import { checkRefusals } from './questions.js'
 
 const method = 'rollupx_getTransactionByHash'

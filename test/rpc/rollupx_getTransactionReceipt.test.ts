@@ -1,7 +1,7 @@
 import t from 'tap'
-import { makeTransaction } from '../invokeTransactions.js'
-import { startRollups } from '../rollupService.js'
-import { startSequencer } from '../sequencer.js'
+import { makeTransaction } from '../rollup/invokeTransactions.js'
+import { startRollups } from '../rollup/rollupService.js'
+import { startSequencer } from '../rollup/sequencer.js'
 import { checkRefusals } from './questions.js'
 
 const method = 'rollupx_getTransactionReceipt'

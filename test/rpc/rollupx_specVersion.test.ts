@@ -1,5 +1,5 @@
 import t from 'tap'
-import { startRollup } from '../rollupService.js'
+import { startRollup } from '../rollup/rollupService.js'
 import { checkRefusals } from './questions.js'
 
 t.test('the version of the specification', async (t) => {

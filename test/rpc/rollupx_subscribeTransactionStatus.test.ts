@@ -1,8 +1,8 @@
 import t from 'tap'
-import { makeTransaction } from '../invokeTransactions.js'
+import { makeTransaction } from '../rollup/invokeTransactions.js'
 import { openQueue } from '../rollup/queues.js'
+import { startRollup } from '../rollup/rollupService.js'
 import { connect } from '../rollup/statusClient.js'
-import { startRollup } from '../rollupService.js'
 import { checkRefusals } from './questions.js'
 
 const method = 'rollupx_subscribeTransactionStatus'

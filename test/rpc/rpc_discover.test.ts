@@ -3,7 +3,7 @@ import { Ajv } from 'ajv'
 import t from 'tap'
 import { methods } from '../../src/rpc/registry.js'
 import { rollupMethods } from '../../src/rpc/rollup/rollupRegistry.js'
-import { startService } from '../service.js'
+import { startService } from '../service/service.js'
 import { checkRefusals, countRefusals } from './questions.js'
 
 /** Its types are of a document and not of the schema. */

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { methods } from '../../src/rpc/registry.js'
-import { startService } from '../service.js'
+import { startService } from '../service/service.js'
 import { checkRefusals, countRefusals } from './questions.js'
 
 const method = 'rpc_modules'

@@ -1,9 +1,9 @@
 import { mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { importFiles } from '../../src/ingest/importFiles.js'
-import { storePathOf, writeInto } from '../program.js'
-import { startService } from '../service.js'
-import { waitFor } from '../until.js'
+import { waitFor } from '../library/until.js'
+import { storePathOf, writeInto } from '../service/program.js'
+import { startService } from '../service/service.js'
 import { genesisPath } from './demoChain.js'
 
 const mapBytes = 2 ** 30

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { startService } from '../service.js'
+import { startService } from '../service/service.js'
 import { addressOfNumber, growFrom } from '../unit/streams/forkingChain.js'
 import { quantity } from './demoChain.js'
 import { openForkingEndpoint } from './forkingEndpoint.js'

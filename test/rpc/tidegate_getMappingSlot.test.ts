@@ -1,6 +1,6 @@
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import t from 'tap'
-import { startService } from '../service.js'
+import { startService } from '../service/service.js'
 import { examples } from './demoChain.js'
 import { checkRefusals, type ErrorCase } from './questions.js'
 

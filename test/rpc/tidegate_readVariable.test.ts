@@ -9,10 +9,10 @@ import { type AbiValue, encodeCall } from '../../data/devnet/abi.js'
 import { toAddress, toHash32 } from '../../src/primitives/bytes.js'
 import { decodeAccount } from '../../src/state/account.js'
 import { ChainReader } from '../../src/store/chainReader.js'
-import { fixtureDir, startService } from '../service.js'
-import { RunningContract } from '../solidityContracts.js'
+import { fixtureDir, startService } from '../service/service.js'
 import { bytesOf, devnetDir, examples, headBlock, hex, quantity, unknownHash } from './demoChain.js'
 import { askResults, blockRefusals, checkRefusals, countRefusals, type ErrorCase } from './questions.js'
+import { RunningContract } from './solidityContracts.js'
 
 const method = 'tidegate_readVariable'
 const service = await startService()

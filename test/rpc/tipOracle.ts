@@ -1,4 +1,4 @@
-import type { Service } from '../service.js'
+import type { Service } from '../service/service.js'
 import { headBlock, quantity } from './demoChain.js'
 
 /** The tip that go-ethereum suggests at the head, from the blocks as they are served. */

@@ -27,8 +27,8 @@ import { buildProofJson } from '../../src/state/proof.js'
 import { RowStateReader } from '../../src/state/stateReader.js'
 import { ChainReader } from '../../src/store/chainReader.js'
 import type { ChainRows } from '../../src/store/chainRows.js'
-import { storedBlocks, writeArchive } from '../eraArchives.js'
-import { wideDispatchLimits, wideFilterLimits } from '../serverLimits.js'
+import { storedBlocks, writeArchive } from '../ingest/eraArchives.js'
+import { wideDispatchLimits, wideFilterLimits } from '../transport/serverLimits.js'
 import { demoStore, goOn, limits } from '../unit/evm/demoExecution.js'
 import { blockAt, devnetDir, examples } from './demoChain.js'
 import { LateRows } from './lateRows.js'
@@ -92,7 +92,7 @@ function jobsOver(rows: ChainRows): NetworkJobs {
 
 function endpointOver(
   rows: ChainRows,
-  supply?: NetworkViews<Network>['supply'],
+  supply?: NetworkViews<Network>['fetchMissing'],
   log: DefectLog = (defect) => void t.fail('a defect', { defect }),
 ): Endpoint {
   const views = new ChainViews(rows, new RowStateReader(rows), {
@@ -110,7 +110,7 @@ function endpointOver(
     clientVersion: 'toy',
     openRpc: new Uint8Array(0),
     syncing: () => undefined,
-    supply,
+    fetchMissing: supply,
     reportDefect: (error) => t.fail('a defect', { error }),
   })
   t.teardown(() => views.streams.close())

@@ -1,6 +1,6 @@
 /** What reading a transaction by its index has in common, whether its block is named by hash or by number. */
 import t from 'tap'
-import type { Service } from '../service.js'
+import type { Service } from '../service/service.js'
 import { findBadHex } from './blockOracle.js'
 import { blockAt, blocks, examples, type Json, quantity } from './demoChain.js'
 import { askResults } from './questions.js'

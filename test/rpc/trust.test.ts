@@ -1,7 +1,7 @@
 /** The header that says which answers of a gateway are only believed. */
 import t from 'tap'
-import { makeFolder, writeInto } from '../program.js'
-import { startService } from '../service.js'
+import { makeFolder, writeInto } from '../service/program.js'
+import { startService } from '../service/service.js'
 import { blockAt, blocks, headBlock } from './demoChain.js'
 
 const archive = await startService()

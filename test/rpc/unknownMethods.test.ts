@@ -1,7 +1,7 @@
 /** Methods that are not there, over the real server. */
 import t from 'tap'
-import { startRollup } from '../rollupService.js'
-import { startService } from '../service.js'
+import { startRollup } from '../rollup/rollupService.js'
+import { startService } from '../service/service.js'
 
 const missing = (method: string) => `the method ${method} does not exist/is not available`
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
-import { startService } from '../service.js'
+import { startService } from '../service/service.js'
 import { checkRefusals } from './questions.js'
 
 const method = 'web3_clientVersion'

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import t from 'tap'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
-import { makeFolder, writeInto } from '../program.js'
+import { makeFolder, writeInto } from '../service/program.js'
 
 const tests = `
 import t from '${import.meta.resolve('tap')}'

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
 import { EventEmitter } from 'node:events'
 import t from 'tap'
-import { inTime, once, until, waitFor } from '../until.js'
+import { inTime, once, until, waitFor } from '../library/until.js'
 
-const untilUrl = new URL('../until.js', import.meta.url).href
+const untilUrl = new URL('../library/until.js', import.meta.url).href
 
 /** What waits that last 0.05 s at most end with. */
 const source = `

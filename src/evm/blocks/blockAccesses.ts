@@ -3,12 +3,12 @@
  * chain/blockAccessList.ts owns their form.
  */
 import { type AccountAccess, encodeBlockAccessList, type IndexedValue } from '../../chain/blockAccessList.js'
-import { equalBytes, mapKey, trimLeft } from '../../primitives/bytes.js'
+import { equalBytes, latin1Key, trimLeft } from '../../primitives/bytes.js'
 import { keccak256 } from '../../primitives/keccak.js'
 import type { Kernel } from '../engine/kernel.js'
 import type { Change } from '../engine/kernelAccesses.js'
 
-/** What a block does to one account; slots by {@link mapKey}. */
+/** What a block does to one account; slots by {@link latin1Key}. */
 interface AccountRecord {
   readonly address: Uint8Array
   readonly reads: Map<string, Uint8Array>
@@ -22,7 +22,7 @@ interface AccountRecord {
 export function buildBlockAccessList(kernel: Kernel): Uint8Array {
   const accounts = new Map<string, AccountRecord>()
   const recordOf = (address: Uint8Array): AccountRecord => {
-    const key = mapKey(address)
+    const key = latin1Key(address)
     let record = accounts.get(key)
     if (record === undefined) {
       record = { address, reads: new Map(), writes: new Map(), balance: [], nonce: [], code: [] }
@@ -32,14 +32,14 @@ export function buildBlockAccessList(kernel: Kernel): Uint8Array {
   }
   const { addresses, slots } = kernel.readSeen()
   for (const address of addresses) recordOf(address)
-  for (const [address, slot] of slots) recordOf(address).reads.set(mapKey(slot), slot)
+  for (const [address, slot] of slots) recordOf(address).reads.set(latin1Key(slot), slot)
   for (const change of kernel.readChanges().reverse()) addChange(recordOf(change.address), change)
   return encodeBlockAccessList([...accounts.values()].sort(byBytes(({ address }) => address)).map(toEntry))
 }
 
 function addChange(record: AccountRecord, change: Change): void {
   if (change.kind !== 'slot') return append(record[change.kind], change)
-  const key = mapKey(change.key)
+  const key = latin1Key(change.key)
   const written = record.writes.get(key)
   if (written === undefined) record.writes.set(key, { slot: change.key, changes: [change] })
   else append(written.changes, change)
@@ -59,7 +59,7 @@ function append(changes: Change[], change: Change): void {
 
 function toEntry({ address, reads, writes, balance, nonce, code }: AccountRecord): AccountAccess {
   const written = [...writes.values()].filter(({ changes }) => changes.length > 0)
-  for (const { slot } of written) reads.delete(mapKey(slot))
+  for (const { slot } of written) reads.delete(latin1Key(slot))
   const integers = (changes: readonly Change[]): IndexedValue[] =>
     changes.map(({ index, value }) => ({ index, value: trimLeft(value) }))
   return {

@@ -9,7 +9,7 @@ import {
 } from '../../chain/forks.js'
 import { decodeHeader, type Header, unknownForkOf } from '../../chain/header.js'
 import { buildPendingHeader } from '../../chain/pendingHeader.js'
-import { bytesToBigInt, equalBytes, type Hash32, mapKey, toHash32 } from '../../primitives/bytes.js'
+import { bytesToBigInt, equalBytes, type Hash32, latin1Key, toHash32 } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
 import type { ChainRows } from '../../store/chainRows.js'
 import type { BlockWords } from '../engine/blockWords.js'
@@ -70,7 +70,7 @@ export class BlockContexts {
     }
     // Copied, because the hash may be a view of the whole request.
     const own = { ...block, hash: Uint8Array.from(block.hash) }
-    const key = (block.isPending ? 'p' : 'b') + mapKey(block.hash)
+    const key = (block.isPending ? 'p' : 'b') + latin1Key(block.hash)
     let context = this.#kept.get(key)
     if (context === undefined) {
       context = readBlockContext(this.#store, this.#schedule, own, {})

@@ -7,7 +7,7 @@
 import type { ForkSchedule } from '../../chain/forks.js'
 import { decodeHeader, type Header } from '../../chain/header.js'
 import { headJson } from '../../chain/headJson.js'
-import { bytesToBigInt, equalBytes, type Hash32, mapKey } from '../../primitives/bytes.js'
+import { bytesToBigInt, equalBytes, type Hash32, latin1Key } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
 import { JsonBytes } from '../../primitives/jsonBytes.js'
 import { decodeRlpList, type RlpItem } from '../../primitives/rlp.js'
@@ -134,7 +134,7 @@ class Ancestors {
 
 /** Reads of a store by hash, each recorded. */
 class NotedReads implements Pick<ChainRows, 'readNode' | 'readCode' | 'knowsCode'> {
-  /** {@link mapKey} of the hash → node or code. */
+  /** {@link latin1Key} of the hash → node or code. */
   readonly nodes = new Map<string, Uint8Array>()
   readonly codes = new Map<string, Uint8Array>()
   readonly #store: ChainRows
@@ -161,7 +161,7 @@ function noted(
   hash: Uint8Array,
   read: () => Uint8Array | undefined,
 ): Uint8Array | undefined {
-  const key = mapKey(hash)
+  const key = latin1Key(hash)
   const held = known.get(key)
   if (held !== undefined) return held
   const row = read()

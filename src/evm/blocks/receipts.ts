@@ -1,5 +1,5 @@
 /** Receipts of a block: their consensus encoding (EIP-2718, EIP-658) and the bloom of their logs (yellow paper 4.3.1). */
-import { mapKey, toMinimalBytes } from '../../primitives/bytes.js'
+import { latin1Key, toMinimalBytes } from '../../primitives/bytes.js'
 import { keccak256 } from '../../primitives/keccak.js'
 import { encodeRlp } from '../../primitives/rlp.js'
 import type { KernelLog } from '../engine/kernelLogs.js'
@@ -39,7 +39,7 @@ export class Blooms {
   }
 
   #add(bloom: Uint8Array, key: Uint8Array): void {
-    const name = mapKey(key)
+    const name = latin1Key(key)
     let bits = this.#bits.get(name)
     if (bits === undefined) {
       const hash = keccak256(key)

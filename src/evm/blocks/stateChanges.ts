@@ -1,5 +1,5 @@
-/** Changes made by execution, for a bundle: rows, trie nodes and code, relative to the underlying state. */
-import { type Address, equalBytes, type Hash32, mapKey, trimLeft } from '../../primitives/bytes.js'
+/** Changes made by execution, for a block diff: rows, trie nodes and code, relative to the underlying state. */
+import { type Address, equalBytes, type Hash32, latin1Key, trimLeft } from '../../primitives/bytes.js'
 import { emptyTrieRoot, keccak256 } from '../../primitives/keccak.js'
 import { type Account, encodeAccount } from '../../state/account.js'
 import { type Change, type StateView, updateStorageRoot } from '../../state/stateView.js'
@@ -46,7 +46,7 @@ export function buildChanges(
         : updateStorageRoot(before?.storageRoot ?? emptyTrieRoot, own.changed, readNode, emit, recent)
       after = { nonce: kernel.nonceOf(handle), balance: kernel.balanceOf(handle), storageRoot, codeHash }
       const isNew = before === undefined || !equalBytes(before.codeHash, codeHash)
-      if (isNew && kernel.hasCode(handle)) code.set(mapKey(codeHash), [codeHash, kernel.codeOf(handle)])
+      if (isNew && kernel.hasCode(handle)) code.set(latin1Key(codeHash), [codeHash, kernel.codeOf(handle)])
     }
     if (isSameAccount(before, after)) continue
     const row = after && encodeAccount(after)
@@ -89,14 +89,14 @@ function changedSlots(kernel: Kernel, handle: number, address: Address, below: S
   for (const [slot, word] of kernel.slotsOf(handle)) {
     const value = trimLeft(word)
     if (isWiped) {
-      seen.add(mapKey(slot))
+      seen.add(latin1Key(slot))
       if (value.length > 0) written.push([slot, value])
     }
     const before = below.slot(address, slot as Hash32) ?? noBytes
     if (Buffer.compare(before, value) !== 0) changed.push([slot, value])
   }
   if (isWiped) {
-    for (const slot of below.slotsOf(address)) if (!seen.has(mapKey(slot))) changed.push([slot, noBytes])
+    for (const slot of below.slotsOf(address)) if (!seen.has(latin1Key(slot))) changed.push([slot, noBytes])
   }
   return { changed, written, isWiped }
 }

@@ -1,5 +1,5 @@
 /** Answers the kernel's calls to its host (src/kernel/host.ts). */
-import { type Address, type Hash32, mapKey, toHash32 } from '../../primitives/bytes.js'
+import { type Address, type Hash32, latin1Key, toHash32 } from '../../primitives/bytes.js'
 import { emptyTrieRoot } from '../../primitives/keccak.js'
 import type { StateView } from '../../state/stateView.js'
 import type { JobWatch } from './jobWatch.js'
@@ -17,9 +17,9 @@ export interface PrecompileRuns {
 }
 
 export interface PrecompileSet {
-  /** Numbers by address, by {@link mapKey}. */
+  /** Numbers by address, by {@link latin1Key}. */
   readonly numbers: ReadonlyMap<string, number>
-  /** Addresses that are warm from the start (EIP-2929), by {@link mapKey}: the fork's own, even if moved. */
+  /** Addresses that are warm from the start (EIP-2929), by {@link latin1Key}: the fork's own, even if moved. */
   readonly warm: { has(address: string): boolean }
   readonly runs: PrecompileRuns
 }
@@ -59,7 +59,7 @@ export class KernelAnswers implements KernelImports {
     this.#answer(({ state, precompiles }) => {
       const memory = this.#memory
       const address = memory.slice(exchange, 20) as Address
-      const key = mapKey(address)
+      const key = latin1Key(address)
       memory.bytes[exchange + 73] = precompiles.warm.has(key) ? 1 : 0
       memory.view.setUint32(exchange + 76, precompiles.numbers.get(key) ?? 0, true)
       const account = state.account(address)

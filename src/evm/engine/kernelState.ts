@@ -1,4 +1,4 @@
-import { type Address, type Hash32, mapKey, trimLeft } from '../../primitives/bytes.js'
+import { type Address, type Hash32, latin1Key, trimLeft } from '../../primitives/bytes.js'
 import { emptyTrieRoot } from '../../primitives/keccak.js'
 import type { Account } from '../../state/account.js'
 import type { StateView } from '../../state/stateView.js'
@@ -25,7 +25,7 @@ export class KernelState implements StateView {
     const handle = kernel.account(address)
     if (!kernel.exists(handle)) return undefined
     const codeHash = kernel.codeHashOf(handle)
-    this.#owners.set(mapKey(codeHash), handle)
+    this.#owners.set(latin1Key(codeHash), handle)
     // The root only tells whether there is any storage (EIP-7610).
     const storageRoot = kernel.isWiped(handle) ? undefined : this.#below.account(address)?.storageRoot
     return {
@@ -46,7 +46,7 @@ export class KernelState implements StateView {
   }
 
   code(hash: Hash32): Uint8Array | undefined {
-    const owner = this.#owners.get(mapKey(hash))
+    const owner = this.#owners.get(latin1Key(hash))
     return owner === undefined ? this.#below.code(hash) : this.#kernel.codeOf(owner)
   }
 

@@ -3,7 +3,7 @@
  * do not read them again. Owns the number of kernels and their memory limits.
  */
 import type { ForkName } from '../../chain/forks.js'
-import { equalBytes, type Hash32, mapKey } from '../../primitives/bytes.js'
+import { equalBytes, type Hash32, latin1Key } from '../../primitives/bytes.js'
 import { Kernel } from './kernel.js'
 import type { KernelHost } from './kernelHost.js'
 
@@ -27,7 +27,7 @@ export class StateKernels {
 
   /** Whether the rows that were read of a state are still there. */
   has(stateRoot: Hash32, fork: ForkName): boolean {
-    return this.#isLast(stateRoot, fork) || this.#kept.has(mapKey(stateRoot) + fork)
+    return this.#isLast(stateRoot, fork) || this.#kept.has(latin1Key(stateRoot) + fork)
   }
 
   /** A kernel for `host`'s state, with the rows read before. All states must be of one store. */
@@ -36,7 +36,7 @@ export class StateKernels {
     if (this.#last !== undefined && this.#isLast(stateRoot, fork)) {
       return prepared(this.#last.kernel, host, fork)
     }
-    const key = mapKey(stateRoot) + fork
+    const key = latin1Key(stateRoot) + fork
     const kernel = this.#kept.get(key) ?? this.#take()
     this.#kept.delete(key)
     this.#kept.set(key, kernel)

@@ -1,6 +1,6 @@
 /** Finds the access list of a message: runs it with the list found so far until a run accesses exactly that list. */
 import { isDeepStrictEqual } from 'node:util'
-import { mapKey, mapKeyToBytes } from '../../primitives/bytes.js'
+import { latin1Key, latin1KeyToBytes } from '../../primitives/bytes.js'
 import type { Precompiles } from '../precompiles/precompileMoves.js'
 import type { SignedAuthorization } from '../transactions/authorizations.js'
 import { creationAddress } from '../transactions/creationAddress.js'
@@ -23,9 +23,9 @@ export function excludedAddresses(
 ): ReadonlySet<string> {
   const sender = message.from ?? new Uint8Array(20)
   const recipient = message.to ?? creationAddress(sender, nonce)
-  const excluded = new Set([mapKey(sender), mapKey(recipient)])
+  const excluded = new Set([latin1Key(sender), latin1Key(recipient)])
   for (const key of precompiles.keys()) excluded.add(key)
-  for (const { authority } of authorizations) excluded.add(mapKey(authority))
+  for (const { authority } of authorizations) excluded.add(latin1Key(authority))
   return excluded
 }
 
@@ -48,7 +48,7 @@ export function listAccesses(
 function recorderOf(list: readonly AccessListEntry[], excluded: ReadonlySet<string>): AccessRecorder {
   const recorder = new AccessRecorder(excluded)
   for (const { address, storageKeys } of list) {
-    if (excluded.has(mapKey(address))) continue
+    if (excluded.has(latin1Key(address))) continue
     recorder.touchAddress(address)
     for (const slot of storageKeys) recorder.touchSlot(address, slot)
   }
@@ -58,7 +58,7 @@ function recorderOf(list: readonly AccessListEntry[], excluded: ReadonlySet<stri
 /** Sorted, so that equal messages have equal lists. */
 function toList({ touched }: AccessRecorder): AccessListEntry[] {
   const byKey = (a: string, b: string): number => (a < b ? -1 : 1)
-  const toBytes = (key: string): Uint8Array => Uint8Array.from(mapKeyToBytes(key))
+  const toBytes = (key: string): Uint8Array => Uint8Array.from(latin1KeyToBytes(key))
   return [...touched.keys()].sort(byKey).map((address) => ({
     address: toBytes(address),
     storageKeys: [...(touched.get(address) ?? [])].sort(byKey).map(toBytes),

@@ -1,6 +1,6 @@
-import { mapKey } from '../../primitives/bytes.js'
+import { latin1Key } from '../../primitives/bytes.js'
 
-/** Addresses and slots that instructions of a run access, by {@link mapKey}, in order of first access. */
+/** Addresses and slots that instructions of a run access, by {@link latin1Key}, in order of first access. */
 export class AccessRecorder {
   readonly touched = new Map<string, Set<string>>()
   readonly #excluded: ReadonlySet<string>
@@ -11,17 +11,17 @@ export class AccessRecorder {
   }
 
   touchAddress(address: Uint8Array): void {
-    const key = mapKey(address)
+    const key = latin1Key(address)
     if (!this.#excluded.has(key) && !this.touched.has(key)) this.touched.set(key, new Set())
   }
 
   touchSlot(address: Uint8Array, slot: Uint8Array): void {
-    const key = mapKey(address)
+    const key = latin1Key(address)
     let slots = this.touched.get(key)
     if (slots === undefined) {
       slots = new Set()
       this.touched.set(key, slots)
     }
-    slots.add(mapKey(slot))
+    slots.add(latin1Key(slot))
   }
 }

@@ -2,7 +2,7 @@
  * Which calls may be tried: a bounded memory of trials that ended without an outcome. It counts calls, not time, so
  * that failed trials take at most a fixed share of the work of all calls, at any rate.
  */
-import { mapKey } from '../../primitives/bytes.js'
+import { latin1Key } from '../../primitives/bytes.js'
 import type { CallMessage } from './executionRequest.js'
 
 /** Calls of a key that pay for one failed trial, which takes 0.4 ms at most: 4 µs a call. */
@@ -69,5 +69,5 @@ function remember(counts: Map<string, number>, key: string, count: number): void
 
 /** The contract and the selector: the first four bytes of the data. */
 function nameOf({ to, data }: CallMessage): string {
-  return mapKey(to ?? new Uint8Array(0)) + mapKey(data.subarray(0, 4))
+  return latin1Key(to ?? new Uint8Array(0)) + latin1Key(data.subarray(0, 4))
 }

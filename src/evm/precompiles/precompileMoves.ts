@@ -1,5 +1,5 @@
 import type { ForkName } from '../../chain/forks.js'
-import { mapKey } from '../../primitives/bytes.js'
+import { latin1Key } from '../../primitives/bytes.js'
 import { toChecksumAddress } from '../../primitives/checksumAddress.js'
 import { messageRefused } from '../../primitives/faults.js'
 import type { JobWatch } from '../engine/jobWatch.js'
@@ -7,7 +7,7 @@ import type { PrecompileSet } from '../engine/kernelHost.js'
 import type { AccountOverride } from '../messages/executionRequest.js'
 import { precompileAddress, precompileNumbers, precompileRuns } from './precompiles.js'
 
-/** Numbers of precompiled contracts by address, by {@link mapKey}. */
+/** Numbers of precompiled contracts by address, by {@link latin1Key}. */
 export type Precompiles = ReadonlyMap<string, number>
 
 const own = new Map<ForkName, Precompiles>()
@@ -16,7 +16,7 @@ const own = new Map<ForkName, Precompiles>()
 export function ownPrecompiles(fork: ForkName): Precompiles {
   let found = own.get(fork)
   if (found === undefined) {
-    found = new Map(precompileNumbers(fork).map((number) => [mapKey(precompileAddress(number)), number]))
+    found = new Map(precompileNumbers(fork).map((number) => [latin1Key(precompileAddress(number)), number]))
     own.set(fork, found)
   }
   return found
@@ -35,14 +35,14 @@ export function forkPrecompiles(fork: ForkName, watch: JobWatch | undefined): Pr
 export function movePrecompiles(own: Precompiles, overrides: readonly AccountOverride[]): Precompiles {
   if (overrides.length === 0) return own
   const moved = new Map(own)
-  const overridden = new Set(overrides.map(({ address }) => mapKey(address)))
+  const overridden = new Set(overrides.map(({ address }) => latin1Key(address)))
   // In go-ethereum's order, so that of two moves to one address the same one is the last.
   const inOrder = [...overrides].sort((a, b) => Buffer.compare(a.address, b.address))
   for (const { address, movePrecompileTo: target } of inOrder) {
-    const from = mapKey(address)
+    const from = latin1Key(address)
     const contract = own.get(from)
     if (target !== undefined) {
-      const to = mapKey(target)
+      const to = latin1Key(target)
       if (contract === undefined)
         throw messageRefused(`account ${toChecksumAddress(address)} is not a precompile`)
       if (overridden.has(to)) {

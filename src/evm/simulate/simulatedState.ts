@@ -1,4 +1,4 @@
-import { type Address, type Hash32, mapKey } from '../../primitives/bytes.js'
+import { type Address, type Hash32, latin1Key } from '../../primitives/bytes.js'
 import { type Account, decodeAccount } from '../../state/account.js'
 import type { Change, StateView } from '../../state/stateView.js'
 import type { StateChanges } from '../blocks/stateChanges.js'
@@ -25,19 +25,19 @@ export class SimulatedState implements StateView {
   add(changes: StateChanges, wiped: Iterable<readonly [address: Uint8Array, slots: Iterable<Change>]>): void {
     this.stateRoot = changes.stateRoot
     for (const [address, row] of changes.accounts) {
-      this.#accounts.set(mapKey(address), row.length === 0 ? undefined : decodeAccount(row))
+      this.#accounts.set(latin1Key(address), row.length === 0 ? undefined : decodeAccount(row))
     }
     for (const [key, value] of changes.slots) {
-      this.#slotsOf(mapKey(key.subarray(0, 20))).set(mapKey(key.subarray(20)), value)
+      this.#slotsOf(latin1Key(key.subarray(0, 20))).set(latin1Key(key.subarray(20)), value)
     }
     for (const [address, slots] of wiped) {
-      const owner = mapKey(address)
+      const owner = latin1Key(address)
       this.#wiped.add(owner)
       this.#slots.delete(owner)
-      for (const [slot, value] of slots) this.#slotsOf(owner).set(mapKey(slot), value)
+      for (const [slot, value] of slots) this.#slotsOf(owner).set(latin1Key(slot), value)
     }
-    for (const [hash, code] of changes.code) this.#codes.set(mapKey(hash), code)
-    for (const [hash, node] of changes.nodes) this.#nodes.set(mapKey(hash), node)
+    for (const [hash, code] of changes.code) this.#codes.set(latin1Key(hash), code)
+    for (const [hash, node] of changes.nodes) this.#nodes.set(latin1Key(hash), node)
   }
 
   #slotsOf(owner: string): Slots {
@@ -50,13 +50,13 @@ export class SimulatedState implements StateView {
   }
 
   account(address: Address): Account | undefined {
-    const key = mapKey(address)
+    const key = latin1Key(address)
     return this.#accounts.has(key) ? this.#accounts.get(key) : this.#below.account(address)
   }
 
   slot(address: Address, slot: Hash32): Uint8Array | undefined {
-    const owner = mapKey(address)
-    const value = this.#slots.get(owner)?.get(mapKey(slot))
+    const owner = latin1Key(address)
+    const value = this.#slots.get(owner)?.get(latin1Key(slot))
     if (value !== undefined) return value.length === 0 ? undefined : value
     return this.#wiped.has(owner) ? undefined : this.#below.slot(address, slot)
   }
@@ -67,10 +67,10 @@ export class SimulatedState implements StateView {
   }
 
   code(hash: Hash32): Uint8Array | undefined {
-    return this.#codes.get(mapKey(hash)) ?? this.#below.code(hash)
+    return this.#codes.get(latin1Key(hash)) ?? this.#below.code(hash)
   }
 
   node(hash: Uint8Array): Uint8Array | undefined {
-    return this.#nodes.get(mapKey(hash)) ?? this.#below.node(hash)
+    return this.#nodes.get(latin1Key(hash)) ?? this.#below.node(hash)
   }
 }

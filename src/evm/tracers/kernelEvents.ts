@@ -2,7 +2,7 @@
  * Passes what the kernel tells of a run to a tracer, with what only the whole run shows: who calls, why a frame
  * failed, how many logs the block has. Owns the state as tracers read it.
  */
-import { mapKey, toHash32 } from '../../primitives/bytes.js'
+import { latin1Key, toHash32 } from '../../primitives/bytes.js'
 import { failureReason, isRefused } from '../engine/failureReasons.js'
 import type { JobWatch } from '../engine/jobWatch.js'
 import { Kernel } from '../engine/kernel.js'
@@ -81,7 +81,8 @@ export class TracedKernel implements KernelTracer, StateNow {
     const isInherited = kind === callCode || kind === delegateCall
     const account = isInherited && outer !== undefined ? outer.account : target
     const from = kind === delegateCall && outer !== undefined ? outer.account : caller
-    const number = kind >= create && kind !== selfdestruct ? this.#precompiles.get(mapKey(target)) : undefined
+    const number =
+      kind >= create && kind !== selfdestruct ? this.#precompiles.get(latin1Key(target)) : undefined
     const isCreation = kind === create || kind === create2
     this.#frames.push({
       account,

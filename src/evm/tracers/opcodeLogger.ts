@@ -3,7 +3,7 @@
  * before it. Its result is written as the transaction runs, so `structLogs` comes before the members that are known
  * at the end.
  */
-import { mapKey } from '../../primitives/bytes.js'
+import { latin1Key } from '../../primitives/bytes.js'
 import { ascii, type Constant, JsonBytes } from '../../primitives/jsonBytes.js'
 import type { KernelStep } from '../engine/kernelTrace.js'
 import { opcodeNames } from '../engine/opcodeNames.js'
@@ -163,7 +163,7 @@ export class OpcodeLogger implements Tracer {
     const isLoad = opcode === sload && stackWords >= 1
     if (!isLoad && !(opcode === sstore && stackWords >= 2)) return ''
     const { address } = step
-    const owner = mapKey(address)
+    const owner = latin1Key(address)
     let slots = this.#storage.get(owner)
     if (slots === undefined) {
       slots = new Map()

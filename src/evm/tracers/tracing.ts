@@ -2,7 +2,7 @@
  * Traces transactions, blocks and messages of one store: which run and in which order. The result is JSON, passed on
  * in parts as it is written. Owns no form of a trace (tracers/).
  */
-import { bytesToHex, mapKey } from '../../primitives/bytes.js'
+import { bytesToHex, latin1Key } from '../../primitives/bytes.js'
 import { FaultError, messageRefused } from '../../primitives/faults.js'
 import { JsonBytes } from '../../primitives/jsonBytes.js'
 import type { StateView } from '../../state/stateView.js'
@@ -209,7 +209,7 @@ export class Tracing {
       coinbase,
       gasLimit,
       authorizationList,
-      isPrecompile: (address) => precompiles.has(mapKey(address)),
+      isPrecompile: (address) => precompiles.has(latin1Key(address)),
       place,
       state: this.#traced,
     }

@@ -8,8 +8,8 @@ import {
   bytesToBigInt,
   concatBytes,
   type Hash32,
+  latin1Key,
   latin1Text,
-  mapKey,
   padLeft,
   readUint32,
   toMinimalBytes,
@@ -64,7 +64,7 @@ export class RecoveredKeys {
 
   /** Sender (20 bytes) of a transaction with this hash; undefined where its signature is invalid. */
   senderOf(transaction: RlpItem, hash: Hash32): Uint8Array | undefined {
-    const held = this.#senders.get(mapKey(hash))
+    const held = this.#senders.get(latin1Key(hash))
     if (held !== undefined) return held
     const signature = signatureOf(transaction)
     const key = signature && this.keyOf(signature)
@@ -74,7 +74,7 @@ export class RecoveredKeys {
   /** The key, 64 bytes (x ‖ y); undefined where there is none. */
   keyOf(signature: Signature): Uint8Array | undefined {
     const encoded = this.#keys.size > 0 ? encodeSignature(signature) : undefined
-    const held = encoded && this.#keys.get(mapKey(encoded))
+    const held = encoded && this.#keys.get(latin1Key(encoded))
     if (held !== undefined) return held
     const { signedHash, parity, r, s } = signature
     return this.#recover(signedHash, parity, r, s)

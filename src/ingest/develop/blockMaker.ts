@@ -24,7 +24,7 @@ import { decodeRlpList, encodeRlp } from '../../primitives/rlp.js'
 import { type Account, decodeAccount } from '../../state/account.js'
 import { headState } from '../../state/stateView.js'
 import { indexedRoot, RecentTries } from '../../state/trie.js'
-import type { Bundle } from '../../store/bundle.js'
+import type { BlockDiff } from '../../store/blockDiff.js'
 import type { ChainWriter } from '../../store/chainWriter.js'
 import { checkAccessListLength, checkHeader } from '../blockRules.js'
 import { WaitingTransactions } from './waitingTransactions.js'
@@ -143,7 +143,7 @@ export class BlockMaker {
     { header: empty, parent, fork, isMerged, totalDifficulty }: Draft,
     chosen: readonly SentTransaction[],
     payment: Payment | undefined,
-  ): Bundle {
+  ): BlockDiff {
     const { number, parentHash } = empty
     const hasWithdrawals = empty.withdrawalsRoot !== undefined
     const hasBlobs = empty.blobGasUsed !== undefined

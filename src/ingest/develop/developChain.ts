@@ -8,11 +8,11 @@ import { bytesToHex, hexToBytes, toAddress, toQuantity } from '../../primitives/
 import { FaultError, messageRefused, OperatorError } from '../../primitives/faults.js'
 import type { DeveloperMethod } from '../../primitives/upstreamCalls.js'
 import type { ChainWriter } from '../../store/chainWriter.js'
-import { sourceEnded } from '../callTaker.js'
+import { sourceEnded } from '../callAnswerer.js'
 import { readChainFile } from '../chainFile.js'
-import { sizeOfFile, visitBlocks } from '../intake.js'
+import { sizeOfFile, visitBlocks } from '../importSession.js'
 import type { CallAnswer, DevelopTask, IngestCall } from '../messages.js'
-import { Pace } from '../pace.js'
+import { Ticker } from '../pace.js'
 import { publishFigures } from '../publishFigures.js'
 import { runSource, type Source, type SourceHost, takeCalls } from '../runSource.js'
 import { BlockMaker, type Payment } from './blockMaker.js'
@@ -37,8 +37,8 @@ export async function developChain(task: DevelopTask, host: SourceHost): Promise
   const { recorded, blockSeconds } = task.develop
   const bytesTotal = recorded === undefined ? 0 : await sizeOfFile(recorded)
   await runSource(task, host, async (source) => {
-    const { store, schedule, importer, intake, publisher, onEnd } = source
-    intake.bytesTotal = bytesTotal
+    const { store, schedule, importer, session, publisher, onEnd } = source
+    session.bytesTotal = bytesTotal
     const say = (text: string) => report({ type: 'said', text })
     const onMade = async () => {
       report({ type: 'head' })
@@ -58,7 +58,7 @@ export async function developChain(task: DevelopTask, host: SourceHost): Promise
     const developer = await ready
     if (developer === undefined) return
     report({ type: 'head' })
-    const pace = blockSeconds === 0 ? undefined : new Pace(blockSeconds * 1_000, signal)
+    const pace = blockSeconds === 0 ? undefined : new Ticker(blockSeconds * 1_000, signal)
     while (await pace?.wait()) await developer.make()
     if (!signal.aborted) await once(signal, 'abort')
   })
@@ -67,17 +67,17 @@ export async function developChain(task: DevelopTask, host: SourceHost): Promise
 /** Imports the blocks of a chain file that are above the head; resolves to whether all of them are stored. */
 async function importAbove(
   file: string | undefined,
-  { store, intake }: Source,
+  { store, session }: Source,
   signal: AbortSignal,
 ): Promise<boolean> {
   const known = store.head.number
   const isWhole =
     file === undefined ||
-    (await visitBlocks(file, readChainFile(file, intake.countReads()), async (block) => {
-      if (block.header.number > known) await intake.import(block)
+    (await visitBlocks(file, readChainFile(file, session.countReads()), async (block) => {
+      if (block.header.number > known) await session.import(block)
       return !signal.aborted
     }))
-  await intake.commit()
+  await session.commit()
   return isWhole && !signal.aborted
 }
 

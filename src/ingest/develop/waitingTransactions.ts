@@ -4,7 +4,7 @@
  */
 import { pendingTransactionJson } from '../../chain/transactionJson.js'
 import type { SentTransaction } from '../../evm/transactions/sentTransaction.js'
-import { equalBytes, type Hash32, mapKey, mapKeyToBytes, toAddress } from '../../primitives/bytes.js'
+import { equalBytes, type Hash32, latin1Key, latin1KeyToBytes, toAddress } from '../../primitives/bytes.js'
 import { messageRefused } from '../../primitives/faults.js'
 import { type Account, emptyAccount } from '../../state/account.js'
 import { sentBounds } from '../sentTransactions.js'
@@ -27,7 +27,7 @@ export class WaitingTransactions {
    */
   add(tx: SentTransaction, gasLimit: bigint): void {
     const { nonce, balance } = this.#accountOf(tx.sender) ?? emptyAccount
-    if (this.#entries.has(mapKey(tx.hash))) throw messageRefused('already known')
+    if (this.#entries.has(latin1Key(tx.hash))) throw messageRefused('already known')
     if (tx.nonce < nonce) throw messageRefused(`nonce too low: next nonce ${nonce}, tx nonce ${tx.nonce}`)
     if (tx.gasLimit > gasLimit) throw messageRefused('exceeds block gas limit')
     if (tx.cost > balance) {
@@ -41,13 +41,13 @@ export class WaitingTransactions {
     if (this.#entries.size >= countMax || this.#bytes + tx.raw.length > bytesMax) {
       throw messageRefused('txpool is full')
     }
-    this.#entries.set(mapKey(tx.hash), tx)
+    this.#entries.set(latin1Key(tx.hash), tx)
     this.#bytes += tx.raw.length
   }
 
   /** The object of a transaction, JSON, as of one in no block. */
   find(hash: Hash32): Uint8Array | undefined {
-    const tx = this.#entries.get(mapKey(hash))
+    const tx = this.#entries.get(latin1Key(hash))
     return tx && pendingTransactionJson(tx.bytes, tx.sender, tx.hash)
   }
 
@@ -55,13 +55,13 @@ export class WaitingTransactions {
   ready(baseFee: bigint): readonly SentTransaction[] {
     const senders = new Map<string, Map<bigint, readonly [tx: SentTransaction, arrival: number]>>()
     for (const [arrival, tx] of this.#list().entries()) {
-      const key = mapKey(tx.sender)
+      const key = latin1Key(tx.sender)
       senders.set(key, (senders.get(key) ?? new Map()).set(tx.nonce, [tx, arrival]))
     }
     const ready: (readonly [tx: SentTransaction, since: number])[] = []
     for (const [key, nonces] of senders) {
       let since = 0
-      for (let nonce = this.#nonceOf(toAddress(mapKeyToBytes(key))); ; nonce++) {
+      for (let nonce = this.#nonceOf(toAddress(latin1KeyToBytes(key))); ; nonce++) {
         const [tx, arrival = 0] = nonces.get(nonce) ?? []
         if (tx === undefined || tx.maxFeePerGas < baseFee) break
         since = Math.max(since, arrival)
@@ -81,7 +81,7 @@ export class WaitingTransactions {
   }
 
   remove(tx: SentTransaction): void {
-    if (this.#entries.delete(mapKey(tx.hash))) this.#bytes -= tx.raw.length
+    if (this.#entries.delete(latin1Key(tx.hash))) this.#bytes -= tx.raw.length
   }
 
   /** Removes those whose nonces are used. */

@@ -33,10 +33,10 @@ export async function importArchives(task: ArchiveTask, host: SourceHost): Promi
   const store = HistoryWriter.open({ path: task.storePath, mapBytes: task.mapBytes, onUpgrade })
   try {
     const tally = new ArchiveTally(task.bytesTotal, host)
-    const intake = new ArchiveIntake(store, task, tally, report)
+    const session = new ArchiveImport(store, task, tally, report)
     let isWhole = false
     try {
-      isWhole = await tally.take(task.archives, (archive) => intake.take(archive))
+      isWhole = await tally.take(task.archives, (archive) => session.take(archive))
     } finally {
       if (!isWhole) await store.drop()
     }
@@ -46,7 +46,7 @@ export async function importArchives(task: ArchiveTask, host: SourceHost): Promi
   }
 }
 
-class ArchiveIntake {
+class ArchiveImport {
   readonly #store: HistoryWriter
   readonly #task: ArchiveTask
   readonly #tally: ArchiveTally
@@ -137,7 +137,7 @@ class ArchiveIntake {
         totalDifficulty: toMinimalBytes(checked.totalDifficulty),
       })
       if (heldBytes >= commitBytes) {
-        await this.#store.commitHeld()
+        await this.#store.commitBatch()
         heldBytes = 0
       }
       this.#tally.gas += checked.header.gasUsed

@@ -29,9 +29,9 @@ export async function importBeneath(task: ArchiveTask, host: SourceHost): Promis
   const store = GatewayWriter.open({ path: task.storePath, mapBytes: task.mapBytes })
   try {
     const tally = new ArchiveTally(task.bytesTotal, host)
-    const intake = new BeneathIntake(store, task.identity.config, tally)
+    const session = new BeneathImport(store, task.identity.config, tally)
     const isWhole = await tally.take([...task.archives].reverse(), async (archive) => {
-      const isTaken = await intake.take(archive).finally(() => store.commitHeld())
+      const isTaken = await session.take(archive).finally(() => store.commitBatch())
       const { first, count } = archive
       const epoch = { first, last: first + count - 1, accumulator: undefined, isTrusted: false }
       if (isTaken) report({ type: 'epoch', ...epoch, link: 'head' })
@@ -44,7 +44,7 @@ export async function importBeneath(task: ArchiveTask, host: SourceHost): Promis
   }
 }
 
-class BeneathIntake {
+class BeneathImport {
   readonly #store: GatewayWriter
   readonly #parts: BlockParts
   readonly #tally: ArchiveTally
@@ -68,7 +68,7 @@ class BeneathIntake {
       const { header } = held ?? (this.#store.readCanonicalRow(number) as StoredBlock)
       expected = decodeHeader(header).parentHash
       if (heldBytes >= commitBytes) {
-        await this.#store.commitHeld()
+        await this.#store.commitBatch()
         heldBytes = 0
       }
       this.#tally.number = number
@@ -123,7 +123,7 @@ class BeneathIntake {
     }
     const header = decodeHeader(rlp)
     const senders = checkParts(this.#parts, archive, block, header, isProofOfStake(header))
-    this.#store.holdCommits()
+    this.#store.beginBatch()
     if (number < (this.#store.readLinkedFrom() as number)) {
       this.#store.extendDown([{ number, hash, header: rlp, totalDifficulty: undefined }])
     }

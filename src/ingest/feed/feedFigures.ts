@@ -1,4 +1,4 @@
-import type { FeedFigures } from '../../feed/bundleLog.js'
+import type { FeedFigures } from '../../feed/blockDiffLog.js'
 import type { IngestMessage } from '../messages.js'
 
 /** The message; one with figures of a source also says where the process is in the feed. */

@@ -7,12 +7,12 @@ import { basename, dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ForkSchedule } from '../../chain/forks.js'
 import {
-  type BundleLog,
+  type BlockDiffLog,
   type FeedEntry,
   type FeedFigures,
   type LogTip,
   TrimmedError,
-} from '../../feed/bundleLog.js'
+} from '../../feed/blockDiffLog.js'
 import { PostgresLog } from '../../feed/postgresLog.js'
 import { UnreachableError } from '../../postgres/connection.js'
 import { type Deferred, defer } from '../../primitives/deferred.js'
@@ -75,7 +75,7 @@ export async function withFollower<T>(
 }
 
 /** Called where there is nothing new; true ends the following. */
-export type OnIdle = (log: BundleLog, position: number) => Promise<boolean>
+export type OnIdle = (log: BlockDiffLog, position: number) => Promise<boolean>
 
 export class FeedFollower {
   readonly #plan: FeedPlan
@@ -154,11 +154,11 @@ export class FeedFollower {
   }
 
   /** Resolves to whether `onIdle` ended it. */
-  async #follow(log: BundleLog, onIdle: OnIdle | undefined): Promise<boolean> {
+  async #follow(log: BlockDiffLog, onIdle: OnIdle | undefined): Promise<boolean> {
     log.onNews(() => this.#news.resolve())
     this.#position = await this.#findPosition(log)
     let coming: Promise<readonly FeedEntry[]> | undefined
-    let landed: Promise<void> | undefined
+    let flushed: Promise<void> | undefined
     while (!this.#signal.aborted) {
       this.#news = defer()
       const entries = await (coming ?? log.read(this.#position))
@@ -166,7 +166,7 @@ export class FeedFollower {
       const last = entries.at(-1)
       if (last === undefined) {
         // What is told of it comes before what is told of the end of the feed.
-        await landed
+        await flushed
         const tip = await this.#readTip(log)
         // Something may have come meanwhile.
         if (tip.sequence > this.#position) continue
@@ -188,31 +188,31 @@ export class FeedFollower {
       await this.#replica.apply(entries, this.#signal)
       this.#position = last.sequence
       this.#applied += entries.length
-      landed = this.#tellLanded(entries.length > liveEntriesMax)
-      if (coming === undefined) await landed
+      flushed = this.#tellFlushed(entries.length > liveEntriesMax)
+      if (coming === undefined) await flushed
       // Rejects at the end of the feed, or with the next call of apply.
-      else landed.catch(() => undefined)
+      else flushed.catch(() => undefined)
       if (performance.now() - this.#tipRead > tipMs) await this.#readTip(log)
     }
-    await landed
+    await flushed
     return false
   }
 
   /** Settles when what was applied is on disk, and told. */
-  async #tellLanded(isBehind: boolean): Promise<void> {
+  async #tellFlushed(isBehind: boolean): Promise<void> {
     const progress = this.progress()
-    await this.#replica.landed()
+    await this.#replica.flushed()
     this.#report(isBehind ? { type: 'progress', progress } : { type: 'head' })
   }
 
-  async #readTip(log: BundleLog): Promise<LogTip> {
+  async #readTip(log: BlockDiffLog): Promise<LogTip> {
     this.#tipRead = performance.now()
     this.#tip = await log.readTip()
     this.#isAnswering = true
     return this.#tip
   }
 
-  async #findPosition(log: BundleLog): Promise<number> {
+  async #findPosition(log: BlockDiffLog): Promise<number> {
     const { sequence } = await this.#readTip(log)
     if (sequence === 0) return 0
     const head = this.#store.readHead()?.number ?? 0

@@ -8,7 +8,7 @@ import type { Lease, PublishPlan } from '../../feed/publisher.js'
 import { Publisher } from '../../feed/publisher.js'
 import { FaultError } from '../../primitives/faults.js'
 import type { ChainWriter } from '../../store/chainWriter.js'
-import { CallTaker } from '../callTaker.js'
+import { CallAnswerer } from '../callAnswerer.js'
 import type { IngestFigures } from '../messages.js'
 import type { SourceHost } from '../runSource.js'
 import type { openTaskStore } from '../taskStore.js'
@@ -32,7 +32,7 @@ export async function publishSource(
   const say = (text: string) => report({ type: 'said', text })
   const holder = `${hostname()} ${process.pid} ${randomUUID()}`
   for (;;) {
-    onReady?.(new CallTaker(report, refuseCalls))
+    onReady?.(new CallAnswerer(report, refuseCalls))
     const lease = await standBy(plan, openStore, holder, host)
     if (lease === undefined) return
     const { epoch } = lease

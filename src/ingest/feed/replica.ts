@@ -3,16 +3,16 @@ import { setImmediate } from 'node:timers/promises'
 import type { ForkSchedule } from '../../chain/forks.js'
 import { decodeHeader, type Header } from '../../chain/header.js'
 import { InvalidBlockError } from '../../evm/blocks/invalidBlock.js'
-import { BundleError, decodeBundle } from '../../feed/bundleCodec.js'
-import type { FeedEntry } from '../../feed/bundleLog.js'
+import { BlockDiffError, decodeBlockDiff } from '../../feed/blockDiffCodec.js'
+import type { FeedEntry } from '../../feed/blockDiffLog.js'
 import { previousState } from '../../feed/previousState.js'
-import { BundleVerifier, type PreviousState } from '../../feed/verifyBundle.js'
+import { BlockDiffVerifier, type PreviousState } from '../../feed/verifyBlockDiff.js'
 import { bytesToBigInt, bytesToHex, equalBytes } from '../../primitives/bytes.js'
 import { OperatorError } from '../../primitives/faults.js'
 import { emptyUnclesHash } from '../../primitives/keccak.js'
 import { decodeRlpList, rlpLength, rlpList, rlpPayloadLength } from '../../primitives/rlp.js'
 import { headState } from '../../state/stateView.js'
-import type { Bundle } from '../../store/bundle.js'
+import type { BlockDiff } from '../../store/blockDiff.js'
 import type { ChainWriter } from '../../store/chainWriter.js'
 import { checkHeader, checkSize, type RuleContext } from '../blockRules.js'
 import { checkUncles } from '../uncleRules.js'
@@ -28,21 +28,21 @@ const rowsPerCommit = 16_384
 export class Replica {
   readonly #store: ChainWriter
   readonly #schedule: ForkSchedule
-  readonly #verifier: BundleVerifier
+  readonly #verifier: BlockDiffVerifier
   readonly #isDevelopment: boolean
   #last: PreviousState | undefined
-  #landed = Promise.resolve()
+  #flushed = Promise.resolve()
 
-  /** `sendersChecked`: see {@link BundleVerifier}. */
+  /** `sendersChecked`: see {@link BlockDiffVerifier}. */
   constructor(store: ChainWriter, schedule: ForkSchedule, sendersChecked: number) {
     this.#store = store
     this.#schedule = schedule
-    this.#verifier = new BundleVerifier(schedule, { sendersChecked })
+    this.#verifier = new BlockDiffVerifier(schedule, { sendersChecked })
     this.#isDevelopment = store.readIdentity()?.development !== undefined
   }
 
   /**
-   * Applies entries in order, fewer where `signal` is aborted; they are on disk when {@link landed} settles. Readers
+   * Applies entries in order, fewer where `signal` is aborted; they are on disk when {@link flushed} settles. Readers
    * never see a chain that was unwound and is not yet as long as before, unless the entries end with it. Rejects with
    * OperatorError where an entry contradicts itself or the store; those before it are on disk then. Rejects also where
    * earlier entries could not be stored.
@@ -52,16 +52,16 @@ export class Replica {
     let turned = performance.now()
     let seen = store.readHead()?.number ?? 0
     for (const entry of entries) {
-      store.holdCommits()
+      store.beginBatch()
       if (signal.aborted) break
       try {
         this.#apply(entry)
       } catch (error) {
-        if (!(error instanceof BundleError)) {
+        if (!(error instanceof BlockDiffError)) {
           await store.abandonHeld()
           throw error
         }
-        await store.commitHeld()
+        await store.commitBatch()
         throw new OperatorError(
           `entry ${entry.sequence} of the feed is refused: ${error.message}; the store stays at block ${store.readHead()?.number}`,
         )
@@ -78,16 +78,16 @@ export class Replica {
   }
 
   /** Settles when all that was applied is on disk. */
-  landed(): Promise<void> {
-    return this.#landed
+  flushed(): Promise<void> {
+    return this.#flushed
   }
 
   /** Begins to write what was applied, once all before it is on disk. */
   async #beginCommit(): Promise<void> {
-    await this.#landed
-    this.#landed = this.#store.commitHeld()
+    await this.#flushed
+    this.#flushed = this.#store.commitBatch()
     // Rejects where it is awaited, and where more is written.
-    this.#landed.catch(() => undefined)
+    this.#flushed.catch(() => undefined)
   }
 
   #apply(entry: FeedEntry): void {
@@ -95,27 +95,27 @@ export class Replica {
     const store = this.#store
     if (entry.kind === 'block') return this.#applyBlock(entry)
     if (!this.#isCanonical(number, hash)) {
-      throw new BundleError(`it names block ${number} (${bytesToHex(hash)}), which is not canonical here`)
+      throw new BlockDiffError(`it names block ${number} (${bytesToHex(hash)}), which is not canonical here`)
     }
     if (entry.kind === 'unwind') this.#unwindTo(number)
     else store.writeMarker(entry.kind, entry.block)
   }
 
-  #applyBlock({ block, parentHash, bundle }: FeedEntry & { readonly kind: 'block' }): void {
+  #applyBlock({ block, parentHash, blockDiff }: FeedEntry & { readonly kind: 'block' }): void {
     const { number, hash } = block
     if (this.#isCanonical(number, hash)) return
     if (!this.#isCanonical(number - 1, parentHash)) {
-      throw new BundleError(`block ${number} (${bytesToHex(hash)}) does not follow a canonical block`)
+      throw new BlockDiffError(`block ${number} (${bytesToHex(hash)}) does not follow a canonical block`)
     }
-    const parts = decodeBundle(bundle)
+    const parts = decodeBlockDiff(blockDiff)
     if (!equalBytes(parts.hash, hash)) {
-      throw new BundleError(
-        `the bundle of block ${number} (${bytesToHex(hash)}) is of ${bytesToHex(parts.hash)}`,
+      throw new BlockDiffError(
+        `the block diff of block ${number} (${bytesToHex(hash)}) is of ${bytesToHex(parts.hash)}`,
       )
     }
     this.#unwindTo(number - 1)
     const previous = this.#previous()
-    const whole = this.#verifier.verifyBundle(previous, parts)
+    const whole = this.#verifier.verifyBlockDiff(previous, parts)
     const header = decodeHeader(whole.header)
     this.#checkRules(whole, header, previous)
     this.#store.apply(number - 1, [whole])
@@ -137,10 +137,10 @@ export class Replica {
   }
 
   /**
-   * Throws BundleError where the block breaks a rule that an importer checks before it executes: its header does not
+   * Throws BlockDiffError where the block breaks a rule that an importer checks before it executes: its header does not
    * follow from its parent's, it is too long, or an uncle is none.
    */
-  #checkRules(block: Bundle, header: Header, previous: PreviousState): void {
+  #checkRules(block: BlockDiff, header: Header, previous: PreviousState): void {
     const store = this.#store
     const rules = this.#rulesFor(header, previous.totalDifficulty)
     try {
@@ -154,7 +154,7 @@ export class Replica {
       })
     } catch (error) {
       if (!(error instanceof InvalidBlockError)) throw error
-      throw new BundleError(`block ${header.number} (${bytesToHex(block.hash)}): ${error.message}`)
+      throw new BlockDiffError(`block ${header.number} (${bytesToHex(block.hash)}): ${error.message}`)
     }
   }
 

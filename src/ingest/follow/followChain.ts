@@ -2,8 +2,8 @@
 import { decodeAccount } from '../../state/account.js'
 import { Upstreams } from '../../upstream/upstreams.js'
 import type { FollowTask, IngestMessage } from '../messages.js'
-import { PassedOn } from '../passedOn.js'
 import { publishFigures } from '../publishFigures.js'
+import { Relay } from '../relay.js'
 import { runSource, type Source, type SourceHost, takeCalls } from '../runSource.js'
 import { openTaskStore } from '../taskStore.js'
 import { Follower } from './follower.js'
@@ -17,7 +17,7 @@ export function followChain(task: FollowTask, host: SourceHost): Promise<void> {
   const { report, signal } = host
   const log = (text: string) => report({ type: 'said', text })
   const open = () => openFollowedStore(task, host)
-  const follow = async ({ store, schedule, importer, intake, onEnd }: Source) => {
+  const follow = async ({ store, schedule, importer, session, onEnd }: Source) => {
     const { chainId, genesisHash } = store.readIdentity() ?? {}
     if (chainId === undefined || genesisHash === undefined) throw new Error('the store has no genesis')
     const { upstreams: nodes, pollMs, quorum, timeoutMs } = task.follow
@@ -25,7 +25,7 @@ export function followChain(task: FollowTask, host: SourceHost): Promise<void> {
     const upstreams = new Upstreams(nodes, { chain, pollMs, quorum, log })
     onEnd(() => upstreams.close())
     await upstreams.check(checkMs)
-    const passedOn = new PassedOn(store, upstreams, {
+    const relay = new Relay(store, upstreams, {
       schedule,
       timeoutMs,
       log,
@@ -34,18 +34,18 @@ export function followChain(task: FollowTask, host: SourceHost): Promise<void> {
         return row === undefined ? 0n : decodeAccount(row).nonce
       },
     })
-    onEnd(() => passedOn.close())
+    onEnd(() => relay.close())
     takeCalls(host, onEnd, async (call) => {
       if (call.type === 'fetch') throw new Error('a follower holds everything and fetches nothing else')
-      return passedOn.answer(call)
+      return relay.answer(call)
     })
     report({ type: 'opened' })
     onEnd(publishFigures(report, { store, importer, upstreams }))
     const tell = (message: IngestMessage) => {
       report(message)
-      if (message.type === 'head') passedOn.onHead()
+      if (message.type === 'head') relay.onHead()
     }
-    await new Follower(task.follow, store, intake, upstreams, tell, signal).run()
+    await new Follower(task.follow, store, session, upstreams, tell, signal).run()
   }
   return runSource(task, host, follow, open)
 }

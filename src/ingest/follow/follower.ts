@@ -16,13 +16,13 @@ import type { Upstream } from '../../upstream/upstream.js'
 import { NoAnswerError, type Upstreams } from '../../upstream/upstreams.js'
 import type { Block, BlockLink } from '../block.js'
 import { BadBlockError } from '../importer.js'
-import type { Intake } from '../intake.js'
+import type { ImportSession } from '../importSession.js'
 import { withKeysAhead } from '../keysAhead.js'
 import type { FollowPlan, IngestMessage } from '../messages.js'
 import { upstreamTeller } from '../tellUpstreams.js'
 import { fetchAhead } from './fetchAhead.js'
 import { UpstreamMarkers } from './markers.js'
-import { Setbacks } from './setbacks.js'
+import { NodeSetbacks } from './nodeSetbacks.js'
 import { type FetchedBlock, UpstreamBlocks } from './upstreamBlocks.js'
 
 /** With more blocks to go than this, several share a transaction, and the network counts as syncing. */
@@ -56,11 +56,11 @@ function contentOf(fetched: FetchedBlock): Block {
 export class Follower {
   readonly #plan: FollowPlan
   readonly #store: ChainWriter
-  readonly #intake: Intake
+  readonly #session: ImportSession
   readonly #upstreams: Upstreams
   readonly #blocks: UpstreamBlocks
   readonly #markers: UpstreamMarkers
-  readonly #setbacks: Setbacks
+  readonly #setbacks: NodeSetbacks
   readonly #report: (message: IngestMessage) => void
   readonly #signal: AbortSignal
   /** Settled by whatever the loop may wait for. */
@@ -78,18 +78,18 @@ export class Follower {
   constructor(
     plan: FollowPlan,
     store: ChainWriter,
-    intake: Intake,
+    session: ImportSession,
     upstreams: Upstreams,
     report: (message: IngestMessage) => void,
     signal: AbortSignal,
   ) {
     this.#plan = plan
     this.#store = store
-    this.#intake = intake
+    this.#session = session
     this.#upstreams = upstreams
     this.#blocks = new UpstreamBlocks(upstreams, plan.timeoutMs)
     this.#markers = new UpstreamMarkers(upstreams, store, plan.timeoutMs)
-    this.#setbacks = new Setbacks(upstreams, report)
+    this.#setbacks = new NodeSetbacks(upstreams, report)
     this.#tellUpstreams = upstreamTeller(report, upstreams)
     this.#report = report
     this.#signal = signal
@@ -138,21 +138,25 @@ export class Follower {
   }
 
   async #tryToReach(claim: HeadClaim, upstream: Upstream): Promise<Next> {
-    if (this.#setbacks.isHeldOff(upstream)) return 'held'
+    if (this.#setbacks.isPaused(upstream)) return 'held'
     try {
       const next = await this.#reach(claim, upstream)
       if (next !== 'later') this.#setbacks.overcome(upstream, claim.number, next === 'again')
       return next
     } catch (error) {
-      await this.#intake.commit()
+      await this.#session.commit()
       if (error instanceof NoAnswerError) return 'later'
       if (error instanceof NotFollowedError || error instanceof UnknownForkError) {
-        this.#setbacks.holdOff(upstream, claim.number, error.message)
+        this.#setbacks.pauseNode(upstream, claim.number, error.message)
       } else if (error instanceof BadBlockError) {
         this.#setbacks.noteInvalid(error)
         // Who sent it by its number alone is accused; of others the chain may be right.
         if (upstream.isQuarantined || this.#upstreams.answering.length === 0) {
-          this.#setbacks.holdOff(upstream, claim.number, `${error.message}; all blocks before it are served`)
+          this.#setbacks.pauseNode(
+            upstream,
+            claim.number,
+            `${error.message}; all blocks before it are served`,
+          )
         }
       } else throw error
       return 'later'
@@ -176,7 +180,7 @@ export class Follower {
     const content = contentOf(block)
     await this.#holdAgainst(upstream, async () => {
       this.#setbacks.refuseInvalid(block)
-      await this.#intake.play(content)
+      await this.#session.play(content)
     })
     this.#reached()
     return 'again'
@@ -236,18 +240,18 @@ export class Follower {
     for await (const block of ahead) {
       if (this.#signal.aborted) break
       if (!equalBytes(block.parentHash, this.#store.head.hash)) {
-        await this.#intake.commit()
+        await this.#session.commit()
         return this.#leaveOrPass(block, goal, upstream)
       }
       if (block.unknownFork !== undefined) {
-        await this.#intake.commit()
+        await this.#session.commit()
         return this.#stopOrPass(block, upstream)
       }
       const content = { ...contentOf(block), takeKeys: block.takeKeys }
-      await this.#holdAgainst(block.upstream, () => this.#intake.import(content))
+      await this.#holdAgainst(block.upstream, () => this.#session.import(content))
     }
-    await this.#intake.commit()
-    this.#report({ type: 'progress', progress: this.#intake.progress() })
+    await this.#session.commit()
+    this.#report({ type: 'progress', progress: this.#session.progress() })
     if (this.#store.head.number < last) return 'later'
     if (!equalBytes(this.#store.head.hash, goal)) return this.#switchToHash(goal, upstream)
     if (last === claim.number) this.#reached()
@@ -260,7 +264,7 @@ export class Follower {
     const theirs = await this.#blocks.agreedHash(number, upstream)
     if (theirs === undefined) return 'later'
     if (!equalBytes(theirs, hash)) return this.#switchToHash(goal, upstream)
-    block.upstream.standing.failed()
+    block.upstream.score.failed()
     return 'later'
   }
 
@@ -269,7 +273,7 @@ export class Follower {
     const theirs = await this.#blocks.agreedHash(block.number, upstream)
     if (theirs === undefined) return 'later'
     if (equalBytes(theirs, block.hash)) requireKnown(block)
-    block.upstream.standing.failed()
+    block.upstream.score.failed()
     return 'later'
   }
 
@@ -314,7 +318,7 @@ export class Follower {
 
   async #replace(forkNumber: number, blocks: readonly Uint8Array[]): Promise<void> {
     const finalized = this.#store.readMarker('finalized')
-    await this.#intake.replace(forkNumber, blocks)
+    await this.#session.replace(forkNumber, blocks)
     this.#tellHead()
     if (finalized === undefined || finalized.number <= forkNumber) return
     const text = `the upstream took back block ${finalized.number} (${bytesToHex(finalized.hash)}), which it had said to be final`

@@ -34,9 +34,9 @@ export class UpstreamMarkers {
     const moved = this.#named.filter(({ marker, block }) => mayMark(this.#store, marker, block))
     this.#named = []
     if (moved.length === 0) return false
-    this.#store.holdCommits()
+    this.#store.beginBatch()
     for (const { marker, block } of moved) this.#store.writeMarker(marker, block)
-    await this.#store.commitHeld()
+    await this.#store.commitBatch()
     return true
   }
 

@@ -67,8 +67,8 @@ export function completedGenesis(genesis: Genesis, store: ChainWriter): Genesis 
   const known = store.readIdentity()
   const development = known?.development
   if (development === undefined || known?.genesisHash === genesis.identity.genesisHash) return genesis
-  const stored = store.readHeader(store.readCanonicalHash(0) ?? genesis.bundle.hash)
-  if (stored === undefined || !equalBytes(withoutState(stored), withoutState(genesis.bundle.header)))
+  const stored = store.readHeader(store.readCanonicalHash(0) ?? genesis.blockDiff.hash)
+  if (stored === undefined || !equalBytes(withoutState(stored), withoutState(genesis.blockDiff.header)))
     return genesis
   const { genesisHash = '' } = known ?? {}
   return { ...genesis, identity: { ...genesis.identity, genesisHash, development } }
@@ -78,14 +78,14 @@ async function askedGenesis(genesis: Genesis, text: string, upstream: Upstream):
   const ask = (method: string, params: readonly unknown[]) =>
     upstream.ask(method, params, performance.now() + upstream.options.timeoutMs)
   const header = headerRlpFromJson(await ask('eth_getBlockByNumber', ['0x0', false]))
-  const { hash } = genesis.bundle
+  const { hash } = genesis.blockDiff
   const isSame = equalBytes(headerHash(header), hash)
   const hasNoState = equalBytes(decodeHeader(header).stateRoot, emptyTrieRoot)
   if (isSame && !hasNoState) return genesis
-  if (!hasNoState || !equalBytes(withoutState(header), withoutState(genesis.bundle.header))) {
+  if (!hasNoState || !equalBytes(withoutState(header), withoutState(genesis.blockDiff.header))) {
     throw new OperatorError(
       `upstream ${upstream.name} is of another chain: its genesis is ${bytesToHex(headerHash(header))}, ` +
-        `that of the file is ${bytesToHex(hash)}${differences(header, genesis.bundle.header)}`,
+        `that of the file is ${bytesToHex(hash)}${differences(header, genesis.blockDiff.header)}`,
     )
   }
   const addresses = [...((await ask('eth_accounts', [])) as string[]), ...anvilContracts]
@@ -104,7 +104,7 @@ async function askedGenesis(genesis: Genesis, text: string, upstream: Upstream):
   )
   if (isSame && present.length === 0) return genesis
   const completed = parseGenesis(text, Object.fromEntries(present))
-  const stateRoot = decodeHeader(completed.bundle.header).stateRoot
+  const stateRoot = decodeHeader(completed.blockDiff.header).stateRoot
   const proof = (await ask('eth_getProof', [anvilContracts[0], [], '0x0'])) as {
     readonly accountProof: string[]
   }
@@ -122,7 +122,7 @@ async function askedGenesis(genesis: Genesis, text: string, upstream: Upstream):
       genesisHash: bytesToHex(headerHash(header)),
       development: { stateRoot: bytesToHex(stateRoot) },
     },
-    bundle: { ...completed.bundle, header, hash: headerHash(header) },
+    blockDiff: { ...completed.blockDiff, header, hash: headerHash(header) },
   }
 }
 

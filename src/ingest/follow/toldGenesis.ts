@@ -61,7 +61,7 @@ export async function toldGenesis(upstream: Upstream, notice: (text: string) => 
   if (alloc === undefined) throw untold('the state of its genesis')
   const text = JSON.stringify({ ...membersOf(header), config, alloc })
   // anvil's own accounts are not in its header, and are completed and compared elsewhere.
-  if (!isAnvil && !equalBytes(parseGenesis(text).bundle.hash, headerHash(rlp)))
+  if (!isAnvil && !equalBytes(parseGenesis(text).blockDiff.hash, headerHash(rlp)))
     throw untold('its whole genesis')
   notice(
     `the genesis is what ${upstream.name} tells; its rules (forks) are believed: ${JSON.stringify(config)}`,

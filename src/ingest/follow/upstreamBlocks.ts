@@ -43,7 +43,7 @@ const deniedMs = 1_000
 const agreeMs = 5_000
 
 /** The answer says something that cannot be true. */
-class Lie extends Error {}
+class WrongAnswer extends Error {}
 
 export class UpstreamBlocks {
   readonly #upstreams: Upstreams
@@ -62,7 +62,8 @@ export class UpstreamBlocks {
     return this.#checked(
       () => this.#fetch(toQuantity(number), 'eth_getBlockByNumber'),
       (block) => {
-        if (block.number !== number) throw new Lie(`for block ${number} it sent block ${block.number}`)
+        if (block.number !== number)
+          throw new WrongAnswer(`for block ${number} it sent block ${block.number}`)
       },
     )
   }
@@ -220,18 +221,18 @@ function readLink(headerRlp: Uint8Array): BlockLink {
 
 function rawBytes(value: unknown): Uint8Array {
   const bytes = bytesOfHex(value)
-  if (bytes === undefined) throw new Lie('a raw block that is no hex')
+  if (bytes === undefined) throw new WrongAnswer('a raw block that is no hex')
   return bytes
 }
 
 function mustBe(hash: Hash32, wanted: Hash32): void {
   if (equalBytes(hash, wanted)) return
-  throw new Lie(`for block ${bytesToHex(wanted)} it sent content with the hash ${bytesToHex(hash)}`)
+  throw new WrongAnswer(`for block ${bytesToHex(wanted)} it sent content with the hash ${bytesToHex(hash)}`)
 }
 
 function isLie(error: unknown): error is Error {
   return (
-    error instanceof Lie ||
+    error instanceof WrongAnswer ||
     error instanceof BlockJsonError ||
     error instanceof RlpError ||
     error instanceof InvalidBlockError

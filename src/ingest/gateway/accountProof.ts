@@ -1,11 +1,11 @@
 /** Checks an answer of eth_getProof (EIP-1186) against a state root. Believes nothing but nodes that lead to it. */
-import { type Address, bytesToHex, type Hash32, mapKey } from '../../primitives/bytes.js'
+import { type Address, bytesToHex, type Hash32, latin1Key } from '../../primitives/bytes.js'
 import { emptyCodeHash, keccak256 } from '../../primitives/keccak.js'
 import { RlpError } from '../../primitives/rlp.js'
 import { decodeAccount } from '../../state/account.js'
 import { readTrie } from '../../state/trie.js'
 import { MissingNodeError } from '../../state/trieNode.js'
-import type { Change } from '../../store/bundle.js'
+import type { Change } from '../../store/blockDiff.js'
 import { LieError } from './lie.js'
 import { bytesOf } from './receiptsFromJson.js'
 
@@ -30,7 +30,7 @@ export function checkProof(answer: unknown, { stateRoot, address, slots }: Proof
   for (const each of listOf(storageProof)) addNodes((each as Record<string, unknown> | null)?.proof, given)
   const used = new Map<string, Change>()
   const readNode = (hash: Uint8Array) => {
-    const key = mapKey(hash)
+    const key = latin1Key(hash)
     const rlp = given.get(key)
     if (rlp !== undefined && !used.has(key)) used.set(key, [Uint8Array.from(hash), rlp])
     return rlp
@@ -62,7 +62,7 @@ export function checkProof(answer: unknown, { stateRoot, address, slots }: Proof
 function addNodes(list: unknown, nodes: Map<string, Uint8Array>): void {
   for (const each of listOf(list)) {
     const rlp = bytesOf(each)
-    nodes.set(mapKey(keccak256(rlp)), rlp)
+    nodes.set(latin1Key(keccak256(rlp)), rlp)
   }
 }
 

@@ -1,7 +1,7 @@
 /**
  * Keeps a gateway's chain of headers: from the head that upstreams say, every header by its hash, parent by parent,
  * down to the head before, and in the background further down. Owns what a number means, and whether a header follows
- * from its parent by the rules of the chain. Does not own fetching (`partFetcher.ts`).
+ * from its parent by the rules of the chain. Does not own fetching (`proofFetcher.ts`).
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ForkSchedule } from '../../chain/forks.js'
@@ -21,7 +21,7 @@ import type { HeadClaim } from '../../upstream/headWatch.js'
 import type { Upstreams } from '../../upstream/upstreams.js'
 import { checkHeader } from '../blockRules.js'
 import { mayMark } from '../mayMark.js'
-import type { PartFetcher, ProvedBlock } from './partFetcher.js'
+import type { ProofFetcher, ProvedBlock } from './proofFetcher.js'
 import { addTotals } from './totals.js'
 
 /** Blocks between two heads that are fetched whole, so that their subscribers are told of each without a wait. */
@@ -54,7 +54,7 @@ type ClaimedBlock = Pick<HeadClaim, 'number' | 'hash'>
 
 export class HeadKeeper {
   readonly #store: GatewayWriter
-  readonly #fetcher: PartFetcher
+  readonly #fetcher: ProofFetcher
   readonly #options: HeadKeeperOptions
   #claimed: ClaimedBlock | undefined
   #moving: Promise<void> | undefined
@@ -66,7 +66,7 @@ export class HeadKeeper {
   #complaint = ''
   #trouble: string | undefined
 
-  constructor(store: GatewayWriter, fetcher: PartFetcher, options: HeadKeeperOptions) {
+  constructor(store: GatewayWriter, fetcher: ProofFetcher, options: HeadKeeperOptions) {
     this.#store = store
     this.#fetcher = fetcher
     this.#options = options
@@ -265,7 +265,7 @@ export class HeadKeeper {
     this.#store.putReceipts(hash, receipts)
   }
 
-  #advance(forkNumber: number, branch: readonly ProvedBlock[], isApart: boolean): void {
+  #advance(forkNumber: number, branch: readonly ProvedBlock[], isUnlinked: boolean): void {
     let total = this.#totalAt(forkNumber)
     const headers = branch.map((block) => {
       const { difficulty, number } = block.header
@@ -275,7 +275,7 @@ export class HeadKeeper {
         totalDifficulty: total === undefined ? undefined : toMinimalBytes(total),
       }
     })
-    this.#store.advance(forkNumber, headers, isApart)
+    this.#store.advance(forkNumber, headers, isUnlinked)
     this.#options.onHead()
   }
 

@@ -11,13 +11,13 @@ import { Upstream } from '../../upstream/upstream.js'
 import { Upstreams } from '../../upstream/upstreams.js'
 import { parseGenesis } from '../genesis.js'
 import type { GatewayTask } from '../messages.js'
-import { PassedOn } from '../passedOn.js'
 import { publishFigures } from '../publishFigures.js'
+import { Relay } from '../relay.js'
 import { Ends, noProgress, type SourceHost, takeCalls } from '../runSource.js'
 import { tellUpstreams } from '../tellUpstreams.js'
 import { chainOf } from './chainOf.js'
 import { HeadKeeper } from './headKeeper.js'
-import { PartFetcher } from './partFetcher.js'
+import { ProofFetcher } from './proofFetcher.js'
 
 /** Wait between two attempts to learn from upstreams which chain they have. */
 const identityRetryMs = 1_000
@@ -38,7 +38,7 @@ export async function runGateway(task: GatewayTask, host: SourceHost): Promise<v
     const upstreams = new Upstreams(task.upstreams, { chain, pollMs, quorum, log })
     ends.add(() => upstreams.close())
     const isReachable = await upstreams.check(fetchMsMax)
-    const fetcher = new PartFetcher(store, upstreams, { schedule, fetchMsMax })
+    const fetcher = new ProofFetcher(store, upstreams, { schedule, fetchMsMax })
     ends.add(publishFigures(report, { store, upstreams, fetcher }))
     let isOpened = false
     const open = () => {
@@ -47,13 +47,13 @@ export async function runGateway(task: GatewayTask, host: SourceHost): Promise<v
     }
     // Without an upstream, what is held is served as it is; the head is told of once it is that of upstreams.
     if (store.readHead() !== undefined && !isReachable) open()
-    const passedOn = new PassedOn(store, upstreams, {
+    const relay = new Relay(store, upstreams, {
       schedule,
       timeoutMs: fetchMsMax,
       log,
       nonceOf: (address) => fetcher.readNonce(address),
     })
-    ends.add(() => passedOn.close())
+    ends.add(() => relay.close())
     let isOutdated = false
     const onHead = () => {
       const head = store.readHead()
@@ -62,7 +62,7 @@ export async function runGateway(task: GatewayTask, host: SourceHost): Promise<v
       if (why !== undefined && !isOutdated) report({ type: 'said', text: why, isError: true })
       isOutdated ||= why !== undefined
       if (isOpened) report({ type: 'head' })
-      passedOn.onHead()
+      relay.onHead()
     }
     const keeper = new HeadKeeper(store, fetcher, {
       schedule,
@@ -78,7 +78,7 @@ export async function runGateway(task: GatewayTask, host: SourceHost): Promise<v
     ends.add(() => keeper.close())
     ends.add(tellUpstreams(report, upstreams, () => keeper.trouble))
     takeCalls(host, ends.add, async (call) => {
-      if (call.type !== 'fetch') return passedOn.answer(call)
+      if (call.type !== 'fetch') return relay.answer(call)
       return (await fetcher.fetch(call.wanted, call.call)) === 'absent'
     })
     ends.add(upstreams.onHead((claim) => keeper.follow(claim)))

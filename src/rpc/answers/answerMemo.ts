@@ -10,10 +10,10 @@
 import { randomInt } from 'node:crypto'
 import { Doorkeeper } from '../../primitives/doorkeeper.js'
 import type { Json } from '../method.js'
-import { knownBytesMax, type Question } from '../reading/envelope.js'
+import { type CacheKey, cachedCallBytesMax } from '../reading/envelope.js'
 import { resultInTail, resultTail } from './outcome.js'
 
-export interface Remembered {
+export interface CachedAnswer {
   readonly json: Json
   /** Its {@link resultTail}, so that a repeated answer is two pieces, however long. */
   readonly tail: Uint8Array
@@ -24,7 +24,7 @@ export interface Remembered {
   readonly slot: number
 }
 
-interface Entry extends Remembered {
+interface Entry extends CachedAnswer {
   /** The call without its id, in the layout of {@link readWords}. */
   readonly words: Int32Array
   /** Bytes before and after the id, which may differ between two calls with the same words. */
@@ -52,7 +52,7 @@ export class AnswerMemo {
     this.#headGeneration = headGeneration
   }
 
-  /** The result stored for a call, by its text in `bytes` as for {@link Lookup}. */
+  /** The result stored for a call, by its text in `bytes` as for {@link CacheLookup}. */
   read(
     bytes: Uint8Array,
     start: number,
@@ -60,7 +60,7 @@ export class AnswerMemo {
     idEnd: number,
     end: number,
     headGeneration: number,
-  ): Remembered | undefined {
+  ): CachedAnswer | undefined {
     if (headGeneration !== this.#headGeneration) {
       this.#clear(headGeneration)
       return undefined
@@ -88,9 +88,9 @@ export class AnswerMemo {
 
   /** Stores the result of a call, if it is repeated, of the current head, and not too large. */
   write(
-    { text, idAt }: Question,
+    { text, idAt }: CacheKey,
     json: Json,
-    { method, price, slot }: Pick<Remembered, 'method' | 'price' | 'slot'>,
+    { method, price, slot }: Pick<CachedAnswer, 'method' | 'price' | 'slot'>,
     headGeneration: number,
   ): void {
     if (headGeneration !== this.#headGeneration || !this.#doorkeeper.admits(text)) return
@@ -138,7 +138,7 @@ function entryBytes({ words, json, tail }: Entry): number {
 }
 
 /** The current call: each four bytes are one word, and the last one to three bytes of a part are one word each. */
-const words = new Int32Array(knownBytesMax)
+const words = new Int32Array(cachedCallBytesMax)
 let wordCount = 0
 
 /** Random, so that nobody can construct a call with the hash of another, which would then not be stored. */

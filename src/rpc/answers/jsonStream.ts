@@ -5,7 +5,7 @@
  */
 import type { JobOwner } from '../../pool/jobs.js'
 import { FaultError } from '../../primitives/faults.js'
-import type { Caller } from '../callers/caller.js'
+import type { RequestContext } from '../contexts/requestContext.js'
 
 export interface PartSink {
   /** Takes a part, and calls `taken` once it has passed it on. */
@@ -97,10 +97,10 @@ export function collected<T>(
 /** Runs a job whose result may come in parts: resolves to the whole if it is one part, otherwise to a stream. */
 export function runInParts(
   run: (owner: JobOwner) => Promise<Uint8Array>,
-  caller: Caller,
+  context: RequestContext,
 ): Promise<Uint8Array | JsonStream> {
   return new Promise((resolve, reject) => {
-    const owner = new StreamOwner(caller, resolve)
+    const owner = new StreamOwner(context, resolve)
     run(owner).then(
       (last) => (owner.stream === undefined ? resolve(last) : owner.stream.finish({ last })),
       (error) => (owner.stream === undefined ? reject(error) : owner.stream.finish({ error })),
@@ -111,14 +111,14 @@ export function runInParts(
 /** The owner of one job of a caller: gone with the caller, or before it. */
 class StreamOwner implements JobOwner {
   stream: JsonStream | undefined
-  readonly #caller: Caller
+  readonly #caller: RequestContext
   readonly #begin: (stream: JsonStream) => void
   readonly #listeners = new Set<() => void>()
   #hasLeft = false
 
   /** `begin` gets the stream with its first part. */
-  constructor(caller: Caller, begin: (stream: JsonStream) => void) {
-    this.#caller = caller
+  constructor(context: RequestContext, begin: (stream: JsonStream) => void) {
+    this.#caller = context
     this.#begin = begin
   }
 
@@ -130,13 +130,13 @@ class StreamOwner implements JobOwner {
     return this.#caller.weight
   }
 
-  get isGone(): boolean {
-    return this.#hasLeft || this.#caller.isGone
+  get isFinished(): boolean {
+    return this.#hasLeft || this.#caller.isFinished
   }
 
-  onGone(listener: () => void): void {
+  onFinished(listener: () => void): void {
     this.#listeners.add(listener)
-    this.#caller.onGone(listener)
+    this.#caller.onFinished(listener)
   }
 
   forget(listener: () => void): void {

@@ -3,20 +3,20 @@
  * when it runs no further call. Does not own the running of a call (dispatch.ts).
  */
 import type { Answer } from '../answers/answer.js'
-import type { Remembered } from '../answers/answerMemo.js'
+import type { CachedAnswer } from '../answers/answerMemo.js'
 import { BatchAnswer } from '../answers/batchAnswer.js'
 import { Failure, type Outcome, renderOutcome } from '../answers/outcome.js'
 import { renderErrorAnswer } from '../answers/wireErrors.js'
-import type { Caller } from '../callers/caller.js'
-import { Deadline } from '../callers/deadline.js'
-import type { Steps, Turns } from '../callers/turns.js'
+import { Deadline } from '../contexts/deadline.js'
+import type { RequestContext } from '../contexts/requestContext.js'
+import type { RequestSlices, SlicedWork } from '../contexts/requestSlices.js'
 import type { RpcNetwork } from '../method.js'
 import { parseFault } from '../reading/bodyScan.js'
 import type { Call } from '../reading/envelope.js'
 import type { RequestBasis } from './requestBasis.js'
 
 /** A member of a request; `known` where its answer is stored. */
-export type Member = Call<Remembered>
+export type Member = Call<CachedAnswer>
 
 /** Calls of one batch that wait for a job at the same time: enough to keep the pool busy, too few to fill its queue. */
 const batchJobsMax = 8
@@ -27,7 +27,7 @@ export const timedOut = Failure.of({ kind: 'RequestTimedOut' })
 export const busy = Failure.of({ kind: 'ServerBusy', retryAfterMs: 1000 })
 
 /** The call's own member `at`, as written; undefined where it has none. */
-export function pinOf(call: Member): unknown {
+export function pinOfCall(call: Member): unknown {
   return call.kind === 'call' ? call.at : undefined
 }
 
@@ -39,8 +39,8 @@ export function isParseError(outcome: unknown): boolean {
 export interface BatchRun<N extends RpcNetwork> {
   readonly calls: readonly Member[]
   readonly basis: RequestBasis<N>
-  readonly caller: Caller
-  readonly turns: Turns
+  readonly context: RequestContext
+  readonly turns: RequestSlices
   readonly limits: { readonly batchBytesMax: number; readonly requestMsMax: number }
   /** Begins a call. Never throws; the promise never rejects. */
   start(call: Member): Outcome | Promise<Outcome>
@@ -52,8 +52,8 @@ export interface BatchRun<N extends RpcNetwork> {
  * The body of a batch's answer; yields where it must wait. A call begins as soon as fewer than {@link batchJobsMax}
  * calls wait for a job, so a long call delays only the end of the batch.
  */
-export function* runBatch<N extends RpcNetwork>(run: BatchRun<N>): Steps<Answer['body']> {
-  const { calls, caller, turns, limits } = run
+export function* runBatch<N extends RpcNetwork>(run: BatchRun<N>): SlicedWork<Answer['body']> {
+  const { calls, context, turns, limits } = run
   const answer = new BatchAnswer(calls.length, limits.batchBytesMax)
   const waiting = new Set<Promise<void>>()
   let deadline: Deadline<Outcome> | undefined
@@ -67,7 +67,7 @@ export function* runBatch<N extends RpcNetwork>(run: BatchRun<N>): Steps<Answer[
       isRefused = !(yield* turns.tryPause())
     }
     // A batch whose client has left runs no further calls; its answer is not sent.
-    if (caller.isGone || isBroken) break
+    if (context.isFinished || isBroken) break
     let outcome: Outcome | Promise<Outcome>
     if (answer.isFull) outcome = tooLarge
     else if (deadline?.hasPassed) outcome = timedOut
@@ -117,7 +117,7 @@ function putOutcome<N extends RpcNetwork>(
     if (!(outcome instanceof Failure)) answer.countUnsent(index, outcome.length)
     return
   }
-  const at = basis.hashOf(pinOf(call))
+  const at = basis.hashOf(pinOfCall(call))
   if (outcome instanceof Failure) return answer.putError(index, renderErrorAnswer(call.id, outcome.error, at))
   try {
     answer.putResult(index, renderOutcome(call.id, at, outcome))

@@ -2,7 +2,7 @@ import { bytesToHex } from '../../primitives/bytes.js'
 import type { NetworkViews, RpcNetwork } from '../method.js'
 
 /** The text by which answers name the block that they were made from. */
-export class BlockNames<N extends RpcNetwork> {
+export class BlockLabels<N extends RpcNetwork> {
   readonly #views: NetworkViews<N>
   /** The view and text of the head, made once per head. */
   #named: N | undefined

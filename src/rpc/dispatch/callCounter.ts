@@ -5,7 +5,7 @@
 import type { EdgeCounts } from '../../metrics/edgeCounts.js'
 import { JsonStream } from '../answers/jsonStream.js'
 import { Failure, type Outcome, type Streamed } from '../answers/outcome.js'
-import type { Caller } from '../callers/caller.js'
+import type { RequestContext } from '../contexts/requestContext.js'
 import type { Member } from './batch.js'
 
 /** Counts by key what is asked of one network. `slot` is that of {@link EdgeCounts.slotOf}. */
@@ -44,18 +44,18 @@ export class CallCounter {
   }
 
   /** Counts a call that was answered by a stored answer of so many bytes; `startedMs` is of {@link beginStored}. */
-  repeated(slot: number, bytes: number, caller: Caller, startedMs: number | undefined): void {
-    this.#repeated(slot, bytes, caller.takeSpent(), caller, startedMs)
+  repeated(slot: number, bytes: number, context: RequestContext, startedMs: number | undefined): void {
+    this.#repeated(slot, bytes, context.takeSpent(), context, startedMs)
   }
 
   /** Counts a call that failed before it was begun; '' where its method is not known. */
-  failed(method: string, failure: Failure, caller: Caller): void {
-    this.failedAt(this.#counts.slotOf(method), failure, caller)
+  failed(method: string, failure: Failure, context: RequestContext): void {
+    this.failedAt(this.#counts.slotOf(method), failure, context)
   }
 
-  failedAt(slot: number, { error }: Failure, caller: Caller): void {
+  failedAt(slot: number, { error }: Failure, context: RequestContext): void {
     this.#counts.ended(slot, false, 0, undefined, error.code)
-    this.#usage?.count(caller.keyId, slot, 1, true, caller.takeSpent(), 0)
+    this.#usage?.count(context.keyId, slot, 1, true, context.takeSpent(), 0)
   }
 
   /**
@@ -65,44 +65,50 @@ export class CallCounter {
   run(
     call: Member,
     isJob: boolean,
-    caller: Caller,
+    context: RequestContext,
     run: () => Outcome | Promise<Streamed>,
   ): Outcome | Promise<Streamed> {
     const known = call.kind === 'known' ? call.known : undefined
     const slot = known?.slot ?? this.#counts.slotOf(call.kind === 'call' ? call.method : '')
     const startedMs = known === undefined ? this.#counts.begin(isJob) : 0
     // What was spent before was for reading the request. Other calls of it may begin before this one ends.
-    let units = caller.takeSpent()
+    let units = context.takeSpent()
     const count = (outcome: Streamed): void => {
-      units += caller.takeSpent()
+      units += context.takeSpent()
       if (known === undefined || outcome instanceof Failure) {
-        this.#ended({ slot, isJob, startedMs, units }, caller, outcome)
-      } else this.#repeated(slot, known.json.length, units, caller, undefined)
+        this.#ended({ slot, isJob, startedMs, units }, context, outcome)
+      } else this.#repeated(slot, known.json.length, units, context, undefined)
     }
     const outcome = run()
     if (outcome instanceof Promise) {
-      units += caller.takeSpent()
+      units += context.takeSpent()
       void outcome.then(count)
     } else count(outcome)
     return outcome
   }
 
-  #repeated(slot: number, bytes: number, units: number, caller: Caller, startedMs: number | undefined): void {
+  #repeated(
+    slot: number,
+    bytes: number,
+    units: number,
+    context: RequestContext,
+    startedMs: number | undefined,
+  ): void {
     this.#counts.repeated(slot, bytes, startedMs)
-    this.#usage?.count(caller.keyId, slot, 1, false, units, bytes)
+    this.#usage?.count(context.keyId, slot, 1, false, units, bytes)
   }
 
-  #ended({ slot, isJob, startedMs, units }: Begun, caller: Caller, outcome: Streamed): void {
+  #ended({ slot, isJob, startedMs, units }: Begun, context: RequestContext, outcome: Streamed): void {
     const isError = outcome instanceof Failure
     const bytes = isError || outcome instanceof JsonStream ? undefined : outcome.length
     const code = isError ? outcome.error.code : undefined
     const ms = this.#counts.ended(slot, isJob, startedMs, bytes, code)
     const usage = this.#usage
     if (usage === undefined) return
-    usage.count(caller.keyId, slot, 1, isError, units, bytes ?? 0)
-    if (ms >= slowMs) usage.note(caller.keyId, slot, isError, ms)
+    usage.count(context.keyId, slot, 1, isError, units, bytes ?? 0)
+    if (ms >= slowMs) usage.note(context.keyId, slot, isError, ms)
     if (outcome instanceof JsonStream) {
-      caller.onGone(() => usage.count(caller.keyId, slot, 0, false, caller.takeSpent(), outcome.bytes))
+      context.onFinished(() => usage.count(context.keyId, slot, 0, false, context.takeSpent(), outcome.bytes))
     }
   }
 }

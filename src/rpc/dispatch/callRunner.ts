@@ -7,26 +7,26 @@ import type { AnswerMemo } from '../answers/answerMemo.js'
 import { JsonStream } from '../answers/jsonStream.js'
 import { Failure, isNull, type Outcome, type Streamed } from '../answers/outcome.js'
 import { type DefectLog, thrownToFault, thrownToWireError } from '../answers/wireErrors.js'
-import type { Caller } from '../callers/caller.js'
-import { countBytes, notAllowed, repeat, unpaid } from '../callers/payment.js'
-import { priceOf, unitsMin } from '../callers/price.js'
-import { inOneTurn, Turns } from '../callers/turns.js'
+import { countBytes, notAllowed, repeat, unpaid } from '../contexts/payment.js'
+import { priceOf, unitsMin } from '../contexts/price.js'
+import type { RequestContext } from '../contexts/requestContext.js'
+import { inOneSlice, RequestSlices } from '../contexts/requestSlices.js'
 import {
   decodeParams,
   type Json,
   type Method,
   type NetworkViews,
-  Passing,
   type RpcNetwork,
+  UncacheableResult,
 } from '../method.js'
-import type { Question } from '../reading/envelope.js'
+import type { CacheKey } from '../reading/envelope.js'
 import { busy, type Member } from './batch.js'
 import type { CallCounter } from './callCounter.js'
 import { offload, refuseUnread } from './offload.js'
 import { invalidRequest } from './refuseRequest.js'
 import { passOn } from './relay.js'
 import type { RequestBasis } from './requestBasis.js'
-import { runSupplied, suppliesMax, supply } from './supplied.js'
+import { fetchesMax, fetchMissing, retryAfterFetch } from './retryAfterFetch.js'
 
 type MethodCall = Extract<Member, { kind: 'call' }>
 
@@ -70,48 +70,52 @@ export class CallRunner<N extends RpcNetwork> {
   run(
     call: Member,
     basis: RequestBasis<N>,
-    caller: Caller,
-    turns: Turns | undefined,
+    context: RequestContext,
+    turns: RequestSlices | undefined,
   ): Outcome | Promise<Streamed> {
-    const start = () => this.#start(call, basis, caller, turns)
-    return this.#counter?.run(call, this.jobOf(call) !== undefined, caller, start) ?? start()
+    const start = () => this.#start(call, basis, context, turns)
+    return this.#counter?.run(call, this.jobOf(call) !== undefined, context, start) ?? start()
   }
 
   #start(
     call: Member,
     basis: RequestBasis<N>,
-    caller: Caller,
-    turns: Turns | undefined,
+    context: RequestContext,
+    turns: RequestSlices | undefined,
   ): Outcome | Promise<Streamed> {
-    if (call.kind === 'known') return repeat(call.known, caller)
-    if (call.kind === 'invalid') return unpaid(caller, unitsMin) ?? invalidRequest
+    if (call.kind === 'known') return repeat(call.known, context)
+    if (call.kind === 'invalid') return unpaid(context, unitsMin) ?? invalidRequest
     const method = this.#methods.get(call.method)
-    if (method === undefined) return this.#pass(call, basis, caller) ?? this.#unknown(call, caller)
-    const refused = notAllowed(caller, method.name) ?? refuseUnread(method, this.#views.current, caller)
+    if (method === undefined) return this.#pass(call, basis, context) ?? this.#unknown(call, context)
+    const refused = notAllowed(context, method.name) ?? refuseUnread(method, this.#views.current, context)
     if (refused !== undefined) return refused
     // Where data may have to be fetched first, every call may wait.
-    if (method.cost === 'inline' && this.#views.supply === undefined) {
-      return this.#run(method, call, basis, caller, turns)
+    if (method.cost === 'inline' && this.#views.fetchMissing === undefined) {
+      return this.#run(method, call, basis, context, turns)
     }
-    if (!caller.admit()) return busy
-    const outcome = this.#run(method, call, basis, caller, turns)
-    if (outcome instanceof Promise) void outcome.then(() => caller.release())
-    else caller.release()
+    if (!context.admit()) return busy
+    const outcome = this.#run(method, call, basis, context, turns)
+    if (outcome instanceof Promise) void outcome.then(() => context.release())
+    else context.release()
     return outcome
   }
 
   /** Passes a call of an unknown method on; undefined where the network does not. */
-  #pass(call: MethodCall, basis: RequestBasis<N>, caller: Caller): Failure | Promise<Streamed> | undefined {
+  #pass(
+    call: MethodCall,
+    basis: RequestBasis<N>,
+    context: RequestContext,
+  ): Failure | Promise<Streamed> | undefined {
     const { relay } = this.#views
     if (relay?.passes(call.method) !== true) return undefined
-    const answer = passOn(relay, call, basis.isPinned(call.at), caller)
+    const answer = passOn(relay, call, basis.isPinned(call.at), context)
     if (answer instanceof Failure) return answer
-    basis.distrust('none')
-    return this.#awaited(answer, call.method, caller)
+    basis.noteTrust('none')
+    return this.#awaited(answer, call.method, context)
   }
 
-  #unknown({ method }: MethodCall, caller: Caller): Failure {
-    const refusal = unpaid(caller, unitsMin)
+  #unknown({ method }: MethodCall, context: RequestContext): Failure {
+    const refusal = unpaid(context, unitsMin)
     if (refusal !== undefined) return refusal
     const meant = nearest(method, this.#methods.keys(), misspellingsMax)
     return Failure.of({ kind: 'MethodNotFound', method, meant })
@@ -121,75 +125,76 @@ export class CallRunner<N extends RpcNetwork> {
     method: Method<N>,
     call: MethodCall,
     basis: RequestBasis<N>,
-    caller: Caller,
-    turns: Turns | undefined,
-    supplies = 0,
+    context: RequestContext,
+    turns: RequestSlices | undefined,
+    fetches = 0,
   ): Outcome | Promise<Streamed> {
     let isPaid = false
     try {
       const network = basis.find(call.at)
-      if (network instanceof Failure) return unpaid(caller, unitsMin) ?? network
+      if (network instanceof Failure) return unpaid(context, unitsMin) ?? network
       if (call.text !== undefined) {
-        const answered = offload(method, call.text, network, caller)
-        return answered instanceof Failure ? answered : this.#awaited(answered, method.name, caller)
+        const answered = offload(method, call.text, network, context)
+        return answered instanceof Failure ? answered : this.#awaited(answered, method.name, context)
       }
       const args = decodeParams(method, call.params)
       const price = priceOf(method.price, args)
-      const refusal = unpaid(caller, price)
+      const refusal = unpaid(context, price)
       if (refusal !== undefined) return refusal
       isPaid = true
       const isLong = turns === undefined && method.cost === 'inline' && price > shortUnitsMax
-      const runOnce = basis.noting(() => method.run(network, args, caller, this.#turnMsMax))
-      const remember = (json: Json) => {
-        if (basis.trust === undefined) this.#remember(method, call.question, json, price, network)
+      const runOnce = basis.noting(() => method.run(network, args, context, this.#turnMsMax))
+      const keepAnswer = (json: Json) => {
+        if (basis.trust === undefined) this.#remember(method, call.cacheKey, json, price, network)
       }
-      const run = isLong ? () => inOneTurn(new Turns(this.#turnMsMax, caller, 0), runOnce) : runOnce
-      const result = runSupplied(this.#views, caller, { method: method.name, params: call.params }, run)
+      const run = isLong ? () => inOneSlice(new RequestSlices(this.#turnMsMax, context, 0), runOnce) : runOnce
+      const result = retryAfterFetch(this.#views, context, { method: method.name, params: call.params }, run)
       if (result instanceof Promise) {
-        return this.#awaited(result, method.name, caller, remember)
+        return this.#awaited(result, method.name, context, keepAnswer)
       }
       // A stream only comes from a job.
       const json = result as Json
-      countBytes(caller, json)
-      remember(json)
+      countBytes(context, json)
+      keepAnswer(json)
       return json
     } catch (thrown) {
-      const supplied = isPaid || supplies === suppliesMax ? undefined : supply(this.#views, thrown, caller)
+      const supplied =
+        isPaid || fetches === fetchesMax ? undefined : fetchMissing(this.#views, thrown, context)
       if (supplied !== undefined) {
         return supplied.then(
-          () => this.#run(method, call, basis, caller, turns, supplies + 1),
-          (refused) => this.failure(refused, method.name, caller.keyId),
+          () => this.#run(method, call, basis, context, turns, fetches + 1),
+          (refused) => this.failure(refused, method.name, context.keyId),
         )
       }
-      const failure = this.failure(thrown, method.name, caller.keyId)
-      return isPaid ? failure : (unpaid(caller, unitsMin) ?? failure)
+      const failure = this.failure(thrown, method.name, context.keyId)
+      return isPaid ? failure : (unpaid(context, unitsMin) ?? failure)
     }
   }
 
   #awaited(
-    result: Promise<Json | JsonStream | Passing>,
+    result: Promise<Json | JsonStream | UncacheableResult>,
     name: string,
-    caller: Caller,
-    remember?: (json: Json) => void,
+    context: RequestContext,
+    keepAnswer?: (json: Json) => void,
   ): Promise<Streamed> {
-    const settle = (result: Json | JsonStream | Passing) => {
+    const settle = (result: Json | JsonStream | UncacheableResult) => {
       if (result instanceof JsonStream) return result
-      const json = result instanceof Passing ? result.json : result
-      if (json === result) remember?.(json)
-      countBytes(caller, json)
+      const json = result instanceof UncacheableResult ? result.json : result
+      if (json === result) keepAnswer?.(json)
+      countBytes(context, json)
       return json
     }
-    return result.then(settle, (thrown) => this.failure(thrown, name, caller.keyId))
+    return result.then(settle, (thrown) => this.failure(thrown, name, context.keyId))
   }
 
-  #remember(method: Method<N>, question: Question | undefined, json: Json, price: number, network: N): void {
-    if (method.memo === 'never' || question === undefined) return
+  #remember(method: Method<N>, cacheKey: CacheKey | undefined, json: Json, price: number, network: N): void {
+    if (method.memo === 'never' || cacheKey === undefined) return
     // A null is not stored: without a new head the result may change (a block that arrives, by its hash).
     if (isNull(json)) return
     // Earlier heads and pinned blocks are other views, whose results are not stored.
     if (network !== this.#views.current) return
     const slot = this.#counter?.slotOf(method.name) ?? 0
-    this.#memo.write(question, json, { method: method.name, price, slot }, network.head.generation)
+    this.#memo.write(cacheKey, json, { method: method.name, price, slot }, network.head.generation)
   }
 
   /** What a call fails with that threw this. */

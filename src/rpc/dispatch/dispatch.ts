@@ -7,23 +7,30 @@
  */
 import type { Fault } from '../../primitives/faults.js'
 import type { Answer } from '../answers/answer.js'
-import { AnswerMemo, type Remembered } from '../answers/answerMemo.js'
+import { AnswerMemo, type CachedAnswer } from '../answers/answerMemo.js'
 import { collected } from '../answers/jsonStream.js'
 import { Failure, type Outcome, repeatedAnswer, type Streamed, singleAnswer } from '../answers/outcome.js'
-import { Caller } from '../callers/caller.js'
-import { Deadline } from '../callers/deadline.js'
-import { countBytes, notAllowed, unpaid, unpaidReading } from '../callers/payment.js'
-import { bodyBytesPerUnit, unitsMin } from '../callers/price.js'
-import { countForTurn, doSteps, inOneTurn, isTurnOver, type Steps, Turns } from '../callers/turns.js'
+import { Deadline } from '../contexts/deadline.js'
+import { countBytes, notAllowed, unpaid, unpaidReading } from '../contexts/payment.js'
+import { bodyBytesPerUnit, unitsMin } from '../contexts/price.js'
+import { RequestContext } from '../contexts/requestContext.js'
+import {
+  countForSlice,
+  doSliced,
+  inOneSlice,
+  isSliceOver,
+  RequestSlices,
+  type SlicedWork,
+} from '../contexts/requestSlices.js'
 import type { Method, NetworkViews, RpcNetwork } from '../method.js'
 import { parseFault } from '../reading/bodyScan.js'
-import { type Lookup, RequestReader, readUsualCall, usualBytesMax } from '../reading/envelope.js'
-import { isParseError, type Member, pinOf, runBatch, timedOut } from './batch.js'
-import { BlockNames } from './blockName.js'
+import { type CacheLookup, RequestReader, readUsualCall, usualBytesMax } from '../reading/envelope.js'
+import { isParseError, type Member, pinOfCall, runBatch, timedOut } from './batch.js'
+import { BlockLabels } from './blockName.js'
 import { CallCounter } from './callCounter.js'
 import { CallRunner } from './callRunner.js'
 import type { DispatcherOptions, DispatchLimits, Endpoint } from './endpoint.js'
-import { refuseUnread, staysText } from './offload.js'
+import { isOffloaded, refuseUnread } from './offload.js'
 import { refuseRequest } from './refuseRequest.js'
 import { RequestBasis } from './requestBasis.js'
 
@@ -49,8 +56,8 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
   readonly #counter: CallCounter | undefined
   readonly #runner: CallRunner<N>
   /** Undefined where no answers are stored. */
-  readonly #lookup: Lookup<Remembered> | undefined
-  readonly #blockNames: BlockNames<N>
+  readonly #lookup: CacheLookup<CachedAnswer> | undefined
+  readonly #blockNames: BlockLabels<N>
 
   constructor(
     views: NetworkViews<N>,
@@ -61,7 +68,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     this.#methods = methods
     this.#limits = limits
     this.#counter = counts && new CallCounter(counts, usageOf?.(views.current.name))
-    this.#blockNames = new BlockNames(views)
+    this.#blockNames = new BlockLabels(views)
     const memo = new AnswerMemo(limits.memoBytesMax, views.current.head.generation)
     this.#runner = new CallRunner(views, methods, limits.turnMsMax, log, this.#counter, memo)
     this.#lookup =
@@ -73,27 +80,27 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
 
   handle(
     body: Uint8Array,
-    caller: Caller = new Caller(),
+    context: RequestContext = new RequestContext(),
     at?: string,
-    isGiven = false,
+    ownsBody = false,
   ): Answer | Promise<Answer> {
     try {
-      const unread = body.length < bodyBytesPerUnit ? undefined : unpaidReading(caller, body.length)
+      const unread = body.length < bodyBytesPerUnit ? undefined : unpaidReading(context, body.length)
       if (unread !== undefined) return singleAnswer('null', undefined, unread, this.#blockNames.ofHead())
       const startedMs = this.#counter?.beginStored()
       // Stored answers are those of the head, not of a block that a request is pinned to.
       const lookup = at === undefined ? this.#lookup : undefined
-      const mayWait = body.length > shortBytesMax && isTurnOver(this.#limits.turnMsMax)
+      const mayWait = body.length > shortBytesMax && isSliceOver(this.#limits.turnMsMax)
       const usual = mayWait ? undefined : readUsualCall(body, lookup)
-      if (usual?.kind === 'known') return this.#repeated(usual, this.#views.current, caller, startedMs)
+      if (usual?.kind === 'known') return this.#repeated(usual, this.#views.current, context, startedMs)
       const basis = new RequestBasis(this.#views, at)
       const answer =
         usual === undefined
-          ? doSteps(this.#answer(body, basis, caller, lookup, isGiven))
-          : this.#usual(usual, body.length, basis, caller)
-      return answer instanceof Promise ? answer.catch((thrown) => this.#refusal(thrown, caller)) : answer
+          ? doSliced(this.#answer(body, basis, context, lookup, ownsBody))
+          : this.#usual(usual, body.length, basis, context)
+      return answer instanceof Promise ? answer.catch((thrown) => this.#refusal(thrown, context)) : answer
     } catch (thrown) {
-      return this.#refusal(thrown, caller)
+      return this.#refusal(thrown, context)
     }
   }
 
@@ -101,47 +108,57 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
   #repeated(
     { known, id }: Extract<Member, { kind: 'known' }>,
     network: N,
-    caller: Caller,
+    context: RequestContext,
     startedMs: number | undefined,
   ): Answer {
     const block = this.#blockNames.of(network)
-    const refusal = notAllowed(caller, known.method) ?? unpaid(caller, known.price)
+    const refusal = notAllowed(context, known.method) ?? unpaid(context, known.price)
     if (refusal !== undefined) {
-      this.#counter?.failedAt(known.slot, refusal, caller)
+      this.#counter?.failedAt(known.slot, refusal, context)
       return singleAnswer(id, undefined, refusal, block)
     }
-    countBytes(caller, known.json)
-    this.#counter?.repeated(known.slot, known.json.length, caller, startedMs)
+    countBytes(context, known.json)
+    this.#counter?.repeated(known.slot, known.json.length, context, startedMs)
     return repeatedAnswer(id, known.json, known.tail, block)
   }
 
   /** Answers a single short call of the usual form. */
-  #usual(call: Member, bytes: number, basis: RequestBasis<N>, caller: Caller): Answer | Promise<Answer> {
+  #usual(
+    call: Member,
+    bytes: number,
+    basis: RequestBasis<N>,
+    context: RequestContext,
+  ): Answer | Promise<Answer> {
     const job = this.#runner.jobOf(call)
-    if (job === undefined) return this.#single(call, basis, caller, undefined)
-    const refused = refuseUnread(job, this.#views.current, caller)
-    if (refused === undefined) return this.#job(call, bytes, basis, caller)
-    this.#counter?.failed(job.name, refused, caller)
-    return this.#finish(call, basis, caller, refused)
+    if (job === undefined) return this.#single(call, basis, context, undefined)
+    const refused = refuseUnread(job, this.#views.current, context)
+    if (refused === undefined) return this.#job(call, bytes, basis, context)
+    this.#counter?.failed(job.name, refused, context)
+    return this.#finish(call, basis, context, refused)
   }
 
   /** Runs a call that may be passed to the pool, which takes long enough to count for the turn. */
-  #job(call: Member, bytes: number, basis: RequestBasis<N>, caller: Caller): Answer | Promise<Answer> {
+  #job(
+    call: Member,
+    bytes: number,
+    basis: RequestBasis<N>,
+    context: RequestContext,
+  ): Answer | Promise<Answer> {
     const run = () => {
       const startedAtMs = performance.now()
-      const answer = this.#single(call, basis, caller, undefined)
-      countForTurn(startedAtMs, answer instanceof Promise)
+      const answer = this.#single(call, basis, context, undefined)
+      countForSlice(startedAtMs, answer instanceof Promise)
       return answer
     }
     const { turnMsMax } = this.#limits
-    return isTurnOver(turnMsMax) ? inOneTurn(new Turns(turnMsMax, caller, bytes), run) : run()
+    return isSliceOver(turnMsMax) ? inOneSlice(new RequestSlices(turnMsMax, context, bytes), run) : run()
   }
 
-  refuse(body: Uint8Array, fault: Fault, caller: Caller = new Caller()): Answer {
+  refuse(body: Uint8Array, fault: Fault, context: RequestContext = new RequestContext()): Answer {
     try {
-      return refuseRequest(body, Failure.of(fault), caller, this.#limits, this.#blockNames.ofHead())
+      return refuseRequest(body, Failure.of(fault), context, this.#limits, this.#blockNames.ofHead())
     } catch (thrown) {
-      return this.#refusal(thrown, caller, true)
+      return this.#refusal(thrown, context, true)
     }
   }
 
@@ -149,14 +166,14 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
   *#answer(
     body: Uint8Array,
     basis: RequestBasis<N>,
-    caller: Caller,
-    lookup: Lookup<Remembered> | undefined,
-    isGiven: boolean,
-  ): Steps<Answer | Promise<Answer>> {
-    const turns = new Turns(this.#limits.turnMsMax, caller, body.length)
+    context: RequestContext,
+    lookup: CacheLookup<CachedAnswer> | undefined,
+    ownsBody: boolean,
+  ): SlicedWork<Answer | Promise<Answer>> {
+    const turns = new RequestSlices(this.#limits.turnMsMax, context, body.length)
     try {
-      const isText = (name: string) => staysText(this.#methods.get(name), this.#views.current)
-      const reader = new RequestReader<Remembered>(body, this.#limits, { isGiven, staysText: isText })
+      const isText = (name: string) => isOffloaded(this.#methods.get(name), this.#views.current)
+      const reader = new RequestReader<CachedAnswer>(body, this.#limits, { ownsBody, isOffloaded: isText })
       const keep = () => reader.keep()
       if (body.length > usualBytesMax ? turns.isOverOrAwaited : turns.isOver) yield* turns.pause(keep)
       turns.begin()
@@ -170,16 +187,16 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       }
       if (!reader.isBatch) {
         if (turns.isOver) yield* turns.pause()
-        return this.#single(calls[0] as Member, basis, caller, turns)
+        return this.#single(calls[0] as Member, basis, context, turns)
       }
       const answer = yield* runBatch({
         calls,
         basis,
-        caller,
+        context,
         turns,
         limits: this.#limits,
-        start: (call) => this.#whole(this.#runner.run(call, basis, caller, turns), caller),
-        fail: (thrown) => this.#runner.failure(thrown, 'request', caller.keyId),
+        start: (call) => this.#whole(this.#runner.run(call, basis, context, turns), context),
+        fail: (thrown) => this.#runner.failure(thrown, 'request', context.keyId),
       })
       return { ...this.#batchAnswer(answer, basis.used(undefined)), trust: basis.trust }
     } finally {
@@ -191,24 +208,24 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
   #single(
     call: Member,
     basis: RequestBasis<N>,
-    caller: Caller,
-    turns: Turns | undefined,
+    context: RequestContext,
+    turns: RequestSlices | undefined,
   ): Answer | Promise<Answer> {
-    if (call.kind === 'known') return this.#repeated(call, basis.arrived, caller, undefined)
-    const started = this.#runner.run(call, basis, caller, turns)
-    const outcome = caller.takesStreams ? started : this.#whole(started, caller)
-    if (!(outcome instanceof Promise)) return this.#finish(call, basis, caller, outcome)
+    if (call.kind === 'known') return this.#repeated(call, basis.arrived, context, undefined)
+    const started = this.#runner.run(call, basis, context, turns)
+    const outcome = context.takesStreams ? started : this.#whole(started, context)
+    if (!(outcome instanceof Promise)) return this.#finish(call, basis, context, outcome)
     const deadline = new Deadline<Streamed>(this.#limits.requestMsMax, timedOut)
     return deadline.race(outcome).then((settled) => {
       deadline.clear()
       if (isParseError(settled)) throw parseFault()
-      return this.#finish(call, basis, caller, settled)
+      return this.#finish(call, basis, context, settled)
     })
   }
 
   /** The answer to a single call with this outcome. Never throws. */
-  #finish(call: Member, basis: RequestBasis<N>, caller: Caller, outcome: Streamed): Answer {
-    const at = pinOf(call)
+  #finish(call: Member, basis: RequestBasis<N>, context: RequestContext, outcome: Streamed): Answer {
+    const at = pinOfCall(call)
     const { trust } = basis
     // No block here is one that an upstream's answer was made from.
     const block = trust === 'none' ? undefined : this.#blockNames.of(basis.used(at))
@@ -217,12 +234,12 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       return trust === undefined ? answer : { ...answer, trust }
     } catch (thrown) {
       // The answer may be longer than a string can be.
-      return singleAnswer(call.id, undefined, this.#runner.failure(thrown, 'answer', caller.keyId), block)
+      return singleAnswer(call.id, undefined, this.#runner.failure(thrown, 'answer', context.keyId), block)
     }
   }
 
   /** For a caller that takes no streams: collects one, up to the bytes of a batch's answer. */
-  #whole(started: Outcome | Promise<Streamed>, { keyId }: Caller): Outcome | Promise<Outcome> {
+  #whole(started: Outcome | Promise<Streamed>, { keyId }: RequestContext): Outcome | Promise<Outcome> {
     return collected(started, this.#limits.batchBytesMax, (thrown) =>
       this.#runner.failure(thrown, 'stream', keyId),
     )
@@ -233,10 +250,10 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
   }
 
   /** The answer to a request that failed as a whole. Never throws. */
-  #refusal(thrown: unknown, caller: Caller, isPaid = false): Answer {
-    const failure = this.#runner.failure(thrown, 'request', caller.keyId)
-    const refusal = (isPaid ? undefined : unpaid(caller, unitsMin)) ?? failure
-    this.#counter?.failed('', refusal, caller)
+  #refusal(thrown: unknown, context: RequestContext, isPaid = false): Answer {
+    const failure = this.#runner.failure(thrown, 'request', context.keyId)
+    const refusal = (isPaid ? undefined : unpaid(context, unitsMin)) ?? failure
+    this.#counter?.failed('', refusal, context)
     return singleAnswer('null', undefined, refusal, this.#blockNames.ofHead())
   }
 }

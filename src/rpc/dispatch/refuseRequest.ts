@@ -1,10 +1,10 @@
 /** Requests of which no call is run: each call is answered with one failure. */
 import type { Answer } from '../answers/answer.js'
-import type { Remembered } from '../answers/answerMemo.js'
+import type { CachedAnswer } from '../answers/answerMemo.js'
 import { Failure, singleAnswer } from '../answers/outcome.js'
-import type { Caller } from '../callers/caller.js'
-import { bodyUnits, unitsMin } from '../callers/price.js'
-import { Turns } from '../callers/turns.js'
+import { bodyUnits, unitsMin } from '../contexts/price.js'
+import type { RequestContext } from '../contexts/requestContext.js'
+import { RequestSlices } from '../contexts/requestSlices.js'
 import { RequestReader, usualBytesMax } from '../reading/envelope.js'
 import { answerAll, type Member } from './batch.js'
 import type { DispatchLimits } from './endpoint.js'
@@ -18,20 +18,20 @@ export const invalidRequest = Failure.of({ kind: 'InvalidRequest' })
 export function refuseRequest(
   body: Uint8Array,
   refused: Failure,
-  caller: Caller,
+  context: RequestContext,
   limits: DispatchLimits,
   block: string | undefined,
 ): Answer {
   const units = Math.max(bodyUnits(body.length), unitsMin)
-  const isPaid = caller.chargeReading(units) === 0
-  const turns = new Turns(limits.turnMsMax, caller, 0)
+  const isPaid = context.chargeReading(units) === 0
+  const turns = new RequestSlices(limits.turnMsMax, context, 0)
   const isLong = body.length > usualBytesMax
   if (isLong && (!isPaid || body.length > refusedBytesMax || turns.isOverOrAwaited)) {
     return singleAnswer('null', undefined, refused, block)
   }
-  if (!isPaid) caller.oweReading(units)
+  if (!isPaid) context.oweReading(units)
   turns.begin()
-  const reader = new RequestReader<Remembered>(body, limits)
+  const reader = new RequestReader<CachedAnswer>(body, limits)
   while (!reader.pass());
   const calls: Member[] = []
   while (reader.left > 0) calls.push(reader.read(undefined))

@@ -4,8 +4,8 @@
  */
 import type { UpstreamCalls } from '../../primitives/upstreamCalls.js'
 import { Failure } from '../answers/outcome.js'
-import type { Caller } from '../callers/caller.js'
-import { notAllowed, unpaid } from '../callers/payment.js'
+import { notAllowed, unpaid } from '../contexts/payment.js'
+import type { RequestContext } from '../contexts/requestContext.js'
 import type { Json, MethodRelay } from '../method.js'
 import { busy, type Member } from './batch.js'
 
@@ -33,15 +33,15 @@ export function passOn(
   relay: MethodRelay,
   { method, params }: Extract<Member, { kind: 'call' }>,
   isPinned: boolean,
-  caller: Caller,
+  context: RequestContext,
 ): Failure | Promise<Json> {
-  const refusal = notAllowed(caller, method) ?? unpaid(caller, relayUnits)
+  const refusal = notAllowed(context, method) ?? unpaid(context, relayUnits)
   if (refusal !== undefined) return refusal
   if (isPinned) return pinned
   const given = params ?? []
   if (typeof given !== 'object') return Failure.of({ kind: 'ParamsNotArray' })
-  if (!caller.admit()) return busy
-  return relay.ask(method, JSON.stringify(given)).finally(() => caller.release())
+  if (!context.admit()) return busy
+  return relay.ask(method, JSON.stringify(given)).finally(() => context.release())
 }
 
 const pinned = Failure.of({

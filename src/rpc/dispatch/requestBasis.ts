@@ -7,7 +7,7 @@ import { bytesToHex, hexToBytes, toHash32 } from '../../primitives/bytes.js'
 import { excerpt } from '../../primitives/excerpt.js'
 import type { Trust } from '../answers/answer.js'
 import { Failure } from '../answers/outcome.js'
-import { doAround } from '../callers/turns.js'
+import { doAround } from '../contexts/requestSlices.js'
 import type { NetworkViews, RpcNetwork } from '../method.js'
 import { typeName } from '../params/params.js'
 
@@ -59,7 +59,7 @@ export class RequestBasis<N extends RpcNetwork> {
     return this.#trust
   }
 
-  distrust(trust: Trust): void {
+  noteTrust(trust: Trust): void {
     if (this.#trust !== 'none') this.#trust = trust
   }
 
@@ -68,14 +68,14 @@ export class RequestBasis<N extends RpcNetwork> {
    * to what `run` named.
    */
   noting<T>(run: () => T): () => T {
-    const { tookOnFaith } = this.#views
-    if (tookOnFaith === undefined) return run
+    const { readUnproved } = this.#views
+    if (readUnproved === undefined) return run
     const note = <R>(piece: () => R): R => {
-      tookOnFaith()
+      readUnproved()
       try {
         return piece()
       } finally {
-        if (tookOnFaith()) this.distrust('quorum')
+        if (readUnproved()) this.noteTrust('quorum')
       }
     }
     return () => doAround(note, run)

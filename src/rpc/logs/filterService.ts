@@ -1,4 +1,4 @@
-import type { Caller } from '../callers/caller.js'
+import type { RequestContext } from '../contexts/requestContext.js'
 import type { Json } from '../method.js'
 import type { LogQuery } from './logQuery.js'
 
@@ -14,11 +14,11 @@ export type FilterRequest =
 
 /** Polled filters of one network, on any thread. All methods throw, or reject with, FaultError. */
 export interface FilterService {
-  create(request: FilterRequest, caller: Caller): string | Promise<string>
+  create(request: FilterRequest, context: RequestContext): string | Promise<string>
   /** Changes since the last call, as JSON. */
-  changes(id: string, caller: Caller, turnMsMax: number): Json | Promise<Json>
+  changes(id: string, context: RequestContext, turnMsMax: number): Json | Promise<Json>
   /** All logs that a log filter matches, as JSON. */
-  logs(id: string, caller: Caller, turnMsMax: number): Json | Promise<Json>
+  logs(id: string, context: RequestContext, turnMsMax: number): Json | Promise<Json>
   /** Removes a filter; false where none has this id. */
-  uninstall(id: string, caller: Caller): boolean | Promise<boolean>
+  uninstall(id: string, context: RequestContext): boolean | Promise<boolean>
 }

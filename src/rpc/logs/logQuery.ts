@@ -9,8 +9,8 @@ import { type FoundLogs, type LogBounds, type LogSearch, requireLogs } from '../
 import type { NetworkJobs } from '../../pool/jobs.js'
 import type { Hash32 } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
-import type { Caller } from '../callers/caller.js'
-import { inOneTurn, Turns } from '../callers/turns.js'
+import type { RequestContext } from '../contexts/requestContext.js'
+import { inOneSlice, RequestSlices } from '../contexts/requestSlices.js'
 import { blockId, hash32, invalidArgument, required, typeName } from '../params/params.js'
 import { nullable, type Schema } from '../params/schema.js'
 import { decodeLogCriteria, logCriteriaSchemas } from './logCriteria.js'
@@ -110,15 +110,15 @@ export function findLogs(
   { chain, jobs }: SearchedNetwork,
   search: LogSearch,
   bounds: LogBounds,
-  caller: Caller,
+  context: RequestContext,
   turnMsMax: number,
 ): FoundLogs | Promise<FoundLogs> {
   requireLogs(chain.identity)
-  return inOneTurn(new Turns(turnMsMax, caller, 0), () => {
+  return inOneSlice(new RequestSlices(turnMsMax, context, 0), () => {
     const startedAtMs = performance.now()
     const found = chain.searchLogs(search, bounds, () => performance.now() - startedAtMs >= inlineMsMax)
-    caller.ran(performance.now() - startedAtMs)
-    return found ?? jobs.run('searchLogs', { search, bounds }, caller)
+    context.ran(performance.now() - startedAtMs)
+    return found ?? jobs.run('searchLogs', { search, bounds }, context)
   })
 }
 
@@ -126,12 +126,12 @@ export function findLogs(
 export function findWholeLogs(
   network: SearchedNetwork & { readonly logBounds: LogBounds },
   query: LogQuery,
-  caller: Caller,
+  context: RequestContext,
   turnMsMax: number,
 ): Uint8Array | Promise<Uint8Array> {
   const { chain, logBounds } = network
   const search = toLogSearch(chain, query)
-  const found = findLogs(network, search, logBounds, caller, turnMsMax)
+  const found = findLogs(network, search, logBounds, context, turnMsMax)
   if (!(found instanceof Promise)) return wholeLogs(found, search, logBounds)
   return found.then((settled) => wholeLogs(settled, search, logBounds))
 }

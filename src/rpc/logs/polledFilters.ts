@@ -13,8 +13,8 @@ import { bytesToHex, type Hash32 } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
 import { setInterval } from '../../primitives/timers.js'
 import type { ChainRequest } from '../../streams/networkStreams.js'
-import { anonymousId, type Caller } from '../callers/caller.js'
-import { doSteps, type Steps, Turns } from '../callers/turns.js'
+import { anonymousId, type RequestContext } from '../contexts/requestContext.js'
+import { doSliced, RequestSlices, type SlicedWork } from '../contexts/requestSlices.js'
 import type { Json } from '../method.js'
 import type { Network } from '../network.js'
 import {
@@ -67,7 +67,7 @@ export class PolledFilters implements FilterService {
     this.#clockMs = clockMs
   }
 
-  create(request: FilterRequest, { keyId }: Caller): string {
+  create(request: FilterRequest, { keyId }: RequestContext): string {
     this.#sweep()
     const { chain, head } = this.#current()
     const { number, hash } = head
@@ -91,11 +91,11 @@ export class PolledFilters implements FilterService {
     return id
   }
 
-  changes(id: string, caller: Caller, turnMsMax: number): Json | Promise<Json> {
-    const filter = this.#find(id, caller)
+  changes(id: string, context: RequestContext, turnMsMax: number): Json | Promise<Json> {
+    const filter = this.#find(id, context)
     if (filter === undefined) throw new FaultError({ kind: 'FilterNotFound' })
-    if (filter.reading !== undefined) return filter.reading.then(() => this.changes(id, caller, turnMsMax))
-    const answer = doSteps(changesOf(filter, this.#current(), caller, turnMsMax))
+    if (filter.reading !== undefined) return filter.reading.then(() => this.changes(id, context, turnMsMax))
+    const answer = doSliced(changesOf(filter, this.#current(), context, turnMsMax))
     if (!(answer instanceof Promise)) return answer
     const done = () => {
       filter.reading = undefined
@@ -104,21 +104,21 @@ export class PolledFilters implements FilterService {
     return answer
   }
 
-  logs(id: string, caller: Caller, turnMsMax: number): Json | Promise<Json> {
-    const filter = this.#find(id, caller)
+  logs(id: string, context: RequestContext, turnMsMax: number): Json | Promise<Json> {
+    const filter = this.#find(id, context)
     if (filter?.request.kind !== 'logs') throw new FaultError({ kind: 'FilterNotFound' })
-    return findWholeLogs(this.#current(), filter.request.query, caller, turnMsMax)
+    return findWholeLogs(this.#current(), filter.request.query, context, turnMsMax)
   }
 
-  uninstall(id: string, caller: Caller): boolean {
-    const filter = this.#find(id, caller)
+  uninstall(id: string, context: RequestContext): boolean {
+    const filter = this.#find(id, context)
     if (filter === undefined) return false
     this.#forget(id, filter)
     return true
   }
 
   /** A filter of the caller's own key; marks it as polled. */
-  #find(id: string, { keyId }: Caller): PolledFilter | undefined {
+  #find(id: string, { keyId }: RequestContext): PolledFilter | undefined {
     this.#sweep()
     const filter = this.#filters.get(id)
     if (filter === undefined || filter.keyId !== keyId) return undefined
@@ -168,13 +168,18 @@ function withinOf({ blocks }: LogQuery): ChainRequest['within'] {
 }
 
 /** The changes since the last poll. If this throws, the filter is unchanged. */
-function* changesOf(filter: PolledFilter, network: Network, caller: Caller, turnMsMax: number): Steps<Json> {
+function* changesOf(
+  filter: PolledFilter,
+  network: Network,
+  context: RequestContext,
+  turnMsMax: number,
+): SlicedWork<Json> {
   const { request } = filter
   if (request.kind === 'transactions') return '[]'
-  const turns = new Turns(turnMsMax, caller, 0)
+  const turns = new RequestSlices(turnMsMax, context, 0)
   try {
     if (request.kind === 'blocks') return yield* newHashes(filter, network, turns)
-    return yield* newLogs(filter, request.query, network, { caller, turns, turnMsMax })
+    return yield* newLogs(filter, request.query, network, { context, turns, turnMsMax })
   } finally {
     turns.end()
   }
@@ -184,8 +189,8 @@ function* changesOf(filter: PolledFilter, network: Network, caller: Caller, turn
 function* leftBlocks(
   cursor: ChainCursor,
   { chain }: Network,
-  turns: Turns,
-): Steps<{ left: readonly ChainCursor[]; base: ChainCursor }> {
+  turns: RequestSlices,
+): SlicedWork<{ left: readonly ChainCursor[]; base: ChainCursor }> {
   const left: ChainCursor[] = []
   let base = cursor
   while (!isPartOf(chain, base)) {
@@ -197,7 +202,7 @@ function* leftBlocks(
   return { left, base }
 }
 
-function* newHashes(filter: PolledFilter, network: Network, turns: Turns): Steps<string> {
+function* newHashes(filter: PolledFilter, network: Network, turns: RequestSlices): SlicedWork<string> {
   const { base } = yield* leftBlocks(filter.cursor, network, turns)
   const hashes: string[] = []
   let at = base
@@ -217,11 +222,11 @@ function* newLogs(
   { criteria }: LogQuery,
   network: Network,
   {
-    caller,
+    context,
     turns,
     turnMsMax,
-  }: { readonly caller: Caller; readonly turns: Turns; readonly turnMsMax: number },
-): Steps<Json> {
+  }: { readonly context: RequestContext; readonly turns: RequestSlices; readonly turnMsMax: number },
+): SlicedWork<Json> {
   const { chain, head, logBounds } = network
   const { left, base } = yield* leftBlocks(filter.cursor, network, turns)
   const { first, last } = filter.within ?? { first: 0, last: Number.POSITIVE_INFINITY }
@@ -244,7 +249,7 @@ function* newLogs(
     filter.cursor = { number: head.number, hash: head.hash }
     return `[${removed.join(',')}]`
   }
-  let found = findLogs(network, search, logBounds, caller, turnMsMax)
+  let found = findLogs(network, search, logBounds, context, turnMsMax)
   if (found instanceof Promise) {
     let settled: FoundLogs | undefined
     yield found.then((logs) => {

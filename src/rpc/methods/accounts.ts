@@ -2,7 +2,7 @@
 import { type Address, bytesToHex, type Hash32, hexDigits, toQuantity } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
 import { hasCode } from '../../state/account.js'
-import { Passing } from '../method.js'
+import { UncacheableResult } from '../method.js'
 import { chainMethod } from '../network.js'
 import {
   address,
@@ -141,7 +141,7 @@ export const accountMethods = {
       if (!block.isPending || upstreamCalls === undefined) return `"${toQuantity(nonce)}"`
       return upstreamCalls
         .waiting(account, nonce)
-        .then((count) => new Passing(`"${toQuantity(nonce + BigInt(count))}"`))
+        .then((count) => new UncacheableResult(`"${toQuantity(nonce + BigInt(count))}"`))
     },
   }),
   ots_hasCode: chainMethod({

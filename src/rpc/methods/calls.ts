@@ -40,12 +40,12 @@ export const callMethods = {
     params: [...message.params, optional(blockOverrides, undefined)],
     paramNames: [...message.paramNames, 'blockOverrides'],
     result: bytesSchema,
-    run(network: JobNetwork, [call, block, stateOverrides, blockOverrides], caller) {
+    run(network: JobNetwork, [call, block, stateOverrides, blockOverrides], context) {
       const request = executionRequest(network, { call, block, stateOverrides, blockOverrides })
-      const run = (each: typeof request) => network.jobs.run('call', each, caller).then(returnedJson)
+      const run = (each: typeof request) => network.jobs.run('call', each, context).then(returnedJson)
       const later = runAfterWaiting(network, request, run)
       if (later !== undefined) return later
-      const short = network.trials?.call(request, caller)
+      const short = network.trials?.call(request, context)
       if (short !== undefined) return returnedJson(short)
       return run(request)
     },
@@ -63,9 +63,9 @@ export const callMethods = {
       { accessList: accessListSchema, gasUsed: quantitySchema },
       { error: textSchema },
     ),
-    run(network: JobNetwork, [call, block, stateOverrides], caller) {
+    run(network: JobNetwork, [call, block, stateOverrides], context) {
       const request = executionRequest(network, { call, block, stateOverrides })
-      const run = (each: typeof request) => network.jobs.run('accessList', each, caller).then(accessListJson)
+      const run = (each: typeof request) => network.jobs.run('accessList', each, context).then(accessListJson)
       return runAfterWaiting(network, request, run) ?? run(request)
     },
   }),
@@ -73,16 +73,16 @@ export const callMethods = {
     ...message,
     summary: 'Least gas with which a message succeeds',
     result: quantitySchema,
-    run(network: JobNetwork, [call, block, stateOverrides], caller) {
+    run(network: JobNetwork, [call, block, stateOverrides], context) {
       // The pending block has the gas limit of the head.
       const gasDefault = network.chain.head.header.gasLimit
       const { marginBps } = network.execution
       const request = executionRequest(network, { call, block, stateOverrides, gasDefault, marginBps })
       const run = (each: typeof request) =>
-        network.jobs.run('estimate', each, caller).then(({ gas }) => `"${toQuantity(gas)}"`)
+        network.jobs.run('estimate', each, context).then(({ gas }) => `"${toQuantity(gas)}"`)
       const later = runAfterWaiting(network, request, run)
       if (later !== undefined) return later
-      const gas = network.trials?.estimate(request, caller)
+      const gas = network.trials?.estimate(request, context)
       if (gas !== undefined) return `"${toQuantity(gas)}"`
       return run(request)
     },
@@ -100,10 +100,10 @@ export const callMethods = {
     price: ([{ blocks }]) => blocks.reduce((sum, { calls }) => sum + 20 * (1 + calls.length), 100),
     memo: 'head',
     result: listSchema(simulatedBlockSchema),
-    run({ chain, jobs, execution }: JobNetwork, [simulation, id], caller) {
+    run({ chain, jobs, execution }: JobNetwork, [simulation, id], context) {
       const { number, hash, isPending } = stateBlock(chain, id, 1)
       const gasMax = BigInt(execution.simulationGasMax)
-      return jobs.run('simulate', { ...simulation, block: { number, hash, isPending }, gasMax }, caller)
+      return jobs.run('simulate', { ...simulation, block: { number, hash, isPending }, gasMax }, context)
     },
   }),
 }

@@ -26,15 +26,16 @@ export const debugTraceMethods = {
     summary: 'What the transactions of a block did, by its hash',
     params: [hash32, options],
     paramNames: ['blockHash', 'options'],
-    run: (network, [hash, options], caller) =>
-      traceJson(network, tracedBlock(network, hash), options, caller),
+    run: (network, [hash, options], context) =>
+      traceJson(network, tracedBlock(network, hash), options, context),
   }),
   debug_traceBlockByNumber: chainMethod({
     ...blockTrace,
     summary: 'What the transactions of a block did, by its number or tag',
     params: [blockId(), options],
     paramNames: ['block', 'options'],
-    run: (network, [id, options], caller) => traceJson(network, tracedBlockAt(network, id), options, caller),
+    run: (network, [id, options], context) =>
+      traceJson(network, tracedBlockAt(network, id), options, context),
   }),
   /** Or on the state before its transaction `txIndex`. Overrides are members of the options. */
   debug_traceCall: chainMethod({
@@ -42,12 +43,12 @@ export const debugTraceMethods = {
     summary: 'What a message does on the state after a block, in the form of a tracer',
     params: [callObject, stateBlockId, optional(traceCallConfig, plainTraceCall)],
     paramNames: ['call', 'block', 'options'],
-    run(network, [call, block, options], caller) {
+    run(network, [call, block, options], context) {
       const { stateOverrides, blockOverrides, txIndex } = options
       const request = executionRequest(network, { call, block, stateOverrides, blockOverrides })
       if (request.block.isPending) throw pendingRefused()
       const index = txIndex === undefined ? {} : { index: txIndex }
-      return traceJson(network, { kind: 'call', request, ...index }, options, caller)
+      return traceJson(network, { kind: 'call', request, ...index }, options, context)
     },
   }),
   /** Executed again after those before it in its block; without a tracer every instruction with the state before it. */
@@ -56,7 +57,7 @@ export const debugTraceMethods = {
     summary: 'What a transaction of the chain did, in the form of a tracer',
     params: [hash32, options],
     paramNames: ['transactionHash', 'options'],
-    run: (network, [hash, options], caller) =>
-      traceJson(network, tracedTransaction(network, hash), options, caller),
+    run: (network, [hash, options], context) =>
+      traceJson(network, tracedTransaction(network, hash), options, context),
   }),
 }

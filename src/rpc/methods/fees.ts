@@ -7,7 +7,7 @@ import type { Header } from '../../chain/header.js'
 import { suggestTip } from '../../chain/suggestedTip.js'
 import { toQuantity } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
-import { doSteps, type Steps, Turns } from '../callers/turns.js'
+import { doSliced, RequestSlices, type SlicedWork } from '../contexts/requestSlices.js'
 import { chainMethod, type Network } from '../network.js'
 import { blockId, invalidArgument, optional, required, typeName } from '../params/params.js'
 import { listSchema, nullable, objectSchema, quantitySchema, type Schema } from '../params/schema.js'
@@ -84,12 +84,12 @@ export const feeMethods = {
     price: ([count]) => 10 + 5 * Math.min(count, blocksMax),
     memo: 'head',
     result: historySchema,
-    run({ chain }, [count, newest, percentiles], caller, turnMsMax) {
+    run({ chain }, [count, newest, percentiles], context, turnMsMax) {
       if (count === 0) return '{"oldestBlock":"0x0","gasUsedRatio":null}'
       checkPercentiles(percentiles)
       const last = lastNumber(chain, newest)
       const first = Math.max(last + 1 - Math.min(count, blocksMax), chain.firstNumber)
-      return doSteps(history(chain, { first, last, percentiles }, new Turns(turnMsMax, caller, 0)))
+      return doSliced(history(chain, { first, last, percentiles }, new RequestSlices(turnMsMax, context, 0)))
     },
   }),
   /** The suggested tip, and the base fee of the head. */
@@ -99,8 +99,10 @@ export const feeMethods = {
     price: 20,
     memo: 'head',
     result: quantitySchema,
-    run: (network, _args, caller, turnMsMax) =>
-      doSteps(tip(network, network.head.header.baseFeePerGas ?? 0n, new Turns(turnMsMax, caller, 0))),
+    run: (network, _args, context, turnMsMax) =>
+      doSliced(
+        tip(network, network.head.header.baseFeePerGas ?? 0n, new RequestSlices(turnMsMax, context, 0)),
+      ),
   }),
   /** By the lowest tips of the last blocks. */
   eth_maxPriorityFeePerGas: chainMethod({
@@ -109,7 +111,8 @@ export const feeMethods = {
     price: 20,
     memo: 'head',
     result: quantitySchema,
-    run: (network, _args, caller, turnMsMax) => doSteps(tip(network, 0n, new Turns(turnMsMax, caller, 0))),
+    run: (network, _args, context, turnMsMax) =>
+      doSliced(tip(network, 0n, new RequestSlices(turnMsMax, context, 0))),
   }),
 }
 
@@ -118,7 +121,7 @@ function feeJson(fee: bigint | undefined): string {
 }
 
 /** {@link suggestTip} at the head, and `baseFee`. Reading 40 full blocks takes 20 ms and more. */
-function* tip({ chain }: Network, baseFee: bigint, turns: Turns): Steps<string> {
+function* tip({ chain }: Network, baseFee: bigint, turns: RequestSlices): SlicedWork<string> {
   const suggesting = suggestTip(chain.head.number, (number) => {
     const block = chain.resolve({ kind: 'number', number }, 0)
     return block && chain.readBlock(block.hash)
@@ -170,7 +173,11 @@ interface Range {
 }
 
 /** Done in turns: a full block with percentiles takes 0.5 ms. */
-function* history(chain: ChainView, { first, last, percentiles }: Range, turns: Turns): Steps<string> {
+function* history(
+  chain: ChainView,
+  { first, last, percentiles }: Range,
+  turns: RequestSlices,
+): SlicedWork<string> {
   const rewards: string[] = []
   const prices: { baseFee: bigint; blobBaseFee: bigint }[] = []
   const ratios: { gasUsedRatio: number; blobGasUsedRatio: number }[] = []

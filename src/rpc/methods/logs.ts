@@ -32,7 +32,7 @@ export const logMethods = {
     summary: 'What is new since the last poll of a filter: logs, or hashes of blocks',
     price: 10,
     result: listSchema({ anyOf: [hashSchema, logSchema] }),
-    run: ({ filters }, [id], caller, turnMsMax) => filters.changes(id, caller, turnMsMax),
+    run: ({ filters }, [id], context, turnMsMax) => filters.changes(id, context, turnMsMax),
   }),
   /** Of a filter of eth_newFilter, as eth_getLogs answers them. */
   eth_getFilterLogs: chainMethod({
@@ -40,7 +40,7 @@ export const logMethods = {
     summary: 'All logs that match a filter, polled or not',
     price: 20,
     result: listSchema(logSchema),
-    run: ({ filters }, [id], caller, turnMsMax) => filters.logs(id, caller, turnMsMax),
+    run: ({ filters }, [id], context, turnMsMax) => filters.logs(id, context, turnMsMax),
   }),
   /**
    * Oldest first, by go-ethereum's rules and faults. More logs than one answer may contain are the fault TooManyLogs,
@@ -56,13 +56,13 @@ export const logMethods = {
     price: ([{ criteria }]) => 20 + countCriteria(criteria),
     memo: 'head',
     result: listSchema(logSchema),
-    run: (network, [query], caller, turnMsMax) => findWholeLogs(network, query, caller, turnMsMax),
+    run: (network, [query], context, turnMsMax) => findWholeLogs(network, query, context, turnMsMax),
   }),
   eth_newBlockFilter: chainMethod({
     ...newFilter,
     summary: 'Id of a new filter of blocks, to be polled',
     price: 10,
-    run: ({ filters }, _args, caller) => quoted(filters.create({ kind: 'blocks' }, caller)),
+    run: ({ filters }, _args, context) => quoted(filters.create({ kind: 'blocks' }, context)),
   }),
   /** As in go-ethereum, bounds that are numbers limit which new blocks count. */
   eth_newFilter: chainMethod({
@@ -71,7 +71,7 @@ export const logMethods = {
     params: [logQuery],
     paramNames: ['filter'],
     price: ([{ criteria }]) => 10 + countCriteria(criteria),
-    run: ({ filters }, [query], caller) => quoted(filters.create({ kind: 'logs', query }, caller)),
+    run: ({ filters }, [query], context) => quoted(filters.create({ kind: 'logs', query }, context)),
   }),
   /** There is no transaction pool, so it stays empty. */
   eth_newPendingTransactionFilter: chainMethod({
@@ -80,7 +80,7 @@ export const logMethods = {
     params: [optional(boolean, false)],
     paramNames: ['fullTransactions'],
     price: 10,
-    run: ({ filters }, _args, caller) => quoted(filters.create({ kind: 'transactions' }, caller)),
+    run: ({ filters }, _args, context) => quoted(filters.create({ kind: 'transactions' }, context)),
   }),
   /** False where the caller's key has none with this id. */
   eth_uninstallFilter: chainMethod({
@@ -88,8 +88,8 @@ export const logMethods = {
     summary: 'Removes a filter, and whether there was one',
     price: 1,
     result: booleanSchema,
-    run({ filters }, [id], caller) {
-      const wasThere = filters.uninstall(id, caller)
+    run({ filters }, [id], context) {
+      const wasThere = filters.uninstall(id, context)
       return wasThere instanceof Promise ? wasThere.then(String) : String(wasThere)
     },
   }),
@@ -107,12 +107,12 @@ export const logMethods = {
     price: ([{ criteria }]) => 20 + countCriteria(criteria),
     memo: 'head',
     result: objectSchema('LogPage', { logs: listSchema(logSchema), next: nullable(textSchema) }),
-    run(network, [query], caller, turnMsMax) {
+    run(network, [query], context, turnMsMax) {
       const { chain, logBounds } = network
       const page = toPage(chain, query, logBounds)
       const answer = (found: FoundLogs) => renderPage(chain, page, query, found)
       if (page.search === undefined) return answer({ json: nothing, count: 0, last: -1 })
-      const found = findLogs(network, page.search, page.bounds, caller, turnMsMax)
+      const found = findLogs(network, page.search, page.bounds, context, turnMsMax)
       return found instanceof Promise ? found.then(answer) : answer(found)
     },
   }),

@@ -6,7 +6,7 @@ import { readVariable, type VariableReading } from '../../state/readVariable.js'
 import type { StateReader } from '../../state/stateReader.js'
 import { VariableError } from '../../state/variablePath.js'
 import type { WrittenKeys } from '../../state/writtenKeys.js'
-import { doSteps, inOneTurn, type Steps, Turns } from '../callers/turns.js'
+import { doSliced, inOneSlice, RequestSlices, type SlicedWork } from '../contexts/requestSlices.js'
 import { defineMethod } from '../method.js'
 import { chainMethod, type JobNetwork } from '../network.js'
 import {
@@ -46,8 +46,8 @@ export const mappingMethods = {
     price: ([keys]) => 2 + countKeyValues(keys),
     memo: 'head',
     result: listSchema(wordSchema),
-    run({ jobs }: JobNetwork, [keys, slot, types], caller) {
-      const slots = mappingSlots(jobs, { slot, keys, types, argument: 0 }, caller)
+    run({ jobs }: JobNetwork, [keys, slot, types], context) {
+      const slots = mappingSlots(jobs, { slot, keys, types, argument: 0 }, context)
       return slots instanceof Promise ? slots.then(renderSlots) : renderSlots(slots)
     },
   }),
@@ -65,19 +65,21 @@ export const mappingMethods = {
     price: ([, , keys]) => 2 + 2 * countKeyValues(keys),
     memo: 'head',
     result: listSchema(objectSchema('Entry', { key: {}, slot: wordSchema, value: wordSchema })),
-    run({ chain, state, jobs }: JobNetwork, [account, slot, keys, id, types], caller, turnMsMax) {
+    run({ chain, state, jobs }: JobNetwork, [account, slot, keys, id, types], context, turnMsMax) {
       const block = stateBlock(chain, id, 3)
-      const slots = mappingSlots(jobs, { slot, keys, types, argument: 2 }, caller)
+      const slots = mappingSlots(jobs, { slot, keys, types, argument: 2 }, context)
       const entries: Entries = { state, block, account, keys }
       if (!(slots instanceof Promise)) {
         const rendered: string[] = []
-        for (const from of inLooks(keys, caller)) {
+        for (const from of inLooks(keys, context)) {
           const to = Math.min(from + keysPerLook, keys.length)
           for (let at = from; at < to; at++) rendered.push(renderEntry(entries, slots, at))
         }
         return `[${rendered.join(',')}]`
       }
-      return doSteps(readInTurns(entries, slots, new Turns(turnMsMax, caller, keys.length * entryBytes)))
+      return doSliced(
+        readInTurns(entries, slots, new RequestSlices(turnMsMax, context, keys.length * entryBytes)),
+      )
     },
   }),
 }
@@ -107,7 +109,11 @@ interface Entries {
 }
 
 /** The block is fixed by its hash, so that pauses between reads cannot mix two states. */
-function* readInTurns(entries: Entries, computed: Promise<Uint8Array>, turns: Turns): Steps<string> {
+function* readInTurns(
+  entries: Entries,
+  computed: Promise<Uint8Array>,
+  turns: RequestSlices,
+): SlicedWork<string> {
   try {
     let slots: Uint8Array = new Uint8Array(0)
     yield computed.then((all) => {
@@ -164,7 +170,7 @@ export const variableMethods = {
     price: 10,
     memo: 'head',
     result: variableSchema,
-    run({ name, chain, state, layouts }, [account, path, id], caller, turnMsMax) {
+    run({ name, chain, state, layouts }, [account, path, id], context, turnMsMax) {
       if (path.length > pathLengthMax) {
         throw invalidArgument(1, `want a path of at most ${pathLengthMax} characters, got ${path.length}`)
       }
@@ -177,7 +183,7 @@ export const variableMethods = {
       }
       const block = stateBlock(chain, id, 2)
       // Up to 1,024 words are read, which takes 10 ms.
-      return inOneTurn(new Turns(turnMsMax, caller, 0), () => {
+      return inOneSlice(new RequestSlices(turnMsMax, context, 0), () => {
         try {
           return renderVariable(readVariable(layout, path, (slot) => state.readSlot(block, account, slot)))
         } catch (error) {

@@ -1,7 +1,7 @@
 /** What Otterscan's pages show (erigon's `ots_…`); its other reads are with those of accounts and transactions. */
 import type { TracerOptions } from '../../evm/tracers/tracerOptions.js'
 import type { Hash32 } from '../../primitives/bytes.js'
-import type { Caller } from '../callers/caller.js'
+import type { RequestContext } from '../contexts/requestContext.js'
 import { chainMethod, type Network } from '../network.js'
 import { address, blockId, hash32, integer } from '../params/params.js'
 import { bytesSchema, nullable } from '../params/schema.js'
@@ -89,42 +89,42 @@ export const otterscanMethods = {
     price: 100,
     memo: 'head',
     result: nullable(creatorSchema),
-    run: (network, [contract], caller) => creatorJson(network, contract, caller),
+    run: (network, [contract], context) => creatorJson(network, contract, context),
   }),
   ots_getInternalOperations: chainMethod({
     ...trace,
     summary: 'Transfers of ether within a transaction, its creations and selfdestructs, without undone ones',
     result: operationsSchema,
-    run: (network, [hash], caller) => traced(network, hash, { tracer: 'otterscanOperations' }, caller),
+    run: (network, [hash], context) => traced(network, hash, { tracer: 'otterscanOperations' }, context),
   }),
   /** To be decoded by the caller. */
   ots_getTransactionError: chainMethod({
     ...trace,
     summary: 'Data with which a transaction reverted; 0x where it did not',
     result: nullable(bytesSchema),
-    run: (network, [hash], caller) => traced(network, hash, { tracer: 'revertData' }, caller),
+    run: (network, [hash], context) => traced(network, hash, { tracer: 'revertData' }, context),
   }),
   ots_searchTransactionsAfter: chainMethod({
     ...search,
     summary: 'Page of the transactions of an address after a block, the newest first; 0 for all',
-    run: (network, [address, number, pageSize], caller) =>
-      searchJson(network, { address, number, pageSize, isBackward: false }, caller),
+    run: (network, [address, number, pageSize], context) =>
+      searchJson(network, { address, number, pageSize, isBackward: false }, context),
   }),
   ots_searchTransactionsBefore: chainMethod({
     ...search,
     summary: 'Page of the transactions of an address before a block, the newest first; 0 for all',
-    run: (network, [address, number, pageSize], caller) =>
-      searchJson(network, { address, number, pageSize, isBackward: true }, caller),
+    run: (network, [address, number, pageSize], context) =>
+      searchJson(network, { address, number, pageSize, isBackward: true }, context),
   }),
   /** As a list, also undone ones. */
   ots_traceTransaction: chainMethod({
     ...trace,
     summary: 'Every call, creation and selfdestruct of a transaction, in order, with its depth',
     result: callsSchema,
-    run: (network, [hash], caller) => traced(network, hash, { tracer: 'otterscanCalls' }, caller),
+    run: (network, [hash], context) => traced(network, hash, { tracer: 'otterscanCalls' }, context),
   }),
 }
 
-function traced(network: Network, hash: Hash32, tracer: TracerOptions, caller: Caller) {
-  return traceOfHashJson(network, hash, { tracer }, caller)
+function traced(network: Network, hash: Hash32, tracer: TracerOptions, context: RequestContext) {
+  return traceOfHashJson(network, hash, { tracer }, context)
 }

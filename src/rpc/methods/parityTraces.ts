@@ -16,7 +16,7 @@ export const parityTraceMethods = {
     summary: "Calls of a block's transactions, and its rewards, in Parity's form",
     params: [blockId({ acceptsHash: true })],
     paramNames: ['block'],
-    run: (network, [id], caller) => traceJson(network, tracedBlockAt(network, id), asList, caller),
+    run: (network, [id], context) => traceJson(network, tracedBlockAt(network, id), asList, context),
   }),
   /** From one of `fromAddress`, to one of `toAddress`. Every block is executed again; the time of a trace limits how many. */
   trace_filter: chainMethod({
@@ -24,11 +24,11 @@ export const parityTraceMethods = {
     summary: "Calls and rewards of a range of blocks by their addresses, in Parity's form",
     params: [traceFilter],
     paramNames: ['filter'],
-    run(network, [{ fromBlock, toBlock, options }], caller) {
+    run(network, [{ fromBlock, toBlock, options }], context) {
       const first = fromBlock === undefined ? network.chain.firstNumber : blockNumber(network, fromBlock)
       const last = toBlock === undefined ? network.head.number : blockNumber(network, toBlock)
       if (first > last) throw new FaultError({ kind: 'InvalidBlockRange' })
-      return traceJson(network, { kind: 'range', first, last }, options, caller)
+      return traceJson(network, { kind: 'range', first, last }, options, context)
     },
   }),
   /** By the indices that lead to it; null where there is none. */
@@ -38,7 +38,7 @@ export const parityTraceMethods = {
     params: [hash32, traceAddress],
     paramNames: ['transactionHash', 'traceAddress'],
     result: nullable(callTraceSchema),
-    run: (network, [hash, address], caller) => traceOfHashJson(network, hash, oneCall(address), caller),
+    run: (network, [hash, address], context) => traceOfHashJson(network, hash, oneCall(address), context),
   }),
   trace_transaction: chainMethod({
     ...trace,
@@ -46,7 +46,7 @@ export const parityTraceMethods = {
     params: [hash32],
     paramNames: ['transactionHash'],
     result: nullable(listSchema(callTraceSchema)),
-    run: (network, [hash], caller) => traceOfHashJson(network, hash, asList, caller),
+    run: (network, [hash], context) => traceOfHashJson(network, hash, asList, context),
   }),
 }
 

@@ -1,5 +1,5 @@
 /** What a client can check against the hash of a block: proofs, witnesses, and reads with their proofs. */
-import { equalBytes, mapKey } from '../../primitives/bytes.js'
+import { equalBytes, latin1Key } from '../../primitives/bytes.js'
 import { excerpt } from '../../primitives/excerpt.js'
 import { FaultError } from '../../primitives/faults.js'
 import type { ProofRequest } from '../../state/proof.js'
@@ -54,7 +54,7 @@ export const stateProofMethods = {
     price: ([, keys]) => 20 + keys.length,
     memo: 'head',
     result: proofSchema,
-    run({ chain, head, state, jobs, proofs, proofKeysMax }: JobNetwork, [account, written, id], caller) {
+    run({ chain, head, state, jobs, proofs, proofKeysMax }: JobNetwork, [account, written, id], context) {
       const keys = storageKeys(proofKeysMax).decode(written, 1)
       const block = stateBlock(chain, id, 2)
       // Most requests are at the head, whose header is in memory.
@@ -64,7 +64,7 @@ export const stateProofMethods = {
       const cacheKey = proofCacheKey(args)
       const held = proofs.read(cacheKey)
       if (held !== undefined) return held
-      return jobs.run('prove', args, caller).then((json) => {
+      return jobs.run('prove', args, context).then((json) => {
         proofs.keep(cacheKey, json)
         return json
       })
@@ -106,11 +106,11 @@ export const proofMethods = {
       state: listSchema(bytesSchema),
       keys: { type: 'null' },
     }),
-    run({ chain, jobs }, [id], caller) {
+    run({ chain, jobs }, [id], context) {
       const { hash, isPending } = stateBlock(chain, id, 0)
       // The pending block does not exist yet.
       if (isPending) throw new FaultError({ kind: 'HeaderNotFound' })
-      return jobs.run('witness', { hash }, caller)
+      return jobs.run('witness', { hash }, context)
     },
   }),
   /**
@@ -134,16 +134,16 @@ export const proofMethods = {
         branch: listSchema(hashSchema),
       }),
     ),
-    run({ chain, jobs, proofs }, [hash], caller) {
+    run({ chain, jobs, proofs }, [hash], context) {
       const header = chain.readHeader(hash)
       if (header === undefined) return 'null'
       const { number } = header
       // Only archives bring accumulators, and a chain that was executed here came from none.
       if (chain.identity.history === undefined) throw new FaultError({ kind: 'NoAccumulator', number })
-      const cacheKey = `h${mapKey(hash)}`
+      const cacheKey = `h${latin1Key(hash)}`
       const held = proofs.read(cacheKey)
       if (held !== undefined) return held
-      return jobs.run('headerProof', { number, hash }, caller).then((json) => {
+      return jobs.run('headerProof', { number, hash }, context).then((json) => {
         proofs.keep(cacheKey, json)
         return json
       })
@@ -165,7 +165,7 @@ export const proofMethods = {
         { proof: proofSchema, transactionProof: proofNodes, receiptProof: proofNodes },
       ),
     ),
-    run: (network, [read, params], caller) => read.run(network, params, caller),
+    run: (network, [read, params], context) => read.run(network, params, context),
   }),
 }
 

@@ -51,12 +51,12 @@ export const rollupMethodFamily = {
     cost: 'job',
     price: 200,
     result: objectSchema('Submitted', { transaction_hash: feltSchema }),
-    async run({ queue, invokeLimits, verdictMsMax }, [written], caller) {
+    async run({ queue, invokeLimits, verdictMsMax }, [written], context) {
       const transaction = decodeTransaction(written, invokeLimits, 0)
       queue.assertAcceptable(transaction)
-      const hash = await queue.submit(transaction, caller)
+      const hash = await queue.submit(transaction, context)
       if (verdictMsMax !== undefined) {
-        const verdict = await waitForVerdict(queue, hash, verdictMsMax, caller)
+        const verdict = await waitForVerdict(queue, hash, verdictMsMax, context)
         if (verdict?.rejection !== undefined) throw rejectionToFault(verdict.rejection)
       }
       return `{"transaction_hash":"${hash}"}`
@@ -153,8 +153,8 @@ export const rollupMethodFamily = {
     summary: 'Id of a subscription to the status of a transaction, over a WebSocket',
     price: 10,
     result: textSchema,
-    run({ queue, prefix }, [hash], caller) {
-      const { subscriber } = caller
+    run({ queue, prefix }, [hash], context) {
+      const { subscriber } = context
       if (subscriber === undefined) throw new FaultError({ kind: 'NotificationsNotSupported' })
       const subscription = new StatusSubscription(subscriber, queue, prefix, hash)
       try {
@@ -163,7 +163,7 @@ export const rollupMethodFamily = {
         subscription.end()
         throw error
       }
-      caller.onGone(() => subscription.start())
+      context.onFinished(() => subscription.start())
       const row = queue.readRow(hash)
       if (row instanceof Promise) row.catch(() => subscriber.unsubscribe(subscription.id))
       return whenKnown(row, (known) => {

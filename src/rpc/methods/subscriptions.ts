@@ -23,8 +23,8 @@ export const subscriptionMethods = {
     price: (args) => 10 + countKeysOf(args),
     memo: 'never',
     result: textSchema,
-    run({ streams }, args, caller) {
-      const { subscriber } = caller
+    run({ streams }, args, context) {
+      const { subscriber } = context
       if (subscriber === undefined) throw new FaultError({ kind: 'NotificationsNotSupported' })
       const wanted = decodeSubscription(args, subscriber.limits, (keys) =>
         subscriber.requireRoom(bytesOfSubscription(keys)),
@@ -33,7 +33,7 @@ export const subscriptionMethods = {
         wanted.kind === 'syncing'
           ? streams.subscribeSyncing(subscriber, wanted.delivery)
           : streams.subscribe(subscriber, wanted.request)
-      caller.onGone(() => stream.start())
+      context.onFinished(() => stream.start())
       return `"${stream.id}"`
     },
   }),

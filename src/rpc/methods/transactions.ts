@@ -3,7 +3,7 @@ import { findSent } from '../../chain/findSent.js'
 import type { TransactionLocation } from '../../chain/findTransaction.js'
 import { type Address, bytesToHex } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
-import { Passing } from '../method.js'
+import { UncacheableResult } from '../method.js'
 import { chainMethod, type Network } from '../network.js'
 import { address, blockId, bytes, hash32, integer, position } from '../params/params.js'
 import {
@@ -49,7 +49,9 @@ export const transactionMethods = {
       const at = chain.findTransaction(hash)
       if (at !== undefined) return chain.transactionJson(at.blockHash, at.index) ?? 'null'
       if (upstreamCalls === undefined) return 'null'
-      return upstreamCalls.pending(hash).then((json) => (json === undefined ? 'null' : new Passing(json)))
+      return upstreamCalls
+        .pending(hash)
+        .then((json) => (json === undefined ? 'null' : new UncacheableResult(json)))
     },
   }),
   eth_getTransactionBySenderAndNonce: chainMethod({

@@ -4,7 +4,7 @@
  */
 import type { BlockId } from '../../chain/blockId.js'
 import { type Address, bytesToHex, type Hash32 } from '../../primitives/bytes.js'
-import type { Caller } from '../callers/caller.js'
+import type { RequestContext } from '../contexts/requestContext.js'
 import { decodeParams, type Json, type Method } from '../method.js'
 import type { Network } from '../network.js'
 import { blockId, position } from '../params/params.js'
@@ -16,7 +16,7 @@ export interface VerifiedRead {
   /** In compute units. */
   readonly price: number
   /** The answer, or null where there is no such block. `params` are those of the read. */
-  run(network: Network, params: readonly unknown[], caller: Caller): Json | Promise<Json>
+  run(network: Network, params: readonly unknown[], context: RequestContext): Json | Promise<Json>
 }
 
 /** The walk down two tries, as for `eth_getProof`. */
@@ -44,29 +44,29 @@ export const verifiedReads: ReadonlyMap<string, VerifiedRead> = new Map<string, 
 
 /** A read of an account, at the block that the last parameter names. */
 function stateRead(method: Method<Network>): VerifiedRead {
-  const run: VerifiedRead['run'] = (network, params, caller) => {
+  const run: VerifiedRead['run'] = (network, params, context) => {
     const { chain, state, jobs } = network
     const args = decodeParams(method, params)
     const last = args.length - 1
     const block = stateBlock(chain, args[last] as BlockId, last)
     const { hash } = block
     const id: BlockId = { kind: 'hash', hash, requireCanonical: false }
-    const result = method.run(network, [...args.slice(0, last), id], caller, Number.POSITIVE_INFINITY)
+    const result = method.run(network, [...args.slice(0, last), id], context, Number.POSITIVE_INFINITY)
     const before = answerStart(hash, chain.readRawHeader(hash), result as Json)
     const keys = last === 2 ? [{ slot: args[1] as Hash32, writtenBytes: 32 }] : []
     const proof = { block: hash, stateRoot: state.stateRootAfter(block), address: args[0] as Address, keys }
-    return jobs.run('prove', proof, caller).then((json) => joined(before, ',"proof":', json, '}'))
+    return jobs.run('prove', proof, context).then((json) => joined(before, ',"proof":', json, '}'))
   }
   return { price: statePrice, run }
 }
 
 function transactionRead(method: Method<Network>): VerifiedRead {
-  const run: VerifiedRead['run'] = (network, params, caller) => {
+  const run: VerifiedRead['run'] = (network, params, context) => {
     const [block, index] = decodeParams(method, params) as [Hash32 | BlockId, number]
     const hash = block instanceof Uint8Array ? block : minedBlock(network.chain, block)?.hash
     if (hash === undefined) return 'null'
     const result = network.chain.transactionJson(hash, index) ?? 'null'
-    return proveIndex(network, { hash, index, withReceipts: false }, result, caller)
+    return proveIndex(network, { hash, index, withReceipts: false }, result, context)
   }
   return { price: transactionPrice, run }
 }
@@ -80,19 +80,19 @@ function receiptRead(
   shape: Parameters<typeof decodeParams>[0],
   part: (receipt: ReceiptJson, place: number | undefined) => unknown,
 ): VerifiedRead {
-  const run: VerifiedRead['run'] = (network, params, caller) => {
+  const run: VerifiedRead['run'] = (network, params, context) => {
     const { chain } = network
     const [id, index, place] = decodeParams(shape, params) as [BlockId, number, number | undefined]
     const hash = minedBlock(chain, id)?.hash
     const block = hash && chain.readBlock(hash)
     if (hash === undefined || block === undefined || chain.readReceipts(hash) === undefined) return 'null'
     const request = { hash, index, withReceipts: true }
-    if (index >= block.transactionCount) return proveIndex(network, request, 'null', caller)
+    if (index >= block.transactionCount) return proveIndex(network, request, 'null', context)
     // The price of blob gas depends on the network's forks, which no header tells, so it cannot be proved.
     const { blobGasPrice: _, ...receipt } = JSON.parse(
       Buffer.from(chain.receiptJson({ blockHash: hash, index }) ?? 'null').toString(),
     ) as ReceiptJson & { readonly blobGasPrice?: string }
-    return proveIndex(network, request, JSON.stringify(part(receipt, place)), caller)
+    return proveIndex(network, request, JSON.stringify(part(receipt, place)), context)
   }
   return { price: receiptPrice, run }
 }
@@ -101,13 +101,13 @@ function proveIndex(
   { chain, jobs }: Network,
   request: { readonly hash: Hash32; readonly index: number; readonly withReceipts: boolean },
   result: Json,
-  caller: Caller,
+  context: RequestContext,
 ): Json | Promise<Json> {
   const header = chain.readRawHeader(request.hash)
   if (header === undefined) return 'null'
   const before = answerStart(request.hash, header, result)
   // The members of the job's object follow.
-  return jobs.run('indexProof', request, caller).then((json) => joined(before, ',', json.subarray(1)))
+  return jobs.run('indexProof', request, context).then((json) => joined(before, ',', json.subarray(1)))
 }
 
 function answerStart(hash: Hash32, header: Uint8Array | undefined, result: Json): Uint8Array {

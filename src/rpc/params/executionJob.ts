@@ -7,7 +7,7 @@ import type {
 } from '../../evm/messages/executionRequest.js'
 import { equalBytes, toAddress, toHash32 } from '../../primitives/bytes.js'
 import { messageRefused } from '../../primitives/faults.js'
-import { type Json, Passing } from '../method.js'
+import { type Json, UncacheableResult } from '../method.js'
 import type { JobNetwork } from '../network.js'
 import type { CallObject } from './callParams.js'
 import { stateBlock } from './stateBlock.js'
@@ -53,7 +53,7 @@ export function runAfterWaiting(
   { state, upstreamCalls }: JobNetwork,
   request: ExecutionRequest,
   run: (request: ExecutionRequest) => Promise<Json>,
-): Promise<Passing> | undefined {
+): Promise<UncacheableResult> | undefined {
   const { block, message, stateOverrides = [] } = request
   const { from, to } = message
   if (upstreamCalls === undefined || !block.isPending || from === undefined || to !== undefined)
@@ -65,7 +65,7 @@ export function runAfterWaiting(
   return upstreamCalls.waiting(sender, nonce).then(async (count) => {
     const others = stateOverrides.filter((each) => each !== own)
     const after = { ...own, address: from, nonce: nonce + BigInt(count) }
-    return new Passing(await run({ ...request, stateOverrides: [...others, after] }))
+    return new UncacheableResult(await run({ ...request, stateOverrides: [...others, after] }))
   })
 }
 

@@ -10,7 +10,7 @@ import { FaultError } from '../../primitives/faults.js'
 import { type KeyType, keyTypesExpected, parseKeyType } from '../../state/mappingKeys.js'
 import { computeMappingSlots } from '../../state/mappingSlots.js'
 import { encodeMappingKeys, levelsMax, type WrittenKeys } from '../../state/writtenKeys.js'
-import type { Caller } from '../callers/caller.js'
+import type { RequestContext } from '../contexts/requestContext.js'
 import type { Param } from '../method.js'
 import { invalidArgument, required, typeName } from './params.js'
 import { listSchema, textSchema } from './schema.js'
@@ -84,9 +84,9 @@ export const keyTypes: Param<readonly KeyType[]> = required(
 export const keysPerLook = 128
 
 /** Indexes of the keys at which to check. Throws RequestTimedOut once nobody waits. */
-export function* inLooks(keys: WrittenKeys, caller: Caller): Generator<number, void> {
+export function* inLooks(keys: WrittenKeys, context: RequestContext): Generator<number, void> {
   for (let at = 0; at < keys.length; at += keysPerLook) {
-    if (caller.isGone) throw new FaultError({ kind: 'RequestTimedOut' })
+    if (context.isFinished) throw new FaultError({ kind: 'RequestTimedOut' })
     yield at
   }
 }
@@ -107,11 +107,11 @@ export interface MappingEntries {
 export function mappingSlots(
   jobs: NetworkJobs,
   { slot, keys, types, argument }: MappingEntries,
-  caller: Caller,
+  context: RequestContext,
 ): Uint8Array | Promise<Uint8Array> {
   if (jobs.runsInline || countKeyValues(keys) <= inlineValuesMax) {
     const slots = new Uint8Array(keys.length * 32)
-    for (const before of inLooks(keys, caller)) {
+    for (const before of inLooks(keys, context)) {
       const some = encodeMappingKeys(keys.slice(before, before + keysPerLook), { types, argument, before })
       slots.set(computeMappingSlots({ slot, keys: some }), before * 32)
     }
@@ -120,7 +120,7 @@ export function mappingSlots(
   const parts: Promise<Uint8Array>[] = []
   for (let before = 0; before < keys.length; before += keysPerJob) {
     const keysJson = Buffer.from(JSON.stringify(keys.slice(before, before + keysPerJob)))
-    parts.push(jobs.run('mappingSlots', { slot, keysJson, types, argument, before }, caller))
+    parts.push(jobs.run('mappingSlots', { slot, keysJson, types, argument, before }, context))
   }
   return Promise.all(parts).then((slots) => Buffer.concat(slots))
 }

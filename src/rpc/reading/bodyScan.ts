@@ -38,7 +38,7 @@ export class BodyScan {
   /** Offsets of start and end of each member of a batch, alternating; a single call is its only member. */
   readonly bounds: number[] = []
   /** Index of each long call → offsets of the colons and commas between its own members, alternating. */
-  readonly signs = new Map<number, readonly number[]>()
+  readonly separators = new Map<number, readonly number[]>()
   /** Undefined before the first character that is not a space. */
   #isBatch: boolean | undefined
   readonly #limits: BodyLimits
@@ -148,7 +148,7 @@ export class BodyScan {
 
   #addMember(start: number, end: number): void {
     if (end - start > (this.#limits.longCallBytesMin ?? longCallBytesMin)) {
-      this.signs.set(this.bounds.length / 2, this.#signs)
+      this.separators.set(this.bounds.length / 2, this.#signs)
       this.#signs = []
     } else this.#signs.length = 0
     this.bounds.push(start, end)

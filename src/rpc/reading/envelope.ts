@@ -26,7 +26,7 @@ export type Call<Known> =
       /** The call's member `at`, as written; undefined where it has none. */
       readonly at: unknown
       /** Undefined for a call that is long or was read in the general way. */
-      readonly question: Question | undefined
+      readonly cacheKey: CacheKey | undefined
       /**
        * The text of the whole call, in memory that nothing else uses, where its `params` were not parsed; it may turn
        * out not to be JSON ({@link parseCallText}).
@@ -35,7 +35,7 @@ export type Call<Known> =
     }
 
 /** The text of a call without its id; for a call with the usual beginning, only the text after the id. */
-export interface Question {
+export interface CacheKey {
   /** ASCII. */
   readonly text: string
   /** Offset at which the id was cut out. */
@@ -44,9 +44,9 @@ export interface Question {
 
 /**
  * Looks up a call by its text in `bytes` from `start` to `idStart` and from `idEnd` to `end`, which equals the
- * {@link Question} made from that text.
+ * {@link CacheKey} made from that text.
  */
-export type Lookup<Known> = (
+export type CacheLookup<Known> = (
   bytes: Uint8Array,
   start: number,
   idStart: number,
@@ -61,7 +61,7 @@ const methodLengthMax = 2048
 const idBytesMax = 64 * 1024
 
 /** Longest call that is looked up. A proof of ten slots has about 900 bytes; longer calls are seldom repeated. */
-export const knownBytesMax = 1_024
+export const cachedCallBytesMax = 1_024
 
 /** Longest text that is parsed without a scan of its values: it cannot hold more than {@link valuesMax}. */
 const fastBytesMax = valuesMax
@@ -84,7 +84,7 @@ const spans = createCallSpans()
  */
 export function readUsualCall<Known>(
   body: Uint8Array,
-  lookup: Lookup<Known> | undefined,
+  lookup: CacheLookup<Known> | undefined,
 ): Call<Known> | undefined {
   if (body.length > usualBytesMax) return undefined
   const start = skipSpace(body, 0)
@@ -96,9 +96,9 @@ export function readUsualCall<Known>(
 /** How to read a body. */
 export interface Reading {
   /** Whether the reader takes over the body's memory. */
-  readonly isGiven?: boolean
+  readonly ownsBody?: boolean
   /** Whether long calls of a method stay text. */
-  staysText?(method: string): boolean
+  isOffloaded?(method: string): boolean
 }
 
 /**
@@ -116,7 +116,7 @@ export class RequestReader<Known> {
   constructor(body: Uint8Array, limits: BodyLimits, reading: Reading = {}) {
     this.#scan = new BodyScan(limits)
     this.#reading = reading
-    this.#isKept = reading.isGiven ?? false
+    this.#isKept = reading.ownsBody ?? false
     this.#text = new BodyText(body, isAscii(body))
     if (!this.#text.ascii && !isUtf8(body)) throw parseFault()
   }
@@ -142,22 +142,22 @@ export class RequestReader<Known> {
   }
 
   /** Reads the next call; without `lookup` no question is made. Throws FaultError: ParseError. */
-  read(lookup: Lookup<Known> | undefined): Call<Known> {
+  read(lookup: CacheLookup<Known> | undefined): Call<Known> {
     const { bounds } = this.#scan
     const from = bounds[this.#read * 2] as number
     const to = bounds[this.#read * 2 + 1] as number
-    const signs = this.#scan.signs.get(this.#read++)
-    const unread = signs && this.#readHead(from, to, signs)
+    const separators = this.#scan.separators.get(this.#read++)
+    const unread = separators && this.#readHead(from, to, separators)
     if (unread !== undefined) return unread
     return fastCall(this.#text, from, to, lookup) ?? generalCall(this.#text, from, to)
   }
 
   /** A long call that stays text; undefined for one that is to be parsed here. */
-  #readHead(from: number, to: number, signs: readonly number[]): Call<never> | undefined {
-    const { staysText } = this.#reading
-    const head = staysText && findCallHead(this.#text.bytes, from, to, signs)
+  #readHead(from: number, to: number, separators: readonly number[]): Call<never> | undefined {
+    const { isOffloaded } = this.#reading
+    const head = isOffloaded && findCallHead(this.#text.bytes, from, to, separators)
     const method = head && this.#shortValue(head.method)
-    if (head === undefined || typeof method !== 'string' || !staysText?.(method)) return undefined
+    if (head === undefined || typeof method !== 'string' || !isOffloaded?.(method)) return undefined
     if (this.#shortValue(head.jsonrpc) !== '2.0') return undefined
     const id = this.#shortValue(head.id)
     // A long or invalid id is refused in the general way.
@@ -172,7 +172,7 @@ export class RequestReader<Known> {
       method,
       params: undefined,
       at,
-      question: undefined,
+      cacheKey: undefined,
       text: this.#cut(from, to),
     }
   }
@@ -235,15 +235,15 @@ function fastCall<Known>(
   text: BodyText,
   start: number,
   end: number,
-  lookup: Lookup<Known> | undefined,
+  lookup: CacheLookup<Known> | undefined,
 ): Call<Known> | undefined {
   const { bytes } = text
   if (end - start > fastBytesMax) return undefined
-  const find = end - start <= knownBytesMax ? lookup : undefined
+  const find = end - start <= cachedCallBytesMax ? lookup : undefined
   let guessed = -1
   if (find !== undefined && guessId(bytes, start, end, spans)) {
     guessed = spans.idStart
-    const known = find(bytes, questionStart(start), guessed, spans.idEnd, end)
+    const known = find(bytes, cacheKeyStart(start), guessed, spans.idEnd, end)
     if (known !== undefined) return { kind: 'known', id: idText(text, spans.idStart, spans.idEnd), known }
   }
   const scanEnd = scanCall(bytes, start, spans)
@@ -251,24 +251,24 @@ function fastCall<Known>(
   const { idStart, idEnd, methodStart, methodEnd, paramsStart, paramsEnd } = spans
   if (methodEnd - methodStart > methodLengthMax || idEnd - idStart > idBytesMax) return undefined
   const id = text.slice(idStart, idEnd)
-  let question: Question | undefined
+  let cacheKey: CacheKey | undefined
   if (find !== undefined) {
-    const from = questionStart(start)
+    const from = cacheKeyStart(start)
     // A right guess of where the id begins is right about its end too.
     const known = idStart === guessed ? undefined : find(bytes, from, idStart, idEnd, end)
     if (known !== undefined) return { kind: 'known', id, known }
-    question = { text: text.slice(from, idStart) + text.slice(idEnd, end), idAt: idStart - from }
+    cacheKey = { text: text.slice(from, idStart) + text.slice(idEnd, end), idAt: idStart - from }
   }
   try {
     const params: unknown = paramsEnd === 0 ? undefined : JSON.parse(text.slice(paramsStart, paramsEnd))
-    return { kind: 'call', id, method: text.slice(methodStart, methodEnd), params, at: undefined, question }
+    return { kind: 'call', id, method: text.slice(methodStart, methodEnd), params, at: undefined, cacheKey }
   } catch {
     return undefined
   }
 }
 
 /** Start of the question of the call at `start` that was scanned last: without the usual beginning. */
-function questionStart(start: number): number {
+function cacheKeyStart(start: number): number {
   return spans.hasUsualHead ? spans.idStart : start
 }
 
@@ -329,5 +329,5 @@ function generalCall(text: BodyText, start: number, end: number): Call<never> {
   if (jsonrpc !== '2.0' || typeof method !== 'string' || method.length > methodLengthMax) {
     return { kind: 'invalid', id: idText ?? 'null' }
   }
-  return { kind: 'call', id: idText, method, params, at, question: undefined }
+  return { kind: 'call', id: idText, method, params, at, cacheKey: undefined }
 }

@@ -24,11 +24,11 @@ export function findCallHead(
   bytes: Uint8Array,
   start: number,
   end: number,
-  signs: readonly number[],
+  separators: readonly number[],
 ): CallHead | undefined {
-  if (bytes[skipSpace(bytes, start)] !== openBrace || signs.length === 0) return undefined
+  if (bytes[skipSpace(bytes, start)] !== openBrace || separators.length === 0) return undefined
   const last = skipSpaceBack(bytes, end) - 1
-  if (signs.length % 2 === 0 || bytes[last] !== closeBrace) throw parseFault()
+  if (separators.length % 2 === 0 || bytes[last] !== closeBrace) throw parseFault()
   const head: Record<keyof CallHead, Span | undefined> = {
     jsonrpc: undefined,
     id: undefined,
@@ -38,9 +38,9 @@ export function findCallHead(
   const names = Object.keys(head) as (keyof CallHead)[]
   const buffer = asBuffer(bytes)
   let keyAt = skipSpace(bytes, start) + 1
-  for (let i = 0; i < signs.length; i += 2) {
-    const colonAt = signs[i] as number
-    const valueEnd = signs[i + 1] ?? last
+  for (let i = 0; i < separators.length; i += 2) {
+    const colonAt = separators[i] as number
+    const valueEnd = separators[i + 1] ?? last
     if (bytes[colonAt] !== colon || (valueEnd !== last && bytes[valueEnd] !== comma)) throw parseFault()
     const key: Span = { start: skipSpace(bytes, keyAt), end: skipSpaceBack(bytes, colonAt) }
     const name = names.find((each) => isKeyOrFault(buffer, key, each))

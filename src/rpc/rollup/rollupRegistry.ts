@@ -13,11 +13,11 @@ export const rollupMethods = nameMethods<RollupNetwork, RollupMethodName>(rollup
 export function boundRollupMethods(network: RollupNetwork, prefixes: readonly string[]): Method[] {
   return prefixRollupMethods(prefixes).map((method) => ({
     ...method,
-    run(_other, args, caller, turnMsMax) {
-      if (caller.identity.scope?.allowsNetwork(network.name) === false) {
+    run(_other, args, context, turnMsMax) {
+      if (context.identity.scope?.allowsNetwork(network.name) === false) {
         throw new FaultError({ kind: 'NetworkNotAllowed', network: network.name })
       }
-      return method.run(network, args, caller, turnMsMax)
+      return method.run(network, args, context, turnMsMax)
     },
   }))
 }
@@ -28,7 +28,8 @@ export function prefixRollupMethods(prefixes: readonly string[]): Method<RollupN
     Object.values<Method<RollupNetwork>>(rollupMethods).map((method) => ({
       ...method,
       name: method.name.replace(/^rollupx_/, `${prefix}_`),
-      run: (network, args, caller, turnMsMax) => method.run({ ...network, prefix }, args, caller, turnMsMax),
+      run: (network, args, context, turnMsMax) =>
+        method.run({ ...network, prefix }, args, context, turnMsMax),
     })),
   )
 }

@@ -11,7 +11,7 @@ import { type Address, bytesToHex, type Hash32 } from '../../primitives/bytes.js
 import { FaultError } from '../../primitives/faults.js'
 import { hasCode } from '../../state/account.js'
 import { JsonStream } from '../answers/jsonStream.js'
-import type { Caller } from '../callers/caller.js'
+import type { RequestContext } from '../contexts/requestContext.js'
 import type { JobNetwork } from '../network.js'
 import {
   addressSchema,
@@ -52,7 +52,11 @@ export interface Search {
 }
 
 /** A page of an address's transactions, the newest first, as erigon answers it. */
-export async function searchJson(network: JobNetwork, search: Search, caller: Caller): Promise<string> {
+export async function searchJson(
+  network: JobNetwork,
+  search: Search,
+  context: RequestContext,
+): Promise<string> {
   const { chain } = network
   const { number, pageSize, isBackward } = search
   const { hashes, isWhole } = changedBlocks(network, search)
@@ -64,7 +68,7 @@ export async function searchJson(network: JobNetwork, search: Search, caller: Ca
       network,
       blockHash,
       { tracer: 'addressTouched', address: search.address },
-      caller,
+      context,
     )
     const ofBlock = touched.flatMap(({ result }, index) => (result ? [{ blockHash, index }] : []))
     found.push(...(isBackward ? ofBlock.reverse() : ofBlock))
@@ -113,7 +117,11 @@ function readPair(chain: ChainView, location: TransactionLocation): readonly [st
  * Who created a contract, and in which transaction; null for an address without code of its own and for a contract of
  * the genesis block. Of a contract that was destroyed and created again it may be any of its creations.
  */
-export async function creatorJson(network: JobNetwork, address: Address, caller: Caller): Promise<string> {
+export async function creatorJson(
+  network: JobNetwork,
+  address: Address,
+  context: RequestContext,
+): Promise<string> {
   const { chain, state } = network
   requireHistory(chain)
   const block = firstBlockWhere(chain, (each) => hasCode(state.readAccount(each, address)))
@@ -126,7 +134,7 @@ export async function creatorJson(network: JobNetwork, address: Address, caller:
     network,
     block.hash,
     { tracer: 'otterscanOperations' },
-    caller,
+    context,
   )
   for (const { txHash, result } of operations.reverse()) {
     const creation = result.find(({ type, to }) => type >= firstCreation && to === text)
@@ -161,9 +169,9 @@ async function traceBlock<T>(
   network: JobNetwork,
   blockHash: Hash32,
   tracer: TracerOptions,
-  caller: Caller,
+  context: RequestContext,
 ): Promise<Traced<T>[]> {
-  const traced = await traceJson(network, { kind: 'block', blockHash }, { tracer }, caller)
+  const traced = await traceJson(network, { kind: 'block', blockHash }, { tracer }, context)
   const json = traced instanceof JsonStream ? await traced.collect(traceBytesMax) : traced
   return JSON.parse(textOf(json)) as Traced<T>[]
 }

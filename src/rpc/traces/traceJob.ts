@@ -4,7 +4,7 @@ import type { TraceSubject } from '../../evm/tracers/traceRequest.js'
 import { bytesToHex, type Hash32 } from '../../primitives/bytes.js'
 import { type FaultError, messageRefused } from '../../primitives/faults.js'
 import { type JsonStream, runInParts } from '../answers/jsonStream.js'
-import type { Caller } from '../callers/caller.js'
+import type { RequestContext } from '../contexts/requestContext.js'
 import type { JobNetwork } from '../network.js'
 import { hashSchema, listSchema, objectSchema, type Schema } from '../params/schema.js'
 import type { TraceConfig } from './traceParams.js'
@@ -14,10 +14,10 @@ export function traceJson(
   { jobs }: JobNetwork,
   subject: TraceSubject,
   { tracer, timeMs }: TraceConfig,
-  caller: Caller,
+  context: RequestContext,
 ): Promise<Uint8Array | JsonStream> {
   const request = { subject, tracer, ...(timeMs === undefined ? {} : { timeMs }) }
-  return runInParts((owner) => jobs.run('trace', request, owner), caller)
+  return runInParts((owner) => jobs.run('trace', request, owner), context)
 }
 
 /** As {@link traceJson}, of a transaction by its hash; null where the chain has none of this hash. */
@@ -25,11 +25,11 @@ export function traceOfHashJson(
   network: JobNetwork,
   hash: Hash32,
   config: TraceConfig,
-  caller: Caller,
+  context: RequestContext,
 ): string | Promise<Uint8Array | JsonStream> {
   const location = network.chain.findTransaction(hash)
   if (location === undefined) return 'null'
-  return traceJson(network, { kind: 'transaction', ...location }, config, caller)
+  return traceJson(network, { kind: 'transaction', ...location }, config, context)
 }
 
 /** go-ethereum's fault for a block that is not known. */

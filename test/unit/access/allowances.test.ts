@@ -5,7 +5,7 @@ import { DayQuotas } from '../../../src/access/dayQuotas.js'
 import { Meter } from '../../../src/access/meter.js'
 import type { KeyLimits } from '../../../src/store/keyRows.js'
 import { NodeStore } from '../../../src/store/nodeStore.js'
-import { onSmallDisk, withoutSmallDisk } from '../../smallDisk.js'
+import { onSmallDisk, withoutSmallDisk } from '../../store/smallDisk.js'
 
 const keyId = '0123456789ab'
 const noon = Date.UTC(2027, 0, 31, 12)
@@ -35,9 +35,12 @@ t.test('requests are counted, whatever they cost, and reading is none', async (t
     [0, 0, 0],
   )
   t.equal(allowance.charge(1), 500)
-  t.strictSame(allowance.lack, { what: 'this API key may make 2 requests a second, 3 at once', limit: 2 })
+  t.strictSame(allowance.exceededLimit, {
+    what: 'this API key may make 2 requests a second, 3 at once',
+    limit: 2,
+  })
   t.equal(allowance.charge(1_000, 0), 0)
-  t.equal(allowance.lack, undefined)
+  t.equal(allowance.exceededLimit, undefined)
   clock.ms += 500
   t.equal(allowance.charge(1), 0)
 })
@@ -48,7 +51,10 @@ t.test('the quota of a day ends it until midnight', async (t) => {
   t.equal(allowance.charge(60), 0)
   const waitMs = 12 * 3_600_000
   t.equal(allowance.charge(41), waitMs)
-  t.strictSame(allowance.lack, { what: 'this API key may spend 100 compute units a day', limit: 100 })
+  t.strictSame(allowance.exceededLimit, {
+    what: 'this API key may spend 100 compute units a day',
+    limit: 100,
+  })
   t.equal(allowance.charge(40), 0, 'what was refused took nothing')
   clock.ms += waitMs - 1
   t.equal(allowance.charge(1), 1)
@@ -70,7 +76,7 @@ t.test('a charge that one limit refuses takes nothing of the others', async (t) 
   const allowance = of(limits)
   t.equal(allowance.charge(90), 0)
   t.equal(allowance.charge(20), 1_000, 'units')
-  t.equal(allowance.lack, undefined)
+  t.equal(allowance.exceededLimit, undefined)
   t.strictSame(allowance.headers(), [
     [
       'ratelimit-policy',

@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads'
 import t from 'tap'
 import { DayQuotas, quotaBytes } from '../../../src/access/dayQuotas.js'
 import { UnitLeases, unitLeasesBytes } from '../../../src/access/unitLeases.js'
-import { once } from '../../until.js'
+import { once } from '../../library/until.js'
 import type { ClaimingTask } from './claimingThread.js'
 
 const threadUrl = new URL('./claimingThread.js', import.meta.url)

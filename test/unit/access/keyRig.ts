@@ -1,7 +1,7 @@
 /** A key ring over a store of its own, with a clock that tests move. */
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { type KeyCheck, KeyRing } from '../../../src/access/keyRing.js'
+import { type KeyCheck, KeyChecker } from '../../../src/access/keyChecker.js'
 import { NodeStore } from '../../../src/store/nodeStore.js'
 
 const mapBytes = 2 ** 30
@@ -9,7 +9,7 @@ const mapBytes = 2 ** 30
 export interface Rig {
   readonly dataDir: string
   readonly store: NodeStore
-  readonly ring: KeyRing
+  readonly ring: KeyChecker
   readonly paths: { readonly pepper: string; readonly demoKey: string }
   /** Moves the ring's clock. */
   readonly pass: (ms: number) => void
@@ -24,7 +24,7 @@ export function openRig(t: Test, dataDir = t.testdir()): Rig {
   const paths = { pepper: join(node, 'pepper'), demoKey: join(node, 'demo-key') }
   let nowMs = 0
   let dateMs: number | undefined
-  const ring = KeyRing.open(store, paths, { clockMs: () => nowMs, dateMs: () => dateMs ?? Date.now() })
+  const ring = KeyChecker.open(store, paths, { clockMs: () => nowMs, dateMs: () => dateMs ?? Date.now() })
   return {
     dataDir,
     store,

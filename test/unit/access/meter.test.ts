@@ -10,8 +10,8 @@ import {
   Meter,
   meterBytes,
 } from '../../../src/access/meter.js'
-import { propertyRuns } from '../../property.js'
-import { once } from '../../until.js'
+import { propertyRuns } from '../../library/property.js'
+import { once } from '../../library/until.js'
 
 /** Keys whose buckets have one home, so that they stand in each other's way. */
 const neighbour = (index: number): string => `fff8${index.toString(16).padStart(7, '0')}1`

@@ -24,9 +24,9 @@ t.test('units that are leased', async (t) => {
   t.test('a key begins with a credit, and spends no more than it has', async (t) => {
     leases.processes = 5
     const units = leases.of(keyId, quota)
-    t.equal(leases.takeStirred(), false)
+    t.equal(leases.takeNeeded(), false)
     t.equal(units.charge(400), 0)
-    t.equal(leases.takeStirred(), true)
+    t.equal(leases.takeNeeded(), true)
     t.ok(units.charge(101) > 0, 'the credit is 500')
     t.equal(units.charge(100), 0)
     // Another thread spends from the same.
@@ -76,12 +76,15 @@ t.test('units that are leased', async (t) => {
     const limits = { unitsPerSecond: 1_000, unitsPerDay: 1_000_000, requestsPerSecond: 1, requestsBurst: 2 }
     const allowance = allowances.of('ba9876543210', limits) as KeyAllowance
     t.ok(allowance.charge(700) > 0, 'more than the credit')
-    t.equal(allowance.lack, undefined, 'the rate')
+    t.equal(allowance.exceededLimit, undefined, 'the rate')
     const [report] = leases.readReports().filter(({ keyId }) => keyId === 'ba9876543210')
     if (report === undefined) return t.fail('a key has a lease')
     leases.renew(report, { ...news, isDayOver: true, moreAtMs: Date.now() + 3_600_000 })
     t.ok(allowance.charge(700) > 3_000_000)
-    t.match(allowance.lack, { what: 'this API key may spend 1000000 compute units a day', limit: 1_000_000 })
+    t.match(allowance.exceededLimit, {
+      what: 'this API key may spend 1000000 compute units a day',
+      limit: 1_000_000,
+    })
     t.equal(allowance.charge(100), 0, 'requests that were refused cost nothing')
     t.match(allowance.headers()[1]?.[1], /"requests";r=1;.*"units";r=.*"day";r=/)
   })

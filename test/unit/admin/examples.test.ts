@@ -5,7 +5,7 @@ import t from 'tap'
 import { packageRoot } from '../../../src/primitives/packageRoot.js'
 import { methods } from '../../../src/rpc/registry.js'
 import { rollupMethods } from '../../../src/rpc/rollup/rollupRegistry.js'
-import { checkResult } from '../../openRpc.js'
+import { checkResult } from '../../rpc/openRpc.js'
 
 t.test('the example of each method fits what the method declares', async (t) => {
   const path = join(packageRoot(), 'src/admin/page/schemas.ts')

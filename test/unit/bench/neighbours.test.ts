@@ -1,17 +1,17 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { attacks } from '../../../bench/neighboursAttacks.js'
-import { outcomeOf, phaseOf, phaseTable } from '../../../bench/neighboursPhases.js'
+import { attacks } from '../../../bench/neighbours/attacks.js'
+import { outcomeOf, phaseOf, phaseTable } from '../../../bench/neighbours/phases.js'
 import {
   bodyBytesMax,
   hardTexts,
   malformedRequests,
   malformedTexts,
-} from '../../../bench/neighboursProbes.js'
-import { answerKind, Tally } from '../../../bench/neighboursTally.js'
-import type { VictimsHeard } from '../../../bench/neighboursVictims.js'
-import { parseTargets } from '../../../bench/targets.js'
+} from '../../../bench/neighbours/probes.js'
+import { answerKind, Tally } from '../../../bench/neighbours/tally.js'
+import type { VictimsHeard } from '../../../bench/neighbours/victims.js'
+import { parseTargets } from '../../../bench/report/targets.js'
 import { defaultConfigFile } from '../../../src/config/file.js'
 import { packageRoot } from '../../../src/primitives/packageRoot.js'
 

@@ -2,8 +2,8 @@ import { Common, Hardfork, Mainnet } from '@ethereumjs/common'
 import { createEVM } from '@ethereumjs/evm'
 import { createAddressFromString } from '@ethereumjs/util'
 import t from 'tap'
-import { bomb, bombAddress, code, precompileBombs, precompileLoop } from '../../../bench/neighboursBombs.js'
-import { bodyBytesMax } from '../../../bench/neighboursProbes.js'
+import { bomb, bombAddress, code, precompileBombs, precompileLoop } from '../../../bench/neighbours/bombs.js'
+import { bodyBytesMax } from '../../../bench/neighbours/probes.js'
 import { hexToBytes } from '../../../src/primitives/bytes.js'
 
 const common = new Common({ chain: Mainnet, hardfork: Hardfork.Osaka })

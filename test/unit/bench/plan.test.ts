@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { secondsToMake } from '../../../bench/networks.js'
+import { secondsToMake } from '../../../bench/data/networks.js'
 import { parseOptions } from '../../../bench/options.js'
 import { networkPlans, Progress, planOf } from '../../../bench/plan.js'
-import { parseTargets } from '../../../bench/targets.js'
+import { parseTargets } from '../../../bench/report/targets.js'
 import { packageRoot } from '../../../src/primitives/packageRoot.js'
 
 const targets = parseTargets(readFileSync(join(packageRoot(), 'bench/targets.json'), 'utf8'))

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { pricedKinds } from '../../../bench/pricedKinds.js'
-import { pricesOutcome, pricesTable } from '../../../bench/pricesTable.js'
+import { pricesOutcome, pricesTable } from '../../../bench/report/pricesTable.js'
+import { pricedKinds } from '../../../bench/scenarios/pricedKinds.js'
 import { methods } from '../../../src/rpc/registry.js'
 import { rollupMethods } from '../../../src/rpc/rollup/rollupRegistry.js'
 

@@ -1,21 +1,27 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { chartsOf, logScale } from '../../../bench/charts.js'
-import { htmlReport } from '../../../bench/htmlReport.js'
+import { httpScenarios } from '../../../bench/load/scenarios.js'
 import { parseOptions } from '../../../bench/options.js'
+import { chartsOf, logScale } from '../../../bench/report/charts.js'
+import { htmlReport } from '../../../bench/report/htmlReport.js'
 import {
   compareSides,
   type Finding,
   latencyTimes,
   type Outcome,
   type Report,
-} from '../../../bench/outcome.js'
-import { httpScenarios } from '../../../bench/scenarios.js'
-import { specialScenarios } from '../../../bench/specialScenarios.js'
-import { picture, withFigures } from '../../../bench/speedPage.js'
-import { findShortfalls, parseTargets, rivalsIn, shortfallTable, verdictOf } from '../../../bench/targets.js'
-import { detailLines, findingLine, headLine } from '../../../bench/terminalReport.js'
+} from '../../../bench/report/outcome.js'
+import { picture, withFigures } from '../../../bench/report/speedPage.js'
+import {
+  findShortfalls,
+  parseTargets,
+  rivalsIn,
+  shortfallTable,
+  verdictOf,
+} from '../../../bench/report/targets.js'
+import { detailLines, findingLine, headLine } from '../../../bench/report/terminalReport.js'
+import { specialScenarios } from '../../../bench/scenarios/specialScenarios.js'
 import { packageRoot } from '../../../src/primitives/packageRoot.js'
 
 const latencies = { p50: 0.2, p975: 0.4, p99: 0.61, p999: undefined }

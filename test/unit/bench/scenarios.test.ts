@@ -1,8 +1,8 @@
 import t from 'tap'
-import { findDifference } from '../../../bench/anvil.js'
-import { productionMix, productionQuestion, weightsTotal } from '../../../bench/productionMix.js'
-import { scatter, walk } from '../../../bench/scatter.js'
-import { httpScenarios } from '../../../bench/scenarios.js'
+import { scatter, walk } from '../../../bench/data/scatter.js'
+import { productionMix, productionQuestion, weightsTotal } from '../../../bench/load/productionMix.js'
+import { httpScenarios } from '../../../bench/load/scenarios.js'
+import { findDifference } from '../../../bench/servers/anvil.js'
 
 const scenarios = httpScenarios({ accounts: 1000, largeSlots: 1000, blocks: 1000 })
 

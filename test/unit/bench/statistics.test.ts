@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { latenciesOf, median, percentile, spread } from '../../../bench/statistics.js'
-import { propertyRuns } from '../../property.js'
+import { latenciesOf, median, percentile, spread } from '../../../bench/report/statistics.js'
+import { propertyRuns } from '../../library/property.js'
 
 t.test('a percentile is the value that so many others do not exceed', async (t) => {
   const sorted = Array.from({ length: 1000 }, (_, at) => at + 1)

@@ -10,7 +10,7 @@ import {
   vaultSlotHex,
   vaultValue,
   writeSyntheticNetwork,
-} from '../../../bench/syntheticState.js'
+} from '../../../bench/data/syntheticState.js'
 import { decodeHeader } from '../../../src/chain/header.js'
 import { bytesToHex, hexToBytes, padLeft, toAddress, toHash32 } from '../../../src/primitives/bytes.js'
 import { keccak256 } from '../../../src/primitives/keccak.js'

@@ -10,7 +10,12 @@ import {
 import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.js'
 import { JsonBytes } from '../../../src/primitives/jsonBytes.js'
 import { decodeRlpList, encodeRlp, type RlpItem } from '../../../src/primitives/rlp.js'
-import { amsterdamChains, readAmsterdamBlocks, toExecutionApis, withoutAmsterdam } from '../../amsterdam.js'
+import {
+  amsterdamChains,
+  readAmsterdamBlocks,
+  toExecutionApis,
+  withoutAmsterdam,
+} from '../../ingest/amsterdam.js'
 
 const limits = { transactionCount: 2, gasLimit: 30_000_000n }
 

@@ -4,8 +4,8 @@ import { BlockJsonError, blockRlpFromJson, headerRlpFromJson } from '../../../sr
 import { Chain } from '../../../src/chain/chain.js'
 import { bytesToHex } from '../../../src/primitives/bytes.js'
 import { ChainReader } from '../../../src/store/chainReader.js'
-import { storePathOf } from '../../program.js'
-import { fixtureDir } from '../../service.js'
+import { storePathOf } from '../../service/program.js'
+import { fixtureDir } from '../../service/service.js'
 
 const options = { supportsSafe: true, safeLag: 0, finalizedLag: 0, answerCacheBytes: 0 }
 

@@ -5,7 +5,7 @@ import t from 'tap'
 import { blobBaseFee, nextBaseFee, nextDifficulty, nextExcessBlobGas } from '../../../src/chain/feeMarket.js'
 import type { BlobParameters, ForkName } from '../../../src/chain/forks.js'
 import type { Header } from '../../../src/chain/header.js'
-import { propertyRuns } from '../../property.js'
+import { propertyRuns } from '../../library/property.js'
 
 const header = (fields: Partial<Header>) => fields as Header
 type HeaderData = Parameters<typeof createBlockHeader>[0]

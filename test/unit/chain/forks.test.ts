@@ -10,7 +10,7 @@ import {
 } from '../../../src/chain/forks.js'
 import { identityWithForks, knownIdentity } from '../../../src/chain/knownNetworks.js'
 import type { ChainIdentity } from '../../../src/store/chainRows.js'
-import { recordings, withoutRecordings } from '../../service.js'
+import { recordings, withoutRecordings } from '../../service/service.js'
 
 const scheduleOf = (config: Record<string, unknown>) =>
   new ForkSchedule(parseGenesisConfig({ chainId: 1, ...config }))

@@ -22,8 +22,8 @@ import {
   amsterdamFile,
   readAmsterdamBlocks,
   withoutAmsterdam,
-} from '../../amsterdam.js'
-import { propertyRuns } from '../../property.js'
+} from '../../ingest/amsterdam.js'
+import { propertyRuns } from '../../library/property.js'
 
 const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length })
 const uint = (bits: number) => fc.bigInt({ min: 0n, max: 2n ** BigInt(bits) - 1n })
@@ -195,8 +195,8 @@ const title = 'headers of an Amsterdam chain survive decoding, encoding and JSON
 t.test(title, { skip: withoutAmsterdam }, async (t) => {
   for (const chain of amsterdamChains) {
     const wantedBlocks = readAmsterdamBlocks(chain)
-    const { bundle } = parseGenesis(readFileSync(amsterdamFile(chain, 'genesis.json'), 'utf8'))
-    t.equal(bytesToHex(bundle.hash), wantedBlocks[0]?.hash)
+    const { blockDiff } = parseGenesis(readFileSync(amsterdamFile(chain, 'genesis.json'), 'utf8'))
+    t.equal(bytesToHex(blockDiff.hash), wantedBlocks[0]?.hash)
     const blocks = gunzipSync(readFileSync(amsterdamFile(chain, 'chain.rlp.gz')))
     let [at, number] = [0, 1]
     for (; at < blocks.length; number++) {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t, { type Test } from 'tap'
-import { transactionsPerBlock, writeSyntheticBlocks } from '../../../bench/syntheticBlocks.js'
+import { transactionsPerBlock, writeSyntheticBlocks } from '../../../bench/data/syntheticBlocks.js'
 import { Chain } from '../../../src/chain/chain.js'
 import type { ResolvedBlock } from '../../../src/chain/chainBlocks.js'
 import { ChainReader } from '../../../src/store/chainReader.js'
@@ -65,9 +65,9 @@ t.test('a block is kept if it is asked for again soon, and not after a thousand 
   t.teardown(() => store.close())
   let kept = 0
   const { readBody } = store
-  store.readBody = (hash, isLent) => {
-    if (isLent !== true) kept++
-    return readBody.call(store, hash, isLent)
+  store.readBody = (hash, isView) => {
+    if (isView !== true) kept++
+    return readBody.call(store, hash, isView)
   }
   const chain = new Chain(store, options)
   const ask = (number: number) => chain.transactionJson(resolve(chain, number).hash, 0)

@@ -5,8 +5,8 @@ import t from 'tap'
 import type { LogCriteria } from '../../../src/chain/logFilter.js'
 import type { LogBounds, LogSearch } from '../../../src/chain/logSearch.js'
 import { toAddress, toHash32 } from '../../../src/primitives/bytes.js'
-import { stretchBytesMax } from '../../../src/store/logIndex.js'
-import { propertyRuns } from '../../property.js'
+import { chunkBytesMax } from '../../../src/store/logIndex.js'
+import { propertyRuns } from '../../library/property.js'
 import { bytesOf } from '../../rpc/demoChain.js'
 import {
   addressOfNumber,
@@ -64,15 +64,15 @@ function isWanted(log: ChosenLog, { addresses, topics }: Filter): boolean {
 
 /** The texts of the logs that match, by block, as the block itself tells them. */
 function scan(forks: ForkingChain, chain: readonly ForkBlock[], filter: Filter): string[][] {
-  return chain.map(({ bundle, logs }) => {
-    const rendered = forks.chain.readLogs(bundle.hash) ?? []
+  return chain.map(({ blockDiff, logs }) => {
+    const rendered = forks.chain.readLogs(blockDiff.hash) ?? []
     if (rendered.length !== logs.length) throw new Error('a block has other logs than it was made with')
     return rendered.filter((_, at) => isWanted(logs[at] as ChosenLog, filter)).map(({ json }) => json)
   })
 }
 
 function search(forks: ForkingChain, head: ForkBlock, query: Omit<LogSearch, 'head'>, bounds = unbounded) {
-  const { number, hash } = head.bundle
+  const { number, hash } = head.blockDiff
   const found = forks.chain.searchLogs({ ...query, head: { number, hash } }, bounds, goOn)
   if (found === undefined) throw new Error('a search stopped')
   return { ...found, text: Buffer.from(found.json).toString() }
@@ -151,8 +151,8 @@ t.test(
 t.test('blocks between those that have a key are not looked at', async (t) => {
   const forks = ForkingChain.open(t)
   const [busy, rare] = addresses as [string, string]
-  const count = 3 * stretchBytesMax
-  const hits = new Set([5, stretchBytesMax, stretchBytesMax + 1, count - 1])
+  const count = 3 * chunkBytesMax
+  const hits = new Set([5, chunkBytesMax, chunkBytesMax + 1, count - 1])
   const contents = Array.from({ length: count }, (_, at): ChosenLog[] => [
     { address: busy, topics: [] },
     ...(hits.has(at + 1) ? [{ address: rare, topics: [topics[0] as string] }] : []),
@@ -163,7 +163,7 @@ t.test('blocks between those that have a key are not looked at', async (t) => {
     asked++
     return false
   }
-  const { number, hash } = forks.head.bundle
+  const { number, hash } = forks.head.blockDiff
   const criteria = toCriteria({ addresses: [rare], topics: [[topics[0] as string]] })
   const found = forks.chain.searchLogs(
     { criteria, head: { number, hash }, first: 0, last: number },
@@ -187,7 +187,7 @@ t.test('blocks between those that have a key are not looked at', async (t) => {
 t.test('a search that is told to stop says nothing', async (t) => {
   const forks = ForkingChain.open(t)
   forks.extend([{ address: addresses[0] as string, topics: [] }])
-  const { number, hash } = forks.head.bundle
+  const { number, hash } = forks.head.blockDiff
   const query = { criteria: { addresses: [], topics: [] }, head: { number, hash }, first: 0, last: 1 }
   t.equal(
     forks.chain.searchLogs(query, unbounded, () => true),
@@ -200,7 +200,7 @@ t.test('a block that was never executed has no logs to be asked for', async (t) 
   forks.extend([])
   const side = makeBlock(forks.genesis, [])
   forks.writeSide(side)
-  const { number, hash } = side.bundle
+  const { number, hash } = side.blockDiff
   const query = { criteria: { addresses: [], topics: [] }, head: { number, hash }, first: 1, last: 1 }
   t.throws(() => forks.chain.searchLogs(query, unbounded, goOn), { message: 'UnknownBlock' })
 })

@@ -7,7 +7,7 @@ import { Chain } from '../../../src/chain/chain.js'
 import { FaultError } from '../../../src/primitives/faults.js'
 import { ChainWriter } from '../../../src/store/chainWriter.js'
 import { headBlock } from '../../rpc/demoChain.js'
-import { demoStorePath } from '../../storedMessages.js'
+import { demoStorePath } from '../../store/storedMessages.js'
 
 t.test('a block that the store marks goes before one that is so far behind', async (t) => {
   const path = join(t.testdir(), 'chain.mdb')

@@ -5,7 +5,7 @@ import { ChainView } from '../../../src/chain/chainView.js'
 import { type Hash32, hexToBytes } from '../../../src/primitives/bytes.js'
 import { ChainReader } from '../../../src/store/chainReader.js'
 import { blocks, headBlock } from '../../rpc/demoChain.js'
-import { demoStorePath } from '../../storedMessages.js'
+import { demoStorePath } from '../../store/storedMessages.js'
 
 interface Counts {
   blocks: number

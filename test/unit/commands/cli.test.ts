@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'
 import { packageRoot } from '../../../src/primitives/packageRoot.js'
-import { runHere } from '../../program.js'
+import { runHere } from '../../service/program.js'
 
 const commands = [
   'serve',

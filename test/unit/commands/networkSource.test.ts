@@ -3,8 +3,8 @@ import t from 'tap'
 import { startSource } from '../../../src/commands/networkSource.js'
 import { resolveServeConfig } from '../../../src/config/config.js'
 import type { SourceState } from '../../../src/edge/chainFeed.js'
-import { makeFolder, writeInto } from '../../program.js'
 import { chainPath, genesisPath } from '../../rpc/demoChain.js'
+import { makeFolder, writeInto } from '../../service/program.js'
 
 t.test('a source is behind from its start until it has delivered everything, at each start', async (t) => {
   const folder = makeFolder(t)

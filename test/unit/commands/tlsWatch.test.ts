@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import pino from 'pino'
 import t from 'tap'
 import { TlsWatch } from '../../../src/commands/tlsWatch.js'
-import { makeCertificate, withoutOpenssl } from '../../certificates.js'
-import { waitFor } from '../../until.js'
+import { waitFor } from '../../library/until.js'
+import { makeCertificate, withoutOpenssl } from '../../service/certificates.js'
 
 t.test(
   'a certificate that is replaced is noticed, even between the start of a server and the first look',

@@ -5,7 +5,7 @@ import { burstMax } from '../../../src/access/meter.js'
 import { resolveServeConfig } from '../../../src/config/config.js'
 import { defaultConfigFile, keyRates } from '../../../src/config/file.js'
 import { findJsonFault } from '../../../src/config/json.js'
-import { propertyRuns } from '../../property.js'
+import { propertyRuns } from '../../library/property.js'
 import { refusal, writeConfig } from './folder.js'
 
 t.test('every fault of a file is named with its path, in one run', async (t) => {

@@ -5,8 +5,8 @@ import { MainLink } from '../../../src/edge/mainLink.js'
 import type { EdgeCommand, EdgeMessage } from '../../../src/edge/messages.js'
 import { decodeArgs, encodeResult, encodeThrown } from '../../../src/pool/messages.js'
 import { FaultError } from '../../../src/primitives/faults.js'
-import { Caller } from '../../../src/rpc/callers/caller.js'
-import { inTime, once } from '../../until.js'
+import { RequestContext } from '../../../src/rpc/contexts/requestContext.js'
+import { inTime, once } from '../../library/until.js'
 
 /** An edge's link, and the end of it that the main thread has. */
 function connect(t: Test): { main: MessagePort; link: MainLink; say(command: EdgeCommand): void } {
@@ -55,7 +55,7 @@ t.test('where a source stands is told at once, and to whoever listens later', as
 t.test('a call is answered, or fails as it failed over there', async (t) => {
   const { main, link, say } = connect(t)
   const body = new Uint8Array([1, 2, 3])
-  const first = link.jobsOf('demo').run('prove', { value: 2n ** 70n } as never, new Caller(), body)
+  const first = link.jobsOf('demo').run('prove', { value: 2n ** 70n } as never, new RequestContext(), body)
   t.equal(body.length, 0, 'handed over')
   const asked = await nextMessage(main)
   if (asked.type !== 'job') throw new Error(asked.type)
@@ -73,7 +73,7 @@ t.test('a call is answered, or fails as it failed over there', async (t) => {
 
 t.test('a call says whose it is', async (t) => {
   const { main, link } = connect(t)
-  const caller = new Caller(undefined, { key: { id: '0123456789ab' } })
+  const caller = new RequestContext(undefined, { key: { id: '0123456789ab' } })
   link
     .jobsOf('demo')
     .run('prove', {} as never, caller)
@@ -85,10 +85,10 @@ t.test('a call says whose it is', async (t) => {
 
 t.test('a call whose caller goes is cancelled, and one of a caller who is gone never made', async (t) => {
   const { main, link } = connect(t)
-  const caller = new Caller()
+  const caller = new RequestContext()
   link.call('submit', [], caller).catch(() => undefined)
   const asked = await nextMessage(main)
-  caller.leave()
+  caller.finish()
   t.strictSame(await nextMessage(main), { type: 'cancel', serial: (asked as { serial?: number }).serial })
   t.strictSame(await link.call('submit', [], caller).catch(faultOf), { kind: 'RequestTimedOut' })
 })

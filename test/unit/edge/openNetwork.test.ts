@@ -2,7 +2,7 @@ import t from 'tap'
 import { startSource } from '../../../src/commands/networkSource.js'
 import { resolveServeConfig } from '../../../src/config/config.js'
 import { type OpenOptions, openNetwork } from '../../../src/edge/openNetwork.js'
-import { makeReplayedChain } from '../../replayedChain.js'
+import { makeReplayedChain } from '../../ingest/replayedChain.js'
 
 t.test('each head of a replay reaches the network by a message of its own', async (t) => {
   const { configPath, heads } = await makeReplayedChain(t, {

@@ -3,7 +3,7 @@ import t from 'tap'
 import { resolveServeConfig } from '../../../src/config/config.js'
 import { readStorageLayouts } from '../../../src/edge/storageLayouts.js'
 import { UsageError } from '../../../src/primitives/faults.js'
-import { makeFolder, runProgram, writeInto } from '../../program.js'
+import { makeFolder, runProgram, writeInto } from '../../service/program.js'
 
 const layout = {
   storage: [{ label: 'x', slot: '0', offset: 0, type: 'u' }],

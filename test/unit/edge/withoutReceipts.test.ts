@@ -11,9 +11,9 @@ import { methods } from '../../../src/rpc/registry.js'
 import { EpochTree } from '../../../src/ssz/epochTree.js'
 import { ChainReader } from '../../../src/store/chainReader.js'
 import { NetworkStreams } from '../../../src/streams/networkStreams.js'
-import { archivedConfig, type MadeBlock, makeBlocks, writeEre } from '../../eraArchives.js'
-import { makeFolder, runProgram, storePathOf, writeInto } from '../../program.js'
-import { wideDispatchLimits, wideFilterLimits } from '../../serverLimits.js'
+import { archivedConfig, type MadeBlock, makeBlocks, writeEre } from '../../ingest/eraArchives.js'
+import { makeFolder, runProgram, storePathOf, writeInto } from '../../service/program.js'
+import { wideDispatchLimits, wideFilterLimits } from '../../transport/serverLimits.js'
 import { settle, TestClient } from '../streams/testClient.js'
 
 /** An epoch and the beginning of the next; block 16,389 has a log. */

@@ -6,17 +6,17 @@ import type { AccountOverride, ExecutionRequest } from '../../../src/evm/message
 import { parseGenesis } from '../../../src/ingest/genesis.js'
 import { concatBytes } from '../../../src/primitives/bytes.js'
 import { ChainWriter } from '../../../src/store/chainWriter.js'
-import { amsterdamConfig, testGenesis } from '../../chainMaker.js'
-import { propertyRuns } from '../../property.js'
+import { amsterdamConfig, testGenesis } from '../../ingest/chainMaker.js'
+import { propertyRuns } from '../../library/property.js'
 import { assemble, requireTrue } from './assembly.js'
 import { addressOf, faultOf, goOn, limits, type Message, requestOf, succeedsWith } from './demoExecution.js'
 
 const store = ChainWriter.openForWriting({ path: `${t.testdir()}/chain.mdb`, mapBytes: 2 ** 26 })
 t.teardown(() => store.close())
-const { identity, bundle } = parseGenesis(
+const { identity, blockDiff } = parseGenesis(
   JSON.stringify(testGenesis(amsterdamConfig(), { difficulty: '0x0' })),
 )
-store.initialize(identity, bundle)
+store.initialize(identity, blockDiff)
 const execution = new Execution(store, limits)
 
 const rich = addressOf(9)

@@ -11,9 +11,9 @@ import { parseGenesis } from '../../../src/ingest/genesis.js'
 import { bytesToHex, concatBytes, hexToBytes, padLeft } from '../../../src/primitives/bytes.js'
 import type { ChainReader } from '../../../src/store/chainReader.js'
 import { ChainWriter } from '../../../src/store/chainWriter.js'
-import { mergedConfig, testGenesis } from '../../chainMaker.js'
-import { Dice, propertyRuns } from '../../property.js'
-import { storedMessages } from '../../storedMessages.js'
+import { mergedConfig, testGenesis } from '../../ingest/chainMaker.js'
+import { Dice, propertyRuns } from '../../library/property.js'
+import { storedMessages } from '../../store/storedMessages.js'
 import { assemble, type Item, returnTop } from './assembly.js'
 import {
   addressOf,
@@ -125,10 +125,10 @@ function storeWith(t: Test, codes: readonly Uint8Array[]) {
     ]),
   )
   const genesis = testGenesis({ ...mergedConfig(), osakaTime: 0 }, { alloc, difficulty: '0x0' })
-  const { identity, bundle } = parseGenesis(JSON.stringify(genesis))
+  const { identity, blockDiff } = parseGenesis(JSON.stringify(genesis))
   const store = ChainWriter.openForWriting({ path: join(t.testdir(), 'chain.mdb'), mapBytes: 2 ** 30 })
   t.teardown(() => store.close())
-  store.initialize(identity, bundle)
+  store.initialize(identity, blockDiff)
   const head = store.readHead()
   if (head === undefined) throw new Error('a store without a head')
   const callOf = (index: number, gas = 30_000_000n, data = new Uint8Array(0)): ExecutionRequest => ({

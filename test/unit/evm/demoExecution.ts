@@ -8,7 +8,7 @@ import type {
 import { bytesToBigInt, concatBytes, padLeft, toMinimalBytes } from '../../../src/primitives/bytes.js'
 import { FaultError } from '../../../src/primitives/faults.js'
 import { ChainReader } from '../../../src/store/chainReader.js'
-import { demoStorePath } from '../../storedMessages.js'
+import { demoStorePath } from '../../store/storedMessages.js'
 import { assemble, type Item, returnTop } from './assembly.js'
 
 export const demoStore = ChainReader.open({ path: demoStorePath })

@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { binaryRecovery, wasmRecovery } from '../../../src/evm/transactions/ecrecover.js'
 import { bytesToHex, padLeft, toMinimalBytes } from '../../../src/primitives/bytes.js'
 import { ecrecoverBy } from '../../library/ecrecover.js'
-import { propertyRuns } from '../../property.js'
+import { propertyRuns } from '../../library/property.js'
 
 const curveOrder = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 const generatorX = 0x79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798n

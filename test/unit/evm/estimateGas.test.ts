@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { AccountOverride, ExecutionRequest } from '../../../src/evm/messages/executionRequest.js'
 import { concatBytes } from '../../../src/primitives/bytes.js'
-import { propertyRuns } from '../../property.js'
+import { propertyRuns } from '../../library/property.js'
 import { assemble, deploy, type Item, requireTrue } from './assembly.js'
 import { addressOf, demoExecution, faultOf, goOn, requestOf, succeedsWith } from './demoExecution.js'
 

@@ -6,9 +6,9 @@ import type { StateChanges } from '../../../src/evm/blocks/stateChanges.js'
 import { type Address, bytesToHex, type Hash32, toHash32 } from '../../../src/primitives/bytes.js'
 import { encodeAccount } from '../../../src/state/account.js'
 import { BranchState, emptyState } from '../../../src/state/stateView.js'
-import type { Bundle } from '../../../src/store/bundle.js'
+import type { BlockDiff } from '../../../src/store/blockDiff.js'
 import { JournaledState } from '../../library/journaledState.js'
-import { propertyRuns } from '../../property.js'
+import { propertyRuns } from '../../library/property.js'
 
 const addresses = [0x00, 0x01, 0xff].map((byte) => new EvmAddress(new Uint8Array(20).fill(byte)))
 const slots = [0x00, 0x01, 0xfe, 0xff].map((byte) => new Uint8Array(32).fill(byte))
@@ -114,8 +114,8 @@ async function compareReads(state: JournaledState, reference: MerkleStateManager
   }
 }
 
-function bundleOf({ accounts, slots, nodes, code }: StateChanges): Bundle {
-  return { accounts, slots, nodes, code } as unknown as Bundle
+function blockDiffOf({ accounts, slots, nodes, code }: StateChanges): BlockDiff {
+  return { accounts, slots, nodes, code } as unknown as BlockDiff
 }
 
 t.test('any sequence of operations reads and hashes as in an independent state', async (t) => {
@@ -134,7 +134,7 @@ t.test('any sequence of operations reads and hashes as in an independent state',
         for (; depth > 0; depth--) for (const each of [state, reference]) await each.commit()
         await compareRoots(state, reference)
         const changes = state.buildChanges()
-        below.add(bundleOf(changes), changes.stateRoot)
+        below.add(blockDiffOf(changes), changes.stateRoot)
         for (const [address, row] of changes.accounts) {
           const account = await reference.getAccount(new EvmAddress(address))
           const want = account && bytesToHex(account.serialize())
@@ -175,7 +175,7 @@ t.test('changes name each key once, in ascending order, and only where something
           if (bytesToHex(value) === bytesToHex(before ?? new Uint8Array(0)))
             throw new Error('a slot is listed though it is as before')
         }
-        below.add(bundleOf(changes), changes.stateRoot)
+        below.add(blockDiffOf(changes), changes.stateRoot)
       }
     }),
     propertyRuns(40),
@@ -191,7 +191,7 @@ t.test('an account destructed and made anew in one block keeps nothing of its ol
   await first.putStorage(one, a, Uint8Array.of(1))
   await first.putStorage(one, b, Uint8Array.of(2))
   const made = first.buildChanges()
-  below.add(bundleOf(made), made.stateRoot)
+  below.add(blockDiffOf(made), made.stateRoot)
 
   const second = new JournaledState(below)
   await second.deleteAccount(one)

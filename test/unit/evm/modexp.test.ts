@@ -8,7 +8,7 @@ import { bytesToHex, concatBytes, padLeft, toMinimalBytes } from '../../../src/p
 import { FaultError } from '../../../src/primitives/faults.js'
 import { createForkEngine } from '../../library/forkEngine.js'
 import { modexp } from '../../library/precompileFailures.js'
-import { propertyRuns } from '../../property.js'
+import { propertyRuns } from '../../library/property.js'
 import { demoStore } from './demoExecution.js'
 
 const watch = (timeMsMax = 60_000) => new JobWatch(() => false, { timeMsMax, memoryBytesMax: 2 ** 28 })

@@ -9,7 +9,7 @@ import { parseBlock } from '../../../src/ingest/block.js'
 import { parseGenesis } from '../../../src/ingest/genesis.js'
 import { ChainImporter } from '../../../src/ingest/importer.js'
 import { bytesToHex, hexToBytes, padLeft } from '../../../src/primitives/bytes.js'
-import type { Bundle } from '../../../src/store/bundle.js'
+import type { BlockDiff } from '../../../src/store/blockDiff.js'
 import type { ChainReader } from '../../../src/store/chainReader.js'
 import { ChainWriter } from '../../../src/store/chainWriter.js'
 import {
@@ -19,7 +19,7 @@ import {
   mergedConfig,
   storeInput,
   testGenesis,
-} from '../../chainMaker.js'
+} from '../../ingest/chainMaker.js'
 import { assemble } from './assembly.js'
 import { goOn, limits } from './demoExecution.js'
 
@@ -69,12 +69,12 @@ async function makeBranches(t: Test): Promise<Branches> {
   const [first, second] = [await branch(1n), await branch(2n)]
   const writer = ChainWriter.openForWriting({ path: join(t.testdir(), 'chain.mdb'), mapBytes: 2 ** 30 })
   t.teardown(() => writer.close())
-  const { identity, bundle, schedule } = parseGenesis(maker.genesisText)
-  writer.initialize(identity, bundle)
-  const bundles = new Map<string, Bundle>()
+  const { identity, blockDiff, schedule } = parseGenesis(maker.genesisText)
+  writer.initialize(identity, blockDiff)
+  const blockDiffs = new Map<string, BlockDiff>()
   const { apply } = writer
   writer.apply = (forkNumber, applied) => {
-    for (const each of applied) bundles.set(bytesToHex(each.hash), each)
+    for (const each of applied) blockDiffs.set(bytesToHex(each.hash), each)
     apply.call(writer, forkNumber, applied)
   }
   const importer = new ChainImporter(writer, schedule)
@@ -86,7 +86,7 @@ async function makeBranches(t: Test): Promise<Branches> {
     apply.call(
       writer,
       0,
-      blocks.slice(0, length).map(({ hash }) => bundles.get(bytesToHex(hash)) as Bundle),
+      blocks.slice(0, length).map(({ hash }) => blockDiffs.get(bytesToHex(hash)) as BlockDiff),
     )
   return { writer, first, second, switchTo }
 }

@@ -18,7 +18,7 @@ import {
 } from '../../../src/evm/precompiles/precompiles.js'
 import { bytesToBigInt, bytesToHex, concatBytes, hexToBytes } from '../../../src/primitives/bytes.js'
 import { FaultError } from '../../../src/primitives/faults.js'
-import { Dice, propertyRuns, runsFactor } from '../../property.js'
+import { Dice, propertyRuns, runsFactor } from '../../library/property.js'
 
 const forks: readonly ForkName[] = [
   'chainstart',

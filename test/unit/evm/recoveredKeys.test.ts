@@ -17,7 +17,7 @@ import { readChainFile } from '../../../src/ingest/chainFile.js'
 import { bytesToHex, concatBytes, type Hash32, padLeft } from '../../../src/primitives/bytes.js'
 import { packageRoot } from '../../../src/primitives/packageRoot.js'
 import { decodeRlpList, rlpList } from '../../../src/primitives/rlp.js'
-import { ChainMaker, frontierConfig, mergedConfig, testGenesis } from '../../chainMaker.js'
+import { ChainMaker, frontierConfig, mergedConfig, testGenesis } from '../../ingest/chainMaker.js'
 
 const never = () => false
 const senderBytes = 52

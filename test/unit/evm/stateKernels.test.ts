@@ -11,7 +11,7 @@ import { keccak256 } from '../../../src/primitives/keccak.js'
 import { emptyAccount } from '../../../src/state/account.js'
 import { emptyState, type StateView } from '../../../src/state/stateView.js'
 import { ChainReader } from '../../../src/store/chainReader.js'
-import { demoStorePath, storedMessages } from '../../storedMessages.js'
+import { demoStorePath, storedMessages } from '../../store/storedMessages.js'
 import { assemble } from './assembly.js'
 import { addressOf, demoHead, faultOf, goOn, limits } from './demoExecution.js'
 

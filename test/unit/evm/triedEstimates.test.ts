@@ -4,8 +4,8 @@ import t from 'tap'
 import { ForkSchedule, parseGenesisConfig } from '../../../src/chain/forks.js'
 import { CallTrials } from '../../../src/evm/messages/callTrials.js'
 import type { CallMessage, ExecutionRequest } from '../../../src/evm/messages/executionRequest.js'
-import { Dice, propertyRuns } from '../../property.js'
-import { storedMessages } from '../../storedMessages.js'
+import { Dice, propertyRuns } from '../../library/property.js'
+import { storedMessages } from '../../store/storedMessages.js'
 import { addressOf, demoExecution, demoHead, demoStore, goOn, requestOf, settled } from './demoExecution.js'
 
 const schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(demoStore.readIdentity()?.config ?? '')))

@@ -1,11 +1,11 @@
 import t, { type Test } from 'tap'
-import { type FeedEvent, FencedError, TrimmedError } from '../../../src/feed/bundleLog.js'
+import { type FeedEvent, FencedError, TrimmedError } from '../../../src/feed/blockDiffLog.js'
 import { PostgresLog } from '../../../src/feed/postgresLog.js'
 import { UnreachableError } from '../../../src/postgres/connection.js'
 import { bytesToHex, type Hash32 } from '../../../src/primitives/bytes.js'
 import { keccak256 } from '../../../src/primitives/keccak.js'
-import { type Postgres, postgresBinaries, startPostgres, withoutPostgres } from '../../postgres.js'
-import { until } from '../../until.js'
+import { type Postgres, postgresBinaries, startPostgres, withoutPostgres } from '../../feed/postgres.js'
+import { until } from '../../library/until.js'
 
 const leaseMs = 600_000
 
@@ -18,11 +18,11 @@ const chain = { chainId: '7357', genesisHash: bytesToHex(hashOf('block 0')) }
 function block(
   number: number,
   branch = '',
-  bundle: Uint8Array = Buffer.from(`bundle ${number}${branch}`),
+  blockDiff: Uint8Array = Buffer.from(`block diff ${number}${branch}`),
 ): FeedEvent {
   const parent = branch === '' || number % 10 > 0 ? `block ${number - 1}${branch}` : `block ${number - 1}`
   const name = { number, hash: hashOf(`block ${number}${branch}`) }
-  return { kind: 'block', block: name, parentHash: hashOf(parent), bundle }
+  return { kind: 'block', block: name, parentHash: hashOf(parent), blockDiff }
 }
 
 function unwind(number: number): FeedEvent {
@@ -35,7 +35,7 @@ async function connect(t: Test, { url }: Postgres, schema: string, isWriter = tr
   return log
 }
 
-t.test('a log of bundles in PostgreSQL', { skip: withoutPostgres }, async (t) => {
+t.test('a log of block diffs in PostgreSQL', { skip: withoutPostgres }, async (t) => {
   for (const binaries of postgresBinaries) {
     await t.test(`that of ${binaries}`, async (t) => checkLog(t, await startPostgres(t, { binaries })))
   }
@@ -71,7 +71,7 @@ async function checkLog(t: Test, postgres: Postgres): Promise<void> {
       t.equal(entry?.block.number, event.block.number)
       t.ok(Buffer.from(event.block.hash).equals(entry?.block.hash as Uint8Array))
       if (event.kind !== 'block' || entry?.kind !== 'block') continue
-      t.ok(Buffer.from(event.bundle).equals(entry.bundle))
+      t.ok(Buffer.from(event.blockDiff).equals(entry.blockDiff))
       t.ok(Buffer.from(event.parentHash).equals(entry.parentHash))
     }
     t.strictSame(await reader.read(5), [])

@@ -4,8 +4,8 @@ import { RLP } from '@ethereumjs/rlp'
 import t from 'tap'
 import { hexToBytes } from '../../../src/primitives/bytes.js'
 import { keccak256 } from '../../../src/primitives/keccak.js'
-import { contracts, type MadeBlock } from '../../chainMaker.js'
-import { differences, dumpStore } from '../../storeDump.js'
+import { contracts, type MadeBlock } from '../../ingest/chainMaker.js'
+import { differences, dumpStore } from '../../store/storeDump.js'
 import { change, london, make, merged, mustBeSound, openImporter, write, writes } from './importing.js'
 
 /** The block with item `index` of its header replaced, whatever that makes of it. */
@@ -109,7 +109,7 @@ t.test('transactions that break a rule make their block invalid', async (t) => {
   const { header, transactions } = one.block
   const { createTx } = await import('@ethereumjs/tx')
   const { genTransactionsTrieRoot } = await import('@ethereumjs/block')
-  const { testKeys } = await import('../../chainMaker.js')
+  const { testKeys } = await import('../../ingest/chainMaker.js')
   const key = testKeys[0] as Uint8Array
   const base = { nonce: 0n, gasLimit: 200_000n, gasPrice: 2_000_000_000n, to: contracts.store, value: 0n }
   const cases: Record<string, Record<string, unknown>> = {

@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { ChainFileError, readChainFile } from '../../../src/ingest/chainFile.js'
 import { bytesToHex } from '../../../src/primitives/bytes.js'
-import { propertyRuns } from '../../property.js'
+import { propertyRuns } from '../../library/property.js'
 
 async function readAll(path: string) {
   const blocks: { rlp: string; offset: number }[] = []

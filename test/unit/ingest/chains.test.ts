@@ -15,7 +15,7 @@ import {
   mergingConfig,
   storeInput,
   testGenesis,
-} from '../../chainMaker.js'
+} from '../../ingest/chainMaker.js'
 
 const destination = `0x${'0b'.repeat(20)}`
 const plans = [
@@ -43,7 +43,7 @@ for (const [name, genesis] of Object.entries({
     t.equal(parsed.identity.genesisHash, bytesToHex(maker.genesis.hash))
     const store = ChainWriter.openForWriting({ path: join(t.testdir(), 'chain.mdb'), mapBytes: 2 ** 30 })
     t.teardown(() => store.close())
-    store.initialize(parsed.identity, parsed.bundle)
+    store.initialize(parsed.identity, parsed.blockDiff)
     const importer = new ChainImporter(store, parsed.schedule)
     for (const made of await maker.extendBy(maker.genesis, plans)) {
       const result = await importer.importBlock(parseBlock(made.rlp))

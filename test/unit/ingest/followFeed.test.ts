@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { decodeHeader } from '../../../src/chain/header.js'
-import { encodeBundle } from '../../../src/feed/bundleCodec.js'
-import type { FeedEvent } from '../../../src/feed/bundleLog.js'
+import { encodeBlockDiff } from '../../../src/feed/blockDiffCodec.js'
+import type { FeedEvent } from '../../../src/feed/blockDiffLog.js'
 import { PostgresLog } from '../../../src/feed/postgresLog.js'
 import { FeedFollower } from '../../../src/ingest/feed/followFeed.js'
 import type { IngestMessage } from '../../../src/ingest/messages.js'
-import { londonConfig, testGenesis } from '../../chainMaker.js'
-import { startPostgres, withoutPostgres } from '../../postgres.js'
-import { executedChain, newStore } from '../feed/bundles.js'
+import { startPostgres, withoutPostgres } from '../../feed/postgres.js'
+import { londonConfig, testGenesis } from '../../ingest/chainMaker.js'
+import { executedChain, newStore } from '../feed/blockDiffs.js'
 
 t.test(
   'a follower that was behind says so before it says that it has all, however slow its disk',
@@ -20,7 +20,12 @@ t.test(
     if (identity === undefined) throw new Error('the store has no genesis')
     const events: FeedEvent[] = sent.map((parts) => {
       const { number, parentHash } = decodeHeader(parts.header)
-      return { kind: 'block', block: { number, hash: parts.hash }, parentHash, bundle: encodeBundle(parts) }
+      return {
+        kind: 'block',
+        block: { number, hash: parts.hash },
+        parentHash,
+        blockDiff: encodeBlockDiff(parts),
+      }
     })
     const [first] = events as [FeedEvent]
     // With so many entries at once it counts as behind.
@@ -31,9 +36,9 @@ t.test(
     await log.append(epoch ?? 0, 0, events)
     await log.close()
 
-    const commitHeld = store.commitHeld.bind(store)
-    store.commitHeld = async () => {
-      await commitHeld()
+    const commitBatch = store.commitBatch.bind(store)
+    store.commitBatch = async () => {
+      await commitBatch()
       await sleep(300)
     }
     const stop = new AbortController()
@@ -49,6 +54,6 @@ t.test(
     )
     t.match(told[0], { progress: { number: sent.length, executed: events.length } })
     t.match(told[1], { state: { head: sent.length, isDown: false } })
-    store.commitHeld = commitHeld
+    store.commitBatch = commitBatch
   },
 )

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { ForkSchedule, parseGenesisConfig } from '../../../src/chain/forks.js'
 import { decodeHeader } from '../../../src/chain/header.js'
-import { PartFetcher } from '../../../src/ingest/gateway/partFetcher.js'
+import { ProofFetcher } from '../../../src/ingest/gateway/proofFetcher.js'
 import type { Asking } from '../../../src/ingest/gateway/proving.js'
 import { type Address, type Hash32, hexToBytes } from '../../../src/primitives/bytes.js'
 import { FaultError } from '../../../src/primitives/faults.js'
@@ -15,9 +15,9 @@ import { trieState } from '../../../src/state/trieState.js'
 import type { ChainIdentity } from '../../../src/store/chainRows.js'
 import { type CanonicalHeader, GatewayWriter } from '../../../src/store/gatewayWriter.js'
 import { NodeError, type Upstream } from '../../../src/upstream/upstream.js'
-import { tellOneLie } from '../../lies.js'
-import { Dice, propertyRuns } from '../../property.js'
+import { Dice, propertyRuns } from '../../library/property.js'
 import { blockAt, blocks, examples } from '../../rpc/demoChain.js'
+import { tellOneLie } from '../../upstream/lies.js'
 import { demoStore } from '../evm/demoExecution.js'
 import { demoEndpoint, opened } from '../rpc/demoRig.js'
 
@@ -179,7 +179,7 @@ t.test('no lie is stored', async (t) => {
     liar.accused = undefined
     liar.lie = 'none'
     try {
-      const outcome = await new PartFetcher(store, liar, options).fetch(wanted)
+      const outcome = await new ProofFetcher(store, liar, options).fetch(wanted)
       if (outcome !== 'held' || !isRight(wanted)) t.fail(`${liar.lie}: ${outcome}`, { wanted, seed, run })
       if (liar.lie === 'none') counts.untold++
       else counts.harmless++

@@ -10,8 +10,8 @@ import {
   mergedConfig,
   mergingConfig,
   testGenesis,
-} from '../../chainMaker.js'
-import { recordings, withoutRecordings } from '../../service.js'
+} from '../../ingest/chainMaker.js'
+import { recordings, withoutRecordings } from '../../service/service.js'
 
 type Json = Record<string, unknown>
 
@@ -111,10 +111,10 @@ t.test('bare numbers beyond 2^53, as geth writes them, keep every digit', async 
   const text = `{"config":{"chainId":1,"terminalTotalDifficulty": 58750000000000000000001},
     "difficulty":"1", "extraData":"0x", "note": "12345678901234567890 \\" 12345678901234567890",
     "alloc":{"${address}":{"balance":123456789012345678901234567890}}}`
-  const { schedule, bundle } = parseGenesis(text)
+  const { schedule, blockDiff } = parseGenesis(text)
   t.equal(schedule.config.terminalTotalDifficulty, 58750000000000000000001n)
   t.match(
-    bytesToHex(bundle.accounts[0]?.[1] ?? new Uint8Array(0)),
+    bytesToHex(blockDiff.accounts[0]?.[1] ?? new Uint8Array(0)),
     123456789012345678901234567890n.toString(16),
   )
 })

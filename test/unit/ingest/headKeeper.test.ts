@@ -2,12 +2,12 @@ import { join } from 'node:path'
 import t from 'tap'
 import { ForkSchedule, parseGenesisConfig } from '../../../src/chain/forks.js'
 import { HeadKeeper } from '../../../src/ingest/gateway/headKeeper.js'
-import { PartFetcher } from '../../../src/ingest/gateway/partFetcher.js'
+import { ProofFetcher } from '../../../src/ingest/gateway/proofFetcher.js'
 import { verifyGateway } from '../../../src/ingest/gateway/verifyGateway.js'
 import { bytesToHex, toHash32 } from '../../../src/primitives/bytes.js'
 import { GatewayWriter } from '../../../src/store/gatewayWriter.js'
 import { NoAnswerError } from '../../../src/upstream/upstreams.js'
-import { archivedConfig, type MadeBlock, makeBlocks } from '../../eraArchives.js'
+import { archivedConfig, type MadeBlock, makeBlocks } from '../../ingest/eraArchives.js'
 
 t.test('an older block of the chain, told as the head, changes nothing', async (t) => {
   const chain = makeBlocks(6)
@@ -30,7 +30,7 @@ t.test('an older block of the chain, told as the head, changes nothing', async (
     ask: () => Promise.reject(new NoAnswerError('no upstream')),
   }
   const schedule = new ForkSchedule(parseGenesisConfig(archivedConfig))
-  const fetcher = new PartFetcher(store, nobody, { schedule, fetchMsMax: 60_000 })
+  const fetcher = new ProofFetcher(store, nobody, { schedule, fetchMsMax: 60_000 })
   const heads: number[] = []
   const keeper = new HeadKeeper(store, fetcher, {
     schedule,

@@ -5,7 +5,7 @@ import { importFiles } from '../../../src/ingest/importFiles.js'
 import { startIngest } from '../../../src/ingest/ingestThread.js'
 import type { IngestMessage, IngestTask } from '../../../src/ingest/messages.js'
 import { ChainReader } from '../../../src/store/chainReader.js'
-import { ChainMaker, contracts, mergedConfig, storeInput, testGenesis } from '../../chainMaker.js'
+import { ChainMaker, contracts, mergedConfig, storeInput, testGenesis } from '../../ingest/chainMaker.js'
 
 const mapBytes = 2 ** 30
 const config = { ...mergedConfig(), pragueTime: 1_000_000 }

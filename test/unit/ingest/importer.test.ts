@@ -10,8 +10,14 @@ import { ChainImporter } from '../../../src/ingest/importer.js'
 import { bytesToHex, hexToBytes, toHash32 } from '../../../src/primitives/bytes.js'
 import { keccak256 } from '../../../src/primitives/keccak.js'
 import { ChainWriter } from '../../../src/store/chainWriter.js'
-import { londonConfig, type MadeBlock, mergingConfig, testGenesis, testKeys } from '../../chainMaker.js'
-import { differences, dumpStore } from '../../storeDump.js'
+import {
+  londonConfig,
+  type MadeBlock,
+  mergingConfig,
+  testGenesis,
+  testKeys,
+} from '../../ingest/chainMaker.js'
+import { differences, dumpStore } from '../../store/storeDump.js'
 import {
   change,
   london,
@@ -182,8 +188,8 @@ t.test('a branch longer than the limit is refused', async (t) => {
   const path = join(t.testdirName, 'limit.mdb')
   const store = ChainWriter.openForWriting({ path, mapBytes: 2 ** 30 })
   t.teardown(() => store.close())
-  const { identity, bundle, schedule } = parseGenesis(maker.genesisText)
-  store.initialize(identity, bundle)
+  const { identity, blockDiff, schedule } = parseGenesis(maker.genesisText)
+  store.initialize(identity, blockDiff)
   const importer = new ChainImporter(store, schedule, { branchBlocksMax: 3 })
   for (const { rlp } of long) await importer.importBlock(parseBlock(rlp))
   await importer.importBlock(parseBlock(trunk.rlp))

@@ -17,9 +17,9 @@ import {
   mergedConfig,
   storeInput,
   testGenesis,
-} from '../../chainMaker.js'
+} from '../../ingest/chainMaker.js'
 import { ComparedExecutor } from '../../library/comparedExecutor.js'
-import { differences, dumpStore } from '../../storeDump.js'
+import { differences, dumpStore } from '../../store/storeDump.js'
 
 type GethGenesis = Parameters<typeof ChainMaker.create>[0]
 
@@ -40,8 +40,8 @@ export async function openImporter(t: Test, maker: ChainMaker) {
   const path = join(t.testdirName, `${stores++}.mdb`)
   const store = ChainWriter.openForWriting({ path, mapBytes: 2 ** 30 })
   t.teardown(() => store.close())
-  const { identity, bundle, schedule } = parseGenesis(maker.genesisText)
-  store.initialize(identity, bundle)
+  const { identity, blockDiff, schedule } = parseGenesis(maker.genesisText)
+  store.initialize(identity, blockDiff)
   const importer = new ChainImporter(store, schedule, { executor: new ComparedExecutor(schedule) })
   const importRlp = async (rlp: Uint8Array) => importer.importBlock(parseBlock(rlp))
   const importAll = async (blocks: readonly MadeBlock[]) => {

@@ -4,8 +4,8 @@ import t from 'tap'
 import { recoverKeys } from '../../../src/evm/transactions/recoveredKeys.js'
 import type { FileBlock } from '../../../src/ingest/chainFile.js'
 import { withKeysAhead } from '../../../src/ingest/keysAhead.js'
-import { ChainMaker, type MadeBlock, mergedConfig, testGenesis } from '../../chainMaker.js'
-import { once, until } from '../../until.js'
+import { ChainMaker, type MadeBlock, mergedConfig, testGenesis } from '../../ingest/chainMaker.js'
+import { once, until } from '../../library/until.js'
 import { openImporter } from './importing.js'
 
 const hasThread = availableParallelism() > 1

@@ -12,8 +12,8 @@ import { readListed } from '../../../src/ingest/readAhead.js'
 import { bytesToHex, concatBytes, hexToBytes } from '../../../src/primitives/bytes.js'
 import { encodeRlpListOfEncoded, rlpListSpans, rlpSpanAt } from '../../../src/primitives/rlp.js'
 import { headState, type StateView } from '../../../src/state/stateView.js'
-import { amsterdamFile, readAmsterdamBlocks, withoutAmsterdam } from '../../amsterdam.js'
-import { importAmsterdam, newAmsterdamStore } from '../../amsterdamStore.js'
+import { amsterdamFile, readAmsterdamBlocks, withoutAmsterdam } from '../../ingest/amsterdam.js'
+import { importAmsterdam, newAmsterdamStore } from '../../ingest/amsterdamStore.js'
 
 const never = () => false
 const anyBlock = { transactionCount: 1_000, gasLimit: 10n ** 12n }

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { decodeHeader, encodeHeader, type Header, headerHash } from '../../../src/chain/header.js'
-import { type BundleParts, encodeBundle } from '../../../src/feed/bundleCodec.js'
-import type { FeedEntry } from '../../../src/feed/bundleLog.js'
+import { type BlockDiffParts, encodeBlockDiff } from '../../../src/feed/blockDiffCodec.js'
+import type { FeedEntry } from '../../../src/feed/blockDiffLog.js'
 import { parseBlock } from '../../../src/ingest/block.js'
 import { Replica } from '../../../src/ingest/feed/replica.js'
 import { ChainImporter } from '../../../src/ingest/importer.js'
@@ -9,8 +9,8 @@ import { bytesToHex } from '../../../src/primitives/bytes.js'
 import { keccak256 } from '../../../src/primitives/keccak.js'
 import { decodeRlp, decodeRlpList, encodeRlp, rlpList } from '../../../src/primitives/rlp.js'
 import { indexedRoot } from '../../../src/state/trie.js'
-import { londonConfig, mergedConfig, testGenesis } from '../../chainMaker.js'
-import { executedChain, newStore } from '../feed/bundles.js'
+import { londonConfig, mergedConfig, testGenesis } from '../../ingest/chainMaker.js'
+import { executedChain, newStore } from '../feed/blockDiffs.js'
 
 const never = new AbortController().signal
 
@@ -58,8 +58,8 @@ for (const [name, genesis] of [
       const header = encodeHeader({ ...decodeHeader(parts.header), ...changed })
       const hash = headerHash(header)
       const { number, parentHash } = decodeHeader(header)
-      const bundle = encodeBundle({ ...parts, header, hash })
-      return { kind: 'block', sequence, block: { number, hash }, parentHash, bundle }
+      const blockDiff = encodeBlockDiff({ ...parts, header, hash })
+      return { kind: 'block', sequence, block: { number, hash }, parentHash, blockDiff }
     }
     await replica.apply([entryOf(1)], never)
     const header = decodeHeader(sent[1]?.header as Uint8Array)
@@ -78,16 +78,16 @@ t.test('a replica takes no uncle that an importer refuses', async (t) => {
   const replica = new Replica(store, schedule, 0)
   const headerAt = (number: number) => decodeHeader(sent[number - 1]?.header as Uint8Array)
   const entryOf = (number: number, uncles: readonly Header[]): FeedEntry => {
-    const parts = sent[number - 1] as BundleParts
+    const parts = sent[number - 1] as BlockDiffParts
     const items = uncles.map((uncle) => decodeRlp(encodeHeader(uncle)))
     const unclesHash = keccak256(encodeRlp(items)) as Header['unclesHash']
     const header = encodeHeader({ ...headerAt(number), unclesHash })
     const [transactions = []] = decodeRlpList(parts.body)
     const body = encodeRlp([transactions, items])
     const hash = headerHash(header)
-    const bundle = encodeBundle({ ...parts, header, hash, body })
+    const blockDiff = encodeBlockDiff({ ...parts, header, hash, body })
     const { parentHash } = headerAt(number)
-    return { kind: 'block', sequence: number, block: { number, hash }, parentHash, bundle }
+    return { kind: 'block', sequence: number, block: { number, hash }, parentHash, blockDiff }
   }
   await replica.apply([entryOf(1, []), entryOf(2, [])], never)
   const sibling = { ...headerAt(1), extraData: Buffer.from('a sibling of block 1') }
@@ -110,7 +110,7 @@ t.test('a replica takes no uncle that an importer refuses', async (t) => {
 t.test('a replica takes no block that is longer than EIP-7934 allows, as an importer does not', async (t) => {
   const genesis = testGenesis({ ...mergedConfig(), osakaTime: 0 }, { difficulty: '0x0' })
   const { genesisText, sent } = await executedChain(t, genesis)
-  const parts = sent[0] as BundleParts
+  const parts = sent[0] as BlockDiffParts
   const [transactions = [], ...others] = decodeRlpList(parts.body)
   const [transaction] = rlpList(transactions)
   const dataAt = 5
@@ -130,8 +130,8 @@ t.test('a replica takes no block that is longer than EIP-7934 allows, as an impo
   const replica = new Replica(store, schedule, 0)
   const { parentHash } = decodeHeader(parts.header)
   const entryOf = ({ header, body, hash }: ReturnType<typeof withData>): FeedEntry => {
-    const bundle = encodeBundle({ ...parts, header, body, hash })
-    return { kind: 'block', sequence: 1, block: { number: 1, hash }, parentHash, bundle }
+    const blockDiff = encodeBlockDiff({ ...parts, header, body, hash })
+    return { kind: 'block', sequence: 1, block: { number: 1, hash }, parentHash, blockDiff }
   }
   const tooLong = withData(longest + 1)
   t.equal(tooLong.block.length, limit + 1)

@@ -2,13 +2,13 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import t from 'tap'
-import { type CallTaker, sourceEnded } from '../../../src/ingest/callTaker.js'
+import { type CallAnswerer, sourceEnded } from '../../../src/ingest/callAnswerer.js'
 import { runGateway } from '../../../src/ingest/gateway/runGateway.js'
 import type { IngestMessage } from '../../../src/ingest/messages.js'
 import { toHash32 } from '../../../src/primitives/bytes.js'
 import { defer } from '../../../src/primitives/deferred.js'
-import { inTime, waitFor } from '../../until.js'
-import { type NodeAnswer, type NodeCall, WeatherNode } from '../../weatherNode.js'
+import { inTime, waitFor } from '../../library/until.js'
+import { type NodeAnswer, type NodeCall, WeatherNode } from '../../upstream/weatherNode.js'
 import { demoEndpoint, opened } from '../rpc/demoRig.js'
 
 const endpoint = demoEndpoint(opened)
@@ -33,7 +33,7 @@ t.test('a fetch that comes while the source ends, or after, is refused', async (
   t.teardown(() => node.stop())
   const stop = new AbortController()
   const messages: IngestMessage[] = []
-  const ready = defer<CallTaker>()
+  const ready = defer<CallAnswerer>()
   const task = {
     storePath: join(t.testdir(), 'chain.mdb'),
     mapBytes: 2 ** 30,
@@ -48,7 +48,7 @@ t.test('a fetch that comes while the source ends, or after, is refused', async (
     fetchMsMax: 100_000,
   }
   const report = (message: IngestMessage): void => void messages.push(message)
-  const onReady = (calls: CallTaker) => ready.resolve(calls)
+  const onReady = (calls: CallAnswerer) => ready.resolve(calls)
   const run = runGateway(task, { report, signal: stop.signal, onReady })
   const calls = await inTime('the store', ready.promise)
   await waitFor('the first head', () => messages.some(({ type }) => type === 'opened'))

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { propertyRuns } from '../../property.js'
+import { propertyRuns } from '../../library/property.js'
 import { evaluate } from './machine.js'
 
 const wordMask = 2n ** 256n - 1n

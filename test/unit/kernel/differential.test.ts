@@ -4,7 +4,7 @@
  * `STEPS=1000000 SEED=1 node dist/test/unit/kernel/differential.test.js` compares as many steps.
  */
 import t from 'tap'
-import { Dice, propertyRuns } from '../../property.js'
+import { Dice, propertyRuns } from '../../library/property.js'
 import { compare } from './bothEngines.js'
 import { forks, throwScenario } from './programs.js'
 

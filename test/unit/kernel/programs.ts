@@ -5,7 +5,7 @@ import { type ForkName, forkNames } from '../../../src/chain/forks.js'
 import { concatBytes, hexToBytes, padLeft, toAddress, toMinimalBytes } from '../../../src/primitives/bytes.js'
 import { packageRoot } from '../../../src/primitives/packageRoot.js'
 import { headState } from '../../../src/state/stateView.js'
-import type { Dice } from '../../property.js'
+import type { Dice } from '../../library/property.js'
 import { demoHeader, demoStore } from '../evm/demoExecution.js'
 
 /** Each fork that changed what code does, as far as @ethereumjs knows them. */

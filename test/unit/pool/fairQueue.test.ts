@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { propertyRuns } from '../../property.js'
+import { propertyRuns } from '../../library/property.js'
 import { type Item, item, open, serveAll, upTo } from './queueRig.js'
 
 t.test('one class of one key is served in the order of arrival', async (t) => {

@@ -1,7 +1,7 @@
 /** The fair queue beside naive books of who has had how much, whatever arrives. */
 import fc from 'fast-check'
 import t from 'tap'
-import { propertyRuns } from '../../property.js'
+import { propertyRuns } from '../../library/property.js'
 import { type Item, item, names, open } from './queueRig.js'
 
 interface Out {

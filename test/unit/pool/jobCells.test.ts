@@ -1,18 +1,18 @@
 import t from 'tap'
-import { JobCell, JobCells } from '../../../src/pool/jobCells.js'
+import { JobSignal, JobSignals } from '../../../src/pool/jobCells.js'
 
 /** A thread's side in the midst of a job. */
 function beginJob(
-  cells: JobCells,
+  cells: JobSignals,
   { cell, serial }: { readonly cell: number; readonly serial: number },
-): JobCell {
-  const jobCell = new JobCell(cells.shared)
+): JobSignal {
+  const jobCell = new JobSignal(cells.shared)
   jobCell.begin(cell, serial)
   return jobCell
 }
 
 t.test('only the job that is meant stops, whoever had its cell before', async (t) => {
-  const cells = new JobCells(2)
+  const cells = new JobSignals(2)
   const [first, second] = [cells.take(), cells.take()]
   t.throws(() => cells.take(), RangeError)
   const [firstCell, secondCell] = [beginJob(cells, first), beginJob(cells, second)]
@@ -27,7 +27,7 @@ t.test('only the job that is meant stops, whoever had its cell before', async (t
 })
 
 t.test('a thread may be ended only while its job does not hold the lock', async (t) => {
-  const cells = new JobCells(1)
+  const cells = new JobSignals(1)
   const { cell, serial } = cells.take()
   const jobCell = beginJob(cells, { cell, serial })
   t.notOk(cells.seal(cell, serial), 'a job begins with the lock held')
@@ -49,7 +49,7 @@ t.test('a thread may be ended only while its job does not hold the lock', async 
 })
 
 t.test('a seal meant for a job that is over does not touch the next one in its cell', async (t) => {
-  const cells = new JobCells(1)
+  const cells = new JobSignals(1)
   const first = cells.take()
   cells.release(first.cell)
   const second = cells.take()

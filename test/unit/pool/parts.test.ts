@@ -1,11 +1,11 @@
 /** Results that come in parts: whose they are, and what becomes of a part that nobody takes. */
 import t from 'tap'
 import { Job } from '../../../src/pool/job.js'
-import { JobCells } from '../../../src/pool/jobCells.js'
+import { JobSignals } from '../../../src/pool/jobCells.js'
 import type { JobOwner } from '../../../src/pool/jobs.js'
 import type { JobThread } from '../../../src/pool/jobThread.js'
 import { runInParts } from '../../../src/rpc/answers/jsonStream.js'
-import { Caller } from '../../../src/rpc/callers/caller.js'
+import { RequestContext } from '../../../src/rpc/contexts/requestContext.js'
 
 t.test('a part for a caller that takes none fails its job, instead of being lost', async (t) => {
   const args = new Uint8Array(0)
@@ -18,18 +18,18 @@ t.test('a part for a caller that takes none fails its job, instead of being lost
       body: undefined,
       isShort: false,
       limits: { waitingMax: 1, deadlineMsMax: 1, runMsMax: 1, timedOut: { kind: 'RequestTimedOut' } },
-      owner: new Caller(),
+      owner: new RequestContext(),
     },
     () => {},
   )
-  const cells = new JobCells(1)
+  const cells = new JobSignals(1)
   const { serial } = job.begin({} as JobThread, cells.take(), 0)
   job.takePart({ serial, part: new Uint8Array(1) }, cells)
   await t.rejects(job.outcome.promise, { message: /^trace gave a part/ })
 })
 
 t.test('a result in parts has the share of its key', async (t) => {
-  const caller = new Caller(undefined, { key: { id: '1234567890ab', limits: { weight: 4 } } })
+  const caller = new RequestContext(undefined, { key: { id: '1234567890ab', limits: { weight: 4 } } })
   let owner: JobOwner | undefined
   await runInParts(async (given) => {
     owner = given

@@ -8,11 +8,11 @@ import { PostgresLog } from '../../../src/feed/postgresLog.js'
 import { UnreachableError } from '../../../src/postgres/connection.js'
 import type { Hash32 } from '../../../src/primitives/bytes.js'
 import { SharedKeys } from '../../../src/shared/sharedKeys.js'
-import { makeTransaction } from '../../invokeTransactions.js'
-import { type Postgres, startPostgres, withoutPostgres } from '../../postgres.js'
-import { makeFolder } from '../../program.js'
+import { type Postgres, startPostgres, withoutPostgres } from '../../feed/postgres.js'
+import { makeTransaction } from '../../rollup/invokeTransactions.js'
 import { openSharedQueue } from '../../rollup/queues.js'
-import { startSequencer } from '../../sequencer.js'
+import { startSequencer } from '../../rollup/sequencer.js'
+import { makeFolder } from '../../service/program.js'
 
 const chain = { chainId: '7357', genesisHash: `0x${'00'.repeat(32)}` } as const
 const writes = 'select, insert, update, delete'
@@ -37,12 +37,12 @@ const mayNot = {
 
 function block(number: number) {
   const hashOf = (number: number) => Buffer.alloc(32, number) as Uint8Array as Hash32
-  const bundle = Buffer.from(`bundle ${number}`)
+  const blockDiff = Buffer.from(`block diff ${number}`)
   return {
     kind: 'block',
     block: { number, hash: hashOf(number) },
     parentHash: hashOf(number - 1),
-    bundle,
+    blockDiff: blockDiff,
   } as const
 }
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { briefCopy } from '../../../src/primitives/briefCopy.js'
-import { propertyRuns } from '../../property.js'
+import { propertyRuns } from '../../library/property.js'
 
 t.test('copies keep what they were made of, whatever is copied after them', async (t) => {
   const lengths = fc.array(

@@ -18,7 +18,7 @@ import {
   writeUint64,
 } from '../../../src/primitives/bytes.js'
 import { emptyCodeHash, emptyTrieRoot, emptyUnclesHash, keccak256 } from '../../../src/primitives/keccak.js'
-import { propertyRuns } from '../../property.js'
+import { propertyRuns } from '../../library/property.js'
 
 const bytes = fc.uint8Array({ maxLength: 70 })
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { Fifo } from '../../../src/primitives/fifo.js'
-import { propertyRuns } from '../../property.js'
+import { propertyRuns } from '../../library/property.js'
 
 t.test('items leave in their order, or from the end', async (t) => {
   const steps = fc.array(fc.constantFrom('push', 'push', 'shift', 'pop'), { maxLength: 300 })

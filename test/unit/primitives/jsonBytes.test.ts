@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { bytesToHex, bytesToQuantity, toQuantity } from '../../../src/primitives/bytes.js'
 import { ascii, JsonBytes, memberNames } from '../../../src/primitives/jsonBytes.js'
-import { propertyRuns } from '../../property.js'
+import { propertyRuns } from '../../library/property.js'
 
 t.test('whatever is written comes out, from any size expected', async (t) => {
   const part = fc.oneof(

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { equalBytes } from '../../../src/primitives/bytes.js'
 import { keccak256 } from '../../../src/primitives/keccak.js'
-import { propertyRuns } from '../../property.js'
+import { propertyRuns } from '../../library/property.js'
 
 t.test('hashes of any bytes are those of another library, and stay what they were', async (t) => {
   const lengths = fc.oneof(

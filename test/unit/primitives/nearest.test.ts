@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { nearest } from '../../../src/primitives/nearest.js'
-import { propertyRuns } from '../../property.js'
+import { propertyRuns } from '../../library/property.js'
 
 t.test('one slip in a word leads back to it', async (t) => {
   const words = ['serve', 'import', 'verify', 'keys']

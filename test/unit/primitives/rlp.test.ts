@@ -15,7 +15,7 @@ import {
   rlpPayloadLength,
   rlpSpanAt,
 } from '../../../src/primitives/rlp.js'
-import { propertyRuns } from '../../property.js'
+import { propertyRuns } from '../../library/property.js'
 
 const string = fc.oneof(
   fc.uint8Array({ maxLength: 3 }),

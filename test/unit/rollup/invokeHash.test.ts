@@ -10,13 +10,13 @@ import {
   toHashedFields,
 } from '../../../src/rollup/invokeTransaction.js'
 import { hashList } from '../../../src/rollup/poseidon.js'
+import { propertyRuns } from '../../library/property.js'
 import {
   feltArbitrary,
   hashVectors,
   specTransaction,
   type WrittenTransaction,
-} from '../../invokeTransactions.js'
-import { propertyRuns } from '../../property.js'
+} from '../../rollup/invokeTransactions.js'
 
 function hashOf(written: WrittenTransaction, chainId: string): string {
   const fields = toHashedFields(parseInvokeTransaction(written, invokeLimitsDefault))

@@ -7,8 +7,13 @@ import {
   parseInvokeTransaction,
   VersionError,
 } from '../../../src/rollup/invokeTransaction.js'
-import { feltArbitrary, hashVectors, makeTransaction, specTransaction } from '../../invokeTransactions.js'
-import { propertyRuns } from '../../property.js'
+import { propertyRuns } from '../../library/property.js'
+import {
+  feltArbitrary,
+  hashVectors,
+  makeTransaction,
+  specTransaction,
+} from '../../rollup/invokeTransactions.js'
 
 const parse = (value: unknown) => parseInvokeTransaction(value, invokeLimitsDefault)
 

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { AnswerMemo } from '../../../src/rpc/answers/answerMemo.js'
-import { propertyRuns } from '../../property.js'
+import { propertyRuns } from '../../library/property.js'
 
 /** A text with the place where its id was cut out. Few letters, so that many are almost equal. */
 const question = fc

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { BatchAnswer } from '../../../src/rpc/answers/batchAnswer.js'
-import { propertyRuns } from '../../property.js'
+import { propertyRuns } from '../../library/property.js'
 import { bodyText } from './testMethods.js'
 
 const content = fc.oneof(

@@ -2,8 +2,8 @@
 import t from 'tap'
 import { Allowances } from '../../../src/access/allowances.js'
 import { Meter } from '../../../src/access/meter.js'
-import { Caller } from '../../../src/rpc/callers/caller.js'
-import { bytesPerUnit, priceOf, unitsMax } from '../../../src/rpc/callers/price.js'
+import { bytesPerUnit, priceOf, unitsMax } from '../../../src/rpc/contexts/price.js'
+import { RequestContext } from '../../../src/rpc/contexts/requestContext.js'
 import { defineMethod } from '../../../src/rpc/method.js'
 import { bodyText, createTestEndpoint, type TestEndpoint } from './testMethods.js'
 
@@ -13,7 +13,7 @@ const notification = '{"jsonrpc":"2.0","method":"test_dear"}'
 
 interface Metered extends TestEndpoint {
   readonly clock: { ms: number }
-  caller(): Caller
+  caller(): RequestContext
   pay(body: string, at?: string): Promise<string>
 }
 
@@ -27,7 +27,7 @@ function createMetered(): Metered {
     key: { id },
     allowance: new Allowances(meter, { unitsPerSecond: 10, unitsBurst: 100 }).of(id),
   }
-  const caller = () => new Caller(undefined, identity)
+  const caller = () => new RequestContext(undefined, identity)
   const pay: Metered['pay'] = async (body, at) =>
     bodyText(await made.endpoint.handle(Buffer.from(body), caller(), at))
   return { ...made, clock, caller, pay }
@@ -250,7 +250,7 @@ t.test('reading what is refused is paid for, and what is long and cannot be paid
 t.test('a call that finds no room to wait in is not charged', async (t) => {
   const { endpoint } = createTestEndpoint()
   const charged: number[] = []
-  class Crowded extends Caller {
+  class Crowded extends RequestContext {
     override admit(): boolean {
       return false
     }

@@ -11,9 +11,9 @@ import type { NetworkViews } from '../../../src/rpc/method.js'
 import type { Network } from '../../../src/rpc/network.js'
 import { methods } from '../../../src/rpc/registry.js'
 import { mapBytesDefault } from '../../../src/store/environment.js'
-import { wideDispatchLimits, wideFilterLimits } from '../../serverLimits.js'
-import { fixtureConfig } from '../../service.js'
-import { demoStorePath } from '../../storedMessages.js'
+import { fixtureConfig } from '../../service/service.js'
+import { demoStorePath } from '../../store/storedMessages.js'
+import { wideDispatchLimits, wideFilterLimits } from '../../transport/serverLimits.js'
 
 const config = resolveServeConfig({ config: fixtureConfig }).networks.find(({ name }) => name === 'demo')
 if (config === undefined) throw new Error('the fixture has no demo network')

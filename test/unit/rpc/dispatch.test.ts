@@ -1,8 +1,8 @@
 import { constants } from 'node:buffer'
 import t from 'tap'
-import { Caller } from '../../../src/rpc/callers/caller.js'
+import { RequestContext } from '../../../src/rpc/contexts/requestContext.js'
 import { createDispatcher } from '../../../src/rpc/dispatch/dispatch.js'
-import { wideDispatchLimits } from '../../serverLimits.js'
+import { wideDispatchLimits } from '../../transport/serverLimits.js'
 import { bodyText, call, createTestEndpoint, failure, result, testMethods } from './testMethods.js'
 
 t.test('an id comes back byte for byte', async (t) => {
@@ -283,7 +283,7 @@ t.test('a refused request runs nothing, and each of its calls is told why', asyn
 })
 
 t.test('every call that may wait is admitted once and released once, whatever comes of it', async (t) => {
-  class CountingCaller extends Caller {
+  class CountingCaller extends RequestContext {
     admitted = 0
     released = 0
     override admit(): boolean {

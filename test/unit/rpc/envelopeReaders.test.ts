@@ -1,7 +1,7 @@
 /** Requests are read by a fast reader where it knows their layout, else by a general one: both have to agree. */
 import fc from 'fast-check'
 import t from 'tap'
-import { propertyRuns } from '../../property.js'
+import { propertyRuns } from '../../library/property.js'
 import { createTestEndpoint } from './testMethods.js'
 
 const space = fc.constantFrom('', '', '', ' ', '\n\t', '\r\n  ')

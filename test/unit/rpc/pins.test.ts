@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { Caller } from '../../../src/rpc/callers/caller.js'
-import { propertyRuns } from '../../property.js'
+import { RequestContext } from '../../../src/rpc/contexts/requestContext.js'
+import { propertyRuns } from '../../library/property.js'
 import { bodyText, createTestEndpoint, failure, result, testHash } from './testMethods.js'
 
 const hashText = (number: number) => `0x${Buffer.from(testHash(number)).toString('hex')}`
@@ -170,7 +170,7 @@ t.test('results that end before earlier ones count for the size of the answer', 
 })
 
 /** A caller that lets `room` calls wait at a time. */
-class NarrowCaller extends Caller {
+class NarrowCaller extends RequestContext {
   room = 2
   override admit(): boolean {
     if (this.room === 0) return false

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { MethodScope } from '../../../src/access/keyScope.js'
 import { Failure } from '../../../src/rpc/answers/outcome.js'
-import { Caller } from '../../../src/rpc/callers/caller.js'
+import { RequestContext } from '../../../src/rpc/contexts/requestContext.js'
 import { createRelay, passOn } from '../../../src/rpc/dispatch/relay.js'
 
 t.test('a call outside the scope of its key is not passed on', async (t) => {
@@ -26,7 +26,7 @@ t.test('a call outside the scope of its key is not passed on', async (t) => {
         text: undefined,
       } as never,
       false,
-      new Caller(undefined, { key: { id: '0123456789ab' }, methods }),
+      new RequestContext(undefined, { key: { id: '0123456789ab' }, methods }),
     )
   t.equal(await ask('bor_getAuthor'), '1')
   const refused = ask('bor_getSigners')

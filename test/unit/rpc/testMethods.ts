@@ -13,7 +13,7 @@ import {
   type RpcNetwork,
 } from '../../../src/rpc/method.js'
 import { boolean, list, optional, position } from '../../../src/rpc/params/params.js'
-import { wideDispatchLimits } from '../../serverLimits.js'
+import { wideDispatchLimits } from '../../transport/serverLimits.js'
 
 /** A network whose head a test moves, and which counts what was run on it. Its blocks are 0 to {@link blocksMax}. */
 export class TestNetwork implements NetworkViews<TestView> {

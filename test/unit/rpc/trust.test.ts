@@ -1,17 +1,25 @@
 /** What an answer needs that was read in a later turn than the one in which its method began. */
 import t from 'tap'
-import { Caller } from '../../../src/rpc/callers/caller.js'
-import { doSteps, inOneTurn, type Steps, Turns } from '../../../src/rpc/callers/turns.js'
+import { RequestContext } from '../../../src/rpc/contexts/requestContext.js'
+import {
+  doSliced,
+  inOneSlice,
+  RequestSlices,
+  type SlicedWork,
+} from '../../../src/rpc/contexts/requestSlices.js'
 import { createDispatcher } from '../../../src/rpc/dispatch/dispatch.js'
 import { defineMethod, type NetworkViews } from '../../../src/rpc/method.js'
-import { wideDispatchLimits } from '../../serverLimits.js'
+import { wideDispatchLimits } from '../../transport/serverLimits.js'
 import { call, TestNetwork, type TestView } from './testMethods.js'
 
 /** Reads what is only believed. */
 let believe = () => {}
 
-function* late(caller: Caller, read: () => string | Promise<string>): Steps<string | Promise<string>> {
-  const turns = new Turns(0, caller, 0)
+function* late(
+  caller: RequestContext,
+  read: () => string | Promise<string>,
+): SlicedWork<string | Promise<string>> {
+  const turns = new RequestSlices(0, caller, 0)
   try {
     yield* turns.pause()
     return read()
@@ -20,8 +28,8 @@ function* late(caller: Caller, read: () => string | Promise<string>): Steps<stri
   }
 }
 
-const readLate = (caller: Caller) =>
-  doSteps(
+const readLate = (caller: RequestContext) =>
+  doSliced(
     late(caller, () => {
       believe()
       return 'true'
@@ -35,12 +43,12 @@ const methods = [
   defineMethod({
     ...shared,
     name: 'test_later',
-    run: (_view: TestView, _args, caller) => doSteps(late(caller, async () => readLate(caller))),
+    run: (_view: TestView, _args, caller) => doSliced(late(caller, async () => readLate(caller))),
   }),
   defineMethod({
     ...shared,
     name: 'test_proved',
-    run: (_view: TestView, _args, caller) => inOneTurn(new Turns(0, caller, 0), () => '"proved"'),
+    run: (_view: TestView, _args, caller) => inOneSlice(new RequestSlices(0, caller, 0), () => '"proved"'),
   }),
 ]
 
@@ -53,7 +61,7 @@ t.test('what is read after a pause counts, for its own answer alone', async (t) 
   const views: NetworkViews<TestView> = {
     current: network.current,
     pinned: () => undefined,
-    tookOnFaith: () => {
+    readUnproved: () => {
       const had = hadFaith
       hadFaith = false
       return had
@@ -65,7 +73,7 @@ t.test('what is read after a pause counts, for its own answer alone', async (t) 
     log: ({ error }) => t.fail(String(error)),
   })
   const served = endpoint(views)
-  const ask = (body: string) => served.handle(Buffer.from(body), new Caller())
+  const ask = (body: string) => served.handle(Buffer.from(body), new RequestContext())
   for (let round = 0; round < 2; round++) {
     const names = ['test_late', 'test_proved', 'test_later', 'test_proved']
     const answers = await Promise.all(names.map((name) => ask(call(name))))

@@ -3,14 +3,14 @@ import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { Allowances, allotSpentMemory, type KeyAllowance } from '../../../src/access/allowances.js'
-import { KeyReach, keyReachBytes } from '../../../src/access/keyReach.js'
+import { KeyFreshness, keyFreshnessBytes } from '../../../src/access/keyFreshness.js'
 import { Meter } from '../../../src/access/meter.js'
 import { leaseUnits } from '../../../src/access/unitLeases.js'
 import { QuotaLeases } from '../../../src/shared/quotaLeases.js'
 import { SharedKeys } from '../../../src/shared/sharedKeys.js'
-import { startPostgres, withoutPostgres } from '../../postgres.js'
-import { makeFolder } from '../../program.js'
-import { until, waitFor } from '../../until.js'
+import { startPostgres, withoutPostgres } from '../../feed/postgres.js'
+import { until, waitFor } from '../../library/until.js'
+import { makeFolder } from '../../service/program.js'
 
 const limits = { unitsPerSecond: 1_000, unitsBurst: 5_000 }
 const lease = leaseUnits({ perSecond: 1_000, burst: 5_000, perDay: undefined })
@@ -61,7 +61,7 @@ t.test('quotas in PostgreSQL', { skip: withoutPostgres }, async (t) => {
       mapBytes: 2 ** 28,
     }
     const keys = await SharedKeys.open({ url: postgres.url, schema, ...options }, { mustAnswer: true })
-    keys.follow(new KeyReach(new SharedArrayBuffer(keyReachBytes), 600_000), () => undefined)
+    keys.follow(new KeyFreshness(new SharedArrayBuffer(keyFreshnessBytes), 600_000), () => undefined)
     const allowances = Allowances.over(allotSpentMemory(true), undefined)
     if (allowances.leases === undefined) throw new Error('units are shared')
     const leases = new QuotaLeases(keys, allowances.leases, () => allowances.quotaOf(ofKey), leaseMs)
@@ -109,7 +109,7 @@ t.test('quotas in PostgreSQL', { skip: withoutPostgres }, async (t) => {
       2_000,
     )
     const isOver = ({ allowance }: (typeof all)[number]) =>
-      allowance.charge(10) > 1_000 && allowance.lack?.limit === 100_000
+      allowance.charge(10) > 1_000 && allowance.exceededLimit?.limit === 100_000
     await until(() => others.every(isOver))
   })
 

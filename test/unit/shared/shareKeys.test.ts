@@ -2,11 +2,11 @@
 import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { KeyRing } from '../../../src/access/keyRing.js'
+import { KeyChecker } from '../../../src/access/keyChecker.js'
 import { NodeStore } from '../../../src/store/nodeStore.js'
-import { type Postgres, startPostgres, withoutPostgres } from '../../postgres.js'
-import { makeFolder, runHere, writeInto } from '../../program.js'
+import { type Postgres, startPostgres, withoutPostgres } from '../../feed/postgres.js'
 import { genesisPath } from '../../rpc/demoChain.js'
+import { makeFolder, runHere, writeInto } from '../../service/program.js'
 
 interface Place {
   readonly dataDir: string
@@ -44,7 +44,7 @@ async function why({ dataDir }: Place, text: string): Promise<string> {
   const store = NodeStore.open({ path: join(dataDir, 'node/shared-keys.mdb') })
   try {
     const paths = { pepper: join(dataDir, 'node/pepper'), demoKey: join(dataDir, 'none') }
-    const check = KeyRing.open(store, paths).authorize(text)
+    const check = KeyChecker.open(store, paths).authorize(text)
     return check.ok ? 'ok' : check.why
   } finally {
     await store.close()

@@ -6,7 +6,7 @@ import { bytesToHex, equalBytes, toHash32 } from '../../../src/primitives/bytes.
 import { keccak256 } from '../../../src/primitives/keccak.js'
 import { EpochTree, type HeaderRecord } from '../../../src/ssz/epochTree.js'
 import { verifyHeaderProof } from '../../../src/ssz/verifyHeaderProof.js'
-import { makeBlocks, sepoliaArchive, withoutSepolia } from '../../eraArchives.js'
+import { makeBlocks, sepoliaArchive, withoutSepolia } from '../../ingest/eraArchives.js'
 
 const headerRecord = new ContainerType({
   blockHash: new ByteVectorType(32),

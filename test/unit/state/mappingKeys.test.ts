@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { bytesToHex } from '../../../src/primitives/bytes.js'
 import { encodeKey, KeyError, parseKeyType } from '../../../src/state/mappingKeys.js'
-import { propertyRuns } from '../../property.js'
+import { propertyRuns } from '../../library/property.js'
 
 function encode(type: string, value: unknown): string {
   const parsed = parseKeyType(type)

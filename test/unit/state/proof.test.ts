@@ -8,8 +8,8 @@ import { encodeRlp } from '../../../src/primitives/rlp.js'
 import { encodeAccount } from '../../../src/state/account.js'
 import { buildProofJson, TrieWalk, UpperNodes } from '../../../src/state/proof.js'
 import { type TrieChange, updateTrie } from '../../../src/state/trie.js'
-import { type ProofAnswer, verifyAnswer, verifyNodes } from '../../proofOracle.js'
-import { propertyRuns } from '../../property.js'
+import { propertyRuns } from '../../library/property.js'
+import { type ProofAnswer, verifyAnswer, verifyNodes } from '../../rpc/proofOracle.js'
 
 /** A trie under construction, and what reading it costs. */
 class Nodes {

@@ -5,7 +5,7 @@ import { packageRoot } from '../../../src/primitives/packageRoot.js'
 import { readVariable } from '../../../src/state/readVariable.js'
 import { parseStorageLayout } from '../../../src/state/storageLayout.js'
 import { VariableError } from '../../../src/state/variablePath.js'
-import { compile, RunningContract } from '../../solidityContracts.js'
+import { compile, RunningContract } from '../../rpc/solidityContracts.js'
 
 const compiled = compile(join(packageRoot(), 'test/solidity/Cabinet.sol'), 'Cabinet')
 const layout = parseStorageLayout(compiled.storageLayout)

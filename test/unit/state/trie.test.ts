@@ -5,7 +5,7 @@ import { bytesToHex, type Hash32, toHash32 } from '../../../src/primitives/bytes
 import { emptyTrieRoot, keccak256 } from '../../../src/primitives/keccak.js'
 import { indexedRoot, RecentTries, readTrie, trieLeaves, updateTrie } from '../../../src/state/trie.js'
 import { MissingNodeError } from '../../../src/state/trieNode.js'
-import { propertyRuns } from '../../property.js'
+import { propertyRuns } from '../../library/property.js'
 
 /** Few distinct keys with long common prefixes, so that extensions split, merge and vanish often. */
 const key = fc

@@ -11,13 +11,13 @@ import {
 } from '../../../src/primitives/bytes.js'
 import { keccak256 } from '../../../src/primitives/keccak.js'
 import { encodeRlp } from '../../../src/primitives/rlp.js'
-import type { Bundle, Change } from '../../../src/store/bundle.js'
+import type { BlockDiff, Change } from '../../../src/store/blockDiff.js'
 import type { ChainIdentity } from '../../../src/store/chainRows.js'
 import { ChainWriter } from '../../../src/store/chainWriter.js'
-import { stretchBytesMax } from '../../../src/store/logIndex.js'
+import { chunkBytesMax } from '../../../src/store/logIndex.js'
 import { anyLogKey, logKey } from '../../../src/store/logKeys.js'
-import { propertyRuns } from '../../property.js'
-import { differences, dumpStore, type StoreDump } from '../../storeDump.js'
+import { propertyRuns } from '../../library/property.js'
+import { differences, dumpStore, type StoreDump } from '../../store/storeDump.js'
 
 const mapBytes = 2 ** 30
 const identity: ChainIdentity = { chainId: '1', networkId: '1', genesisHash: '0x00', config: '{}' }
@@ -99,19 +99,19 @@ function compareLogIndex(store: ChainWriter, blocks: readonly ReadonlySet<string
 
 function* blocksWithLog(store: ChainWriter, key: Uint8Array, from: number): Generator<number> {
   for (let next = from; ; ) {
-    const stretch = store.readLogStretch(key, next)
+    const stretch = store.readLogChunk(key, next)
     if (stretch.length === 0) return
     yield* stretch
     next = (stretch.at(-1) as number) + 1
   }
 }
 
-/** A bundle whose hashes occur nowhere else; the store does not look into its RLP. */
-function makeBundle(
+/** A block diff whose hashes occur nowhere else; the store does not look into its RLP. */
+function makeBlockDiff(
   number: number,
   parentHash: Hash32,
   { accounts, slots, transactions, logs }: Content,
-): Bundle {
+): BlockDiff {
   const unique = () => keccak256(Buffer.from(`${made++}`))
   const hash = unique()
   const senders = concatBytes(
@@ -138,9 +138,9 @@ const zeroHash = toHash32(new Uint8Array(32))
 /** The state after each canonical block, kept the naive way. */
 type State = ReadonlyMap<string, string>
 
-function applyTo(state: State, bundle: Bundle): State {
+function applyTo(state: State, blockDiff: BlockDiff): State {
   const next = new Map(state)
-  for (const [key, value] of [...bundle.accounts, ...bundle.slots]) {
+  for (const [key, value] of [...blockDiff.accounts, ...blockDiff.slots]) {
     if (value.length === 0) next.delete(bytesToHex(key))
     else next.set(bytesToHex(key), bytesToHex(value))
   }
@@ -234,7 +234,7 @@ t.test('reads at every block agree with a naive model, whatever was applied and 
       const path = join(folder, `${run++}.mdb`)
       const store = ChainWriter.openForWriting({ path, mapBytes })
       try {
-        const first = makeBundle(0, zeroHash, genesis)
+        const first = makeBlockDiff(0, zeroHash, genesis)
         store.initialize(identity, first)
         const chain = [first]
         const states = [applyTo(new Map(), first)]
@@ -243,26 +243,26 @@ t.test('reads at every block agree with a naive model, whatever was applied and 
         for (const { back, blocks } of moves) {
           const fork = Math.max(0, chain.length - 1 - back)
           chain.length = states.length = logKeys.length = fork + 1
-          const bundles: Bundle[] = []
+          const blockDiffs: BlockDiff[] = []
           for (const block of blocks) {
-            const parent = chain.at(-1) as Bundle
-            const bundle = makeBundle(parent.number + 1, parent.hash, block)
-            bundles.push(bundle)
-            chain.push(bundle)
-            states.push(applyTo(states.at(-1) as State, bundle))
+            const parent = chain.at(-1) as BlockDiff
+            const blockDiff = makeBlockDiff(parent.number + 1, parent.hash, block)
+            blockDiffs.push(blockDiff)
+            chain.push(blockDiff)
+            states.push(applyTo(states.at(-1) as State, blockDiff))
             logKeys.push(keysOf(block.logs))
           }
-          store.apply(fork, bundles)
-          const head = chain.at(-1) as Bundle
+          store.apply(fork, blockDiffs)
+          const head = chain.at(-1) as BlockDiff
           if (bytesToHex(store.readHead()?.hash ?? zeroHash) !== bytesToHex(head.hash))
-            throw new Error('the head is not the last bundle')
+            throw new Error('the head is not the last block diff')
           compareReads(store, states)
           compareLogIndex(store, logKeys)
           // The dumps of blocks that were head on the way are made by applying them one by one.
           dumps.length = fork + 1
           store.apply(fork, [])
-          for (const bundle of bundles) {
-            store.apply(bundle.number - 1, [bundle])
+          for (const blockDiff of blockDiffs) {
+            store.apply(blockDiff.number - 1, [blockDiff])
             dumps.push(dumpStore(store))
           }
         }
@@ -286,32 +286,32 @@ t.test('blocks that gave way stay readable by hash, their transactions are locat
   const store = ChainWriter.openForWriting({ path: join(t.testdir(), 'chain.mdb'), mapBytes })
   t.teardown(() => store.close())
   const bare = { accounts: [], slots: [], transactions: 2, logs: [] }
-  const genesis = makeBundle(0, zeroHash, bare)
+  const genesis = makeBlockDiff(0, zeroHash, bare)
   store.initialize(identity, genesis)
-  const old = makeBundle(1, genesis.hash, bare)
-  const fresh = makeBundle(1, genesis.hash, bare)
+  const old = makeBlockDiff(1, genesis.hash, bare)
+  const fresh = makeBlockDiff(1, genesis.hash, bare)
   store.apply(0, [old])
-  const hashOf = (bundle: Bundle) => toHash32(bundle.senders.subarray(20, 52))
+  const hashOf = (blockDiff: BlockDiff) => toHash32(blockDiff.senders.subarray(20, 52))
   t.strictSame(store.readLocation(hashOf(old)), { blockHash: Buffer.from(old.hash), index: 0 })
   store.apply(0, [fresh])
   t.equal(store.readLocation(hashOf(old)), undefined)
   t.ok(store.readLocation(hashOf(fresh)))
-  for (const bundle of [old, fresh]) {
-    t.strictSame(store.readHeader(bundle.hash), bundle.header)
-    t.strictSame(store.readReceipts(bundle.hash), Buffer.from(bundle.receipts))
+  for (const blockDiff of [old, fresh]) {
+    t.strictSame(store.readHeader(blockDiff.hash), blockDiff.header)
+    t.strictSame(store.readReceipts(blockDiff.hash), Buffer.from(blockDiff.receipts))
   }
 })
 
 t.test('a transaction that both branches hold is located in the one that is canonical', async (t) => {
   const store = ChainWriter.openForWriting({ path: join(t.testdir(), 'chain.mdb'), mapBytes })
   t.teardown(() => store.close())
-  const genesis = makeBundle(0, zeroHash, { accounts: [], slots: [], transactions: 0, logs: [] })
+  const genesis = makeBlockDiff(0, zeroHash, { accounts: [], slots: [], transactions: 0, logs: [] })
   store.initialize(identity, genesis)
   const shared = concatBytes(new Uint8Array(20), keccak256(Buffer.from('shared')))
   const empty = { accounts: [], slots: [], transactions: 0, logs: [] }
-  const old = { ...makeBundle(1, genesis.hash, empty), senders: shared }
-  const fresh = makeBundle(1, genesis.hash, empty)
-  const second = { ...makeBundle(2, fresh.hash, empty), senders: shared }
+  const old = { ...makeBlockDiff(1, genesis.hash, empty), senders: shared }
+  const fresh = makeBlockDiff(1, genesis.hash, empty)
+  const second = { ...makeBlockDiff(2, fresh.hash, empty), senders: shared }
   store.apply(0, [old])
   store.apply(0, [fresh, second])
   const hash = toHash32(shared.subarray(20))
@@ -320,7 +320,7 @@ t.test('a transaction that both branches hold is located in the one that is cano
   t.strictSame(store.readLocation(hash)?.blockHash, Buffer.from(old.hash))
 })
 
-t.test('bundles that do not extend the chain change nothing', async (t) => {
+t.test('block diffs that do not extend the chain change nothing', async (t) => {
   const store = ChainWriter.openForWriting({ path: join(t.testdir(), 'chain.mdb'), mapBytes })
   t.teardown(() => store.close())
   const some = {
@@ -329,17 +329,17 @@ t.test('bundles that do not extend the chain change nothing', async (t) => {
     transactions: 1,
     logs: [],
   }
-  const genesis = makeBundle(0, zeroHash, some)
+  const genesis = makeBlockDiff(0, zeroHash, some)
   store.initialize(identity, genesis)
-  const one = makeBundle(1, genesis.hash, { ...some, accounts: [] })
+  const one = makeBlockDiff(1, genesis.hash, { ...some, accounts: [] })
   store.apply(0, [one])
   const before = dumpStore(store)
-  const next = makeBundle(1, genesis.hash, some)
-  t.throws(() => store.apply(0, [next, makeBundle(2, genesis.hash, some)]), /does not extend/)
-  t.throws(() => store.apply(1, [makeBundle(3, one.hash, some)]), /does not extend/)
-  t.throws(() => store.apply(1, [makeBundle(1, genesis.hash, some)]), /does not extend/)
+  const next = makeBlockDiff(1, genesis.hash, some)
+  t.throws(() => store.apply(0, [next, makeBlockDiff(2, genesis.hash, some)]), /does not extend/)
+  t.throws(() => store.apply(1, [makeBlockDiff(3, one.hash, some)]), /does not extend/)
+  t.throws(() => store.apply(1, [makeBlockDiff(1, genesis.hash, some)]), /does not extend/)
   t.throws(() => store.apply(-1, []), /is not canonical/)
-  t.throws(() => store.apply(2, [makeBundle(3, one.hash, some)]), /is not canonical/)
+  t.throws(() => store.apply(2, [makeBlockDiff(3, one.hash, some)]), /is not canonical/)
   t.strictSame(differences(dumpStore(store), before), [])
   t.strictSame(differences(before, dumpStore(store)), [])
 })
@@ -349,22 +349,22 @@ t.test('a key of very many blocks is found from any of them, and taken back as i
   t.teardown(() => store.close())
   const bare = { accounts: [], slots: [], transactions: 0, logs: [] }
   const busy = { ...bare, logs: [{ address: addresses[2] as Address, topics: [] }] }
-  const genesis = makeBundle(0, zeroHash, bare)
+  const genesis = makeBlockDiff(0, zeroHash, bare)
   store.initialize(identity, genesis)
-  const bundles: Bundle[] = []
+  const blockDiffs: BlockDiff[] = []
   const numbers: number[] = []
   // A stretch takes about as many blocks as bytes; the last stretch is full, and the one before not the first.
-  for (let parent = genesis; numbers.length < 3 * stretchBytesMax; ) {
+  for (let parent = genesis; numbers.length < 3 * chunkBytesMax; ) {
     const hasLog = parent.number % 7 !== 0
-    parent = makeBundle(parent.number + 1, parent.hash, hasLog ? busy : bare)
-    bundles.push(parent)
+    parent = makeBlockDiff(parent.number + 1, parent.hash, hasLog ? busy : bare)
+    blockDiffs.push(parent)
     if (hasLog) numbers.push(parent.number)
   }
   const dumps = new Map<number, StoreDump>()
-  const [third, last] = [Math.floor(bundles.length / 3), bundles.length]
-  for (const bundle of bundles) {
-    store.apply(bundle.number - 1, [bundle])
-    if (bundle.number === third) dumps.set(third, dumpStore(store))
+  const [third, last] = [Math.floor(blockDiffs.length / 3), blockDiffs.length]
+  for (const blockDiff of blockDiffs) {
+    store.apply(blockDiff.number - 1, [blockDiff])
+    if (blockDiff.number === third) dumps.set(third, dumpStore(store))
   }
   const key = logKey(0, addresses[2] as Address)
   for (const from of [0, 1, 600, 601, third, last - 1, last, last + 1]) {

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { concatBytes, toAddress, toHash32 } from '../../../src/primitives/bytes.js'
 import { keccak256 } from '../../../src/primitives/keccak.js'
-import type { Bundle } from '../../../src/store/bundle.js'
+import type { BlockDiff } from '../../../src/store/blockDiff.js'
 import { ChainReader } from '../../../src/store/chainReader.js'
 import { ChainWriter } from '../../../src/store/chainWriter.js'
 
@@ -12,7 +12,7 @@ const identity = { chainId: '1', networkId: '1', genesisHash: '0x00', config: '{
 const empty = new Uint8Array(0)
 const hashOf = (number: number) => keccak256(Uint8Array.of(number))
 
-function bundle(number: number): Bundle {
+function blockDiff(number: number): BlockDiff {
   const parentHash = number === 0 ? toHash32(new Uint8Array(32)) : hashOf(number - 1)
   const rows = {
     header: empty,
@@ -27,7 +27,7 @@ function bundle(number: number): Bundle {
 function openStore(t: Test): { path: string; writer: ChainWriter; reader: ChainReader } {
   const path = join(t.testdir(), 'chain.mdb')
   const writer = ChainWriter.openForWriting({ path, mapBytes })
-  writer.initialize(identity, bundle(0))
+  writer.initialize(identity, blockDiff(0))
   return { path, writer, reader: ChainReader.open({ path, mapBytes }) }
 }
 
@@ -38,15 +38,15 @@ const headSeenBy = (reader: ChainReader) => {
 
 t.test('held commits are seen by their writer alone, then by all at once', async (t) => {
   const { writer, reader } = openStore(t)
-  writer.holdCommits()
-  writer.apply(0, [bundle(1)])
-  writer.holdCommits()
-  writer.apply(1, [bundle(2)])
+  writer.beginBatch()
+  writer.apply(0, [blockDiff(1)])
+  writer.beginBatch()
+  writer.apply(1, [blockDiff(2)])
   t.equal(writer.readHead()?.number, 2)
   t.equal(headSeenBy(reader), 0)
-  await writer.commitHeld()
+  await writer.commitBatch()
   t.equal(headSeenBy(reader), 2)
-  writer.apply(2, [bundle(3)])
+  writer.apply(2, [blockDiff(3)])
   t.equal(headSeenBy(reader), 3, 'what follows is committed at once again')
   await reader.close()
   await writer.close()
@@ -54,15 +54,15 @@ t.test('held commits are seen by their writer alone, then by all at once', async
 
 t.test('a write that fails ends all that is held, and the store goes on from before it', async (t) => {
   const { writer, reader } = openStore(t)
-  writer.holdCommits()
-  writer.apply(0, [bundle(1)])
-  t.throws(() => writer.apply(1, [bundle(2), bundle(9)]), { message: /does not extend/ })
-  await t.rejects(writer.commitHeld(), { message: /does not extend/ })
+  writer.beginBatch()
+  writer.apply(0, [blockDiff(1)])
+  t.throws(() => writer.apply(1, [blockDiff(2), blockDiff(9)]), { message: /does not extend/ })
+  await t.rejects(writer.commitBatch(), { message: /does not extend/ })
   t.equal(writer.readHead()?.number, 0)
   t.equal(headSeenBy(reader), 0)
-  writer.holdCommits()
-  writer.apply(0, [bundle(1)])
-  await writer.commitHeld()
+  writer.beginBatch()
+  writer.apply(0, [blockDiff(1)])
+  await writer.commitBatch()
   t.equal(headSeenBy(reader), 1)
   await reader.close()
   await writer.close()
@@ -73,9 +73,9 @@ const other = toAddress(new Uint8Array(20).fill(8))
 const slot = toHash32(new Uint8Array(32).fill(9))
 
 /** Sets the account and its slot to `value`; zero removes both. */
-function changing(number: number, value: number): Bundle {
+function changing(number: number, value: number): BlockDiff {
   const row = value === 0 ? empty : Uint8Array.of(value)
-  return { ...bundle(number), accounts: [[address, row]], slots: [[concatBytes(address, slot), row]] }
+  return { ...blockDiff(number), accounts: [[address, row]], slots: [[concatBytes(address, slot), row]] }
 }
 
 const headStateOf = (store: ChainReader) => {
@@ -101,19 +101,19 @@ t.test(
   'rows of the head that change in every held block are read as they are, and stored at last',
   async (t) => {
     const { writer, reader } = openStore(t)
-    writer.holdCommits()
+    writer.beginBatch()
     for (let number = 1; number < 5; number++) writer.apply(number - 1, [changing(number, number)])
     t.strictSame(headStateOf(writer), stateWith(4))
     t.strictSame(headStateOf(reader), noState)
     writer.apply(3, [])
     t.strictSame(headStateOf(writer), stateWith(3), 'an unwound block gives back what it replaced')
-    await writer.commitHeld()
+    await writer.commitBatch()
     t.strictSame(headStateOf(reader), stateWith(3))
     t.equal(reader.readAccountAt(address, 2)?.[0], 2)
-    writer.holdCommits()
+    writer.beginBatch()
     writer.apply(3, [changing(4, 0)])
     t.strictSame(headStateOf(writer), noState)
-    await writer.commitHeld()
+    await writer.commitBatch()
     t.strictSame(headStateOf(reader), noState)
     writer.apply(4, [changing(5, 9)])
     t.strictSame(headStateOf(reader), stateWith(9), 'without being held, too')
@@ -127,10 +127,10 @@ t.test('rows of the head are as before after a write that fails, held or not', a
   writer.apply(0, [changing(1, 1)])
   t.throws(() => writer.apply(1, [changing(2, 2), changing(9, 9)]), { message: /does not extend/ })
   t.strictSame(headStateOf(writer), stateWith(1))
-  writer.holdCommits()
+  writer.beginBatch()
   writer.apply(1, [changing(2, 2)])
   t.throws(() => writer.apply(2, [changing(3, 3), changing(9, 9)]), { message: /does not extend/ })
-  await t.rejects(writer.commitHeld(), { message: /does not extend/ })
+  await t.rejects(writer.commitBatch(), { message: /does not extend/ })
   t.strictSame(headStateOf(writer), stateWith(1))
   writer.apply(1, [changing(2, 5)])
   t.strictSame(headStateOf(reader), stateWith(5))
@@ -140,14 +140,14 @@ t.test('rows of the head are as before after a write that fails, held or not', a
 
 t.test('the rows that wait are counted', async (t) => {
   const { writer, reader } = openStore(t)
-  writer.holdCommits()
-  writer.apply(0, [bundle(1)])
+  writer.beginBatch()
+  writer.apply(0, [blockDiff(1)])
   const ofOne = writer.heldRows
   t.ok(ofOne > 0)
-  writer.apply(1, [bundle(2)])
+  writer.apply(1, [blockDiff(2)])
   t.equal(writer.heldRows, 2 * ofOne - 1, 'both change the row of the head')
-  await writer.commitHeld()
-  writer.holdCommits()
+  await writer.commitBatch()
+  writer.beginBatch()
   t.equal(writer.heldRows, 0)
   await reader.close()
   await writer.close()
@@ -155,19 +155,19 @@ t.test('the rows that wait are counted', async (t) => {
 
 t.test('blocks are applied, and given up, while earlier ones are under way to the disk', async (t) => {
   const { writer, reader } = openStore(t)
-  writer.holdCommits()
+  writer.beginBatch()
   writer.apply(0, [changing(1, 1)])
-  const first = writer.commitHeld()
+  const first = writer.commitBatch()
   t.throws(() => writer.apply(1, [changing(2, 2)]), { message: /an earlier commit is under way/ })
-  writer.holdCommits()
+  writer.beginBatch()
   writer.apply(1, [changing(2, 2)])
   t.strictSame(headStateOf(writer), stateWith(2))
   t.equal(writer.readAccountAt(address, 1)?.[0], 1, 'a range with rows under way and rows that wait')
   await first
   t.strictSame(headStateOf(reader), stateWith(1))
   t.strictSame(headStateOf(writer), stateWith(2), 'what is stored does not hide what is newer')
-  const second = writer.commitHeld()
-  writer.holdCommits()
+  const second = writer.commitBatch()
+  writer.beginBatch()
   writer.apply(2, [changing(3, 3)])
   await writer.abandonHeld()
   t.strictSame(headStateOf(reader), stateWith(2), 'the commit before is on disk')
@@ -182,17 +182,17 @@ t.test('blocks are applied, and given up, while earlier ones are under way to th
 
 t.test('a write that fails while earlier ones are under way leaves those alone', async (t) => {
   const { writer, reader } = openStore(t)
-  writer.holdCommits()
+  writer.beginBatch()
   writer.apply(0, [changing(1, 1)])
-  const first = writer.commitHeld()
-  writer.holdCommits()
+  const first = writer.commitBatch()
+  writer.beginBatch()
   t.throws(() => writer.apply(1, [changing(2, 2), changing(9, 9)]), { message: /does not extend/ })
   t.throws(
     () => writer.apply(1, [changing(2, 2)]),
     { message: /does not extend/ },
     'nothing is written after it',
   )
-  await t.rejects(writer.commitHeld(), { message: /does not extend/ })
+  await t.rejects(writer.commitBatch(), { message: /does not extend/ })
   await first
   t.strictSame(headStateOf(writer), stateWith(1))
   t.strictSame(headStateOf(reader), stateWith(1))
@@ -204,15 +204,15 @@ t.test('a write that fails while earlier ones are under way leaves those alone',
 
 t.test('a commit that fails takes what was held since with it', async (t) => {
   const { writer, reader, path } = openStore(t)
-  writer.holdCommits()
+  writer.beginBatch()
   writer.apply(0, [changing(1, 1)])
   // The free space of a folder that is not there cannot be asked for.
   renameSync(dirname(path), `${dirname(path)}-away`)
-  const refused = writer.commitHeld()
-  writer.holdCommits()
+  const refused = writer.commitBatch()
+  writer.beginBatch()
   await t.rejects(refused, { code: 'ENOENT' })
   t.throws(() => writer.apply(1, [changing(2, 2)]), { code: 'ENOENT' })
-  await t.rejects(writer.commitHeld(), { code: 'ENOENT' })
+  await t.rejects(writer.commitBatch(), { code: 'ENOENT' })
   renameSync(`${dirname(path)}-away`, dirname(path))
   t.equal(writer.readHead()?.number, 0)
   t.strictSame(headStateOf(writer), noState)
@@ -225,8 +225,8 @@ t.test('a commit that fails takes what was held since with it', async (t) => {
 t.test('closing commits what is held', async (t) => {
   const { path, writer, reader } = openStore(t)
   await reader.close()
-  writer.holdCommits()
-  writer.apply(0, [bundle(1)])
+  writer.beginBatch()
+  writer.apply(0, [blockDiff(1)])
   await writer.close()
   const again = ChainReader.open({ path, mapBytes })
   t.equal(again.readHead()?.number, 1)

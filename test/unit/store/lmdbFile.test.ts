@@ -7,8 +7,8 @@ import { ChainReader } from '../../../src/store/chainReader.js'
 import { ChainWriter } from '../../../src/store/chainWriter.js'
 import { freeBytesMin, openEnvironment, openTable } from '../../../src/store/environment.js'
 import { NodeStore } from '../../../src/store/nodeStore.js'
-import { copyDemoStore, makeFolder, runProgram, storePathOf, writeInto } from '../../program.js'
-import { onSmallDisk, withoutSmallDisk } from '../../smallDisk.js'
+import { copyDemoStore, makeFolder, runProgram, storePathOf, writeInto } from '../../service/program.js'
+import { onSmallDisk, withoutSmallDisk } from '../../store/smallDisk.js'
 
 const mapBytes = 2 ** 30
 const pageBytes = 4096

@@ -5,21 +5,21 @@ import { pack, unpack } from 'msgpackr'
 import t, { type Test } from 'tap'
 import { bytesToHex, concatBytes, type Hash32, toHash32 } from '../../../src/primitives/bytes.js'
 import { keccak256 } from '../../../src/primitives/keccak.js'
-import type { Bundle } from '../../../src/store/bundle.js'
+import type { BlockDiff } from '../../../src/store/blockDiff.js'
 import { ChainReader } from '../../../src/store/chainReader.js'
 import type { ChainIdentity } from '../../../src/store/chainRows.js'
 import { ChainWriter } from '../../../src/store/chainWriter.js'
 import { openEnvironment, openTable } from '../../../src/store/environment.js'
 import { metaKeys, schemaVersion } from '../../../src/store/tables.js'
-import { onSmallDisk, withoutSmallDisk } from '../../smallDisk.js'
-import { differences, dumpStore } from '../../storeDump.js'
-import { once } from '../../until.js'
+import { once } from '../../library/until.js'
+import { onSmallDisk, withoutSmallDisk } from '../../store/smallDisk.js'
+import { differences, dumpStore } from '../../store/storeDump.js'
 
 const mapBytes = 2 ** 30
 const identity: ChainIdentity = { chainId: '1', networkId: '1', genesisHash: '0x01', config: '{}' }
 const zeroHash = toHash32(new Uint8Array(32))
 
-function makeBundle(number: number, parentHash: Hash32, bodyBytes = 10): Bundle {
+function makeBlockDiff(number: number, parentHash: Hash32, bodyBytes = 10): BlockDiff {
   const hash = keccak256(concatBytes(parentHash, Uint8Array.of(number & 255, number >> 8)))
   const address = hash.slice(0, 20)
   return {
@@ -40,7 +40,7 @@ function makeBundle(number: number, parentHash: Hash32, bodyBytes = 10): Bundle 
 
 async function makeStore(path: string, bytes = mapBytes): Promise<void> {
   const store = ChainWriter.openForWriting({ path, mapBytes: bytes })
-  store.initialize(identity, makeBundle(0, zeroHash))
+  store.initialize(identity, makeBlockDiff(0, zeroHash))
   await store.close()
 }
 
@@ -76,12 +76,12 @@ t.test('a store of another chain is refused and left as it was', async (t) => {
   const store = ChainWriter.openForWriting({ path, mapBytes })
   t.teardown(() => store.close())
   const before = dumpStore(store)
-  t.throws(() => store.initialize({ ...identity, genesisHash: '0x02' }, makeBundle(0, zeroHash, 20)), {
+  t.throws(() => store.initialize({ ...identity, genesisHash: '0x02' }, makeBlockDiff(0, zeroHash, 20)), {
     name: 'OperatorError',
     message: /is of the chain with genesis 0x01, not 0x02/,
   })
   t.strictSame(differences(dumpStore(store), before), [])
-  store.initialize(identity, makeBundle(0, zeroHash))
+  store.initialize(identity, makeBlockDiff(0, zeroHash))
   t.strictSame(differences(dumpStore(store), before), [])
 })
 
@@ -146,13 +146,13 @@ t.test('a reader beside a writer sees whole blocks only', async (t) => {
     `
     import { keccak256 } from ${JSON.stringify(new URL('../../../src/primitives/keccak.js', import.meta.url).href)}
     const concatBytes = (...parts) => new Uint8Array(Buffer.concat(parts))
-    ${makeBundle.toString()}
+    ${makeBlockDiff.toString()}
     let parent = store.readHead()
     for (let n = 1; n <= ${blocks}; n++) {
-      const bundle = makeBundle(n, parent.hash)
-      store.apply(n - 1, [bundle])
-      parent = bundle
-      if (n % 7 === 0) { store.apply(n - 1, []); store.apply(n - 1, [bundle]) }
+      const diff = makeBlockDiff(n, parent.hash)
+      store.apply(n - 1, [diff])
+      parent = diff
+      if (n % 7 === 0) { store.apply(n - 1, []); store.apply(n - 1, [diff]) }
     }
     await store.close()
     console.log('done')
@@ -198,7 +198,7 @@ t.test('a map that becomes too small grows, under readers too', async (t) => {
   const small = 256 * 1024
   const store = ChainWriter.openForWriting({ path, mapBytes: small })
   t.teardown(() => store.close())
-  store.initialize(identity, makeBundle(0, zeroHash))
+  store.initialize(identity, makeBlockDiff(0, zeroHash))
   const source = `
     import { ChainReader } from ${JSON.stringify(new URL('../../../src/store/chainReader.js', import.meta.url).href)}
     const store = ChainReader.open({ path: ${JSON.stringify(path)}, mapBytes: ${small} })
@@ -214,9 +214,9 @@ t.test('a map that becomes too small grows, under readers too', async (t) => {
   })
   t.teardown(() => child.kill('SIGKILL'))
   t.equal(String((await once(child.stdout, 'data'))[0]), '0\n')
-  let parent = makeBundle(0, zeroHash)
+  let parent = makeBlockDiff(0, zeroHash)
   for (let number = 1; number <= 100; number++) {
-    parent = makeBundle(number, parent.hash, 20_000)
+    parent = makeBlockDiff(number, parent.hash, 20_000)
     store.apply(number - 1, [parent])
   }
   child.stdin.write('?')
@@ -230,9 +230,9 @@ function fillUp(t: Test, store: ChainWriter, expected: { name: string; message: 
     const head = store.readHead()
     if (head === undefined) throw new Error('no head')
     const before = dumpStore(store)
-    const bundle = makeBundle(number, head.hash, 20_000)
+    const blockDiff = makeBlockDiff(number, head.hash, 20_000)
     try {
-      store.apply(number - 1, [bundle])
+      store.apply(number - 1, [blockDiff])
     } catch (error) {
       t.match(error, expected, `block ${number} does not fit`)
       t.strictSame(differences(dumpStore(store), before), [])
@@ -247,15 +247,15 @@ t.test('a full disk is named and keeps the store whole', { skip: withoutSmallDis
   onSmallDisk(t, 1024, async ({ folder, resize }) => {
     const path = join(folder, 'chain.mdb')
     const store = ChainWriter.openForWriting({ path, mapBytes })
-    store.initialize(identity, makeBundle(0, zeroHash))
+    store.initialize(identity, makeBlockDiff(0, zeroHash))
     const reached = fillUp(t, store, { name: 'StoreError', message: /is full; free some space/ })
     resize(8192)
-    const bundle = makeBundle(reached.number + 1, reached.hash, 20_000)
-    store.apply(reached.number, [bundle])
+    const blockDiff = makeBlockDiff(reached.number + 1, reached.hash, 20_000)
+    store.apply(reached.number, [blockDiff])
     await store.close()
     const again = ChainReader.open({ path, mapBytes })
     t.equal(again.readHead()?.number, reached.number + 1)
-    t.strictSame(again.readBody(bundle.hash), Buffer.from(bundle.body))
+    t.strictSame(again.readBody(blockDiff.hash), Buffer.from(blockDiff.body))
     await again.close()
   }),
 )
@@ -263,12 +263,12 @@ t.test('a full disk is named and keeps the store whole', { skip: withoutSmallDis
 t.test('bytes that reads hand out stay what they were', async (t) => {
   const store = ChainWriter.openForWriting({ path: join(t.testdir(), 'chain.mdb'), mapBytes })
   t.teardown(() => store.close())
-  const genesis = makeBundle(0, zeroHash)
+  const genesis = makeBlockDiff(0, zeroHash)
   store.initialize(identity, genesis)
   let parent = genesis
   const blocks = [genesis]
   for (let number = 1; number < 40; number++) {
-    parent = makeBundle(number, parent.hash, 40_000)
+    parent = makeBlockDiff(number, parent.hash, 40_000)
     blocks.push(parent)
     store.apply(number - 1, [parent])
   }
@@ -294,7 +294,7 @@ t.test('bytes that reads hand out stay what they were', async (t) => {
   store.apply(0, [])
   parent = genesis
   for (let number = 1; number < 50; number++) {
-    parent = { ...makeBundle(number, parent.hash, 41_000) }
+    parent = { ...makeBlockDiff(number, parent.hash, 41_000) }
     store.apply(number - 1, [parent])
     await new Promise(setImmediate)
   }

@@ -8,21 +8,21 @@ import { concatBytes, type Hash32, toHash32 } from '../../../src/primitives/byte
 import { keccak256 } from '../../../src/primitives/keccak.js'
 import { packageRoot } from '../../../src/primitives/packageRoot.js'
 import { encodeRlp } from '../../../src/primitives/rlp.js'
-import type { Bundle } from '../../../src/store/bundle.js'
+import type { BlockDiff } from '../../../src/store/blockDiff.js'
 import { ChainReader } from '../../../src/store/chainReader.js'
 import type { ChainIdentity } from '../../../src/store/chainRows.js'
 import { ChainWriter } from '../../../src/store/chainWriter.js'
 import { openEnvironment, openTable, type Table } from '../../../src/store/environment.js'
 import { StoredBlock } from '../../../src/store/storedBlock.js'
 import { type ChainTables, metaKeys, openChainTables } from '../../../src/store/tables.js'
-import { copyDemoStore, runHere } from '../../program.js'
-import { differences, dumpStore, type StoreDump } from '../../storeDump.js'
+import { copyDemoStore, runHere } from '../../service/program.js'
+import { differences, dumpStore, type StoreDump } from '../../store/storeDump.js'
 
 const mapBytes = 2 ** 30
 const demoChainPath = join(packageRoot(), 'data/devnet/chain.rlp')
 const identity: ChainIdentity = { chainId: '1', networkId: '1', genesisHash: '0x01', config: '{}' }
 
-function makeBundle(number: number, parentHash: Hash32, salt = 0): Bundle {
+function makeBlockDiff(number: number, parentHash: Hash32, salt = 0): BlockDiff {
   const hash = keccak256(concatBytes(parentHash, Uint8Array.of(number, salt)))
   const log = [new Uint8Array(20).fill(number % 3), [parentHash], Uint8Array.of(7)]
   const receipt = encodeRlp([Uint8Array.of(1), Uint8Array.of(1), new Uint8Array(256), [log]])
@@ -46,14 +46,14 @@ function makeBundle(number: number, parentHash: Hash32, salt = 0): Bundle {
 async function makeStore(t: Test): Promise<{ path: string; whole: StoreDump }> {
   const path = join(t.testdir(), 'chain.mdb')
   const store = ChainWriter.openForWriting({ path, mapBytes })
-  const genesis = makeBundle(0, toHash32(new Uint8Array(32)))
+  const genesis = makeBlockDiff(0, toHash32(new Uint8Array(32)))
   store.initialize(identity, genesis)
-  const bundles = [genesis]
+  const blockDiffs = [genesis]
   for (let number = 1; number <= 20; number++)
-    bundles.push(makeBundle(number, (bundles.at(-1) as Bundle).hash))
-  store.apply(0, bundles.slice(1))
-  const other = makeBundle(19, (bundles[18] as Bundle).hash, 1)
-  store.apply(18, [other, makeBundle(20, other.hash, 1)])
+    blockDiffs.push(makeBlockDiff(number, (blockDiffs.at(-1) as BlockDiff).hash))
+  store.apply(0, blockDiffs.slice(1))
+  const other = makeBlockDiff(19, (blockDiffs[18] as BlockDiff).hash, 1)
+  store.apply(18, [other, makeBlockDiff(20, other.hash, 1)])
   const whole = dumpStore(store)
   await store.close()
   t.equal(Object.keys(whole.sideBlocks).length, 2)

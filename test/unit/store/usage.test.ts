@@ -11,7 +11,7 @@ import {
   usageTableNames,
 } from '../../../src/store/usage.js'
 import { decodeUsage, encodeUsage, type UsageCell } from '../../../src/store/usageBlock.js'
-import { propertyRuns } from '../../property.js'
+import { propertyRuns } from '../../library/property.js'
 
 const mapBytes = 2 ** 30
 const keyId = '0123456789ab'

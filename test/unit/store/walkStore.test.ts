@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import { packageRoot } from '../../../src/primitives/packageRoot.js'
 import { openEnvironment, openTable } from '../../../src/store/environment.js'
-import { archivedConfig, makeBlocks, writeArchive } from '../../eraArchives.js'
-import { copyDemoStore, makeFolder, runProgram, storePathOf, writeInto } from '../../program.js'
+import { archivedConfig, makeBlocks, writeArchive } from '../../ingest/eraArchives.js'
+import { copyDemoStore, makeFolder, runProgram, storePathOf, writeInto } from '../../service/program.js'
 
 const mapBytes = 2 ** 30
 const pageBytes = 4096

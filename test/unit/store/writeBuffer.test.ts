@@ -12,7 +12,7 @@ import {
 import type { Range, WriteTable } from '../../../src/store/readTable.js'
 import { numberKey } from '../../../src/store/tables.js'
 import { WriteBuffer } from '../../../src/store/writeBuffer.js'
-import { Dice, propertyRuns } from '../../property.js'
+import { Dice, propertyRuns } from '../../library/property.js'
 
 const keys = Array.from({ length: 12 }, (_, number) => numberKey(number))
 const text = (bytes: Uint8Array | undefined) => bytes && Buffer.from(bytes).toString('hex')
@@ -74,7 +74,7 @@ async function findDifference(
   const land = async () => {
     if (flight === undefined) return
     await flight.written
-    pending.landed()
+    pending.flushed()
     stored = flight.model
     flight = undefined
   }
@@ -102,7 +102,7 @@ async function findDifference(
     else if (kind === 12) {
       await land()
       commitSync(environment, path, () => pending.writeSync())
-      pending.landed()
+      pending.flushed()
       stored = new Map(now)
     } else if (kind === 13) {
       await land()
@@ -120,7 +120,7 @@ function compare(pending: WriteTable, model: Model, dice: Dice): string | undefi
   for (const [number, key] of keys.entries()) {
     const expected = text(model.get(number))
     if (text(pending.getBinary(key)) !== expected) return `row ${number}`
-    if (text(pending.lend(key)) !== expected) return `row ${number}, lent`
+    if (text(pending.viewUntilNextRead(key)) !== expected) return `row ${number}, lent`
     if (text(pending.getBrief(key, 2)) !== expected?.slice(0, 4)) return `row ${number}, its beginning`
     if (pending.doesExist(key) !== (expected !== undefined)) return `whether row ${number} exists`
   }
@@ -165,7 +165,7 @@ t.test('more rows than are kept change and vanish', async (t) => {
   for (const change of changes) {
     for (let number = 0; number < count; number++) change(number)
     await commitBatch(environment, path, () => pending.write())
-    pending.landed()
+    pending.flushed()
   }
   const expected = (number: number) =>
     number % 3 === 0 ? undefined : rowOf(number % 2 === 0 ? number + 1 : number)

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { LogFilter, type LogKeys } from '../../../src/chain/logFilter.js'
-import { type Address, type Hash32, hexToBytes, mapKey } from '../../../src/primitives/bytes.js'
+import { type Address, type Hash32, hexToBytes, latin1Key } from '../../../src/primitives/bytes.js'
 import { FilterIndex } from '../../../src/streams/filterIndex.js'
-import { propertyRuns } from '../../property.js'
+import { propertyRuns } from '../../library/property.js'
 import { bytesOf } from '../../rpc/demoChain.js'
 import { bloomOf } from '../../rpc/receiptOracle.js'
 import type { ChosenLog } from './forkingChain.js'
@@ -43,8 +43,8 @@ function isWanted({ addresses, topics }: Criteria, log: ChosenLog): boolean {
 
 function keysOf(log: ChosenLog): LogKeys {
   return {
-    address: mapKey(hexToBytes(log.address)),
-    topics: log.topics.map((each) => mapKey(hexToBytes(each))),
+    address: latin1Key(hexToBytes(log.address)),
+    topics: log.topics.map((each) => latin1Key(hexToBytes(each))),
   }
 }
 

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import { Chain } from '../../../src/chain/chain.js'
 import { toHash32, toMinimalBytes } from '../../../src/primitives/bytes.js'
-import type { Bundle } from '../../../src/store/bundle.js'
+import type { BlockDiff } from '../../../src/store/blockDiff.js'
 import { ChainWriter } from '../../../src/store/chainWriter.js'
 import { bytesOf, encode, keccak, type Raw } from '../../rpc/demoChain.js'
 import { bloomOf } from '../../rpc/receiptOracle.js'
@@ -22,7 +22,7 @@ export interface ForkBlock {
   readonly hash: string
   readonly parent: ForkBlock | undefined
   readonly logs: readonly ChosenLog[]
-  readonly bundle: Bundle
+  readonly blockDiff: BlockDiff
 }
 
 export function addressOfNumber(number: number): string {
@@ -56,7 +56,7 @@ export function makeBlock(parent: ForkBlock | undefined, logs: readonly ChosenLo
   const transaction: Raw = Array.from({ length: 9 }, () => Uint8Array.of(1))
   const transactionHash = (index: number) =>
     bytesOf(keccak(bytesOf(`${hash}${index.toString(16).padStart(4, '0')}`)))
-  const bundle: Bundle = {
+  const blockDiff: BlockDiff = {
     number,
     hash: toHash32(bytesOf(hash)),
     parentHash: toHash32(parent === undefined ? new Uint8Array(32) : bytesOf(parent.hash)),
@@ -70,7 +70,7 @@ export function makeBlock(parent: ForkBlock | undefined, logs: readonly ChosenLo
     nodes: [],
     code: [],
   }
-  return { number, hash, parent, logs, bundle }
+  return { number, hash, parent, logs, blockDiff }
 }
 
 function receiptOf(logs: readonly ChosenLog[]): Raw {
@@ -118,7 +118,7 @@ export class ForkingChain {
     const store = ChainWriter.openForWriting({ path: join(folder, 'chain.mdb'), mapBytes: 2 ** 30 })
     const genesis = makeBlock(undefined, [])
     const identity = { chainId: '1', networkId: '1', genesisHash: genesis.hash, config: '{"chainId":1}' }
-    store.initialize(identity, genesis.bundle)
+    store.initialize(identity, genesis.blockDiff)
     return new ForkingChain(store, genesis)
   }
 
@@ -144,7 +144,7 @@ export class ForkingChain {
     }
     this.#store.apply(
       base.number,
-      branch.map(({ bundle }) => bundle),
+      branch.map(({ blockDiff }) => blockDiff),
     )
     this.#head = head
   }
@@ -163,8 +163,8 @@ export class ForkingChain {
   }
 
   /** Stores a block that is on no canonical chain and was never executed. */
-  writeSide({ bundle }: ForkBlock): void {
-    this.#store.writeSideBlock(bundle)
+  writeSide({ blockDiff }: ForkBlock): void {
+    this.#store.writeSideBlock(blockDiff)
   }
 }
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { until } from '../../until.js'
+import { until } from '../../library/until.js'
 import { type ForkBlock, growFrom, makeBlock } from './forkingChain.js'
 import { openStreams } from './openStreams.js'
 import { type Event, limits, settle, TestClient } from './testClient.js'
@@ -40,7 +40,7 @@ t.test('the answer goes out first, then each event with the next sequence number
   const [head] = blocks
   const event =
     `{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":"${id}","result":` +
-    `${Buffer.from(forks.chain.headJson(head?.bundle.hash as never) ?? '')},"seq":1}}`
+    `${Buffer.from(forks.chain.headJson(head?.blockDiff.hash as never) ?? '')},"seq":1}}`
   t.equal(client.sent[1], event, 'nothing else stands in an event')
 })
 

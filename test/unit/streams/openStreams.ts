@@ -6,7 +6,7 @@ import { nameMethods } from '../../../src/rpc/method.js'
 import { subscriptionMethods } from '../../../src/rpc/methods/subscriptions.js'
 import type { Network } from '../../../src/rpc/network.js'
 import { NetworkStreams } from '../../../src/streams/networkStreams.js'
-import { wideDispatchLimits } from '../../serverLimits.js'
+import { wideDispatchLimits } from '../../transport/serverLimits.js'
 import { ForkingChain } from './forkingChain.js'
 
 export interface OpenStreams {

@@ -2,8 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'
 import type { Endpoint } from '../../../src/rpc/dispatch/endpoint.js'
-import { type ChainCopy, HeadCopy, LogCopy, logLine } from '../../chainCopies.js'
-import { Dice, propertyRuns, runsFactor } from '../../property.js'
+import { Dice, propertyRuns, runsFactor } from '../../library/property.js'
+import { type ChainCopy, HeadCopy, LogCopy, logLine } from '../../streams/chainCopies.js'
 import {
   addressOfNumber,
   type ChosenLog,

@@ -1,6 +1,6 @@
 /** What a subscription may be asked for, and what is refused. */
 import t from 'tap'
-import { until } from '../../until.js'
+import { until } from '../../library/until.js'
 import { openStreams } from './openStreams.js'
 import { type Event, settle, TestClient } from './testClient.js'
 

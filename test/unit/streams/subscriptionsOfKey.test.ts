@@ -3,7 +3,7 @@ import type { OwnedSubscription } from '../../../src/streams/subscriber.js'
 import { Subscriber } from '../../../src/streams/subscriber.js'
 import { SubscriberPool } from '../../../src/streams/subscriberPool.js'
 import { localTotals } from '../../../src/transport/totals.js'
-import { wideSocketLimits } from '../../serverLimits.js'
+import { wideSocketLimits } from '../../transport/serverLimits.js'
 
 t.test('a key may have so many subscriptions, over all its connections', async (t) => {
   const pool = new SubscriberPool(wideSocketLimits.subscriptions, localTotals())

@@ -1,12 +1,12 @@
 /** A client of subscriptions without a socket: what it was sent, and how much of it it has read. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { Caller } from '../../../src/rpc/callers/caller.js'
+import { RequestContext } from '../../../src/rpc/contexts/requestContext.js'
 import type { Endpoint } from '../../../src/rpc/dispatch/endpoint.js'
 import type { EventSink } from '../../../src/streams/eventSink.js'
 import { Subscriber } from '../../../src/streams/subscriber.js'
 import { SubscriberPool } from '../../../src/streams/subscriberPool.js'
 import { localTotals } from '../../../src/transport/totals.js'
-import { wideSubscriptionLimits } from '../../serverLimits.js'
+import { wideSubscriptionLimits } from '../../transport/serverLimits.js'
 import { bodyText } from '../rpc/testMethods.js'
 
 export const limits = wideSubscriptionLimits
@@ -58,14 +58,14 @@ export class TestClient implements EventSink {
 
   /** Asks over this connection, as the transport does: the answer goes out before anything that follows from it. */
   call(method: string, params: unknown = []): Event {
-    const caller = new Caller(this.subscriber)
+    const caller = new RequestContext(this.subscriber)
     const answer = this.#endpoint.handle(
       Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })),
       caller,
     )
     if (answer instanceof Promise) throw new Error('subscriptions are answered at once')
     this.sent.push(bodyText(answer))
-    caller.leave()
+    caller.finish()
     return JSON.parse(bodyText(answer))
   }
 

@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { waitingMax } from '../../../src/traces/spanExporter.js'
 import { Tracer, type TracerOptions } from '../../../src/traces/tracer.js'
 import type { RequestLine, TraceContext } from '../../../src/transport/requestLog.js'
-import { waitFor } from '../../until.js'
+import { waitFor } from '../../library/until.js'
 import { attributesOf, startCollector } from './collector.js'
 
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'

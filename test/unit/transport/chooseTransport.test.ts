@@ -2,8 +2,8 @@ import { connect } from 'node:net'
 import t from 'tap'
 import { OperatorError } from '../../../src/primitives/faults.js'
 import { chooseTransport, type System, whyNotLoaded } from '../../../src/transport/chooseTransport.js'
-import { transports } from '../../eachTransport.js'
-import { once } from '../../until.js'
+import { once } from '../../library/until.js'
+import { transports } from '../../transport/eachTransport.js'
 import { goodKey, startTestServer } from './testServer.js'
 
 const debian: System = { node: 'v22.23.3', platform: 'linux', arch: 'x64', glibc: '2.36' }

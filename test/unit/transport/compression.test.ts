@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib'
 import { request } from 'undici'
-import { test } from '../../eachTransport.js'
+import { test } from '../../transport/eachTransport.js'
 import { call, goodKey, type TestServer, withServer } from './testServer.js'
 
 const path = `/v3/${goodKey}`

@@ -3,7 +3,7 @@ import { deflateRawSync, gunzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import t from 'tap'
 import { describeDeflated, gzipMember, storedBytesMax } from '../../../src/transport/gzipMember.js'
-import { propertyRuns } from '../../property.js'
+import { propertyRuns } from '../../library/property.js'
 
 const member = (text: string, bytes: Uint8Array) =>
   Buffer.concat(gzipMember(text, describeDeflated(bytes, deflateRawSync(bytes))))

@@ -1,6 +1,6 @@
 /** Host names that requests may be sent to, over HTTP and WebSocket. */
-import { test } from '../../eachTransport.js'
-import { refusedUpgrade, SocketClient } from '../../socketClient.js'
+import { test } from '../../transport/eachTransport.js'
+import { refusedUpgrade, SocketClient } from '../../transport/socketClient.js'
 import { RawClient, rawPost } from './rawClient.js'
 import { echo, echoed, goodKey, withServer } from './testServer.js'
 

@@ -1,5 +1,5 @@
 import { OperatorError } from '../../../src/primitives/faults.js'
-import { test } from '../../eachTransport.js'
+import { test } from '../../transport/eachTransport.js'
 import { testHash } from '../rpc/testMethods.js'
 import { RawClient, rawPost } from './rawClient.js'
 import { call, echo, echoed, goodKey, startTestServer, type TestServer, withServer } from './testServer.js'

@@ -1,5 +1,5 @@
 /** How bodies come in over HTTP: in pieces, too long, too slow, too many, and with a length in doubt. */
-import { test } from '../../eachTransport.js'
+import { test } from '../../transport/eachTransport.js'
 import { RawClient, rawPost } from './rawClient.js'
 import { call, echo, echoed, goodKey, withServer } from './testServer.js'
 

@@ -1,8 +1,8 @@
 /** How answers go out over HTTP and connections end: long answers, slow readers, clients that leave, the server's end. */
 
 import type { Test } from 'tap'
-import { test } from '../../eachTransport.js'
-import { until } from '../../until.js'
+import { until } from '../../library/until.js'
+import { test } from '../../transport/eachTransport.js'
 import { RawClient, rawPost } from './rawClient.js'
 import { call, echo, echoed, goodKey, startTestServer, withServer } from './testServer.js'
 

@@ -1,5 +1,5 @@
 /** Heads of requests that can be read in two ways, other versions and protocols, and what HEAD and Expect get. */
-import { test } from '../../eachTransport.js'
+import { test } from '../../transport/eachTransport.js'
 import { RawClient, rawPost } from './rawClient.js'
 import { call, echo, echoed, goodKey, withServer } from './testServer.js'
 

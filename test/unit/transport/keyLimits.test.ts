@@ -1,6 +1,6 @@
 /** What keys with limits of their own may use, from the real key ring to both transports. */
 import { createKey, revokeKey } from '../../../src/access/keyChanges.js'
-import { test } from '../../eachTransport.js'
+import { test } from '../../transport/eachTransport.js'
 import { withKeyedServer } from './keyedServer.js'
 import { call, echo, echoed } from './testServer.js'
 

@@ -1,6 +1,6 @@
 /** Where keys may be used and what they may call, from the real key ring to both transports. */
 import { createKey, revokeKey, rotateKey } from '../../../src/access/keyChanges.js'
-import { test } from '../../eachTransport.js'
+import { test } from '../../transport/eachTransport.js'
 import { withKeyedServer } from './keyedServer.js'
 import { call, echo, echoed } from './testServer.js'
 

@@ -2,9 +2,9 @@ import { Worker } from 'node:worker_threads'
 import fc from 'fast-check'
 import t from 'tap'
 import { allotTotals, sharedTotals } from '../../../src/transport/totals.js'
-import type { CountingTask } from '../../countingThread.js'
-import { propertyRuns } from '../../property.js'
-import { once } from '../../until.js'
+import { propertyRuns } from '../../library/property.js'
+import { once } from '../../library/until.js'
+import type { CountingTask } from '../../pool/countingThread.js'
 
 /** Totals over one memory, each as another edge has them. */
 const makeCounts = (keysMax: number) => {
@@ -19,7 +19,7 @@ const makeCounts = (keysMax: number) => {
 /** Ids of keys that have one home. */
 const keyOf = (index: number) => `0123${index.toString(16).padStart(8, '0')}`
 
-const threadUrl = new URL('../../countingThread.js', import.meta.url)
+const threadUrl = new URL('../../pool/countingThread.js', import.meta.url)
 
 t.test('counts are those of a Map, however keys come and go, whoever counts', async (t) => {
   const steps = fc.array(fc.tuple(fc.nat(11), fc.nat(1), fc.boolean()), { maxLength: 200 })

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import { Allowances } from '../../../src/access/allowances.js'
 import { createKey, setKey } from '../../../src/access/keyChanges.js'
-import { KeyRing, keyProblemTexts } from '../../../src/access/keyRing.js'
+import { KeyChecker, keyProblemTexts } from '../../../src/access/keyChecker.js'
 import { parseKeySettings } from '../../../src/access/keySettings.js'
 import { Meter } from '../../../src/access/meter.js'
 import { NodeStore } from '../../../src/store/nodeStore.js'
@@ -17,7 +17,7 @@ export async function withKeyedServer(t: Test) {
   const date = { ms: Date.now() }
   const clock = { ms: 5_000 }
   const allowances = new Allowances(new Meter(undefined, () => clock.ms))
-  const ring = KeyRing.open(store, paths, { allowances, dateMs: () => date.ms })
+  const ring = KeyChecker.open(store, paths, { allowances, dateMs: () => date.ms })
   let seen = ring.readChanges(0).generation
   const server = await withSocketServer(
     t,

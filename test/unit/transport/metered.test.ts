@@ -3,20 +3,20 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import { Allowances } from '../../../src/access/allowances.js'
 import { createKey, revokeKey } from '../../../src/access/keyChanges.js'
-import { KeyRing, keyProblemTexts } from '../../../src/access/keyRing.js'
+import { KeyChecker, keyProblemTexts } from '../../../src/access/keyChecker.js'
 import { Meter } from '../../../src/access/meter.js'
 import { invokeLimitsDefault } from '../../../src/rollup/invokeTransaction.js'
-import { anonymousId } from '../../../src/rpc/callers/caller.js'
-import { bodyUnits } from '../../../src/rpc/callers/price.js'
+import { bodyUnits } from '../../../src/rpc/contexts/price.js'
+import { anonymousId } from '../../../src/rpc/contexts/requestContext.js'
 import { createDispatcher } from '../../../src/rpc/dispatch/dispatch.js'
 import type { RollupNetwork } from '../../../src/rpc/rollup/rollupNetwork.js'
 import { prefixRollupMethods } from '../../../src/rpc/rollup/rollupRegistry.js'
 import { NodeStore } from '../../../src/store/nodeStore.js'
 import type { HttpServerOptions } from '../../../src/transport/http.js'
-import { test } from '../../eachTransport.js'
-import { specTransaction } from '../../invokeTransactions.js'
+import { specTransaction } from '../../rollup/invokeTransactions.js'
 import { chainId, openQueue } from '../../rollup/queues.js'
-import { wideDispatchLimits } from '../../serverLimits.js'
+import { test } from '../../transport/eachTransport.js'
+import { wideDispatchLimits } from '../../transport/serverLimits.js'
 import { type SocketTestServer, withSocketServer } from './socketServer.js'
 import { call, echo, echoed } from './testServer.js'
 
@@ -40,7 +40,7 @@ async function withMeteredServer(t: Test, options: Partial<HttpServerOptions> = 
   const meter = new Meter(undefined, clockMs)
   const allowances = new Allowances(meter, { unitsPerSecond: 10, unitsBurst: 100 })
   const paths = { pepper: join(folder, 'pepper'), demoKey: join(folder, 'demo-key') }
-  const ring = KeyRing.open(store, paths, { allowances, clockMs })
+  const ring = KeyChecker.open(store, paths, { allowances, clockMs })
   const keys = ['first', 'second'].map((name) => {
     const { key, text } = createKey(store, ring.pepper, { name }, 'test')
     return { id: key.id, text }
@@ -212,7 +212,7 @@ test('of all keys that are connected only those that were changed are looked at 
   const store = NodeStore.open({ path: join(folder, 'node.mdb'), mapBytes: 2 ** 30 })
   t.teardown(() => store.close())
   const paths = { pepper: join(folder, 'pepper'), demoKey: join(folder, 'demo-key') }
-  const ring = KeyRing.open(store, paths)
+  const ring = KeyChecker.open(store, paths)
   const [kept, revoked] = [
     createKey(store, ring.pepper, { name: 'kept' }, 'test'),
     createKey(store, ring.pepper, { name: 'revoked' }, 'test'),

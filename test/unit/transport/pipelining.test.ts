@@ -1,6 +1,6 @@
 /** Requests that are sent before the answers to those before them are there. */
 import { readFileSync } from 'node:fs'
-import { test } from '../../eachTransport.js'
+import { test } from '../../transport/eachTransport.js'
 import { RawClient, rawPost } from './rawClient.js'
 import { echo, echoed, goodKey, withServer } from './testServer.js'
 

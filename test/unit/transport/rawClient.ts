@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
 import { defer } from '../../../src/primitives/deferred.js'
-import { inTime, once } from '../../until.js'
+import { inTime, once } from '../../library/until.js'
 
 export interface RawResponse {
   readonly status: number

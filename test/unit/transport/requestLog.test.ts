@@ -1,8 +1,8 @@
 /** Which requests are logged, what their lines say, and their ids in headers. */
 import type { Test } from 'tap'
 import type { RequestLine } from '../../../src/transport/requestLog.js'
-import { test } from '../../eachTransport.js'
-import { SocketClient } from '../../socketClient.js'
+import { test } from '../../transport/eachTransport.js'
+import { SocketClient } from '../../transport/socketClient.js'
 import { call, echo, echoed, goodKey, goodKeyId, withServer } from './testServer.js'
 
 const path = `/v3/${goodKey}`

@@ -1,5 +1,5 @@
 import { resourceStatus } from '../../../src/rpc/reading/resources.js'
-import { test } from '../../eachTransport.js'
+import { test } from '../../transport/eachTransport.js'
 import { createTestEndpoint } from '../rpc/testMethods.js'
 import { goodKey, withServer } from './testServer.js'
 

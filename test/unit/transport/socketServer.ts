@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import type { HttpServerOptions } from '../../../src/transport/http.js'
 import type { SocketLimits } from '../../../src/transport/socketLimits.js'
-import { refusedUpgrade, SocketClient } from '../../socketClient.js'
+import { refusedUpgrade, SocketClient } from '../../transport/socketClient.js'
 import { goodKey, startTestServer, type TestServer } from './testServer.js'
 
 export const path = `/ws/v3/${goodKey}`

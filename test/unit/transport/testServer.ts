@@ -7,8 +7,8 @@ import {
 } from '../../../src/transport/http.js'
 import type { Page } from '../../../src/transport/httpRoutes.js'
 import type { SocketLimits } from '../../../src/transport/socketLimits.js'
-import { transportOf } from '../../eachTransport.js'
-import { wideHttpLimits, wideSocketLimits } from '../../serverLimits.js'
+import { transportOf } from '../../transport/eachTransport.js'
+import { wideHttpLimits, wideSocketLimits } from '../../transport/serverLimits.js'
 import { createTestEndpoint, type TestEndpoint } from '../rpc/testMethods.js'
 
 export interface TestServer extends TestEndpoint {

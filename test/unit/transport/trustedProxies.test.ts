@@ -1,6 +1,6 @@
 import t from 'tap'
 import { TrustedProxies } from '../../../src/transport/trustedProxies.js'
-import { test } from '../../eachTransport.js'
+import { test } from '../../transport/eachTransport.js'
 import { echo, withServer } from './testServer.js'
 
 const trusted = new TrustedProxies(['10.0.0.0/8', '192.0.2.7', 'fd00::/8', '::1'])

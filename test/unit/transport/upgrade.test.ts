@@ -1,4 +1,4 @@
-import { test } from '../../eachTransport.js'
+import { test } from '../../transport/eachTransport.js'
 import { path, withSocketServer } from './socketServer.js'
 import { call, echo, echoed, goodKey } from './testServer.js'
 

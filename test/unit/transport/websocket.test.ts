@@ -1,5 +1,5 @@
-import { test } from '../../eachTransport.js'
-import { until } from '../../until.js'
+import { until } from '../../library/until.js'
+import { test } from '../../transport/eachTransport.js'
 import { withSocketServer } from './socketServer.js'
 import { call, echo, echoed, goodKey } from './testServer.js'
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { FaultError } from '../../../src/primitives/faults.js'
-import { test } from '../../eachTransport.js'
-import { propertyRuns } from '../../property.js'
-import { frame, rawWebSocket, type SocketClient } from '../../socketClient.js'
-import { once, until } from '../../until.js'
+import { propertyRuns } from '../../library/property.js'
+import { once, until } from '../../library/until.js'
+import { test } from '../../transport/eachTransport.js'
+import { frame, rawWebSocket, type SocketClient } from '../../transport/socketClient.js'
 import { path, withSocketServer } from './socketServer.js'
 import { call, echo, echoed } from './testServer.js'
 

@@ -1,6 +1,6 @@
 import type { UpstreamOptions } from '../../../src/upstream/upstream.js'
 import type { ChainName } from '../../../src/upstream/vettedNode.js'
-import { type NodeAnswer, type NodeCall, WeatherNode } from '../../weatherNode.js'
+import { type NodeAnswer, type NodeCall, WeatherNode } from '../../upstream/weatherNode.js'
 
 export const toyChain: ChainName = { chainId: 7n, genesisHash: blockHash('a', 0) }
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { UpstreamFailure } from '../../../src/upstream/line.js'
 import { NodeError, Upstream } from '../../../src/upstream/upstream.js'
-import { fine, type Weather } from '../../weatherNode.js'
+import { fine, type Weather } from '../../upstream/weatherNode.js'
 import { openNode, optionsOf, soon } from './toyNodes.js'
 
 async function failureOf(answer: Promise<unknown>): Promise<UpstreamFailure> {
@@ -181,8 +181,8 @@ t.test('quarantine doubles with each lie, and a minute without one halves it', a
     laterMs += 4_000_000
     lie()
   }
-  t.ok(upstream.standing.lies.length <= 8)
-  t.equal(upstream.standing.totals.lies, 25)
+  t.ok(upstream.score.lies.length <= 8)
+  t.equal(upstream.score.totals.lies, 25)
 })
 
 t.test('secrets of a URL are in no message', async (t) => {

@@ -4,7 +4,7 @@ import { OperatorError } from '../../../src/primitives/faults.js'
 import type { HeadListener } from '../../../src/upstream/headChoice.js'
 import { NodeError } from '../../../src/upstream/upstream.js'
 import { NoAnswerError, Upstreams } from '../../../src/upstream/upstreams.js'
-import { fine, type WeatherNode } from '../../weatherNode.js'
+import { fine, type WeatherNode } from '../../upstream/weatherNode.js'
 import { blockHash, openNode, optionsOf, soon, ToyChain, toyChain, toyHeader } from './toyNodes.js'
 
 interface Opened {

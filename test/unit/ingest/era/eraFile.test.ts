@@ -19,8 +19,8 @@ import {
   withWrongChecksum,
   writeArchive,
   writeEre,
-} from '../../../eraArchives.js'
-import { propertyRuns } from '../../../property.js'
+} from '../../../ingest/eraArchives.js'
+import { propertyRuns } from '../../../library/property.js'
 
 const schedule = new ForkSchedule(parseGenesisConfig(archivedConfig))
 const blocks = makeBlocks(24)

@@ -7,8 +7,14 @@ import { bytesToHex, equalBytes, type Hash32, toHash32 } from '../../../../src/p
 import { OperatorError } from '../../../../src/primitives/faults.js'
 import type { ChainIdentity } from '../../../../src/store/chainRows.js'
 import { type CanonicalHeader, GatewayWriter } from '../../../../src/store/gatewayWriter.js'
-import { archivedConfig, type MadeBlock, makeBlocks, writeArchive, writeEre } from '../../../eraArchives.js'
-import { makeFolder } from '../../../program.js'
+import {
+  archivedConfig,
+  type MadeBlock,
+  makeBlocks,
+  writeArchive,
+  writeEre,
+} from '../../../ingest/eraArchives.js'
+import { makeFolder } from '../../../service/program.js'
 
 const chain = makeBlocks(60)
 /** The gateway's own headers begin with this block. */

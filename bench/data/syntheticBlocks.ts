@@ -1,0 +1,132 @@
+/**
+ * A chain of many blocks with transactions in each, the same on every machine, for reads of blocks that were not
+ * requested before. Bodies, senders and hashes are those of well-formed transactions. Their signatures and senders are
+ * random, there is no state and there are no receipts, and the headers' roots do not match.
+ */
+import { decodeHeader, encodeHeader } from '../../src/chain/header.js'
+import { parseGenesis } from '../../src/ingest/genesis.js'
+import { concatBytes, hexToBytes, padLeft, toMinimalBytes, trimLeft } from '../../src/primitives/bytes.js'
+import { keccak256 } from '../../src/primitives/keccak.js'
+import { encodeRlp } from '../../src/primitives/rlp.js'
+import type { BlockDiff } from '../../src/store/blockDiff.js'
+import { ChainWriter } from '../../src/store/chainWriter.js'
+import { accountHex, syntheticGenesis } from './syntheticState.js'
+
+/** Raised with every change of what is generated: it is part of the name of a cached network. */
+export const blocksVersion = 1
+
+export const transactionsPerBlock = 10
+/** Written in one transaction of the store. */
+const blocksPerCommit = 1_000
+const secondsPerBlock = 12
+const transferGas = 51_000
+const gwei = 10 ** 9
+const accounts = 1_000
+
+/** Selector of transfer(address,uint256). */
+const transferSelector = hexToBytes('0xa9059cbb')
+const noBytes = new Uint8Array(0)
+
+export function noise(salt: number, serial: number): Uint8Array {
+  return keccak256(Uint8Array.of(salt, ...toMinimalBytes(serial)))
+}
+
+/** Below half of the curve's order, as s of every signature since Homestead. */
+function halved(s: Uint8Array): Uint8Array {
+  return Uint8Array.of((s[0] as number) >> 1, ...s.subarray(1))
+}
+
+/** The `serial`-th transaction of a chain as its block's body holds it: a token transfer of type 2. */
+export function transactionBytes(serial: number, chainId: bigint): Uint8Array {
+  const recipient = padLeft(hexToBytes(accountHex(serial)), 32)
+  const amount = padLeft(toMinimalBytes(serial + 1), 32)
+  const fields = encodeRlp([
+    toMinimalBytes(chainId),
+    toMinimalBytes(serial),
+    toMinimalBytes(gwei),
+    toMinimalBytes(30 * gwei),
+    toMinimalBytes(transferGas),
+    hexToBytes(accountHex(serial % accounts)),
+    noBytes,
+    concatBytes(transferSelector, recipient, amount),
+    [],
+    toMinimalBytes(serial % 2),
+    trimLeft(noise(1, serial)),
+    trimLeft(halved(noise(2, serial))),
+  ])
+  return concatBytes(Uint8Array.of(2), fields)
+}
+
+/** The block after `parent`. */
+function nextBlockDiff(parent: BlockDiff, chainId: bigint): BlockDiff {
+  const before = decodeHeader(parent.header)
+  const serials = Array.from(
+    { length: transactionsPerBlock },
+    (_, at) => parent.number * transactionsPerBlock + at,
+  )
+  const transactions = serials.map((serial) => transactionBytes(serial, chainId))
+  const number = parent.number + 1
+  const header = encodeHeader({
+    ...before,
+    parentHash: parent.hash,
+    number,
+    timestamp: Number(before.timestamp) + secondsPerBlock,
+    gasUsed: BigInt(transferGas * transactionsPerBlock),
+  })
+  const senderRows = transactions.map((bytes, at) =>
+    concatBytes(noise(3, serials[at] as number).subarray(0, 20), keccak256(bytes)),
+  )
+  return {
+    number,
+    hash: keccak256(header),
+    parentHash: parent.hash,
+    header,
+    body: encodeRlp([transactions, [], []]),
+    senders: concatBytes(...senderRows),
+    ...emptyParts,
+  }
+}
+
+/** What a chain without state and receipts leaves out of each block. */
+export const emptyParts = {
+  receipts: encodeRlp([]),
+  totalDifficulty: noBytes,
+  accounts: [],
+  slots: [],
+  nodes: [],
+  code: [],
+} as const
+
+/**
+ * Writes blocks 1 to `count` into a new store at `path`, so many in one transaction of it; `next` makes the block
+ * after another.
+ */
+export async function writeSyntheticChain(
+  path: string,
+  count: number,
+  blocksPerCommit: number,
+  next: (parent: BlockDiff, chainId: bigint) => BlockDiff,
+): Promise<void> {
+  const store = ChainWriter.openForWriting({ path })
+  try {
+    const { identity, blockDiff } = parseGenesis(syntheticGenesis)
+    store.initialize(identity, blockDiff)
+    const chainId = BigInt(identity.chainId)
+    let parent = blockDiff
+    while (parent.number < count) {
+      const blockDiffs: BlockDiff[] = []
+      const forkNumber = parent.number
+      while (blockDiffs.length < blocksPerCommit && parent.number < count) {
+        parent = next(parent, chainId)
+        blockDiffs.push(parent)
+      }
+      store.apply(forkNumber, blockDiffs)
+    }
+  } finally {
+    await store.close()
+  }
+}
+
+export function writeSyntheticBlocks(path: string, count: number): Promise<void> {
+  return writeSyntheticChain(path, count, blocksPerCommit, nextBlockDiff)
+}

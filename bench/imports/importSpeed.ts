@@ -1,0 +1,101 @@
+/**
+ * The speed of an import compared with that of the EVM alone on the same blocks, in turns. Prints one line of JSON: gas
+ * per second of each, by round.
+ *
+ *   npm run build && node dist/bench/imports/importSpeed.js STORE GENESIS CHAIN [ROUNDS]
+ *
+ * STORE is the chain.mdb that came of importing CHAIN on GENESIS. "The EVM alone" runs the transactions, by
+ * @ethereumjs, and nothing else: blocks are parsed and senders known before, all state that they read is in memory,
+ * no trie is built, no root compared, nothing written. The import begins with the bytes of the chain file and ends
+ * with the last flush; it may use all cores, as it does for whoever imports. It has a process of its own, where the
+ * parsed blocks and states of the other, some hundred MB, do not burden its garbage collection. Both are measured after
+ * three unmeasured runs, in which V8 compiles the code; the first also reads the states.
+ */
+import { performance } from 'node:perf_hooks'
+import { type Block, createBlockFromBytesArray } from '@ethereumjs/block'
+import { runTx } from '@ethereumjs/vm'
+import { type ForkName, ForkSchedule, parseGenesisConfig } from '../../src/chain/forks.js'
+import { decodeHeader } from '../../src/chain/header.js'
+import { bytesToBigInt, type Hash32 } from '../../src/primitives/bytes.js'
+import { emptyTrieRoot } from '../../src/primitives/keccak.js'
+import { decodeRlpList, rlpList } from '../../src/primitives/rlp.js'
+import { RememberedState } from '../../src/state/rememberedState.js'
+import { historicalState } from '../../src/state/stateView.js'
+import { ChainReader } from '../../src/store/chainReader.js'
+import { createForkEngine, type ForkEngine } from '../../test/library/forkEngine.js'
+import { JournaledState } from '../../test/library/journaledState.js'
+import { Program, roundsBefore } from '../servers/program.js'
+import type { Imported } from './importAgain.js'
+
+const [storePath = '', genesisPath = '', chainPath = '', rounds = '1'] = process.argv.slice(2)
+
+/** A state without computing its root. */
+class RootlessState extends JournaledState {
+  override async getStateRoot(): Promise<Uint8Array> {
+    return emptyTrieRoot
+  }
+}
+
+/** A block ready to be run. */
+interface ReadyBlock {
+  readonly block: Block
+  readonly engine: ForkEngine
+  readonly state: RememberedState
+}
+
+/** The canonical blocks of `store`, parsed, with their senders and the states before them. */
+async function readBlocks(store: ChainReader, schedule: ForkSchedule): Promise<ReadyBlock[]> {
+  const engines = new Map<ForkName, ForkEngine>()
+  const blocks: ReadyBlock[] = []
+  const head = store.readHead()?.number ?? 0
+  for (let number = 1; number <= head; number++) {
+    const hash = store.readCanonicalHash(number) as Hash32
+    const headerRlp = store.readHeader(hash) as Uint8Array
+    const header = decodeHeader(headerRlp)
+    const parentTotal = bytesToBigInt(store.readTotalDifficulty(header.parentHash) as Uint8Array)
+    const parent = decodeHeader(store.readHeader(header.parentHash) as Uint8Array)
+    const fork = schedule.forkAt(number, header.timestamp, schedule.isMerged(parentTotal))
+    const engine = engines.get(fork) ?? (await createForkEngine(schedule, fork))
+    engines.set(fork, engine)
+    const items = [decodeRlpList(headerRlp), ...rlpList(decodeRlpList(store.readBody(hash) as Uint8Array))]
+    const block = createBlockFromBytesArray(items as never, { common: engine.common, freeze: true })
+    // A frozen transaction keeps its sender.
+    for (const transaction of block.transactions) transaction.getSenderAddress()
+    const state = new RememberedState(historicalState(store, number - 1, parent.stateRoot))
+    blocks.push({ block, engine, state })
+  }
+  return blocks
+}
+
+/** Seconds and gas of the EVM alone. */
+async function executeOnce(store: ChainReader, blocks: readonly ReadyBlock[]): Promise<Imported> {
+  let gas = 0n
+  const startedAtMs = performance.now()
+  for (const { block, engine, state } of blocks) {
+    engine.prepare(new RootlessState(state), (n) => store.readCanonicalHash(n))
+    let blockGasUsed = 0n
+    for (const tx of block.transactions) {
+      blockGasUsed += (await runTx(engine.vm, { tx, block, blockGasUsed })).totalGasSpent
+    }
+    gas += blockGasUsed
+  }
+  return { seconds: (performance.now() - startedAtMs) / 1000, gas: Number(gas) }
+}
+
+const store = ChainReader.open({ path: storePath })
+const schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(store.readIdentity()?.config ?? '{}')))
+const importRates: number[] = []
+const evmRates: number[] = []
+const rate = ({ seconds, gas }: Imported): number => gas / seconds
+const blocks = await readBlocks(store, schedule)
+const importing = new Program<Imported>('importAgain', [genesisPath, chainPath])
+for (let round = 0; round < Number(rounds) + roundsBefore; round++) {
+  const imported = await importing.next()
+  const executed = await executeOnce(store, blocks)
+  if (round < roundsBefore) continue
+  importRates.push(rate(imported))
+  evmRates.push(rate(executed))
+}
+await importing.end()
+await store.close()
+console.log(JSON.stringify({ importRates, evmRates }))

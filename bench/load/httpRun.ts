@@ -1,0 +1,314 @@
+/**
+ * Measures one scenario over HTTP: the server and its rivals in turns, in several rounds, first saturated by the
+ * suite's own loader, then at a fixed rate by autocannon. The result is the median of the rounds; for ratios the
+ * median of the rounds' ratios.
+ */
+
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import autocannon from 'autocannon'
+import { compareSides, type Outcome, type Round, type Side } from '../report/outcome.js'
+import { latenciesOf, median, type Percentile, spread } from '../report/statistics.js'
+import { findDifference } from '../servers/anvil.js'
+import { type ServerProcess, startServer } from '../servers/serverProcess.js'
+import {
+  type LoadResult,
+  type NextBody,
+  saturate,
+  type Target,
+  targetOf,
+  warmUp,
+  withConnections,
+} from './httpLoader.js'
+import { askByAutocannon } from './latencyRun.js'
+import { askBody, resultsOf } from './rpc.js'
+import type { Scenario } from './scenarios.js'
+
+export interface RunSettings {
+  readonly rounds: number
+  readonly seconds: number
+  /** Rounds at a fixed rate, two or more seconds each. */
+  readonly latencyRounds: number
+  /** An integer. */
+  readonly latencySeconds: number
+  /** Names of the servers in these rounds; undefined: all. */
+  readonly timed?: readonly string[] | undefined
+  /** Longest warm-up; it ends earlier when nothing improves. */
+  readonly warmUpSecondsMax: number
+  readonly connections: number
+  /** Whether the run is to be short rather than exact. */
+  readonly isQuick: boolean
+  readonly loader: 'own' | 'autocannon'
+  /** Attacks of the scenario `neighbours`, by name; empty: all. */
+  readonly attacks: readonly string[]
+}
+
+/** A server under measurement. Without a process its CPU time is unknown. */
+export interface Contestant {
+  readonly name: string
+  readonly url: string
+  readonly process?: ServerProcess | undefined
+}
+
+/**
+ * Latencies are measured at this share of the slower server's highest rate, where there are no queues, and at most at
+ * this rate, which autocannon sends easily.
+ */
+const latencyLoad = 0.25
+const latencyRateMax = 500
+/** Connections of a slow scenario: two for each of two cores; anvil takes seconds for each. */
+const slowConnections = 4
+const slowConnectionsQuick = 1
+/** Answers needed for a p99, five of which are above it. Scenarios too slow for that have no p99. */
+const answersForP99 = 500
+const latencySecondsMax = 5
+/** Warm-up of a server that is compiled in advance. */
+const compiledWarmUpSeconds = 1
+/** Number of different answers that the bare server sends where requests vary. */
+const sampledAnswers = 64
+
+/** Servers beside the measured one, where they take part. */
+export interface Rivals {
+  readonly isBareLeftOut?: boolean
+  readonly anvil?: Contestant | undefined
+  /** The measured server under the scenario `beside`. */
+  readonly beside?: Contestant | undefined
+}
+
+/**
+ * Measures a scenario. Rejects where an answer is an error or null, where anvil's answer differs, or where a
+ * connection fails.
+ */
+export async function measureHttp(
+  scenario: Scenario,
+  own: Contestant,
+  { isBareLeftOut = false, anvil, beside }: Rivals,
+  runSettings: RunSettings,
+  folder: string,
+): Promise<Outcome> {
+  const settings = scenario.isSlow
+    ? {
+        ...runSettings,
+        connections: runSettings.isQuick ? slowConnectionsQuick : slowConnections,
+        latencyRounds: 0,
+      }
+    : runSettings
+  const answers = await sampleAnswers(scenario, own)
+  if (anvil !== undefined && scenario.anvil === 'same') await compareAnswers(scenario, answers, anvil)
+  const bareProcess = await startBare(folder, answers)
+  const bare = { name: 'bare', url: `http://127.0.0.1:${bareProcess.said}/`, process: bareProcess }
+  try {
+    const { question, variety, acceptEncoding } = scenario
+    const asked = isBareLeftOut ? [own] : [own, bare]
+    const tracks = asked.map(
+      (contestant) => new Track({ question, variety, acceptEncoding }, contestant, settings),
+    )
+    if (anvil !== undefined && scenario.anvil !== 'none') {
+      const theirs = scenario.anvil === 'same' ? question : scenario.anvil
+      tracks.push(new Track({ question: theirs, variety }, anvil, settings))
+    }
+    if (beside !== undefined && scenario.beside !== undefined) {
+      tracks.push(new Track(scenario.beside, beside, settings))
+    }
+    for (const track of tracks) await track.warmUp()
+    if (acceptEncoding !== undefined) await requireCompressed(own.url, question(0), acceptEncoding)
+    await inTurns(tracks, settings.rounds, (track) => track.saturate())
+    const common = Math.min(...tracks.slice(0, asked.length).map(({ rate }) => rate))
+    const timed = tracks.filter(({ contestant }) => settings.timed?.includes(contestant.name) ?? true)
+    await inTurns(timed, settings.latencyRounds, (track) =>
+      track.askAtRate(track.contestant.name === 'anvil' ? track.rate : common),
+    )
+    const sides = new Map(tracks.map((track) => [track.contestant.name, track.side()]))
+    const ownSide = sides.get(own.name) as Side
+    sides.delete(own.name)
+    const { name, title } = scenario
+    return {
+      name,
+      title,
+      unit: 'requests',
+      answerBytes: Math.round(answers.reduce((sum, { length }) => sum + length, 0) / answers.length),
+      own: ownSide,
+      rivals: Object.fromEntries(sides),
+      ratios: Object.fromEntries([...sides].map(([rival, side]) => [rival, compareSides(ownSide, side)])),
+      note:
+        typeof scenario.anvil === 'function' && anvil !== undefined
+          ? 'anvil holds the demo chain'
+          : undefined,
+    }
+  } finally {
+    await bareProcess.stop()
+  }
+}
+
+/** Runs each in turn, with another one first in each round. */
+async function inTurns(
+  tracks: readonly Track[],
+  rounds: number,
+  run: (track: Track) => Promise<void>,
+): Promise<void> {
+  for (let round = 0; round < rounds; round++) {
+    for (let at = 0; at < tracks.length; at++) await run(tracks[(at + round) % tracks.length] as Track)
+  }
+}
+
+/** What a server is asked. */
+type Requests = Pick<Scenario, 'question' | 'variety'> & { readonly acceptEncoding?: string | undefined }
+
+/** The rounds of one server in a scenario. */
+class Track {
+  readonly #target: Target
+  readonly #next: NextBody
+  readonly #rounds: Round[] = []
+  readonly #busy: (number | undefined)[] = []
+  readonly #latencies: (readonly number[])[] = []
+  #latencyRate: number | undefined
+  readonly #requests: Requests
+  readonly #settings: RunSettings
+
+  constructor(
+    requests: Requests,
+    readonly contestant: Contestant,
+    settings: RunSettings,
+  ) {
+    this.#requests = requests
+    this.#settings = settings
+    this.#target = targetOf(contestant.url, requests.acceptEncoding)
+    let n = 0
+    this.#next = () => requests.question(n++)
+  }
+
+  /** Median answers a second under saturation. */
+  get rate(): number {
+    return median(this.#rounds.map(({ rate }) => rate)) ?? 0
+  }
+
+  async warmUp(): Promise<void> {
+    const { connections, warmUpSecondsMax } = this.#settings
+    const secondsMax = this.contestant.name === 'anvil' ? compiledWarmUpSeconds : warmUpSecondsMax
+    await withConnections(this.#target, connections, (open) =>
+      warmUp(open, secondsMax, this.#next, () => this.contestant.process?.pageFaults()),
+    )
+  }
+
+  async saturate(): Promise<void> {
+    const { url, process } = this.contestant
+    const { acceptEncoding } = this.#requests
+    const before = process?.cpuSeconds()
+    const result = await saturateUrl(url, this.#settings, this.#settings.seconds, this.#next, acceptEncoding)
+    const after = process?.cpuSeconds()
+    const rate = result.answers / result.seconds
+    const cpuSeconds = before === undefined || after === undefined ? undefined : after - before
+    this.#rounds.push({ rate, cpuMicros: cpuSeconds && (cpuSeconds * 1e6) / result.answers })
+    this.#busy.push(cpuSeconds && cpuSeconds / result.seconds)
+  }
+
+  /** `highest` is the rate in answers per second that all compared servers reach. */
+  async askAtRate(highest: number): Promise<void> {
+    const rate = Math.max(1, Math.min(latencyRateMax, Math.floor(latencyLoad * highest)))
+    const { latencyRounds, latencySeconds } = this.#settings
+    const { acceptEncoding } = this.#requests
+    // At low rates, long enough for all rounds together to give a p99.
+    const secondsNeeded = Math.ceil(answersForP99 / (rate * latencyRounds))
+    const seconds = Math.max(latencySeconds, Math.min(secondsNeeded, latencySecondsMax))
+    // One more for the first request of each connection, which does not count.
+    const count = this.#requests.variety === 'one' ? 1 : rate * (seconds + 1)
+    const bodies = Array.from({ length: count }, this.#next)
+    this.#latencies.push(
+      await askByAutocannon({ url: this.contestant.url, bodies, rate, seconds, acceptEncoding }),
+    )
+    this.#latencyRate = rate
+  }
+
+  side(): Side {
+    const latencyRounds = this.#latencies.map(latenciesOf)
+    const of = (key: Percentile) => median(latencyRounds.map((round) => round[key]))
+    // One round of a slow scenario has too few answers for the rarer percentiles; all of them together may not.
+    const all = latenciesOf(this.#latencies.flat())
+    return {
+      rounds: this.#rounds,
+      rate: this.rate,
+      rateSpread: spread(this.#rounds.map(({ rate }) => rate)),
+      cpuMicros: median(this.#rounds.map(({ cpuMicros }) => cpuMicros)),
+      busy: median(this.#busy),
+      ...this.contestant.process?.memory(),
+      latencies: {
+        p50: of('p50') ?? all.p50,
+        p975: of('p975') ?? all.p975,
+        p99: of('p99') ?? all.p99,
+        p999: of('p999') ?? all.p999,
+      },
+      latencyRounds,
+      latencyRate: this.#latencyRate,
+    }
+  }
+}
+
+/** Throws where the answer is not compressed. */
+async function requireCompressed(url: string, body: string, acceptEncoding: string): Promise<void> {
+  const headers = { 'content-type': 'application/json', 'accept-encoding': acceptEncoding }
+  const { headers: answered } = await fetch(url, { method: 'POST', headers, body })
+  if (!answered.has('content-encoding')) throw new Error(`${url} does not compress its answer`)
+}
+
+async function sampleAnswers(scenario: Scenario, own: Contestant): Promise<string[]> {
+  const answers: string[] = []
+  for (let n = 0; n < (scenario.variety === 'one' ? 1 : sampledAnswers); n++) {
+    const answer = await askBody(own.url, scenario.question(n))
+    resultsOf(answer)
+    answers.push(answer)
+  }
+  return answers
+}
+
+async function compareAnswers(
+  scenario: Scenario,
+  answers: readonly string[],
+  anvil: Contestant,
+): Promise<void> {
+  for (const [n, answer] of answers.entries()) {
+    const theirs = await askBody(anvil.url, scenario.question(n))
+    const difference = findDifference(JSON.parse(answer), JSON.parse(theirs))
+    if (difference !== undefined) throw new Error(`anvil answers otherwise: ${difference}`)
+  }
+}
+
+/** Starts the bare server with these answers. It prints its port. */
+export function startBare(folder: string, answers: readonly string[]): Promise<ServerProcess> {
+  const answersPath = join(folder, 'answers.json')
+  writeFileSync(answersPath, JSON.stringify(answers))
+  const program = fileURLToPath(new URL('../servers/bareServer.js', import.meta.url))
+  return startServer([process.execPath, program, answersPath], /^(\d+)$/)
+}
+
+/** Saturates `url` with the loader of the settings. */
+export function saturateUrl(
+  url: string,
+  { connections, loader }: RunSettings,
+  seconds: number,
+  next: NextBody,
+  acceptEncoding?: string,
+): Promise<LoadResult> {
+  if (loader === 'autocannon') return saturateWithAutocannon(url, connections, seconds, next)
+  return withConnections(targetOf(url, acceptEncoding), connections, (open) => saturate(open, seconds, next))
+}
+
+/** Saturates with autocannon, for comparison; it reaches about half the rate. Its latencies are whole ms. */
+async function saturateWithAutocannon(
+  url: string,
+  connections: number,
+  seconds: number,
+  next: NextBody,
+): Promise<LoadResult> {
+  const result = await autocannon({
+    url,
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    requests: [{ setupRequest: (request) => ({ ...request, body: next() }) }],
+    connections,
+    duration: seconds,
+  })
+  const failed = result.non2xx + result.errors
+  if (failed > 0) throw new Error(`${url}: ${failed} of ${result.requests.total} requests failed`)
+  return { answers: result.requests.total, seconds: result.duration, latencies: [] }
+}

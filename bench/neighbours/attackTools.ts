@@ -1,0 +1,130 @@
+/**
+ * Tools for attacks: repeated requests, connections for raw bytes, WebSockets. Owns counting answers and errors.
+ * Nothing is cleaned up, because an attacker's process ends with its attack.
+ */
+import { once } from 'node:events'
+import { Agent, type IncomingMessage, request } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
+import { WebSocket } from 'ws'
+import { answerKind, failureKind, lookedAtBytes, Tally } from './tally.js'
+
+/** Wait after a failed connection. */
+const retryMs = 20
+
+/** A WebSocket, and its TCP connection for invalid bytes. */
+export interface RawSocket {
+  readonly socket: WebSocket
+  readonly connection: Socket
+}
+
+export class AttackTools {
+  readonly tally = new Tally()
+  isOver = false
+  readonly #url: URL
+  #serial = Date.now() * 1_000
+
+  /** `url` ends with the attacker's key. */
+  constructor(url: string) {
+    this.#url = new URL(url)
+  }
+
+  /** Path of the attacker's HTTP requests. */
+  get path(): string {
+    return this.#url.pathname
+  }
+
+  /** A number that was never used before, in any run, for requests that must be new. */
+  serial(): number {
+    return this.#serial++
+  }
+
+  /** Repeats `work`, `lanes` at the same time. Failures are counted. */
+  repeat(lanes: number, work: () => Promise<void>): void {
+    const lane = async () => {
+      while (!this.isOver) {
+        try {
+          await work()
+        } catch (error) {
+          this.tally.add(failureKind(error))
+          await setTimeout(retryMs)
+        }
+      }
+    }
+    for (let started = 0; started < lanes; started++) void lane()
+  }
+
+  /** Sends requests on kept-alive connections, on each the next one as soon as an answer has arrived. */
+  ask(connections: number, next: () => string | Uint8Array): void {
+    const agent = new Agent({ keepAlive: true, maxSockets: connections })
+    this.repeat(connections, async () => this.tally.add(await this.#post(agent, next())))
+  }
+
+  /** A TCP connection to the server. */
+  async connect(): Promise<Socket> {
+    const connection = connect({
+      host: this.#url.hostname,
+      port: Number(this.#url.port),
+      noDelay: true,
+    })
+    await once(connection, 'connect')
+    // Errors are reported to the writer.
+    connection.on('error', () => {})
+    return connection
+  }
+
+  /** Reads HTTP answers and counts them by status. */
+  readStatuses(connection: Socket): void {
+    connection.on('data', (chunk) => {
+      for (const [, status] of chunk.toString('latin1').matchAll(/HTTP\/1\.1 (\d{3})/g)) {
+        this.tally.add(status as string)
+      }
+    })
+  }
+
+  /** Opens a WebSocket with the attacker's key. Its messages and its end are counted. */
+  async openSocket(): Promise<RawSocket> {
+    const url = new URL(this.#url)
+    url.protocol = 'ws:'
+    url.pathname = `/ws${url.pathname}`
+    const socket = new WebSocket(url, { perMessageDeflate: false, autoPong: false })
+    const upgrade = once(socket, 'upgrade') as Promise<[IncomingMessage]>
+    socket.on('error', (error) => this.tally.add(`WebSocket ${failureKind(error)}`))
+    socket.on('close', (code) => this.tally.add(`WebSocket closed ${code}`))
+    socket.on('message', (data: Buffer) => {
+      const kind = answerKind(data.toString('latin1', 0, lookedAtBytes))
+      this.tally.add(`message ${kind}`)
+    })
+    socket.on('pong', () => this.tally.add('pong'))
+    const [[response]] = await Promise.all([upgrade, once(socket, 'open')])
+    return { socket, connection: response.socket }
+  }
+
+  #post(agent: Agent, body: string | Uint8Array): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
+      const exchange = request(this.#url, { agent, method: 'POST', headers }, (response) => {
+        let start = ''
+        response.on('data', (chunk: Buffer) => {
+          if (start.length < lookedAtBytes) start += chunk.toString('latin1', 0, lookedAtBytes)
+        })
+        response.on('end', () => resolve(`${response.statusCode} ${answerKind(start)}`))
+        response.on('error', reject)
+      })
+      exchange.on('error', reject)
+      exchange.end(body)
+    })
+  }
+}
+
+/** Resolves once the operating system has accepted all bytes. Rejects where the connection ends first. */
+export function write(connection: Socket, bytes: string | Uint8Array): Promise<void> {
+  return new Promise((resolve, reject) => {
+    connection.write(bytes, (error) => (error ? reject(error) : resolve()))
+  })
+}
+
+/** Resolves at the end of a connection, which may have come already. */
+export async function ended(connection: Socket): Promise<void> {
+  if (!connection.destroyed) await new Promise((resolve) => connection.once('close', resolve))
+}

@@ -1,0 +1,302 @@
+/** The attacks; each runs until its process ends. Requests that could be cached differ each time. */
+import type { Socket } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
+import { frame } from '../../test/transport/socketClient.js'
+import { addressOf, blockTag, calldata, fullBlock, slots, word } from '../data/demoFacts.js'
+import { batch, rpc } from '../load/rpc.js'
+import { type AttackTools, ended, type RawSocket, write } from './attackTools.js'
+import { bomb, code, executing, precompileBombs, precompileLoop } from './bombs.js'
+import {
+  bodyBytesMax,
+  hardTexts,
+  malformedRequests,
+  malformedTexts,
+  messageBytesMax,
+  notText,
+} from './probes.js'
+
+export interface Attack {
+  readonly name: string
+  readonly title: string
+  /** Runs only alone, because another attack includes it. */
+  readonly isAlone?: boolean
+  /** Starts the attack and returns. */
+  drive(tools: AttackTools): void
+}
+
+const tide = addressOf('Tide')
+const { address, slot } = slots[0] as (typeof slots)[number]
+const cachedRead = rpc('eth_getStorageAt', [address, slot, 'latest'])
+const full = blockTag(fullBlock.number)
+/** Opcodes of frames: RFC 6455, section 5.2. */
+const [textFrame, pingFrame] = [0x1, 0x9]
+const mebibyte = 2 ** 20
+
+/** Returns the items in rotation. */
+function inTurn<T>(items: readonly T[]): () => T {
+  let at = 0
+  return () => items[at++ % items.length] as T
+}
+
+function times<T>(count: number, make: (at: number) => T): T[] {
+  return Array.from({ length: count }, (_, at) => make(at))
+}
+
+function loop(tools: AttackTools): () => string {
+  const method = inTurn(executing)
+  return () => bomb(tools.serial(), code.loop, '', method())
+}
+
+function proof(tools: AttackTools, keys: number): string {
+  return rpc('eth_getProof', [tide, times(keys, () => word(tools.serial())), 'latest'])
+}
+
+function mappingSlots(tools: AttackTools, count: number, levels: number): string {
+  const keys = times(count, () => times(levels, () => word(tools.serial())))
+  return rpc('tidegate_getMappingSlot', [keys, '0x3'])
+}
+
+function storageByKeys(tools: AttackTools, block: string): string {
+  const keys = times(10_000, () => word(tools.serial()))
+  return rpc('tidegate_getStorageByKeys', [tide, '0x3', keys, block])
+}
+
+function post(tools: AttackTools, body: string, headers = `content-length: ${body.length}`): string {
+  return `POST ${tools.path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n${headers}\r\n\r\n${body}`
+}
+
+/** Sends bytes on a connection of its own and waits for its end, which comes after a while by itself. */
+async function sendAlone(tools: AttackTools, bytes: string | Uint8Array): Promise<void> {
+  const connection = await tools.connect()
+  tools.readStatuses(connection)
+  await write(connection, bytes)
+  await Promise.race([ended(connection), setTimeout(200)])
+  connection.destroy()
+}
+
+/** Writes the same bytes on `count` WebSockets, and again each time `answers` answers have arrived. */
+function floodSockets(tools: AttackTools, count: number, bytes: Uint8Array, answers: number): void {
+  tools.repeat(count, async () => {
+    const { socket, connection } = await tools.openSocket()
+    let due = 0
+    const isAnswered = () => {
+      if (--due === 0) connection.emit('answered')
+    }
+    socket.on('message', isAnswered)
+    socket.on('pong', isAnswered)
+    while (!connection.destroyed) {
+      due = answers
+      const answered = new Promise((resolve) => connection.once('answered', resolve))
+      await write(connection, bytes)
+      await Promise.race([answered, ended(connection)])
+    }
+  })
+}
+
+/** Sends messages and never reads the answers. */
+async function neverRead({ connection }: RawSocket, messages: readonly string[]): Promise<void> {
+  connection.pause()
+  for (const message of messages) await write(connection, frame(textFrame, Buffer.from(message)))
+  await ended(connection)
+}
+
+/** Sends pieces while the sum of all bytes stays below `bytesMax`, then keeps the connection until its end. */
+function unfinished(
+  tools: AttackTools,
+  connections: number,
+  bytesMax: number,
+  begin: () => Promise<{ readonly connection: Socket; readonly pieces: number }>,
+): void {
+  const piece = Buffer.alloc(mebibyte, 0x20)
+  let sent = 0
+  tools.repeat(connections, async () => {
+    const { connection, pieces } = await begin()
+    for (let at = 0; at < pieces && sent < bytesMax; at++) {
+      sent += piece.length
+      await write(connection, piece)
+    }
+    await ended(connection)
+    tools.tally.add('closed')
+  })
+}
+
+/** 46 KB each, no two alike. */
+function logFilter(tools: AttackTools, at: number): string {
+  const addresses = times(1_000, () => `0x${tools.serial().toString(16).padStart(40, '0')}`)
+  return rpc('eth_subscribe', ['logs', { address: addresses, ...(at % 2 === 0 && { fromBlock: '0x1' }) }])
+}
+
+export const attacks: readonly Attack[] = [
+  {
+    name: 'loop',
+    title: 'endless loop, 1 connection',
+    isAlone: true,
+    drive: (tools) => tools.ask(1, loop(tools)),
+  },
+  {
+    name: 'loops',
+    title: 'endless loops, 16 connections',
+    drive: (tools) => tools.ask(16, loop(tools)),
+  },
+  {
+    name: 'trials',
+    title: 'calls about as long as may be tried, 16 connections',
+    drive(tools) {
+      // Of 89 gas each: short, nearly the whole budget, and far more.
+      const rounds = inTurn([1_000, 2_200, 20_000])
+      tools.ask(16, () => {
+        const data = calldata('burn(uint256)', [rounds()]) + word(tools.serial()).slice(2)
+        return rpc('eth_call', [{ to: addressOf('Burner'), data }, 'latest'])
+      })
+    },
+  },
+  {
+    name: 'memory',
+    title: 'executions that take memory',
+    drive(tools) {
+      const { loop: _, ...others } = code
+      const next = inTurn(Object.values(others))
+      tools.ask(16, () => bomb(tools.serial(), next()))
+    },
+  },
+  {
+    name: 'precompiles',
+    title: 'precompiled contracts that take long',
+    drive(tools) {
+      const next = inTurn(precompileBombs)
+      tools.ask(16, () => {
+        const { address, data, sizeMax } = next()
+        return bomb(tools.serial(), precompileLoop(address), data(sizeMax))
+      })
+    },
+  },
+  {
+    name: 'probes',
+    title: 'malformed and deeply nested requests',
+    drive(tools) {
+      const text = inTurn([...malformedTexts, notText])
+      const hard = inTurn(hardTexts(bodyBytesMax))
+      const bytes = inTurn(malformedRequests(tools.path))
+      const message = inTurn([...malformedTexts, ...hardTexts(messageBytesMax)])
+      tools.ask(8, () => text()())
+      tools.ask(4, () => hard()())
+      tools.repeat(8, () => sendAlone(tools, bytes()()))
+      tools.repeat(2, async () => {
+        const { connection } = await tools.openSocket()
+        while (!connection.destroyed) {
+          const payload = Buffer.from(message()())
+          await write(connection, frame(textFrame, payload))
+          await setTimeout(50)
+        }
+      })
+    },
+  },
+  {
+    name: 'proofs',
+    title: 'proofs of 1,024 keys, mapping slots of 10,000',
+    drive(tools) {
+      tools.ask(8, () => proof(tools, 1_024))
+      tools.ask(8, () => mappingSlots(tools, 10_000, 4))
+    },
+  },
+  {
+    name: 'batches',
+    title: 'batches of 1,000 blocks and receipts',
+    drive(tools) {
+      const next = inTurn([
+        batch(times(1_000, () => ['eth_getBlockReceipts', [full]])),
+        batch(times(1_000, () => ['eth_getBlockByNumber', [full, true]])),
+      ])
+      tools.ask(16, next)
+    },
+  },
+  {
+    name: 'values',
+    title: 'values of 10,000 mapping keys',
+    drive(tools) {
+      const block = inTurn(['latest', blockTag(fullBlock.number)])
+      tools.ask(16, () => storageByKeys(tools, block()))
+    },
+  },
+  {
+    name: 'queues',
+    title: 'every queue of jobs full',
+    drive(tools) {
+      tools.ask(600, loop(tools))
+      tools.ask(1_100, () => proof(tools, 64))
+      tools.ask(150, () => mappingSlots(tools, 1_000, 1))
+    },
+  },
+  {
+    name: 'floods',
+    title: 'floods of reads, empty messages and pings',
+    drive(tools) {
+      const reads = post(tools, cachedRead).repeat(200)
+      tools.repeat(32, async () => {
+        const connection = await tools.connect()
+        tools.readStatuses(connection)
+        while (!connection.destroyed) await write(connection, reads)
+      })
+      const many = 100_000
+      const frames = (opcode: number, text: string) =>
+        Buffer.concat(times(many, () => frame(opcode, Buffer.from(text))))
+      floodSockets(tools, 4, frames(textFrame, '{}'), many)
+      floodSockets(tools, 4, frames(pingFrame, ''), many)
+    },
+  },
+  {
+    name: 'filters',
+    title: '8,400 filters of 1,000 addresses',
+    drive(tools) {
+      tools.repeat(12, async () => {
+        const { connection } = await tools.openSocket()
+        for (let at = 0; at < 700; at++)
+          await write(connection, frame(textFrame, Buffer.from(logFilter(tools, at))))
+        await ended(connection)
+      })
+    },
+  },
+  {
+    name: 'readers',
+    title: 'readers that stop',
+    drive(tools) {
+      const receipts = rpc('eth_getBlockReceipts', [full])
+      tools.repeat(12, async () =>
+        neverRead(
+          await tools.openSocket(),
+          times(250, () => receipts),
+        ),
+      )
+      tools.repeat(64, async () => {
+        const connection = await tools.connect()
+        connection.pause()
+        while (!connection.destroyed) await write(connection, post(tools, receipts))
+        tools.tally.add('closed')
+      })
+    },
+  },
+  {
+    name: 'unfinished',
+    title: 'messages and bodies that never end',
+    drive(tools) {
+      unfinished(tools, 120, 2_048 * mebibyte, async () => {
+        const { connection } = await tools.openSocket()
+        await write(connection, frame(textFrame, Buffer.alloc(0), { length: 31 * mebibyte }))
+        return { connection, pieces: 30 }
+      })
+      unfinished(tools, 120, 512 * mebibyte, async () => {
+        const connection = await tools.connect()
+        tools.readStatuses(connection)
+        await write(connection, post(tools, '', `content-length: ${bodyBytesMax}`))
+        return { connection, pieces: 4 }
+      })
+      const chunks = '1\r\n \r\n'.repeat(10_000)
+      tools.repeat(16, async () => {
+        const connection = await tools.connect()
+        tools.readStatuses(connection)
+        await write(connection, post(tools, '', 'transfer-encoding: chunked'))
+        while (!connection.destroyed) await write(connection, chunks)
+      })
+    },
+  },
+]

@@ -1,0 +1,132 @@
+/** Results of the victims in each phase of the scenario `neighbours`: the outcome and the table. */
+
+import type { Outcome, Phase, Served, Side, Told } from '../report/outcome.js'
+import { latenciesOf } from '../report/statistics.js'
+import type { Memory } from '../servers/serverProcess.js'
+import { type Heard, proofsPerSecond, readsPerSecond, type VictimsHeard } from './victims.js'
+
+export function servedOf({ latencies, lateness, failures }: Heard): Served {
+  return {
+    asked: latencies.length,
+    latencies: latenciesOf(latencies),
+    longestMs: Math.max(0, ...latencies),
+    sentAfterDueMs: latenciesOf(lateness).p99,
+    failed: Object.values(failures).reduce((sum, count) => sum + count, 0),
+    failures,
+  }
+}
+
+export function phaseOf(
+  title: string,
+  heard: VictimsHeard,
+  more: Omit<Phase, 'title' | keyof VictimsHeard>,
+): Phase {
+  return { title, reads: servedOf(heard.reads), proofs: servedOf(heard.proofs), ...more }
+}
+
+/**
+ * The outcome: the attacked phase with the worst p99 of reads compared with the first phase, the idle one. Failed
+ * requests and ends of the server are counted over all phases. `memory` is the server's at the end.
+ */
+export function outcomeOf(
+  phases: readonly Phase[],
+  victims: number,
+  memory: Memory,
+): Omit<Outcome, 'name' | 'title'> {
+  const [idle, ...attacked] = phases as readonly [Phase, ...Phase[]]
+  const p99 = ({ reads }: Phase) => reads.latencies.p99 ?? reads.longestMs
+  const worst = attacked.reduce((a, b) => (p99(b) > p99(a) ? b : a))
+  const side = ({ reads: { latencies } }: Phase): Side => {
+    const rate = readsPerSecond * victims
+    return { rate, rateSpread: 0, latencies, latencyRate: rate }
+  }
+  const failed = phases.reduce((sum, { reads, proofs }) => sum + reads.failed + proofs.failed, 0)
+  const ends = phases.filter(({ hasServerEnded }) => hasServerEnded).length
+  const peaks = [memory.peakResidentBytes, ...phases.map((phase) => phase.peakResidentBytes)]
+  const known = peaks.filter((bytes) => bytes !== undefined)
+  const notes = [
+    `worst of ${attacked.length} attacks: ${worst.title}`,
+    `${failed} reads and proofs failed`,
+    ...(ends === 0 ? [] : [`the server ended ${ends} times`]),
+  ]
+  return {
+    unit: 'requests',
+    own: {
+      ...side(worst),
+      ...memory,
+      ...(known.length > 0 && { peakResidentBytes: Math.max(...known) }),
+    },
+    rivals: { idle: side(idle) },
+    ratios: { idle: { value: p99(idle) / p99(worst), by: 'p99' } },
+    failures: failed + ends,
+    note: notes.join('; '),
+    phases,
+  }
+}
+
+const columns = [
+  ['reads p50 ms', 13],
+  ['p99', 8],
+  ['× idle', 8],
+  ['longest', 9],
+  ['proofs p50', 12],
+  ['p99', 8],
+  ['longest', 9],
+  ['late', 7],
+  ['failed', 12],
+  ['RSS MB', 8],
+  ['calm s', 8],
+] as const
+const titleWidth = 44
+
+/** The first phase is the idle one. */
+export function phaseTable(phases: readonly Phase[]): string[] {
+  const idle = phases[0]?.reads.latencies.p99
+  const head = ''.padEnd(titleWidth) + columns.map(([name, width]) => name.padStart(width)).join('')
+  return [
+    `Beside attackers: ${readsPerSecond} reads and ${proofsPerSecond} proofs a second of each victim`,
+    head,
+    ...phases.flatMap((phase) => [phaseLine(phase, idle), ...remarksOf(phase)]),
+    'late: p99 of how long after it was due the loader sent a question; calm: until victims were served as if alone again',
+  ]
+}
+
+function phaseLine({ title, reads, proofs, ...phase }: Phase, idleP99: number | undefined): string {
+  const { p99 } = reads.latencies
+  const { peakResidentBytes, recoverySeconds } = phase
+  const cells = [
+    milliseconds(reads.latencies.p50),
+    milliseconds(p99),
+    p99 === undefined || idleP99 === undefined ? '–' : (p99 / idleP99).toFixed(1),
+    milliseconds(reads.longestMs),
+    milliseconds(proofs.latencies.p50),
+    milliseconds(proofs.latencies.p99),
+    milliseconds(proofs.longestMs),
+    milliseconds(reads.sentAfterDueMs),
+    `${reads.failed}+${proofs.failed}`,
+    peakResidentBytes === undefined ? '–' : (peakResidentBytes / 1e6).toFixed(0),
+    recoverySeconds === undefined ? '–' : recoverySeconds.toFixed(1),
+  ]
+  return title.padEnd(titleWidth) + cells.map((cell, at) => cell.padStart(columns[at]?.[1] ?? 0)).join('')
+}
+
+/** Remarks on a phase: why requests failed, the server's end, answers and errors of the attackers. */
+function remarksOf({ reads, proofs, hasServerEnded, told }: Phase): string[] {
+  const remarks = [
+    ...(hasServerEnded ? ['the server ended'] : []),
+    ...listOf('reads failed', reads.failures),
+    ...listOf('proofs failed', proofs.failures),
+    ...listOf('told', told),
+  ]
+  return remarks.map((remark) => `    ${remark}`)
+}
+
+function listOf(what: string, counts: Told): string[] {
+  const entries = Object.entries(counts)
+  if (entries.length === 0) return []
+  return [`${what}: ${entries.map(([kind, count]) => `${kind} × ${count.toLocaleString('en')}`).join(', ')}`]
+}
+
+function milliseconds(value: number | undefined): string {
+  return value === undefined ? '–' : value.toFixed(value < 10 ? 2 : 0)
+}

@@ -1,0 +1,33 @@
+/** Counts the answers and errors of a client, as short texts. */
+import type { Told } from '../report/outcome.js'
+
+/** Bytes of a body that are inspected. */
+export const lookedAtBytes = 2_048
+
+export class Tally {
+  readonly #counts = new Map<string, number>()
+
+  /** Number of all answers and errors. */
+  total = 0
+
+  add(what: string, count = 1): void {
+    this.total += count
+    this.#counts.set(what, (this.#counts.get(what) ?? 0) + count)
+  }
+
+  /** The most frequent first. */
+  counts(): Told {
+    return Object.fromEntries([...this.#counts].sort(([, a], [, b]) => b - a))
+  }
+}
+
+/** `result`, or the code of the first error in the beginning of an answer. */
+export function answerKind(start: string): string {
+  const code = /"error":\{"code":(-?\d+)/.exec(start)?.[1]
+  return code === undefined ? 'result' : `error ${code}`
+}
+
+/** How a connection failed, as a short text. */
+export function failureKind(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? (error as Error).message
+}

@@ -1,0 +1,161 @@
+/** Results of a run, as in the JSON report. */
+import type { KernelFigures } from '../kernel/kernelSpeed.js'
+import type { Memory } from '../servers/serverProcess.js'
+import { type Latencies, median, type Percentile } from './statistics.js'
+
+/** Results of one server in one round under saturation; members as in {@link Side}. */
+export interface Round {
+  readonly rate: number
+  readonly cpuMicros?: number | undefined
+}
+
+/** One server under one scenario: medians over the rounds. */
+export interface Side extends Memory {
+  /** In order; rounds of two servers with the same index were measured one right after the other. */
+  readonly rounds?: readonly Round[]
+  /** Answers per second under saturation; for other work, units of {@link Outcome.unit} per second. */
+  readonly rate: number
+  /** Distance between the extremes of the rounds' rates, as a share of the median. */
+  readonly rateSpread: number
+  /** CPU time of the server process per answer. */
+  readonly cpuMicros?: number | undefined
+  /** Share of one core that the server took under saturation. */
+  readonly busy?: number | undefined
+  /** At a fixed rate; a stall counts for every request due in it. */
+  readonly latencies?: Latencies | undefined
+  /** Of each round at that rate; servers alternate. */
+  readonly latencyRounds?: readonly Latencies[]
+  /** That rate, per second. */
+  readonly latencyRate?: number | undefined
+}
+
+/**
+ * How many times better than a rival: of rates, of CPU time per answer, or of a latency. Above 1 the measured server
+ * is the better one.
+ */
+export interface Ratio {
+  readonly value: number
+  readonly by: 'rate' | 'cpu' | 'p99'
+}
+
+/** Counts by status, error code, or end of a connection. */
+export type Told = Readonly<Record<string, number>>
+
+/** One kind of request in one phase. */
+export interface Served {
+  readonly asked: number
+  readonly latencies: Latencies
+  readonly longestMs: number
+  /** The 99th percentile of how long after they were due questions were sent, ms. */
+  readonly sentAfterDueMs: number | undefined
+  readonly failed: number
+  /** Reasons of the failures, counted. */
+  readonly failures: Told
+}
+
+/** Victims alone, or beside one attack or several. */
+export interface Phase {
+  readonly title: string
+  readonly reads: Served
+  readonly proofs: Served
+  /** Of the server while the phase lasted. */
+  readonly peakResidentBytes: number | undefined
+  readonly hasServerEnded: boolean
+  /**
+   * Time from the end of the attack until the victims were served as if alone; undefined where that took too long.
+   */
+  readonly recoverySeconds: number | undefined
+  /** Answers and errors of all attackers. */
+  readonly told: Told
+}
+
+/** A kind of call, its charge and its CPU time. */
+export interface PricedCall {
+  readonly name: string
+  readonly answers: number
+  /** Charged for one. */
+  readonly units: number
+  /** Of the server, all threads together, for one; undefined where the system does not tell. */
+  readonly cpuMicros: number | undefined
+}
+
+export interface Outcome {
+  readonly name: string
+  readonly title: string
+  readonly unit: string
+  readonly answerBytes?: number | undefined
+  /** The measured server. */
+  readonly own: Side
+  /** By name: `bare`, `anvil`, or what a scenario compares with. */
+  readonly rivals: Readonly<Record<string, Side>>
+  readonly ratios: Readonly<Record<string, Ratio>>
+  readonly note?: string | undefined
+  /** Number of requests without a right answer, where every answer is checked. */
+  readonly failures?: number
+  /** Parts of the scenario, in their order. */
+  readonly phases?: readonly Phase[]
+  /** Calls with their prices. */
+  readonly calls?: readonly PricedCall[]
+  /** Of the scenario `kernel`. */
+  readonly kernel?: KernelFigures
+}
+
+/** A scenario that could not be measured, and why. */
+export interface Failed {
+  readonly name: string
+  readonly title: string
+  readonly failed: string
+}
+
+export type Finding = Outcome | Failed
+
+export interface Report {
+  readonly startedAt: string
+  readonly machine: Readonly<Record<string, string | number>>
+  readonly settings: Readonly<Record<string, string | number>>
+  /** Highest rate of the loader, in answers per second, against a bare server. */
+  readonly loaderCeiling: number
+  readonly findings: readonly Finding[]
+}
+
+/** A server that used more of its core than this was saturated; otherwise the loader was the limit. */
+export const saturatedMin = 0.9
+
+/**
+ * If both servers were saturated, the ratio is of rates. If the loader was the limit, it is of CPU time per answer,
+ * or of rates where that is unknown. Sides measured in turns are compared round by round, and the median counts,
+ * because a busy machine affects both.
+ */
+export function compareSides(own: Side, rival: Side): Ratio {
+  const isSaturated = (own.busy ?? 0) >= saturatedMin && (rival.busy ?? 0) >= saturatedMin
+  const byRate = isSaturated || own.cpuMicros === undefined || rival.cpuMicros === undefined
+  const compare = (a: Round, b: Round): number =>
+    byRate ? a.rate / b.rate : (b.cpuMicros as number) / (a.cpuMicros as number)
+  const pairs = own.rounds?.flatMap((round, at) => {
+    const other = rival.rounds?.[at]
+    return other === undefined ? [] : [compare(round, other)]
+  })
+  return { value: median(pairs ?? []) ?? compare(own, rival), by: byRate ? 'rate' : 'cpu' }
+}
+
+/**
+ * The measured server's percentile, minus `freeMs`, divided by the rival's: the median of the rounds, or of all
+ * answers where a round is too short. Undefined where both are too short.
+ */
+export function latencyTimes(
+  own: Side,
+  rival: Side | undefined,
+  percentile: Percentile,
+  freeMs = 0,
+): number | undefined {
+  const compare = (a: Latencies | undefined, b: Latencies | undefined): number | undefined => {
+    const [ownMs, rivalMs] = [a?.[percentile], b?.[percentile]]
+    return ownMs === undefined || rivalMs === undefined ? undefined : Math.max(0, ownMs - freeMs) / rivalMs
+  }
+  const rounds = own.latencyRounds?.map((round, at) => compare(round, rival?.latencyRounds?.[at]))
+  return median(rounds ?? []) ?? compare(own.latencies, rival?.latencies)
+}
+
+export function isFailed(finding: Finding): finding is Failed {
+  return 'failed' in finding
+}

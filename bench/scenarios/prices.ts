@@ -1,0 +1,109 @@
+/**
+ * Compares the server's CPU time for each kind of call, over all threads, with its charge. The charge is measured
+ * from outside: after the load the rest of the key's bucket is spent, and the difference was charged. Caches are off,
+ * as prices assume.
+ */
+import { bodyUnits } from '../../src/rpc/contexts/price.js'
+import { saturate, targetOf, withConnections } from '../load/httpLoader.js'
+import { batch } from '../load/rpc.js'
+import type { PricedCall } from '../report/outcome.js'
+import { pricesOutcome } from '../report/pricesTable.js'
+import { startTidegate, type TidegateProcess, withoutCaches } from '../servers/tidegateServer.js'
+import { type PricedKind, pricedKinds } from './pricedKinds.js'
+import type { SpecialScenario } from './specialScenario.js'
+
+/** Time for each kind of call in a short run: the system counts CPU time in hundredths of a second. */
+const secondsQuick = 0.15
+
+/** Limits of the server: a bucket that no kind of call empties in its time, at the lowest rate, and no caches. */
+export const priceLimits = { ...withoutCaches, keyUnitsPerSecond: 1, keyUnitsBurst: 1_000_000 } as const
+
+/** A call that is charged, and refused for its arguments before it does any work. */
+const refused = ['eth_getProof', [`0x${'0'.repeat(40)}`, ['none']]] as const
+/** A thousand charged calls that take almost no work: first expensive ones, then invalid ones for the rest. */
+const spending = [
+  { body: batch(Array.from({ length: 1_000 }, () => refused)), units: 21 },
+  { body: `[${'{},'.repeat(999)}{}]`, units: 1 },
+] as const
+const spendingCalls = 1_000
+const limitExceeded = /"error":\{"code":-32005,/g
+
+/**
+ * Connections: enough for two threads, and few enough that none is refused as busy; for calls that take seconds, one
+ * per thread.
+ */
+const [connectionsUsual, connectionsOfLong] = [8, 2]
+
+export const prices: SpecialScenario = {
+  name: 'prices',
+  title: 'CPU time for a unit, by what is asked',
+  async run({ folder, settings, isQuick, server: options, network }) {
+    const limits = { ...options.limits, ...priceLimits }
+    const keyNames = pricedKinds.map(({ name }) => name)
+    const server = await startTidegate(folder, [await network('demo')], { ...options, limits, keyNames })
+    try {
+      const calls: PricedCall[] = []
+      for (const [at, kind] of pricedKinds.entries()) {
+        const seconds = isQuick ? secondsQuick : settings.seconds
+        calls.push(await measurePrice(server, server.keyedUrls[at] as string, kind, seconds))
+      }
+      const outcome = pricesOutcome(calls)
+      return { ...outcome, own: { ...outcome.own, ...server.memory() } }
+    } finally {
+      await server.stop()
+    }
+  },
+}
+
+/** Charge and CPU time of a kind of call, with its own key, on a server with {@link priceLimits}. */
+export async function measurePrice(
+  server: TidegateProcess,
+  url: string,
+  { name, question, isLong }: PricedKind,
+  seconds: number,
+): Promise<PricedCall> {
+  let n = 0
+  const next = () => question(n++)
+  const connections = isLong === true ? connectionsOfLong : connectionsUsual
+  const ask = () => withConnections(targetOf(url), connections, (open) => saturate(open, seconds, next))
+  // Begin below a full bucket, which would not refill measurably.
+  const first = await spend(url, spending[0])
+  const sinceMs = performance.now()
+  const warmUp = await ask()
+  const before = server.cpuSeconds()
+  const { answers } = await ask()
+  const after = server.cpuSeconds()
+  const filled = (priceLimits.keyUnitsPerSecond * (performance.now() - sinceMs)) / 1_000
+  const charged = priceLimits.keyUnitsBurst - first.spent + filled - (await spendAll(url))
+  const cpuMicros =
+    before === undefined || after === undefined ? undefined : ((after - before) * 1e6) / answers
+  return { name, answers, units: charged / (answers + warmUp.answers), cpuMicros }
+}
+
+/** Spends the rest of a key's units; resolves to their number. */
+async function spendAll(url: string): Promise<number> {
+  let total = 0
+  for (const means of spending) {
+    for (let isAll = true; isAll; ) {
+      const { spent, isPaid } = await spend(url, means)
+      total += spent
+      isAll = isPaid
+    }
+  }
+  return total
+}
+
+/** Spends units on one batch, which is only read if that can be paid. */
+async function spend(
+  url: string,
+  { body, units }: (typeof spending)[number],
+): Promise<{ spent: number; isPaid: boolean }> {
+  const headers = { 'content-type': 'application/json' }
+  const response = await fetch(url, { method: 'POST', headers, body })
+  const answer = await response.text()
+  // Too little is left to read it.
+  if (response.status === 429) return { spent: 0, isPaid: false }
+  if (response.status !== 200) throw new Error(`${url} answered ${response.status}: ${answer.slice(0, 200)}`)
+  const unpaid = answer.match(limitExceeded)?.length ?? 0
+  return { spent: bodyUnits(body.length) + (spendingCalls - unpaid) * units, isPaid: unpaid === 0 }
+}

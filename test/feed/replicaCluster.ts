@@ -1,0 +1,104 @@
+/** Processes with one feed in a real PostgreSQL: a node whose chain moves, writers that follow it, and replicas. */
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { bytesToHex } from '../../src/primitives/bytes.js'
+import type { MadeBlock } from '../ingest/chainMaker.js'
+import {
+  makeReplayedChain,
+  type PlayedBlock,
+  type Reorganisation,
+  type ReplayedChain,
+} from '../ingest/replayedChain.js'
+import { Steps } from '../ingest/steppedReplay.js'
+import { inTime, waitFor } from '../library/until.js'
+import { makeFolder, writeInto } from '../service/program.js'
+import { type Service, startService } from '../service/service.js'
+import { type Postgres, type PostgresOptions, startPostgres } from './postgres.js'
+
+export interface Cluster<B extends PlayedBlock = PlayedBlock> {
+  readonly chain: ReplayedChain<B>
+  readonly postgres: Postgres
+  readonly steps: Steps
+  readonly node: Service
+}
+
+/** A node whose chain moves when the test lets it, and a database. */
+export async function startCluster(
+  t: Test,
+  length: number,
+  reorganisations: readonly Reorganisation[],
+  options?: PostgresOptions,
+): Promise<Cluster<MadeBlock>> {
+  const chain = await makeReplayedChain(t, { length, from: 4, intervalMs: 1, reorganisations })
+  return startClusterOf(t, chain, options)
+}
+
+/** The same with any chain. */
+export async function startClusterOf<B extends PlayedBlock>(
+  t: Test,
+  chain: ReplayedChain<B>,
+  options?: PostgresOptions,
+): Promise<Cluster<B>> {
+  const steps = await Steps.listen(t)
+  const node = await chain.start(steps.env())
+  t.teardown(() => node.stop())
+  return { chain, postgres: await startPostgres(t, options), steps, node }
+}
+
+/**
+ * Starts a process of the cluster: `network` is what its entry has besides a name and the genesis, `settings` what its
+ * configuration has besides the network.
+ */
+export async function startMember(
+  t: Test,
+  { chain }: Pick<Cluster, 'chain'>,
+  network: Record<string, unknown>,
+  folder = makeFolder(t),
+  settings: Record<string, unknown> = {},
+  env: Readonly<Record<string, string>> = {},
+): Promise<Service> {
+  const config = writeInto(folder, 'tidegate.json', {
+    dataDir: 'data',
+    ...settings,
+    networks: [{ name: 'tides', genesis: join(chain.configPath, '../genesis.json'), ...network }],
+  })
+  const service = await startService(['--config', config, '--no-auth'], env)
+  t.teardown(() => service.stop())
+  return service
+}
+
+export function writerOf({ node, postgres }: Cluster, publish: Record<string, unknown> = {}) {
+  return {
+    source: { type: 'follow', upstreams: [{ url: node.origin }], pollMs: 20 },
+    publish: { url: postgres.url, leaseMs: 300, ...publish },
+  }
+}
+
+export function replicaOf({ postgres }: Pick<Cluster, 'postgres'>) {
+  return { source: { type: 'feed', url: postgres.url } }
+}
+
+export async function headOf(service: Service): Promise<string> {
+  return (await service.call('eth_getBlockByNumber', ['latest', false])).result.hash
+}
+
+/** Resolves once the newest block of each is that of `want`. */
+export async function atHead(
+  want: Pick<PlayedBlock, 'hash'> | string,
+  services: readonly Service[],
+): Promise<void> {
+  const hash = typeof want === 'string' ? want : bytesToHex(want.hash)
+  for (const service of services) {
+    await waitFor(`${service.origin} to have the head ${hash}`, async () => (await headOf(service)) === hash)
+  }
+}
+
+export interface Health {
+  readonly status: string
+  readonly networks: Record<string, Record<string, unknown>>
+}
+
+export async function healthOf(service: Service): Promise<Health> {
+  const asked = fetch(`${service.origin}/health`, { headers: { connection: 'close' } })
+  return (await inTime('/health', asked)).json() as Promise<Health>
+}

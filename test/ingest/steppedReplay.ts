@@ -1,0 +1,68 @@
+/**
+ * A replay whose blocks come when a test lets them: the program's ingest thread has `steppedPace.ts` in place of its
+ * clock. Over a connection it reports that it waits for the time of its next block, and the test lets it go on.
+ */
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import type { Test } from 'tap'
+import { until } from '../library/until.js'
+
+export class Steps {
+  #replay: Socket | undefined
+  /** Moments that the replay has waited for, and those that it was given. */
+  #asked = 0
+  #given = 0
+  readonly #server: Server
+
+  private constructor(server: Server) {
+    this.#server = server
+    server.on('connection', (replay) => this.#take(replay))
+  }
+
+  /** Ends with the test. One program at a time waits for it. */
+  static async listen(t: Test): Promise<Steps> {
+    const server = createServer()
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const steps = new Steps(server)
+    t.teardown(() => {
+      steps.#replay?.destroy()
+      server.close()
+    })
+    return steps
+  }
+
+  /** The environment of a program that is about to start and is to wait for {@link next}; the one before is over. */
+  env(): Readonly<Record<string, string>> {
+    this.#replay = undefined
+    const { port } = this.#server.address() as AddressInfo
+    const pace = new URL('steppedPace.js', import.meta.url).href
+    return { NODE_OPTIONS: `--import=${pace}`, STEPS_PORT: String(port) }
+  }
+
+  /** Resolves once the replay waits for a block, what came before being stored, or once it is over. */
+  async reached(): Promise<void> {
+    await until(() => this.#replay !== undefined && (this.#replay.closed || this.#asked > this.#given))
+  }
+
+  /** Lets so many blocks come, as fast as they can, and resolves as {@link reached}. */
+  async next(count = 1): Promise<void> {
+    await this.reached()
+    this.let(count)
+    await this.reached()
+  }
+
+  /** Lets so many blocks come. */
+  let(count: number): void {
+    this.#given += count
+    this.#replay?.write(Buffer.alloc(count))
+  }
+
+  #take(replay: Socket): void {
+    this.#replay = replay
+    this.#asked = 0
+    this.#given = 0
+    replay.on('data', (moments) => {
+      this.#asked += moments.length
+    })
+    replay.on('error', () => {})
+  }
+}

@@ -1,0 +1,138 @@
+/** Jobs that only tests and benches run: what a thread can do well and badly, without any store. */
+
+import { Pool } from '../../src/pool/pool.js'
+import type { ClassLimits, JobDefinition, PoolOptions, ThreadLoss } from '../../src/pool/poolOptions.js'
+import type { Fault } from '../../src/primitives/faults.js'
+
+export interface TestJobs {
+  /** Gives its argument back. Short. */
+  readonly echo: { readonly class: 'proof'; readonly args: unknown; readonly result: unknown }
+  /** That many bytes, all the same, after computing for `ms`. */
+  readonly fill: {
+    readonly class: 'proof'
+    readonly args: { readonly bytes: number; readonly value: number; readonly ms?: number }
+    readonly result: Uint8Array
+  }
+  /** Bytes that the thread can still see of what its last `fill` handed over. */
+  readonly leftBehind: { readonly class: 'proof'; readonly args: null; readonly result: number }
+  readonly whoAmI: {
+    readonly class: 'proof'
+    readonly args: null
+    readonly result: { readonly thread: number; readonly niceness: number }
+  }
+  /** Computes for `ms`, unless it is asked to stop; tells whether it came to its end. */
+  readonly spin: {
+    readonly class: 'execute'
+    readonly args: { readonly ms: number }
+    readonly result: boolean
+  }
+  /** Computes for `ms`, as executions do: throws ExecutionTimedOut where it is asked to stop. */
+  readonly execute: {
+    readonly class: 'turns'
+    readonly args: { readonly ms: number }
+    readonly result: null
+  }
+  /** As `execute`, and gives its body back. */
+  readonly executeBody: {
+    readonly class: 'turns'
+    readonly args: { readonly ms: number }
+    readonly result: Uint8Array
+  }
+  /** Asks so often whether to stop, after `ms`, and tells how often it was begun under its name. Counts as short. */
+  readonly dash: {
+    readonly class: 'turns'
+    readonly args: { readonly name: string; readonly looks: number; readonly ms?: number }
+    readonly result: number
+  }
+  /** Computes for `ms` and never asks whether to stop. */
+  readonly stubborn: {
+    readonly class: 'execute'
+    readonly args: { readonly ms: number }
+    readonly result: null
+  }
+  /** As `stubborn`, and counts as short whatever `ms` is. */
+  readonly linger: { readonly class: 'proof'; readonly args: { readonly ms: number }; readonly result: null }
+  /** Number of the head of the job's network. */
+  readonly readHead: { readonly class: 'proof'; readonly args: null; readonly result: number }
+  /** Reads and walks the network's store for `ms` and never asks whether to stop. */
+  readonly readStubbornly: {
+    readonly class: 'execute'
+    readonly args: { readonly ms: number }
+    readonly result: null
+  }
+  /** Ends the thread. */
+  readonly exit: { readonly class: 'execute'; readonly args: number; readonly result: never }
+  readonly throwError: { readonly class: 'execute'; readonly args: string; readonly result: never }
+  /** Throws where nothing catches it, while the job waits. */
+  readonly throwOutside: { readonly class: 'execute'; readonly args: string; readonly result: never }
+  readonly throwFault: { readonly class: 'execute'; readonly args: Fault; readonly result: never }
+  /** Fills the heap. */
+  readonly allocate: { readonly class: 'execute'; readonly args: null; readonly result: never }
+  /** Computes for `ms`, whatever happens; like `stubborn` in a class of its own. */
+  readonly work: { readonly class: 'slots'; readonly args: { readonly ms: number }; readonly result: null }
+}
+
+type TestClass = TestJobs[keyof TestJobs]['class']
+
+const entry = new URL('./poolThread.js', import.meta.url)
+
+function job<C extends TestClass>(className: C, handler: keyof TestJobs): JobDefinition<C> {
+  return { class: className, entry: entry.href, handler }
+}
+
+const limits: ClassLimits = {
+  waitingMax: 1_000,
+  deadlineMsMax: 3_600_000,
+  runMsMax: 1_800_000,
+  timedOut: { kind: 'ExecutionTimedOut', limitSeconds: 30 },
+}
+
+/** A pool of test jobs whose limits no test meets by accident. `losses` collects what it reports. */
+export function openTestPool(
+  options: Partial<Omit<PoolOptions<TestJobs>, 'classes'>> & {
+    readonly classes?: { readonly [C in TestClass]?: Partial<ClassLimits> }
+  } = {},
+): { readonly pool: Pool<TestJobs>; readonly losses: ThreadLoss[] } {
+  const losses: ThreadLoss[] = []
+  const { classes, ...others } = options
+  const pool = new Pool<TestJobs>({
+    threads: 2,
+    jobs: {
+      echo: { ...job('proof', 'echo'), shortBytesMax: 1_000 },
+      fill: job('proof', 'fill'),
+      leftBehind: job('proof', 'leftBehind'),
+      whoAmI: job('proof', 'whoAmI'),
+      spin: job('execute', 'spin'),
+      execute: job('turns', 'execute'),
+      executeBody: job('turns', 'executeBody'),
+      dash: { ...job('turns', 'dash'), shortBytesMax: 1_000 },
+      stubborn: job('execute', 'stubborn'),
+      linger: { ...job('proof', 'stubborn'), shortBytesMax: 1_000 },
+      readHead: job('proof', 'readHead'),
+      readStubbornly: job('execute', 'readStubbornly'),
+      exit: job('execute', 'exit'),
+      throwError: job('execute', 'throwError'),
+      throwOutside: job('execute', 'throwOutside'),
+      throwFault: job('execute', 'throwFault'),
+      allocate: job('execute', 'allocate'),
+      work: job('slots', 'work'),
+    },
+    classes: {
+      proof: { ...limits, ...classes?.proof },
+      execute: { ...limits, ...classes?.execute },
+      slots: { ...limits, ...classes?.slots },
+      turns: { ...limits, turnMs: 20, ...classes?.turns },
+    },
+    session: new URL('../../workers/session.js', import.meta.url),
+    preload: entry,
+    stores: [],
+    settings: undefined,
+    waitingBytesMax: 2 ** 26,
+    heapBytesMax: 2 ** 26,
+    graceMs: 1_800_000,
+    niceness: 0,
+    onThreadLost: (loss) => losses.push(loss),
+    ...others,
+  })
+  return { pool, losses }
+}

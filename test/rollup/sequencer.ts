@@ -1,0 +1,95 @@
+/**
+ * A sequencer for tests: a real HTTP server on loopback, on a thread of its own, that keeps what it accepts (also over
+ * a restart) and notes every arrival.
+ */
+import { Worker } from 'node:worker_threads'
+import type { Test } from 'tap'
+import { inTime, once } from '../library/until.js'
+
+/** What it does with a transaction that arrives. It reports one that it has as known. */
+export type Reaction =
+  | { readonly kind: 'accept' }
+  /** Accepts after a while. */
+  | { readonly kind: 'stall'; readonly ms: number }
+  /** Accepts, and ends the connection without an answer. */
+  | { readonly kind: 'dropAfter' }
+  /** Ends the connection without accepting. */
+  | { readonly kind: 'dropBefore' }
+  /** A JSON-RPC error; over the gateway's form an error with the name of that code. */
+  | { readonly kind: 'error'; readonly code: number; readonly message: string; readonly data?: unknown }
+  | {
+      readonly kind: 'gatewayError'
+      readonly status: number
+      readonly code: string
+      readonly message: string
+    }
+  /** Anything else. */
+  | ({ readonly kind: 'status' } & RawAnswer)
+
+/** An answer as it goes over the wire. */
+export interface RawAnswer {
+  readonly status: number
+  readonly body: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface Arrival {
+  /** `sender/nonce/calldata`. */
+  readonly key: string
+  readonly reaction: Reaction['kind']
+  readonly form: 'rpc' | 'gateway'
+  readonly transaction: unknown
+  /** By the clock of the sequencer's thread, in ms. */
+  readonly atMs: number
+}
+
+export interface SequencerReport {
+  readonly arrivals: readonly Arrival[]
+  readonly accepted: readonly { readonly key: string; readonly hash: string }[]
+  /** Hashes whose status was asked for. */
+  readonly asked: readonly string[]
+}
+
+export type SequencerOrder =
+  /** Reactions to the next transactions, and to all after them. */
+  | { readonly kind: 'react'; readonly next?: readonly Reaction[]; readonly always?: Reaction }
+  /** Compute hashes for this chain id, a felt, with an independent library, which takes some 10 ms each. */
+  | { readonly kind: 'hash'; readonly chainId: string }
+  /** Answers to the next requests for a status; later ones are answered correctly. */
+  | { readonly kind: 'say'; readonly next: readonly RawAnswer[] }
+  /** Answer a known transaction with an invalid nonce, as if it had been executed. */
+  | { readonly kind: 'forget'; readonly forgets: boolean }
+  | { readonly kind: 'stop' }
+  | { readonly kind: 'start' }
+  | { readonly kind: 'report' }
+
+export interface TestSequencer {
+  /** `http://127.0.0.1:PORT` */
+  readonly origin: string
+  order(order: SequencerOrder): Promise<void>
+  report(): Promise<SequencerReport>
+}
+
+export async function startSequencer(t: Test): Promise<TestSequencer> {
+  const thread = new Worker(new URL('./sequencerThread.js', import.meta.url))
+  t.teardown(() => thread.terminate())
+  const [{ port }] = (await once(thread, 'message')) as [{ port: number }]
+  const waiting = new Map<number, (result: unknown) => void>()
+  thread.on('message', ({ id, result }: { id: number; result: unknown }) => {
+    waiting.get(id)?.(result)
+    waiting.delete(id)
+  })
+  let id = 0
+  const ask = (order: SequencerOrder) => {
+    const done = new Promise<unknown>((resolve) => {
+      waiting.set(++id, resolve)
+      thread.postMessage({ id, order })
+    })
+    return inTime(`the sequencer to do ${order.kind}`, done)
+  }
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    order: async (order) => void (await ask(order)),
+    report: async () => (await ask({ kind: 'report' })) as SequencerReport,
+  }
+}

@@ -1,0 +1,253 @@
+/** The rules that the sources keep: what each room may import, what files are called and how long they are. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { packageRoot } from '../../src/primitives/packageRoot.js'
+
+/**
+ * What each room may import besides `primitives` and itself; a room after `types:` for types only. `main.ts` and
+ * `commands` build everything and may import all. A folder that is not listed here fails. An edge is built on whatever
+ * thread it is, so it is handed the configuration whole.
+ */
+export const mayImport: Readonly<Record<string, readonly string[]>> = {
+  primitives: [],
+  kernel: [],
+  config: ['store', 'rpc'],
+  store: [],
+  ssz: [],
+  verify: [],
+  metrics: ['types:ingest', 'types:pool'],
+  upstream: [],
+  chain: ['store', 'ssz'],
+  state: ['store'],
+  evm: ['chain', 'state', 'types:store'],
+  postgres: [],
+  feed: ['postgres', 'evm', 'state', 'chain', 'store'],
+  ingest: ['upstream', 'feed', 'postgres', 'evm', 'state', 'chain', 'store', 'ssz'],
+  pool: ['types:chain', 'types:state', 'types:evm', 'types:rollup'],
+  rollup: ['postgres', 'store'],
+  access: ['store'],
+  shared: ['postgres', 'access', 'store'],
+  admin: ['access'],
+  streams: ['chain'],
+  rpc: ['chain', 'state', 'pool', 'rollup', 'streams', 'types:evm', 'types:metrics'],
+  transport: ['rpc', 'streams', 'access'],
+  traces: ['access', 'types:transport'],
+  edge: [
+    'transport',
+    'traces',
+    'rpc',
+    'access',
+    'metrics',
+    'rollup',
+    'pool',
+    'streams',
+    'evm',
+    'chain',
+    'state',
+    'store',
+    'types:ingest',
+    'types:config',
+  ],
+  workers: ['pool', 'state', 'evm', 'ingest', 'store', 'chain', 'rollup', 'rpc', 'edge'],
+}
+const buildsAll: ReadonlySet<string> = new Set(['main', 'commands'])
+
+/** Rooms that the others enter by one file. */
+const entryOf: Readonly<Record<string, string>> = { config: 'src/config/config.ts' }
+
+/** Last words of names that tell a reader nothing; as a first word, as in `commonPrefix`, they are fine. */
+const vagueWord = /^(?:utils?|utility|utilities|helpers?|common|misc|managers?)$/i
+
+/** The timers that all use. */
+const timersPath = 'src/primitives/timers.ts'
+
+/** More than this is no longer read from top to bottom. */
+const linesMax = 400
+
+export interface SourceFile {
+  /** From the package root, with slashes. */
+  readonly path: string
+  readonly text: string
+}
+
+interface Import {
+  readonly specifier: string
+  readonly isTypeOnly: boolean
+}
+
+/** `src/rpc/methods/eth_call.ts` → `rpc`; a file directly in src is a room of its own. */
+export function roomOf(path: string): string {
+  const [top, second = ''] = path.split('/')
+  if (top === 'workers') return 'workers'
+  if (top !== 'src') return `outside src (${top})`
+  return second.replace(/\.ts$/, '')
+}
+
+/** The text with comments blanked out and strings kept. */
+function stripComments(text: string): string {
+  const tokens = /\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`/g
+  return text.replace(tokens, (token) => (token.startsWith('/') ? ' ' : token))
+}
+
+/** Static imports, re-exports, dynamic imports and type queries. */
+function findImports(text: string): Import[] {
+  const code = stripComments(text)
+  const statics = code.matchAll(
+    /^\s*(?:import|export)\b(\s+type\b(?!\s+from))?\s*([\w*\s{},$]*?)\s*(?:\bfrom\s*)?['"]([^'"\n]+)['"]/gm,
+  )
+  const dynamics = code.matchAll(/(\btypeof\s+)?\bimport\(\s*['"]([^'"\n]+)['"]/g)
+  return [
+    ...[...statics].map(([, type, names = '', specifier = '']) => ({
+      specifier,
+      isTypeOnly: type !== undefined || /^\{(\s*type\s+[^,}]+,?)+\s*\}$/.test(names),
+    })),
+    ...[...dynamics].map(([, type, specifier = '']) => ({ specifier, isTypeOnly: type !== undefined })),
+  ]
+}
+
+interface ImportedFile {
+  readonly room: string
+  readonly path: string
+  readonly isTypeOnly: boolean
+}
+
+/** Files of this project that `file` imports. */
+function findImportedFiles(file: SourceFile): ImportedFile[] {
+  return findImports(file.text)
+    .filter(({ specifier }) => specifier.startsWith('.'))
+    .map(({ specifier, isTypeOnly }) => {
+      // AssemblyScript, which the kernel is written in, imports without an ending.
+      const path = normalize(join(dirname(file.path), specifier)).replace(/(?:\.js)?$/, '.ts')
+      return { room: roomOf(path), path, isTypeOnly }
+    })
+}
+
+/** Every rule that a file of src or workers breaks on its own, as `file: rule`. */
+export function findBreaches(file: SourceFile): string[] {
+  const { path, text } = file
+  const room = roomOf(path)
+  const allowed = mayImport[room]
+  const breaches: string[] = []
+  if (!allowed && !buildsAll.has(room)) {
+    return [
+      `${path}: ${room} is no room of the import table; add it to the table, or move the file into a room`,
+    ]
+  }
+  for (const { room: target, path: imported, isTypeOnly } of findImportedFiles(file)) {
+    if (target === room) continue
+    const said = `${path}: ${room} imports ${target}`
+    const entry = entryOf[target] ?? imported
+    if (imported !== entry)
+      breaches.push(`${path}: imports ${imported}, but ${target} is entered by ${entry}`)
+    if (target === 'workers')
+      breaches.push(`${said}, but src never imports from workers; it knows their URLs`)
+    else if (target.startsWith('outside'))
+      breaches.push(`${said}, but the program consists of src and workers alone`)
+    else if (target === 'config' && !buildsAll.has(room) && !allowed?.includes('types:config')) {
+      breaches.push(`${said}, but only main.ts and commands read the configuration; others get values`)
+    } else if (target === 'main' || target === 'commands') {
+      if (!buildsAll.has(room)) breaches.push(`${said}, but nothing imports what builds everything`)
+    } else if (allowed && target !== 'primitives' && !allowed.includes(target)) {
+      const forTypes = allowed.includes(`types:${target}`)
+      if (!forTypes || !isTypeOnly) {
+        const rule = forTypes ? 'for types only' : `allowed: ${['primitives', ...allowed].join(', ')}`
+        breaches.push(`${said}, ${rule}`)
+      }
+    }
+  }
+  const ethereum = findImports(text).find(({ specifier }) => specifier.startsWith('@ethereumjs/'))
+  if (ethereum) {
+    breaches.push(`${path}: imports ${ethereum.specifier}, but it is what tests compare the engine with`)
+  }
+  // One way to keep a member to its class, and the one that holds at run time too. Its cost is nothing measurable.
+  const privateMember =
+    /(?:^|[(,])\s*private\s+(?!constructor\b)(?:(?:static|readonly|override|async|get|set)\s+)*\*?(\w+)/m
+  // AssemblyScript, which the kernel is written in, has no other way.
+  const hidden = room === 'kernel' ? undefined : privateMember.exec(stripComments(text))?.[1]
+  if (hidden !== undefined)
+    breaches.push(`${path}: ${hidden} is private to the compiler alone; write #${hidden}`)
+  // Pages run in browsers, which have their own.
+  const isPage = path.startsWith('src/admin/page/') || path === timersPath
+  const timer = isPage ? undefined : /(?<![.\w])(set(?:Timeout|Interval))\(/.exec(stripComments(text))?.[1]
+  const isContained = findImports(text).some(({ specifier }) =>
+    /(?:\/|:)timers(?:\.js|\/promises)$/.test(specifier),
+  )
+  if (timer !== undefined && !isContained)
+    breaches.push(`${path}: ${timer} is not that of ${timersPath}, which contains what a callback throws`)
+  const lastWords = path.split('/').map(
+    (part) =>
+      part
+        .replace(/\.ts$/, '')
+        .split(/[-_.]|(?=[A-Z])/)
+        .at(-1) ?? '',
+  )
+  const vague = lastWords.find((word) => vagueWord.test(word))
+  if (vague !== undefined)
+    breaches.push(`${path}: "${vague}" says nothing of what is inside; name it after its content`)
+  const lines = text.split('\n').length - 1
+  if (lines > linesMax)
+    breaches.push(`${path}: ${lines} lines, at most ${linesMax}; split it by what its parts own`)
+  return breaches
+}
+
+/** Rooms without any file that begins with a header comment; the one they are entered by should. */
+export function findUnsignedRooms(files: readonly SourceFile[]): string[] {
+  const rooms = new Map<string, boolean>()
+  for (const file of files) {
+    const room = roomOf(file.path)
+    const text = file.text.replace(/^#!.*\n/, '')
+    // A comment directly on a declaration describes that declaration, not the room.
+    const hasHeader = /^\/\*\*[\s\S]*?\*\/\n(?:\n|import\b)/.test(text)
+    rooms.set(room, (rooms.get(room) ?? false) || hasHeader)
+  }
+  return [...rooms]
+    .filter(([, hasHeader]) => !hasHeader)
+    .map(([room]) => `${room}: no file opens with a comment on what the room owns and what it does not`)
+}
+
+/** Circles in what imports what, as `a → b → a`. */
+function findCircles(targetsOf: ReadonlyMap<string, Iterable<string>>): string[] {
+  const circles = new Set<string>()
+  const done = new Set<string>()
+  const walk = (name: string, trail: readonly string[]): void => {
+    const start = trail.indexOf(name)
+    if (start !== -1) circles.add([...trail.slice(start), name].join(' → '))
+    if (start !== -1 || done.has(name)) return
+    for (const next of targetsOf.get(name) ?? []) walk(next, [...trail, name])
+    done.add(name)
+  }
+  for (const name of targetsOf.keys()) walk(name, [])
+  return [...circles]
+}
+
+/** Circles of rooms, types included. */
+export function findRoomCircles(files: readonly SourceFile[]): string[] {
+  const targetsOf = new Map<string, Set<string>>()
+  for (const file of files) {
+    const room = roomOf(file.path)
+    const targets = targetsOf.get(room) ?? new Set()
+    for (const imported of findImportedFiles(file)) {
+      if (imported.room !== room) targets.add(imported.room)
+    }
+    targetsOf.set(room, targets)
+  }
+  return findCircles(targetsOf)
+}
+
+/** Circles of files, types included. */
+export function findFileCircles(files: readonly SourceFile[]): string[] {
+  return findCircles(
+    new Map(files.map((file) => [file.path, findImportedFiles(file).map(({ path }) => path)])),
+  )
+}
+
+/** The TypeScript files below a folder of the package, in order; none where there is no such folder. */
+export function readFiles(folder: string): SourceFile[] {
+  const root = packageRoot()
+  if (!existsSync(join(root, folder))) return []
+  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts'))
+    .map((path) => `${folder}/${path.replaceAll('\\', '/')}`)
+    .sort()
+    .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
+}

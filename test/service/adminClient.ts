@@ -1,0 +1,33 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { waitFor } from '../library/until.js'
+import type { Service } from './service.js'
+
+/** The admin listener of a service, asked with its token. */
+export interface Admin {
+  readonly origin: string
+  readonly token: string
+  get(path: string, init?: RequestInit): Promise<{ status: number; text: string; headers: Headers }>
+  /** The metrics as name and labels → value. */
+  metrics(): Promise<Map<string, number>>
+}
+
+export async function adminOf(service: Service, dataDir: string): Promise<Admin> {
+  const origin = await waitFor(
+    'the admin listener',
+    () => /"admin":"(http:[^"]+)"/.exec(service.said.err)?.[1],
+  )
+  const token = readFileSync(join(dataDir, 'node/admin-token'), 'latin1')
+  const get: Admin['get'] = async (path, init = {}) => {
+    const response = await fetch(origin + path, { headers: { authorization: `Bearer ${token}` }, ...init })
+    return { status: response.status, text: await response.text(), headers: response.headers }
+  }
+  const metrics = async () => {
+    const { text } = await get('/metrics')
+    const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+    return new Map(
+      lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ')))]),
+    )
+  }
+  return { origin, token, get, metrics }
+}

@@ -1,0 +1,24 @@
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { createKey } from '../../src/access/keyChanges.js'
+import { KeyChecker } from '../../src/access/keyChecker.js'
+import { NodeStore } from '../../src/store/nodeStore.js'
+import { copyDemo, type DemoSettings } from './servedDemo.js'
+import { type Service, startService } from './service.js'
+
+/** The program on a copy of the demo network, with a key of each name; `settings` of its configuration beside. */
+export async function startKeyedDemo(
+  t: Test,
+  names: readonly string[],
+  settings: DemoSettings,
+): Promise<{ readonly service: Service; readonly keys: readonly string[] }> {
+  const { dataDir, config } = copyDemo(t, settings)
+  const [path = '', pepper = '', demoKey = ''] = ['node.mdb', 'pepper', 'demo-key'].map((name) =>
+    join(dataDir, 'node', name),
+  )
+  const store = NodeStore.open({ path })
+  const ring = KeyChecker.open(store, { pepper, demoKey })
+  const keys = names.map((name) => createKey(store, ring.pepper, { name }, 'test').text)
+  await store.close()
+  return { service: await startService(['--config', config]), keys }
+}

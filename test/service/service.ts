@@ -1,0 +1,146 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { packageRoot } from '../../src/primitives/packageRoot.js'
+import { inTime, once } from '../library/until.js'
+import { checkParams, checkResult } from '../rpc/openRpc.js'
+
+/**
+ * Data folder with the demo chain as network `demo` and the recorded one, where it is at hand, as `recorded`; made by
+ * `prepare.ts`. Tests only read it.
+ */
+export const fixtureDir = join(packageRoot(), 'dist/fixtures')
+/** Configuration that serves `demo` as it is. The embedded network of that name would play its last blocks. */
+export const fixtureConfig = join(fixtureDir, 'tidegate.json')
+
+/** Recorded exchanges of other clients, to be replayed against this one: `run.mjs` and `rpc-compat`. */
+export const conformanceDir = join(packageRoot(), '../shared/conformance')
+/** Their genesis, chain and one folder of recordings a method, by execution-apis. */
+export const recordings = join(conformanceDir, 'rpc-compat')
+/** Why tests that need the recordings are skipped; false where they are at hand. */
+export const withoutRecordings =
+  !existsSync(join(recordings, 'chain.rlp')) && `there are no recordings at ${recordings}`
+
+const program = join(packageRoot(), 'dist/src/main.js')
+
+/** The program as its operator runs it, on a free port of the loopback address. */
+export interface Service {
+  /** `http://127.0.0.1:<port>` */
+  readonly origin: string
+  /** What it has printed on standard output so far, by lines. */
+  readonly lines: readonly string[]
+  /** What it has printed on standard error so far. */
+  readonly said: { readonly err: string }
+  readonly process: ChildProcess
+  /** Sends a body to a path and returns status, text and the block that the answer says it was made from. */
+  post(
+    path: string,
+    body: string,
+    headers?: Record<string, string>,
+  ): Promise<{ status: number; text: string; block: string | null }>
+  /** Calls a method at `/` and returns the whole answer. */
+  call(method: string, params?: unknown): Promise<RpcAnswer>
+  /** Asks it to stop and waits for its exit status. */
+  stop(): Promise<number | null>
+}
+
+export interface RpcAnswer {
+  readonly jsonrpc: string
+  readonly id: unknown
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape.
+  readonly result?: any
+  readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown }
+}
+
+/** A batch that costs more than a key may have to spend at once (25,000 units), and no work: no key in it is one. */
+export const spendingBatch = JSON.stringify(
+  Array.from({ length: 500 }, (_, id) => ({
+    jsonrpc: '2.0',
+    id,
+    method: 'eth_getProof',
+    params: [`0x${'0'.repeat(40)}`, Array(40).fill('none')],
+  })),
+)
+
+const looping = `0x${'aa'.repeat(20)}`
+/** A call of JUMPDEST PUSH1 0 JUMP, with gas for some minutes. */
+export const endlessCall = JSON.stringify({
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'eth_call',
+  params: [{ to: looping }, 'latest', { [looping]: { code: '0x5b600056' } }],
+})
+
+/** Starts `tidegate serve` and resolves once it listens. Rejects with what it said where it does not. */
+export async function startService(
+  flags: readonly string[] = ['--config', fixtureConfig, '--no-auth'],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Service> {
+  const child = spawn(process.execPath, [program, 'serve', '--port', '0', ...flags], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const lines: string[] = []
+  const said = { err: '' }
+  child.stderr.on('data', (chunk) => {
+    said.err += chunk
+  })
+  const listening = new Promise<string>((resolve, reject) => {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      lines.push(line)
+      const found = /listens on (https?:\/\/\S+)/.exec(line)?.[1]
+      if (found !== undefined) resolve(found)
+    })
+    child.on('exit', (status) => reject(new Error(`serve ended with status ${status}: ${said.err}`)))
+  })
+  const origin = await inTime('the server to listen', listening)
+  const post: Service['post'] = async (path, body, headers = {}) => {
+    const asked = fetch(origin + path, {
+      method: 'POST',
+      // A kept connection may be one that the server closed while this process was too busy to see it.
+      headers: { 'content-type': 'application/json', connection: 'close', ...headers },
+      body,
+    })
+    const answered = asked.then(async (response) => {
+      const block = response.headers.get('tidegate-block')
+      return { status: response.status, text: await response.text(), block }
+    })
+    return inTime(`the answer to ${body.slice(0, 200)}`, answered)
+  }
+  return {
+    origin,
+    lines,
+    said,
+    process: child,
+    post,
+    async call(method, params = []) {
+      const { text } = await post('/', JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }))
+      const answer = JSON.parse(text) as RpcAnswer
+      if (answer.error === undefined) {
+        checkParams(method, params)
+        checkResult(method, answer.result)
+      }
+      return answer
+    },
+    async stop() {
+      if (child.exitCode === null && child.signalCode === null) {
+        child.kill('SIGTERM')
+        await once(child, 'exit')
+      }
+      return child.exitCode
+    },
+  }
+}
+
+/** Resident memory of a process in bytes. Linux alone tells. */
+export function readRssBytes(pid: number | undefined): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'latin1')
+  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) * 1024
+}
+
+/** What a program's log reports above warnings, which tell of the system that it runs on; by line. */
+export function reportsOf(log: string): string[] {
+  const lines = log.split('\n').filter((line) => line !== '')
+  return lines.filter((line) => !line.startsWith('{') || JSON.parse(line).level > 40)
+}

@@ -1,0 +1,38 @@
+/** What a store holds, table by table, for tests that compare two stores or two moments of one. */
+import { hexDigits } from '../../src/primitives/bytes.js'
+import type { ChainReader } from '../../src/store/chainReader.js'
+import type { ChainTables, TableName } from '../../src/store/tables.js'
+
+/** Key → value of each table, as hex. */
+export type StoreDump = Readonly<Record<TableName, Readonly<Record<string, string>>>>
+
+/** Tables that a block leaves its rows in when it is no longer canonical: what a hash names never changes. */
+export const addressedByContent: readonly TableName[] = ['sideBlocks', 'bodies', 'receipts', 'nodes', 'code']
+
+function tablesOf(store: ChainReader): ChainTables {
+  return (store as unknown as { tables: ChainTables }).tables
+}
+
+export function dumpStore(store: ChainReader): StoreDump {
+  store.refresh()
+  const tables = Object.entries(tablesOf(store)).map(([name, table]) => {
+    const rows: Record<string, string> = {}
+    for (const { key, value } of table.getRange()) rows[hexDigits(key)] = hexDigits(value)
+    return [name, rows]
+  })
+  return Object.fromEntries(tables) as StoreDump
+}
+
+/** Every difference that is none of the rows which blocks leave behind, as `table: key`. */
+export function differences(got: StoreDump, want: StoreDump): string[] {
+  const found: string[] = []
+  for (const name of Object.keys(want) as TableName[]) {
+    const keys = new Set([...Object.keys(want[name]), ...Object.keys(got[name])])
+    for (const key of keys) {
+      const [mine, other] = [got[name][key], want[name][key]]
+      if (mine === other || (other === undefined && addressedByContent.includes(name))) continue
+      found.push(`${name}: ${key} is ${mine ?? 'absent'}, not ${other ?? 'absent'}`)
+    }
+  }
+  return found
+}

@@ -1,0 +1,64 @@
+/**
+ * Many clients on one stream of heads while some stop reading: the chain that fills their buffers, what they
+ * subscribe to under each policy, and whether they got what it declares. For a test and for a measurement.
+ */
+import type { Policy } from '../../src/streams/subscription.js'
+import type { BlockPlan } from '../ingest/chainMaker.js'
+import type { EventListener, StreamParams } from './eventListener.js'
+
+/** Blocks from `from` to `to`, both included. */
+export interface BlockRange {
+  readonly from: number
+  readonly to: number
+}
+
+/** Logs of a loud block, and bytes of each: 540 KB of events. */
+const logsPerBlock = 32
+const logBytes = 8192
+
+/**
+ * Loud blocks that a client has to leave unread before its policy acts: the system's buffers take 4 MB of a loopback
+ * connection first, and its queue comes on top.
+ */
+export const loudBlocksMin = 12
+
+/** Queue of a client that stops reading: one event more than nothing, so that the policy acts at the next block. */
+const queueBytes = 4096
+
+/** A loud block, with logs that fill buffers, or one without logs. */
+export function planOfLoudness(isLoud: boolean): BlockPlan {
+  if (!isLoud) return {}
+  // Code that logs while it creates a contract of no bytes: PUSH2 size, PUSH0, LOG0, and so on.
+  const one = [0x61, logBytes >> 8, logBytes & 0xff, 0x5f, 0xa0]
+  const data = Uint8Array.from({ length: logsPerBlock * one.length }, (_, i) => one[i % one.length] as number)
+  return { transactions: [{ data, gasLimit: 4_000_000n }] }
+}
+
+/** What a client that stops reading under a policy subscribes to; conflation is for heads alone. */
+export function stoppedStreams(policy: Policy): StreamParams[] {
+  if (policy !== 'conflate') return [['newHeads'], ['logs', { policy, queueBytes }]]
+  return [
+    ['newHeads', { policy, queueBytes }],
+    ['logs', { policy: 'dropOldest', queueBytes }],
+  ]
+}
+
+/**
+ * Whether a client that left the `loud` blocks unread and then read on was handled as its policy declares: closed
+ * with 1013 after a part of the logs; or sent everything at least up to the head `last`, or a notice that it was skipped.
+ */
+export function isHandledAs(
+  policy: Policy,
+  { heads, logs, end }: EventListener,
+  loud: BlockRange,
+  last: number,
+): boolean {
+  if (policy === 'close') {
+    const isPart = logs.events > 0 && logs.events < logsPerBlock * (loud.to - loud.from + 1)
+    return end?.code === 1013 && isPart && logs.isGapless && logs.notices === 0
+  }
+  const isUpToDate = heads.to >= last && heads.isComplete(1, heads.from, heads.to)
+  const isTold = isUpToDate && logs.isComplete(logsPerBlock, loud.from, loud.to)
+  const isHeadSkipped = heads.notices > 0
+  return end === undefined && isTold && logs.notices > 0 && isHeadSkipped === (policy === 'conflate')
+}

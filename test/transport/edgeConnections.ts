@@ -1,0 +1,108 @@
+/**
+ * Connections to a given edge of a program with several. The kernel chooses which one a connection comes to, so
+ * connections are opened until one came to the edge that is wanted; the program tells in its log, where it must write
+ * every request (`logSample: 1`).
+ */
+import { Agent, type ClientRequestArgs, type IncomingHttpHeaders, request } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { Test } from 'tap'
+import { inTime, once, waitFor } from '../library/until.js'
+import type { Service } from '../service/service.js'
+
+/** Of two edges, so many connections come to the same one once in 10^18 times. */
+const attemptsMax = 60
+
+let asked = 0
+
+/** Opens a connection to the edge with this number; one request was answered on it. */
+export async function connectToEdge(service: Service, edge: number): Promise<Socket> {
+  for (let attempt = 0; attempt < attemptsMax; attempt++) {
+    const socket = connect({ host: '127.0.0.1', port: Number(new URL(service.origin).port), noDelay: true })
+    const id = `which-edge-${asked++}`
+    const body = '{"jsonrpc":"2.0","id":1,"method":"net_listening"}'
+    socket.write(
+      `POST / HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\nx-request-id: ${id}\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    )
+    await once(socket, 'readable')
+    const line = await waitFor(`the log line of ${id}`, () =>
+      service.said.err.split('\n').find((each) => each.includes(`"request":"${id}"`) && each.endsWith('}')),
+    )
+    const answer = String(socket.read())
+    if (!answer.endsWith('}')) throw new Error(`a short answer came in parts: ${answer}`)
+    if ((JSON.parse(line).edge ?? 0) === edge) return socket
+    socket.destroy()
+  }
+  throw new Error(`of ${attemptsMax} connections none came to edge ${edge}`)
+}
+
+/** Keeps connections to one edge; also for the `agent` of WebSockets. */
+export class EdgeAgent extends Agent {
+  readonly #connect: () => Promise<Socket>
+
+  constructor(t: Test, service: Service, edge: number) {
+    super({ keepAlive: true, maxSockets: 2 })
+    this.#connect = () => connectToEdge(service, edge)
+    t.teardown(() => this.destroy())
+  }
+
+  override createConnection(
+    _options: ClientRequestArgs,
+    callback?: (error: Error | null, socket: Duplex) => void,
+  ): undefined {
+    this.#connect().then(
+      (socket) => callback?.(null, socket),
+      (error) => callback?.(error, undefined as never),
+    )
+  }
+}
+
+export interface HttpAnswer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly text: string
+}
+
+/**
+ * Sends a body through an agent; once more where the server had closed the kept connection, which this process may
+ * have been too busy to see.
+ */
+export function postThrough(
+  agent: Agent,
+  url: string,
+  body: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<HttpAnswer> {
+  return inTime(`the answer to ${body.slice(0, 200)}`, post(agent, url, body, headers))
+}
+
+function post(
+  agent: Agent,
+  url: string,
+  body: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<HttpAnswer> {
+  const sent = request(url, {
+    agent,
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+  })
+  return new Promise<HttpAnswer>((resolve, reject) => {
+    let isAnswered = false
+    sent.on('error', (error) =>
+      sent.reusedSocket && !isAnswered ? resolve(post(agent, url, body, headers)) : reject(error),
+    )
+    sent.on('response', async (response) => {
+      isAnswered = true
+      const chunks: Buffer[] = []
+      try {
+        for await (const chunk of response) chunks.push(chunk)
+      } catch (error) {
+        return reject(error)
+      }
+      const { statusCode = 0, headers } = response
+      resolve({ status: statusCode, headers, text: Buffer.concat(chunks).toString() })
+    })
+    sent.end(body)
+  })
+}

@@ -1,0 +1,108 @@
+/** anvil, started from a genesis file: a node whose chain a test extends, reorganises and takes back. */
+import { spawn } from 'node:child_process'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Test } from 'tap'
+import { mergedConfig, requestContracts, testAddresses, testGenesis } from '../ingest/chainMaker.js'
+import { inTime, once, waitFor } from '../library/until.js'
+import { writeInto } from '../service/program.js'
+
+/** A block as nodes answer it, as far as tests look. */
+export interface NodeBlock {
+  readonly number: string
+  readonly hash: string
+  readonly parentHash: string
+}
+
+export interface AnvilNode {
+  readonly url: string
+  readonly genesisPath: string
+  /** The result of a method. Rejects with the message of an error. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape.
+  ask(method: string, params?: readonly unknown[]): Promise<any>
+  /** Mines blocks, each with one transfer, and returns the last. */
+  mine(blocks: number): Promise<NodeBlock>
+  head(): Promise<NodeBlock>
+  stop(): Promise<void>
+}
+
+function programPath(): string | undefined {
+  const { platform, arch } = process
+  const name = `@foundry-rs/anvil-${platform}-${arch === 'x64' ? 'amd64' : arch}`
+  try {
+    const folder = dirname(createRequire(import.meta.url).resolve(`${name}/package.json`))
+    return join(folder, 'bin', platform === 'win32' ? 'anvil.exe' : 'anvil')
+  } catch {
+    return undefined
+  }
+}
+
+const program = programPath()
+
+/** Why tests that need anvil are skipped; false where it can run. */
+export const withoutAnvil = program === undefined && 'anvil has no program for this machine'
+
+/** The genesis of the nodes: {@link testAddresses} have ether, and as anvil makes it the contracts of requests lack. */
+export function anvilGenesis(): Record<string, unknown> {
+  const genesis = testGenesis({ ...mergedConfig(), chainId: 31_337 }, { difficulty: '0x0' })
+  const alloc = Object.entries(genesis.alloc).filter(([address]) => !(address in requestContracts))
+  return { ...genesis, alloc: Object.fromEntries(alloc) }
+}
+
+/** Starts anvil with a genesis, which is written into `folder`, or null for its own. It mines when told to. */
+export async function startAnvil(
+  t: Test,
+  folder: string,
+  genesis: unknown = anvilGenesis(),
+  flags: readonly string[] = [],
+): Promise<AnvilNode> {
+  const genesisPath = writeInto(folder, 'anvil-genesis.json', genesis)
+  const child = spawn(
+    program ?? '',
+    [
+      ...['--port', '0', ...(genesis === null ? [] : ['--init', genesisPath])],
+      ...(flags.includes('--hardfork') ? [] : ['--hardfork', 'prague']),
+      ...flags,
+    ],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  )
+  const listening = new Promise<string>((resolve, reject) => {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const port = /^Listening on 127\.0\.0\.1:(\d+)/.exec(line)?.[1]
+      if (port !== undefined) resolve(`http://127.0.0.1:${port}`)
+    })
+    child.on('exit', (status) => reject(new Error(`anvil ended with status ${status}`)))
+  })
+  const stop = async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+  }
+  t.teardown(stop)
+  const url = await inTime('anvil to listen', listening)
+  const ask: AnvilNode['ask'] = async (method, params = []) => {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+    })
+    const { result, error } = (await response.json()) as { result?: unknown; error?: { message: string } }
+    if (error !== undefined) throw new Error(`${method}: ${error.message}`)
+    return result
+  }
+  const [from] = await ask('eth_accounts')
+  const head = () => ask('eth_getBlockByNumber', ['latest', false]) as Promise<NodeBlock>
+  const to = String(testAddresses[1])
+  const mine = async (blocks: number) => {
+    // Each transaction is mined at once, in a block of its own, but the answer does not wait for it.
+    for (let count = 0; count < blocks; count++) {
+      const hash = await ask('eth_sendTransaction', [{ from, to, value: '0x1' }])
+      await waitFor('the block', async () => (await ask('eth_getTransactionReceipt', [hash])) !== null, 1)
+    }
+    return head()
+  }
+  return { url, genesisPath, ask, mine, head, stop }
+}

@@ -1,0 +1,247 @@
+/** The program in front of a node: how tests configure it, and what its clients are told. */
+import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Test } from 'tap'
+import { waitFor } from '../library/until.js'
+import { makeFolder, writeInto } from '../service/program.js'
+import { type Service, startService } from '../service/service.js'
+import { SocketClient } from '../transport/socketClient.js'
+import { type AnvilNode, type NodeBlock, startAnvil } from './anvilNode.js'
+import { forwardTo, type NodeAnswer, type NodeCall, WeatherNode } from './weatherNode.js'
+
+export interface FollowOptions {
+  readonly urls: readonly string[]
+  readonly genesisPath: string
+  readonly pollMs?: number
+  /** Of each node. */
+  readonly timeoutMs?: number
+  /** How long the source asks all nodes again. */
+  readonly sourceMs?: number
+  readonly reorgDepthMax?: number
+  readonly revertAfterMs?: number
+  readonly quorum?: number
+  readonly passThrough?: readonly string[]
+  readonly edges?: number
+}
+
+/** Writes a configuration of network `dev` that follows nodes. */
+export function writeFollowConfig(
+  folder: string,
+  { urls, genesisPath, timeoutMs, sourceMs, edges, ...source }: FollowOptions,
+): string {
+  return writeInto(folder, 'tidegate.json', {
+    dataDir: 'data',
+    ...(edges !== undefined && { edges }),
+    networks: [
+      {
+        name: 'dev',
+        genesis: genesisPath,
+        source: {
+          type: 'follow',
+          upstreams: urls.map((url) => ({ url, ...(timeoutMs !== undefined && { timeoutMs }) })),
+          pollMs: 20,
+          ...(sourceMs !== undefined && { timeoutMs: sourceMs }),
+          ...source,
+        },
+      },
+    ],
+  })
+}
+
+/** Serves it without keys; ends with the test. */
+export async function startFollower(t: Test, folder: string, options: FollowOptions): Promise<Service> {
+  const service = await startService(['--config', writeFollowConfig(folder, options), '--no-auth'])
+  t.teardown(() => service.stop())
+  return service
+}
+
+/** How anvil is started, what it mines before it is followed, and how it is followed. */
+export interface AnvilOptions extends Omit<FollowOptions, 'urls' | 'genesisPath'> {
+  readonly genesis?: unknown
+  readonly flags?: readonly string[]
+  readonly blocks?: number
+}
+
+/** anvil, and the program that follows it, at its head. */
+export async function followAnvil(t: Test, options: AnvilOptions = {}) {
+  const anvil = await startMined(t, options)
+  return { anvil, service: await followAt(t, anvil, anvil.url, options) }
+}
+
+/** The same with a node between the two. */
+export async function followBetween(t: Test, options: AnvilOptions = {}) {
+  const anvil = await startMined(t, options)
+  const node = await openBetween(t, anvil)
+  return { anvil, node, service: await followAt(t, anvil, node.url, options) }
+}
+
+async function startMined(t: Test, { genesis, flags, blocks = 0 }: AnvilOptions): Promise<AnvilNode> {
+  const anvil = await startAnvil(t, makeFolder(t), genesis, flags)
+  await anvil.mine(blocks)
+  return anvil
+}
+
+async function followAt(t: Test, anvil: AnvilNode, url: string, options: AnvilOptions): Promise<Service> {
+  const { genesis, flags, blocks, ...following } = options
+  const { genesisPath } = anvil
+  const service = await startFollower(t, makeFolder(t), { urls: [url], genesisPath, ...following })
+  await reaches(service, await anvil.head())
+  return service
+}
+
+/** Has every second question for the head answered with an older one, from now on. Returns what waits for some more. */
+export function answerOlderHeads(node: WeatherNode, anvil: AnvilNode, older: NodeBlock) {
+  let asked = 0
+  node.answer = between(anvil, (call, answer) =>
+    call.method === 'eth_getBlockByNumber' && call.params[0] === 'latest' && asked++ % 2 === 1
+      ? { result: older }
+      : answer,
+  )
+  return () => {
+    const before = asked
+    return waitFor('more polls', () => asked > before + 6)
+  }
+}
+
+export interface GatewayOptions {
+  readonly urls: readonly string[]
+  readonly timeoutMs?: number
+  readonly quorum?: number
+  readonly requestMsMax?: number
+}
+
+/** Serves, without keys, a gateway `dev` to nodes; ends with the test. */
+export async function startGateway(
+  t: Test,
+  folder: string,
+  { urls, timeoutMs, quorum, requestMsMax }: GatewayOptions,
+): Promise<Service> {
+  const upstreams = urls.map((url) => ({ url, ...(timeoutMs !== undefined && { timeoutMs }) }))
+  const config = writeInto(folder, 'gateway.json', {
+    dataDir: 'gateway',
+    limits: { ...(requestMsMax !== undefined && { requestMsMax }) },
+    networks: [
+      { name: 'dev', kind: 'gateway', upstreams, pollMs: 100, ...(quorum !== undefined && { quorum }) },
+    ],
+  })
+  const service = await startService(['--config', config, '--no-auth'])
+  t.teardown(() => service.stop())
+  return service
+}
+
+/**
+ * A node between the program and anvil, without WebSockets, so that all goes through its weather. It also tells the
+ * rules of the chain, which a gateway asks for and anvil does not tell.
+ */
+export async function openBetween(
+  t: Test,
+  anvil: AnvilNode,
+  change: (call: NodeCall, answer: NodeAnswer) => NodeAnswer = (_call, answer) => answer,
+): Promise<WeatherNode> {
+  const node = new WeatherNode(between(anvil, change))
+  node.hasSockets = false
+  await node.start()
+  t.teardown(() => node.stop())
+  return node
+}
+
+/** What {@link openBetween} answers. */
+export function between(
+  anvil: AnvilNode,
+  change: (call: NodeCall, answer: NodeAnswer) => NodeAnswer = (_call, answer) => answer,
+): WeatherNode['answer'] {
+  const { config } = JSON.parse(readFileSync(anvil.genesisPath, 'utf8'))
+  return forwardTo(anvil.url, (call, answer) =>
+    change(call, call.method === 'debug_chainConfig' ? { result: config } : answer),
+  )
+}
+
+/** Resolves once so many more requests came. */
+export async function requests(node: WeatherNode, more: number): Promise<void> {
+  const before = node.requests.length
+  await waitFor(`${more} requests`, () => node.requests.length >= before + more)
+}
+
+/** One connection that asks for the number of the head again and again. */
+export class HeadAsker {
+  readonly heads: number[] = []
+  #isStopped = false
+
+  static async open(t: Test, service: Service): Promise<HeadAsker> {
+    const client = await SocketClient.connect(`${service.origin.replace('http', 'ws')}/ws`)
+    t.teardown(() => client.cut())
+    const asker = new HeadAsker()
+    void asker.#ask(client)
+    return asker
+  }
+
+  /** Whether no answer was below an earlier one. */
+  get isMonotonic(): boolean {
+    return this.heads.every((head, index) => index === 0 || head >= (this.heads[index - 1] as number))
+  }
+
+  /** Resolves once so many more answers came. */
+  async more(count: number): Promise<void> {
+    const before = this.heads.length
+    await waitFor(`${count} answers`, () => this.heads.length >= before + count)
+  }
+
+  stop(): void {
+    this.#isStopped = true
+  }
+
+  async #ask(client: SocketClient): Promise<void> {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_blockNumber', params: [] })
+    while (!this.#isStopped) {
+      const text = await client.ask(body)
+      if (text === undefined) return
+      this.heads.push(Number(JSON.parse(text).result))
+      // Often enough to see each head, and no load.
+      await sleep(5)
+    }
+  }
+}
+
+/** Resolves once the service's head is this block. */
+export async function reaches(service: Service, { number, hash }: NodeBlock): Promise<void> {
+  const isHead = async () => {
+    const { result } = await service.call('eth_getBlockByNumber', ['latest', false])
+    return result.hash === hash
+  }
+  await waitFor(`block ${Number(number)}, ${hash}`, isHead, 30)
+}
+
+/** What a subscriber of `newHeads` is told, with the blocks that left (`removed`), in order. */
+export class HeadListener {
+  readonly events: { readonly hash: string; readonly parentHash: string; readonly removed: boolean }[] = []
+
+  static async open(t: Test, service: Service): Promise<HeadListener> {
+    const client = await SocketClient.connect(`${service.origin.replace('http', 'ws')}/ws`)
+    t.teardown(() => client.cut())
+    const { result } = await service.call('eth_blockNumber')
+    // A subscription that says where it begins is told of removed blocks, too.
+    const params = ['newHeads', { fromBlock: `0x${(Number(result) + 1).toString(16)}` }]
+    await client.ask(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_subscribe', params }))
+    const listener = new HeadListener()
+    client.socket.on('message', (data) => {
+      const { result } = JSON.parse(String(data)).params
+      listener.events.push({ ...result, removed: result.removed === true })
+    })
+    return listener
+  }
+
+  /** The chain that the events lead to from `base`, each step of which must follow from the one before. */
+  follow(base: string): string[] {
+    const chain = [base]
+    for (const { hash, parentHash, removed } of this.events) {
+      if (removed) {
+        const last = chain.pop()
+        if (last !== hash) throw new Error(`${hash} was taken back, but the head was ${last}`)
+      } else {
+        if (chain.at(-1) !== parentHash) throw new Error(`${hash} does not follow on ${chain.at(-1)}`)
+        chain.push(hash)
+      }
+    }
+    return chain
+  }
+}

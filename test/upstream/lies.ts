@@ -1,0 +1,23 @@
+/** One wrong byte in the answer of a node. */
+import type { Dice } from '../library/property.js'
+
+/** Replaces one hex digit of one text in `value`. `where` says which. */
+export function tellOneLie(value: unknown, dice: Dice): { readonly lie: unknown; readonly where: string } {
+  const texts: { readonly holder: Record<string, unknown>; readonly key: string }[] = []
+  const root = { value: structuredClone(value) } as Record<string, unknown>
+  const visit = (holder: Record<string, unknown>) => {
+    for (const [key, each] of Object.entries(holder)) {
+      if (typeof each === 'string' && each.length > 2) texts.push({ holder, key })
+      else if (typeof each === 'object' && each !== null) visit(each as Record<string, unknown>)
+    }
+  }
+  visit(root)
+  const chosen = texts[dice.throw(texts.length)]
+  if (chosen === undefined) return { lie: value, where: 'nothing to change' }
+  const { holder, key } = chosen
+  const text = holder[key] as string
+  const at = 2 + dice.throw(text.length - 2)
+  const digit = ((Number.parseInt(text[at] as string, 16) + 1 + dice.throw(15)) % 16).toString(16)
+  holder[key] = text.slice(0, at) + digit + text.slice(at + 1)
+  return { lie: root.value, where: `${key}, digit ${at} of ${text.length}` }
+}
