@@ -1,6 +1,6 @@
 /**
- * Compiles AssemblyScript: `src/ROOM/assembly/NAME.ts` to `dist/src/ROOM/NAME.wasm`, beside the JavaScript that loads
- * it, and the room `src/kernel` to `dist/src/kernel/kernel.wasm`, with its trace code to `tracingKernel.wasm`, and its
+ * Compiles AssemblyScript: `src/MODULE/assembly/NAME.ts` to `dist/src/MODULE/NAME.wasm`, beside the JavaScript that loads
+ * it, and the module `src/kernel` to `dist/src/kernel/kernel.wasm`, with its trace code to `tracingKernel.wasm`, and its
  * Keccak alone to `hasher.wasm`. The last step of `npm run product`, after tsc; a module that is newer than its sources
  * and this file is not compiled again.
  */

@@ -6,10 +6,10 @@ import {
   findBreaches,
   findFileCircles,
   findRoomCircles,
-  findUnsignedRooms,
+  findUnsignedModules,
   mayImport,
+  moduleOf,
   readFiles,
-  roomOf,
 } from './runner/sourceRules.js'
 
 const files = [...readFiles('src'), ...readFiles('workers')]
@@ -22,13 +22,13 @@ t.test('the sources are found', async (t) => {
 t.test('the documentation has the import table', async (t) => {
   const page = readFileSync(join(packageRoot(), 'docs/development.md'), 'utf8')
   const rows = page.matchAll(/^\| `(?:src\/)?(\w+)` \| .+ \| (.*?) ?\|$/gm)
-  const documented = Object.fromEntries([...rows].map(([, room, imports]) => [room, imports]))
-  const rooms = new Set(files.map(({ path }) => roomOf(path)))
-  for (const [room, imports] of Object.entries(mayImport)) {
-    if (!rooms.has(room)) continue
-    const known = imports.filter((name) => rooms.has(name.replace('types:', '')))
+  const documented = Object.fromEntries([...rows].map(([, module, imports]) => [module, imports]))
+  const modules = new Set(files.map(({ path }) => moduleOf(path)))
+  for (const [module, imports] of Object.entries(mayImport)) {
+    if (!modules.has(module)) continue
+    const known = imports.filter((name) => modules.has(name.replace('types:', '')))
     const expected = known.map((name) => name.replace('types:', 'types of ')).join(', ')
-    t.equal(documented[room], expected, room)
+    t.equal(documented[module], expected, module)
   }
 })
 
@@ -36,7 +36,7 @@ t.test('every file keeps the rules', async (t) => {
   t.strictSame(files.flatMap(findBreaches), [])
 })
 
-t.test('rooms do not import each other in circles', async (t) => {
+t.test('modules do not import each other in circles', async (t) => {
   t.strictSame(findRoomCircles(files), [])
 })
 
@@ -44,8 +44,8 @@ t.test('files do not import each other in circles, tests and benches included', 
   t.strictSame(findFileCircles([...files, ...readFiles('test'), ...readFiles('bench')]), [])
 })
 
-t.test('every room has a file that says what it owns', async (t) => {
-  t.strictSame(findUnsignedRooms(files), [])
+t.test('every module has a file that says what it owns', async (t) => {
+  t.strictSame(findUnsignedModules(files), [])
 })
 
 t.test('each rule catches a file that breaks it', async (t) => {
@@ -169,7 +169,7 @@ t.test('each rule catches a file that breaks it', async (t) => {
     [
       'src/attic/a.ts',
       '',
-      'src/attic/a.ts: attic is no room of the import table; add it to the table, or move the file into a room',
+      'src/attic/a.ts: attic is no module of the import table; add it to the table, or move the file into a module',
     ],
   ]
   for (const [path, text, breach] of cases) {
@@ -193,11 +193,11 @@ t.test('each rule catches a file that breaks it', async (t) => {
   t.strictSame(findFileCircles(pair), ['src/a/x.ts → src/a/y.ts → src/a/x.ts'])
   t.strictSame(findFileCircles(pair.slice(1)), [])
   t.strictSame(
-    findUnsignedRooms([
+    findUnsignedModules([
       { path: 'src/a/x.ts', text: '/** Owns x. */\nimport x' },
       { path: 'src/a/y.ts', text: 'import x' },
       { path: 'src/b/x.ts', text: '/** Adds one. */\nexport function addOne() {}' },
     ]),
-    ['b: no file opens with a comment on what the room owns and what it does not'],
+    ['b: no file opens with a comment on what the module owns and what it does not'],
   )
 })

@@ -1,6 +1,6 @@
 /**
  * The EVM: executes messages on a state that it reads from the host on demand. Compiled to WebAssembly; imports
- * nothing from other rooms. Only `evm/engine/kernel.ts` uses these exports. Numbers and hashes in the exchange are
+ * nothing from other modules. Only `evm/engine/kernel.ts` uses these exports. Numbers and hashes in the exchange are
  * big-endian.
  */
 import { forgetAccesses, isRecording, newestChange, recordAccesses, seePaid, seenAccounts, seenSlots, setAccessIndex, startSeen } from './accessList'

@@ -123,7 +123,7 @@ export interface MethodDefinition<N extends RpcNetwork, P extends readonly Param
   /**
    * Answers a call. Returns a promise only for a job or data not held, which may resolve to a stream; throws
    * FaultError for a caller's fault. Pass
-   * `caller` to jobs, so that they end when nobody waits for the result. Long work of its own must pause after
+   * `context` to jobs, so that they end when nobody waits for the result. Long work of its own must pause after
    * `turnMsMax` milliseconds (requestSlices.ts).
    */
   run(

@@ -67,7 +67,8 @@ t.test('a database with a certificate and a password', { skip }, async (t) => {
   await waitFor('the end of its source', async () => {
     return (await healthOf(unusable)).networks.tides?.source === 'failed'
   })
-  t.match(unusable.said.err, `cannot be used: ENOENT: no such file or directory, open '${missing}'`)
+  const why = `cannot be used: ENOENT: no such file or directory, open '${missing}'`
+  await waitFor('what the log says of it', () => unusable.said.err.includes(why))
 
   const config = writeInto(folder, 'shown.json', {
     networks: [{ name: 'tides', genesis: join(chain.configPath, '../genesis.json'), ...replicaOf(cluster) }],

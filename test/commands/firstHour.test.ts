@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
 import { ConsoleSession, without } from '../service/consoleBlocks.js'
-import { freePort } from '../service/ports.js'
+import { freePorts } from '../service/ports.js'
 import { makeFolder, writeInto } from '../service/program.js'
 import { startService } from '../service/service.js'
 import { anvilGenesis } from '../upstream/anvilNode.js'
@@ -14,7 +14,7 @@ const archive = join(packageRoot(), '../shared/data/sepolia-00021-b8814b14.era1'
 
 /** Ports of this run in place of those that the pages name. */
 async function portEdits(): Promise<[from: string | RegExp, to: string][]> {
-  const [port, admin, node] = [await freePort(), await freePort(), await freePort()]
+  const [port, admin, node] = (await freePorts(3)) as [number, number, number]
   return [
     // This copy was installed before.
     [/npm ci( && )?/g, ''],

@@ -1,6 +1,6 @@
 /**
  * Precompiled contracts that fail, in the terms of the library; it has fewer words for it than go-ethereum and others,
- * so an input that it refused is looked at once more by the contracts of this room.
+ * so an input that it refused is looked at once more by the contracts of this module.
  */
 import { EVMError, type ExecResult } from '@ethereumjs/evm'
 import type { ForkName } from '../../src/chain/forks.js'

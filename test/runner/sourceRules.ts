@@ -1,10 +1,10 @@
-/** The rules that the sources keep: what each room may import, what files are called and how long they are. */
+/** The rules that the sources keep: what each module may import, what files are called and how long they are. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
 
 /**
- * What each room may import besides `primitives` and itself; a room after `types:` for types only. `main.ts` and
+ * What each module may import besides `primitives` and itself; a module after `types:` for types only. `main.ts` and
  * `commands` build everything and may import all. A folder that is not listed here fails. An edge is built on whatever
  * thread it is, so it is handed the configuration whole.
  */
@@ -52,7 +52,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
 }
 const buildsAll: ReadonlySet<string> = new Set(['main', 'commands'])
 
-/** Rooms that the others enter by one file. */
+/** Modules that the others enter by one file. */
 const entryOf: Readonly<Record<string, string>> = { config: 'src/config/config.ts' }
 
 /** Last words of names that tell a reader nothing; as a first word, as in `commonPrefix`, they are fine. */
@@ -75,8 +75,8 @@ interface Import {
   readonly isTypeOnly: boolean
 }
 
-/** `src/rpc/methods/eth_call.ts` → `rpc`; a file directly in src is a room of its own. */
-export function roomOf(path: string): string {
+/** `src/rpc/methods/eth_call.ts` → `rpc`; a file directly in src is a module of its own. */
+export function moduleOf(path: string): string {
   const [top, second = ''] = path.split('/')
   if (top === 'workers') return 'workers'
   if (top !== 'src') return `outside src (${top})`
@@ -106,7 +106,7 @@ function findImports(text: string): Import[] {
 }
 
 interface ImportedFile {
-  readonly room: string
+  readonly module: string
   readonly path: string
   readonly isTypeOnly: boolean
 }
@@ -118,24 +118,24 @@ function findImportedFiles(file: SourceFile): ImportedFile[] {
     .map(({ specifier, isTypeOnly }) => {
       // AssemblyScript, which the kernel is written in, imports without an ending.
       const path = normalize(join(dirname(file.path), specifier)).replace(/(?:\.js)?$/, '.ts')
-      return { room: roomOf(path), path, isTypeOnly }
+      return { module: moduleOf(path), path, isTypeOnly }
     })
 }
 
 /** Every rule that a file of src or workers breaks on its own, as `file: rule`. */
 export function findBreaches(file: SourceFile): string[] {
   const { path, text } = file
-  const room = roomOf(path)
-  const allowed = mayImport[room]
+  const module = moduleOf(path)
+  const allowed = mayImport[module]
   const breaches: string[] = []
-  if (!allowed && !buildsAll.has(room)) {
+  if (!allowed && !buildsAll.has(module)) {
     return [
-      `${path}: ${room} is no room of the import table; add it to the table, or move the file into a room`,
+      `${path}: ${module} is no module of the import table; add it to the table, or move the file into a module`,
     ]
   }
-  for (const { room: target, path: imported, isTypeOnly } of findImportedFiles(file)) {
-    if (target === room) continue
-    const said = `${path}: ${room} imports ${target}`
+  for (const { module: target, path: imported, isTypeOnly } of findImportedFiles(file)) {
+    if (target === module) continue
+    const said = `${path}: ${module} imports ${target}`
     const entry = entryOf[target] ?? imported
     if (imported !== entry)
       breaches.push(`${path}: imports ${imported}, but ${target} is entered by ${entry}`)
@@ -143,10 +143,10 @@ export function findBreaches(file: SourceFile): string[] {
       breaches.push(`${said}, but src never imports from workers; it knows their URLs`)
     else if (target.startsWith('outside'))
       breaches.push(`${said}, but the program consists of src and workers alone`)
-    else if (target === 'config' && !buildsAll.has(room) && !allowed?.includes('types:config')) {
+    else if (target === 'config' && !buildsAll.has(module) && !allowed?.includes('types:config')) {
       breaches.push(`${said}, but only main.ts and commands read the configuration; others get values`)
     } else if (target === 'main' || target === 'commands') {
-      if (!buildsAll.has(room)) breaches.push(`${said}, but nothing imports what builds everything`)
+      if (!buildsAll.has(module)) breaches.push(`${said}, but nothing imports what builds everything`)
     } else if (allowed && target !== 'primitives' && !allowed.includes(target)) {
       const forTypes = allowed.includes(`types:${target}`)
       if (!forTypes || !isTypeOnly) {
@@ -163,7 +163,7 @@ export function findBreaches(file: SourceFile): string[] {
   const privateMember =
     /(?:^|[(,])\s*private\s+(?!constructor\b)(?:(?:static|readonly|override|async|get|set)\s+)*\*?(\w+)/m
   // AssemblyScript, which the kernel is written in, has no other way.
-  const hidden = room === 'kernel' ? undefined : privateMember.exec(stripComments(text))?.[1]
+  const hidden = module === 'kernel' ? undefined : privateMember.exec(stripComments(text))?.[1]
   if (hidden !== undefined)
     breaches.push(`${path}: ${hidden} is private to the compiler alone; write #${hidden}`)
   // Pages run in browsers, which have their own.
@@ -190,19 +190,19 @@ export function findBreaches(file: SourceFile): string[] {
   return breaches
 }
 
-/** Rooms without any file that begins with a header comment; the one they are entered by should. */
-export function findUnsignedRooms(files: readonly SourceFile[]): string[] {
-  const rooms = new Map<string, boolean>()
+/** Modules without any file that begins with a header comment; the one they are entered by should. */
+export function findUnsignedModules(files: readonly SourceFile[]): string[] {
+  const modules = new Map<string, boolean>()
   for (const file of files) {
-    const room = roomOf(file.path)
+    const module = moduleOf(file.path)
     const text = file.text.replace(/^#!.*\n/, '')
-    // A comment directly on a declaration describes that declaration, not the room.
+    // A comment directly on a declaration describes that declaration, not the module.
     const hasHeader = /^\/\*\*[\s\S]*?\*\/\n(?:\n|import\b)/.test(text)
-    rooms.set(room, (rooms.get(room) ?? false) || hasHeader)
+    modules.set(module, (modules.get(module) ?? false) || hasHeader)
   }
-  return [...rooms]
+  return [...modules]
     .filter(([, hasHeader]) => !hasHeader)
-    .map(([room]) => `${room}: no file opens with a comment on what the room owns and what it does not`)
+    .map(([module]) => `${module}: no file opens with a comment on what the module owns and what it does not`)
 }
 
 /** Circles in what imports what, as `a → b → a`. */
@@ -220,16 +220,16 @@ function findCircles(targetsOf: ReadonlyMap<string, Iterable<string>>): string[]
   return [...circles]
 }
 
-/** Circles of rooms, types included. */
+/** Circles of modules, types included. */
 export function findRoomCircles(files: readonly SourceFile[]): string[] {
   const targetsOf = new Map<string, Set<string>>()
   for (const file of files) {
-    const room = roomOf(file.path)
-    const targets = targetsOf.get(room) ?? new Set()
+    const module = moduleOf(file.path)
+    const targets = targetsOf.get(module) ?? new Set()
     for (const imported of findImportedFiles(file)) {
-      if (imported.room !== room) targets.add(imported.room)
+      if (imported.module !== module) targets.add(imported.module)
     }
-    targetsOf.set(room, targets)
+    targetsOf.set(module, targets)
   }
   return findCircles(targetsOf)
 }

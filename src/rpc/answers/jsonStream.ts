@@ -111,45 +111,45 @@ export function runInParts(
 /** The owner of one job of a caller: gone with the caller, or before it. */
 class StreamOwner implements JobOwner {
   stream: JsonStream | undefined
-  readonly #caller: RequestContext
+  readonly #context: RequestContext
   readonly #begin: (stream: JsonStream) => void
   readonly #listeners = new Set<() => void>()
   #hasLeft = false
 
   /** `begin` gets the stream with its first part. */
   constructor(context: RequestContext, begin: (stream: JsonStream) => void) {
-    this.#caller = context
+    this.#context = context
     this.#begin = begin
   }
 
   get keyId(): string {
-    return this.#caller.keyId
+    return this.#context.keyId
   }
 
   get weight(): number {
-    return this.#caller.weight
+    return this.#context.weight
   }
 
   get isFinished(): boolean {
-    return this.#hasLeft || this.#caller.isFinished
+    return this.#hasLeft || this.#context.isFinished
   }
 
   onFinished(listener: () => void): void {
     this.#listeners.add(listener)
-    this.#caller.onFinished(listener)
+    this.#context.onFinished(listener)
   }
 
   forget(listener: () => void): void {
     this.#listeners.delete(listener)
-    this.#caller.forget(listener)
+    this.#context.forget(listener)
   }
 
   ran(cpuMs: number): void {
-    this.#caller.ran(cpuMs)
+    this.#context.ran(cpuMs)
   }
 
   takePart(part: Uint8Array, taken: () => void): void {
-    this.#caller.answered(part.length)
+    this.#context.answered(part.length)
     const isFirst = this.stream === undefined
     this.stream ??= new JsonStream(() => this.#leave())
     this.stream.put(part, taken)

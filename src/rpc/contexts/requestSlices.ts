@@ -44,7 +44,7 @@ const slices = new TimeSlices<WaitingRequest>({
 /** The turns of one request. */
 export class RequestSlices {
   readonly #msMax: number
-  readonly #caller: RequestContext
+  readonly #context: RequestContext
   readonly #bytes: number
   #readBytes = 0
   #isAdmitted = false
@@ -55,7 +55,7 @@ export class RequestSlices {
    */
   constructor(msMax: number, context: RequestContext, bytes: number) {
     this.#msMax = msMax
-    this.#caller = context
+    this.#context = context
     this.#bytes = bytes
   }
 
@@ -83,10 +83,10 @@ export class RequestSlices {
 
   /** Waits for another turn; false where that is refused. `keep` is called before the wait begins. */
   *tryPause(keep?: () => void): SlicedWork<boolean> {
-    this.#isAdmitted ||= this.#caller.admit()
+    this.#isAdmitted ||= this.#context.admit()
     if (!this.#isAdmitted) return false
     return yield (goOn) => {
-      if (slices.wait({ keyId: this.#caller.keyId, bytes: this.#bytes, msMax: this.#msMax, goOn })) keep?.()
+      if (slices.wait({ keyId: this.#context.keyId, bytes: this.#bytes, msMax: this.#msMax, goOn })) keep?.()
     }
   }
 
@@ -94,12 +94,12 @@ export class RequestSlices {
   *pause(keep?: () => void): SlicedWork<void> {
     if (!(yield* this.tryPause(keep))) throw new FaultError({ kind: 'ServerBusy', retryAfterMs: 1000 })
     // The caller has left, so nobody sees this fault.
-    if (this.#caller.isFinished) throw new FaultError({ kind: 'RequestTimedOut' })
+    if (this.#context.isFinished) throw new FaultError({ kind: 'RequestTimedOut' })
   }
 
   /** Call it when the work is over. */
   end(): void {
-    if (this.#isAdmitted) this.#caller.release()
+    if (this.#isAdmitted) this.#context.release()
   }
 }
 

@@ -35,7 +35,7 @@ export interface DispatcherOptions<N extends RpcNetwork> {
 export interface Endpoint {
   /**
    * Answers a request body. `body` is read before the call returns, unless `ownsBody`: then the endpoint takes over
-   * its memory. Never throws or rejects. Call `caller.leave()` after sending the answer, or when the client leaves,
+   * its memory. Never throws or rejects. Call `context.finish()` after sending the answer, or when the client leaves,
    * to end its jobs.
    *
    * `at` is the block that the whole request is pinned to, as the client wrote it: `latest` or a hash. All tags in
