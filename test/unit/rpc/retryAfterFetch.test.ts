@@ -10,15 +10,15 @@ const call = { method: 'trace_filter', params: [{}] }
 const lacking = () => new NotHeldError({ kind: 'code', hash: new Uint8Array(32) as never })
 
 t.test('a call gets what it lacks, up to a limit that the caller is told', async (t) => {
-  let supplies = 0
-  const views = Object.assign(new TestNetwork(), { supply: async () => void supplies++ })
+  let fetches = 0
+  const views = Object.assign(new TestNetwork(), { fetchMissing: async () => void fetches++ })
   let lacks = fetchesMax
   const run = () => {
     if (lacks-- > 0) throw lacking()
     return 'done'
   }
   t.equal(await retryAfterFetch(views, new RequestContext(), call, run), 'done')
-  t.equal(supplies, fetchesMax)
+  t.equal(fetches, fetchesMax)
   lacks = Number.POSITIVE_INFINITY
   const refused: unknown = await Promise.resolve(
     retryAfterFetch(views, new RequestContext(), call, run),
@@ -27,13 +27,13 @@ t.test('a call gets what it lacks, up to a limit that the caller is told', async
     kind: 'MessageRefused',
     why: /2000 .*; ask for less at once/,
   })
-  t.equal(supplies, 2 * fetchesMax)
+  t.equal(fetches, 2 * fetchesMax)
 })
 
 t.test('nothing is fetched for a caller who has left', async (t) => {
   const caller = new RequestContext()
   caller.finish()
-  const views = Object.assign(new TestNetwork(), { supply: async () => void t.fail('something is fetched') })
+  const views = Object.assign(new TestNetwork(), { fetchMissing: async () => void t.fail('something is fetched') })
   const run = () => {
     throw lacking()
   }
