@@ -1,7 +1,7 @@
 /**
  * Tests whether one client can make a server slow or wrong for others: five victims with a key each request cached
  * reads and new proofs, first alone, then beside one attack after the other, then beside all of them; in a short run
- * beside all of them at once, after the same once unmeasured. The server has default limits. The result is the p99 of
+ * beside all of them at once. The server has default limits. The result is the p99 of
  * the reads in the worst phase compared with the idle one, and the number of failed requests of victims.
  */
 import { type ChildProcess, fork } from 'node:child_process'
@@ -44,11 +44,7 @@ export const neighbours: SpecialScenario = {
       const apart = isQuick && names.length === 0 ? chosen.filter(({ isAlone }) => isAlone === true) : chosen
       for (const attack of apart) attacked.push(await stage.play(attack.title, [attack]))
       const together = chosen.filter(({ isAlone }) => isAlone !== true)
-      if (together.length > 1) {
-        // Apart, attacks let the JavaScript engine compile what they use. What compiles while all attack is slow.
-        if (apart.length === 0) await stage.play('warm-up', together)
-        attacked.push(await stage.play('all at the same time', together))
-      }
+      if (together.length > 1) attacked.push(await stage.play('all at the same time', together))
       return outcomeOf([idle, ...attacked], victimCount, stage.memory())
     } finally {
       await stage.close()
