@@ -33,7 +33,9 @@ t.test('a call gets what it lacks, up to a limit that the caller is told', async
 t.test('nothing is fetched for a caller who has left', async (t) => {
   const caller = new RequestContext()
   caller.finish()
-  const views = Object.assign(new TestNetwork(), { fetchMissing: async () => void t.fail('something is fetched') })
+  const views = Object.assign(new TestNetwork(), {
+    fetchMissing: async () => void t.fail('something is fetched'),
+  })
   const run = () => {
     throw lacking()
   }
