@@ -3,7 +3,7 @@
  *
  * Each file is a process of its own, as under tap's command line, but a plain one: that command line has every import
  * of every test, and of every worker thread of a test, pass through its loaders, for coverage and mocks that are not
- * wanted here. That takes longer than most tests.
+ * wanted here. That takes longer than most tests. Short files share processes (`runner/manyFiles.ts`).
  *
  * It also fails where a test checks nothing, or is skipped without a reason, and names at the end what was skipped
  * (`testFindings.ts`).
@@ -27,8 +27,12 @@ const secondsMax = 1_800
  * of a file that takes long is waiting, for processes, disks and timers.
  */
 const jobs = 4
-/** Folders of files that take a second or two, which come last, so that no long file is left over at the end. */
-const shortFolders = ['test/rpc', 'test/unit']
+/** Folders of files that take a second or two. They come last, so that no long file is left over at the end. */
+const shortFolders = ['test/rpc/', 'test/unit/']
+/** Short files of a process: with more, too few processes are left for all cores at the end. */
+const filesOfProcess = 12
+/** Files of these folders that have a process to themselves: the memory of it is measured, or it takes a minute. */
+const alone = /\/(parity|executionLimits|lentBlocks|floods|memory)\.test\.js$/
 
 /** What the compiler has left of a file that was moved or deleted since is no test. */
 const hasSource = (file: string) => existsSync(file.replace(/(^|\/)dist\//, '$1').replace(/js$/, 'ts'))
@@ -55,8 +59,10 @@ const nodeWords = [
 
 const files = process.argv.slice(2).flatMap(findFiles)
 if (files.length === 0) throw new Error('name test files of dist/test, or folders that hold some')
-const rankOf = (file: string) => shortFolders.findIndex((folder) => file.includes(folder))
-files.sort((a, b) => rankOf(a) - rankOf(b))
+const isShort = (file: string) => !alone.test(file) && shortFolders.some((folder) => file.includes(folder))
+const short = files.filter(isShort)
+const processes = files.filter((file) => !isShort(file)).map((file) => [file])
+for (let at = 0; at < short.length; at += filesOfProcess) processes.push(short.slice(at, at + filesOfProcess))
 
 buildTap()
 execFileSync(process.execPath, [join(import.meta.dirname, 'prepare.js')], { stdio: 'inherit' })
@@ -64,15 +70,21 @@ process.env.TAP_TIMEOUT = String(secondsMax)
 const { t } = await import('tap')
 t.setTimeout(0)
 t.jobs = jobs
-t.plan(files.length + 1)
+t.plan(processes.length + 1)
 const findings = new TestFindings()
 let done = 0
-const progress = () => {
-  if (process.stderr.isTTY) process.stderr.write(`\r${++done} of ${files.length} files `)
-}
-const runs = files.map((file) => {
-  const run = t.spawn('env', [...nodeWords, file], { buffered: true }, relative(process.cwd(), file))
+const fileCount = files.length
+const manyFiles = join(import.meta.dirname, 'runner/manyFiles.js')
+const runs = processes.map((files) => {
+  const [first = '', ...others] = files.map((file) => relative(process.cwd(), file))
+  const words = others.length === 0 ? [first] : [manyFiles, ...files]
+  const name = others.length === 0 ? first : `${first} and ${others.length} more`
+  const run = t.spawn('env', [...nodeWords, ...words], { buffered: true }, name)
   if (run.subtest) findings.watch(run.subtest.parser)
+  const progress = () => {
+    done += files.length
+    if (process.stderr.isTTY) process.stderr.write(`\r${done} of ${fileCount} files `)
+  }
   void run.then(progress, progress)
   return run
 })

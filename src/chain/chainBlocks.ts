@@ -16,7 +16,7 @@ import { type ExecutedBlock, writeReceiptAt, writeReceipts } from './blockReceip
 import { type BlockRows, BlockRowsReader, blockRlp, transactionPosition } from './blockRows.js'
 import { blobGasPrice } from './feeMarket.js'
 import { findTransaction, requireHeader } from './findTransaction.js'
-import { ForkSchedule, parseGenesisConfig } from './forks.js'
+import { ForkSchedule } from './forks.js'
 import { decodeHeader, encodeHeader, type Header, headerHash, readBlockFacts } from './header.js'
 import { headJson } from './headJson.js'
 import { type BlockLog, blockLogs } from './logJson.js'
@@ -80,7 +80,7 @@ export class ChainParts {
     if (identity === undefined) throw new Error('a chain needs a store with a genesis')
     this.identity = identity
     this.firstNumber = identity.history?.first ?? 0
-    this.schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(identity.config)))
+    this.schedule = ForkSchedule.of(identity)
     this.answers = new BlockAnswers(options.answerCacheBytes)
     this.rows = new BlockRowsReader(store)
   }

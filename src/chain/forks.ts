@@ -235,6 +235,11 @@ export class ForkSchedule {
   /** Whether the Merge is active from the first block: the chain never had proof of work. */
   readonly #mergedAtGenesis: boolean
 
+  /** That of a store's chain. */
+  static of(identity: { readonly config: string }): ForkSchedule {
+    return new ForkSchedule(parseGenesisConfig(JSON.parse(identity.config)))
+  }
+
   constructor(readonly config: GenesisConfig) {
     this.#mergedAtGenesis = config.terminalTotalDifficulty === 0n
   }

@@ -1,4 +1,4 @@
-import { ForkSchedule, parseGenesisConfig } from '../chain/forks.js'
+import { ForkSchedule } from '../chain/forks.js'
 import { decodeHeader } from '../chain/header.js'
 import { bytesToBigInt } from '../primitives/bytes.js'
 import { OperatorError } from '../primitives/faults.js'
@@ -71,7 +71,7 @@ function storedSchedule(store: ChainWriter, chainId: number | undefined): ForkSc
   if (identity === undefined)
     throw new OperatorError(`the store ${store.path} is new; name its genesis with --genesis FILE`)
   requireChainId(`the store ${store.path}`, identity, chainId)
-  return new ForkSchedule(parseGenesisConfig(JSON.parse(identity.config)))
+  return ForkSchedule.of(identity)
 }
 
 /**
@@ -85,7 +85,7 @@ function adoptRules(store: ChainWriter, { identity, schedule }: Genesis, path: s
   const header = store.readHeader(head.hash)
   const total = store.readTotalDifficulty(head.hash)
   if (header === undefined || total === undefined) throw new Error('the head of the store is not whole')
-  const before = new ForkSchedule(parseGenesisConfig(JSON.parse(known.config)))
+  const before = ForkSchedule.of(known)
   const difference = schedule.firstDifference(before, {
     number: head.number,
     timestamp: decodeHeader(header).timestamp,

@@ -3,7 +3,7 @@
  * Only reads, so it may run while a server runs; executes nothing.
  */
 import { blockAccessListHash } from '../chain/blockAccessList.js'
-import { ForkSchedule, parseGenesisConfig } from '../chain/forks.js'
+import { ForkSchedule } from '../chain/forks.js'
 import { decodeHeader, type Header, headerHash, stateRootOf } from '../chain/header.js'
 import { bodyHashes, readBody } from '../evm/blocks/blockParts.js'
 import { RecoveredKeys } from '../evm/transactions/recoveredKeys.js'
@@ -106,7 +106,7 @@ class Verification extends FaultList {
     const identity = store.readIdentity()
     if (identity === undefined) throw new Error('a store with a head has an identity')
     this.history = identity.history
-    this.#schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(identity.config)))
+    this.#schedule = ForkSchedule.of(identity)
   }
 
   /** Every canonical block: hash, link to its parent, body, receipts, senders, locations, logs in their index, total difficulty. */

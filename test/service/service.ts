@@ -72,11 +72,32 @@ export const endlessCall = JSON.stringify({
   params: [{ to: looping }, 'latest', { [looping]: { code: '0x5b600056' } }],
 })
 
-/** Starts `tidegate serve` and resolves once it listens. Rejects with what it said where it does not. */
+let shared: { service?: Promise<Service> } | undefined
+
+/** From here on, servers of the fixtures as they are, which no test changes, are one. Returns what stops it. */
+export function shareService(): () => Promise<void> {
+  shared = {}
+  return async () => {
+    await (await shared?.service)?.stop()
+  }
+}
+
+/**
+ * Starts `tidegate serve` and resolves once it listens; without flags, it serves the fixtures. Rejects with what it
+ * said where it does not.
+ */
 export async function startService(
-  flags: readonly string[] = ['--config', fixtureConfig, '--no-auth'],
+  flags?: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<Service> {
+  if (flags !== undefined) return start(flags, env)
+  const fixtures = ['--config', fixtureConfig, '--no-auth']
+  if (shared === undefined) return start(fixtures, env)
+  shared.service ??= start(fixtures, env)
+  return { ...(await shared.service), stop: async () => 0 }
+}
+
+async function start(flags: readonly string[], env: Readonly<Record<string, string>>): Promise<Service> {
   const child = spawn(process.execPath, [program, 'serve', '--port', '0', ...flags], {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -5,7 +5,6 @@ import {
   type ForkName,
   ForkSchedule,
   includesFork,
-  parseGenesisConfig,
 } from '../../chain/forks.js'
 import { decodeHeader, type Header, unknownForkOf } from '../../chain/header.js'
 import { buildPendingHeader } from '../../chain/pendingHeader.js'
@@ -39,7 +38,7 @@ export interface ResolvedContext {
 export function readRules(store: Pick<ChainRows, 'readIdentity'>) {
   const identity = store.readIdentity()
   if (identity === undefined) throw new Error('execution needs a store with a genesis')
-  const schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(identity.config)))
+  const schedule = ForkSchedule.of(identity)
   return { schedule, isDevelopment: identity.development !== undefined }
 }
 

@@ -3,7 +3,7 @@
  * epoch against its accumulator, each archive against the one before. An epoch counts once all of it is right: the head
  * moves from epoch to epoch, and an import that was cut short begins the epoch again in which it was.
  */
-import { ForkSchedule, parseGenesisConfig } from '../../chain/forks.js'
+import { ForkSchedule } from '../../chain/forks.js'
 import { bytesToHex, equalBytes, toMinimalBytes } from '../../primitives/bytes.js'
 import { OperatorError } from '../../primitives/faults.js'
 import { EpochTree } from '../../ssz/epochTree.js'
@@ -60,7 +60,7 @@ class ArchiveImport {
     this.#task = task
     this.#tally = tally
     this.#report = report
-    this.#schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(task.identity.config)))
+    this.#schedule = ForkSchedule.of(task.identity)
     this.#trusted = task.accumulators && new Set(task.accumulators)
   }
 

@@ -4,7 +4,7 @@
  * stored is proved by the head at every moment. Accumulators and total difficulties of archives are not needed for
  * that, and not looked at: down to genesis, total difficulties are sums.
  */
-import { ForkSchedule, parseGenesisConfig } from '../../chain/forks.js'
+import { ForkSchedule } from '../../chain/forks.js'
 import { decodeHeader, headerHash, isProofOfStake } from '../../chain/header.js'
 import { BlockParts } from '../../evm/blocks/blockParts.js'
 import { bytesToHex, equalBytes, type Hash32 } from '../../primitives/bytes.js'
@@ -51,7 +51,7 @@ class BeneathImport {
 
   constructor(store: GatewayWriter, config: string, tally: ArchiveTally) {
     this.#store = store
-    this.#parts = new BlockParts(new ForkSchedule(parseGenesisConfig(JSON.parse(config))))
+    this.#parts = new BlockParts(ForkSchedule.of({ config }))
     this.#tally = tally
   }
 

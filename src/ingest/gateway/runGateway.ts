@@ -1,7 +1,7 @@
 /** The source of a gateway: its upstreams, its store, and what is fetched for callers. One per network. */
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ForkSchedule, parseGenesisConfig } from '../../chain/forks.js'
+import { ForkSchedule } from '../../chain/forks.js'
 import { decodeHeader, unknownForkOf } from '../../chain/header.js'
 import { identityWithForks, knownIdentity } from '../../chain/knownNetworks.js'
 import { OperatorError } from '../../primitives/faults.js'
@@ -32,7 +32,7 @@ export async function runGateway(task: GatewayTask, host: SourceHost): Promise<v
     const identity = store.readIdentity() ?? (await learnIdentity(task, log, stopped))
     if (identity === undefined) return report({ type: 'finished', progress: noProgress, stopped: true })
     store.begin(identity)
-    const schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(identity.config)))
+    const schedule = ForkSchedule.of(identity)
     const chain = { chainId: BigInt(identity.chainId), genesisHash: identity.genesisHash }
     const { quorum, pollMs, fetchMsMax, historyBlocks } = task
     const upstreams = new Upstreams(task.upstreams, { chain, pollMs, quorum, log })

@@ -2,7 +2,7 @@
  * Checks what a gateway holds against its own hashes: headers and their links, the parts that are held of each block,
  * trie nodes and code. Only reads, so it may run while a server runs.
  */
-import { ForkSchedule, parseGenesisConfig } from '../../chain/forks.js'
+import { ForkSchedule } from '../../chain/forks.js'
 import { decodeHeader, type Header, headerHash, isProofOfStake } from '../../chain/header.js'
 import { BlockParts, type PartFault } from '../../evm/blocks/blockParts.js'
 import { bytesToBigInt, bytesToHex, equalBytes, type Hash32, toHash32 } from '../../primitives/bytes.js'
@@ -64,7 +64,7 @@ class GatewayCheck extends FaultList {
     this.linkedFrom = store.readLinkedFrom() ?? head.number
     const { config } = store.readIdentity() ?? {}
     if (config === undefined) throw new Error('a store with a head has an identity')
-    this.#parts = new BlockParts(new ForkSchedule(parseGenesisConfig(JSON.parse(config))))
+    this.#parts = new BlockParts(ForkSchedule.of({ config }))
   }
 
   /** Canonical blocks, from the lowest that is held up to the head. */

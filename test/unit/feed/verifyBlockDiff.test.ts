@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
-import { ForkSchedule, parseGenesisConfig } from '../../../src/chain/forks.js'
+import { ForkSchedule } from '../../../src/chain/forks.js'
 import {
   BlockDiffError,
   type BlockDiffParts,
@@ -60,7 +60,7 @@ t.test('a store fed with the demo chain is equal to the one that executed it', a
   const source = ChainReader.open({ path: storePathOf(fixtureDir, 'demo') })
   t.teardown(() => source.close())
   const { config } = source.readIdentity() ?? { config: '' }
-  const schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(config)))
+  const schedule = ForkSchedule.of({ config })
   const { store } = newStore(t, readFileSync(join(packageRoot(), 'data/devnet/genesis.json'), 'utf8'))
   const verifier = new BlockDiffVerifier(schedule, { sendersChecked: 2 })
   const last = source.readHead()?.number ?? 0

@@ -3,7 +3,7 @@
  */
 import { join } from 'node:path'
 import t from 'tap'
-import { ForkSchedule, parseGenesisConfig } from '../../../src/chain/forks.js'
+import { ForkSchedule } from '../../../src/chain/forks.js'
 import { decodeHeader } from '../../../src/chain/header.js'
 import { ProofFetcher } from '../../../src/ingest/gateway/proofFetcher.js'
 import type { Asking } from '../../../src/ingest/gateway/proving.js'
@@ -88,7 +88,7 @@ function openStore(): GatewayWriter {
 
 const store = openStore()
 const identity = demoStore.readIdentity() as ChainIdentity
-const schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(identity.config)))
+const schedule = ForkSchedule.of(identity)
 
 /** Something that the chain has. */
 function chooseWanted(): Wanted {
