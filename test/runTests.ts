@@ -31,8 +31,8 @@ const jobs = 4
 const shortFolders = ['test/rpc/', 'test/unit/']
 /** Short files of a process: with more, too few processes are left for all cores at the end. */
 const filesOfProcess = 12
-/** Files of these folders that have a process to themselves: the memory of it is measured, or it takes a minute. */
-const alone = /\/(parity|executionLimits|lentBlocks|floods|memory)\.test\.js$/
+/** Files of these folders with a process of their own: they measure it, close what they share, or take a minute. */
+const alone = /\/(unit\/evm\/.*|lentBlocks|floods|memory|testFindings|parity)\.test\.js$/
 
 /** What the compiler has left of a file that was moved or deleted since is no test. */
 const hasSource = (file: string) => existsSync(file.replace(/(^|\/)dist\//, '$1').replace(/js$/, 'ts'))

@@ -355,7 +355,7 @@ t.test("ethers' contracts listen by a filter over HTTP", async (t) => {
   /** It asked for changes so often, has looked at the head since, and so asks again with the next number. */
   const isReady = (changes: number) =>
     countAnswers(answered, 'eth_getFilterChanges') >= changes &&
-    answersSince(answered, 'eth_getFilterChanges', 'eth_blockNumber') >= 2
+    answersSince(answered, 'eth_getFilterChanges', 'eth_blockNumber') >= 4
   await until(() => isReady(1))
   let last = chain.heads[0] as MadeBlock
   for (const head of chain.heads.slice(1)) {

@@ -5,13 +5,15 @@
 import { register } from 'node:module'
 import { relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { t } from 'tap'
 import { shareService } from '../service/service.js'
 import { enter } from './currentTest.js'
 
 register('./tapHook.js', import.meta.url)
 const stopShared = shareService()
 const files = process.argv.slice(2)
+// The library names folders after the words of the command line.
+process.argv.splice(1, process.argv.length, ...files.slice(0, 1))
+const { t } = await import('tap')
 t.plan(files.length)
 for (const file of files) {
   await t.test(relative(process.cwd(), file), async (test) => {
