@@ -1,11 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { blobBaseFee } from '../../chain/feeMarket.js'
-import {
-  type BlobParameters,
-  type ForkName,
-  ForkSchedule,
-  includesFork,
-} from '../../chain/forks.js'
+import { type BlobParameters, type ForkName, ForkSchedule, includesFork } from '../../chain/forks.js'
 import { decodeHeader, type Header, unknownForkOf } from '../../chain/header.js'
 import { buildPendingHeader } from '../../chain/pendingHeader.js'
 import { bytesToBigInt, equalBytes, type Hash32, latin1Key, toHash32 } from '../../primitives/bytes.js'
