@@ -1,11 +1,20 @@
 /**
  * Compiles AssemblyScript: `src/MODULE/assembly/NAME.ts` to `dist/src/MODULE/NAME.wasm`, beside the JavaScript that loads
  * it, and the module `src/kernel` to `dist/src/kernel/kernel.wasm`, with its trace code to `tracingKernel.wasm`, and its
- * Keccak alone to `hasher.wasm`. The last step of `npm run product`, after tsc; a module that is newer than its sources
+ * Keccak alone to `hasher.wasm`. Unpacks `mcl.wasm` of the package mcl-wasm. The last step of `npm run product`, after tsc; a module that is newer than its sources
  * and this file is not compiled again.
  */
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, renameSync, statSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { basename, dirname, join, relative, sep } from 'node:path'
 
 const root = join(import.meta.dirname, '../..')
@@ -76,3 +85,15 @@ for (const { entry, sources, target, flags: own } of findModules()) {
   })
   renameSync(unfinished, target)
 }
+
+/** The package has its binary within a script, which instantiates it by a promise; blocks are executed without any. */
+function unpackMcl(): void {
+  const script = join(root, 'node_modules/mcl-wasm/dist/mcl_c.js')
+  const folder = join(root, 'dist/src/evm/precompiles')
+  const [, text] = /'([A-Za-z0-9+/=]{100000,})'/.exec(readFileSync(script, 'utf8')) ?? []
+  if (text === undefined) throw new Error(`${script} has no binary`)
+  writeFileSync(join(folder, 'mcl.wasm'), Buffer.from(text, 'base64'))
+  copyFileSync(join(root, 'src/evm/precompiles/mcl.LICENSE'), join(folder, 'mcl.LICENSE'))
+}
+
+unpackMcl()

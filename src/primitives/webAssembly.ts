@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 /** The part of the interface that is used here; TypeScript has it only in the types of browsers. */
 declare const WebAssembly: {
   readonly Module: new (bytes: Uint8Array) => object
+  readonly Memory: new (size: { initial: number; maximum: number }) => WasmMemory
   readonly Instance: new (module: object, imports: object) => { readonly exports: unknown }
   readonly RuntimeError: new () => Error
 }
@@ -19,6 +20,11 @@ export interface WasmMemory {
 /** Whether a module has trapped, rather than an import having thrown. */
 export function isTrap(error: unknown): boolean {
   return error instanceof WebAssembly.RuntimeError
+}
+
+/** A memory of so many pages of 64 KiB, for a module that imports it. It never grows. */
+export function newMemory(pages: number): WasmMemory {
+  return new WebAssembly.Memory({ initial: pages, maximum: pages })
 }
 
 /** URL → compiled module. */

@@ -1,141 +1,174 @@
 /** Precompiled contracts 11 to 17: arithmetic on the curve BLS12-381 (EIP-2537). */
-import { type AffinePoint, pippenger } from '@noble/curves/abstract/curve.js'
-import { bls12_381 } from '@noble/curves/bls12-381.js'
-import { bytesToBigInt } from '../../primitives/bytes.js'
+import { hexToBytes } from '../../primitives/bytes.js'
 import type { JobWatch } from '../engine/jobWatch.js'
-import { isProductOne, type Lines, linesOf } from './blsPairing.js'
-import { flagWord, isOnCurve, isZero, itemsOf, writeNumbers } from './fields.js'
+import { flagWord, isZero } from './fields.js'
+import { fieldBytes, g1Bytes, g2Bytes, Mcl } from './mcl.js'
+import { PairingCurve } from './mclPairing.js'
 import { notInField, refuse, wrongLength } from './refusal.js'
 
-const { Fp, Fp2, Fr } = bls12_381.fields
-const G1 = bls12_381.G1.Point
-const G2 = bls12_381.G2.Point
-type G1Point = typeof G1.BASE
-type G2Point = typeof G2.BASE
+const modulus = hexToBytes(
+  '0x1a0111ea397fe69a4b1ba7b6434bacd764774b84f38512bf6730d2a0f6b0f6241eabfffeb153ffffb9feffffffffaaab',
+)
+/** Its number in mcl. */
+const curveNumber = 5
 
-const fieldBytes = 64
-const g1Bytes = 2 * fieldBytes
-const g2Bytes = 4 * fieldBytes
-const scalarBytes = 32
-
-/** Bytes of an item: a point and a number. */
-export const g1TermBytes = g1Bytes + scalarBytes
-export const g2TermBytes = g2Bytes + scalarBytes
-export const blsPairBytes = g1Bytes + g2Bytes
-
-export function addG1(data: Uint8Array): Uint8Array {
-  if (data.length !== 2 * g1Bytes) refuse(wrongLength)
-  return writeG1(
-    readG1(data.subarray(0, g1Bytes))
-      .add(readG1(data.subarray(g1Bytes)))
-      .toAffine(),
-  )
+let known: PairingCurve | undefined
+/** Contract 10 computes on the same curve. */
+export function bls12381(): PairingCurve {
+  known ??= new PairingCurve(new Mcl(curveNumber, modulus))
+  return known
 }
 
-export function addG2(data: Uint8Array): Uint8Array {
-  if (data.length !== 2 * g2Bytes) refuse(wrongLength)
-  return writeG2(
-    readG2(data.subarray(0, g2Bytes))
-      .add(readG2(data.subarray(g2Bytes)))
-      .toAffine(),
-  )
-}
+/** Bytes of a coordinate as the contracts have it, of which the first ones are zero. */
+const numberBytes = 64
+const topBytes = numberBytes - fieldBytes
+const point1Bytes = 2 * numberBytes
+const point2Bytes = 4 * numberBytes
 
-export function sumG1(data: Uint8Array, watch: JobWatch | undefined): Uint8Array {
-  const points: G1Point[] = []
-  const scalars: bigint[] = []
-  for (const item of someItems(data, g1TermBytes, watch)) {
-    points.push(inGroup1(readG1(item.subarray(0, g1Bytes))))
-    scalars.push(bytesToBigInt(item.subarray(g1Bytes)) % Fr.ORDER)
-  }
-  return writeG1(pippenger(G1, points, scalars).toAffine())
-}
-
-export function sumG2(data: Uint8Array, watch: JobWatch | undefined): Uint8Array {
-  const points: G2Point[] = []
-  const scalars: bigint[] = []
-  for (const item of someItems(data, g2TermBytes, watch)) {
-    points.push(inGroup2(readG2(item.subarray(0, g2Bytes))))
-    scalars.push(bytesToBigInt(item.subarray(g2Bytes)) % Fr.ORDER)
-  }
-  return writeG2(pippenger(G2, points, scalars).toAffine())
-}
-
-export function pairBls(data: Uint8Array, watch: JobWatch | undefined): Uint8Array {
-  const pairs: [G1Point, Lines][] = []
-  for (const item of someItems(data, blsPairBytes, watch)) {
-    // Both points are decoded before their groups are checked.
-    const [g1, g2] = [readG1(item.subarray(0, g1Bytes)), readG2(item.subarray(g1Bytes))]
-    inGroup1(g1)
-    inGroup2(g2)
-    // The pairing of infinity with any point is one.
-    if (!g1.is0() && !g2.is0()) pairs.push([g1, linesOf(g2)])
-  }
-  return flagWord(isProductOne(pairs))
-}
-
-export function mapToG1(data: Uint8Array): Uint8Array {
-  if (data.length !== fieldBytes) refuse(wrongLength)
-  return writeG1(bls12_381.G1.mapToCurve(readField(data) as never))
-}
-
-export function mapToG2(data: Uint8Array): Uint8Array {
-  if (data.length !== 2 * fieldBytes) refuse(wrongLength)
-  return writeG2(bls12_381.G2.mapToCurve(readFields(data)))
-}
-
-function someItems(data: Uint8Array, itemBytes: number, watch: JobWatch | undefined): Generator<Uint8Array> {
-  if (data.length === 0 || data.length % itemBytes !== 0) refuse(wrongLength)
-  return itemsOf(data, itemBytes, watch)
-}
-
-/** A field element: 64 bytes, of which the first 16 are zero. */
-function readField(bytes: Uint8Array): bigint {
-  if (!isZero(bytes.subarray(0, 16))) refuse('invalid field element top bytes')
-  const element = bytesToBigInt(bytes)
-  return element >= Fp.ORDER ? refuse(notInField) : element
-}
-
-function readFields(bytes: Uint8Array): bigint[] {
-  return Array.from({ length: bytes.length / fieldBytes }, (_, index) =>
-    readField(bytes.subarray(index * fieldBytes, (index + 1) * fieldBytes)),
-  )
-}
+/** Bytes of an item: a point and a number, or two points. */
+export const g1TermBytes = point1Bytes + 32
+export const g2TermBytes = point2Bytes + 32
+export const blsPairBytes = point1Bytes + point2Bytes
 
 const offCurve = 'invalid point: not on curve'
 
+export function addG1(data: Uint8Array): Uint8Array {
+  if (data.length !== 2 * point1Bytes) refuse(wrongLength)
+  const { mcl, points1, sum1 } = bls12381()
+  readG1(points1, data, 0)
+  readG1(points1 + g1Bytes, data, point1Bytes)
+  mcl.lib.mclBnG1_add(sum1, points1, points1 + g1Bytes)
+  return writeG1(sum1)
+}
+
+export function addG2(data: Uint8Array): Uint8Array {
+  if (data.length !== 2 * point2Bytes) refuse(wrongLength)
+  const { mcl, points2, sum2 } = bls12381()
+  readG2(points2, data, 0)
+  readG2(points2 + g2Bytes, data, point2Bytes)
+  mcl.lib.mclBnG2_add(sum2, points2, points2 + g2Bytes)
+  return writeG2(sum2)
+}
+
+export function sumG1(data: Uint8Array, watch: JobWatch | undefined): Uint8Array {
+  const curve = bls12381()
+  curve.sumG1(countItems(data, g1TermBytes), (index, point, scalar) => {
+    watch?.look()
+    const at = index * g1TermBytes
+    readG1(point, data, at)
+    inGroup1(point)
+    curve.mcl.readScalar(scalar, data, at + point1Bytes)
+  })
+  return writeG1(curve.sum1)
+}
+
+export function sumG2(data: Uint8Array, watch: JobWatch | undefined): Uint8Array {
+  const curve = bls12381()
+  curve.sumG2(countItems(data, g2TermBytes), (index, point, scalar) => {
+    watch?.look()
+    const at = index * g2TermBytes
+    readG2(point, data, at)
+    inGroup2(point)
+    curve.mcl.readScalar(scalar, data, at + point2Bytes)
+  })
+  return writeG2(curve.sum2)
+}
+
+export function pairBls(data: Uint8Array, watch: JobWatch | undefined): Uint8Array {
+  const isOne = bls12381().isProductOne(countItems(data, blsPairBytes), watch, (index, g1, g2) => {
+    const at = index * blsPairBytes
+    // Both points are decoded before their groups are checked.
+    readG1(g1, data, at)
+    readG2(g2, data, at + point1Bytes)
+    inGroup1(g1)
+    inGroup2(g2)
+  })
+  return flagWord(isOne)
+}
+
+export function mapToG1(data: Uint8Array): Uint8Array {
+  if (data.length !== numberBytes) refuse(wrongLength)
+  const { mcl, points1, sum1 } = bls12381()
+  readFields(points1, data, 0, 1)
+  mcl.lib.mclBnFp_mapToG1(sum1, points1)
+  return writeG1(sum1)
+}
+
+export function mapToG2(data: Uint8Array): Uint8Array {
+  if (data.length !== 2 * numberBytes) refuse(wrongLength)
+  const { mcl, points2, sum2 } = bls12381()
+  readFields(points2, data, 0, 2)
+  mcl.lib.mclBnFp2_mapToG2(sum2, points2)
+  return writeG2(sum2)
+}
+
+/** At least one. */
+function countItems(data: Uint8Array, itemBytes: number): number {
+  if (data.length === 0 || data.length % itemBytes !== 0) refuse(wrongLength)
+  return data.length / itemBytes
+}
+
+function readFields(out: number, data: Uint8Array, at: number, count: number): void {
+  const { mcl } = bls12381()
+  for (let index = 0; index < count; index++) {
+    const from = at + index * numberBytes
+    if (!isZero(data, from, topBytes)) refuse('invalid field element top bytes')
+    if (!mcl.isField(data, from + topBytes)) refuse(notInField)
+    mcl.readField(out + index * fieldBytes, data, from + topBytes)
+  }
+}
+
 /** A point of the curve, x ‖ y, which may be outside the subgroup of prime order. */
-function readG1(bytes: Uint8Array): G1Point {
-  const [x, y] = readFields(bytes) as [bigint, bigint]
-  if (isZero(bytes)) return G1.ZERO
-  if (!isOnCurve(Fp, x, y, G1.CURVE().b)) refuse(offCurve)
-  return G1.fromAffine({ x, y })
+function readG1(out: number, data: Uint8Array, at: number): void {
+  const { mcl } = bls12381()
+  if (isZero(data, at, point1Bytes)) return mcl.lib.mclBnG1_clear(out)
+  readFields(out, data, at, 2)
+  mcl.completeG1(out)
+  if (mcl.lib.mclBnG1_isValid(out) === 0) refuse(offCurve)
 }
 
 /** As {@link readG1}; in each coordinate the real part comes first. */
-function readG2(bytes: Uint8Array): G2Point {
-  const [x0, x1, y0, y1] = readFields(bytes) as [bigint, bigint, bigint, bigint]
-  if (isZero(bytes)) return G2.ZERO
-  const [x, y] = [
-    { c0: x0, c1: x1 },
-    { c0: y0, c1: y1 },
-  ]
-  if (!isOnCurve(Fp2, x, y, G2.CURVE().b)) refuse(offCurve)
-  return G2.fromAffine({ x, y })
+function readG2(out: number, data: Uint8Array, at: number): void {
+  const { mcl } = bls12381()
+  if (isZero(data, at, point2Bytes)) return mcl.lib.mclBnG2_clear(out)
+  readFields(out, data, at, 4)
+  mcl.completeG2(out)
+  if (mcl.lib.mclBnG2_isValid(out) === 0) refuse(offCurve)
 }
 
-function inGroup1(point: G1Point): G1Point {
-  return point.is0() || point.isTorsionFree() ? point : refuse('g1 point is not on correct subgroup')
+function inGroup1(point: number): void {
+  const { lib } = bls12381().mcl
+  if (lib.mclBnG1_isZero(point) === 0 && lib.mclBnG1_isValidOrder(point) === 0) {
+    refuse('g1 point is not on correct subgroup')
+  }
 }
 
-function inGroup2(point: G2Point): G2Point {
-  return point.is0() || point.isTorsionFree() ? point : refuse('g2 point is not on correct subgroup')
+function inGroup2(point: number): void {
+  const { lib } = bls12381().mcl
+  if (lib.mclBnG2_isZero(point) === 0 && lib.mclBnG2_isValidOrder(point) === 0) {
+    refuse('g2 point is not on correct subgroup')
+  }
 }
 
-function writeG1({ x, y }: AffinePoint<bigint>): Uint8Array {
-  return writeNumbers(fieldBytes, x, y)
+function writeG1(point: number): Uint8Array {
+  const { lib } = bls12381().mcl
+  if (lib.mclBnG1_isZero(point) === 1) return new Uint8Array(point1Bytes)
+  lib.mclBnG1_normalize(point, point)
+  return writeFields(point, 2)
 }
 
-function writeG2({ x, y }: AffinePoint<typeof Fp2.ONE>): Uint8Array {
-  return writeNumbers(fieldBytes, x.c0, x.c1, y.c0, y.c1)
+function writeG2(point: number): Uint8Array {
+  const { lib } = bls12381().mcl
+  if (lib.mclBnG2_isZero(point) === 1) return new Uint8Array(point2Bytes)
+  lib.mclBnG2_normalize(point, point)
+  return writeFields(point, 4)
+}
+
+function writeFields(element: number, count: number): Uint8Array {
+  const { mcl } = bls12381()
+  const bytes = new Uint8Array(count * numberBytes)
+  for (let index = 0; index < count; index++) {
+    mcl.writeField(element + index * fieldBytes, bytes, index * numberBytes + topBytes)
+  }
+  return bytes
 }

@@ -7,10 +7,9 @@
  * read.
  */
 import { hash } from 'node:crypto'
-import { p256 } from '@noble/curves/nist.js'
 import { ripemd160 } from '@noble/hashes/legacy.js'
 import { type ForkName, includesFork } from '../../chain/forks.js'
-import { bytesToBigInt, padLeft, toMinimalBytes } from '../../primitives/bytes.js'
+import { padLeft, toMinimalBytes } from '../../primitives/bytes.js'
 import { keccak256 } from '../../primitives/keccak.js'
 import type { JobWatch } from '../engine/jobWatch.js'
 import type { PrecompileRuns } from '../engine/kernelHost.js'
@@ -18,9 +17,10 @@ import { recoverKey } from '../transactions/ecrecover.js'
 import { blake2f, blake2fRounds } from './blake2f.js'
 import * as bls from './bls12381.js'
 import { addBn254, bn254PairBytes, multiplyBn254, pairBn254 } from './bn254.js'
-import { flagWord, isZero } from './fields.js'
+import { isZero } from './fields.js'
 import { verifyKzgProof } from './kzgProof.js'
 import { modexpGas, modexpPower } from './modexp.js'
+import { verifyP256 } from './p256.js'
 import { expectedPrecompileMs } from './precompileTimes.js'
 import { InputRefusal } from './refusal.js'
 import { g1Discounts, g2Discounts } from './sumDiscounts.js'
@@ -182,23 +182,4 @@ function recover(data: Uint8Array): Uint8Array {
   if (!isZero(input.subarray(32, 63)) || (v !== 27 && v !== 28)) return nothing
   const key = recoverKey(input.subarray(0, 32), BigInt(v - 27), input.subarray(64, 96), input.subarray(96))
   return key === undefined ? nothing : padLeft(keccak256(key).subarray(12), 32)
-}
-
-/** Input: hash ‖ r ‖ s ‖ x ‖ y, 32 bytes each. Output: 1 as a word, or nothing. */
-function verifyP256(data: Uint8Array): Uint8Array {
-  if (data.length !== 160) return nothing
-  const number = (at: number) => bytesToBigInt(data.subarray(at, at + 32))
-  const [r, s, x, y] = [number(32), number(64), number(96), number(128)]
-  const { Fp, Fn } = p256.Point
-  if (!Fn.isValidNot0(r) || !Fn.isValidNot0(s) || x >= Fp.ORDER || y >= Fp.ORDER) return nothing
-  const key = new Uint8Array(65)
-  key[0] = 4
-  key.set(data.subarray(96), 1)
-  // Zeros, the encoding of infinity, are not on the curve and so no key.
-  if (!p256.utils.isValidPublicKey(key, false)) return nothing
-  const isValid = p256.verify(data.subarray(32, 96), data.subarray(0, 32), key, {
-    lowS: false,
-    prehash: false,
-  })
-  return isValid ? flagWord(true) : nothing
 }

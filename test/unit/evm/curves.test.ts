@@ -1,0 +1,390 @@
+/** Contracts of elliptic curves beside @noble/curves, above all at the edges of what they take. */
+import { bls12_381 } from '@noble/curves/bls12-381.js'
+import { bn254 } from '@noble/curves/bn254.js'
+import { p256 } from '@noble/curves/nist.js'
+import t from 'tap'
+import { precompileRuns } from '../../../src/evm/precompiles/precompiles.js'
+import { bytesToBigInt, bytesToHex, concatBytes, hexToBytes } from '../../../src/primitives/bytes.js'
+import { Dice, propertyRuns, runsFactor } from '../../library/property.js'
+
+const seed = propertyRuns(1).seed ?? 0
+const dice = new Dice(seed)
+const runs = precompileRuns('osaka', undefined)
+/** Output in hex; undefined where the input is refused. */
+const run = (number: number, ...data: readonly Uint8Array[]) => {
+  const output = runs.get(number)?.(concatBytes(...data), 10n ** 12n)?.output
+  return output && bytesToHex(output)
+}
+
+const word = (value: bigint, width = 32) => hexToBytes(value.toString(16).padStart(2 * width, '0'))
+const someNumber = (bytes = 32) => bytesToBigInt(Uint8Array.from(dice.times(bytes, () => dice.throw(256))))
+const oneOf = <T>(values: readonly T[]): T => values[dice.throw(values.length)] as T
+const modulo = (value: bigint, modulus: bigint) => ((value % modulus) + modulus) % modulus
+
+interface Point {
+  readonly is0: () => boolean
+  add(other: Point): Point
+  negate(): Point
+  multiplyUnsafe(scalar: bigint): Point
+  toAffine(): { readonly x: unknown; readonly y: unknown }
+  isTorsionFree(): boolean
+}
+interface Group {
+  readonly BASE: Point
+  readonly ZERO: Point
+  fromAffine(affine: never): Point
+}
+
+/** Points of a group that come again: infinity, the generator, small multiples and their negatives, others. */
+function pointsOf(group: Group, order: bigint): Point[] {
+  const some = [2n, 3n, (someNumber() % order) | 1n, order >> 1n].map((n) => group.BASE.multiplyUnsafe(n))
+  return [group.ZERO, ...[group.BASE, ...some].flatMap((point) => [point, point.negate()])]
+}
+
+function scalarsOf(order: bigint): bigint[] {
+  const top = 2n ** 256n - 1n
+  const edges = [0n, 1n, 2n, order - 1n, order, order + 1n, top, (1n << 128n) - 1n, 1n << 255n, order >> 1n]
+  return [...edges, someNumber(), someNumber(16), modulo(-someNumber(2), order)]
+}
+
+const times = (point: Point, scalar: bigint, order: bigint, zero: Point) => {
+  const factor = scalar % order
+  return factor === 0n || point.is0() ? zero : point.multiplyUnsafe(factor)
+}
+
+type Fp2 = { readonly c0: bigint; readonly c1: bigint }
+const bytesOf1 = (width: number) => (point: Point) => {
+  if (point.is0()) return new Uint8Array(2 * width)
+  const { x, y } = point.toAffine() as { x: bigint; y: bigint }
+  return concatBytes(word(x, width), word(y, width))
+}
+const bytesOf2 = (width: number, order: readonly ('c0' | 'c1')[]) => (point: Point) => {
+  if (point.is0()) return new Uint8Array(4 * width)
+  const { x, y } = point.toAffine() as { x: Fp2; y: Fp2 }
+  return concatBytes(...[x, y].flatMap((value) => order.map((part) => word(value[part], width))))
+}
+
+interface Curve {
+  readonly name: string
+  readonly order: bigint
+  readonly modulus: bigint
+  readonly width: number
+  readonly g1: Group
+  readonly g2: Group
+  readonly encode1: (point: Point) => Uint8Array
+  readonly encode2: (point: Point) => Uint8Array
+  readonly add1: number
+  readonly pair: number
+}
+
+const bls: Curve = {
+  ...{ name: 'BLS12-381', order: bls12_381.fields.Fr.ORDER, modulus: bls12_381.fields.Fp.ORDER, width: 64 },
+  g1: bls12_381.G1.Point as unknown as Group,
+  g2: bls12_381.G2.Point as unknown as Group,
+  ...{ encode1: bytesOf1(64), encode2: bytesOf2(64, ['c0', 'c1']), add1: 0x0b, pair: 0x0f },
+}
+const bn: Curve = {
+  ...{ name: 'BN254', order: bn254.fields.Fr.ORDER, modulus: bn254.fields.Fp.ORDER, width: 32 },
+  g1: bn254.G1.Point as unknown as Group,
+  g2: bn254.G2.Point as unknown as Group,
+  ...{ encode1: bytesOf1(32), encode2: bytesOf2(32, ['c1', 'c0']), add1: 0x06, pair: 0x08 },
+}
+
+/** Points of a curve that are in no group of prime order. */
+function outside(curve: Curve, field: 'Fp' | 'Fp2'): Point {
+  const { fields } = bls12_381
+  for (let n = BigInt(dice.throw(1000)) + 1n; ; n++) {
+    try {
+      if (field === 'Fp') {
+        const y = fields.Fp.sqrt(fields.Fp.add(fields.Fp.pow(n, 3n), 4n))
+        return curve.g1.fromAffine({ x: n, y } as never)
+      }
+      const own = curve === bls ? fields.Fp2 : bn254.fields.Fp2
+      const b = curve === bls ? bls12_381.G2.Point.CURVE().b : bn254.G2.Point.CURVE().b
+      const x = { c0: n, c1: n + 1n }
+      const y = own.sqrt(own.add(own.mul(own.sqr(x), x), b))
+      return curve.g2.fromAffine({ x, y } as never)
+    } catch {
+      // Not a square.
+    }
+  }
+}
+
+t.test('sums of two points of either curve', async (t) => {
+  for (const curve of [bls, bn]) {
+    const points = pointsOf(curve.g1, curve.order)
+    // Sums take points that are in no group too; noble's own sum is of any.
+    if (curve === bls) points.push(outside(bls, 'Fp'), outside(bls, 'Fp'))
+    for (const a of points) {
+      for (const b of points) {
+        const expected = bytesToHex(curve.encode1(a.add(b)))
+        if (run(curve.add1, curve.encode1(a), curve.encode1(b)) !== expected) t.fail(`${curve.name}, ${seed}`)
+      }
+    }
+  }
+  const points = [...pointsOf(bls.g2, bls.order), outside(bls, 'Fp2')]
+  for (const a of points) {
+    for (const b of points) {
+      const expected = bytesToHex(bls.encode2(a.add(b)))
+      if (run(0x0d, bls.encode2(a), bls.encode2(b)) !== expected) t.fail(`second group, ${seed}`)
+    }
+  }
+  t.pass('all agree')
+})
+
+t.test('products and sums of products', async (t) => {
+  const bnPoints = pointsOf(bn.g1, bn.order)
+  for (const scalar of scalarsOf(bn.order)) {
+    for (const point of [...dice.times(2, () => oneOf(bnPoints)), bn.g1.ZERO]) {
+      const expected = bytesToHex(bn.encode1(times(point, scalar, bn.order, bn.g1.ZERO)))
+      t.equal(run(7, bn.encode1(point), word(scalar)), expected, `${scalar} ${seed}`)
+    }
+  }
+  const groups = [
+    [0x0c, bls.g1, bls.encode1],
+    [0x0e, bls.g2, bls.encode2],
+  ] as const
+  for (const [number, group, encode] of groups) {
+    const points = pointsOf(group, bls.order)
+    const scalars = scalarsOf(bls.order)
+    const products = new Map<string, Point>()
+    const productOf = (at: number, scalar: bigint) => {
+      const key = `${at} ${scalar}`
+      const found = products.get(key) ?? times(points[at] as Point, scalar, bls.order, group.ZERO)
+      products.set(key, found)
+      return found
+    }
+    // Past the number that is computed at a time.
+    for (const count of [1, 1, 1, 2, 2, 3, 7, 16, 17, 33, 128, 129, 200, ...Array(runsFactor).fill(5)]) {
+      const terms = dice.times(count, () => [dice.throw(points.length), oneOf(scalars)] as const)
+      const data = terms.map(([at, scalar]) => concatBytes(encode(points[at] as Point), word(scalar)))
+      const expected = terms.reduce((sum, [at, scalar]) => sum.add(productOf(at, scalar)), group.ZERO)
+      if (run(number, ...data) !== bytesToHex(encode(expected))) t.fail(`${number}, ${count} terms, ${seed}`)
+    }
+    // One and the same, many times; and a sum that cancels out.
+    const [point, scalar] = [encode(group.BASE), word(scalars[10] as bigint)]
+    const same = Array(40).fill(concatBytes(point, scalar))
+    const product = times(group.BASE, 40n * (scalars[10] as bigint), bls.order, group.ZERO)
+    t.equal(run(number, ...same), bytesToHex(encode(product)))
+    const none = concatBytes(encode(group.BASE.negate()), scalar)
+    t.equal(run(number, ...Array(20).fill(concatBytes(point, scalar, none))), bytesToHex(encode(group.ZERO)))
+  }
+})
+
+t.test('products of pairings', async (t) => {
+  const isOne = (curve: Curve, pairs: readonly (readonly [Point, Point])[]) =>
+    run(curve.pair, ...pairs.flatMap(([a, b]) => [curve.encode1(a), curve.encode2(b)]))
+  const flag = (isTrue: boolean) => bytesToHex(word(isTrue ? 1n : 0n))
+  for (const curve of [bls, bn]) {
+    const [g, h] = [curve.g1.BASE, curve.g2.BASE]
+    const [none1, none2] = [curve.g1.ZERO, curve.g2.ZERO]
+    const a = (someNumber(8) | 1n) % curve.order
+    const b = (someNumber(8) | 1n) % curve.order
+    const [ga, hb] = [g.multiplyUnsafe(a), h.multiplyUnsafe(b)]
+    const product = g.multiplyUnsafe((a * b) % curve.order)
+    const cases: readonly (readonly [boolean, readonly (readonly [Point, Point])[]])[] = [
+      [true, [[none1, h]]],
+      [true, [[g, none2]]],
+      [true, [[none1, none2]]],
+      [false, [[g, h]]],
+      [
+        true,
+        [
+          [ga, hb],
+          [product.negate(), h],
+        ],
+      ],
+      [
+        false,
+        [
+          [ga, hb],
+          [product, h],
+        ],
+      ],
+      [
+        true,
+        [
+          [ga, hb],
+          [none1, hb],
+          [product.negate(), h],
+          [ga, none2],
+        ],
+      ],
+      [
+        true,
+        [
+          [g, hb],
+          [g.negate(), hb],
+        ],
+      ],
+      [
+        true,
+        [
+          [g, hb],
+          [g, hb.negate()],
+        ],
+      ],
+      [
+        false,
+        [
+          [g, hb],
+          [g.negate(), hb.negate()],
+        ],
+      ],
+      // Past the number that is computed at a time, on both sides of it.
+      [true, [...Array(16).fill([g, h]), [g.multiplyUnsafe(16n).negate(), h]]],
+      [true, [...Array(40).fill([g, h]), [g, h.multiplyUnsafe(40n).negate()]]],
+      [false, [...Array(33).fill([g, h]), [g.multiplyUnsafe(32n).negate(), h]]],
+      [true, Array(20).fill([none1, h])],
+    ]
+    for (const [index, [expected, pairs]] of cases.entries()) {
+      t.equal(isOne(curve, pairs), flag(expected), `${curve.name} ${index}, seed ${seed}`)
+    }
+    t.equal(isOne(curve, [[g, outside(curve, 'Fp2')]]), undefined, 'outside of the second group')
+    t.equal(isOne(curve, [[none1, outside(curve, 'Fp2')]]), undefined, 'the same beside infinity')
+  }
+  t.equal(isOne(bls, [[outside(bls, 'Fp'), bls.g2.BASE]]), undefined, 'outside of the first group')
+  t.equal(isOne(bls, [[outside(bls, 'Fp'), bls.g2.ZERO]]), undefined, 'the same beside infinity')
+  t.equal(run(8), flag(true), 'no pairs')
+})
+
+t.test('numbers that are no field elements, and points that are not on the curve', async (t) => {
+  for (const curve of [bls, bn]) {
+    const { x, y } = curve.g1.BASE.toAffine() as { x: bigint; y: bigint }
+    const top = 2n ** (curve === bls ? 384n : 256n) - 1n
+    const bad = [
+      [x + curve.modulus, y],
+      [x, y + curve.modulus],
+      [curve.modulus, 0n],
+      [0n, curve.modulus],
+      [top, top],
+      [x, y + 1n],
+      [x, 0n],
+      [0n, y],
+      [curve.modulus - 1n, curve.modulus - 1n],
+    ] as const
+    const zero = curve.encode1(curve.g1.ZERO)
+    const twist = curve.encode2(curve.g2.BASE)
+    for (const [a, b] of bad) {
+      const point = concatBytes(word(a, curve.width), word(b, curve.width))
+      t.equal(run(curve.add1, point, zero), undefined, `${curve.name} ${a} ${b}`)
+      t.equal(run(curve.add1, zero, point), undefined)
+      t.equal(run(curve.pair, point, twist), undefined)
+      t.equal(run(curve.pair, point, curve.encode2(curve.g2.ZERO)), undefined)
+    }
+    for (let part = 0; part < 4; part++) {
+      for (const value of [curve.modulus, top, 1n]) {
+        const changed = twist.slice()
+        changed.set(word(value, curve.width), part * curve.width)
+        t.equal(run(curve.pair, zero, changed), undefined, `${curve.name} ${part} ${value}`)
+      }
+    }
+  }
+})
+
+t.test('field elements mapped to points', async (t) => {
+  const { ORDER } = bls12_381.fields.Fp
+  const edges = [0n, 1n, 2n, ORDER - 1n, ORDER - 2n, ORDER >> 1n, (ORDER >> 1n) + 1n]
+  const numbers = [...edges, ...dice.times(6 * runsFactor, () => someNumber(48) % ORDER)]
+  for (const number of numbers) {
+    const point = bls12_381.G1.mapToCurve(number as never) as { x: bigint; y: bigint }
+    t.equal(run(0x10, word(number, 64)), bytesToHex(concatBytes(word(point.x, 64), word(point.y, 64))))
+    for (const other of [oneOf(numbers), number, 0n]) {
+      const { x, y } = bls12_381.G2.mapToCurve([number, other]) as { x: Fp2; y: Fp2 }
+      const expected = concatBytes(...[x.c0, x.c1, y.c0, y.c1].map((part) => word(part, 64)))
+      t.equal(run(0x11, word(number, 64), word(other, 64)), bytesToHex(expected), `${number} ${other}`)
+    }
+  }
+})
+
+t.test('signatures on P-256, valid and not', async (t) => {
+  const { ORDER: n } = p256.Point.Fn
+  const p = p256.Point.Fp.ORDER
+  const g = p256.Point.BASE
+  const inverse = (value: bigint) => p256.Point.Fn.inv(modulo(value, n))
+  const encode = (point: typeof g) => point.toBytes(false).subarray(1)
+  const check = (hash: bigint, r: bigint, s: bigint, key: Uint8Array, what: string) => {
+    const got = run(0x100, word(hash), word(r), word(s), key) === bytesToHex(word(1n))
+    let expected = false
+    try {
+      const options = { lowS: false, prehash: false }
+      const full = concatBytes(Uint8Array.of(4), key)
+      expected = p256.verify(concatBytes(word(r), word(s)), word(hash), full, options)
+    } catch {
+      // No signature, or no key.
+    }
+    t.equal(got, expected, `${what}, seed ${seed}`)
+    return got
+  }
+  const secret = (someNumber() % (n - 1n)) + 1n
+  const key = g.multiply(secret)
+  const sign = (hash: bigint, k: bigint) => {
+    const r = g.multiply(k).toAffine().x % n
+    return [r, modulo(inverse(k) * (hash + r * secret), n)] as const
+  }
+  for (const hash of [0n, 1n, n - 1n, n, n + 5n, 2n ** 256n - 1n, someNumber(), someNumber()]) {
+    const [r, s] = sign(hash, (someNumber() % (n - 1n)) + 1n)
+    t.ok(check(hash, r, s, encode(key), 'signed'))
+    t.ok(check(hash, r, n - s, encode(key), 'with the other s'))
+    for (const [a, b] of [
+      [r, s + 1n],
+      [r + 1n, s],
+      [s, r],
+      [0n, s],
+      [r, 0n],
+      [n, s],
+      [r, n],
+      [r + n, s],
+    ] as const) {
+      if (a < 2n ** 256n) check(hash, a, b, encode(key), `${a} ${b}`)
+    }
+  }
+  // Sums that meet the exceptions of addition: both terms alike, opposite, and a key that is the generator.
+  for (const [u1, u2] of [
+    [1n, 1n],
+    [2n, 1n],
+    [n - 1n, 1n],
+    [5n, n - 5n],
+    [1n, n - 1n],
+    [0n, 3n],
+  ] as const) {
+    for (const point of [g, g.negate(), key]) {
+      const sum = [u1 === 0n ? p256.Point.ZERO : g.multiply(u1), point.multiply(u2)] as const
+      const total = sum[0].add(sum[1])
+      const r = total.is0() ? 7n : total.toAffine().x % n
+      const s = modulo(r * inverse(u2), n)
+      const got = check(modulo(u1 * s, n), r, s, encode(point), `${u1} ${u2}`)
+      t.equal(got, !total.is0())
+    }
+  }
+  // The sum's x is at least the order, and r what is left of it.
+  for (let small = 1n, found = 0; found < 2; small++) {
+    const x = n + small
+    try {
+      const y = p256.Point.Fp.sqrt(modulo(x ** 3n - 3n * x + p256.Point.CURVE().b, p))
+      const sum = p256.Point.fromAffine({ x, y })
+      const [hash, s] = [someNumber() % n, (someNumber() % (n - 1n)) + 1n]
+      const [u1, u2] = [modulo(hash * inverse(s), n), modulo(small * inverse(s), n)]
+      const signer = sum.subtract(g.multiply(u1)).multiply(inverse(u2))
+      t.ok(check(hash, small, s, encode(signer), 'x above the order'))
+      check(hash, small + 1n, s, encode(signer), 'x above the order, another r')
+      found++
+    } catch {
+      // Not a square.
+    }
+  }
+  const [r, s] = sign(1n, 5n)
+  const { x, y } = key.toAffine()
+  for (const [a, b] of [
+    [0n, 0n],
+    [x, y + 1n],
+    [x, 0n],
+    [x + p, y],
+    [p, y],
+    [x, p],
+    [2n ** 256n - 1n, y],
+    [x, p - y],
+  ] as const) {
+    if (a < 2n ** 256n) check(1n, r, s, concatBytes(word(a), word(b)), `the key ${a} ${b}`)
+  }
+})
