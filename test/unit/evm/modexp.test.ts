@@ -4,11 +4,17 @@ import fc from 'fast-check'
 import t from 'tap'
 import { type ForkName, ForkSchedule, parseGenesisConfig } from '../../../src/chain/forks.js'
 import { JobWatch } from '../../../src/evm/engine/jobWatch.js'
-import { bytesToHex, concatBytes, padLeft, toMinimalBytes } from '../../../src/primitives/bytes.js'
+import {
+  bytesToBigInt,
+  bytesToHex,
+  concatBytes,
+  padLeft,
+  toMinimalBytes,
+} from '../../../src/primitives/bytes.js'
 import { FaultError } from '../../../src/primitives/faults.js'
 import { createForkEngine } from '../../library/forkEngine.js'
 import { modexp } from '../../library/precompileFailures.js'
-import { propertyRuns } from '../../library/property.js'
+import { Dice, propertyRuns } from '../../library/property.js'
 import { demoStore } from './demoExecution.js'
 
 const watch = (timeMsMax = 60_000) => new JobWatch(() => false, { timeMsMax, memoryBytesMax: 2 ** 28 })
@@ -42,6 +48,61 @@ t.test('it computes and costs what the library says, at every fork', async (t) =
     )
   }
   t.pass('all agree')
+})
+
+/** Square and multiply by bigints. */
+function powerOf(base: bigint, exponent: bigint, modulus: bigint): bigint {
+  if (modulus === 0n) return 0n
+  let [power, factor] = [1n % modulus, base % modulus]
+  for (let left = exponent; left > 0n; left >>= 1n) {
+    if (left & 1n) power = (power * factor) % modulus
+    factor = (factor * factor) % modulus
+  }
+  return power
+}
+
+/** Numbers of up to so many bytes: random ones, zeros, ones, and such with zeros at either end. */
+const operand = (bytesMax: number) =>
+  fc
+    .tuple(fc.nat(bytesMax), fc.nat(5), fc.nat(bytesMax), fc.nat(bytesMax), fc.nat(255), fc.nat(0xffffffff))
+    .map(([length, kind, first, last, odd, seed]) => {
+      const dice = new Dice(seed)
+      const made = Uint8Array.from(
+        dice.times(length, () => [0, 255, 255 * dice.throw(2)][kind] ?? dice.throw(256)),
+      )
+      if (first < length) made.fill(0, 0, first)
+      if (last < length) made.fill(0, last, length).fill(odd, last, last + 1)
+      return made
+    })
+
+t.test('moduli of all lengths and forms: odd, even, powers of two, nothing', async (t) => {
+  for (const [longest, exponentBytes, runs] of [
+    [9, 40, 400],
+    [17, 12, 400],
+    [80, 40, 300],
+    [300, 6, 200],
+    [1_100, 4, 40],
+  ] as const) {
+    fc.assert(
+      fc.property(operand(longest), operand(exponentBytes), operand(longest), (base, exponent, modulus) => {
+        const [b, e, m] = [base, exponent, modulus].map(bytesToBigInt) as [bigint, bigint, bigint]
+        const { returnValue } = modexp(encode(base, exponent, modulus), 10n ** 15n, 'berlin', watch())
+        return returnValue.length === modulus.length && bytesToBigInt(returnValue) === powerOf(b, e, m)
+      }),
+      propertyRuns(runs),
+    )
+  }
+  // An exponent that is read in several parts.
+  const exponent = new Uint8Array(5_000).fill(0xa5)
+  for (const modulus of [Uint8Array.of(255, 253), Uint8Array.of(7, 0, 0), new Uint8Array(33).fill(254)]) {
+    const { returnValue } = modexp(
+      encode(Uint8Array.of(3, 9), exponent, modulus),
+      10n ** 15n,
+      'berlin',
+      watch(),
+    )
+    t.equal(bytesToBigInt(returnValue), powerOf(777n, bytesToBigInt(exponent), bytesToBigInt(modulus)))
+  }
 })
 
 t.test('too little gas fails before anything is computed', async (t) => {
