@@ -38,11 +38,6 @@ export class JobWatch {
     if (performance.now() >= this.#endsAt || this.#shouldStop()) this.#timeOut()
   }
 
-  /** Throws for work that cannot be interrupted and would by itself take longer than the time of the job. */
-  refuseLongerThan(expectedMs: number): void {
-    if (expectedMs > this.limits.timeMsMax) this.#timeOut()
-  }
-
   #timeOut(): never {
     throw new FaultError({ kind: 'ExecutionTimedOut', limitSeconds: this.limits.timeMsMax / 1_000 })
   }

@@ -39,6 +39,9 @@ export const exchange = 0x1800
 /** Steps counted per read: some microseconds at the head, a tenth of a millisecond for non-canonical blocks. */
 const answerSteps = 32
 
+/** Blocks whose hashes the BLOCKHASH of one block can tell. */
+const hashesMax = 256
+
 /** Bytes of code that are copied, and searched for jump destinations, in a step. */
 const codeBytesPerStep = 64
 
@@ -46,6 +49,9 @@ export class KernelAnswers implements KernelImports {
   host: KernelHost | undefined
   #memory!: KernelMemory
   #exports!: KernelExports
+  /** Hashes that this host was asked for. */
+  readonly #hashes = new Map<bigint, Hash32>()
+  #hashesOf: KernelHost | undefined
 
   /** Call it before anything runs. */
   answerWith(exports: KernelExports, memory: KernelMemory): void {
@@ -94,11 +100,17 @@ export class KernelAnswers implements KernelImports {
     })
 
   readonly readBlockHash = (number: bigint) =>
-    this.#answer(({ ancestorHash, watch }) => {
-      // For a non-canonical block this is a walk from parent to parent.
-      watch?.look()
-      const hash = ancestorHash(Number(number))
-      if (hash === undefined) return 0
+    this.#answer((host) => {
+      if (this.#hashesOf !== host || this.#hashes.size >= hashesMax) this.#hashes.clear()
+      this.#hashesOf = host
+      let hash = this.#hashes.get(number)
+      if (hash === undefined) {
+        // For a non-canonical block this is a walk from parent to parent.
+        host.watch?.look()
+        hash = host.ancestorHash(Number(number))
+        if (hash === undefined) return 0
+        this.#hashes.set(number, hash)
+      }
       this.#memory.put(exchange, hash)
       return 1
     })

@@ -6,7 +6,7 @@ import { isZero } from './fields.js'
 import { fieldBytes, g1Bytes, g2Bytes, scalarBytes } from './mcl.js'
 import { notInField, refuse, wrongLength } from './refusal.js'
 
-/** x and y of points of the second group, in each the real part first. */
+/** x and y of both generators; in the second group the real part of each comes first. */
 const generator1Hex =
   '17f1d3a73197d7942695638c4fa9ac0fc3688c4f9774b905a14e3a3f171bac586c55e83ff97a1aeffb3af00adb22c6bb' +
   '08b3f481e3aaa0f1a09e30ed741d8ae4fcf5e095d5d00af600db18cb2c04b3edd03cc744a2888ae40caa232946c5e7e1'
@@ -30,16 +30,15 @@ const lesserMax = hexToBytes(
 
 /** What each call computes with. The lines of a fixed point of the second group are always the same. */
 interface Setup {
-  readonly generator: number
   readonly four: number
   readonly generatorLines: number
   readonly secretLines: number
-  /** Points of the call. */
-  readonly commitment: number
+  /** The negative of the generator and, right behind it, the proof; and what they are multiplied with. */
+  readonly negative: number
   readonly proof: number
+  readonly scalars: number
+  readonly commitment: number
   readonly left: number
-  readonly part: number
-  readonly scalar: number
   /** An element of the third group. */
   readonly product: number
 }
@@ -51,33 +50,28 @@ function setup(): Setup {
   const { mcl } = bls12381()
   const { lib } = mcl
   const readAll = (out: number, hex: string, count: number) => {
-    const bytes = hexToBytes(hex)
+    const bytes = hexToBytes(`0x${hex}`)
     for (let index = 0; index < count; index++)
       mcl.readField(out + index * fieldBytes, bytes, index * fieldBytes)
   }
   const linesOf = (hex: string) => {
     const point = mcl.allocate(g2Bytes)
-    readAll(point, `0x${hex}`, 4)
+    readAll(point, hex, 4)
     mcl.completeG2(point)
     const lines = mcl.allocate(8 * lib.mclBn_getUint64NumToPrecompute())
     lib.mclBn_precomputeG2(lines, point)
     return lines
   }
-  const generator = mcl.allocate(g1Bytes)
-  readAll(generator, `0x${generator1Hex}`, 2)
-  mcl.completeG1(generator)
+  const negative = mcl.allocate(2 * g1Bytes)
+  readAll(negative, generator1Hex, 2)
+  mcl.completeG1(negative)
+  lib.mclBnG1_neg(negative, negative)
   const four = mcl.allocate(fieldBytes)
-  readAll(four, `0x${'4'.padStart(2 * fieldBytes, '0')}`, 1)
-  const [commitment, proof, left, part] = [0, 0, 0, 0].map(() => mcl.allocate(g1Bytes)) as [
-    number,
-    number,
-    number,
-    number,
-  ]
+  readAll(four, '4'.padStart(2 * fieldBytes, '0'), 1)
   known = {
-    ...{ generator, four, generatorLines: linesOf(generator2Hex), secretLines: linesOf(secretHex) },
-    ...{ commitment, proof, left, part },
-    scalar: mcl.allocate(scalarBytes),
+    ...{ four, generatorLines: linesOf(generator2Hex), secretLines: linesOf(secretHex) },
+    ...{ negative, proof: negative + g1Bytes, scalars: mcl.allocate(2 * scalarBytes) },
+    ...{ commitment: mcl.allocate(g1Bytes), left: mcl.allocate(g1Bytes) },
     product: mcl.allocate(12 * fieldBytes),
   }
   return known
@@ -110,19 +104,17 @@ export function verifyKzgProof(data: Uint8Array): Uint8Array {
 function isProof(data: Uint8Array, z: number, y: number): boolean {
   const curve = bls12381()
   const { lib } = curve.mcl
-  const { generator, generatorLines, secretLines, commitment, proof, left, part, scalar, product } = setup()
-  curve.mcl.readScalar(scalar, data, y)
-  lib.mclBnG1_mul(part, generator, scalar)
-  lib.mclBnG1_sub(left, commitment, part)
-  curve.mcl.readScalar(scalar, data, z)
-  lib.mclBnG1_mul(part, proof, scalar)
-  lib.mclBnG1_add(left, left, part)
+  const { generatorLines, secretLines, negative, proof, scalars, commitment, left, product } = setup()
+  curve.mcl.readScalar(scalars, data, y)
+  curve.mcl.readScalar(scalars + scalarBytes, data, z)
+  lib.mclBnG1_mulVec(left, negative, scalars, 2)
+  lib.mclBnG1_add(left, left, commitment)
   // The pairing of infinity with any point is one, and of no other point.
   const [isLeftNone, isProofNone] = [lib.mclBnG1_isZero(left) === 1, lib.mclBnG1_isZero(proof) === 1]
   if (isLeftNone || isProofNone) return isLeftNone && isProofNone
   lib.mclBnG1_normalize(left, left)
-  lib.mclBnG1_neg(part, proof)
-  lib.mclBn_precomputedMillerLoop2(product, left, generatorLines, part, secretLines)
+  lib.mclBnG1_neg(proof, proof)
+  lib.mclBn_precomputedMillerLoop2(product, left, generatorLines, proof, secretLines)
   return curve.isFinallyOne(product)
 }
 

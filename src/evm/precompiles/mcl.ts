@@ -26,7 +26,6 @@ interface Exports {
   mclBnFp_mapToG1(out: number, element: number): number
   mclBnFp2_mapToG2(out: number, element: number): number
   /** Reduced by the order of the group. */
-  mclBnFr_setBigEndianMod(out: number, from: number, bytes: number): number
   mclBnFr_setLittleEndianMod(out: number, from: number, bytes: number): number
   mclBnFr_isEqual(a: number, b: number): number
   mclBnFr_inv(out: number, scalar: number): void
@@ -38,7 +37,6 @@ interface Exports {
   mclBnG1_normalize(out: number, point: number): void
   mclBnG1_neg(out: number, point: number): void
   mclBnG1_add(out: number, a: number, b: number): void
-  mclBnG1_sub(out: number, a: number, b: number): void
   mclBnG1_mul(out: number, point: number, scalar: number): void
   mclBnG1_mulVec(out: number, points: number, scalars: number, count: number): void
   mclBnG2_clear(out: number): void

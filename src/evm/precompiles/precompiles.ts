@@ -21,7 +21,6 @@ import { isZero } from './fields.js'
 import { verifyKzgProof } from './kzgProof.js'
 import { modexpGas, modexpPower } from './modexp.js'
 import { verifyP256 } from './p256.js'
-import { expectedPrecompileMs } from './precompileTimes.js'
 import { InputRefusal } from './refusal.js'
 import { g1Discounts, g2Discounts } from './sumDiscounts.js'
 
@@ -122,7 +121,7 @@ export function precompileAddress(number: number): Uint8Array {
 
 /**
  * The contracts of a fork by number. The watch, which blocks do not have, ends a contract that takes longer than the
- * job may with FaultError ExecutionTimedOut; one that cannot be interrupted, before it begins.
+ * job may with FaultError ExecutionTimedOut; some look at it every 30 ms only.
  */
 export function precompileRuns(fork: ForkName, watch: JobWatch | undefined): PrecompileRuns {
   return {
@@ -133,7 +132,6 @@ export function precompileRuns(fork: ForkName, watch: JobWatch | undefined): Pre
         const gasUsed = contract.gas(data, fork)
         if (gasUsed > gas) return { output: nothing, gasUsed }
         watch?.look()
-        watch?.refuseLongerThan(expectedPrecompileMs(number, data, gas))
         try {
           return { output: contract.run(data, fork, watch), gasUsed }
         } catch (error) {
