@@ -15,7 +15,7 @@ import { packageRoot } from '../src/primitives/packageRoot.js'
 import { removeDrafts } from './data/benchData.js'
 import { type BenchOptions, helpText, parseOptions } from './options.js'
 import { Progress, planOf, type Step } from './plan.js'
-import { isFailed, type Report } from './report/outcome.js'
+import { type Finding, isFailed, type Report } from './report/outcome.js'
 import { readReport, writeReport } from './report/reportFile.js'
 import { publish } from './report/speedPage.js'
 import { parseTargets, verdictOf } from './report/targets.js'
@@ -49,7 +49,8 @@ async function main(options: BenchOptions): Promise<number> {
   }
   const stem = writeReport(report, options.out ?? join(packageRoot(), 'bench/results'))
   console.log(`\nWritten: ${stem}.json and .html`)
-  if (!options.isCheck) return report.findings.some(isFailed) ? 1 : 0
+  const falls = (finding: Finding) => isFailed(finding) || (finding.missed ?? []).length > 0
+  if (!options.isCheck) return report.findings.some(falls) ? 1 : 0
   // Of what was not measured nothing is known.
   return verdict(report, signal && targets.filter(({ scenario }) => done.has(scenario)))
 }

@@ -1,5 +1,8 @@
 /** The command line of the benchmarks. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { packageRoot } from '../src/primitives/packageRoot.js'
 
 export interface BenchOptions {
   readonly isHelp: boolean
@@ -36,11 +39,13 @@ export interface BenchOptions {
   readonly publish: string | undefined
   /** A report to compare with the targets, without a run. */
   readonly report: string | undefined
+  /** Folder of the benchmarks of gas; undefined where there is none. */
+  readonly gasFolder: string | undefined
 }
 
 export const helpText = `Measures Tidegate beside a bare uWebSockets.js server that answers the same bytes.
 
-  npm run bench -- [flags]         everything, in an hour with anvil: a table here, JSON and an HTML page under
+  npm run bench -- [flags] [GAS]   everything, in an hour with anvil: a table here, JSON and an HTML page under
                                    bench/results
   npm run bench:check              a short run beside anvil of what has targets, in less than 10 minutes on two cores
                                    once its networks are made, which takes at most 5 more; exits 1 where it falls
@@ -51,7 +56,9 @@ export const helpText = `Measures Tidegate beside a bare uWebSockets.js server t
   --url URL                        measure this endpoint, holding the demo chain, instead of a server of our own;
                                    what needs other networks, or a server without caches, is left out
   --only NAME[,NAME]               scenarios whose name contains one of these; neighbours is what attackers do to
-                                   others, prices what a unit of a key's allowance buys
+                                   others, prices what a unit of a key's allowance buys, gas how slow the slowest gas
+                                   is by the files in the folder GAS (../shared/gas-benchmarks); it fails below 10
+                                   Mgas a second of CPU
   --attack NAME[,NAME]             of neighbours, these attacks only
   --list                           no run: the scenarios that these flags choose, with the seconds that each may take
   --quick                          short rounds and small networks: a first look, not a measurement
@@ -119,7 +126,8 @@ const modes = {
 
 /** Throws RangeError that names the flag at fault. */
 export function parseOptions(args: readonly string[]): BenchOptions {
-  const { values } = parse(args)
+  const { values, positionals } = parse(args)
+  if (positionals.length > 1) throw new RangeError(`one folder is enough, got ${positionals.join(' ')}`)
   const isCheck = values.check
   const mode = values.quick ? modes.quick : isCheck ? modes.check : modes.whole
   const positive = (flag: string, text: string | undefined, fallback: number): number => {
@@ -176,13 +184,18 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     out: values.out,
     publish: values.publish,
     report: values.report,
+    gasFolder: positionals[0] ?? (existsSync(usualGasFolder) ? usualGasFolder : undefined),
   }
 }
+
+/** Beside the repository. */
+const usualGasFolder = join(packageRoot(), '../shared/gas-benchmarks')
 
 function parse(args: readonly string[]) {
   try {
     return parseArgs({
       args: [...args],
+      allowPositionals: true,
       options: {
         help: { type: 'boolean', default: false },
         list: { type: 'boolean', default: false },

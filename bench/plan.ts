@@ -32,7 +32,7 @@ export function planOf(options: BenchOptions, targets: readonly Target[]): Plan 
   const all = httpScenarios(options).filter(
     (scenario) => options.url === undefined || isOfAnyEndpoint(scenario),
   )
-  const others = options.url === undefined ? specialScenarios : []
+  const others = options.url === undefined ? specialScenarios(options.gasFolder) : []
   const known = [...all, ...others]
     .map(({ name }) => name)
     .filter((name) => !options.isCheck || targeted.has(name))
@@ -144,6 +144,8 @@ function secondsOfSpecial(name: string, options: BenchOptions): number {
       return 20 + (3 + rounds) * 3 * seconds
     case 'logs-many':
       return 10
+    case 'gas':
+      return isQuick ? 90 : 150
     default:
       return 60
   }

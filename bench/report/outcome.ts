@@ -1,4 +1,5 @@
 /** Results of a run, as in the JSON report. */
+import type { GasFigures } from '../gas/gasSpeed.js'
 import type { KernelFigures } from '../kernel/kernelSpeed.js'
 import type { Memory } from '../servers/serverProcess.js'
 import { type Latencies, median, type Percentile } from './statistics.js'
@@ -98,6 +99,10 @@ export interface Outcome {
   readonly calls?: readonly PricedCall[]
   /** Of the scenario `kernel`. */
   readonly kernel?: KernelFigures
+  /** Of the scenario `gas`. */
+  readonly gas?: GasFigures
+  /** What it had to reach, and did not. */
+  readonly missed?: readonly string[]
 }
 
 /** A scenario that could not be measured, and why. */

@@ -1,5 +1,6 @@
 /** The report as a table on a terminal, row by row as it comes. */
 
+import { gasTable } from '../gas/gasTable.js'
 import { kernelTable } from '../kernel/kernelSpeed.js'
 import { phaseTable } from '../neighbours/phases.js'
 import {
@@ -51,11 +52,12 @@ export function findingLine(finding: Finding): string {
 /** What a scenario measured besides its row, as a table of its own. */
 export function detailLines(finding: Finding): string[] {
   if (isFailed(finding)) return []
-  const { phases, calls, kernel } = finding
+  const { phases, calls, kernel, gas } = finding
   const lines = [
     ...(phases ? phaseTable(phases) : []),
     ...(calls ? pricesTable(calls) : []),
     ...(kernel ? kernelTable(kernel) : []),
+    ...(gas ? gasTable(gas) : []),
   ]
   return lines.length === 0 ? [] : ['', ...lines, '']
 }

@@ -1,5 +1,6 @@
 /** All scenarios that are more than requests over HTTP, in the order in which they run. */
 
+import { gas } from '../gas/gas.js'
 import { era } from '../imports/eraRun.js'
 import { importScenarios, readsWhileImporting } from '../imports/importRun.js'
 import { kernel } from '../kernel/kernel.js'
@@ -16,7 +17,13 @@ import type { SpecialScenario } from './specialScenario.js'
 import { sharedSubmissions, submissions } from './submissionRun.js'
 import { traceStream } from './traceRun.js'
 
-export const specialScenarios: readonly SpecialScenario[] = [
+/** `gasFolder`: where the benchmarks of gas are; undefined: they are left out. */
+export const specialScenarios = (gasFolder: string | undefined): readonly SpecialScenario[] => [
+  ...scenarios,
+  ...(gasFolder === undefined ? [] : [gas(gasFolder)]),
+]
+
+const scenarios: readonly SpecialScenario[] = [
   readsUnderProofs,
   readsWhileImporting,
   ...importScenarios,

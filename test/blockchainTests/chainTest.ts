@@ -30,8 +30,15 @@ interface JsonBlock {
 /** Bytes of address space for a store; a test's blocks take some megabytes. */
 const mapBytes = 2 ** 28
 
+/** Told of each block that was executed: its gas, and the CPU time of its import, in microseconds. */
+export type OnBlock = (gasUsed: number, cpuMicros: number) => void
+
 /** Runs a test on a new store at `storePath`. Returns what is not as the test says. */
-export async function runChainTest(test: JsonChainTest, storePath: string): Promise<string | undefined> {
+export async function runChainTest(
+  test: JsonChainTest,
+  storePath: string,
+  onBlock?: OnBlock,
+): Promise<string | undefined> {
   const { identity, blockDiff, schedule } = parseGenesis(genesisText(test))
   const { hash } = test.genesisBlockHeader
   if (identity.genesisHash !== hash) return `the genesis is ${identity.genesisHash}, not ${hash}`
@@ -41,7 +48,7 @@ export async function runChainTest(test: JsonChainTest, storePath: string): Prom
     store.beginBatch()
     const importer = new ChainImporter(store, schedule)
     for (const [index, block] of test.blocks.entries()) {
-      const problem = await importInto(importer, block)
+      const problem = await importInto(importer, block, onBlock)
       if (problem !== undefined) return `block ${index} of ${test.blocks.length} ${problem}`
     }
     await store.commitBatch()
@@ -55,9 +62,14 @@ export async function runChainTest(test: JsonChainTest, storePath: string): Prom
 async function importInto(
   importer: ChainImporter,
   { rlp, expectException }: JsonBlock,
+  onBlock: OnBlock | undefined,
 ): Promise<string | undefined> {
   try {
-    const { outcome } = await importer.importAsHead(parseBlock(hexToBytes(rlp)))
+    const before = process.cpuUsage()
+    const block = parseBlock(hexToBytes(rlp))
+    const { outcome } = await importer.importAsHead(block)
+    const { user, system } = process.cpuUsage(before)
+    onBlock?.(Number(block.header.gasUsed), user + system)
     // One beside the chain is executed only when its branch becomes the heavier one: the head tells.
     return expectException === undefined || outcome === 'side' ? undefined : `is taken: ${expectException}`
   } catch (error) {

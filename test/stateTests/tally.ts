@@ -24,7 +24,7 @@ export class Tally {
       for (const [fork, cases] of Object.entries(test.post)) {
         this.forks.add(fork)
         for (const [index, post] of cases.entries()) {
-          const problem = problemOf(() => runCase(test, fork, post))
+          const problem = problemOf(() => runCase(test, fork, post).problem)
           if (problem === undefined) this.passed++
           else {
             this.failed++
