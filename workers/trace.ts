@@ -1,11 +1,16 @@
-/** Entry of pool threads for traces. */
+/** Entry of pool threads for traces, and for parts of states. */
+import { StateParts, type StatePartsRequest } from '../src/evm/blocks/stateParts.js'
 import type { TraceRequest } from '../src/evm/tracers/traceRequest.js'
 import { Tracing } from '../src/evm/tracers/tracing.js'
 import { jobHandler } from './jobThread.js'
 import { perStore } from './perStore.js'
 
 const tracingOn = perStore((store, { trace }) => new Tracing(store, trace))
+const statePartsOn = perStore((store, { trace }) => new StateParts(store, trace))
 
 export const trace = jobHandler((request: TraceRequest, context) =>
   tracingOn(context).trace(request, context.shouldStop, context.put),
+)
+export const stateParts = jobHandler((request: StatePartsRequest, context) =>
+  statePartsOn(context).buildJson(request, context.shouldStop),
 )

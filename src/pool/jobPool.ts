@@ -89,6 +89,7 @@ export function openJobPool({ limits, stores, onThreadLost }: JobPoolOptions): P
       simulate: job('execute', 'simulate', 'simulate'),
       witness: job('execute', 'witness', 'witness'),
       trace: job('trace', 'trace', 'trace'),
+      stateParts: job('trace', 'trace', 'stateParts'),
       mappingSlots: job('slots', 'slots', 'mappingSlots'),
       searchLogs: job('logs', 'logs', 'searchLogs'),
       invokeHash: job('hash', 'hash', 'invokeHash'),

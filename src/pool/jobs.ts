@@ -10,6 +10,7 @@ import type { ChainOptions } from '../chain/chainBlocks.js'
 import type { HeaderProofRequest } from '../chain/headerProof.js'
 import type { FoundLogs, LogBounds, LogSearch } from '../chain/logSearch.js'
 import type { WitnessRequest } from '../evm/blocks/executionWitness.js'
+import type { StatePartsRequest } from '../evm/blocks/stateParts.js'
 import type {
   AccessListOutcome,
   CallOutcome,
@@ -74,6 +75,7 @@ export interface Jobs {
   readonly simulate: JobOf<'execute', SimulationRequest, Json>
   /** Its last part, the others before it. */
   readonly trace: JobOf<'trace', TraceRequest, Json>
+  readonly stateParts: JobOf<'trace', StatePartsRequest, Json>
   /** Slots (32 bytes each), concatenated in the order of the keys. */
   readonly mappingSlots: JobOf<'slots', WrittenSlotsRequest, Uint8Array>
   readonly searchLogs: JobOf<'logs', { readonly search: LogSearch; readonly bounds: LogBounds }, FoundLogs>

@@ -3,6 +3,7 @@ import { nameMethods } from './method.js'
 import { accountMethods } from './methods/accounts.js'
 import { blockMethods } from './methods/blocks.js'
 import { callMethods } from './methods/calls.js'
+import { debugStateMethods } from './methods/debugState.js'
 import { debugTraceMethods } from './methods/debugTraces.js'
 import { feeMethods } from './methods/fees.js'
 import { logMethods } from './methods/logs.js'
@@ -20,6 +21,7 @@ const families = {
   ...accountMethods,
   ...blockMethods,
   ...callMethods,
+  ...debugStateMethods,
   ...debugTraceMethods,
   ...feeMethods,
   ...logMethods,

@@ -126,15 +126,16 @@ export function readTrie(root: Hash32, key: Uint8Array, readNode: NodeReader): U
 }
 
 /**
- * Every leaf below `root`, in key order; checks each node's hash. Throws {@link MissingNodeError}, and RangeError
- * where a node does not have the hash under which it is stored.
+ * Every leaf below `root`, in key order, from the key `start` on, which may be shorter; checks each node's hash. Throws
+ * {@link MissingNodeError}, and RangeError where a node does not have the hash under which it is stored.
  */
 export function* trieLeaves(
   root: Hash32,
   readNode: NodeReader,
+  start: Uint8Array = new Uint8Array(0),
 ): Generator<readonly [key: Uint8Array, value: Uint8Array]> {
   if (equalBytes(root, emptyTrieRoot)) return
-  yield* leavesBelow(referenceTo(root), new Uint8Array(0), (hash) => {
+  const readChecked: NodeReader = (hash) => {
     const rlp = readNode(hash)
     if (rlp !== undefined && !equalBytes(keccak256(rlp), hash)) {
       throw new RangeError(
@@ -142,22 +143,27 @@ export function* trieLeaves(
       )
     }
     return rlp
-  })
+  }
+  yield* leavesBelow(referenceTo(root), new Uint8Array(0), toNibbles(start), readChecked)
 }
 
 function* leavesBelow(
   child: TrieNode | Uint8Array,
   prefix: Uint8Array,
+  start: Uint8Array,
   readNode: NodeReader,
 ): Generator<readonly [Uint8Array, Uint8Array]> {
+  // No key below it is as great as the start.
+  if (comparePaths(prefix, start.subarray(0, prefix.length)) < 0) return
   const node = loadChild(child, readNode)
   if (node instanceof Leaf) {
-    yield [fromNibbles(joinPaths(prefix, node.path)), node.value]
+    const path = joinPaths(prefix, node.path)
+    if (comparePaths(path, start) >= 0) yield [fromNibbles(path), node.value]
   } else if (node instanceof Extension) {
-    yield* leavesBelow(node.child, joinPaths(prefix, node.path), readNode)
+    yield* leavesBelow(node.child, joinPaths(prefix, node.path), start, readNode)
   } else {
     for (const [nibble, below] of node.children.entries()) {
-      if (below !== undefined) yield* leavesBelow(below, joinPaths(prefix, [nibble]), readNode)
+      if (below !== undefined) yield* leavesBelow(below, joinPaths(prefix, [nibble]), start, readNode)
     }
   }
 }

@@ -69,6 +69,11 @@ const archiveParams: { readonly [M in MethodName]: readonly (readonly unknown[])
   debug_getRawHeader: [['latest'], [{ blockHash: block?.hash }]],
   debug_getRawReceipts: [['latest'], [{ blockHash: block?.hash }]],
   debug_getRawTransaction: [[block?.hash]],
+  debug_accountRange: [['0x10', '0x12', 5, true, true, false]],
+  debug_getModifiedAccountsByHash: [[block?.hash, block?.hash]],
+  debug_getModifiedAccountsByNumber: [[1, 2]],
+  debug_intermediateRoots: [[block?.hash, traceOptions]],
+  debug_storageRangeAt: [['0x10', 0, tide, '0x00', 5]],
   debug_traceBlockByHash: [[block?.hash, traceOptions]],
   debug_traceBlockByNumber: [
     ['0x1', { ...traceOptions, tracer: 'muxTracer', tracerConfig: { noopTracer: {} } }],

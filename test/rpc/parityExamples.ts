@@ -55,7 +55,11 @@ const filter: Call = ['eth_newFilter', [{ fromBlock: '0xc8', toBlock: '0xc8' }]]
 const heads: Call = ['eth_subscribe', ['newHeads']]
 
 const others: { readonly [M in AnyMethod]?: readonly Example[] } = {
+  debug_accountRange: [[['debug_accountRange', ['0xc8', '0x', 3]]]],
   debug_getBadBlocks: [[['debug_getBadBlocks', []]]],
+  debug_getModifiedAccountsByHash: [[['debug_getModifiedAccountsByHash', [blockAt(45).hash]]]],
+  debug_getModifiedAccountsByNumber: [[['debug_getModifiedAccountsByNumber', [40, 60]]]],
+  debug_storageRangeAt: [[['debug_storageRangeAt', ['0xc8', 0, addressOf('Tide'), '0x', 3]]]],
   eth_accounts: [[['eth_accounts', []]]],
   eth_mining: [[['eth_mining', []]]],
   eth_hashrate: [[['eth_hashrate', []]]],
@@ -150,6 +154,10 @@ export function examplesOf(method: AnyMethod): readonly Example[] {
 
 /** What these kinds answer instead of what the archive answers: text of the answer. */
 export const ownAnswers: { readonly [M in AnyMethod]?: { readonly [K in Kind]?: RegExp } } = {
+  debug_accountRange: { gateway: /this network does not hold whole states/ },
+  debug_getModifiedAccountsByHash: { gateway: /this network does not hold when accounts changed/ },
+  debug_getModifiedAccountsByNumber: { gateway: /this network does not hold when accounts changed/ },
+  debug_storageRangeAt: { gateway: /this network does not hold whole states/ },
   eth_sendRawTransaction: {
     // The archive behind them says the second.
     follower: /typed transaction too short|no upstream to send transactions to/,

@@ -48,6 +48,11 @@ const questionOf: { readonly [M in MethodName]: ((block: unknown) => unknown[]) 
   debug_getRawHeader: (block) => [block],
   debug_getRawReceipts: (block) => [block],
   debug_getRawTransaction: undefined,
+  debug_accountRange: (block) => [block, '0x', 3],
+  debug_getModifiedAccountsByHash: undefined,
+  debug_getModifiedAccountsByNumber: undefined,
+  debug_intermediateRoots: undefined,
+  debug_storageRangeAt: (block) => [block, 0, tide, '0x', 2],
   debug_traceBlockByHash: undefined,
   debug_traceBlockByNumber: (block) => [block],
   // Without gas it gets a multiple of the gas limit of the block that it is pinned to, which the trace shows.

@@ -26,6 +26,11 @@ export const readQuestions: { readonly [M in MethodName]: readonly (readonly unk
   debug_getRawHeader: blockIds,
   debug_getRawReceipts: blockIds,
   debug_getRawTransaction: transactionHashes,
+  debug_accountRange: undefined,
+  debug_getModifiedAccountsByHash: undefined,
+  debug_getModifiedAccountsByNumber: undefined,
+  debug_intermediateRoots: [45, 200].map((number) => [blockAt(number).hash]),
+  debug_storageRangeAt: undefined,
   debug_traceBlockByHash: [
     [blockAt(45).hash, { tracer: 'callTracer' }],
     [blockAt(200).hash, { tracer: 'prestateTracer' }],

@@ -5,6 +5,7 @@ import { searchLogs } from '../../src/chain/logSearch.js'
 import { ChainViews } from '../../src/edge/chainViews.js'
 import { readStorageLayouts } from '../../src/edge/storageLayouts.js'
 import { Witnesses } from '../../src/evm/blocks/executionWitness.js'
+import { StateParts } from '../../src/evm/blocks/stateParts.js'
 import { JobWatch } from '../../src/evm/engine/jobWatch.js'
 import { Execution } from '../../src/evm/messages/execution.js'
 import { Simulation } from '../../src/evm/simulate/simulation.js'
@@ -49,6 +50,7 @@ const stateMethods: readonly string[] = [
   'eth_createAccessList',
   'eth_simulateV1',
   'debug_executionWitness',
+  'debug_intermediateRoots',
   'debug_traceBlockByHash',
   'debug_traceBlockByNumber',
   'debug_traceCall',
@@ -69,7 +71,8 @@ const stateMethods: readonly string[] = [
 /** Jobs on this thread, as their replies come back from another one. */
 function jobsOver(rows: ChainRows): NetworkJobs {
   const execution = new Execution(rows, limits)
-  const tracing = new Tracing(rows, { ...limits, answerBytesMax: 2 ** 30 })
+  const traceLimits = { ...limits, answerBytesMax: 2 ** 30 }
+  const tracing = new Tracing(rows, traceLimits)
   const works: { readonly [N in JobName]?: (args: never, owner: JobOwner | undefined) => unknown } = {
     prove: (args) => buildProofJson((hash) => rows.readNode(hash), args),
     indexProof: (args) => buildIndexProofJson(rows, args),
@@ -79,6 +82,7 @@ function jobsOver(rows: ChainRows): NetworkJobs {
     accessList: (args) => execution.accessList(args, goOn),
     simulate: (args) => new Simulation(rows, limits).simulateJson(args, goOn),
     witness: (args) => new Witnesses(rows).buildJson(args, new JobWatch(goOn, limits)),
+    stateParts: (args) => new StateParts(rows as ChainReader, traceLimits).buildJson(args, goOn),
     trace: (args, owner) => tracing.trace(args, goOn, (part) => owner?.takePart?.(part, () => {})),
     mappingSlots: computeMappingSlots,
     searchLogs: ({ search, bounds }: Jobs['searchLogs']['args']) => searchLogs(rows, search, bounds, goOn),

@@ -9,6 +9,8 @@ import type { JobNetwork } from '../network.js'
 import { hashSchema, listSchema, objectSchema, type Schema } from '../params/schema.js'
 import type { TraceConfig } from './traceParams.js'
 
+type TracedBlock = TraceSubject & { readonly kind: 'block' }
+
 /** Runs a trace; its JSON, whole or as a stream. */
 export function traceJson(
   { jobs }: JobNetwork,
@@ -47,14 +49,14 @@ export function tracedTransaction({ chain }: JobNetwork, hash: Hash32): TraceSub
 }
 
 /** The block as a subject, by its hash. Throws FaultError where it is not known. */
-export function tracedBlock({ chain }: JobNetwork, hash: Hash32): TraceSubject {
+export function tracedBlock({ chain }: JobNetwork, hash: Hash32): TracedBlock {
   const block = chain.resolve({ kind: 'hash', hash, requireCanonical: false }, 0)
   if (block === undefined) throw blockNotFound(bytesToHex(hash))
   return { kind: 'block', blockHash: block.hash }
 }
 
 /** As {@link tracedBlock}, for any way to name it. */
-export function tracedBlockAt({ chain }: JobNetwork, id: BlockId): TraceSubject {
+export function tracedBlockAt({ chain }: JobNetwork, id: BlockId): TracedBlock {
   const block = chain.resolve(id, 0)
   if (block === undefined) {
     throw blockNotFound(id.kind === 'number' ? `#${id.number}` : 'of this name')
