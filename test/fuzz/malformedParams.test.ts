@@ -81,6 +81,9 @@ const archiveParams: { readonly [M in MethodName]: readonly (readonly unknown[])
   debug_traceCall: [
     [message, '0x1', { ...traceOptions, stateOverrides: overrides, blockOverrides, txIndex: '0x0' }],
   ],
+  debug_traceCallMany: [
+    [[{ transactions: [message] }], { blockNumber: '0x1', transactionIndex: 0 }, traceOptions],
+  ],
   debug_traceTransaction: [[block?.hash, traceOptions]],
   trace_block: [['0x1']],
   trace_filter: [
@@ -136,6 +139,9 @@ const archiveParams: { readonly [M in MethodName]: readonly (readonly unknown[])
   rpc_modules: [[]],
   rpc_discover: [[]],
   eth_blockNumber: [[]],
+  eth_callMany: [
+    [[{ transactions: [message], blockOverride: blockOverrides }], { blockNumber: '0x1' }, overrides, 5_000],
+  ],
   eth_call: [[message, 'latest', overrides, blockOverrides]],
   eth_chainId: [[]],
   eth_createAccessList: [[message, 'latest', overrides]],

@@ -57,6 +57,10 @@ const questionOf: { readonly [M in MethodName]: ((block: unknown) => unknown[]) 
   debug_traceBlockByNumber: (block) => [block],
   // Without gas it gets a multiple of the gas limit of the block that it is pinned to, which the trace shows.
   debug_traceCall: (block) => [{ ...balanceOfBea, gas: '0x186a0' }, block],
+  debug_traceCallMany: (block) => [
+    [{ transactions: [{ ...balanceOfBea, gas: '0x186a0' }] }],
+    { blockNumber: block },
+  ],
   debug_traceTransaction: undefined,
   trace_block: (block) => [block],
   // Without bounds the whole chain, up to the block that it is pinned to.
@@ -110,6 +114,7 @@ const questionOf: { readonly [M in MethodName]: ((block: unknown) => unknown[]) 
   rpc_modules: undefined,
   rpc_discover: undefined,
   eth_blockNumber: undefined,
+  eth_callMany: (block) => [[{ transactions: [balanceOfBea] }], { blockNumber: block }],
   eth_call: (block) => [balanceOfBea, block],
   eth_chainId: undefined,
   // With gas, which a refusal's hash covers: its default follows the head.

@@ -41,6 +41,10 @@ export const readQuestions: { readonly [M in MethodName]: readonly (readonly unk
     [quantity(200), { enableMemory: true }],
   ],
   debug_traceCall: examples.contracts.map(({ address }) => [{ to: address, data: '0x18160ddd' }, 'latest']),
+  debug_traceCallMany: examples.contracts.map(({ address }) => [
+    [{ transactions: [{ to: address, data: '0x18160ddd' }] }],
+    { blockNumber: 'latest' },
+  ]),
   debug_traceTransaction: tracedHashes.flatMap(([hash]) => [[hash], [hash, { tracer: '4byteTracer' }]]),
   trace_block: [45, 200].map((number) => [quantity(number)]),
   trace_filter: [[{ fromBlock: '0xc8', toBlock: '0xc9', count: 5 }]],
@@ -157,6 +161,10 @@ export const readQuestions: { readonly [M in MethodName]: readonly (readonly unk
   eth_getProof: examples.slots.flatMap(({ address, slot, block }) => [
     [address, [slot, '0x1'], quantity(block)],
     [address, [slot], 'latest'],
+  ]),
+  eth_callMany: examples.contracts.map(({ address }) => [
+    [{ transactions: [{ to: address, data: '0x18160ddd' }] }],
+    { blockNumber: '0x64' },
   ]),
   eth_call: examples.contracts.map(({ address }) => [{ to: address, data: '0x18160ddd' }, 'latest']),
   eth_estimateGas: examples.accounts.map(({ address }) => [

@@ -1,4 +1,5 @@
 /** Which tracer runs and how, as plain data, and making it. */
+import { CallResult } from './callResult.js'
 import { CallTracer, type CallTracerOptions } from './callTracer.js'
 import { FlatCallTracer, type FlatCallTracerOptions } from './flatCallTracer.js'
 import { FourByteTracer } from './fourByteTracer.js'
@@ -18,7 +19,7 @@ export type TracerOptions =
   | { readonly tracer: '4byteTracer' }
   | { readonly tracer: 'noopTracer' }
   | { readonly tracer: 'addressTouched'; readonly address: Uint8Array }
-  | { readonly tracer: 'otterscanCalls' | 'otterscanOperations' | 'revertData' }
+  | { readonly tracer: 'otterscanCalls' | 'otterscanOperations' | 'revertData' | 'callResult' }
   | { readonly tracer: 'muxTracer'; readonly tracers: readonly (readonly [name: string, TracerOptions])[] }
 
 /** One list for all transactions; see parityTracer.ts. */
@@ -44,6 +45,8 @@ export function createTracer(options: TracerOptions): Tracer {
       return new OtterscanCalls()
     case 'otterscanOperations':
       return new OtterscanOperations()
+    case 'callResult':
+      return new CallResult()
     case 'revertData':
       return new RevertData()
     case 'muxTracer':

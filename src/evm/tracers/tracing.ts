@@ -7,13 +7,14 @@ import { FaultError, messageRefused } from '../../primitives/faults.js'
 import { JsonBytes } from '../../primitives/jsonBytes.js'
 import type { StateView } from '../../state/stateView.js'
 import type { ChainRows } from '../../store/chainRows.js'
+import type { BlockContext } from '../blocks/blockContext.js'
 import { BlockReplays, type ReplayedBlock } from '../blocks/blockReplay.js'
 import { JobWatch } from '../engine/jobWatch.js'
 import { Kernel } from '../engine/kernel.js'
 import { KernelState } from '../engine/kernelState.js'
 import { applyOverrides } from '../messages/applyOverrides.js'
-import type { ExecutionRequest } from '../messages/executionRequest.js'
-import { startWithAskedGas } from '../messages/gasBounds.js'
+import type { BlockOverrides, BlockReference } from '../messages/executionRequest.js'
+import { askedGas, refusingWith, startWithAskedGas } from '../messages/gasBounds.js'
 import {
   forkPrecompiles,
   movePrecompiles,
@@ -23,11 +24,13 @@ import {
 import { recoverAuthorities } from '../transactions/authorizations.js'
 import { creationAddress } from '../transactions/creationAddress.js'
 import type { Transaction } from '../transactions/pricedTransaction.js'
+import { readSentTransaction } from '../transactions/sentTransaction.js'
 import type { SignedTransaction } from '../transactions/signedTransaction.js'
-import { applyTransaction } from '../transactions/transaction.js'
+import { applyTransaction, runTransaction } from '../transactions/transaction.js'
+import { CallResult } from './callResult.js'
 import { TracedKernel } from './kernelEvents.js'
 import { ParityTracer } from './parityTracer.js'
-import type { TraceLimits, TraceRequest, TraceSubject } from './traceRequest.js'
+import type { TracedCall, TracedCalls, TraceLimits, TraceRequest, TraceSubject } from './traceRequest.js'
 import type { TracedTransaction, TraceOutput, Tracer, TransactionPlace } from './tracer.js'
 import { createTracer } from './tracerOptions.js'
 
@@ -39,6 +42,17 @@ const grownBytesMax = 2 ** 26
 
 /** Most bytes that a tracer keeps until the end of a transaction: a tenth of a thread's heap. */
 const heldBytesMax = 48 * 2 ** 20
+
+/** Between bundles of calls. */
+const secondsPerSlot = 12n
+
+/** Where a message runs. */
+interface MessagePlace {
+  readonly block: BlockReference
+  readonly gasMax: bigint
+  readonly context: BlockContext
+  readonly numbers: Precompiles
+}
 
 /** Takes a part and returns once there is room for the next. Throws to end the trace. */
 export type TakePart = (part: Uint8Array<ArrayBuffer>) => void
@@ -88,8 +102,8 @@ export class Tracing {
         return this.#traceBlock(this.#replays.read(subject.blockHash), tracer, watch, output)
       case 'transaction':
         return this.#traceOne(subject, tracer, watch, output)
-      case 'call':
-        return this.#traceCall(subject.request, subject.index, tracer, watch, output)
+      case 'calls':
+        return this.#traceCalls(subject, tracer, watch, output)
       case 'range':
         throw new Error('several blocks are traced only as a list')
     }
@@ -215,42 +229,75 @@ export class Tracing {
     }
   }
 
-  #traceCall(
-    request: ExecutionRequest,
-    index: number | undefined,
+  #traceCalls(
+    { block, index, stateOverrides = [], bundles, gasMax, form }: TracedCalls,
     tracer: Tracer,
     watch: JobWatch,
     output: Output,
   ): void {
-    const { message, block, stateOverrides = [], blockOverrides } = request
-    const traced = this.#traced
-    const { kernel } = traced
-    const { context } = this.#replays.contexts.read(block, blockOverrides)
-    const { fork, ancestorHash } = context
-    const numbers = movePrecompiles(ownPrecompiles(fork), stateOverrides)
-    const precompiles = { ...forkPrecompiles(fork, watch), numbers }
-    traced.logs = 0
+    const { kernel } = this.#traced
+    const { json } = output
+    this.#traced.logs = 0
     kernel.clear()
     const state =
       index === undefined
         ? this.#replays.stateAfter(block.hash, this.#replays.readHeader(block.hash))
         : this.#stateBefore(block.hash, index, watch)
     kernel.limitMemory(watch.limits.memoryBytesMax)
-    kernel.attach({ state, ancestorHash, precompiles, watch })
-    kernel.setFork(fork)
-    applyOverrides(kernel, stateOverrides)
+    let overrides: BlockOverrides | undefined
+    if (form === 'lists') json.text('[')
+    for (const [at, { blockOverrides, calls }] of bundles.entries()) {
+      overrides = at === 0 ? blockOverrides : { ...overrides, ...blockOverrides }
+      const { context } = this.#replays.contexts.read(block, overrides)
+      const { fork, ancestorHash, number, timestamp } = context
+      const numbers = movePrecompiles(ownPrecompiles(fork), stateOverrides)
+      const precompiles = { ...forkPrecompiles(fork, watch), numbers }
+      kernel.attach({ state, ancestorHash, precompiles, watch })
+      kernel.setFork(fork)
+      if (at === 0) applyOverrides(kernel, stateOverrides)
+      if (at > 0) json.text(',')
+      if (form !== 'one') json.text('[')
+      for (const [place, call] of calls.entries()) {
+        if (place > 0) json.text(',')
+        const own = call.tracer === undefined ? tracer : createTracer(call.tracer)
+        this.#traceMessage(call.message, { block, gasMax, context, numbers }, own, watch, output)
+        output.flush()
+      }
+      if (form !== 'one') json.text(']')
+      overrides = { ...overrides, number: number + 1n, time: timestamp + secondsPerSlot }
+    }
+    if (form === 'lists') json.text(']')
+  }
+
+  #traceMessage(
+    message: TracedCall['message'],
+    { block, gasMax, context, numbers }: MessagePlace,
+    tracer: Tracer,
+    watch: JobWatch,
+    output: Output,
+  ): void {
+    const { kernel } = this.#traced
+    const { fork, coinbase, chainId } = context
+    if (message instanceof Uint8Array) {
+      const { nonce: _, ...tx } = readSentTransaction(message, fork, chainId)
+      const described = this.#describe({ ...tx, fork, coinbase, place: undefined }, numbers)
+      const authorizations = recoverAuthorities(tx.authorizationList ?? [], chainId, watch)
+      const blobs = this.#replays.schedule.blobParametersAt(fork)
+      const run = () => runTransaction(kernel, context, blobs, undefined, tx, authorizations)
+      return this.#follow(tracer, described, numbers, watch, output, () => refusingWith(messageRefused, run))
+    }
     const sender = message.from ?? new Uint8Array(20)
     const balance = kernel.balanceOf(kernel.account(sender))
-    const words = (why: string) => `tracing failed: ${why}`
+    const request = { block, message, gasDefault: gasMax, gasMax }
+    const words = (why: string) =>
+      tracer instanceof CallResult
+        ? `err: ${why} (supplied gas ${askedGas(request)})`
+        : `tracing failed: ${why}`
     const { priced, gasLimit } = startWithAskedGas(request, context, balance, words)
     const { authorizationList = [], to } = message
-    const authorizations = recoverAuthorities(authorizationList, context.chainId, watch)
-    const { coinbase } = context
-    const described = this.#describe(
-      { fork, sender, to, coinbase, gasLimit, authorizationList, place: undefined },
-      numbers,
-    )
-    this.#follow(tracer, described, numbers, watch, output, () =>
+    const authorizations = recoverAuthorities(authorizationList, chainId, watch)
+    const asked = { fork, sender, to, coinbase, gasLimit, authorizationList, place: undefined }
+    this.#follow(tracer, this.#describe(asked, numbers), numbers, watch, output, () =>
       applyTransaction(kernel, priced, { gasLimit, authorizations, watch }, true),
     )
   }

@@ -10,7 +10,7 @@ import { messageRefused } from '../../primitives/faults.js'
 import { decodeRlpList, RlpError, rlpSpanAt } from '../../primitives/rlp.js'
 import { priceTransaction } from './pricedTransaction.js'
 import { RecoveredKeys } from './recoveredKeys.js'
-import { InvalidSenderError, readSignedTransaction } from './signedTransaction.js'
+import { InvalidSenderError, readSignedTransaction, type SignedTransaction } from './signedTransaction.js'
 import { checkTransaction, InvalidTransactionError, poolRules, typeForks } from './transactionChecks.js'
 
 /** Longest transaction that pools take (go-ethereum's txMaxSize); with blobs the second. */
@@ -60,6 +60,16 @@ export interface SentTransaction {
  * MessageRefused where no block of this fork and chain may contain it, or pools take none such.
  */
 export function checkSentTransaction(raw: Uint8Array, fork: ForkName, chainId: bigint): SentTransaction {
+  const tx = readSentTransaction(raw, fork, chainId)
+  const { hash, sender, nonce, gasLimit, maxFeePerGas } = tx
+  const blobCount = tx.blobVersionedHashes?.length ?? 0
+  const cost = gasLimit * maxFeePerGas + tx.value + BigInt(blobCount) * gasPerBlob * tx.maxFeePerBlobGas
+  const bytes = tx.type === blobType ? withoutBlobs(raw) : raw
+  return { hash, sender, nonce, gasLimit, maxFeePerGas, blobCount, cost, raw, bytes }
+}
+
+/** As {@link checkSentTransaction}; the whole transaction. */
+export function readSentTransaction(raw: Uint8Array, fork: ForkName, chainId: bigint): SignedTransaction {
   const type = typeOf(raw)
   const sizeMax = type === blobType ? blobBytesMax : bytesMax
   if (raw.length > sizeMax) {
@@ -76,10 +86,7 @@ export function checkSentTransaction(raw: Uint8Array, fork: ForkName, chainId: b
     const tx = readSignedTransaction(item, fork, chainId, keys)
     const priced = priceTransaction(tx, { ...noBlock, fork }, 'transaction')
     checkTransaction(priced, { gasLimit: tx.gasLimit, isForPool: true }, poolRules)
-    const { hash, sender, nonce, gasLimit, maxFeePerGas } = tx
-    const blobCount = tx.blobVersionedHashes?.length ?? 0
-    const cost = gasLimit * maxFeePerGas + tx.value + BigInt(blobCount) * gasPerBlob * tx.maxFeePerBlobGas
-    return { hash, sender, nonce, gasLimit, maxFeePerGas, blobCount, cost, raw, bytes }
+    return tx
   })
 }
 

@@ -8,9 +8,10 @@ import { FaultError } from '../../primitives/faults.js'
 import { faultToWireError } from '../answers/wireErrors.js'
 import { defineMethod } from '../method.js'
 import type { JobNetwork } from '../network.js'
+import { bundles, bundlesPrice, callsPlace } from '../params/bundleParams.js'
 import { blockOverrides, callObject, stateOverrides } from '../params/callParams.js'
 import { executionRequest, runAfterWaiting } from '../params/executionJob.js'
-import { optional, stateBlockId } from '../params/params.js'
+import { integer, optional, stateBlockId } from '../params/params.js'
 import {
   accessListSchema,
   bytesSchema,
@@ -22,6 +23,7 @@ import {
 } from '../params/schema.js'
 import { simulation } from '../params/simulateParams.js'
 import { stateBlock } from '../params/stateBlock.js'
+import { tracedCalls, traceJson } from '../traces/traceJob.js'
 
 const message = {
   params: [callObject, stateBlockId, optional(stateOverrides, undefined)],
@@ -48,6 +50,33 @@ export const callMethods = {
       const short = network.trials?.call(request, context)
       if (short !== undefined) return returnedJson(short)
       return run(request)
+    },
+  }),
+  /**
+   * Each call finds what those before it did. A bundle is in the block, and each further one in the next block; `timeout`
+   * is in milliseconds.
+   */
+  eth_callMany: defineMethod({
+    summary: 'Data that messages return one after the other, a list for each bundle',
+    params: [
+      bundles,
+      callsPlace,
+      optional(stateOverrides, undefined),
+      optional(integer('a time in milliseconds'), undefined),
+    ],
+    paramNames: ['bundles', 'stateContext', 'stateOverrides', 'timeout'],
+    cost: 'job',
+    price: bundlesPrice,
+    memo: 'never',
+    result: listSchema(listSchema(objectSchema('CallResult', {}, { value: bytesSchema, error: textSchema }))),
+    run(network: JobNetwork, [bundles, { block, index }, stateOverrides, timeMs], context) {
+      const asked = bundles.map(({ calls, blockOverrides }) => ({
+        calls: calls.map((call) => ({ call })),
+        blockOverrides,
+      }))
+      const rest = { block, argument: 1, index, stateOverrides, form: 'lists' } as const
+      const subject = tracedCalls(network, { ...rest, bundles: asked })
+      return traceJson(network, subject, { tracer: { tracer: 'callResult' }, timeMs }, context)
     },
   }),
   /**

@@ -1,14 +1,16 @@
 /** What transactions and messages did, in the form of a tracer, as go-ethereum has it (`debug_trace…`). */
 
 import { chainMethod } from '../network.js'
+import { bundles, bundlesPrice, callsPlace } from '../params/bundleParams.js'
 import { callObject } from '../params/callParams.js'
-import { executionRequest } from '../params/executionJob.js'
 import { blockId, hash32, optional, stateBlockId } from '../params/params.js'
+import { listSchema } from '../params/schema.js'
 import {
   blockTraceSchema,
-  pendingRefused,
+  minedOnly,
   tracedBlock,
   tracedBlockAt,
+  tracedCalls,
   tracedTransaction,
   traceJson,
   traceSchema,
@@ -44,11 +46,30 @@ export const debugTraceMethods = {
     params: [callObject, stateBlockId, optional(traceCallConfig, plainTraceCall)],
     paramNames: ['call', 'block', 'options'],
     run(network, [call, block, options], context) {
+      const { stateOverrides, blockOverrides, txIndex: index } = options
+      const bundles = [{ calls: [{ call }], blockOverrides }]
+      const asked = { block, argument: 1, index, stateOverrides, bundles, form: 'one' } as const
+      return traceJson(network, minedOnly(tracedCalls(network, asked)), options, context)
+    },
+  }),
+  /** Overrides of states are members of the options; those of blocks are for the first bundle, and all after it. */
+  debug_traceCallMany: chainMethod({
+    ...trace,
+    summary: 'What messages do one after the other, a list for each bundle, in the form of a tracer',
+    params: [bundles, callsPlace, optional(traceCallConfig, plainTraceCall)],
+    paramNames: ['bundles', 'stateContext', 'options'],
+    price: bundlesPrice,
+    result: listSchema(listSchema(traceSchema)),
+    run(network, [bundles, place, options], context) {
       const { stateOverrides, blockOverrides, txIndex } = options
-      const request = executionRequest(network, { call, block, stateOverrides, blockOverrides })
-      if (request.block.isPending) throw pendingRefused()
-      const index = txIndex === undefined ? {} : { index: txIndex }
-      return traceJson(network, { kind: 'call', request, ...index }, options, context)
+      const { block, index = txIndex } = place
+      const asked = bundles.map(({ calls, blockOverrides: own }, at) => ({
+        calls: calls.map((call) => ({ call })),
+        blockOverrides: at === 0 && blockOverrides !== undefined ? { ...blockOverrides, ...own } : own,
+      }))
+      const rest = { block, argument: 1, index, stateOverrides, form: 'lists' } as const
+      const subject = tracedCalls(network, { ...rest, bundles: asked })
+      return traceJson(network, minedOnly(subject), options, context)
     },
   }),
   /** Executed again after those before it in its block; without a tracer every instruction with the state before it. */

@@ -69,7 +69,7 @@ export function runAfterWaiting(
   })
 }
 
-function checkChainId(have: bigint | undefined, want: bigint): void {
+export function checkChainId(have: bigint | undefined, want: bigint): void {
   if (have === undefined || have === want) return
   const why = `chainId does not match node's (have=${have}, want=${want})`
   throw messageRefused(why)

@@ -26,8 +26,8 @@ import { booleanSchema, listSchema, nullable } from './schema.js'
 export type Simulation = Omit<SimulationRequest, 'block' | 'gasMax'>
 
 /** Blocks of a request, calls of a block, and calls of all its blocks. go-ethereum's limits. */
-const blocksMax = 256
-const blockCallsMax = 5_000
+export const blocksMax = 256
+export const blockCallsMax = 5_000
 const callsMax = 10_000
 /** Withdrawals of a block: 60 times as many as consensus allows (EIP-4895). */
 const withdrawalsMax = 1_000

@@ -1,12 +1,17 @@
 /** From the arguments of a trace method to a trace job, and the schemas of its results. */
 import type { BlockId } from '../../chain/blockId.js'
-import type { TraceSubject } from '../../evm/tracers/traceRequest.js'
+import type { AccountOverride, BlockOverrides } from '../../evm/messages/executionRequest.js'
+import type { TracedCalls, TraceSubject } from '../../evm/tracers/traceRequest.js'
+import type { TracerOptions } from '../../evm/tracers/tracerOptions.js'
 import { bytesToHex, type Hash32 } from '../../primitives/bytes.js'
 import { type FaultError, messageRefused } from '../../primitives/faults.js'
 import { type JsonStream, runInParts } from '../answers/jsonStream.js'
 import type { RequestContext } from '../contexts/requestContext.js'
 import type { JobNetwork } from '../network.js'
+import type { CallObject } from '../params/callParams.js'
+import { checkChainId } from '../params/executionJob.js'
 import { hashSchema, listSchema, objectSchema, type Schema } from '../params/schema.js'
+import { stateBlock } from '../params/stateBlock.js'
 import type { TraceConfig } from './traceParams.js'
 
 type TracedBlock = TraceSubject & { readonly kind: 'block' }
@@ -20,6 +25,43 @@ export function traceJson(
 ): Promise<Uint8Array | JsonStream> {
   const request = { subject, tracer, ...(timeMs === undefined ? {} : { timeMs }) }
   return runInParts((owner) => jobs.run('trace', request, owner), context)
+}
+
+/** Messages to be traced on the state after a block. */
+interface AskedCalls extends Pick<TracedCalls, 'form'> {
+  readonly block: BlockId
+  /** Argument in which the block stands. */
+  readonly argument: number
+  readonly index?: number | undefined
+  readonly stateOverrides?: readonly AccountOverride[] | undefined
+  readonly bundles: readonly {
+    readonly calls: readonly { readonly call: CallObject; readonly tracer?: TracerOptions }[]
+    readonly blockOverrides?: BlockOverrides | undefined
+  }[]
+}
+
+/** The messages as a subject. Throws FaultError for an unknown block, or the id of another chain. */
+export function tracedCalls(
+  { chain, execution }: JobNetwork,
+  { block, argument, index, stateOverrides, bundles, form }: AskedCalls,
+): TracedCalls {
+  const { number, hash, isPending } = stateBlock(chain, block, argument)
+  return {
+    kind: 'calls',
+    block: { number, hash, isPending },
+    ...(index === undefined ? {} : { index }),
+    ...(stateOverrides === undefined ? {} : { stateOverrides }),
+    bundles: bundles.map(({ calls, blockOverrides }) => ({
+      ...(blockOverrides === undefined ? {} : { blockOverrides }),
+      calls: calls.map(({ call, ...rest }) => {
+        checkChainId(call.chainId, BigInt(chain.identity.chainId))
+        return { message: call.message, ...rest }
+      }),
+    })),
+    // The cap follows the current block's gas limit.
+    gasMax: chain.head.header.gasLimit * BigInt(execution.gasCapBlocks),
+    form,
+  }
 }
 
 /** As {@link traceJson}, of a transaction by its hash; null where the chain has none of this hash. */
@@ -68,6 +110,12 @@ export function tracedBlockAt({ chain }: JobNetwork, id: BlockId): TracedBlock {
 /** go-ethereum's fault for a trace in the pending block. */
 export function pendingRefused(): FaultError {
   return messageRefused('tracing on top of pending is not supported')
+}
+
+/** The same messages. Throws FaultError where they are to run in the pending block. */
+export function minedOnly(calls: TracedCalls): TracedCalls {
+  if (calls.block.isPending) throw pendingRefused()
+  return calls
 }
 
 /** What the tracer makes; an object but for flatCallTracer. */

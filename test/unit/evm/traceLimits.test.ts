@@ -9,7 +9,9 @@ const code = Uint8Array.of(0x5b, 0x5f, 0x56)
 const request = requestOf({ to }, [{ address: to, code }])
 const options = { enableMemory: false, disableStack: false, disableStorage: false, enableReturnData: false }
 const tracer = { tracer: 'opcodes', ...options, limit: 0 } as const
-const traced = { subject: { kind: 'call', request }, tracer } as const
+const { block, message, stateOverrides = [], gasMax } = request
+const calls = { block, bundles: [{ calls: [{ message }] }], stateOverrides, gasMax, form: 'one' } as const
+const traced = { subject: { kind: 'calls', ...calls }, tracer } as const
 
 t.test('a trace that grows too long within a transaction ends with a fault', (t) => {
   const tracing = new Tracing(demoStore, { ...limits, answerBytesMax: 2 ** 20 })
