@@ -1,6 +1,6 @@
 /** Entry of pool threads for calls, estimates and access lists. */
 import { Execution } from '../src/evm/messages/execution.js'
-import type { ExecutionRequest } from '../src/evm/messages/executionRequest.js'
+import type { ExecutionRequest, FillRequest } from '../src/evm/messages/executionRequest.js'
 import { type JobContext, jobHandler } from './jobThread.js'
 import { perStore } from './perStore.js'
 
@@ -14,7 +14,9 @@ export const executions = {
     executionOn(context).estimate(request, context.shouldStop),
   accessList: (request: ExecutionRequest, context: JobContext) =>
     executionOn(context).accessList(request, context.shouldStop),
+  fill: (request: FillRequest, context: JobContext) => executionOn(context).fill(request, context.shouldStop),
 }
 export const call = jobHandler(executions.call)
 export const estimate = jobHandler(executions.estimate)
+export const fill = jobHandler(executions.fill)
 export const accessList = jobHandler(executions.accessList)

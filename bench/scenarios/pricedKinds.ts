@@ -135,6 +135,7 @@ export const pricedKinds: readonly PricedKind[] = [
   asked('eth_getBlockReceipts', () => [full], '200'),
   asked('eth_call', (n) => [tokenTransfer(n)], 'token transfer'),
   asked('eth_estimateGas', (n) => [tokenTransfer(n)], 'token transfer'),
+  asked('eth_fillTransaction', (n) => [tokenTransfer(n)], 'token transfer'),
   asked('ots_hasCode', (n) => [tide, someBlock(n)]),
   asked('ots_getTransactionBySenderAndNonce', (n) => [bea, n % 20]),
   asked('ots_getBlockDetailsByHash', () => [fullBlock.hash], '200 transactions'),

@@ -9,6 +9,7 @@ import type { Pool } from '../pool/pool.js'
 import { toAddress, toHash32 } from '../primitives/bytes.js'
 import { UsageError } from '../primitives/faults.js'
 import type { FetchMissing } from '../primitives/notHeld.js'
+import type { PoolQuestion } from '../primitives/upstreamCalls.js'
 import type { Felt } from '../rollup/felt.js'
 import type { InvokeTransaction } from '../rollup/invokeTransaction.js'
 import type { SubmissionReader } from '../rollup/submissionStore.js'
@@ -92,6 +93,8 @@ export function startOtherEdges(
         upstreamCallsOf(name)?.pending(toHash32(new Uint8Array(hash))),
       waiting: ([name, sender, next]: [string, Uint8Array, bigint]) =>
         upstreamCallsOf(name)?.waiting(toAddress(new Uint8Array(sender)), next),
+      pool: ([name, question, sender]: [string, PoolQuestion, Uint8Array | undefined]) =>
+        upstreamCallsOf(name)?.pool(question, sender && toAddress(new Uint8Array(sender))),
       relay: ([name, method, params]: [string, string, string]) =>
         upstreamCallsOf(name)?.relay(method, params),
     },

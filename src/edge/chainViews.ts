@@ -21,7 +21,15 @@ import { NetworkStreams } from '../streams/networkStreams.js'
 export interface ChainViewsOptions
   extends Pick<
     Network,
-    'name' | 'jobs' | 'execution' | 'logBounds' | 'proofKeysMax' | 'layouts' | 'clientVersion' | 'openRpc'
+    | 'name'
+    | 'jobs'
+    | 'execution'
+    | 'logBounds'
+    | 'proofKeysMax'
+    | 'requestMsMax'
+    | 'layouts'
+    | 'clientVersion'
+    | 'openRpc'
   > {
   readonly chain: ChainOptions
   readonly proofCacheBytes: number
@@ -68,6 +76,7 @@ export class ChainViews implements NetworkViews<Network> {
       logBounds,
       filters: options.filters(() => this.current),
       proofKeysMax,
+      requestMsMax: options.requestMsMax,
       layouts,
       networkId: String(networkId ?? this.chain.identity.networkId),
       clientVersion,

@@ -114,6 +114,7 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
           mapBytes: config.mapBytes,
           answerCacheBytes: share(answerCacheBytes, config.edges * config.networks.length),
           proofCacheBytes: share(config.limits.proofCacheBytes, config.edges * config.networks.length),
+          requestMsMax: config.limits.requestMsMax,
           logBounds: { logsMax: config.limits.logsMax, bytesMax: config.limits.logBytesMax },
           filters: (current) =>
             options.filtersOf?.(network.name) ??

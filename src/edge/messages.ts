@@ -51,6 +51,7 @@ export type CallName =
   | 'send'
   | 'pending'
   | 'waiting'
+  | 'pool'
   | 'relay'
 
 /** What every question to the main thread has, be it a call or a job. */

@@ -113,6 +113,7 @@ async function openServices(
       send: (raw) => link.call('send', [network, raw]) as Promise<Hash32>,
       pending: (hash) => link.call('pending', [network, hash]) as Promise<Uint8Array | undefined>,
       waiting: (sender, next) => link.call('waiting', [network, sender, next]) as Promise<number>,
+      pool: (question, sender) => link.call('pool', [network, question, sender]) as Promise<Uint8Array>,
       relay: (method, params) => link.call('relay', [network, method, params]) as Promise<string>,
     }),
     jobsOf: (network) => link.jobsOf(network),

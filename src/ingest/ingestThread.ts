@@ -164,6 +164,8 @@ export function startIngest(
         call((serial) => ({ type: 'pending', serial, hash })) as Promise<Uint8Array | undefined>,
       waiting: (sender, next) =>
         call((serial) => ({ type: 'waiting', serial, sender, next })) as Promise<number>,
+      pool: (question, sender) =>
+        call((serial) => ({ type: 'pool', serial, question, sender })) as Promise<Uint8Array>,
       relay: (method, params) =>
         call((serial) => ({ type: 'relay', serial, method, params })) as Promise<string>,
     },

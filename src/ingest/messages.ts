@@ -7,6 +7,7 @@ import type { DatabaseAddress } from '../postgres/connection.js'
 import type { Address, Hash32 } from '../primitives/bytes.js'
 import type { Fault } from '../primitives/faults.js'
 import type { Wanted, WantingCall } from '../primitives/notHeld.js'
+import type { PoolQuestion } from '../primitives/upstreamCalls.js'
 import type { ChainIdentity } from '../store/chainRows.js'
 import type { UpstreamOptions } from '../upstream/upstream.js'
 import type { UpstreamFigures, UpstreamState } from '../upstream/upstreams.js'
@@ -249,6 +250,8 @@ export type RelayedCall =
   | { readonly type: 'pending'; readonly hash: Hash32 }
   /** The answer is how many transactions of `sender` wait from nonce `next` on. */
   | { readonly type: 'waiting'; readonly sender: Address; readonly next: bigint }
+  /** The answer is JSON. */
+  | { readonly type: 'pool'; readonly question: PoolQuestion; readonly sender: Address | undefined }
   /** `params` and the answer are JSON. */
   | { readonly type: 'relay'; readonly method: string; readonly params: string }
 

@@ -46,6 +46,8 @@ export class Relay {
         return this.#sent.find(call.hash)
       case 'waiting':
         return this.#sent.countFrom(call.sender, call.next)
+      case 'pool':
+        return this.#sent.poolJson(call.question, call.sender)
       case 'relay':
         return this.#relay(call.method, call.params)
     }

@@ -7,10 +7,12 @@ import { pendingTransactionJson } from '../chain/transactionJson.js'
 import type { SentTransaction } from '../evm/transactions/sentTransaction.js'
 import { type Address, bytesToHex, equalBytes, type Hash32, latin1Key } from '../primitives/bytes.js'
 import { setInterval } from '../primitives/timers.js'
+import type { PoolQuestion } from '../primitives/upstreamCalls.js'
 import type { ChainRows } from '../store/chainRows.js'
 import { sendTo } from '../upstream/sendRawTransaction.js'
 import { NodeError } from '../upstream/upstream.js'
 import type { Upstreams } from '../upstream/upstreams.js'
+import { poolJson } from './poolContent.js'
 
 export interface SentBounds {
   readonly countMax: number
@@ -131,6 +133,18 @@ export class SentTransactions {
     let count = 0
     while (nonces.has(next + BigInt(count))) count++
     return count
+  }
+
+  /** See {@link UpstreamCalls.pool}. */
+  poolJson(question: PoolQuestion, sender: Address | undefined): Promise<Uint8Array> {
+    const waiting = [...this.#entries.values()].filter((entry) => !entry.isRefused && !this.#isMined(entry))
+    const nonceOf = (address: Uint8Array) => this.#options.nonceOf(address as Address).catch(() => undefined)
+    return poolJson(
+      question,
+      waiting.map(({ tx }) => tx),
+      nonceOf,
+      sender,
+    )
   }
 
   /** Call it for every new head: looks which transactions are in a block, and after those that take long. */

@@ -85,6 +85,7 @@ export function openJobPool({ limits, stores, onThreadLost }: JobPoolOptions): P
       headerProof: job('proof', 'prove', 'headerProof'),
       call: { ...job('execute', 'execute', 'call'), shortBytesMax: Number.POSITIVE_INFINITY },
       estimate: { ...job('execute', 'execute', 'estimate'), shortBytesMax: Number.POSITIVE_INFINITY },
+      fill: job('execute', 'execute', 'fill'),
       accessList: job('execute', 'execute', 'accessList'),
       simulate: job('execute', 'simulate', 'simulate'),
       witness: job('execute', 'witness', 'witness'),

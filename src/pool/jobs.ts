@@ -16,6 +16,7 @@ import type {
   CallOutcome,
   EstimateOutcome,
   ExecutionRequest,
+  FillRequest,
 } from '../evm/messages/executionRequest.js'
 import type { SimulationRequest } from '../evm/simulate/simulationRequest.js'
 import type { TraceRequest } from '../evm/tracers/traceRequest.js'
@@ -70,6 +71,7 @@ export interface Jobs {
   readonly indexProof: JobOf<'proof', IndexProofRequest, Json>
   readonly call: JobOf<'execute', ExecutionRequest, CallOutcome>
   readonly estimate: JobOf<'execute', ExecutionRequest, EstimateOutcome>
+  readonly fill: JobOf<'execute', FillRequest, Json>
   readonly accessList: JobOf<'execute', ExecutionRequest, AccessListOutcome>
   readonly witness: JobOf<'execute', WitnessRequest, Json>
   readonly simulate: JobOf<'execute', SimulationRequest, Json>

@@ -74,6 +74,8 @@ export type Fault =
     }
   /** Asked of a network that neither follows nor asks other nodes. */
   | { readonly kind: 'NoUpstreamToSendTo' }
+  /** A transaction that was sent, and that no block had within `waitMs`. EIP-7966. */
+  | { readonly kind: 'SentNotMined'; readonly waitMs: number; readonly hash: Uint8Array }
   /** An upstream's own error. */
   | {
       readonly kind: 'UpstreamError'

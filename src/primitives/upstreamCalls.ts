@@ -13,6 +13,9 @@ export const developerMethods = [
 
 export type DeveloperMethod = (typeof developerMethods)[number]
 
+/** Questions about everything that was sent and waits: with all transactions, with a sentence of each, their number. */
+export type PoolQuestion = 'content' | 'inspect' | 'status'
+
 /** What callers have done by the upstreams of a network, or by the source of a developer chain. The bytes given must have a buffer of their own. */
 export interface UpstreamCalls {
   /**
@@ -28,6 +31,11 @@ export interface UpstreamCalls {
    * on, which is its nonce after the head that the caller sees.
    */
   waiting(sender: Address, next: bigint): Promise<number>
+  /**
+   * What was sent and waits, of all senders or of one, as JSON; see ingest/poolContent.ts. Rejects with FaultError
+   * ResponseTooLarge.
+   */
+  pool(question: PoolQuestion, sender: Address | undefined): Promise<Uint8Array>
   /**
    * Asks an upstream any question; `params` and the result are JSON. Rejects with FaultError: UpstreamError with an
    * upstream's own error, UpstreamsFailed where none answered.

@@ -116,6 +116,8 @@ export interface MethodDefinition<N extends RpcNetwork, P extends readonly Param
    * calls need the edge.
    */
   readonly jobClass?: OffloadedCallClass
+  /** Whether it is passed on to upstreams where the network's configuration says so, as a method that is not known here. */
+  readonly isRelayed?: boolean
   /** Price of a call in compute units; see price.ts. */
   readonly price: Price<ArgumentsOf<P>>
   /** `head`: the result depends on nothing but the parameters and the head, and may be repeated. */
@@ -170,8 +172,8 @@ export function defineMethod<const P extends readonly Param<unknown>[], N extend
     throw new RangeError(`${name} has ${params.length} parameters but ${paramNames.length} names`)
   }
   const { price, run } = definition as unknown as Pick<Method<N>, 'price' | 'run'>
-  const { summary, byName = false, result, cost = 'inline', jobClass, memo } = definition
-  return { name, summary, params, paramNames, byName, result, cost, jobClass, price, memo, run }
+  const { summary, byName = false, isRelayed = false, result, cost = 'inline', jobClass, memo } = definition
+  return { name, summary, params, paramNames, byName, isRelayed, result, cost, jobClass, price, memo, run }
 }
 
 /** The methods with the names under which they stand, in the order of these names. */

@@ -41,6 +41,8 @@ export interface JobNetwork extends RpcNetwork {
 /** A network at one block, as methods see it. */
 export interface Network extends JobNetwork {
   readonly streams: NetworkStreams
+  /** Longest time of a request. */
+  readonly requestMsMax: number
   /** Limits of one answer with logs. */
   readonly logBounds: LogBounds
   readonly filters: FilterService

@@ -6,11 +6,13 @@ import { callMethods } from './methods/calls.js'
 import { debugStateMethods } from './methods/debugState.js'
 import { debugTraceMethods } from './methods/debugTraces.js'
 import { feeMethods } from './methods/fees.js'
+import { fillMethods } from './methods/fill.js'
 import { logMethods } from './methods/logs.js'
 import { mappingMethods, variableMethods } from './methods/mappings.js'
 import { nodeMethods } from './methods/node.js'
 import { otterscanMethods } from './methods/otterscan.js'
 import { parityTraceMethods } from './methods/parityTraces.js'
+import { poolMethods } from './methods/pool.js'
 import { proofMethods } from './methods/proofs.js'
 import { rawPartMethods } from './methods/rawParts.js'
 import { subscriptionMethods } from './methods/subscriptions.js'
@@ -24,11 +26,13 @@ const families = {
   ...debugStateMethods,
   ...debugTraceMethods,
   ...feeMethods,
+  ...fillMethods,
   ...logMethods,
   ...mappingMethods,
   ...nodeMethods,
   ...otterscanMethods,
   ...parityTraceMethods,
+  ...poolMethods,
   ...proofMethods,
   ...rawPartMethods,
   ...subscriptionMethods,

@@ -16,6 +16,7 @@ import { type SyncProgress, syncProgressJson } from '../chain/syncProgress.js'
 import { bytesToHex, equalBytes, type Hash32, toQuantity } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
 import { TimeSlices } from '../primitives/timeSlices.js'
+import { awaitReceipt, type Waiting } from './awaitReceipt.js'
 import { BlockEvents } from './blockEvents.js'
 import { EventMessage } from './eventMessage.js'
 import { FilterIndex } from './filterIndex.js'
@@ -134,6 +135,11 @@ export class NetworkStreams {
       if (!subscription.isEnded) this.#syncing.add(subscription)
     }
     return { id: subscription.id, start }
+  }
+
+  /** See awaitReceipt.ts. */
+  awaitReceipt(hash: Hash32, endsAtMs: number, owner: Waiting): Promise<Uint8Array | undefined> {
+    return awaitReceipt(this.#chain, hash, endsAtMs, owner)
   }
 
   /** Call it with the progress of a source that is behind, and with undefined once it is up to date. */

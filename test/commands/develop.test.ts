@@ -21,6 +21,7 @@ import { amsterdamFile, withoutAmsterdam } from '../ingest/amsterdam.js'
 import { contracts, frontierConfig, mergedConfig, testGenesis, testKeys } from '../ingest/chainMaker.js'
 import { waitFor } from '../library/until.js'
 import { examples, headBlock } from '../rpc/demoChain.js'
+import { type DeveloperChain, startDeveloper } from '../service/developerChain.js'
 import { copyEmbeddedStore, makeFolder, runHere, runProgram, writeInto } from '../service/program.js'
 import { type Service, startService } from '../service/service.js'
 import { SocketClient } from '../transport/socketClient.js'
@@ -30,32 +31,6 @@ const [ada, bea] = testKeys.map((key) => privateKeyToAccount(bytesToHex(key))) a
   PrivateKeyAccount,
 ]
 const stranger: Hex = `0x${'57'.repeat(20)}`
-
-interface Own {
-  readonly service: Service
-  readonly folder: string
-  readonly config: string
-  readonly genesis: string
-}
-
-/** Serves a developer chain `dev`, without keys. */
-async function startDeveloper(
-  t: Test,
-  { genesis = testGenesis(mergedConfig()) as object, edges = 1, ...source }: Record<string, unknown> = {},
-): Promise<Own> {
-  const folder = makeFolder(t)
-  const config = writeInto(folder, 'tidegate.json', {
-    dataDir: 'data',
-    edges,
-    networks: [
-      { name: 'dev', genesis: 'genesis.json', source: { type: 'develop', blockSeconds: 0, ...source } },
-    ],
-  })
-  const written = writeInto(folder, 'genesis.json', genesis)
-  const service = await startService(['--config', config, '--no-auth'])
-  t.teardown(() => service.stop())
-  return { service, folder, config, genesis: written }
-}
 
 function clientOf({ origin }: Service, account: PrivateKeyAccount, id = 7357) {
   const chain = defineChain({
@@ -80,7 +55,7 @@ async function ask(service: Service, method: string, ...params: unknown[]) {
 }
 
 /** Stops the server; the store has no fault, and another one takes the chain, block by block. */
-async function checkChain(t: Test, { service, folder, config, genesis }: Own): Promise<void> {
+async function checkChain(t: Test, { service, folder, config, genesis }: DeveloperChain): Promise<void> {
   t.notMatch(service.said.err, /internal error|defect/)
   t.equal(await service.stop(), 0)
   const data = join(folder, 'data')

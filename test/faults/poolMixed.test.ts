@@ -157,6 +157,7 @@ t.test('1,000 mixed jobs at once answer what each alone does', async (t) => {
         throw new Error('no question is a whole call')
       case 'trace':
       case 'stateParts':
+      case 'fill':
         throw new Error('no question is a trace')
       case 'prove':
         return buildProofJson((hash) => store.readNode(hash), args)

@@ -110,6 +110,7 @@ const archiveParams: { readonly [M in MethodName]: readonly (readonly unknown[])
   eth_getUncleByBlockHashAndIndex: [[block?.hash, '0x0']],
   eth_getUncleCountByBlockHash: [[block?.hash]],
   eth_getUncleCountByBlockNumber: [['latest']],
+  eth_fillTransaction: [[message]],
   eth_gasPrice: [[]],
   eth_maxPriorityFeePerGas: [[]],
   eth_baseFee: [[]],
@@ -167,6 +168,11 @@ const archiveParams: { readonly [M in MethodName]: readonly (readonly unknown[])
   ],
   eth_newPendingTransactionFilter: [[true]],
   eth_uninstallFilter: [['0x1']],
+  eth_sendRawTransactionSync: [['0x02f8', 1]],
+  txpool_content: [[]],
+  txpool_contentFrom: [[person]],
+  txpool_inspect: [[]],
+  txpool_status: [[]],
   eth_simulateV1: [
     [
       {

@@ -58,6 +58,7 @@ t.test(
       answerCacheBytes: limits.answerCacheBytes,
       proofCacheBytes: limits.proofCacheBytes,
       filters: (current) => new PolledFilters(current, wideFilterLimits),
+      requestMsMax: 30_000,
       logBounds: { logsMax: limits.logsMax, bytesMax: limits.logBytesMax },
       proofKeysMax: limits.proofKeysMax,
       replayBlocksMax: limits.replayBlocksMax,

@@ -83,6 +83,14 @@ const others: { readonly [M in AnyMethod]?: readonly Example[] } = {
     [filter, ['eth_uninstallFilter', [idOfFirst]], ['eth_getFilterLogs', [idOfFirst]]],
     [['eth_uninstallFilter', ['0x1']]],
   ],
+  eth_fillTransaction: [
+    [['eth_fillTransaction', [{ from: addressOf('bea'), to: addressOf('Tide'), gas: '0x186a0' }]]],
+  ],
+  eth_sendRawTransactionSync: [[['eth_sendRawTransactionSync', [transfer, 1]]]],
+  txpool_content: [[['txpool_content', []]]],
+  txpool_contentFrom: [[['txpool_contentFrom', [addressOf('bea')]]]],
+  txpool_inspect: [[['txpool_inspect', []]]],
+  txpool_status: [[['txpool_status', []]]],
   eth_sendRawTransaction: [[['eth_sendRawTransaction', [transfer]]], [['eth_sendRawTransaction', ['0x']]]],
   eth_subscribe: [[heads], [['eth_subscribe', ['logs', { address: addressOf('Tide') }]]]],
   eth_unsubscribe: [[heads, ['eth_unsubscribe', [idOfFirst]]], [['eth_unsubscribe', ['0x1']]]],
@@ -158,6 +166,10 @@ export const ownAnswers: { readonly [M in AnyMethod]?: { readonly [K in Kind]?: 
   debug_getModifiedAccountsByHash: { gateway: /this network does not hold when accounts changed/ },
   debug_getModifiedAccountsByNumber: { gateway: /this network does not hold when accounts changed/ },
   debug_storageRangeAt: { gateway: /this network does not hold whole states/ },
+  eth_sendRawTransactionSync: {
+    follower: /no upstream to send transactions to/,
+    gateway: /no upstream to send transactions to/,
+  },
   eth_sendRawTransaction: {
     // The archive behind them says the second.
     follower: /typed transaction too short|no upstream to send transactions to/,

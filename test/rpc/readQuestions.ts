@@ -72,6 +72,9 @@ export const readQuestions: { readonly [M in MethodName]: readonly (readonly unk
   eth_getUncleByBlockHashAndIndex: blockHashes.map(([hash]) => [hash, '0x0']),
   eth_getUncleCountByBlockHash: blockHashes,
   eth_getUncleCountByBlockNumber: blockNumbers,
+  eth_fillTransaction: examples.contracts.map(({ address }) => [
+    { from: people[0]?.address, to: address, gas: '0x186a0' },
+  ]),
   eth_gasPrice: [[]],
   eth_maxPriorityFeePerGas: [[]],
   eth_baseFee: [[]],
@@ -115,6 +118,11 @@ export const readQuestions: { readonly [M in MethodName]: readonly (readonly unk
   eth_newPendingTransactionFilter: undefined,
   eth_uninstallFilter: undefined,
   eth_sendRawTransaction: undefined,
+  eth_sendRawTransactionSync: undefined,
+  txpool_content: undefined,
+  txpool_contentFrom: undefined,
+  txpool_inspect: undefined,
+  txpool_status: undefined,
   eth_simulateV1: accountStates.map(([address, block]) => [
     { blockStateCalls: [{}, { calls: [{ to: address }] }], validation: false },
     ...(block === undefined ? [] : [block]),

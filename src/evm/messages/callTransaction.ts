@@ -11,7 +11,10 @@ import type { BlockContext } from '../blocks/blockContext.js'
 import type { CallMessage } from './executionRequest.js'
 
 /** With missing fees filled in. Throws FaultError MessageRefused for fees that no transaction can have. */
-export function withFees(message: CallMessage, { baseFee, blobBaseFee, fork }: BlockContext): CallMessage {
+export function withFees(
+  message: CallMessage,
+  { baseFee, blobBaseFee, fork }: Pick<BlockContext, 'baseFee' | 'blobBaseFee' | 'fork'>,
+): CallMessage {
   const { gasPrice, maxFeePerGas, maxPriorityFeePerGas, maxFeePerBlobGas, authorizationList } = message
   if (maxFeePerBlobGas === 0n) throw messageRefused('maxFeePerBlobGas, if specified, must be non-zero')
   if (gasPrice !== undefined && authorizationList !== undefined) {

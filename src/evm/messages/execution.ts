@@ -25,7 +25,9 @@ import type {
   CallOutcome,
   EstimateOutcome,
   ExecutionRequest,
+  FillRequest,
 } from './executionRequest.js'
+import { draftJson, filledMessage } from './fillTransaction.js'
 import { askedGas, type Start, startEstimate, startWithAskedGas } from './gasBounds.js'
 import {
   type CallPlace,
@@ -79,23 +81,35 @@ export class Execution {
 
   /** Least gas limit that suffices. Rejects as {@link call} does, and with the failure at the most gas. */
   estimate(request: ExecutionRequest, shouldStop: () => boolean): Promise<EstimateOutcome> {
+    return this.#withJob(request, shouldStop, (job) => this.#estimate(job, request))
+  }
+
+  /** The draft of a transaction as JSON, see fillTransaction.ts. Rejects as {@link estimate} does. */
+  fill(request: FillRequest, shouldStop: () => boolean): Promise<Uint8Array> {
     return this.#withJob(request, shouldStop, (job) => {
-      const { priced, gasLimit: bound } = startEstimate(request, job.context, job.balance)
-      if (isPlainTransfer(job, request.message)) return { gas: startGas(priced), runs: 0 }
-      const { gas, runs } = estimateGas(
-        priced,
-        bound,
-        (gasLimit) => this.#run(job, priced, gasLimit),
-        (outcome) => {
-          const fault: Fault =
-            outcome.failure?.kind === 'outOfGas'
-              ? { kind: 'GasExceedsAllowance', allowance: bound }
-              : (toFault(outcome) as Fault)
-          return new FaultError(fault)
-        },
-      )
-      return { gas: min(bound, gas + (gas * BigInt(request.marginBps ?? 0)) / 10_000n), runs }
+      const message = filledMessage(request, job.context)
+      const gasLimit = message.gas ?? this.#estimate(job, { ...request, message }).gas
+      const facts = { chainId: this.#schedule.config.chainId, gasLimit, nonce: request.nonce }
+      return Buffer.from(draftJson(message, facts))
     })
+  }
+
+  #estimate(job: Job, request: ExecutionRequest): EstimateOutcome {
+    const { priced, gasLimit: bound } = startEstimate(request, job.context, job.balance)
+    if (isPlainTransfer(job, request.message)) return { gas: startGas(priced), runs: 0 }
+    const { gas, runs } = estimateGas(
+      priced,
+      bound,
+      (gasLimit) => this.#run(job, priced, gasLimit),
+      (outcome) => {
+        const fault: Fault =
+          outcome.failure?.kind === 'outOfGas'
+            ? { kind: 'GasExceedsAllowance', allowance: bound }
+            : (toFault(outcome) as Fault)
+        return new FaultError(fault)
+      },
+    )
+    return { gas: min(bound, gas + (gas * BigInt(request.marginBps ?? 0)) / 10_000n), runs }
   }
 
   /** The access list of everything that a message accesses. Rejects as {@link call} does. */

@@ -99,6 +99,14 @@ export interface ExecutionRequest {
   readonly marginBps?: number
 }
 
+/** Arguments of a job that makes a draft of a transaction. */
+export interface FillRequest extends ExecutionRequest {
+  /** The suggested one, in wei per gas. */
+  readonly tip: bigint
+  /** Of the draft. */
+  readonly nonce: bigint
+}
+
 export interface CallOutcome {
   readonly returnData: Uint8Array
   readonly gasUsed: bigint

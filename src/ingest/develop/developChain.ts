@@ -138,6 +138,8 @@ class Developer {
           return this.#maker.waiting.find(call.hash)
         case 'waiting':
           return this.#maker.waiting.countFrom(call.sender, call.next)
+        case 'pool':
+          return await this.#maker.waiting.poolJson(call.question, call.sender)
         case 'relay': {
           const params = JSON.parse(call.params)
           if (!Array.isArray(params)) throw new FaultError({ kind: 'ParamsNotArray' })

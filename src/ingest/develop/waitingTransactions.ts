@@ -6,7 +6,9 @@ import { pendingTransactionJson } from '../../chain/transactionJson.js'
 import type { SentTransaction } from '../../evm/transactions/sentTransaction.js'
 import { equalBytes, type Hash32, latin1Key, latin1KeyToBytes, toAddress } from '../../primitives/bytes.js'
 import { messageRefused } from '../../primitives/faults.js'
+import type { PoolQuestion } from '../../primitives/upstreamCalls.js'
 import { type Account, emptyAccount } from '../../state/account.js'
+import { poolJson } from '../poolContent.js'
 import { sentBounds } from '../sentTransactions.js'
 
 type AccountOf = (sender: Uint8Array) => Account | undefined
@@ -78,6 +80,11 @@ export class WaitingTransactions {
     let end = this.#nonceOf(sender)
     while (nonces.has(end)) end++
     return end > next ? Number(end - next) : 0
+  }
+
+  /** See {@link UpstreamCalls.pool}. */
+  poolJson(question: PoolQuestion, sender: Uint8Array | undefined): Promise<Uint8Array> {
+    return poolJson(question, this.#list(), (address) => this.#nonceOf(address), sender)
   }
 
   remove(tx: SentTransaction): void {

@@ -109,6 +109,12 @@ const wireErrors: { readonly [K in FaultKind]: (fault: FaultOf<K>) => WireError 
       -32000,
       'this network has no upstream to send transactions to; its operator can follow a node (--follow) or serve a gateway (--upstream)',
     ),
+  SentNotMined: ({ waitMs, hash }) =>
+    wire(
+      4,
+      `The transaction was added to the transaction pool but wasn't processed in ${waitMs / 1_000}s`,
+      bytesToHex(hash),
+    ),
   SequencerError: ({ code, message, data }) => wire(code, message, data),
   UpstreamError: ({ code, message, data }) => wire(code, message, data),
   UpstreamsFailed: ({ why }) => wire(-32000, why),

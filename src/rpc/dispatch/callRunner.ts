@@ -86,7 +86,10 @@ export class CallRunner<N extends RpcNetwork> {
     if (call.kind === 'known') return repeat(call.known, context)
     if (call.kind === 'invalid') return unpaid(context, unitsMin) ?? invalidRequest
     const method = this.#methods.get(call.method)
-    if (method === undefined) return this.#pass(call, basis, context) ?? this.#unknown(call, context)
+    if (method === undefined || method.isRelayed) {
+      const passed = this.#pass(call, basis, context)
+      if (passed !== undefined || method === undefined) return passed ?? this.#unknown(call, context)
+    }
     const refused = notAllowed(context, method.name) ?? refuseUnread(method, this.#views.current, context)
     if (refused !== undefined) return refused
     // Where data may have to be fetched first, every call may wait.
@@ -100,7 +103,7 @@ export class CallRunner<N extends RpcNetwork> {
     return outcome
   }
 
-  /** Passes a call of an unknown method on; undefined where the network does not. */
+  /** Passes a call on; undefined where the network does not. */
   #pass(
     call: MethodCall,
     basis: RequestBasis<N>,

@@ -120,8 +120,12 @@ function feeJson(fee: bigint | undefined): string {
   return fee === undefined ? 'null' : `"${toQuantity(fee)}"`
 }
 
-/** {@link suggestTip} at the head, and `baseFee`. Reading 40 full blocks takes 20 ms and more. */
-function* tip({ chain }: Network, baseFee: bigint, turns: RequestSlices): SlicedWork<string> {
+function* tip(network: Network, baseFee: bigint, turns: RequestSlices): SlicedWork<string> {
+  return `"${toQuantity((yield* suggestedTip(network, turns)) + baseFee)}"`
+}
+
+/** {@link suggestTip} at the head. Reading 40 full blocks takes 20 ms and more. */
+export function* suggestedTip({ chain }: Network, turns: RequestSlices): SlicedWork<bigint> {
   const suggesting = suggestTip(chain.head.number, (number) => {
     const block = chain.resolve({ kind: 'number', number }, 0)
     return block && chain.readBlock(block.hash)
@@ -131,7 +135,7 @@ function* tip({ chain }: Network, baseFee: bigint, turns: RequestSlices): Sliced
       if (turns.isOver) yield* turns.pause()
       turns.begin()
       const step = suggesting.next()
-      if (step.done) return `"${toQuantity(step.value + baseFee)}"`
+      if (step.done) return step.value
     }
   } finally {
     turns.end()

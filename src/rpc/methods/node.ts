@@ -43,7 +43,19 @@ const forkSchema = nullable(
   ),
 )
 
-const namespaces = ['admin', 'debug', 'erigon', 'eth', 'net', 'ots', 'rpc', 'tidegate', 'trace', 'web3']
+const namespaces = [
+  'admin',
+  'debug',
+  'erigon',
+  'eth',
+  'net',
+  'ots',
+  'rpc',
+  'tidegate',
+  'trace',
+  'txpool',
+  'web3',
+]
 const versions = JSON.stringify(Object.fromEntries(namespaces.map((namespace) => [namespace, '1.0'])))
 
 export const nodeMethods = {

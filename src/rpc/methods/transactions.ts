@@ -1,11 +1,11 @@
 /** Transactions and their receipts; and what was sent from here. Specification, section 4. */
 import { findSent } from '../../chain/findSent.js'
 import type { TransactionLocation } from '../../chain/findTransaction.js'
-import { type Address, bytesToHex } from '../../primitives/bytes.js'
+import { type Address, bytesToHex, type Hash32 } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
 import { UncacheableResult } from '../method.js'
 import { chainMethod, type Network } from '../network.js'
-import { address, blockId, bytes, hash32, integer, position } from '../params/params.js'
+import { address, blockId, bytes, hash32, integer, optional, position } from '../params/params.js'
 import {
   hashSchema,
   nullable,
@@ -22,6 +22,15 @@ const ofBlock = {
   memo: 'head',
   result: nullable(transactionSchema),
 } as const
+
+/** go-ethereum's times for a transaction to come into a block: where none is asked for, and at most. */
+const syncWaitMs = 20_000
+const syncWaitMsMax = 60_000
+/** Before the end of a request's time, so that its answer comes in it. */
+const lastAnswerMs = 500
+
+/** Arguments of calls that are under way → what was sent for them, and when (performance.now()). */
+const sentBefore = new WeakMap<object, { readonly hash: Hash32; readonly sinceMs: number }>()
 
 export const transactionMethods = {
   eth_getTransactionByBlockHashAndIndex: chainMethod({
@@ -92,6 +101,29 @@ export const transactionMethods = {
     run({ upstreamCalls }, [raw]) {
       if (upstreamCalls === undefined) throw new FaultError({ kind: 'NoUpstreamToSendTo' })
       return upstreamCalls.send(raw).then((hash) => `"${bytesToHex(hash)}"`)
+    },
+  }),
+  /**
+   * As EIP-7966 has it: a transaction that no block has in time is the fault SentNotMined, whose data is the hash. It is
+   * sent once, even where a gateway has to run the call again.
+   */
+  eth_sendRawTransactionSync: chainMethod({
+    summary: 'Receipt of a signed transaction, once it was sent and a block has it',
+    params: [bytes, optional(integer('a time in milliseconds'), undefined)],
+    paramNames: ['transaction', 'timeout'],
+    cost: 'job',
+    price: 60,
+    memo: 'never',
+    result: receiptSchema,
+    async run({ upstreamCalls, streams, requestMsMax }, args, context) {
+      if (upstreamCalls === undefined) throw new FaultError({ kind: 'NoUpstreamToSendTo' })
+      const [raw, asked = 0] = args
+      const sent = sentBefore.get(args) ?? { hash: await upstreamCalls.send(raw), sinceMs: performance.now() }
+      sentBefore.set(args, sent)
+      const waitMs = Math.min(asked === 0 ? syncWaitMs : asked, syncWaitMsMax, requestMsMax - lastAnswerMs)
+      const receipt = await streams.awaitReceipt(sent.hash, sent.sinceMs + waitMs, context)
+      if (receipt === undefined) throw new FaultError({ kind: 'SentNotMined', waitMs, hash: sent.hash })
+      return receipt
     },
   }),
   ots_getTransactionBySenderAndNonce: chainMethod({

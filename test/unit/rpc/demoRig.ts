@@ -34,6 +34,7 @@ export const opened = openNetwork(config, {
   mapBytes: mapBytesDefault,
   answerCacheBytes: 2 ** 20,
   proofCacheBytes: 2 ** 20,
+  requestMsMax: 30_000,
   logBounds: { logsMax: 10_000, bytesMax: 2 ** 24 },
   filters: (current) => new PolledFilters(current, wideFilterLimits),
   proofKeysMax: 1_024,

@@ -112,6 +112,12 @@ const examples: { [K in Fault['kind']]: [Extract<Fault, { kind: K }>, number, st
     -32000,
     'the sequencer did not answer: ECONNREFUSED',
   ],
+  SentNotMined: [
+    { kind: 'SentNotMined', waitMs: 1_500, hash: Uint8Array.of(1, 2) },
+    4,
+    "The transaction was added to the transaction pool but wasn't processed in 1.5s",
+    '0x0102',
+  ],
   SequencerError: [
     { kind: 'SequencerError', code: 24, message: 'Block not found', data: { block: 7 } },
     24,

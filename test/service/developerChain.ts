@@ -1,0 +1,31 @@
+/** Serves a chain that the program makes blocks of. */
+import type { Test } from 'tap'
+import { mergedConfig, testGenesis } from '../ingest/chainMaker.js'
+import { makeFolder, writeInto } from './program.js'
+import { type Service, startService } from './service.js'
+
+export interface DeveloperChain {
+  readonly service: Service
+  readonly folder: string
+  readonly config: string
+  readonly genesis: string
+}
+
+/** Serves a developer chain `dev`, without keys, which makes a block at once for each transaction unless told otherwise. */
+export async function startDeveloper(
+  t: Test,
+  { genesis = testGenesis(mergedConfig()) as object, edges = 1, ...source }: Record<string, unknown> = {},
+): Promise<DeveloperChain> {
+  const folder = makeFolder(t)
+  const config = writeInto(folder, 'tidegate.json', {
+    dataDir: 'data',
+    edges,
+    networks: [
+      { name: 'dev', genesis: 'genesis.json', source: { type: 'develop', blockSeconds: 0, ...source } },
+    ],
+  })
+  const written = writeInto(folder, 'genesis.json', genesis)
+  const service = await startService(['--config', config, '--no-auth'])
+  t.teardown(() => service.stop())
+  return { service, folder, config, genesis: written }
+}
