@@ -86,6 +86,11 @@ const archiveParams: { readonly [M in MethodName]: readonly (readonly unknown[])
   ],
   debug_traceTransaction: [[block?.hash, traceOptions]],
   trace_block: [['0x1']],
+  trace_call: [[message, ['trace', 'vmTrace', 'stateDiff'], '0x1']],
+  trace_callMany: [[[[message, ['trace', 'stateDiff']]], '0x1']],
+  trace_rawTransaction: [['0x02f8', ['trace'], '0x1']],
+  trace_replayBlockTransactions: [['0x1', ['trace', 'vmTrace', 'stateDiff']]],
+  trace_replayTransaction: [[block?.hash, ['vmTrace']]],
   trace_filter: [
     [{ fromBlock: '0x1', toBlock: '0x2', fromAddress: [person], toAddress: [tide], after: 1, count: '0x2' }],
   ],

@@ -87,6 +87,7 @@ const others: { readonly [M in AnyMethod]?: readonly Example[] } = {
     [['eth_fillTransaction', [{ from: addressOf('bea'), to: addressOf('Tide'), gas: '0x186a0' }]]],
   ],
   eth_sendRawTransactionSync: [[['eth_sendRawTransactionSync', [transfer, 1]]]],
+  trace_rawTransaction: [[['trace_rawTransaction', [transfer, ['trace', 'stateDiff']]]]],
   txpool_content: [[['txpool_content', []]]],
   txpool_contentFrom: [[['txpool_contentFrom', [addressOf('bea')]]]],
   txpool_inspect: [[['txpool_inspect', []]]],

@@ -64,6 +64,11 @@ const questionOf: { readonly [M in MethodName]: ((block: unknown) => unknown[]) 
   debug_traceTransaction: undefined,
   trace_block: (block) => [block],
   // Without bounds the whole chain, up to the block that it is pinned to.
+  trace_call: (block) => [{ ...balanceOfBea, gas: '0x186a0' }, ['trace'], block],
+  trace_callMany: (block) => [[[{ ...balanceOfBea, gas: '0x186a0' }, ['trace']]], block],
+  trace_rawTransaction: undefined,
+  trace_replayBlockTransactions: (block) => [block, ['trace', 'stateDiff']],
+  trace_replayTransaction: undefined,
   trace_filter: undefined,
   trace_get: undefined,
   trace_transaction: undefined,

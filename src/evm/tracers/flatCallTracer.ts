@@ -87,21 +87,26 @@ export function* flatCalls(
   }
 }
 
-/** Writes a call of a transaction; `writeOutcome` writes its members `error` and `result`. */
+/**
+ * Writes a call of a transaction; `writeOutcome` writes its members `error` and `result`. The place is undefined for a
+ * message, and `none` where no form has one.
+ */
 export function writeFlatCall(
   json: JsonBytes,
   { call, subtraces, address }: FlatCall,
-  place: TransactionPlace | undefined,
+  place: TransactionPlace | undefined | 'none',
   writeOutcome: () => void,
 ): void {
   json.put`{"action":{`
   if (call.kind === selfdestruct) writeSelfdestruct(json, call)
   else if (isCreation(call)) writeCreation(json, call)
   else writeCall(json, call)
-  json.put`},"blockHash":${place?.blockHash},"blockNumber":${place?.blockNumber ?? 0}`
+  json.text('}')
+  if (place !== 'none') json.put`,"blockHash":${place?.blockHash},"blockNumber":${place?.blockNumber ?? 0}`
   writeOutcome()
-  json.put`,"subtraces":${subtraces},"traceAddress":[${address.join()}],"transactionHash":${place?.hash}`
-  json.put`,"transactionPosition":${place?.index ?? 0},"type":"${flatType(call)}"}`
+  json.put`,"subtraces":${subtraces},"traceAddress":[${address.join()}]`
+  if (place !== 'none') json.put`,"transactionHash":${place?.hash},"transactionPosition":${place?.index ?? 0}`
+  json.put`,"type":"${flatType(call)}"}`
 }
 
 function flatType(call: Call): string {

@@ -99,7 +99,8 @@ function isOneOf(address: Uint8Array | undefined, list: readonly Uint8Array[]): 
   return address !== undefined && list.some((each) => equalBytes(each as Hash32, address as Hash32))
 }
 
-function writeOutcome(json: JsonBytes, call: Call): void {
+/** Writes a call's `error` with Parity's text, or its `result`. */
+export function writeOutcome(json: JsonBytes, call: Call): void {
   const { failure, kind } = call
   if (failure !== undefined) json.text(`,"error":${goText(parityError(failure.why))}`)
   else if (kind === selfdestruct) json.text(',"result":null')

@@ -15,8 +15,8 @@ export interface TraceRequest {
 }
 
 export type TraceSubject =
-  /** All transactions of a block (32 bytes); the answer is a list of `{txHash, result}`. */
-  | { readonly kind: 'block'; readonly blockHash: Uint8Array }
+  /** All transactions of a block (32 bytes); the answer is a list of `{txHash, result}`, or of results alone. */
+  | { readonly kind: 'block'; readonly blockHash: Uint8Array; readonly isPlain?: boolean }
   | { readonly kind: 'transaction'; readonly blockHash: Uint8Array; readonly index: number }
   /** All transactions of canonical blocks; only as a list. */
   | { readonly kind: 'range'; readonly first: number; readonly last: number }

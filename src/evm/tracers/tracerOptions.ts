@@ -9,6 +9,7 @@ import { OpcodeLogger, type OpcodeLoggerOptions } from './opcodeLogger.js'
 import { AddressTouched, OtterscanCalls, OtterscanOperations, RevertData } from './otterscanTracers.js'
 import type { ParityTracerOptions } from './parityTracer.js'
 import { PrestateTracer, type PrestateTracerOptions } from './prestateTracer.js'
+import { type ReplayOptions, ReplayTracer } from './replayTracer.js'
 import type { Tracer } from './tracer.js'
 
 export type TracerOptions =
@@ -18,6 +19,7 @@ export type TracerOptions =
   | ({ readonly tracer: 'prestateTracer' } & PrestateTracerOptions)
   | { readonly tracer: '4byteTracer' }
   | { readonly tracer: 'noopTracer' }
+  | ({ readonly tracer: 'replay' } & ReplayOptions)
   | { readonly tracer: 'addressTouched'; readonly address: Uint8Array }
   | { readonly tracer: 'otterscanCalls' | 'otterscanOperations' | 'revertData' | 'callResult' }
   | { readonly tracer: 'muxTracer'; readonly tracers: readonly (readonly [name: string, TracerOptions])[] }
@@ -39,6 +41,8 @@ export function createTracer(options: TracerOptions): Tracer {
       return new FourByteTracer()
     case 'noopTracer':
       return new NoopTracer()
+    case 'replay':
+      return new ReplayTracer(options)
     case 'addressTouched':
       return new AddressTouched(options.address)
     case 'otterscanCalls':

@@ -99,7 +99,7 @@ export class Tracing {
     const tracer = createTracer(options)
     switch (subject.kind) {
       case 'block':
-        return this.#traceBlock(this.#replays.read(subject.blockHash), tracer, watch, output)
+        return this.#traceBlock(subject, tracer, watch, output)
       case 'transaction':
         return this.#traceOne(subject, tracer, watch, output)
       case 'calls':
@@ -146,13 +146,20 @@ export class Tracing {
     this.#traceTransaction(block, index, tracer, watch, output)
   }
 
-  #traceBlock(block: ReplayedBlock, tracer: Tracer, watch: JobWatch, output: Output): void {
+  #traceBlock(
+    { blockHash, isPlain = false }: TraceSubject & { kind: 'block' },
+    tracer: Tracer,
+    watch: JobWatch,
+    output: Output,
+  ): void {
+    const block = this.#replays.read(blockHash)
     this.#runBefore(block, 0, watch)
     const { json } = output
     for (const [index, { hash }] of block.transactions.entries()) {
-      json.put`${index === 0 ? '[' : ','}{"txHash":${hash},"result":`
+      json.text(index === 0 ? '[' : ',')
+      if (!isPlain) json.put`{"txHash":${hash},"result":`
       this.#traceTransaction(block, index, tracer, watch, output)
-      json.text('}')
+      if (!isPlain) json.text('}')
       output.flush()
     }
     json.text(block.transactions.length === 0 ? '[]' : ']')

@@ -2,15 +2,90 @@
 import type { BlockId } from '../../chain/blockId.js'
 import { FaultError } from '../../primitives/faults.js'
 import { chainMethod, type Network } from '../network.js'
-import { blockId, hash32 } from '../params/params.js'
+import { callObject } from '../params/callParams.js'
+import { blockId, bytes, hash32, stateBlockId } from '../params/params.js'
 import { listSchema, nullable } from '../params/schema.js'
 import { stateBlock } from '../params/stateBlock.js'
-import { asList, callTraceSchema, oneCall, traceAddress, traceFilter } from '../traces/parityParams.js'
-import { pendingRefused, tracedBlockAt, traceJson, traceOfHashJson } from '../traces/traceJob.js'
+import {
+  asList,
+  callTraceSchema,
+  oneCall,
+  replay,
+  replaySchema,
+  traceAddress,
+  tracedCallList,
+  traceFilter,
+  traceTypes,
+} from '../traces/parityParams.js'
+import {
+  minedOnly,
+  pendingRefused,
+  tracedBlockAt,
+  tracedCalls,
+  traceJson,
+  traceOfHashJson,
+} from '../traces/traceJob.js'
 
 const trace = { cost: 'job', price: 100, memo: 'never', result: listSchema(callTraceSchema) } as const
 
+const replayed = { ...trace, result: replaySchema } as const
+const replayedList = { ...trace, result: listSchema(replaySchema) } as const
+
 export const parityTraceMethods = {
+  trace_call: chainMethod({
+    ...replayed,
+    summary: "What a message does: its output, and its calls, instructions and changes, in Parity's form",
+    params: [callObject, traceTypes, stateBlockId],
+    paramNames: ['call', 'traceTypes', 'block'],
+    run(network, [call, tracer, block], context) {
+      const asked = { block, argument: 2, bundles: [{ calls: [{ call }] }], form: 'one' } as const
+      return traceJson(network, minedOnly(tracedCalls(network, asked)), { tracer }, context)
+    },
+  }),
+  /** Each call finds what those before it did. */
+  trace_callMany: chainMethod({
+    ...replayedList,
+    price: ([calls]) => 100 + 20 * calls.length,
+    summary: "What messages do one after the other, in Parity's form",
+    params: [tracedCallList, stateBlockId],
+    paramNames: ['calls', 'block'],
+    run(network, [calls, block], context) {
+      const asked = { block, argument: 1, bundles: [{ calls }], form: 'list' } as const
+      const options = { tracer: replay([]) }
+      return traceJson(network, minedOnly(tracedCalls(network, asked)), options, context)
+    },
+  }),
+  /** It is not sent, and its nonce may be any. */
+  trace_rawTransaction: chainMethod({
+    ...replayed,
+    summary: "What a signed transaction would do after the newest block, in Parity's form",
+    params: [bytes, traceTypes, stateBlockId],
+    paramNames: ['transaction', 'traceTypes', 'block'],
+    run(network, [raw, tracer, block], context) {
+      const asked = { block, argument: 2, bundles: [], form: 'one' } as const
+      const subject = { ...tracedCalls(network, asked), bundles: [{ calls: [{ message: raw }] }] }
+      return traceJson(network, minedOnly(subject), { tracer }, context)
+    },
+  }),
+  trace_replayBlockTransactions: chainMethod({
+    ...replayedList,
+    summary: "What each transaction of a block did, in Parity's form",
+    params: [blockId({ acceptsHash: true }), traceTypes],
+    paramNames: ['block', 'traceTypes'],
+    run(network, [id, tracer], context) {
+      const subject = { ...tracedBlockAt(network, id), isPlain: true }
+      return traceJson(network, subject, { tracer: { ...tracer, withHash: true } }, context)
+    },
+  }),
+  /** Null where the chain has none of this hash. */
+  trace_replayTransaction: chainMethod({
+    ...trace,
+    summary: "What a transaction of the chain did, in Parity's form",
+    params: [hash32, traceTypes],
+    paramNames: ['transactionHash', 'traceTypes'],
+    result: nullable(replaySchema),
+    run: (network, [hash, tracer], context) => traceOfHashJson(network, hash, { tracer }, context),
+  }),
   trace_block: chainMethod({
     ...trace,
     summary: "Calls of a block's transactions, and its rewards, in Parity's form",

@@ -1,7 +1,9 @@
 /** Parameters of the `trace_` methods, in Parity's form, and the schema of their results. */
 import type { BlockId } from '../../chain/blockId.js'
-import type { ListOptions } from '../../evm/tracers/tracerOptions.js'
+import type { ListOptions, TracerOptions } from '../../evm/tracers/tracerOptions.js'
+import { excerpt } from '../../primitives/excerpt.js'
 import type { Param } from '../method.js'
+import { type CallObject, callObject } from '../params/callParams.js'
 import { address, blockId, invalidArgument, list, position, required } from '../params/params.js'
 import {
   addressSchema,
@@ -14,6 +16,7 @@ import {
   type Schema,
   textSchema,
 } from '../params/schema.js'
+import { blockCallsMax } from '../params/simulateParams.js'
 import { Members, type TraceConfig } from './traceParams.js'
 
 /** What is asked of `trace_filter`. Absent blocks: the first and the last. */
@@ -32,6 +35,48 @@ export function oneCall(at: readonly number[]): TraceConfig {
 
 /** Addresses of one filter: each is compared with each call. */
 const addressesMax = 1_000
+
+/** What a replay can tell besides the output. */
+const traceTypeNames = ['trace', 'vmTrace', 'stateDiff']
+
+type Replay = TracerOptions & { readonly tracer: 'replay' }
+
+/** The tracer that tells these. */
+export function replay(types: readonly string[]): Replay {
+  const [trace = false, vmTrace = false, stateDiff = false] = traceTypeNames.map((name) =>
+    types.includes(name),
+  )
+  return { tracer: 'replay', trace, vmTrace, stateDiff, withHash: false }
+}
+
+export const traceTypes: Param<Replay> = required(
+  (value, index) => {
+    const types = list('trace types').decode(value, index)
+    const unknown = types.find((type) => !traceTypeNames.includes(type as string))
+    if (unknown !== undefined) {
+      const got = excerpt(JSON.stringify(unknown), 40)
+      throw invalidArgument(index, `want trace, vmTrace or stateDiff, got ${got}`)
+    }
+    return replay(types as readonly string[])
+  },
+  listSchema({ enum: traceTypeNames }),
+)
+
+/** Calls of one request, as many as of a simulated block. */
+export const tracedCallList: Param<readonly { readonly call: CallObject; readonly tracer: Replay }[]> =
+  required(
+    (value, index) => {
+      const pairs = list('calls').decode(value, index)
+      if (pairs.length > blockCallsMax) throw invalidArgument(index, `want at most ${blockCallsMax} calls`)
+      return pairs.map((pair) => {
+        if (!Array.isArray(pair) || pair.length !== 2) {
+          throw invalidArgument(index, 'want pairs of a call and trace types')
+        }
+        return { call: callObject.decode(pair[0], index), tracer: traceTypes.decode(pair[1], index) }
+      })
+    },
+    { ...listSchema({ type: 'array', minItems: 2, maxItems: 2 }), maxItems: blockCallsMax },
+  )
 
 const block = blockId()
 
@@ -88,6 +133,34 @@ function count(value: unknown, index: number): number {
 
 const integerSchema: Schema = { type: 'integer' }
 
+const adHocMembers = {
+  action: { type: 'object' },
+  subtraces: integerSchema,
+  traceAddress: listSchema(integerSchema),
+  type: { type: 'string', enum: ['call', 'create', 'suicide'] },
+} as const
+const outcomeMembers = (): Readonly<Record<string, Schema>> => ({
+  error: textSchema,
+  result: nullable(
+    objectSchema(
+      'TraceResult',
+      { gasUsed: quantitySchema },
+      { output: bytesSchema, address: addressSchema, code: bytesSchema },
+    ),
+  ),
+})
+
+export const replaySchema: Schema = objectSchema(
+  'Replay',
+  {
+    output: bytesSchema,
+    trace: listSchema(objectSchema('AdHocTrace', adHocMembers, outcomeMembers())),
+    vmTrace: nullable({ type: 'object' }),
+    stateDiff: nullable({ type: 'object' }),
+  },
+  { transactionHash: hashSchema },
+)
+
 export const callTraceSchema: Schema = objectSchema(
   'Trace',
   {
@@ -100,14 +173,5 @@ export const callTraceSchema: Schema = objectSchema(
     transactionPosition: nullable(integerSchema),
     type: { type: 'string', enum: ['call', 'create', 'suicide', 'reward'] },
   },
-  {
-    error: textSchema,
-    result: nullable(
-      objectSchema(
-        'TraceResult',
-        { gasUsed: quantitySchema },
-        { output: bytesSchema, address: addressSchema, code: bytesSchema },
-      ),
-    ),
-  },
+  outcomeMembers(),
 )

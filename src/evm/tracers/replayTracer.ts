@@ -1,0 +1,86 @@
+/**
+ * What Parity's `trace_replay…` and `trace_call…` answer of one transaction: its output, and on demand its calls, its
+ * instructions and the changes of the state. Follows OpenEthereum's rpc/src/v1/types/trace.rs (TraceResults).
+ */
+import { CallTreeTracer } from './callFrames.js'
+import { flatCalls, writeFlatCall } from './flatCallTracer.js'
+import { MuxTracer } from './muxTracer.js'
+import { writeOutcome } from './parityTracer.js'
+import { StateDiff } from './stateDiff.js'
+import type { TracedTransaction, TraceOutput } from './tracer.js'
+import { VmTracer } from './vmTracer.js'
+
+export interface ReplayOptions {
+  readonly trace: boolean
+  readonly vmTrace: boolean
+  readonly stateDiff: boolean
+  /** Whether the hash of the transaction is told, as for those of a block. */
+  readonly withHash: boolean
+}
+
+export class ReplayTracer extends MuxTracer {
+  readonly #options: ReplayOptions
+  readonly #calls: AdHocCalls
+  readonly #vm: VmTracer | undefined
+  readonly #diff: StateDiff | undefined
+  #transaction!: TracedTransaction
+  #output!: TraceOutput
+
+  constructor(options: ReplayOptions) {
+    const calls = new AdHocCalls(!options.trace)
+    const vm = options.vmTrace ? new VmTracer() : undefined
+    const diff = options.stateDiff ? new StateDiff() : undefined
+    super(
+      [calls, vm, diff].flatMap((tracer, at) =>
+        tracer === undefined ? [] : [[String(at), tracer] as const],
+      ),
+    )
+    this.#options = options
+    this.#calls = calls
+    this.#vm = vm
+    this.#diff = diff
+  }
+
+  override begin(transaction: TracedTransaction, output: TraceOutput): void {
+    this.#transaction = transaction
+    this.#output = output
+    // Instructions are written while they run.
+    output.json.text('{"vmTrace":')
+    super.begin(transaction, output)
+  }
+
+  override end(): void {
+    const { json } = this.#output
+    if (this.#vm === undefined) json.text('null')
+    else this.#vm.end()
+    json.text(',"stateDiff":')
+    if (this.#diff === undefined) json.text('null')
+    else this.#diff.end()
+    json.text(',"trace":')
+    if (this.#options.trace) this.#calls.end()
+    else json.text('[]')
+    json.put`,"output":${this.#calls.outcome}`
+    if (this.#options.withHash) json.put`,"transactionHash":${this.#transaction.place?.hash}`
+    json.text('}')
+  }
+}
+
+/** The calls as a list, without their place in a chain. */
+class AdHocCalls extends CallTreeTracer {
+  /** What the transaction returned, or the code that it created. */
+  get outcome(): Uint8Array {
+    return this.frames.top.output
+  }
+
+  end(): void {
+    const { json } = this.output
+    let count = 0
+    json.text('[')
+    for (const each of flatCalls(this.frames.top, false, this.transaction.isPrecompile)) {
+      if (count++ > 0) json.text(',')
+      writeFlatCall(json, each, 'none', () => writeOutcome(json, each.call))
+      this.output.flush()
+    }
+    json.text(']')
+  }
+}
