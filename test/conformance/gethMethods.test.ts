@@ -1,4 +1,7 @@
 /** Replays what go-ethereum answered of the demo chain to methods that came later than the others. */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gunzipSync, gzipSync } from 'node:zlib'
 import t from 'tap'
 import { startService } from '../service/service.js'
 import { recordingOf, replay } from './gethReplay.js'
@@ -21,6 +24,17 @@ const passed = {
  * drafts have more gas.
  */
 const drafts = /\n77 passed, 5 failed/
+
+t.test('traces of native tracers come out as from go-ethereum', { skip: recording.skip }, async (t) => {
+  const service = await startService()
+  t.teardown(() => service.stop())
+  const native = /"tracer":"(mux|erc7562|keccak256Preimage|noop)Tracer"/
+  const lines = gunzipSync(readFileSync(recording.path)).toString().trim().split('\n')
+  const path = join(t.testdir(), 'native.jsonl.gz')
+  writeFileSync(path, gzipSync(lines.filter((line) => native.test(line)).join('\n')))
+  const said = await replay(`${service.origin}/`, { path, skip: false }, [])
+  t.match(said, /\n169 passed, 0 failed/, said)
+})
 
 t.test('every recorded answer comes out as from go-ethereum', { skip: recording.skip }, async (t) => {
   const service = await startService()

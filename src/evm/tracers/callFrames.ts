@@ -63,6 +63,11 @@ export class CallFrames {
     return this.#top
   }
 
+  /** The innermost call that has not ended. */
+  get current(): Call {
+    return this.#open.at(-1) as Call
+  }
+
   enter({ depth, kind, from, to, value, input, gas }: TracedFrame): void {
     if (this.#onlyTop && depth > 0) return
     this.#hold(itemBytes + input.length)
@@ -112,7 +117,7 @@ export class CallFrames {
 
 /** A tracer that writes the calls of a transaction at its end. */
 export abstract class CallTreeTracer implements Tracer {
-  readonly opcodes = []
+  readonly opcodes: Tracer['opcodes'] = []
   protected readonly frames: CallFrames
   protected transaction!: TracedTransaction
   protected output!: TraceOutput

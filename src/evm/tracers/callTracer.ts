@@ -53,11 +53,11 @@ export class CallTracer extends CallTreeTracer {
     const { top } = this.frames
     top.gas = this.transaction.gasLimit
     top.gasUsed = gasUsed
-    this.#write(top, false)
+    this.#write(top, false, 0)
   }
 
   /** `isUndone`: a call around it failed, so that it has no logs. */
-  #write(call: Call, isUndone: boolean): void {
+  #write(call: Call, isUndone: boolean, depth: number): void {
     const { json } = this.output
     const { from, gas, gasUsed, to, input, output, failure, calls, logs, value, kind } = call
     json.constant(member.from)
@@ -86,7 +86,7 @@ export class CallTracer extends CallTreeTracer {
       json.text(',"calls":[')
       for (const [index, inner] of calls.entries()) {
         if (index > 0) json.text(',')
-        this.#write(inner, isGone)
+        this.#write(inner, isGone, depth + 1)
         this.output.flush()
       }
       json.text(']')
@@ -96,8 +96,12 @@ export class CallTracer extends CallTreeTracer {
       json.constant(member.value)
       json.quantity(value)
     }
+    this.writeMore(call, depth)
     json.text(`,"type":"${opcodeNames[kind]}"}`)
   }
+
+  /** Writes members that a tracer has besides; `depth` is 0 for the transaction's own call. */
+  protected writeMore(_call: Call, _depth: number): void {}
 
   #writeLogs(logs: readonly CallLog[]): void {
     const { json } = this.output

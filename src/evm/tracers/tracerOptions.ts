@@ -1,8 +1,10 @@
 /** Which tracer runs and how, as plain data, and making it. */
 import { CallResult } from './callResult.js'
 import { CallTracer, type CallTracerOptions } from './callTracer.js'
+import { type Erc7562Options, Erc7562Tracer } from './erc7562Tracer.js'
 import { FlatCallTracer, type FlatCallTracerOptions } from './flatCallTracer.js'
 import { FourByteTracer } from './fourByteTracer.js'
+import { KeccakPreimages } from './keccakPreimages.js'
 import { MuxTracer } from './muxTracer.js'
 import { NoopTracer } from './noopTracer.js'
 import { OpcodeLogger, type OpcodeLoggerOptions } from './opcodeLogger.js'
@@ -17,6 +19,8 @@ export type TracerOptions =
   | ({ readonly tracer: 'callTracer' } & CallTracerOptions)
   | ({ readonly tracer: 'flatCallTracer' } & FlatCallTracerOptions)
   | ({ readonly tracer: 'prestateTracer' } & PrestateTracerOptions)
+  | ({ readonly tracer: 'erc7562Tracer' } & Erc7562Options)
+  | { readonly tracer: 'keccak256PreimageTracer' }
   | { readonly tracer: '4byteTracer' }
   | { readonly tracer: 'noopTracer' }
   | ({ readonly tracer: 'replay' } & ReplayOptions)
@@ -37,6 +41,10 @@ export function createTracer(options: TracerOptions): Tracer {
       return new FlatCallTracer(options)
     case 'prestateTracer':
       return new PrestateTracer(options)
+    case 'erc7562Tracer':
+      return new Erc7562Tracer(options)
+    case 'keccak256PreimageTracer':
+      return new KeccakPreimages()
     case '4byteTracer':
       return new FourByteTracer()
     case 'noopTracer':

@@ -5,7 +5,7 @@ import { excerpt } from '../../primitives/excerpt.js'
 import { messageRefused } from '../../primitives/faults.js'
 import type { Param } from '../method.js'
 import { blockOverrides, stateOverrides } from '../params/callParams.js'
-import { invalidArgument, quantity, required, typeName } from '../params/params.js'
+import { invalidArgument, list, position, quantity, required, typeName } from '../params/params.js'
 import { booleanSchema, nullable, type Schema, textSchema } from '../params/schema.js'
 
 export interface TraceConfig {
@@ -44,8 +44,20 @@ const combined: Readonly<Record<string, (config: Members, index: number) => Trac
       disableStorage: config.flag('disableStorage'),
     }
   },
+  erc7562Tracer: (config, index) => ({
+    tracer: 'erc7562Tracer',
+    withLog: config.flag('withLog'),
+    ignored: config.get('ignoredOpcodes', (value) => ignoredOpcodes(value, index)),
+  }),
+  keccak256PreimageTracer: () => ({ tracer: 'keccak256PreimageTracer' }),
   '4byteTracer': () => ({ tracer: '4byteTracer' }),
   noopTracer: () => ({ tracer: 'noopTracer' }),
+}
+
+function ignoredOpcodes(value: unknown, index: number): number[] {
+  const opcodes = list('opcodes').decode(value, index)
+  if (opcodes.length > 256) throw invalidArgument(index, 'want at most 256 opcodes')
+  return opcodes.map((opcode) => position.decode(opcode, index))
 }
 
 /** Longest part of a name or duration that an error message repeats. */
