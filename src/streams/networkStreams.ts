@@ -41,11 +41,13 @@ export interface StreamLimits {
   readonly replayBlocksMax: number
 }
 
-/** A subscription to heads or logs. */
+/** A subscription to heads, logs or receipts. */
 export interface ChainRequest {
   readonly delivery: Delivery
-  /** The logs to send; undefined for heads. */
+  /** The logs to send; undefined for heads, and for receipts. */
   readonly filter: LogFilter | undefined
+  /** The transactions ({@link latin1Key}) whose receipts are sent, one message for each block; absent for heads and logs. */
+  readonly receipts?: ReadonlySet<string> | 'all'
   /**
    * Number or tag: the first block to send. Hash: the last block that the client has. Undefined: only new blocks, and
    * no removed heads, as in go-ethereum.
@@ -81,8 +83,9 @@ export class NetworkStreams {
   readonly #chain: Chain
   readonly #limits: StreamLimits
   readonly #events: BlockEvents
-  /** Live followers of heads, and those of logs. */
+  /** Live followers of heads, those of receipts, and those of logs. */
   readonly #heads = new Set<Follower>()
+  readonly #receipts = new Set<Follower>()
   readonly #logs = new FilterIndex<Follower>()
   readonly #syncing = new Set<Subscription>()
   /** Serves the live followers first in each turn, then those with steps to take and room to send, at least one. */
@@ -112,14 +115,16 @@ export class NetworkStreams {
   }
 
   /**
-   * Subscribes to heads or logs. Throws FaultError for too many subscriptions, too much memory for them, a block from
+   * Subscribes to heads, logs or receipts. Throws FaultError for too many subscriptions, too much memory for them, a block from
    * which nothing can be replayed, or logs where no receipts are held.
    */
   subscribe(subscriber: Subscriber, request: ChainRequest): OpenedStream {
-    if (request.filter !== undefined) requireLogs(this.#chain.identity)
+    const { filter, receipts } = request
+    if (filter !== undefined || receipts !== undefined) requireLogs(this.#chain.identity)
     const cursor = request.from === undefined ? this.#cursor : this.#cursorAt(request.from, request)
     const events = { onIdle: () => this.#onIdle(follower), onEnd: () => this.#forget(follower) }
-    const bytes = bytesOfSubscription(request.filter?.size ?? 0)
+    const named = receipts === undefined || receipts === 'all' ? 0 : receipts.size
+    const bytes = bytesOfSubscription(filter?.size ?? named)
     const subscription = new Subscription(subscriber, request.delivery, events, bytes)
     const follower: Follower = { request, subscription, cursor, isLive: false }
     subscriber.add(subscription)
@@ -232,7 +237,7 @@ export class NetworkStreams {
     this.#ahead.delete(follower)
     if (!follower.isLive) return
     const { filter } = follower.request
-    if (filter === undefined) this.#heads.delete(follower)
+    if (filter === undefined) this.#setOf(follower).delete(follower)
     else this.#logs.remove(filter, follower)
   }
 
@@ -254,7 +259,8 @@ export class NetworkStreams {
       return walk.next().done === true
     } catch (error) {
       this.#reportDefect(error)
-      for (const { subscription } of [...this.#heads, ...this.#logs.members()]) subscription.fail()
+      const live = [...this.#heads, ...this.#receipts, ...this.#logs.members()]
+      for (const { subscription } of live) subscription.fail()
       this.#cursor = this.#chain.head
       return true
     }
@@ -263,7 +269,7 @@ export class NetworkStreams {
   /** Sends every step up to the head to the live followers; yields after every few events. */
   *#notifyLive(): Generator<void, void> {
     for (;;) {
-      if (this.#heads.size === 0 && this.#logs.isEmpty) {
+      if (this.#heads.size === 0 && this.#receipts.size === 0 && this.#logs.isEmpty) {
         this.#cursor = this.#chain.head
         return
       }
@@ -287,6 +293,11 @@ export class NetworkStreams {
         if (wantsStep(follower.request, step)) follower.subscription.deliver(message)
         if (++events % eventsPerLook === 0) yield
       }
+    }
+    for (const follower of this.#receipts) {
+      const message = this.#events.receipts(step, follower.request.receipts)
+      if (message !== undefined) follower.subscription.deliver(message)
+      if (++events % eventsPerLook === 0) yield
     }
     if (this.#logs.isEmpty) return
     for (const { keys, message } of this.#events.logs(step)) {
@@ -336,9 +347,11 @@ export class NetworkStreams {
   }
 
   *#eventsFor(request: ChainRequest, step: ChainStep): Generator<EventMessage> {
-    const { filter } = request
+    const { filter, receipts } = request
     if (filter === undefined) {
-      if (wantsStep(request, step)) yield this.#events.head(step)
+      const message = receipts === undefined ? undefined : this.#events.receipts(step, receipts)
+      if (message !== undefined) yield message
+      else if (receipts === undefined && wantsStep(request, step)) yield this.#events.head(step)
       return
     }
     if (!isWithin(request, step)) return
@@ -352,9 +365,13 @@ export class NetworkStreams {
     if (this.#isAmidStep || !isSame(follower.cursor, this.#cursor)) return false
     follower.isLive = true
     const { filter } = follower.request
-    if (filter === undefined) this.#heads.add(follower)
+    if (filter === undefined) this.#setOf(follower).add(follower)
     else this.#logs.add(filter, follower)
     return true
+  }
+
+  #setOf({ request }: Follower): Set<Follower> {
+    return request.receipts === undefined ? this.#heads : this.#receipts
   }
 }
 

@@ -1,12 +1,13 @@
 /** Decodes the parameters of `eth_subscribe`. Owns kinds and options; streams own delivery. */
 import type { BlockId } from '../../chain/blockId.js'
 import { LogFilter } from '../../chain/logFilter.js'
+import { latin1Key } from '../../primitives/bytes.js'
 import { excerpt } from '../../primitives/excerpt.js'
 import { FaultError } from '../../primitives/faults.js'
 import type { ChainRequest } from '../../streams/networkStreams.js'
 import type { SubscriptionLimits } from '../../streams/subscriberPool.js'
 import { type Delivery, type Policy, policies } from '../../streams/subscription.js'
-import { blockId, invalidArgument, text, typeName } from '../params/params.js'
+import { blockId, hash32, invalidArgument, list, text, typeName } from '../params/params.js'
 import { countLogKeys, decodeLogCriteria } from './logCriteria.js'
 
 export type SubscriptionRequest =
@@ -20,9 +21,13 @@ const latest = 'latest'
 
 const optionsIndex = 1
 
+/** go-ethereum's limit. */
+const receiptHashesMax = 200
+
 type Options = Readonly<Record<string, unknown>>
 
 const headMembers = ['replayFrom', 'fromBlock', 'policy', 'queueBytes']
+const receiptMembers = ['transactionHashes', 'replayFrom', 'policy', 'queueBytes']
 const logMembers = ['address', 'topics', 'toBlock', ...headMembers]
 
 /** `requireRoom` is called with the number of addresses and topics before any is decoded, and may throw. */
@@ -53,6 +58,16 @@ export function decodeSubscription(
       )
       return { kind: 'chain', request: { delivery, filter, ...decodeBlocks(options) } }
     }
+    case 'transactionReceipts': {
+      const options = toOptions(rawOptions, receiptMembers)
+      const delivery = decodeDelivery(options, limits)
+      if (delivery.policy === 'conflate') {
+        throw invalidArgument(optionsIndex, 'policy: "conflate" keeps the newest head; receipts have none')
+      }
+      const receipts = decodeReceipts(options.transactionHashes, requireRoom)
+      const from = decodeBlock(options.replayFrom)
+      return { kind: 'chain', request: { delivery, filter: undefined, receipts, from, within: undefined } }
+    }
     case 'syncing':
       return { kind: 'syncing', delivery: decodeDelivery(toOptions(rawOptions, []), limits) }
     case 'newPendingTransactions':
@@ -71,6 +86,19 @@ export function countKeysOf([, rawOptions]: readonly unknown[]): number {
   if (typeof rawOptions !== 'object' || rawOptions === null) return 0
   const { address, topics } = rawOptions as Options
   return countLogKeys(address, topics)
+}
+
+/** The transactions whose receipts are wanted: some, or without a list all. */
+function decodeReceipts(value: unknown, requireRoom: (keys: number) => void): ReadonlySet<string> | 'all' {
+  if (value === undefined || value === null) return 'all'
+  const hashes = list('transaction hashes').decode(value, optionsIndex)
+  if (hashes.length === 0) return 'all'
+  if (hashes.length > receiptHashesMax) {
+    const why = `exceed max number of transaction hashes allowed per transactionReceipts subscription`
+    throw invalidArgument(optionsIndex, `${why} (${receiptHashesMax})`)
+  }
+  requireRoom(hashes.length)
+  return new Set(hashes.map((hash) => latin1Key(hash32.decode(hash, optionsIndex))))
 }
 
 function toOptions(value: unknown, members: readonly string[]): Options {

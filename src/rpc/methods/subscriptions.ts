@@ -15,7 +15,8 @@ export const subscriptionMethods = {
    * @example eth_subscribe("logs", {"address": "0x62…", "topics": ["0xdd…"], "replayFrom": "0x5a…", "policy": "dropOldest"})
    */
   eth_subscribe: chainMethod({
-    summary: 'Id of a subscription to `newHeads`, `logs` or `syncing`, over a WebSocket',
+    summary:
+      'Id of a subscription to `newHeads`, `logs`, `transactionReceipts` or `syncing`, over a WebSocket',
     // The second parameter depends on the first, and without a connection both are ignored.
     params: [optional(anything, undefined), optional(anything, undefined)],
     paramNames: ['kind', 'options'],
