@@ -89,11 +89,16 @@ for (const { entry, sources, target, flags: own } of findModules()) {
 /** The package has its binary within a script, which instantiates it by a promise; blocks are executed without any. */
 function unpackMcl(): void {
   const script = join(root, 'node_modules/mcl-wasm/dist/mcl_c.js')
+  const license = join(root, 'src/evm/precompiles/mcl.LICENSE')
   const folder = join(root, 'dist/src/evm/precompiles')
+  const target = join(folder, 'mcl.wasm')
+  copyFileSync(license, join(folder, 'mcl.LICENSE'))
+  if (changedMs(target) > Math.max(changedMs(script), changedMs(import.meta.filename))) return
   const [, text] = /'([A-Za-z0-9+/=]{100000,})'/.exec(readFileSync(script, 'utf8')) ?? []
   if (text === undefined) throw new Error(`${script} has no binary`)
-  writeFileSync(join(folder, 'mcl.wasm'), Buffer.from(text, 'base64'))
-  copyFileSync(join(root, 'src/evm/precompiles/mcl.LICENSE'), join(folder, 'mcl.LICENSE'))
+  const unfinished = `${target}.${process.pid}`
+  writeFileSync(unfinished, Buffer.from(text, 'base64'))
+  renameSync(unfinished, target)
 }
 
 unpackMcl()
