@@ -44,6 +44,18 @@ export const network = z.object({
         .describe(
           'whether its source ended with an error, or no upstream answers or has a chain that can be followed',
         ),
+      logs: z
+        .object({
+          from: count('of the lowest block whose logs are wanted'),
+          completeFrom: z
+            .int()
+            .min(0)
+            .nullable()
+            .describe('number of the block from which on, up to the head, none is missing'),
+          missing: count('blocks whose logs are not there yet'),
+        })
+        .nullable()
+        .describe('of a gateway that completes its logs'),
       upstreams: z.array(
         z.object({
           name: z.string(),

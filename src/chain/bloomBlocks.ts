@@ -9,8 +9,8 @@ const logsBloomIndex = 6
 const bloomBytes = 256
 
 /**
- * Canonical blocks that may contain logs of a filter, ascending, by the blooms in their headers: for chains without an
- * index of logs. Takes time linear in the blocks of the range, 3 µs each.
+ * Canonical blocks that may contain logs of a filter, ascending, by the blooms in their headers: for blocks that the
+ * index of logs does not have. Takes time linear in the blocks of the range, 3 µs each.
  */
 export class BloomBlocks {
   readonly #rows: ChainRows

@@ -254,6 +254,8 @@ export abstract class ChainBlocks {
   /** The logs of a known block, canonical or not; undefined where it was never executed. */
   readLogs(hash: Hash32): BlockLog[] | undefined {
     const receipts = this.parts.store.readReceipts(hash)
+    // The body of a block without transactions may not be held.
+    if (receipts?.length === 1) return []
     const rows = receipts && this.parts.rows.read(hash)
     return receipts && rows && blockLogs(rows, receipts)
   }

@@ -115,6 +115,9 @@ function holdsReceipts(rows: ChainRows, hash: Hash32): boolean {
   }
 }
 
+/** What the index has of a chain that is held whole. */
+const wholeIndex = { isIndexed: true, last: Number.POSITIVE_INFINITY }
+
 type Range = Pick<LogSearch, 'head' | 'first' | 'last'>
 
 function* blocksToSearch(
@@ -129,13 +132,17 @@ function* blocksToSearch(
     const onRead = () => {
       if (shouldStop()) throw stopped
     }
-    const blocks = rows.lacksLogIndex
-      ? new BloomBlocks(rows, filter, canonicalLast, onRead)
-      : new LogBlocks(rows, filter, first, onRead)
-    for (let number = blocks.seek(first); number <= canonicalLast; number = blocks.seek(number + 1)) {
-      const hash = rows.readCanonicalHash(number)
-      if (hash === undefined) throw new NotHeldError({ kind: 'canonical', number })
-      yield { number, hash }
+    for (let from = first, end = first; from <= canonicalLast; from = end + 1) {
+      const part = rows.logIndexAt?.(from) ?? wholeIndex
+      end = Math.min(part.last, canonicalLast)
+      const blocks = part.isIndexed
+        ? new LogBlocks(rows, filter, from, onRead)
+        : new BloomBlocks(rows, filter, end, onRead)
+      for (let number = blocks.seek(from); number <= end; number = blocks.seek(number + 1)) {
+        const hash = rows.readCanonicalHash(number)
+        if (hash === undefined) throw new NotHeldError({ kind: 'canonical', number })
+        yield { number, hash }
+      }
     }
   }
   for (const block of branch) if (block.number >= first && block.number <= last) yield block

@@ -101,6 +101,11 @@ const serve = defineCommand({
       'be a gateway to this node, which is asked and not believed; may stand several times, with --network',
       { isValid: isUpstreamUrl, expected: 'a URL of http, https, ws or wss', redact: redactUrl },
     ),
+    logsFrom: integerFlag(
+      'N',
+      'with --upstream: fetch and prove the logs of all blocks from this one on, before anybody asks for them',
+      { min: 0, max: Number.MAX_SAFE_INTEGER },
+    ),
     ...threads,
     follow: textFlag(
       'URL',

@@ -151,12 +151,17 @@ function chainOf(network: OpenNetwork): Network['chain'] {
     isSyncing: syncing !== undefined,
     isReadable: network.isReadable,
     isCutOff: isCutOff(network),
+    logs: logsOf(network),
     upstreams: (network.upstreams?.nodes ?? []).map(({ name, head, isAnswering, isQuarantined }) => ({
       name,
       head: head ?? null,
       trouble: isQuarantined ? 'quarantined' : isAnswering ? null : 'no answer',
     })),
   }
+}
+
+function logsOf({ logs }: OpenNetwork): NonNullable<Network['chain']>['logs'] {
+  return logs === undefined ? null : { ...logs, completeFrom: logs.completeFrom ?? null }
 }
 
 function queueOf(rollup: OpenRollup): Network['queue'] {

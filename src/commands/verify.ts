@@ -102,11 +102,12 @@ function reportText(network: string, report: VerifyReport | GatewayReport, seed:
 }
 
 function gatewayLines(report: GatewayReport): string[] {
-  const { linkedFrom, head, blocks, bodies, receipts, transactions, nodes, codes } = report
+  const { linkedFrom, head, blocks, bodies, receipts, transactions, nodes, codes, indexed } = report
   return [
     `  ${blocks} headers by their hashes, linked from block ${head} down to ${linkedFrom}`,
     `  bodies of ${bodies} blocks and receipts of ${receipts} against their roots`,
     `  ${transactions} transactions: hash and index entry`,
+    ...(indexed === 0 ? [] : [`  the index of logs against the receipts of ${indexed} blocks`]),
     `  ${nodes} trie nodes and ${codes} codes, each by its hash`,
   ]
 }

@@ -1,5 +1,5 @@
 /** The part of the configuration file for a network of kind `gateway`, with the reasons for its limits. */
-import { integer, list, object } from './schema.js'
+import { flag, integer, list, object } from './schema.js'
 import { passThroughSchema, type UpstreamConfig, upstreamSchema } from './upstream.js'
 
 /** Some networks make a block a second; a poll more takes 1 KB. */
@@ -14,6 +14,13 @@ export const gatewaySchemaParts = {
   quorum: integer(1, 100).optional(),
   /** Blocks below the head whose numbers are proved by a chain of headers. */
   historyBlocks: integer(1, 100_000_000).default(historyBlocksDefault),
+  /** Logs that are fetched and proved before anybody asks for them; absent: none. */
+  logs: object({
+    /** The lowest block of them. */
+    from: integer(0),
+    /** Headers alone are fetched early, and the receipts of a block once a search matches its bloom. */
+    lazy: flag().default(false),
+  }).optional(),
   /** Time between two polls of an upstream without a WebSocket. */
   pollMs: integer(50, 600_000).default(pollMsDefault),
   passThrough: passThroughSchema,
@@ -24,11 +31,13 @@ export interface GatewayConfig {
   readonly upstreams: readonly UpstreamConfig[]
   readonly quorum?: number | undefined
   readonly historyBlocks: number
+  readonly logs?: { readonly from: number; readonly lazy: boolean } | undefined
   readonly pollMs: number
   readonly passThrough: readonly string[]
 }
 
-/** A gateway for these URLs, with default values. Throws ZodError for a text that is no such URL. */
-export function gatewayOf(urls: readonly string[]): GatewayConfig {
-  return object(gatewaySchemaParts).parse({ upstreams: urls })
+/** A gateway for these URLs, with all logs from block `logsFrom` on, with default values. Throws ZodError for a text that is no such URL. */
+export function gatewayOf(urls: readonly string[], logsFrom?: number): GatewayConfig {
+  const logs = logsFrom === undefined ? {} : { logs: { from: logsFrom } }
+  return object(gatewaySchemaParts).parse({ upstreams: urls, ...logs })
 }

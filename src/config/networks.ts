@@ -33,6 +33,8 @@ export interface NetworkFlags {
   readonly network?: string | undefined
   /** URLs: serve a gateway to these nodes. */
   readonly upstream?: readonly string[] | undefined
+  /** Number of the block from which on that gateway completes its logs. */
+  readonly logsFrom?: number | undefined
   /** URL of a node whose chain is followed. */
   readonly follow?: string | undefined
   /** The genesis of a gateway's chain, or of the node that is followed. */
@@ -48,7 +50,7 @@ export type Served = NetworkConfig | RollupConfig
 
 /** What `serve` serves. Throws UsageError where flags contradict each other or the configuration. */
 export function servedNetworks(file: ConfigFile, data: DataFolder, flags: NetworkFlags): Served[] {
-  const { network, upstream, follow, genesis } = flags
+  const { network, upstream, follow, genesis, logsFrom } = flags
   if (upstream !== undefined) {
     if (follow !== undefined)
       throw new UsageError('--upstream and --follow exclude each other; leave one out')
@@ -60,9 +62,10 @@ export function servedNetworks(file: ConfigFile, data: DataFolder, flags: Networ
         `network ${network} is in the configuration; name its upstreams there, or leave --upstream out`,
       )
     }
-    const known = gatewayNetwork(network, data.dataDir, gatewayOf(upstream))
+    const known = gatewayNetwork(network, data.dataDir, gatewayOf(upstream, logsFrom))
     return [{ ...known, genesisPath: genesis === undefined ? undefined : existingFile(genesis) }]
   }
+  if (logsFrom !== undefined) throw new UsageError('--logs-from is for a network with --upstream')
   if (follow !== undefined) return [followedNetwork(file, data, flags, follow)]
   if (genesis !== undefined) throw new UsageError('--genesis is for a network with --upstream or --follow')
   return network === undefined ? configuredNetworks(file, data) : [findServedNetwork(file, data, network)]

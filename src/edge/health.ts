@@ -85,7 +85,7 @@ function troubleOf({ current, upstreams }: OpenNetwork): string | undefined {
 }
 
 function networkEntry(network: OpenNetwork) {
-  const { current, purpose, isReadable, hasSourceFailed, upstreams } = network
+  const { current, purpose, isReadable, hasSourceFailed, upstreams, logs } = network
   const trouble = troubleOf(network)
   return {
     head: current.head.number,
@@ -95,6 +95,7 @@ function networkEntry(network: OpenNetwork) {
     ...(!isReadable && { isReadable }),
     ...(hasSourceFailed && { source: 'failed' }),
     ...(trouble !== undefined && { trouble }),
+    ...(logs && { logs }),
     ...(upstreams && { upstreams: Object.fromEntries(upstreams.nodes.map(upstreamEntry)) }),
   }
 }

@@ -6,7 +6,7 @@ import { statSync } from 'node:fs'
 import type { CacheUse } from '../chain/answerCache.js'
 import type { Chain } from '../chain/chain.js'
 import type { SyncProgress } from '../chain/syncProgress.js'
-import type { NetworkConfig } from '../config/config.js'
+import type { GatewayConfig, NetworkConfig } from '../config/config.js'
 import type { UpstreamsState } from '../ingest/messages.js'
 import { OperatorError } from '../primitives/faults.js'
 import type { FetchMissing, Wanted, WantingCall } from '../primitives/notHeld.js'
@@ -19,6 +19,7 @@ import { openRows, ProvedRows } from '../state/provedRows.js'
 import { RowStateReader } from '../state/stateReader.js'
 import type { ChainReader } from '../store/chainReader.js'
 import { kindOf } from '../store/chainRows.js'
+import { type LogRange, logRangeAt } from '../store/logRanges.js'
 import type { ChainFeed, SourceState } from './chainFeed.js'
 import { ChainViews, type ChainViewsOptions } from './chainViews.js'
 
@@ -35,11 +36,22 @@ export interface OpenNetwork extends NetworkViews<Network> {
   readonly hasSourceFailed: boolean
   /** What its source knows of the nodes that it follows; undefined for a source that follows none. */
   readonly upstreams: UpstreamsState | undefined
+  /** Of a gateway that completes its logs: how far it is. */
+  readonly logs: LogProgress | undefined
   /** Threads that have its store open for reading. */
   readonly readers: number
   /** Of its rendered blocks and receipts. */
   readonly blockAnswers: CacheUse
   close(): Promise<void>
+}
+
+/** Blocks whose logs a gateway has, of those that it wants: all from `from` up to the head. */
+export interface LogProgress {
+  readonly from: number
+  /** The block from which on, up to the head, none is missing; undefined where the head is. */
+  readonly completeFrom: number | undefined
+  /** How many are missing. */
+  readonly missing: number
 }
 
 export interface OpenOptions
@@ -118,6 +130,10 @@ export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNe
     get current() {
       return views.current
     },
+    get logs() {
+      const logs = config.gateway?.logs
+      return logs && logProgress(store, logs, chain.head.number)
+    },
     get readers() {
       return store.readers
     },
@@ -146,6 +162,21 @@ export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNe
 function purposeOf({ source, isEmbedded }: NetworkConfig): OpenNetwork['purpose'] {
   if (source?.type !== 'develop') return undefined
   return isEmbedded ? 'demo' : 'developer'
+}
+
+/** Of blocks whose receipts are fetched late, headers are what has to be there. */
+function logProgress(
+  store: ChainReader,
+  { from, lazy }: NonNullable<GatewayConfig['logs']>,
+  head: number,
+): LogProgress {
+  const linkedFrom = store.readLinkedFrom() ?? head + 1
+  const whole: readonly LogRange[] = lazy ? [[linkedFrom, head]] : store.readLogRanges()
+  const ranges = whole.map(([first, last]): LogRange => {
+    return [Math.max(first, linkedFrom, from), Math.min(last, head)]
+  })
+  const count = ranges.reduce((sum, [first, last]) => sum + Math.max(last - first + 1, 0), 0)
+  return { from, completeFrom: logRangeAt(ranges, head)?.[0], missing: Math.max(head - from + 1, 0) - count }
 }
 
 /** Has something fetched; it is held, or known to be absent, when this resolves. */

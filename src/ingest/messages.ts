@@ -96,8 +96,17 @@ export interface GatewayTask extends IngestStore {
   readonly pollMs: number
   /** Blocks below the head whose numbers are proved by a chain of headers. */
   readonly historyBlocks: number
+  readonly logs?: GatewayLogs | undefined
   /** Longest time for one thing that is fetched. */
   readonly fetchMsMax: number
+}
+
+/** Logs that a gateway completes early. */
+export interface GatewayLogs {
+  /** Number of the lowest block whose logs are wanted. */
+  readonly from: number
+  /** Whether headers alone are linked down to it; receipts are fetched for searches whose filters match their blooms. */
+  readonly lazy: boolean
 }
 
 export interface ReplayPlan {

@@ -22,8 +22,8 @@ import { decodeAccount } from '../state/account.js'
 import { indexedRoot, readTrie, trieLeaves } from '../state/trie.js'
 import type { ChainReader } from '../store/chainReader.js'
 import type { BlockName, HistoryExtent } from '../store/chainRows.js'
-import { logKeysOf } from '../store/logKeys.js'
 import { storedBlockRow } from '../store/storedBlock.js'
+import { checkLogKeys } from './checkLogKeys.js'
 import { chooseBlocks } from './chooseBlocks.js'
 import { type VerifiedEpoch, verifyEpochs } from './era/verifyEpochs.js'
 import { FaultList, TooManyFaults } from './faultList.js'
@@ -283,13 +283,9 @@ class Verification extends FaultList {
         `block ${number}: ${field} of its content is ${bytesToHex(got)}, the header says ${want === undefined ? 'nothing' : bytesToHex(want)}`,
       )
     }
-    for (const key of logKeysOf(receipts)) {
-      this.#logKeys++
-      this.expect(
-        this.#store.readLogChunk(Buffer.from(key, 'latin1'), number)[0] === number,
-        `block ${number}: a log of it is not in the index of logs`,
-      )
-    }
+    const { count, missing } = checkLogKeys(this.#store, receipts, number)
+    this.#logKeys += count
+    this.expect(missing === 0, `block ${number}: a log of it is not in the index of logs`)
     this.expect(
       senders.length === content.transactions.length * 52,
       `block ${number}: its senders are not as many as its transactions`,

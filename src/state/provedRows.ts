@@ -9,6 +9,7 @@ import { NotHeldError, type Wanted, wantedKey } from '../primitives/notHeld.js'
 import { decodeRlp, decodeRlpList, rlpBytes } from '../primitives/rlp.js'
 import { ChainReader, type ChainReaderOptions } from '../store/chainReader.js'
 import type { TransactionLocation } from '../store/chainRows.js'
+import { lastAlike, logRangeAt } from '../store/logRanges.js'
 import type { StoredBlock } from '../store/storedBlock.js'
 import { metaKeys } from '../store/tables.js'
 import { decodeAccount } from './account.js'
@@ -29,7 +30,6 @@ export function openRows(options: ChainReaderOptions): ChainReader {
 
 export class ProvedRows extends ChainReader {
   readonly mayLack = true
-  readonly lacksLogIndex = true
   readonly #absent = new Set<string>()
   #absentAt: number | undefined
   #hadFaith = false
@@ -132,9 +132,9 @@ export class ProvedRows extends ChainReader {
     return value && rlpBytes(decodeRlp(value))
   }
 
-  /** See {@link lacksLogIndex}. */
-  override readLogChunk(_key: Uint8Array, _from: number): never {
-    throw new Error('a gateway keeps no index of logs')
+  logIndexAt(number: number): { readonly isIndexed: boolean; readonly last: number } {
+    const ranges = this.readLogRanges()
+    return { isIndexed: logRangeAt(ranges, number) !== undefined, last: lastAlike(ranges, number) }
   }
 
   override readAccountChanges(): never {

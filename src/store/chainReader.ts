@@ -11,6 +11,7 @@ import type { ReplacedState } from './blockDiff.js'
 import type { BlockName, ChainIdentity, ChainRows, Epoch, Marker, TransactionLocation } from './chainRows.js'
 import { closeEnvironment, countReaders, LateTable, openEnvironment, openTable } from './environment.js'
 import { countLogIndex, readLogChunk } from './logIndex.js'
+import { decodeLogRanges, type LogRange } from './logRanges.js'
 import { unpackList } from './packedLists.js'
 import { guardTables, type ReadGuard, type ReadTable, withoutUnheld } from './readTable.js'
 import { StoredBlock } from './storedBlock.js'
@@ -170,6 +171,12 @@ export class ChainReader implements ChainRows {
   readLinkedFrom(): number | undefined {
     const row = this.tables.meta.getBinary(metaKeys.linkedFrom)
     return row && readUint64(row, 0)
+  }
+
+  /** Which canonical blocks of a gateway are in the log index. */
+  readLogRanges(): LogRange[] {
+    const row = this.tables.meta.getBrief(metaKeys.logRanges)
+    return row === undefined ? [] : decodeLogRanges(row)
   }
 
   readHeader(hash: Hash32): Uint8Array | undefined {

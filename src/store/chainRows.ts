@@ -121,8 +121,11 @@ export interface ChainRows {
   readSlot(address: Address, slot: Hash32): Uint8Array | undefined
   /** Whether rows may have to be fetched: any read may throw NotHeldError. */
   readonly mayLack?: boolean
-  /** Whether there is no index of logs, so that blooms of headers say which blocks may have some. */
-  readonly lacksLogIndex?: boolean
+  /**
+   * Whether the index of logs has block `number`, and up to which block the same is true; absent where it has all. Of
+   * blocks that it does not have, the blooms of headers say which may have logs.
+   */
+  logIndexAt?(number: number): { readonly isIndexed: boolean; readonly last: number }
   /**
    * Numbers of canonical blocks that have a log with this key (`logKeys.ts`), ascending, from `from` on: those of one
    * row of the index; empty where there are no more.

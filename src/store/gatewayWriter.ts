@@ -4,6 +4,8 @@ import { OperatorError } from '../primitives/faults.js'
 import type { Change } from './blockDiff.js'
 import type { BlockName, ChainIdentity, TransactionLocation } from './chainRows.js'
 import { ChainWriter, type ChainWriterOptions } from './chainWriter.js'
+import { addToLogIndex, cutFromLogIndex } from './logIndex.js'
+import { encodeLogRanges, type LogRange, logRangeAt, withNumber, withoutNumber } from './logRanges.js'
 import { packList } from './packedLists.js'
 import { StoredBlock, storedBlockRow, withTotalDifficulty } from './storedBlock.js'
 import { metaKeys, numberKey, schemaVersion } from './tables.js'
@@ -23,11 +25,25 @@ export interface BlockContent {
   readonly senders: Uint8Array
 }
 
+/** Parts of a block that were not held. */
+export interface FetchedParts {
+  readonly hash: Hash32
+  readonly content: BlockContent | undefined
+  /** RLP list of byte strings, each a receipt in consensus encoding. */
+  readonly receipts: Uint8Array
+}
+
 /** An account that has some code after a block. */
 export interface CodeOwner {
   readonly block: Hash32
   readonly address: Uint8Array
 }
+
+/**
+ * Most ranges of blocks in the log index: there is one more each time that upstreams were away for long, until the gap
+ * is filled, and each search reads all.
+ */
+export const logRangesMax = 64
 
 const packr = new Packr({ useRecords: false })
 const nothing = new Uint8Array(0)
@@ -37,6 +53,9 @@ const nothing = new Uint8Array(0)
  * is a header at least; its body, receipts, and nodes of its state come later, or never.
  */
 export class GatewayWriter extends ChainWriter {
+  /** Whether a new head is added to the log index. */
+  keepsLogIndex = false
+
   static override open(options: ChainWriterOptions): GatewayWriter {
     return GatewayWriter.openForWriting({ ...options, isCopy: true }) as GatewayWriter
   }
@@ -79,6 +98,7 @@ export class GatewayWriter extends ChainWriter {
       for (const header of headers) this.#putHeader(header)
       if (last !== undefined) this.putHead(last)
       if (isUnlinked && headers[0]) meta.putSync(metaKeys.linkedFrom, numberKey(headers[0].number))
+      if (this.keepsLogIndex && headers[0] && last) this.#indexLogs(headers[0].number, last.number)
     })
   }
 
@@ -121,23 +141,45 @@ export class GatewayWriter extends ChainWriter {
   }
 
   /** Stores the content of a block whose header is held. */
-  putContent(hash: Hash32, { body, senders }: BlockContent): void {
+  putContent(hash: Hash32, content: BlockContent): void {
+    this.commit(() => this.#putContent(hash, content))
+  }
+
+  #putContent(hash: Hash32, { body, senders }: BlockContent): void {
     const row = this.readBlock(hash)
     if (row === undefined) throw new Error('a body without its header')
     const { header, totalDifficulty } = row
     const whole = storedBlockRow(hash, { header, body, senders, totalDifficulty })
     const { bodies, numbers, blocks, sideBlocks } = this.tables
     const number = numbers.getBinary(hash)
-    this.commit(() => {
-      bodies.putSync(hash, body)
-      if (number === undefined) return sideBlocks.putSync(hash, whole)
-      blocks.putSync(Uint8Array.from(number), whole)
-      this.putLocations(hash, senders)
-    })
+    bodies.putSync(hash, body)
+    if (number === undefined) return void sideBlocks.putSync(hash, whole)
+    blocks.putSync(Uint8Array.from(number), whole)
+    this.putLocations(hash, senders)
   }
 
   putReceipts(hash: Hash32, receipts: Uint8Array): void {
     this.commit(() => this.tables.receipts.putSync(hash, receipts))
+  }
+
+  /**
+   * Stores parts of blocks, and adds the canonical blocks from number `first` to `last` to the log index, those of which
+   * enough is held; all in one transaction.
+   */
+  fillLogs(parts: readonly FetchedParts[], first: number, last: number): void {
+    this.commit(() => {
+      for (const { hash, content, receipts } of parts) {
+        if (content !== undefined) this.#putContent(hash, content)
+        this.tables.receipts.putSync(hash, receipts)
+      }
+      this.#indexLogs(first, last)
+    })
+  }
+
+  /** Whether a canonical block can be added to the log index: its receipts are held, and its transactions if any. */
+  holdsLogs(row: StoredBlock): boolean {
+    const receipts = this.readReceipts(toHash32(Uint8Array.from(row.hash)))
+    return receipts !== undefined && (row.hasBody || isEmptyList(receipts))
   }
 
   putBlockAccessList(hash: Hash32, rlp: Uint8Array): void {
@@ -188,14 +230,42 @@ export class GatewayWriter extends ChainWriter {
     this.putLocations(hash, own.senders)
   }
 
+  #indexLogs(first: number, last: number): void {
+    let ranges = this.readLogRanges()
+    for (let number = last; number >= first; number--) {
+      const row = logRangeAt(ranges, number) ? undefined : this.readCanonicalRow(number)
+      if (row === undefined || !this.holdsLogs(row)) continue
+      const more = withNumber(ranges, number)
+      if (more.length > Math.max(logRangesMax, ranges.length)) continue
+      const hash = toHash32(Uint8Array.from(row.hash))
+      addToLogIndex(this.tables.logs, this.readReceipts(hash) as Uint8Array, number)
+      ranges = more
+    }
+    this.#putLogRanges(ranges)
+  }
+
+  #putLogRanges(ranges: readonly LogRange[]): void {
+    this.tables.meta.putSync(metaKeys.logRanges, encodeLogRanges(ranges))
+  }
+
   #moveAside(number: number): void {
-    const { blocks, numbers, sideBlocks } = this.tables
+    const { blocks, numbers, sideBlocks, logs } = this.tables
     const row = blocks.getBinary(numberKey(number))
     if (row === undefined) return
     const own = Uint8Array.from(row)
     const { hash } = new StoredBlock(own)
+    const ranges = this.readLogRanges()
+    if (logRangeAt(ranges, number) !== undefined) {
+      cutFromLogIndex(logs, this.readReceipts(hash) as Uint8Array, number)
+      this.#putLogRanges(withoutNumber(ranges, number))
+    }
     sideBlocks.putSync(hash, own)
     blocks.removeSync(numberKey(number))
     numbers.removeSync(hash)
   }
+}
+
+/** Whether an RLP list has nothing in it. */
+function isEmptyList(rlp: Uint8Array): boolean {
+  return rlp.length === 1
 }

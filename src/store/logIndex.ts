@@ -3,10 +3,10 @@
  * of the table `logs` and their encoding.
  *
  * A row is a list of block numbers: the last one, and then the difference to each previous one, as base-128 integers
- * (LEB128). So a block is added or removed at the front, whatever the length. The key alone has the newest row. When
+ * (LEB128). So the newest block is added at the front, whatever the length. The key alone has the newest row. When
  * a row with {@link chunkBytesMax} bytes gets another number, it moves to `key ‖ its last block`. So for a key with
- * logs in every block each block copies at most that many bytes, and a search can skip older rows. Removing a block
- * undoes exactly what adding it did.
+ * logs in every block each block copies at most that many bytes, and a search can skip older rows. A gateway adds
+ * blocks in any order; a full row that gets one in between is cut in two.
  */
 import { writeUint64 } from '../primitives/bytes.js'
 import { logKeyBytes, logKeysOf } from './logKeys.js'
@@ -23,23 +23,24 @@ const numberBytesMax = 8
 
 const scratch = Buffer.alloc(chunkBytesMax + 3 * numberBytesMax)
 
-/** Adds block `number`, the newest one, to the rows of its keys. */
+/** Adds block `number` to the rows of its keys; quickest for the newest. Throws where it is in them already. */
 export function addToLogIndex(table: WriteTable, receipts: Uint8Array, number: number): void {
   for (const text of logKeysOf(receipts)) addBlock(table, Buffer.from(text, 'latin1'), number)
 }
 
-/** Removes block `number`, the newest one. Throws where it is not in the index. */
+/** Removes block `number`. Throws where it is not in the index. */
 export function cutFromLogIndex(table: WriteTable, receipts: Uint8Array, number: number): void {
   for (const text of logKeysOf(receipts)) cutBlock(table, Buffer.from(text, 'latin1'), number)
 }
 
 function addBlock(table: WriteTable, key: Uint8Array, number: number): void {
   const newest = table.getBinary(key)
-  if (newest === undefined) return putChunk(table, key, number)
+  if (newest === undefined) return putRow(table, key, [number])
   const last = readNumber(newest, 0)
+  if (number <= last) return insertBlock(table, key, number)
   if (newest.length >= chunkBytesMax) {
     table.putSync(chunkKey(key, last), newest)
-    return putChunk(table, key, number)
+    return putRow(table, key, [number])
   }
   let end = writeNumber(scratch, 0, number)
   end = writeNumber(scratch, end, number - last)
@@ -48,30 +49,67 @@ function addBlock(table: WriteTable, key: Uint8Array, number: number): void {
   table.putSync(key, Uint8Array.from(scratch.subarray(0, end)))
 }
 
-function putChunk(table: WriteTable, key: Uint8Array, number: number): void {
-  table.putSync(key, Uint8Array.from(scratch.subarray(0, writeNumber(scratch, 0, number))))
+/** Adds a block below the last one of its key. A full row is cut in two there. */
+function insertBlock(table: WriteTable, key: Uint8Array, number: number): void {
+  const row = findRow(table, key, number)
+  if (row === undefined) throw new Error('the newest row of a key is missing')
+  const numbers = decodeRow(row.value, 0)
+  const below = numbers.filter((each) => each < number)
+  const above = numbers.filter((each) => each > number)
+  if (below.length + above.length < numbers.length) {
+    throw new Error(`block ${number} is in the index of logs already`)
+  }
+  if (row.value.length < chunkBytesMax) return putRow(table, row.key, [...below, number, ...above])
+  putRow(table, row.key, above)
+  putRow(table, chunkKey(key, number), [...below, number])
 }
 
 function cutBlock(table: WriteTable, key: Uint8Array, number: number): void {
-  const newest = table.getBinary(key)
-  if (newest === undefined || readNumber(newest, 0) !== number) {
-    throw new Error(`block ${number} cannot be taken out of the index of logs: it is not its last one`)
+  const row = findRow(table, key, number)
+  const numbers = row === undefined ? [] : decodeRow(row.value, 0)
+  if (row === undefined || !numbers.includes(number)) {
+    throw new Error(`block ${number} cannot be taken out of the index of logs: it is not in it`)
   }
-  const rest = numberEnd(newest, 0)
-  if (rest < newest.length) {
-    const end = writeNumber(scratch, 0, number - readNumber(newest, rest))
-    const before = newest.subarray(numberEnd(newest, rest))
-    scratch.set(before, end)
-    table.putSync(key, Uint8Array.from(scratch.subarray(0, end + before.length)))
-    return
+  const isNewest = row.key.length === logKeyBytes
+  const rest = numbers.filter((each) => each !== number)
+  const last = rest.at(-1)
+  if (last !== undefined) {
+    if (!isNewest && last < number) table.removeSync(row.key)
+    return putRow(table, isNewest ? key : chunkKey(key, last), rest)
   }
+  table.removeSync(row.key)
+  if (!isNewest) return
   const range = { start: chunkKey(key, number), end: key, reverse: true, limit: 1 }
   for (const { key: before, value } of table.getRange(range)) {
     table.putSync(key, Uint8Array.from(value))
     table.removeSync(Uint8Array.from(before))
-    return
   }
-  table.removeSync(key)
+}
+
+/** The row that has the lowest number of a key from `from` on, or would have it. */
+function findRow(
+  table: ReadTable,
+  key: Uint8Array,
+  from: number,
+): { readonly key: Uint8Array; readonly value: Uint8Array } | undefined {
+  const range = { start: chunkKey(key, from), end: chunkKey(key, Number.MAX_SAFE_INTEGER), limit: 1 }
+  for (const row of table.getRange(range)) {
+    return { key: Uint8Array.from(row.key), value: Uint8Array.from(row.value) }
+  }
+  const newest = table.getBinary(key)
+  return newest && { key, value: newest }
+}
+
+/** Writes a row of ascending numbers. */
+function putRow(table: WriteTable, key: Uint8Array, numbers: readonly number[]): void {
+  const row = new Uint8Array(numberBytesMax * numbers.length)
+  let end = 0
+  let above = 0
+  for (const [index, number] of numbers.toReversed().entries()) {
+    end = writeNumber(row, end, index === 0 ? number : above - number)
+    above = number
+  }
+  table.putSync(key, row.slice(0, end))
 }
 
 /**
@@ -79,20 +117,18 @@ function cutBlock(table: WriteTable, key: Uint8Array, number: number): void {
  * more. Takes one or two reads.
  */
 export function readLogChunk(table: ReadTable, key: Uint8Array, from: number): readonly number[] {
-  const range = { start: chunkKey(key, from), end: chunkKey(key, Number.MAX_SAFE_INTEGER), limit: 1 }
-  for (const { value } of table.getRange(range)) return decodeChunk(value, from)
-  const newest = table.getBinary(key)
-  return newest === undefined ? [] : decodeChunk(newest, from)
+  const row = findRow(table, key, from)
+  return row === undefined ? [] : decodeRow(row.value, from)
 }
 
 /** Number of block numbers in the whole index. Takes time linear in them. */
 export function countLogIndex(table: ReadTable): number {
   let count = 0
-  for (const { value } of table.getRange()) count += decodeChunk(value, 0).length
+  for (const { value } of table.getRange()) count += decodeRow(value, 0).length
   return count
 }
 
-function decodeChunk(row: Uint8Array, from: number): number[] {
+function decodeRow(row: Uint8Array, from: number): number[] {
   const numbers: number[] = []
   let number = readNumber(row, 0)
   for (let at = numberEnd(row, 0); number >= from; at = numberEnd(row, at)) {

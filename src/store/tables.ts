@@ -77,6 +77,8 @@ export const metaKeys = {
   codeOwner: (codeHash: Uint8Array) => concatBytes(Buffer.from('codeOwner'), codeHash),
   /** number (8 bytes) of the block down to which the chain of headers is whole; gateways only. */
   linkedFrom: Buffer.from('linkedFrom'),
+  /** first and last number (8 bytes each) of each range of blocks whose logs are in the index; gateways only. */
+  logRanges: Buffer.from('logRanges'),
 } as const
 
 /** Opens all tables; undefined for a reader where no writer has made them yet. */

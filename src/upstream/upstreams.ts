@@ -37,6 +37,8 @@ export interface AskOptions {
   readonly deadline: number
   /** Nodes that are not to be asked, for instance because their answer was wrong. */
   readonly not?: readonly Upstream[]
+  /** Asked before all others if it may be, so that many questions are spread. */
+  readonly first?: Upstream | undefined
   /** The one node that is to be asked, once, for instance because it answered the question before. */
   readonly only?: Upstream
 }
@@ -156,10 +158,10 @@ export class Upstreams {
    * or with {@link NoAnswerError}.
    */
   async ask(method: string, params: readonly unknown[], options: AskOptions): Promise<Asked> {
-    const { deadline, only } = options
+    const { deadline, first, only } = options
     const not = only === undefined ? (options.not ?? []) : this.#allBut(only)
     if (!repeatable.test(method) || answersInTime.test(method)) {
-      return this.#search(method, params, deadline, not, 1)
+      return this.#search(method, params, { deadline, not }, 1)
     }
     const key = `${method} ${JSON.stringify(params)} ${not.map(({ name }) => name).join()}`
     for (;;) {
@@ -173,7 +175,7 @@ export class Upstreams {
       }
     }
     const rounds = only === undefined ? Infinity : 1
-    const flight = this.#search(method, params, deadline, not, rounds).finally(() =>
+    const flight = this.#search(method, params, { deadline, not, first }, rounds).finally(() =>
       this.#flights.delete(key),
     )
     this.#flights.set(key, flight)
@@ -264,13 +266,12 @@ export class Upstreams {
   async #search(
     method: string,
     params: readonly unknown[],
-    deadline: number,
-    not: readonly Upstream[],
+    { deadline, not, first }: AskOptions & { readonly not: readonly Upstream[] },
     roundsMax: number,
   ): Promise<Asked> {
     const failures = new Map<string, string>()
     for (let round = 1; ; round++) {
-      const ranked = this.#ranked(not)
+      const ranked = this.#ranked(not).sort((a, b) => Number(b === first) - Number(a === first))
       const ready = ranked.filter((upstream) => upstream.waitMs() === 0)
       const asked = await this.#race(ready.slice(0, roundsMax), method, params, deadline, failures)
       if (asked !== undefined) return asked

@@ -154,7 +154,9 @@ function stateOf({ chain, queue }: Network): string {
   }
   if (chain?.isReadable === false) return 'the newest block cannot be read'
   if (chain?.isCutOff === true) return 'cut off from its source'
-  return chain?.isSyncing === true ? 'taking in blocks' : 'ok'
+  if (chain?.isSyncing === true) return 'taking in blocks'
+  const logs = chain?.logs?.missing ?? 0
+  return logs === 0 ? 'ok' : `ok, logs of ${formatCount(logs)} blocks to come`
 }
 
 function upstreamTable() {

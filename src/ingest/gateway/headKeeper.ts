@@ -40,10 +40,15 @@ export interface HeadKeeperOptions {
   readonly schedule: ForkSchedule
   /** Blocks below the head whose headers are linked to it. */
   readonly historyBlocks: number
+  /** Block down to which headers are linked, if that is further down. */
+  readonly linkTo?: number | undefined
   /** Told of heads that lead nowhere. */
   readonly upstreams: Pick<Upstreams, 'doubtHead' | 'rejectHead'>
   readonly onHead: () => void
-  /** Called once headers are linked as far down as they shall be; total difficulties are known then, or never. */
+  /**
+   * Called once headers are linked `historyBlocks` deep, and with each hundred below; total difficulties are known once
+   * genesis is, or never.
+   */
   readonly onLinked: () => void
   /** Told of what went wrong, as sentences for the operator. */
   readonly log: (text: string) => void
@@ -308,11 +313,13 @@ export class HeadKeeper {
     const head = this.#store.readHead()
     const from = this.#store.readLinkedFrom()
     if (head === undefined || from === undefined) return false
-    const lowest = Math.max(0, head.number - this.#options.historyBlocks)
+    const { historyBlocks, linkTo = from, onLinked } = this.#options
+    let lowest = Math.max(0, head.number - historyBlocks)
     if (from <= lowest) {
       if (from === 0) addTotals(this.#store)
-      this.#options.onLinked()
-      return false
+      onLinked()
+      if (from <= linkTo) return false
+      lowest = linkTo
     }
     const numbers: number[] = []
     for (let number = from - 1; number >= Math.max(lowest, from - walkBatch); number--) numbers.push(number)

@@ -30,6 +30,7 @@ import { trieState } from '../../state/trieState.js'
 import type { BlockName, Marker } from '../../store/chainRows.js'
 import { transactionHashes } from '../../store/chainWriter.js'
 import type { CanonicalHeader, CodeOwner, GatewayWriter } from '../../store/gatewayWriter.js'
+import type { Upstream } from '../../upstream/upstream.js'
 import { type Block, parseBlock } from '../block.js'
 import { blockNameOf } from '../mayMark.js'
 import { checkProof } from './accountProof.js'
@@ -96,8 +97,12 @@ export class ProofFetcher {
 
   async #fetchAndCount(wanted: Wanted): Promise<Outcome> {
     const outcome = await this.#fetch(wanted)
-    if (outcome !== 'absent') this.kept[wanted.kind] = (this.kept[wanted.kind] ?? 0) + 1
+    if (outcome !== 'absent') this.noteKept(wanted.kind)
     return outcome
+  }
+
+  noteKept(kind: Wanted['kind']): void {
+    this.kept[kind] = (this.kept[kind] ?? 0) + 1
   }
 
   async #fetch(wanted: Wanted): Promise<Outcome> {
@@ -127,9 +132,10 @@ export class ProofFetcher {
     }
   }
 
-  /** A block by its hash, proved; undefined where nobody knows it. */
-  async readBlock(hash: Hash32): Promise<ProvedBlock | undefined> {
-    return this.#proving.prove(`block ${bytesToHex(hash)}`, (attempt) => this.#blockFrom(hash, attempt))
+  /** A block by its hash, proved; undefined where nobody knows it. `first`: see {@link Proving.prove}. */
+  async readBlock(hash: Hash32, first?: Upstream): Promise<ProvedBlock | undefined> {
+    const read = (attempt: Attempt) => this.#blockFrom(hash, attempt)
+    return this.#proving.prove(`block ${bytesToHex(hash)}`, read, first)
   }
 
   async #blockFrom(hash: Hash32, attempt: Attempt): Promise<ProvedBlock | undefined> {
@@ -151,8 +157,8 @@ export class ProofFetcher {
   }
 
   /** Receipts of a block with this header, proved; undefined where nobody has them. A row of the store. */
-  async readReceipts(hash: Hash32, header: Header): Promise<Uint8Array | undefined> {
-    return this.#proving.prove(`the receipts of block ${header.number}`, async (attempt) => {
+  async readReceipts(hash: Hash32, header: Header, first?: Upstream): Promise<Uint8Array | undefined> {
+    const read = async (attempt: Attempt) => {
       const receipts = await this.#rawReceipts(hash, attempt)
       if (receipts === undefined) return undefined
       this.#parts.checkReceipts(
@@ -161,7 +167,8 @@ export class ProofFetcher {
         (part, what) => new LieError(`${part} of block ${header.number} that ${what}`),
       )
       return receipts
-    })
+    }
+    return this.#proving.prove(`the receipts of block ${header.number}`, read, first)
   }
 
   /** The header of a number as some node has it; only its number is checked. Undefined where nobody has it. */

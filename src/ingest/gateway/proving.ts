@@ -60,14 +60,18 @@ export class Proving {
    * What `prove` returns for the first node whose answers are right; undefined where so many know nothing of it that
    * fewer than a quorum are left to have it, or all that answer. `prove` asks, throws {@link LieError} or RlpError for
    * what is wrong, and returns undefined for what the node does not have, which is no lie: it may be behind. Rejects
-   * with FaultError where nobody gives a right answer.
+   * with FaultError where nobody gives a right answer. `first`: who is asked before all others, if it may be.
    */
-  async prove<T>(what: string, prove: (attempt: Attempt) => Promise<T | undefined>): Promise<T | undefined> {
+  async prove<T>(
+    what: string,
+    prove: (attempt: Attempt) => Promise<T | undefined>,
+    first?: Upstream,
+  ): Promise<T | undefined> {
     const { count, quorum } = this.#upstreams
     const denialsMax = Math.max(denialsMin, count - quorum + 1)
     let denials = 0
     const reasons: string[] = []
-    for await (const tried of this.#tries(prove)) {
+    for await (const tried of this.#tries(prove, first)) {
       if (tried.found !== undefined) return tried.found
       if (tried.reason === undefined && ++denials >= denialsMax) return undefined
       if (tried.reason !== undefined) reasons.push(tried.reason)
@@ -93,14 +97,14 @@ export class Proving {
   }
 
   /** Runs `prove` with node after node, best first; whoever lies is accused. `reason`: why there is nothing found. */
-  async *#tries<T>(prove: (attempt: Attempt) => Promise<T | undefined>): AsyncGenerator<{
-    readonly found: T | undefined
-    readonly reason: string | undefined
-  }> {
+  async *#tries<T>(
+    prove: (attempt: Attempt) => Promise<T | undefined>,
+    first?: Upstream,
+  ): AsyncGenerator<{ readonly found: T | undefined; readonly reason: string | undefined }> {
     const deadline = performance.now() + this.#options.fetchMsMax
     const passed = new Set<Upstream>()
     while (this.#upstreams.answering.some((upstream) => !passed.has(upstream))) {
-      const attempt = new OneNode(this.#upstreams, this.#rawless, passed, deadline)
+      const attempt = new OneNode(this.#upstreams, this.#rawless, passed, deadline, first)
       let found: T | undefined
       let reason: string | undefined
       try {
@@ -125,12 +129,20 @@ class OneNode implements Attempt {
   readonly #rawless: Set<Upstream>
   readonly #passed: ReadonlySet<Upstream>
   readonly #deadline: number
+  readonly #first: Upstream | undefined
 
-  constructor(upstreams: Asking, rawless: Set<Upstream>, passed: ReadonlySet<Upstream>, deadline: number) {
+  constructor(
+    upstreams: Asking,
+    rawless: Set<Upstream>,
+    passed: ReadonlySet<Upstream>,
+    deadline: number,
+    first: Upstream | undefined,
+  ) {
     this.#upstreams = upstreams
     this.#rawless = rawless
     this.#passed = passed
     this.#deadline = deadline
+    this.#first = first
   }
 
   async ask(method: string, params: readonly unknown[]): Promise<unknown> {
@@ -138,7 +150,7 @@ class OneNode implements Attempt {
     try {
       // Where there are others it is asked once, so that they get their turn.
       const isFirst = this.node === undefined || this.#upstreams.count === 1
-      const to = isFirst ? { not: [...this.#passed] } : { only: this.node as Upstream }
+      const to = isFirst ? { not: [...this.#passed], first: this.#first } : { only: this.node as Upstream }
       const { result, upstream } = await this.#upstreams.ask(method, params, { deadline, ...to })
       this.node ??= upstream
       return result
@@ -149,7 +161,9 @@ class OneNode implements Attempt {
   }
 
   async askRaw(method: string, block: Hash32 | number): Promise<unknown> {
-    const next = this.node ?? this.#upstreams.answering.find((upstream) => !this.#passed.has(upstream))
+    const { answering } = this.#upstreams
+    const first = answering.find((upstream) => upstream === this.#first)
+    const next = this.node ?? [first, ...answering].find((each) => each && !this.#passed.has(each))
     if (next === undefined || this.#rawless.has(next)) return undefined
     try {
       const param = typeof block === 'number' ? toQuantity(block) : bytesToHex(block)
@@ -177,5 +191,5 @@ function isLie(error: unknown): error is Error {
 
 /** `why` is the whole text. */
 export function unavailable(why: string): FaultError {
-  return new FaultError({ kind: 'UpstreamsFailed', why })
+  return new FaultError({ kind: 'UpstreamsFailed', why }, why)
 }

@@ -17,6 +17,7 @@ import { Ends, noProgress, type SourceHost, takeCalls } from '../runSource.js'
 import { tellUpstreams } from '../tellUpstreams.js'
 import { chainOf } from './chainOf.js'
 import { HeadKeeper } from './headKeeper.js'
+import { LogFiller } from './logFiller.js'
 import { ProofFetcher } from './proofFetcher.js'
 
 /** Wait between two attempts to learn from upstreams which chain they have. */
@@ -34,12 +35,18 @@ export async function runGateway(task: GatewayTask, host: SourceHost): Promise<v
     store.begin(identity)
     const schedule = ForkSchedule.of(identity)
     const chain = { chainId: BigInt(identity.chainId), genesisHash: identity.genesisHash }
-    const { quorum, pollMs, fetchMsMax, historyBlocks } = task
+    const { quorum, pollMs, fetchMsMax, historyBlocks, logs } = task
     const upstreams = new Upstreams(task.upstreams, { chain, pollMs, quorum, log })
     ends.add(() => upstreams.close())
     const isReachable = await upstreams.check(fetchMsMax)
     const fetcher = new ProofFetcher(store, upstreams, { schedule, fetchMsMax })
     ends.add(publishFigures(report, { store, upstreams, fetcher }))
+    store.keepsLogIndex = logs !== undefined && !logs.lazy
+    const filler = store.keepsLogIndex
+      ? new LogFiller(store, fetcher, { from: logs?.from ?? 0, upstreams, log })
+      : undefined
+    filler?.wake()
+    ends.add(() => filler?.close())
     let isOpened = false
     const open = () => {
       if (!isOpened) report({ type: 'opened' })
@@ -63,15 +70,18 @@ export async function runGateway(task: GatewayTask, host: SourceHost): Promise<v
       isOutdated ||= why !== undefined
       if (isOpened) report({ type: 'head' })
       relay.onHead()
+      filler?.wake()
     }
     const keeper = new HeadKeeper(store, fetcher, {
       schedule,
       historyBlocks,
+      linkTo: logs?.from,
       upstreams,
       onHead,
       onLinked() {
         open()
         report({ type: 'head' })
+        filler?.wake()
       },
       log,
     })

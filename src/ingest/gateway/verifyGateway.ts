@@ -10,7 +10,9 @@ import { keccak256 } from '../../primitives/keccak.js'
 import type { ChainReader } from '../../store/chainReader.js'
 import type { BlockName } from '../../store/chainRows.js'
 import { transactionHashes } from '../../store/chainWriter.js'
+import { type LogRange, logRangeAt } from '../../store/logRanges.js'
 import type { StoredBlock } from '../../store/storedBlock.js'
+import { checkLogKeys } from '../checkLogKeys.js'
 import { FaultList, TooManyFaults } from '../faultList.js'
 
 export interface GatewayReport {
@@ -24,6 +26,8 @@ export interface GatewayReport {
   readonly transactions: number
   readonly nodes: number
   readonly codes: number
+  /** Canonical blocks that are in the log index. */
+  readonly indexed: number
   /** One sentence each; empty for a sound store. */
   readonly faults: readonly string[]
 }
@@ -37,6 +41,7 @@ export function verifyGateway(
   const check = new GatewayCheck(store, head)
   try {
     check.chain((done) => onProgress('blocks', done))
+    check.logIndex()
     onProgress('other blocks', 1)
     check.sideBlocks()
     onProgress('trie nodes and code', 1)
@@ -51,7 +56,9 @@ export function verifyGateway(
 }
 
 class GatewayCheck extends FaultList {
-  readonly counts = { blocks: 0, bodies: 0, receipts: 0, transactions: 0, nodes: 0, code: 0 }
+  readonly counts = { blocks: 0, bodies: 0, receipts: 0, transactions: 0, nodes: 0, code: 0, indexed: 0 }
+  readonly #ranges: readonly LogRange[]
+  #logKeys = 0
   readonly linkedFrom: number
   readonly #store: ChainReader
   readonly #head: BlockName
@@ -62,6 +69,7 @@ class GatewayCheck extends FaultList {
     this.#store = store
     this.#head = head
     this.linkedFrom = store.readLinkedFrom() ?? head.number
+    this.#ranges = store.readLogRanges()
     const { config } = store.readIdentity() ?? {}
     if (config === undefined) throw new Error('a store with a head has an identity')
     this.#parts = new BlockParts(ForkSchedule.of({ config }))
@@ -83,6 +91,7 @@ class GatewayCheck extends FaultList {
       )
       if (number > this.linkedFrom) this.#link(header, row, before)
       this.#locations(number, row)
+      if (logRangeAt(this.#ranges, number) !== undefined) this.#logs(number, row)
       this.counts.blocks++
       before = { header, row }
     }
@@ -90,6 +99,18 @@ class GatewayCheck extends FaultList {
       before?.row.is(hash) === true && before.header.number === last,
       `the head ${bytesToHex(hash)} is not the highest canonical block`,
     )
+  }
+
+  /** That the log index has each block that it is said to have, and nothing else. */
+  logIndex(): void {
+    this.guard('index of logs', () => {
+      const kept = this.#store.countLogIndex()
+      const blocks = this.#ranges.reduce((sum, [first, last]) => sum + last - first + 1, 0)
+      this.expect(
+        kept === this.#logKeys && blocks === this.counts.indexed,
+        `index of logs: it has ${kept} entries of ${blocks} blocks, the receipts ${this.#logKeys} of ${this.counts.indexed}`,
+      )
+    })
   }
 
   sideBlocks(): void {
@@ -146,6 +167,19 @@ class GatewayCheck extends FaultList {
     const senders = this.#parts.checkBody(body, header, isProofOfStake(header), fault)
     if (!equalBytes(senders, row.senders)) throw new Error('its senders are not those of its transactions')
     this.counts.bodies++
+  }
+
+  #logs(number: number, row: StoredBlock): void {
+    const receipts = this.#store.readReceipts(toHash32(Uint8Array.from(row.hash)))
+    this.expect(
+      receipts !== undefined,
+      `block ${number}: it is in the index of logs, and its receipts are missing`,
+    )
+    if (receipts === undefined) return
+    const { count, missing } = checkLogKeys(this.#store, receipts, number)
+    this.expect(missing === 0, `block ${number}: a log of it is not in the index of logs`)
+    this.#logKeys += count
+    this.counts.indexed++
   }
 
   #locations(number: number, row: StoredBlock): void {

@@ -1,0 +1,123 @@
+/** Nodes that answer a gateway's questions about blocks and receipts from an archive, in this process, and may lie. */
+import { blockRlp } from '../../src/chain/blockRows.js'
+import { Blooms, encodeReceipt, type Receipt } from '../../src/evm/blocks/receipts.js'
+import type { Asking } from '../../src/ingest/gateway/proving.js'
+import { bytesToBigInt, bytesToHex, type Hash32, hexToBytes, toQuantity } from '../../src/primitives/bytes.js'
+import { decodeRlp, decodeRlpList, rlpBytes, rlpList } from '../../src/primitives/rlp.js'
+import type { ChainReader } from '../../src/store/chainReader.js'
+import type { BlockName, ChainIdentity } from '../../src/store/chainRows.js'
+import { type CanonicalHeader, GatewayWriter } from '../../src/store/gatewayWriter.js'
+import { NodeError, type Upstream } from '../../src/upstream/upstream.js'
+import { type AskOptions, NoAnswerError } from '../../src/upstream/upstreams.js'
+
+/** A store for a gateway, with the headers of the whole archive; nothing else is held. */
+export function makeGatewayStore(path: string, archive: ChainReader): GatewayWriter {
+  const store = GatewayWriter.open({ path, mapBytes: 2 ** 30 })
+  const { history: _, ...identity } = archive.readIdentity() as ChainIdentity
+  store.begin(identity)
+  const head = archive.readHead() as BlockName
+  const headers = Array.from(archive.blocksFrom(0, head.number + 1), (row): CanonicalHeader => {
+    const number = Number(bytesToBigInt(rlpBytes(decodeRlpList(row.header)[8])))
+    const copy = (bytes: Uint8Array) => Uint8Array.from(bytes)
+    return { number, hash: copy(row.hash) as Hash32, header: copy(row.header), totalDifficulty: undefined }
+  })
+  store.advance((headers[0]?.number ?? 0) - 1, headers, true)
+  return store
+}
+
+export type MadeReceipt = Receipt
+
+/** What a node makes of the receipts of a block. */
+export type Tell = (receipts: readonly MadeReceipt[], number: number) => readonly MadeReceipt[]
+
+export class ArchiveNodes implements Asking {
+  readonly quorum = 1
+  /** Names of nodes that were asked for the receipts of a block, by its number. */
+  readonly asked = new Map<number, string[]>()
+  readonly questions: string[] = []
+  readonly accused: string[] = []
+  /** Whether nodes answer `debug_getRawReceipts`; else `eth_getBlockReceipts` alone. */
+  isRaw = true
+  /** Called before each answer. */
+  onAsk: () => void = () => undefined
+  readonly #archive: ChainReader
+  readonly #tells: ReadonlyMap<Upstream, Tell>
+
+  /** Nodes by name, with what each makes of receipts. */
+  constructor(archive: ChainReader, tells: Readonly<Record<string, Tell>>) {
+    this.#archive = archive
+    this.#tells = new Map(
+      Object.entries(tells).map(([name, tell]) => [
+        { name, accuse: (what: string) => this.accused.push(`${name}: ${what}`) } as unknown as Upstream,
+        tell,
+      ]),
+    )
+  }
+
+  get count(): number {
+    return this.#tells.size
+  }
+
+  get answering(): readonly Upstream[] {
+    return [...this.#tells.keys()]
+  }
+
+  async ask(
+    method: string,
+    params: readonly unknown[],
+    { not = [], only, first }: Omit<AskOptions, 'deadline'>,
+  ) {
+    const may = (node: Upstream) => (only === undefined ? !not.includes(node) : node === only)
+    const upstream = [...(first === undefined ? [] : [first]), ...this.answering].find(may)
+    if (upstream === undefined) throw new NoAnswerError('nobody is left')
+    this.questions.push(method)
+    // As over a network, nothing happens while whoever asks is at work.
+    await Promise.resolve()
+    this.onAsk()
+    return { result: this.#answer(upstream, method, hexToBytes(String(params[0])) as Hash32), upstream }
+  }
+
+  #answer(node: Upstream, method: string, hash: Hash32): unknown {
+    const row = this.#archive.readBlock(hash)
+    if (row === undefined) return null
+    if (method === 'debug_getRawBlock') {
+      return bytesToHex(blockRlp(row.header, this.#archive.readBody(hash) as Uint8Array))
+    }
+    const isRaw = method === 'debug_getRawReceipts'
+    if ((isRaw && !this.isRaw) || (!isRaw && method !== 'eth_getBlockReceipts')) {
+      throw new NodeError(node, -32000, 'not here', undefined)
+    }
+    const number = Number(bytesToBigInt(rlpBytes(decodeRlpList(row.header)[8])))
+    this.asked.set(number, [...(this.asked.get(number) ?? []), node.name])
+    const receipts = decodeRlpList(this.#archive.readReceipts(hash) as Uint8Array).map(rlpBytes)
+    const told = this.#tells.get(node)?.(receipts.map(decodeReceipt), number) ?? []
+    const blooms = new Blooms()
+    if (isRaw) return told.map((each) => bytesToHex(encodeReceipt(each, blooms.bloomOf(each.logs))))
+    return told.map(({ type, outcome, gasUsed, logs }) => ({
+      type: toQuantity(type),
+      ...(typeof outcome === 'boolean' ? { status: outcome ? '0x1' : '0x0' } : { root: bytesToHex(outcome) }),
+      cumulativeGasUsed: toQuantity(gasUsed),
+      logs: logs.map(({ address, topics, data }) => ({
+        address: bytesToHex(address),
+        topics: topics.map(bytesToHex),
+        data: bytesToHex(data),
+      })),
+    }))
+  }
+}
+
+/** The opposite of {@link encodeReceipt}. */
+function decodeReceipt(bytes: Uint8Array): MadeReceipt {
+  const isLegacy = (bytes[0] as number) >= 0xc0
+  const [outcome, gas, , logs] = rlpList(decodeRlp(isLegacy ? bytes : bytes.subarray(1)))
+  const status = rlpBytes(outcome)
+  return {
+    type: isLegacy ? 0 : (bytes[0] as number),
+    outcome: status.length === 32 ? status : status.length === 1,
+    gasUsed: bytesToBigInt(rlpBytes(gas)),
+    logs: rlpList(logs).map((log) => {
+      const [address, topics, data] = rlpList(log)
+      return { address: rlpBytes(address), topics: rlpList(topics).map(rlpBytes), data: rlpBytes(data) }
+    }),
+  }
+}
