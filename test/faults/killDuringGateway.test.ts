@@ -1,4 +1,4 @@
-/** A gateway that is killed under questions keeps nothing wrong, and answers as the archive does. */
+/** A gateway that is killed under questions, and while it completes its logs, keeps nothing wrong and answers as the archive does. */
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
@@ -8,7 +8,7 @@ import { type Read, readsOf } from '../feed/replicaAnswers.js'
 import { serveCross, withoutAmsterdam } from '../ingest/amsterdam.js'
 import { forkBlock, subjectsAt } from '../ingest/amsterdamReplay.js'
 import { Dice, propertyRuns } from '../library/property.js'
-import { once } from '../library/until.js'
+import { once, waitFor } from '../library/until.js'
 import { readQuestions } from '../rpc/readQuestions.js'
 import { makeFolder, runHere, storePathOf } from '../service/program.js'
 import { type Service, startService } from '../service/service.js'
@@ -79,7 +79,10 @@ for (const { name, skip, runs, startArchive, questionsOf } of chains) {
     const questions = await questionsOf(archive)
     const data = join(makeFolder(t), 'data')
     const start = () =>
-      startService(['--network', 'main', '--upstream', archive.origin, '--data', data, '--no-auth'])
+      startService([
+        ...['--network', 'main', '--upstream', archive.origin, '--data', data, '--no-auth'],
+        ...['--logs-from', '0'],
+      ])
     const dice = new Dice(propertyRuns(runs).seed as number)
     const expected = new Map<string, string>()
     const compare = async (gateway: Service, body: string) => {
@@ -88,6 +91,7 @@ for (const { name, skip, runs, startArchive, questionsOf } of chains) {
       if (text !== expected.get(body)) t.equal(text, expected.get(body), body)
     }
     let stored = 0
+    let complete = 0
     for (let kill = 0; kill < runs; kill++) {
       const gateway = await start()
       let isKilled = false
@@ -107,17 +111,26 @@ for (const { name, skip, runs, startArchive, questionsOf } of chains) {
       await once(gateway.process, 'exit')
       await Promise.all(asking)
       const store = ChainReader.open({ path: storePathOf(data, 'main') })
-      const { faults, nodes, bodies } = verifyGateway(store)
+      const { faults, nodes, bodies, indexed } = verifyGateway(store)
       await store.close()
       t.strictSame(faults, [], `killed after ${afterMs} ms, with ${nodes} trie nodes and ${bodies} bodies`)
       t.ok(nodes + bodies >= stored, 'what was stored is still there')
       stored = nodes + bodies
+      t.ok(indexed >= complete, `${indexed} blocks in the index of logs`)
+      complete = indexed
     }
     const gateway = await start()
     t.teardown(() => gateway.stop())
     for (let asked = 0; asked < 60; asked++) {
       await compare(gateway, questions[dice.throw(questions.length)] as string)
     }
+    await waitFor('complete logs', async () => {
+      const response = await fetch(`${gateway.origin}/health`)
+      const { networks } = (await response.json()) as { networks: { main: { logs: { missing: number } } } }
+      return networks.main.logs.missing === 0
+    })
+    const all = [{ fromBlock: '0x0', toBlock: 'latest' }]
+    await compare(gateway, bodyOf(['eth_getLogs', all]))
     await gateway.stop()
     const verified = await runHere(['verify', '--network', 'main', '--data', data])
     t.match(verified, { status: 0, out: /trie nodes and \d+ codes, each by its hash\nNo fault found/ })

@@ -108,20 +108,26 @@ export interface GatewayOptions {
   readonly timeoutMs?: number
   readonly quorum?: number
   readonly requestMsMax?: number
+  /** The lowest block of the logs that it completes. */
+  readonly logsFrom?: number
 }
 
 /** Serves, without keys, a gateway `dev` to nodes; ends with the test. */
 export async function startGateway(
   t: Test,
   folder: string,
-  { urls, timeoutMs, quorum, requestMsMax }: GatewayOptions,
+  { urls, timeoutMs, quorum, requestMsMax, logsFrom }: GatewayOptions,
 ): Promise<Service> {
   const upstreams = urls.map((url) => ({ url, ...(timeoutMs !== undefined && { timeoutMs }) }))
   const config = writeInto(folder, 'gateway.json', {
     dataDir: 'gateway',
     limits: { ...(requestMsMax !== undefined && { requestMsMax }) },
     networks: [
-      { name: 'dev', kind: 'gateway', upstreams, pollMs: 100, ...(quorum !== undefined && { quorum }) },
+      {
+        ...{ name: 'dev', kind: 'gateway', upstreams, pollMs: 100 },
+        ...(quorum !== undefined && { quorum }),
+        ...(logsFrom !== undefined && { logs: { from: logsFrom } }),
+      },
     ],
   })
   const service = await startService(['--config', config, '--no-auth'])
