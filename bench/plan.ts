@@ -82,7 +82,7 @@ export function networkPlans({ http, special }: Plan, options: BenchOptions): Ne
   if (names.has('replicas') || names.has('replicas-reads'))
     plans.push({ kind: 'import', chain: 'transfers', blocks: importChainBlocks.transfers })
   if (names.has('logs') || names.has('logs-many')) plans.push({ kind: 'logs', count: options.logBlocks })
-  if (names.has('logs')) plans.push({ kind: 'logs', count: rivalBlocks })
+  if (names.has('logs') || names.has('gateway-search')) plans.push({ kind: 'logs', count: rivalBlocks })
   return [...new Map(plans.map((plan) => [JSON.stringify(plan), plan])).values()]
 }
 
@@ -130,6 +130,8 @@ function secondsOfSpecial(name: string, options: BenchOptions): number {
     case 'import-tokens':
     case 'import-mixed':
       return isQuick ? 16 : 25 + (3 + rounds) * 9
+    case 'gateway-search':
+      return 20
     case 'gateway-cached':
       return 5 + 2 * own + rounds * 2 * seconds
     case 'memory':

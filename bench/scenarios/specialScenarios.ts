@@ -8,6 +8,7 @@ import { neighbours } from '../neighbours/neighbours.js'
 import { readsUnderProofs } from './disturbedReads.js'
 import { newHeads } from './fanOut.js'
 import { gatewayCached, gatewayMiss } from './gatewayRun.js'
+import { gatewaySearch } from './gatewaySearch.js'
 import { fewLogs, manyLogs } from './logRun.js'
 import { memory } from './memoryRun.js'
 import { prices } from './prices.js'
@@ -30,6 +31,7 @@ const scenarios: readonly SpecialScenario[] = [
   era,
   gatewayCached,
   gatewayMiss,
+  gatewaySearch,
   memory,
   traceStream,
   newHeads(1_000),
