@@ -48,12 +48,14 @@ t.test('beneath a gateway: old blocks are served without any upstream', async (t
   const folder = makeFolder(t)
   const archive = await exportArchive(t)
   const node = await startNode(t)
-  const config = writeInto(folder, 'tidegate.json', {
-    dataDir: 'data',
-    networks: [
-      { name: 'main', kind: 'gateway', upstreams: [{ url: node.url }], historyBlocks: 5, pollMs: 50 },
-    ],
-  })
+  const entry = {
+    name: 'main',
+    kind: 'gateway',
+    upstreams: [{ url: node.url }],
+    historyBlocks: 5,
+    pollMs: 50,
+  }
+  const config = writeInto(folder, 'tidegate.json', { dataDir: 'data', networks: [entry] })
   const importing = (...words: string[]) => runHere(['import', '--config', config, ...words])
   t.match(await importing(archive), { status: 1, err: /main has no head yet to which blocks could link/ })
   const first = await startService(['--config', config, '--no-auth'])
@@ -67,6 +69,7 @@ t.test('beneath a gateway: old blocks are served without any upstream', async (t
 
   await node.stop()
   const asked = node.calls.length
+  writeInto(folder, 'tidegate.json', { dataDir: 'data', networks: [{ ...entry, logs: { from: 0 } }] })
   const gateway = await startService(['--config', config, '--no-auth'])
   t.teardown(() => gateway.stop())
   for (const number of [0, 1, 14, 60, 148, 200, headBlock.number]) {
@@ -84,6 +87,12 @@ t.test('beneath a gateway: old blocks are served without any upstream', async (t
     }
   }
   await compare(t, gateway, 'eth_getLogs', [{ fromBlock: '0x0', toBlock: 'latest' }])
+  await waitFor('the index of their logs', async () => {
+    const response = await fetch(`${gateway.origin}/health`)
+    const { networks } = (await response.json()) as { networks: { main: { logs: { missing: number } } } }
+    return networks.main.logs.missing === 0
+  })
+  await compare(t, gateway, 'eth_getLogs', [{ fromBlock: '0x0', toBlock: quantity(headBlock.number) }])
   t.equal(node.calls.length, asked)
 })
 
