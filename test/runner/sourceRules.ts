@@ -14,6 +14,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   config: ['store', 'rpc'],
   store: [],
   ssz: [],
+  consensus: ['ssz'],
   verify: [],
   metrics: ['types:ingest', 'types:pool'],
   upstream: [],
