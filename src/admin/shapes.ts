@@ -63,6 +63,15 @@ export const network = z.object({
           trouble: z.enum(['no answer', 'quarantined']).nullable(),
         }),
       ),
+      signed: z
+        .object({
+          slot: z.int().min(0),
+          finalizedSlot: z.int().min(0),
+          participation: z.number().min(0).max(1).describe('share of the sync committee that signed it'),
+          ageSeconds: count('since the time of the slot'),
+        })
+        .nullable()
+        .describe('the newest head that validators signed; null where the head is not a signed one'),
     })
     .nullable()
     .describe('null for a rollup'),

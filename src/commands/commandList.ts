@@ -6,7 +6,9 @@ import { resolve } from 'node:path'
 import {
   configSchema,
   edgesMax,
+  isBeaconUrl,
   isPageOrigin,
+  isRoot,
   isUpstreamUrl,
   logLevels,
   mergedConfig,
@@ -113,8 +115,21 @@ const serve = defineCommand({
     ),
     genesis: textFlag(
       'FILE',
-      "geth's genesis.json: with --follow the one that the node was started with, needed where the node does not tell it; with --upstream needed where the chain is not known, and the upstream does not tell its rules",
+      "geth's genesis.json: of the node that is followed, where it does not tell it; of the chain of --upstream, where it is not known and its rules are not told",
     ),
+    beacon: listFlag('URL', 'take the head that validators signed, as this node shows; repeatable', {
+      isValid: isBeaconUrl,
+      expected: 'a URL of http or https',
+      redact: redactUrl,
+    }),
+    checkpoint: {
+      ...textFlag(
+        'ROOT',
+        'root of a final beacon block that you trust, where signatures begin; for the first start with --beacon',
+      ),
+      parse: (text: string) => (isRoot(text) ? text : undefined),
+      expected: '0x and 64 hex digits',
+    },
     ...access,
   },
   examples: [

@@ -2,7 +2,7 @@
 import type { Readiness } from '../admin/readiness.js'
 import type { CallHistory as HistoryShape, LiveState, Network } from '../admin/shapes.js'
 import type { Config } from '../config/config.js'
-import { isCutOff } from '../edge/health.js'
+import { ageSeconds, isCutOff, participationOf } from '../edge/health.js'
 import type { OpenNetwork } from '../edge/openNetwork.js'
 import type { CallHistory } from '../metrics/callHistory.js'
 import type { EdgeFigures } from '../metrics/edgeCounts.js'
@@ -157,11 +157,18 @@ function chainOf(network: OpenNetwork): Network['chain'] {
       head: head ?? null,
       trouble: isQuarantined ? 'quarantined' : isAnswering ? null : 'no answer',
     })),
+    signed: signedOf(network),
   }
 }
 
 function logsOf({ logs }: OpenNetwork): NonNullable<Network['chain']>['logs'] {
   return logs === undefined ? null : { ...logs, completeFrom: logs.completeFrom ?? null }
+}
+
+function signedOf({ upstreams }: OpenNetwork): NonNullable<Network['chain']>['signed'] {
+  const { slot, finalizedSlot, participants, time } = upstreams?.signed ?? {}
+  if (slot === undefined || finalizedSlot === undefined || time === undefined) return null
+  return { slot, finalizedSlot, participation: participationOf(participants), ageSeconds: ageSeconds(time) }
 }
 
 function queueOf(rollup: OpenRollup): Network['queue'] {

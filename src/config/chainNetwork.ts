@@ -116,6 +116,6 @@ export function gatewayNetwork(name: string, dataDir: string, gateway: GatewayCo
 }
 
 function gatewayPartsOf(entry: GatewayConfig): GatewayConfig {
-  const { upstreams, quorum, historyBlocks, logs, pollMs, passThrough } = entry
-  return { upstreams, quorum, historyBlocks, logs, pollMs, passThrough }
+  const { upstreams, quorum, historyBlocks, logs, pollMs, passThrough, beacon } = entry
+  return { upstreams, quorum, historyBlocks, logs, pollMs, passThrough, beacon }
 }

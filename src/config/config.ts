@@ -47,6 +47,7 @@ import type { SharedConfig } from './shared.js'
 import type { TlsConfig } from './tls.js'
 
 export type { AdminConfig } from './admin.js'
+export { isBeaconUrl, isRoot } from './beacon.js'
 export { demoNetworkName, type NetworkConfig } from './chainNetwork.js'
 export { isPageOrigin, originExpected } from './clients.js'
 export { feedSchemaOf } from './feed.js'

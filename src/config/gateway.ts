@@ -1,4 +1,5 @@
 /** The part of the configuration file for a network of kind `gateway`, with the reasons for its limits. */
+import { type BeaconConfig, beaconSchema } from './beacon.js'
 import { flag, integer, list, object } from './schema.js'
 import { passThroughSchema, type UpstreamConfig, upstreamSchema } from './upstream.js'
 
@@ -24,6 +25,8 @@ export const gatewaySchemaParts = {
   /** Time between two polls of an upstream without a WebSocket. */
   pollMs: integer(50, 600_000).default(pollMsDefault),
   passThrough: passThroughSchema,
+  /** Where it learns which head is signed; absent: the head is the highest that `quorum` upstreams have. */
+  beacon: beaconSchema.optional(),
 }
 
 /** How a gateway asks. */
@@ -34,10 +37,15 @@ export interface GatewayConfig {
   readonly logs?: { readonly from: number; readonly lazy: boolean } | undefined
   readonly pollMs: number
   readonly passThrough: readonly string[]
+  readonly beacon?: BeaconConfig | undefined
 }
 
 /** A gateway for these URLs, with all logs from block `logsFrom` on, with default values. Throws ZodError for a text that is no such URL. */
-export function gatewayOf(urls: readonly string[], logsFrom?: number): GatewayConfig {
+export function gatewayOf(
+  urls: readonly string[],
+  logsFrom: number | undefined,
+  beacon: BeaconConfig | undefined,
+): GatewayConfig {
   const logs = logsFrom === undefined ? {} : { logs: { from: logsFrom } }
-  return object(gatewaySchemaParts).parse({ upstreams: urls, ...logs })
+  return { ...object(gatewaySchemaParts).parse({ upstreams: urls, ...logs }), beacon }
 }

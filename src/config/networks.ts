@@ -5,6 +5,7 @@ import { UsageError } from '../primitives/faults.js'
 import { isThere, namesIn } from '../primitives/isThere.js'
 import { nearest } from '../primitives/nearest.js'
 import { readStoredIdentity } from '../store/manifest.js'
+import { beaconOf } from './beacon.js'
 import {
   demoNetwork,
   demoNetworkName,
@@ -39,6 +40,10 @@ export interface NetworkFlags {
   readonly follow?: string | undefined
   /** The genesis of a gateway's chain, or of the node that is followed. */
   readonly genesis?: string | undefined
+  /** URLs of beacon nodes, which tell what the head is by signatures. */
+  readonly beacon?: readonly string[] | undefined
+  /** Root of a beacon block, hex. */
+  readonly checkpoint?: string | undefined
 }
 
 interface DataFolder {
@@ -50,7 +55,9 @@ export type Served = NetworkConfig | RollupConfig
 
 /** What `serve` serves. Throws UsageError where flags contradict each other or the configuration. */
 export function servedNetworks(file: ConfigFile, data: DataFolder, flags: NetworkFlags): Served[] {
-  const { network, upstream, follow, genesis, logsFrom } = flags
+  const { network, upstream, follow, genesis, logsFrom, beacon, checkpoint } = flags
+  if (checkpoint !== undefined && beacon === undefined)
+    throw new UsageError('--checkpoint is where signatures begin, which beacon nodes have; add --beacon URL')
   if (upstream !== undefined) {
     if (follow !== undefined)
       throw new UsageError('--upstream and --follow exclude each other; leave one out')
@@ -62,11 +69,17 @@ export function servedNetworks(file: ConfigFile, data: DataFolder, flags: Networ
         `network ${network} is in the configuration; name its upstreams there, or leave --upstream out`,
       )
     }
-    const known = gatewayNetwork(network, data.dataDir, gatewayOf(upstream, logsFrom))
+    const gateway = gatewayOf(upstream, logsFrom, beaconOf(beacon, checkpoint))
+    const known = gatewayNetwork(network, data.dataDir, gateway)
     return [{ ...known, genesisPath: genesis === undefined ? undefined : existingFile(genesis) }]
   }
   if (logsFrom !== undefined) throw new UsageError('--logs-from is for a network with --upstream')
   if (follow !== undefined) return [followedNetwork(file, data, flags, follow)]
+  if (beacon !== undefined) {
+    throw new UsageError(
+      '--beacon is for a network with --upstream or --follow; in a configuration, name the nodes in its beacon.nodes',
+    )
+  }
   if (genesis !== undefined) throw new UsageError('--genesis is for a network with --upstream or --follow')
   return network === undefined ? configuredNetworks(file, data) : [findServedNetwork(file, data, network)]
 }
@@ -111,7 +124,12 @@ function followedNetwork(
   if (known.kind === 'history') {
     throw new UsageError(`network ${name} is of kind history, which executes no blocks; name another one`)
   }
-  return { ...known, kind: 'archive', genesisPath, source: followUrl(url) }
+  return {
+    ...known,
+    kind: 'archive',
+    genesisPath,
+    source: followUrl(url, beaconOf(flags.beacon, flags.checkpoint)),
+  }
 }
 
 /**

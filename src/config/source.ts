@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { z } from 'zod'
+import { type BeaconConfig, beaconSchema } from './beacon.js'
 import { feedSource } from './feed.js'
 import { integer, list, object, text } from './schema.js'
 import { passThroughSchema, upstreamSchema } from './upstream.js'
@@ -71,6 +72,8 @@ const followSource = object({
   /** How long a node that had our head must deny it until its lower one is followed. */
   revertAfterMs: integer(1, intervalMsMax).default(revertAfterMsDefault),
   passThrough: passThroughSchema,
+  /** Where it learns which head is signed; absent: the head is the highest that `quorum` nodes have. */
+  beacon: beaconSchema.optional(),
 })
 
 const developSource = object({
@@ -91,8 +94,8 @@ export const sourceSchema = z.discriminatedUnion(
 )
 
 /** The source that a URL on the command line stands for. */
-export function followUrl(url: string): SourceConfig {
-  return followSource.parse({ type: 'follow', upstreams: [url] })
+export function followUrl(url: string, beacon: BeaconConfig | undefined): SourceConfig {
+  return { ...followSource.parse({ type: 'follow', upstreams: [url] }), beacon }
 }
 
 export type SourceConfig = z.output<typeof sourceSchema>

@@ -63,12 +63,14 @@ export interface SignedHeader {
  * What it holds was signed by committees that follow from a checkpoint.
  */
 export class LightClient {
-  readonly network: ConsensusNetwork
+  /** May be replaced by one that knows a later fork. */
+  network: ConsensusNetwork
   #finalized: SignedHeader
   #optimistic: SignedHeader
   #current: SyncCommittee
   #next: SyncCommittee | undefined
   #best: LightClientUpdate | undefined
+  #isForced = false
   #participantsMaxBefore = 0
   #participantsMax = 0
 
@@ -101,6 +103,11 @@ export class LightClient {
     return this.#optimistic
   }
 
+  /** Whether the finalized header is one of {@link forceUpdate}, which the chain does not have as final. */
+  get isFinalityForced(): boolean {
+    return this.#isForced
+  }
+
   get isNextCommitteeKnown(): boolean {
     return this.#next !== undefined
   }
@@ -130,19 +137,21 @@ export class LightClient {
       this.#next === undefined && next !== undefined && periodAt(finalizedSlot) === periodAt(slot)
     if (finalizedSlot > this.#finalized.header.beacon.slot || isNextFinal) {
       this.#apply(update, { header: finality.header, participants })
+      this.#isForced = false
       this.#best = undefined
     }
   }
 
   /**
    * `process_light_client_store_force_update`: where nothing was final for a period, takes the best update since as if
-   * it were. Whether it did.
+   * it were, if a majority signed it. Whether it did.
    */
   forceUpdate(currentSlot: number): boolean {
     const { slot } = this.#finalized.header.beacon
     const best = this.#best
     if (best === undefined || currentSlot <= slot + updateTimeoutSlots) return false
     const participants = participantsOf(best.syncAggregate.syncCommitteeBits).length
+    if (2 * participants <= committeeSize) return false
     const isFinal = best.finality !== undefined && best.finality.header.beacon.slot > slot
     const header = isFinal ? (best.finality?.header as LightClientHeader) : best.attestedHeader
     // Of another period than the committee that is not known yet: it says nothing of that one.
@@ -153,6 +162,7 @@ export class LightClient {
       return false
     }
     this.#apply(best, { header, participants })
+    this.#isForced = !isFinal
     this.#best = undefined
     return true
   }

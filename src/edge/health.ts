@@ -2,7 +2,7 @@
 import type { KeyFreshnessFigures } from '../access/keyFreshness.js'
 import { unknownForkOf } from '../chain/header.js'
 import type { Config } from '../config/config.js'
-import type { UpstreamsState } from '../ingest/messages.js'
+import type { SignedState, UpstreamsState } from '../ingest/messages.js'
 import { hasRoom } from '../store/environment.js'
 import type { EdgeRollup, RollupHealth } from './edgeRollup.js'
 import type { OpenNetwork } from './openNetwork.js'
@@ -97,15 +97,35 @@ function networkEntry(network: OpenNetwork) {
     ...(trouble !== undefined && { trouble }),
     ...(logs && { logs }),
     ...(upstreams && { upstreams: Object.fromEntries(upstreams.nodes.map(upstreamEntry)) }),
+    ...(upstreams?.signed && { signed: signedEntry(upstreams.signed) }),
   }
 }
 
-function ageSeconds(timestamp: number | bigint): number {
+/** What the consensus layer signed: of which slot, by how many of the committee, and how long ago that was. */
+function signedEntry({ slot, participants, finalizedSlot, time, nodes }: SignedState) {
+  return {
+    ...(slot !== undefined && { slot, finalizedSlot, participation: participationOf(participants) }),
+    ...(time !== undefined && { ageSeconds: ageSeconds(time) }),
+    beaconNodes: Object.fromEntries(nodes.map((node) => upstreamEntry({ ...node, head: undefined }))),
+  }
+}
+
+/** Share of the 512 members of a sync committee; of a checkpoint, which nobody signed, 0. */
+export function participationOf(participants = 0): number {
+  return Math.round((participants / 512) * 1_000) / 1_000
+}
+
+export function ageSeconds(timestamp: number | bigint): number {
   return Math.max(0, Math.floor(Date.now() / 1_000) - Number(timestamp))
 }
 
 /** The entry of a node that is followed: the head it says it has, and what keeps it from being asked. */
-function upstreamEntry({ name, head, isAnswering, isQuarantined }: UpstreamsState['nodes'][number]) {
+function upstreamEntry({
+  name,
+  head,
+  isAnswering,
+  isQuarantined,
+}: Pick<UpstreamsState['nodes'][number], 'name' | 'head' | 'isAnswering' | 'isQuarantined'>) {
   const trouble = isQuarantined ? 'quarantined' : isAnswering ? undefined : 'no answer'
   return [name, { ...(head !== undefined && { head }), ...(trouble && { trouble }) }] as const
 }

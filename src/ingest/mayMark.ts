@@ -1,6 +1,27 @@
-import { bytesOfHex, toHash32 } from '../primitives/bytes.js'
+import { bytesOfHex, equalBytes, toHash32 } from '../primitives/bytes.js'
 import type { ChainReader } from '../store/chainReader.js'
-import type { BlockName, Marker } from '../store/chainRows.js'
+import type { BlockName, Marker, SignedCheckpoint } from '../store/chainRows.js'
+
+export const markers: readonly Marker[] = ['safe', 'finalized']
+
+/** What the consensus layer has signed as final, for a source whose head is a signed one. Its safe block is that one, too. */
+export interface SignedMarks {
+  readonly finalized: BlockName | undefined
+  readonly checkpoint: SignedCheckpoint | undefined
+}
+
+/** The checkpoint of a light client where it is to be stored: its block is final here, and another one was before. */
+export function newCheckpoint(
+  store: ChainReader,
+  signed: SignedMarks | undefined,
+): SignedCheckpoint | undefined {
+  const checkpoint = signed?.checkpoint
+  const before = store.readCheckpoint()
+  if (checkpoint === undefined || signed?.finalized === undefined) return undefined
+  const isKnown = before !== undefined && equalBytes(before.root, checkpoint.root)
+  if (isKnown && equalBytes(before.anchor, checkpoint.anchor)) return undefined
+  return store.readMarker('finalized') === undefined ? undefined : checkpoint
+}
 
 /**
  * Whether a block that upstreams call safe or finalized becomes that here: it lies on the chain, and not below the one

@@ -1,6 +1,7 @@
 /** Messages between an ingest thread and the thread that started it. */
 
 import type { ForkTimes } from '../chain/forks.js'
+import type { ConsensusForkName } from '../consensus/network.js'
 import type { FeedFigures } from '../feed/blockDiffLog.js'
 import type { PublishPlan } from '../feed/publisher.js'
 import type { DatabaseAddress } from '../postgres/connection.js'
@@ -9,6 +10,7 @@ import type { Fault } from '../primitives/faults.js'
 import type { Wanted, WantingCall } from '../primitives/notHeld.js'
 import type { PoolQuestion } from '../primitives/upstreamCalls.js'
 import type { ChainIdentity } from '../store/chainRows.js'
+import type { BeaconNodeState } from '../upstream/beaconNodes.js'
 import type { UpstreamOptions } from '../upstream/upstream.js'
 import type { UpstreamFigures, UpstreamState } from '../upstream/upstreams.js'
 
@@ -99,6 +101,8 @@ export interface GatewayTask extends IngestStore {
   readonly logs?: GatewayLogs | undefined
   /** Longest time for one thing that is fetched. */
   readonly fetchMsMax: number
+  /** Absent: the head is that of the upstreams. */
+  readonly beacon?: BeaconPlan | undefined
 }
 
 /** Logs that a gateway completes early. */
@@ -134,6 +138,40 @@ export type ChainTask = IngestTask | ReplayTask | FollowTask | DevelopTask
 /** What an ingest thread does. */
 export type SourceTask = ChainTask | FeedTask | ArchiveTask | GatewayTask
 
+/** Where it is learned what the consensus layer has signed. */
+export interface BeaconPlan {
+  /** Nodes with the Beacon API. */
+  readonly nodes: readonly UpstreamOptions[]
+  /** Root of a beacon block that is final, hex; absent: the one of an earlier start. */
+  readonly checkpoint?: string | undefined
+  /** Time between two questions for the newest signed block. */
+  readonly pollMs: number
+  /** The consensus layer of a network that is not known by its chain id; absent: as a beacon node says. */
+  readonly network?:
+    | {
+        readonly genesisTime: number
+        /** Hex, as is `version`. */
+        readonly genesisValidatorsRoot: string
+        readonly forks: readonly {
+          readonly name: ConsensusForkName
+          readonly epoch: number
+          readonly version: string
+        }[]
+      }
+    | undefined
+}
+
+/** What is known of the signed head; its members are absent before there is a checkpoint. */
+export interface SignedState {
+  readonly slot?: number
+  /** How many of 512 signed it. */
+  readonly participants?: number
+  readonly finalizedSlot?: number
+  /** Of the slot, in seconds since 1970. */
+  readonly time?: number
+  readonly nodes: readonly BeaconNodeState[]
+}
+
 export interface FollowPlan {
   readonly upstreams: readonly UpstreamOptions[]
   /** How many of them must have a head before it is followed; absent: a majority. */
@@ -146,6 +184,8 @@ export interface FollowPlan {
   readonly reorgDepthMax: number
   /** How long a node that had our head must deny it until its lower one is followed. */
   readonly revertAfterMs: number
+  /** Absent: the head is that of the upstreams. */
+  readonly beacon?: BeaconPlan | undefined
 }
 
 /** What is known of the nodes that are followed. */
@@ -157,6 +197,8 @@ export interface UpstreamsState {
   /** Why the head does not move, though nodes answer. */
   readonly trouble?: string
   readonly nodes: readonly UpstreamState[]
+  /** Of a source with beacon nodes. */
+  readonly signed?: SignedState | undefined
 }
 
 export interface IngestProgress {
@@ -186,6 +228,8 @@ export interface IngestFigures {
   readonly kept: Readonly<Record<string, number>>
   /** Of a network with a feed. */
   readonly feed?: FeedFigures
+  /** Of a source with beacon nodes. */
+  readonly signed?: SignedState | undefined
 }
 
 /** An epoch whose blocks are stored. */

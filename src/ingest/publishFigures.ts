@@ -2,6 +2,7 @@ import { getHeapStatistics } from 'node:v8'
 import { setInterval } from '../primitives/timers.js'
 import type { ChainWriter } from '../store/chainWriter.js'
 import type { Upstreams } from '../upstream/upstreams.js'
+import type { SignedHead } from './beacon/signedHead.js'
 import type { ProofFetcher } from './gateway/proofFetcher.js'
 import type { ChainImporter } from './importer.js'
 import type { IngestFigures, IngestMessage } from './messages.js'
@@ -15,6 +16,7 @@ export interface FigureSources {
   readonly importer?: ChainImporter
   readonly upstreams?: Upstreams
   readonly fetcher?: ProofFetcher
+  readonly signed?: SignedHead | undefined
 }
 
 /** Reports the figures of this thread at once and each second; returns a function that reports the last and ends this. */
@@ -28,12 +30,13 @@ export function publishFigures(report: (message: IngestMessage) => void, sources
   }
 }
 
-function readFigures({ store, importer, upstreams, fetcher }: FigureSources): IngestFigures {
+function readFigures({ store, importer, upstreams, fetcher, signed }: FigureSources): IngestFigures {
   return {
     heapBytes: getHeapStatistics().used_heap_size,
     commits: { ...store.commits },
     phases: { ...importer?.seconds },
     upstreams: upstreams?.figures() ?? [],
     kept: { ...fetcher?.kept },
+    signed: signed?.state,
   }
 }

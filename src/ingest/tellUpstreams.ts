@@ -1,5 +1,6 @@
 import { setInterval } from '../primitives/timers.js'
 import type { Upstreams } from '../upstream/upstreams.js'
+import type { SignedHead } from './beacon/signedHead.js'
 import type { IngestMessage } from './messages.js'
 
 /** Time between two looks whether the upstreams' state has changed. */
@@ -11,13 +12,14 @@ const troubleMs = 30_000
 export function upstreamTeller(
   report: (message: IngestMessage) => void,
   upstreams: Upstreams,
+  signed?: SignedHead,
 ): (trouble: string | undefined) => void {
   let told = ''
   return (trouble) => {
     const nodes = upstreams.states()
     const isDown = !nodes.some(({ isAnswering, isQuarantined }) => isAnswering && !isQuarantined)
     const head = upstreams.head?.claim.number
-    const state = { head, isDown, ...(trouble !== undefined && { trouble }), nodes }
+    const state = { head, isDown, ...(trouble !== undefined && { trouble }), nodes, signed: signed?.state }
     const text = JSON.stringify(state)
     if (text === told) return
     told = text
@@ -33,12 +35,13 @@ export function tellUpstreams(
   report: (message: IngestMessage) => void,
   upstreams: Upstreams,
   trouble: () => string | undefined,
+  signed?: SignedHead,
 ): () => void {
-  const tell = upstreamTeller(report, upstreams)
+  const tell = upstreamTeller(report, upstreams, signed)
   let isTold = false
   let since: number | undefined
   const look = () => {
-    const why = upstreams.disagreement ?? trouble()
+    const why = upstreams.disagreement ?? signed?.trouble ?? trouble()
     since = why === undefined ? undefined : (since ?? performance.now())
     const isStuck = since !== undefined && performance.now() - since > troubleMs
     if (isStuck !== isTold) {

@@ -38,6 +38,7 @@ export function defineSources(register: Register, { sources }: MetricSources): v
     (count) => count,
   )
   defineUpstreams(register, sources)
+  defineSigned(register, sources)
   defineFeeds(register, sources)
 }
 
@@ -90,6 +91,28 @@ function defineUpstreams(register: Register, sources: MetricSources['sources']):
     'Number of the newest block that an upstream claims.',
     ({ head }) => head,
   )
+}
+
+function defineSigned(register: Register, sources: MetricSources['sources']): void {
+  const each = register.of(['network'], () =>
+    sources().flatMap(({ network, signed }) => (signed ? [[{ network }, signed] as const] : [])),
+  )
+  each.gauge(
+    'tidegate_signed_slot',
+    'Slot of the newest head that validators signed, as far as beacon nodes told.',
+    ({ slot }) => slot,
+  )
+  each.gauge(
+    'tidegate_signed_slot_timestamp_seconds',
+    'Time of that slot, in seconds since 1970.',
+    ({ time }) => time,
+  )
+  each.gauge(
+    'tidegate_signed_participants',
+    'Members of the sync committee, of 512, that signed it.',
+    ({ participants }) => participants,
+  )
+  each.gauge('tidegate_signed_finalized_slot', 'Slot of the newest final block.', (of) => of.finalizedSlot)
 }
 
 function defineFeeds(register: Register, sources: MetricSources['sources']): void {

@@ -8,7 +8,15 @@ import { briefCopy } from '../primitives/briefCopy.js'
 import { type Address, type Hash32, readUint64, toHash32 } from '../primitives/bytes.js'
 import { OperatorError } from '../primitives/faults.js'
 import type { ReplacedState } from './blockDiff.js'
-import type { BlockName, ChainIdentity, ChainRows, Epoch, Marker, TransactionLocation } from './chainRows.js'
+import type {
+  BlockName,
+  ChainIdentity,
+  ChainRows,
+  Epoch,
+  Marker,
+  SignedCheckpoint,
+  TransactionLocation,
+} from './chainRows.js'
 import { closeEnvironment, countReaders, LateTable, openEnvironment, openTable } from './environment.js'
 import { countLogIndex, readLogChunk } from './logIndex.js'
 import { decodeLogRanges, type LogRange } from './logRanges.js'
@@ -111,6 +119,11 @@ export class ChainReader implements ChainRows {
 
   readMarker(marker: Marker): BlockName | undefined {
     return readBlockName(this.tables.meta.getBinary(metaKeys[marker]))
+  }
+
+  readCheckpoint(): SignedCheckpoint | undefined {
+    const row = this.tables.meta.getBinary(metaKeys.checkpoint)
+    return row && { slot: readUint64(row, 0), root: row.slice(8, 40), anchor: row.slice(40) }
   }
 
   /** What was imported of an epoch; undefined where nothing was, or not as a whole. */

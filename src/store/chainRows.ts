@@ -145,3 +145,12 @@ export interface ChainRows {
   /** Each non-zero slot of an account after canonical block `number`. */
   slotsOfAt(address: Address, number: number): Iterable<readonly [Hash32, Uint8Array]>
 }
+
+/** Where a light client of the consensus layer goes on after a start. */
+export interface SignedCheckpoint {
+  /** Root of a beacon block that is final, 32 bytes. */
+  readonly root: Uint8Array
+  readonly slot: number
+  /** Root of the checkpoint that the operator named, from which it follows. */
+  readonly anchor: Uint8Array
+}

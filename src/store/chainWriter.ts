@@ -10,7 +10,7 @@ import { concatBytes, equalBytes, type Hash32 } from '../primitives/bytes.js'
 import { OperatorError } from '../primitives/faults.js'
 import type { BlockDiff, Change, ReplacedState } from './blockDiff.js'
 import { ChainReader, type ChainStoreOptions } from './chainReader.js'
-import type { BlockName, ChainIdentity, Marker } from './chainRows.js'
+import type { BlockName, ChainIdentity, Marker, SignedCheckpoint } from './chainRows.js'
 import { commitBatch, commitSync, openEnvironment } from './environment.js'
 import { addToLogIndex, cutFromLogIndex } from './logIndex.js'
 import { packList } from './packedLists.js'
@@ -143,6 +143,12 @@ export class ChainWriter extends ChainReader {
   /** Sets the safe or finalized block. */
   writeMarker(marker: Marker, { number, hash }: BlockName): void {
     this.commit(() => this.tables.meta.putSync(metaKeys[marker], concatBytes(numberKey(number), hash)))
+  }
+
+  writeCheckpoint({ slot, root, anchor }: SignedCheckpoint): void {
+    this.commit(() =>
+      this.tables.meta.putSync(metaKeys.checkpoint, concatBytes(numberKey(slot), root, anchor)),
+    )
   }
 
   /** Stores a block of a branch that is not canonical. */

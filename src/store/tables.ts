@@ -79,6 +79,8 @@ export const metaKeys = {
   linkedFrom: Buffer.from('linkedFrom'),
   /** first and last number (8 bytes each) of each range of blocks whose logs are in the index; gateways only. */
   logRanges: Buffer.from('logRanges'),
+  /** slot (8 bytes) ‖ root ‖ anchor of where a light client goes on; only where a light client says what the head is. */
+  checkpoint: Buffer.from('checkpoint'),
 } as const
 
 /** Opens all tables; undefined for a reader where no writer has made them yet. */

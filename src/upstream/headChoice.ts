@@ -16,6 +16,7 @@ export interface ChosenHead {
 export class HeadChoice {
   readonly #claimers: readonly HeadClaimer[]
   readonly #quorum: number | undefined
+  readonly #isSigned: boolean
   readonly #listeners = new Set<HeadListener>()
   #begun = 0
   /** Number of the newest choice that was made. */
@@ -25,10 +26,11 @@ export class HeadChoice {
   #isClosed = false
   #head: ChosenHead | undefined
 
-  /** `quorum` is what the operator says. */
-  constructor(claimers: readonly HeadClaimer[], quorum: number | undefined) {
+  /** `quorum` is what the operator says. With `isSigned` no claim of theirs counts; {@link sign} says what the head is. */
+  constructor(claimers: readonly HeadClaimer[], quorum: number | undefined, isSigned = false) {
     this.#claimers = claimers
     this.#quorum = quorum
+    this.#isSigned = isSigned
   }
 
   /** Undefined before the first choice. */
@@ -50,6 +52,7 @@ export class HeadChoice {
 
   /** Why no head is followed, or the one before stays; undefined where enough nodes have one in common. */
   get disagreement(): string | undefined {
+    if (this.#isSigned) return undefined
     const { quorum } = this
     const count = this.#claimers.length
     const voting = this.#claimers.filter(({ isVoting }) => isVoting)
@@ -93,6 +96,7 @@ export class HeadChoice {
    * waiting for a node that is silent; of those under way the newest that is made counts.
    */
   async choose(): Promise<void> {
+    if (this.#isSigned) return
     const serial = ++this.#begun
     const voting = this.#claimers.filter(({ isVoting }) => isVoting)
     const chosen = await sharedHead(voting, { quorum: this.quorum, followed: this.#head?.claim.hash })
@@ -100,13 +104,25 @@ export class HeadChoice {
     this.#made = serial
     this.#isSplit = chosen === undefined && voting.length >= this.quorum
     if (chosen === undefined || chosen.claim.hash === this.#head?.claim.hash) return
-    const { claim, node } = chosen
-    this.#head = { claim, upstream: node.upstream }
-    for (const listener of this.#listeners) listener(claim, node.upstream)
+    this.#follow({ claim: chosen.claim, upstream: chosen.node.upstream })
+  }
+
+  /** Makes a block the head because it is signed. The node that said to have it leads, or one that answers. */
+  sign(claim: HeadClaim): void {
+    const claimer =
+      this.#claimers.find((node) => node.isVoting && node.claims(claim.number, claim.hash)) ??
+      this.#claimers.find(({ isVoting }) => isVoting) ??
+      (this.#claimers[0] as HeadClaimer)
+    if (!this.#isClosed) this.#follow({ claim, upstream: claimer.upstream })
   }
 
   close(): void {
     this.#isClosed = true
+  }
+
+  #follow(head: ChosenHead): void {
+    this.#head = head
+    for (const listener of this.#listeners) listener(head.claim, head.upstream)
   }
 }
 

@@ -1,7 +1,7 @@
 import WebSocket from 'ws'
 import { type Deferred, defer } from '../primitives/deferred.js'
 import { setInterval } from '../primitives/timers.js'
-import { authorization } from './httpLine.js'
+import { authorization } from './httpConnection.js'
 import { type Call, causeOf, type Line, renderCalls, UpstreamFailure } from './line.js'
 
 /** Time between two pings; a connection that was silent through one interval is lost. */

@@ -96,16 +96,17 @@ export class Upstream {
   #outagesEnded = 0
 
   /** `notice` is called with a sentence when the node stops answering, and when it answers again. */
-  constructor(options: UpstreamOptions, name = hostOf(options.url), notice = (_text: string) => {}) {
+  constructor(
+    options: UpstreamOptions,
+    name = hostOf(options.url),
+    notice = (_text: string) => {},
+    line = lineTo(options),
+  ) {
     this.options = options
     this.name = name
     this.#notice = notice
     this.#budget = new Budget(options.requestsPerSecond ?? Infinity)
-    const url = new URL(options.url)
-    const { headers = {}, answerBytesMax } = options
-    this.#line = url.protocol.startsWith('http')
-      ? new HttpLine({ url, headers, answerBytesMax })
-      : new SocketLine({ url, headers, answerBytesMax, onNotification: () => {}, onLost: () => {} })
+    this.#line = line
     this.#breaker = circuitBreaker(handleWhen(isOutage), {
       breaker: new ConsecutiveBreaker(failuresMax),
       halfOpenAfter: new ExponentialBackoff({ initialDelay: restMs, maxDelay: restMsMax }),
@@ -294,6 +295,14 @@ export class Upstream {
     clearTimeout(call.timer)
     settle()
   }
+}
+
+/** JSON-RPC as the URL says. */
+function lineTo({ url, headers = {}, answerBytesMax }: UpstreamOptions): Line {
+  const options = { url: new URL(url), headers, answerBytesMax }
+  return options.url.protocol.startsWith('http')
+    ? new HttpLine(options)
+    : new SocketLine({ ...options, onNotification: () => {}, onLost: () => {} })
 }
 
 /** Whether a JSON-RPC answer asks for fewer questions. */

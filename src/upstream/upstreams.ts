@@ -28,6 +28,8 @@ export interface UpstreamsOptions {
   readonly pollMs: number
   /** How many nodes must have a head before it is followed; see {@link HeadChoice.quorum} where absent. */
   readonly quorum?: number | undefined
+  /** Whether {@link Upstreams.sign} says what the head is, and no node. */
+  readonly isSigned?: boolean
   /** Called with sentences for the operator. They contain names of nodes, never URLs. */
   readonly log: (text: string) => void
 }
@@ -96,7 +98,7 @@ export class Upstreams {
     this.#options = options
     this.#nodes = namesOf(nodes).map(([node, name]) => this.#watch(new Upstream(node, name, options.log)))
     const claimers = this.#nodes.map(({ claimer }) => claimer)
-    this.#choice = new HeadChoice(claimers, options.quorum)
+    this.#choice = new HeadChoice(claimers, options.quorum, options.isSigned)
   }
 
   /** The followed head as its node claims it: the highest that {@link quorum} nodes have. Unproved. */
@@ -197,6 +199,11 @@ export class Upstreams {
   onHead(listener: HeadListener): () => void {
     for (const { watch } of this.#nodes) watch.start()
     return this.#choice.listen(listener)
+  }
+
+  /** See {@link HeadChoice.sign}. */
+  sign(claim: HeadClaim): void {
+    this.#choice.sign(claim)
   }
 
   /** See {@link HeadChoice.doubt}. */
@@ -351,7 +358,7 @@ function hedgeMs({ score: standing }: Upstream): number {
 }
 
 /** Nodes with names that differ: host and port, with a number where two have the same. */
-function namesOf(nodes: readonly UpstreamOptions[]): [UpstreamOptions, string][] {
+export function namesOf(nodes: readonly UpstreamOptions[]): [UpstreamOptions, string][] {
   const counts = new Map<string, number>()
   return nodes.map((node) => {
     const { host } = new URL(node.url)

@@ -108,7 +108,8 @@ export class SimulatedChain {
   readonly #committeeRoots = new Map<number, Uint8Array>()
   /** Roots of the finalized blocks of states, by slot. */
   readonly #finalized = new Map<number, number>()
-  readonly #executionHash: (slot: number) => Uint8Array
+  /** Hash of the execution block that the beacon block of a slot names. */
+  readonly executionHash: (slot: number) => Uint8Array
 
   /** `executionHash` is the hash of the execution block that the beacon block of a slot names. */
   constructor(
@@ -116,7 +117,7 @@ export class SimulatedChain {
     executionHash = (slot: number): Uint8Array => createHash('sha256').update(`execution ${slot}`).digest(),
   ) {
     this.network = network
-    this.#executionHash = executionHash
+    this.executionHash = executionHash
   }
 
   /** Says what is final in the state of a slot, before anything else is asked of it. */
@@ -211,14 +212,14 @@ export class SimulatedChain {
   #body(slot: number): SparseTree {
     const form = this.#formAt(slot)
     if (form === 'gloas') {
-      return new SparseTree([[executionIndexAt(this.network, slot) as number, this.#executionHash(slot)]])
+      return new SparseTree([[executionIndexAt(this.network, slot) as number, this.executionHash(slot)]])
     }
     return new SparseTree([[executionPayloadIndex, this.#execution(form, slot).root]])
   }
 
   /** The execution header of a slot, its root, and the branch of its block's hash. */
   #execution(form: FormName, slot: number) {
-    const value = { ...payload, blockHash: this.#executionHash(slot), ...(form !== 'capella' && blobs) }
+    const value = { ...payload, blockHash: this.executionHash(slot), ...(form !== 'capella' && blobs) }
     const type = form === 'capella' ? executionCapella : executionDeneb
     const root = type.root(value as never)
     return { value, root, branch: type.branchOf(value as never, 'blockHash') }
@@ -234,7 +235,7 @@ export class SimulatedChain {
       const execution = form === 'capella' ? value : { blobGasUsed: 0n, excessBlobGas: 0n, ...value }
       return { beacon, execution, executionBranch: body.branch(executionPayloadIndex) }
     }
-    const executionBlockHash = this.#executionHash(slot)
+    const executionBlockHash = this.executionHash(slot)
     if (own === 'gloas') {
       const index = executionIndexAt(this.network, slot) as number
       return { beacon, executionBlockHash, executionBranch: body.branch(index) }

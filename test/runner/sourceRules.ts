@@ -23,7 +23,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   evm: ['chain', 'state', 'types:store'],
   postgres: [],
   feed: ['postgres', 'evm', 'state', 'chain', 'store'],
-  ingest: ['upstream', 'feed', 'postgres', 'evm', 'state', 'chain', 'store', 'ssz'],
+  ingest: ['upstream', 'consensus', 'feed', 'postgres', 'evm', 'state', 'chain', 'store', 'ssz'],
   pool: ['types:chain', 'types:state', 'types:evm', 'types:rollup'],
   rollup: ['postgres', 'store'],
   access: ['store'],

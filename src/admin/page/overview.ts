@@ -130,6 +130,7 @@ function networkTable() {
         of: ({ chain }) => (chain === null ? '–' : formatAge(chain.head.ageSeconds * 1_000)),
         isFigure: true,
       },
+      { title: 'Signed by validators', of: ({ chain }) => signedOf(chain?.signed ?? null) },
       {
         title: 'State',
         of: stateOf,
@@ -143,6 +144,12 @@ function networkTable() {
 function kindOf({ kind, chain }: Network): string {
   if (chain === null || chain.purpose === null) return kind
   return chain.purpose === 'demo' ? 'demo, makes its own blocks' : 'developer chain'
+}
+
+function signedOf(signed: NonNullable<Network['chain']>['signed']): string {
+  if (signed === null) return '–'
+  const age = formatAge(signed.ageSeconds * 1_000)
+  return `slot ${formatCount(signed.slot)} by ${Math.round(signed.participation * 100)} %, ${age} ago`
 }
 
 function stateOf({ chain, queue }: Network): string {

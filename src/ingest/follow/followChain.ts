@@ -1,6 +1,7 @@
 /** The source of a network that follows other nodes: what works on its store beside the {@link Follower}. */
 import { decodeAccount } from '../../state/account.js'
 import { Upstreams } from '../../upstream/upstreams.js'
+import { openSigned } from '../beacon/openSigned.js'
 import type { FollowTask, IngestMessage } from '../messages.js'
 import { publishFigures } from '../publishFigures.js'
 import { Relay } from '../relay.js'
@@ -8,6 +9,7 @@ import { runSource, type Source, type SourceHost, takeCalls } from '../runSource
 import { openTaskStore } from '../taskStore.js'
 import { Follower } from './follower.js'
 import { genesisOfNode } from './nodeGenesis.js'
+import { UpstreamBlocks } from './upstreamBlocks.js'
 
 /** How long the start waits for an upstream to say which chain it has, so that a wrong one is refused at once. */
 const checkMs = 2_000
@@ -18,12 +20,16 @@ export function followChain(task: FollowTask, host: SourceHost): Promise<void> {
   const log = (text: string) => report({ type: 'said', text })
   const open = () => openFollowedStore(task, host)
   const follow = async ({ store, schedule, importer, session, onEnd }: Source) => {
-    const { chainId, genesisHash } = store.readIdentity() ?? {}
-    if (chainId === undefined || genesisHash === undefined) throw new Error('the store has no genesis')
-    const { upstreams: nodes, pollMs, quorum, timeoutMs } = task.follow
-    const chain = { chainId: BigInt(chainId), genesisHash }
-    const upstreams = new Upstreams(nodes, { chain, pollMs, quorum, log })
+    const identity = store.readIdentity()
+    if (identity === undefined) throw new Error('the store has no genesis')
+    const { upstreams: nodes, pollMs, quorum, timeoutMs, beacon } = task.follow
+    const chain = { chainId: BigInt(identity.chainId), genesisHash: identity.genesisHash }
+    const isSigned = beacon !== undefined
+    const upstreams = new Upstreams(nodes, { chain, pollMs, quorum, isSigned, log })
     onEnd(() => upstreams.close())
+    const blocks = new UpstreamBlocks(upstreams, timeoutMs)
+    const signed = beacon && openSigned(beacon, { identity, store, blocks, upstreams, log })
+    onEnd(() => signed?.close())
     await upstreams.check(checkMs)
     const relay = new Relay(store, upstreams, {
       schedule,
@@ -40,12 +46,22 @@ export function followChain(task: FollowTask, host: SourceHost): Promise<void> {
       return relay.answer(call)
     })
     report({ type: 'opened' })
-    onEnd(publishFigures(report, { store, importer, upstreams }))
+    onEnd(publishFigures(report, { store, importer, upstreams, signed }))
     const tell = (message: IngestMessage) => {
       report(message)
       if (message.type === 'head') relay.onHead()
     }
-    await new Follower(task.follow, store, session, upstreams, tell, signal).run()
+    const ending = new AbortController()
+    const until = AbortSignal.any([signal, ending.signal])
+    const follower = new Follower(
+      task.follow,
+      { store, session, upstreams, blocks, signed, report: tell },
+      until,
+    )
+    // The end of one ends the other; nothing works on the store then.
+    const running = [follower.run(), ...(signed ? [signed.run(until)] : [])]
+    const outcomes = await Promise.allSettled(running.map((each) => each.finally(() => ending.abort())))
+    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
   }
   return runSource(task, host, follow, open)
 }

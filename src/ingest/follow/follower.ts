@@ -14,6 +14,7 @@ import type { ChainWriter } from '../../store/chainWriter.js'
 import type { HeadClaim } from '../../upstream/headWatch.js'
 import type { Upstream } from '../../upstream/upstream.js'
 import { NoAnswerError, type Upstreams } from '../../upstream/upstreams.js'
+import type { SignedHead } from '../beacon/signedHead.js'
 import type { Block, BlockLink } from '../block.js'
 import { BadBlockError } from '../importer.js'
 import type { ImportSession } from '../importSession.js'
@@ -23,7 +24,8 @@ import { upstreamTeller } from '../tellUpstreams.js'
 import { fetchAhead } from './fetchAhead.js'
 import { UpstreamMarkers } from './markers.js'
 import { NodeSetbacks } from './nodeSetbacks.js'
-import { type FetchedBlock, UpstreamBlocks } from './upstreamBlocks.js'
+import { SignedLinks } from './signedLinks.js'
+import type { FetchedBlock, UpstreamBlocks } from './upstreamBlocks.js'
 
 /** With more blocks to go than this, several share a transaction, and the network counts as syncing. */
 const liveBlocksMax = 16
@@ -53,12 +55,26 @@ function contentOf(fetched: FetchedBlock): Block {
   return fetched.block as Block
 }
 
+/** What a follower works with. */
+export interface FollowerParts {
+  readonly store: ChainWriter
+  readonly session: ImportSession
+  readonly upstreams: Upstreams
+  readonly blocks: UpstreamBlocks
+  /** Present where the head is a signed one. */
+  readonly signed: SignedHead | undefined
+  readonly report: (message: IngestMessage) => void
+}
+
 export class Follower {
   readonly #plan: FollowPlan
   readonly #store: ChainWriter
   readonly #session: ImportSession
   readonly #upstreams: Upstreams
   readonly #blocks: UpstreamBlocks
+  /** Where the head is a signed one. */
+  readonly #links: SignedLinks | undefined
+  readonly #signed: SignedHead | undefined
   readonly #markers: UpstreamMarkers
   readonly #setbacks: NodeSetbacks
   readonly #report: (message: IngestMessage) => void
@@ -71,26 +87,22 @@ export class Follower {
   #isBehind = false
   /** Whether the claimed head was not reached since the start, or since it was far away. */
   #isLate = true
-  /** Hash of the head for which the markers were asked last. */
+  /** The head, and the final block as it is signed, for which the markers were asked last. */
   #markersOf = ''
   readonly #tellUpstreams: (trouble: string | undefined) => void
 
-  constructor(
-    plan: FollowPlan,
-    store: ChainWriter,
-    session: ImportSession,
-    upstreams: Upstreams,
-    report: (message: IngestMessage) => void,
-    signal: AbortSignal,
-  ) {
+  constructor(plan: FollowPlan, parts: FollowerParts, signal: AbortSignal) {
+    const { store, session, upstreams, blocks, signed, report } = parts
     this.#plan = plan
     this.#store = store
     this.#session = session
     this.#upstreams = upstreams
-    this.#blocks = new UpstreamBlocks(upstreams, plan.timeoutMs)
-    this.#markers = new UpstreamMarkers(upstreams, store, plan.timeoutMs)
+    this.#blocks = blocks
+    this.#links = signed && new SignedLinks(blocks)
+    this.#markers = new UpstreamMarkers(upstreams, store, plan.timeoutMs, signed)
     this.#setbacks = new NodeSetbacks(upstreams, report)
-    this.#tellUpstreams = upstreamTeller(report, upstreams)
+    this.#tellUpstreams = upstreamTeller(report, upstreams, signed)
+    this.#signed = signed
     this.#report = report
     this.#signal = signal
   }
@@ -128,9 +140,9 @@ export class Follower {
 
   /** Waits for news, and asks for the markers that belong to a new head. */
   async #idle(): Promise<void> {
-    const hash = bytesToHex(this.#store.head.hash)
-    if (hash !== this.#markersOf) {
-      this.#markersOf = hash
+    const of = `${bytesToHex(this.#store.head.hash)} ${this.#signed?.finalized?.number}`
+    if (of !== this.#markersOf) {
+      this.#markersOf = of
       void this.#markers.ask().then(() => this.#news.resolve())
     }
     if (!this.#isBehind) return this.#news.promise
@@ -230,11 +242,19 @@ export class Follower {
     if (claimed === undefined) return this.#missed(upstream)
     if (!this.#isAsClaimed(claimed, claim, upstream)) return 'later'
     const last = Math.min(claim.number, first - 1 + Math.min(windowBlocks, this.#plan.reorgDepthMax))
-    const goal = last === claim.number ? claimed.hash : await this.#blocks.agreedHash(last, upstream)
+    const linked = await this.#links?.from(first, claimed)
+    if (this.#links !== undefined && linked === undefined) return 'later'
+    const goal =
+      last === claim.number
+        ? claimed.hash
+        : (linked?.get(last) ?? (await this.#blocks.agreedHash(last, upstream)))
     if (goal === undefined) return 'later'
     this.#isLate = true
     const fetches = function* (blocks: UpstreamBlocks) {
-      for (let number = first; number <= last; number++) yield () => blocks.byNumber(number)
+      for (let number = first; number <= last; number++) {
+        const hash = linked?.get(number)
+        yield () => (hash === undefined ? blocks.byNumber(number) : blocks.byHash(hash))
+      }
     }
     const ahead = withKeysAhead(fetchAhead(fetches(this.#blocks)), this.#store)
     for await (const block of ahead) {
@@ -375,6 +395,6 @@ export class Follower {
 
   #tellState(): void {
     this.#setbacks.noteHeads()
-    this.#tellUpstreams(this.#setbacks.trouble)
+    this.#tellUpstreams(this.#setbacks.trouble ?? this.#signed?.trouble)
   }
 }

@@ -1,21 +1,21 @@
 import type { BlockName, Marker } from '../../store/chainRows.js'
 import type { ChainWriter } from '../../store/chainWriter.js'
 import type { Upstreams } from '../../upstream/upstreams.js'
-import { blockNameOf, mayMark } from '../mayMark.js'
+import { blockNameOf, markers, mayMark, newCheckpoint, type SignedMarks } from '../mayMark.js'
 
-const markers: readonly Marker[] = ['safe', 'finalized']
-
-/** The blocks that upstreams call safe and finalized, kept in the store. */
+/** The blocks that upstreams call safe and finalized, or that are final as far as it is signed, kept in the store. */
 export class UpstreamMarkers {
   readonly #upstreams: Upstreams
   readonly #store: ChainWriter
   readonly #requestMs: number
+  readonly #signed: SignedMarks | undefined
   #named: readonly { readonly marker: Marker; readonly block: BlockName }[] = []
 
-  constructor(upstreams: Upstreams, store: ChainWriter, requestMs: number) {
+  constructor(upstreams: Upstreams, store: ChainWriter, requestMs: number, signed?: SignedMarks) {
     this.#upstreams = upstreams
     this.#store = store
     this.#requestMs = requestMs
+    this.#signed = signed
   }
 
   /** Asks for both. Resolves when they are known, or the upstreams did not answer. */
@@ -33,15 +33,18 @@ export class UpstreamMarkers {
   async store(): Promise<boolean> {
     const moved = this.#named.filter(({ marker, block }) => mayMark(this.#store, marker, block))
     this.#named = []
-    if (moved.length === 0) return false
+    const checkpoint = newCheckpoint(this.#store, this.#signed)
+    if (moved.length === 0 && checkpoint === undefined) return false
     this.#store.beginBatch()
     for (const { marker, block } of moved) this.#store.writeMarker(marker, block)
+    if (checkpoint !== undefined) this.#store.writeCheckpoint(checkpoint)
     await this.#store.commitBatch()
-    return true
+    return moved.length > 0
   }
 
   /** Undefined where the upstream names none, or does not answer. */
   async #ask(marker: Marker): Promise<BlockName | undefined> {
+    if (this.#signed !== undefined) return this.#signed.finalized
     const deadline = performance.now() + this.#requestMs
     const asked = this.#upstreams.ask('eth_getBlockByNumber', [marker, false], { deadline })
     return asked.then(({ result }) => blockNameOf(result)).catch(() => undefined)

@@ -87,6 +87,19 @@ export class UpstreamBlocks {
     )
   }
 
+  /** What some node has at a number, by its header alone; undefined where none answers. Nothing says that it is right. */
+  async linkByNumber(number: number): Promise<BlockLink | undefined> {
+    const asked = await this.#askPresent('eth_getBlockByNumber', [toQuantity(number), false]).catch(
+      () => undefined,
+    )
+    try {
+      return asked && readLink(headerRlpFromJson(asked.result))
+    } catch (error) {
+      if (!isLie(error)) throw error
+      return undefined
+    }
+  }
+
   /**
    * The hash that as many nodes say a number to be as must have the head; where one is enough, what the node says that
    * leads. Undefined where they do not agree, or not in time.

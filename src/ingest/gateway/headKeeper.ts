@@ -20,7 +20,7 @@ import type { CanonicalHeader, GatewayWriter } from '../../store/gatewayWriter.j
 import type { HeadClaim } from '../../upstream/headWatch.js'
 import type { Upstreams } from '../../upstream/upstreams.js'
 import { checkHeader } from '../blockRules.js'
-import { mayMark } from '../mayMark.js'
+import { markers, mayMark, newCheckpoint, type SignedMarks } from '../mayMark.js'
 import type { ProofFetcher, ProvedBlock } from './proofFetcher.js'
 import { addTotals } from './totals.js'
 
@@ -44,6 +44,8 @@ export interface HeadKeeperOptions {
   readonly linkTo?: number | undefined
   /** Told of heads that lead nowhere. */
   readonly upstreams: Pick<Upstreams, 'doubtHead' | 'rejectHead'>
+  /** Says what is final, where the head is a signed one. */
+  readonly signed?: SignedMarks | undefined
   readonly onHead: () => void
   /**
    * Called once headers are linked `historyBlocks` deep, and with each hundred below; total difficulties are known once
@@ -136,19 +138,24 @@ export class HeadKeeper {
     this.#waking = undefined
   }
 
-  /** Takes over what upstreams call safe and finalized. */
+  /** Takes over what upstreams call safe and finalized, or what is final as far as it is signed. */
   async #mark(): Promise<void> {
-    for (const marker of ['safe', 'finalized'] as const) {
-      const named = await this.#fetcher.readMarked(marker)
+    const { signed } = this.#options
+    for (const marker of markers) {
+      const named = signed === undefined ? await this.#fetcher.readMarked(marker) : signed.finalized
       if (named !== undefined && mayMark(this.#store, marker, named)) this.#store.writeMarker(marker, named)
     }
+    const checkpoint = newCheckpoint(this.#store, signed)
+    if (checkpoint !== undefined) this.#store.writeCheckpoint(checkpoint)
   }
 
   async #moveTo(claim: ClaimedBlock): Promise<void> {
     for (;;) {
       const head = this.#store.readHead()
       const gap = claim.number - (head?.number ?? 0)
-      if (head === undefined || gap > this.#options.historyBlocks) return this.#begin(claim)
+      // Nobody has signed the blocks between; once their headers are linked down from the head, they are as good.
+      const isFar = this.#options.signed === undefined ? this.#options.historyBlocks : wholeMax
+      if (head === undefined || gap > isFar) return this.#begin(claim)
       if (gap <= wholeMax) return this.#follow(claim)
       // Step by step, so that memory does not grow with the time for which upstreams were away.
       const next = await this.#fetcher.readAgreed(head.number + wholeMax)

@@ -9,6 +9,8 @@ import type { ChainIdentity } from '../../store/chainRows.js'
 import { GatewayWriter } from '../../store/gatewayWriter.js'
 import { Upstream } from '../../upstream/upstream.js'
 import { Upstreams } from '../../upstream/upstreams.js'
+import { openSigned } from '../beacon/openSigned.js'
+import { UpstreamBlocks } from '../follow/upstreamBlocks.js'
 import { parseGenesis } from '../genesis.js'
 import type { GatewayTask } from '../messages.js'
 import { publishFigures } from '../publishFigures.js'
@@ -35,12 +37,16 @@ export async function runGateway(task: GatewayTask, host: SourceHost): Promise<v
     store.begin(identity)
     const schedule = ForkSchedule.of(identity)
     const chain = { chainId: BigInt(identity.chainId), genesisHash: identity.genesisHash }
-    const { quorum, pollMs, fetchMsMax, historyBlocks, logs } = task
-    const upstreams = new Upstreams(task.upstreams, { chain, pollMs, quorum, log })
+    const { quorum, pollMs, fetchMsMax, historyBlocks, logs, beacon } = task
+    const isSigned = beacon !== undefined
+    const upstreams = new Upstreams(task.upstreams, { chain, pollMs, quorum, isSigned, log })
     ends.add(() => upstreams.close())
+    const blocks = new UpstreamBlocks(upstreams, fetchMsMax)
+    const signed = beacon && openSigned(beacon, { identity, store, blocks, upstreams, log })
+    ends.add(() => signed?.close())
     const isReachable = await upstreams.check(fetchMsMax)
     const fetcher = new ProofFetcher(store, upstreams, { schedule, fetchMsMax })
-    ends.add(publishFigures(report, { store, upstreams, fetcher }))
+    ends.add(publishFigures(report, { store, upstreams, fetcher, signed }))
     store.keepsLogIndex = logs !== undefined && !logs.lazy
     const filler = store.keepsLogIndex
       ? new LogFiller(store, fetcher, { from: logs?.from ?? 0, upstreams, log })
@@ -77,6 +83,7 @@ export async function runGateway(task: GatewayTask, host: SourceHost): Promise<v
       historyBlocks,
       linkTo: logs?.from,
       upstreams,
+      signed,
       onHead,
       onLinked() {
         open()
@@ -86,14 +93,15 @@ export async function runGateway(task: GatewayTask, host: SourceHost): Promise<v
       log,
     })
     ends.add(() => keeper.close())
-    ends.add(tellUpstreams(report, upstreams, () => keeper.trouble))
+    ends.add(tellUpstreams(report, upstreams, () => keeper.trouble, signed))
     takeCalls(host, ends.add, async (call) => {
       if (call.type !== 'fetch') return relay.answer(call)
       return (await fetcher.fetch(call.wanted, call.call)) === 'absent'
     })
     ends.add(upstreams.onHead((claim) => keeper.follow(claim)))
     if (upstreams.head !== undefined) keeper.follow(upstreams.head.claim)
-    if (!stopped.aborted) await once(stopped, 'abort')
+    if (signed !== undefined) await signed.run(stopped)
+    else if (!stopped.aborted) await once(stopped, 'abort')
   } finally {
     await ends.end()
     await store.close()

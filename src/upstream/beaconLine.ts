@@ -1,0 +1,44 @@
+import { HttpConnection, type HttpConnectionOptions, parseJson } from './httpConnection.js'
+import { type Call, type Line, UpstreamFailure } from './line.js'
+
+/** The body of an answer of the Beacon API: SSZ, or parsed JSON. */
+export type BeaconBody = { readonly ssz: Uint8Array } | { readonly json: unknown }
+
+/** SSZ is half as long, and not every node has it for every path. */
+const accept = 'application/octet-stream;q=1.0,application/json;q=0.9'
+
+/** GET requests of the Beacon API. The method of a call is its path, and the result a {@link BeaconBody}. */
+export class BeaconLine implements Line {
+  readonly #connection: HttpConnection
+  readonly #base: string
+
+  constructor(options: HttpConnectionOptions) {
+    this.#connection = new HttpConnection(options)
+    this.#base = options.url.pathname.replace(/\/$/, '')
+  }
+
+  exchange(calls: readonly Call[], signal: AbortSignal): Promise<unknown> {
+    return Promise.all(calls.map((call) => this.#get(call, signal)))
+  }
+
+  close(): void {
+    this.#connection.close()
+  }
+
+  /** An answer as of JSON-RPC. What a node says it does not have is an error with the HTTP status as its code. */
+  async #get({ id, method: path }: Call, signal: AbortSignal): Promise<unknown> {
+    const { status, headers, body } = await this.#connection.request({
+      method: 'GET',
+      path: `${this.#base}${path}`,
+      headers: { accept },
+      signal,
+    })
+    if (status >= 400 && status < 500)
+      return { id, error: { code: status, message: `HTTP status ${status}` } }
+    if (status !== 200) throw new UpstreamFailure('unreadable', `HTTP status ${status}`)
+    if (headers['content-type']?.startsWith('application/octet-stream')) return { id, result: { ssz: body } }
+    const json = parseJson(body)
+    if (json === undefined) throw new UpstreamFailure('unreadable', 'neither SSZ nor JSON')
+    return { id, result: { json } }
+  }
+}

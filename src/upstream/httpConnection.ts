@@ -1,0 +1,100 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { Pool } from 'undici'
+import { readRetryAfter } from '../primitives/retryAfter.js'
+import { causeOf, UpstreamFailure } from './line.js'
+
+/** Connections to one node: enough to fetch ahead, few enough not to be taken for a flood. */
+const connectionsMax = 16
+
+export interface HttpConnectionOptions {
+  /** `http:` or `https:`; a user and password in it are sent as basic authorization. */
+  readonly url: URL
+  readonly headers: Readonly<Record<string, string>>
+  /** Most bytes of one HTTP answer. */
+  readonly answerBytesMax: number
+}
+
+export interface HttpRequest {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string
+  readonly signal: AbortSignal
+}
+
+export interface HttpAnswer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer
+}
+
+/** Requests to one node over connections that are kept alive. */
+export class HttpConnection {
+  readonly #pool: Pool
+  readonly #headers: Readonly<Record<string, string>>
+  readonly #answerBytesMax: number
+
+  constructor({ url, headers, answerBytesMax }: HttpConnectionOptions) {
+    // The deadline of each exchange bounds it as a whole, so undici's own time limits are off.
+    this.#pool = new Pool(url.origin, { connections: connectionsMax, headersTimeout: 0, bodyTimeout: 0 })
+    this.#headers = { ...authorization(url), ...headers }
+    this.#answerBytesMax = answerBytesMax
+  }
+
+  /** Rejects with {@link UpstreamFailure} where no whole answer came, and for the statuses 429 and 503. */
+  async request({ signal, headers, ...request }: HttpRequest): Promise<HttpAnswer> {
+    try {
+      const answer = await this.#pool.request({
+        ...request,
+        headers: { ...this.#headers, ...headers },
+        signal,
+      })
+      const { statusCode: status } = answer
+      // Read whole even where only the status counts, so that the connection can be used again.
+      const body = await this.#readBounded(answer.body)
+      if (status === 429 || status === 503) {
+        const retryAfterMs = readRetryAfter(answer.headers['retry-after'], answer.headers.date)
+        throw new UpstreamFailure('busy', `HTTP status ${status}`, retryAfterMs)
+      }
+      return { status, headers: answer.headers, body }
+    } catch (error) {
+      if (error instanceof UpstreamFailure) throw error
+      if (signal.aborted) throw new UpstreamFailure('late', 'no answer in time')
+      throw new UpstreamFailure('unreachable', causeOf(error))
+    }
+  }
+
+  close(): void {
+    void this.#pool.destroy()
+  }
+
+  async #readBounded(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
+    const chunks: Uint8Array[] = []
+    let bytes = 0
+    // Leaving the loop early destroys the body and its connection.
+    for await (const chunk of body) {
+      bytes += chunk.length
+      if (bytes > this.#answerBytesMax) {
+        throw new UpstreamFailure('tooLong', `an answer of more than ${this.#answerBytesMax} bytes`)
+      }
+      chunks.push(chunk)
+    }
+    return Buffer.concat(chunks)
+  }
+}
+
+/** The `Authorization` header of the user and password in a URL. */
+export function authorization({ username, password }: URL): Record<string, string> {
+  if (username === '' && password === '') return {}
+  const plain = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
+  return { authorization: `Basic ${Buffer.from(plain).toString('base64')}` }
+}
+
+/** Undefined where it is none. */
+export function parseJson(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8'))
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,167 @@
+/** A node with the Beacon API over real HTTP, of a simulated chain; it lies, stalls and fails as told. */
+import { createServer, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { fine, type Weather } from '../upstream/weatherNode.js'
+import type { Sent, SimulatedChain, UpdateParts } from './simulatedChain.js'
+
+/** What nodes of one chain have, which may be shared by several. */
+export class BeaconView {
+  readonly chain: SimulatedChain
+  /** Newest ones; absent: the node has none. */
+  optimistic: UpdateParts | undefined
+  finality: UpdateParts | undefined
+  /** The best update of each period. */
+  readonly updates = new Map<number, UpdateParts>()
+  /** Slots by the roots of their blocks, of which there are bootstraps. */
+  readonly checkpoints = new Map<string, number>()
+
+  /** Signatures take a while, and are asked for often. */
+  readonly #sent = new Map<string, Sent>()
+
+  constructor(chain: SimulatedChain) {
+    this.chain = chain
+  }
+
+  update(parts: UpdateParts): Sent {
+    const key = JSON.stringify(parts)
+    const sent = this.#sent.get(key) ?? this.chain.update(parts)
+    this.#sent.set(key, sent)
+    return sent
+  }
+
+  /** Makes the block of a slot one that light clients may begin at, and gives its root, hex. */
+  checkpoint(slot: number): string {
+    const root = `0x${Buffer.from(this.chain.root(slot)).toString('hex')}`
+    this.checkpoints.set(root, slot)
+    return root
+  }
+}
+
+/** Members of `/eth/v1/config/spec` that tell a network's forks. */
+export function specOf({ network }: SimulatedChain): Record<string, string> {
+  const never = '18446744073709551615'
+  const forks = network.forks.flatMap(({ name, epoch, version }) => [
+    [`${name.toUpperCase()}_FORK_EPOCH`, String(epoch)],
+    [`${name.toUpperCase()}_FORK_VERSION`, `0x${Buffer.from(version).toString('hex')}`],
+  ])
+  return {
+    SECONDS_PER_SLOT: '12',
+    SLOTS_PER_EPOCH: '32',
+    HEZE_FORK_EPOCH: never,
+    ...Object.fromEntries(forks),
+  }
+}
+
+type Change = (sent: Sent, path: string) => Sent
+
+export class BeaconServer {
+  view: BeaconView
+  weather: (path: string) => Weather = () => fine
+  /** What becomes of each answer. */
+  change: Change = (sent) => sent
+  /** Whether it has nothing but JSON. */
+  hasSsz = true
+  /** Paths that were asked for. */
+  readonly asked: string[] = []
+  #server: Server | undefined
+  #port = 0
+
+  constructor(view: BeaconView) {
+    this.view = view
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}`
+  }
+
+  /** Listens; after {@link stop} at the same port. */
+  async start(): Promise<void> {
+    const server = createServer((request, response) => {
+      const path = request.url ?? ''
+      this.asked.push(path)
+      this.#serve(path, this.hasSsz && /octet-stream/.test(request.headers.accept ?? ''), response)
+    })
+    this.#server = server
+    await new Promise<void>((resolve) => server.listen(this.#port, '127.0.0.1', resolve))
+    this.#port = (server.address() as AddressInfo).port
+  }
+
+  async stop(): Promise<void> {
+    const server = this.#server
+    this.#server = undefined
+    if (server === undefined) return
+    const closed = new Promise((resolve) => server.close(resolve))
+    server.closeAllConnections()
+    await closed
+  }
+
+  #serve(path: string, isSsz: boolean, response: ServerResponse): void {
+    const weather = this.weather(path)
+    if (weather.kind === 'silent') return
+    if (weather.kind === 'drop') return void response.socket?.destroy()
+    if (weather.kind === 'status') {
+      response.writeHead(weather.status, weather.headers)
+      return void response.end(weather.body ?? '')
+    }
+    const [name = '', query = ''] = path.split('?')
+    const found = this.#find(name, new URLSearchParams(query))
+    if (found === undefined) return void response.writeHead(404).end('{"code":404,"message":"not found"}')
+    const { type, body } = Array.isArray(found) ? renderList(found, isSsz) : renderOne(found, isSsz)
+    response.writeHead(200, { 'content-type': type, 'content-length': body.length })
+    if (weather.kind === 'half')
+      response.write(body.subarray(0, body.length >> 1), () => response.socket?.destroy())
+    else if (weather.kind === 'drip') response.write(body.subarray(0, 1))
+    else response.end(body)
+  }
+
+  #find(name: string, query: URLSearchParams): Sent | Sent[] | { readonly plain: unknown } | undefined {
+    const { chain, checkpoints, updates, optimistic, finality } = this.view
+    const send = (sent: Sent) => this.change(sent, name)
+    const last = name.split('/').at(-1) ?? ''
+    switch (name.replace(/0x.*/, '')) {
+      case '/eth/v1/beacon/genesis': {
+        const { genesisTime, genesisValidatorsRoot } = chain.network
+        const root = `0x${Buffer.from(genesisValidatorsRoot).toString('hex')}`
+        return { plain: { genesis_time: String(genesisTime), genesis_validators_root: root } }
+      }
+      case '/eth/v1/config/spec':
+        return { plain: specOf(chain) }
+      case '/eth/v1/beacon/light_client/bootstrap/': {
+        const slot = checkpoints.get(last)
+        return slot === undefined ? undefined : send(chain.bootstrap(slot))
+      }
+      case '/eth/v1/beacon/light_client/updates': {
+        const first = Number(query.get('start_period'))
+        const periods = Array.from({ length: Number(query.get('count')) }, (_, index) => first + index)
+        return periods.flatMap((period) => {
+          const parts = updates.get(period)
+          return parts === undefined ? [] : [send(this.view.update(parts))]
+        })
+      }
+      case '/eth/v1/beacon/light_client/optimistic_update':
+        return optimistic && send(this.view.update({ ...optimistic, kind: 'optimisticUpdate' }))
+      case '/eth/v1/beacon/light_client/finality_update':
+        return finality && send(this.view.update({ ...finality, kind: 'finalityUpdate' }))
+      default:
+        return undefined
+    }
+  }
+}
+
+function renderOne(found: Sent | { readonly plain: unknown }, isSsz: boolean) {
+  if ('plain' in found) return json({ data: found.plain })
+  return isSsz ? ssz(Buffer.from(found.ssz)) : json({ version: found.form, data: found.json })
+}
+
+function renderList(found: readonly Sent[], isSsz: boolean) {
+  if (!isSsz) return json(found.map((each) => ({ version: each.form, data: each.json })))
+  const chunks = found.flatMap((each) => {
+    const length = Buffer.alloc(8)
+    length.writeUInt32LE(each.ssz.length + 4)
+    return [length, Buffer.from('f0f0f0f0', 'hex'), each.ssz]
+  })
+  return ssz(Buffer.concat(chunks))
+}
+
+const json = (value: unknown) => ({ type: 'application/json', body: Buffer.from(JSON.stringify(value)) })
+const ssz = (body: Buffer) => ({ type: 'application/octet-stream', body })
