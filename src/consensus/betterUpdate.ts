@@ -1,4 +1,4 @@
-import type { LightClientUpdate } from './containers.js'
+import type { LightClientUpdate } from './gloasForm.js'
 import { committeeSize, periodAt } from './network.js'
 import { participantsOf } from './syncCommittee.js'
 

@@ -13,33 +13,32 @@ import {
   vector,
 } from '../ssz/types.js'
 import {
+  type BeaconBlockHeader,
+  beaconBlockHeader,
+  bytes32,
+  committeeOf,
+  executionBranchLength,
+  headerGloas,
+  isEmpty,
+  isZero,
+  type LightClientBootstrap,
+  type LightClientHeader,
+  type LightClientUpdate,
+  type SyncAggregate,
+  syncAggregate,
+  syncCommittee,
+} from './gloasForm.js'
+import {
   branchDepth,
   type ConsensusNetwork,
-  committeeSize,
   executionPayloadIndex,
   type FormName,
   formAt,
   formNames,
   stateIndicesOf,
 } from './network.js'
-import { SyncCommittee } from './syncCommittee.js'
 
-const bytes32 = byteVector(32)
 const uint64 = uint(8)
-
-export const beaconBlockHeader = container({
-  slot: integer,
-  proposerIndex: uint64,
-  parentRoot: bytes32,
-  stateRoot: bytes32,
-  bodyRoot: bytes32,
-})
-export type BeaconBlockHeader = ReturnType<typeof beaconBlockHeader.read>
-
-export const syncCommittee = container({
-  pubkeys: vector(byteVector(48), committeeSize),
-  aggregatePubkey: byteVector(48),
-})
 
 const payloadCapella = {
   parentHash: bytes32,
@@ -73,42 +72,6 @@ const headerDeneb = container({
   execution: executionDeneb,
   executionBranch: payloadBranch,
 })
-/** Hashes in the branch of an execution block's hash: those of Gloas; branches of earlier forks begin with zeros. */
-const executionBranchLength = 11
-const headerGloas = container({
-  beacon: beaconBlockHeader,
-  executionBlockHash: bytes32,
-  executionBranch: vector(bytes32, executionBranchLength),
-})
-
-/** The form of Gloas. */
-export type LightClientHeader = ReturnType<typeof headerGloas.read>
-
-const syncAggregate = container({
-  syncCommitteeBits: byteVector(committeeSize / 8),
-  syncCommitteeSignature: byteVector(96),
-})
-export type SyncAggregate = ReturnType<typeof syncAggregate.read>
-
-/** `LightClientUpdate`; finality and optimistic updates are such without some members. */
-export interface LightClientUpdate {
-  readonly attestedHeader: LightClientHeader
-  readonly syncAggregate: SyncAggregate
-  readonly signatureSlot: number
-  /** Undefined where the update has none. */
-  readonly next?: { readonly committee: SyncCommittee; readonly branch: readonly Uint8Array[] } | undefined
-  /** Undefined where the update has none. At slot 0 the header is empty: nothing is final. */
-  readonly finality?:
-    | { readonly header: LightClientHeader; readonly branch: readonly Uint8Array[] }
-    | undefined
-}
-
-export interface LightClientBootstrap {
-  readonly header: LightClientHeader
-  readonly committee: SyncCommittee
-  readonly committeeBranch: readonly Uint8Array[]
-}
-
 type Header = typeof headerCapella | typeof headerDeneb | typeof headerGloas
 type RawHeader = ReturnType<Header['read']>
 
@@ -224,10 +187,6 @@ function readForm<T>(
   throw new SszError(why)
 }
 
-function committeeOf(value: ReturnType<typeof syncCommittee.read>): SyncCommittee {
-  return new SyncCommittee(value.pubkeys, value.aggregatePubkey, syncCommittee.root(value))
-}
-
 /** A part that is absent where its branch is all zeros; it has to be empty then. */
 function optional<V, T>(
   value: V | undefined,
@@ -241,17 +200,6 @@ function optional<V, T>(
     return undefined
   }
   return read(value, branch)
-}
-
-export function isZero(bytes: Uint8Array): boolean {
-  return bytes.every((byte) => byte === 0)
-}
-
-/** Whether a value is the default of its type. */
-export function isEmpty(value: unknown): boolean {
-  if (value instanceof Uint8Array) return isZero(value)
-  if (typeof value !== 'object' || value === null) return value === 0 || value === 0n
-  return Object.values(value).every(isEmpty)
 }
 
 const emptyBranch: readonly Uint8Array[] = Array.from(

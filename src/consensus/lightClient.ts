@@ -8,7 +8,7 @@ import {
   type LightClientBootstrap,
   type LightClientHeader,
   type LightClientUpdate,
-} from './containers.js'
+} from './gloasForm.js'
 import {
   branchDepth,
   type ConsensusNetwork,
@@ -128,7 +128,9 @@ export class LightClient {
     const threshold = Math.floor(Math.max(this.#participantsMaxBefore, this.#participantsMax) / 2)
     const { attestedHeader: header, finality, next } = update
     const { slot } = header.beacon
-    if (participants > threshold && slot > this.#optimistic.header.beacon.slot) {
+    // A minority moves no head, also the first one after the checkpoint, which the specification would let.
+    const isEnough = participants > threshold && 2 * participants > committeeSize
+    if (isEnough && slot > this.#optimistic.header.beacon.slot) {
       this.#optimistic = { header, participants }
     }
     if (participants * 3 < committeeSize * 2 || finality === undefined) return

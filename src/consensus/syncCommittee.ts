@@ -16,21 +16,16 @@ export function participantsOf(bits: Uint8Array): number[] {
 
 /** The 512 validators that sign for a period of 27 hours. Its keys are those of the chain's state, once its root is proved. */
 export class SyncCommittee {
-  readonly #pubkeys: readonly Uint8Array[]
-  readonly #aggregatePubkey: Uint8Array
   /** Keys that were needed, decoded: 1.5 ms each. */
   readonly #keys = new Map<number, Key>()
   #whole: Key | undefined
 
   /** Public keys of 48 bytes, their sum, and the root of both. */
   constructor(
-    pubkeys: readonly Uint8Array[],
-    aggregatePubkey: Uint8Array,
+    readonly pubkeys: readonly Uint8Array[],
+    readonly aggregatePubkey: Uint8Array,
     readonly root: Uint8Array,
-  ) {
-    this.#pubkeys = pubkeys
-    this.#aggregatePubkey = aggregatePubkey
-  }
+  ) {}
 
   /**
    * `FastAggregateVerify` of the participants' keys. The state has the sum of all keys, so only those of absent
@@ -51,7 +46,7 @@ export class SyncCommittee {
     if (2 * present.length < committeeSize) {
       return present.reduce((sum, at) => sum.add(this.#key(at)), G1.Point.ZERO)
     }
-    this.#whole ??= G1.Point.fromBytes(this.#aggregatePubkey)
+    this.#whole ??= G1.Point.fromBytes(this.aggregatePubkey)
     const isPresent = new Set(present)
     let sum = this.#whole
     for (let at = 0; at < committeeSize; at++) if (!isPresent.has(at)) sum = sum.subtract(this.#key(at))
@@ -61,7 +56,7 @@ export class SyncCommittee {
   #key(at: number): Key {
     let key = this.#keys.get(at)
     if (key === undefined) {
-      key = G1.Point.fromBytes(this.#pubkeys[at] as Uint8Array)
+      key = G1.Point.fromBytes(this.pubkeys[at] as Uint8Array)
       this.#keys.set(at, key)
     }
     return key

@@ -7,6 +7,7 @@ import { decodeHeader } from '../chain/header.js'
 import { checkSentTransaction } from '../evm/transactions/sentTransaction.js'
 import { bytesToHex, type Hash32 } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
+import { headProofMethod } from '../primitives/upstreamCalls.js'
 import type { ChainRows } from '../store/chainRows.js'
 import { UpstreamFailure } from '../upstream/line.js'
 import { sendRawTransaction } from '../upstream/sendRawTransaction.js'
@@ -22,6 +23,8 @@ export interface RelayOptions extends SentOptions {
   readonly schedule: ForkSchedule
   /** Longest time for one thing that is passed on. */
   readonly timeoutMs: number
+  /** Where the head is a signed one: proves it, see {@link headProofMethod}. */
+  readonly proveHead?: ((checkpoint: string, blockHash: string) => Promise<string | undefined>) | undefined
 }
 
 export class Relay {
@@ -74,6 +77,10 @@ export class Relay {
   }
 
   async #relay(method: string, params: string): Promise<string> {
+    if (method === headProofMethod) {
+      const [checkpoint, blockHash] = JSON.parse(params) as [string, string]
+      return (await this.#options.proveHead?.(checkpoint, blockHash)) ?? 'null'
+    }
     const deadline = performance.now() + this.#options.timeoutMs
     const { result } = await relayed(this.#upstreams.ask(method, JSON.parse(params), { deadline }))
     return JSON.stringify(result)

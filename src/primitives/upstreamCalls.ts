@@ -16,6 +16,12 @@ export type DeveloperMethod = (typeof developerMethods)[number]
 /** Questions about everything that was sent and waits: with all transactions, with a sentence of each, their number. */
 export type PoolQuestion = 'content' | 'inspect' | 'status'
 
+/**
+ * Asked by `relay` of a network with a signed head, which answers itself: parameters are the root of a checkpoint and
+ * the hash of a block; the result is null, or what proves to who trusts the checkpoint that the block is the head.
+ */
+export const headProofMethod = 'tidegate_headProof'
+
 /** What callers have done by the upstreams of a network, or by the source of a developer chain. The bytes given must have a buffer of their own. */
 export interface UpstreamCalls {
   /**

@@ -88,13 +88,16 @@ export function verify(answer: unknown, question: Question): any {
   }
 }
 
+export { type HeadOptions, type SignedBlock, verifyHead } from './verifyHead.js'
 export { VerifyError }
 
 function verifyAnswer(value: unknown, { method, params, blockHash }: Question): Json {
   const proving = provable.get(method)
   if (proving === undefined) return refuse(`${method} cannot be verified`)
   const trusted = hexOf(readHex(blockHash.toLowerCase(), 'the trusted block hash', 32))
-  const answer = readMembers(value, 'the answer', ['blockHash', 'header', 'result', ...proving.members])
+  const members = ['blockHash', 'header', 'result', ...proving.members]
+  const isProvingHead = typeof value === 'object' && value !== null && Object.hasOwn(value, 'headProof')
+  const answer = readMembers(value, 'the answer', isProvingHead ? [...members, 'headProof'] : members)
   if (answer.blockHash !== trusted) refuse(`the answer is about another block: ${answer.blockHash}`)
   if (params.length > proving.params) refuse(`${method} has ${proving.params} parameters`)
   const header = readHeader(answer.header, trusted)

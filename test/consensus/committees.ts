@@ -1,5 +1,5 @@
 /** Stand-ins for the states of a beacon chain: a checkpoint whose sync committee is any, with branches of zeros. */
-import { beaconBlockHeader, type LightClientBootstrap } from '../../src/consensus/containers.js'
+import { beaconBlockHeader, type LightClientBootstrap } from '../../src/consensus/gloasForm.js'
 import {
   branchDepth,
   type ConsensusNetwork,

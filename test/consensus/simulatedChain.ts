@@ -5,14 +5,12 @@
 import { createHash } from 'node:crypto'
 import { bls12_381 } from '@noble/curves/bls12-381.js'
 import {
-  type BeaconBlockHeader,
-  beaconBlockHeader,
   executionCapella,
   executionDeneb,
   lightClientTypes,
-  syncCommittee,
   type UpdateKind,
 } from '../../src/consensus/containers.js'
+import { type BeaconBlockHeader, beaconBlockHeader, syncCommittee } from '../../src/consensus/gloasForm.js'
 import { signingRootOf } from '../../src/consensus/lightClient.js'
 import {
   type ConsensusNetwork,

@@ -294,7 +294,12 @@ t.test(
       [['eth_getBalance', [nobody, unknownHash]], -32000, 'header for hash not found'],
       [['eth_getStorageAt', [nobody, 'zz', '0x1']], -32602, 'invalid hex in storage key: "zz"'],
       [['eth_getTransactionReceipt', ['0x1']], -32602, 'missing value for required argument 1'],
-      ...countRefusals(['eth_getBalance', [nobody, 'latest']]),
+      ...countRefusals(['eth_getBalance', [nobody, 'latest'], unknownHash], 2),
+      [
+        ['eth_getBalance', [nobody, 'latest'], '0x12'],
+        -32602,
+        'invalid argument 2: hex string has length 2, want 64 for hash',
+      ],
     ])
   },
 )

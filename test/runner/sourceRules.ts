@@ -15,7 +15,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   store: [],
   ssz: [],
   consensus: ['ssz'],
-  verify: [],
+  verify: ['consensus', 'ssz'],
   metrics: ['types:ingest', 'types:pool'],
   upstream: [],
   chain: ['store', 'ssz'],

@@ -1,12 +1,6 @@
 /** What beacon nodes are asked (ethereum/beacon-APIs), and how their answers are read. Nothing in them is believed. */
-import {
-  type Encoded,
-  type LightClientBootstrap,
-  type LightClientUpdate,
-  readBootstrap,
-  readUpdate,
-  type UpdateKind,
-} from '../../consensus/containers.js'
+import { type Encoded, readBootstrap, readUpdate, type UpdateKind } from '../../consensus/containers.js'
+import type { LightClientBootstrap, LightClientUpdate } from '../../consensus/gloasForm.js'
 import {
   type ConsensusFork,
   type ConsensusNetwork,

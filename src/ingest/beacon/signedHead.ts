@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseGenesisConfig } from '../../chain/forks.js'
-import { beaconBlockHeader, isZero, type LightClientUpdate } from '../../consensus/containers.js'
+import { beaconBlockHeader, isZero, type LightClientUpdate } from '../../consensus/gloasForm.js'
 import { knownConsensus } from '../../consensus/knownNetworks.js'
 import {
   isInvalid,
@@ -29,6 +29,7 @@ import type { HeadClaim } from '../../upstream/headWatch.js'
 import type { BlockLink } from '../block.js'
 import type { BeaconPlan, SignedState } from '../messages.js'
 import { BeaconApi } from './beaconApi.js'
+import { HeadProofs } from './headProofs.js'
 
 /** Updates that are asked for at once: some 26 KB each. */
 const updatesMax = 8
@@ -66,6 +67,7 @@ export class SignedHead {
   readonly #options: SignedHeadOptions
   readonly #nodes: BeaconNodes
   readonly #api: BeaconApi
+  readonly #proofs: HeadProofs
   readonly #anchor: Uint8Array
   #network: ConsensusNetwork | undefined
   #client: LightClient | undefined
@@ -96,6 +98,7 @@ export class SignedHead {
     this.#anchor = anchor
     this.#nodes = new BeaconNodes(plan.nodes, { isLie: isInvalid, log: options.log })
     this.#api = new BeaconApi(this.#nodes)
+    this.#proofs = new HeadProofs(this.#api)
   }
 
   /** The newest block that is final and signed, once an upstream has it. */
@@ -146,6 +149,12 @@ export class SignedHead {
       }
       await sleep(waitMs, undefined, { signal }).catch(() => undefined)
     }
+  }
+
+  /** See {@link HeadProofs.prove}. */
+  async prove(checkpoint: string, blockHash: string): Promise<string | undefined> {
+    const network = this.#client?.network
+    return network && this.#proofs.prove(network, checkpoint, blockHash, this.#slotNow(network))
   }
 
   close(): void {
@@ -279,6 +288,7 @@ export class SignedHead {
     }
     const hasMoved = placeOf() !== before
     if (hasMoved) this.#signedAt = performance.now()
+    if (client.optimistic.header === update.attestedHeader) this.#proofs.add(update)
     return hasMoved
   }
 

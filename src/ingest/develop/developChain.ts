@@ -6,7 +6,7 @@ import { once } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
 import { bytesToHex, hexToBytes, toAddress, toQuantity } from '../../primitives/bytes.js'
 import { FaultError, messageRefused, OperatorError } from '../../primitives/faults.js'
-import type { DeveloperMethod } from '../../primitives/upstreamCalls.js'
+import { type DeveloperMethod, headProofMethod } from '../../primitives/upstreamCalls.js'
 import type { ChainWriter } from '../../store/chainWriter.js'
 import { sourceEnded } from '../callAnswerer.js'
 import { readChainFile } from '../chainFile.js'
@@ -141,6 +141,7 @@ class Developer {
         case 'pool':
           return await this.#maker.waiting.poolJson(call.question, call.sender)
         case 'relay': {
+          if (call.method === headProofMethod) return 'null'
           const params = JSON.parse(call.params)
           if (!Array.isArray(params)) throw new FaultError({ kind: 'ParamsNotArray' })
           return JSON.stringify(await this.#methods[call.method as DeveloperMethod](params))

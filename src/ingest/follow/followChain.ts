@@ -33,6 +33,7 @@ export function followChain(task: FollowTask, host: SourceHost): Promise<void> {
     await upstreams.check(checkMs)
     const relay = new Relay(store, upstreams, {
       schedule,
+      proveHead: signed && ((checkpoint, blockHash) => signed.prove(checkpoint, blockHash)),
       timeoutMs,
       log,
       nonceOf: async (address) => {

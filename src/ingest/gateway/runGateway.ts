@@ -62,6 +62,7 @@ export async function runGateway(task: GatewayTask, host: SourceHost): Promise<v
     if (store.readHead() !== undefined && !isReachable) open()
     const relay = new Relay(store, upstreams, {
       schedule,
+      proveHead: signed && ((checkpoint, blockHash) => signed.prove(checkpoint, blockHash)),
       timeoutMs: fetchMsMax,
       log,
       nonceOf: (address) => fetcher.readNonce(address),

@@ -11,6 +11,7 @@ import {
   hash32,
   invalidArgument,
   list,
+  optional,
   required,
   stateBlockId,
   storageKeys,
@@ -27,7 +28,7 @@ import {
   textSchema,
 } from '../params/schema.js'
 import { stateBlock } from '../params/stateBlock.js'
-import { type VerifiedRead, verifiedReads } from './verifiedReads.js'
+import { headProofPrice, type VerifiedRead, verifiedReads, withHeadProof } from './verifiedReads.js'
 
 const proofNodes = listSchema(bytesSchema)
 const proofSchema = objectSchema('Proof', {
@@ -153,19 +154,33 @@ export const proofMethods = {
   tidegate_getVerified: chainMethod({
     summary:
       'The result of a read, with the header and the trie nodes that prove it to who trusts the block hash',
-    params: [readName, list('parameters')],
-    paramNames: ['method', 'params'],
+    params: [readName, list('parameters'), optional(hash32, undefined)],
+    paramNames: ['method', 'params', 'checkpoint'],
     cost: 'job',
-    price: ([read]) => read.price,
+    price: ([read, , checkpoint]) => read.price + (checkpoint === undefined ? 0 : headProofPrice),
     memo: 'head',
     result: nullable(
       objectSchema(
         'Verified',
         { blockHash: hashSchema, header: bytesSchema, result: {} },
-        { proof: proofSchema, transactionProof: proofNodes, receiptProof: proofNodes },
+        {
+          proof: proofSchema,
+          transactionProof: proofNodes,
+          receiptProof: proofNodes,
+          headProof: nullable(
+            objectSchema('HeadProof', {
+              bootstrap: bytesSchema,
+              updates: listSchema(bytesSchema),
+              update: bytesSchema,
+            }),
+          ),
+        },
       ),
     ),
-    run: (network, [read, params], context) => read.run(network, params, context),
+    run: (network, [read, params, checkpoint], context) => {
+      const answer = read.run(network, params, context)
+      return checkpoint === undefined ? answer : withHeadProof(network, checkpoint, answer)
+    },
   }),
 }
 

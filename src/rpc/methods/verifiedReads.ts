@@ -4,6 +4,7 @@
  */
 import type { BlockId } from '../../chain/blockId.js'
 import { type Address, bytesToHex, type Hash32 } from '../../primitives/bytes.js'
+import { headProofMethod } from '../../primitives/upstreamCalls.js'
 import type { RequestContext } from '../contexts/requestContext.js'
 import { decodeParams, type Json, type Method } from '../method.js'
 import type { Network } from '../network.js'
@@ -24,6 +25,9 @@ const statePrice = 25
 /** The trie of all transactions of a block is built, and that of the receipts: of 200 in 2 ms, and 7 ms. */
 const transactionPrice = 200
 const receiptPrice = 700
+
+/** Of a checkpoint that was not asked for yet, a beacon node is asked for 50 KB and more. */
+export const headProofPrice = 500
 
 const inBlock = { params: [blockId({ acceptsHash: true }), position], paramNames: [], byName: false }
 const inReceipt = { ...inBlock, params: [...inBlock.params, position] }
@@ -109,6 +113,24 @@ function proveIndex(
   // The members of the job's object follow.
   return jobs.run('indexProof', request, context).then((json) => joined(before, ',', json.subarray(1)))
 }
+
+/** An answer with what proves its block to who trusts a checkpoint; null where the block is not the signed head of late. */
+export async function withHeadProof(
+  { upstreamCalls }: Network,
+  checkpoint: Hash32,
+  answer: Json | Promise<Json>,
+): Promise<Json> {
+  const whole = joined(await answer)
+  if (whole.length <= answerEnd) return whole
+  // As answerStart writes it.
+  const blockHash = Buffer.from(whole.subarray(answerEnd - 66, answerEnd)).toString()
+  const params = JSON.stringify([bytesToHex(checkpoint), blockHash])
+  const proof = (await upstreamCalls?.relay(headProofMethod, params)) ?? 'null'
+  return joined(whole.subarray(0, -1), ',"headProof":', proof, '}')
+}
+
+/** Length of `{"blockHash":"` and the hash behind it. */
+const answerEnd = 80
 
 function answerStart(hash: Hash32, header: Uint8Array | undefined, result: Json): Uint8Array {
   if (header === undefined) throw new Error('a resolved block has no header')

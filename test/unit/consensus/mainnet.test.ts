@@ -1,11 +1,6 @@
 import t from 'tap'
-import {
-  beaconBlockHeader,
-  type LightClientUpdate,
-  readBootstrap,
-  readUpdate,
-  type UpdateKind,
-} from '../../../src/consensus/containers.js'
+import { readBootstrap, readUpdate, type UpdateKind } from '../../../src/consensus/containers.js'
+import { beaconBlockHeader, type LightClientUpdate } from '../../../src/consensus/gloasForm.js'
 import { knownConsensus } from '../../../src/consensus/knownNetworks.js'
 import { isInvalid, LightClient, LightClientError } from '../../../src/consensus/lightClient.js'
 import { type ConsensusNetwork, periodAt, slotsPerPeriod } from '../../../src/consensus/network.js'

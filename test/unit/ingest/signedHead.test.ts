@@ -5,6 +5,7 @@ import type { BeaconPlan } from '../../../src/ingest/messages.js'
 import { bytesToHex, type Hash32, hexToBytes } from '../../../src/primitives/bytes.js'
 import { OperatorError } from '../../../src/primitives/faults.js'
 import type { HeadClaim } from '../../../src/upstream/headWatch.js'
+import { VerifyError, verifyHead } from '../../../src/verify/verify.js'
 import { BeaconServer, BeaconView } from '../../consensus/beaconServer.js'
 import { crossedEpochs, type Sent, SimulatedChain, simulatedNetwork } from '../../consensus/simulatedChain.js'
 import { waitFor } from '../../library/until.js'
@@ -106,9 +107,17 @@ t.test('it passes several periods and forks', async (t) => {
   }
   view.updates.set(5, { attested: last - 100, finalized: last - 180 })
   view.optimistic = { attested: last }
-  const { heads } = follow(t, servers, { checkpoint })
+  const { heads, signed } = follow(t, servers, { checkpoint })
   await waitFor('the head', () => heads.at(-1)?.hash === hashAt(view, last))
-  t.pass('reached')
+  const { network } = view.chain
+  for (const round of [1, 2]) {
+    const proof = JSON.parse((await signed.prove(checkpoint, hashAt(view, last))) as string)
+    t.equal(proof.updates.length, 4, `round ${round}`)
+    t.match(verifyHead(proof, { network, checkpoint }), { blockHash: hashAt(view, last), participants: 512 })
+    const { updates, ...others } = proof
+    t.throws(() => verifyHead({ ...others, updates: updates.slice(1) }, { network, checkpoint }), VerifyError)
+  }
+  t.equal(await signed.prove(checkpoint, hashAt(view, last - 1)), undefined, 'it was never the head')
 })
 
 /** Shows each answer of a node with another byte in its middle. */

@@ -5,7 +5,7 @@ import t from 'tap'
 import { packageRoot } from '../../../src/primitives/packageRoot.js'
 import { bodyBytesPerUnit, priceOf, unitsMax, unitsMin } from '../../../src/rpc/contexts/price.js'
 import type { Method } from '../../../src/rpc/method.js'
-import { verifiedReads } from '../../../src/rpc/methods/verifiedReads.js'
+import { headProofPrice, verifiedReads } from '../../../src/rpc/methods/verifiedReads.js'
 import { methods } from '../../../src/rpc/registry.js'
 import { rollupMethods } from '../../../src/rpc/rollup/rollupRegistry.js'
 
@@ -52,7 +52,11 @@ t.test('every method stands in the table of prices, with what it costs', async (
   for (const method of all) {
     if (method.name === 'tidegate_getVerified') {
       const prices = new Set([...verifiedReads.values()].map(({ price }) => price))
-      t.strictSame(table.get(method.name)?.match(/\d+/g)?.map(Number), [...prices], method.name)
+      t.strictSame(
+        table.get(method.name)?.match(/\d+/g)?.map(Number),
+        [...prices, headProofPrice],
+        method.name,
+      )
       continue
     }
     const [, base, each = 0, full] = pricePattern.exec(table.get(method.name) ?? '') ?? []
