@@ -217,7 +217,10 @@ for (const kind of kinds) {
     await service.stop()
     const { checkpoint: _, ...others } = signed.config([second], checkpoint)
     second.asked.length = 0
+    await second.stop()
     const again = await start(t, kind, rig, others)
+    t.equal(await hashOf(again, 'latest'), chain.tip.hash, 'what is held is served')
+    await second.start()
     await chain.advance(0)
     colluders.tip = chain.tip
     signed.sign(chain.tip)

@@ -58,8 +58,9 @@ export async function runGateway(task: GatewayTask, host: SourceHost): Promise<v
       if (!isOpened) report({ type: 'opened' })
       isOpened = true
     }
-    // Without an upstream, what is held is served as it is; the head is told of once it is that of upstreams.
-    if (store.readHead() !== undefined && !isReachable) open()
+    // Without an upstream, what is held is served as it is; the head is told of once it is that of upstreams. What is
+    // signed may be known much later, and what is held was signed.
+    if (store.readHead() !== undefined && (isSigned || !isReachable)) open()
     const relay = new Relay(store, upstreams, {
       schedule,
       proveHead: signed && ((checkpoint, blockHash) => signed.prove(checkpoint, blockHash)),
