@@ -99,6 +99,8 @@ const exampleTexts: Readonly<Record<string, string>> = {
   address: '0x71562b71999873db5b286df957af199ec94617f7',
   bloom: `0x${'0'.repeat(512)}`,
   felt: '0x2a',
+  'hex digits': '60806040',
+  'decimal number': '42',
 }
 
 /** A value that fits a schema, without the members that may be absent. */

@@ -44,7 +44,7 @@ const start = required((value, index) => {
   return key
 }, bytes.schema)
 
-const hexText: Schema = { type: 'string', pattern: '^([0-9a-f]{2})*$' }
+const hexText: Schema = { type: 'string', title: 'hex digits', pattern: '^([0-9a-f]{2})*$' }
 const modifiedSchema = nullable(listSchema(addressSchema))
 
 export const debugStateMethods = {

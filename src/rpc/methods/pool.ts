@@ -15,7 +15,7 @@ import {
   textSchema,
 } from '../params/schema.js'
 
-const nonceSchema: Schema = { type: 'string', pattern: '^[0-9]+$' }
+const nonceSchema: Schema = { type: 'string', title: 'decimal number', pattern: '^[0-9]+$' }
 const byNonce = (each: Schema) => mapSchema('transactions by nonce', nonceSchema, each)
 const parts = (each: Schema) => objectSchema('Pool', { pending: each, queued: each })
 const bySender = (each: Schema) => parts(mapSchema('transactions by sender', textSchema, byNonce(each)))
