@@ -1,5 +1,6 @@
 /** Entry of pool threads for traces, and for parts of states. */
 import { StateParts, type StatePartsRequest } from '../src/evm/blocks/stateParts.js'
+import { loadJavaScript } from '../src/evm/tracers/javascriptEngine.js'
 import type { TraceRequest } from '../src/evm/tracers/traceRequest.js'
 import { Tracing } from '../src/evm/tracers/tracing.js'
 import { jobHandler } from './jobThread.js'
@@ -8,9 +9,10 @@ import { perStore } from './perStore.js'
 const tracingOn = perStore((store, { trace }) => new Tracing(store, trace))
 const statePartsOn = perStore((store, { trace }) => new StateParts(store, trace))
 
-export const trace = jobHandler((request: TraceRequest, context) =>
-  tracingOn(context).trace(request, context.shouldStop, context.put),
-)
+export const trace = jobHandler(async (request: TraceRequest, context) => {
+  if (request.tracer.tracer === 'javascript') await loadJavaScript()
+  return tracingOn(context).trace(request, context.shouldStop, context.put)
+})
 export const stateParts = jobHandler((request: StatePartsRequest, context) =>
   statePartsOn(context).buildJson(request, context.shouldStop),
 )

@@ -77,11 +77,11 @@ t.test('timeout and reexec are accepted', async (t) => {
 
 t.test('what cannot be traced is refused', async (t) => {
   const tracers =
-    'JavaScript tracers are not supported; choose one of callTracer, flatCallTracer, prestateTracer, 4byteTracer, noopTracer, muxTracer'
+    'write one in JavaScript, which begins with {, or choose one of callTracer, flatCallTracer, prestateTracer, erc7562Tracer, keccak256PreimageTracer, 4byteTracer, noopTracer, muxTracer, opcountTracer, unigramTracer, bigramTracer, trigramTracer, evmdisTracer'
   await checkRefusals(t, service, method, [
     [[unknownHash], -32000, 'transaction not found'],
     [[], -32602, 'missing value for required argument 0'],
-    [[hash, { tracer: '{step: 1}' }], -32000, `tracer "{step: 1}" is not known: ${tracers}`],
+    [[hash, { tracer: '{step: 1}' }], -32000, 'trace object must expose a function result()'],
     [[hash, { tracer: 'constructor' }], -32000, `tracer "constructor" is not known: ${tracers}`],
     [
       [hash, { tracer: 'prestateTracer', tracerConfig: { diffMode: true, includeEmpty: true } }],

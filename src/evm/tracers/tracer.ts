@@ -43,6 +43,10 @@ export interface TracedTransaction {
   readonly isCreation: boolean
   readonly coinbase: Uint8Array
   readonly gasLimit: bigint
+  /** Wei per gas that its sender pays. */
+  readonly gasPrice: bigint
+  /** Of the block in which it runs. */
+  readonly blockNumber: bigint
   readonly authorizationList: readonly Authorization[]
   isPrecompile(address: Uint8Array): boolean
   /** Its place in the chain; undefined for a message. */

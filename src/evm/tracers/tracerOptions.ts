@@ -1,9 +1,11 @@
 /** Which tracer runs and how, as plain data, and making it. */
+import type { JobWatch } from '../engine/jobWatch.js'
 import { CallResult } from './callResult.js'
 import { CallTracer, type CallTracerOptions } from './callTracer.js'
 import { type Erc7562Options, Erc7562Tracer } from './erc7562Tracer.js'
 import { FlatCallTracer, type FlatCallTracerOptions } from './flatCallTracer.js'
 import { FourByteTracer } from './fourByteTracer.js'
+import { type JavaScriptOptions, JavaScriptTracer } from './javascriptTracer.js'
 import { KeccakPreimages } from './keccakPreimages.js'
 import { MuxTracer } from './muxTracer.js'
 import { NoopTracer } from './noopTracer.js'
@@ -21,6 +23,7 @@ export type TracerOptions =
   | ({ readonly tracer: 'prestateTracer' } & PrestateTracerOptions)
   | ({ readonly tracer: 'erc7562Tracer' } & Erc7562Options)
   | { readonly tracer: 'keccak256PreimageTracer' }
+  | ({ readonly tracer: 'javascript' } & JavaScriptOptions)
   | { readonly tracer: '4byteTracer' }
   | { readonly tracer: 'noopTracer' }
   | ({ readonly tracer: 'replay' } & ReplayOptions)
@@ -31,7 +34,7 @@ export type TracerOptions =
 /** One list for all transactions; see parityTracer.ts. */
 export type ListOptions = { readonly tracer: 'parity' } & ParityTracerOptions
 
-export function createTracer(options: TracerOptions): Tracer {
+export function createTracer(options: TracerOptions, watch: JobWatch): Tracer {
   switch (options.tracer) {
     case 'opcodes':
       return new OpcodeLogger(options)
@@ -45,6 +48,8 @@ export function createTracer(options: TracerOptions): Tracer {
       return new Erc7562Tracer(options)
     case 'keccak256PreimageTracer':
       return new KeccakPreimages()
+    case 'javascript':
+      return new JavaScriptTracer(options, watch)
     case '4byteTracer':
       return new FourByteTracer()
     case 'noopTracer':
@@ -62,6 +67,6 @@ export function createTracer(options: TracerOptions): Tracer {
     case 'revertData':
       return new RevertData()
     case 'muxTracer':
-      return new MuxTracer(options.tracers.map(([name, each]) => [name, createTracer(each)]))
+      return new MuxTracer(options.tracers.map(([name, each]) => [name, createTracer(each, watch)]))
   }
 }

@@ -23,11 +23,12 @@ import {
 } from '../precompiles/precompileMoves.js'
 import { recoverAuthorities } from '../transactions/authorizations.js'
 import { creationAddress } from '../transactions/creationAddress.js'
-import type { Transaction } from '../transactions/pricedTransaction.js'
+import { priceTransaction, type Transaction } from '../transactions/pricedTransaction.js'
 import { readSentTransaction } from '../transactions/sentTransaction.js'
 import type { SignedTransaction } from '../transactions/signedTransaction.js'
 import { applyTransaction, runTransaction } from '../transactions/transaction.js'
 import { CallResult } from './callResult.js'
+import { closeContexts } from './javascriptEngine.js'
 import { TracedKernel } from './kernelEvents.js'
 import { ParityTracer } from './parityTracer.js'
 import type { TracedCall, TracedCalls, TraceLimits, TraceRequest, TraceSubject } from './traceRequest.js'
@@ -83,6 +84,7 @@ export class Tracing {
         this.#run(request, shouldStop, new Output(() => {}, this.#limits.answerBytesMax))
       this.#run(request, shouldStop, output)
     } finally {
+      closeContexts()
       this.#traced.end()
       this.#traced.kernel.clear()
     }
@@ -96,7 +98,7 @@ export class Tracing {
     }
     const watch = new JobWatch(shouldStop, limits)
     if (options.tracer === 'parity') return this.#list(subject, new ParityTracer(options), watch, output)
-    const tracer = createTracer(options)
+    const tracer = createTracer(options, watch)
     switch (subject.kind) {
       case 'block':
         return this.#traceBlock(subject, tracer, watch, output)
@@ -187,7 +189,9 @@ export class Tracing {
     const { hash, header, context } = block
     const place = { blockHash: hash, blockNumber: header.number, hash: transaction.hash, index }
     const { fork, coinbase } = context
-    const described = this.#describe({ ...transaction, fork, coinbase, place }, ownPrecompiles(fork))
+    const { gasPrice } = priceTransaction(transaction, context, 'transaction')
+    const facts = { fork, coinbase, place, gasPrice, blockNumber: context.number }
+    const described = this.#describe({ ...transaction, ...facts }, ownPrecompiles(fork))
     this.#follow(tracer, described, ownPrecompiles(fork), watch, output, () =>
       this.#replays.run(this.#traced.kernel, block, transaction, watch),
     )
@@ -214,13 +218,13 @@ export class Tracing {
       sender,
       to,
       ...rest
-    }: Pick<TracedTransaction, 'fork' | 'sender' | 'coinbase' | 'gasLimit'> &
+    }: Pick<TracedTransaction, 'fork' | 'sender' | 'coinbase' | 'gasLimit' | 'gasPrice' | 'blockNumber'> &
       Pick<Transaction, 'to' | 'authorizationList'> & {
         readonly place: TransactionPlace | undefined
       },
     precompiles: Precompiles,
   ): TracedTransaction {
-    const { fork, coinbase, gasLimit, authorizationList = [], place } = rest
+    const { fork, coinbase, gasLimit, gasPrice, blockNumber, authorizationList = [], place } = rest
     const target = to ?? creationAddress(sender, this.#traced.account(sender).nonce)
     return {
       fork,
@@ -229,6 +233,8 @@ export class Tracing {
       isCreation: to === undefined,
       coinbase,
       gasLimit,
+      gasPrice,
+      blockNumber,
       authorizationList,
       isPrecompile: (address) => precompiles.has(latin1Key(address)),
       place,
@@ -266,7 +272,7 @@ export class Tracing {
       if (form !== 'one') json.text('[')
       for (const [place, call] of calls.entries()) {
         if (place > 0) json.text(',')
-        const own = call.tracer === undefined ? tracer : createTracer(call.tracer)
+        const own = call.tracer === undefined ? tracer : createTracer(call.tracer, watch)
         this.#traceMessage(call.message, { block, gasMax, context, numbers }, own, watch, output)
         output.flush()
       }
@@ -285,9 +291,11 @@ export class Tracing {
   ): void {
     const { kernel } = this.#traced
     const { fork, coinbase, chainId } = context
+    const facts = { fork, coinbase, blockNumber: context.number, place: undefined }
     if (message instanceof Uint8Array) {
       const { nonce: _, ...tx } = readSentTransaction(message, fork, chainId)
-      const described = this.#describe({ ...tx, fork, coinbase, place: undefined }, numbers)
+      const { gasPrice } = priceTransaction(tx, context, 'transaction')
+      const described = this.#describe({ ...tx, ...facts, gasPrice }, numbers)
       const authorizations = recoverAuthorities(tx.authorizationList ?? [], chainId, watch)
       const blobs = this.#replays.schedule.blobParametersAt(fork)
       const run = () => runTransaction(kernel, context, blobs, undefined, tx, authorizations)
@@ -303,7 +311,7 @@ export class Tracing {
     const { priced, gasLimit } = startWithAskedGas(request, context, balance, words)
     const { authorizationList = [], to } = message
     const authorizations = recoverAuthorities(authorizationList, chainId, watch)
-    const asked = { fork, sender, to, coinbase, gasLimit, authorizationList, place: undefined }
+    const asked = { ...facts, sender, to, gasLimit, gasPrice: priced.gasPrice, authorizationList }
     this.#follow(tracer, this.#describe(asked, numbers), numbers, watch, output, () =>
       applyTransaction(kernel, priced, { gasLimit, authorizations, watch }, true),
     )

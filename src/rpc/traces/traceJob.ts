@@ -118,11 +118,8 @@ export function minedOnly(calls: TracedCalls): TracedCalls {
   return calls
 }
 
-/** What the tracer makes; an object but for flatCallTracer. */
-export const traceSchema: Schema = {
-  title: 'trace',
-  anyOf: [{ type: 'object' }, listSchema({ type: 'object' })],
-}
+/** What the tracer makes: an object or a list, and of one in JavaScript anything. */
+export const traceSchema: Schema = { title: 'trace' }
 
 export const blockTraceSchema: Schema = listSchema(
   objectSchema('TransactionTrace', { txHash: hashSchema, result: traceSchema }),

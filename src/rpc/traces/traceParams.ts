@@ -7,6 +7,7 @@ import type { Param } from '../method.js'
 import { blockOverrides, stateOverrides } from '../params/callParams.js'
 import { invalidArgument, list, position, quantity, required, typeName } from '../params/params.js'
 import { booleanSchema, nullable, type Schema, textSchema } from '../params/schema.js'
+import { javaScriptTracers } from './javaScriptTracers.js'
 
 export interface TraceConfig {
   readonly tracer: TracerOptions | ListOptions
@@ -63,10 +64,13 @@ function ignoredOpcodes(value: unknown, index: number): number[] {
 /** Longest part of a name or duration that an error message repeats. */
 const quotedMax = 40
 
-const tracerNames = [...Object.keys(combined), 'muxTracer']
+/** Characters of a tracer in JavaScript: the longest of go-ethereum's own has 10,000. */
+const codeCharactersMax = 100_000
+
+const tracerNames = [...Object.keys(combined), 'muxTracer', ...Object.keys(javaScriptTracers)]
 
 const members: Readonly<Record<string, Schema>> = {
-  tracer: { type: 'string', enum: tracerNames },
+  tracer: { type: 'string' },
   tracerConfig: { type: 'object' },
   timeout: textSchema,
   reexec: { type: 'integer' },
@@ -136,6 +140,13 @@ function namedTracer(name: string, config: unknown, index: number): TracerOption
       tracers: each.map(([inner, own]) => [inner, innerTracer(inner, own, index)]),
     }
   }
+  const code = (Object.hasOwn(javaScriptTracers, name) ? javaScriptTracers[name] : name) ?? name
+  if (/^\s*[{(]/.test(code)) {
+    if (code.length > codeCharactersMax) {
+      throw invalidArgument(index, `want a tracer of at most ${codeCharactersMax} characters`)
+    }
+    return { tracer: 'javascript', code, config: JSON.stringify(config) }
+  }
   return innerTracer(name, config, index)
 }
 
@@ -143,7 +154,7 @@ function innerTracer(name: string, config: unknown, index: number): TracerOption
   const make = Object.hasOwn(combined, name) ? combined[name] : undefined
   if (make === undefined) {
     throw messageRefused(
-      `tracer ${JSON.stringify(excerpt(name, quotedMax))} is not known: JavaScript tracers are not supported; choose one of ${tracerNames.join(', ')}`,
+      `tracer ${JSON.stringify(excerpt(name, quotedMax))} is not known: write one in JavaScript, which begins with {, or choose one of ${tracerNames.join(', ')}`,
     )
   }
   return make(new Members(config ?? {}, index, 'a tracerConfig'), index)
