@@ -1,6 +1,7 @@
 /**
  * Calls as clients of other languages put them on the wire, from lists of what their functions send: go-ethereum's
- * ethclient and gethclient, web3.py, and Hardhat's network with a url.
+ * ethclient and gethclient, web3.py, Hardhat's network with a url, and of what reads whole chains: ethereum-etl, Blockscout's
+ * indexer and Otterscan's pages.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -48,7 +49,7 @@ function filled(value: unknown): unknown {
 const service = await startService()
 t.teardown(() => service.stop())
 
-for (const client of ['goEthclient', 'hardhat', 'web3py']) {
+for (const client of ['goEthclient', 'hardhat', 'web3py', 'ethereumEtl', 'blockscout', 'otterscan']) {
   const path = join(packageRoot(), 'test/clients', `${client}.json`)
   const calls: readonly WireCall[] = JSON.parse(readFileSync(path, 'utf8'))
   t.test(`${client}: every call is answered, over HTTP and over a WebSocket`, async (t) => {
