@@ -89,7 +89,8 @@ t.test('what is no tracer is refused', async (t) => {
 
 t.test('a tracer sees the transaction, the state and its configuration', async (t) => {
   const creator = addressOf('bea')
-  const tracer = `{
+  const tracer = `// A comment, as before Blockscout's tracer.
+  /* And another. */ {
     faults: [], steps: 0,
     setup: function (text) { this.config = JSON.parse(text) },
     step: function (log, db) { this.steps++ },
@@ -99,7 +100,7 @@ t.test('a tracer sees the transaction, the state and its configuration', async (
         config: this.config, steps: this.steps, faults: this.faults, gas: ctx.gas, gasUsed: ctx.gasUsed,
         from: toHex(ctx.from), value: ctx.value, block: ctx.block, hash: ctx.txHash && toHex(ctx.txHash),
         balance: db.getBalance(ctx.from), code: db.getCode(ctx.to).length, exists: db.exists(ctx.to),
-        one: isPrecompiled(toAddress('0x1')), big: bigInt(2).pow(200).add(1).toString(16),
+        one: isPrecompiled(toAddress('0x1')), big: bigInt(2).pow(200).add(1).plus(bigInt.zero).toString(16),
         created: toHex(toContract('${creator}', 0)),
         word: toHex(toWord('0x12')), cut: toHex(slice(toWord('0x1234'), 30, 32)),
       }

@@ -63,6 +63,9 @@ function digitsOf(value, takesText) {
 function sized(digits, count) { return digits.length > count ? digits.slice(-count) : digits.padStart(count, '0') }
 var addressOf = function (value, takesText) { return sized(digitsOf(value, takesText), 40) }
 globalThis.bigInt = function (value, radix) { return radix === 16 ? word(value) : big(bigOf(value === undefined ? 0 : value)) }
+globalThis.bigInt.zero = big(0n)
+globalThis.bigInt.one = big(1n)
+globalThis.bigInt.minusOne = big(-1n)
 globalThis.toHex = function (value) { return '0x' + digitsOf(value, false) }
 globalThis.toWord = function (value) { return bytes(sized(digitsOf(value, true), 64)) }
 globalThis.toAddress = function (value) { return bytes(addressOf(value, true)) }

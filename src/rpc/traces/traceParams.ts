@@ -64,6 +64,9 @@ function ignoredOpcodes(value: unknown, index: number): number[] {
 /** Longest part of a name or duration that an error message repeats. */
 const quotedMax = 40
 
+/** An object, or an expression in parentheses, perhaps after comments: Blockscout's tracer begins with one. */
+const programPattern = /^(?:\s|\/\/[^\n]*\n|\/\*[^*]*\*+(?:[^/*][^*]*\*+)*\/)*[{(]/
+
 /** Characters of a tracer in JavaScript: the longest of go-ethereum's own has 10,000. */
 const codeCharactersMax = 100_000
 
@@ -141,7 +144,7 @@ function namedTracer(name: string, config: unknown, index: number): TracerOption
     }
   }
   const code = (Object.hasOwn(javaScriptTracers, name) ? javaScriptTracers[name] : name) ?? name
-  if (/^\s*[{(]/.test(code)) {
+  if (programPattern.test(code)) {
     if (code.length > codeCharactersMax) {
       throw invalidArgument(index, `want a tracer of at most ${codeCharactersMax} characters`)
     }
