@@ -248,6 +248,58 @@ t.test('products of pairings', async (t) => {
   t.equal(run(8), flag(true), 'no pairs')
 })
 
+/** By doubling and adding alone, for points of any order. */
+function multiple(point: Point, scalar: bigint, zero: Point): Point {
+  let [sum, power] = [zero, point]
+  for (let left = scalar; left > 0n; left >>= 1n) {
+    if (left & 1n) sum = sum.add(power)
+    power = power.add(power)
+  }
+  return sum
+}
+
+t.test('points of small order, and their sums with points of the group, are in no group', async (t) => {
+  const twist = bn254.G2.Point as unknown as Group
+  const cofactor1 = 0x396c8c005555e1568c00aaab0000aaabn
+  const cofactor2 =
+    0x5d543a95414e7f1091d50792876a202cd91de4547085abaa68a205b2e5a7ddfa628f1cb4d9e82ef21537e293a6691ae1616ec6e786f0c70cf1c38e31c7238e5n
+  const cases = [
+    // Prime divisors of each cofactor; 1 stands for all of the rest together.
+    [bls, 'Fp', bls.g1, cofactor1, [1n, 3n, 11n, 10_177n, 859_267n, 52_437_899n]],
+    [bls, 'Fp2', bls.g2, cofactor2, [1n, 13n, 23n, 2_713n, 11_953n, 262_069n]],
+    [bn, 'Fp2', twist, 2n * bn.modulus - bn.order, [1n, 10_069n, 5_864_401n]],
+  ] as const
+  for (const [curve, field, group, cofactor, primes] of cases) {
+    const isFirst = field === 'Fp'
+    const isRefused = (point: Point) => {
+      const bytes = isFirst ? curve.encode1(point) : curve.encode2(point)
+      const inPair = isFirst
+        ? run(curve.pair, bytes, curve.encode2(curve.g2.BASE))
+        : run(curve.pair, curve.encode1(curve.g1.BASE), bytes)
+      const inSum = curve === bn ? undefined : run(isFirst ? 0x0c : 0x0e, bytes, word(1n))
+      return inPair === undefined && inSum === undefined
+    }
+    for (const prime of primes) {
+      t.equal(cofactor % prime, 0n, `${prime}`)
+      // Of the part of the group whose orders are powers of the prime, the last that is not infinity.
+      let rest = cofactor
+      while (prime > 1n && rest % prime === 0n) rest /= prime
+      let small = group.ZERO
+      for (let tries = 0; small.is0() && tries < 100; tries++) {
+        small = multiple(outside(curve, field), curve.order * (prime === 1n ? 1n : rest), group.ZERO)
+      }
+      if (prime > 1n) {
+        for (let next = small; !next.is0(); next = multiple(next, prime, group.ZERO)) small = next
+      }
+      t.notOk(small.is0(), `a point of order ${prime}`)
+      const own = group.BASE.multiplyUnsafe(someNumber(8) | 1n)
+      const all = [small, small.negate(), small.add(own), own.negate().add(small), small.add(group.BASE)]
+      for (const point of all) t.ok(isRefused(point), `${curve.name} ${field} ${prime}, seed ${seed}`)
+      t.notOk(isRefused(own))
+    }
+  }
+})
+
 t.test('numbers that are no field elements, and points that are not on the curve', async (t) => {
   for (const curve of [bls, bn]) {
     const { x, y } = curve.g1.BASE.toAffine() as { x: bigint; y: bigint }
