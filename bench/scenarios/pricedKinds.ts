@@ -155,6 +155,11 @@ export const pricedKinds: readonly PricedKind[] = [
   asked('eth_callMany', (n) => [[{ transactions: Array(10).fill(tokenTransfer(n)) }]], '10 token transfers'),
   asked('debug_traceCallMany', (n) => [[{ transactions: [tokenTransfer(n)] }]], 'token transfer'),
   asked('trace_call', (n) => [tokenTransfer(n), ['trace', 'vmTrace', 'stateDiff']], 'token transfer'),
+  asked(
+    'trace_callMany',
+    (n) => [Array(10).fill([tokenTransfer(n), ['trace']]), 'latest'],
+    '10 token transfers',
+  ),
   asked('trace_replayTransaction', (n) => [transactionHash(n), ['trace', 'vmTrace', 'stateDiff']]),
   asked('trace_replayBlockTransactions', () => [full, ['trace', 'stateDiff']], '200 transactions'),
   asked('trace_block', () => [full], '200 transactions'),

@@ -7,14 +7,21 @@ import { rollupMethods } from '../../../src/rpc/rollup/rollupRegistry.js'
 /** Methods whose cost is not what one HTTP request to a network with a chain shows, and why. */
 const unmeasured: Readonly<Record<string, string>> = {
   debug_getRawBlockAccessList: 'of blocks since Amsterdam, which the demo chain does not have',
+  debug_getModifiedAccountsByHash: 'as debug_getModifiedAccountsByNumber',
   eth_getBlockAccessList: 'of blocks since Amsterdam, which the demo chain does not have',
   eth_getFilterChanges: 'of a filter that stands; what the search takes is owed',
   eth_getFilterLogs: 'as eth_getLogs, of a filter that stands',
   eth_uninstallFilter: 'of a filter that stands',
   eth_sendRawTransaction: 'the time of other servers, and of the thread that checks it, not of an edge',
+  eth_sendRawTransactionSync: 'as eth_sendRawTransaction, and a wait',
   eth_subscribe: 'for WebSockets alone; its events are free',
   eth_unsubscribe: 'for WebSockets alone',
   tidegate_getHeaderProof: 'of blocks from archives, which the demo chain is not; the scenario era times it',
+  trace_rawTransaction: 'as trace_call, for a transaction that the demo chain has not mined',
+  txpool_content: 'of a pool, which the demo chain does not have',
+  txpool_contentFrom: 'of a pool, which the demo chain does not have',
+  txpool_inspect: 'of a pool, which the demo chain does not have',
+  txpool_status: 'of a pool, which the demo chain does not have',
   rollupx_addInvokeTransaction:
     'a flush to disk each; what hashing takes of a thread is measured at run time',
   rollupx_blockNumber: 'the time of another server',
