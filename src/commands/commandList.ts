@@ -115,7 +115,7 @@ const serve = defineCommand({
     ),
     genesis: textFlag(
       'FILE',
-      "geth's genesis.json: of the node that is followed, where it does not tell it; of the chain of --upstream, where it is not known and its rules are not told",
+      "geth's genesis.json, where the node of --follow does not tell it, or the chain of --upstream is not known",
     ),
     beacon: listFlag('URL', 'take the head that validators signed, as this node shows; repeatable', {
       isValid: isBeaconUrl,
@@ -123,10 +123,7 @@ const serve = defineCommand({
       redact: redactUrl,
     }),
     checkpoint: {
-      ...textFlag(
-        'ROOT',
-        'root of a final beacon block that you trust, where signatures begin; for the first start with --beacon',
-      ),
+      ...textFlag('ROOT', 'root of a final beacon block that you trust; for the first start'),
       parse: (text: string) => (isRoot(text) ? text : undefined),
       expected: '0x and 64 hex digits',
     },

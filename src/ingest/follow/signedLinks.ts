@@ -1,5 +1,6 @@
 import { equalBytes, type Hash32 } from '../../primitives/bytes.js'
 import { OperatorError } from '../../primitives/faults.js'
+import type { BlockName } from '../../store/chainRows.js'
 import type { BlockLink } from '../block.js'
 import type { UpstreamBlocks } from './upstreamBlocks.js'
 
@@ -42,6 +43,13 @@ export class SignedLinks {
       link = below
     }
     return this.#hashes
+  }
+
+  /** The block of a number from `first` up to the signed block with this hash; undefined where no node has the way. */
+  async at(number: number, first: number, hash: Hash32): Promise<BlockName | undefined> {
+    const signed = await this.#blocks.linkByHash(hash)
+    const found = signed && (await this.from(first, signed))?.get(number)
+    return found && { number, hash: found }
   }
 
   /** Goes down from a block by what nodes have at the numbers below, as far as that links; at least by one block. */

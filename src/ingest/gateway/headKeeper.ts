@@ -16,10 +16,12 @@ import {
   toHash32,
   toMinimalBytes,
 } from '../../primitives/bytes.js'
+import type { BlockName } from '../../store/chainRows.js'
 import type { CanonicalHeader, GatewayWriter } from '../../store/gatewayWriter.js'
 import type { HeadClaim } from '../../upstream/headWatch.js'
 import type { Upstreams } from '../../upstream/upstreams.js'
 import { checkHeader } from '../blockRules.js'
+import type { SignedLinks } from '../follow/signedLinks.js'
 import { markers, mayMark, newCheckpoint, type SignedMarks } from '../mayMark.js'
 import type { ProofFetcher, ProvedBlock } from './proofFetcher.js'
 import { addTotals } from './totals.js'
@@ -46,6 +48,8 @@ export interface HeadKeeperOptions {
   readonly upstreams: Pick<Upstreams, 'doubtHead' | 'rejectHead'>
   /** Says what is final, where the head is a signed one. */
   readonly signed?: SignedMarks | undefined
+  /** Present with {@link signed}. */
+  readonly links?: SignedLinks | undefined
   readonly onHead: () => void
   /**
    * Called once headers are linked `historyBlocks` deep, and with each hundred below; total difficulties are known once
@@ -153,16 +157,21 @@ export class HeadKeeper {
     for (;;) {
       const head = this.#store.readHead()
       const gap = claim.number - (head?.number ?? 0)
-      // Nobody has signed the blocks between; once their headers are linked down from the head, they are as good.
-      const isFar = this.#options.signed === undefined ? this.#options.historyBlocks : wholeMax
-      if (head === undefined || gap > isFar) return this.#begin(claim)
+      if (head === undefined || gap > this.#options.historyBlocks) return this.#begin(claim)
       if (gap <= wholeMax) return this.#follow(claim)
       // Step by step, so that memory does not grow with the time for which upstreams were away.
-      const next = await this.#fetcher.readAgreed(head.number + wholeMax)
+      const next = await this.#between(head.number + wholeMax, head.number + 1, claim)
       if (next === undefined) throw new Error(`too few upstreams agree on block ${head.number + wholeMax}`)
       if (this.#isClosed) return
       await this.#follow({ number: next.number, hash: bytesToHex(next.hash) })
     }
+  }
+
+  /** A block on the way from `first` to a claim: the one that its headers lead to if it is signed, or that upstreams agree on. */
+  #between(number: number, first: number, { hash }: ClaimedBlock): Promise<BlockName | undefined> {
+    const { links } = this.#options
+    if (links !== undefined) return links.at(number, first, toHash32(hexToBytes(hash)))
+    return this.#fetcher.readAgreed(number)
   }
 
   /** Makes a head that nothing links to what was held before. */

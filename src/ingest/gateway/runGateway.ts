@@ -10,6 +10,7 @@ import { GatewayWriter } from '../../store/gatewayWriter.js'
 import { Upstream } from '../../upstream/upstream.js'
 import { Upstreams } from '../../upstream/upstreams.js'
 import { openSigned } from '../beacon/openSigned.js'
+import { SignedLinks } from '../follow/signedLinks.js'
 import { UpstreamBlocks } from '../follow/upstreamBlocks.js'
 import { parseGenesis } from '../genesis.js'
 import type { GatewayTask } from '../messages.js'
@@ -86,6 +87,7 @@ export async function runGateway(task: GatewayTask, host: SourceHost): Promise<v
       linkTo: logs?.from,
       upstreams,
       signed,
+      links: signed && new SignedLinks(blocks),
       onHead,
       onLinked() {
         open()
