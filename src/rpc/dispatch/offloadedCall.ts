@@ -15,7 +15,9 @@ import { parseCallText } from '../reading/envelope.js'
 
 /** Every method with a `jobClass`. */
 export const offloadedMethods: ReadonlyMap<string, Method<JobNetwork>> = new Map(
-  Object.entries(nameMethods({ ...callMethods, ...stateProofMethods, ...mappingMethods })),
+  Object.entries<Method<JobNetwork>>(
+    nameMethods({ ...callMethods, ...stateProofMethods, ...mappingMethods }),
+  ).filter(([, { jobClass }]) => jobClass !== undefined),
 )
 
 /** Answers a call by its JSON. Faults are part of the answer; rejects for a defect and a ParseError. */

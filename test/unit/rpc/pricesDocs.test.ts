@@ -31,6 +31,8 @@ function listPrice({ name, price, params }: Method<never>, items: number): numbe
   if (name === 'eth_subscribe') return priceOf(price, ['logs', { address: list }])
   if (name.startsWith('ots_searchTransactions')) return priceOf(price, ['0x', 0, items])
   if (name === 'eth_simulateV1') return priceOf(price, [{ blocks: list.map(() => ({ calls: [] })) }])
+  if (name === 'eth_callMany' || name === 'debug_traceCallMany')
+    return priceOf(price, [list.map(() => ({ calls: [] }))])
   if (name === 'eth_feeHistory') return priceOf(price, [items])
   if (name === 'web3_sha3') return priceOf(price, [new Uint8Array(items * 1_024)])
   if (name === 'eth_getStorageValues') return priceOf(price, [list.map(() => ['0x1', []])])
@@ -43,7 +45,7 @@ function listPrice({ name, price, params }: Method<never>, items: number): numbe
 }
 
 const pricePattern =
-  /^(\d+)(?:, and (\d+) for each (?:key|block|block and call|transaction of the page|whole KiB|address and key|address and topic)(?: \([^)]*\))?|; with full transactions (\d+))?$/
+  /^(\d+)(?:, and (\d+) for each (?:key|block|block and call|bundle and call|call|transaction of the page|whole KiB|address and key|address and topic)(?: \([^)]*\))?|; with full transactions (\d+))?$/
 
 t.test('every method stands in the table of prices, with what it costs', async (t) => {
   const table = readPrices()
