@@ -32,7 +32,8 @@ const shortFolders = ['test/rpc/', 'test/unit/']
 /** Short files of a process: with more, too few processes are left for all cores at the end. */
 const filesOfProcess = 12
 /** Files of these folders with a process of their own: they measure it, close what they share, or take a minute. */
-const alone = /\/(unit\/evm\/.*|lentBlocks|floods|memory|testFindings|parity)\.test\.js$/
+const alone =
+  /\/(unit\/evm\/.*|lentBlocks|longMethods|offloadedCalls|floods|memory|testFindings|parity)\.test\.js$/
 
 /** What the compiler has left of a file that was moved or deleted since is no test. */
 const hasSource = (file: string) => existsSync(file.replace(/(^|\/)dist\//, '$1').replace(/js$/, 'ts'))
