@@ -95,6 +95,8 @@ export function startOtherEdges(
         upstreamCallsOf(name)?.waiting(toAddress(new Uint8Array(sender)), next),
       pool: ([name, question, sender]: [string, PoolQuestion, Uint8Array | undefined]) =>
         upstreamCallsOf(name)?.pool(question, sender && toAddress(new Uint8Array(sender))),
+      announced: ([name, after, waitMs]: [string, number | undefined, number]) =>
+        upstreamCallsOf(name)?.announced(after, waitMs),
       relay: ([name, method, params]: [string, string, string]) =>
         upstreamCallsOf(name)?.relay(method, params),
     },

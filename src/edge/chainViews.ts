@@ -16,6 +16,7 @@ import type { Network } from '../rpc/network.js'
 import type { StateReader } from '../state/stateReader.js'
 import type { ChainRows } from '../store/chainRows.js'
 import { NetworkStreams } from '../streams/networkStreams.js'
+import { PendingStreams } from '../streams/pendingStreams.js'
 
 /** What a chain's views need besides its rows. */
 export interface ChainViewsOptions
@@ -63,6 +64,8 @@ export class ChainViews implements NetworkViews<Network> {
     const { replayBlocksMax } = options
     this.streams = new NetworkStreams(this.chain, { replayBlocksMax }, options.reportDefect)
     this.fetchMissing = options.fetchMissing
+    const { upstreamCalls, reportDefect } = options
+    const headNumber = () => this.chain.head.number
     this.#syncing = options.syncing
     this.#shared = {
       name,
@@ -81,7 +84,8 @@ export class ChainViews implements NetworkViews<Network> {
       networkId: String(networkId ?? this.chain.identity.networkId),
       clientVersion,
       openRpc,
-      upstreamCalls: options.upstreamCalls,
+      upstreamCalls,
+      pendingStreams: upstreamCalls && new PendingStreams(upstreamCalls, headNumber, reportDefect),
     }
     this.#current = this.#headView()
   }

@@ -53,6 +53,7 @@ export type CallName =
   | 'waiting'
   | 'pool'
   | 'relay'
+  | 'announced'
 
 /** What every question to the main thread has, be it a call or a job. */
 interface Asked {

@@ -8,6 +8,7 @@ import type { Hash32 } from '../primitives/bytes.js'
 import { defer } from '../primitives/deferred.js'
 import { OperatorError } from '../primitives/faults.js'
 import { setInterval } from '../primitives/timers.js'
+import type { Announced } from '../primitives/upstreamCalls.js'
 import { NodeStore } from '../store/nodeStore.js'
 import type { HttpServer } from '../transport/http.js'
 import { loadTransport } from '../transport/loadTransport.js'
@@ -114,6 +115,7 @@ async function openServices(
       pending: (hash) => link.call('pending', [network, hash]) as Promise<Uint8Array | undefined>,
       waiting: (sender, next) => link.call('waiting', [network, sender, next]) as Promise<number>,
       pool: (question, sender) => link.call('pool', [network, question, sender]) as Promise<Uint8Array>,
+      announced: (after, waitMs) => link.call('announced', [network, after, waitMs]) as Promise<Announced>,
       relay: (method, params) => link.call('relay', [network, method, params]) as Promise<string>,
     }),
     jobsOf: (network) => link.jobsOf(network),

@@ -3,7 +3,7 @@ import type { Hash32 } from '../primitives/bytes.js'
 import { type Deferred, defer } from '../primitives/deferred.js'
 import { FaultError, OperatorError } from '../primitives/faults.js'
 import type { FetchMissing } from '../primitives/notHeld.js'
-import type { UpstreamCalls } from '../primitives/upstreamCalls.js'
+import type { Announced, UpstreamCalls } from '../primitives/upstreamCalls.js'
 import { StoreError } from '../store/environment.js'
 import type { OnUpgrade } from '../store/upgrade.js'
 import { sourceEnded } from './callAnswerer.js'
@@ -166,6 +166,8 @@ export function startIngest(
         call((serial) => ({ type: 'waiting', serial, sender, next })) as Promise<number>,
       pool: (question, sender) =>
         call((serial) => ({ type: 'pool', serial, question, sender })) as Promise<Uint8Array>,
+      announced: (after, waitMs) =>
+        call((serial) => ({ type: 'announced', serial, after, waitMs })) as Promise<Announced>,
       relay: (method, params) =>
         call((serial) => ({ type: 'relay', serial, method, params })) as Promise<string>,
     },

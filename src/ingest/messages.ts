@@ -8,7 +8,7 @@ import type { DatabaseAddress } from '../postgres/connection.js'
 import type { Address, Hash32 } from '../primitives/bytes.js'
 import type { Fault } from '../primitives/faults.js'
 import type { Wanted, WantingCall } from '../primitives/notHeld.js'
-import type { PoolQuestion } from '../primitives/upstreamCalls.js'
+import type { Announced, PoolQuestion } from '../primitives/upstreamCalls.js'
 import type { ChainIdentity } from '../store/chainRows.js'
 import type { BeaconNodeState } from '../upstream/beaconNodes.js'
 import type { UpstreamOptions } from '../upstream/upstream.js'
@@ -305,10 +305,12 @@ export type RelayedCall =
   | { readonly type: 'waiting'; readonly sender: Address; readonly next: bigint }
   /** The answer is JSON. */
   | { readonly type: 'pool'; readonly question: PoolQuestion; readonly sender: Address | undefined }
+  /** The answer is {@link Announced}. */
+  | { readonly type: 'announced'; readonly after: number | undefined; readonly waitMs: number }
   /** `params` and the answer are JSON. */
   | { readonly type: 'relay'; readonly method: string; readonly params: string }
 
-export type CallAnswer = boolean | number | string | Hash32 | Uint8Array | undefined
+export type CallAnswer = boolean | number | string | Hash32 | Uint8Array | Announced | undefined
 
 /** Messages to the ingest thread. */
 export type IngestCommand =

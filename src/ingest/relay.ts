@@ -13,6 +13,7 @@ import { UpstreamFailure } from '../upstream/line.js'
 import { sendRawTransaction } from '../upstream/sendRawTransaction.js'
 import { NodeError } from '../upstream/upstream.js'
 import { NoAnswerError, type Upstreams } from '../upstream/upstreams.js'
+import { Announcements } from './announcements.js'
 import type { CallAnswer, RelayedCall } from './messages.js'
 import { type SentOptions, SentTransactions } from './sentTransactions.js'
 
@@ -32,12 +33,14 @@ export class Relay {
   readonly #upstreams: Upstreams
   readonly #options: RelayOptions
   readonly #sent: SentTransactions
+  readonly #announcements: Announcements
 
   constructor(store: ChainRows, upstreams: Upstreams, options: RelayOptions) {
     this.#store = store
     this.#upstreams = upstreams
     this.#options = options
     this.#sent = new SentTransactions(store, upstreams, options)
+    this.#announcements = new Announcements(upstreams, options.log)
   }
 
   /** Rejects with FaultError. */
@@ -51,6 +54,8 @@ export class Relay {
         return this.#sent.countFrom(call.sender, call.next)
       case 'pool':
         return this.#sent.poolJson(call.question, call.sender)
+      case 'announced':
+        return this.#announcements.since(call.after, call.waitMs)
       case 'relay':
         return this.#relay(call.method, call.params)
     }
@@ -62,8 +67,8 @@ export class Relay {
   }
 
   /** Resolves once the store is no longer used. End the upstreams as well. */
-  close(): Promise<void> {
-    return this.#sent.close()
+  async close(): Promise<void> {
+    await Promise.all([this.#sent.close(), this.#announcements.close()])
   }
 
   /** A transaction that may be valid by the rules of the head goes to every upstream that answers. */
@@ -73,6 +78,7 @@ export class Relay {
     const deadline = performance.now() + timeoutMs
     await relayed(sendRawTransaction(this.#upstreams, bytesToHex(raw), bytesToHex(tx.hash), deadline))
     this.#sent.add(tx)
+    this.#announcements.add(tx.hash)
     return tx.hash
   }
 

@@ -22,6 +22,14 @@ export type PoolQuestion = 'content' | 'inspect' | 'status'
  */
 export const headProofMethod = 'tidegate_headProof'
 
+/** Hashes of transactions that wait for a block, in the order in which they were announced. */
+export interface Announced {
+  /** Says where the next ones begin. */
+  readonly next: number
+  /** 32 bytes each. */
+  readonly hashes: Uint8Array
+}
+
 /** What callers have done by the upstreams of a network, or by the source of a developer chain. The bytes given must have a buffer of their own. */
 export interface UpstreamCalls {
   /**
@@ -42,6 +50,12 @@ export interface UpstreamCalls {
    * ResponseTooLarge.
    */
   pool(question: PoolQuestion, sender: Address | undefined): Promise<Uint8Array>
+  /**
+   * Transactions that were sent from here, or announced by an upstream, after those of an earlier answer (its `next`);
+   * where there are none, waits up to `waitMs`, at most a second. Without `after` none, only where the next ones begin.
+   * Each is announced once. Those of an upstream are not proved, and older ones than the last thousands are lost.
+   */
+  announced(after: number | undefined, waitMs: number): Promise<Announced>
   /**
    * Asks an upstream any question; `params` and the result are JSON. Rejects with FaultError: UpstreamError with an
    * upstream's own error, UpstreamsFailed where none answered.

@@ -9,6 +9,7 @@ import type { UpstreamCalls } from '../primitives/upstreamCalls.js'
 import type { StateReader } from '../state/stateReader.js'
 import type { StorageLayout } from '../state/storageLayout.js'
 import type { NetworkStreams } from '../streams/networkStreams.js'
+import type { PendingStreams } from '../streams/pendingStreams.js'
 import type { FilterService } from './logs/filterService.js'
 import { defineMethod, type Method, type MethodDefinition, type Param, type RpcNetwork } from './method.js'
 
@@ -41,6 +42,8 @@ export interface JobNetwork extends RpcNetwork {
 /** A network at one block, as methods see it. */
 export interface Network extends JobNetwork {
   readonly streams: NetworkStreams
+  /** Absent on a network without upstreams. */
+  readonly pendingStreams?: PendingStreams | undefined
   /** Longest time of a request. */
   readonly requestMsMax: number
   /** Limits of one answer with logs. */

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { openForkingEndpoint } from './forkingEndpoint.js'
 
-t.test('never tells any', async (t) => {
+t.test('tells none where there is no node', async (t) => {
   const { forks, ask } = openForkingEndpoint(t)
   for (const params of [[], [true], [false]]) {
     const id = await ask('eth_newPendingTransactionFilter', params)

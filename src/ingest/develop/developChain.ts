@@ -8,6 +8,7 @@ import { bytesToHex, hexToBytes, toAddress, toQuantity } from '../../primitives/
 import { FaultError, messageRefused, OperatorError } from '../../primitives/faults.js'
 import { type DeveloperMethod, headProofMethod } from '../../primitives/upstreamCalls.js'
 import type { ChainWriter } from '../../store/chainWriter.js'
+import { Announcements } from '../announcements.js'
 import { sourceEnded } from '../callAnswerer.js'
 import { readChainFile } from '../chainFile.js'
 import { sizeOfFile, visitBlocks } from '../importSession.js'
@@ -94,6 +95,7 @@ class Developer {
   readonly #onMade: () => Promise<void>
   readonly #signal: AbortSignal
   readonly #snapshots = new Map<number, Snapshot>()
+  readonly #announcements = new Announcements()
   #lastSnapshot = 0
   /** How far the chain's clock is ahead of this machine's; a chain from the future goes on from there. */
   #aheadSeconds: number
@@ -116,6 +118,7 @@ class Developer {
     this.#minesAtOnce = minesAtOnce
     this.#onMade = onMade
     this.#signal = signal
+    signal.addEventListener('abort', () => void this.#announcements.close())
     this.#aheadSeconds = Math.max(0, Number(maker.head.timestamp) - clockSeconds())
   }
 
@@ -140,6 +143,8 @@ class Developer {
           return this.#maker.waiting.countFrom(call.sender, call.next)
         case 'pool':
           return await this.#maker.waiting.poolJson(call.question, call.sender)
+        case 'announced':
+          return await this.#announcements.since(call.after, call.waitMs)
         case 'relay': {
           if (call.method === headProofMethod) return 'null'
           const params = JSON.parse(call.params)
@@ -156,6 +161,7 @@ class Developer {
 
   async #send(raw: Uint8Array): Promise<CallAnswer> {
     const hash = this.#maker.take(raw, this.#timestamp())
+    this.#announcements.add(hash)
     while (this.#minesAtOnce && this.#maker.hasWork(this.#timestamp())) await this.make()
     return hash
   }

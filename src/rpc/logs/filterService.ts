@@ -6,11 +6,11 @@ import type { LogQuery } from './logQuery.js'
 export const polledFilterBytes = 2_000
 export const polledFilterKeyBytes = 200
 
-/** What a filter reports: logs, hashes of new blocks, or pending transactions, of which there are none. */
+/** What a filter reports: logs, hashes of new blocks, or pending transactions: hashes, or whole ones. */
 export type FilterRequest =
   | { readonly kind: 'logs'; readonly query: LogQuery }
   | { readonly kind: 'blocks' }
-  | { readonly kind: 'transactions' }
+  | { readonly kind: 'transactions'; readonly isWhole: boolean }
 
 /** Polled filters of one network, on any thread. All methods throw, or reject with, FaultError. */
 export interface FilterService {

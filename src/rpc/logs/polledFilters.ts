@@ -12,7 +12,9 @@ import { type FoundLogs, requireLogs } from '../../chain/logSearch.js'
 import { bytesToHex, type Hash32 } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
 import { setInterval } from '../../primitives/timers.js'
+import type { UpstreamCalls } from '../../primitives/upstreamCalls.js'
 import type { ChainRequest } from '../../streams/networkStreams.js'
+import { hashesOf, wholePending } from '../../streams/pendingStreams.js'
 import { anonymousId, type RequestContext } from '../contexts/requestContext.js'
 import { doSliced, RequestSlices, type SlicedWork } from '../contexts/requestSlices.js'
 import type { Json } from '../method.js'
@@ -37,6 +39,8 @@ export interface FilterLimits {
 
 /** Block hashes in one answer: 0.7 MB. Further ones come with the next answer. */
 const hashesMax = 10_000
+/** Whole transactions in one answer, each of which is asked for. */
+const wholeMax = 100
 
 interface PolledFilter {
   readonly request: FilterRequest
@@ -46,6 +50,8 @@ interface PolledFilter {
   readonly within: ChainRequest['within']
   /** The last block that was reported. */
   cursor: ChainCursor
+  /** For a filter of transactions: where the next ones begin; undefined where nobody could tell. */
+  announced: Promise<number | undefined> | undefined
   askedAtMs: number
   /** An answer under way; the next one waits for it. */
   reading: Promise<void> | undefined
@@ -69,7 +75,7 @@ export class PolledFilters implements FilterService {
 
   create(request: FilterRequest, { keyId }: RequestContext): string {
     this.#sweep()
-    const { chain, head } = this.#current()
+    const { chain, head, upstreamCalls } = this.#current()
     const { number, hash } = head
     if (request.kind === 'logs') requireLogs(chain.identity)
     const within = request.kind === 'logs' ? withinOf(request.query) : undefined
@@ -84,6 +90,7 @@ export class PolledFilters implements FilterService {
       bytes,
       within,
       cursor: { number, hash },
+      announced: request.kind === 'transactions' ? startOf(upstreamCalls) : undefined,
       askedAtMs,
       reading: undefined,
     })
@@ -175,7 +182,7 @@ function* changesOf(
   turnMsMax: number,
 ): SlicedWork<Json> {
   const { request } = filter
-  if (request.kind === 'transactions') return '[]'
+  if (request.kind === 'transactions') return yield* newTransactions(filter, request.isWhole, network)
   const turns = new RequestSlices(turnMsMax, context, 0)
   try {
     if (request.kind === 'blocks') return yield* newHashes(filter, network, turns)
@@ -200,6 +207,34 @@ function* leftBlocks(
     base = parentOf(chain, base)
   }
   return { left, base }
+}
+
+/** Where the transactions begin that are announced from now on. */
+async function startOf(calls: UpstreamCalls | undefined): Promise<number | undefined> {
+  return calls?.announced(undefined, 0).then(
+    ({ next }) => next,
+    () => undefined,
+  )
+}
+
+/** Transactions that were announced since the last poll. */
+function* newTransactions(
+  filter: PolledFilter,
+  isWhole: boolean,
+  { upstreamCalls }: Network,
+): SlicedWork<string> {
+  if (upstreamCalls === undefined) return '[]'
+  let json = '[]'
+  yield (async () => {
+    const { next, hashes } = await upstreamCalls.announced(await filter.announced, 0)
+    const all = hashesOf(hashes).slice(0, isWhole ? wholeMax : hashesMax)
+    filter.announced = Promise.resolve(next - hashes.length / 32 + all.length)
+    const found = isWhole
+      ? await Promise.all(all.map((hash) => wholePending(upstreamCalls, hash)))
+      : all.map((hash) => `"${bytesToHex(hash)}"`)
+    json = `[${found.filter((each) => each !== undefined).join()}]`
+  })()
+  return json
 }
 
 function* newHashes(filter: PolledFilter, network: Network, turns: RequestSlices): SlicedWork<string> {

@@ -13,6 +13,7 @@ import { countLogKeys, decodeLogCriteria } from './logCriteria.js'
 export type SubscriptionRequest =
   | { readonly kind: 'chain'; readonly request: ChainRequest }
   | { readonly kind: 'syncing'; readonly delivery: Delivery }
+  | { readonly kind: 'pending'; readonly delivery: Delivery; readonly isWhole: boolean }
 
 const kindName = text('a subscription name')
 const anyBlockId = blockId({ acceptsHash: true })
@@ -28,6 +29,7 @@ type Options = Readonly<Record<string, unknown>>
 
 const headMembers = ['replayFrom', 'fromBlock', 'policy', 'queueBytes']
 const receiptMembers = ['transactionHashes', 'replayFrom', 'policy', 'queueBytes']
+const pendingMembers = ['fullTransactions', 'policy', 'queueBytes']
 const logMembers = ['address', 'topics', 'toBlock', ...headMembers]
 
 /** `requireRoom` is called with the number of addresses and topics before any is decoded, and may throw. */
@@ -71,14 +73,25 @@ export function decodeSubscription(
     case 'syncing':
       return { kind: 'syncing', delivery: decodeDelivery(toOptions(rawOptions, []), limits) }
     case 'newPendingTransactions':
-      throw new FaultError({
-        kind: 'SubscriptionNotFound',
-        name,
-        why: 'this network has no transaction pool',
-      })
+      return decodePending(rawOptions, limits)
     default:
       throw new FaultError({ kind: 'SubscriptionNotFound', name: excerpt(name, quotedMax) })
   }
+}
+
+/** As in go-ethereum, a boolean asks for whole transactions; so does an option, beside the others. */
+function decodePending(rawOptions: unknown, limits: SubscriptionLimits): SubscriptionRequest {
+  const isFlag = typeof rawOptions === 'boolean'
+  const options = isFlag ? {} : toOptions(rawOptions, pendingMembers)
+  const delivery = decodeDelivery(options, limits)
+  if (delivery.policy === 'conflate') {
+    throw invalidArgument(optionsIndex, 'policy: "conflate" keeps the newest head; transactions have none')
+  }
+  const { fullTransactions = false } = isFlag ? { fullTransactions: rawOptions } : options
+  if (typeof fullTransactions !== 'boolean') {
+    throw invalidArgument(optionsIndex, 'fullTransactions: want a boolean')
+  }
+  return { kind: 'pending', delivery, isWhole: fullTransactions }
 }
 
 /** Number of addresses and topics in the raw arguments. */

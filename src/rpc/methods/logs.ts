@@ -11,6 +11,7 @@ import {
   logSchema,
   nullable,
   objectSchema,
+  sentTransactionSchema,
   textSchema,
 } from '../params/schema.js'
 
@@ -26,12 +27,12 @@ const ofFilter = {
 
 /** The prices of searches are charged before; CPU time beyond them is charged after the search. */
 export const logMethods = {
-  /** Logs, first those of blocks that left the chain, with `"removed": true`; or hashes of new blocks. */
+  /** Logs, first those of blocks that left the chain, with `"removed": true`; hashes of new blocks; or transactions that wait. */
   eth_getFilterChanges: chainMethod({
     ...ofFilter,
-    summary: 'What is new since the last poll of a filter: logs, or hashes of blocks',
+    summary: 'What is new since the last poll of a filter: logs, hashes of blocks, or transactions that wait',
     price: 10,
-    result: listSchema({ anyOf: [hashSchema, logSchema] }),
+    result: listSchema({ anyOf: [hashSchema, logSchema, sentTransactionSchema] }),
     run: ({ filters }, [id], context, turnMsMax) => filters.changes(id, context, turnMsMax),
   }),
   /** Of a filter of eth_newFilter, as eth_getLogs answers them. */
@@ -73,14 +74,15 @@ export const logMethods = {
     price: ([{ criteria }]) => 10 + countCriteria(criteria),
     run: ({ filters }, [query], context) => quoted(filters.create({ kind: 'logs', query }, context)),
   }),
-  /** There is no transaction pool, so it stays empty. */
+  /** Where there is no node to announce any, it stays empty. */
   eth_newPendingTransactionFilter: chainMethod({
     ...newFilter,
-    summary: 'Id of a new filter of pending transactions, of which there are none',
+    summary: 'Id of a new filter of transactions that wait for a block',
     params: [optional(boolean, false)],
     paramNames: ['fullTransactions'],
     price: 10,
-    run: ({ filters }, _args, context) => quoted(filters.create({ kind: 'transactions' }, context)),
+    run: ({ filters }, [isWhole], context) =>
+      quoted(filters.create({ kind: 'transactions', isWhole }, context)),
   }),
   /** False where the caller's key has none with this id. */
   eth_uninstallFilter: chainMethod({

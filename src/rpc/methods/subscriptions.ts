@@ -1,12 +1,35 @@
 /** Subscriptions of the caller's connection; `streams` sends their events. */
 import { FaultError } from '../../primitives/faults.js'
+import type { NetworkStreams, OpenedStream } from '../../streams/networkStreams.js'
+import type { PendingStreams } from '../../streams/pendingStreams.js'
+import type { Subscriber } from '../../streams/subscriber.js'
 import { bytesOfSubscription } from '../../streams/subscriberPool.js'
-import { countKeysOf, decodeSubscription } from '../logs/subscriptionRequest.js'
+import { countKeysOf, decodeSubscription, type SubscriptionRequest } from '../logs/subscriptionRequest.js'
 import { chainMethod } from '../network.js'
 import { anything, optional, text } from '../params/params.js'
 import { booleanSchema, textSchema } from '../params/schema.js'
 
 const subscriptionId = text('a subscription id')
+
+function openStream(
+  wanted: SubscriptionRequest,
+  subscriber: Subscriber,
+  streams: NetworkStreams,
+  pendingStreams: PendingStreams | undefined,
+): OpenedStream {
+  switch (wanted.kind) {
+    case 'syncing':
+      return streams.subscribeSyncing(subscriber, wanted.delivery)
+    case 'chain':
+      return streams.subscribe(subscriber, wanted.request)
+    case 'pending': {
+      if (pendingStreams !== undefined)
+        return pendingStreams.subscribe(subscriber, wanted.delivery, wanted.isWhole)
+      const why = 'this network has no transaction pool, and follows no node that has one'
+      throw new FaultError({ kind: 'SubscriptionNotFound', name: 'newPendingTransactions', why })
+    }
+  }
+}
 
 export const subscriptionMethods = {
   /**
@@ -16,7 +39,7 @@ export const subscriptionMethods = {
    */
   eth_subscribe: chainMethod({
     summary:
-      'Id of a subscription to `newHeads`, `logs`, `transactionReceipts` or `syncing`, over a WebSocket',
+      'Id of a subscription to `newHeads`, `logs`, `transactionReceipts`, `newPendingTransactions` or `syncing`, over a WebSocket',
     // The second parameter depends on the first, and without a connection both are ignored.
     params: [optional(anything, undefined), optional(anything, undefined)],
     paramNames: ['kind', 'options'],
@@ -24,16 +47,13 @@ export const subscriptionMethods = {
     price: (args) => 10 + countKeysOf(args),
     memo: 'never',
     result: textSchema,
-    run({ streams }, args, context) {
+    run({ streams, pendingStreams }, args, context) {
       const { subscriber } = context
       if (subscriber === undefined) throw new FaultError({ kind: 'NotificationsNotSupported' })
       const wanted = decodeSubscription(args, subscriber.limits, (keys) =>
         subscriber.requireRoom(bytesOfSubscription(keys)),
       )
-      const stream =
-        wanted.kind === 'syncing'
-          ? streams.subscribeSyncing(subscriber, wanted.delivery)
-          : streams.subscribe(subscriber, wanted.request)
+      const stream = openStream(wanted, subscriber, streams, pendingStreams)
       context.onFinished(() => stream.start())
       return `"${stream.id}"`
     },

@@ -90,7 +90,7 @@ t.test('what is no subscription is refused with a reason', async (t) => {
     [
       ['newPendingTransactions'],
       -32601,
-      'no "newPendingTransactions" subscription in eth namespace: this network has no transaction pool',
+      'no "newPendingTransactions" subscription in eth namespace: this network has no transaction pool, and follows no node that has one',
     ],
     [['newHeads', {}, {}], -32602, 'too many arguments, want at most 2'],
     [['newHeads', 'latest'], -32602, 'invalid argument 1: want an object, got string'],

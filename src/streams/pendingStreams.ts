@@ -1,0 +1,120 @@
+/**
+ * Subscriptions to transactions that wait for a block: which get hashes and which whole transactions. Owns the one
+ * question for the next hashes that is under way while somebody is subscribed; `UpstreamCalls` says where they come from.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { asBuffer, bytesToHex, type Hash32, toHash32 } from '../primitives/bytes.js'
+import { FaultError } from '../primitives/faults.js'
+import type { UpstreamCalls } from '../primitives/upstreamCalls.js'
+import { EventMessage } from './eventMessage.js'
+import type { OpenedStream } from './networkStreams.js'
+import type { Subscriber } from './subscriber.js'
+import { bytesOfSubscription } from './subscriberPool.js'
+import { type Delivery, Subscription } from './subscription.js'
+
+/** How long a question waits for the next hash. */
+const waitMs = 1_000
+/** Wait after a question that failed. */
+const retryMs = 1_000
+/** Whole transactions that are asked for at a time. */
+const wholeMax = 32
+/** Longest object of a transaction: one of 128 KiB of data, the most that pools take, has twice as many digits. */
+const wholeBytesMax = 512 * 1024
+
+/** Not all nodes tell all of them. */
+const waits = { blockHash: null, blockNumber: null, blockTimestamp: null, transactionIndex: null }
+
+export class PendingStreams {
+  readonly #calls: UpstreamCalls
+  readonly #headNumber: () => number
+  readonly #reportDefect: (error: unknown) => void
+  readonly #hashes = new Set<Subscription>()
+  readonly #whole = new Set<Subscription>()
+  #watching: Promise<void> | undefined
+
+  constructor(calls: UpstreamCalls, headNumber: () => number, reportDefect: (error: unknown) => void) {
+    this.#calls = calls
+    this.#headNumber = headNumber
+    this.#reportDefect = reportDefect
+  }
+
+  /** Subscribes to those announced from now on. Throws FaultError for too many subscriptions. */
+  subscribe(subscriber: Subscriber, delivery: Delivery, isWhole: boolean): OpenedStream {
+    const members = isWhole ? this.#whole : this.#hashes
+    const events = { onIdle: () => undefined, onEnd: () => members.delete(subscription) }
+    const subscription: Subscription = new Subscription(subscriber, delivery, events, bytesOfSubscription(0))
+    subscriber.add(subscription)
+    const start = () => {
+      if (subscription.isEnded) return
+      members.add(subscription)
+      this.#watching ??= this.#watch()
+        .catch(this.#reportDefect)
+        .finally(() => {
+          this.#watching = undefined
+        })
+    }
+    return { id: subscription.id, start }
+  }
+
+  get #isWatched(): boolean {
+    return this.#hashes.size + this.#whole.size > 0
+  }
+
+  async #watch(): Promise<void> {
+    let after: number | undefined
+    while (this.#isWatched) {
+      try {
+        const { next, hashes } = await this.#calls.announced(after, waitMs)
+        after = next
+        await this.#deliver(hashesOf(hashes))
+      } catch (error) {
+        if (!(error instanceof FaultError)) throw error
+        await sleep(retryMs)
+      }
+    }
+  }
+
+  async #deliver(hashes: readonly Hash32[]): Promise<void> {
+    // A slow reader is judged by what it left of earlier ones.
+    const origin = { number: this.#headNumber() }
+    for (const hash of hashes) {
+      if (this.#hashes.size === 0) break
+      const message = new EventMessage(`"${bytesToHex(hash)}"`, origin)
+      for (const subscription of this.#hashes) subscription.deliver(message)
+    }
+    for (let at = 0; at < hashes.length && this.#whole.size > 0; at += wholeMax) {
+      const asked = hashes.slice(at, at + wholeMax).map((hash) => wholePending(this.#calls, hash))
+      for (const json of await Promise.all(asked)) {
+        if (json === undefined) continue
+        const message = new EventMessage(json, origin)
+        for (const subscription of this.#whole) subscription.deliver(message)
+      }
+    }
+  }
+}
+
+/** The 32-byte hashes of {@link Announced}. */
+export function hashesOf(bytes: Uint8Array): Hash32[] {
+  const hashes: Hash32[] = []
+  for (let at = 0; at < bytes.length; at += 32) hashes.push(toHash32(bytes.slice(at, at + 32)))
+  return hashes
+}
+
+/**
+ * The object of an announced transaction, JSON; as an upstream says it, where it was not sent from here. Undefined where
+ * nobody has it any more.
+ */
+export async function wholePending(calls: UpstreamCalls, hash: Hash32): Promise<Buffer | undefined> {
+  try {
+    const own = await calls.pending(hash)
+    if (own !== undefined) return asBuffer(own)
+    const name = bytesToHex(hash)
+    const said = await calls.relay('eth_getTransactionByHash', JSON.stringify([name]))
+    if (said.length > wholeBytesMax) return undefined
+    const object: { readonly hash?: unknown } | null = JSON.parse(said)
+    return object?.hash === name ? Buffer.from(JSON.stringify({ ...object, ...waits })) : undefined
+  } catch (error) {
+    if (error instanceof FaultError) return undefined
+    throw error
+  }
+}
