@@ -2,8 +2,10 @@ import { Wallet } from 'ethers'
 import t from 'tap'
 import { testKeys } from '../ingest/chainMaker.js'
 import { startDeveloper } from '../service/developerChain.js'
+import { makeFolder } from '../service/program.js'
 import { startService } from '../service/service.js'
 import { SocketClient } from '../transport/socketClient.js'
+import { startFollower, startGateway } from '../upstream/followedNode.js'
 import { hex } from './demoChain.js'
 import { checkRefusals, countRefusals } from './questions.js'
 
@@ -65,4 +67,25 @@ t.test('what no block has in time is an error with its hash, and waits on', asyn
   while (Number((await service.call('txpool_status')).result.pending) < 2 && !isDone);
   await service.call('evm_mine')
   t.match((await waiting).result, { status: '0x1', transactionIndex: '0x1', blockNumber: '0x1' })
+})
+
+t.test('a gateway and a follower answer with the receipt, and tell receipts to subscribers', async (t) => {
+  const { service: node, genesis: genesisPath } = await startDeveloper(t)
+  const gateway = await startGateway(t, makeFolder(t), { urls: [node.origin] })
+  const follower = await startFollower(t, makeFolder(t), { urls: [node.origin], genesisPath })
+  let nonce = 0
+  for (const service of [gateway, follower]) {
+    const socket = await SocketClient.connect(`${service.origin.replace('http', 'ws')}/ws`)
+    t.teardown(() => socket.cut())
+    const subscribe = { jsonrpc: '2.0', id: 1, method: 'eth_subscribe', params: ['transactionReceipts'] }
+    t.match(JSON.parse((await socket.ask(JSON.stringify(subscribe))) as string), { result: /^0x/ })
+    for (let sent = 0; sent < 3; sent++) {
+      const { result } = await service.call(method, [await sign(nonce++), 60_000])
+      const told = JSON.parse((await socket.next()) ?? '{}').params.result
+      t.strictSame(told, [result])
+      t.strictSame((await node.call('eth_getTransactionReceipt', [result.transactionHash])).result, result)
+    }
+    const { error } = await service.call(method, [await sign(nonce + 5), 250])
+    t.match(error, { code: 4, data: /^0x[0-9a-f]{64}$/ })
+  }
 })
