@@ -24,7 +24,7 @@ const blocksMax = 1_024
  * Bytes of transactions and receipts that are fetched in a second, over some seconds: as JSON they are three times as
  * long, which is half of what a line of 200 Mbit/s carries. Blocks of a busy chain come at 40 KB/s.
  */
-const bytesPerSecondMax = 4 * 2 ** 20
+const bytesPerSecondDefault = 4 * 2 ** 20
 /** Wait before what could not be fetched is tried again: at first, and at most; doubled each time. */
 const retryMs = 1_000
 const retryMsMax = 60_000
@@ -37,6 +37,8 @@ export interface LogFillerOptions {
   readonly from: number
   /** Those that may be asked, best first. */
   readonly upstreams: { readonly answering: readonly Upstream[] }
+  /** Most bytes a second of bodies and receipts; absent for 4 MiB. */
+  readonly bytesPerSecondMax?: number
   /** Told of what went wrong, as sentences for the operator. */
   readonly log: (text: string) => void
 }
@@ -158,6 +160,7 @@ export class LogFiller {
     )
     // Half of the time upstreams are free for what callers want.
     const spentMs = performance.now() - begunMs
+    const { bytesPerSecondMax = bytesPerSecondDefault } = this.#options
     await this.#pause(fetched.length === 0 ? 0 : Math.max(spentMs, (1_000 * bytes) / bytesPerSecondMax))
   }
 

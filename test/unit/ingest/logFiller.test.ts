@@ -4,11 +4,11 @@ import t, { type Test } from 'tap'
 import { ForkSchedule, parseGenesisConfig } from '../../../src/chain/forks.js'
 import { decodeHeader } from '../../../src/chain/header.js'
 import { searchLogs } from '../../../src/chain/logSearch.js'
-import { LogFiller } from '../../../src/ingest/gateway/logFiller.js'
+import { LogFiller, type LogFillerOptions } from '../../../src/ingest/gateway/logFiller.js'
 import { ProofFetcher } from '../../../src/ingest/gateway/proofFetcher.js'
 import { verifyGateway } from '../../../src/ingest/gateway/verifyGateway.js'
 import { equalBytes, type Hash32 } from '../../../src/primitives/bytes.js'
-import { emptyTrieRoot } from '../../../src/primitives/keccak.js'
+import { emptyTrieRoot, keccak256 } from '../../../src/primitives/keccak.js'
 import { openRows } from '../../../src/state/provedRows.js'
 import type { ChainIdentity, ChainRows } from '../../../src/store/chainRows.js'
 import type { GatewayWriter } from '../../../src/store/gatewayWriter.js'
@@ -37,12 +37,13 @@ interface Rig {
 }
 
 /** A gateway's store with the headers of the demo chain, and what fills it from these nodes. */
-function openRig(t: Test, nodes: ArchiveNodes, from = 0): Rig {
+function openRig(t: Test, nodes: ArchiveNodes, from = 0, options: Partial<LogFillerOptions> = {}): Rig {
   const path = join(makeFolder(t), 'chain.mdb')
   const store = makeGatewayStore(path, demoStore)
   const fetcher = new ProofFetcher(store, nodes, { schedule, fetchMsMax: 600_000 })
   const said: string[] = []
-  const filler = new LogFiller(store, fetcher, { from, upstreams: nodes, log: (text) => said.push(text) })
+  const log = (text: string) => void said.push(text)
+  const filler = new LogFiller(store, fetcher, { from, upstreams: nodes, log, ...options })
   t.teardown(async () => {
     await filler.close()
     await store.close()
@@ -79,6 +80,25 @@ async function checkWhole(t: Test, { path, store }: Rig): Promise<void> {
     await rows.close()
   }
 }
+
+t.test('no more bytes come in a second than may', async (t) => {
+  // Of the highest blocks, those of three rounds of 32 or more.
+  const from = full.at(-100) ?? 0
+  const rows = Array.from(demoStore.blocksFrom(from, demoHead.number + 1 - from))
+  let bytes = 0
+  for (const { header } of rows) {
+    const hash = keccak256(header)
+    bytes += (demoStore.readBody(hash)?.length ?? 0) + (demoStore.readReceipts(hash)?.length ?? 0)
+  }
+  const seconds = 3
+  const rig = openRig(t, new ArchiveNodes(demoStore, { node: honest }), from, {
+    bytesPerSecondMax: bytes / seconds,
+  })
+  const begun = performance.now()
+  await fill(rig)
+  const spent = (performance.now() - begun) / 1_000
+  t.ok(spent >= seconds * 0.99, `${bytes} bytes in ${spent} s`)
+})
 
 t.test(
   'each block is fetched once, from all nodes in turn; blocks without transactions are not',
