@@ -7,6 +7,7 @@ import { FaultError } from '../primitives/faults.js'
 import { JsonBytes } from '../primitives/jsonBytes.js'
 import { NotHeldError } from '../primitives/notHeld.js'
 import type { ChainIdentity, ChainRows, Marker, TransactionLocation } from '../store/chainRows.js'
+import type { OldestKept } from '../store/keptHistory.js'
 import { AnswerCache } from './answerCache.js'
 import { writeBlockAccessList } from './blockAccessList.js'
 import { BlockAnswers } from './blockAnswers.js'
@@ -51,6 +52,8 @@ export interface ChainOptions {
   /** Bytes of rendered blocks and receipts kept. */
   readonly answerCacheBytes: number
 }
+
+const nothingRemoved: OldestKept = { state: 0, receipts: 0, bodies: 0 }
 
 /** Initial memory of a block's JSON; a block with 200 full transactions has 174 KB, its receipts have 397 KB. */
 const jsonBytesExpected = 64 * 1024
@@ -99,6 +102,17 @@ export abstract class ChainBlocks {
     this.firstNumber = parts.firstNumber
   }
 
+  /** From which blocks on there is state, and there are receipts and bodies. */
+  get oldest(): OldestKept {
+    const { firstNumber } = this
+    const { state, receipts, bodies } = this.parts.store.readOldestKept?.() ?? nothingRemoved
+    return {
+      state: Math.max(state, firstNumber),
+      receipts: Math.max(receipts, firstNumber),
+      bodies: Math.max(bodies, firstNumber),
+    }
+  }
+
   /**
    * Resolves a block id in this chain; only here do tags get their meaning. Undefined where
    * there is no such block. `argument` is the argument's index, from 0. Throws FaultError where `safe` is not
@@ -118,7 +132,7 @@ export abstract class ChainBlocks {
           case 'pending':
             return { number: head.number, hash: head.hash, isPending: true }
           case 'earliest':
-            return this.#blockByNumber(this.firstNumber, head)
+            return this.#blockByNumber(Math.max(this.firstNumber, this.oldest.bodies), head)
           case 'finalized':
             return this.#marked('finalized', head) ?? this.#behind(head, this.parts.options.finalizedLag)
           case 'safe': {
@@ -301,7 +315,7 @@ export abstract class ChainBlocks {
   #blockByNumber(number: number, head: Head): ResolvedBlock | undefined {
     // A block above the announced head does not exist for callers.
     if (number > head.number) return undefined
-    if (number < this.firstNumber) throw new FaultError({ kind: 'HistoryPruned' })
+    if (number < this.firstNumber) throw new FaultError({ kind: 'HistoryPruned', oldest: this.firstNumber })
     let { hash, header } = head
     while (header.number > number) {
       if (this.parts.store.isCanonical(header.number, hash)) {

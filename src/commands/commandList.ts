@@ -34,7 +34,7 @@ import {
   switchFlag,
   textFlag,
 } from './commandLine.js'
-import { common } from './commonFlags.js'
+import { common, history } from './commonFlags.js'
 import { keyCommands } from './keyCommands.js'
 
 const address = {
@@ -108,6 +108,7 @@ const serve = defineCommand({
       'with --upstream: fetch and prove the logs of all blocks from this one on, before anybody asks for them',
       { min: 0, max: Number.MAX_SAFE_INTEGER },
     ),
+    history,
     ...threads,
     follow: textFlag(
       'URL',
@@ -164,6 +165,7 @@ const importChain = defineCommand({
       'network to import into; may be left out where the configuration has one chain only',
     ),
     genesis: textFlag('FILE', "geth's genesis.json; needed for the first import unless configured or known"),
+    history,
     accumulators: textFlag(
       'FILE',
       'trusted accumulators of archives, one hex root a line; others are refused',

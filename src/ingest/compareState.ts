@@ -27,8 +27,8 @@ export interface FlatState {
   readonly slots: () => Iterable<readonly [Uint8Array, Uint8Array]>
 }
 
-/** By the first 12 bits of an account's hash: 64 KB, and of ten million slots some thousand are looked up. */
-const bucketBits = 12
+/** By the first 8 bits of an account's hash: 4 KB, and where one slot of ten million is wrong, some 40,000 are looked up. */
+const bucketBits = 8
 
 /** Bytes of each hash that are kept: two different states are taken for equal once in 2^128. */
 const lanes = 4

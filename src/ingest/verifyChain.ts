@@ -14,7 +14,8 @@ import { decodeRlpList, encodeRlp, rlpBytes } from '../primitives/rlp.js'
 import { indexedRoot } from '../state/trie.js'
 import type { ChainReader } from '../store/chainReader.js'
 import type { BlockName, HistoryExtent } from '../store/chainRows.js'
-import { storedBlockRow } from '../store/storedBlock.js'
+import type { OldestKept } from '../store/keptHistory.js'
+import { type StoredBlock, storedBlockRow } from '../store/storedBlock.js'
 import { checkLogKeys } from './checkLogKeys.js'
 import { chooseBlocks } from './chooseBlocks.js'
 import { compareState, type FlatState } from './compareState.js'
@@ -50,7 +51,9 @@ export function verifyChain(store: ChainReader, options: VerifyOptions): VerifyR
   if (head === undefined) throw new Error('the store has no head')
   const check = new Verification(store, head)
   const { history } = check
-  const stateBlocks = history ? [] : [...chooseBlocks(head.number, options), head.number]
+  const oldest = check.oldest.state
+  const chosen = chooseBlocks(head.number - oldest, options).map((number) => oldest + number)
+  const stateBlocks = history ? [] : [...chosen, head.number]
   let epochs: VerifiedEpoch[] | undefined
   try {
     check.blocks((done) => options.onProgress('blocks', done))
@@ -76,6 +79,7 @@ class Verification extends FaultList {
   readonly counts = { blocks: 0, transactions: 0, accounts: 0, slots: 0, trieNodes: 0 }
   /** Of a store without state. */
   readonly history: HistoryExtent | undefined
+  readonly oldest: OldestKept
 
   /** Number of entries that the log index should have. */
   #logKeys = 0
@@ -91,6 +95,7 @@ class Verification extends FaultList {
     const identity = store.readIdentity()
     if (identity === undefined) throw new Error('a store with a head has an identity')
     this.history = identity.history
+    this.oldest = store.readOldestKept()
     this.#schedule = ForkSchedule.of(identity)
   }
 
@@ -128,6 +133,15 @@ class Verification extends FaultList {
       }
     })
     return found
+  }
+
+  /** A block of which the header alone is kept. */
+  #withoutBody(number: number, stored: StoredBlock | undefined): void {
+    const row = stored && storedBlockRow(stored.hash, { ...partsOf(stored), body: undefined })
+    this.expect(
+      row !== undefined && equalBytes(row, stored?.bytes ?? row) && stored?.senders.length === 0,
+      `block ${number}: its row is not that of a header alone`,
+    )
   }
 
   get #hasReceipts(): boolean {
@@ -181,10 +195,16 @@ class Verification extends FaultList {
     return { hash, total }
   }
 
-  /** Checks the undo records of all blocks, which a reorganisation uses, against history. */
+  /** Checks the undo records of all blocks whose state is kept, which a reorganisation uses, against history. */
   replacedStates(onProgress: (done: number) => void): void {
+    const { state: oldest } = this.oldest
     const found = { accounts: 0, slots: 0 }
-    for (let number = 0; number <= this.#head.number; number++) {
+    if (oldest > 0) {
+      // What the oldest state has and later ones may have replaced.
+      for (const _ of this.#store.accountsAt(oldest)) found.accounts++
+      for (const _ of this.#store.slotsAt(oldest)) found.slots++
+    }
+    for (let number = oldest === 0 ? 0 : oldest + 1; number <= this.#head.number; number++) {
       if (number % 256 === 0) onProgress(number / (this.#head.number + 1))
       this.guard(`undo record of block ${number}`, () => this.#replacedState(number, found))
     }
@@ -254,15 +274,17 @@ class Verification extends FaultList {
   }
 
   #body(number: number, hash: Hash32, header: Header, parentTotal: bigint): void {
-    const body = this.#store.readBody(hash)
-    const receipts = this.#hasReceipts ? this.#store.readReceipts(hash) : encodeRlp([])
     const stored = this.#store.readBlock(hash)
+    if (number < this.oldest.bodies) return this.#withoutBody(number, stored)
+    const hasReceipts = this.#hasReceipts && number >= this.oldest.receipts
+    const body = this.#store.readBody(hash)
+    const receipts = hasReceipts ? this.#store.readReceipts(hash) : encodeRlp([])
     if (body === undefined || receipts === undefined || stored === undefined) {
       this.fault(`block ${number}: its body or receipts are missing`)
       return
     }
-    const { header: headerRlp, senders, totalDifficulty } = stored
-    const row = storedBlockRow(hash, { header: headerRlp, body, senders, totalDifficulty })
+    const { senders } = stored
+    const row = storedBlockRow(hash, { ...partsOf(stored), body })
     this.expect(equalBytes(row, stored.bytes), `block ${number}: its parts are not as long as its row says`)
     const accessList = this.#store.readBlockAccessList(hash)
     // Blocks that came from archives lack their list.
@@ -271,7 +293,7 @@ class Verification extends FaultList {
     const content = readBody(body, header)
     const hashes = {
       ...bodyHashes(content),
-      receiptsRoot: this.#hasReceipts ? indexedRoot(decodeRlpList(receipts).map(rlpBytes)) : undefined,
+      receiptsRoot: hasReceipts ? indexedRoot(decodeRlpList(receipts).map(rlpBytes)) : undefined,
       blockAccessListHash: accessList && blockAccessListHash(accessList),
     }
     for (const [field, got] of Object.entries(hashes)) {
@@ -325,4 +347,8 @@ class Verification extends FaultList {
       this.counts.slots += slots
     })
   }
+}
+
+function partsOf({ header, senders, totalDifficulty }: StoredBlock) {
+  return { header, senders, totalDifficulty }
 }
