@@ -11,8 +11,7 @@ export const common = {
 }
 
 /** Of commands that take in blocks to be executed. */
-export const history = integerFlag(
-  'N',
-  'keep state, receipts and bodies of this many blocks below the head, and remove what is older; default: all, or as configured',
-  { min: historyBlocksMin, max: Number.MAX_SAFE_INTEGER },
-)
+export const history = integerFlag('N', 'keep so many blocks of the past (state, receipts, bodies)', {
+  min: historyBlocksMin,
+  max: Number.MAX_SAFE_INTEGER,
+})

@@ -12,7 +12,7 @@ import { adminSchema } from './admin.js'
 import { clientsShape, hostPattern } from './clients.js'
 import { publishSchema } from './feed.js'
 import { gatewaySchemaParts } from './gateway.js'
-import { historySchema } from './history.js'
+import { findHistoryFaults, historySchema } from './history.js'
 import { issueToLines } from './issues.js'
 import { readJson } from './json.js'
 import {
@@ -290,6 +290,7 @@ const crossSchema = z
             storageLayouts: z.string().min(1).optional().catch(undefined),
             source: z.unknown().optional(),
             publish: z.unknown().optional(),
+            history: z.unknown().optional(),
             upstream: z
               .object({ waitMs: z.number().default(0) })
               .optional()
@@ -365,6 +366,7 @@ function findCrossFaults(raw: unknown, folder: string): string[] {
         `${path}.publish: expected a source beside it that is no feed, since only what it brings is published`,
       )
     }
+    faults.push(...findHistoryFaults(network.history, network.source).map((fault) => `${path}.${fault}`))
     faults.push(...findSourceFaults(network.source, folder).map((fault) => `${path}.source.${fault}`))
   })
   const names = networks.length > 0 ? [...ownerOfName.keys()] : ['demo']

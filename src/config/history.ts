@@ -7,9 +7,9 @@ import { object } from './schema.js'
  * next commits.
  */
 export const historyBlocksMin = 64
-const expected = `"all" or a number of blocks of at least ${historyBlocksMin}`
+const error = `expected "all" or a number of blocks of at least ${historyBlocksMin}`
 
-const extent = z.union([z.literal('all'), z.int().min(historyBlocksMin)], { error: `expected ${expected}` })
+const extent = z.union([z.literal('all'), z.int({ error }).min(historyBlocksMin, { error })], { error })
 
 /** Of each kind `all`, or the number of blocks below the head that have it. */
 export const keepAll = { state: 'all', trie: 'all', receipts: 'all', bodies: 'all' } as const
@@ -40,6 +40,21 @@ export function historyLimits({ state, receipts, bodies }: HistoryConfig) {
 /** What `--history N` stands for. */
 export function historyOf(blocks: number): HistoryConfig {
   return { ...keepAll, state: blocks, receipts: blocks, bodies: blocks }
+}
+
+const played = z.object({
+  source: z.object({ type: z.literal('replay') }),
+  history: z.record(z.string(), z.unknown()),
+})
+
+/** What contradicts the source, as lines that begin with the path within the network. */
+export function findHistoryFaults(history: unknown, source: unknown): string[] {
+  const kept = played.safeParse({ history, source }).data?.history ?? {}
+  return Object.entries(kept).flatMap(([kind, extent]) =>
+    extent === 'all'
+      ? []
+      : [`history.${kind}: expected "all", since a replay plays its blocks again at each start`],
+  )
 }
 
 function blocksOf(extent: number | 'all'): number {

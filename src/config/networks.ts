@@ -65,8 +65,9 @@ export function servedNetworks(file: ConfigFile, data: DataFolder, flags: Networ
 
 /** The network with what `--history` says, where it executes blocks. */
 export function withHistory(network: NetworkConfig, blocks: number | undefined): NetworkConfig {
-  const isCut = blocks !== undefined && (network.kind ?? 'archive') === 'archive'
-  return isCut ? { ...network, history: historyOf(blocks) } : network
+  // A replay goes back to its first block at each start.
+  const isExecuted = (network.kind ?? 'archive') === 'archive' && network.source?.type !== 'replay'
+  return isExecuted && blocks !== undefined ? { ...network, history: historyOf(blocks) } : network
 }
 
 function networksOf(file: ConfigFile, data: DataFolder, flags: NetworkFlags): Served[] {
