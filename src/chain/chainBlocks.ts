@@ -67,6 +67,8 @@ export class ChainParts {
   readonly schedule: ForkSchedule
   /** Of the oldest block that is held. */
   readonly firstNumber: number
+  /** Read with each head: what is removed between two heads is found missing by those who read it. */
+  oldest: OldestKept = nothingRemoved
   readonly answers: BlockAnswers
   /** Pending blocks, and heads as subscribers get them: asked for at once by many, and never again. */
   readonly headAnswers = new AnswerCache(headAnswerBytes)
@@ -86,6 +88,17 @@ export class ChainParts {
     this.schedule = ForkSchedule.of(identity)
     this.answers = new BlockAnswers(options.answerCacheBytes)
     this.rows = new BlockRowsReader(store)
+    this.readOldest()
+  }
+
+  readOldest(): void {
+    const { state, receipts, bodies } = this.store.readOldestKept?.() ?? nothingRemoved
+    const first = this.firstNumber
+    this.oldest = {
+      state: Math.max(state, first),
+      receipts: Math.max(receipts, first),
+      bodies: Math.max(bodies, first),
+    }
   }
 }
 
@@ -102,15 +115,9 @@ export abstract class ChainBlocks {
     this.firstNumber = parts.firstNumber
   }
 
-  /** From which blocks on there is state, and there are receipts and bodies. */
+  /** From which blocks on there is state, and there are receipts and bodies; of the newest head, whatever this one is. */
   get oldest(): OldestKept {
-    const { firstNumber } = this
-    const { state, receipts, bodies } = this.parts.store.readOldestKept?.() ?? nothingRemoved
-    return {
-      state: Math.max(state, firstNumber),
-      receipts: Math.max(receipts, firstNumber),
-      bodies: Math.max(bodies, firstNumber),
-    }
+    return this.parts.oldest
   }
 
   /**
