@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { equalBytes, type Hash32, readUint32 } from '../primitives/bytes.js'
 import { Doorkeeper } from '../primitives/doorkeeper.js'
+import { FaultError } from '../primitives/faults.js'
 import { emptyTrieRoot, emptyUnclesHash } from '../primitives/keccak.js'
 import { NotHeldError } from '../primitives/notHeld.js'
 import {
@@ -179,7 +180,7 @@ export class BlockRowsReader {
   read(hash: Hash32, number?: number): BlockRows | undefined {
     const held = this.#held(hash, number)
     if (held !== undefined) return held
-    const stored = this.#store.readBlock(hash, number)
+    const stored = this.#whole(this.#store.readBlock(hash, number))
     if (stored === undefined) return undefined
     this.#last = new BlockRows(hash, stored, this.#readBody)
     return this.#last
@@ -196,7 +197,7 @@ export class BlockRowsReader {
     this.#view = undefined
     const held = this.#held(hash, number)
     if (held !== undefined) return held
-    const stored = this.#store.readBlock(hash, number, true)
+    const stored = this.#whole(this.#store.readBlock(hash, number, true))
     if (stored === undefined) return undefined
     const { bytes, bodyBytes } = stored
     if (bytes.length > lentBytesMax) {
@@ -221,13 +222,20 @@ export class BlockRowsReader {
   }
 
   #keep(hash: Hash32, number: number | undefined): BlockRows | undefined {
-    const stored = this.#store.readBlock(hash, number, true)
+    const stored = this.#whole(this.#store.readBlock(hash, number, true))
     if (stored === undefined) return undefined
     const own = copyOf(stored)
     const rows = new BlockRows(own.hash, own, this.#readBody)
     this.#kept.set(readUint32(hash, 0), rows)
     this.#last = rows
     return rows
+  }
+
+  /** Throws FaultError for a block whose body was removed, and with it how many transactions it has. */
+  #whole(stored: StoredBlock | undefined): StoredBlock | undefined {
+    const oldest = stored?.hasBody === false ? this.#store.readOldestKept?.().bodies : undefined
+    if (oldest) throw new FaultError({ kind: 'HistoryPruned', oldest })
+    return stored
   }
 
   readonly #readBody = (hash: Hash32): Uint8Array => bodyOf(hash, this.#store.readBody(hash))

@@ -31,6 +31,7 @@ export class Chain extends ChainBlocks {
     const isSame = stored !== undefined && equalBytes(stored.hash, this.#current.hash)
     if (stored === undefined || (isSame && marked === this.#markerKey)) return
     this.#markerKey = marked
+    this.parts.readOldest()
     this.#current = this.#readHead(this.#current.generation + 1)
     if (!isSame) for (const listener of this.#listeners) listener()
   }

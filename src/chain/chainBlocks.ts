@@ -7,6 +7,7 @@ import { FaultError } from '../primitives/faults.js'
 import { JsonBytes } from '../primitives/jsonBytes.js'
 import { NotHeldError } from '../primitives/notHeld.js'
 import type { ChainIdentity, ChainRows, Marker, TransactionLocation } from '../store/chainRows.js'
+import type { OldestKept } from '../store/keptHistory.js'
 import { AnswerCache } from './answerCache.js'
 import { writeBlockAccessList } from './blockAccessList.js'
 import { BlockAnswers } from './blockAnswers.js'
@@ -52,6 +53,8 @@ export interface ChainOptions {
   readonly answerCacheBytes: number
 }
 
+const nothingRemoved: OldestKept = { state: 0, receipts: 0, bodies: 0 }
+
 /** Initial memory of a block's JSON; a block with 200 full transactions has 174 KB, its receipts have 397 KB. */
 const jsonBytesExpected = 64 * 1024
 
@@ -64,6 +67,8 @@ export class ChainParts {
   readonly schedule: ForkSchedule
   /** Of the oldest block that is held. */
   readonly firstNumber: number
+  /** Read with each head: what is removed between two heads is found missing by those who read it. */
+  oldest: OldestKept = nothingRemoved
   readonly answers: BlockAnswers
   /** Pending blocks, and heads as subscribers get them: asked for at once by many, and never again. */
   readonly headAnswers = new AnswerCache(headAnswerBytes)
@@ -83,6 +88,17 @@ export class ChainParts {
     this.schedule = ForkSchedule.of(identity)
     this.answers = new BlockAnswers(options.answerCacheBytes)
     this.rows = new BlockRowsReader(store)
+    this.readOldest()
+  }
+
+  readOldest(): void {
+    const { state, receipts, bodies } = this.store.readOldestKept?.() ?? nothingRemoved
+    const first = this.firstNumber
+    this.oldest = {
+      state: Math.max(state, first),
+      receipts: Math.max(receipts, first),
+      bodies: Math.max(bodies, first),
+    }
   }
 }
 
@@ -97,6 +113,11 @@ export abstract class ChainBlocks {
     this.identity = parts.identity
     this.schedule = parts.schedule
     this.firstNumber = parts.firstNumber
+  }
+
+  /** From which blocks on there is state, and there are receipts and bodies; of the newest head, whatever this one is. */
+  get oldest(): OldestKept {
+    return this.parts.oldest
   }
 
   /**
@@ -118,7 +139,7 @@ export abstract class ChainBlocks {
           case 'pending':
             return { number: head.number, hash: head.hash, isPending: true }
           case 'earliest':
-            return this.#blockByNumber(this.firstNumber, head)
+            return this.#blockByNumber(Math.max(this.firstNumber, this.oldest.bodies), head)
           case 'finalized':
             return this.#marked('finalized', head) ?? this.#behind(head, this.parts.options.finalizedLag)
           case 'safe': {
@@ -301,7 +322,7 @@ export abstract class ChainBlocks {
   #blockByNumber(number: number, head: Head): ResolvedBlock | undefined {
     // A block above the announced head does not exist for callers.
     if (number > head.number) return undefined
-    if (number < this.firstNumber) throw new FaultError({ kind: 'HistoryPruned' })
+    if (number < this.firstNumber) throw new FaultError({ kind: 'HistoryPruned', oldest: this.firstNumber })
     let { hash, header } = head
     while (header.number > number) {
       if (this.parts.store.isCanonical(header.number, hash)) {

@@ -129,6 +129,8 @@ function* blocksToSearch(
   const branch = branchAbove(rows, head)
   const canonicalLast = Math.min(last, head.number - branch.length)
   if (first <= canonicalLast) {
+    const oldest = rows.readOldestKept?.().receipts ?? 0
+    if (first < oldest) throw new FaultError({ kind: 'HistoryPruned', oldest })
     const onRead = () => {
       if (shouldStop()) throw stopped
     }

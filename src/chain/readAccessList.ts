@@ -16,6 +16,10 @@ export function readAccessList(rows: ChainRows, hash: Hash32): Uint8Array | unde
     throw new FaultError({ kind: 'ResourceNotFound', why })
   }
   const list = rows.readBlockAccessList(hash)
-  if (list === undefined && rows.isCanonical(number, hash)) throw new FaultError({ kind: 'HistoryPruned' })
+  if (list === undefined && rows.isCanonical(number, hash)) {
+    // Archives have no lists, so no block below the head has one where this one has none.
+    const { bodies = number + 1 } = rows.readOldestKept?.() ?? {}
+    throw new FaultError({ kind: 'HistoryPruned', oldest: Math.max(bodies, number + 1) })
+  }
   return list
 }

@@ -34,7 +34,7 @@ import {
   switchFlag,
   textFlag,
 } from './commandLine.js'
-import { common } from './commonFlags.js'
+import { common, history } from './commonFlags.js'
 import { keyCommands } from './keyCommands.js'
 
 const address = {
@@ -108,6 +108,7 @@ const serve = defineCommand({
       'with --upstream: fetch and prove the logs of all blocks from this one on, before anybody asks for them',
       { min: 0, max: Number.MAX_SAFE_INTEGER },
     ),
+    history,
     ...threads,
     follow: textFlag(
       'URL',
@@ -151,7 +152,7 @@ const serve = defineCommand({
 
 const importChain = defineCommand({
   name: 'import',
-  summary: 'execute the blocks of chain files, or check those of archives, and store them',
+  summary: 'execute the blocks of chain files, or check archives, and store them',
   description: [
     'Executes every block of the chain files in the order given, checks each against its header, and stores it. A block that does not fit ends the import with status 1, and those before it stay. Blocks that the store holds already are skipped, so an interrupted import continues where it stopped.',
     'Of archives (.era1, .ere; a folder stands for those in it) blocks and receipts are stored, and no state: each block is checked against its header, each epoch of 8,192 against its accumulator. An archive that is damaged, or leaves a gap, ends the import with status 1, and the epochs before it stay; an interrupted import begins its last epoch again. The networks mainnet, sepolia, holesky and hoodi need no genesis.',
@@ -159,11 +160,9 @@ const importChain = defineCommand({
   ],
   flags: {
     ...common,
-    network: textFlag(
-      'NAME',
-      'network to import into; may be left out where the configuration has one chain only',
-    ),
+    network: textFlag('NAME', 'network to import into; optional where only one is configured'),
     genesis: textFlag('FILE', "geth's genesis.json; needed for the first import unless configured or known"),
+    history,
     accumulators: textFlag(
       'FILE',
       'trusted accumulators of archives, one hex root a line; others are refused',

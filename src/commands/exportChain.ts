@@ -11,7 +11,8 @@ import type { Io } from './commandLine.js'
 export async function exportChain({ network, mapBytes, ...config }: ExportConfig, io: Io): Promise<number> {
   const store = ChainReader.open({ path: network.storePath, mapBytes })
   try {
-    const first = store.readIdentity()?.history?.first ?? 0
+    const { receipts, bodies } = store.readOldestKept()
+    const first = Math.max(store.readIdentity()?.history?.first ?? 0, receipts, bodies)
     const head = store.readHead()?.number ?? 0
     const from = config.from ?? first
     const to = config.to ?? head

@@ -1,6 +1,6 @@
 /** `tidegate import`: executes chain files, or the blocks of archives, into a network's store, on the network's ingest thread. */
 import { existsSync } from 'node:fs'
-import type { ImportConfig } from '../config/config.js'
+import { historyLimits, type ImportConfig } from '../config/config.js'
 import { startIngest } from '../ingest/ingestThread.js'
 import { UsageError } from '../primitives/faults.js'
 import type { Io } from './commandLine.js'
@@ -18,6 +18,7 @@ export async function importChain(config: ImportConfig, io: Io): Promise<number>
   const thread = startIngest(
     {
       storePath: network.storePath,
+      history: historyLimits(network.history),
       mapBytes: config.mapBytes,
       genesis: genesisOf(network),
       chainId: network.chainId,

@@ -1,4 +1,4 @@
-import { feedSchemaOf, type GatewayConfig, type NetworkConfig } from '../config/config.js'
+import { feedSchemaOf, type GatewayConfig, historyLimits, type NetworkConfig } from '../config/config.js'
 import { type ChainFeed, RelayedFeed, type SourceProgress, upToDate } from '../edge/chainFeed.js'
 import { startIngest } from '../ingest/ingestThread.js'
 import type { IngestFigures, IngestProgress, IngestStore, UpstreamsState } from '../ingest/messages.js'
@@ -34,7 +34,10 @@ export interface NetworkSource extends ChainFeed {
 /** Longest time in which one thing is fetched from upstreams; a request's own limit may end it before. */
 const fetchMsMax = 20_000
 
-function taskOf({ name, source, gateway, forks, chainId, publish }: NetworkConfig, unpublished: IngestStore) {
+function taskOf(
+  { name, source, gateway, forks, chainId, publish, history }: NetworkConfig,
+  unpublished: IngestStore,
+) {
   const schema = feedSchemaOf(name)
   const store = { ...unpublished, publish: publish && { ...publish, schema: publish.schema ?? schema } }
   if (source === undefined)
@@ -42,7 +45,10 @@ function taskOf({ name, source, gateway, forks, chainId, publish }: NetworkConfi
   if (source.type === 'file') return { ...store, files: [source.path] }
   if (source.type === 'feed') return { ...store, feed: { ...source, schema: source.schema ?? schema } }
   if (source.type === 'develop') return { ...store, develop: source }
-  return source.type === 'follow' ? { ...store, follow: source } : { ...store, replay: source }
+  if (source.type === 'replay') return { ...store, replay: source }
+  // A reorganisation goes back no further than the past is kept.
+  const reorgDepthMax = Math.min(source.reorgDepthMax, ...Object.values(historyLimits(history)))
+  return { ...store, follow: { ...source, reorgDepthMax } }
 }
 
 /** Starts a network's source; undefined where it has none. */
@@ -56,7 +62,9 @@ export function startSource(
   const { name, isEmbedded, source, gateway, storePath } = network
   if (source === undefined && gateway === undefined) return undefined
   const genesis = genesisOf(network)
-  const task = taskOf(network, { storePath, mapBytes, genesis, chainId: network.chainId, isEmbedded })
+  const { chainId } = network
+  const history = historyLimits(network.history)
+  const task = taskOf(network, { storePath, mapBytes, genesis, chainId, isEmbedded, history })
   const feed = new RelayedFeed()
   const publish = (hasFailed = false) => {
     feed.publish(

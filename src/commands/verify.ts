@@ -118,7 +118,8 @@ function chainLines(report: VerifyReport, seed: number): string[] {
     `  ${blocks} blocks: hash, link to the parent, total difficulty; transactions, uncles, withdrawals and receipts against their roots`,
     `  ${transactions} transactions: hash and index entry`,
     ...(epochs?.flatMap(epochLines) ?? [
-      `  state at blocks ${stateBlocks.join(', ')} and the latest tables: ${accounts} accounts, ${slots} slots and their code against ${trieNodes} trie nodes (seed ${seed})`,
+      `  state at blocks ${stateBlocks.join(', ')} and the latest tables: ${accounts} accounts, ${slots} slots and their code against the tries (seed ${seed})`,
+      `  ${trieNodes} trie nodes of all blocks and all code, each by its hash`,
     ]),
   ]
 }

@@ -3,6 +3,7 @@ import { packageRoot } from '../primitives/packageRoot.js'
 import type { PublishConfig } from './feed.js'
 import type { ChainEntry } from './file.js'
 import type { GatewayConfig } from './gateway.js'
+import { type HistoryConfig, keepAll } from './history.js'
 import type { SourceConfig } from './source.js'
 
 /** Name of the network that is served when nothing else is configured. */
@@ -29,6 +30,8 @@ export interface NetworkConfig {
   readonly source: SourceConfig | undefined
   /** Where what the source brings is published. */
   readonly publish: PublishConfig | undefined
+  /** How much of the past is kept, of a network that executes blocks. */
+  readonly history: HistoryConfig
   /** Of a gateway. */
   readonly gateway: GatewayConfig | undefined
   /** Absolute path of a file of storage layouts by address. */
@@ -56,7 +59,7 @@ export function entryToNetwork(entry: ChainEntry, dataDir: string): NetworkConfi
       : {
           ...(entry.kind === 'gateway'
             ? { gateway: gatewayPartsOf(entry) }
-            : { source: entry.source, publish: entry.publish }),
+            : { source: entry.source, publish: entry.publish, history: entry.history }),
           storageLayoutsPath: entry.storageLayouts,
           estimateMarginBps: entry.estimateGas.marginBps,
         }
@@ -88,6 +91,7 @@ export function storedNetwork(name: string, dataDir: string): NetworkConfig {
     forks: {},
     source: undefined,
     publish: undefined,
+    history: keepAll,
     gateway: undefined,
     storageLayoutsPath: undefined,
     hosts: [],

@@ -39,6 +39,7 @@ import {
   type Served,
   servedNetworks,
   storedNames,
+  withHistory,
 } from './networks.js'
 import { redactSecrets } from './redactSecrets.js'
 import type { RollupConfig } from './rollupNetwork.js'
@@ -53,6 +54,7 @@ export { isPageOrigin, originExpected } from './clients.js'
 export { feedSchemaOf } from './feed.js'
 export { edgesMax, type Limits, transports } from './file.js'
 export type { GatewayConfig } from './gateway.js'
+export { type HistoryConfig, historyBlocksMin, historyLimits } from './history.js'
 export { type LogLevel, logLevels, type TracesConfig } from './logging.js'
 export { isLoopback } from './loopback.js'
 export { queueSchemaOf } from './rollup.js'
@@ -96,6 +98,8 @@ export interface ImportFlags extends DataFlags {
   readonly network?: string | undefined
   readonly genesis?: string | undefined
   readonly accumulators?: string | undefined
+  /** Blocks below the head whose state, receipts and bodies are kept. */
+  readonly history?: number | undefined
 }
 
 export interface NetworkStoreFlags extends DataFlags {
@@ -321,7 +325,7 @@ export function resolveImportConfig(flags: ImportFlags, chainFiles: readonly str
   }
   return deepFreeze({
     ...data,
-    network: { ...known, genesisPath },
+    network: { ...withHistory(known, flags.history), genesisPath },
     chainPaths,
     areArchives,
     accumulatorsPath,

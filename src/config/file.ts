@@ -12,6 +12,7 @@ import { adminSchema } from './admin.js'
 import { clientsShape, hostPattern } from './clients.js'
 import { publishSchema } from './feed.js'
 import { gatewaySchemaParts } from './gateway.js'
+import { findHistoryFaults, historySchema } from './history.js'
 import { issueToLines } from './issues.js'
 import { readJson } from './json.js'
 import {
@@ -84,6 +85,8 @@ const archiveShape = {
   source: sourceSchema.optional(),
   /** Where what this network's source brings is published, for replicas. */
   publish: publishSchema.optional(),
+  /** How much of the past is kept; what is older is removed as blocks come. */
+  history: historySchema.prefault({}),
   /** JSON from addresses to Solidity storage layouts, for tidegate_readVariable; relative to the configuration file. */
   storageLayouts: text('the path of a JSON file').optional(),
   /** Whether the `safe` tag is answered; if not, callers are told to use `finalized`. */
@@ -287,6 +290,7 @@ const crossSchema = z
             storageLayouts: z.string().min(1).optional().catch(undefined),
             source: z.unknown().optional(),
             publish: z.unknown().optional(),
+            history: z.unknown().optional(),
             upstream: z
               .object({ waitMs: z.number().default(0) })
               .optional()
@@ -362,6 +366,7 @@ function findCrossFaults(raw: unknown, folder: string): string[] {
         `${path}.publish: expected a source beside it that is no feed, since only what it brings is published`,
       )
     }
+    faults.push(...findHistoryFaults(network.history, network.source).map((fault) => `${path}.${fault}`))
     faults.push(...findSourceFaults(network.source, folder).map((fault) => `${path}.source.${fault}`))
   })
   const names = networks.length > 0 ? [...ownerOfName.keys()] : ['demo']

@@ -25,6 +25,7 @@ import {
   reservedNames,
 } from './file.js'
 import { gatewayOf } from './gateway.js'
+import { historyOf } from './history.js'
 import { demoRollup, demoRollupName, entryToRollup, type RollupConfig } from './rollupNetwork.js'
 import { followUrl } from './source.js'
 import { isUpstreamUrl } from './upstream.js'
@@ -36,6 +37,8 @@ export interface NetworkFlags {
   readonly upstream?: readonly string[] | undefined
   /** Number of the block from which on that gateway completes its logs. */
   readonly logsFrom?: number | undefined
+  /** Blocks below the head whose state, receipts and bodies are kept. */
+  readonly history?: number | undefined
   /** URL of a node whose chain is followed. */
   readonly follow?: string | undefined
   /** The genesis of a gateway's chain, or of the node that is followed. */
@@ -55,6 +58,19 @@ export type Served = NetworkConfig | RollupConfig
 
 /** What `serve` serves. Throws UsageError where flags contradict each other or the configuration. */
 export function servedNetworks(file: ConfigFile, data: DataFolder, flags: NetworkFlags): Served[] {
+  return networksOf(file, data, flags).map((network) =>
+    network.kind === 'rollup' ? network : withHistory(network, flags.history),
+  )
+}
+
+/** The network with what `--history` says, where it executes blocks. */
+export function withHistory(network: NetworkConfig, blocks: number | undefined): NetworkConfig {
+  // A replay goes back to its first block at each start.
+  const isExecuted = (network.kind ?? 'archive') === 'archive' && network.source?.type !== 'replay'
+  return isExecuted && blocks !== undefined ? { ...network, history: historyOf(blocks) } : network
+}
+
+function networksOf(file: ConfigFile, data: DataFolder, flags: NetworkFlags): Served[] {
   const { network, upstream, follow, genesis, logsFrom, beacon, checkpoint } = flags
   if (checkpoint !== undefined && beacon === undefined)
     throw new UsageError('--checkpoint is where signatures begin, which beacon nodes have; add --beacon URL')

@@ -87,6 +87,7 @@ function troubleOf({ current, upstreams }: OpenNetwork): string | undefined {
 function networkEntry(network: OpenNetwork) {
   const { current, purpose, isReadable, hasSourceFailed, upstreams, logs } = network
   const trouble = troubleOf(network)
+  const oldest = isReadable ? oldestOf(current.chain) : undefined
   return {
     head: current.head.number,
     syncing: current.syncing !== undefined,
@@ -95,10 +96,16 @@ function networkEntry(network: OpenNetwork) {
     ...(!isReadable && { isReadable }),
     ...(hasSourceFailed && { source: 'failed' }),
     ...(trouble !== undefined && { trouble }),
+    ...(oldest && { oldest }),
     ...(logs && { logs }),
     ...(upstreams && { upstreams: Object.fromEntries(upstreams.nodes.map(upstreamEntry)) }),
     ...(upstreams?.signed && { signed: signedEntry(upstreams.signed) }),
   }
+}
+
+/** Numbers of the oldest blocks of which there are state, receipts and bodies; undefined where there are all. */
+function oldestOf({ oldest }: OpenNetwork['current']['chain']) {
+  return Object.values(oldest).some((number) => number > 0) ? oldest : undefined
 }
 
 /** What the consensus layer signed: of which slot, by how many of the committee, and how long ago that was. */

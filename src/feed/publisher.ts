@@ -12,6 +12,7 @@ import { decodeHeader } from '../chain/header.js'
 import { type DatabaseAddress, UnreachableError } from '../postgres/connection.js'
 import { equalBytes } from '../primitives/bytes.js'
 import { type Deferred, defer } from '../primitives/deferred.js'
+import { OperatorError } from '../primitives/faults.js'
 import { waitFor } from '../primitives/waitFor.js'
 import type { BlockName } from '../store/chainRows.js'
 import type { ChainWriter } from '../store/chainWriter.js'
@@ -253,7 +254,11 @@ export class Publisher {
 
   #blockEvent(number: number): FeedEvent {
     const parts = readBlockDiffParts(this.#store, number)
-    if (parts === undefined) throw new Error(`block ${number} cannot be published: it is not whole`)
+    if (parts === undefined) {
+      throw new OperatorError(
+        `block ${number} cannot be published: this store no longer keeps it whole; publish from a store with all history, or begin a new log`,
+      )
+    }
     const { parentHash } = decodeHeader(parts.header)
     return {
       kind: 'block',

@@ -185,6 +185,12 @@ export class ChainImporter {
       number--
     }
     const base = decodeHeader(this.#header(parentHash))
+    const { state: oldest } = this.#store.readOldestKept()
+    if (base.number < oldest) {
+      throw new InvalidBlockError(
+        `it ends a branch from before block ${oldest}, the oldest whose state is kept`,
+      )
+    }
     const state = new BranchState(
       historicalState(this.#store, base.number, stateRootOf(base, this.#development)),
     )

@@ -10,6 +10,7 @@ import type { Fault } from '../primitives/faults.js'
 import type { Wanted, WantingCall } from '../primitives/notHeld.js'
 import type { Announced, PoolQuestion } from '../primitives/upstreamCalls.js'
 import type { ChainIdentity } from '../store/chainRows.js'
+import type { HistoryLimits } from '../store/keptHistory.js'
 import type { BeaconNodeState } from '../upstream/beaconNodes.js'
 import type { UpstreamOptions } from '../upstream/upstream.js'
 import type { UpstreamFigures, UpstreamState } from '../upstream/upstreams.js'
@@ -25,6 +26,8 @@ export interface IngestStore {
   readonly chainId?: number | undefined
   /** Whether a store that is made is the embedded network's own; see {@link ChainIdentity}. */
   readonly isEmbedded?: boolean
+  /** How much of the past is kept; absent: all. */
+  readonly history?: HistoryLimits
   /** Where the blocks of a file, replay or node are published. */
   readonly publish?: PublishPlan | undefined
 }

@@ -2,6 +2,7 @@
  * The frame of every source that executes blocks: opens its store, counts what it takes in, and ends in order, whatever
  * happens: what it began, what is left to publish, the store. Owns none of its blocks.
  */
+import { setImmediate } from 'node:timers/promises'
 import type { ForkSchedule } from '../chain/forks.js'
 import type { Publisher } from '../feed/publisher.js'
 import type { ChainWriter } from '../store/chainWriter.js'
@@ -68,6 +69,7 @@ export async function runSource(
     const session = new ImportSession(importer, store, report, publisher)
     await run({ store, schedule, importer, session, publisher, onEnd: ends.add })
     await session.commit()
+    while (!signal.aborted && store.cutHistory()) await setImmediate()
     await ends.end()
     report({ type: 'finished', progress: session.progress(), stopped: signal.aborted })
   } finally {

@@ -27,6 +27,7 @@ export async function openTaskStore(
   const store = ChainWriter.openForWriting({
     path: task.storePath,
     mapBytes: task.mapBytes,
+    ...(task.history && { history: task.history }),
     onUpgrade: (what, done) => report({ type: 'upgrading', what, done }),
   })
   try {

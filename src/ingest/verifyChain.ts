@@ -1,6 +1,6 @@
 /**
  * Checks a store against its own hashes: every canonical block, and the whole state at the head and at random blocks.
- * Only reads, so it may run while a server runs; executes nothing.
+ * Only reads, so it may run while a server runs; executes nothing. Its memory does not grow with the store.
  */
 import { blockAccessListHash } from '../chain/blockAccessList.js'
 import { ForkSchedule } from '../chain/forks.js'
@@ -8,23 +8,17 @@ import { decodeHeader, type Header, headerHash, stateRootOf } from '../chain/hea
 import { bodyHashes, readBody } from '../evm/blocks/blockParts.js'
 import { RecoveredKeys } from '../evm/transactions/recoveredKeys.js'
 import { readSignedTransaction } from '../evm/transactions/signedTransaction.js'
-import {
-  type Address,
-  bytesToBigInt,
-  bytesToHex,
-  equalBytes,
-  type Hash32,
-  latin1Key,
-} from '../primitives/bytes.js'
-import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../primitives/keccak.js'
+import { bytesToBigInt, bytesToHex, equalBytes, type Hash32, latin1Key } from '../primitives/bytes.js'
+import { keccak256 } from '../primitives/keccak.js'
 import { decodeRlpList, encodeRlp, rlpBytes } from '../primitives/rlp.js'
-import { decodeAccount } from '../state/account.js'
-import { indexedRoot, readTrie, trieLeaves } from '../state/trie.js'
+import { indexedRoot } from '../state/trie.js'
 import type { ChainReader } from '../store/chainReader.js'
 import type { BlockName, HistoryExtent } from '../store/chainRows.js'
-import { storedBlockRow } from '../store/storedBlock.js'
+import type { OldestKept } from '../store/keptHistory.js'
+import { type StoredBlock, storedBlockRow } from '../store/storedBlock.js'
 import { checkLogKeys } from './checkLogKeys.js'
 import { chooseBlocks } from './chooseBlocks.js'
+import { compareState, type FlatState } from './compareState.js'
 import { type VerifiedEpoch, verifyEpochs } from './era/verifyEpochs.js'
 import { FaultList, TooManyFaults } from './faultList.js'
 
@@ -46,6 +40,7 @@ export interface VerifyReport {
   readonly stateBlocks: readonly number[]
   readonly accounts: number
   readonly slots: number
+  /** Of all blocks, each checked by its hash. */
   readonly trieNodes: number
   /** One sentence each; empty for a sound store. */
   readonly faults: readonly string[]
@@ -56,7 +51,9 @@ export function verifyChain(store: ChainReader, options: VerifyOptions): VerifyR
   if (head === undefined) throw new Error('the store has no head')
   const check = new Verification(store, head)
   const { history } = check
-  const stateBlocks = history ? [] : [...chooseBlocks(head.number, options), head.number]
+  const oldest = check.oldest.state
+  const chosen = chooseBlocks(head.number - oldest, options).map((number) => oldest + number)
+  const stateBlocks = history ? [] : [...chosen, head.number]
   let epochs: VerifiedEpoch[] | undefined
   try {
     check.blocks((done) => options.onProgress('blocks', done))
@@ -69,28 +66,20 @@ export function verifyChain(store: ChainReader, options: VerifyOptions): VerifyR
       options.onProgress('latest state', 1)
       check.latestState()
       check.replacedStates((done) => options.onProgress('undo records', done))
+      check.hashedRows(() => options.onProgress('trie nodes', 1))
     }
   } catch (error) {
     if (!(error instanceof TooManyFaults)) throw error
   }
   const { counts, faults } = check
-  return { ...counts, trieNodes: check.nodes.size, epochs, stateBlocks, faults }
-}
-
-/** One state from the flat tables. */
-interface FlatState {
-  readonly name: string
-  readonly accounts: Iterable<readonly [Address, Uint8Array]>
-  /** By `address ‖ slot`, in key order. */
-  readonly slots: Iterable<readonly [Uint8Array, Uint8Array]>
+  return { ...counts, epochs, stateBlocks, faults }
 }
 
 class Verification extends FaultList {
-  readonly counts = { blocks: 0, transactions: 0, accounts: 0, slots: 0 }
-  /** Hashes of the trie nodes whose content was checked. */
-  readonly nodes = new Set<string>()
+  readonly counts = { blocks: 0, transactions: 0, accounts: 0, slots: 0, trieNodes: 0 }
   /** Of a store without state. */
   readonly history: HistoryExtent | undefined
+  readonly oldest: OldestKept
 
   /** Number of entries that the log index should have. */
   #logKeys = 0
@@ -106,6 +95,7 @@ class Verification extends FaultList {
     const identity = store.readIdentity()
     if (identity === undefined) throw new Error('a store with a head has an identity')
     this.history = identity.history
+    this.oldest = store.readOldestKept()
     this.#schedule = ForkSchedule.of(identity)
   }
 
@@ -143,6 +133,15 @@ class Verification extends FaultList {
       }
     })
     return found
+  }
+
+  /** A block of which the header alone is kept. */
+  #withoutBody(number: number, stored: StoredBlock | undefined): void {
+    const row = stored && storedBlockRow(stored.hash, { ...partsOf(stored), body: undefined })
+    this.expect(
+      row !== undefined && equalBytes(row, stored?.bytes ?? row) && stored?.senders.length === 0,
+      `block ${number}: its row is not that of a header alone`,
+    )
   }
 
   get #hasReceipts(): boolean {
@@ -196,10 +195,16 @@ class Verification extends FaultList {
     return { hash, total }
   }
 
-  /** Checks the undo records of all blocks, which a reorganisation uses, against history. */
+  /** Checks the undo records of all blocks whose state is kept, which a reorganisation uses, against history. */
   replacedStates(onProgress: (done: number) => void): void {
+    const { state: oldest } = this.oldest
     const found = { accounts: 0, slots: 0 }
-    for (let number = 0; number <= this.#head.number; number++) {
+    if (oldest > 0) {
+      // What the oldest state has and later ones may have replaced.
+      for (const _ of this.#store.accountsAt(oldest)) found.accounts++
+      for (const _ of this.#store.slotsAt(oldest)) found.slots++
+    }
+    for (let number = oldest === 0 ? 0 : oldest + 1; number <= this.#head.number; number++) {
       if (number % 256 === 0) onProgress(number / (this.#head.number + 1))
       this.guard(`undo record of block ${number}`, () => this.#replacedState(number, found))
     }
@@ -236,12 +241,26 @@ class Verification extends FaultList {
     }
   }
 
+  /** Checks all trie nodes and codes, of whatever block, by their hashes. */
+  hashedRows(onProgress: () => void): void {
+    for (const [table, what] of [
+      ['nodes', 'trie node'],
+      ['code', 'code'],
+    ] as const) {
+      for (const [hash, bytes] of this.#store.hashed(table)) {
+        if (!equalBytes(keccak256(bytes), hash))
+          this.fault(`${what} ${bytesToHex(hash)} has other content than its hash says`)
+        if (table === 'nodes' && ++this.counts.trieNodes % 65_536 === 0) onProgress()
+      }
+    }
+  }
+
   /** Checks the state after a canonical block: history against the tries of its state root. */
   stateAt(number: number): void {
     this.#compare(number, {
       name: `history at block ${number}`,
-      accounts: this.#store.accountsAt(number),
-      slots: this.#store.slotsAt(number),
+      accounts: () => this.#store.accountsAt(number),
+      slots: () => this.#store.slotsAt(number),
     })
   }
 
@@ -249,21 +268,23 @@ class Verification extends FaultList {
   latestState(): void {
     this.#compare(this.#head.number, {
       name: 'latest state',
-      accounts: this.#store.accounts(),
-      slots: this.#store.slots(),
+      accounts: () => this.#store.accounts(),
+      slots: () => this.#store.slots(),
     })
   }
 
   #body(number: number, hash: Hash32, header: Header, parentTotal: bigint): void {
-    const body = this.#store.readBody(hash)
-    const receipts = this.#hasReceipts ? this.#store.readReceipts(hash) : encodeRlp([])
     const stored = this.#store.readBlock(hash)
+    if (number < this.oldest.bodies) return this.#withoutBody(number, stored)
+    const hasReceipts = this.#hasReceipts && number >= this.oldest.receipts
+    const body = this.#store.readBody(hash)
+    const receipts = hasReceipts ? this.#store.readReceipts(hash) : encodeRlp([])
     if (body === undefined || receipts === undefined || stored === undefined) {
       this.fault(`block ${number}: its body or receipts are missing`)
       return
     }
-    const { header: headerRlp, senders, totalDifficulty } = stored
-    const row = storedBlockRow(hash, { header: headerRlp, body, senders, totalDifficulty })
+    const { senders } = stored
+    const row = storedBlockRow(hash, { ...partsOf(stored), body })
     this.expect(equalBytes(row, stored.bytes), `block ${number}: its parts are not as long as its row says`)
     const accessList = this.#store.readBlockAccessList(hash)
     // Blocks that came from archives lack their list.
@@ -272,7 +293,7 @@ class Verification extends FaultList {
     const content = readBody(body, header)
     const hashes = {
       ...bodyHashes(content),
-      receiptsRoot: this.#hasReceipts ? indexedRoot(decodeRlpList(receipts).map(rlpBytes)) : undefined,
+      receiptsRoot: hasReceipts ? indexedRoot(decodeRlpList(receipts).map(rlpBytes)) : undefined,
       blockAccessListHash: accessList && blockAccessListHash(accessList),
     }
     for (const [field, got] of Object.entries(hashes)) {
@@ -318,73 +339,16 @@ class Verification extends FaultList {
       const hash = this.#store.readCanonicalHash(number)
       const header = hash && this.#store.readHeader(hash)
       const { development } = this.#store.readIdentity() ?? {}
-      if (header !== undefined) this.#compareState(stateRootOf(decodeHeader(header), development), flat)
+      if (header === undefined) return
+      const stateRoot = stateRootOf(decodeHeader(header), development)
+      const fault = (sentence: string) => this.fault(sentence)
+      const { accounts, slots } = compareState(this.#store, stateRoot, flat, fault)
+      this.counts.accounts += accounts
+      this.counts.slots += slots
     })
   }
+}
 
-  #compareState(stateRoot: Hash32, flat: FlatState): void {
-    let accounts = 0
-    let slotLeaves = 0
-    /** Storage roots of the accounts with slots. */
-    const storageRoots = new Map<string, Hash32>()
-    for (const [address, row] of flat.accounts) {
-      accounts++
-      const inTrie = readTrie(stateRoot, keccak256(address), this.#readNode)
-      if (inTrie === undefined || !equalBytes(inTrie, row)) {
-        this.fault(`${flat.name}: account ${bytesToHex(address)} differs from the state trie`)
-        continue
-      }
-      const { storageRoot, codeHash } = decodeAccount(row)
-      if (!equalBytes(storageRoot, emptyTrieRoot)) {
-        storageRoots.set(bytesToHex(address), storageRoot)
-        slotLeaves += this.#countLeaves(storageRoot)
-      }
-      if (!equalBytes(codeHash, emptyCodeHash)) {
-        const code = this.#store.readCode(codeHash)
-        this.expect(
-          code !== undefined && equalBytes(keccak256(code), codeHash),
-          `${flat.name}: the code of ${bytesToHex(address)} is missing or damaged`,
-        )
-      }
-    }
-    this.counts.accounts += accounts
-    const leaves = this.#countLeaves(stateRoot)
-    this.expect(leaves === accounts, `${flat.name}: it has ${accounts} accounts, the state trie ${leaves}`)
-    const slots = this.#compareSlots(storageRoots, flat)
-    // Since each slot is in its trie, equal counts mean equal sets.
-    this.expect(
-      slots === slotLeaves,
-      `${flat.name}: it has ${slots} slots, the storage tries of its accounts ${slotLeaves}`,
-    )
-  }
-
-  /** Checks all slots; returns their number. */
-  #compareSlots(storageRoots: ReadonlyMap<string, Hash32>, flat: FlatState): number {
-    let slots = 0
-    for (const [key, value] of flat.slots) {
-      slots++
-      const address = bytesToHex(key.subarray(0, 20))
-      const slot = key.subarray(20)
-      const root = storageRoots.get(address)
-      const inTrie = root && readTrie(root, keccak256(slot), this.#readNode)
-      this.expect(
-        inTrie !== undefined && equalBytes(inTrie, encodeRlp(value)),
-        `${flat.name}: slot ${bytesToHex(slot)} of ${address} differs from its storage trie`,
-      )
-    }
-    this.counts.slots += slots
-    return slots
-  }
-
-  #countLeaves(root: Hash32): number {
-    let leaves = 0
-    for (const _ of trieLeaves(root, this.#readNode)) leaves++
-    return leaves
-  }
-
-  readonly #readNode = (hash: Uint8Array): Uint8Array | undefined => {
-    const node = this.#store.readNode(hash)
-    if (node !== undefined) this.nodes.add(latin1Key(hash))
-    return node
-  }
+function partsOf({ header, senders, totalDifficulty }: StoredBlock) {
+  return { header, senders, totalDifficulty }
 }

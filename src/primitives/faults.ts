@@ -85,7 +85,8 @@ export type Fault =
     }
   /** No upstream gave an answer that is right. `why` is the whole text. */
   | { readonly kind: 'UpstreamsFailed'; readonly why: string }
-  | { readonly kind: 'HistoryPruned' }
+  /** `oldest`: number of the oldest block of which what was asked for is kept. */
+  | { readonly kind: 'HistoryPruned'; readonly oldest: number }
   /** `why` is the whole text. */
   | { readonly kind: 'ResourceNotFound'; readonly why: string }
   /** Asked of a network that holds blocks and receipts alone, or not even receipts. */

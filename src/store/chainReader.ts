@@ -6,7 +6,7 @@ import type { RootDatabase } from 'lmdb'
 import { unpack } from 'msgpackr'
 import { briefCopy } from '../primitives/briefCopy.js'
 import { type Address, type Hash32, readUint64, toHash32 } from '../primitives/bytes.js'
-import { OperatorError } from '../primitives/faults.js'
+import { FaultError, OperatorError } from '../primitives/faults.js'
 import type { ReplacedState } from './blockDiff.js'
 import type {
   BlockName,
@@ -18,10 +18,12 @@ import type {
   TransactionLocation,
 } from './chainRows.js'
 import { closeEnvironment, countReaders, LateTable, openEnvironment, openTable } from './environment.js'
+import { decodeOldestKept, type HistoryKind, type OldestKept } from './keptHistory.js'
 import { countLogIndex, readLogChunk } from './logIndex.js'
 import { decodeLogRanges, type LogRange } from './logRanges.js'
 import { unpackList } from './packedLists.js'
 import { guardTables, type ReadGuard, type ReadTable, withoutUnheld } from './readTable.js'
+import { lastChanges, prefixRange } from './stateRows.js'
 import { StoredBlock } from './storedBlock.js'
 import {
   historyKey,
@@ -117,6 +119,17 @@ export class ChainReader implements ChainRows {
     return readBlockName(this.tables.meta.getBrief(metaKeys.head))
   }
 
+  readOldestKept(): OldestKept {
+    return decodeOldestKept(this.tables.meta.getBrief(metaKeys.oldestKept))
+  }
+
+  /** Nothing was found of block `number`. Throws FaultError where it may have been removed. */
+  protected requireKept(kind: HistoryKind, number: number | undefined): undefined {
+    const oldest = this.readOldestKept()[kind]
+    if (number !== undefined && number < oldest) throw new FaultError({ kind: 'HistoryPruned', oldest })
+    return undefined
+  }
+
   readMarker(marker: Marker): BlockName | undefined {
     return readBlockName(this.tables.meta.getBinary(metaKeys[marker]))
   }
@@ -201,16 +214,18 @@ export class ChainReader implements ChainRows {
   }
 
   readBody(hash: Hash32, isView = false): Uint8Array | undefined {
-    return isView ? this.tables.bodies.viewUntilNextRead(hash) : this.tables.bodies.getBinary(hash)
+    const { bodies } = this.tables
+    const body = isView ? bodies.viewUntilNextRead(hash) : bodies.getBinary(hash)
+    return body ?? this.requireKept('bodies', this.#numberOf(hash))
   }
 
   readReceipts(hash: Hash32): Uint8Array | undefined {
-    return read(this.tables.receipts, hash)
+    return read(this.tables.receipts, hash) ?? this.requireKept('receipts', this.#numberOf(hash))
   }
 
   readBlockAccessList(hash: Hash32): Uint8Array | undefined {
     const packed = read(this.tables.accessLists, hash)
-    return packed && unpackList(packed)
+    return packed === undefined ? this.requireKept('bodies', this.#numberOf(hash)) : unpackList(packed)
   }
 
   readTotalDifficulty(hash: Hash32): Uint8Array | undefined {
@@ -239,9 +254,9 @@ export class ChainReader implements ChainRows {
     return readLogChunk(this.tables.logs, key, from)
   }
 
-  /** Number of entries in the log index. Takes time linear in their number. */
+  /** Number of entries in the log index of blocks whose receipts are kept. Takes time linear in their number. */
   countLogIndex(): number {
-    return countLogIndex(this.tables.logs)
+    return countLogIndex(this.tables.logs, this.readOldestKept().receipts)
   }
 
   /** Account at the head, RLP. */
@@ -256,21 +271,23 @@ export class ChainReader implements ChainRows {
 
   /** Account after canonical block `number`; one reverse range read, however old the block. */
   readAccountAt(address: Address, number: number): Uint8Array | undefined {
-    return readLastChange(this.tables.accountHistory, address, number)
+    return this.readKeyAt(number, address)
   }
 
   readAccountChanges(address: Address, from: number, isBackward: boolean, limit: number): readonly number[] {
     const start = historyKey(address, from)
     const end = isBackward ? address : keyAfterPrefix(address)
     const range = { start, limit, reverse: isBackward, ...(end === undefined ? {} : { end }) }
-    return Array.from(this.tables.accountHistory.getRange(range), ({ key }) =>
+    const changes = Array.from(this.tables.accountHistory.getRange(range), ({ key }) =>
       readUint64(key, address.length),
     )
+    if (!isBackward || changes.length < limit) this.requireKept('state', isBackward ? 0 : from)
+    return changes
   }
 
   /** Value after canonical block `number`; one reverse range read, however old the block. */
   readSlotAt(address: Address, slot: Hash32, number: number): Uint8Array | undefined {
-    return readLastChange(this.tables.slotHistory, slotKey(address, slot), number)
+    return this.readKeyAt(number, slotKey(address, slot))
   }
 
   #numberOf(hash: Hash32): number | undefined {
@@ -325,8 +342,18 @@ export class ChainReader implements ChainRows {
 
   /** Value after canonical block `number` of an account (20 bytes) or slot (52 bytes). */
   readKeyAt(number: number, key: Uint8Array): Uint8Array | undefined {
+    const row = this.#lastChange(number, key)
+    // What is found is right: a value goes only where another one took its place up to the oldest block that is kept.
+    if (row === undefined) this.requireKept('state', number)
+    return row === undefined || row.length === 0 ? undefined : row
+  }
+
+  #lastChange(number: number, key: Uint8Array): Uint8Array | undefined {
     const table = key.length === 20 ? this.tables.accountHistory : this.tables.slotHistory
-    return readLastChange(table, key, number)
+    // The key alone sorts before all its changes, so it limits the range to this account or slot.
+    const range = table.getRange({ start: historyKey(key, number), end: key, reverse: true, limit: 1 })
+    for (const { value } of range) return value
+    return undefined
   }
 
   /** Each account that exists after canonical block `number`. Takes time linear in all changes ever made. */
@@ -337,6 +364,7 @@ export class ChainReader implements ChainRows {
   /** Each non-zero slot of an account after canonical block `number`. Takes time linear in all its changes. */
   *slotsOfAt(address: Address, number: number): Generator<readonly [Hash32, Uint8Array]> {
     const range = prefixRange(this.tables.slotHistory, address)
+    this.requireKept('state', number)
     for (const [key, value] of lastChanges(range, 52, number)) yield [key.slice(20) as Hash32, value]
   }
 }
@@ -363,36 +391,4 @@ export function readBlockName(row: Uint8Array | undefined): BlockName | undefine
 
 function read(table: ReadTable, key: Uint8Array): Uint8Array | undefined {
   return table.getBinary(key)
-}
-
-function prefixRange(table: ReadTable, prefix: Uint8Array): Iterable<{ key: Uint8Array; value: Uint8Array }> {
-  const end = keyAfterPrefix(prefix)
-  return end === undefined ? table.getRange({ start: prefix }) : table.getRange({ start: prefix, end })
-}
-
-/** The newest change at or before `number`; undefined where there is none or it removed the value. */
-function readLastChange(table: ReadTable, prefix: Uint8Array, number: number): Uint8Array | undefined {
-  // The prefix alone sorts before all its changes, so it limits the range to this account or slot.
-  const range = table.getRange({ start: historyKey(prefix, number), end: prefix, reverse: true, limit: 1 })
-  for (const { value } of range) return value.length === 0 ? undefined : value
-  return undefined
-}
-
-/** For each prefix in a range of history, the last change at or before `number`, unless it removed the value. */
-function* lastChanges(
-  range: Iterable<{ key: Uint8Array; value: Uint8Array }>,
-  prefixBytes: number,
-  number: number,
-): Generator<[Uint8Array, Uint8Array]> {
-  let prefix: Uint8Array | undefined
-  let last: Uint8Array | undefined
-  for (const { key, value } of range) {
-    if (prefix === undefined || Buffer.compare(prefix, key.subarray(0, prefixBytes)) !== 0) {
-      if (prefix !== undefined && last !== undefined && last.length > 0) yield [prefix, last]
-      prefix = key.slice(0, prefixBytes)
-      last = undefined
-    }
-    if (readUint64(key, prefixBytes) <= number) last = value
-  }
-  if (prefix !== undefined && last !== undefined && last.length > 0) yield [prefix, last]
 }

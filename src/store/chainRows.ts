@@ -1,4 +1,5 @@
 import type { Address, Hash32 } from '../primitives/bytes.js'
+import type { OldestKept } from './keptHistory.js'
 import type { StoredBlock } from './storedBlock.js'
 
 /** Identity of a chain; fixed by its genesis. */
@@ -78,6 +79,8 @@ export interface ChainRows {
   /** Begins a new snapshot, which includes later writes. */
   refresh(): void
   readHead(): BlockName | undefined
+  /** From which blocks on there is state, and there are receipts and bodies; absent where nothing is ever removed. */
+  readOldestKept?(): OldestKept
   /** Undefined where the source never marked one. */
   readMarker(marker: Marker): BlockName | undefined
   readCanonicalHash(number: number): Hash32 | undefined

@@ -8,14 +8,16 @@ import type { RootDatabase } from 'lmdb'
 import { Packr } from 'msgpackr'
 import { concatBytes, equalBytes, type Hash32 } from '../primitives/bytes.js'
 import { OperatorError } from '../primitives/faults.js'
-import type { BlockDiff, Change, ReplacedState } from './blockDiff.js'
+import type { BlockDiff } from './blockDiff.js'
 import { ChainReader, type ChainStoreOptions } from './chainReader.js'
 import type { BlockName, ChainIdentity, Marker, SignedCheckpoint } from './chainRows.js'
 import { commitBatch, commitSync, openEnvironment } from './environment.js'
+import { cutHistory, type HistoryKind, type HistoryLimits, keepsAll } from './keptHistory.js'
 import { addToLogIndex, cutFromLogIndex } from './logIndex.js'
 import { packList } from './packedLists.js'
+import { replaceState, restoreState } from './stateRows.js'
 import { StoredBlock, senderBytes, storedBlockRow } from './storedBlock.js'
-import { historyKey, metaKeys, numberKey, openChainTables, schemaVersion } from './tables.js'
+import { metaKeys, numberKey, openChainTables, schemaVersion } from './tables.js'
 import { type OnUpgrade, upgradeStore } from './upgrade.js'
 import { type BufferedTables, bufferTables, type WriteBuffer } from './writeBuffer.js'
 import { lockForWriting, type WriterLock } from './writerLock.js'
@@ -34,12 +36,13 @@ export type HistoryRows = Omit<SideBlock, 'parentHash'> &
   }
 
 const packr = new Packr({ useRecords: false })
-const empty = new Uint8Array(0)
 
 export interface ChainWriterOptions extends ChainStoreOptions {
   /** See {@link EnvironmentOptions}. */
   readonly isCopy?: boolean
   readonly onUpgrade?: OnUpgrade
+  /** How much of the past is kept; default: all. */
+  readonly history?: HistoryLimits
 }
 
 export class ChainWriter extends ChainReader {
@@ -55,13 +58,21 @@ export class ChainWriter extends ChainReader {
   #flushesInFlight = 0
   #inFlight: Promise<void> = Promise.resolve()
   readonly #commits = { count: 0, seconds: 0 }
+  #limits: HistoryLimits = keepsAll
+  #hasMoreToCut = false
+  /** Up to this block nothing that waits changes a row. */
+  #lastStored = Number.POSITIVE_INFINITY
 
   /**
    * Opens a store for writing, and makes it if there is none; first upgrades one of an earlier version ({@link
    * upgradeStore}). Throws OperatorError where another process writes it, for a file of another kind, or an unknown
    * schema version.
    */
-  static openForWriting({ onUpgrade = () => undefined, ...options }: ChainWriterOptions): ChainWriter {
+  static openForWriting({
+    onUpgrade = () => undefined,
+    history = keepsAll,
+    ...options
+  }: ChainWriterOptions): ChainWriter {
     const lock = lockForWriting(options.path)
     let environment: RootDatabase | undefined
     try {
@@ -72,6 +83,7 @@ export class ChainWriter extends ChainReader {
       const writer = new this(options.path, environment, buffers)
       writer.#buffers = Object.values(buffers)
       writer.#lock = lock
+      writer.#limits = history
       upgradeStore({ environment, path: options.path, tables }, onUpgrade)
       writer.readIdentity()
       return writer
@@ -128,7 +140,11 @@ export class ChainWriter extends ChainReader {
       if (forkNumber < 0 || forkNumber > head.number) {
         throw new Error(`block ${forkNumber} is not canonical; the head is block ${head.number}`)
       }
-      if (forkNumber < head.number) this.beforeUnwind?.()
+      if (forkNumber < head.number) {
+        this.#requireUnwindable(forkNumber)
+        this.beforeUnwind?.()
+      }
+      this.#lastStored = Math.min(this.#lastStored, forkNumber)
       for (let number = head.number; number > forkNumber; number--) this.#unwindBlock(number)
       for (const [index, blockDiff] of blockDiffs.entries()) {
         const parentHash = this.readCanonicalHash(forkNumber + index) as Hash32
@@ -138,6 +154,30 @@ export class ChainWriter extends ChainReader {
         this.#writeCanonical(blockDiff)
       }
     })
+  }
+
+  /**
+   * Removes some of what is older than the store keeps; each commit does so too. Returns whether there is more. Call it
+   * while nothing is held nor under way.
+   */
+  cutHistory(): boolean {
+    this.commit(() => undefined)
+    return this.#hasMoreToCut
+  }
+
+  /** What the writer looks for is not a caller's question; but a state that is not whole may not be built on. */
+  protected override requireKept(kind: HistoryKind, number: number | undefined): undefined {
+    return kind === 'state' ? super.requireKept(kind, number) : undefined
+  }
+
+  #requireUnwindable(forkNumber: number): void {
+    const { state, receipts, bodies } = this.readOldestKept()
+    const oldest = Math.max(state, receipts, bodies)
+    if (forkNumber >= oldest) return
+    throw new OperatorError(
+      `the store ${this.path} cannot go back to block ${forkNumber}: it keeps the past from block ${oldest} on; ` +
+        'raise "history" of the network and import the chain again into an empty folder',
+    )
   }
 
   /** Sets the safe or finalized block. */
@@ -229,6 +269,7 @@ export class ChainWriter extends ChainReader {
     try {
       if (!isFirst) await earlier
       if (this.#heldFailure !== undefined) throw this.#heldFailure.error
+      this.#cut()
       const begunMs = performance.now()
       await commitBatch(this.environment, this.path, () => {
         for (const table of this.#buffers) table.write()
@@ -246,6 +287,7 @@ export class ChainWriter extends ChainReader {
   #commitAtOnce(): void {
     const begunMs = performance.now()
     try {
+      this.#cut()
       commitSync(this.environment, this.path, () => {
         for (const table of this.#buffers) table.writeSync()
       })
@@ -254,6 +296,15 @@ export class ChainWriter extends ChainReader {
       throw error
     }
     this.#flushed(begunMs)
+  }
+
+  /** Adds to what waits the removal of some history. All that does not wait has to be on disk. */
+  #cut(): void {
+    const head = this.#limits === keepsAll ? undefined : this.readHead()
+    if (head === undefined) return
+    const at = { head: head.number, last: Math.min(head.number, this.#lastStored), written: this.heldRows }
+    this.#lastStored = Number.POSITIVE_INFINITY
+    this.#hasMoreToCut = cutHistory(this.tables, this.#limits, at, (number) => this.readReplacedState(number))
   }
 
   #flushed(begunMs: number): void {
@@ -280,11 +331,7 @@ export class ChainWriter extends ChainReader {
     this.writeHistory(blockDiff)
     for (const [key, value] of blockDiff.nodes) tables.nodes.putSync(key, value)
     for (const [key, value] of blockDiff.code) tables.code.putSync(key, value)
-    const replaced: ReplacedState = {
-      accounts: this.#replace('accounts', 'accountHistory', blockDiff.accounts, number),
-      slots: this.#replace('slots', 'slotHistory', blockDiff.slots, number),
-    }
-    tables.changes.putSync(numberKey(number), packr.pack(replaced))
+    tables.changes.putSync(numberKey(number), packr.pack(replaceState(tables, blockDiff, number)))
     this.putHead(blockDiff)
   }
 
@@ -324,22 +371,6 @@ export class ChainWriter extends ChainReader {
     addToLogIndex(tables.logs, receipts, number)
   }
 
-  #replace(
-    latest: 'accounts' | 'slots',
-    history: 'accountHistory' | 'slotHistory',
-    changes: readonly Change[],
-    number: number,
-  ): Change[] {
-    const before: Change[] = []
-    for (const [key, value] of changes) {
-      before.push([key, this.tables[latest].getBinary(key) ?? empty])
-      if (value.length === 0) this.tables[latest].removeSync(key)
-      else this.tables[latest].putSync(key, value)
-      this.tables[history].putSync(historyKey(key, number), value)
-    }
-    return before
-  }
-
   /** Undoes the changes of block `number` to the canonical tables; the block itself stays stored by its hash. */
   #unwindBlock(number: number): void {
     const tables = this.tables
@@ -350,8 +381,7 @@ export class ChainWriter extends ChainReader {
       throw new Error(`block ${number} cannot be unwound: its rows are missing`)
     }
     const { hash, senders } = new StoredBlock(row)
-    this.#restore('accounts', 'accountHistory', replaced.accounts, number)
-    this.#restore('slots', 'slotHistory', replaced.slots, number)
+    restoreState(tables, replaced, number)
     cutFromLogIndex(tables.logs, this.#receiptsOf(number, hash), number)
     this.removeLocations(senders)
     tables.accessLists.removeSync(hash)
@@ -360,19 +390,6 @@ export class ChainWriter extends ChainReader {
     tables.numbers.removeSync(hash)
     tables.sideBlocks.putSync(hash, row)
     this.putHead({ number: number - 1, hash: parentHash })
-  }
-
-  #restore(
-    latest: 'accounts' | 'slots',
-    history: 'accountHistory' | 'slotHistory',
-    before: readonly Change[],
-    number: number,
-  ): void {
-    for (const [key, value] of before) {
-      if (value.length === 0) this.tables[latest].removeSync(key)
-      else this.tables[latest].putSync(key, value)
-      this.tables[history].removeSync(historyKey(key, number))
-    }
   }
 }
 

@@ -33,6 +33,21 @@ export function cutFromLogIndex(table: WriteTable, receipts: Uint8Array, number:
   for (const text of logKeysOf(receipts)) cutBlock(table, Buffer.from(text, 'latin1'), number)
 }
 
+/**
+ * Removes the rows whose last block is `number`; call it for one block after the other from the oldest on. Returns the
+ * number of keys that the block has. So rows may have blocks that are removed: no search comes there.
+ */
+export function dropFromLogIndex(table: WriteTable, receipts: Uint8Array, number: number): number {
+  const keys = logKeysOf(receipts)
+  for (const text of keys) {
+    const key = Buffer.from(text, 'latin1')
+    const newest = table.getBinary(key)
+    if (newest !== undefined && readNumber(newest, 0) === number) table.removeSync(key)
+    else table.removeSync(chunkKey(key, number))
+  }
+  return keys.size
+}
+
 function addBlock(table: WriteTable, key: Uint8Array, number: number): void {
   const newest = table.getBinary(key)
   if (newest === undefined) return putRow(table, key, [number])
@@ -121,10 +136,10 @@ export function readLogChunk(table: ReadTable, key: Uint8Array, from: number): r
   return row === undefined ? [] : decodeRow(row.value, from)
 }
 
-/** Number of block numbers in the whole index. Takes time linear in them. */
-export function countLogIndex(table: ReadTable): number {
+/** Number of block numbers from `first` on in the whole index. Takes time linear in them. */
+export function countLogIndex(table: ReadTable, first: number): number {
   let count = 0
-  for (const { value } of table.getRange()) count += decodeRow(value, 0).length
+  for (const { value } of table.getRange()) count += decodeRow(value, first).length
   return count
 }
 

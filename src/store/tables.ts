@@ -69,6 +69,8 @@ export const metaKeys = {
   /** The same for the blocks that the source marked safe and finalized; absent where it marked none. */
   safe: Buffer.from('safe'),
   finalized: Buffer.from('finalized'),
+  /** numbers (8 bytes each) of the oldest blocks of which state, receipts and bodies are kept; absent where all are. */
+  oldestKept: Buffer.from('oldestKept'),
   /** number (8 bytes) of the block up to which the log index is made; only in a store that is being upgraded. */
   logsIndexed: Buffer.from('logsIndexed'),
   /** msgpack {@link Epoch}: a whole epoch of blocks that came from an archive. */

@@ -149,6 +149,15 @@ export class WriteBuffer implements WriteTable {
     return take(limit, merge(this.#table.getRange(unlimited), changed, order))
   }
 
+  /** The last row from `first` to `last` that is on disk, whatever waits. */
+  lastStored(first: Uint8Array, last: Uint8Array): Entry | undefined {
+    for (const { key, value } of this.#table.getRange({ start: last, end: first, reverse: true, limit: 1 })) {
+      return { key: Uint8Array.from(key), value: Uint8Array.from(value) }
+    }
+    const value = this.#table.getBinary(first)
+    return value && { key: first, value }
+  }
+
   getCount(): number {
     let count = this.#table.getCount()
     for (const { key, value } of this.#changes()) {

@@ -203,9 +203,10 @@ export class NetworkStreams {
   }
 
   get #lowest(): number {
-    const { firstNumber, head } = this.#chain
+    const { head, oldest } = this.#chain
+    const first = Math.max(oldest.receipts, oldest.bodies)
     // Whoever resumes has to have seen the block before, and before genesis there is nothing to see.
-    return Math.max(firstNumber === 0 ? 0 : firstNumber + 1, head.number - this.#limits.replayBlocksMax)
+    return Math.max(first === 0 ? 0 : first + 1, head.number - this.#limits.replayBlocksMax)
   }
 
   #outOfRange(why: string): FaultError {

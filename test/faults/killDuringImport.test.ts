@@ -3,6 +3,7 @@ import { rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
+import type { HistoryLimits } from '../../src/store/keptHistory.js'
 import { withoutAmsterdam } from '../ingest/amsterdam.js'
 import { makeAmsterdamReplay } from '../ingest/amsterdamReplay.js'
 import {
@@ -104,7 +105,7 @@ async function makeCrossingBlocks(t: Test): Promise<FileBlocks> {
   return { genesisText, made: [...blocks, ...branches.flat()] }
 }
 
-function writeChain(folder: string, { genesisText, made }: FileBlocks): Chain {
+function writeChain(folder: string, { genesisText, made }: FileBlocks, history?: HistoryLimits): Chain {
   const file = join(folder, 'chain.rlp')
   writeFileSync(file, Buffer.concat(made.map(({ rlp }) => rlp)))
   const storePath = join(folder, 'chain.mdb')
@@ -112,7 +113,7 @@ function writeChain(folder: string, { genesisText, made }: FileBlocks): Chain {
   writeFileSync(childPath, childSource)
   const genesis = { text: genesisText, path: 'genesis.json' }
   const last = made.at(-1)?.number ?? 0
-  return { task: { storePath, mapBytes, genesis, files: [file] }, storePath, childPath, made, last }
+  return { task: { storePath, mapBytes, genesis, files: [file], history }, storePath, childPath, made, last }
 }
 
 function removeStore({ storePath }: Chain): void {
@@ -138,20 +139,29 @@ async function runChild(
 }
 
 const chains = [
-  { name: 'a chain of Prague', skip: false, runs: kills, make: makeBlocks },
+  { name: 'a chain of Prague', skip: false, runs: kills, make: makeBlocks, history: undefined },
+  {
+    name: 'a chain of which the last blocks are kept',
+    skip: false,
+    runs: Math.ceil(kills / 5),
+    make: makeBlocks,
+    // The branch that gives way has ten.
+    history: { state: 12, receipts: 11, bodies: 14 },
+  },
   // What it has of its own shows in few.
   {
     name: 'a chain that crosses to Amsterdam',
     skip: withoutAmsterdam,
     runs: Math.ceil(kills / 3),
     make: makeCrossingBlocks,
+    history: undefined,
   },
 ] as const
 
-for (const { name, skip, runs, make } of chains) {
+for (const { name, skip, runs, make, history } of chains) {
   t.test(name, { skip }, async (t) => {
     // One for both tests: it takes longer to make than to import.
-    const chain = writeChain(t.testdir(), await make(t))
+    const chain = writeChain(t.testdir(), await make(t), history)
     const headNumber = async (t: Test) => (await checkedHead(t, chain.storePath, chain.made))?.number
 
     await t.test(

@@ -170,7 +170,8 @@ t.test('a network whose data arrives late answers every read as an archive does'
 t.test('what nobody can get is the fault that the network says, and all else is answered', async (t) => {
   const rows = new LateRows(demoStore)
   const endpoint = endpointOver(rows, async (wanted) => {
-    if (wanted.kind === 'state' || wanted.kind === 'code') throw new FaultError({ kind: 'HistoryPruned' })
+    if (wanted.kind === 'state' || wanted.kind === 'code')
+      throw new FaultError({ kind: 'HistoryPruned', oldest: 1 })
     return rows.supply(wanted)
   })
   for (const [method, asked] of Object.entries(readQuestions)) {

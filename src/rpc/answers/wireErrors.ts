@@ -118,7 +118,8 @@ const wireErrors: { readonly [K in FaultKind]: (fault: FaultOf<K>) => WireError 
   SequencerError: ({ code, message, data }) => wire(code, message, data),
   UpstreamError: ({ code, message, data }) => wire(code, message, data),
   UpstreamsFailed: ({ why }) => wire(-32000, why),
-  HistoryPruned: () => wire(4444, 'pruned history unavailable'),
+  HistoryPruned: ({ oldest }) =>
+    wire(4444, `pruned history unavailable: the oldest block kept is ${toQuantity(oldest)}`),
   ResourceNotFound: ({ why }) => wire(-32001, why),
   NoState: () => wire(-32000, 'this network holds no state'),
   NoReceipts: () => wire(-32000, 'this network holds no receipts'),

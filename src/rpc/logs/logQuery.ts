@@ -81,7 +81,8 @@ export function toLogSearch(chain: ChainView, { criteria, blocks }: LogQuery): L
   const { number, hash } = chain.head
   if (first > last) throw new FaultError({ kind: 'InvalidBlockRange' })
   if (last > number) throw new FaultError({ kind: 'BlockRangeInFuture' })
-  if (first < chain.firstNumber) throw new FaultError({ kind: 'HistoryPruned' })
+  const oldest = chain.oldest.receipts
+  if (first < oldest) throw new FaultError({ kind: 'HistoryPruned', oldest })
   // Looked up here, where a gateway notes what it believes, because a thread of the pool may search.
   chain.resolve({ kind: 'number', number: first }, 0)
   return { criteria, head: { number, hash }, first, last }

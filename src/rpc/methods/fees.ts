@@ -11,7 +11,7 @@ import { doSliced, RequestSlices, type SlicedWork } from '../contexts/requestSli
 import { chainMethod, type Network } from '../network.js'
 import { blockId, invalidArgument, optional, required, typeName } from '../params/params.js'
 import { listSchema, nullable, objectSchema, quantitySchema, type Schema } from '../params/schema.js'
-import { stateBlock } from '../params/stateBlock.js'
+import { knownBlock } from '../params/stateBlock.js'
 
 /** go-ethereum's limits. */
 const blocksMax = 1_024
@@ -166,7 +166,7 @@ function lastNumber(chain: ChainView, newest: BlockId): number {
     const why = `request beyond head block: requested ${newest.number}, head ${head}`
     throw new FaultError({ kind: 'FeeHistoryRefused', why })
   }
-  const block = stateBlock(chain, newest, 1)
+  const block = knownBlock(chain, newest, 1)
   return block.isPending ? block.number + 1 : block.number
 }
 
@@ -191,7 +191,7 @@ function* history(
       if (turns.isOver) yield* turns.pause()
       turns.begin()
       const isPending = number > chain.head.number
-      const { hash } = isPending ? chain.head : stateBlock(chain, { kind: 'number', number }, 1)
+      const { hash } = isPending ? chain.head : knownBlock(chain, { kind: 'number', number }, 1)
       const header = isPending ? chain.pendingHeader() : chain.readHeader(hash)
       if (header === undefined) throw new Error(`block ${number} is below the head and not there`)
       const fees = blockFees(header, chain.schedule)

@@ -16,9 +16,17 @@ import {
   quantitySchema,
   textSchema,
 } from '../params/schema.js'
-import { stateBlock } from '../params/stateBlock.js'
 
-const heldKinds = ['state', 'tx', 'logs', 'receipts', 'blocks', 'stateproofs']
+/** With what each is removed. */
+const heldKinds = {
+  state: 'state',
+  tx: 'bodies',
+  logs: 'receipts',
+  receipts: 'receipts',
+  blocks: 'bodies',
+  stateproofs: 'state',
+} as const
+const kindsHeld = Object.keys(heldKinds) as (keyof typeof heldKinds)[]
 const heldSchema = objectSchema('Held', { disabled: booleanSchema, oldestBlock: quantitySchema })
 
 const contractsSchema = mapSchema('addresses by name', textSchema, addressSchema)
@@ -107,24 +115,27 @@ export const nodeMethods = {
     result: quantitySchema,
     run: ({ chain }) => `"${toQuantity(chain.head.number)}"`,
   }),
-  /** An archive has everything since genesis, a history no state. */
+  /** An archive has everything since genesis that it did not remove, a history no state. */
   eth_capabilities: chainMethod({
     summary: 'What this node holds, and from which block on',
     price: 1,
     memo: 'head',
     result: objectSchema('Capabilities', {
       head: objectSchema('HeadName', { number: quantitySchema, hash: hashSchema }),
-      ...Object.fromEntries(heldKinds.map((kind) => [kind, heldSchema])),
+      ...Object.fromEntries(kindsHeld.map((kind) => [kind, heldSchema])),
     }),
     run({ head, chain }) {
       const { history } = chain.identity
-      const oldestBlock = toQuantity(chain.firstNumber)
+      const { oldest } = chain
       const isHeld = (kind: string): boolean =>
         history === undefined ||
         kind === 'blocks' ||
         kind === 'tx' ||
         (history.hasReceipts && (kind === 'receipts' || kind === 'logs'))
-      const everything = heldKinds.map((kind) => [kind, { disabled: !isHeld(kind), oldestBlock }])
+      const everything = kindsHeld.map((kind) => [
+        kind,
+        { disabled: !isHeld(kind), oldestBlock: toQuantity(oldest[heldKinds[kind]]) },
+      ])
       const { number, hash } = head
       return JSON.stringify({
         head: { number: toQuantity(number), hash: bytesToHex(hash) },
@@ -148,8 +159,7 @@ export const nodeMethods = {
     run({ chain, head }) {
       const { config, genesisHash } = chain.identity
       // Forks by time come after a genesis that is not held, so any time before them does.
-      const genesis =
-        chain.firstNumber === 0 ? stateBlock(chain, { kind: 'number', number: 0 }, 0) : undefined
+      const genesis = chain.firstNumber === 0 ? chain.resolve({ kind: 'number', number: 0 }, 0) : undefined
       const genesisTime = (genesis && chain.readHeader(genesis.hash)?.timestamp) ?? 0
       return forkConfigJson(
         { schedule: chain.schedule, config, genesisHash, genesisTime },

@@ -3,12 +3,20 @@ import type { ResolvedBlock } from '../../chain/chainBlocks.js'
 import type { ChainView } from '../../chain/chainView.js'
 import { FaultError } from '../../primitives/faults.js'
 
-/** The block whose state is read, of argument `argument`. Throws FaultError for an unknown one. */
-export function stateBlock(chain: ChainView, id: BlockId, argument: number): ResolvedBlock {
+/** The block that an id of argument `argument` names. Throws FaultError for an unknown one. */
+export function knownBlock(chain: ChainView, id: BlockId, argument: number): ResolvedBlock {
   const block = chain.resolve(id, argument)
   if (block === undefined) {
     throw new FaultError({ kind: id.kind === 'hash' ? 'HeaderForHashNotFound' : 'HeaderNotFound' })
   }
+  return block
+}
+
+/** The block whose state is read, of argument `argument`. Throws FaultError for an unknown one, and for state that was removed. */
+export function stateBlock(chain: ChainView, id: BlockId, argument: number): ResolvedBlock {
+  const block = knownBlock(chain, id, argument)
+  const oldest = chain.oldest.state
+  if (block.number < oldest) throw new FaultError({ kind: 'HistoryPruned', oldest })
   return block
 }
 

@@ -16,6 +16,7 @@ interface Schema {
   readonly maximum?: number
   readonly items?: Schema
   readonly oneOf?: readonly Schema[]
+  readonly anyOf?: readonly Schema[]
   readonly properties?: Readonly<Record<string, Schema>>
   readonly required?: readonly string[]
 }
@@ -43,7 +44,11 @@ function defaultText(key: string, { default: value }: Schema, isRequired: boolea
   return typeof value === 'number' ? numberText(key, value) : value === undefined ? '' : code(value)
 }
 
-function valuesText(key: string, { type, const: only, enum: choices, minimum = 0, maximum }: Schema): string {
+function valuesText(
+  key: string,
+  { type, const: only, enum: choices, minimum = 0, maximum, anyOf }: Schema,
+): string {
+  if (anyOf) return anyOf.map((each) => valuesText(key, each)).join(', ')
   if (only !== undefined) return code(only)
   if (choices) return choices.map(code).join(', ')
   if (type === 'boolean') return '`true`, `false`'

@@ -384,3 +384,28 @@ t.test('a shared queue is in PostgreSQL', async (t) => {
   t.match(bad, 'networks[0].queue.shared.leaseMs: expected an integer from 200 to 600000, got 1')
   t.notMatch(bad, 'SECRET')
 })
+
+t.test('how much of the past is kept has to be possible', async (t) => {
+  const faults = [
+    [
+      { history: { state: 63 } },
+      'history.state: expected "all" or a number of blocks of at least 64, got 63',
+    ],
+    [
+      { history: { trie: 1_000 } },
+      'history.trie: expected "all": nodes of the tries cannot be removed yet, got 1000',
+    ],
+    [
+      { history: { receipts: 100, bodies: 99 } },
+      'history.bodies: expected bodies of at least as many blocks as receipts, which are told with them',
+    ],
+    [
+      { history: { state: 100 }, source: { type: 'replay', file: 'genesis.json', from: 0, intervalMs: 1 } },
+      'history.state: expected "all", since a replay plays its blocks again at each start',
+    ],
+  ] as const
+  for (const [members, fault] of faults) {
+    const networks = [{ name: 'a', genesis: 'genesis.json', ...members }]
+    t.match(refusal(t.testdir({ 'genesis.json': '{}' }), { networks }), `networks[0].${fault}`)
+  }
+})

@@ -162,7 +162,11 @@ const examples: { [K in Fault['kind']]: [Extract<Fault, { kind: K }>, number, st
     -32000,
     'block 0x2008 is in no epoch that was checked against an accumulator',
   ],
-  HistoryPruned: [{ kind: 'HistoryPruned' }, 4444, 'pruned history unavailable'],
+  HistoryPruned: [
+    { kind: 'HistoryPruned', oldest: 26 },
+    4444,
+    'pruned history unavailable: the oldest block kept is 0x1a',
+  ],
   ResourceNotFound: [{ kind: 'ResourceNotFound', why: 'no such block' }, -32001, 'no such block'],
   ExecutionReverted: [
     { kind: 'ExecutionReverted', reason: 'no', data: Uint8Array.of(1, 2) },

@@ -1,0 +1,62 @@
+/** How much of a network's past is kept: the schema of `history`, and of the flag for all of it. */
+import { z } from 'zod'
+import { object } from './schema.js'
+
+/**
+ * Fewest blocks that can be kept: as far back as reorganisations of public chains go. More are removed with one of the
+ * next commits.
+ */
+export const historyBlocksMin = 64
+const error = `expected "all" or a number of blocks of at least ${historyBlocksMin}`
+
+const extent = z.union([z.literal('all'), z.int({ error }).min(historyBlocksMin, { error })], { error })
+
+/** Of each kind `all`, or the number of blocks below the head that have it. */
+export const keepAll = { state: 'all', trie: 'all', receipts: 'all', bodies: 'all' } as const
+
+export const historySchema = object({
+  /** Values of accounts and slots. Reorganisations go back no further. */
+  state: extent.default('all'),
+  /** Nodes of the tries, for proofs. */
+  trie: z
+    .literal('all', { error: 'expected "all": nodes of the tries cannot be removed yet' })
+    .default('all'),
+  /** Receipts and the index of their logs. */
+  receipts: extent.default('all'),
+  /** Transactions, uncles, withdrawals and block access lists; headers are always kept. */
+  bodies: extent.default('all'),
+}).refine(({ receipts, bodies }) => blocksOf(bodies) >= blocksOf(receipts), {
+  error: 'expected bodies of at least as many blocks as receipts, which are told with them',
+  path: ['bodies'],
+})
+
+export type HistoryConfig = z.output<typeof historySchema>
+
+/** Of each kind the number of blocks; infinite for `all`. */
+export function historyLimits({ state, receipts, bodies }: HistoryConfig) {
+  return { state: blocksOf(state), receipts: blocksOf(receipts), bodies: blocksOf(bodies) }
+}
+
+/** What `--history N` stands for. */
+export function historyOf(blocks: number): HistoryConfig {
+  return { ...keepAll, state: blocks, receipts: blocks, bodies: blocks }
+}
+
+const played = z.object({
+  source: z.object({ type: z.literal('replay') }),
+  history: z.record(z.string(), z.unknown()),
+})
+
+/** What contradicts the source, as lines that begin with the path within the network. */
+export function findHistoryFaults(history: unknown, source: unknown): string[] {
+  const kept = played.safeParse({ history, source }).data?.history ?? {}
+  return Object.entries(kept).flatMap(([kind, extent]) =>
+    extent === 'all'
+      ? []
+      : [`history.${kind}: expected "all", since a replay plays its blocks again at each start`],
+  )
+}
+
+function blocksOf(extent: number | 'all'): number {
+  return extent === 'all' ? Number.POSITIVE_INFINITY : extent
+}

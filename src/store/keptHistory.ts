@@ -1,0 +1,121 @@
+/**
+ * How much of a chain's past a store keeps, and the removal of what is older. What is removed of a block no longer
+ * follows from what is left, so the store tells from which block on it has all of a kind.
+ *
+ * State is cut by the undo records: the values that a block replaced are what the blocks before it need, and nobody else.
+ * All rows that are removed are of blocks on disk; the caller sees to that.
+ */
+import { equalBytes, readUint64, writeUint64 } from '../primitives/bytes.js'
+import type { ReplacedState } from './blockDiff.js'
+import { dropFromLogIndex } from './logIndex.js'
+import { StoredBlock, storedBlockRow } from './storedBlock.js'
+import { historyKey, metaKeys, numberKey } from './tables.js'
+import type { BufferedTables } from './writeBuffer.js'
+
+/** What can be cut. Receipts are told with the blocks that they are of, so bodies reach back at least as far. */
+export const historyKinds = ['state', 'receipts', 'bodies'] as const
+export type HistoryKind = (typeof historyKinds)[number]
+
+/** Of each kind the blocks below the head that are kept; infinite for all. */
+export type HistoryLimits = { readonly [kind in HistoryKind]: number }
+
+/** Of each kind the number of the oldest block that is kept: its state after it, its receipts, its body. */
+export type OldestKept = { readonly [kind in HistoryKind]: number }
+
+export const keepsAll: HistoryLimits = { state: Infinity, receipts: Infinity, bodies: Infinity }
+
+/** Of a store that never removed anything. */
+const fromGenesis: OldestKept = { state: 0, receipts: 0, bodies: 0 }
+
+/** Rows that one transaction removes, besides twice as many as it writes: they take some 20 ms. */
+const rowsPerCut = 4_096
+
+export function decodeOldestKept(row: Uint8Array | undefined): OldestKept {
+  if (row === undefined) return fromGenesis
+  return { state: readUint64(row, 0), receipts: readUint64(row, 8), bodies: readUint64(row, 16) }
+}
+
+function encodeOldestKept(oldest: OldestKept): Uint8Array {
+  const row = new Uint8Array(8 * historyKinds.length)
+  for (const [index, kind] of historyKinds.entries()) writeUint64(row, oldest[kind], 8 * index)
+  return row
+}
+
+/**
+ * Removes what is older than `limits` say at a chain with `head`, but nothing above block `last`: of whole blocks, until
+ * as many rows are removed as `written` allow. Returns whether there is more.
+ */
+export function cutHistory(
+  tables: BufferedTables,
+  limits: HistoryLimits,
+  { head, last, written }: { readonly head: number; readonly last: number; readonly written: number },
+  readReplaced: (number: number) => ReplacedState | undefined,
+): boolean {
+  const before = decodeOldestKept(tables.meta.getBinary(metaKeys.oldestKept))
+  const oldest = { ...before }
+  let left = rowsPerCut + 2 * written
+  for (const kind of historyKinds) {
+    const target = Math.min(head - limits[kind], last)
+    for (; oldest[kind] < target && left > 0; oldest[kind]++) left -= 1 + cut(kind, oldest[kind])
+  }
+  if (historyKinds.some((kind) => oldest[kind] !== before[kind]))
+    tables.meta.putSync(metaKeys.oldestKept, encodeOldestKept(oldest))
+  return left <= 0
+
+  /** Removes what block `number` alone needs; returns how many rows that were, about. */
+  function cut(kind: HistoryKind, number: number): number {
+    if (kind === 'state') return cutState(tables, number, readReplaced(number + 1))
+    const row = tables.blocks.getBinary(numberKey(number))
+    if (row === undefined) throw new Error(`block ${number} cannot be removed: it is missing`)
+    const block = new StoredBlock(Uint8Array.from(row))
+    return kind === 'receipts' ? cutReceipts(tables, number, block) : cutBody(tables, number, block)
+  }
+}
+
+/** Removes the state after block `number`, where the next one replaced it. */
+function cutState(tables: BufferedTables, number: number, replaced: ReplacedState | undefined): number {
+  if (replaced === undefined) throw new Error(`the undo record of block ${number + 1} is missing`)
+  let removed = 1
+  for (const [kind, name] of [
+    ['accounts', 'accountHistory'],
+    ['slots', 'slotHistory'],
+  ] as const) {
+    const history = tables[name]
+    for (const [key] of replaced[kind]) {
+      const older = history.lastStored(historyKey(key, 0), historyKey(key, number))
+      if (older !== undefined) history.removeSync(older.key)
+      // That there is nothing needs no row where nothing older is left.
+      const own = historyKey(key, number + 1)
+      if (history.lastStored(own, own)?.value.length === 0) history.removeSync(own)
+      removed += 2
+    }
+  }
+  tables.changes.removeSync(numberKey(number + 1))
+  if (number === 0) tables.changes.removeSync(numberKey(0))
+  return removed
+}
+
+function cutReceipts(tables: BufferedTables, number: number, { hash }: StoredBlock): number {
+  const receipts = tables.receipts.getBinary(hash)
+  if (receipts === undefined) throw new Error(`the receipts of block ${number} are missing`)
+  tables.receipts.removeSync(hash)
+  return dropFromLogIndex(tables.logs, receipts, number)
+}
+
+/** Leaves the header and the total difficulty. */
+function cutBody(tables: BufferedTables, number: number, block: StoredBlock): number {
+  const { hash, header, totalDifficulty, senders } = block
+  const key = numberKey(number)
+  let removed = 3
+  for (let at = 20; at < senders.length; at += 52, removed++) {
+    const transaction = senders.slice(at, at + 32)
+    const location = tables.locations.getBinary(transaction)
+    if (location !== undefined && equalBytes(location.subarray(0, 32), hash))
+      tables.locations.removeSync(transaction)
+  }
+  const nobody = { header, body: undefined, senders: new Uint8Array(0), totalDifficulty }
+  tables.blocks.putSync(key, storedBlockRow(hash, nobody))
+  tables.bodies.removeSync(hash)
+  tables.accessLists.removeSync(hash)
+  return removed
+}

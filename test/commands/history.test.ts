@@ -1,0 +1,110 @@
+import { join } from 'node:path'
+import t from 'tap'
+import { chainPath, examples, genesisPath, headBlock, quantity } from '../rpc/demoChain.js'
+import { makeFolder, runHere, runProgram } from '../service/program.js'
+import { startService } from '../service/service.js'
+
+const kept = 64
+const oldest = headBlock.number - kept
+const at = quantity(oldest)
+const before = quantity(oldest - 1)
+const folder = makeFolder(t)
+const words = ['--network', 'cut', '--data', folder]
+const imported = await runProgram([
+  'import',
+  ...words,
+  '--history',
+  `${kept}`,
+  '--genesis',
+  genesisPath,
+  chainPath,
+])
+if (imported.status !== 0) throw new Error(imported.err)
+const whole = await startService()
+const cut = await startService([...words, '--no-auth'])
+t.teardown(() => Promise.all([whole.stop(), cut.stop()]))
+
+const { address: account, slot } = examples.slots[0] as (typeof examples.slots)[number]
+const call = { to: account, data: '0x' }
+
+/** Of each method the parameters at a block. */
+const atBlock: Readonly<Record<string, (block: string) => unknown[]>> = {
+  eth_getBalance: (block) => [account, block],
+  eth_getTransactionCount: (block) => [account, block],
+  eth_getCode: (block) => [account, block],
+  eth_getStorageAt: (block) => [account, slot, block],
+  eth_getProof: (block) => [account, [slot], block],
+  eth_call: (block) => [call, block],
+  eth_estimateGas: (block) => [call, block],
+  eth_getBlockByNumber: (block) => [block, true],
+  eth_getBlockReceipts: (block) => [block],
+  eth_getBlockTransactionCountByNumber: (block) => [block],
+  eth_getTransactionByBlockNumberAndIndex: (block) => [block, '0x0'],
+  eth_getUncleCountByBlockNumber: (block) => [block],
+  debug_getRawBlock: (block) => [block],
+  debug_getRawReceipts: (block) => [block],
+  eth_getLogs: (block) => [{ fromBlock: block, toBlock: 'latest' }],
+}
+
+t.test('what is kept is answered as by a store that keeps all', async (t) => {
+  for (const block of [at, quantity(oldest + 1), quantity(headBlock.number)]) {
+    for (const [method, params] of Object.entries(atBlock)) {
+      const [got, want] = [await cut.call(method, params(block)), await whole.call(method, params(block))]
+      t.strictSame(got, want, `${method} at ${block}`)
+    }
+  }
+  const earliest = (await cut.call('eth_getBlockByNumber', ['earliest', false])).result
+  t.equal(earliest.number, at)
+})
+
+t.test('what was removed has one error, which names the oldest block', async (t) => {
+  const error = { code: 4444, message: `pruned history unavailable: the oldest block kept is ${at}` }
+  for (const block of [before, '0x1', '0x0']) {
+    for (const [method, params] of Object.entries(atBlock)) {
+      t.strictSame((await cut.call(method, params(block))).error, error, `${method} at ${block}`)
+    }
+  }
+  const { result: old } = await whole.call('eth_getBlockByNumber', [before, false])
+  const byHash = { blockHash: old.hash }
+  for (const [method, params] of [
+    ['eth_getBlockByHash', [old.hash, false]],
+    ['eth_getBlockReceipts', [old.hash]],
+    ['eth_getBalance', [account, byHash]],
+    ['eth_getLogs', [byHash]],
+    ['debug_traceBlockByNumber', [before]],
+    ['trace_block', [before]],
+  ] as const) {
+    t.strictSame((await cut.call(method, params)).error, error, method)
+  }
+})
+
+t.test('headers stay; a transaction that was removed is not known', async (t) => {
+  for (const block of ['0x0', before]) {
+    const header = ['eth_getHeaderByNumber', [block]] as const
+    t.strictSame(await cut.call(...header), await whole.call(...header))
+  }
+  const [{ hash } = { hash: '' }] = examples.transactions
+  for (const method of ['eth_getTransactionByHash', 'eth_getTransactionReceipt']) {
+    t.equal((await cut.call(method, [hash])).result, null)
+  }
+})
+
+t.test('the node tells what it keeps', async (t) => {
+  const { head, ...held } = (await cut.call('eth_capabilities')).result
+  t.equal(head.number, quantity(headBlock.number))
+  for (const each of Object.values(held)) t.strictSame(each, { disabled: false, oldestBlock: at })
+  const health = await (await fetch(`${cut.origin}/health`)).json()
+  t.match(health, { networks: { cut: { oldest: { state: oldest, receipts: oldest, bodies: oldest } } } })
+})
+
+t.test('verify, export, snapshot and a second import go on from what is kept', async (t) => {
+  const verified = await runProgram(['verify', ...words, '--blocks', '2'])
+  t.match(verified, { status: 0, out: /No fault found/ }, verified.err)
+  const exported = await runHere(['export', ...words, '--from', '0', '--out', join(folder, 'out')])
+  t.match(exported, { status: 2, err: `cut has ${oldest} to ${headBlock.number}` })
+  const again = await runHere(['import', ...words, '--history', `${kept}`, chainPath])
+  t.match(again, { status: 0 }, again.err)
+  const copy = join(folder, 'copy')
+  const snapshot = await runHere(['snapshot', ...words, copy])
+  t.match(snapshot, { status: 0 }, snapshot.err)
+})
