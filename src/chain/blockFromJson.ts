@@ -80,7 +80,9 @@ function arrangements(names: readonly string[]): string[][] {
 export function blockRlpFromJson(json: unknown, uncleHeaders: readonly Uint8Array[]): Uint8Array {
   const block = toRecord(json, 'block')
   try {
-    const transactions = toArray(block.transactions, 'transactions').map(transactionRlp)
+    const transactions = toArray(block.transactions, 'transactions').map((each) =>
+      encodeRlp(transactionFromJson(each)),
+    )
     const parts = [
       headerRlpFromJson(json),
       encodeRlpListOfEncoded(transactions),
@@ -113,16 +115,16 @@ export function uncleHashesOf(json: unknown): readonly unknown[] {
 
 const signature = ['yParity', 'r', 's']
 
-/** An item of a body's list, in RLP: a list for legacy, else a byte string of type and list. */
-function transactionRlp(json: unknown): Uint8Array {
+/** An item of a body's list: a list for legacy, else bytes of type and list. Throws {@link BlockJsonError}. */
+export function transactionFromJson(json: unknown): RlpItem {
   const transaction = toRecord(json, 'transaction')
   const type = transaction.type === undefined ? 0 : Number(transaction.type)
   const fields = transactionFields[type]
   if (fields === undefined)
     throw new BlockJsonError(`transaction type ${excerpt(String(transaction.type), 20)}`)
   const signed = type === 0 ? ['v', 'r', 's'] : signature
-  const list = encodeRlp([...fields, ...signed].map((name) => transactionItem(transaction, name)))
-  return type === 0 ? list : encodeRlp(concatBytes(Uint8Array.of(type), list))
+  const list = [...fields, ...signed].map((name) => transactionItem(transaction, name))
+  return type === 0 ? list : concatBytes(Uint8Array.of(type), encodeRlp(list))
 }
 
 function transactionItem(transaction: Json, name: string): RlpItem {

@@ -5,10 +5,11 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Hash32, hexToBytes, latin1Key } from '../primitives/bytes.js'
+import { excerpt } from '../primitives/excerpt.js'
 import type { Announced } from '../primitives/upstreamCalls.js'
 import { UpstreamFailure } from '../upstream/line.js'
 import { NodeError, type Upstream } from '../upstream/upstream.js'
-import { NoAnswerError, type Upstreams } from '../upstream/upstreams.js'
+import { type Asked, NoAnswerError, type Upstreams } from '../upstream/upstreams.js'
 
 /** Hashes that are kept, for those who ask late: of mainnet's public transactions some minutes. */
 const keptMax = 8_192
@@ -28,6 +29,10 @@ const retryMsMax = 30_000
 /** Longest id of a filter; go-ethereum's has 34 characters. */
 const filterIdMax = 128
 
+/** Time between two sentences about failures, and the longest reason: a node may answer with one of its own each time. */
+const tellMs = 60_000
+const whyMax = 300
+
 const hashPattern = /^0x[0-9a-f]{64}$/i
 
 export class Announcements {
@@ -42,7 +47,7 @@ export class Announcements {
   #wake = new AbortController()
   #wantedAtMs = Number.NEGATIVE_INFINITY
   #listening: Promise<void> | undefined
-  #told = ''
+  #toldAtMs = Number.NEGATIVE_INFINITY
 
   /** Without upstreams only those sent from here are announced. `log` gets sentences for the operator. */
   constructor(upstreams?: Upstreams, log: (text: string) => void = () => {}) {
@@ -59,6 +64,11 @@ export class Announcements {
     if (this.#hashes.length >= 2 * keptMax) this.#forget(keptMax)
     this.#wake.abort()
     this.#wake = new AbortController()
+  }
+
+  /** Whether it was announced and is among those kept. */
+  has(hash: Uint8Array): boolean {
+    return this.#known.has(latin1Key(hash))
   }
 
   /** See {@link UpstreamCalls.announced}. */
@@ -106,12 +116,19 @@ export class Announcements {
     /** Those that have no such filters. */
     const unable: Upstream[] = []
     while (this.#isWanted) {
+      let isMade = false
       try {
-        await this.#poll(upstreams, unable, () => {
+        const filter = await upstreams.ask('eth_newPendingTransactionFilter', [], {
+          deadline: performance.now() + askMs,
+          not: unable,
+        })
+        // One that is lost, as after a restart, is made again.
+        isMade = true
+        await this.#poll(upstreams, filter, () => {
           failures = 0
         })
       } catch (error) {
-        if (error instanceof NodeError) unable.push(error.upstream)
+        if (error instanceof NodeError && !isMade) unable.push(error.upstream)
         // With none left, all are asked again: one may have been brought up to date.
         if (unable.length >= upstreams.count) unable.length = 0
         const isKnown = [NodeError, NoAnswerError, UpstreamFailure].some((kind) => error instanceof kind)
@@ -122,10 +139,12 @@ export class Announcements {
   }
 
   /** Asks one node as long as it answers and somebody wants it. Rejects with what it failed with. */
-  async #poll(upstreams: Upstreams, not: readonly Upstream[], onAnswer: () => void): Promise<void> {
+  async #poll(
+    upstreams: Upstreams,
+    { result: id, upstream: only }: Asked,
+    onAnswer: () => void,
+  ): Promise<void> {
     const deadline = () => performance.now() + askMs
-    const made = await upstreams.ask('eth_newPendingTransactionFilter', [], { deadline: deadline(), not })
-    const { result: id, upstream: only } = made
     if (typeof id !== 'string' || id.length > filterIdMax) {
       throw new UpstreamFailure('unreadable', 'the id of a filter that is none')
     }
@@ -146,8 +165,9 @@ export class Announcements {
   }
 
   #tell(why: string): void {
-    if (why === this.#told || this.#ending.signal.aborted) return
-    this.#told = why
-    this.#log(`pending transactions of upstreams are not announced: ${why}`)
+    const now = performance.now()
+    if (now < this.#toldAtMs + tellMs || this.#ending.signal.aborted) return
+    this.#toldAtMs = now
+    this.#log(`pending transactions of upstreams are not announced: ${excerpt(why, whyMax)}`)
   }
 }

@@ -2,13 +2,21 @@
  * What is passed on to upstreams as callers sent it: transactions, and questions that nobody here knows. Owns what is
  * checked before, and the faults that callers get. Does not own what is fetched and proved for them.
  */
+
+import { BlockJsonError, transactionFromJson } from '../chain/blockFromJson.js'
 import type { ForkSchedule } from '../chain/forks.js'
 import { decodeHeader } from '../chain/header.js'
+import { pendingTransactionJson } from '../chain/transactionJson.js'
+import { RecoveredKeys } from '../evm/transactions/recoveredKeys.js'
 import { checkSentTransaction } from '../evm/transactions/sentTransaction.js'
-import { bytesToHex, type Hash32 } from '../primitives/bytes.js'
+import { readSignedTransaction } from '../evm/transactions/signedTransaction.js'
+import { InvalidTransactionError } from '../evm/transactions/transactionChecks.js'
+import { bytesToHex, equalBytes, type Hash32 } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
+import { encodeRlp } from '../primitives/rlp.js'
 import { headProofMethod } from '../primitives/upstreamCalls.js'
 import type { ChainRows } from '../store/chainRows.js'
+import { Budget } from '../upstream/budget.js'
 import { UpstreamFailure } from '../upstream/line.js'
 import { sendRawTransaction } from '../upstream/sendRawTransaction.js'
 import { NodeError } from '../upstream/upstream.js'
@@ -16,6 +24,11 @@ import { NoAnswerError, type Upstreams } from '../upstream/upstreams.js'
 import { Announcements } from './announcements.js'
 import type { CallAnswer, RelayedCall } from './messages.js'
 import { type SentOptions, SentTransactions } from './sentTransactions.js'
+
+/** Announced transactions that are looked up in a second: whoever wants whole ones gets five times mainnet's. */
+const lookupsPerSecond = 100
+/** Holds nothing, so that it recovers. */
+const keys = new RecoveredKeys()
 
 /** JSON-RPC's code for an error without one that is a number. */
 const unknownCode = -32_000
@@ -34,6 +47,7 @@ export class Relay {
   readonly #options: RelayOptions
   readonly #sent: SentTransactions
   readonly #announcements: Announcements
+  readonly #lookups = new Budget(lookupsPerSecond)
 
   constructor(store: ChainRows, upstreams: Upstreams, options: RelayOptions) {
     this.#store = store
@@ -49,7 +63,7 @@ export class Relay {
       case 'send':
         return this.#send(call.raw)
       case 'pending':
-        return this.#sent.find(call.hash)
+        return this.#sent.find(call.hash) ?? this.#findAnnounced(call.hash)
       case 'waiting':
         return this.#sent.countFrom(call.sender, call.next)
       case 'pool':
@@ -80,6 +94,30 @@ export class Relay {
     this.#sent.add(tx)
     this.#announcements.add(tx.hash)
     return tx.hash
+  }
+
+  /**
+   * The object of a transaction that was announced, JSON; undefined where no upstream has it, or too many were asked
+   * for. It is made from the signed transaction, whose hash is compared, so that nothing in it is believed.
+   */
+  async #findAnnounced(hash: Hash32): Promise<Uint8Array | undefined> {
+    if (!this.#announcements.has(hash) || !this.#lookups.take()) return undefined
+    const deadline = performance.now() + this.#options.timeoutMs
+    const asked = await this.#upstreams
+      .ask('eth_getTransactionByHash', [bytesToHex(hash)], { deadline })
+      .catch(() => undefined)
+    if (asked === undefined || asked.result === null) return undefined
+    try {
+      const item = transactionFromJson(asked.result)
+      const bytes = item instanceof Uint8Array ? item : encodeRlp(item)
+      const tx = readSignedTransaction(item, this.#forkOfHead(), this.#options.schedule.config.chainId, keys)
+      if (equalBytes(tx.hash, hash)) return pendingTransactionJson(bytes, tx.sender, hash)
+      asked.upstream.accuse(`a transaction that is not ${bytesToHex(hash)}`)
+    } catch (error) {
+      // It may be of a type that is not known here.
+      if (!(error instanceof BlockJsonError || error instanceof InvalidTransactionError)) throw error
+    }
+    return undefined
   }
 
   async #relay(method: string, params: string): Promise<string> {

@@ -38,7 +38,10 @@ export interface UpstreamCalls {
    * an upstream's refusal, UpstreamsFailed where none answered.
    */
   send(raw: Uint8Array): Promise<Hash32>
-  /** The object of a transaction that was sent and is in no block yet, JSON; undefined for any other. */
+  /**
+   * The object of a transaction that was sent, or announced by an upstream, and is in no block yet, JSON; undefined for
+   * any other, and where nobody has it any more.
+   */
   pending(hash: Hash32): Promise<Uint8Array | undefined>
   /**
    * How many transactions of an account that were sent and wait follow on each other, without a gap, from nonce `next`

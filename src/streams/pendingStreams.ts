@@ -18,11 +18,8 @@ const waitMs = 1_000
 const retryMs = 1_000
 /** Whole transactions that are asked for at a time. */
 const wholeMax = 32
-/** Longest object of a transaction: one of 128 KiB of data, the most that pools take, has twice as many digits. */
-const wholeBytesMax = 512 * 1024
-
-/** Not all nodes tell all of them. */
-const waits = { blockHash: null, blockNumber: null, blockTimestamp: null, transactionIndex: null }
+/** Whole transactions that wait to be asked for; of more the oldest are not told. */
+const waitingMax = 1_024
 
 export class PendingStreams {
   readonly #calls: UpstreamCalls
@@ -31,6 +28,9 @@ export class PendingStreams {
   readonly #hashes = new Set<Subscription>()
   readonly #whole = new Set<Subscription>()
   #watching: Promise<void> | undefined
+  /** To be told whole. */
+  readonly #wanted: Hash32[] = []
+  #looking: Promise<void> | undefined
 
   constructor(calls: UpstreamCalls, headNumber: () => number, reportDefect: (error: unknown) => void) {
     this.#calls = calls
@@ -66,7 +66,7 @@ export class PendingStreams {
       try {
         const { next, hashes } = await this.#calls.announced(after, waitMs)
         after = next
-        await this.#deliver(hashesOf(hashes))
+        this.#deliver(hashesOf(hashes))
       } catch (error) {
         if (!(error instanceof FaultError)) throw error
         await sleep(retryMs)
@@ -74,7 +74,7 @@ export class PendingStreams {
     }
   }
 
-  async #deliver(hashes: readonly Hash32[]): Promise<void> {
+  #deliver(hashes: readonly Hash32[]): void {
     // A slow reader is judged by what it left of earlier ones.
     const origin = { number: this.#headNumber() }
     for (const hash of hashes) {
@@ -82,14 +82,28 @@ export class PendingStreams {
       const message = new EventMessage(`"${bytesToHex(hash)}"`, origin)
       for (const subscription of this.#hashes) subscription.deliver(message)
     }
-    for (let at = 0; at < hashes.length && this.#whole.size > 0; at += wholeMax) {
-      const asked = hashes.slice(at, at + wholeMax).map((hash) => wholePending(this.#calls, hash))
+    if (this.#whole.size === 0) return
+    this.#wanted.push(...hashes)
+    this.#wanted.splice(0, this.#wanted.length - waitingMax)
+    this.#looking ??= this.#lookUp()
+      .catch(this.#reportDefect)
+      .finally(() => {
+        this.#looking = undefined
+      })
+  }
+
+  /** Tells whole transactions, some at a time, while hashes go on. */
+  async #lookUp(): Promise<void> {
+    while (this.#wanted.length > 0 && this.#whole.size > 0) {
+      const origin = { number: this.#headNumber() }
+      const asked = this.#wanted.splice(0, wholeMax).map((hash) => wholePending(this.#calls, hash))
       for (const json of await Promise.all(asked)) {
         if (json === undefined) continue
         const message = new EventMessage(json, origin)
         for (const subscription of this.#whole) subscription.deliver(message)
       }
     }
+    this.#wanted.length = 0
   }
 }
 
@@ -100,19 +114,11 @@ export function hashesOf(bytes: Uint8Array): Hash32[] {
   return hashes
 }
 
-/**
- * The object of an announced transaction, JSON; as an upstream says it, where it was not sent from here. Undefined where
- * nobody has it any more.
- */
+/** The object of an announced transaction, JSON; undefined where nobody has it any more. */
 export async function wholePending(calls: UpstreamCalls, hash: Hash32): Promise<Buffer | undefined> {
   try {
-    const own = await calls.pending(hash)
-    if (own !== undefined) return asBuffer(own)
-    const name = bytesToHex(hash)
-    const said = await calls.relay('eth_getTransactionByHash', JSON.stringify([name]))
-    if (said.length > wholeBytesMax) return undefined
-    const object: { readonly hash?: unknown } | null = JSON.parse(said)
-    return object?.hash === name ? Buffer.from(JSON.stringify({ ...object, ...waits })) : undefined
+    const json = await calls.pending(hash)
+    return json && asBuffer(json)
   } catch (error) {
     if (error instanceof FaultError) return undefined
     throw error

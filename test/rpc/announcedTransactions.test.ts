@@ -152,3 +152,22 @@ t.test('options that are none are refused', { skip: withoutAnvil }, async (t) =>
     t.match(JSON.parse((await client.ask(body)) as string), { error: { code: -32602, message } })
   }
 })
+
+t.test('a whole transaction that is not the one announced is a lie', { skip: withoutAnvil }, async (t) => {
+  const { anvil, node, service } = await followBetween(t, waiting)
+  const whole = await subscribe(t, service, true)
+  const hashes = await subscribe(t, service)
+  await isListening(anvil, whole)
+  const told = await anvil.ask('eth_sendRawTransaction', [await sign(1)])
+  const find = () => whole().find((each) => each.hash === told)
+  await waitFor('a whole transaction', () => find() !== undefined)
+  t.strictSame((await service.call('eth_getTransactionByHash', [told])).result, find())
+  node.answer = between(anvil, (call, answer) => {
+    if (call.method !== 'eth_getTransactionByHash' || !('result' in answer)) return answer
+    return { result: { ...(answer.result as object), value: '0x2' } }
+  })
+  const hash = await anvil.ask('eth_sendRawTransaction', [await sign(2)])
+  await waitFor('its hash', () => hashes().includes(hash))
+  await waitFor('the lie to be noticed', () => service.said.err.includes(`a transaction that is not ${hash}`))
+  t.notOk(whole().some((each) => each.hash === hash))
+})
