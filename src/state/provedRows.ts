@@ -22,6 +22,8 @@ import { MissingNodeError } from './trieNode.js'
  * until the next block; more are asked again.
  */
 const absentMax = 16_384
+/** How long that is remembered, in ms: a node that knows may have been out of service, and be back before the next head. */
+const absentMs = 2_000
 
 /** Opens a store as its kind of network reads it. Throws as {@link ChainReader.open} does. */
 export function openRows(options: ChainReaderOptions): ChainReader {
@@ -30,16 +32,17 @@ export function openRows(options: ChainReaderOptions): ChainReader {
 
 export class ProvedRows extends ChainReader {
   readonly mayLack = true
-  readonly #absent = new Set<string>()
+  /** Name → when it is asked for again, in the time of `performance.now()`. */
+  readonly #absent = new Map<string, number>()
   #absentAt: number | undefined
   #hadFaith = false
 
-  /** Remembers until the head changes that nobody knows a block, or a transaction. */
+  /** Remembers until the head changes, or for {@link absentMs}, that nobody knows a block, or a transaction. */
   noteAbsent(wanted: Wanted): void {
     const head = this.readHead()?.number
     if (this.#absentAt !== head || this.#absent.size >= absentMax) this.#absent.clear()
     this.#absentAt = head
-    this.#absent.add(wantedKey(wanted))
+    this.#absent.set(wantedKey(wanted), performance.now() + absentMs)
   }
 
   /** Whether, since the last call of this, a block was named by a number that only upstreams say. */
@@ -179,7 +182,8 @@ export class ProvedRows extends ChainReader {
   }
 
   #notHeld(wanted: Wanted): undefined {
-    if (this.#absent.has(wantedKey(wanted)) && this.#absentAt === this.readHead()?.number) return undefined
+    const until = this.#absentAt === this.readHead()?.number ? this.#absent.get(wantedKey(wanted)) : undefined
+    if (until !== undefined && performance.now() < until) return undefined
     throw new NotHeldError(wanted)
   }
 }

@@ -25,6 +25,8 @@ export class HeadChoice {
   #isSplit = false
   #isClosed = false
   #head: ChosenHead | undefined
+  /** Who led when the head was doubted last. */
+  #avoided: Upstream | undefined
 
   /** `quorum` is what the operator says. With `isSigned` no claim of theirs counts; {@link sign} says what the head is. */
   constructor(claimers: readonly HeadClaimer[], quorum: number | undefined, isSigned = false) {
@@ -75,10 +77,11 @@ export class HeadChoice {
 
   /**
    * Says that nobody had the followed head for some seconds. Who claims it leads for a while only where nobody else
-   * does, so that a head that is nowhere stops the others once.
+   * is doubted less, so that a head that is nowhere stops the others once. Of those that claim it another one leads.
    */
   doubt(): void {
     const hash = this.#head?.claim.hash
+    this.#avoided = this.#head?.upstream
     for (const claimer of this.#claimers) if (claimer.claim?.hash === hash) claimer.doubt()
     void this.choose()
   }
@@ -99,12 +102,17 @@ export class HeadChoice {
     if (this.#isSigned) return
     const serial = ++this.#begun
     const voting = this.#claimers.filter(({ isVoting }) => isVoting)
-    const chosen = await sharedHead(voting, { quorum: this.quorum, followed: this.#head?.claim.hash })
+    const followed = this.#head?.claim.hash
+    const avoided = this.#avoided
+    const chosen = await sharedHead(voting, { quorum: this.quorum, followed, avoided })
     if (serial < this.#made || this.#isClosed) return
     this.#made = serial
     this.#isSplit = chosen === undefined && voting.length >= this.quorum
-    if (chosen === undefined || chosen.claim.hash === this.#head?.claim.hash) return
-    this.#follow({ claim: chosen.claim, upstream: chosen.node.upstream })
+    if (chosen === undefined) return
+    const { upstream } = chosen.node
+    const head = this.#head
+    const mayStay = head?.upstream === upstream || head?.upstream !== this.#avoided
+    if (chosen.claim.hash !== head?.claim.hash || !mayStay) this.#follow({ claim: chosen.claim, upstream })
   }
 
   /** Makes a block the head because it is signed. The node that said to have it leads, or one that answers. */
@@ -131,23 +139,26 @@ interface SharedHeadOptions {
   readonly quorum: number
   /** The hash that the head chosen before has; of equal claims it is preferred, so that branches do not take turns. */
   readonly followed: string | undefined
+  /** Of equal claims that of another node is preferred. */
+  readonly avoided: Upstream | undefined
 }
 
 /**
  * The highest head that enough nodes have, of those they claim; one that only doubted nodes claim where there is no
- * other. Undefined where no claim is shared by enough nodes, as while they are on different branches.
+ * other, and then of those that are doubted least. Undefined where no claim is shared by enough nodes, as while they are on different branches.
  */
 async function sharedHead(
   nodes: readonly HeadClaimer[],
-  { quorum, followed }: SharedHeadOptions,
+  { quorum, followed, avoided }: SharedHeadOptions,
 ): Promise<{ readonly node: HeadClaimer; readonly claim: HeadClaim } | undefined> {
   const claims = nodes.flatMap((node) => (node.claim === undefined ? [] : [{ node, claim: node.claim }]))
   const isFollowed = ({ hash }: HeadClaim) => Number(hash === followed)
   const ranked = claims.sort(
     (a, b) =>
-      Number(a.node.isDoubted) - Number(b.node.isDoubted) ||
+      a.node.doubts - b.node.doubts ||
       b.claim.number - a.claim.number ||
-      isFollowed(b.claim) - isFollowed(a.claim),
+      isFollowed(b.claim) - isFollowed(a.claim) ||
+      Number(a.node.upstream === avoided) - Number(b.node.upstream === avoided),
   )
   const seen = new Set<string>()
   const candidates = ranked.filter(({ claim: { number, hash } }) => {

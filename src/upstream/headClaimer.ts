@@ -52,9 +52,9 @@ export class HeadClaimer {
     return this.#claim !== undefined && this.counts && this.upstream.isAnswering !== false
   }
 
-  /** Whether nobody had a head that it claimed, some time ago. */
-  get isDoubted(): boolean {
-    return performance.now() < this.#doubtedUntil
+  /** How often lately nobody had a head that it claimed; 0 where that was long ago. */
+  get doubts(): number {
+    return performance.now() < this.#doubtedUntil ? this.#doubts : 0
   }
 
   take(claim: HeadClaim): void {
@@ -69,9 +69,8 @@ export class HeadClaimer {
     if (number > 0) this.#hashes.set(number - 1, parentHash)
   }
 
-  /** Says that nobody had its head for some seconds: others lead for a while, where there are any. */
+  /** Says that nobody had its head for some seconds: others that are doubted less lead for a while, where there are any. */
   doubt(): void {
-    if (this.isDoubted) return
     // Who was right for as long again is as good as new.
     const lastMs = doubtMs * 2 ** Math.max(this.#doubts - 1, 0)
     if (performance.now() > this.#doubtedUntil + 2 * lastMs) this.#doubts = 0

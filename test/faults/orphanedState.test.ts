@@ -93,11 +93,12 @@ t.test('a node that is behind did not lie', { skip }, async (t) => {
     if (error === undefined) t.equal(result, null)
     else t.match(error.message, /^(no upstream |request timed out)/)
   }
-  // It says of receipts that it does not have what go-ethereum says.
+  const receipts = () => service.call('eth_getBlockReceipts', [{ blockHash: block.hash }])
   newer.weather = () => fine
-  await waitFor('the block', async () => {
-    const { result } = await service.call('eth_getBlockReceipts', [{ blockHash: block.hash }])
-    return result?.[0]?.transactionHash === transaction
-  })
+  newer.answer = behind.answer
+  await waitFor('the word of both', async () => (await receipts()).result === null)
+  // The other says of receipts that it does not have what go-ethereum says. That no one knew is not believed for long.
+  newer.answer = between(anvil)
+  await waitFor('the block', async () => (await receipts()).result?.[0]?.transactionHash === transaction)
   t.notMatch(service.said.err, 'lied')
 })

@@ -34,6 +34,8 @@ const lookMs = 100
 /** Longest age of the head in 99 % of looks: in time and, twice as long because there are few looks, in steps. */
 const ageMsMax = 5_000
 const ageStepsMax = (2 * ageMsMax) / stepMs
+/** Longest wait of one step for a service that is behind. */
+const keepUpMsMax = 30_000
 /** Longest time for which honest nodes may be held off, in all. */
 const heldOffSecondsMax = 10
 
@@ -69,6 +71,8 @@ export class Storm {
   readonly looks = { count: 0, late: 0, oldestMs: 0, oldestSteps: 0, failed: 0, lost: 0, orphansRefused: 0 }
   /** What was wrong, as sentences, by their words. */
   readonly #wrongs = new Map<string, string>()
+  /** The head at the last look. */
+  #seen: StormBlock | undefined
   readonly #t: Test
   readonly #dice: Dice
 
@@ -106,12 +110,15 @@ export class Storm {
     const looking = this.#look(service, options, ending.signal)
     const endMs = performance.now() + seconds * 1_000
     let reorganisations = 0
-    while (performance.now() < endMs && service.process.exitCode === null) {
-      if ((await this.#step()) > 0) reorganisations++
-      if (!isLong && options.lateShareMax === undefined) await this.#keptUp(service)
+    try {
+      while (performance.now() < endMs && service.process.exitCode === null) {
+        if ((await this.#step()) > 0) reorganisations++
+        if (!isLong && options.lateShareMax === undefined) await this.#keptUp(service)
+      }
+    } finally {
+      ending.abort()
+      await looking
     }
-    ending.abort()
-    await looking
     const { count, late, failed, lost, orphansRefused, oldestMs, oldestSteps } = this.looks
     t.comment(
       `${this.chain.step} steps, ${reorganisations} reorganisations, ${count} looks: the oldest head was ${oldestSteps} steps ` +
@@ -146,13 +153,17 @@ export class Storm {
     return takenBack
   }
 
-  /** A machine that is busy with other things makes the storm slower, not the service late. */
+  /** A machine that is busy with other things makes the storm slower, not the service late. Whether it is late, the looks tell. */
   async #keptUp(service: Service): Promise<void> {
-    await waitFor('the service to keep up', async () => {
-      const { result } = await service.call('eth_getBlockByNumber', ['latest', false])
+    const endMs = performance.now() + keepUpMsMax
+    while (performance.now() < endMs && service.process.exitCode === null) {
+      const { result } = await service
+        .call('eth_getBlockByNumber', ['latest', false])
+        .catch(() => ({ result: null }))
       const block = this.#known(result?.hash)
-      return block !== undefined && this.chain.age(block).steps <= ageStepsMax / 2
-    })
+      if (block !== undefined && this.chain.age(block).steps <= ageStepsMax / 2) return
+      await sleep(lookMs)
+    }
   }
 
   get #polls(): number {
@@ -179,6 +190,7 @@ export class Storm {
     const { result } = await service.call('eth_getBlockByNumber', ['latest', false])
     const block = this.#known(result?.hash)
     if (block === undefined) return this.#wrong(`the head is ${result?.hash}`)
+    this.#seen = block
     const { steps, ms } = this.chain.age(block)
     const { looks } = this
     looks.oldestMs = Math.max(looks.oldestMs, ms)
@@ -199,11 +211,12 @@ export class Storm {
   }
 
   /** A question about a block that the service has, by its hash or as `latest`. */
-  async #ask(service: Service, { mayFail }: LookOptions): Promise<void> {
+  async #ask(service: Service, { mayFail, lateShareMax }: LookOptions): Promise<void> {
     const dice = this.#dice
     const address = accounts[dice.throw(accounts.length)] as string
     const slot = dice.throw(4)
-    const base = this.chain.tipAt(this.chain.step - ageStepsMax)
+    const base = lateShareMax === undefined ? this.chain.tipAt(this.chain.step - ageStepsMax) : this.#seen
+    if (base === undefined) return
     const old = ancestor(base, Math.max(base.number - depthMax - dice.throw(8), 1)) as StormBlock
     const questions: readonly (readonly [
       method: string,

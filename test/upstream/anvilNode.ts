@@ -4,6 +4,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Test } from 'tap'
+import { toQuantity } from '../../src/primitives/bytes.js'
 import { mergedConfig, requestContracts, testAddresses, testGenesis } from '../ingest/chainMaker.js'
 import { inTime, once, waitFor } from '../library/until.js'
 import { writeInto } from '../service/program.js'
@@ -49,6 +50,9 @@ export function anvilGenesis(): Record<string, unknown> {
   const alloc = Object.entries(genesis.alloc).filter(([address]) => !(address in requestContracts))
   return { ...genesis, alloc: Object.fromEntries(alloc) }
 }
+
+/** Nodes of this process. Two that mine at the same time would else mine the same blocks. */
+let started = 0
 
 /** Starts anvil with a genesis, which is written into `folder`, or null for its own. It mines when told to. */
 export async function startAnvil(
@@ -96,10 +100,11 @@ export async function startAnvil(
   const [from] = await ask('eth_accounts')
   const head = () => ask('eth_getBlockByNumber', ['latest', false]) as Promise<NodeBlock>
   const to = String(testAddresses[1])
+  const value = toQuantity(++started)
   const mine = async (blocks: number) => {
     // Each transaction is mined at once, in a block of its own, but the answer does not wait for it.
     for (let count = 0; count < blocks; count++) {
-      const hash = await ask('eth_sendTransaction', [{ from, to, value: '0x1' }])
+      const hash = await ask('eth_sendTransaction', [{ from, to, value }])
       await waitFor('the block', async () => (await ask('eth_getTransactionReceipt', [hash])) !== null, 1)
     }
     return head()

@@ -4,6 +4,7 @@ import { OperatorError } from '../../../src/primitives/faults.js'
 import type { HeadListener } from '../../../src/upstream/headChoice.js'
 import { NodeError } from '../../../src/upstream/upstream.js'
 import { NoAnswerError, Upstreams } from '../../../src/upstream/upstreams.js'
+import { waitFor } from '../../library/until.js'
 import { fine, type WeatherNode } from '../../upstream/weatherNode.js'
 import { blockHash, openNode, optionsOf, soon, ToyChain, toyChain, toyHeader } from './toyNodes.js'
 
@@ -382,6 +383,32 @@ t.test('where one node leads, a head that nobody has is followed once', async (t
   second.head = toyHeader('a', 3)
   first.head = toyHeader('a', 3)
   await headOf(upstreams, blockHash('a', 3))
+})
+
+t.test('where all are doubted, who is doubted least leads', async (t) => {
+  const { chains, upstreams } = await openToys(t, 2, { quorum: 1 })
+  const [first, second] = chains
+  await headOf(upstreams, blockHash('a', 1))
+  second.head = toyHeader('b', 7)
+  await headOf(upstreams, blockHash('b', 7))
+  first.head = toyHeader('a', 2)
+  while (upstreams.states()[0]?.head !== 2) await upstreams.poll()
+  for (const next of [blockHash('a', 2), blockHash('b', 7), blockHash('a', 2)]) {
+    upstreams.doubtHead()
+    await headOf(upstreams, next)
+  }
+})
+
+t.test('of those that have a doubted head another one leads', async (t) => {
+  const { chains, upstreams } = await openToys(t, 3)
+  await headOf(upstreams, blockHash('a', 1))
+  for (const chain of chains) chain.head = toyHeader('a', 2)
+  await headOf(upstreams, blockHash('a', 2))
+  while (upstreams.states().some(({ head }) => head !== 2)) await upstreams.poll()
+  const leader = upstreams.head?.upstream
+  upstreams.doubtHead()
+  await waitFor('another leader', () => upstreams.head?.upstream !== leader)
+  t.equal(upstreams.head?.claim.hash, blockHash('a', 2))
 })
 
 t.test('a single node leads also when it is doubted', async (t) => {
