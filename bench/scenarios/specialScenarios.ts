@@ -17,6 +17,7 @@ import { replicas } from './replicasRun.js'
 import type { SpecialScenario } from './specialScenario.js'
 import { sharedSubmissions, submissions } from './submissionRun.js'
 import { traceStream } from './traceRun.js'
+import { workingSet } from './workingSet.js'
 
 /** `gasFolder`: where the benchmarks of gas are; undefined: they are left out. */
 export const specialScenarios = (gasFolder: string | undefined): readonly SpecialScenario[] => [
@@ -32,6 +33,7 @@ const scenarios: readonly SpecialScenario[] = [
   gatewayCached,
   gatewayMiss,
   gatewaySearch,
+  workingSet,
   memory,
   traceStream,
   newHeads(1_000),

@@ -52,6 +52,8 @@ export const undoBlocksMin = 256
 const prunedMax = 8_192
 
 const noBytes = new Uint8Array(0)
+/** Place of the storage root among the fields of an account (yellow paper 4.1). */
+const rootAt = 2
 
 export class HeldValues {
   readonly #held: WriteTable
@@ -222,9 +224,10 @@ export class HeldValues {
       return true
     }
     if (equalBytes(row.value, value)) return true
-    if (key[0] !== heldKinds.account || !differInUnknownRoot(row.value, value)) return false
+    if (key[0] !== heldKinds.account || !areSameButRoot(row.value, value)) return false
     // What it was replaced by, and when, stays as it is.
-    this.#held.putSync(key, encodeHeld({ ...row, value }))
+    if (isRootUnknown(row.value)) this.#held.putSync(key, encodeHeld({ ...row, value }))
+    else if (!isRootUnknown(value)) return false
     return true
   }
 
@@ -269,11 +272,14 @@ export class HeldValues {
   }
 }
 
-/** Whether two accounts (RLP) are alike but for a storage root that nobody told of the first. */
-function differInUnknownRoot(account: Uint8Array, proved: Uint8Array): boolean {
-  if (account.length === 0 || proved.length === 0) return false
-  const [own, other] = [decodeRlpList(account).map(rlpBytes), decodeRlpList(proved).map(rlpBytes)]
-  return own.every((field, at) =>
-    at === 2 ? equalBytes(field, unknownRoot) : equalBytes(field, other[at] as Uint8Array),
-  )
+/** Whether two accounts (RLP) are alike but for their storage roots. */
+function areSameButRoot(account: Uint8Array, other: Uint8Array): boolean {
+  if (account.length === 0 || other.length === 0) return false
+  const [own, its] = [decodeRlpList(account).map(rlpBytes), decodeRlpList(other).map(rlpBytes)]
+  return own.every((field, at) => at === rootAt || equalBytes(field, its[at] as Uint8Array))
+}
+
+/** Whether nobody told the storage root of an account (RLP). */
+function isRootUnknown(account: Uint8Array): boolean {
+  return equalBytes(rlpBytes(decodeRlpList(account)[rootAt]), unknownRoot)
 }

@@ -56,7 +56,7 @@ const offerOf: Readonly<Record<string, Offer>> = {
 /** An archive that is asked over HTTP and tells its heads over a WebSocket. */
 export class ArchiveNode {
   readonly store: ChainWriter
-  readonly node = new WeatherNode((call) => this.change(call, this.#answer(call)))
+  readonly node = new WeatherNode((call) => this.change(call, this.answer(call)))
   offers: ReadonlySet<Offer>
   /** What is told in place of an answer. */
   change: (call: NodeCall, answer: NodeAnswer) => NodeAnswer = (_call, answer) => answer
@@ -131,7 +131,8 @@ export class ArchiveNode {
     return this.store.hasHeader(hash) ? hash : undefined
   }
 
-  #answer({ method, params }: NodeCall): NodeAnswer {
+  /** The honest answer to a call. */
+  answer({ method, params }: NodeCall): NodeAnswer {
     const offer = offerOf[method]
     if (offer !== undefined && !this.offers.has(offer)) return unknownMethod
     const { store } = this
