@@ -255,13 +255,17 @@ t.test(
     const watch = [`0x${Buffer.from(pinned.address).toString('hex')}`]
     // Less than anything takes, so that all else is dropped with each head.
     const rig = await GatewayRig.open(t, [archive], { workingSet: { watch, maxMB: 0 } })
-    for (const { rlp } of blocks.slice(50, 53)) await step(rig, archive, rlp)
     const isWhole = () => {
       const told = rig.messages.findLast((message) => message.type === 'upstream')
       return told?.type === 'upstream' && told.state.workingSet?.whole === 1
     }
-    await waitFor('the pinned contract', isWhole)
-    for (const { rlp } of blocks.slice(53, 58)) await step(rig, archive, rlp)
+    // Each attempt begins with a head, and is made again with the next one where it took longer than a block.
+    let next = 50
+    await waitFor('the pinned contract', async () => {
+      if (!isWhole() && next < 56) await step(rig, archive, (blocks[next++] as { rlp: Uint8Array }).rlp)
+      return isWhole()
+    })
+    for (const { rlp } of blocks.slice(next)) await step(rig, archive, rlp)
     const { number } = archive.head
     const everySlot = [...archive.store.slotsOfAt(pinned.address, number)]
     for (const [slot, value] of everySlot) {

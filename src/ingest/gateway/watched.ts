@@ -75,7 +75,8 @@ export class Watched {
       if (this.#isClosed || !isDue || this.#store.holdsWhole(address)) continue
       try {
         const why = await this.#hold(address)
-        if (why === undefined) continue
+        // The head may have moved too far meanwhile: the next one wakes this again.
+        if (why === undefined || why === 'moved') continue
         this.#options.log(`contract ${name} is held as far as it is read, not whole: ${why}`)
       } catch (error) {
         if (!(error instanceof FaultError)) throw error
@@ -85,7 +86,7 @@ export class Watched {
     }
   }
 
-  /** Holds it; why not, where it cannot be held whole. */
+  /** Holds it; why not, where it cannot be held whole, or `moved`. */
   async #hold(address: Address): Promise<string | undefined> {
     const head = this.#store.readHead()
     const header = head && this.#store.readHeader(head.hash)
@@ -120,7 +121,7 @@ export class Watched {
     if (!equalBytes(root, storageRoot)) return `the slots that ${method} tells are not all that it has`
     const now = this.#store.readHead()
     const current = now && this.#fetcher.recent.bring({ address, account, slots }, parentHash, now, true)
-    if (current === undefined) return 'what changed meanwhile is not known'
+    if (current === undefined) return 'moved'
     if (!this.#store.holdWhole(current)) return 'other values were held; all are proved again'
     return undefined
   }
