@@ -18,6 +18,7 @@ import type { SpecialScenario } from './specialScenario.js'
 import { sharedSubmissions, submissions } from './submissionRun.js'
 import { traceStream } from './traceRun.js'
 import { workingSet } from './workingSet.js'
+import { workingSetBlocks } from './workingSetBlocks.js'
 
 /** `gasFolder`: where the benchmarks of gas are; undefined: they are left out. */
 export const specialScenarios = (gasFolder: string | undefined): readonly SpecialScenario[] => [
@@ -34,6 +35,7 @@ const scenarios: readonly SpecialScenario[] = [
   gatewayMiss,
   gatewaySearch,
   workingSet,
+  workingSetBlocks,
   memory,
   traceStream,
   newHeads(1_000),

@@ -3,6 +3,7 @@ import { concatBytes, type Hash32, toHash32 } from '../primitives/bytes.js'
 import type { Change } from './blockDiff.js'
 import type { BlockName } from './chainRows.js'
 import { ChainWriter } from './chainWriter.js'
+import { heldKey, readHeld, readHeldSlot } from './heldRows.js'
 import { HeldValues, type ProvedValues, undoBlocksMin } from './heldValues.js'
 import { metaKeys } from './tables.js'
 
@@ -99,6 +100,21 @@ export class StateWriter extends ChainWriter {
     if (oldest === undefined || oldest > last) return false
     this.commit(() => this.heldValues.prune(last))
     return true
+  }
+
+  /** An account as it is held after the head, RLP; empty for none, undefined where it is not held. */
+  readHeldAccount(address: Uint8Array): Uint8Array | undefined {
+    const head = this.readHead()
+    return head && readHeld(this.tables.held, this.heldValues.marks, heldKey('account', address), head.number)
+  }
+
+  /** Whether an account and slots of it are held after the head. */
+  holds(address: Uint8Array, slots: readonly Uint8Array[]): boolean {
+    const head = this.readHead()
+    if (head === undefined || this.readHeldAccount(address) === undefined) return false
+    const { tables, heldValues } = this
+    const read = (slot: Uint8Array) => readHeldSlot(tables.held, heldValues.marks, address, slot, head.number)
+    return slots.every((slot) => read(slot) !== undefined)
   }
 
   /** Slots of an account of which values are held. */

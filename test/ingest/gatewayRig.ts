@@ -73,16 +73,21 @@ export class ArchiveNode {
   }
 
   static async open(t: Test, genesis: string, offers: readonly Offer[]): Promise<ArchiveNode> {
-    const store = ChainWriter.openForWriting({ path: join(makeFolder(t), 'archive.mdb'), mapBytes })
-    const { identity, blockDiff } = parseGenesis(genesis)
-    store.initialize(identity, blockDiff)
-    const archive = new ArchiveNode(store, genesis, offers)
+    const archive = ArchiveNode.at(join(makeFolder(t), 'archive.mdb'), genesis, offers)
     await archive.node.start()
     t.teardown(async () => {
       await archive.node.stop()
-      await store.close()
+      await archive.store.close()
     })
     return archive
+  }
+
+  /** With a new store, and without sockets: whoever asks calls {@link answer}. */
+  static at(path: string, genesis: string, offers: readonly Offer[]): ArchiveNode {
+    const store = ChainWriter.openForWriting({ path, mapBytes })
+    const { identity, blockDiff } = parseGenesis(genesis)
+    store.initialize(identity, blockDiff)
+    return new ArchiveNode(store, genesis, offers)
   }
 
   get head(): BlockName {

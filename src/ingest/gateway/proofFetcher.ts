@@ -15,7 +15,7 @@ import {
 import { FaultError } from '../../primitives/faults.js'
 import { emptyCodeHash, keccak256 } from '../../primitives/keccak.js'
 import { type Wanted, type WantingCall, wantedKey } from '../../primitives/notHeld.js'
-import { emptyAccount } from '../../state/account.js'
+import { decodeAccount, emptyAccount } from '../../state/account.js'
 import { MissingNodeError } from '../../state/trieNode.js'
 import { trieState } from '../../state/trieState.js'
 import { transactionHashes } from '../../store/chainWriter.js'
@@ -35,6 +35,8 @@ import { touchedBy } from './touched.js'
 export type Outcome = 'held' | 'absent'
 
 type WantedState = Extract<Wanted, { readonly kind: 'state' }>
+
+const noHash = new Uint8Array(0)
 
 /** Methods that execute their first parameter. */
 const executedMethods: ReadonlySet<string> = new Set(['eth_call', 'eth_estimateGas', 'eth_createAccessList'])
@@ -60,6 +62,8 @@ export class ProofFetcher extends BlockFetcher {
    * slots and code that it may read are fetched together. Rejects with FaultError where no upstream gives a right answer.
    */
   async fetch(wanted: Wanted, call?: WantingCall): Promise<Outcome> {
+    // The proof of another account may have had all nodes that it takes; then nobody is asked.
+    if (wanted.kind === 'state' && this.#holdWalked(wanted)) return 'held'
     if (wanted.kind === 'state' && call !== undefined && executedMethods.has(call.method)) {
       const [outcome] = await Promise.all([this.#fetchOnce(wanted), this.#fetchAhead(wanted, call)])
       return outcome
@@ -119,6 +123,8 @@ export class ProofFetcher extends BlockFetcher {
     const header = head && this.#store.readHeader(head.hash)
     if (head === undefined || header === undefined) return undefined
     const { stateRoot } = decodeHeader(header)
+    const held = this.#store.readHeldAccount(address)
+    if (held !== undefined) return (held.length === 0 ? emptyAccount : decodeAccount(held)).nonce
     await this.#fetchOnce({ kind: 'state', block: head.hash, stateRoot, address, slots: [] })
     return (trieState(this.#store, stateRoot, head.hash).account(address) ?? emptyAccount).nonce
   }
@@ -206,19 +212,19 @@ export class ProofFetcher extends BlockFetcher {
     const { block, stateRoot, slots } = wanted
     const address = wanted.address as Address
     const question = { address, slots: slots as readonly Hash32[] }
-    // The proof of another account may have had all nodes that it takes.
-    const proved = this.#walk(question, stateRoot) ?? (await this.prove(question, block, stateRoot))
-    this.#keepState(proved, block)
-    this.options.hot?.note(proved.values)
+    this.#keepState(await this.prove(question, block, stateRoot), block)
     return 'held'
   }
 
-  /** What the nodes that are held prove; undefined where one is missing. */
-  #walk(question: HotQuestion, stateRoot: Hash32): ProvedState | undefined {
+  /** Holds what the nodes that are held prove; false where one is missing. */
+  #holdWalked({ block, stateRoot, address, slots }: WantedState): boolean {
+    const question = { stateRoot, address: address as Address, slots: slots as readonly Hash32[] }
     try {
-      return { ...walkState((hash) => this.#store.readNode(hash), { ...question, stateRoot }), nodes: [] }
+      const walked = walkState((hash) => this.#store.readNode(hash), question)
+      this.#keepState({ ...walked, nodes: [] }, block)
+      return true
     } catch (error) {
-      if (error instanceof MissingNodeError) return undefined
+      if (error instanceof MissingNodeError) return false
       throw error
     }
   }
@@ -279,6 +285,7 @@ export class ProofFetcher extends BlockFetcher {
     const head = this.#store.readHead()
     const current = head && this.recent.bring(state.values, block, head)
     const values = current ?? state.values
+    this.options.hot?.note(values)
     if (this.#store.putState({ ...state, values }, block, current !== undefined)) return
     const { log = () => undefined } = this.options
     log(`account ${bytesToHex(values.address)} is not as it was held; all that was held is proved again`)
@@ -296,7 +303,10 @@ export class ProofFetcher extends BlockFetcher {
     const answer = await this.proving.guess('eth_createAccessList', [message, at])
     const { miner } = decodeHeader(header)
     const touched = touchedBy(message as Readonly<Record<string, unknown>>, answer, miner as Address)
+    const isHead = () => equalBytes(this.#store.readHead()?.hash ?? noHash, block)
     const read = async (address: Address, slots: readonly Hash32[]) => {
+      // Code that is not held either is asked for when it is read.
+      if (isHead() && this.#store.holds(address, slots)) return
       await this.#fetchOnce({ kind: 'state', block, stateRoot, address, slots })
       const { codeHash } = trieState(this.#store, stateRoot, block).account(address) ?? emptyAccount
       const isHeld = equalBytes(codeHash, emptyCodeHash) || this.#store.readCode(codeHash) !== undefined
