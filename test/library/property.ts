@@ -21,6 +21,11 @@ export class Dice {
     this.#state = state
   }
 
+  /** Another that throws the same from here on. */
+  copy(): Dice {
+    return new Dice(this.#state)
+  }
+
   /** 0 to `sides` − 1 (mulberry32). */
   throw(sides: number): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0
