@@ -17,7 +17,8 @@ import { addToLogIndex, cutFromLogIndex } from './logIndex.js'
 import { packList } from './packedLists.js'
 import { replaceState, restoreState } from './stateRows.js'
 import { StoredBlock, senderBytes, storedBlockRow } from './storedBlock.js'
-import { metaKeys, numberKey, openChainTables, schemaVersion } from './tables.js'
+import { metaKeys, numberKey, openChainTables, schemaVersion, undoBlocks } from './tables.js'
+import { encodeUndo } from './undoRecord.js'
 import { type OnUpgrade, upgradeStore } from './upgrade.js'
 import { type BufferedTables, bufferTables, type WriteBuffer } from './writeBuffer.js'
 import { lockForWriting, type WriterLock } from './writerLock.js'
@@ -173,7 +174,13 @@ export class ChainWriter extends ChainReader {
   #requireUnwindable(forkNumber: number): void {
     const { state, receipts, bodies } = this.readOldestKept()
     const oldest = Math.max(state, receipts, bodies)
-    if (forkNumber >= oldest) return
+    if (forkNumber >= oldest) {
+      if (this.tables.changes.doesExist(numberKey(forkNumber + 1))) return
+      throw new OperatorError(
+        `the store ${this.path} cannot go back to block ${forkNumber}: it can take back ${undoBlocks} blocks; ` +
+          'import the chain again into an empty folder',
+      )
+    }
     throw new OperatorError(
       `the store ${this.path} cannot go back to block ${forkNumber}: it keeps the past from block ${oldest} on; ` +
         'raise "history" of the network and import the chain again into an empty folder',
@@ -304,7 +311,7 @@ export class ChainWriter extends ChainReader {
     if (head === undefined) return
     const at = { head: head.number, last: Math.min(head.number, this.#lastStored), written: this.heldRows }
     this.#lastStored = Number.POSITIVE_INFINITY
-    this.#hasMoreToCut = cutHistory(this.tables, this.#limits, at, (number) => this.readReplacedState(number))
+    this.#hasMoreToCut = cutHistory(this.tables, this.#limits, at, (number) => this.readUndo(number))
   }
 
   #flushed(begunMs: number): void {
@@ -331,7 +338,12 @@ export class ChainWriter extends ChainReader {
     this.writeHistory(blockDiff)
     for (const [key, value] of blockDiff.nodes) tables.nodes.putSync(key, value)
     for (const [key, value] of blockDiff.code) tables.code.putSync(key, value)
-    tables.changes.putSync(numberKey(number), packr.pack(replaceState(tables, blockDiff, number)))
+    const undo = replaceState(tables, blockDiff, number)
+    // Nothing unwinds the genesis.
+    if (number > 0) tables.changes.putSync(numberKey(number), encodeUndo(undo))
+    // Where state is removed, the records go with it.
+    if (number > undoBlocks && this.#limits.state === Number.POSITIVE_INFINITY)
+      tables.changes.removeSync(numberKey(number - undoBlocks))
     this.putHead(blockDiff)
   }
 
@@ -375,13 +387,13 @@ export class ChainWriter extends ChainReader {
   #unwindBlock(number: number): void {
     const tables = this.tables
     const row = tables.blocks.getBinary(numberKey(number))
-    const replaced = this.readReplacedState(number)
+    const undo = this.readUndo(number)
     const parentHash = this.readCanonicalHash(number - 1)
-    if (row === undefined || replaced === undefined || parentHash === undefined) {
+    if (row === undefined || undo === undefined || parentHash === undefined) {
       throw new Error(`block ${number} cannot be unwound: its rows are missing`)
     }
     const { hash, senders } = new StoredBlock(row)
-    restoreState(tables, replaced, number)
+    restoreState(tables, undo, number)
     cutFromLogIndex(tables.logs, this.#receiptsOf(number, hash), number)
     this.removeLocations(senders)
     tables.accessLists.removeSync(hash)
