@@ -5,7 +5,7 @@
  */
 import { randomInt } from 'node:crypto'
 import type { ForkSchedule } from '../chain/forks.js'
-import { decodeHeader, type Header, headerHash } from '../chain/header.js'
+import { decodeHeader, type Header, headerHash, stateRootOf } from '../chain/header.js'
 import { BlockParts } from '../evm/blocks/blockParts.js'
 import { isSameAccount, sortChanges, withoutRepeats } from '../evm/blocks/stateChanges.js'
 import { RecoveredKeys } from '../evm/transactions/recoveredKeys.js'
@@ -24,6 +24,7 @@ import { type Account, decodeAccount } from '../state/account.js'
 import { type StateView, updateStorageRoot } from '../state/stateView.js'
 import { RecentTries, type TrieChange, updateTrie } from '../state/trie.js'
 import type { BlockDiff, Change } from '../store/blockDiff.js'
+import type { Development } from '../store/chainRows.js'
 import { BlockDiffError, type BlockDiffParts } from './blockDiffCodec.js'
 import { NewCode } from './newCode.js'
 
@@ -44,6 +45,16 @@ export interface VerifierOptions {
 
 const addressBytes = 20
 const noBytes = new Uint8Array(0)
+
+/** Of what is before a genesis. */
+const emptyState: StateView = {
+  stateRoot: emptyTrieRoot,
+  account: () => undefined,
+  slot: () => undefined,
+  slotsOf: () => [],
+  code: () => undefined,
+  node: () => undefined,
+}
 
 /** Checks the block diffs of one chain. Quicker for block diffs that follow each other, whose tries it remembers. */
 export class BlockDiffVerifier {
@@ -95,6 +106,16 @@ export class BlockDiffVerifier {
         throw new BlockDiffError(`${name.text}: ${error.message}`)
       throw error
     }
+  }
+
+  /** The block diff of a genesis. Throws {@link BlockDiffError} where its state is not the one that it says. */
+  verifyGenesis(parts: BlockDiffParts, development: Development | undefined): BlockDiff {
+    const header = decodeHeader(parts.header)
+    const said = { ...header, stateRoot: stateRootOf(header, development) }
+    const { nodes, code } = this.#verifyState(emptyState, said, parts)
+    const { number, parentHash } = header
+    const totalDifficulty = toMinimalBytes(header.difficulty)
+    return { ...parts, number, parentHash, senders: noBytes, totalDifficulty, nodes, code }
   }
 
   #verify(

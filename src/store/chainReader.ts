@@ -21,7 +21,7 @@ import { countLogIndex, readLogChunk } from './logIndex.js'
 import { decodeLogRanges, type LogRange } from './logRanges.js'
 import { unpackList } from './packedLists.js'
 import { guardTables, type ReadGuard, type ReadTable, withoutUnheld } from './readTable.js'
-import { readBlockName, StateRowsReader } from './stateRowsReader.js'
+import { readBlockName, readCheckpoint, StateRowsReader } from './stateRowsReader.js'
 import { StoredBlock } from './storedBlock.js'
 import {
   metaKeys,
@@ -31,6 +31,7 @@ import {
   schemaOldest,
   schemaVersion,
 } from './tables.js'
+import { needsMigration } from './upgrade.js'
 
 export interface ChainStoreOptions {
   readonly path: string
@@ -116,8 +117,7 @@ export class ChainReader extends StateRowsReader implements ChainRows {
   }
 
   readCheckpoint(): SignedCheckpoint | undefined {
-    const row = this.tables.meta.getBinary(metaKeys.checkpoint)
-    return row && { slot: readUint64(row, 0), root: row.slice(8, 40), anchor: row.slice(40) }
+    return readCheckpoint(this.tables.meta)
   }
 
   /** What was imported of an epoch; undefined where nothing was, or not as a whole. */
@@ -256,7 +256,7 @@ function checkSchema(meta: ReadTable | undefined, path: string): ChainIdentity |
   if (identity.schema === schemaVersion) return identity
   throw new OperatorError(
     identity.schema >= schemaOldest && identity.schema < schemaVersion
-      ? `the store ${path} was made by an earlier version; "tidegate migrate" brings it up to date`
+      ? needsMigration(path)
       : `the store ${path} has schema ${identity.schema}, this version of tidegate reads ${schemaVersion}; ` +
           'use the version that made it, or import the chain again into an empty folder',
   )

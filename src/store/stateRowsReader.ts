@@ -5,9 +5,10 @@
 import { type Address, type Hash32, readUint64, toHash32 } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
 import type { Change, ReplacedState } from './blockDiff.js'
-import type { BlockName } from './chainRows.js'
+import type { BlockName, SignedCheckpoint } from './chainRows.js'
 import { decodeOldestKept, type HistoryKind, type OldestKept } from './keptHistory.js'
 import { PastChanges } from './pastChanges.js'
+import type { ReadTable } from './readTable.js'
 import {
   changeIn,
   changesOf,
@@ -192,4 +193,9 @@ export class StateRowsReader {
 
 export function readBlockName(row: Uint8Array | undefined): BlockName | undefined {
   return row && { number: readUint64(row, 0), hash: toHash32(row.slice(8, 40)) }
+}
+
+export function readCheckpoint(meta: ReadTable): SignedCheckpoint | undefined {
+  const row = meta.getBinary(metaKeys.checkpoint)
+  return row && { slot: readUint64(row, 0), root: row.slice(8, 40), anchor: row.slice(40) }
 }
