@@ -44,14 +44,16 @@ interface Store {
 
 /**
  * Upgrades a store in place, which takes 0.1 ms per block; does nothing for one that is new, up to date, or of an
- * unknown version. Continues an interrupted upgrade. Throws OperatorError for a damaged store, and for an archive's of
- * version 3, which is made anew instead (`tidegate migrate`); StoreError where it cannot be written.
+ * unknown version. Continues an interrupted upgrade. Throws OperatorError for a damaged store, and for an archive's,
+ * which is made anew instead (`tidegate migrate`); StoreError where it cannot be written.
  */
 export function upgradeStore(store: Store, onUpgrade: OnUpgrade): void {
-  const identity = upgradeBlockRows(store, onUpgrade)
-  if (identity === undefined || identity.schema < schemaOldest || identity.schema >= schemaVersion) return
   const { environment, path, tables } = store
+  const row = tables.meta.getBinary(metaKeys.identity)
+  const identity = row && (unpack(row) as StoredIdentity)
+  if (identity === undefined || identity.schema < schemaOldest || identity.schema >= schemaVersion) return
   if (kindOf(identity) === 'archive') throw new OperatorError(needsMigration(path))
+  upgradeBlockRows(store, onUpgrade)
   // Rows of such stores are read as earlier versions wrote them.
   commitSync(environment, path, () => putIdentity(tables, identity, schemaVersion))
 }
@@ -61,20 +63,18 @@ export function needsMigration(path: string): string {
   return `the store ${path} was made by an earlier version; "tidegate migrate" brings it up to date`
 }
 
-/** Brings a store of version 1 or 2 to version 3; returns its identity as it is then. */
-export function upgradeBlockRows(store: Store, onUpgrade: OnUpgrade): StoredIdentity | undefined {
+/** Brings a store of version 1 or 2 to version 3. */
+function upgradeBlockRows(store: Store, onUpgrade: OnUpgrade): void {
   const { environment, path, tables } = store
   const row = tables.meta.getBinary(metaKeys.identity)
   const identity = row && (unpack(row) as StoredIdentity)
-  if (identity === undefined || identity.schema < schemaOldest || identity.schema >= schemaOfBlockRows)
-    return identity
+  if (identity === undefined || identity.schema < schemaOldest || identity.schema >= schemaOfBlockRows) return
   joinBlockRows(store, onUpgrade)
   if (identity.schema < schemaOfLogIndex) addLogIndex(store, onUpgrade)
   commitSync(environment, path, () => {
     tables.meta.removeSync(metaKeys.logsIndexed)
     putIdentity(tables, identity, schemaOfBlockRows)
   })
-  return { ...identity, schema: schemaOfBlockRows }
 }
 
 /** The same for the store at a path, of which the caller is the only writer. */
