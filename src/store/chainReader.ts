@@ -5,7 +5,7 @@
 import type { RootDatabase } from 'lmdb'
 import { unpack } from 'msgpackr'
 import { briefCopy } from '../primitives/briefCopy.js'
-import { type Hash32, readUint64, toHash32 } from '../primitives/bytes.js'
+import { type Hash32, readUint64 } from '../primitives/bytes.js'
 import { OperatorError } from '../primitives/faults.js'
 import type {
   BlockName,
@@ -17,9 +17,11 @@ import type {
   TransactionLocation,
 } from './chainRows.js'
 import { closeEnvironment, countReaders, LateTable, openEnvironment, openTable } from './environment.js'
+import { readPlace } from './locations.js'
 import { countLogIndex, readLogChunk } from './logIndex.js'
 import { decodeLogRanges, type LogRange } from './logRanges.js'
 import { unpackList } from './packedLists.js'
+import { unpackReceipts } from './packedReceipts.js'
 import { guardTables, type ReadGuard, type ReadTable, withoutUnheld } from './readTable.js'
 import { readBlockName, readCheckpoint, StateRowsReader } from './stateRowsReader.js'
 import { StoredBlock } from './storedBlock.js'
@@ -200,8 +202,11 @@ export class ChainReader extends StateRowsReader implements ChainRows {
     return body ?? this.requireKept('bodies', this.#numberOf(hash))
   }
 
-  readReceipts(hash: Hash32): Uint8Array | undefined {
-    return read(this.tables.receipts, hash) ?? this.requireKept('receipts', this.#numberOf(hash))
+  readReceipts(hash: Hash32, lacksBlooms?: boolean): Uint8Array | undefined {
+    const row = read(this.tables.receipts, hash)
+    return row === undefined
+      ? this.requireKept('receipts', this.#numberOf(hash))
+      : unpackReceipts(row, lacksBlooms)
   }
 
   readBlockAccessList(hash: Hash32): Uint8Array | undefined {
@@ -214,8 +219,10 @@ export class ChainReader extends StateRowsReader implements ChainRows {
   }
 
   readLocation(transactionHash: Hash32): TransactionLocation | undefined {
-    const row = read(this.tables.locations, transactionHash)
-    return row && { blockHash: toHash32(row.subarray(0, 32)), index: readUint64(row, 32) }
+    return readPlace(this.tables.locations, transactionHash, (number) => {
+      const hash = this.readCanonicalHash(number)
+      return hash && this.readBlock(hash, number, true)
+    })
   }
 
   /** Each trie node, or each code, with its hash before it. */

@@ -13,10 +13,12 @@ import { ChainReader, type ChainStoreOptions } from './chainReader.js'
 import type { BlockName, ChainIdentity, Marker, SignedCheckpoint } from './chainRows.js'
 import { commitBatch, commitSync, openEnvironment } from './environment.js'
 import { cutHistory, type HistoryKind, type HistoryLimits, keepsAll } from './keptHistory.js'
+import { putPlaces, removePlaces } from './locations.js'
 import { addToLogIndex, cutFromLogIndex } from './logIndex.js'
 import { packList } from './packedLists.js'
+import { packReceipts } from './packedReceipts.js'
 import { replaceState, restoreState } from './stateRows.js'
-import { StoredBlock, senderBytes, storedBlockRow } from './storedBlock.js'
+import { StoredBlock, storedBlockRow } from './storedBlock.js'
 import { metaKeys, numberKey, openChainTables, schemaVersion, undoBlocks } from './tables.js'
 import { encodeUndo } from './undoRecord.js'
 import { type OnUpgrade, upgradeStore } from './upgrade.js'
@@ -327,7 +329,7 @@ export class ChainWriter extends ChainReader {
 
   /** The receipts of a canonical block. */
   #receiptsOf(number: number, hash: Hash32 | undefined): Uint8Array {
-    const receipts = hash && this.readReceipts(hash)
+    const receipts = hash && this.readReceipts(hash, true)
     if (receipts === undefined) throw new Error(`the receipts of block ${number} are missing`)
     return receipts
   }
@@ -355,19 +357,6 @@ export class ChainWriter extends ChainReader {
     this.tables.meta.putSync(metaKeys.head, concatBytes(numberKey(number), hash))
   }
 
-  /** Makes the transactions of a canonical block known by their hashes. */
-  protected putLocations(hash: Hash32, senders: Uint8Array): void {
-    for (const [index, transactionHash] of transactionHashes(senders)) {
-      this.tables.locations.putSync(transactionHash, concatBytes(hash, numberKey(index)))
-    }
-  }
-
-  protected removeLocations(senders: Uint8Array): void {
-    for (const [, transactionHash] of transactionHashes(senders)) {
-      this.tables.locations.removeSync(transactionHash)
-    }
-  }
-
   /** Everything of a canonical block but its state. It is the newest one, or stands above the head until that moves. */
   protected writeHistory(block: HistoryRows): void {
     const { number, hash, receipts, blockAccessList } = block
@@ -376,10 +365,10 @@ export class ChainWriter extends ChainReader {
     tables.blocks.putSync(numberKey(number), storedBlockRow(hash, block))
     tables.numbers.putSync(hash, numberKey(number))
     tables.sideBlocks.removeSync(hash)
-    this.putLocations(hash, block.senders)
+    putPlaces(tables.locations, number, block.senders)
     if (blockAccessList !== undefined) tables.accessLists.putSync(hash, packList(blockAccessList))
     if (receipts === undefined) return
-    tables.receipts.putSync(hash, receipts)
+    tables.receipts.putSync(hash, packReceipts(receipts))
     addToLogIndex(tables.logs, receipts, number)
   }
 
@@ -395,18 +384,12 @@ export class ChainWriter extends ChainReader {
     const { hash, senders } = new StoredBlock(row)
     restoreState(tables, undo, number)
     cutFromLogIndex(tables.logs, this.#receiptsOf(number, hash), number)
-    this.removeLocations(senders)
+    removePlaces(tables.locations, senders)
     tables.accessLists.removeSync(hash)
     tables.changes.removeSync(numberKey(number))
     tables.blocks.removeSync(numberKey(number))
     tables.numbers.removeSync(hash)
     tables.sideBlocks.putSync(hash, row)
     this.putHead({ number: number - 1, hash: parentHash })
-  }
-}
-
-export function* transactionHashes(senders: Uint8Array): Generator<readonly [number, Hash32]> {
-  for (let at = 0; at < senders.length; at += senderBytes) {
-    yield [at / senderBytes, senders.subarray(at + 20, at + senderBytes) as Hash32]
   }
 }

@@ -5,11 +5,13 @@
  * State is cut by the undo records: the values that a block replaced are what the blocks before it need, and nobody else.
  * All rows that are removed are of blocks on disk; the caller sees to that.
  */
-import { equalBytes, readUint64, writeUint64 } from '../primitives/bytes.js'
+import { readUint64, writeUint64 } from '../primitives/bytes.js'
 import { beginWalk, isWalking, walkOn } from './cutByWalk.js'
+import { cutPlaces } from './locations.js'
 import { dropFromLogIndex } from './logIndex.js'
+import { unpackReceipts } from './packedReceipts.js'
 import { cutStateRows } from './stateRows.js'
-import { StoredBlock, storedBlockRow } from './storedBlock.js'
+import { StoredBlock, senderBytes, storedBlockRow } from './storedBlock.js'
 import { metaKeys, numberKey } from './tables.js'
 import type { UndoRecord } from './undoRecord.js'
 import type { BufferedTables } from './writeBuffer.js'
@@ -100,26 +102,20 @@ function cutState(tables: BufferedTables, number: number, undo: UndoRecord | und
 }
 
 function cutReceipts(tables: BufferedTables, number: number, { hash }: StoredBlock): number {
-  const receipts = tables.receipts.getBinary(hash)
-  if (receipts === undefined) throw new Error(`the receipts of block ${number} are missing`)
+  const row = tables.receipts.getBinary(hash)
+  if (row === undefined) throw new Error(`the receipts of block ${number} are missing`)
   tables.receipts.removeSync(hash)
-  return dropFromLogIndex(tables.logs, receipts, number)
+  return dropFromLogIndex(tables.logs, unpackReceipts(row, true), number)
 }
 
 /** Leaves the header and the total difficulty. */
 function cutBody(tables: BufferedTables, number: number, block: StoredBlock): number {
   const { hash, header, totalDifficulty, senders } = block
   const key = numberKey(number)
-  let removed = 3
-  for (let at = 20; at < senders.length; at += 52, removed++) {
-    const transaction = senders.slice(at, at + 32)
-    const location = tables.locations.getBinary(transaction)
-    if (location !== undefined && equalBytes(location.subarray(0, 32), hash))
-      tables.locations.removeSync(transaction)
-  }
+  cutPlaces(tables.locations, number, senders)
   const nobody = { header, body: undefined, senders: new Uint8Array(0), totalDifficulty }
   tables.blocks.putSync(key, storedBlockRow(hash, nobody))
   tables.bodies.removeSync(hash)
   tables.accessLists.removeSync(hash)
-  return removed
+  return 3 + senders.length / senderBytes
 }

@@ -29,14 +29,14 @@ const tableNames = {
   sideBlocks: 'sideBlocks',
   /** block hash → body, RLP list of transactions, uncles and, since Shanghai, withdrawals. Canonical or not. */
   bodies: 'bodies',
-  /** block hash → RLP list of byte strings, each a receipt in consensus encoding. Executed blocks only. */
+  /** block hash → receipts in the layout of packedReceipts.ts. Executed blocks only. */
   receipts: 'receipts',
   /**
    * block hash → block access list (EIP-7928), RLP in Brotli (packedLists.ts). Executed canonical blocks from Amsterdam
    * on. Stores of this version from before it was known have no such table until their next writer makes it.
    */
   accessLists: 'accessLists',
-  /** transaction hash → hash of its canonical block ‖ index (8 bytes). */
+  /** beginning of a transaction's hash → where it is in the canonical chain (locations.ts). */
   locations: 'locations',
   /** node hash → trie node (RLP) of the account trie and all storage tries, of every executed block. */
   nodes: 'nodes',

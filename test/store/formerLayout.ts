@@ -1,8 +1,12 @@
-/** Stores as version 3 left them, made of stores of today by writing the rows of state as it did. */
+/** Stores as version 3 left them, made of stores of today by writing their rows as it did. */
 import { Packr, unpack } from 'msgpackr'
+import { concatBytes } from '../../src/primitives/bytes.js'
 import { ChainReader } from '../../src/store/chainReader.js'
 import { closeEnvironment, openEnvironment } from '../../src/store/environment.js'
+import { transactionHashes } from '../../src/store/locations.js'
+import { unpackReceipts } from '../../src/store/packedReceipts.js'
 import { fullValue, stateKinds } from '../../src/store/stateRows.js'
+import { StoredBlock } from '../../src/store/storedBlock.js'
 import { type ChainTables, historyKey, metaKeys, numberKey, openChainTables } from '../../src/store/tables.js'
 
 const mapBytes = 2 ** 30
@@ -37,6 +41,14 @@ export async function takeBackToBlockRows(path: string): Promise<void> {
     }
     for (const [number, each] of replaced.entries())
       tables.changes.putSync(numberKey(number), packr.pack(each))
+    for (const { key: hash, value } of [...tables.receipts.getRange()])
+      tables.receipts.putSync(hash, unpackReceipts(value))
+    for (const place of [...tables.locations.getKeys()]) tables.locations.removeSync(place)
+    for (const { value } of [...tables.blocks.getRange()]) {
+      const { hash, senders } = new StoredBlock(value)
+      for (const [index, transaction] of transactionHashes(senders))
+        tables.locations.putSync(transaction, concatBytes(hash, numberKey(index)))
+    }
     tables.meta.removeSync(metaKeys.stateDigests)
     const identity = unpack(tables.meta.getBinary(metaKeys.identity) as Uint8Array)
     tables.meta.putSync(metaKeys.identity, packr.pack({ ...identity, schema: 3 }))
