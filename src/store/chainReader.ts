@@ -17,6 +17,7 @@ import type {
   SignedCheckpoint,
   TransactionLocation,
 } from './chainRows.js'
+import { checkSchema } from './checkSchema.js'
 import { closeEnvironment, countReaders, LateTable, openEnvironment, openTable } from './environment.js'
 import { decodeOldestKept, type HistoryKind, type OldestKept } from './keptHistory.js'
 import { countLogIndex, readLogChunk } from './logIndex.js'
@@ -32,10 +33,10 @@ import {
   numberKey,
   openChainTables,
   type ReadTables,
-  schemaOldest,
-  schemaVersion,
   slotKey,
 } from './tables.js'
+import type { TrieRow } from './trieRow.js'
+import { readSideRow, readTrieRow } from './trieRows.js'
 
 export interface ChainStoreOptions {
   readonly path: string
@@ -246,6 +247,18 @@ export class ChainReader implements ChainRows {
     return read(this.tables.nodes, hash)
   }
 
+  readTrieRow(key: Uint8Array, number?: number): TrieRow | undefined {
+    return readTrieRow(this.tables.trie, key, number)
+  }
+
+  readSideTrieRow(block: BlockName, key: Uint8Array): TrieRow | null | undefined {
+    return readSideRow(this.tables.sideTries, block, key)
+  }
+
+  requireTries(number: number): void {
+    this.requireKept('trie', number)
+  }
+
   readCode(hash: Hash32): Uint8Array | undefined {
     return read(this.tables.code, hash)
   }
@@ -367,22 +380,6 @@ export class ChainReader implements ChainRows {
     this.requireKept('state', number)
     for (const [key, value] of lastChanges(range, 52, number)) yield [key.slice(20) as Hash32, value]
   }
-}
-
-/**
- * The identity of a store's chain; undefined where it has none yet. Throws OperatorError for another schema version.
- */
-function checkSchema(meta: ReadTable | undefined, path: string): ChainIdentity | undefined {
-  const row = meta?.getBinary(metaKeys.identity)
-  if (row === undefined) return undefined
-  const identity = unpack(row) as ChainIdentity & { schema: number }
-  if (identity.schema === schemaVersion) return identity
-  throw new OperatorError(
-    identity.schema >= schemaOldest && identity.schema < schemaVersion
-      ? `the store ${path} was made by an earlier version; "tidegate migrate" brings it up to date`
-      : `the store ${path} has schema ${identity.schema}, this version of tidegate reads ${schemaVersion}; ` +
-          'use the version that made it, or import the chain again into an empty folder',
-  )
 }
 
 export function readBlockName(row: Uint8Array | undefined): BlockName | undefined {

@@ -16,8 +16,9 @@ import { cutHistory, type HistoryKind, type HistoryLimits, keepsAll } from './ke
 import { addToLogIndex, cutFromLogIndex } from './logIndex.js'
 import { packList } from './packedLists.js'
 import { replaceState, restoreState } from './stateRows.js'
-import { StoredBlock, senderBytes, storedBlockRow } from './storedBlock.js'
+import { StoredBlock, storedBlockRow, transactionHashes } from './storedBlock.js'
 import { metaKeys, numberKey, openChainTables, schemaVersion } from './tables.js'
+import { cutSideTries, dropSideTries, replaceTries, restoreTries } from './trieRows.js'
 import { type OnUpgrade, upgradeStore } from './upgrade.js'
 import { type BufferedTables, bufferTables, type WriteBuffer } from './writeBuffer.js'
 import { lockForWriting, type WriterLock } from './writerLock.js'
@@ -167,12 +168,11 @@ export class ChainWriter extends ChainReader {
 
   /** What the writer looks for is not a caller's question; but a state that is not whole may not be built on. */
   protected override requireKept(kind: HistoryKind, number: number | undefined): undefined {
-    return kind === 'state' ? super.requireKept(kind, number) : undefined
+    return kind === 'state' || kind === 'trie' ? super.requireKept(kind, number) : undefined
   }
 
   #requireUnwindable(forkNumber: number): void {
-    const { state, receipts, bodies } = this.readOldestKept()
-    const oldest = Math.max(state, receipts, bodies)
+    const oldest = Math.max(...Object.values(this.readOldestKept()))
     if (forkNumber >= oldest) return
     throw new OperatorError(
       `the store ${this.path} cannot go back to block ${forkNumber}: it keeps the past from block ${oldest} on; ` +
@@ -300,8 +300,10 @@ export class ChainWriter extends ChainReader {
 
   /** Adds to what waits the removal of some history. All that does not wait has to be on disk. */
   #cut(): void {
-    const head = this.#limits === keepsAll ? undefined : this.readHead()
+    const head = this.readHead()
     if (head === undefined) return
+    cutSideTries(this.tables, head.number)
+    if (this.#limits === keepsAll) return
     const at = { head: head.number, last: Math.min(head.number, this.#lastStored), written: this.heldRows }
     this.#lastStored = Number.POSITIVE_INFINITY
     this.#hasMoreToCut = cutHistory(this.tables, this.#limits, at, (number) => this.readReplacedState(number))
@@ -328,8 +330,9 @@ export class ChainWriter extends ChainReader {
   #writeCanonical(blockDiff: BlockDiff): void {
     const { number } = blockDiff
     const tables = this.tables
+    if (tables.sideBlocks.doesExist(blockDiff.hash)) dropSideTries(tables, number, blockDiff.hash)
     this.writeHistory(blockDiff)
-    for (const [key, value] of blockDiff.nodes) tables.nodes.putSync(key, value)
+    replaceTries(tables, blockDiff.trie, number)
     for (const [key, value] of blockDiff.code) tables.code.putSync(key, value)
     tables.changes.putSync(numberKey(number), packr.pack(replaceState(tables, blockDiff, number)))
     this.putHead(blockDiff)
@@ -382,6 +385,7 @@ export class ChainWriter extends ChainReader {
     }
     const { hash, senders } = new StoredBlock(row)
     restoreState(tables, replaced, number)
+    restoreTries(tables, number, hash)
     cutFromLogIndex(tables.logs, this.#receiptsOf(number, hash), number)
     this.removeLocations(senders)
     tables.accessLists.removeSync(hash)
@@ -390,11 +394,5 @@ export class ChainWriter extends ChainReader {
     tables.numbers.removeSync(hash)
     tables.sideBlocks.putSync(hash, row)
     this.putHead({ number: number - 1, hash: parentHash })
-  }
-}
-
-export function* transactionHashes(senders: Uint8Array): Generator<readonly [number, Hash32]> {
-  for (let at = 0; at < senders.length; at += senderBytes) {
-    yield [at / senderBytes, senders.subarray(at + 20, at + senderBytes) as Hash32]
   }
 }

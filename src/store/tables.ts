@@ -9,7 +9,7 @@ import { LateTable, openTable, type Table } from './environment.js'
 import type { ReadTable } from './readTable.js'
 
 /** Raised with every change of a layout below; a store of a newer version is refused. */
-export const schemaVersion = 3
+export const schemaVersion = 4
 
 /** Stores of this version and later ones are upgraded by a writer (upgrade.ts). */
 export const schemaOldest = 1
@@ -32,7 +32,13 @@ const tableNames = {
   accessLists: 'accessLists',
   /** transaction hash → hash of its canonical block ‖ index (8 bytes). */
   locations: 'locations',
-  /** node hash → trie node (RLP) of the account trie and all storage tries, of every executed block. */
+  /** owner ‖ path → row of a trie at the head; with a block number behind it, as that block found it (trieRows.ts). */
+  trie: 'trie',
+  /** block number → keys of the rows of `trie` that the canonical block changed. */
+  trieChanges: 'trieChanges',
+  /** block number ‖ hash ‖ owner ‖ path → row of a trie after a block that was unwound. */
+  sideTries: 'sideTries',
+  /** node hash → trie node (RLP) that was proved; gateways only. */
   nodes: 'nodes',
   /** code hash → code. */
   code: 'code',
