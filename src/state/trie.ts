@@ -15,6 +15,7 @@ import {
   type Child,
   Extension,
   encodeRoot,
+  fromNibbles,
   isHashed,
   Leaf,
   loadNode,
@@ -356,14 +357,6 @@ function comparePaths(a: Uint8Array, b: Uint8Array): number {
     if (difference !== 0) return difference
   }
   return a.length - b.length
-}
-
-function fromNibbles(nibbles: Uint8Array): Uint8Array {
-  const bytes = new Uint8Array(nibbles.length / 2)
-  for (let i = 0; i < bytes.length; i++) {
-    bytes[i] = ((nibbles[2 * i] as number) << 4) | (nibbles[2 * i + 1] as number)
-  }
-  return bytes
 }
 
 function joinPaths(prefix: Uint8Array, path: ArrayLike<number>): Uint8Array {

@@ -329,3 +329,12 @@ export function toNibbles(bytes: Uint8Array): Uint8Array {
   }
   return nibbles
 }
+
+/** The bytes of nibbles, of which there are twice as many. */
+export function fromNibbles(nibbles: Uint8Array): Uint8Array {
+  const bytes = new Uint8Array(nibbles.length / 2)
+  for (let i = 0; i < bytes.length; i++) {
+    bytes[i] = ((nibbles[2 * i] as number) << 4) | (nibbles[2 * i + 1] as number)
+  }
+  return bytes
+}

@@ -16,7 +16,7 @@
  * are at most {@link differencesMax} differences before one. Rows that an old block needs are those that later ones
  * replaced, so history is cut by removing what the oldest blocks replaced, and nothing else changes.
  */
-import { concatBytes, equalBytes, readUint64 } from '../primitives/bytes.js'
+import { concatBytes, equalBytes, type Hash32, readUint64, toHash32 } from '../primitives/bytes.js'
 import type { Change } from './blockDiff.js'
 import type { ReadTable, WriteTable } from './readTable.js'
 import { historyKey, keyAfterPrefix, numberKey } from './tables.js'
@@ -66,15 +66,20 @@ function pastPrefix(key: Uint8Array): Uint8Array {
 /** Differences in a row, one after the other, before a whole content: each takes a microsecond to read. */
 export const differencesMax = 15
 
-const forms = { current: 0, whole: 1, difference: 2 } as const
-export type TrieForm = (typeof forms)[keyof typeof forms]
+export const trieForms = { current: 0, whole: 1, difference: 2 } as const
+export type TrieForm = (typeof trieForms)[keyof typeof trieForms]
 
 const contentAt = 7
 const empty = new Uint8Array(0)
 
-/** A form with the number of differences before the row; the highest bits make a byte with one wrong bit none. */
-function formByte(form: TrieForm, differences: number): number {
-  return form | (differences << 2) | (((form ^ differences ^ (differences >> 2)) & 3) << 6)
+/**
+ * The first byte of a row: form ‖ number of differences before it ‖ two bits by which one wrong bit in this byte, or in
+ * the block number or age behind it, is found: all that no hash covers.
+ */
+function firstByte(form: TrieForm, differences: number, value: Uint8Array, end: number): number {
+  let sum = form | (differences << 2)
+  for (let at = 1; at < end; at++) sum ^= value[at] as number
+  return form | (differences << 2) | (((sum ^ (sum >> 2) ^ (sum >> 4) ^ (sum >> 6)) & 3) << 6)
 }
 
 /** One version of a row, of the past or the head. */
@@ -90,35 +95,35 @@ export interface TrieVersion {
 
 /** `until`: block that replaced it; undefined for a row of the head. Throws RangeError for what is no version. */
 export function decodeVersion(value: Uint8Array, until: number | undefined): TrieVersion {
-  const first = value[0] as number
-  const form = (first & 3) as TrieForm
-  const differences = (first >> 2) & 15
-  const isRight = first === formByte(form, differences) && (form === forms.current) === (until === undefined)
-  if (!isRight || value.length <= contentAt - 4) throw new RangeError('not a version of a trie row')
-  if (until === undefined)
-    return { form, differences, from: readNumber(value), bytes: value.subarray(contentAt) }
-  let age = 0
+  const form = ((value[0] as number) & 3) as TrieForm
+  const differences = ((value[0] as number) >> 2) & 15
   let at = 1
-  for (let scale = 1; ; scale *= 128) {
-    const byte = value[at++] as number
-    age += (byte & 127) * scale
-    if (byte < 128) break
-    if (!(scale < 2 ** 42)) throw new RangeError('not a version of a trie row')
+  let from = 0
+  if (until === undefined) {
+    for (; at < contentAt; at++) from = from * 256 + (value[at] as number)
+  } else {
+    let age = 0
+    for (let scale = 1, more = true; more && scale < 2 ** 49; scale *= 128) {
+      const byte = value[at++] as number
+      age += (byte & 127) * scale
+      more = byte > 127
+    }
+    from = until - age
   }
-  return { form, differences, from: until - age, bytes: value.subarray(at) }
-}
-
-function readNumber(value: Uint8Array): number {
-  let number = 0
-  for (let at = 1; at < contentAt; at++) number = number * 256 + (value[at] as number)
-  return number
+  const isRight =
+    value.length > at &&
+    value[0] === firstByte(form, differences, value, at) &&
+    (form === trieForms.current) === (until === undefined) &&
+    form <= trieForms.difference
+  if (!isRight) throw new RangeError('not a version of a trie row')
+  return { form, differences, from, bytes: value.subarray(at) }
 }
 
 function currentRow(from: number, differences: number, content: Uint8Array): Uint8Array {
   const value = new Uint8Array(contentAt + content.length)
-  value[0] = formByte(forms.current, differences)
   for (let at = contentAt - 1, rest = from; at > 0; at--, rest = Math.floor(rest / 256))
     value[at] = rest % 256
+  value[0] = firstByte(trieForms.current, differences, value, contentAt)
   value.set(content, contentAt)
   return value
 }
@@ -130,8 +135,8 @@ function pastRow(form: TrieForm, differences: number, age: number, bytes: Uint8A
     if (rest < 128) break
   }
   const value = new Uint8Array(1 + digits.length + bytes.length)
-  value[0] = formByte(form, differences)
   value.set(digits, 1)
+  value[0] = firstByte(form, differences, value, 1 + digits.length)
   value.set(bytes, 1 + digits.length)
   return value
 }
@@ -173,7 +178,7 @@ function keepPast(
   difference: Uint8Array | undefined,
   number: number,
 ): void {
-  const form = difference === undefined ? forms.whole : forms.difference
+  const form = difference === undefined ? trieForms.whole : trieForms.difference
   const value = pastRow(form, differences, number - from, difference ?? bytes)
   trie.putSync(historyKey(pastPrefix(key), number), value)
 }
@@ -201,7 +206,7 @@ export function restoreTries(tables: TrieTables, number: number, hash: Uint8Arra
 
 /** Content of a version that `after` followed. */
 function contentOf({ form, bytes }: TrieVersion, after: Uint8Array | undefined): Uint8Array {
-  if (form === forms.whole) return bytes
+  if (form === trieForms.whole) return bytes
   if (after === undefined) throw new RangeError('a difference to a trie row that is not there')
   const row = splitContent(after)
   applyDifference(row.children, bytes)
@@ -220,7 +225,7 @@ export function readTrieRow(trie: ReadTable, key: Uint8Array, number?: number): 
   for (const { until, version } of pastVersions(trie, key, number + 1)) {
     // It was made anew since.
     if (later.length === 0 && version.from > number) return undefined
-    if (version.form === forms.whole) {
+    if (version.form === trieForms.whole) {
       whole = version.bytes
       break
     }
@@ -338,4 +343,21 @@ export function dropSideTries({ sideTries }: TrieTables, number: number, hash: U
   const end = keyAfterPrefix(start) as Uint8Array
   const keys = Array.from(sideTries.getRange({ start, end }), ({ key }) => Uint8Array.from(key))
   for (const key of keys) sideTries.removeSync(key)
+}
+
+/** A row that a block made which is no longer canonical. */
+export interface SideTrieRow {
+  readonly number: number
+  readonly hash: Hash32
+  /** Owner ‖ path. */
+  readonly key: Uint8Array
+  /** Empty where the block removed it. */
+  readonly content: Uint8Array
+}
+
+export function* sideTrieRows(sideTries: ReadTable): Generator<SideTrieRow> {
+  for (const { key, value } of sideTries.getRange()) {
+    const hash = toHash32(key.slice(8, 40))
+    yield { number: readUint64(key, 0), hash, key: key.slice(40), content: Uint8Array.from(value) }
+  }
 }
