@@ -3,14 +3,15 @@
  * the importer would make them.
  */
 import { decodeHeader, encodeHeader, type Header } from '../../src/chain/header.js'
-import { sortChanges, withoutRepeats } from '../../src/evm/blocks/stateChanges.js'
+import { sortChanges } from '../../src/evm/blocks/stateChanges.js'
 import { parseGenesis } from '../../src/ingest/genesis.js'
 import { type Address, concatBytes, type Hash32 } from '../../src/primitives/bytes.js'
 import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../../src/primitives/keccak.js'
 import { encodeRlp } from '../../src/primitives/rlp.js'
 import { decodeAccount, encodeAccount } from '../../src/state/account.js'
 import { updateStorageRoot } from '../../src/state/stateView.js'
-import { RecentTries, type TrieChange, updateTrie } from '../../src/state/trie.js'
+import { RecentTries, type TrieChange, updateTrieRows } from '../../src/state/trie.js'
+import { headTries, rowSink } from '../../src/state/tries.js'
 import type { BlockDiff, Change } from '../../src/store/blockDiff.js'
 import type { ChainWriter } from '../../src/store/chainWriter.js'
 import { syntheticGenesis } from '../data/syntheticState.js'
@@ -43,11 +44,8 @@ export class DiffBuilder {
   /** The block in which these accounts change, each once. */
   next(changes: readonly AccountChange[]): BlockDiff {
     const store = this.#store
-    const nodes: Change[] = []
-    const readNode = (hash: Uint8Array) => store.readNode(hash)
-    const emit = (hash: Hash32, rlp: Uint8Array) => {
-      nodes.push([hash, rlp])
-    }
+    const trie: Change[] = []
+    const tries = headTries(store)
     const accounts: Change[] = []
     const slots: Change[] = []
     const trieChanges: TrieChange[] = []
@@ -58,7 +56,7 @@ export class DiffBuilder {
       const after = encodeAccount({
         nonce: before?.nonce ?? 1n,
         balance: balance ?? before?.balance ?? 1n,
-        storageRoot: updateStorageRoot(root, own, readNode, emit, this.#recent),
+        storageRoot: updateStorageRoot(root, own, tries(address), rowSink(trie, address), this.#recent),
         codeHash: before?.codeHash ?? emptyCodeHash,
       })
       accounts.push([address, after])
@@ -69,7 +67,7 @@ export class DiffBuilder {
     const header: Header = {
       ...parent,
       parentHash,
-      stateRoot: updateTrie(parent.stateRoot, trieChanges, readNode, emit, this.#recent),
+      stateRoot: updateTrieRows(parent.stateRoot, trieChanges, tries(), rowSink(trie), this.#recent),
       number: parent.number + 1,
       timestamp: Number(parent.timestamp) + secondsPerBlock,
     }
@@ -87,7 +85,7 @@ export class DiffBuilder {
       totalDifficulty: new Uint8Array(0),
       accounts: sortChanges(accounts),
       slots: sortChanges(slots),
-      nodes: withoutRepeats(sortChanges(nodes)),
+      trie: sortChanges(trie),
       code: [],
     }
   }

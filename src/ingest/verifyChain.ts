@@ -21,7 +21,9 @@ import { chooseBlocks } from './chooseBlocks.js'
 import { compareState, type FlatState } from './compareState.js'
 import { type VerifiedEpoch, verifyEpochs } from './era/verifyEpochs.js'
 import { FaultList, TooManyFaults } from './faultList.js'
+import { verifySideTries } from './verifySideTries.js'
 import { verifyStateHistory } from './verifyStateHistory.js'
+import { verifyTries } from './verifyTries.js'
 
 export interface VerifyOptions {
   /** Number of random blocks whose whole state is compared, besides the head. */
@@ -41,7 +43,7 @@ export interface VerifyReport {
   readonly stateBlocks: readonly number[]
   readonly accounts: number
   readonly slots: number
-  /** Of all blocks, each checked by its hash. */
+  /** Rows of tries as each block made them, each checked by its hash. */
   readonly trieNodes: number
   /** One sentence each; empty for a sound store. */
   readonly faults: readonly string[]
@@ -52,7 +54,7 @@ export function verifyChain(store: ChainReader, options: VerifyOptions): VerifyR
   if (head === undefined) throw new Error('the store has no head')
   const check = new Verification(store, head)
   const { history } = check
-  const oldest = check.oldest.state
+  const oldest = Math.max(check.oldest.state, check.oldest.trie)
   const chosen = chooseBlocks(head.number - oldest, options).map((number) => oldest + number)
   const stateBlocks = history ? [] : [...chosen, head.number]
   let epochs: VerifiedEpoch[] | undefined
@@ -67,7 +69,8 @@ export function verifyChain(store: ChainReader, options: VerifyOptions): VerifyR
       options.onProgress('latest state', 1)
       check.latestState()
       check.stateHistory(options.onProgress)
-      check.hashedRows(() => options.onProgress('trie nodes', 1))
+      check.tries((done) => options.onProgress('tries', done))
+      check.code()
     }
   } catch (error) {
     if (!(error instanceof TooManyFaults)) throw error
@@ -201,17 +204,22 @@ class Verification extends FaultList {
     verifyStateHistory(this.#store, this.#head.number, this, onProgress)
   }
 
-  /** Checks all trie nodes and codes, of whatever block, by their hashes. */
-  hashedRows(onProgress: () => void): void {
-    for (const [table, what] of [
-      ['nodes', 'trie node'],
-      ['code', 'code'],
-    ] as const) {
-      for (const [hash, bytes] of this.#store.hashed(table)) {
-        if (!equalBytes(keccak256(bytes), hash))
-          this.fault(`${what} ${bytesToHex(hash)} has other content than its hash says`)
-        if (table === 'nodes' && ++this.counts.trieNodes % 65_536 === 0) onProgress()
-      }
+  /** Checks all rows of tries, of whatever block. */
+  tries(onProgress: (done: number) => void): void {
+    this.guard('tries', () => {
+      const options = { head: this.#head.number, oldest: this.oldest.trie, onProgress }
+      this.counts.trieNodes += verifyTries(this.#store, options, (sentence) => this.fault(sentence))
+    })
+    this.guard('tries of blocks that were left', () => {
+      verifySideTries(this.#store, (sentence) => this.fault(sentence))
+    })
+  }
+
+  /** Checks all code by its hash. */
+  code(): void {
+    for (const [hash, bytes] of this.#store.hashed('code')) {
+      if (!equalBytes(keccak256(bytes), hash))
+        this.fault(`code ${bytesToHex(hash)} has other content than its hash says`)
     }
   }
 
@@ -302,7 +310,7 @@ class Verification extends FaultList {
       if (header === undefined) return
       const stateRoot = stateRootOf(decodeHeader(header), development)
       const fault = (sentence: string) => this.fault(sentence)
-      const { accounts, slots } = compareState(this.#store, stateRoot, flat, fault)
+      const { accounts, slots } = compareState(this.#store, number, stateRoot, flat, fault)
       this.counts.accounts += accounts
       this.counts.slots += slots
     })

@@ -16,6 +16,7 @@ import type {
   SignedCheckpoint,
   TransactionLocation,
 } from './chainRows.js'
+import { checkSchema } from './checkSchema.js'
 import { closeEnvironment, countReaders, LateTable, openEnvironment, openTable } from './environment.js'
 import { readPlace } from './locations.js'
 import { countLogIndex, readLogChunk } from './logIndex.js'
@@ -25,15 +26,10 @@ import { unpackReceipts } from './packedReceipts.js'
 import { guardTables, type ReadGuard, type ReadTable, withoutUnheld } from './readTable.js'
 import { readBlockName, readCheckpoint, StateRowsReader } from './stateRowsReader.js'
 import { StoredBlock } from './storedBlock.js'
-import {
-  metaKeys,
-  numberKey,
-  openChainTables,
-  type ReadTables,
-  schemaOldest,
-  schemaVersion,
-} from './tables.js'
-import { needsMigration } from './upgrade.js'
+import { metaKeys, numberKey, openChainTables, type ReadTables } from './tables.js'
+import type { TrieRow } from './trieRow.js'
+import { readSideRow, readTrieChanges, readTrieRow, type SideTrieRow, sideTrieRows } from './trieRows.js'
+import { type TrieTransition, trieTransitions } from './trieVersions.js'
 
 export interface ChainStoreOptions {
   readonly path: string
@@ -234,6 +230,37 @@ export class ChainReader extends StateRowsReader implements ChainRows {
     return read(this.tables.nodes, hash)
   }
 
+  readTrieRow(key: Uint8Array, number?: number): TrieRow | undefined {
+    return readTrieRow(this.tables.trie, key, number)
+  }
+
+  readSideTrieRow(block: BlockName, key: Uint8Array): TrieRow | null | undefined {
+    return readSideRow(this.tables.sideTries, block, key)
+  }
+
+  /** What each block made of each row of a trie. */
+  trieTransitions(oldest: number): Iterable<TrieTransition> {
+    return trieTransitions(this.tables.trie.getRange(), oldest)
+  }
+
+  /** Keys of the rows of tries that a canonical block changed. */
+  readTrieChanges(number: number): readonly Uint8Array[] {
+    return readTrieChanges(this.tables.trieChanges, number)
+  }
+
+  countTrieRows(): number {
+    return this.tables.trie.getCount()
+  }
+
+  /** Each block that was unwound and whose tries are kept, with the key of each row that it changed and its content. */
+  sideTrieRows(): Iterable<SideTrieRow> {
+    return sideTrieRows(this.tables.sideTries)
+  }
+
+  requireTries(number: number): void {
+    this.requireKept('trie', number)
+  }
+
   readCode(hash: Hash32): Uint8Array | undefined {
     return read(this.tables.code, hash)
   }
@@ -251,22 +278,6 @@ export class ChainReader extends StateRowsReader implements ChainRows {
     const row = this.tables.numbers.getBrief(hash)
     return row && readUint64(row, 0)
   }
-}
-
-/**
- * The identity of a store's chain; undefined where it has none yet. Throws OperatorError for another schema version.
- */
-function checkSchema(meta: ReadTable | undefined, path: string): ChainIdentity | undefined {
-  const row = meta?.getBinary(metaKeys.identity)
-  if (row === undefined) return undefined
-  const identity = unpack(row) as ChainIdentity & { schema: number }
-  if (identity.schema === schemaVersion) return identity
-  throw new OperatorError(
-    identity.schema >= schemaOldest && identity.schema < schemaVersion
-      ? needsMigration(path)
-      : `the store ${path} has schema ${identity.schema}, this version of tidegate reads ${schemaVersion}; ` +
-          'use the version that made it, or import the chain again into an empty folder',
-  )
 }
 
 function read(table: ReadTable, key: Uint8Array): Uint8Array | undefined {

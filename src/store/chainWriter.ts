@@ -20,6 +20,7 @@ import { packReceipts } from './packedReceipts.js'
 import { replaceState, restoreState } from './stateRows.js'
 import { StoredBlock, storedBlockRow } from './storedBlock.js'
 import { metaKeys, numberKey, openChainTables, schemaVersion, undoBlocks } from './tables.js'
+import { cutSideTries, dropSideTries, replaceTries, restoreTries } from './trieRows.js'
 import { encodeUndo } from './undoRecord.js'
 import { type OnUpgrade, upgradeStore } from './upgrade.js'
 import { type BufferedTables, bufferTables, type WriteBuffer } from './writeBuffer.js'
@@ -170,12 +171,11 @@ export class ChainWriter extends ChainReader {
 
   /** What the writer looks for is not a caller's question; but a state that is not whole may not be built on. */
   protected override requireKept(kind: HistoryKind, number: number | undefined): undefined {
-    return kind === 'state' ? super.requireKept(kind, number) : undefined
+    return kind === 'state' || kind === 'trie' ? super.requireKept(kind, number) : undefined
   }
 
   #requireUnwindable(forkNumber: number): void {
-    const { state, receipts, bodies } = this.readOldestKept()
-    const oldest = Math.max(state, receipts, bodies)
+    const oldest = Math.max(...Object.values(this.readOldestKept()))
     if (forkNumber >= oldest) {
       if (this.tables.changes.doesExist(numberKey(forkNumber + 1))) return
       throw new OperatorError(
@@ -309,8 +309,10 @@ export class ChainWriter extends ChainReader {
 
   /** Adds to what waits the removal of some history. All that does not wait has to be on disk. */
   #cut(): void {
-    const head = this.#limits === keepsAll ? undefined : this.readHead()
+    const head = this.readHead()
     if (head === undefined) return
+    cutSideTries(this.tables, head.number)
+    if (this.#limits === keepsAll) return
     const at = { head: head.number, last: Math.min(head.number, this.#lastStored), written: this.heldRows }
     this.#lastStored = Number.POSITIVE_INFINITY
     this.#hasMoreToCut = cutHistory(this.tables, this.#limits, at, (number) => this.readUndo(number))
@@ -337,8 +339,9 @@ export class ChainWriter extends ChainReader {
   #writeCanonical(blockDiff: BlockDiff): void {
     const { number } = blockDiff
     const tables = this.tables
+    if (tables.sideBlocks.doesExist(blockDiff.hash)) dropSideTries(tables, number, blockDiff.hash)
     this.writeHistory(blockDiff)
-    for (const [key, value] of blockDiff.nodes) tables.nodes.putSync(key, value)
+    replaceTries(tables, blockDiff.trie, number)
     for (const [key, value] of blockDiff.code) tables.code.putSync(key, value)
     const undo = replaceState(tables, blockDiff, number)
     // Nothing unwinds the genesis.
@@ -383,6 +386,7 @@ export class ChainWriter extends ChainReader {
     }
     const { hash, senders } = new StoredBlock(row)
     restoreState(tables, undo, number)
+    restoreTries(tables, number, hash)
     cutFromLogIndex(tables.logs, this.#receiptsOf(number, hash), number)
     removePlaces(tables.locations, senders)
     tables.accessLists.removeSync(hash)

@@ -28,7 +28,7 @@ const formerNames = [
 type FormerTables = { readonly [name in (typeof formerNames)[number]]: ReadTable }
 
 /** A block with what it changed, as far as it does not follow from the rest. */
-export type FormerBlock = Omit<BlockDiff, 'number' | 'parentHash' | 'nodes' | 'trie' | 'code'> & {
+export type FormerBlock = Omit<BlockDiff, 'number' | 'parentHash' | 'trie' | 'code'> & {
   /** The accounts before it, in the order of `accounts`; empty where there was none. */
   readonly accountsBefore: readonly Change[]
 }

@@ -4,12 +4,11 @@ import { OperatorError } from '../primitives/faults.js'
 import type { Change } from './blockDiff.js'
 import type { BlockName, ChainIdentity, TransactionLocation } from './chainRows.js'
 import { ChainWriter, type ChainWriterOptions } from './chainWriter.js'
-import { transactionHashes } from './locations.js'
 import { addToLogIndex, cutFromLogIndex } from './logIndex.js'
 import { encodeLogRanges, type LogRange, logRangeAt, withNumber, withoutNumber } from './logRanges.js'
 import { packList } from './packedLists.js'
 import { packReceipts } from './packedReceipts.js'
-import { StoredBlock, storedBlockRow, withTotalDifficulty } from './storedBlock.js'
+import { StoredBlock, storedBlockRow, transactionHashes, withTotalDifficulty } from './storedBlock.js'
 import { metaKeys, numberKey, schemaVersion } from './tables.js'
 
 /** A header of the canonical chain. */

@@ -13,30 +13,38 @@ import { unpackReceipts } from './packedReceipts.js'
 import { cutStateRows } from './stateRows.js'
 import { StoredBlock, senderBytes, storedBlockRow } from './storedBlock.js'
 import { metaKeys, numberKey } from './tables.js'
+import { cutTries } from './trieRows.js'
 import type { UndoRecord } from './undoRecord.js'
 import type { BufferedTables } from './writeBuffer.js'
 
 /** What can be cut. Receipts are told with the blocks that they are of, so bodies reach back at least as far. */
-export const historyKinds = ['state', 'receipts', 'bodies'] as const
+export const historyKinds = ['state', 'receipts', 'bodies', 'trie'] as const
 export type HistoryKind = (typeof historyKinds)[number]
 
 /** Of each kind the blocks below the head that are kept; infinite for all. */
 export type HistoryLimits = { readonly [kind in HistoryKind]: number }
 
-/** Of each kind the number of the oldest block that is kept: its state after it, its receipts, its body. */
+/** Of each kind the number of the oldest block that is kept: its state after it, its receipts, its body, its tries. */
 export type OldestKept = { readonly [kind in HistoryKind]: number }
 
-export const keepsAll: HistoryLimits = { state: Infinity, receipts: Infinity, bodies: Infinity }
+export const keepsAll: HistoryLimits = {
+  state: Infinity,
+  receipts: Infinity,
+  bodies: Infinity,
+  trie: Infinity,
+}
 
 /** Of a store that never removed anything. */
-const fromGenesis: OldestKept = { state: 0, receipts: 0, bodies: 0 }
+const fromGenesis: OldestKept = { state: 0, receipts: 0, bodies: 0, trie: 0 }
 
 /** Rows that one transaction removes, besides twice as many as it writes: they take some 20 ms. */
 const rowsPerCut = 4_096
 
 export function decodeOldestKept(row: Uint8Array | undefined): OldestKept {
   if (row === undefined) return fromGenesis
-  return { state: readUint64(row, 0), receipts: readUint64(row, 8), bodies: readUint64(row, 16) }
+  // Stores of the version before kept all nodes, and had no number for them.
+  const trie = row.length > 24 ? readUint64(row, 24) : 0
+  return { state: readUint64(row, 0), receipts: readUint64(row, 8), bodies: readUint64(row, 16), trie }
 }
 
 function encodeOldestKept(oldest: OldestKept): Uint8Array {
@@ -87,6 +95,7 @@ export function cutHistory(
   /** Removes what block `number` alone needs; returns how many rows that were, about. */
   function cut(kind: HistoryKind, number: number): number {
     if (kind === 'state') return cutState(tables, number, readUndo(number + 1))
+    if (kind === 'trie') return 1 + cutTries(tables, number + 1)
     const row = tables.blocks.getBinary(numberKey(number))
     if (row === undefined) throw new Error(`block ${number} cannot be removed: it is missing`)
     const block = new StoredBlock(Uint8Array.from(row))

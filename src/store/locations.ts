@@ -10,17 +10,11 @@ import { equalBytes, type Hash32, readUint64, toHash32 } from '../primitives/byt
 import type { TransactionLocation } from './chainRows.js'
 import { datedValue, endOfNumber, readNumber } from './datedValue.js'
 import type { ReadTable, WriteTable } from './readTable.js'
-import { senderBytes } from './storedBlock.js'
+import { senderBytes, transactionHashes } from './storedBlock.js'
 import type { WriteBuffer } from './writeBuffer.js'
 
 const prefixBytes = 16
 const noBytes = new Uint8Array(0)
-
-export function* transactionHashes(senders: Uint8Array): Generator<readonly [number, Hash32]> {
-  for (let at = 0; at < senders.length; at += senderBytes) {
-    yield [at / senderBytes, senders.subarray(at + 20, at + senderBytes) as Hash32]
-  }
-}
 
 /** Adds the transactions of canonical block `number`. */
 export function putPlaces(table: WriteTable, number: number, senders: Uint8Array): void {

@@ -38,7 +38,13 @@ const tableNames = {
   accessLists: 'accessLists',
   /** beginning of a transaction's hash → where it is in the canonical chain (locations.ts). */
   locations: 'locations',
-  /** node hash → trie node (RLP) of the account trie and all storage tries, of every executed block. */
+  /** owner ‖ path → row of a trie at the head; with a block number behind it, as that block found it (trieRows.ts). */
+  trie: 'trie',
+  /** block number → keys of the rows of `trie` that the canonical block changed. */
+  trieChanges: 'trieChanges',
+  /** block number ‖ hash ‖ owner ‖ path → row of a trie after a block that was unwound. */
+  sideTries: 'sideTries',
+  /** node hash → trie node (RLP) that was proved; gateways only. */
   nodes: 'nodes',
   /** code hash → code. */
   code: 'code',

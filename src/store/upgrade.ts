@@ -4,6 +4,7 @@ import { Packr, unpack } from 'msgpackr'
 import { readUint64 } from '../primitives/bytes.js'
 import { OperatorError } from '../primitives/faults.js'
 import { type ChainIdentity, kindOf } from './chainRows.js'
+import { needsMigration } from './checkSchema.js'
 import { closeEnvironment, commitSync, openEnvironment, openTable, type Table } from './environment.js'
 import { addToLogIndex } from './logIndex.js'
 import { storedBlockRow } from './storedBlock.js'
@@ -56,11 +57,6 @@ export function upgradeStore(store: Store, onUpgrade: OnUpgrade): void {
   upgradeBlockRows(store, onUpgrade)
   // Rows of such stores are read as earlier versions wrote them.
   commitSync(environment, path, () => putIdentity(tables, identity, schemaVersion))
-}
-
-/** What to say of an archive's store of an earlier version. */
-export function needsMigration(path: string): string {
-  return `the store ${path} was made by an earlier version; "tidegate migrate" brings it up to date`
 }
 
 /** Brings a store of version 1 or 2 to version 3. */

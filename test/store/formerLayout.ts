@@ -3,10 +3,9 @@ import { Packr, unpack } from 'msgpackr'
 import { concatBytes } from '../../src/primitives/bytes.js'
 import { ChainReader } from '../../src/store/chainReader.js'
 import { closeEnvironment, openEnvironment } from '../../src/store/environment.js'
-import { transactionHashes } from '../../src/store/locations.js'
 import { unpackReceipts } from '../../src/store/packedReceipts.js'
 import { fullValue, stateKinds } from '../../src/store/stateRows.js'
-import { StoredBlock } from '../../src/store/storedBlock.js'
+import { StoredBlock, transactionHashes } from '../../src/store/storedBlock.js'
 import { type ChainTables, historyKey, metaKeys, numberKey, openChainTables } from '../../src/store/tables.js'
 
 const mapBytes = 2 ** 30

@@ -21,7 +21,7 @@ function blockDiff(number: number): BlockDiff {
     receipts: Uint8Array.of(0xc0),
     totalDifficulty: empty,
   }
-  return { number, hash: hashOf(number), parentHash, ...rows, accounts: [], slots: [], nodes: [], code: [] }
+  return { number, hash: hashOf(number), parentHash, ...rows, accounts: [], slots: [], trie: [], code: [] }
 }
 
 function openStore(t: Test): { path: string; writer: ChainWriter; reader: ChainReader } {

@@ -13,6 +13,7 @@ const mapBytes = 2 ** 30
 const identity = { chainId: '1', networkId: '1', genesisHash: '0x00', config: '{}' }
 const blocks = undoBlocks + 600
 const kept = 100
+const all = Number.POSITIVE_INFINITY
 
 /** A few changes: values, removals, and removals of nothing. */
 function changesAt(number: number, keys: readonly Uint8Array[], random: (bound: number) => number): Change[] {
@@ -32,7 +33,7 @@ t.test('a chain longer than its undo records', async (t) => {
   const random = (bound: number) => dice.throw(bound)
   const path = join(t.testdir(), 'chain.mdb')
   const whole = ChainWriter.openForWriting({ path, mapBytes })
-  const nothing = { transactions: 0, logs: [] }
+  const nothing = { trie: [], transactions: 0, logs: [] }
   const genesis = makeBlockDiff(0, zeroHash, { accounts: [], slots: [], ...nothing })
   whole.initialize(identity, genesis)
   const chain: BlockDiff[] = [genesis]
@@ -81,7 +82,7 @@ t.test('a chain longer than its undo records', async (t) => {
     const copy = join(t.testdir(), 'copy.mdb')
     copyFileSync(path, copy)
     for (const state of [undoBlocks + 20, kept]) {
-      const history = { state, receipts: Number.POSITIVE_INFINITY, bodies: Number.POSITIVE_INFINITY }
+      const history = { state, receipts: all, bodies: all, trie: all }
       const cut = ChainWriter.openForWriting({ path: copy, mapBytes, history })
       const head = cut.head.number
       const parent = cut.readCanonicalHash(head) as Hash32

@@ -42,7 +42,7 @@ function makeBlockDiff(number: number, parentHash: Hash32, salt = 0): BlockDiff 
     totalDifficulty: number === 0 ? new Uint8Array(0) : Uint8Array.of(number),
     accounts: [[hash.slice(0, 20), Uint8Array.of(1)]],
     slots: [],
-    nodes: [],
+    trie: [],
     code: [],
   }
 }
