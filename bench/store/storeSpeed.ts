@@ -15,6 +15,7 @@ import { toHash32 } from '../../src/primitives/bytes.js'
 import { ChainReader } from '../../src/store/chainReader.js'
 import { ChainWriter } from '../../src/store/chainWriter.js'
 import { keepsAll } from '../../src/store/keptHistory.js'
+import { undoBlocks } from '../../src/store/tables.js'
 import { type AccountChange, DiffBuilder } from './diffBuilder.js'
 import {
   contractAddress,
@@ -59,6 +60,10 @@ export interface StoreFigures {
   readonly kept: number | null
   readonly load: BlockCosts
   readonly busy: BlockCosts | undefined
+  /** The same as {@link settledBytes} after loading. */
+  readonly loadedBytes: number
+  /** Bytes of state, tries and their past once all blocks are older than any reorganisation. */
+  readonly settledBytes: number
   readonly fileBytes: number
   /** Bytes of the file after each tenth of the blocks of random changes. */
   readonly fileBytesSeries: readonly number[]
@@ -119,12 +124,16 @@ async function run(): Promise<StoreFigures> {
   const builder = new DiffBuilder(store)
   const series: number[] = []
   let number = 0
+  let loaded = 0
   try {
     const load = await measure(loadBlocks(size))
+    const loadedBytes = await settle()
+    loaded = number
     const busy = blocks > 0 ? await measure(changeBlocks()) : undefined
+    const settledBytes = busy === undefined ? loadedBytes : await settle()
     const readMicros = { head: readSlots(undefined), past: readSlots(kept) }
     return {
-      ...{ network, size, load, busy, readMicros },
+      ...{ network, size, load, busy, loadedBytes, settledBytes, readMicros },
       kept: Number.isFinite(kept) ? kept : null,
       fileBytes: statSync(path).size,
       fileBytesSeries: series,
@@ -141,6 +150,18 @@ async function run(): Promise<StoreFigures> {
       yield randomChanges(size, index, changesPerBlock)
       if ((index + 1) % Math.ceil(blocks / 10) === 0) series.push(statSync(path).size)
     }
+  }
+
+  /** Adds blocks without changes, until what is kept of the newest blocks alone is gone. */
+  async function settle(): Promise<number> {
+    for (let added = 0; added <= undoBlocks; added++) {
+      store.beginBatch()
+      store.apply(number++, [builder.next([])])
+      if (added % 512 === 0) await store.commitBatch()
+    }
+    await store.commitBatch()
+    while (kept < Number.POSITIVE_INFINITY && store.cutHistory());
+    return bytesOf(readTables())
   }
 
   async function measure(source: Iterable<readonly AccountChange[]>): Promise<BlockCosts> {
@@ -182,7 +203,8 @@ async function run(): Promise<StoreFigures> {
   function readSlots(depth: number | undefined): number {
     const reader = ChainReader.open({ path })
     const random = randomFrom(7)
-    const oldest = Math.max(number - blocks, number - (depth ?? 0), 0)
+    const newest = kept === Number.POSITIVE_INFINITY ? loaded + blocks : number
+    const oldest = Math.max(loaded, newest - (depth ?? 0))
     let micros = 0
     for (const isWarm of [false, true]) {
       const begin = cpuMs()
@@ -193,7 +215,7 @@ async function run(): Promise<StoreFigures> {
         const value =
           depth === undefined
             ? reader.readSlot(address, slot)
-            : reader.readSlotAt(address, slot, oldest + random(number - oldest + 1))
+            : reader.readSlotAt(address, slot, oldest + random(newest - oldest + 1))
         if (value === undefined) throw new Error(`slot ${index} is missing`)
       }
       if (isWarm) micros = ((cpuMs() - begin) * 1_000) / reads
@@ -230,7 +252,11 @@ function readTables(): TableFigures[] {
   }
 }
 
-const bytesOf = (tables: readonly TableFigures[]) => tables.reduce((sum, { bytes }) => sum + bytes, 0)
+/** Tables whose rows do not depend on how much blocks change. */
+const ofBlocks: readonly string[] = ['blocks', 'numbers', 'bodies', 'receipts', 'meta']
+
+const bytesOf = (tables: readonly TableFigures[]) =>
+  tables.reduce((sum, { name, bytes }) => sum + (ofBlocks.includes(name) ? 0 : bytes), 0)
 
 try {
   console.log(JSON.stringify(await run()))

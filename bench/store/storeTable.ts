@@ -17,7 +17,7 @@ export function storeTable(figures: readonly StoreFigures[]): string {
 }
 
 function lineOf(figures: StoreFigures): string {
-  const { network, size, kept, load, busy, readMicros, fileBytes } = figures
+  const { network, size, kept, load, busy, loadedBytes, settledBytes, readMicros, fileBytes } = figures
   const keys = size.accounts + size.slots
   const costs: BlockCosts = busy ?? load
   const what =
@@ -25,8 +25,8 @@ function lineOf(figures: StoreFigures): string {
   const cells = [
     `${network}, ${count(keys)} keys${what}`,
     kept === null ? 'all' : `${count(kept)} blocks`,
-    (load.bytes / keys).toFixed(0),
-    busy === undefined ? '' : (busy.bytes / busy.changes).toFixed(0),
+    (loadedBytes / keys).toFixed(0),
+    busy === undefined ? '' : ((settledBytes - loadedBytes) / busy.changes).toFixed(0),
     costs.pagesWritten === undefined ? '' : count(costs.pagesWritten),
     costs.rootsCpuMs.toFixed(0),
     costs.writeCpuMs.toFixed(0),

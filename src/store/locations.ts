@@ -7,11 +7,15 @@
  * and so have rows of earlier versions.
  */
 import { equalBytes, type Hash32, readUint64, toHash32 } from '../primitives/bytes.js'
-import type { TransactionLocation } from './chainRows.js'
 import { datedValue, endOfNumber, readNumber } from './datedValue.js'
 import type { ReadTable, WriteTable } from './readTable.js'
 import { senderBytes, transactionHashes } from './storedBlock.js'
 import type { WriteBuffer } from './writeBuffer.js'
+
+interface Location {
+  readonly blockHash: Hash32
+  readonly index: number
+}
 
 const prefixBytes = 16
 const noBytes = new Uint8Array(0)
@@ -45,7 +49,7 @@ export function readPlace(
   table: ReadTable,
   hash: Hash32,
   blockAt: (number: number) => { readonly hash: Hash32; readonly senders: Uint8Array } | undefined,
-): TransactionLocation | undefined {
+): Location | undefined {
   const row = table.getBrief(hash.subarray(0, prefixBytes))
   if (row === undefined) return readNamedPlace(table, hash)
   const index = readNumber(row, endOfNumber(row, 0))
@@ -58,7 +62,7 @@ export function readPlace(
 }
 
 /** The same of a gateway. */
-export function readNamedPlace(table: ReadTable, hash: Hash32): TransactionLocation | undefined {
+export function readNamedPlace(table: ReadTable, hash: Hash32): Location | undefined {
   const row = table.getBinary(hash)
   return row && { blockHash: toHash32(row.subarray(0, 32)), index: readUint64(row, 32) }
 }
