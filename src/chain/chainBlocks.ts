@@ -275,7 +275,7 @@ export abstract class ChainBlocks {
 
   /** The logs of a known block, canonical or not; undefined where it was never executed. */
   readLogs(hash: Hash32): BlockLog[] | undefined {
-    const receipts = this.parts.store.readReceipts(hash)
+    const receipts = this.parts.store.readReceipts(hash, true)
     // The body of a block without transactions may not be held.
     if (receipts?.length === 1) return []
     const rows = receipts && this.parts.rows.read(hash)
@@ -289,7 +289,7 @@ export abstract class ChainBlocks {
   /** Whether a block, canonical or not, was executed here. */
   hasReceipts(hash: Hash32): boolean {
     if (this.identity.history?.hasReceipts === false) return false
-    return this.parts.store.readReceipts(hash) !== undefined
+    return this.parts.store.readReceipts(hash, true) !== undefined
   }
 
   /** One uncle of a known block; undefined for an index beyond its last. */

@@ -5,7 +5,7 @@
  */
 import { randomInt } from 'node:crypto'
 import type { ForkSchedule } from '../chain/forks.js'
-import { decodeHeader, type Header, headerHash } from '../chain/header.js'
+import { decodeHeader, type Header, headerHash, stateRootOf } from '../chain/header.js'
 import { BlockParts } from '../evm/blocks/blockParts.js'
 import { isSameAccount, sortChanges } from '../evm/blocks/stateChanges.js'
 import { RecoveredKeys } from '../evm/transactions/recoveredKeys.js'
@@ -21,10 +21,11 @@ import {
 import { emptyTrieRoot, keccak256 } from '../primitives/keccak.js'
 import { RlpError, type RlpItem, rlpBytes, rlpEndAt, rlpPayloadAt } from '../primitives/rlp.js'
 import { type Account, decodeAccount } from '../state/account.js'
-import { type StateView, updateStorageRoot } from '../state/stateView.js'
+import { emptyState, type StateView, updateStorageRoot } from '../state/stateView.js'
 import { RecentTries, type TrieChange, updateTrieRows } from '../state/trie.js'
 import { rowSink } from '../state/tries.js'
 import type { BlockDiff, Change } from '../store/blockDiff.js'
+import type { Development } from '../store/chainRows.js'
 import { BlockDiffError, type BlockDiffParts } from './blockDiffCodec.js'
 import { NewCode } from './newCode.js'
 
@@ -96,6 +97,16 @@ export class BlockDiffVerifier {
         throw new BlockDiffError(`${name.text}: ${error.message}`)
       throw error
     }
+  }
+
+  /** The block diff of a genesis. Throws {@link BlockDiffError} where its state is not the one that it says. */
+  verifyGenesis(parts: BlockDiffParts, development: Development | undefined): BlockDiff {
+    const header = decodeHeader(parts.header)
+    const said = { ...header, stateRoot: stateRootOf(header, development) }
+    const { trie, code } = this.#verifyState(emptyState, said, parts)
+    const { number, parentHash } = header
+    const totalDifficulty = toMinimalBytes(header.difficulty)
+    return { ...parts, number, parentHash, senders: noBytes, totalDifficulty, trie, code }
   }
 
   #verify(

@@ -8,7 +8,7 @@ import { decodeHeader, type Header, headerHash, stateRootOf } from '../chain/hea
 import { bodyHashes, readBody } from '../evm/blocks/blockParts.js'
 import { RecoveredKeys } from '../evm/transactions/recoveredKeys.js'
 import { readSignedTransaction } from '../evm/transactions/signedTransaction.js'
-import { bytesToBigInt, bytesToHex, equalBytes, type Hash32, latin1Key } from '../primitives/bytes.js'
+import { bytesToBigInt, bytesToHex, equalBytes, type Hash32 } from '../primitives/bytes.js'
 import { keccak256 } from '../primitives/keccak.js'
 import { decodeRlpList, encodeRlp, rlpBytes } from '../primitives/rlp.js'
 import { indexedRoot } from '../state/trie.js'
@@ -22,6 +22,7 @@ import { compareState, type FlatState } from './compareState.js'
 import { type VerifiedEpoch, verifyEpochs } from './era/verifyEpochs.js'
 import { FaultList, TooManyFaults } from './faultList.js'
 import { verifySideTries } from './verifySideTries.js'
+import { verifyStateHistory } from './verifyStateHistory.js'
 import { verifyTries } from './verifyTries.js'
 
 export interface VerifyOptions {
@@ -67,7 +68,7 @@ export function verifyChain(store: ChainReader, options: VerifyOptions): VerifyR
     if (history === undefined) {
       options.onProgress('latest state', 1)
       check.latestState()
-      check.replacedStates((done) => options.onProgress('undo records', done))
+      check.stateHistory(options.onProgress)
       check.tries((done) => options.onProgress('tries', done))
       check.code()
     }
@@ -198,50 +199,9 @@ class Verification extends FaultList {
     return { hash, total }
   }
 
-  /** Checks the undo records of all blocks whose state is kept, which a reorganisation uses, against history. */
-  replacedStates(onProgress: (done: number) => void): void {
-    const { state: oldest } = this.oldest
-    const found = { accounts: 0, slots: 0 }
-    if (oldest > 0) {
-      // What the oldest state has and later ones may have replaced.
-      for (const _ of this.#store.accountsAt(oldest)) found.accounts++
-      for (const _ of this.#store.slotsAt(oldest)) found.slots++
-    }
-    for (let number = oldest === 0 ? 0 : oldest + 1; number <= this.#head.number; number++) {
-      if (number % 256 === 0) onProgress(number / (this.#head.number + 1))
-      this.guard(`undo record of block ${number}`, () => this.#replacedState(number, found))
-    }
-    this.guard('history', () => {
-      const rows = this.#store.countHistory()
-      for (const kind of ['accounts', 'slots'] as const) {
-        this.expect(
-          rows[kind] === found[kind],
-          `history: it has ${rows[kind]} changes of ${kind}, the undo records ${found[kind]}`,
-        )
-      }
-    })
-  }
-
-  #replacedState(number: number, found: { accounts: number; slots: number }): void {
-    const replaced = this.#store.readReplacedState(number)
-    if (replaced === undefined) {
-      this.fault(`block ${number}: its undo record is missing`)
-      return
-    }
-    for (const kind of ['accounts', 'slots'] as const) {
-      // A duplicate could hide a missing key.
-      const keys = new Set(replaced[kind].map(([key]) => latin1Key(key)))
-      this.expect(keys.size === replaced[kind].length, `block ${number}: its undo record names a key twice`)
-      for (const [key, value] of replaced[kind]) {
-        const before = number === 0 ? undefined : this.#store.readKeyAt(number - 1, key)
-        this.expect(
-          this.#store.readChangeIn(number, key) !== undefined &&
-            equalBytes(before ?? new Uint8Array(0), value),
-          `block ${number}: its undo record of ${bytesToHex(key)} differs from history`,
-        )
-        found[kind]++
-      }
-    }
+  /** Checks all rows of state by what the writer says of them, and the undo records by them. */
+  stateHistory(onProgress: (what: string, done: number) => void): void {
+    verifyStateHistory(this.#store, this.#head.number, this, onProgress)
   }
 
   /** Checks all rows of tries, of whatever block. */

@@ -100,8 +100,11 @@ export interface ChainRows {
    * RLP list: transactions, uncles and, since Shanghai, withdrawals. `isView`: the next read may overwrite its bytes.
    */
   readBody(hash: Hash32, isView?: boolean): Uint8Array | undefined
-  /** RLP list of receipts in consensus encoding. Undefined also for a block that was never executed. */
-  readReceipts(hash: Hash32): Uint8Array | undefined
+  /**
+   * RLP list of receipts in consensus encoding. Undefined also for a block that was never executed. With `lacksBlooms`
+   * their blooms may be zeros, which takes less time.
+   */
+  readReceipts(hash: Hash32, lacksBlooms?: boolean): Uint8Array | undefined
   /**
    * RLP of the block access list (EIP-7928), of a block whose header has the hash of one. Undefined for a block that was
    * never executed, and where blocks came from archives without lists.

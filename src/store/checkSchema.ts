@@ -14,8 +14,13 @@ export function checkSchema(meta: ReadTable | undefined, path: string): ChainIde
   if (identity.schema === schemaVersion) return identity
   throw new OperatorError(
     identity.schema >= schemaOldest && identity.schema < schemaVersion
-      ? `the store ${path} was made by an earlier version; "tidegate migrate" brings it up to date`
+      ? needsMigration(path)
       : `the store ${path} has schema ${identity.schema}, this version of tidegate reads ${schemaVersion}; ` +
           'use the version that made it, or import the chain again into an empty folder',
   )
+}
+
+/** What to say of an archive's store of an earlier version. */
+export function needsMigration(path: string): string {
+  return `the store ${path} was made by an earlier version; "tidegate migrate" brings it up to date`
 }

@@ -118,7 +118,11 @@ for (const [name, { store, tables }, { oldest, transactions }] of [
     t.equal(report.transactions, transactions)
     t.strictSame(report.stateBlocks, [0, 1, 2, 3, 4, 5, 6].slice(oldest))
     const dump = dumpStore(store)
-    for (const table of checkedTables) t.not(Object.keys(dump[table]).length, 0, table)
+    for (const table of checkedTables) {
+      // No slot of that chain changes twice.
+      if (table === 'slotHistory' && name === 'merged') continue
+      t.not(Object.keys(dump[table]).length, 0, table)
+    }
   })
 
   t.test(`${name}: every row that is deleted is missed`, async (t) => {

@@ -244,9 +244,8 @@ export class StateParts {
       if (!store.isCanonical(number, hash)) throw new FaultError({ kind: 'HashNotCanonical' })
     }
     const changed = new Set<string>()
-    for (let number = first.number + 1; number <= last.number; number++) {
-      watch.take(50)
-      for (const [address] of store.readReplacedState(number)?.accounts ?? []) changed.add(latin1Key(address))
+    for (const address of store.accountsChangedIn(first.number + 1, last.number, () => watch.take(50))) {
+      changed.add(latin1Key(address))
       if (changed.size > modifiedMax) throw messageRefused(`more than ${modifiedMax} accounts were changed`)
     }
     const modified: (readonly [hash: Hash32, address: string])[] = []
