@@ -13,7 +13,7 @@ import type { SideTrieRow } from '../store/trieRows.js'
 
 /** Calls `fault` for each row that is not the node of its block at its path. */
 export function verifySideTries(store: ChainReader, fault: (sentence: string) => void): void {
-  for (const row of store.sideTrieRows()) {
+  for (const row of store.allTries().sideRows()) {
     try {
       if (row.content.length > 0 && !isRight(store, row)) throw new RangeError('it has another hash')
     } catch (error) {

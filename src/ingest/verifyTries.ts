@@ -35,12 +35,13 @@ export function verifyTries(
   { head, oldest, onProgress }: TriesToVerify,
   fault: OnFault,
 ): number {
+  const all = store.allTries()
   const digests = { nodes: new RowDigest(), accounts: new RowDigest(), changes: new RowDigest() }
   const nodes = new NodeDigest(digests.nodes, digests.accounts)
   addHeaders()
-  const total = store.countTrieRows()
+  const total = all.rowCount
   let versions = 0
-  for (const transition of store.trieTransitions(oldest)) {
+  for (const transition of all.transitions(oldest)) {
     const { key, at, after } = transition
     nodes.add(transition)
     if (at > oldest || oldest === 0) digests.changes.toggle(key, at, noBytes)
@@ -61,7 +62,7 @@ export function verifyTries(
     const { development } = store.readIdentity() ?? {}
     for (let number = oldest; number <= head; number++) {
       if (number > oldest || oldest === 0)
-        for (const key of store.readTrieChanges(number)) digests.changes.toggle(key, number, noBytes)
+        for (const key of all.changesOf(number)) digests.changes.toggle(key, number, noBytes)
       const hash = store.readCanonicalHash(number)
       const header = hash && store.readHeader(hash)
       // A block that is missing was told of.

@@ -28,8 +28,8 @@ import { readBlockName, readCheckpoint, StateRowsReader } from './stateRowsReade
 import { StoredBlock } from './storedBlock.js'
 import { metaKeys, numberKey, openChainTables, type ReadTables } from './tables.js'
 import type { TrieRow } from './trieRow.js'
-import { readSideRow, readTrieChanges, readTrieRow, type SideTrieRow, sideTrieRows } from './trieRows.js'
-import { type TrieTransition, trieTransitions } from './trieVersions.js'
+import { readSideRow, readTrieRow } from './trieRows.js'
+import { AllTries } from './trieVersions.js'
 
 export interface ChainStoreOptions {
   readonly path: string
@@ -238,23 +238,8 @@ export class ChainReader extends StateRowsReader implements ChainRows {
     return readSideRow(this.tables.sideTries, block, key)
   }
 
-  /** What each block made of each row of a trie. */
-  trieTransitions(oldest: number): Iterable<TrieTransition> {
-    return trieTransitions(this.tables.trie.getRange(), oldest)
-  }
-
-  /** Keys of the rows of tries that a canonical block changed. */
-  readTrieChanges(number: number): readonly Uint8Array[] {
-    return readTrieChanges(this.tables.trieChanges, number)
-  }
-
-  countTrieRows(): number {
-    return this.tables.trie.getCount()
-  }
-
-  /** Each block that was unwound and whose tries are kept, with the key of each row that it changed and its content. */
-  sideTrieRows(): Iterable<SideTrieRow> {
-    return sideTrieRows(this.tables.sideTries)
+  allTries(): AllTries {
+    return new AllTries(this.tables)
   }
 
   requireTries(number: number): void {

@@ -3,9 +3,18 @@
  * made of each row. For checks of a whole store; memory does not grow with it.
  */
 import { equalBytes, readUint64 } from '../primitives/bytes.js'
-import type { Entry } from './readTable.js'
+import type { Entry, ReadTable } from './readTable.js'
 import { applyDifference, encodeTrieRow, splitContent, type TrieRow } from './trieRow.js'
-import { decodeVersion, differencesMax, type TrieVersion, trieForms } from './trieRows.js'
+import {
+  decodeVersion,
+  differencesMax,
+  readTrieChanges,
+  type SideTrieRow,
+  sideTrieRows,
+  type TrieTables,
+  type TrieVersion,
+  trieForms,
+} from './trieRows.js'
 
 /** The row of a path as a block found and left it; as {@link splitContent} has them. */
 export interface TrieTransition {
@@ -19,14 +28,41 @@ export interface TrieTransition {
   readonly after: TrieRow | undefined
 }
 
+/** All rows of the tries of a store. */
+export class AllTries {
+  readonly #tables: TrieTables<ReadTable>
+
+  constructor(tables: TrieTables<ReadTable>) {
+    this.#tables = tables
+  }
+
+  get rowCount(): number {
+    return this.#tables.trie.getCount()
+  }
+
+  /** Throws RangeError for rows that do not fit each other, and for what is no row. */
+  transitions(oldest: number): Iterable<TrieTransition> {
+    return trieTransitions(this.#tables.trie.getRange(), oldest)
+  }
+
+  /** Keys of the rows that a canonical block changed. Throws where they are not kept. */
+  changesOf(number: number): readonly Uint8Array[] {
+    return readTrieChanges(this.#tables.trieChanges, number)
+  }
+
+  /** Rows that blocks made which are no longer canonical. */
+  sideRows(): Iterable<SideTrieRow> {
+    return sideTrieRows(this.#tables.sideTries)
+  }
+}
+
 interface Version extends TrieVersion {
   readonly until: number | undefined
 }
 
 const addressBytes = 20
 
-/** Throws RangeError for rows that do not fit each other, and for what is no row. */
-export function* trieTransitions(rows: Iterable<Entry>, oldest: number): Generator<TrieTransition> {
+function* trieTransitions(rows: Iterable<Entry>, oldest: number): Generator<TrieTransition> {
   let path: TriePath | undefined
   for (const { key, value } of rows) {
     const { ownerBytes, length, until } = partsOf(key)

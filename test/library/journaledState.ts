@@ -10,8 +10,8 @@ import {
 } from '../../src/primitives/bytes.js'
 import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../../src/primitives/keccak.js'
 import { type Account, emptyAccount, encodeAccount } from '../../src/state/account.js'
-import { type Change, type StateView, updateStorageRoot } from '../../src/state/stateView.js'
-import { type TrieChange, updateTrieRows } from '../../src/state/trie.js'
+import { type Change, type StateView, slotChanges } from '../../src/state/stateView.js'
+import { type TrieChange, updateTrie, updateTrieRows } from '../../src/state/trie.js'
 import { rowSink } from '../../src/state/tries.js'
 
 interface AccountEntry {
@@ -179,17 +179,22 @@ export class JournaledState implements StateManagerInterface {
     const accounts: Change[] = []
     const slots: Change[] = []
     const trie: Change[] = []
+    const below = this.#below
+    const update = (root: Hash32, changes: readonly TrieChange[], address?: Address) =>
+      below.hasRows
+        ? updateTrieRows(root, changes, below.tries(address), rowSink(trie, address))
+        : updateTrie(root, changes, below.tries(address), undefined)
     const accountChanges: TrieChange[] = []
     for (const entry of this.#entries.values()) {
       if (!entry.isDirty) continue
       const before = this.#below.account(entry.address)
       const changed = this.#changedSlots(entry)
       for (const [slot, value] of changed) slots.push([Buffer.concat([entry.address, slot]), value])
-      const storageRoot = updateStorageRoot(
-        before?.storageRoot ?? emptyTrieRoot,
-        changed,
-        this.#below.tries(entry.address),
-        rowSink(trie, entry.address),
+      const isNew = entry.isWiped && !this.#below.hasRows
+      const storageRoot = update(
+        isNew ? emptyTrieRoot : (before?.storageRoot ?? emptyTrieRoot),
+        slotChanges(isNew ? writtenSlots(entry) : changed),
+        entry.address,
       )
       const after = entry.account && { ...entry.account, storageRoot }
       const row = after === undefined ? noBytes : encodeAccount(after)
@@ -198,12 +203,7 @@ export class JournaledState implements StateManagerInterface {
       accounts.push([entry.address, row])
       accountChanges.push([keccak256(entry.address), after === undefined ? undefined : row])
     }
-    const stateRoot = updateTrieRows(
-      this.#below.stateRoot,
-      accountChanges,
-      this.#below.tries(),
-      rowSink(trie),
-    )
+    const stateRoot = update(below.stateRoot, accountChanges)
     const live = new Set(accounts.map(([, row]) => codeKeyOfRow(row)))
     const code = [...this.#newCode].filter(([key]) => live.has(key))
     return {
@@ -286,6 +286,11 @@ export class JournaledState implements StateManagerInterface {
 }
 
 const emptyCodeKey = latin1Key(emptyCodeHash)
+
+/** What a wiped account has, all of it new. */
+function* writtenSlots(entry: AccountEntry): Generator<Change> {
+  for (const [id, value] of entry.slots) if (value.length > 0) yield [latin1KeyToBytes(id), value]
+}
 
 /** The code hash that ends an account's RLP, as a Map key. */
 function codeKeyOfRow(row: Uint8Array): string {

@@ -45,7 +45,7 @@ export function buildChanges(
   for (const handle of changed) {
     const address = kernel.addressOf(handle) as Address
     const before = below.account(address)
-    const own = changedSlots(kernel, handle, address, below)
+    const own = changedSlots(kernel, handle, address, below, before)
     for (const [slot, value] of own.changed) slots.push([Buffer.concat([address, slot]), value])
     // Rows of a trie that goes are found by removing each slot; nodes by their hashes just stay.
     const isNew = own.isWiped && !below.hasRows
@@ -94,14 +94,22 @@ interface OwnSlots {
   readonly isWiped: boolean
 }
 
-function changedSlots(kernel: Kernel, handle: number, address: Address, below: StateView): OwnSlots {
+function changedSlots(
+  kernel: Kernel,
+  handle: number,
+  address: Address,
+  below: StateView,
+  account: Account | undefined,
+): OwnSlots {
   // An empty account that has slots loses them when it goes.
-  const isWiped = kernel.isWiped(handle) || !kernel.exists(handle)
+  const hadSlots = account !== undefined && !equalBytes(account.storageRoot, emptyTrieRoot)
+  const isGone = hadSlots && !kernel.exists(handle)
+  const isWiped = isGone || kernel.isWiped(handle)
   const changed: Change[] = []
   const written: Change[] = []
   const seen = new Set<string>()
   for (const [slot, word] of kernel.slotsOf(handle)) {
-    const value = trimLeft(word)
+    const value = isGone ? noBytes : trimLeft(word)
     if (isWiped) {
       seen.add(latin1Key(slot))
       if (value.length > 0) written.push([slot, value])
