@@ -8,8 +8,9 @@ import { type BlockChanges, undoBlocksMin } from './heldValues.js'
 import { addToLogIndex, cutFromLogIndex } from './logIndex.js'
 import { encodeLogRanges, type LogRange, logRangeAt, withNumber, withoutNumber } from './logRanges.js'
 import { packList } from './packedLists.js'
+import { packReceipts } from './packedReceipts.js'
 import { type ProvedState, StateWriter } from './stateWriter.js'
-import { StoredBlock, storedBlockRow, withTotalDifficulty } from './storedBlock.js'
+import { StoredBlock, storedBlockRow, transactionHashes, withTotalDifficulty } from './storedBlock.js'
 import { metaKeys, numberKey, schemaVersion } from './tables.js'
 
 /** A header of the canonical chain. */
@@ -115,7 +116,7 @@ export class GatewayWriter extends StateWriter {
       if (!this.hasHeader(hash)) this.#putSideHeader(hash, header)
       this.#putContent(hash, content)
       const { tables } = this
-      tables.receipts.putSync(hash, receipts)
+      tables.receipts.putSync(hash, packReceipts(receipts))
       if (accessList !== undefined) tables.accessLists.putSync(hash, packList(accessList))
       for (const change of nodes) tables.nodes.putSync(...change)
       for (const change of codes) tables.code.putSync(...change)
@@ -207,11 +208,11 @@ export class GatewayWriter extends StateWriter {
     bodies.putSync(hash, body)
     if (number === undefined) return void sideBlocks.putSync(hash, whole)
     blocks.putSync(Uint8Array.from(number), whole)
-    this.putLocations(hash, senders)
+    this.#putPlaces(hash, senders)
   }
 
   putReceipts(hash: Hash32, receipts: Uint8Array): void {
-    this.commit(() => this.tables.receipts.putSync(hash, receipts))
+    this.commit(() => this.tables.receipts.putSync(hash, packReceipts(receipts)))
   }
 
   /**
@@ -222,7 +223,7 @@ export class GatewayWriter extends StateWriter {
     this.commit(() => {
       for (const { hash, content, receipts } of parts) {
         if (content !== undefined) this.#putContent(hash, content)
-        this.tables.receipts.putSync(hash, receipts)
+        this.tables.receipts.putSync(hash, packReceipts(receipts))
       }
       this.#indexLogs(first, last)
     })
@@ -239,9 +240,16 @@ export class GatewayWriter extends StateWriter {
   }
 
   putLocation(transactionHash: Hash32, { blockHash, index }: TransactionLocation): void {
-    this.commit(() =>
-      this.tables.locations.putSync(transactionHash, concatBytes(blockHash, numberKey(index))),
-    )
+    this.commit(() => this.#putPlace(transactionHash, blockHash, index))
+  }
+
+  #putPlace(transactionHash: Hash32, blockHash: Hash32, index: number): void {
+    this.tables.locations.putSync(transactionHash, concatBytes(blockHash, numberKey(index)))
+  }
+
+  #putPlaces(blockHash: Hash32, senders: Uint8Array): void {
+    for (const [index, transactionHash] of transactionHashes(senders))
+      this.#putPlace(transactionHash, blockHash, index)
   }
 
   #putHeader({ number, hash, header, totalDifficulty = nothing }: CanonicalHeader): void {
@@ -257,7 +265,7 @@ export class GatewayWriter extends StateWriter {
     blocks.putSync(numberKey(number), withTotalDifficulty(own, totalDifficulty))
     numbers.putSync(hash, numberKey(number))
     sideBlocks.removeSync(hash)
-    this.putLocations(hash, own.senders)
+    this.#putPlaces(hash, own.senders)
   }
 
   #indexLogs(first: number, last: number): void {

@@ -32,6 +32,7 @@ import { decodeRlpList, encodeRlp, rlpBytes } from '../../src/primitives/rlp.js'
 import { buildProofJson } from '../../src/state/proof.js'
 import { openRows } from '../../src/state/provedRows.js'
 import { RowStateReader } from '../../src/state/stateReader.js'
+import { triesAfter } from '../../src/state/tries.js'
 import type { ChainReader } from '../../src/store/chainReader.js'
 import type { BlockName } from '../../src/store/chainRows.js'
 import { ChainWriter } from '../../src/store/chainWriter.js'
@@ -181,7 +182,11 @@ export class ArchiveNode {
         const address = hexToBytes(String(first)) as Uint8Array as Address
         const request = { block: hash, stateRoot: header.stateRoot, address, keys } as never
         return {
-          result: JSON.parse(Buffer.from(buildProofJson((node) => store.readNode(node), request)).toString()),
+          result: JSON.parse(
+            Buffer.from(
+              buildProofJson(triesAfter(store, { number: header.number, hash }), request),
+            ).toString(),
+          ),
         }
       }
       case 'eth_getCode': {

@@ -14,7 +14,8 @@ import { keccak256 } from '../../primitives/keccak.js'
 import { decodeRlpList, encodeRlp } from '../../primitives/rlp.js'
 import { decodeAccount } from '../../state/account.js'
 import type { StateView } from '../../state/stateView.js'
-import { trieState } from '../../state/trieState.js'
+import { nodeRlp } from '../../state/trieNode.js'
+import { provedState } from '../../state/trieState.js'
 import type { Change } from '../../store/blockDiff.js'
 import type { AccountChange, BlockChanges } from '../../store/heldValues.js'
 import { compareWithHeader } from '../compareWithHeader.js'
@@ -60,7 +61,7 @@ export class WitnessExecutor {
     const witness = new GivenParts(answer, header)
     const { parent } = context
     const state: StateView = {
-      ...trieState(witness, parent.stateRoot, header.parentHash),
+      ...provedState(witness, parent.stateRoot, header.parentHash),
       slotsOf: context.slotsOf,
     }
     const { terminalTotalDifficulty } = this.#schedule.config
@@ -89,7 +90,10 @@ export class WitnessExecutor {
       receipts: encodeRlp(executed.receipts),
       accessList: executed.blockAccessList,
       changes: executedChanges(executed),
-      nodes: [...witness.used.nodes.values(), ...executed.changes.nodes],
+      nodes: [
+        ...witness.used.nodes.values(),
+        ...executed.changes.nodes.map(([hash, node]): Change => [hash, nodeRlp(node)]),
+      ],
       codes: [...witness.used.codes.values(), ...executed.changes.code],
     }
   }

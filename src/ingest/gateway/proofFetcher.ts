@@ -17,10 +17,10 @@ import { emptyCodeHash, keccak256 } from '../../primitives/keccak.js'
 import { type Wanted, type WantingCall, wantedKey } from '../../primitives/notHeld.js'
 import { decodeAccount, emptyAccount } from '../../state/account.js'
 import { MissingNodeError } from '../../state/trieNode.js'
-import { trieState } from '../../state/trieState.js'
-import { transactionHashes } from '../../store/chainWriter.js'
+import { provedState } from '../../state/trieState.js'
 import type { GatewayWriter } from '../../store/gatewayWriter.js'
 import type { CodeOwner, ProvedState } from '../../store/stateWriter.js'
+import { transactionHashes } from '../../store/storedBlock.js'
 import { checkProof, walkState } from './accountProof.js'
 import { accessListMethods, askAccessList, checkAccessList } from './askedParts.js'
 import { BlockFetcher, type FetcherOptions, type ProvedBlock } from './blockFetcher.js'
@@ -126,7 +126,7 @@ export class ProofFetcher extends BlockFetcher {
     const held = this.#store.readHeldAccount(address)
     if (held !== undefined) return (held.length === 0 ? emptyAccount : decodeAccount(held)).nonce
     await this.#fetchOnce({ kind: 'state', block: head.hash, stateRoot, address, slots: [] })
-    return (trieState(this.#store, stateRoot, head.hash).account(address) ?? emptyAccount).nonce
+    return (provedState(this.#store, stateRoot, head.hash).account(address) ?? emptyAccount).nonce
   }
 
   async #block(hash: Hash32): Promise<Outcome> {
@@ -308,7 +308,7 @@ export class ProofFetcher extends BlockFetcher {
       // Code that is not held either is asked for when it is read.
       if (isHead() && this.#store.holds(address, slots)) return
       await this.#fetchOnce({ kind: 'state', block, stateRoot, address, slots })
-      const { codeHash } = trieState(this.#store, stateRoot, block).account(address) ?? emptyAccount
+      const { codeHash } = provedState(this.#store, stateRoot, block).account(address) ?? emptyAccount
       const isHeld = equalBytes(codeHash, emptyCodeHash) || this.#store.readCode(codeHash) !== undefined
       if (!isHeld) await this.#fetchOnce({ kind: 'code', hash: codeHash })
     }
