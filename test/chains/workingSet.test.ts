@@ -175,11 +175,12 @@ t.test(
   async (t) => {
     const dice = new Dice(propertyRuns(1).seed as number)
     for (const offers of [['accessList'], ['witness'], []] as const) {
-      const from = 60 + 64 * Math.min(1, runsFactor - 1)
+      const from = 60
       const count = 2 * runsFactor
       const after = Array.from({ length: count }, (_, index) => from + 3 * (index + 1))
       const reorganisations = after.map((number) => {
-        const back = 1 + dice.throw(runsFactor > 1 ? Math.min(64, number - from + 20) : 5)
+        // No deeper than to the block at which everything was proved.
+        const back = 1 + dice.throw(Math.min(64, number - from))
         return { after: number, back, blocks: back + dice.throw(2) }
       })
       const options = { length: from + 3 * (count + 1), from, intervalMs: 0, reorganisations }
