@@ -2,7 +2,7 @@
  * Removal of old state where no undo record says which rows it is in: a walk over history that goes on from commit to
  * commit. A row goes where another one replaced it up to the block that is the oldest from then on.
  */
-import { concatBytes, readUint64 } from '../primitives/bytes.js'
+import { concatBytes, equalBytes, readUint64 } from '../primitives/bytes.js'
 import { sinceOf } from './datedValue.js'
 import { StateDigests, type StateKind, stateKinds } from './stateRows.js'
 import { metaKeys, numberKey } from './tables.js'
@@ -17,6 +17,7 @@ interface Walk {
 
 const blockBytes = 8
 const start = new Uint8Array(0)
+const keyBytes = { accounts: 20, slots: 52 } as const
 
 export function isWalking(tables: BufferedTables): boolean {
   return tables.meta.getBinary(metaKeys.stateWalk) !== undefined
@@ -39,6 +40,8 @@ export function walkOn(tables: BufferedTables, rowsMax: number): number {
   const range = history.storedRange({ start: next, limit: rowsMax + 1 })
   const rows = Array.from(range, ({ key, value }) => [Uint8Array.from(key), Uint8Array.from(value)] as const)
   for (const [index, [own, value]] of rows.slice(0, rowsMax).entries()) {
+    // The latest row of a key stands before those of its history.
+    if (own.length === keyBytes[kind]) continue
     const key = own.subarray(0, -blockBytes)
     const since = readUint64(own, key.length)
     if (!isGone()) continue
@@ -49,8 +52,8 @@ export function walkOn(tables: BufferedTables, rowsMax: number): number {
       // That there is nothing needs no row where nothing older is left.
       if (value.length === 0 && since <= oldest) return true
       const [later] = rows[index + 1] ?? []
-      if (later !== undefined && Buffer.compare(later.subarray(0, -blockBytes), key) === 0)
-        return readUint64(later, key.length) <= oldest
+      const isSame = later && later.length > keyBytes[kind] && equalBytes(later.subarray(0, -blockBytes), key)
+      if (isSame) return readUint64(later, key.length) <= oldest
       const row = latest.stored(key)
       return row !== undefined && sinceOf(row) <= oldest
     }

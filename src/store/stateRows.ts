@@ -12,13 +12,13 @@ import { digestBytes, RowDigest } from './rowDigest.js'
 import { fullAccount, slimAccount } from './slimAccounts.js'
 import { historyKey, keyAfterPrefix, metaKeys } from './tables.js'
 import type { UndoEntry, UndoRecord } from './undoRecord.js'
-import type { WriteBuffer } from './writeBuffer.js'
+import { WriteBuffer } from './writeBuffer.js'
 
 type StateTables = {
   readonly [name in 'accounts' | 'slots' | 'accountHistory' | 'slotHistory' | 'meta']: WriteTable
 }
 
-/** The tables of accounts, or of slots. */
+/** The tables of accounts, or of slots. Both are one in the file, so a walk over either meets all rows. */
 interface Rows<T extends ReadTable> {
   /** key → since ‖ value (datedValue.ts). */
   readonly latest: T
@@ -273,32 +273,52 @@ export function* stateRows(
   prefix: Uint8Array = empty,
 ): Generator<StateRow> {
   const keyBytes = kind === 'accounts' ? accountBytes : slotBytes
-  const { latest, history } = rowsOf(tables, kind)
-  const now = prefixRange(latest, prefix)[Symbol.iterator]()
-  const past = prefixRange(history, prefix)[Symbol.iterator]()
-  try {
-    let current = entryOf(now.next())
-    let older = entryOf(past.next())
-    while (current !== undefined || older !== undefined) {
-      const olderKey = older?.key.subarray(0, keyBytes)
-      const isPast = olderKey && (current === undefined || Buffer.compare(olderKey, current.key) <= 0)
-      if (isPast) {
-        const { key, value } = older as Entry
-        yield { key: olderKey, since: readUint64(key, keyBytes), value, isLatest: false }
-        older = entryOf(past.next())
-      } else {
-        const { key, value } = current as Entry
-        yield { key, since: sinceOf(value), value: valueOfRow(value), isLatest: true }
-        current = entryOf(now.next())
-      }
+  let latest: StateRow | undefined
+  for (const row of allRows(rowsOf(tables, kind), keyBytes, prefix)) {
+    const [own, value] = [Uint8Array.from(row.key), Uint8Array.from(row.value)]
+    const key = own.subarray(0, keyBytes)
+    if (latest !== undefined && Buffer.compare(latest.key, key) !== 0) {
+      yield latest
+      latest = undefined
     }
-  } finally {
-    now.return?.()
-    past.return?.()
+    if (own.length > keyBytes) yield { key, since: readUint64(own, keyBytes), value, isLatest: false }
+    else latest = { key, since: sinceOf(value), value: valueOfRow(value), isLatest: true }
   }
+  if (latest !== undefined) yield latest
 }
 
-/** A copy, since two walks take turns. */
-function entryOf({ done, value }: IteratorResult<Entry>): Entry | undefined {
-  return done ? undefined : { key: Uint8Array.from(value.key), value: Uint8Array.from(value.value) }
+/** The latest row of each key before those of its history. */
+function* allRows(
+  { latest, history }: Rows<ReadTable>,
+  keyBytes: number,
+  prefix: Uint8Array,
+): Generator<Entry> {
+  if (!(history instanceof WriteBuffer)) return yield* prefixRange(history, prefix)
+  // What waits for the writer's next transaction waits for either apart.
+  const now = only(prefixRange(latest, prefix), (key) => key.length === keyBytes)
+  const past = only(prefixRange(history, prefix), (key) => key.length > keyBytes)
+  let current = now.next()
+  for (const older of past) {
+    for (; !current.done && Buffer.compare(current.value.key, older.key) < 0; current = now.next())
+      yield current.value
+    yield older
+  }
+  for (; !current.done; current = now.next()) yield current.value
+}
+
+/** Copies of some entries. */
+function* only(entries: Iterable<Entry>, isWanted: (key: Uint8Array) => boolean): Generator<Entry> {
+  for (const { key, value } of entries)
+    if (isWanted(key)) yield { key: Uint8Array.from(key), value: Uint8Array.from(value) }
+}
+
+/** The latest rows alone, of keys that begin with `prefix`. */
+export function* latestRows(
+  tables: ReadStateTables,
+  kind: StateKind,
+  prefix: Uint8Array = empty,
+): Generator<[Uint8Array, Uint8Array]> {
+  const keyBytes = kind === 'accounts' ? accountBytes : slotBytes
+  for (const { key, value } of prefixRange(rowsOf(tables, kind).latest, prefix))
+    if (key.length === keyBytes) yield [key, fullValue(kind, valueOfRow(value))]
 }

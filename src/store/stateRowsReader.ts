@@ -12,8 +12,8 @@ import type { ReadTable } from './readTable.js'
 import {
   changeIn,
   changesOf,
+  latestRows,
   latestValue,
-  prefixRange,
   StateDigests,
   type StateKind,
   type StateRow,
@@ -82,21 +82,18 @@ export class StateRowsReader {
 
   /** Each account that exists at the head, in address order. */
   *accounts(): Generator<readonly [Address, Uint8Array]> {
-    for (const { key, value } of this.tables.accounts.getRange())
-      yield [key as Address, latestValue('accounts', value) as Uint8Array]
+    yield* latestRows(this.tables, 'accounts') as Generator<[Address, Uint8Array]>
   }
 
   /** Each non-zero slot of an account at the head, in slot order. */
   *slotsOf(address: Address): Generator<readonly [Hash32, Uint8Array]> {
-    for (const { key, value } of prefixRange(this.tables.slots, address)) {
-      yield [key.slice(20) as Hash32, latestValue('slots', value) as Uint8Array]
-    }
+    for (const [key, value] of latestRows(this.tables, 'slots', address))
+      yield [key.slice(20) as Hash32, value]
   }
 
   /** Each non-zero slot at the head as `address ‖ slot`, in key order. */
   *slots(): Generator<readonly [Uint8Array, Uint8Array]> {
-    for (const { key, value } of this.tables.slots.getRange())
-      yield [key, latestValue('slots', value) as Uint8Array]
+    yield* latestRows(this.tables, 'slots')
   }
 
   /**

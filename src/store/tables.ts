@@ -48,14 +48,17 @@ const tableNames = {
   nodes: 'nodes',
   /** code hash → code. */
   code: 'code',
-  /** address → block since when ‖ account at the head (datedValue.ts, slimAccounts.ts). */
+  /**
+   * address → block since when ‖ account at the head (datedValue.ts, slimAccounts.ts). The rows of its history stand
+   * behind it in the same table of the file: who changes both writes one page.
+   */
   accounts: 'accounts',
   /** address ‖ slot → block since when ‖ value at the head without leading zeros. Zero slots are absent. */
   slots: 'slots',
   /** address ‖ block number → account since that block, where another one replaced it; empty where it was removed. */
-  accountHistory: 'accountHistory',
+  accountHistory: 'accounts',
   /** address ‖ slot ‖ block number → value since that block, where another one replaced it; empty for zero. */
-  slotHistory: 'slotHistory',
+  slotHistory: 'slots',
   /**
    * block number → which accounts and slots the canonical block changed, to unwind it, and to remove what it replaced
    * (undoRecord.ts). Of the newest {@link undoBlocks} blocks, where all state is kept; else of all whose state is.

@@ -19,7 +19,7 @@ import {
   storeInput,
   testGenesis,
 } from '../ingest/chainMaker.js'
-import { propertyRuns } from '../library/property.js'
+import { Dice, propertyRuns } from '../library/property.js'
 import { dumpStore } from '../store/storeDump.js'
 
 type GethGenesis = Parameters<typeof ChainMaker.create>[0]
@@ -197,6 +197,35 @@ for (const [name, { store, tables }, { oldest, transactions }] of [
     t.strictSame(verify(store).faults, [])
   })
 }
+
+t.test('each of 500 flipped bits, in keys and values of all kinds of rows, is found', async (t) => {
+  const { store, tables } = work
+  const dump = dumpStore(store)
+  const dice = new Dice(propertyRuns(1).seed as number)
+  const unnoticed: string[] = []
+  for (let flip = 0; flip < 500; flip++) {
+    const name = checkedTables[flip % checkedTables.length] as TableName
+    const rows = Object.entries(dump[name])
+    const [keyHex = '', valueHex = ''] = rows[dice.throw(rows.length)] ?? []
+    const [key, value] = [Buffer.from(keyHex, 'hex'), Buffer.from(valueHex, 'hex')]
+    const damaged = Buffer.concat([key, value])
+    const bit = dice.throw(8 * damaged.length)
+    damaged[bit >> 3] = (damaged[bit >> 3] as number) ^ (1 << (bit & 7))
+    const table = tables[name]
+    const otherKey = damaged.subarray(0, key.length)
+    const hidden = table.getBinary(otherKey)
+    table.removeSync(key)
+    table.putSync(otherKey, damaged.subarray(key.length))
+    store.refresh()
+    if (verify(store).faults.length === 0) unnoticed.push(`${name}: bit ${bit} of ${keyHex} ${valueHex}`)
+    table.removeSync(otherKey)
+    if (hidden !== undefined) table.putSync(otherKey, hidden)
+    table.putSync(key, value)
+  }
+  store.refresh()
+  t.strictSame(unnoticed, [])
+  t.strictSame(verify(store).faults, [])
+})
 
 t.test('rows that belong to no block are found', async (t) => {
   const { store, tables } = work

@@ -7,6 +7,7 @@ import { waitFor } from '../library/until.js'
 import { bytesOf, examples, keccak } from '../rpc/demoChain.js'
 import { readQuestions } from '../rpc/readQuestions.js'
 import { adminOf } from '../service/adminClient.js'
+import { writeInto } from '../service/program.js'
 import { fixtureDir, recordings, type Service, startService, withoutRecordings } from '../service/service.js'
 import { tellOneLie } from '../upstream/lies.js'
 import { fine, forwardTo, WeatherNode } from '../upstream/weatherNode.js'
@@ -23,10 +24,14 @@ const ownMethods: readonly string[] = [
   'tidegate_readVariable',
 ]
 
+/** What a call may take: that one is slow on a busy machine is no matter here. */
+const limits = { requestMsMax: 600_000, executionMsMax: 300_000 }
+
 /** A gateway to nodes. */
 function startGateway(data: string, upstreams: readonly string[]): Promise<Service> {
-  const named = upstreams.flatMap((upstream) => ['--upstream', upstream])
-  return startService(['--network', 'main', ...named, '--data', data, '--no-auth'])
+  const networks = [{ name: 'main', kind: 'gateway', upstreams }]
+  const config = writeInto(data, 'tidegate.json', { dataDir: data, limits, networks })
+  return startService(['--config', config, '--no-auth'])
 }
 
 /** A node that passes every call on to the archive. */

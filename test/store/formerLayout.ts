@@ -2,7 +2,7 @@
 import { Packr, unpack } from 'msgpackr'
 import { concatBytes } from '../../src/primitives/bytes.js'
 import { ChainReader } from '../../src/store/chainReader.js'
-import { closeEnvironment, openEnvironment } from '../../src/store/environment.js'
+import { closeEnvironment, openEnvironment, openTable, type Table } from '../../src/store/environment.js'
 import { unpackReceipts } from '../../src/store/packedReceipts.js'
 import { fullValue, stateKinds } from '../../src/store/stateRows.js'
 import { StoredBlock, transactionHashes } from '../../src/store/storedBlock.js'
@@ -22,9 +22,13 @@ export async function takeBackToBlockRows(path: string): Promise<void> {
   await reader.close()
   const environment = openEnvironment({ path, mapBytes, readOnly: false })
   const tables = openChainTables(environment) as ChainTables
+  const history = {
+    accounts: openTable(environment, 'accountHistory') as Table,
+    slots: openTable(environment, 'slotHistory') as Table,
+  }
   const replaced = Array.from({ length: head + 1 }, (): Replaced => ({ accounts: [], slots: [] }))
   environment.transactionSync(() => {
-    for (const name of ['accounts', 'slots', 'accountHistory', 'slotHistory', 'changes'] as const)
+    for (const name of ['accounts', 'slots', 'changes'] as const)
       for (const key of [...tables[name].getKeys()]) tables[name].removeSync(key)
     let key: Uint8Array | undefined
     let before: Uint8Array = empty
@@ -34,7 +38,7 @@ export async function takeBackToBlockRows(path: string): Promise<void> {
       key = own
       replaced[since]?.[kind].push([own, before])
       before = value
-      tables[kind === 'accounts' ? 'accountHistory' : 'slotHistory'].putSync(historyKey(own, since), value)
+      history[kind].putSync(historyKey(own, since), value)
       if (value.length === 0) tables[kind].removeSync(own)
       else tables[kind].putSync(own, value)
     }
