@@ -69,7 +69,10 @@ function pastPrefix(key: Uint8Array): Uint8Array {
  * changes every upper node in each block takes at most twice that of the head, and a change 11 % more bytes than with 15,
  * where it took up to three times.
  */
-export const differencesMax = 7
+const differencesMax = 7
+
+/** Most that a row can say of them: a store with more is damaged. */
+export const differencesLimit = 15
 
 export const trieForms = { current: 0, whole: 1, difference: 2 } as const
 export type TrieForm = (typeof trieForms)[keyof typeof trieForms]
@@ -234,7 +237,7 @@ export function readTrieRow(trie: ReadTable, key: Uint8Array, number?: number): 
       whole = version.bytes
       break
     }
-    if (later.length === differencesMax)
+    if (later.length === differencesLimit)
       throw new RangeError(`a trie row has too many differences before block ${until}`)
     later.push(version.bytes)
   }
