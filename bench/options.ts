@@ -29,6 +29,8 @@ export interface BenchOptions {
   readonly blocks: number
   /** Blocks of the chain that logs are searched in. */
   readonly logBlocks: number
+  /** Size of the networks of the scenario `store`: 1 for whole ones. */
+  readonly storeShare: number
   readonly loader: 'own' | 'autocannon'
   /** Members of the server's configuration under `limits`. */
   readonly limits: Readonly<Record<string, number>>
@@ -69,6 +71,8 @@ export const helpText = `Measures Tidegate beside a bare uWebSockets.js server t
                                    to make, once
   --log-blocks N                   blocks of the chain that logs are searched in (1,000,000; fewer with --quick and in a
                                    check); a million take five minutes to make, once
+  --store-share N                  of the scenario store, how large its networks are: 1, which takes hours, 0.01 with
+                                   --quick
   --loader own|autocannon          who makes the load (own); autocannon reaches about half as much
   --limit NAME=N                   a member of the server's limits, for example poolNiceness=0; may be repeated
   --cpu-prof DIR                   write CPU profiles of the server's threads into this folder; they cost it
@@ -99,6 +103,7 @@ const modes = {
     slots: 1_000_000,
     blocks: 50_000,
     logBlocks: 1_000_000,
+    storeShare: 1,
   },
   quick: {
     rounds: 3,
@@ -110,6 +115,7 @@ const modes = {
     slots: 100_000,
     blocks: 20_000,
     logBlocks: 100_000,
+    storeShare: 0.01,
   },
   check: {
     rounds: 3,
@@ -121,6 +127,7 @@ const modes = {
     slots: 500_000,
     blocks: 20_000,
     logBlocks: 50_000,
+    storeShare: 0.01,
   },
 } as const
 
@@ -178,6 +185,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     largeSlots: whole('slots', values.slots, mode.slots),
     blocks: mode.blocks,
     logBlocks: whole('log-blocks', values['log-blocks'], mode.logBlocks),
+    storeShare: positive('store-share', values['store-share'], mode.storeShare),
     loader,
     limits: Object.fromEntries(values.limit.map(parseLimit)),
     profileFolder: values['cpu-prof'],
@@ -211,6 +219,7 @@ function parse(args: readonly string[]) {
         accounts: { type: 'string' },
         slots: { type: 'string' },
         'log-blocks': { type: 'string' },
+        'store-share': { type: 'string' },
         loader: { type: 'string', default: 'own' },
         limit: { type: 'string', multiple: true, default: [] },
         'cpu-prof': { type: 'string' },

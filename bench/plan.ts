@@ -146,12 +146,17 @@ function secondsOfSpecial(name: string, options: BenchOptions): number {
       return 20 + (3 + rounds) * 3 * seconds
     case 'logs-many':
       return 10
+    case 'store':
+      return storeSeconds * options.storeShare
     case 'gas':
       return isQuick ? 90 : 150
     default:
       return 60
   }
 }
+
+/** Of the whole networks of the scenario `store`, on a quiet core. */
+const storeSeconds = 12_000
 
 /** How far a run is, and when it may be done. */
 export class Progress {

@@ -65,6 +65,7 @@ async function run({ options, targets, folder }: RunTask): Promise<void> {
     settings: options,
     isQuick: options.isQuick,
     logBlocks: options.logBlocks,
+    storeShare: options.storeShare,
     server: { limits: options.limits, nodeFlags: profileFlags(options.profileFolder) },
     network: (name) => networks.get(name),
   }

@@ -2,6 +2,7 @@
 import { type HeaderProofRequest, HeaderProver } from '../src/chain/headerProof.js'
 import { buildIndexProofJson, type IndexProofRequest } from '../src/state/indexProof.js'
 import { buildProofJson, type ProofRequest, UpperNodes } from '../src/state/proof.js'
+import { triesAfter } from '../src/state/tries.js'
 import { type JobContext, jobHandler } from './jobThread.js'
 import { perStore } from './perStore.js'
 
@@ -11,7 +12,8 @@ const headerProverOf = perStore((store) => new HeaderProver(store))
 
 export function proofJson(request: ProofRequest, context: JobContext): Uint8Array {
   const { store } = context
-  return buildProofJson((hash) => store.readNode(hash), request, upperNodesOf(context))
+  const tries = triesAfter(store, { number: request.number, hash: request.block })
+  return buildProofJson(tries, request, upperNodesOf(context))
 }
 export const prove = jobHandler(proofJson)
 

@@ -93,7 +93,7 @@ export const emptyParts = {
   totalDifficulty: noBytes,
   accounts: [],
   slots: [],
-  nodes: [],
+  trie: [],
   code: [],
 } as const
 

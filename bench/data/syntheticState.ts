@@ -22,7 +22,8 @@ import {
 import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../../src/primitives/keccak.js'
 import { encodeRlp } from '../../src/primitives/rlp.js'
 import { encodeAccount } from '../../src/state/account.js'
-import { type TrieChange, updateTrie } from '../../src/state/trie.js'
+import { type TrieChange, updateTrieRows } from '../../src/state/trie.js'
+import { headTries, rowSink } from '../../src/state/tries.js'
 import type { Change } from '../../src/store/blockDiff.js'
 import { ChainWriter } from '../../src/store/chainWriter.js'
 import { scatter } from './scatter.js'
@@ -34,7 +35,7 @@ export interface SyntheticSize {
 }
 
 /** Raised with every change of what is generated: it is part of the name of a cached network. */
-export const generatorVersion = 1
+export const generatorVersion = 2
 
 /** geth-format genesis of every synthetic network: an empty state under the rules of Cancun. */
 export const syntheticGenesis = JSON.stringify({
@@ -189,7 +190,7 @@ class BlockBuilder {
   #vaultRoot: Hash32 = emptyTrieRoot
   #accounts: Change[] = []
   #slots: Change[] = []
-  #nodes: Change[] = []
+  #trie: Change[] = []
   #trieChanges: TrieChange[] = []
   readonly #store: ChainWriter
 
@@ -199,12 +200,6 @@ class BlockBuilder {
     this.#parent = { header: decodeHeader(blockDiff.header), hash: blockDiff.hash }
   }
 
-  readonly #emit = (hash: Hash32, rlp: Uint8Array): void => {
-    this.#nodes.push([hash, rlp])
-  }
-
-  readonly #readNode = (hash: Uint8Array): Uint8Array | undefined => this.#store.readNode(hash)
-
   addVaultSlots(entries: readonly Keyed[]): void {
     const changes: TrieChange[] = []
     for (const { index, key, hash } of entries) {
@@ -212,7 +207,7 @@ class BlockBuilder {
       this.#slots.push([concatBytes(vaultAddress, key), value])
       changes.push([hash, encodeRlp(value)])
     }
-    this.#vaultRoot = updateTrie(this.#vaultRoot, changes, this.#readNode, this.#emit)
+    this.#vaultRoot = this.#update(this.#vaultRoot, changes, vaultAddress)
     this.#setAccount(vaultAddress, keccak256(vaultAddress), 1, this.#vaultRoot)
   }
 
@@ -224,7 +219,7 @@ class BlockBuilder {
       this.#slots.push([concatBytes(address, slotBytes(slot)), value])
       changes.push([slotHash, encodeRlp(value)])
     }
-    const storageRoot = updateTrie(emptyTrieRoot, changes, this.#readNode, this.#emit)
+    const storageRoot = this.#update(emptyTrieRoot, changes, address)
     this.#setAccount(address, hash, index, storageRoot)
   }
 
@@ -235,13 +230,17 @@ class BlockBuilder {
     this.#trieChanges.push([hash, row])
   }
 
+  #update(root: Hash32, changes: readonly TrieChange[], address?: Address): Hash32 {
+    return updateTrieRows(root, changes, headTries(this.#store)(address), rowSink(this.#trie, address))
+  }
+
   /** Writes what was added as the next block. */
   seal(): void {
     const { header: parent, hash: parentHash } = this.#parent
     const header: Header = {
       ...parent,
       parentHash,
-      stateRoot: updateTrie(parent.stateRoot, this.#trieChanges, this.#readNode, this.#emit),
+      stateRoot: this.#update(parent.stateRoot, this.#trieChanges),
       number: parent.number + 1,
       timestamp: Number(parent.timestamp) + secondsPerBlock,
     }
@@ -259,14 +258,14 @@ class BlockBuilder {
         totalDifficulty: new Uint8Array(0),
         accounts: inKeyOrder(this.#accounts),
         slots: inKeyOrder(this.#slots),
-        nodes: inKeyOrder(this.#nodes),
+        trie: this.#trie.sort(([a], [b]) => Buffer.compare(a, b)),
         code: [],
       },
     ])
     this.#parent = { header, hash }
     this.#accounts = []
     this.#slots = []
-    this.#nodes = []
+    this.#trie = []
     this.#trieChanges = []
   }
 }

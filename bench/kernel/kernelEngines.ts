@@ -70,7 +70,8 @@ function touchedBy(state: StateView, workload: Workload): Touched {
     },
     slotsOf: (address) => state.slotsOf(address),
     code: (hash) => state.code(hash),
-    node: (hash) => state.node(hash),
+    tries: state.tries,
+    hasRows: state.hasRows,
   }
   onKernel(watched, workload)()
   return { accounts, slots }

@@ -11,6 +11,8 @@ export interface RunContext {
   readonly isQuick: boolean
   /** Blocks of the chain that logs are searched in. */
   readonly logBlocks: number
+  /** Size of the networks that the store is measured with: 1 for whole ones. */
+  readonly storeShare: number
   /** Options of the command line for servers. */
   readonly server: TidegateOptions
   network(name: string): Promise<BenchNetwork>

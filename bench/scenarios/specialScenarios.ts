@@ -5,6 +5,7 @@ import { era } from '../imports/eraRun.js'
 import { importScenarios, readsWhileImporting } from '../imports/importRun.js'
 import { kernel } from '../kernel/kernel.js'
 import { neighbours } from '../neighbours/neighbours.js'
+import { store } from '../store/storeRun.js'
 import { readsUnderProofs } from './disturbedReads.js'
 import { newHeads } from './fanOut.js'
 import { gatewayCached, gatewayMiss } from './gatewayRun.js'
@@ -29,6 +30,7 @@ const scenarios: readonly SpecialScenario[] = [
   readsWhileImporting,
   ...importScenarios,
   era,
+  store,
   gatewayCached,
   gatewayMiss,
   gatewaySearch,

@@ -53,7 +53,7 @@ export interface ChainOptions {
   readonly answerCacheBytes: number
 }
 
-const nothingRemoved: OldestKept = { state: 0, receipts: 0, bodies: 0 }
+const nothingRemoved: OldestKept = { state: 0, receipts: 0, bodies: 0, trie: 0 }
 
 /** Initial memory of a block's JSON; a block with 200 full transactions has 174 KB, its receipts have 397 KB. */
 const jsonBytesExpected = 64 * 1024
@@ -92,12 +92,13 @@ export class ChainParts {
   }
 
   readOldest(): void {
-    const { state, receipts, bodies } = this.store.readOldestKept?.() ?? nothingRemoved
+    const { state, receipts, bodies, trie } = this.store.readOldestKept?.() ?? nothingRemoved
     const first = this.firstNumber
     this.oldest = {
       state: Math.max(state, first),
       receipts: Math.max(receipts, first),
       bodies: Math.max(bodies, first),
+      trie: Math.max(trie, first),
     }
   }
 }
@@ -115,7 +116,7 @@ export abstract class ChainBlocks {
     this.firstNumber = parts.firstNumber
   }
 
-  /** From which blocks on there is state, and there are receipts and bodies; of the newest head, whatever this one is. */
+  /** From which blocks on there are state, receipts, bodies and tries; of the newest head, whatever this one is. */
   get oldest(): OldestKept {
     return this.parts.oldest
   }
@@ -274,7 +275,7 @@ export abstract class ChainBlocks {
 
   /** The logs of a known block, canonical or not; undefined where it was never executed. */
   readLogs(hash: Hash32): BlockLog[] | undefined {
-    const receipts = this.parts.store.readReceipts(hash)
+    const receipts = this.parts.store.readReceipts(hash, true)
     // The body of a block without transactions may not be held.
     if (receipts?.length === 1) return []
     const rows = receipts && this.parts.rows.read(hash)
@@ -288,7 +289,7 @@ export abstract class ChainBlocks {
   /** Whether a block, canonical or not, was executed here. */
   hasReceipts(hash: Hash32): boolean {
     if (this.identity.history?.hasReceipts === false) return false
-    return this.parts.store.readReceipts(hash) !== undefined
+    return this.parts.store.readReceipts(hash, true) !== undefined
   }
 
   /** One uncle of a known block; undefined for an index beyond its last. */

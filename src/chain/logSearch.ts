@@ -108,7 +108,7 @@ function withOthers(thrown: unknown, rows: ChainRows, rest: Iterator<BlockName>)
 
 function holdsReceipts(rows: ChainRows, hash: Hash32): boolean {
   try {
-    return rows.readReceipts(hash) !== undefined
+    return rows.readReceipts(hash, true) !== undefined
   } catch (error) {
     if (error instanceof NotHeldError) return false
     throw error
@@ -203,7 +203,7 @@ class LogWriter {
 
   writeBlock(block: BlockName): void {
     const { hash } = block
-    const receipts = this.#rows.readReceipts(hash)
+    const receipts = this.#rows.readReceipts(hash, true)
     if (receipts === undefined) {
       if (isCanonical(this.#rows, block)) throw new NotHeldError({ kind: 'receipts', hash })
       throw new FaultError({ kind: 'UnknownBlock' })

@@ -11,7 +11,7 @@ export const common = {
 }
 
 /** Of commands that take in blocks to be executed. */
-export const history = integerFlag('N', 'keep so many blocks of the past (state, receipts, bodies)', {
+export const history = integerFlag('N', 'keep so many blocks of the past (state, tries, receipts, bodies)', {
   min: historyBlocksMin,
   max: Number.MAX_SAFE_INTEGER,
 })

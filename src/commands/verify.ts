@@ -119,7 +119,7 @@ function chainLines(report: VerifyReport, seed: number): string[] {
     `  ${transactions} transactions: hash and index entry`,
     ...(epochs?.flatMap(epochLines) ?? [
       `  state at blocks ${stateBlocks.join(', ')} and the latest tables: ${accounts} accounts, ${slots} slots and their code against the tries (seed ${seed})`,
-      `  ${trieNodes} trie nodes of all blocks and all code, each by its hash`,
+      `  ${trieNodes} rows of tries, of all blocks, and all code, each by its hash`,
     ]),
   ]
 }

@@ -17,10 +17,8 @@ export const keepAll = { state: 'all', trie: 'all', receipts: 'all', bodies: 'al
 export const historySchema = object({
   /** Values of accounts and slots. Reorganisations go back no further. */
   state: extent.default('all'),
-  /** Nodes of the tries, for proofs. */
-  trie: z
-    .literal('all', { error: 'expected "all": nodes of the tries cannot be removed yet' })
-    .default('all'),
+  /** Rows of the tries, for proofs. Reorganisations go back no further. */
+  trie: extent.default('all'),
   /** Receipts and the index of their logs. */
   receipts: extent.default('all'),
   /** Transactions, uncles, withdrawals and block access lists; headers are always kept. */
@@ -33,13 +31,18 @@ export const historySchema = object({
 export type HistoryConfig = z.output<typeof historySchema>
 
 /** Of each kind the number of blocks; infinite for `all`. */
-export function historyLimits({ state, receipts, bodies }: HistoryConfig) {
-  return { state: blocksOf(state), receipts: blocksOf(receipts), bodies: blocksOf(bodies) }
+export function historyLimits({ state, trie, receipts, bodies }: HistoryConfig) {
+  return {
+    state: blocksOf(state),
+    receipts: blocksOf(receipts),
+    bodies: blocksOf(bodies),
+    trie: blocksOf(trie),
+  }
 }
 
 /** What `--history N` stands for. */
 export function historyOf(blocks: number): HistoryConfig {
-  return { ...keepAll, state: blocks, receipts: blocks, bodies: blocks }
+  return { state: blocks, trie: blocks, receipts: blocks, bodies: blocks }
 }
 
 const played = z.object({

@@ -103,7 +103,7 @@ function networkEntry(network: OpenNetwork) {
   }
 }
 
-/** Numbers of the oldest blocks of which there are state, receipts and bodies; undefined where there are all. */
+/** Numbers of the oldest blocks of which there are state, receipts, bodies and tries; undefined where there are all. */
 function oldestOf({ oldest }: OpenNetwork['current']['chain']) {
   return Object.values(oldest).some((number) => number > 0) ? oldest : undefined
 }

@@ -101,7 +101,7 @@ export function readBlockDiffParts(store: ChainReader, number: number): BlockDif
     blockAccessList: store.readBlockAccessList(hash),
     accounts,
     slots: changesOf(store, number, replaced.slots),
-    code: codeOf(store, replaced.accounts, accounts),
+    code: newCodeOf((hash) => store.readCode(hash), replaced.accounts, accounts),
   }
 }
 
@@ -121,11 +121,16 @@ function changesOf(store: ChainReader, number: number, replaced: readonly Change
   })
 }
 
-function codeOf(store: ChainReader, before: readonly Change[], after: readonly Change[]): Uint8Array[] {
+/** The codes that accounts have after a block and did not have before; both lists name the same accounts. */
+export function newCodeOf(
+  readCode: (hash: Hash32) => Uint8Array | undefined,
+  before: readonly Change[],
+  after: readonly Change[],
+): Uint8Array[] {
   const found = new NewCode()
   for (const [index, [, row]] of before.entries()) found.add(accountOf(row), accountOf(after[index]?.[1]))
   return found.hashes().map((hash) => {
-    const code = store.readCode(hash)
+    const code = readCode(hash)
     if (code === undefined) throw new Error(`the code ${Buffer.from(hash).toString('hex')} is missing`)
     return code
   })

@@ -5,9 +5,9 @@
  */
 import { randomInt } from 'node:crypto'
 import type { ForkSchedule } from '../chain/forks.js'
-import { decodeHeader, type Header, headerHash } from '../chain/header.js'
+import { decodeHeader, type Header, headerHash, stateRootOf } from '../chain/header.js'
 import { BlockParts } from '../evm/blocks/blockParts.js'
-import { isSameAccount, sortChanges, withoutRepeats } from '../evm/blocks/stateChanges.js'
+import { isSameAccount, sortChanges } from '../evm/blocks/stateChanges.js'
 import { RecoveredKeys } from '../evm/transactions/recoveredKeys.js'
 import {
   type Address,
@@ -21,9 +21,11 @@ import {
 import { emptyTrieRoot, keccak256 } from '../primitives/keccak.js'
 import { RlpError, type RlpItem, rlpBytes, rlpEndAt, rlpPayloadAt } from '../primitives/rlp.js'
 import { type Account, decodeAccount } from '../state/account.js'
-import { type StateView, updateStorageRoot } from '../state/stateView.js'
-import { RecentTries, type TrieChange, updateTrie } from '../state/trie.js'
+import { emptyState, type StateView, updateStorageRoot } from '../state/stateView.js'
+import { RecentTries, type TrieChange, updateTrieRows } from '../state/trie.js'
+import { rowSink } from '../state/tries.js'
 import type { BlockDiff, Change } from '../store/blockDiff.js'
+import type { Development } from '../store/chainRows.js'
 import { BlockDiffError, type BlockDiffParts } from './blockDiffCodec.js'
 import { NewCode } from './newCode.js'
 
@@ -97,11 +99,21 @@ export class BlockDiffVerifier {
     }
   }
 
+  /** The block diff of a genesis. Throws {@link BlockDiffError} where its state is not the one that it says. */
+  verifyGenesis(parts: BlockDiffParts, development: Development | undefined): BlockDiff {
+    const header = decodeHeader(parts.header)
+    const said = { ...header, stateRoot: stateRootOf(header, development) }
+    const { trie, code } = this.#verifyState(emptyState, said, parts)
+    const { number, parentHash } = header
+    const totalDifficulty = toMinimalBytes(header.difficulty)
+    return { ...parts, number, parentHash, senders: noBytes, totalDifficulty, trie, code }
+  }
+
   #verify(
     previous: PreviousState,
     header: Header,
     parts: BlockDiffParts,
-  ): Pick<BlockDiff, 'nodes' | 'code' | 'senders'> {
+  ): Pick<BlockDiff, 'trie' | 'code' | 'senders'> {
     if (header.number !== previous.number + 1) {
       throw new BlockDiffError(`it cannot follow block ${previous.number}`)
     }
@@ -117,18 +129,14 @@ export class BlockDiffVerifier {
     const listFault = (what: string) => new BlockDiffError(`its access list ${what}`)
     if (blockAccessList !== undefined) this.#parts.checkAccessList(blockAccessList, header, listFault)
     else if (header.blockAccessListHash !== undefined) throw listFault('is missing')
-    return { senders, nodes: changed.nodes, code: changed.code }
+    return { senders, trie: changed.trie, code: changed.code }
   }
 
   /** Applies the changes to the state before the block. */
   #verifyState(before: StateView, header: Header, { accounts, slots, code }: BlockDiffParts) {
     expectAscending('account', accounts)
     expectAscending('slot', slots)
-    const nodes: Change[] = []
-    const readNode = (hash: Uint8Array) => before.node(hash)
-    const emit = (hash: Hash32, rlp: Uint8Array) => {
-      nodes.push([hash, rlp])
-    }
+    const trie: Change[] = []
     const newCode = new NewCode()
     const changed = new Map<string, ChangedAccount>()
     const trieChanges: TrieChange[] = []
@@ -149,8 +157,8 @@ export class BlockDiffVerifier {
       const root = updateStorageRoot(
         account.before?.storageRoot ?? emptyTrieRoot,
         own,
-        readNode,
-        emit,
+        before.tries(address),
+        rowSink(trie, address),
         this.#recent,
       )
       expectEqual(
@@ -167,11 +175,17 @@ export class BlockDiffVerifier {
     if (other !== undefined) {
       throw new BlockDiffError(`slot ${bytesToHex(other[0])} changes, and its account does not`)
     }
-    const stateRoot = updateTrie(before.stateRoot, trieChanges, readNode, emit, this.#recent)
+    const stateRoot = updateTrieRows(
+      before.stateRoot,
+      trieChanges,
+      before.tries(),
+      rowSink(trie),
+      this.#recent,
+    )
     expectEqual('its changes lead to the state root', stateRoot, header.stateRoot, 'its header has')
     return {
       accounts: changed,
-      nodes: withoutRepeats(sortChanges(nodes)),
+      trie: sortChanges(trie),
       code: withHashes(code, newCode.hashes()),
     }
   }

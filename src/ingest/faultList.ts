@@ -9,7 +9,7 @@ export class FaultList {
   readonly faults: string[] = []
 
   /** Runs a check; whatever it cannot read is a fault of the store too. */
-  protected guard(what: string, check: () => void): void {
+  guard(what: string, check: () => void): void {
     try {
       check()
     } catch (error) {
@@ -18,11 +18,11 @@ export class FaultList {
     }
   }
 
-  protected expect(holds: boolean, otherwise: string): void {
+  expect(holds: boolean, otherwise: string): void {
     if (!holds) this.fault(otherwise)
   }
 
-  protected fault(sentence: string): void {
+  fault(sentence: string): void {
     this.faults.push(sentence)
     if (this.faults.length >= faultsMax) throw new TooManyFaults()
   }

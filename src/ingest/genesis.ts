@@ -31,7 +31,8 @@ import { emptyCodeHash, emptyTrieRoot, emptyUnclesHash, keccak256 } from '../pri
 import { encodeRlp } from '../primitives/rlp.js'
 import { emptyAccount, encodeAccount } from '../state/account.js'
 import { updateStorageRoot } from '../state/stateView.js'
-import { type TrieChange, updateTrie } from '../state/trie.js'
+import { type TrieChange, updateTrieRows } from '../state/trie.js'
+import { rowSink } from '../state/tries.js'
 import type { BlockDiff, Change } from '../store/blockDiff.js'
 import type { ChainIdentity } from '../store/chainRows.js'
 import { genesisOfChainspec, isChainspec } from './chainspec.js'
@@ -188,15 +189,12 @@ function genesisDifficulty(json: Json): bigint {
 
 function buildState(
   alloc: Json,
-): Pick<BlockDiff, 'accounts' | 'slots' | 'nodes' | 'code'> & { stateRoot: Hash32 } {
+): Pick<BlockDiff, 'accounts' | 'slots' | 'trie' | 'code'> & { stateRoot: Hash32 } {
   const accounts = new Map<string, Change>()
   const slots: Change[] = []
-  const nodes = new Map<string, Change>()
+  const trie: Change[] = []
   const code = new Map<string, Change>()
-  const readNode = (hash: Uint8Array) => nodes.get(bytesToHex(hash))?.[1]
-  const emit = (hash: Hash32, rlp: Uint8Array) => {
-    nodes.set(bytesToHex(hash), [hash, rlp])
-  }
+  const readNode = () => undefined
   const changes: TrieChange[] = []
   for (const [addressText, entry] of Object.entries(alloc)) {
     const path = `alloc.${addressText}`
@@ -212,18 +210,18 @@ function buildState(
       ...emptyAccount,
       nonce: limitedInteger(entry.nonce ?? 0, 64, `${path}.nonce`),
       balance: limitedInteger(entry.balance ?? 0, 256, `${path}.balance`),
-      storageRoot: updateStorageRoot(emptyTrieRoot, written, readNode, emit),
+      storageRoot: updateStorageRoot(emptyTrieRoot, written, readNode, rowSink(trie, address)),
       codeHash,
     })
     accounts.set(bytesToHex(address), [address, row])
     changes.push([keccak256(address), row])
   }
-  const stateRoot = updateTrie(emptyTrieRoot, changes, readNode, emit)
+  const stateRoot = updateTrieRows(emptyTrieRoot, changes, readNode, rowSink(trie))
   return {
     stateRoot,
     accounts: inKeyOrder(accounts.values()),
     slots: inKeyOrder(slots),
-    nodes: inKeyOrder(nodes.values()),
+    trie: inKeyOrder(trie),
     code: inKeyOrder(code.values()),
   }
 }

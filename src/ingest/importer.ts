@@ -185,7 +185,8 @@ export class ChainImporter {
       number--
     }
     const base = decodeHeader(this.#header(parentHash))
-    const { state: oldest } = this.#store.readOldestKept()
+    const { state: oldestState, trie } = this.#store.readOldestKept()
+    const oldest = Math.max(oldestState, trie)
     if (base.number < oldest) {
       throw new InvalidBlockError(
         `it ends a branch from before block ${oldest}, the oldest whose state is kept`,
@@ -293,7 +294,7 @@ export class ChainImporter {
     compareWithHeader(header, executed)
     const { blockAccessList } = executed
     if (blockAccessList !== undefined) checkAccessListLength(blockAccessList, header.gasLimit)
-    const { accounts, slots, nodes, code } = executed.changes
+    const { accounts, slots, trie, code } = executed.changes
     return {
       ...blockRows(block),
       senders: executed.senders,
@@ -301,7 +302,7 @@ export class ChainImporter {
       blockAccessList,
       accounts,
       slots,
-      nodes,
+      trie,
       code,
     }
   }

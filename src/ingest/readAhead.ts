@@ -49,18 +49,17 @@ export class ReadAhead {
 
 /** Reads all that a list (RLP) names from a state, until `shouldStop`. Throws BlockAccessListError for what is none. */
 export function readListed(list: Uint8Array, state: StateView, shouldStop: () => boolean): void {
-  const node = (hash: Uint8Array) => state.node(hash)
   for (const access of decodeBlockAccessList(list, anyBlock)) {
     if (shouldStop()) return
     const address = access.address as Address
     const account = state.account(address)
     const { storageChanges, balanceChanges, nonceChanges, codeChanges } = access
     const changes = storageChanges.length + balanceChanges.length + nonceChanges.length + codeChanges.length
-    if (changes > 0) readTrie(state.stateRoot, keccak256(address), node)
+    if (changes > 0) readTrie(state.stateRoot, keccak256(address), state.tries())
     for (const slot of access.storageReads) state.slot(address, slot as Hash32)
     for (const { slot } of storageChanges) {
       state.slot(address, slot as Hash32)
-      if (account !== undefined) readTrie(account.storageRoot, keccak256(slot), node)
+      if (account !== undefined) readTrie(account.storageRoot, keccak256(slot), state.tries(address))
     }
   }
 }

@@ -8,7 +8,7 @@ import { decodeHeader, type Header, headerHash, stateRootOf } from '../chain/hea
 import { bodyHashes, readBody } from '../evm/blocks/blockParts.js'
 import { RecoveredKeys } from '../evm/transactions/recoveredKeys.js'
 import { readSignedTransaction } from '../evm/transactions/signedTransaction.js'
-import { bytesToBigInt, bytesToHex, equalBytes, type Hash32, latin1Key } from '../primitives/bytes.js'
+import { bytesToBigInt, bytesToHex, equalBytes, type Hash32 } from '../primitives/bytes.js'
 import { keccak256 } from '../primitives/keccak.js'
 import { decodeRlpList, encodeRlp, rlpBytes } from '../primitives/rlp.js'
 import { indexedRoot } from '../state/trie.js'
@@ -21,6 +21,9 @@ import { chooseBlocks } from './chooseBlocks.js'
 import { compareState, type FlatState } from './compareState.js'
 import { type VerifiedEpoch, verifyEpochs } from './era/verifyEpochs.js'
 import { FaultList, TooManyFaults } from './faultList.js'
+import { verifySideTries } from './verifySideTries.js'
+import { verifyStateHistory } from './verifyStateHistory.js'
+import { verifyTries } from './verifyTries.js'
 
 export interface VerifyOptions {
   /** Number of random blocks whose whole state is compared, besides the head. */
@@ -40,7 +43,7 @@ export interface VerifyReport {
   readonly stateBlocks: readonly number[]
   readonly accounts: number
   readonly slots: number
-  /** Of all blocks, each checked by its hash. */
+  /** Rows of tries as each block made them, each checked by its hash. */
   readonly trieNodes: number
   /** One sentence each; empty for a sound store. */
   readonly faults: readonly string[]
@@ -51,7 +54,7 @@ export function verifyChain(store: ChainReader, options: VerifyOptions): VerifyR
   if (head === undefined) throw new Error('the store has no head')
   const check = new Verification(store, head)
   const { history } = check
-  const oldest = check.oldest.state
+  const oldest = Math.max(check.oldest.state, check.oldest.trie)
   const chosen = chooseBlocks(head.number - oldest, options).map((number) => oldest + number)
   const stateBlocks = history ? [] : [...chosen, head.number]
   let epochs: VerifiedEpoch[] | undefined
@@ -65,8 +68,9 @@ export function verifyChain(store: ChainReader, options: VerifyOptions): VerifyR
     if (history === undefined) {
       options.onProgress('latest state', 1)
       check.latestState()
-      check.replacedStates((done) => options.onProgress('undo records', done))
-      check.hashedRows(() => options.onProgress('trie nodes', 1))
+      check.stateHistory(options.onProgress)
+      check.tries((done) => options.onProgress('tries', done))
+      check.code()
     }
   } catch (error) {
     if (!(error instanceof TooManyFaults)) throw error
@@ -195,63 +199,27 @@ class Verification extends FaultList {
     return { hash, total }
   }
 
-  /** Checks the undo records of all blocks whose state is kept, which a reorganisation uses, against history. */
-  replacedStates(onProgress: (done: number) => void): void {
-    const { state: oldest } = this.oldest
-    const found = { accounts: 0, slots: 0 }
-    if (oldest > 0) {
-      // What the oldest state has and later ones may have replaced.
-      for (const _ of this.#store.accountsAt(oldest)) found.accounts++
-      for (const _ of this.#store.slotsAt(oldest)) found.slots++
-    }
-    for (let number = oldest === 0 ? 0 : oldest + 1; number <= this.#head.number; number++) {
-      if (number % 256 === 0) onProgress(number / (this.#head.number + 1))
-      this.guard(`undo record of block ${number}`, () => this.#replacedState(number, found))
-    }
-    this.guard('history', () => {
-      const rows = this.#store.countHistory()
-      for (const kind of ['accounts', 'slots'] as const) {
-        this.expect(
-          rows[kind] === found[kind],
-          `history: it has ${rows[kind]} changes of ${kind}, the undo records ${found[kind]}`,
-        )
-      }
+  /** Checks all rows of state by what the writer says of them, and the undo records by them. */
+  stateHistory(onProgress: (what: string, done: number) => void): void {
+    verifyStateHistory(this.#store, this.#head.number, this, onProgress)
+  }
+
+  /** Checks all rows of tries, of whatever block. */
+  tries(onProgress: (done: number) => void): void {
+    this.guard('tries', () => {
+      const options = { head: this.#head.number, oldest: this.oldest.trie, onProgress }
+      this.counts.trieNodes += verifyTries(this.#store, options, (sentence) => this.fault(sentence))
+    })
+    this.guard('tries of blocks that were left', () => {
+      verifySideTries(this.#store, (sentence) => this.fault(sentence))
     })
   }
 
-  #replacedState(number: number, found: { accounts: number; slots: number }): void {
-    const replaced = this.#store.readReplacedState(number)
-    if (replaced === undefined) {
-      this.fault(`block ${number}: its undo record is missing`)
-      return
-    }
-    for (const kind of ['accounts', 'slots'] as const) {
-      // A duplicate could hide a missing key.
-      const keys = new Set(replaced[kind].map(([key]) => latin1Key(key)))
-      this.expect(keys.size === replaced[kind].length, `block ${number}: its undo record names a key twice`)
-      for (const [key, value] of replaced[kind]) {
-        const before = number === 0 ? undefined : this.#store.readKeyAt(number - 1, key)
-        this.expect(
-          this.#store.readChangeIn(number, key) !== undefined &&
-            equalBytes(before ?? new Uint8Array(0), value),
-          `block ${number}: its undo record of ${bytesToHex(key)} differs from history`,
-        )
-        found[kind]++
-      }
-    }
-  }
-
-  /** Checks all trie nodes and codes, of whatever block, by their hashes. */
-  hashedRows(onProgress: () => void): void {
-    for (const [table, what] of [
-      ['nodes', 'trie node'],
-      ['code', 'code'],
-    ] as const) {
-      for (const [hash, bytes] of this.#store.hashed(table)) {
-        if (!equalBytes(keccak256(bytes), hash))
-          this.fault(`${what} ${bytesToHex(hash)} has other content than its hash says`)
-        if (table === 'nodes' && ++this.counts.trieNodes % 65_536 === 0) onProgress()
-      }
+  /** Checks all code by its hash. */
+  code(): void {
+    for (const [hash, bytes] of this.#store.hashed('code')) {
+      if (!equalBytes(keccak256(bytes), hash))
+        this.fault(`code ${bytesToHex(hash)} has other content than its hash says`)
     }
   }
 
@@ -342,7 +310,7 @@ class Verification extends FaultList {
       if (header === undefined) return
       const stateRoot = stateRootOf(decodeHeader(header), development)
       const fault = (sentence: string) => this.fault(sentence)
-      const { accounts, slots } = compareState(this.#store, stateRoot, flat, fault)
+      const { accounts, slots } = compareState(this.#store, number, stateRoot, flat, fault)
       this.counts.accounts += accounts
       this.counts.slots += slots
     })

@@ -6,8 +6,24 @@ import { type Address, bytesToHex, bytesToQuantity, equalBytes, type Hash32 } fr
 import { JsonBytes } from '../primitives/jsonBytes.js'
 import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../primitives/keccak.js'
 import { NotHeldError } from '../primitives/notHeld.js'
-import { type RlpSpan, rlpListSpans, rlpSpanAt } from '../primitives/rlp.js'
-import { MissingNodeError, type NodeReader } from './trieNode.js'
+import { rlpListSpans, rlpSpanAt } from '../primitives/rlp.js'
+import {
+  Branch,
+  type Child,
+  hashBytes,
+  isHash,
+  Leaf,
+  MissingNodeError,
+  type NodeReader,
+  nodeRlp,
+  parseNode,
+  type Reference,
+  type TrieNode,
+  toNibbles,
+} from './trieNode.js'
+import type { Tries } from './tries.js'
+
+const noNibbles = new Uint8Array(0)
 
 export interface ProofKey {
   readonly slot: Hash32
@@ -16,7 +32,8 @@ export interface ProofKey {
 }
 
 export interface ProofRequest {
-  /** Hash of the block, named where a node is not held. */
+  readonly number: number
+  /** Hash of the block. */
   readonly block: Hash32
   readonly stateRoot: Hash32
   readonly address: Address
@@ -35,12 +52,12 @@ export interface ProofRequest {
  * Throws NotHeldError where a node is not held.
  */
 export function buildProofJson(
-  readNode: NodeReader,
+  tries: Tries,
   request: ProofRequest,
   upper = new UpperNodes(),
 ): Uint8Array<ArrayBuffer> {
   try {
-    return renderProof(readNode, request, upper)
+    return renderProof(tries, request, upper)
   } catch (error) {
     if (!(error instanceof MissingNodeError)) throw error
     const { block, stateRoot, address, keys } = request
@@ -55,7 +72,7 @@ const proofBytesExpected = 32_768
 const json = new JsonBytes(proofBytesExpected)
 
 function renderProof(
-  readNode: NodeReader,
+  tries: Tries,
   { stateRoot, address, keys }: ProofRequest,
   upper: UpperNodes,
 ): Uint8Array<ArrayBuffer> {
@@ -63,7 +80,7 @@ function renderProof(
   json.text('{"address":')
   json.hex(address)
   json.text(',"accountProof":[')
-  const account = new TrieWalk(stateRoot, readNode, upper).prove(keccak256(address))
+  const account = new TrieWalk(stateRoot, tries(), upper).prove(keccak256(address))
   writeNodes(account.nodes)
   const { nonce, balance, codeHash, storageRoot } =
     account.value === undefined ? absentAccount : readAccount(account.value)
@@ -72,7 +89,7 @@ function renderProof(
   json.text(`,"nonce":"${nonce}","storageHash":`)
   json.hex(storageRoot)
   json.text(',"storageProof":[')
-  const storage = new TrieWalk(storageRoot, readNode)
+  const storage = new TrieWalk(storageRoot, tries(address))
   for (let i = 0; i < keys.length; i++) {
     const { slot, writtenBytes } = keys[i] as ProofKey
     // go-ethereum repeats a key written with 32 bytes as a hash and any other as a quantity.
@@ -163,12 +180,12 @@ function withJson(node: ProofNode): ProofNode {
   return node
 }
 
-/** A node that was read, with the nodes below it that were read too. */
+/** A node that is named by its hash, with those below it that were walked to. */
 export interface ProofNode {
   readonly rlp: Uint8Array
-  readonly list: RlpSpan
-  /** Keyed by the offset of the child's hash in `rlp`, which is cheaper than by the hash. */
-  readonly below: Map<number, ProofNode>
+  readonly node: TrieNode
+  /** By the child that stands for it in this node, or in a node that is embedded in it. */
+  readonly below: Map<TrieNode | Reference, ProofNode>
   /** Its offset in the answer, once written. */
   writtenAt: number | undefined
   /** Its JSON, for nodes that are kept from one proof to the next. */
@@ -185,8 +202,9 @@ export class TrieWalk {
   constructor(root: Uint8Array, readNode: NodeReader, upper?: UpperNodes) {
     this.#readNode = readNode
     this.#upper = upper
+    const read = (hash: Uint8Array) => this.#read(hash, noNibbles)
     if (equalBytes(root, emptyTrieRoot)) this.#root = undefined
-    else this.#root = upper?.rootOf(root, (hash) => this.#read(hash)) ?? this.#read(root)
+    else this.#root = upper?.rootOf(root, read) ?? read(root)
   }
 
   /** Nodes on the path to `key`, and the RLP of the value there, a view of its node. */
@@ -195,70 +213,45 @@ export class TrieWalk {
     readonly value: Uint8Array | undefined
   } {
     if (this.#root === undefined) return { nodes: [], value: undefined }
-    const keyNibbles = key.length * 2
-    let node = this.#root
-    const nodes = [node]
-    let list = node.list
-    let depth = 0
-    for (;;) {
-      const { rlp } = node
-      const first = rlpSpanAt(rlp, list.payload, list.end)
-      const second = rlpSpanAt(rlp, first.end, list.end)
-      let child: RlpSpan
-      // A node of two items is a leaf or an extension, any other a branch.
-      if (second.end === list.end) {
-        const flags = (rlp[first.payload] as number) >> 4
-        depth = followPath(rlp, first, key, depth)
-        if (depth === -1) return { nodes, value: undefined }
-        if (flags & 2) {
-          return { nodes, value: depth === keyNibbles ? rlp.subarray(second.payload, second.end) : undefined }
-        }
-        child = second
+    const path = toNibbles(key)
+    let held = this.#root
+    const nodes = [held]
+    let { node } = held
+    for (let depth = 0; ; ) {
+      let child: Child
+      if (node instanceof Branch) {
+        if (depth === path.length) throw new RangeError('a trie is deeper than its keys')
+        child = node.children[path[depth++] as number]
+        if (child === undefined) return { nodes, value: undefined }
       } else {
-        if (depth === keyNibbles) throw new RangeError('a trie is deeper than its keys')
-        const nibble = nibbleOf(key, depth++)
-        child = nibble === 0 ? first : second
-        for (let i = 1; i < nibble; i++) child = rlpSpanAt(rlp, child.end, list.end)
-        if (!child.isList && child.payload === child.end) return { nodes, value: undefined }
+        for (const nibble of node.path) if (path[depth++] !== nibble) return { nodes, value: undefined }
+        if (node instanceof Leaf) return { nodes, value: depth === path.length ? node.value : undefined }
+        child = node.child
       }
-      if (child.isList) {
-        list = child
-        continue
-      }
-      let next = node.below.get(child.payload)
-      if (next === undefined) {
-        next = this.#read(rlp.subarray(child.payload, child.end))
-        if (this.#upper === undefined) node.below.set(child.payload, next)
-        else if (nodes.length < upperLevels) node.below.set(child.payload, withJson(next))
-      }
-      node = next
-      list = node.list
-      nodes.push(node)
+      const next = held.below.get(child) ?? this.#open(child, path.subarray(0, depth))
+      node = next.node
+      const isKept = this.#upper === undefined || nodes.length < upperLevels
+      if (isKept) held.below.set(child, next)
+      // Nodes that are shorter than their hash stand within the node above.
+      if (next.rlp.length < hashBytes) continue
+      if (isKept && this.#upper !== undefined && next.json === undefined) withJson(next)
+      held = next
+      nodes.push(held)
     }
   }
 
-  #read(hash: Uint8Array): ProofNode {
-    const rlp = this.#readNode(hash)
-    if (rlp === undefined) throw new MissingNodeError(hash)
-    return { rlp, list: rlpSpanAt(rlp, 0), below: new Map(), writtenAt: undefined, json: undefined }
+  #open(child: TrieNode | Reference, path: Uint8Array): ProofNode {
+    if (!(child instanceof Uint8Array)) return proofNode(child, nodeRlp(child))
+    return isHash(child) ? this.#read(child.subarray(1), path) : proofNode(parseNode(child), child)
+  }
+
+  #read(hash: Uint8Array, path: Uint8Array): ProofNode {
+    const held = this.#readNode(hash, path)
+    if (held === undefined) throw new MissingNodeError(hash)
+    return held instanceof Uint8Array ? proofNode(parseNode(held), held) : proofNode(held, nodeRlp(held))
   }
 }
 
-/** The depth at which a hex-prefix coded path (yellow paper, appendix C) ends, −1 where `key` leaves it. */
-function followPath(rlp: Uint8Array, path: RlpSpan, key: Uint8Array, depth: number): number {
-  const head = rlp[path.payload] as number
-  let at = depth
-  if (head & 0x10 && nibbleOf(key, at++) !== (head & 15)) return -1
-  for (let i = path.payload + 1; i < path.end; i++, at += 2) {
-    const pair = rlp[i] as number
-    if (nibbleOf(key, at) !== pair >> 4 || nibbleOf(key, at + 1) !== (pair & 15)) return -1
-  }
-  return at
-}
-
-/** NaN beyond the key's end, which equals no nibble. */
-function nibbleOf(key: Uint8Array, index: number): number {
-  const byte = key[index >> 1]
-  if (byte === undefined) return Number.NaN
-  return index & 1 ? byte & 15 : byte >> 4
+function proofNode(node: TrieNode, rlp: Uint8Array): ProofNode {
+  return { rlp, node, below: new Map(), writtenAt: undefined, json: undefined }
 }

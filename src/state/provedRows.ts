@@ -9,6 +9,7 @@ import { NotHeldError, type Wanted, wantedKey } from '../primitives/notHeld.js'
 import { decodeRlp, decodeRlpList, rlpBytes } from '../primitives/rlp.js'
 import { ChainReader, type ChainReaderOptions } from '../store/chainReader.js'
 import type { TransactionLocation } from '../store/chainRows.js'
+import { readNamedPlace } from '../store/locations.js'
 import { lastAlike, logRangeAt } from '../store/logRanges.js'
 import type { StoredBlock } from '../store/storedBlock.js'
 import { metaKeys } from '../store/tables.js'
@@ -74,8 +75,8 @@ export class ProvedRows extends ChainReader {
     return body
   }
 
-  override readReceipts(hash: Hash32): Uint8Array | undefined {
-    const receipts = super.readReceipts(hash)
+  override readReceipts(hash: Hash32, lacksBlooms?: boolean): Uint8Array | undefined {
+    const receipts = super.readReceipts(hash, lacksBlooms)
     if (receipts !== undefined || this.readHeader(hash) === undefined) return receipts
     throw new NotHeldError({ kind: 'receipts', hash })
   }
@@ -93,7 +94,7 @@ export class ProvedRows extends ChainReader {
   }
 
   override readLocation(hash: Hash32): TransactionLocation | undefined {
-    const location = super.readLocation(hash)
+    const location = readNamedPlace(this.tables.locations, hash)
     const number = location && this.tables.numbers.getBrief(location.blockHash)
     if (number === undefined) return this.#notHeld({ kind: 'location', hash })
     this.noteNumber(readUint64(number, 0))

@@ -1,6 +1,7 @@
 import { type Address, type Hash32, latin1Key } from '../primitives/bytes.js'
 import type { Account } from './account.js'
 import type { StateView } from './stateView.js'
+import type { Tries } from './tries.js'
 
 /** A state that is read from below once and from memory ever after, trie nodes excepted. */
 export class RememberedState implements StateView {
@@ -33,8 +34,12 @@ export class RememberedState implements StateView {
     return remembered(this.#codes, latin1Key(hash), () => this.#below.code(hash))
   }
 
-  node(hash: Uint8Array): Uint8Array | undefined {
-    return this.#below.node(hash)
+  get tries(): Tries {
+    return this.#below.tries
+  }
+
+  get hasRows(): boolean {
+    return this.#below.hasRows
   }
 }
 

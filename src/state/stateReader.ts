@@ -4,7 +4,9 @@ import { NotHeldError } from '../primitives/notHeld.js'
 import { decodeRlpList, rlpBytes } from '../primitives/rlp.js'
 import type { ChainRows } from '../store/chainRows.js'
 import { type Account, decodeAccount } from './account.js'
+import type { StateView } from './stateView.js'
 import { trieState } from './trieState.js'
+import { triesAfter } from './tries.js'
 
 export interface StateBlock {
   readonly number: number
@@ -52,7 +54,11 @@ export class RowStateReader implements StateReader {
     const head = rows.readHead()
     if (head !== undefined && equalBytes(head.hash, hash)) return rows.readSlot(address, slot)
     if (rows.isCanonical(number, hash)) return rows.readSlotAt(address, slot, number)
-    return trieState(rows, this.stateRootAfter(block), hash).slot(address, slot)
+    return this.#sideState(block).slot(address, slot)
+  }
+
+  #sideState(block: StateBlock): StateView {
+    return trieState(this.#rows, this.stateRootAfter(block), block.hash, triesAfter(this.#rows, block))
   }
 
   readAccount(block: StateBlock, address: Address): Account | undefined {
@@ -61,7 +67,7 @@ export class RowStateReader implements StateReader {
     const head = rows.readHead()
     const isHead = head !== undefined && equalBytes(head.hash, hash)
     if (!isHead && !rows.isCanonical(number, hash)) {
-      return trieState(rows, this.stateRootAfter(block), hash).account(address)
+      return this.#sideState(block).account(address)
     }
     const row = isHead ? rows.readAccount(address) : rows.readAccountAt(address, number)
     return row && decodeAccount(row)

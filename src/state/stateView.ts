@@ -9,8 +9,10 @@ import { encodeRlp } from '../primitives/rlp.js'
 import type { BlockDiff, Change } from '../store/blockDiff.js'
 import type { ChainRows } from '../store/chainRows.js'
 import { type Account, decodeAccount } from './account.js'
-import { type RecentTries, type TrieChange, updateTrie } from './trie.js'
-import type { NodeReader, NodeSink } from './trieNode.js'
+import type { RowSink } from './newRows.js'
+import { type RecentTries, type TrieChange, updateTrieRows } from './trie.js'
+import type { NodeReader } from './trieNode.js'
+import { hashedTries, hasRows, headTries, historicalTries, TrieOverlay, type Tries } from './tries.js'
 
 /** Key → value after a block; empty where it was removed. */
 export type { Change } from '../store/blockDiff.js'
@@ -24,8 +26,9 @@ export interface StateView {
   /** Every non-zero slot of an account. */
   slotsOf(address: Address): Iterable<Hash32>
   code(hash: Hash32): Uint8Array | undefined
-  /** A trie node of this or any earlier state. */
-  node(hash: Uint8Array): Uint8Array | undefined
+  readonly tries: Tries
+  /** Whether its tries are rows by path, and changes are to name the rows that change; otherwise new nodes. */
+  readonly hasRows: boolean
 }
 
 /** The state before genesis. */
@@ -35,13 +38,16 @@ export const emptyState: StateView = {
   slot: () => undefined,
   slotsOf: () => [],
   code: () => undefined,
-  node: () => undefined,
+  tries: hashedTries(() => undefined),
+  hasRows: true,
 }
 
 /** The state after the head of a store. Valid until the head changes. */
 export function headState(store: ChainRows, stateRoot: Hash32): StateView {
   return {
-    ...contentOf(store),
+    code: (hash) => store.readCode(hash),
+    tries: headTries(store),
+    hasRows: hasRows(store),
     stateRoot,
     account: (address) => decodeIfThere(store.readAccount(address)),
     slot: (address, slot) => store.readSlot(address, slot),
@@ -54,7 +60,9 @@ export function headState(store: ChainRows, stateRoot: Hash32): StateView {
 /** The state after the canonical block `number`. Valid until that block is unwound. */
 export function historicalState(store: ChainRows, number: number, stateRoot: Hash32): StateView {
   return {
-    ...contentOf(store),
+    code: (hash) => store.readCode(hash),
+    tries: historicalTries(store, number),
+    hasRows: hasRows(store),
     stateRoot,
     account: (address) => decodeIfThere(store.readAccountAt(address, number)),
     slot: (address, slot) => store.readSlotAt(address, slot, number),
@@ -69,12 +77,15 @@ export class BranchState implements StateView {
   readonly #accounts = new Map<string, Uint8Array>()
   readonly #slots = new Map<string, Uint8Array>()
   readonly #codes = new Map<string, Uint8Array>()
-  readonly #nodes = new Map<string, Uint8Array>()
+  readonly #rows = new TrieOverlay()
   readonly #below: StateView
+  readonly tries: Tries
+  readonly hasRows = true
   stateRoot: Hash32
 
   constructor(below: StateView) {
     this.#below = below
+    this.tries = this.#rows.over(below.tries)
     this.stateRoot = below.stateRoot
   }
 
@@ -82,7 +93,7 @@ export class BranchState implements StateView {
     for (const [key, value] of blockDiff.accounts) this.#accounts.set(latin1Key(key), value)
     for (const [key, value] of blockDiff.slots) this.#slots.set(latin1Key(key), value)
     for (const [key, value] of blockDiff.code) this.#codes.set(latin1Key(key), value)
-    for (const [key, value] of blockDiff.nodes) this.#nodes.set(latin1Key(key), value)
+    this.#rows.add(blockDiff.trie)
     this.stateRoot = stateRoot
   }
 
@@ -110,29 +121,26 @@ export class BranchState implements StateView {
   code(hash: Hash32): Uint8Array | undefined {
     return this.#codes.get(latin1Key(hash)) ?? this.#below.code(hash)
   }
-
-  node(hash: Uint8Array): Uint8Array | undefined {
-    return this.#nodes.get(latin1Key(hash)) ?? this.#below.node(hash)
-  }
 }
 
-/** The storage root after `changes` of an account's slots (empty value: removed). */
+/** The storage root after `changes` of an account's slots (empty value: removed); rows that change go to `put`. */
 export function updateStorageRoot(
   storageRoot: Hash32,
   changes: Iterable<Change>,
   readNode: NodeReader,
-  emit: NodeSink,
+  put: RowSink,
   recent?: RecentTries,
 ): Hash32 {
+  return updateTrieRows(storageRoot, slotChanges(changes), readNode, put, recent)
+}
+
+/** Changes of an account's slots (empty value: removed) as its trie has them. */
+export function slotChanges(changes: Iterable<Change>): TrieChange[] {
   const hashed: TrieChange[] = []
   for (const [slot, value] of changes) {
     hashed.push([keccak256(slot), value.length === 0 ? undefined : encodeRlp(value)])
   }
-  return updateTrie(storageRoot, hashed, readNode, emit, recent)
-}
-
-function contentOf(store: ChainRows): Pick<StateView, 'code' | 'node'> {
-  return { code: (hash) => store.readCode(hash), node: (hash) => store.readNode(hash) }
+  return hashed
 }
 
 function decodeIfThere(row: Uint8Array | undefined): Account | undefined {

@@ -9,16 +9,19 @@
 import { equalBytes, type Hash32, latin1Key, toMinimalBytes } from '../primitives/bytes.js'
 import { emptyTrieRoot, keccak256 } from '../primitives/keccak.js'
 import { encodeRlp } from '../primitives/rlp.js'
+import { putNewRows, type RowSink } from './newRows.js'
 import {
   Branch,
   type Child,
   Extension,
   encodeRoot,
+  fromNibbles,
   isHashed,
   Leaf,
   loadNode,
   type NodeReader,
   type NodeSink,
+  nodeRlp,
   referenceTo,
   type TrieNode,
   toNibbles,
@@ -33,8 +36,10 @@ interface Entry {
   readonly value: Uint8Array | undefined
 }
 
-/** Nodes above which {@link RecentTries} forgets all: they take at most 40 MB. */
-const recentNodesMax = 32_768
+const noBytes = new Uint8Array(0)
+
+/** Nodes, or rows of nodes, above which {@link RecentTries} forgets all: they take at most 40 MB. */
+const recentNodesMax = 16_384
 
 /**
  * The newest tries, by their roots, with the nodes that were read or made for them: the next update begins with many of
@@ -67,6 +72,8 @@ interface Update {
   readonly readNode: NodeReader
   /** Nodes that there are more in memory than before; at least. */
   more: number
+  /** {@link latin1Key} of the paths of rows that may be no more; undefined where nobody keeps rows. */
+  readonly visited: Map<string, Uint8Array> | undefined
 }
 
 /**
@@ -81,20 +88,55 @@ export function updateTrie(
   recent?: RecentTries,
 ): Hash32 {
   if (changes.length === 0) return root
-  const update: Update = { readNode, more: 0 }
-  const take: NodeSink = (hash, rlp) => {
+  const update: Update = { readNode, more: 0, visited: undefined }
+  const take: NodeSink = (...emitted) => {
     update.more++
-    emit?.(hash, rlp)
+    emit?.(...emitted)
   }
-  const entries = changes.map(([key, value]) => ({ path: toNibbles(key), value }))
-  entries.sort((a, b) => comparePaths(a.path, b.path))
-  const isEmpty = equalBytes(root, emptyTrieRoot)
-  const before = isEmpty ? undefined : (recent?.take(root) ?? referenceTo(root))
-  const node = applyChanges(before, entries, 0, update)
+  const node = changedRoot(root, changes, update, recent)
   if (node === undefined) return emptyTrieRoot
   const after = encodeRoot(node, emit && take)
   recent?.keep(after, node, update.more)
   return after
+}
+
+/**
+ * As {@link updateTrie}, for a trie of which `readNode` reads rows. Passes the rows that change to `put`, in any order:
+ * with their new content, those that are removed without.
+ */
+export function updateTrieRows(
+  root: Hash32,
+  changes: readonly TrieChange[],
+  readNode: NodeReader,
+  put: RowSink,
+  recent?: RecentTries,
+): Hash32 {
+  if (changes.length === 0) return root
+  const visited = new Map<string, Uint8Array>()
+  const update: Update = { readNode, more: 0, visited }
+  const node = changedRoot(root, changes, update, recent)
+  const take: RowSink = (path, row) => {
+    update.more++
+    visited.delete(latin1Key(path))
+    put(path, row)
+  }
+  const after = node === undefined ? emptyTrieRoot : putNewRows(node, take)
+  for (const path of visited.values()) put(path, noBytes)
+  if (node !== undefined) recent?.keep(after, node, update.more)
+  return after
+}
+
+function changedRoot(
+  root: Hash32,
+  changes: readonly TrieChange[],
+  update: Update,
+  recent: RecentTries | undefined,
+): TrieNode | undefined {
+  const entries = changes.map(([key, value]) => ({ path: toNibbles(key), value }))
+  entries.sort((a, b) => comparePaths(a.path, b.path))
+  const isEmpty = equalBytes(root, emptyTrieRoot)
+  const before = isEmpty ? undefined : (recent?.take(root) ?? referenceTo(root))
+  return applyChanges(before, entries, 0, update)
 }
 
 /** Root of the trie of `values` under the RLP of their indexes, as in transaction and receipt roots. */
@@ -111,7 +153,7 @@ export function readTrie(root: Hash32, key: Uint8Array, readNode: NodeReader): U
   let child: Child = referenceTo(root)
   for (;;) {
     if (child === undefined) return undefined
-    const node: TrieNode = loadChild(child, readNode)
+    const node: TrieNode = loadChild(child, readNode, path.subarray(0, depth))
     if (node instanceof Branch) {
       child = node.children[path[depth] as number]
       depth++
@@ -135,14 +177,16 @@ export function* trieLeaves(
   start: Uint8Array = new Uint8Array(0),
 ): Generator<readonly [key: Uint8Array, value: Uint8Array]> {
   if (equalBytes(root, emptyTrieRoot)) return
-  const readChecked: NodeReader = (hash) => {
-    const rlp = readNode(hash)
-    if (rlp !== undefined && !equalBytes(keccak256(rlp), hash)) {
+  const readChecked: NodeReader = (hash, path) => {
+    const node = readNode(hash, path)
+    if (node === undefined) return undefined
+    const rlp = node instanceof Uint8Array ? node : nodeRlp(node)
+    if (!equalBytes(keccak256(rlp), hash)) {
       throw new RangeError(
         `trie node ${Buffer.from(hash).toString('hex')} has other content than its hash says`,
       )
     }
-    return rlp
+    return node
   }
   yield* leavesBelow(referenceTo(root), new Uint8Array(0), toNibbles(start), readChecked)
 }
@@ -155,7 +199,7 @@ function* leavesBelow(
 ): Generator<readonly [Uint8Array, Uint8Array]> {
   // No key below it is as great as the start.
   if (comparePaths(prefix, start.subarray(0, prefix.length)) < 0) return
-  const node = loadChild(child, readNode)
+  const node = loadChild(child, readNode, prefix)
   if (node instanceof Leaf) {
     const path = joinPaths(prefix, node.path)
     if (comparePaths(path, start) >= 0) yield [fromNibbles(path), node.value]
@@ -168,8 +212,8 @@ function* leavesBelow(
   }
 }
 
-function loadChild(child: TrieNode | Uint8Array, readNode: NodeReader): TrieNode {
-  return child instanceof Uint8Array ? loadNode(child, readNode) : child
+function loadChild(child: TrieNode | Uint8Array, readNode: NodeReader, path: Uint8Array): TrieNode {
+  return child instanceof Uint8Array ? loadNode(child, readNode, path) : child
 }
 
 /** The node that replaces `child` after the sorted `entries` are applied; undefined for none. */
@@ -180,13 +224,24 @@ function applyChanges(
   update: Update,
 ): TrieNode | undefined {
   if (child === undefined) return buildNode(entries.filter(isInsert), depth)
-  const node = loadChild(child, update.readNode)
+  const path = (entries[0] as Entry).path.subarray(0, depth)
+  const node = loadChild(child, update.readNode, path)
   // What replaces it is counted where it is emitted.
   if (node === child && isHashed(node)) update.more--
-  if (node instanceof Branch) return applyToBranch(node.children, entries, depth, update)
-  return node instanceof Leaf
-    ? applyToLeaf(node, entries, depth)
-    : applyToExtension(node, entries, depth, update)
+  const after =
+    node instanceof Branch
+      ? applyToBranch(node, entries, depth, update)
+      : node instanceof Leaf
+        ? applyToLeaf(node, entries, depth)
+        : applyToExtension(node, entries, depth, update)
+  if (after !== node) visitRow(node, path, update)
+  return after
+}
+
+/** A node is no longer at a path, where it may have begun a row. */
+function visitRow(node: TrieNode, path: Uint8Array, { visited }: Update): void {
+  if (visited === undefined || !isHashed(node) || (node instanceof Leaf && path.length > 0)) return
+  visited.set(latin1Key(path), path)
 }
 
 function applyToLeaf(leaf: Leaf, entries: readonly Entry[], depth: number): TrieNode | undefined {
@@ -218,39 +273,49 @@ function applyToExtension(
   if (relevant.length === 0) return extension
   let shared = path.length
   for (const entry of relevant) shared = Math.min(shared, commonLength(entry.path, depth, path))
+  const { child } = extension
   if (shared === path.length) {
-    const below = applyChanges(extension.child, relevant, depth + shared, update)
+    const start = (entries[0] as Entry).path.subarray(0, depth)
+    const branch = loadChild(child, update.readNode, joinPaths(start, path))
+    if (!(branch instanceof Branch)) throw new RangeError('an extension without a branch')
+    const below = applyToBranch(branch, relevant, depth + shared, update)
     return below && joinNode(path, below)
   }
   const children: Child[] = new Array<Child>(16).fill(undefined)
   const rest = path.subarray(shared + 1)
-  children[path[shared] as number] =
-    rest.length === 0 ? extension.child : new Extension(rest, extension.child)
-  const branch = applyToBranch(children, relevant, depth + shared, update)
-  return branch && joinNode(path.subarray(0, shared), branch)
+  // A branch begins a row where it stands now, so it must not look like one that is stored there.
+  const isRow = update.visited !== undefined && child instanceof Branch
+  const moved = isRow ? new Branch(child.children, child.references) : child
+  children[path[shared] as number] = rest.length === 0 ? moved : new Extension(rest, child)
+  const split = applyToBranch(new Branch(children), relevant, depth + shared, update)
+  return split && joinNode(path.subarray(0, shared), split)
 }
 
 function applyToBranch(
-  before: readonly Child[],
+  before: Branch,
   entries: readonly Entry[],
   depth: number,
   update: Update,
 ): TrieNode | undefined {
-  const children = before.slice()
+  const children = before.children.slice()
+  const references = before.references?.slice()
   for (let start = 0; start < entries.length; ) {
     const end = endOfNibble(entries, start, depth)
     const nibble = nibbleAt(entries[start] as Entry, depth)
     children[nibble] = applyChanges(children[nibble], entries.slice(start, end), depth + 1, update)
+    if (references !== undefined) references[nibble] = undefined
     start = end
   }
   const first = children.findIndex((child) => child !== undefined)
   if (first === -1) return undefined
   if (children.findIndex((child, nibble) => nibble > first && child !== undefined) !== -1) {
-    return new Branch(children)
+    return new Branch(children, references)
   }
   // A branch with one child left is replaced by a longer path.
-  const only = children[first] as Exclude<Child, undefined>
-  return joinNode(Uint8Array.of(first), loadChild(only, update.readNode))
+  const path = joinPaths((entries[0] as Entry).path.subarray(0, depth), [first])
+  const only = loadChild(children[first] as Exclude<Child, undefined>, update.readNode, path)
+  visitRow(only, path, update)
+  return joinNode(Uint8Array.of(first), only)
 }
 
 /** A new subtrie of sorted entries, all of them insertions. */
@@ -292,14 +357,6 @@ function comparePaths(a: Uint8Array, b: Uint8Array): number {
     if (difference !== 0) return difference
   }
   return a.length - b.length
-}
-
-function fromNibbles(nibbles: Uint8Array): Uint8Array {
-  const bytes = new Uint8Array(nibbles.length / 2)
-  for (let i = 0; i < bytes.length; i++) {
-    bytes[i] = ((nibbles[2 * i] as number) << 4) | (nibbles[2 * i + 1] as number)
-  }
-  return bytes
 }
 
 function joinPaths(prefix: Uint8Array, path: ArrayLike<number>): Uint8Array {

@@ -17,14 +17,18 @@ import {
   writeRlpHeader,
 } from '../primitives/rlp.js'
 
-/** Reads a node's RLP by its hash; undefined where it is not held. */
-export type NodeReader = (hash: Uint8Array) => Uint8Array | undefined
-/** Called with each new node that is referred to by hash. */
-export type NodeSink = (hash: Hash32, rlp: Uint8Array) => void
+/**
+ * Reads the node of a trie with this hash, which stands at `path` (a nibble per byte): its RLP, or the node with what is
+ * stored with it. Undefined where it is not held.
+ */
+export type NodeReader = (hash: Uint8Array, path: Uint8Array) => Uint8Array | TrieNode | undefined
+/** Called with each new node that is referred to by hash: its RLP, and the node with what is known below it. */
+export type NodeSink = (hash: Hash32, rlp: Uint8Array, node: TrieNode) => void
 
 export type TrieNode = Leaf | Extension | Branch
 /** How a parent's RLP refers to a child: the RLP of its hash (33 bytes), or its own RLP where that is shorter. */
-type Reference = Uint8Array
+export type Reference = Uint8Array
+/** A node, a reference to it, or the RLP of a leaf, however long. */
 export type Child = TrieNode | Reference | undefined
 
 /** A node of a trie is not held: the store is damaged, or the state is not kept. */
@@ -64,34 +68,48 @@ export class Branch {
   reference: Reference | undefined = undefined
   /** 16. */
   readonly children: Child[]
+  /** References to those children that are the RLP of long leaves, as far as they were needed. */
+  references: (Reference | undefined)[] | undefined
 
-  constructor(children: Child[]) {
+  constructor(children: Child[], references?: (Reference | undefined)[]) {
     this.children = children
+    this.references = references
   }
 }
 
-const hashBytes = 32
+/** Nodes whose RLP is at least that long are named by its hash. */
+export const hashBytes = 32
 /** Prefix of a hash in RLP. */
 const hashPrefix = 0x80 + hashBytes
 const empty = 0x80
 const emptyBytes = new Uint8Array(0)
 
-/** The node that `reference` stands for. Throws {@link MissingNodeError}, and RangeError where it is none. */
-export function loadNode(reference: Reference, readNode: NodeReader): TrieNode {
-  let rlp: Uint8Array | undefined = reference
-  if (reference[0] === hashPrefix) {
-    const hash = reference.subarray(1)
-    rlp = readNode(hash)
-    if (rlp === undefined) throw new MissingNodeError(hash)
+/**
+ * The node that a child stands for, which is at `path`. Throws {@link MissingNodeError}, and RangeError where it is none.
+ */
+export function loadNode(child: Reference, readNode: NodeReader, path: Uint8Array): TrieNode {
+  if (child[0] !== hashPrefix) {
+    const node = parseNode(child)
+    // The reference to a longer one is its hash.
+    if (child.length < hashBytes) node.reference = child
+    return node
   }
-  const node = parseNode(rlp)
-  node.reference = reference
+  const hash = child.subarray(1)
+  const held = readNode(hash, path)
+  if (held === undefined) throw new MissingNodeError(hash)
+  const node = held instanceof Uint8Array ? parseNode(held) : held
+  node.reference = child
   return node
 }
 
 /** Whether others refer to an encoded node by its hash. */
 export function isHashed({ reference }: TrieNode): boolean {
-  return reference?.[0] === hashPrefix
+  return reference !== undefined && isHash(reference)
+}
+
+/** Whether a child names a node by its hash. */
+export function isHash(child: Reference): boolean {
+  return child[0] === hashPrefix
 }
 
 /**
@@ -115,7 +133,8 @@ export function referenceTo(hash: Uint8Array): Reference {
   return reference
 }
 
-function parseNode(rlp: Uint8Array): TrieNode {
+/** The node with this RLP. Throws RangeError for what is none. */
+export function parseNode(rlp: Uint8Array): TrieNode {
   const ends: number[] = []
   const end = rlp.length > 0 ? rlpEndAt(rlp, 0) : 0
   const start = end > 0 ? rlpPayloadAt(rlp, 0) : 0
@@ -149,7 +168,7 @@ export function encodeNode(node: TrieNode, emit: NodeSink | undefined): Referenc
   if (node.reference !== undefined) return node.reference
   const { target, length } = writeNode(node, emit)
   if (length < hashBytes) node.reference = target.slice(0, length)
-  else node.reference = hashNode(target, length, emit)
+  else node.reference = hashNode(node, target, length, emit)
   return node.reference
 }
 
@@ -158,15 +177,15 @@ export function encodeRoot(node: TrieNode, emit: NodeSink | undefined): Hash32 {
   const known = node.reference
   if (known?.[0] === hashPrefix) return known.slice(1) as Hash32
   const { target, length } = writeNode(node, emit)
-  node.reference = hashNode(target, length, emit)
+  node.reference = hashNode(node, target, length, emit)
   return node.reference.slice(1) as Hash32
 }
 
-function hashNode(target: Uint8Array, length: number, emit: NodeSink | undefined): Reference {
+function hashNode(node: TrieNode, target: Uint8Array, length: number, emit: NodeSink | undefined): Reference {
   // Copied first, because what takes the node may hash too.
   const rlp = emit && copyToSlab(target, length)
   const reference = referenceTo(target === hashInputBytes ? lendHashOfInput(length) : keccak256(target))
-  if (rlp !== undefined) emit?.(reference.subarray(1) as Hash32, rlp)
+  if (rlp !== undefined) emit?.(reference.subarray(1) as Hash32, rlp, node)
   return reference
 }
 
@@ -207,15 +226,13 @@ function writeNode(node: TrieNode, emit: NodeSink | undefined): { target: Uint8A
   return { target, length: at }
 }
 
-function writeBranch(
-  { children }: Branch,
-  emit: NodeSink | undefined,
-): { target: Uint8Array; length: number } {
+function writeBranch(branch: Branch, emit: NodeSink | undefined): { target: Uint8Array; length: number } {
+  const { children } = branch
   // All children first, because each is written where this node will be.
   let payload = 1
   for (let nibble = 0; nibble < 16; nibble++) {
     const child = children[nibble]
-    payload += child === undefined ? 1 : encodeChild(child, emit).length
+    payload += child === undefined ? 1 : encodeChildOf(branch, nibble, child, emit).length
   }
   const target = targetFor(rlpLength(payload))
   let at = writeRlpHeader(target, 0, listBase, payload)
@@ -223,7 +240,7 @@ function writeBranch(
     const child = children[nibble]
     if (child === undefined) target[at++] = empty
     else {
-      const reference = encodeChild(child, emit)
+      const reference = encodeChildOf(branch, nibble, child, emit)
       target.set(reference, at)
       at += reference.length
     }
@@ -238,6 +255,56 @@ function targetFor(length: number): Uint8Array {
 
 function encodeChild(child: TrieNode | Reference, emit: NodeSink | undefined): Reference {
   return child instanceof Uint8Array ? child : encodeNode(child, emit)
+}
+
+function encodeChildOf(
+  branch: Branch,
+  nibble: number,
+  child: TrieNode | Reference,
+  emit: NodeSink | undefined,
+): Reference {
+  if (!(child instanceof Uint8Array)) return encodeNode(child, emit)
+  if (child[0] === hashPrefix || child.length < hashBytes) return child
+  branch.references ??= new Array<undefined>(16).fill(undefined)
+  let reference = branch.references[nibble]
+  if (reference === undefined) {
+    reference = referenceTo(keccak256(child))
+    branch.references[nibble] = reference
+  }
+  return reference
+}
+
+/** The RLP of a node, in memory of its own. */
+export function nodeRlp(node: TrieNode): Uint8Array {
+  const { target, length } = writeNode(node, undefined)
+  return target.slice(0, length)
+}
+
+/** Memory for the RLP of leaves, which live as long as their branch: as for references. */
+let leaves = new Uint8Array(0)
+let leavesUsed = 0
+const leavesBytes = 1_024
+
+/** Puts their RLP in the place of new leaves at a branch, as it stands in rows. */
+export function settleLeaves(branch: Branch): void {
+  for (let nibble = 0; nibble < 16; nibble++) {
+    const leaf = branch.children[nibble]
+    if (!(leaf instanceof Leaf)) continue
+    const { target, length } = writeNode(leaf, undefined)
+    if (leavesUsed + length > leaves.length) {
+      leaves = new Uint8Array(Math.max(leavesBytes, length))
+      leavesUsed = 0
+    }
+    const rlp = leaves.subarray(leavesUsed, leavesUsed + length)
+    leavesUsed += length
+    rlp.set(target.subarray(0, length))
+    branch.children[nibble] = rlp
+    if (length < hashBytes) continue
+    branch.references ??= new Array<undefined>(16).fill(undefined)
+    branch.references[nibble] =
+      leaf.reference ??
+      referenceTo(target === hashInputBytes ? lendHashOfInput(length) : keccak256(target.subarray(0, length)))
+  }
 }
 
 /** Hex-prefix encoding (yellow paper, appendix C). */
@@ -261,4 +328,13 @@ export function toNibbles(bytes: Uint8Array): Uint8Array {
     nibbles[2 * i + 1] = byte & 15
   }
   return nibbles
+}
+
+/** The bytes of nibbles, of which there are twice as many. */
+export function fromNibbles(nibbles: Uint8Array): Uint8Array {
+  const bytes = new Uint8Array(nibbles.length / 2)
+  for (let i = 0; i < bytes.length; i++) {
+    bytes[i] = ((nibbles[2 * i] as number) << 4) | (nibbles[2 * i + 1] as number)
+  }
+  return bytes
 }

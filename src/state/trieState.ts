@@ -7,21 +7,28 @@ import { type Account, decodeAccount } from './account.js'
 import { checkCodeKnown } from './codeKnown.js'
 import type { StateView } from './stateView.js'
 import { readTrie } from './trie.js'
-import { MissingNodeError } from './trieNode.js'
+import { MissingNodeError, type NodeReader } from './trieNode.js'
+import { hashedTries, type Tries } from './tries.js'
 
 /**
  * A state read only from the tries, for blocks that are not canonical. Each read takes several nodes, where the flat
  * tables need one row. Never becomes invalid. Reads throw NotHeldError where a node is not held. `slotsOf` throws,
- * because keys of a trie are hashes. `block` is the hash of the block that has this root.
+ * because keys of a trie are hashes. `block` is the hash of the block that has this root, and `tries` are those after it.
  */
 export function trieState(
-  store: Pick<ChainRows, 'readNode' | 'readCode' | 'knowsCode'>,
+  store: Pick<ChainRows, 'readCode' | 'knowsCode'>,
   stateRoot: Hash32,
   block: Hash32,
+  tries: Tries,
 ): StateView {
-  const readNode = (hash: Uint8Array) => store.readNode(hash)
   /** `slots` are named in the error where a node is not held. */
-  const read = (root: Hash32, key: Uint8Array, address: Address, slots: readonly Hash32[]) => {
+  const read = (
+    root: Hash32,
+    key: Uint8Array,
+    address: Address,
+    slots: readonly Hash32[],
+    readNode: NodeReader,
+  ) => {
     try {
       return readTrie(root, keccak256(key), readNode)
     } catch (error) {
@@ -30,7 +37,7 @@ export function trieState(
     }
   }
   const readAccount = (address: Address, slots: readonly Hash32[]): Account | undefined => {
-    const row = read(stateRoot, address, address, slots)
+    const row = read(stateRoot, address, address, slots, tries())
     return row && decodeAccount(row)
   }
   return {
@@ -42,13 +49,24 @@ export function trieState(
     },
     slot(address, slot) {
       const owner = readAccount(address, [slot])
-      const value = owner && read(owner.storageRoot, slot, address, [slot])
+      const value = owner && read(owner.storageRoot, slot, address, [slot], tries(address))
       return value && rlpBytes(decodeRlp(value))
     },
     slotsOf() {
       throw new Error('a trie does not say which slots it holds')
     },
     code: (hash) => store.readCode(hash),
-    node: readNode,
+    tries,
+    hasRows: false,
   }
+}
+
+/** As {@link trieState}, from what a gateway proved of it. */
+export function provedState(
+  store: Pick<ChainRows, 'readNode' | 'readCode' | 'knowsCode'>,
+  stateRoot: Hash32,
+  block: Hash32,
+): StateView {
+  const tries = hashedTries((hash) => store.readNode(hash))
+  return trieState(store, stateRoot, block, tries)
 }

@@ -25,8 +25,8 @@ export interface BlockDiff {
   readonly accounts: readonly Change[]
   /** Address ‖ slot → value after the block without leading zeros; empty for zero. */
   readonly slots: readonly Change[]
-  /** Hash → trie node that the parent's tries lack. */
-  readonly nodes: readonly Change[]
+  /** Owner ‖ path → row of a trie (trieRow.ts) as the block leaves it; empty where it was removed. */
+  readonly trie: readonly Change[]
   /** Hash → code deployed in the block. */
   readonly code: readonly Change[]
 }

@@ -5,9 +5,8 @@
 import type { RootDatabase } from 'lmdb'
 import { unpack } from 'msgpackr'
 import { briefCopy } from '../primitives/briefCopy.js'
-import { type Address, type Hash32, readUint64, toHash32 } from '../primitives/bytes.js'
-import { FaultError, OperatorError } from '../primitives/faults.js'
-import type { ReplacedState } from './blockDiff.js'
+import { type Hash32, readUint64 } from '../primitives/bytes.js'
+import { OperatorError } from '../primitives/faults.js'
 import type {
   BlockName,
   ChainIdentity,
@@ -17,25 +16,20 @@ import type {
   SignedCheckpoint,
   TransactionLocation,
 } from './chainRows.js'
+import { checkSchema } from './checkSchema.js'
 import { closeEnvironment, countReaders, LateTable, openEnvironment, openTable } from './environment.js'
-import { decodeOldestKept, type HistoryKind, type OldestKept } from './keptHistory.js'
+import { readPlace } from './locations.js'
 import { countLogIndex, readLogChunk } from './logIndex.js'
 import { decodeLogRanges, type LogRange } from './logRanges.js'
 import { unpackList } from './packedLists.js'
+import { unpackReceipts } from './packedReceipts.js'
 import { guardTables, type ReadGuard, type ReadTable, withoutUnheld } from './readTable.js'
-import { lastChanges, prefixRange } from './stateRows.js'
+import { readBlockName, readCheckpoint, StateRowsReader } from './stateRowsReader.js'
 import { StoredBlock } from './storedBlock.js'
-import {
-  historyKey,
-  keyAfterPrefix,
-  metaKeys,
-  numberKey,
-  openChainTables,
-  type ReadTables,
-  schemaOldest,
-  schemaVersion,
-  slotKey,
-} from './tables.js'
+import { metaKeys, numberKey, openChainTables, type ReadTables } from './tables.js'
+import type { TrieRow } from './trieRow.js'
+import { readSideRow, readTrieRow } from './trieRows.js'
+import { AllTries } from './trieVersions.js'
 
 export interface ChainStoreOptions {
   readonly path: string
@@ -50,7 +44,7 @@ export interface ChainReaderOptions extends ChainStoreOptions {
 /** Rows of blocks up to this length are held where only their hash is asked for: the block is often next. */
 const heldRowMax = 8 * 1024
 
-export class ChainReader implements ChainRows {
+export class ChainReader extends StateRowsReader implements ChainRows {
   readonly #guard: ReadGuard = (read) => read()
   /** The block whose hash was asked for last, in {@link #lastMemory}; rows of one hash are always the same. */
   #last: StoredBlock | undefined
@@ -61,9 +55,10 @@ export class ChainReader implements ChainRows {
   protected constructor(
     readonly path: string,
     protected readonly environment: RootDatabase,
-    protected readonly tables: ReadTables,
+    tables: ReadTables,
     guard: ReadGuard = (read) => read(),
   ) {
+    super(tables)
     this.#guard = guard
   }
 
@@ -115,28 +110,12 @@ export class ChainReader implements ChainRows {
     return checkSchema(this.tables.meta, this.path)
   }
 
-  readHead(): BlockName | undefined {
-    return readBlockName(this.tables.meta.getBrief(metaKeys.head))
-  }
-
-  readOldestKept(): OldestKept {
-    return decodeOldestKept(this.tables.meta.getBrief(metaKeys.oldestKept))
-  }
-
-  /** Nothing was found of block `number`. Throws FaultError where it may have been removed. */
-  protected requireKept(kind: HistoryKind, number: number | undefined): undefined {
-    const oldest = this.readOldestKept()[kind]
-    if (number !== undefined && number < oldest) throw new FaultError({ kind: 'HistoryPruned', oldest })
-    return undefined
-  }
-
   readMarker(marker: Marker): BlockName | undefined {
     return readBlockName(this.tables.meta.getBinary(metaKeys[marker]))
   }
 
   readCheckpoint(): SignedCheckpoint | undefined {
-    const row = this.tables.meta.getBinary(metaKeys.checkpoint)
-    return row && { slot: readUint64(row, 0), root: row.slice(8, 40), anchor: row.slice(40) }
+    return readCheckpoint(this.tables.meta)
   }
 
   /** What was imported of an epoch; undefined where nothing was, or not as a whole. */
@@ -219,8 +198,11 @@ export class ChainReader implements ChainRows {
     return body ?? this.requireKept('bodies', this.#numberOf(hash))
   }
 
-  readReceipts(hash: Hash32): Uint8Array | undefined {
-    return read(this.tables.receipts, hash) ?? this.requireKept('receipts', this.#numberOf(hash))
+  readReceipts(hash: Hash32, lacksBlooms?: boolean): Uint8Array | undefined {
+    const row = read(this.tables.receipts, hash)
+    return row === undefined
+      ? this.requireKept('receipts', this.#numberOf(hash))
+      : unpackReceipts(row, lacksBlooms)
   }
 
   readBlockAccessList(hash: Hash32): Uint8Array | undefined {
@@ -233,8 +215,10 @@ export class ChainReader implements ChainRows {
   }
 
   readLocation(transactionHash: Hash32): TransactionLocation | undefined {
-    const row = read(this.tables.locations, transactionHash)
-    return row && { blockHash: toHash32(row.subarray(0, 32)), index: readUint64(row, 32) }
+    return readPlace(this.tables.locations, transactionHash, (number) => {
+      const hash = this.readCanonicalHash(number)
+      return hash && this.readBlock(hash, number, true)
+    })
   }
 
   /** Each trie node, or each code, with its hash before it. */
@@ -244,6 +228,22 @@ export class ChainReader implements ChainRows {
 
   readNode(hash: Uint8Array): Uint8Array | undefined {
     return read(this.tables.nodes, hash)
+  }
+
+  readTrieRow(key: Uint8Array, number?: number): TrieRow | undefined {
+    return readTrieRow(this.tables.trie, key, number)
+  }
+
+  readSideTrieRow(block: BlockName, key: Uint8Array): TrieRow | null | undefined {
+    return readSideRow(this.tables.sideTries, block, key)
+  }
+
+  allTries(): AllTries {
+    return new AllTries(this.tables)
+  }
+
+  requireTries(number: number): void {
+    this.requireKept('trie', number)
   }
 
   readCode(hash: Hash32): Uint8Array | undefined {
@@ -259,134 +259,10 @@ export class ChainReader implements ChainRows {
     return countLogIndex(this.tables.logs, this.readOldestKept().receipts)
   }
 
-  /** Account at the head, RLP. */
-  readAccount(address: Address): Uint8Array | undefined {
-    return read(this.tables.accounts, address)
-  }
-
-  /** Value at the head without leading zeros; undefined for zero. */
-  readSlot(address: Address, slot: Hash32): Uint8Array | undefined {
-    return this.tables.slots.getBrief(slotKey(address, slot))
-  }
-
-  /** Account after canonical block `number`; one reverse range read, however old the block. */
-  readAccountAt(address: Address, number: number): Uint8Array | undefined {
-    return this.readKeyAt(number, address)
-  }
-
-  readAccountChanges(address: Address, from: number, isBackward: boolean, limit: number): readonly number[] {
-    const start = historyKey(address, from)
-    const end = isBackward ? address : keyAfterPrefix(address)
-    const range = { start, limit, reverse: isBackward, ...(end === undefined ? {} : { end }) }
-    const changes = Array.from(this.tables.accountHistory.getRange(range), ({ key }) =>
-      readUint64(key, address.length),
-    )
-    if (!isBackward || changes.length < limit) this.requireKept('state', isBackward ? 0 : from)
-    return changes
-  }
-
-  /** Value after canonical block `number`; one reverse range read, however old the block. */
-  readSlotAt(address: Address, slot: Hash32, number: number): Uint8Array | undefined {
-    return this.readKeyAt(number, slotKey(address, slot))
-  }
-
   #numberOf(hash: Hash32): number | undefined {
     const row = this.tables.numbers.getBrief(hash)
     return row && readUint64(row, 0)
   }
-
-  /** Each account that exists at the head, in address order. */
-  *accounts(): Generator<readonly [Address, Uint8Array]> {
-    for (const { key, value } of this.tables.accounts.getRange()) yield [key as Address, value]
-  }
-
-  /** Each non-zero slot of an account at the head, in slot order. */
-  *slotsOf(address: Address): Generator<readonly [Hash32, Uint8Array]> {
-    for (const { key, value } of prefixRange(this.tables.slots, address)) {
-      yield [key.slice(20) as Hash32, value]
-    }
-  }
-
-  /** Each non-zero slot at the head as `address ‖ slot`, in key order. */
-  *slots(): Generator<readonly [Uint8Array, Uint8Array]> {
-    for (const { key, value } of this.tables.slots.getRange()) yield [key, value]
-  }
-
-  /**
-   * Each non-zero slot after canonical block `number` as `address ‖ slot`. Takes time linear in all changes ever
-   * made.
-   */
-  *slotsAt(number: number): Generator<readonly [Uint8Array, Uint8Array]> {
-    yield* lastChanges(this.tables.slotHistory.getRange(), 52, number)
-  }
-
-  /** Number of history rows of accounts and of slots. Takes time linear in their number. */
-  countHistory(): { accounts: number; slots: number } {
-    return { accounts: this.tables.accountHistory.getCount(), slots: this.tables.slotHistory.getCount() }
-  }
-
-  /** The state that canonical block `number` replaced. */
-  readReplacedState(number: number): ReplacedState | undefined {
-    const row = this.tables.changes.getBinary(numberKey(number))
-    return row && (unpack(row) as ReplacedState)
-  }
-
-  /**
-   * Value after block `number` of an account (20 bytes) or slot (52 bytes), if that block changed it; empty where it
-   * was removed.
-   */
-  readChangeIn(number: number, key: Uint8Array): Uint8Array | undefined {
-    const table = key.length === 20 ? this.tables.accountHistory : this.tables.slotHistory
-    return read(table, historyKey(key, number))
-  }
-
-  /** Value after canonical block `number` of an account (20 bytes) or slot (52 bytes). */
-  readKeyAt(number: number, key: Uint8Array): Uint8Array | undefined {
-    const row = this.#lastChange(number, key)
-    // What is found is right: a value goes only where another one took its place up to the oldest block that is kept.
-    if (row === undefined) this.requireKept('state', number)
-    return row === undefined || row.length === 0 ? undefined : row
-  }
-
-  #lastChange(number: number, key: Uint8Array): Uint8Array | undefined {
-    const table = key.length === 20 ? this.tables.accountHistory : this.tables.slotHistory
-    // The key alone sorts before all its changes, so it limits the range to this account or slot.
-    const range = table.getRange({ start: historyKey(key, number), end: key, reverse: true, limit: 1 })
-    for (const { value } of range) return value
-    return undefined
-  }
-
-  /** Each account that exists after canonical block `number`. Takes time linear in all changes ever made. */
-  *accountsAt(number: number): Generator<readonly [Address, Uint8Array]> {
-    yield* lastChanges(this.tables.accountHistory.getRange(), 20, number) as Generator<[Address, Uint8Array]>
-  }
-
-  /** Each non-zero slot of an account after canonical block `number`. Takes time linear in all its changes. */
-  *slotsOfAt(address: Address, number: number): Generator<readonly [Hash32, Uint8Array]> {
-    const range = prefixRange(this.tables.slotHistory, address)
-    this.requireKept('state', number)
-    for (const [key, value] of lastChanges(range, 52, number)) yield [key.slice(20) as Hash32, value]
-  }
-}
-
-/**
- * The identity of a store's chain; undefined where it has none yet. Throws OperatorError for another schema version.
- */
-function checkSchema(meta: ReadTable | undefined, path: string): ChainIdentity | undefined {
-  const row = meta?.getBinary(metaKeys.identity)
-  if (row === undefined) return undefined
-  const identity = unpack(row) as ChainIdentity & { schema: number }
-  if (identity.schema === schemaVersion) return identity
-  throw new OperatorError(
-    identity.schema >= schemaOldest && identity.schema < schemaVersion
-      ? `the store ${path} was made by an earlier version; "tidegate migrate" brings it up to date`
-      : `the store ${path} has schema ${identity.schema}, this version of tidegate reads ${schemaVersion}; ` +
-          'use the version that made it, or import the chain again into an empty folder',
-  )
-}
-
-export function readBlockName(row: Uint8Array | undefined): BlockName | undefined {
-  return row && { number: readUint64(row, 0), hash: toHash32(row.slice(8, 40)) }
 }
 
 function read(table: ReadTable, key: Uint8Array): Uint8Array | undefined {

@@ -1,6 +1,7 @@
 import type { Address, Hash32 } from '../primitives/bytes.js'
 import type { OldestKept } from './keptHistory.js'
 import type { StoredBlock } from './storedBlock.js'
+import type { TrieRow } from './trieRow.js'
 
 /** Identity of a chain; fixed by its genesis. */
 export interface ChainIdentity {
@@ -99,8 +100,11 @@ export interface ChainRows {
    * RLP list: transactions, uncles and, since Shanghai, withdrawals. `isView`: the next read may overwrite its bytes.
    */
   readBody(hash: Hash32, isView?: boolean): Uint8Array | undefined
-  /** RLP list of receipts in consensus encoding. Undefined also for a block that was never executed. */
-  readReceipts(hash: Hash32): Uint8Array | undefined
+  /**
+   * RLP list of receipts in consensus encoding. Undefined also for a block that was never executed. With `lacksBlooms`
+   * their blooms may be zeros, which takes less time.
+   */
+  readReceipts(hash: Hash32, lacksBlooms?: boolean): Uint8Array | undefined
   /**
    * RLP of the block access list (EIP-7928), of a block whose header has the hash of one. Undefined for a block that was
    * never executed, and where blocks came from archives without lists.
@@ -111,10 +115,19 @@ export interface ChainRows {
   /** Shortest big-endian bytes. */
   readTotalDifficulty(hash: Hash32): Uint8Array | undefined
   /**
-   * A trie node's RLP. Undefined only where it cannot be fetched either, since a reference to a node means that it
-   * exists.
+   * A trie node's RLP, where nodes are kept by their hashes. Undefined only where it cannot be fetched either, since a
+   * reference to a node means that it exists.
    */
   readNode(hash: Uint8Array): Uint8Array | undefined
+  /**
+   * Row of a trie (`trieKey` of trieRows.ts) after the canonical block `number`, or without it after the head. Absent, as
+   * the next two, where nodes are kept by their hashes.
+   */
+  readTrieRow?(key: Uint8Array, number?: number): TrieRow | undefined
+  /** What a block that is no longer canonical made of it: null for none, undefined where it did not change it. */
+  readSideTrieRow?(block: BlockName, key: Uint8Array): TrieRow | null | undefined
+  /** Throws FaultError where the tries after canonical block `number` were removed. */
+  requireTries?(number: number): void
   readCode(hash: Hash32): Uint8Array | undefined
   /** Whether code is held, or an account is known of which it can be fetched; absent where all code is held. */
   knowsCode?(hash: Hash32): boolean

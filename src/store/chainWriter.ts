@@ -13,11 +13,15 @@ import { ChainReader, type ChainStoreOptions } from './chainReader.js'
 import type { BlockName, ChainIdentity, Marker, SignedCheckpoint } from './chainRows.js'
 import { commitBatch, commitSync, openEnvironment } from './environment.js'
 import { cutHistory, type HistoryKind, type HistoryLimits, keepsAll } from './keptHistory.js'
+import { putPlaces, removePlaces } from './locations.js'
 import { addToLogIndex, cutFromLogIndex } from './logIndex.js'
 import { packList } from './packedLists.js'
+import { packReceipts } from './packedReceipts.js'
 import { replaceState, restoreState } from './stateRows.js'
-import { StoredBlock, senderBytes, storedBlockRow } from './storedBlock.js'
-import { metaKeys, numberKey, openChainTables, schemaVersion } from './tables.js'
+import { StoredBlock, storedBlockRow } from './storedBlock.js'
+import { metaKeys, numberKey, openChainTables, schemaVersion, undoBlocks } from './tables.js'
+import { cutSideTries, dropSideTries, replaceTries, restoreTries } from './trieRows.js'
+import { encodeUndo } from './undoRecord.js'
 import { type OnUpgrade, upgradeStore } from './upgrade.js'
 import { type BufferedTables, bufferTables, type WriteBuffer } from './writeBuffer.js'
 import { lockForWriting, type WriterLock } from './writerLock.js'
@@ -167,13 +171,18 @@ export class ChainWriter extends ChainReader {
 
   /** What the writer looks for is not a caller's question; but a state that is not whole may not be built on. */
   protected override requireKept(kind: HistoryKind, number: number | undefined): undefined {
-    return kind === 'state' ? super.requireKept(kind, number) : undefined
+    return kind === 'state' || kind === 'trie' ? super.requireKept(kind, number) : undefined
   }
 
   #requireUnwindable(forkNumber: number): void {
-    const { state, receipts, bodies } = this.readOldestKept()
-    const oldest = Math.max(state, receipts, bodies)
-    if (forkNumber >= oldest) return
+    const oldest = Math.max(...Object.values(this.readOldestKept()))
+    if (forkNumber >= oldest) {
+      if (this.tables.changes.doesExist(numberKey(forkNumber + 1))) return
+      throw new OperatorError(
+        `the store ${this.path} cannot go back to block ${forkNumber}: it can take back ${undoBlocks} blocks; ` +
+          'import the chain again into an empty folder',
+      )
+    }
     throw new OperatorError(
       `the store ${this.path} cannot go back to block ${forkNumber}: it keeps the past from block ${oldest} on; ` +
         'raise "history" of the network and import the chain again into an empty folder',
@@ -300,11 +309,13 @@ export class ChainWriter extends ChainReader {
 
   /** Adds to what waits the removal of some history. All that does not wait has to be on disk. */
   #cut(): void {
-    const head = this.#limits === keepsAll ? undefined : this.readHead()
+    const head = this.readHead()
     if (head === undefined) return
+    cutSideTries(this.tables, head.number)
+    if (this.#limits === keepsAll) return
     const at = { head: head.number, last: Math.min(head.number, this.#lastStored), written: this.heldRows }
     this.#lastStored = Number.POSITIVE_INFINITY
-    this.#hasMoreToCut = cutHistory(this.tables, this.#limits, at, (number) => this.readReplacedState(number))
+    this.#hasMoreToCut = cutHistory(this.tables, this.#limits, at, (number) => this.readUndo(number))
   }
 
   #flushed(begunMs: number): void {
@@ -320,7 +331,7 @@ export class ChainWriter extends ChainReader {
 
   /** The receipts of a canonical block. */
   #receiptsOf(number: number, hash: Hash32 | undefined): Uint8Array {
-    const receipts = hash && this.readReceipts(hash)
+    const receipts = hash && this.readReceipts(hash, true)
     if (receipts === undefined) throw new Error(`the receipts of block ${number} are missing`)
     return receipts
   }
@@ -328,10 +339,16 @@ export class ChainWriter extends ChainReader {
   #writeCanonical(blockDiff: BlockDiff): void {
     const { number } = blockDiff
     const tables = this.tables
+    if (tables.sideBlocks.doesExist(blockDiff.hash)) dropSideTries(tables, number, blockDiff.hash)
     this.writeHistory(blockDiff)
-    for (const [key, value] of blockDiff.nodes) tables.nodes.putSync(key, value)
+    replaceTries(tables, blockDiff.trie, number)
     for (const [key, value] of blockDiff.code) tables.code.putSync(key, value)
-    tables.changes.putSync(numberKey(number), packr.pack(replaceState(tables, blockDiff, number)))
+    const undo = replaceState(tables, blockDiff, number)
+    // Nothing unwinds the genesis.
+    if (number > 0) tables.changes.putSync(numberKey(number), encodeUndo(undo))
+    // Where state is removed, the records go with it.
+    if (number > undoBlocks && this.#limits.state === Number.POSITIVE_INFINITY)
+      tables.changes.removeSync(numberKey(number - undoBlocks))
     this.putHead(blockDiff)
   }
 
@@ -343,19 +360,6 @@ export class ChainWriter extends ChainReader {
     this.tables.meta.putSync(metaKeys.head, concatBytes(numberKey(number), hash))
   }
 
-  /** Makes the transactions of a canonical block known by their hashes. */
-  protected putLocations(hash: Hash32, senders: Uint8Array): void {
-    for (const [index, transactionHash] of transactionHashes(senders)) {
-      this.tables.locations.putSync(transactionHash, concatBytes(hash, numberKey(index)))
-    }
-  }
-
-  protected removeLocations(senders: Uint8Array): void {
-    for (const [, transactionHash] of transactionHashes(senders)) {
-      this.tables.locations.removeSync(transactionHash)
-    }
-  }
-
   /** Everything of a canonical block but its state. It is the newest one, or stands above the head until that moves. */
   protected writeHistory(block: HistoryRows): void {
     const { number, hash, receipts, blockAccessList } = block
@@ -364,10 +368,10 @@ export class ChainWriter extends ChainReader {
     tables.blocks.putSync(numberKey(number), storedBlockRow(hash, block))
     tables.numbers.putSync(hash, numberKey(number))
     tables.sideBlocks.removeSync(hash)
-    this.putLocations(hash, block.senders)
+    putPlaces(tables.locations, number, block.senders)
     if (blockAccessList !== undefined) tables.accessLists.putSync(hash, packList(blockAccessList))
     if (receipts === undefined) return
-    tables.receipts.putSync(hash, receipts)
+    tables.receipts.putSync(hash, packReceipts(receipts))
     addToLogIndex(tables.logs, receipts, number)
   }
 
@@ -375,26 +379,21 @@ export class ChainWriter extends ChainReader {
   #unwindBlock(number: number): void {
     const tables = this.tables
     const row = tables.blocks.getBinary(numberKey(number))
-    const replaced = this.readReplacedState(number)
+    const undo = this.readUndo(number)
     const parentHash = this.readCanonicalHash(number - 1)
-    if (row === undefined || replaced === undefined || parentHash === undefined) {
+    if (row === undefined || undo === undefined || parentHash === undefined) {
       throw new Error(`block ${number} cannot be unwound: its rows are missing`)
     }
     const { hash, senders } = new StoredBlock(row)
-    restoreState(tables, replaced, number)
+    restoreState(tables, undo, number)
+    restoreTries(tables, number, hash)
     cutFromLogIndex(tables.logs, this.#receiptsOf(number, hash), number)
-    this.removeLocations(senders)
+    removePlaces(tables.locations, senders)
     tables.accessLists.removeSync(hash)
     tables.changes.removeSync(numberKey(number))
     tables.blocks.removeSync(numberKey(number))
     tables.numbers.removeSync(hash)
     tables.sideBlocks.putSync(hash, row)
     this.putHead({ number: number - 1, hash: parentHash })
-  }
-}
-
-export function* transactionHashes(senders: Uint8Array): Generator<readonly [number, Hash32]> {
-  for (let at = 0; at < senders.length; at += senderBytes) {
-    yield [at / senderBytes, senders.subarray(at + 20, at + senderBytes) as Hash32]
   }
 }

@@ -7,7 +7,8 @@ import { ChainWriter, type ChainWriterOptions } from './chainWriter.js'
 import { addToLogIndex, cutFromLogIndex } from './logIndex.js'
 import { encodeLogRanges, type LogRange, logRangeAt, withNumber, withoutNumber } from './logRanges.js'
 import { packList } from './packedLists.js'
-import { StoredBlock, storedBlockRow, withTotalDifficulty } from './storedBlock.js'
+import { packReceipts } from './packedReceipts.js'
+import { StoredBlock, storedBlockRow, transactionHashes, withTotalDifficulty } from './storedBlock.js'
 import { metaKeys, numberKey, schemaVersion } from './tables.js'
 
 /** A header of the canonical chain. */
@@ -155,11 +156,11 @@ export class GatewayWriter extends ChainWriter {
     bodies.putSync(hash, body)
     if (number === undefined) return void sideBlocks.putSync(hash, whole)
     blocks.putSync(Uint8Array.from(number), whole)
-    this.putLocations(hash, senders)
+    this.#putPlaces(hash, senders)
   }
 
   putReceipts(hash: Hash32, receipts: Uint8Array): void {
-    this.commit(() => this.tables.receipts.putSync(hash, receipts))
+    this.commit(() => this.tables.receipts.putSync(hash, packReceipts(receipts)))
   }
 
   /**
@@ -170,7 +171,7 @@ export class GatewayWriter extends ChainWriter {
     this.commit(() => {
       for (const { hash, content, receipts } of parts) {
         if (content !== undefined) this.#putContent(hash, content)
-        this.tables.receipts.putSync(hash, receipts)
+        this.tables.receipts.putSync(hash, packReceipts(receipts))
       }
       this.#indexLogs(first, last)
     })
@@ -187,9 +188,16 @@ export class GatewayWriter extends ChainWriter {
   }
 
   putLocation(transactionHash: Hash32, { blockHash, index }: TransactionLocation): void {
-    this.commit(() =>
-      this.tables.locations.putSync(transactionHash, concatBytes(blockHash, numberKey(index))),
-    )
+    this.commit(() => this.#putPlace(transactionHash, blockHash, index))
+  }
+
+  #putPlace(transactionHash: Hash32, blockHash: Hash32, index: number): void {
+    this.tables.locations.putSync(transactionHash, concatBytes(blockHash, numberKey(index)))
+  }
+
+  #putPlaces(blockHash: Hash32, senders: Uint8Array): void {
+    for (const [index, transactionHash] of transactionHashes(senders))
+      this.#putPlace(transactionHash, blockHash, index)
   }
 
   /** Stores trie nodes, and where code that is not held can be asked for. */
@@ -227,7 +235,7 @@ export class GatewayWriter extends ChainWriter {
     blocks.putSync(numberKey(number), withTotalDifficulty(own, totalDifficulty))
     numbers.putSync(hash, numberKey(number))
     sideBlocks.removeSync(hash)
-    this.putLocations(hash, own.senders)
+    this.#putPlaces(hash, own.senders)
   }
 
   #indexLogs(first: number, last: number): void {

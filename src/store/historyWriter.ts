@@ -3,7 +3,9 @@ import { bytesToBigInt, type Hash32, readUint64, toHash32 } from '../primitives/
 import { OperatorError } from '../primitives/faults.js'
 import type { BlockName, ChainIdentity, Epoch } from './chainRows.js'
 import { ChainWriter, type ChainWriterOptions, type HistoryRows } from './chainWriter.js'
+import { removePlaces } from './locations.js'
 import { cutFromLogIndex } from './logIndex.js'
+import { unpackReceipts } from './packedReceipts.js'
 import { StoredBlock } from './storedBlock.js'
 import { metaKeys, numberKey } from './tables.js'
 
@@ -94,8 +96,8 @@ export class HistoryWriter extends ChainWriter {
     const block = new StoredBlock(Uint8Array.from(row))
     const hash = toHash32(block.hash)
     const written = receipts.getBinary(hash)
-    if (written !== undefined) cutFromLogIndex(logs, Uint8Array.from(written), number)
-    this.removeLocations(block.senders)
+    if (written !== undefined) cutFromLogIndex(logs, unpackReceipts(written, true), number)
+    removePlaces(this.tables.locations, block.senders, true)
     receipts.removeSync(hash)
     accessLists.removeSync(hash)
     bodies.removeSync(hash)

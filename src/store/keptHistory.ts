@@ -5,34 +5,46 @@
  * State is cut by the undo records: the values that a block replaced are what the blocks before it need, and nobody else.
  * All rows that are removed are of blocks on disk; the caller sees to that.
  */
-import { equalBytes, readUint64, writeUint64 } from '../primitives/bytes.js'
-import type { ReplacedState } from './blockDiff.js'
+import { readUint64, writeUint64 } from '../primitives/bytes.js'
+import { beginWalk, isWalking, walkOn } from './cutByWalk.js'
+import { cutPlaces } from './locations.js'
 import { dropFromLogIndex } from './logIndex.js'
-import { StoredBlock, storedBlockRow } from './storedBlock.js'
-import { historyKey, metaKeys, numberKey } from './tables.js'
+import { unpackReceipts } from './packedReceipts.js'
+import { cutStateRows } from './stateRows.js'
+import { StoredBlock, senderBytes, storedBlockRow } from './storedBlock.js'
+import { metaKeys, numberKey } from './tables.js'
+import { cutTries } from './trieRows.js'
+import type { UndoRecord } from './undoRecord.js'
 import type { BufferedTables } from './writeBuffer.js'
 
 /** What can be cut. Receipts are told with the blocks that they are of, so bodies reach back at least as far. */
-export const historyKinds = ['state', 'receipts', 'bodies'] as const
+export const historyKinds = ['state', 'receipts', 'bodies', 'trie'] as const
 export type HistoryKind = (typeof historyKinds)[number]
 
 /** Of each kind the blocks below the head that are kept; infinite for all. */
 export type HistoryLimits = { readonly [kind in HistoryKind]: number }
 
-/** Of each kind the number of the oldest block that is kept: its state after it, its receipts, its body. */
+/** Of each kind the number of the oldest block that is kept: its state after it, its receipts, its body, its tries. */
 export type OldestKept = { readonly [kind in HistoryKind]: number }
 
-export const keepsAll: HistoryLimits = { state: Infinity, receipts: Infinity, bodies: Infinity }
+export const keepsAll: HistoryLimits = {
+  state: Infinity,
+  receipts: Infinity,
+  bodies: Infinity,
+  trie: Infinity,
+}
 
 /** Of a store that never removed anything. */
-const fromGenesis: OldestKept = { state: 0, receipts: 0, bodies: 0 }
+const fromGenesis: OldestKept = { state: 0, receipts: 0, bodies: 0, trie: 0 }
 
 /** Rows that one transaction removes, besides twice as many as it writes: they take some 20 ms. */
 const rowsPerCut = 4_096
 
 export function decodeOldestKept(row: Uint8Array | undefined): OldestKept {
   if (row === undefined) return fromGenesis
-  return { state: readUint64(row, 0), receipts: readUint64(row, 8), bodies: readUint64(row, 16) }
+  // Stores of the version before kept all nodes, and had no number for them.
+  const trie = row.length > 24 ? readUint64(row, 24) : 0
+  return { state: readUint64(row, 0), receipts: readUint64(row, 8), bodies: readUint64(row, 16), trie }
 }
 
 function encodeOldestKept(oldest: OldestKept): Uint8Array {
@@ -49,22 +61,41 @@ export function cutHistory(
   tables: BufferedTables,
   limits: HistoryLimits,
   { head, last, written }: { readonly head: number; readonly last: number; readonly written: number },
-  readReplaced: (number: number) => ReplacedState | undefined,
+  readUndo: (number: number) => UndoRecord | undefined,
 ): boolean {
   const before = decodeOldestKept(tables.meta.getBinary(metaKeys.oldestKept))
   const oldest = { ...before }
   let left = rowsPerCut + 2 * written
   for (const kind of historyKinds) {
     const target = Math.min(head - limits[kind], last)
+    if (kind === 'state' && (isWalking(tables) || lacksRecord(oldest.state, target))) {
+      if (!isWalking(tables) && isWorthAWalk(oldest.state, target)) {
+        beginWalk(tables, target)
+        oldest.state = target
+      }
+      if (isWalking(tables)) left -= walkOn(tables, Math.max(1, left))
+      continue
+    }
     for (; oldest[kind] < target && left > 0; oldest[kind]++) left -= 1 + cut(kind, oldest[kind])
   }
   if (historyKinds.some((kind) => oldest[kind] !== before[kind]))
     tables.meta.putSync(metaKeys.oldestKept, encodeOldestKept(oldest))
-  return left <= 0
+  return left <= 0 || isWalking(tables)
+
+  /** Whether no undo record says what is to be removed: those of old blocks are not kept while all state is. */
+  function lacksRecord(from: number, target: number): boolean {
+    return from < target && !tables.changes.doesExist(numberKey(from + 1))
+  }
+
+  /** A walk reads all rows, so it waits until it removes the state of a sixteenth of the blocks that are kept. */
+  function isWorthAWalk(from: number, target: number): boolean {
+    return target - from >= limits.state / 16 || tables.changes.doesExist(numberKey(target + 1))
+  }
 
   /** Removes what block `number` alone needs; returns how many rows that were, about. */
   function cut(kind: HistoryKind, number: number): number {
-    if (kind === 'state') return cutState(tables, number, readReplaced(number + 1))
+    if (kind === 'state') return cutState(tables, number, readUndo(number + 1))
+    if (kind === 'trie') return 1 + cutTries(tables, number + 1)
     const row = tables.blocks.getBinary(numberKey(number))
     if (row === undefined) throw new Error(`block ${number} cannot be removed: it is missing`)
     const block = new StoredBlock(Uint8Array.from(row))
@@ -73,49 +104,27 @@ export function cutHistory(
 }
 
 /** Removes the state after block `number`, where the next one replaced it. */
-function cutState(tables: BufferedTables, number: number, replaced: ReplacedState | undefined): number {
-  if (replaced === undefined) throw new Error(`the undo record of block ${number + 1} is missing`)
-  let removed = 1
-  for (const [kind, name] of [
-    ['accounts', 'accountHistory'],
-    ['slots', 'slotHistory'],
-  ] as const) {
-    const history = tables[name]
-    for (const [key] of replaced[kind]) {
-      const older = history.lastStored(historyKey(key, 0), historyKey(key, number))
-      if (older !== undefined) history.removeSync(older.key)
-      // That there is nothing needs no row where nothing older is left.
-      const own = historyKey(key, number + 1)
-      if (history.lastStored(own, own)?.value.length === 0) history.removeSync(own)
-      removed += 2
-    }
-  }
+function cutState(tables: BufferedTables, number: number, undo: UndoRecord | undefined): number {
+  if (undo === undefined) throw new Error(`the undo record of block ${number + 1} is missing`)
   tables.changes.removeSync(numberKey(number + 1))
-  if (number === 0) tables.changes.removeSync(numberKey(0))
-  return removed
+  return 1 + cutStateRows(tables, undo, number + 1)
 }
 
 function cutReceipts(tables: BufferedTables, number: number, { hash }: StoredBlock): number {
-  const receipts = tables.receipts.getBinary(hash)
-  if (receipts === undefined) throw new Error(`the receipts of block ${number} are missing`)
+  const row = tables.receipts.getBinary(hash)
+  if (row === undefined) throw new Error(`the receipts of block ${number} are missing`)
   tables.receipts.removeSync(hash)
-  return dropFromLogIndex(tables.logs, receipts, number)
+  return dropFromLogIndex(tables.logs, unpackReceipts(row, true), number)
 }
 
 /** Leaves the header and the total difficulty. */
 function cutBody(tables: BufferedTables, number: number, block: StoredBlock): number {
   const { hash, header, totalDifficulty, senders } = block
   const key = numberKey(number)
-  let removed = 3
-  for (let at = 20; at < senders.length; at += 52, removed++) {
-    const transaction = senders.slice(at, at + 32)
-    const location = tables.locations.getBinary(transaction)
-    if (location !== undefined && equalBytes(location.subarray(0, 32), hash))
-      tables.locations.removeSync(transaction)
-  }
+  cutPlaces(tables.locations, number, senders)
   const nobody = { header, body: undefined, senders: new Uint8Array(0), totalDifficulty }
   tables.blocks.putSync(key, storedBlockRow(hash, nobody))
   tables.bodies.removeSync(hash)
   tables.accessLists.removeSync(hash)
-  return removed
+  return 3 + senders.length / senderBytes
 }

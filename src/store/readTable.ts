@@ -56,6 +56,9 @@ export function withoutUnheld<T extends Readonly<Record<string, ReadTable>>>(
 }
 
 const stateTables: readonly string[] = [
+  'trie',
+  'trieChanges',
+  'sideTries',
   'nodes',
   'code',
   'accounts',

@@ -99,3 +99,10 @@ export function withTotalDifficulty(block: StoredBlock, totalDifficulty: Uint8Ar
   const { hash, header, senders, bodyBytes } = block
   return rowOf(hash, { header, bodyBytes, senders, totalDifficulty })
 }
+
+/** Index and hash of each transaction of a block with these senders. */
+export function* transactionHashes(senders: Uint8Array): Generator<readonly [number, Hash32]> {
+  for (let at = 0; at < senders.length; at += senderBytes) {
+    yield [at / senderBytes, senders.subarray(at + 20, at + senderBytes) as Hash32]
+  }
+}

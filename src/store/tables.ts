@@ -9,7 +9,13 @@ import { LateTable, openTable, type Table } from './environment.js'
 import type { ReadTable } from './readTable.js'
 
 /** Raised with every change of a layout below; a store of a newer version is refused. */
-export const schemaVersion = 3
+export const schemaVersion = 4
+
+/**
+ * Blocks that can be unwound: as deep as reorganisations may be configured to go, and as far as a development chain is
+ * taken back.
+ */
+export const undoBlocks = 8_192
 
 /** Stores of this version and later ones are upgraded by a writer (upgrade.ts). */
 export const schemaOldest = 1
@@ -23,28 +29,40 @@ const tableNames = {
   sideBlocks: 'sideBlocks',
   /** block hash → body, RLP list of transactions, uncles and, since Shanghai, withdrawals. Canonical or not. */
   bodies: 'bodies',
-  /** block hash → RLP list of byte strings, each a receipt in consensus encoding. Executed blocks only. */
+  /** block hash → receipts in the layout of packedReceipts.ts. Executed blocks only. */
   receipts: 'receipts',
   /**
    * block hash → block access list (EIP-7928), RLP in Brotli (packedLists.ts). Executed canonical blocks from Amsterdam
    * on. Stores of this version from before it was known have no such table until their next writer makes it.
    */
   accessLists: 'accessLists',
-  /** transaction hash → hash of its canonical block ‖ index (8 bytes). */
+  /** beginning of a transaction's hash → where it is in the canonical chain (locations.ts). */
   locations: 'locations',
-  /** node hash → trie node (RLP) of the account trie and all storage tries, of every executed block. */
+  /** owner ‖ path → row of a trie at the head; with a block number behind it, as that block found it (trieRows.ts). */
+  trie: 'trie',
+  /** block number → keys of the rows of `trie` that the canonical block changed. */
+  trieChanges: 'trieChanges',
+  /** block number ‖ hash ‖ owner ‖ path → row of a trie after a block that was unwound. */
+  sideTries: 'sideTries',
+  /** node hash → trie node (RLP) that was proved; gateways only. */
   nodes: 'nodes',
   /** code hash → code. */
   code: 'code',
-  /** address → account at the head, RLP (nonce, balance, storage root, code hash). */
+  /**
+   * address → block since when ‖ account at the head (datedValue.ts, slimAccounts.ts). The rows of its history stand
+   * behind it in the same table of the file: who changes both writes one page.
+   */
   accounts: 'accounts',
-  /** address ‖ slot → value at the head without leading zeros. Zero slots are absent. */
+  /** address ‖ slot → block since when ‖ value at the head without leading zeros. Zero slots are absent. */
   slots: 'slots',
-  /** address ‖ block number → account after that block; empty where it was removed. Changes only. */
-  accountHistory: 'accountHistory',
-  /** address ‖ slot ‖ block number → value after that block; empty for zero. Changes only. */
-  slotHistory: 'slotHistory',
-  /** block number → values that the canonical block replaced in `accounts` and `slots`, to unwind it (msgpack). */
+  /** address ‖ block number → account since that block, where another one replaced it; empty where it was removed. */
+  accountHistory: 'accounts',
+  /** address ‖ slot ‖ block number → value since that block, where another one replaced it; empty for zero. */
+  slotHistory: 'slots',
+  /**
+   * block number → which accounts and slots the canonical block changed, to unwind it, and to remove what it replaced
+   * (undoRecord.ts). Of the newest {@link undoBlocks} blocks, where all state is kept; else of all whose state is.
+   */
   changes: 'changes',
   /**
    * log key → the newest canonical blocks that have a log with it; log key ‖ block number → earlier ones, up to that
@@ -73,6 +91,10 @@ export const metaKeys = {
   oldestKept: Buffer.from('oldestKept'),
   /** number (8 bytes) of the block up to which the log index is made; only in a store that is being upgraded. */
   logsIndexed: Buffer.from('logsIndexed'),
+  /** Digests (rowDigest.ts) of all rows of accounts, and of slots, the latest ones and those of history. */
+  stateDigests: Buffer.from('stateDigests'),
+  /** How far the removal of old state is (cutByWalk.ts); only while it goes on. */
+  stateWalk: Buffer.from('stateWalk'),
   /** msgpack {@link Epoch}: a whole epoch of blocks that came from an archive. */
   epoch: (epoch: number) => concatBytes(Buffer.from('epoch'), numberKey(epoch)),
   /** hash of a block ‖ address of an account that has the code with this hash there; gateways only. */

@@ -3,15 +3,25 @@ import type { RootDatabase } from 'lmdb'
 import { Packr, unpack } from 'msgpackr'
 import { readUint64 } from '../primitives/bytes.js'
 import { OperatorError } from '../primitives/faults.js'
-import type { ChainIdentity } from './chainRows.js'
-import { commitSync, openTable, type Table } from './environment.js'
+import { type ChainIdentity, kindOf } from './chainRows.js'
+import { needsMigration } from './checkSchema.js'
+import { closeEnvironment, commitSync, openEnvironment, openTable, type Table } from './environment.js'
 import { addToLogIndex } from './logIndex.js'
 import { storedBlockRow } from './storedBlock.js'
-import { type ChainTables, metaKeys, numberKey, schemaOldest, schemaVersion } from './tables.js'
+import {
+  type ChainTables,
+  metaKeys,
+  numberKey,
+  openChainTables,
+  schemaOldest,
+  schemaVersion,
+} from './tables.js'
 
 /** Called with the step under way and its progress, from 0 to 1. */
 export type OnUpgrade = (what: string, done: number) => void
 
+/** The last version that was made by rewriting the rows of an archive where they are. */
+const schemaOfBlockRows = 3
 /** The first version with the log index. */
 const schemaOfLogIndex = 2
 
@@ -35,20 +45,51 @@ interface Store {
 
 /**
  * Upgrades a store in place, which takes 0.1 ms per block; does nothing for one that is new, up to date, or of an
- * unknown version. Continues an interrupted upgrade. Throws OperatorError for a damaged store and StoreError where it
- * cannot be written.
+ * unknown version. Continues an interrupted upgrade. Throws OperatorError for a damaged store, and for an archive's,
+ * which is made anew instead (`tidegate migrate`); StoreError where it cannot be written.
  */
 export function upgradeStore(store: Store, onUpgrade: OnUpgrade): void {
   const { environment, path, tables } = store
   const row = tables.meta.getBinary(metaKeys.identity)
-  const identity = row && (unpack(row) as ChainIdentity & { schema: number })
+  const identity = row && (unpack(row) as StoredIdentity)
   if (identity === undefined || identity.schema < schemaOldest || identity.schema >= schemaVersion) return
+  if (kindOf(identity) === 'archive') throw new OperatorError(needsMigration(path))
+  upgradeBlockRows(store, onUpgrade)
+  // Rows of such stores are read as earlier versions wrote them.
+  commitSync(environment, path, () => putIdentity(tables, identity, schemaVersion))
+}
+
+/** Brings a store of version 1 or 2 to version 3. */
+function upgradeBlockRows(store: Store, onUpgrade: OnUpgrade): void {
+  const { environment, path, tables } = store
+  const row = tables.meta.getBinary(metaKeys.identity)
+  const identity = row && (unpack(row) as StoredIdentity)
+  if (identity === undefined || identity.schema < schemaOldest || identity.schema >= schemaOfBlockRows) return
   joinBlockRows(store, onUpgrade)
   if (identity.schema < schemaOfLogIndex) addLogIndex(store, onUpgrade)
   commitSync(environment, path, () => {
     tables.meta.removeSync(metaKeys.logsIndexed)
-    tables.meta.putSync(metaKeys.identity, packr.pack({ ...identity, schema: schemaVersion }))
+    putIdentity(tables, identity, schemaOfBlockRows)
   })
+}
+
+/** The same for the store at a path, of which the caller is the only writer. */
+export async function upgradeFormerRows(
+  { path, mapBytes }: { readonly path: string; readonly mapBytes: number },
+  onUpgrade: OnUpgrade,
+): Promise<void> {
+  const environment = openEnvironment({ path, mapBytes, readOnly: false })
+  try {
+    upgradeBlockRows({ environment, path, tables: openChainTables(environment) as ChainTables }, onUpgrade)
+  } finally {
+    await closeEnvironment(environment)
+  }
+}
+
+type StoredIdentity = ChainIdentity & { readonly schema: number }
+
+function putIdentity({ meta }: ChainTables, identity: StoredIdentity, schema: number): void {
+  meta.putSync(metaKeys.identity, packr.pack({ ...identity, schema }))
 }
 
 /** Joins the rows of each block into one. Rows in the former tables are those still to be done. */

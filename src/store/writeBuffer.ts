@@ -149,13 +149,14 @@ export class WriteBuffer implements WriteTable {
     return take(limit, merge(this.#table.getRange(unlimited), changed, order))
   }
 
-  /** The last row from `first` to `last` that is on disk, whatever waits. */
-  lastStored(first: Uint8Array, last: Uint8Array): Entry | undefined {
-    for (const { key, value } of this.#table.getRange({ start: last, end: first, reverse: true, limit: 1 })) {
-      return { key: Uint8Array.from(key), value: Uint8Array.from(value) }
-    }
-    const value = this.#table.getBinary(first)
-    return value && { key: first, value }
+  /** The rows of a range as they are on disk, whatever waits. */
+  storedRange(range: Range): Iterable<Entry> {
+    return this.#table.getRange(range)
+  }
+
+  /** A row as it is on disk, whatever waits. */
+  stored(key: Uint8Array): Uint8Array | undefined {
+    return this.#table.getBinary(key)
   }
 
   getCount(): number {

@@ -25,6 +25,7 @@ t.test('a chain that is played to replicas is timed and weighed', { skip: withou
     settings: {} as RunContext['settings'],
     isQuick: true,
     logBlocks: 0,
+    storeShare: 0.01,
     server: {},
     network: demoNetwork,
   }

@@ -11,6 +11,7 @@ import { type Hash32, hexToBytes, toHash32, trimLeft } from '../../src/primitive
 import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../../src/primitives/keccak.js'
 import { decodeRlpList } from '../../src/primitives/rlp.js'
 import type { StateView } from '../../src/state/stateView.js'
+import { emptyState } from '../../src/state/stateView.js'
 import { tracedChains } from './tracedChains.js'
 
 interface Frame {
@@ -188,7 +189,8 @@ function stateOf(accounts: Accounts): StateView {
     },
     slotsOf: () => [],
     code: (hash) => codes.get(hexOf(hash)),
-    node: () => undefined,
+    tries: emptyState.tries,
+    hasRows: false,
   }
 }
 

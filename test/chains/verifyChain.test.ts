@@ -19,7 +19,7 @@ import {
   storeInput,
   testGenesis,
 } from '../ingest/chainMaker.js'
-import { propertyRuns } from '../library/property.js'
+import { Dice, propertyRuns } from '../library/property.js'
 import { dumpStore } from '../store/storeDump.js'
 
 type GethGenesis = Parameters<typeof ChainMaker.create>[0]
@@ -89,7 +89,8 @@ const checkedTables: readonly TableName[] = [
   'bodies',
   'receipts',
   'locations',
-  'nodes',
+  'trie',
+  'trieChanges',
   'code',
   'accounts',
   'slots',
@@ -103,7 +104,7 @@ t.testdir()
 /** Each test mends what it damages. */
 const work = await makeStore('work', testGenesis(londonConfig()))
 const merged = await makeStore('merged', testGenesis(mergedConfig(), { difficulty: '0x0' }))
-const cut = await makeStore('cut', testGenesis(londonConfig()), { state: 3, receipts: 2, bodies: 3 })
+const cut = await makeStore('cut', testGenesis(londonConfig()), { state: 3, receipts: 2, bodies: 3, trie: 3 })
 
 for (const [name, { store, tables }, { oldest, transactions }] of [
   ['proof of work', work, { oldest: 0, transactions: 8 }],
@@ -117,14 +118,16 @@ for (const [name, { store, tables }, { oldest, transactions }] of [
     t.equal(report.transactions, transactions)
     t.strictSame(report.stateBlocks, [0, 1, 2, 3, 4, 5, 6].slice(oldest))
     const dump = dumpStore(store)
-    for (const table of checkedTables) t.not(Object.keys(dump[table]).length, 0, table)
+    for (const table of checkedTables) {
+      // No slot of that chain changes twice.
+      if (table === 'slotHistory' && name === 'merged') continue
+      t.not(Object.keys(dump[table]).length, 0, table)
+    }
   })
 
   t.test(`${name}: every row that is deleted is missed`, async (t) => {
     const dump = dumpStore(store)
     for (const name of checkedTables) {
-      // Nodes of states that were removed are still there, and nothing leads to them.
-      if (name === 'nodes' && oldest > 0) continue
       const table = tables[name]
       const unnoticed: string[] = []
       for (const [key, value] of some(Object.entries(dump[name]))) {
@@ -195,6 +198,35 @@ for (const [name, { store, tables }, { oldest, transactions }] of [
   })
 }
 
+t.test('each of 500 flipped bits, in keys and values of all kinds of rows, is found', async (t) => {
+  const { store, tables } = work
+  const dump = dumpStore(store)
+  const dice = new Dice(propertyRuns(1).seed as number)
+  const unnoticed: string[] = []
+  for (let flip = 0; flip < 500; flip++) {
+    const name = checkedTables[flip % checkedTables.length] as TableName
+    const rows = Object.entries(dump[name])
+    const [keyHex = '', valueHex = ''] = rows[dice.throw(rows.length)] ?? []
+    const [key, value] = [Buffer.from(keyHex, 'hex'), Buffer.from(valueHex, 'hex')]
+    const damaged = Buffer.concat([key, value])
+    const bit = dice.throw(8 * damaged.length)
+    damaged[bit >> 3] = (damaged[bit >> 3] as number) ^ (1 << (bit & 7))
+    const table = tables[name]
+    const otherKey = damaged.subarray(0, key.length)
+    const hidden = table.getBinary(otherKey)
+    table.removeSync(key)
+    table.putSync(otherKey, damaged.subarray(key.length))
+    store.refresh()
+    if (verify(store).faults.length === 0) unnoticed.push(`${name}: bit ${bit} of ${keyHex} ${valueHex}`)
+    table.removeSync(otherKey)
+    if (hidden !== undefined) table.putSync(otherKey, hidden)
+    table.putSync(key, value)
+  }
+  store.refresh()
+  t.strictSame(unnoticed, [])
+  t.strictSame(verify(store).faults, [])
+})
+
 t.test('rows that belong to no block are found', async (t) => {
   const { store, tables } = work
   const dump = dumpStore(store)
@@ -221,7 +253,7 @@ t.test('rows that belong to no block are found', async (t) => {
 t.test('a store damaged all over stops after twenty faults', async (t) => {
   const { store, tables } = await makeStore('wrecked', testGenesis(londonConfig()))
   const dump = dumpStore(store)
-  for (const name of ['nodes', 'locations', 'changes', 'slots', 'accounts'] as const) {
+  for (const name of ['trie', 'locations', 'changes', 'slots', 'accounts'] as const) {
     for (const key of Object.keys(dump[name])) tables[name].removeSync(Buffer.from(key, 'hex'))
   }
   store.refresh()

@@ -16,6 +16,7 @@ import { FaultError } from '../../src/primitives/faults.js'
 import { RequestContext } from '../../src/rpc/contexts/requestContext.js'
 import { buildIndexProofJson } from '../../src/state/indexProof.js'
 import { buildProofJson } from '../../src/state/proof.js'
+import { triesAfter } from '../../src/state/tries.js'
 import { computeWrittenSlots } from '../../src/state/writtenKeys.js'
 import { ChainReader } from '../../src/store/chainReader.js'
 import { mapBytesDefault } from '../../src/store/environment.js'
@@ -52,6 +53,7 @@ function makeQuestions(store: ChainReader): Question[] {
         return {
           name: 'prove',
           args: {
+            number: header.number - 1,
             block: toHash32(Uint8Array.from(parentHash)),
             stateRoot: decodeHeader(parent).stateRoot,
             address: toAddress(message.to ?? message.from ?? new Uint8Array(20)),
@@ -160,7 +162,7 @@ t.test('1,000 mixed jobs at once answer what each alone does', async (t) => {
       case 'fill':
         throw new Error('no question is a trace')
       case 'prove':
-        return buildProofJson((hash) => store.readNode(hash), args)
+        return buildProofJson(triesAfter(store, { number: args.number, hash: args.block }), args)
       case 'indexProof':
         return buildIndexProofJson(store, args)
       case 'mappingSlots':

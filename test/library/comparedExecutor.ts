@@ -70,7 +70,7 @@ function contentOf(
     accounts: rows(changes.accounts),
     slots: rows(changes.slots),
     code: rows(changes.code.filter(([hash]) => below.code(hash as Hash32) === undefined)),
-    nodes: rows(changes.nodes),
+    trie: rows(changes.trie),
     stateRoot: bytesToHex(changes.stateRoot),
   }
 }

@@ -10,8 +10,9 @@ import {
 } from '../../src/primitives/bytes.js'
 import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../../src/primitives/keccak.js'
 import { type Account, emptyAccount, encodeAccount } from '../../src/state/account.js'
-import { type Change, type StateView, updateStorageRoot } from '../../src/state/stateView.js'
-import { type TrieChange, updateTrie } from '../../src/state/trie.js'
+import { type Change, type StateView, slotChanges } from '../../src/state/stateView.js'
+import { type TrieChange, updateTrie, updateTrieRows } from '../../src/state/trie.js'
+import { rowSink } from '../../src/state/tries.js'
 
 interface AccountEntry {
   readonly address: Address
@@ -168,7 +169,7 @@ export class JournaledState implements StateManagerInterface {
     return new JournaledState(this.#below)
   }
 
-  /** All changes so far, with new trie nodes and the root they lead to. */
+  /** All changes so far, with the rows of tries that change and the root they lead to. */
   buildChanges(): StateChanges {
     this.#built ??= this.#computeChanges()
     return this.#built
@@ -177,37 +178,40 @@ export class JournaledState implements StateManagerInterface {
   #computeChanges(): StateChanges {
     const accounts: Change[] = []
     const slots: Change[] = []
-    const nodes = new Map<string, Change>()
-    const readNode = (hash: Uint8Array) => this.#below.node(hash)
-    const emit = (hash: Hash32, rlp: Uint8Array) => {
-      nodes.set(latin1Key(hash), [hash, rlp])
-    }
+    const trie: Change[] = []
+    const below = this.#below
+    const update = (root: Hash32, changes: readonly TrieChange[], address?: Address) =>
+      below.hasRows
+        ? updateTrieRows(root, changes, below.tries(address), rowSink(trie, address))
+        : updateTrie(root, changes, below.tries(address), undefined)
     const accountChanges: TrieChange[] = []
     for (const entry of this.#entries.values()) {
       if (!entry.isDirty) continue
       const before = this.#below.account(entry.address)
       const changed = this.#changedSlots(entry)
       for (const [slot, value] of changed) slots.push([Buffer.concat([entry.address, slot]), value])
-      const after = entry.account && {
-        ...entry.account,
-        storageRoot: entry.isWiped
-          ? updateStorageRoot(emptyTrieRoot, writtenSlots(entry), readNode, emit)
-          : updateStorageRoot(before?.storageRoot ?? emptyTrieRoot, changed, readNode, emit),
-      }
+      const isNew = entry.isWiped && !this.#below.hasRows
+      const storageRoot = update(
+        isNew ? emptyTrieRoot : (before?.storageRoot ?? emptyTrieRoot),
+        slotChanges(isNew ? writtenSlots(entry) : changed),
+        entry.address,
+      )
+      const after = entry.account && { ...entry.account, storageRoot }
       const row = after === undefined ? noBytes : encodeAccount(after)
       const rowBefore = before === undefined ? noBytes : encodeAccount(before)
       if (Buffer.compare(row, rowBefore) === 0) continue
       accounts.push([entry.address, row])
       accountChanges.push([keccak256(entry.address), after === undefined ? undefined : row])
     }
-    const stateRoot = updateTrie(this.#below.stateRoot, accountChanges, readNode, emit)
+    const stateRoot = update(below.stateRoot, accountChanges)
     const live = new Set(accounts.map(([, row]) => codeKeyOfRow(row)))
     const code = [...this.#newCode].filter(([key]) => live.has(key))
     return {
       stateRoot,
       accounts: sorted(accounts),
       slots: sorted(slots),
-      nodes: sorted([...nodes.values()]),
+      trie: sorted(trie),
+      nodes: [],
       code: sorted(code.map(([key, bytes]) => [latin1KeyToBytes(key), bytes])),
     }
   }
@@ -283,6 +287,7 @@ export class JournaledState implements StateManagerInterface {
 
 const emptyCodeKey = latin1Key(emptyCodeHash)
 
+/** What a wiped account has, all of it new. */
 function* writtenSlots(entry: AccountEntry): Generator<Change> {
   for (const [id, value] of entry.slots) if (value.length > 0) yield [latin1KeyToBytes(id), value]
 }

@@ -8,7 +8,7 @@ import type { ForkSchedule } from '../../src/chain/forks.js'
 import { headerFromItems } from '../../src/chain/header.js'
 import { BlockExecutor, type ExecutedBlock } from '../../src/evm/blocks/executeBlock.js'
 import { Blooms } from '../../src/evm/blocks/receipts.js'
-import { isSameAccount, sortChanges, withoutRepeats } from '../../src/evm/blocks/stateChanges.js'
+import { isSameAccount, sortChanges } from '../../src/evm/blocks/stateChanges.js'
 import { RecoveredKeys } from '../../src/evm/transactions/recoveredKeys.js'
 import { receiptsFromJson } from '../../src/ingest/gateway/receiptsFromJson.js'
 import type { Executor } from '../../src/ingest/importer.js'
@@ -17,7 +17,8 @@ import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../../src/primitives/ke
 import { decodeRlpList, rlpBytes, rlpList } from '../../src/primitives/rlp.js'
 import { type Account, emptyAccount, encodeAccount } from '../../src/state/account.js'
 import { type StateView, updateStorageRoot } from '../../src/state/stateView.js'
-import { indexedRoot, type TrieChange, updateTrie } from '../../src/state/trie.js'
+import { indexedRoot, type TrieChange, updateTrieRows } from '../../src/state/trie.js'
+import { rowSink } from '../../src/state/tries.js'
 import type { Change } from '../../src/store/blockDiff.js'
 import type { AmsterdamBlock } from '../ingest/amsterdam.js'
 
@@ -73,13 +74,9 @@ function readLogs(logs: unknown) {
 function changesOf(list: Uint8Array, below: StateView): ExecutedBlock['changes'] {
   const accounts: Change[] = []
   const slots: Change[] = []
-  const nodes: Change[] = []
+  const trie: Change[] = []
   const code = new Map<string, Change>()
   const trieChanges: TrieChange[] = []
-  const readNode = (hash: Uint8Array) => below.node(hash)
-  const emit = (hash: Uint8Array, rlp: Uint8Array) => {
-    nodes.push([hash, rlp])
-  }
   const limits = { transactionCount: 2 ** 20, gasLimit: 2n ** 60n }
   for (const entry of decodeBlockAccessList(list, limits)) {
     const address = entry.address as Address
@@ -100,7 +97,12 @@ function changesOf(list: Uint8Array, below: StateView): ExecutedBlock['changes']
       nonce: nonce === undefined ? (before?.nonce ?? 0n) : bytesToBigInt(nonce),
       balance: balance === undefined ? (before?.balance ?? 0n) : bytesToBigInt(balance),
       codeHash: codeHash ?? before?.codeHash ?? emptyAccount.codeHash,
-      storageRoot: updateStorageRoot(before?.storageRoot ?? emptyTrieRoot, changed, readNode, emit),
+      storageRoot: updateStorageRoot(
+        before?.storageRoot ?? emptyTrieRoot,
+        changed,
+        below.tries(address),
+        rowSink(trie, address),
+      ),
     }
     const isEmpty =
       account.nonce === 0n && account.balance === 0n && Buffer.compare(account.codeHash, emptyCodeHash) === 0
@@ -111,10 +113,11 @@ function changesOf(list: Uint8Array, below: StateView): ExecutedBlock['changes']
     trieChanges.push([keccak256(address), row])
   }
   return {
-    stateRoot: updateTrie(below.stateRoot, trieChanges, readNode, emit),
+    stateRoot: updateTrieRows(below.stateRoot, trieChanges, below.tries(), rowSink(trie)),
     accounts: sortChanges(accounts),
     slots: sortChanges(slots),
-    nodes: withoutRepeats(sortChanges(nodes)),
+    trie: sortChanges(trie),
+    nodes: [],
     code: sortChanges([...code.values()]),
   }
 }

@@ -5,6 +5,7 @@ import { bytesToBigInt, bytesToHex, type Hash32 } from '../../src/primitives/byt
 import { decodeRlpList } from '../../src/primitives/rlp.js'
 import type { StateView } from '../../src/state/stateView.js'
 import { trieState } from '../../src/state/trieState.js'
+import { hashedTries } from '../../src/state/tries.js'
 import { ChainReader } from '../../src/store/chainReader.js'
 import { LibraryExecutor } from '../library/executeBlock.js'
 import { makeFolder, storePathOf } from '../service/program.js'
@@ -30,14 +31,14 @@ function stateOf({ codes, state }: Witness, stateRoot: Hash32, parentHash: Hash3
   const byHash = (rows: readonly string[]) => new Map(rows.map((row) => [keccak(bytesOf(row)), bytesOf(row)]))
   const [nodes, code] = [byHash(state), byHash(codes)]
   const reads = {
-    readNode: (hash: Uint8Array) => nodes.get(bytesToHex(hash)),
     readCode(hash: Hash32) {
       const found = code.get(bytesToHex(hash))
       if (found === undefined) throw new Error(`code ${bytesToHex(hash)} is not in the witness`)
       return found
     },
   }
-  return { ...trieState(reads, stateRoot, parentHash), slotsOf: () => [] }
+  const tries = hashedTries((hash) => nodes.get(bytesToHex(hash)))
+  return { ...trieState(reads, stateRoot, parentHash, tries), slotsOf: () => [] }
 }
 
 /** Executes every block of a chain by its witness alone, with @ethereumjs. Returns how many have more than one header. */

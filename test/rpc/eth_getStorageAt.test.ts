@@ -2,8 +2,9 @@ import { join } from 'node:path'
 import { RLP } from '@ethereumjs/rlp'
 import fc from 'fast-check'
 import t from 'tap'
-import { type Hash32, toHash32 } from '../../src/primitives/bytes.js'
+import { toHash32 } from '../../src/primitives/bytes.js'
 import { readTrie } from '../../src/state/trie.js'
+import { historicalTries } from '../../src/state/tries.js'
 import { ChainReader } from '../../src/store/chainReader.js'
 import { propertyRuns } from '../library/property.js'
 import { fixtureDir, startService } from '../service/service.js'
@@ -190,7 +191,7 @@ t.test('any slot at any block is what the tries below its state root say', async
   let written = 0
   await fc.assert(
     fc.asyncProperty(triple, async ([address, slot, number]) => {
-      const expected = readSlotByTrie(store, stateRoots[number], address, slot)
+      const expected = readSlotByTrie(store, number, stateRoots[number], address, slot)
       if (expected !== zero) written++
       const value = await ask(address, slot, quantity(number))
       if (value !== expected) throw new Error(`answered ${value}, the trie says ${expected}`)
@@ -201,15 +202,20 @@ t.test('any slot at any block is what the tries below its state root say', async
 })
 
 /** Walks down the state trie and the account's storage trie. */
-function readSlotByTrie(store: ChainReader, stateRoot: string, address: string, slot: string): string {
-  const walk = (root: Uint8Array, key: string) =>
-    readTrie(toHash32(root), toHash32(bytesOf(keccak(bytesOf(key)))), (hash) =>
-      store.readNode(hash as Hash32),
-    )
+function readSlotByTrie(
+  store: ChainReader,
+  number: number,
+  stateRoot: string,
+  address: string,
+  slot: string,
+): string {
+  const tries = historicalTries(store, number)
+  const walk = (root: Uint8Array, key: string, owner?: Uint8Array) =>
+    readTrie(toHash32(root), toHash32(bytesOf(keccak(bytesOf(key)))), tries(owner))
   const account = walk(bytesOf(stateRoot), address)
   if (account === undefined) return zero
   const [, , storageRoot] = RLP.decode(account) as Uint8Array[]
-  const value = walk(storageRoot as Uint8Array, word(slot))
+  const value = walk(storageRoot as Uint8Array, word(slot), bytesOf(address))
   return value === undefined
     ? zero
     : word(`0x${Buffer.from(RLP.decode(value) as Uint8Array).toString('hex')}`)

@@ -4,6 +4,7 @@ import { decodeHeader } from '../../src/chain/header.js'
 import { type Address, bytesToHex, equalBytes, type Hash32 } from '../../src/primitives/bytes.js'
 import { NotHeldError, type Wanted, wantedKey } from '../../src/primitives/notHeld.js'
 import { buildProofJson } from '../../src/state/proof.js'
+import { singleNodes, triesAfter } from '../../src/state/tries.js'
 import type { ChainReader } from '../../src/store/chainReader.js'
 import type { ChainIdentity, ChainRows, Marker } from '../../src/store/chainRows.js'
 import type { StoredBlock } from '../../src/store/storedBlock.js'
@@ -15,6 +16,7 @@ export class LateRows implements ChainRows {
   supplies = 0
   readonly #store: ChainReader
   readonly #held = new Set<string>()
+  readonly #nodes = new Map<string, Uint8Array>()
   readonly #head: { readonly number: number; readonly hash: Hash32 }
 
   constructor(store: ChainReader) {
@@ -32,11 +34,12 @@ export class LateRows implements ChainRows {
     if (wanted.kind !== 'state') return
     const { block, stateRoot, address, slots } = wanted
     const keys = slots.map((slot) => ({ slot: slot as Hash32, writtenBytes: 32 }))
-    const readNode = (hash: Uint8Array) => {
-      this.#held.add(bytesToHex(hash))
-      return this.#store.readNode(hash)
-    }
-    buildProofJson(readNode, { block, stateRoot, address: address as Address, keys })
+    const number = decodeHeader(this.#store.readHeader(block as Hash32) as Uint8Array).number
+    const tries = singleNodes(
+      triesAfter(this.#store, { number, hash: block as Hash32 }),
+      (hash, rlp) => void this.#nodes.set(bytesToHex(hash), rlp),
+    )
+    buildProofJson(tries, { number, block, stateRoot, address: address as Address, keys })
     for (const slot of slots) this.#held.add(wantedKey({ ...wanted, slots: [slot] }))
     this.#held.add(wantedKey({ ...wanted, slots: [] }))
   }
@@ -112,7 +115,7 @@ export class LateRows implements ChainRows {
   }
 
   readNode(hash: Uint8Array): Uint8Array | undefined {
-    return this.#held.has(bytesToHex(hash)) ? this.#store.readNode(hash) : undefined
+    return this.#nodes.get(bytesToHex(hash))
   }
 
   readCode(hash: Hash32): Uint8Array | undefined {

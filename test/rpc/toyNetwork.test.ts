@@ -24,8 +24,9 @@ import { methods } from '../../src/rpc/registry.js'
 import { verifyHeaderProof } from '../../src/ssz/verifyHeaderProof.js'
 import { buildIndexProofJson } from '../../src/state/indexProof.js'
 import { computeMappingSlots } from '../../src/state/mappingSlots.js'
-import { buildProofJson } from '../../src/state/proof.js'
+import { buildProofJson, type ProofRequest } from '../../src/state/proof.js'
 import { RowStateReader } from '../../src/state/stateReader.js'
+import { triesAfter } from '../../src/state/tries.js'
 import { ChainReader } from '../../src/store/chainReader.js'
 import type { ChainRows } from '../../src/store/chainRows.js'
 import { storedBlocks, writeArchive } from '../ingest/eraArchives.js'
@@ -81,7 +82,8 @@ function jobsOver(rows: ChainRows): NetworkJobs {
   const traceLimits = { ...limits, answerBytesMax: 2 ** 30 }
   const tracing = new Tracing(rows, traceLimits)
   const works: { readonly [N in JobName]?: (args: never, owner: JobOwner | undefined) => unknown } = {
-    prove: (args) => buildProofJson((hash) => rows.readNode(hash), args),
+    prove: (args: ProofRequest) =>
+      buildProofJson(triesAfter(rows, { number: args.number, hash: args.block }), args),
     indexProof: (args) => buildIndexProofJson(rows, args),
     headerProof: (args) => new HeaderProver(rows as ChainReader).prove(args),
     call: (args) => execution.call(args, goOn),

@@ -31,6 +31,7 @@ import { emptyTrieRoot, keccak256 } from '../../src/primitives/keccak.js'
 import { encodeRlp } from '../../src/primitives/rlp.js'
 import { type Account, encodeAccount } from '../../src/state/account.js'
 import type { StateView } from '../../src/state/stateView.js'
+import { emptyState } from '../../src/state/stateView.js'
 import { type TrieChange, updateTrie } from '../../src/state/trie.js'
 
 interface JsonAccount {
@@ -141,7 +142,8 @@ class MapState implements StateView {
     return this.codes.get(bytesToHex(hash))
   }
 
-  node(): undefined {}
+  readonly tries = emptyState.tries
+  readonly hasRows = false
 }
 
 const kernel = new Kernel()

@@ -11,6 +11,8 @@ import {
 import { keccak256 } from '../../src/primitives/keccak.js'
 import { encodeRlp } from '../../src/primitives/rlp.js'
 import type { BlockDiff, Change } from '../../src/store/blockDiff.js'
+import { encodeTrieRow } from '../../src/store/trieRow.js'
+import { accountTrie, storageTrie, trieKey } from '../../src/store/trieRows.js'
 
 /** Neighbours, and those at both ends of the key space. */
 export const addresses = [
@@ -35,9 +37,39 @@ const changesOf = (keys: readonly Uint8Array[]) =>
       maxLength: 6,
     })
     .map((list): Change[] => [...list].sort(([a], [b]) => Buffer.compare(a, b)))
+
+/** Rows of tries above and below each other, some that replace others in one child alone. */
+export const trieKeys = [
+  accountTrie,
+  storageTrie(addresses[0] as Address),
+  storageTrie(addresses[3] as Address),
+].flatMap((owner) => [[], [0], [15], [0, 0], [15, 3]].map((path) => trieKey(owner, Uint8Array.from(path))))
+const child = fc.oneof(
+  { weight: 3, arbitrary: fc.constant(undefined) },
+  fc.nat(3).map((fill) => new Uint8Array(33).fill(fill).fill(0xa0, 0, 1)),
+  fc.nat(3).map((fill) => encodeRlp([new Uint8Array(30).fill(0x3f), new Uint8Array(8).fill(fill)])),
+)
+const trieRow = fc
+  .record({
+    extension: fc.constantFrom(Uint8Array.of(), Uint8Array.of(1, 2, 3)),
+    children: fc.array(child, { minLength: 16, maxLength: 16 }),
+    only: fc.nat(3).map((fill) => encodeRlp([new Uint8Array(33).fill(0x20), new Uint8Array(8).fill(fill)])),
+  })
+  .map(({ extension, children, only }) =>
+    children.some((each) => each !== undefined)
+      ? encodeTrieRow({ extension, children, leaf: undefined })
+      : encodeTrieRow({ extension: new Uint8Array(0), children, leaf: only }),
+  )
+const trieChanges = fc
+  .uniqueArray(fc.tuple(fc.constantFrom(...trieKeys), fc.oneof(fc.constant(new Uint8Array(0)), trieRow)), {
+    selector: ([key]) => bytesToHex(key),
+    maxLength: 6,
+  })
+  .map((list): Change[] => [...list].sort(([a], [b]) => Buffer.compare(a, b)))
 export const content = fc.record({
   accounts: changesOf(addresses),
   slots: changesOf(slotKeys),
+  trie: trieChanges,
   transactions: fc.nat(3),
   logs: fc.array(
     fc.record({
@@ -66,7 +98,7 @@ function receiptsWith(logs: Content['logs']): Uint8Array {
 export function makeBlockDiff(
   number: number,
   parentHash: Hash32,
-  { accounts, slots, transactions, logs }: Content,
+  { accounts, slots, trie, transactions, logs }: Content,
 ): BlockDiff {
   const unique = () => keccak256(Buffer.from(`${made++}`))
   const hash = unique()
@@ -84,7 +116,7 @@ export function makeBlockDiff(
     totalDifficulty: number === 0 ? new Uint8Array(0) : Uint8Array.of(number),
     accounts,
     slots,
-    nodes: [[unique(), Uint8Array.of(1, number)]],
+    trie,
     code: [[unique(), Uint8Array.of(2, number)]],
   }
 }

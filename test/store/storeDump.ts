@@ -7,7 +7,13 @@ import type { ChainTables, TableName } from '../../src/store/tables.js'
 export type StoreDump = Readonly<Record<TableName, Readonly<Record<string, string>>>>
 
 /** Tables that a block leaves its rows in when it is no longer canonical: what a hash names never changes. */
-export const addressedByContent: readonly TableName[] = ['sideBlocks', 'bodies', 'receipts', 'nodes', 'code']
+export const addressedByContent: readonly TableName[] = [
+  'sideBlocks',
+  'bodies',
+  'receipts',
+  'sideTries',
+  'code',
+]
 
 function tablesOf(store: ChainReader): ChainTables {
   return (store as unknown as { tables: ChainTables }).tables

@@ -1,6 +1,7 @@
 import { equalBytes, type Hash32, toHash32 } from '../../primitives/bytes.js'
 import { headState, historicalState, type StateView } from '../../state/stateView.js'
 import { trieState } from '../../state/trieState.js'
+import { triesAfter } from '../../state/tries.js'
 import type { ChainRows } from '../../store/chainRows.js'
 import type { BlockReference } from '../messages/executionRequest.js'
 
@@ -15,7 +16,10 @@ const openState: Readonly<
 > = {
   head: (store, _, stateRoot) => headState(store, stateRoot),
   canonical: (store, { number }, stateRoot) => historicalState(store, number, stateRoot),
-  side: (store, { hash }, stateRoot) => trieState(store, stateRoot, toHash32(Uint8Array.from(hash))),
+  side: (store, { number, hash: named }, stateRoot) => {
+    const hash = toHash32(Uint8Array.from(named))
+    return trieState(store, stateRoot, hash, triesAfter(store, { number, hash }))
+  },
 }
 
 export function statusOf(store: ChainRows, { number, hash }: NamedBlock): BlockStatus {

@@ -13,6 +13,7 @@ import { JsonBytes } from '../../primitives/jsonBytes.js'
 import { decodeRlpList, type RlpItem } from '../../primitives/rlp.js'
 import type { StateView } from '../../state/stateView.js'
 import { trieState } from '../../state/trieState.js'
+import { singleNodes, triesAfter } from '../../state/tries.js'
 import type { ChainRows } from '../../store/chainRows.js'
 import type { JobWatch } from '../engine/jobWatch.js'
 import { recoverKey } from '../transactions/ecrecover.js'
@@ -77,7 +78,14 @@ export class Witnesses {
   #execute(header: Header, items: readonly RlpItem[], ancestors: Ancestors, reads: NotedReads): void {
     const { number, timestamp, parentHash, stateRoot } = header
     const state: StateView = {
-      ...trieState(reads, ancestors.parent.stateRoot, parentHash),
+      ...trieState(
+        reads,
+        ancestors.parent.stateRoot,
+        parentHash,
+        singleNodes(triesAfter(this.#store, { number: number - 1, hash: parentHash }), (hash, rlp) =>
+          reads.nodes.set(latin1Key(hash), rlp),
+        ),
+      ),
       // Removing all storage of an account needs none of its slots.
       slotsOf: () => [],
     }
@@ -132,8 +140,8 @@ class Ancestors {
   }
 }
 
-/** Reads of a store by hash, each recorded. */
-class NotedReads implements Pick<ChainRows, 'readNode' | 'readCode' | 'knowsCode'> {
+/** What was read, by hash. */
+class NotedReads implements Pick<ChainRows, 'readCode' | 'knowsCode'> {
   /** {@link latin1Key} of the hash → node or code. */
   readonly nodes = new Map<string, Uint8Array>()
   readonly codes = new Map<string, Uint8Array>()
@@ -143,30 +151,16 @@ class NotedReads implements Pick<ChainRows, 'readNode' | 'readCode' | 'knowsCode
     this.#store = store
   }
 
-  readNode(hash: Uint8Array): Uint8Array | undefined {
-    return noted(this.nodes, hash, () => this.#store.readNode(hash))
-  }
-
   readCode(hash: Hash32): Uint8Array | undefined {
-    return noted(this.codes, hash, () => this.#store.readCode(hash))
+    const key = latin1Key(hash)
+    const code = this.codes.get(key) ?? this.#store.readCode(hash)
+    if (code !== undefined) this.codes.set(key, code)
+    return code
   }
 
   knowsCode(hash: Hash32): boolean {
     return this.#store.knowsCode?.(hash) ?? true
   }
-}
-
-function noted(
-  known: Map<string, Uint8Array>,
-  hash: Uint8Array,
-  read: () => Uint8Array | undefined,
-): Uint8Array | undefined {
-  const key = latin1Key(hash)
-  const held = known.get(key)
-  if (held !== undefined) return held
-  const row = read()
-  if (row !== undefined) known.set(key, row)
-  return row
 }
 
 function renderWitness(headers: readonly NamedHeader[], { nodes, codes }: NotedReads): Uint8Array {

@@ -1,9 +1,11 @@
-/** Changes made by execution, for a block diff: rows, trie nodes and code, relative to the underlying state. */
+/** Changes made by execution, for a block diff: rows of state and tries, and code, relative to the underlying state. */
 import { type Address, equalBytes, type Hash32, latin1Key, trimLeft } from '../../primitives/bytes.js'
 import { emptyTrieRoot, keccak256 } from '../../primitives/keccak.js'
 import { type Account, encodeAccount } from '../../state/account.js'
-import { type Change, type StateView, updateStorageRoot } from '../../state/stateView.js'
-import { type RecentTries, type TrieChange, updateTrie } from '../../state/trie.js'
+import { type Change, type StateView, slotChanges } from '../../state/stateView.js'
+import { type RecentTries, type TrieChange, updateTrie, updateTrieRows } from '../../state/trie.js'
+import type { NodeSink, TrieNode } from '../../state/trieNode.js'
+import { rowSink } from '../../state/tries.js'
 import type { Kernel } from '../engine/kernel.js'
 
 /** Sorted by key; empty values for removed entries. */
@@ -11,9 +13,14 @@ export interface StateChanges {
   readonly stateRoot: Hash32
   readonly accounts: readonly Change[]
   readonly slots: readonly Change[]
-  readonly nodes: readonly Change[]
+  /** Rows of tries that change, where those below are rows. */
+  readonly trie: readonly Change[]
+  /** New nodes of tries by their hashes, where those below are not rows. */
+  readonly nodes: readonly NewNode[]
   readonly code: readonly Change[]
 }
+
+export type NewNode = readonly [hash: Hash32, node: TrieNode]
 
 const noBytes = new Uint8Array(0)
 
@@ -26,27 +33,32 @@ export function buildChanges(
 ): StateChanges {
   const accounts: Change[] = []
   const slots: Change[] = []
-  const nodes: Change[] = []
+  const trie: Change[] = []
+  const nodes: NewNode[] = []
   const code = new Map<string, Change>()
-  const readNode = (hash: Uint8Array) => below.node(hash)
-  const emit = (hash: Hash32, rlp: Uint8Array) => {
-    nodes.push([hash, rlp])
-  }
+  const emit: NodeSink = (hash, _, node) => nodes.push([hash, node])
+  const update = (root: Hash32, changes: readonly TrieChange[], address?: Address): Hash32 =>
+    below.hasRows
+      ? updateTrieRows(root, changes, below.tries(address), rowSink(trie, address), recent)
+      : updateTrie(root, changes, below.tries(address), emit, recent)
   const accountChanges: TrieChange[] = []
   for (const handle of changed) {
     const address = kernel.addressOf(handle) as Address
     const before = below.account(address)
-    const own = changedSlots(kernel, handle, address, below)
+    const own = changedSlots(kernel, handle, address, below, before)
     for (const [slot, value] of own.changed) slots.push([Buffer.concat([address, slot]), value])
+    // Rows of a trie that goes are found by removing each slot; nodes by their hashes just stay.
+    const isNew = own.isWiped && !below.hasRows
+    const storageRoot = isNew
+      ? update(emptyTrieRoot, slotChanges(own.written), address)
+      : update(before?.storageRoot ?? emptyTrieRoot, slotChanges(own.changed), address)
     let after: Account | undefined
     if (kernel.exists(handle)) {
       const codeHash = kernel.codeHashOf(handle)
-      const storageRoot = own.isWiped
-        ? updateStorageRoot(emptyTrieRoot, own.written, readNode, emit, recent)
-        : updateStorageRoot(before?.storageRoot ?? emptyTrieRoot, own.changed, readNode, emit, recent)
       after = { nonce: kernel.nonceOf(handle), balance: kernel.balanceOf(handle), storageRoot, codeHash }
-      const isNew = before === undefined || !equalBytes(before.codeHash, codeHash)
-      if (isNew && kernel.hasCode(handle)) code.set(latin1Key(codeHash), [codeHash, kernel.codeOf(handle)])
+      const hasNewCode = before === undefined || !equalBytes(before.codeHash, codeHash)
+      if (hasNewCode && kernel.hasCode(handle))
+        code.set(latin1Key(codeHash), [codeHash, kernel.codeOf(handle)])
     }
     if (isSameAccount(before, after)) continue
     const row = after && encodeAccount(after)
@@ -54,10 +66,11 @@ export function buildChanges(
     accountChanges.push([keccak256(address), row])
   }
   return {
-    stateRoot: updateTrie(below.stateRoot, accountChanges, readNode, emit, recent),
+    stateRoot: update(below.stateRoot, accountChanges),
     accounts: sortChanges(accounts),
     slots: sortChanges(slots),
-    nodes: withoutRepeats(sortChanges(nodes)),
+    trie: sortChanges(trie),
+    nodes,
     code: sortChanges([...code.values()]),
   }
 }
@@ -81,13 +94,22 @@ interface OwnSlots {
   readonly isWiped: boolean
 }
 
-function changedSlots(kernel: Kernel, handle: number, address: Address, below: StateView): OwnSlots {
-  const isWiped = kernel.isWiped(handle)
+function changedSlots(
+  kernel: Kernel,
+  handle: number,
+  address: Address,
+  below: StateView,
+  account: Account | undefined,
+): OwnSlots {
+  // An empty account that has slots loses them when it goes.
+  const hadSlots = account !== undefined && !equalBytes(account.storageRoot, emptyTrieRoot)
+  const isGone = hadSlots && !kernel.exists(handle)
+  const isWiped = isGone || kernel.isWiped(handle)
   const changed: Change[] = []
   const written: Change[] = []
   const seen = new Set<string>()
   for (const [slot, word] of kernel.slotsOf(handle)) {
-    const value = trimLeft(word)
+    const value = isGone ? noBytes : trimLeft(word)
     if (isWiped) {
       seen.add(latin1Key(slot))
       if (value.length > 0) written.push([slot, value])
@@ -99,14 +121,6 @@ function changedSlots(kernel: Kernel, handle: number, address: Address, below: S
     for (const slot of below.slotsOf(address)) if (!seen.has(latin1Key(slot))) changed.push([slot, noBytes])
   }
   return { changed, written, isWiped }
-}
-
-/** Sorted changes, each key once: tries that share a part have the same nodes. */
-export function withoutRepeats(changes: readonly Change[]): Change[] {
-  return changes.filter(([key], index) => {
-    const before = changes[index - 1]?.[0]
-    return before === undefined || before[0] !== key[0] || !equalBytes(before, key)
-  })
 }
 
 /** Sorts by key, in place. */

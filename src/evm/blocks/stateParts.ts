@@ -21,6 +21,7 @@ import { decodeRlp, rlpBytes } from '../../primitives/rlp.js'
 import { type Account, decodeAccount } from '../../state/account.js'
 import { trieLeaves } from '../../state/trie.js'
 import { MissingNodeError } from '../../state/trieNode.js'
+import { type Tries, triesAfter } from '../../state/tries.js'
 import type { ChainReader } from '../../store/chainReader.js'
 import type { ChainRows } from '../../store/chainRows.js'
 import { JobWatch } from '../engine/jobWatch.js'
@@ -113,9 +114,10 @@ export class StateParts {
     }
     const parent = this.#replays.readHeader(header.parentHash)
     const account = this.#replays.stateAfter(header.parentHash, parent).account(address as Address)
-    const slots = account && this.#slotsFrom(account, start, count + 1, watch)
+    const before = { number: parent.number, hash: header.parentHash }
+    const slots = account && this.#slotsFrom(before, address, account, start, count + 1, watch)
     if (account === undefined || slots === undefined) return { storage: null, nextKey: null }
-    const names = this.#slotNames({ number: parent.number, hash: header.parentHash }, address, slots, watch)
+    const names = this.#slotNames(before, address, slots, watch)
     const entries = slots
       .slice(0, count)
       .map(({ hash, value }) => [
@@ -131,7 +133,7 @@ export class StateParts {
   ): unknown {
     const { stateRoot } = this.#replays.readHeader(block.hash)
     const found: { hash: string; account: Account }[] = []
-    for (const [key, row] of trieLeaves(stateRoot, this.#readNode, start)) {
+    for (const [key, row] of trieLeaves(stateRoot, this.#tries(block)(), start)) {
       found.push({ hash: bytesToHex(key), account: decodeAccount(row) })
       if (found.length > count) break
     }
@@ -165,13 +167,16 @@ export class StateParts {
   }
 
   #wholeStorage(block: NamedBlock, address: Uint8Array, account: Account, watch: JobWatch): object {
-    const slots = this.#slotsFrom(account, new Uint8Array(0), Number.POSITIVE_INFINITY, watch) ?? []
+    const slots =
+      this.#slotsFrom(block, address, account, new Uint8Array(0), Number.POSITIVE_INFINITY, watch) ?? []
     const names = this.#slotNames(block, address, slots, watch)
     return Object.fromEntries(slots.map(({ hash, value }) => [names.get(hash) ?? hash, value]))
   }
 
   /** Slots in the order of their hashes, value as digits; undefined where the account has none at all. */
   #slotsFrom(
+    block: NamedBlock,
+    address: Uint8Array,
     { storageRoot }: Account,
     start: Uint8Array,
     count: number,
@@ -179,7 +184,7 @@ export class StateParts {
   ): { hash: string; value: string }[] | undefined {
     if (equalBytes(storageRoot, emptyTrieRoot)) return undefined
     const slots: { hash: string; value: string }[] = []
-    for (const [key, row] of trieLeaves(storageRoot, this.#readNode, start)) {
+    for (const [key, row] of trieLeaves(storageRoot, this.#tries(block)(address), start)) {
       watch.take(50)
       if (slots.length * 140 > this.#limits.answerBytesMax) {
         throw new FaultError({ kind: 'TraceTooLarge', limitBytes: this.#limits.answerBytesMax })
@@ -239,9 +244,8 @@ export class StateParts {
       if (!store.isCanonical(number, hash)) throw new FaultError({ kind: 'HashNotCanonical' })
     }
     const changed = new Set<string>()
-    for (let number = first.number + 1; number <= last.number; number++) {
-      watch.take(50)
-      for (const [address] of store.readReplacedState(number)?.accounts ?? []) changed.add(latin1Key(address))
+    for (const address of store.accountsChangedIn(first.number + 1, last.number, () => watch.take(50))) {
+      changed.add(latin1Key(address))
       if (changed.size > modifiedMax) throw messageRefused(`more than ${modifiedMax} accounts were changed`)
     }
     const modified: (readonly [hash: Hash32, address: string])[] = []
@@ -257,7 +261,9 @@ export class StateParts {
     return modified.length === 0 ? null : modified.map(([, address]) => address)
   }
 
-  readonly #readNode = (hash: Uint8Array): Uint8Array | undefined => this.#store.readNode(hash)
+  #tries({ number, hash }: NamedBlock): Tries {
+    return triesAfter(this.#store, { number, hash: toHash32(Uint8Array.from(hash)) })
+  }
 }
 
 /** Hash → name of the rows whose key has a wanted hash, which is no longer wanted then. */

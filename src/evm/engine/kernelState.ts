@@ -2,6 +2,7 @@ import { type Address, type Hash32, latin1Key, trimLeft } from '../../primitives
 import { emptyTrieRoot } from '../../primitives/keccak.js'
 import type { Account } from '../../state/account.js'
 import type { StateView } from '../../state/stateView.js'
+import type { Tries } from '../../state/tries.js'
 import type { Kernel } from './kernel.js'
 
 /** The state that a kernel has reached on top of `below`, to run another kernel on it. Call nothing of it to write. */
@@ -50,7 +51,11 @@ export class KernelState implements StateView {
     return owner === undefined ? this.#below.code(hash) : this.#kernel.codeOf(owner)
   }
 
-  node(hash: Uint8Array): Uint8Array | undefined {
-    return this.#below.node(hash)
+  get tries(): Tries {
+    return this.#below.tries
+  }
+
+  get hasRows(): boolean {
+    return this.#below.hasRows
   }
 }

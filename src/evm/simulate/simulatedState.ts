@@ -1,6 +1,8 @@
 import { type Address, type Hash32, latin1Key } from '../../primitives/bytes.js'
 import { type Account, decodeAccount } from '../../state/account.js'
 import type { Change, StateView } from '../../state/stateView.js'
+import type { TrieNode } from '../../state/trieNode.js'
+import type { Tries } from '../../state/tries.js'
 import type { StateChanges } from '../blocks/stateChanges.js'
 
 type Slots = Map<string, Uint8Array>
@@ -13,8 +15,9 @@ export class SimulatedState implements StateView {
   /** Accounts of which no storage below counts. */
   readonly #wiped = new Set<string>()
   readonly #codes = new Map<string, Uint8Array>()
-  readonly #nodes = new Map<string, Uint8Array>()
+  readonly #nodes = new Map<string, TrieNode>()
   readonly #below: StateView
+  readonly hasRows = false
 
   constructor(below: StateView) {
     this.#below = below
@@ -70,7 +73,8 @@ export class SimulatedState implements StateView {
     return this.#codes.get(latin1Key(hash)) ?? this.#below.code(hash)
   }
 
-  node(hash: Uint8Array): Uint8Array | undefined {
-    return this.#nodes.get(latin1Key(hash)) ?? this.#below.node(hash)
+  readonly tries: Tries = (address) => {
+    const readBelow = this.#below.tries(address)
+    return (hash, path) => this.#nodes.get(latin1Key(hash)) ?? readBelow(hash, path)
   }
 }

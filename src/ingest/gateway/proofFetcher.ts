@@ -26,10 +26,10 @@ import { FaultError } from '../../primitives/faults.js'
 import { emptyCodeHash, keccak256 } from '../../primitives/keccak.js'
 import { type Wanted, type WantingCall, wantedKey } from '../../primitives/notHeld.js'
 import { emptyAccount } from '../../state/account.js'
-import { trieState } from '../../state/trieState.js'
+import { provedState } from '../../state/trieState.js'
 import type { BlockName, Marker } from '../../store/chainRows.js'
-import { transactionHashes } from '../../store/chainWriter.js'
 import type { CanonicalHeader, CodeOwner, GatewayWriter } from '../../store/gatewayWriter.js'
+import { transactionHashes } from '../../store/storedBlock.js'
 import type { Upstream } from '../../upstream/upstream.js'
 import { type Block, parseBlock } from '../block.js'
 import { blockNameOf } from '../mayMark.js'
@@ -196,7 +196,7 @@ export class ProofFetcher {
     if (head === undefined || header === undefined) return undefined
     const { stateRoot } = decodeHeader(header)
     await this.#fetchOnce({ kind: 'state', block: head.hash, stateRoot, address, slots: [] })
-    return (trieState(this.#store, stateRoot, head.hash).account(address) ?? emptyAccount).nonce
+    return (provedState(this.#store, stateRoot, head.hash).account(address) ?? emptyAccount).nonce
   }
 
   async #block(hash: Hash32): Promise<Outcome> {
@@ -309,7 +309,7 @@ export class ProofFetcher {
     const touched = touchedBy(message as Readonly<Record<string, unknown>>, answer, miner as Address)
     const read = async (address: Address, slots: readonly Hash32[]) => {
       await this.#fetchOnce({ kind: 'state', block, stateRoot, address, slots })
-      const { codeHash } = trieState(this.#store, stateRoot, block).account(address) ?? emptyAccount
+      const { codeHash } = provedState(this.#store, stateRoot, block).account(address) ?? emptyAccount
       const isHeld = equalBytes(codeHash, emptyCodeHash) || this.#store.readCode(codeHash) !== undefined
       if (!isHeld) await this.#fetchOnce({ kind: 'code', hash: codeHash })
     }

@@ -9,9 +9,9 @@ import { bytesToBigInt, bytesToHex, equalBytes, type Hash32, toHash32 } from '..
 import { keccak256 } from '../../primitives/keccak.js'
 import type { ChainReader } from '../../store/chainReader.js'
 import type { BlockName } from '../../store/chainRows.js'
-import { transactionHashes } from '../../store/chainWriter.js'
 import { type LogRange, logRangeAt } from '../../store/logRanges.js'
 import type { StoredBlock } from '../../store/storedBlock.js'
+import { transactionHashes } from '../../store/storedBlock.js'
 import { checkLogKeys } from '../checkLogKeys.js'
 import { FaultList, TooManyFaults } from '../faultList.js'
 

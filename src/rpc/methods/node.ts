@@ -24,7 +24,7 @@ const heldKinds = {
   logs: 'receipts',
   receipts: 'receipts',
   blocks: 'bodies',
-  stateproofs: 'state',
+  stateproofs: 'trie',
 } as const
 const kindsHeld = Object.keys(heldKinds) as (keyof typeof heldKinds)[]
 const heldSchema = objectSchema('Held', { disabled: booleanSchema, oldestBlock: quantitySchema })

@@ -57,11 +57,12 @@ export const stateProofMethods = {
     result: proofSchema,
     run({ chain, head, state, jobs, proofs, proofKeysMax }: JobNetwork, [account, written, id], context) {
       const keys = storageKeys(proofKeysMax).decode(written, 1)
-      const block = stateBlock(chain, id, 2)
+      const block = stateBlock(chain, id, 2, ['trie'])
       // Most requests are at the head, whose header is in memory.
       const isHead = equalBytes(block.hash, head.hash)
       const stateRoot = isHead ? head.header.stateRoot : state.stateRootAfter(block)
-      const args: ProofRequest = { block: block.hash, stateRoot, address: account, keys }
+      const { number, hash } = block
+      const args: ProofRequest = { number, block: hash, stateRoot, address: account, keys }
       const cacheKey = proofCacheKey(args)
       const held = proofs.read(cacheKey)
       if (held !== undefined) return held
@@ -108,7 +109,7 @@ export const proofMethods = {
       keys: { type: 'null' },
     }),
     run({ chain, jobs }, [id], context) {
-      const { hash, isPending } = stateBlock(chain, id, 0)
+      const { hash, isPending } = stateBlock(chain, id, 0, ['trie'])
       // The pending block does not exist yet.
       if (isPending) throw new FaultError({ kind: 'HeaderNotFound' })
       return jobs.run('witness', { hash }, context)

@@ -52,13 +52,14 @@ function stateRead(method: Method<Network>): VerifiedRead {
     const { chain, state, jobs } = network
     const args = decodeParams(method, params)
     const last = args.length - 1
-    const block = stateBlock(chain, args[last] as BlockId, last)
-    const { hash } = block
+    const block = stateBlock(chain, args[last] as BlockId, last, ['state', 'trie'])
+    const { number, hash } = block
     const id: BlockId = { kind: 'hash', hash, requireCanonical: false }
     const result = method.run(network, [...args.slice(0, last), id], context, Number.POSITIVE_INFINITY)
     const before = answerStart(hash, chain.readRawHeader(hash), result as Json)
     const keys = last === 2 ? [{ slot: args[1] as Hash32, writtenBytes: 32 }] : []
-    const proof = { block: hash, stateRoot: state.stateRootAfter(block), address: args[0] as Address, keys }
+    const stateRoot = state.stateRootAfter(block)
+    const proof = { number, block: hash, stateRoot, address: args[0] as Address, keys }
     return jobs.run('prove', proof, context).then((json) => joined(before, ',"proof":', json, '}'))
   }
   return { price: statePrice, run }

@@ -12,10 +12,18 @@ export function knownBlock(chain: ChainView, id: BlockId, argument: number): Res
   return block
 }
 
-/** The block whose state is read, of argument `argument`. Throws FaultError for an unknown one, and for state that was removed. */
-export function stateBlock(chain: ChainView, id: BlockId, argument: number): ResolvedBlock {
+/**
+ * The block whose state is read, of argument `argument`: its values, its tries or both. Throws FaultError for an unknown
+ * one, and for state that was removed.
+ */
+export function stateBlock(
+  chain: ChainView,
+  id: BlockId,
+  argument: number,
+  kinds: readonly ('state' | 'trie')[] = ['state'],
+): ResolvedBlock {
   const block = knownBlock(chain, id, argument)
-  const oldest = chain.oldest.state
+  const oldest = Math.max(...kinds.map((kind) => chain.oldest[kind]))
   if (block.number < oldest) throw new FaultError({ kind: 'HistoryPruned', oldest })
   return block
 }

@@ -114,8 +114,8 @@ async function compareReads(state: JournaledState, reference: MerkleStateManager
   }
 }
 
-function blockDiffOf({ accounts, slots, nodes, code }: StateChanges): BlockDiff {
-  return { accounts, slots, nodes, code } as unknown as BlockDiff
+function blockDiffOf({ accounts, slots, trie, code }: StateChanges): BlockDiff {
+  return { accounts, slots, trie, code } as unknown as BlockDiff
 }
 
 t.test('any sequence of operations reads and hashes as in an independent state', async (t) => {
@@ -161,7 +161,7 @@ t.test('changes name each key once, in ascending order, and only where something
         for (const step of steps) depth = await take(step, state, reference, depth)
         for (; depth > 0; depth--) for (const each of [state, reference]) await each.revert()
         const changes = state.buildChanges()
-        for (const list of [changes.accounts, changes.slots, changes.nodes, changes.code]) {
+        for (const list of [changes.accounts, changes.slots, changes.trie, changes.code]) {
           const keys = list.map(([key]) => bytesToHex(key))
           t.strictSame(keys, [...new Set(keys)].sort())
         }

@@ -91,7 +91,12 @@ async function makeBranches(t: Test): Promise<Branches> {
   return { writer, first, second, switchTo }
 }
 
-const interruptible: ReadonlySet<string | symbol> = new Set(['readSlot', 'readSlotAt', 'readNode'])
+const interruptible: ReadonlySet<string | symbol> = new Set([
+  'readSlot',
+  'readSlotAt',
+  'readTrieRow',
+  'readSideTrieRow',
+])
 
 /** A store in which `next` follows the next read of a slot, or of a node where slots are read from tries. */
 class Interrupted {

@@ -5,6 +5,7 @@ import { bytesToBigInt, toAddress } from '../../../src/primitives/bytes.js'
 import { keccak256 } from '../../../src/primitives/keccak.js'
 import { historicalState } from '../../../src/state/stateView.js'
 import { trieState } from '../../../src/state/trieState.js'
+import { hashedTries, triesAfter } from '../../../src/state/tries.js'
 import {
   contract,
   demoExecution,
@@ -16,8 +17,10 @@ import {
   topOf,
 } from './demoExecution.js'
 
+const tries = triesAfter(demoStore, demoHead)
+
 t.test('off the canonical chain the tries say what the tables say on it', async (t) => {
-  const onTries = trieState(demoStore, demoHeader.stateRoot, demoHead.hash)
+  const onTries = trieState(demoStore, demoHeader.stateRoot, demoHead.hash, tries)
   const onTables = historicalState(demoStore, demoHeader.number, demoHeader.stateRoot)
   for (const [address] of demoStore.accounts()) {
     t.same(onTries.account(address), onTables.account(address))
@@ -36,7 +39,12 @@ t.test('off the canonical chain the tries say what the tables say on it', async 
 })
 
 t.test('a state that is not held is told so, and what of it was asked for', async (t) => {
-  const missing = trieState(demoStore, keccak256(Uint8Array.of(1)), demoHead.hash)
+  const missing = trieState(
+    demoStore,
+    keccak256(Uint8Array.of(1)),
+    demoHead.hash,
+    hashedTries(() => undefined),
+  )
   try {
     missing.account(toAddress(contract))
     t.fail('found')

@@ -52,7 +52,7 @@ function compare({ store, stateRoot }: Awaited<ReturnType<typeof withSlots>>) {
       heldBytes = liveBytes() - before
     },
   }
-  const counts = compareState(store, stateRoot, flat, (fault) => faults.push(fault))
+  const counts = compareState(store, 0, stateRoot, flat, (fault) => faults.push(fault))
   return { counts, faults, heldBytes }
 }
 
@@ -85,7 +85,7 @@ t.test('each difference is named', async (t) => {
     },
   }
   const faults: string[] = []
-  compareState(store, made.stateRoot, { name: 'latest', ...damaged }, (fault) => faults.push(fault))
+  compareState(store, 0, made.stateRoot, { name: 'latest', ...damaged }, (fault) => faults.push(fault))
   t.match(faults, [
     /^latest: slot 0x0+7 of 0x0101.*differs from its storage trie$/,
     'latest: it has 101 accounts, the state trie 102',

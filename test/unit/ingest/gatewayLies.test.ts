@@ -12,6 +12,8 @@ import { FaultError } from '../../../src/primitives/faults.js'
 import type { Wanted } from '../../../src/primitives/notHeld.js'
 import { hasCode } from '../../../src/state/account.js'
 import { trieState } from '../../../src/state/trieState.js'
+import { hashedTries, triesAfter } from '../../../src/state/tries.js'
+import type { ChainReader } from '../../../src/store/chainReader.js'
 import type { ChainIdentity } from '../../../src/store/chainRows.js'
 import { type CanonicalHeader, GatewayWriter } from '../../../src/store/gatewayWriter.js'
 import { NodeError, type Upstream } from '../../../src/upstream/upstream.js'
@@ -121,7 +123,7 @@ function chooseWanted(): Wanted {
     default: {
       const block = demoStore.readHead()?.hash as Hash32
       const { stateRoot } = decodeHeader(demoStore.readHeader(block) as Uint8Array)
-      const state = trieState(demoStore, stateRoot, block)
+      const state = stateAfter(demoStore, stateRoot, block)
       const coded = examples.contracts
         .map(({ address }) => hexToBytes(address) as Address)
         .filter((address) => hasCode(state.account(address)))
@@ -131,6 +133,13 @@ function chooseWanted(): Wanted {
       return { kind: 'code', hash: codeHash }
     }
   }
+}
+
+function stateAfter(reader: ChainReader, stateRoot: Hash32, hash: Hash32) {
+  const { number } = decodeHeader(demoStore.readHeader(hash) as Uint8Array)
+  const tries =
+    reader === demoStore ? triesAfter(reader, { number, hash }) : hashedTries((node) => reader.readNode(node))
+  return trieState(reader, stateRoot, hash, tries)
 }
 
 /** Whether the store has of `wanted` what the archive has. */
@@ -155,7 +164,7 @@ function isRight(wanted: Wanted): boolean {
     case 'state': {
       const { block, stateRoot, address, slots } = wanted
       const [mine, its] = [store, demoStore].map((reader) =>
-        trieState(reader, stateRoot, block).slot(address as Address, slots[0] as Hash32),
+        stateAfter(reader, stateRoot, block).slot(address as Address, slots[0] as Hash32),
       )
       return equal(mine ?? new Uint8Array(0), its ?? new Uint8Array(0))
     }

@@ -37,9 +37,12 @@ t.test(
         read.add(bytesToHex(concatBytes(address, slot)))
         return state.slot(address, slot)
       },
-      node: (hash) => {
-        nodes++
-        return state.node(hash)
+      tries: (address) => {
+        const readNode = state.tries(address)
+        return (...node) => {
+          nodes++
+          return readNode(...node)
+        }
       },
     }
     readListed(list, recorded, never)

@@ -14,6 +14,7 @@ import { precompileAddress, precompileNumbers } from '../../../src/evm/precompil
 import { bytesToBigInt, concatBytes, padLeft, trimLeft } from '../../../src/primitives/bytes.js'
 import { emptyTrieRoot, keccak256 } from '../../../src/primitives/keccak.js'
 import type { StateView } from '../../../src/state/stateView.js'
+import { emptyState } from '../../../src/state/stateView.js'
 import type { Scenario } from './programs.js'
 
 /** What both tell of a step. `refund` is undefined where the library has counted the instruction's own already. */
@@ -211,7 +212,8 @@ function viewOf({ contracts, caller }: Scenario): StateView {
     },
     slotsOf: () => [],
     code: (hash) => codes.get(bytesToHex(hash)),
-    node: () => undefined,
+    tries: emptyState.tries,
+    hasRows: false,
   }
 }
 

@@ -1,5 +1,6 @@
 import { Kernel } from '../../../src/evm/engine/kernel.js'
 import { concatBytes } from '../../../src/primitives/bytes.js'
+import { emptyState } from '../../../src/state/stateView.js'
 
 const kernel = new Kernel()
 const sender = new Uint8Array(20).fill(1)
@@ -15,7 +16,8 @@ export function runCode(code: Uint8Array, input = new Uint8Array(0)): Uint8Array
       slot: () => undefined,
       slotsOf: () => [],
       code: () => undefined,
-      node: () => undefined,
+      tries: emptyState.tries,
+      hasRows: false,
     },
     ancestorHash: () => undefined,
     precompiles: { numbers: new Map(), warm: new Map(), runs: new Map() },

@@ -8,6 +8,7 @@ import { encodeRlp } from '../../../src/primitives/rlp.js'
 import { encodeAccount } from '../../../src/state/account.js'
 import { buildProofJson, TrieWalk, UpperNodes } from '../../../src/state/proof.js'
 import { type TrieChange, updateTrie } from '../../../src/state/trie.js'
+import { hashedTries } from '../../../src/state/tries.js'
 import { propertyRuns } from '../../library/property.js'
 import { type ProofAnswer, verifyAnswer, verifyNodes } from '../../rpc/proofOracle.js'
 
@@ -145,7 +146,13 @@ const block = keccak256(Uint8Array.of(1))
 
 function prove(i: number, slots: readonly number[], writtenBytes = 32): ProofAnswer {
   const keys = slots.map((each) => ({ slot: slot(each), writtenBytes }))
-  const json = buildProofJson(state.read, { block, stateRoot, address: address(i), keys })
+  const json = buildProofJson(hashedTries(state.read), {
+    number: 1,
+    block,
+    stateRoot,
+    address: address(i),
+    keys,
+  })
   return JSON.parse(new TextDecoder().decode(json)) as ProofAnswer
 }
 
@@ -213,22 +220,34 @@ t.test('proofs that share their upper nodes are what each alone is, whatever sta
   const keys = [0, 1, 255].map((each) => ({ slot: slot(each), writtenBytes: 32 }))
   for (const root of [...roots, ...roots]) {
     for (let i = 0; i < 210; i++) {
-      const request = { block, stateRoot: root, address: address(i), keys }
-      const shared = buildProofJson(state.read, request, upper)
-      if (Buffer.compare(shared, buildProofJson(state.read, request)) !== 0) t.fail(`account ${i}`)
+      const request = { number: 1, block, stateRoot: root, address: address(i), keys }
+      const shared = buildProofJson(hashedTries(state.read), request, upper)
+      if (Buffer.compare(shared, buildProofJson(hashedTries(state.read), request)) !== 0)
+        t.fail(`account ${i}`)
     }
   }
   state.reads = []
   // No two of these have the same storage.
   for (let i = 0; i < 50; i++)
-    buildProofJson(state.read, { block, stateRoot, address: address(i), keys: [] }, upper)
+    buildProofJson(
+      hashedTries(state.read),
+      { number: 1, block, stateRoot, address: address(i), keys: [] },
+      upper,
+    )
   const repeated = state.reads.length - new Set(state.reads).size
   t.equal(repeated, 0, 'no node near the root is read twice')
 })
 
 t.test('the state without accounts has an empty proof', async (t) => {
-  const request = { block, stateRoot: emptyTrieRoot, address: address(0), keys: [] }
-  const answer = JSON.parse(new TextDecoder().decode(buildProofJson(() => undefined, request)))
+  const request = { number: 1, block, stateRoot: emptyTrieRoot, address: address(0), keys: [] }
+  const answer = JSON.parse(
+    new TextDecoder().decode(
+      buildProofJson(
+        hashedTries(() => undefined),
+        request,
+      ),
+    ),
+  )
   t.strictSame(answer.accountProof, [])
   t.strictSame(verifyAnswer(bytesToHex(emptyTrieRoot), answer), [])
 })
@@ -243,21 +262,27 @@ function wantedOf(work: () => unknown): unknown {
 
 t.test('a state that is not held, whole or in part, is named with all that was asked of it', async (t) => {
   const keys = [{ slot: slot(1), writtenBytes: 32 }]
-  const request = { block, stateRoot, address: address(49), keys }
+  const request = { number: 1, block, stateRoot, address: address(49), keys }
   const wanted = { kind: 'state', block, stateRoot, address: address(49), slots: [slot(1)] }
   state.reads = []
-  buildProofJson(state.read, request)
+  buildProofJson(hashedTries(state.read), request)
   for (const missing of state.reads) {
     const read = (hash: Uint8Array) =>
       bytesToHex(hash) === missing ? undefined : state.held.get(bytesToHex(hash))
     t.strictSame(
-      wantedOf(() => buildProofJson(read, request)),
+      wantedOf(() => buildProofJson(hashedTries(read), request)),
       wanted,
     )
   }
 })
 
 t.test('the answer has memory of its own', async (t) => {
-  const json = buildProofJson(state.read, { block, stateRoot, address: address(1), keys: [] })
+  const json = buildProofJson(hashedTries(state.read), {
+    number: 1,
+    block,
+    stateRoot,
+    address: address(1),
+    keys: [],
+  })
   t.equal(json.buffer.byteLength, json.length)
 })

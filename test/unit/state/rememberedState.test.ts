@@ -25,7 +25,8 @@ function countedState() {
     slot: (asked) => noted('slot', isIt(asked) ? bytes : undefined),
     slotsOf: () => noted('slotsOf', [slot]),
     code: () => noted('code', bytes),
-    node: () => noted('node', undefined),
+    tries: () => noted('tries', () => undefined),
+    hasRows: true,
   }
   return { state, reads }
 }

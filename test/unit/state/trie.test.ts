@@ -3,8 +3,19 @@ import fc from 'fast-check'
 import t from 'tap'
 import { bytesToHex, type Hash32, toHash32 } from '../../../src/primitives/bytes.js'
 import { emptyTrieRoot, keccak256 } from '../../../src/primitives/keccak.js'
-import { indexedRoot, RecentTries, readTrie, trieLeaves, updateTrie } from '../../../src/state/trie.js'
-import { MissingNodeError } from '../../../src/state/trieNode.js'
+import { emptyState } from '../../../src/state/stateView.js'
+import {
+  indexedRoot,
+  RecentTries,
+  readTrie,
+  type TrieChange,
+  trieLeaves,
+  updateTrie,
+  updateTrieRows,
+} from '../../../src/state/trie.js'
+import { MissingNodeError, type NodeReader } from '../../../src/state/trieNode.js'
+import { rowSink, TrieOverlay } from '../../../src/state/tries.js'
+import type { Change } from '../../../src/store/blockDiff.js'
 import { propertyRuns } from '../../library/property.js'
 
 /** Few distinct keys with long common prefixes, so that extensions split, merge and vanish often. */
@@ -69,6 +80,64 @@ t.test('after any sequence of updates the root equals that of an independent tri
   )
   t.pass('all rounds agree')
 })
+
+/** Rows of a trie by path, as a store keeps them. */
+class Rows {
+  readonly held = new Map<string, Uint8Array>()
+  readonly overlay = new TrieOverlay()
+  root: Hash32 = emptyTrieRoot
+
+  /** Returns what was put, which is stored. */
+  update(changes: readonly TrieChange[], recent?: RecentTries): [string, string][] {
+    const put: Change[] = []
+    this.root = updateTrieRows(this.root, changes, this.read(), rowSink(put), recent)
+    this.overlay.add(put)
+    const named = put.map(([key, row]) => [bytesToHex(key), bytesToHex(row)] as [string, string]).sort()
+    for (const [key, row] of put) {
+      if (row.length === 0) this.held.delete(bytesToHex(key))
+      else this.held.set(bytesToHex(key), row)
+    }
+    return named
+  }
+
+  read(): NodeReader {
+    return this.overlay.over(emptyState.tries)()
+  }
+}
+
+t.test(
+  'rows of a trie by path are those of a trie that is built at once, and lead to every leaf',
+  async (t) => {
+    await fc.assert(
+      fc.property(rounds, (rounds) => {
+        const [one, two] = [new Rows(), new Rows()]
+        const recent = new RecentTries()
+        const nodes = new Map<string, Uint8Array>()
+        const readNode = (hash: Uint8Array) => nodes.get(bytesToHex(hash))
+        let root: Hash32 = emptyTrieRoot
+        const content = new Map<string, TrieChange>()
+        for (const changes of rounds) {
+          root = updateTrie(root, changes, readNode, (hash, rlp) => nodes.set(bytesToHex(hash), rlp))
+          t.strictSame(one.update(changes), two.update(changes, recent), 'whatever is in memory')
+          t.strictSame([one.root, two.root], [root, root])
+          for (const change of changes) {
+            if (change[1] === undefined) content.delete(bytesToHex(change[0]))
+            else content.set(bytesToHex(change[0]), change)
+          }
+          const whole = new Rows()
+          whole.update([...content.values()])
+          t.strictSame(one.held.size, whole.held.size)
+          for (const [key, row] of whole.held)
+            t.strictSame(bytesToHex(one.held.get(key) ?? row.subarray(1)), bytesToHex(row))
+          for (const [k, v] of content.values()) t.strictSame(readTrie(root, k, one.read()), v)
+          const leaves = (read: NodeReader) => [...trieLeaves(root, read)].map((leaf) => leaf.map(bytesToHex))
+          t.strictSame(leaves(one.read()), leaves(readNode))
+        }
+      }),
+      propertyRuns(100),
+    )
+  },
+)
 
 t.test('the root of an indexed list equals that of an independent trie', async (t) => {
   const { RLP } = await import('@ethereumjs/rlp')

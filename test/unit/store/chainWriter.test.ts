@@ -209,39 +209,39 @@ t.test('reads at every block agree with a naive model, whatever was applied and 
 t.test('blocks that gave way stay readable by hash, their transactions are located no longer', async (t) => {
   const store = ChainWriter.openForWriting({ path: join(t.testdir(), 'chain.mdb'), mapBytes })
   t.teardown(() => store.close())
-  const bare = { accounts: [], slots: [], transactions: 2, logs: [] }
+  const bare = { accounts: [], slots: [], trie: [], transactions: 2, logs: [] }
   const genesis = makeBlockDiff(0, zeroHash, bare)
   store.initialize(identity, genesis)
   const old = makeBlockDiff(1, genesis.hash, bare)
   const fresh = makeBlockDiff(1, genesis.hash, bare)
   store.apply(0, [old])
   const hashOf = (blockDiff: BlockDiff) => toHash32(blockDiff.senders.subarray(20, 52))
-  t.strictSame(store.readLocation(hashOf(old)), { blockHash: Buffer.from(old.hash), index: 0 })
+  t.strictSame(store.readLocation(hashOf(old)), { blockHash: old.hash, index: 0 })
   store.apply(0, [fresh])
   t.equal(store.readLocation(hashOf(old)), undefined)
   t.ok(store.readLocation(hashOf(fresh)))
   for (const blockDiff of [old, fresh]) {
     t.strictSame(store.readHeader(blockDiff.hash), blockDiff.header)
-    t.strictSame(store.readReceipts(blockDiff.hash), Buffer.from(blockDiff.receipts))
+    t.strictSame(store.readReceipts(blockDiff.hash), blockDiff.receipts)
   }
 })
 
 t.test('a transaction that both branches hold is located in the one that is canonical', async (t) => {
   const store = ChainWriter.openForWriting({ path: join(t.testdir(), 'chain.mdb'), mapBytes })
   t.teardown(() => store.close())
-  const genesis = makeBlockDiff(0, zeroHash, { accounts: [], slots: [], transactions: 0, logs: [] })
+  const genesis = makeBlockDiff(0, zeroHash, { accounts: [], slots: [], trie: [], transactions: 0, logs: [] })
   store.initialize(identity, genesis)
   const shared = concatBytes(new Uint8Array(20), keccak256(Buffer.from('shared')))
-  const empty = { accounts: [], slots: [], transactions: 0, logs: [] }
+  const empty = { accounts: [], slots: [], trie: [], transactions: 0, logs: [] }
   const old = { ...makeBlockDiff(1, genesis.hash, empty), senders: shared }
   const fresh = makeBlockDiff(1, genesis.hash, empty)
   const second = { ...makeBlockDiff(2, fresh.hash, empty), senders: shared }
   store.apply(0, [old])
   store.apply(0, [fresh, second])
   const hash = toHash32(shared.subarray(20))
-  t.strictSame(store.readLocation(hash)?.blockHash, Buffer.from(second.hash))
+  t.strictSame(store.readLocation(hash)?.blockHash, second.hash)
   store.apply(0, [old])
-  t.strictSame(store.readLocation(hash)?.blockHash, Buffer.from(old.hash))
+  t.strictSame(store.readLocation(hash)?.blockHash, old.hash)
 })
 
 t.test('block diffs that do not extend the chain change nothing', async (t) => {
@@ -250,6 +250,7 @@ t.test('block diffs that do not extend the chain change nothing', async (t) => {
   const some = {
     accounts: [[addresses[0], Uint8Array.of(1)] as Change],
     slots: [],
+    trie: [],
     transactions: 1,
     logs: [],
   }
@@ -271,7 +272,7 @@ t.test('block diffs that do not extend the chain change nothing', async (t) => {
 t.test('a key of very many blocks is found from any of them, and taken back as it was added', async (t) => {
   const store = ChainWriter.openForWriting({ path: join(t.testdir(), 'chain.mdb'), mapBytes })
   t.teardown(() => store.close())
-  const bare = { accounts: [], slots: [], transactions: 0, logs: [] }
+  const bare = { accounts: [], slots: [], trie: [], transactions: 0, logs: [] }
   const busy = { ...bare, logs: [{ address: addresses[2] as Address, topics: [] }] }
   const genesis = makeBlockDiff(0, zeroHash, bare)
   store.initialize(identity, genesis)

@@ -10,12 +10,20 @@ import { historyKinds } from '../../../src/store/keptHistory.js'
 import { chunkBytesMax } from '../../../src/store/logIndex.js'
 import { anyLogKey, logKey } from '../../../src/store/logKeys.js'
 import { propertyRuns } from '../../library/property.js'
-import { addresses, content, makeBlockDiff, slotKeys, slots, zeroHash } from '../../store/blockDiffMaker.js'
+import {
+  addresses,
+  content,
+  makeBlockDiff,
+  slotKeys,
+  slots,
+  trieKeys,
+  zeroHash,
+} from '../../store/blockDiffMaker.js'
 import { dumpStore } from '../../store/storeDump.js'
 
 const mapBytes = 2 ** 30
 const identity: ChainIdentity = { chainId: '1', networkId: '1', genesisHash: '0x00', config: '{}' }
-const empty = { accounts: [], slots: [], transactions: 0, logs: [] }
+const empty = { accounts: [], slots: [], trie: [], transactions: 0, logs: [] }
 
 /** What a read gives, as text; `removed N` where it says that block N is the oldest kept. */
 function told(read: () => unknown): string {
@@ -46,6 +54,13 @@ function compare(cut: ChainWriter, whole: ChainWriter, head: number): void {
       if (!isRight || (number < oldest.state && got === 'nothing'))
         throw new Error(`state of block ${number}, ${bytesToHex(key)}: ${got}, not ${want}`)
     }
+    for (const key of number < oldest.trie ? [] : trieKeys) {
+      const read = (store: ChainWriter) => told(() => rowOf(store, key, number))
+      if (read(cut) !== read(whole))
+        throw new Error(`row ${bytesToHex(key)} of block ${number}: ${read(cut)}, not ${read(whole)}`)
+    }
+    const isTold = told(() => cut.requireTries(number)) === `removed ${oldest.trie}`
+    if (isTold !== number < oldest.trie) throw new Error(`the tries of block ${number}`)
     const parts = [
       ['receipts', (store: ChainWriter) => asBuffer(store.readReceipts(hash))],
       ['bodies', (store: ChainWriter) => asBuffer(store.readBody(hash))],
@@ -76,6 +91,11 @@ function compare(cut: ChainWriter, whole: ChainWriter, head: number): void {
         throw new Error(`logs from block ${from}: ${read(cut)}, not ${read(whole)}`)
     }
   }
+}
+
+function rowOf(store: ChainWriter, key: Uint8Array, number: number) {
+  const { extension, children, leaf } = store.readTrieRow(key, number) ?? {}
+  return [extension, ...(children ?? []), leaf].map(asBuffer)
 }
 
 function* blocksWithLog(store: ChainWriter, key: Uint8Array, from: number): Generator<number> {
@@ -110,9 +130,10 @@ const limits = fc
   .record({
     state: fc.integer({ min: 4, max: 12 }),
     receipts: fc.integer({ min: 4, max: 12 }),
+    trie: fc.integer({ min: 4, max: 12 }),
     more: fc.nat(4),
   })
-  .map(({ state, receipts, more }) => ({ state, receipts, bodies: receipts + more }))
+  .map(({ state, receipts, trie, more }) => ({ state, receipts, trie, bodies: receipts + more }))
 
 t.test('what is kept is as in a store that keeps all, whatever was applied, unwound and held', async (t) => {
   const folder = t.testdir()
@@ -126,6 +147,7 @@ t.test('what is kept is as in a store that keeps all, whatever was applied, unwo
           ...first,
           accounts: set(first.accounts),
           slots: set(first.slots),
+          trie: set(first.trie),
         })
         const chain: BlockDiff[] = [genesis]
         let top = 0
@@ -169,26 +191,42 @@ t.test('what is kept is as in a store that keeps all, whatever was applied, unwo
   )
 })
 
+/** Whether a key is that of a row of the past: 9 bytes longer, of which the first is zero. */
+function isPast(key: string): boolean {
+  return trieKeys.some(
+    (each) => key.length === 2 * each.length + 18 && key.startsWith(`${bytesToHex(each).slice(2)}00`),
+  )
+}
+
 /** No row is left that nobody can reach. */
 function requireNoMore(cut: ChainWriter, whole: ChainWriter, head: number): void {
   const { state } = cut.readOldestKept()
   const changed = new Set<string>()
-  for (let number = state === 0 ? 0 : state + 1; number <= head; number++) {
+  for (let number = state + 1; number <= head; number++) {
     const replaced = whole.readReplacedState(number)
     for (const [key] of [...(replaced?.accounts ?? []), ...(replaced?.slots ?? [])])
       changed.add(`${bytesToHex(key)} ${number}`)
   }
-  const base = state === 0 ? 0 : [...whole.accountsAt(state), ...whole.slotsAt(state)].length
-  const rows = cut.countHistory()
-  t.equal(rows.accounts + rows.slots, changed.size + base, 'rows of history')
+  const base = [...whole.accountsAt(state), ...whole.slotsAt(state)].length
+  const rows = [...cut.stateRows('accounts'), ...cut.stateRows('slots')]
+  t.equal(rows.length, changed.size + base, 'rows of state')
   const dump = dumpStore(cut)
-  t.equal(Object.keys(dump.changes).length, head - state + (state === 0 ? 1 : 0), 'undo records')
+  t.equal(Object.keys(dump.changes).length, head - state, 'undo records')
   t.ok(Object.keys(dump.blocks).length === head + 1, 'headers')
+  const { trie } = cut.readOldestKept()
+  t.equal(Object.keys(dump.trieChanges).length, head - trie + (trie === 0 ? 1 : 0), 'changes of tries')
+  const isLater = ([key]: readonly [string, string]) =>
+    !isPast(key) || Number.parseInt(key.slice(-16), 16) > trie
+  t.strictSame(dump.trie, Object.fromEntries(Object.entries(dumpStore(whole).trie).filter(isLater)))
 }
 
 t.test('rows of the index of logs that are full go with their last block', async (t) => {
   const path = join(t.testdir(), 'chain.mdb')
-  const store = ChainWriter.openForWriting({ path, mapBytes, history: { state: 9, receipts: 9, bodies: 9 } })
+  const store = ChainWriter.openForWriting({
+    path,
+    mapBytes,
+    history: { state: 9, receipts: 9, bodies: 9, trie: 9 },
+  })
   t.teardown(() => store.close())
   const genesis = makeBlockDiff(0, zeroHash, empty)
   store.initialize(identity, genesis)
@@ -220,14 +258,18 @@ t.test('one commit removes a part; a store whose limits are new catches up', asy
   }
   whole.apply(0, diffs)
   await whole.close()
-  const cut = ChainWriter.openForWriting({ path, mapBytes, history: { state: 20, receipts: 50, bodies: 60 } })
+  const cut = ChainWriter.openForWriting({
+    path,
+    mapBytes,
+    history: { state: 20, receipts: 50, bodies: 60, trie: 30 },
+  })
   t.teardown(() => cut.close())
   t.ok(cut.cutHistory(), 'there is more')
   const { state } = cut.readOldestKept()
   t.ok(state > 0 && state < 180, `up to block ${state}`)
   while (cut.cutHistory());
-  t.strictSame(cut.readOldestKept(), { state: 180, receipts: 150, bodies: 140 })
-  t.equal(cut.countHistory().accounts, 100 * 21)
+  t.strictSame(cut.readOldestKept(), { state: 180, receipts: 150, bodies: 140, trie: 170 })
+  t.equal([...cut.stateRows('accounts')].length, 100 * 21)
   t.throws(() => cut.apply(179, []), {
     name: 'OperatorError',
     message: /cannot go back to block 179: it keeps the past from block 180 on/,

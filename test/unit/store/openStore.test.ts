@@ -5,12 +5,15 @@ import { pack, unpack } from 'msgpackr'
 import t, { type Test } from 'tap'
 import { bytesToHex, concatBytes, type Hash32, toHash32 } from '../../../src/primitives/bytes.js'
 import { keccak256 } from '../../../src/primitives/keccak.js'
+import { encodeRlp } from '../../../src/primitives/rlp.js'
 import type { BlockDiff } from '../../../src/store/blockDiff.js'
 import { ChainReader } from '../../../src/store/chainReader.js'
 import type { ChainIdentity } from '../../../src/store/chainRows.js'
 import { ChainWriter } from '../../../src/store/chainWriter.js'
 import { openEnvironment, openTable } from '../../../src/store/environment.js'
 import { metaKeys, schemaVersion } from '../../../src/store/tables.js'
+import { encodeTrieRow } from '../../../src/store/trieRow.js'
+import { accountTrie, trieKey } from '../../../src/store/trieRows.js'
 import { once } from '../../library/until.js'
 import { onSmallDisk, withoutSmallDisk } from '../../store/smallDisk.js'
 import { differences, dumpStore } from '../../store/storeDump.js'
@@ -33,9 +36,23 @@ function makeBlockDiff(number: number, parentHash: Hash32, bodyBytes = 10): Bloc
     totalDifficulty: Uint8Array.of(1),
     accounts: [[address, Uint8Array.of(1 + (number % 255))]],
     slots: [[concatBytes(address, hash), Uint8Array.of(1 + (number % 255))]],
-    nodes: [[hash, new Uint8Array(50).fill(number)]],
+    trie: [
+      [
+        trieKey(
+          accountTrie,
+          hash.map((byte) => byte & 15),
+        ),
+        rowOf(number),
+      ],
+    ],
     code: [],
   }
+}
+
+/** A row of a trie with one leaf. */
+function rowOf(number: number): Uint8Array {
+  const leaf = encodeRlp([new Uint8Array(33).fill(0x20), new Uint8Array(9).fill(number)])
+  return encodeTrieRow({ extension: new Uint8Array(0), children: [], leaf })
 }
 
 async function makeStore(path: string, bytes = mapBytes): Promise<void> {
@@ -145,7 +162,11 @@ t.test('a reader beside a writer sees whole blocks only', async (t) => {
     path,
     `
     import { keccak256 } from ${JSON.stringify(new URL('../../../src/primitives/keccak.js', import.meta.url).href)}
+    import { encodeRlp } from ${JSON.stringify(new URL('../../../src/primitives/rlp.js', import.meta.url).href)}
+    import { encodeTrieRow } from ${JSON.stringify(new URL('../../../src/store/trieRow.js', import.meta.url).href)}
+    import { accountTrie, trieKey } from ${JSON.stringify(new URL('../../../src/store/trieRows.js', import.meta.url).href)}
     const concatBytes = (...parts) => new Uint8Array(Buffer.concat(parts))
+    ${rowOf.toString()}
     ${makeBlockDiff.toString()}
     let parent = store.readHead()
     for (let n = 1; n <= ${blocks}; n++) {
@@ -181,7 +202,12 @@ t.test('a reader beside a writer sees whole blocks only', async (t) => {
       reader.readCanonicalHash(number + 1) === undefined &&
       reader.readBody(hash) !== undefined &&
       reader.readReceipts(hash) !== undefined &&
-      reader.readNode(hash) !== undefined &&
+      reader.readTrieRow(
+        trieKey(
+          accountTrie,
+          hash.map((byte) => byte & 15),
+        ),
+      ) !== undefined &&
       reader.readAccount(address) !== undefined &&
       reader.readSlot(address, hash) !== undefined &&
       reader.readLocation(hash) !== undefined
@@ -277,7 +303,12 @@ t.test('bytes that reads hand out stay what they were', async (t) => {
     ...blocks.flatMap(({ hash }) => [
       store.readBody(hash),
       store.readHeader(hash),
-      store.readNode(hash),
+      store.readTrieRow(
+        trieKey(
+          accountTrie,
+          hash.map((byte) => byte & 15),
+        ),
+      )?.leaf,
       store.readReceipts(hash),
       store.readBlock(hash)?.bytes,
     ]),

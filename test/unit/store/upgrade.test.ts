@@ -14,13 +14,18 @@ import type { ChainIdentity } from '../../../src/store/chainRows.js'
 import { ChainWriter } from '../../../src/store/chainWriter.js'
 import { openEnvironment, openTable, type Table } from '../../../src/store/environment.js'
 import { StoredBlock } from '../../../src/store/storedBlock.js'
-import { type ChainTables, metaKeys, openChainTables } from '../../../src/store/tables.js'
+import { type ChainTables, metaKeys, numberKey, openChainTables } from '../../../src/store/tables.js'
 import { copyDemoStore, runHere } from '../../service/program.js'
+import { takeBackToBlockRows } from '../../store/formerLayout.js'
 import { differences, dumpStore, type StoreDump } from '../../store/storeDump.js'
 
 const mapBytes = 2 ** 30
 const demoChainPath = join(packageRoot(), 'data/devnet/chain.rlp')
-const identity: ChainIdentity = { chainId: '1', networkId: '1', genesisHash: '0x01', config: '{}' }
+/** Of a kind whose rows are rewritten where they are. */
+const identity: ChainIdentity = {
+  ...{ chainId: '1', networkId: '1', genesisHash: '0x01', config: '{}' },
+  gateway: true,
+}
 
 function makeBlockDiff(number: number, parentHash: Hash32, salt = 0): BlockDiff {
   const hash = keccak256(concatBytes(parentHash, Uint8Array.of(number, salt)))
@@ -37,7 +42,7 @@ function makeBlockDiff(number: number, parentHash: Hash32, salt = 0): BlockDiff 
     totalDifficulty: number === 0 ? new Uint8Array(0) : Uint8Array.of(number),
     accounts: [[hash.slice(0, 20), Uint8Array.of(1)]],
     slots: [],
-    nodes: [],
+    trie: [],
     code: [],
   }
 }
@@ -145,50 +150,52 @@ t.test('an upgrade that was cut short goes on where it was', async (t) => {
   await reader.close()
 })
 
-t.test('an import brings a store of an earlier version up to date, and tells how far it is', async (t) => {
+t.test('an import into an archive of an earlier version says what brings it up to date', async (t) => {
   const path = copyDemoStore(t.testdir(), 'demo')
-  const before = ChainReader.open({ path })
-  const whole = dumpStore(before)
-  await before.close()
-  await takeBack(path, 1)
-  const told: string[] = []
+  await takeBackToBlockRows(path)
   const task = { storePath: path, mapBytes, genesis: undefined, files: [demoChainPath] }
-  const tell = (what: string, done: number) =>
-    told.push(upgradeLine('demo', what, done), upgradeText('demo', what, done))
-  const thread = startIngest(task, () => undefined, { onUpgrade: tell })
-  t.match(await thread.finished, { stopped: false, progress: { executed: 0 } })
-  t.strictSame(told, [
-    '{"event":"upgrade","network":"demo","what":"blocks","done":1}',
-    `demo ${'█'.repeat(24)} 100 %  upgrade of the store: blocks`,
-    '{"event":"upgrade","network":"demo","what":"index of logs","done":1}',
-    `demo ${'█'.repeat(24)} 100 %  upgrade of the store: index of logs`,
-  ])
-  const after = ChainReader.open({ path })
-  t.teardown(() => after.close())
-  t.strictSame(differences(dumpStore(after), whole), [])
+  await t.rejects(startIngest(task, () => undefined).finished, {
+    name: 'OperatorError',
+    message: /was made by an earlier version; "tidegate migrate" brings it up to date/,
+  })
+  t.equal(upgradeLine('demo', 'blocks', 1), '{"event":"upgrade","network":"demo","what":"blocks","done":1}')
+  t.equal(upgradeText('demo', 'blocks', 1), `demo ${'█'.repeat(24)} 100 %  upgrade of the store: blocks`)
+})
+
+t.test('an archive whose past was removed cannot be made anew, which is said', async (t) => {
+  const folder = t.testdir()
+  const path = copyDemoStore(folder, 'demo')
+  await takeBackToBlockRows(path)
+  const environment = openEnvironment({ path, readOnly: false, mapBytes })
+  const meta = openTable(environment, 'meta') as Table
+  meta.putSync(metaKeys.oldestKept, concatBytes(numberKey(9), numberKey(0), numberKey(0)))
+  await environment.close()
+  t.match(await runHere(['migrate', '--data', folder]), {
+    status: 1,
+    err: /cannot be brought up to date; import the chain again into an empty folder, with "tidegate import"/,
+  })
 })
 
 t.test('"tidegate migrate" brings every store of a data folder up to date', async (t) => {
   const folder = t.testdir()
-  const paths = ['old', 'older', 'today'].map((name) => copyDemoStore(folder, name)) as [
-    string,
-    string,
-    string,
-  ]
-  const before = ChainReader.open({ path: paths[2] })
+  const names = ['former', 'old', 'older', 'today']
+  const paths = names.map((name) => copyDemoStore(folder, name)) as [string, string, string, string]
+  const before = ChainReader.open({ path: paths[3] })
   const whole = dumpStore(before)
   await before.close()
-  await takeBack(paths[0], 2)
-  await takeBack(paths[1], 1)
+  for (const path of paths.slice(0, 3)) await takeBackToBlockRows(path)
+  await takeBack(paths[1], 2)
+  await takeBack(paths[2], 1)
   const upgraded =
-    'old: upgraded from version 2 to 3\nolder: upgraded from version 1 to 3\ntoday: up to date\n'
+    'former: upgraded from version 3 to 4\nold: upgraded from version 2 to 4\n' +
+    'older: upgraded from version 1 to 4\ntoday: up to date\n'
   t.match(await runHere(['migrate', '--data', folder]), { status: 0, out: upgraded })
   for (const path of paths) {
     const store = ChainReader.open({ path })
     t.strictSame(differences(dumpStore(store), whole), [])
     await store.close()
   }
-  const again = 'old: up to date\nolder: up to date\ntoday: up to date\n'
+  const again = 'former: up to date\nold: up to date\nolder: up to date\ntoday: up to date\n'
   t.match(await runHere(['migrate', '--data', folder]), { status: 0, out: again, err: '' })
   t.match(await runHere(['migrate', '--data', t.testdir({ none: {} })]), {
     status: 1,

@@ -67,7 +67,7 @@ export function makeBlock(parent: ForkBlock | undefined, logs: readonly ChosenLo
     totalDifficulty: new Uint8Array(0),
     accounts: [],
     slots: [],
-    nodes: [],
+    trie: [],
     code: [],
   }
   return { number, hash, parent, logs, blockDiff }

@@ -1,0 +1,44 @@
+/**
+ * Figures of the store as a table in Markdown, one line for each run. From files too, in the form that storeSpeed prints:
+ *
+ *   node dist/bench/store/storeTable.js FILE…
+ */
+import { readFileSync } from 'node:fs'
+import { argv } from 'node:process'
+import { pathToFileURL } from 'node:url'
+import type { BlockCosts, StoreFigures } from './storeSpeed.js'
+
+export function storeTable(figures: readonly StoreFigures[]): string {
+  const head =
+    '| network | past kept | bytes a key | bytes a change | pages a block | tries, CPU ms | writing, CPU ms | wall ms, longest | a slot: head, past, µs | file MB |'
+  return [head, '| --- | --- | --: | --: | --: | --: | --: | --: | --: | --: |', ...figures.map(lineOf)].join(
+    '\n',
+  )
+}
+
+function lineOf(figures: StoreFigures): string {
+  const { network, size, kept, load, busy, loadedBytes, settledBytes, readMicros, fileBytes } = figures
+  const keys = size.accounts + size.slots
+  const costs: BlockCosts = busy ?? load
+  const what =
+    busy === undefined ? '' : `, ${count(busy.blocks)} blocks of ${count(busy.changes / busy.blocks)}`
+  const cells = [
+    `${network}, ${count(keys)} keys${what}`,
+    kept === null ? 'all' : `${count(kept)} blocks`,
+    (loadedBytes / keys).toFixed(0),
+    busy === undefined ? '' : ((settledBytes - loadedBytes) / busy.changes).toFixed(0),
+    costs.pagesWritten === undefined ? '' : count(costs.pagesWritten),
+    costs.rootsCpuMs.toFixed(0),
+    costs.writeCpuMs.toFixed(0),
+    `${costs.writeWallMs.toFixed(0)}, ${costs.longestWriteMs.toFixed(0)}`,
+    `${readMicros.head.toFixed(1)}, ${readMicros.past.toFixed(1)}`,
+    count(fileBytes / 1e6),
+  ]
+  return `| ${cells.join(' | ')} |`
+}
+
+const count = (value: number): string => Math.round(value).toLocaleString('en')
+
+if (import.meta.url === pathToFileURL(argv[1] ?? '').href) {
+  console.log(storeTable(argv.slice(2).map((path) => JSON.parse(readFileSync(path, 'utf8')) as StoreFigures)))
+}

@@ -1,0 +1,55 @@
+/** A value with the number of the block since which it holds: length of the number (1 byte) ‖ number ‖ value. */
+
+/** Numbers that a store can have are exact in JavaScript, and take at most 7 bytes. */
+const numberBytesMax = 7
+
+/** Bytes of a block number without leading zeros. */
+function numberBytes(number: number): number {
+  let bytes = 0
+  for (let rest = number; rest > 0; rest = Math.floor(rest / 256)) bytes++
+  return bytes
+}
+
+/** Writes length and number at `at`; returns where they end. */
+export function writeNumber(target: Uint8Array, number: number, at: number): number {
+  const bytes = numberBytes(number)
+  target[at] = bytes
+  let rest = number
+  for (let place = at + bytes; place > at; place--) {
+    target[place] = rest % 256
+    rest = Math.floor(rest / 256)
+  }
+  return at + 1 + bytes
+}
+
+/** The number at `at`. Throws RangeError where there is none. */
+export function readNumber(source: Uint8Array, at: number): number {
+  const bytes = source[at]
+  if (bytes === undefined || bytes > numberBytesMax || at + bytes >= source.length) {
+    throw new RangeError('a row does not begin with the number of a block')
+  }
+  let number = 0
+  for (let place = at + 1; place <= at + bytes; place++) number = number * 256 + (source[place] as number)
+  return number
+}
+
+/** Where what {@link writeNumber} wrote at `at` ends. */
+export function endOfNumber(source: Uint8Array, at: number): number {
+  return at + 1 + (source[at] as number)
+}
+
+export function datedValue(since: number, value: Uint8Array): Uint8Array {
+  const row = new Uint8Array(1 + numberBytes(since) + value.length)
+  row.set(value, writeNumber(row, since, 0))
+  return row
+}
+
+/** The block since which the value holds. Throws RangeError for a row of another form. */
+export function sinceOf(row: Uint8Array): number {
+  return readNumber(row, 0)
+}
+
+/** The value, as a view of the row. */
+export function valueOfRow(row: Uint8Array): Uint8Array {
+  return row.subarray(endOfNumber(row, 0))
+}

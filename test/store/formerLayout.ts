@@ -1,0 +1,60 @@
+/** Stores as version 3 left them, made of stores of today by writing their rows as it did. */
+import { Packr, unpack } from 'msgpackr'
+import { concatBytes } from '../../src/primitives/bytes.js'
+import { ChainReader } from '../../src/store/chainReader.js'
+import { closeEnvironment, openEnvironment, openTable, type Table } from '../../src/store/environment.js'
+import { unpackReceipts } from '../../src/store/packedReceipts.js'
+import { fullValue, stateKinds } from '../../src/store/stateRows.js'
+import { StoredBlock, transactionHashes } from '../../src/store/storedBlock.js'
+import { type ChainTables, historyKey, metaKeys, numberKey, openChainTables } from '../../src/store/tables.js'
+
+const mapBytes = 2 ** 30
+const packr = new Packr({ useRecords: false })
+const empty = new Uint8Array(0)
+
+type Replaced = { accounts: [Uint8Array, Uint8Array][]; slots: [Uint8Array, Uint8Array][] }
+
+/** Takes a store that keeps all history back to version 3. Tables that version 3 did not have, and nodes, stay as they are. */
+export async function takeBackToBlockRows(path: string): Promise<void> {
+  const reader = ChainReader.open({ path, mapBytes })
+  const head = reader.readHead()?.number ?? 0
+  const rows = stateKinds.flatMap((kind) => Array.from(reader.stateRows(kind), (row) => ({ kind, ...row })))
+  await reader.close()
+  const environment = openEnvironment({ path, mapBytes, readOnly: false })
+  const tables = openChainTables(environment) as ChainTables
+  const history = {
+    accounts: openTable(environment, 'accountHistory') as Table,
+    slots: openTable(environment, 'slotHistory') as Table,
+  }
+  const replaced = Array.from({ length: head + 1 }, (): Replaced => ({ accounts: [], slots: [] }))
+  environment.transactionSync(() => {
+    for (const name of ['accounts', 'slots', 'changes'] as const)
+      for (const key of [...tables[name].getKeys()]) tables[name].removeSync(key)
+    let key: Uint8Array | undefined
+    let before: Uint8Array = empty
+    for (const { kind, key: own, since, value: stored } of rows) {
+      const value = stored.length === 0 ? empty : fullValue(kind, stored)
+      if (key === undefined || Buffer.compare(key, own) !== 0) before = empty
+      key = own
+      replaced[since]?.[kind].push([own, before])
+      before = value
+      history[kind].putSync(historyKey(own, since), value)
+      if (value.length === 0) tables[kind].removeSync(own)
+      else tables[kind].putSync(own, value)
+    }
+    for (const [number, each] of replaced.entries())
+      tables.changes.putSync(numberKey(number), packr.pack(each))
+    for (const { key: hash, value } of [...tables.receipts.getRange()])
+      tables.receipts.putSync(hash, unpackReceipts(value))
+    for (const place of [...tables.locations.getKeys()]) tables.locations.removeSync(place)
+    for (const { value } of [...tables.blocks.getRange()]) {
+      const { hash, senders } = new StoredBlock(value)
+      for (const [index, transaction] of transactionHashes(senders))
+        tables.locations.putSync(transaction, concatBytes(hash, numberKey(index)))
+    }
+    tables.meta.removeSync(metaKeys.stateDigests)
+    const identity = unpack(tables.meta.getBinary(metaKeys.identity) as Uint8Array)
+    tables.meta.putSync(metaKeys.identity, packr.pack({ ...identity, schema: 3 }))
+  })
+  await closeEnvironment(environment)
+}

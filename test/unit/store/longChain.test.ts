@@ -1,0 +1,117 @@
+/** Chains longer than their undo records reach. */
+import { copyFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { bytesToHex, type Hash32 } from '../../../src/primitives/bytes.js'
+import type { BlockDiff, Change } from '../../../src/store/blockDiff.js'
+import { ChainWriter } from '../../../src/store/chainWriter.js'
+import { undoBlocks } from '../../../src/store/tables.js'
+import { Dice, propertyRuns } from '../../library/property.js'
+import { addresses, makeBlockDiff, slotKeys, zeroHash } from '../../store/blockDiffMaker.js'
+
+const mapBytes = 2 ** 30
+const identity = { chainId: '1', networkId: '1', genesisHash: '0x00', config: '{}' }
+const blocks = undoBlocks + 600
+const kept = 100
+const all = Number.POSITIVE_INFINITY
+
+/** A few changes: values, removals, and removals of nothing. */
+function changesAt(number: number, keys: readonly Uint8Array[], random: (bound: number) => number): Change[] {
+  return keys
+    .filter(() => random(8) === 0)
+    .map(
+      (key): Change => [
+        key,
+        random(3) === 0 ? new Uint8Array(0) : Uint8Array.of(1 + (number % 250), random(256)),
+      ],
+    )
+    .sort(([a], [b]) => Buffer.compare(a, b))
+}
+
+t.test('a chain longer than its undo records', async (t) => {
+  const dice = new Dice(propertyRuns(1).seed as number)
+  const random = (bound: number) => dice.throw(bound)
+  const path = join(t.testdir(), 'chain.mdb')
+  const whole = ChainWriter.openForWriting({ path, mapBytes })
+  const nothing = { trie: [], transactions: 0, logs: [] }
+  const genesis = makeBlockDiff(0, zeroHash, { accounts: [], slots: [], ...nothing })
+  whole.initialize(identity, genesis)
+  const chain: BlockDiff[] = [genesis]
+  for (let number = 1; number <= blocks; number++) {
+    const parent = chain.at(-1) as BlockDiff
+    const accounts = changesAt(number, addresses, random)
+    const slots = changesAt(number, slotKeys, random)
+    chain.push({
+      ...makeBlockDiff(number % 256, parent.hash as Hash32, { accounts, slots, ...nothing }),
+      number,
+    })
+  }
+  for (let first = 1; first <= blocks; first += 500) whole.apply(first - 1, chain.slice(first, first + 500))
+
+  t.test('its records are of the newest blocks alone, and what older ones changed is found', async (t) => {
+    for (let number = 1; number <= blocks; number++)
+      if ((whole.readUndo(number) !== undefined) !== number > blocks - undoBlocks) t.fail(`block ${number}`)
+    const state = new Map<string, Uint8Array>()
+    for (const { number, accounts, slots } of chain) {
+      const replaced = number === 0 ? { accounts: [], slots: [] } : whole.readReplacedState(number)
+      for (const [index, [key, value]] of [...accounts, ...slots].entries()) {
+        const before = state.get(bytesToHex(key)) ?? new Uint8Array(0)
+        const [wantedKey, got] = [...(replaced?.accounts ?? []), ...(replaced?.slots ?? [])][index] ?? []
+        if (!wantedKey || !got || Buffer.compare(wantedKey, key) !== 0 || Buffer.compare(got, before) !== 0)
+          t.fail(`block ${number}, ${bytesToHex(key)}`)
+        state.set(bytesToHex(key), value)
+      }
+    }
+    t.throws(() => whole.apply(blocks - undoBlocks - 1, []), {
+      name: 'OperatorError',
+      message: new RegExp(`cannot go back to block ${blocks - undoBlocks - 1}: it can take back 8192 blocks`),
+    })
+    const found = new Set(
+      Array.from(
+        whole.accountsChangedIn(3, 5, () => undefined),
+        bytesToHex,
+      ),
+    )
+    const wanted = new Set(
+      chain.slice(3, 6).flatMap(({ accounts }) => accounts.map(([key]) => bytesToHex(key))),
+    )
+    t.strictSame([...found].sort(), [...wanted].sort())
+  })
+
+  t.test('its past is removed where it begins to be limited', async (t) => {
+    const copy = join(t.testdir(), 'copy.mdb')
+    copyFileSync(path, copy)
+    for (const state of [undoBlocks + 20, kept]) {
+      const history = { state, receipts: all, bodies: all, trie: all }
+      const cut = ChainWriter.openForWriting({ path: copy, mapBytes, history })
+      const head = cut.head.number
+      const parent = cut.readCanonicalHash(head) as Hash32
+      // A block that comes while the removal goes on.
+      cut.beginBatch()
+      const accounts = changesAt(head + 1, addresses, random)
+      cut.apply(head, [
+        { ...makeBlockDiff(1, parent, { accounts, slots: [], ...nothing }), number: head + 1 },
+      ])
+      await cut.commitBatch()
+      while (cut.cutHistory());
+      const oldest = cut.readOldestKept().state
+      t.ok(
+        oldest > 0 && oldest >= head + 1 - state - state / 16 && oldest <= head + 1 - state,
+        `from ${oldest}`,
+      )
+      for (let number = oldest; number <= blocks; number += 7) {
+        for (const key of [...addresses, ...slotKeys]) {
+          const [got, want] = [cut, whole].map((store) => store.readKeyAt(number, key))
+          if (Buffer.compare(got ?? Buffer.of(), want ?? Buffer.of()) !== 0)
+            t.fail(`${bytesToHex(key)} at ${number}`)
+        }
+      }
+      const rows = (['accounts', 'slots'] as const).flatMap((kind) => [...cut.stateRows(kind)])
+      const base = [...cut.accountsAt(oldest), ...cut.slotsAt(oldest)].length
+      t.equal(rows.length, rows.filter(({ since }) => since > oldest).length + base, 'no row is left over')
+      await cut.close()
+    }
+  })
+
+  t.teardown(() => whole.close())
+})
