@@ -69,7 +69,7 @@ for (const chain of amsterdamChains) {
     await until(() => thread.run !== undefined)
     let blocks = 0
     const counted = {
-      gasMin: 0n,
+      isWorth: () => true,
       taken: thread.taken,
       run: (task: PartsTask) => {
         blocks++

@@ -5,7 +5,6 @@ import type { Dice } from '../library/property.js'
 
 /** Runs as many shares of each block as the dice say, on the caller's thread, before the executor takes any. */
 export class DicedThread implements PartThread {
-  readonly gasMin = 0n
   readonly taken = new Int32Array(new SharedArrayBuffer(4))
   readonly #runner: PartRunner
   readonly #dice: Dice
@@ -15,6 +14,10 @@ export class DicedThread implements PartThread {
   constructor(schedule: ForkSchedule, dice: Dice) {
     this.#runner = new PartRunner(schedule)
     this.#dice = dice
+  }
+
+  isWorth(): boolean {
+    return true
   }
 
   readonly run = async (task: PartsTask): Promise<Uint8Array> => {

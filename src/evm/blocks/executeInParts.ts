@@ -8,7 +8,7 @@ import { decodeBlockAccessList } from '../../chain/blockAccessList.js'
 import type { ForkName, ForkSchedule } from '../../chain/forks.js'
 import type { Header } from '../../chain/header.js'
 import { concatBytes, equalBytes, type Hash32, latin1Key } from '../../primitives/bytes.js'
-import type { RlpItem } from '../../primitives/rlp.js'
+import { type RlpItem, rlpList } from '../../primitives/rlp.js'
 import { hasCode } from '../../state/account.js'
 import type { StateView } from '../../state/stateView.js'
 import { indexedRoot, type RecentTries } from '../../state/trie.js'
@@ -46,8 +46,8 @@ export interface ListedBlockInput {
 
 /** The other thread. */
 export interface PartThread {
-  /** Gas of blocks from which on they are worth its messages. */
-  readonly gasMin: bigint
+  /** Whether a block that used so much gas gains by it. */
+  isWorth(gasUsed: bigint, transactions: number): boolean
   /** Counts the shares that are taken, and is shared with it. */
   readonly taken: Int32Array
   /** Resolves to the parts that it ran, encoded; rejects where it failed. Undefined while it is not ready. */
@@ -99,12 +99,13 @@ export class PartsExecutor {
     below: StateView,
     ancestorHash: AncestorHash,
   ): Promise<ExecutedBlock | undefined> {
-    const run = this.#thread.run
-    if (run === undefined || block.header.gasUsed < this.#thread.gasMin) return undefined
+    const transactions = rlpList(block.items[1]).length
+    if (transactions < 2 || !this.#thread.isWorth(block.header.gasUsed, transactions)) return undefined
+    const { run } = this.#thread
+    if (run === undefined) return undefined
     let executed: ExecutedBlock | undefined
     try {
       const read = this.#runner.read(block.items, block.fork)
-      if (read.transactions.length < 2) return undefined
       executed = await this.#run(block, read, below, ancestorHash, run)
     } catch {
       // Whatever it was, execution in order meets it too, and says what it is.

@@ -73,7 +73,7 @@ function lieIn(accounts: readonly AccountAccess[], dice: Dice): AccountAccess[] 
 
 t.test('random blocks come out as in order, whoever runs which share', async (t) => {
   const { seed = 0 } = propertyRuns(1)
-  let [executed, transactions, lists] = [0, 0, 0]
+  let [executed, transactions, slots, lists] = [0, 0, 0, 0]
   for (let run = 0; run < 15 * runsFactor; run++) {
     const dice = new Dice(seed + run)
     const { chain, next } = throwChain(dice)
@@ -89,6 +89,7 @@ t.test('random blocks come out as in order, whoever runs which share', async (t)
         if (!isDeepStrictEqual(found, block.executed)) t.strictSame(found, block.executed, where)
         executed++
         transactions += count
+        slots += found.changes.slots.length
         let lie = lieIn(accountsOf(block), dice)
         // The first account may have nothing of the kind.
         for (let tries = 0; lie === undefined && tries < 20; tries++) lie = lieIn(accountsOf(block), dice)
@@ -101,6 +102,6 @@ t.test('random blocks come out as in order, whoever runs which share', async (t)
       chain.go(block)
     }
   }
-  t.ok(executed > 0 && lists > 0)
-  t.comment(`${executed} blocks with ${transactions} transactions, ${lists} false lists`)
+  t.ok(executed > 0 && lists > 0 && slots > executed / 2)
+  t.comment(`${executed} blocks: ${transactions} transactions, ${slots} slots changed, ${lists} false lists`)
 })

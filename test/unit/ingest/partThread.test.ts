@@ -44,7 +44,7 @@ function importing(t: Test, chain: ListedChain, run: PartThread['run']) {
   store.initialize(identity, blockDiff)
   const asked: PartsTask[] = []
   const partThread: PartThread = {
-    gasMin: 0n,
+    isWorth: () => true,
     taken: new Int32Array(new SharedArrayBuffer(4)),
     run: (task) => {
       asked.push(task)
@@ -83,6 +83,9 @@ t.test('it starts when it is first asked for, refuses what is no task, and goes 
   const thread = new PartWorker(identity)
   t.teardown(() => thread.close())
   t.equal(thread.run, undefined)
+  t.ok(thread.isWorth(30_000_000n, 200))
+  t.notOk(thread.isWorth(30_000_000n, 1_000), 'transfers are left to one thread')
+  t.notOk(thread.isWorth(300_000n, 2), 'so is what is over before a message comes')
   if (availableParallelism() === 1) return
   await until(() => thread.run !== undefined)
   const { asked, importer } = importing(t, chain, async () => Uint8Array.of(0xc1, 0x80))
