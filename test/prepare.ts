@@ -27,7 +27,7 @@ async function importChain(name: string, genesisPath: string, chain: string): Pr
 
 /** When something that the fixtures depend on was last written, in ms. */
 function changedMs(): number {
-  const compiled = ['dist/src', 'dist/workers'].flatMap((folder) =>
+  const compiled = ['dist/chunks', 'dist/src', 'dist/workers'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.js'))
       .map((name) => join(root, folder, name)),

@@ -138,8 +138,8 @@ t.test('off, nothing of it is loaded', async (t) => {
     const loaded = readdirSync(coverage)
       .map((file) => readFileSync(join(coverage, file), 'utf8'))
       .join('')
-    t.match(loaded, '/dist/src/edge/edge.js', 'the list is one')
-    return loaded.includes('/dist/src/traces/')
+    t.match(loaded, '/dist/chunks/serve-', 'the list is one')
+    return loaded.includes('/dist/chunks/tracer-')
   }
   t.equal(await scriptsOf(undefined), false)
   t.equal(await scriptsOf({ endpoint: 'http://127.0.0.1:9/' }), true)

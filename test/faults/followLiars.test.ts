@@ -23,7 +23,7 @@ interface Rig {
 
 /** Three honest nodes, the last of which is three steps behind, and a liar, which is honest at first. */
 async function openRig(t: Test): Promise<Rig> {
-  const chain = await StormChain.create(new Dice(1))
+  const chain = await StormChain.fromSeed(1)
   const honest = [0, 0, 3].map((lagSteps) => new HonestNode(chain, { lagSteps, hasRaw: true }))
   const liar = new LyingNode(chain, new Dice(2))
   await liar.turnTo('otherState')
@@ -101,7 +101,7 @@ t.test(
     const base = chain.tip
     await chain.advance(0)
     await reachesTip(service, chain)
-    const branch = await StormChain.create(new Dice(9))
+    const branch = await StormChain.fromSeed(9)
     for (let count = 0; count < 4; count++) await branch.advance(0)
     const { answer } = liar.node
     liar.node.answer = (call) =>
@@ -176,7 +176,7 @@ t.test(
   'while many blocks are missing, what one node has under their numbers leads nobody astray',
   async (t) => {
     const { chain, honest, liar, follow } = await openRig(t)
-    const branch = await StormChain.create(new Dice(9))
+    const branch = await StormChain.fromSeed(9)
     const { answer } = liar.node
     let numbers = 0
     // The other nodes are slower, so that this one is asked.

@@ -12,7 +12,7 @@ import { answerFrom, HonestNode, LyingNode } from './stormNodes.js'
 
 /** Nodes of one chain: a liar, which is honest at first, and honest ones. */
 async function openRig(t: Test, honestCount: number) {
-  const chain = await StormChain.create(new Dice(1))
+  const chain = await StormChain.fromSeed(1)
   const honest = Array.from(
     { length: honestCount },
     () => new HonestNode(chain, { lagSteps: 0, hasRaw: true }),

@@ -16,7 +16,7 @@ import {
   testAddresses,
   testGenesis,
 } from '../ingest/chainMaker.js'
-import type { Dice } from '../library/property.js'
+import { Dice } from '../library/property.js'
 
 /** Most blocks that a branch replaces. */
 export const depthMax = 64
@@ -67,6 +67,9 @@ export class StormChain {
   readonly #lastTip = new Map<string, number>()
   #calmSteps = calmStepsMax
 
+  /** The first blocks of seeds that were asked for, which take as long to make as most tests. */
+  static readonly #first = new Map<number, Promise<StormChain>>()
+
   private constructor(maker: ChainMaker, dice: Dice) {
     this.maker = maker
     this.#dice = dice
@@ -78,6 +81,18 @@ export class StormChain {
     let tip = chain.#add(maker.genesis, undefined, 0)
     for (let count = 0; count < firstBlocks; count++) tip = await chain.#extend(tip, 0)
     chain.#publish(tip)
+    return chain
+  }
+
+  /** The chain that `seed` gives, which grows by itself. One at a time grows of each seed. */
+  static async fromSeed(seed: number): Promise<StormChain> {
+    const made = StormChain.#first.get(seed) ?? StormChain.create(new Dice(seed))
+    StormChain.#first.set(seed, made)
+    const first = await made
+    const chain = new StormChain(first.maker, first.#dice.copy())
+    for (const [hash, block] of first.blocks) chain.blocks.set(hash, block)
+    for (const [hash, blocks] of first.homes) chain.homes.set(hash, blocks)
+    chain.#publish(first.tip)
     return chain
   }
 

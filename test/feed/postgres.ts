@@ -7,9 +7,11 @@ import {
   chownSync,
   copyFileSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -76,11 +78,8 @@ export async function launchPostgres(
   if (owner !== undefined) chownSync(folder, owner.uid, owner.gid)
   const data = join(folder, 'data')
   const inFolder = { cwd: folder, ...owner }
-  execFileSync(
-    join(binaries, 'initdb'),
-    ['-D', data, '-U', 'tidegate', '--auth=trust', '--encoding=UTF8', '--no-locale', '--no-sync'],
-    { ...inFolder, stdio: 'ignore' },
-  )
+  // With the owners of the files.
+  execFileSync('cp', ['-a', newData(binaries, owner), data], { stdio: 'ignore' })
   const port = await freePort()
   const url =
     tls === undefined
@@ -145,6 +144,33 @@ export async function launchPostgres(
     start,
     end,
   }
+}
+
+/** A data folder that was just made. To make it takes ten times as long as to copy it: it is kept in `dist`. */
+function newData(binaries: string, owner: ReturnType<typeof nobody> | undefined): string {
+  const version = execFileSync(join(binaries, 'postgres'), ['--version'], { encoding: 'utf8' }).trim()
+  const made = join(packageRoot(), 'dist/postgres', `${version} of ${owner?.uid ?? process.getuid?.()}`)
+  if (existsSync(made)) return made
+  const folder = mkdtempSync(join(tmpdir(), 'tidegate-postgres-'))
+  if (owner !== undefined) chownSync(folder, owner.uid, owner.gid)
+  const data = join(folder, 'data')
+  execFileSync(
+    join(binaries, 'initdb'),
+    ['-D', data, '-U', 'tidegate', '--auth=trust', '--encoding=UTF8', '--no-locale', '--no-sync'],
+    { cwd: folder, ...owner, stdio: 'ignore' },
+  )
+  mkdirSync(dirname(made), { recursive: true })
+  const part = `${made}.${process.pid}`
+  execFileSync('cp', ['-a', data, part], { stdio: 'ignore' })
+  rmSync(folder, { recursive: true, force: true })
+  try {
+    renameSync(part, made)
+  } catch (error) {
+    // Another process was first.
+    rmSync(part, { recursive: true, force: true })
+    if (!existsSync(made)) throw error
+  }
+  return made
 }
 
 /** Gives the user a password, and allows no connection without it and TLS. Returns settings of the server. */

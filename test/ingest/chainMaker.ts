@@ -2,16 +2,24 @@
  * Makes small valid chains for tests with code that is not under test: @ethereumjs/vm over its own Merkle state.
  * Blocks may be built on any block made before, so branches that compete are two calls with one parent.
  */
-import { type Block, createBlock, genTransactionsTrieRoot, genWithdrawalsTrieRoot } from '@ethereumjs/block'
+import {
+  type Block,
+  createBlock,
+  genTransactionsTrieRoot,
+  genWithdrawalsTrieRoot,
+  paramsBlock,
+} from '@ethereumjs/block'
 import {
   type Common,
+  type CustomCrypto,
   createCommonFromGethGenesis,
   type GethGenesis,
   parseGethGenesisState,
 } from '@ethereumjs/common'
+import { paramsEVM } from '@ethereumjs/evm'
 import { RLP } from '@ethereumjs/rlp'
 import { MerkleStateManager } from '@ethereumjs/statemanager'
-import { createTx, type TransactionType } from '@ethereumjs/tx'
+import { createTx, paramsTx, type TransactionType } from '@ethereumjs/tx'
 import {
   type Address,
   createAddressFromPrivateKey,
@@ -19,10 +27,11 @@ import {
   privateToPublic,
   type WithdrawalData,
 } from '@ethereumjs/util'
-import { createVM, encodeReceipt, type RunBlockResult, runBlock, type VM } from '@ethereumjs/vm'
-import { keccak_256 } from '@noble/hashes/sha3.js'
+import { createVM, encodeReceipt, paramsVM, type RunBlockResult, runBlock, type VM } from '@ethereumjs/vm'
+import secp256k1 from 'secp256k1'
 import { systemContracts } from '../../data/devnet/systemContracts.js'
 import { concatBytes, hexToBytes } from '../../src/primitives/bytes.js'
+import { keccak256 } from '../../src/primitives/keccak.js'
 
 /** The first `count` private keys: 1, 2 and so on. */
 export function keysUpTo(count: number): Uint8Array[] {
@@ -173,6 +182,25 @@ export function storeInput(slot: bigint, value: bigint): Uint8Array {
   return concatBytes(word(slot), word(value))
 }
 
+/** The library's own signatures and hashes, which take half of the time of a block in JavaScript. */
+const customCrypto = {
+  keccak256,
+  /** Recovery id, r and s. */
+  ecsign: (hash: Uint8Array, key: Uint8Array) => {
+    const { recid, signature } = secp256k1.ecdsaSign(hash, key)
+    return concatBytes(Uint8Array.of(recid), signature)
+  },
+} as CustomCrypto
+
+/** The rules of a genesis. */
+function rulesOf(genesis: GethGenesis): Common {
+  const common = createCommonFromGethGenesis(genesis, { chain: 'test', customCrypto })
+  common.setHardforkBy({ blockNumber: 0, timestamp: 0 })
+  for (const params of [paramsBlock, paramsTx, paramsEVM, paramsVM]) common.updateParams(params)
+  // Each block and transaction would merge them anew, into a copy that has them.
+  return Object.assign(common, { updateParams: () => undefined })
+}
+
 export class ChainMaker {
   readonly #blocks = new Map<string, MadeBlock>()
   readonly #common: Common
@@ -202,8 +230,7 @@ export class ChainMaker {
 
   /** `keys`: of the accounts that send. */
   static async create(genesis: GethGenesis, keys: readonly Uint8Array[] = testKeys): Promise<ChainMaker> {
-    const common = createCommonFromGethGenesis(genesis, { chain: 'test' })
-    common.setHardforkBy({ blockNumber: 0, timestamp: 0 })
+    const common = rulesOf(genesis)
     const state = new MerkleStateManager({ common })
     await state.generateCanonicalGenesis(parseGethGenesisState(genesis))
     const vm = await createVM({ common, stateManager: state })
@@ -257,16 +284,20 @@ export class ChainMaker {
       skipConsensusFormatValidation: true,
       ...(isWork ? { calcDifficultyFromHeader: parentHeader } : {}),
     }
-    const fill = (more: Record<string, unknown>) =>
-      createBlock(
-        {
-          header: { ...header, ...more },
-          transactions,
-          uncleHeaders,
-          ...(withdrawals === undefined ? {} : { withdrawals }),
-        } as Parameters<typeof createBlock>[0],
-        options,
-      )
+    const fill = (more: Record<string, unknown>) => {
+      const data = {
+        header: { ...header, ...more },
+        transactions,
+        uncleHeaders,
+        ...(withdrawals === undefined ? {} : { withdrawals }),
+      } as Parameters<typeof createBlock>[0]
+      const block = createBlock(data, options)
+      // It has copies. To recover what is known takes longer than to execute the transaction.
+      for (const [i, { cache }] of transactions.entries()) {
+        Object.assign(block.transactions[i]?.cache ?? {}, { senderPubKey: cache.senderPubKey })
+      }
+      return block
+    }
     this.#answerBlockHashes(parent)
     const draft = fill({})
     const blobs = transactions.reduce(
@@ -275,7 +306,7 @@ export class ChainMaker {
     )
     const result = await runBlock(vm, { block: draft, generate: true, skipBlockValidation: true })
     const block = fill({
-      uncleHash: keccak_256(RLP.encode(uncleHeaders.map((uncle) => uncle.raw()))),
+      uncleHash: keccak256(RLP.encode(uncleHeaders.map((uncle) => uncle.raw()))),
       stateRoot: result.stateRoot,
       receiptTrie: result.receiptsRoot,
       logsBloom: result.logsBloom,
@@ -333,7 +364,6 @@ export class ChainMaker {
       }
       const transaction = createTx(data as Parameters<typeof createTx>[0], { common: this.#common })
       const one = transaction.sign(key)
-      // To recover what is known takes longer than to execute the transaction.
       one.cache.senderPubKey = publicKey
       signed.push(one)
     }

@@ -14,7 +14,7 @@ import { SocketClient } from '../transport/socketClient.js'
 import { quantity } from './demoChain.js'
 
 /** Chains, each replayed once; `RUNS=10` for more of them. */
-const chains = 2 * runsFactor
+const chains = Math.ceil(2 * runsFactor)
 const length = 40
 const from = 8
 /** Of a branch. */

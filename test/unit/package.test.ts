@@ -41,6 +41,12 @@ t.test('the page of the dashboard has the licence of what it was made with besid
   t.match(licence, 'Copyright (c) 2022 Leon Sorokin')
 })
 
+t.test('the program has the licences of the packages that were joined to it beside it', async (t) => {
+  for (const name of ['zod', 'jose']) {
+    t.match(readFileSync(join(packageRoot(), 'dist/chunks', `${name}.LICENSE`), 'utf8'), 'MIT License')
+  }
+})
+
 t.test('the image copies files that are there, and starts the program of the package', async (t) => {
   const dockerfile = read('Dockerfile')
   const { bin } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8'))

@@ -1,0 +1,65 @@
+/**
+ * Joins the program's modules into few files, because to find, read and link some 700 of them takes half of the time of
+ * a start, and each thread does it again: `dist/src/main.js` and `dist/workers`, which replace what tsc wrote there, and
+ * what these share in `dist/chunks`. Packages of many small files are joined too; their licences stand beside them.
+ * A step of `npm run product`, after tsc.
+ */
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { basename, join, relative } from 'node:path'
+import { build, type Plugin } from 'esbuild'
+
+const root = join(import.meta.dirname, '../..')
+/** By their licences. All other packages stay what they are: they have binaries, threads or data of their own. */
+const joined: Readonly<Record<string, string>> = { zod: 'LICENSE', jose: 'LICENSE.md' }
+const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+
+/** Modules find what lies beside them by their own address: it stays that of the file that tsc wrote. */
+const addresses: Plugin = {
+  name: 'addresses',
+  setup: ({ onLoad }) => {
+    onLoad({ filter: /\.ts$/ }, ({ path }) => {
+      const text = readFileSync(path, 'utf8')
+      // All files that are written lie one folder below dist.
+      const address = JSON.stringify(`../${relative(root, path).replace(/ts$/, 'js')}`)
+      const contents = text.replaceAll('import.meta.url', `new URL(${address}, import.meta.url).href`)
+      return { contents, loader: 'ts' }
+    })
+  },
+}
+
+const { outputFiles } = await build({
+  absWorkingDir: root,
+  entryPoints: ['src/main.ts', ...readdirSync(join(root, 'workers')).map((name) => `workers/${name}`)],
+  outdir: 'dist',
+  outbase: '.',
+  chunkNames: 'chunks/[name]-[hash]',
+  bundle: true,
+  splitting: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node20',
+  external: Object.keys(dependencies).filter((name) => !(name in joined)),
+  plugins: [addresses],
+  sourcemap: true,
+  write: false,
+  logLevel: 'warning',
+})
+const chunks = join(root, 'dist/chunks')
+mkdirSync(chunks, { recursive: true })
+const names = new Set(outputFiles.map(({ path }) => basename(path)))
+for (const name of readdirSync(chunks)) if (!names.has(name)) rmSync(join(chunks, name))
+// What is as it was keeps its time, by which tests tell whether the program changed.
+for (const { path, contents } of outputFiles) {
+  if (!existsSync(path) || !readFileSync(path).equals(contents)) writeFileSync(path, contents)
+}
+for (const [name, licence] of Object.entries(joined)) {
+  copyFileSync(join(root, 'node_modules', name, licence), join(chunks, `${name}.LICENSE`))
+}
