@@ -19,6 +19,8 @@ import { replicas } from './replicasRun.js'
 import type { SpecialScenario } from './specialScenario.js'
 import { sharedSubmissions, submissions } from './submissionRun.js'
 import { traceStream } from './traceRun.js'
+import { workingSet } from './workingSet.js'
+import { workingSetBlocks } from './workingSetBlocks.js'
 
 /** `gasFolder`: where the benchmarks of gas are; undefined: they are left out. */
 export const specialScenarios = (gasFolder: string | undefined): readonly SpecialScenario[] => [
@@ -36,6 +38,8 @@ const scenarios: readonly SpecialScenario[] = [
   gatewayCached,
   gatewayMiss,
   gatewaySearch,
+  workingSet,
+  workingSetBlocks,
   memory,
   traceStream,
   newHeads(1_000),

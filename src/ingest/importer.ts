@@ -2,7 +2,6 @@
  * Imports blocks: checks a block's rules, executes it, compares every root with its header, and updates the canonical
  * chain. Owns fork choice; the store owns atomicity.
  */
-import { blockAccessListHash } from '../chain/blockAccessList.js'
 import type { ForkName, ForkSchedule } from '../chain/forks.js'
 import { decodeHeader, type Header, stateRootOf } from '../chain/header.js'
 import { BlockExecutor, type ExecutedBlock } from '../evm/blocks/executeBlock.js'
@@ -26,6 +25,7 @@ import {
   checkHeader,
   checkSize,
 } from './blockRules.js'
+import { compareWithHeader } from './compareWithHeader.js'
 import { checkUncles } from './uncleRules.js'
 
 /**
@@ -365,23 +365,6 @@ function blockRows({ hash, header, headerRlp, bodyRlp, totalDifficulty }: Candid
     body: bodyRlp,
     totalDifficulty: toMinimalBytes(totalDifficulty),
   }
-}
-
-/** Compares the results of execution with the header. Throws an error that names every difference. */
-function compareWithHeader(header: Header, executed: ExecutedBlock): void {
-  const differences: string[] = []
-  const compare = (field: string, got: string, want: string) => {
-    if (got !== want) differences.push(`${field} is ${got} after execution, the header says ${want}`)
-  }
-  compare('gasUsed', String(executed.gasUsed), String(header.gasUsed))
-  compare('receiptsRoot', bytesToHex(executed.receiptsRoot), bytesToHex(header.receiptsRoot))
-  compare('logsBloom', bytesToHex(executed.logsBloom), bytesToHex(header.logsBloom))
-  compare('stateRoot', bytesToHex(executed.changes.stateRoot), bytesToHex(header.stateRoot))
-  const text = (hash: Hash32 | undefined) => (hash === undefined ? 'absent' : bytesToHex(hash))
-  compare('requestsHash', text(executed.requestsHash), text(header.requestsHash))
-  const list = executed.blockAccessList
-  compare('blockAccessListHash', text(list && blockAccessListHash(list)), text(header.blockAccessListHash))
-  if (differences.length > 0) throw new InvalidBlockError(differences.join('; '))
 }
 
 /** Names the block in the error of a rule that it breaks, or of what it needs and does not get. */
