@@ -3,6 +3,7 @@
 import { gas } from '../gas/gas.js'
 import { era } from '../imports/eraRun.js'
 import { importScenarios, readsWhileImporting } from '../imports/importRun.js'
+import { listedImports } from '../imports/listedRun.js'
 import { kernel } from '../kernel/kernel.js'
 import { neighbours } from '../neighbours/neighbours.js'
 import { store } from '../store/storeRun.js'
@@ -18,6 +19,8 @@ import { replicas } from './replicasRun.js'
 import type { SpecialScenario } from './specialScenario.js'
 import { sharedSubmissions, submissions } from './submissionRun.js'
 import { traceStream } from './traceRun.js'
+import { workingSet } from './workingSet.js'
+import { workingSetBlocks } from './workingSetBlocks.js'
 
 /** `gasFolder`: where the benchmarks of gas are; undefined: they are left out. */
 export const specialScenarios = (gasFolder: string | undefined): readonly SpecialScenario[] => [
@@ -29,11 +32,14 @@ const scenarios: readonly SpecialScenario[] = [
   readsUnderProofs,
   readsWhileImporting,
   ...importScenarios,
+  ...listedImports,
   era,
   store,
   gatewayCached,
   gatewayMiss,
   gatewaySearch,
+  workingSet,
+  workingSetBlocks,
   memory,
   traceStream,
   newHeads(1_000),

@@ -56,6 +56,20 @@ export const network = z.object({
         })
         .nullable()
         .describe('of a gateway that completes its logs'),
+      workingSet: z
+        .object({
+          way: z
+            .enum(['accessList', 'witness', 'proofs'])
+            .nullable()
+            .describe('how what is held stays current; null before the first head'),
+          currentFrom: z.int().min(0).nullable().describe('block from which on all changes were taken in'),
+          bytes: amount('on disk'),
+          bytesMax: amount('that it may have'),
+          watched: count('pinned contracts'),
+          whole: count('those among them that are held whole'),
+        })
+        .nullable()
+        .describe('what a gateway holds of the state'),
       upstreams: z.array(
         z.object({
           name: z.string(),

@@ -152,6 +152,7 @@ function chainOf(network: OpenNetwork): Network['chain'] {
     isReadable: network.isReadable,
     isCutOff: isCutOff(network),
     logs: logsOf(network),
+    workingSet: workingSetOf(network),
     upstreams: (network.upstreams?.nodes ?? []).map(({ name, head, isAnswering, isQuarantined }) => ({
       name,
       head: head ?? null,
@@ -159,6 +160,13 @@ function chainOf(network: OpenNetwork): Network['chain'] {
     })),
     signed: signedOf(network),
   }
+}
+
+function workingSetOf({ upstreams }: OpenNetwork): NonNullable<Network['chain']>['workingSet'] {
+  const { workingSet } = upstreams ?? {}
+  if (workingSet === undefined) return null
+  const { way, currentFrom, ...others } = workingSet
+  return { way: way ?? null, currentFrom: currentFrom ?? null, ...others }
 }
 
 function logsOf({ logs }: OpenNetwork): NonNullable<Network['chain']>['logs'] {

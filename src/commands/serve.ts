@@ -26,6 +26,7 @@ import { endProcess } from '../primitives/endProcess.js'
 import { QuotaLeases } from '../shared/quotaLeases.js'
 import { SharedKeys } from '../shared/sharedKeys.js'
 import { freeBytesMin, StoreError } from '../store/environment.js'
+import { HeldUse } from '../store/heldUse.js'
 import { NodeStore } from '../store/nodeStore.js'
 import { chooseTransport } from '../transport/chooseTransport.js'
 import { sharedTotals } from '../transport/totals.js'
@@ -65,6 +66,8 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
     halted.resolve(1)
   }
   const access = await openAccess(config, log, onStoreFailure)
+  // Before any thread starts, so that all share it.
+  if (config.networks.some(({ gateway }) => gateway !== undefined)) HeldUse.shared()
   const pool = openPool(config, log)
   const sources: NetworkSource[] = []
   const rollups: OpenRollup[] = []

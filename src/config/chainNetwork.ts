@@ -120,6 +120,6 @@ export function gatewayNetwork(name: string, dataDir: string, gateway: GatewayCo
 }
 
 function gatewayPartsOf(entry: GatewayConfig): GatewayConfig {
-  const { upstreams, quorum, historyBlocks, logs, pollMs, passThrough, beacon } = entry
-  return { upstreams, quorum, historyBlocks, logs, pollMs, passThrough, beacon }
+  const { upstreams, quorum, historyBlocks, logs, workingSet, pollMs, passThrough, beacon } = entry
+  return { upstreams, quorum, historyBlocks, logs, workingSet, pollMs, passThrough, beacon }
 }

@@ -100,6 +100,7 @@ function networkEntry(network: OpenNetwork) {
     ...(logs && { logs }),
     ...(upstreams && { upstreams: Object.fromEntries(upstreams.nodes.map(upstreamEntry)) }),
     ...(upstreams?.signed && { signed: signedEntry(upstreams.signed) }),
+    ...(upstreams?.workingSet && { workingSet: upstreams.workingSet }),
   }
 }
 

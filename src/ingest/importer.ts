@@ -2,10 +2,10 @@
  * Imports blocks: checks a block's rules, executes it, compares every root with its header, and updates the canonical
  * chain. Owns fork choice; the store owns atomicity.
  */
-import { blockAccessListHash } from '../chain/blockAccessList.js'
 import type { ForkName, ForkSchedule } from '../chain/forks.js'
 import { decodeHeader, type Header, stateRootOf } from '../chain/header.js'
 import { BlockExecutor, type ExecutedBlock } from '../evm/blocks/executeBlock.js'
+import { PartsExecutor, type PartThread } from '../evm/blocks/executeInParts.js'
 import { InvalidBlockError } from '../evm/blocks/invalidBlock.js'
 import { RecoveredKeys } from '../evm/transactions/recoveredKeys.js'
 import { bytesToBigInt, bytesToHex, equalBytes, type Hash32, toMinimalBytes } from '../primitives/bytes.js'
@@ -25,6 +25,7 @@ import {
   checkHeader,
   checkSize,
 } from './blockRules.js'
+import { compareWithHeader } from './compareWithHeader.js'
 import { checkUncles } from './uncleRules.js'
 
 /**
@@ -37,6 +38,8 @@ export interface ImporterOptions {
   readonly branchBlocksMax?: number
   /** {@link BlockExecutor} unless given. */
   readonly executor?: Executor
+  /** Executes blocks with their access lists beside this thread; without it all are executed in order. */
+  readonly partThread?: PartThread
 }
 
 export interface Executor {
@@ -78,6 +81,7 @@ export class ChainImporter {
   readonly seconds = { check: 0, execute: 0, write: 0 }
   readonly #keys = new RecoveredKeys()
   readonly #executor: Executor
+  readonly #inParts: PartsExecutor | undefined
   readonly #branchBlocksMax: number
   readonly #development: Development | undefined
   #last: BlockName | undefined
@@ -89,9 +93,10 @@ export class ChainImporter {
     this.#schedule = schedule
     this.#development = store.readIdentity()?.development
     const isDevelopment = this.#development !== undefined
-    this.#executor =
-      options.executor ??
-      new BlockExecutor(schedule, this.#keys, { recent: new RecentTries(), isDevelopment })
+    const known = { recent: new RecentTries(), isDevelopment }
+    this.#executor = options.executor ?? new BlockExecutor(schedule, this.#keys, known)
+    const { partThread } = options
+    this.#inParts = partThread && new PartsExecutor(schedule, this.#keys, partThread, known)
     this.#branchBlocksMax = options.branchBlocksMax ?? branchBlocksMaxDefault
   }
 
@@ -289,7 +294,9 @@ export class ChainImporter {
   ): Promise<BlockDiff> {
     const { header } = block
     const begunMs = performance.now()
-    const executed = await this.#executor.execute(block.items, block.fork, state, ancestorHash)
+    const executed =
+      (hasList(block) && (await this.#inParts?.execute(block, state, ancestorHash))) ||
+      (await this.#executor.execute(block.items, block.fork, state, ancestorHash))
     this.seconds.execute += (performance.now() - begunMs) / 1_000
     compareWithHeader(header, executed)
     const { blockAccessList } = executed
@@ -343,6 +350,11 @@ export class ChainImporter {
   }
 }
 
+/** Whether its access list came with it; {@link checkBlockAccessList} has found it to be the one of the header. */
+function hasList(block: Candidate): block is Candidate & { readonly blockAccessList: Uint8Array } {
+  return block.blockAccessList !== undefined
+}
+
 /** The rows of a block that do not depend on execution. */
 function blockRows({ hash, header, headerRlp, bodyRlp, totalDifficulty }: Candidate) {
   return {
@@ -353,23 +365,6 @@ function blockRows({ hash, header, headerRlp, bodyRlp, totalDifficulty }: Candid
     body: bodyRlp,
     totalDifficulty: toMinimalBytes(totalDifficulty),
   }
-}
-
-/** Compares the results of execution with the header. Throws an error that names every difference. */
-function compareWithHeader(header: Header, executed: ExecutedBlock): void {
-  const differences: string[] = []
-  const compare = (field: string, got: string, want: string) => {
-    if (got !== want) differences.push(`${field} is ${got} after execution, the header says ${want}`)
-  }
-  compare('gasUsed', String(executed.gasUsed), String(header.gasUsed))
-  compare('receiptsRoot', bytesToHex(executed.receiptsRoot), bytesToHex(header.receiptsRoot))
-  compare('logsBloom', bytesToHex(executed.logsBloom), bytesToHex(header.logsBloom))
-  compare('stateRoot', bytesToHex(executed.changes.stateRoot), bytesToHex(header.stateRoot))
-  const text = (hash: Hash32 | undefined) => (hash === undefined ? 'absent' : bytesToHex(hash))
-  compare('requestsHash', text(executed.requestsHash), text(header.requestsHash))
-  const list = executed.blockAccessList
-  compare('blockAccessListHash', text(list && blockAccessListHash(list)), text(header.blockAccessListHash))
-  if (differences.length > 0) throw new InvalidBlockError(differences.join('; '))
 }
 
 /** Names the block in the error of a rule that it breaks, or of what it needs and does not get. */

@@ -102,10 +102,37 @@ export interface GatewayTask extends IngestStore {
   /** Blocks below the head whose numbers are proved by a chain of headers. */
   readonly historyBlocks: number
   readonly logs?: GatewayLogs | undefined
+  /** Absent: 4 GiB, 4,096 proofs with a head, and nothing pinned. */
+  readonly workingSet?: WorkingSetPlan | undefined
   /** Longest time for one thing that is fetched. */
   readonly fetchMsMax: number
   /** Absent: the head is that of the upstreams. */
   readonly beacon?: BeaconPlan | undefined
+}
+
+/** What a gateway keeps of the state. */
+export interface WorkingSetPlan {
+  readonly maxMB: number
+  readonly proofUnits: number
+  /** Addresses of contracts that are always held, hex. */
+  readonly watch: readonly string[]
+}
+
+/** How a gateway's values stay current with each head, best first. */
+export type CurrentWay = 'accessList' | 'witness' | 'proofs'
+
+/** What a gateway holds of the state. */
+export interface WorkingSetState {
+  /** The way of the newest head; absent before the first one since the start. */
+  readonly way?: CurrentWay
+  /** Block from which on all changes were taken in. */
+  readonly currentFrom?: number
+  /** On disk: values, trie nodes and code. */
+  readonly bytes: number
+  readonly bytesMax: number
+  /** Pinned contracts, and how many of them are held whole. */
+  readonly watched: number
+  readonly whole: number
 }
 
 /** Logs that a gateway completes early. */
@@ -202,6 +229,8 @@ export interface UpstreamsState {
   readonly nodes: readonly UpstreamState[]
   /** Of a source with beacon nodes. */
   readonly signed?: SignedState | undefined
+  /** Of a gateway. */
+  readonly workingSet?: WorkingSetState | undefined
 }
 
 export interface IngestProgress {
@@ -229,6 +258,10 @@ export interface IngestFigures {
   readonly upstreams: readonly UpstreamFigures[]
   /** Of a gateway: things fetched, proved and kept, by kind. */
   readonly kept: Readonly<Record<string, number>>
+  /** Of a gateway: heads since the start by the way in which they were taken in. */
+  readonly heads?: Readonly<Record<CurrentWay, number>> | undefined
+  /** Of a gateway. */
+  readonly workingSet?: WorkingSetState | undefined
   /** Of a network with a feed. */
   readonly feed?: FeedFigures
   /** Of a source with beacon nodes. */

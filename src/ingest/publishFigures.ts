@@ -4,6 +4,7 @@ import type { ChainWriter } from '../store/chainWriter.js'
 import type { Upstreams } from '../upstream/upstreams.js'
 import type { SignedHead } from './beacon/signedHead.js'
 import type { ProofFetcher } from './gateway/proofFetcher.js'
+import type { WorkingSet } from './gateway/workingSet.js'
 import type { ChainImporter } from './importer.js'
 import type { IngestFigures, IngestMessage } from './messages.js'
 
@@ -17,6 +18,7 @@ export interface FigureSources {
   readonly upstreams?: Upstreams
   readonly fetcher?: ProofFetcher
   readonly signed?: SignedHead | undefined
+  readonly workingSet?: WorkingSet
 }
 
 /** Reports the figures of this thread at once and each second; returns a function that reports the last and ends this. */
@@ -30,7 +32,14 @@ export function publishFigures(report: (message: IngestMessage) => void, sources
   }
 }
 
-function readFigures({ store, importer, upstreams, fetcher, signed }: FigureSources): IngestFigures {
+function readFigures({
+  store,
+  importer,
+  upstreams,
+  fetcher,
+  signed,
+  workingSet,
+}: FigureSources): IngestFigures {
   return {
     heapBytes: getHeapStatistics().used_heap_size,
     commits: { ...store.commits },
@@ -38,5 +47,7 @@ function readFigures({ store, importer, upstreams, fetcher, signed }: FigureSour
     upstreams: upstreams?.figures() ?? [],
     kept: { ...fetcher?.kept },
     signed: signed?.state,
+    heads: workingSet && { ...workingSet.heads },
+    workingSet: workingSet?.state,
   }
 }

@@ -1,7 +1,7 @@
 import { setInterval } from '../primitives/timers.js'
 import type { Upstreams } from '../upstream/upstreams.js'
 import type { SignedHead } from './beacon/signedHead.js'
-import type { IngestMessage } from './messages.js'
+import type { IngestMessage, WorkingSetState } from './messages.js'
 
 /** Time between two looks whether the upstreams' state has changed. */
 const lookMs = 500
@@ -13,13 +13,17 @@ export function upstreamTeller(
   report: (message: IngestMessage) => void,
   upstreams: Upstreams,
   signed?: SignedHead,
+  workingSet?: { readonly state: WorkingSetState },
 ): (trouble: string | undefined) => void {
   let told = ''
   return (trouble) => {
     const nodes = upstreams.states()
     const isDown = !nodes.some(({ isAnswering, isQuarantined }) => isAnswering && !isQuarantined)
     const head = upstreams.head?.claim.number
-    const state = { head, isDown, ...(trouble !== undefined && { trouble }), nodes, signed: signed?.state }
+    const state = {
+      ...{ head, isDown, ...(trouble !== undefined && { trouble }), nodes, signed: signed?.state },
+      workingSet: workingSet?.state,
+    }
     const text = JSON.stringify(state)
     if (text === told) return
     told = text
@@ -36,8 +40,9 @@ export function tellUpstreams(
   upstreams: Upstreams,
   trouble: () => string | undefined,
   signed?: SignedHead,
+  workingSet?: { readonly state: WorkingSetState },
 ): () => void {
-  const tell = upstreamTeller(report, upstreams, signed)
+  const tell = upstreamTeller(report, upstreams, signed, workingSet)
   let isTold = false
   let since: number | undefined
   const look = () => {

@@ -37,6 +37,24 @@ export function defineSources(register: Register, { sources }: MetricSources): v
     'Things that a gateway fetched, proved and keeps, by kind.',
     (count) => count,
   )
+  entries('way', ({ heads }) => heads ?? {}).counter(
+    'tidegate_gateway_heads_total',
+    'Heads of a gateway by the way in which what it holds stayed current: accessList, witness or proofs.',
+    (count) => count,
+  )
+  const sets = register.of(['network'], () =>
+    sources().flatMap(({ network, workingSet }) => (workingSet ? [[{ network }, workingSet] as const] : [])),
+  )
+  sets.gauge(
+    'tidegate_gateway_state_bytes',
+    'Bytes on disk of the values, trie nodes and code that a gateway holds.',
+    ({ bytes }) => bytes,
+  )
+  sets.gauge(
+    'tidegate_gateway_current_from',
+    'Block from which on a gateway has taken in what each block changes.',
+    ({ currentFrom }) => currentFrom,
+  )
   defineUpstreams(register, sources)
   defineSigned(register, sources)
   defineFeeds(register, sources)

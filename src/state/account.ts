@@ -24,6 +24,11 @@ export function hasCode(account: Account | undefined): boolean {
   return account !== undefined && !equalBytes(account.codeHash, emptyCodeHash)
 }
 
+/** Whether it counts as none once somebody touches it (EIP-161). */
+export function isEmptyAccount({ nonce, balance, codeHash }: Account): boolean {
+  return nonce === 0n && balance === 0n && equalBytes(codeHash, emptyCodeHash)
+}
+
 /** Decodes an account's RLP. Throws RlpError or RangeError where it is not one. */
 export function decodeAccount(rlp: Uint8Array): Account {
   const [nonce, balance, storageRoot, codeHash] = decodeRlpList(rlp)

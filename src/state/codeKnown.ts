@@ -9,8 +9,8 @@ import { type Account, hasCode } from './account.js'
 export function checkCodeKnown(
   store: Pick<ChainRows, 'knowsCode'>,
   account: Account | undefined,
-  wanted: Wanted,
+  wanted: () => Wanted,
 ): void {
   if (account === undefined || store.knowsCode === undefined || !hasCode(account)) return
-  if (!store.knowsCode(account.codeHash)) throw new NotHeldError(wanted)
+  if (!store.knowsCode(account.codeHash)) throw new NotHeldError(wanted())
 }

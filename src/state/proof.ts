@@ -89,7 +89,8 @@ function renderProof(
   json.text(`,"nonce":"${nonce}","storageHash":`)
   json.hex(storageRoot)
   json.text(',"storageProof":[')
-  const storage = new TrieWalk(storageRoot, tries(address))
+  // Without keys nothing of the storage is read, and may not be held.
+  const storage = new TrieWalk(keys.length === 0 ? emptyTrieRoot : storageRoot, tries(address))
   for (let i = 0; i < keys.length; i++) {
     const { slot, writtenBytes } = keys[i] as ProofKey
     // go-ethereum repeats a key written with 32 bytes as a hash and any other as a quantity.

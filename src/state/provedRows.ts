@@ -1,6 +1,7 @@
 /**
- * Rows of a gateway's store: what was fetched and proved, in the tables of an archive. Owns the difference between
- * *absent* and *not held*. Nothing is written here.
+ * Rows of a gateway's store: what was fetched and proved, in the tables of an archive. A value of the state is one that
+ * is held (store/heldRows.ts), or the end of a walk down the tries. Owns the difference between *absent* and *not held*.
+ * Nothing is written here.
  */
 import { type Address, type Hash32, readUint64, toHash32 } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
@@ -9,6 +10,8 @@ import { NotHeldError, type Wanted, wantedKey } from '../primitives/notHeld.js'
 import { decodeRlp, decodeRlpList, rlpBytes } from '../primitives/rlp.js'
 import { ChainReader, type ChainReaderOptions } from '../store/chainReader.js'
 import type { TransactionLocation } from '../store/chainRows.js'
+import { type HeldMarks, heldKey, readHeld, readHeldSlot, readMarks } from '../store/heldRows.js'
+import { HeldUse } from '../store/heldUse.js'
 import { readNamedPlace } from '../store/locations.js'
 import { lastAlike, logRangeAt } from '../store/logRanges.js'
 import type { StoredBlock } from '../store/storedBlock.js'
@@ -35,6 +38,7 @@ export class ProvedRows extends ChainReader {
   readonly mayLack = true
   /** Name → when it is asked for again, in the time of `performance.now()`. */
   readonly #absent = new Map<string, number>()
+  readonly #use = HeldUse.shared()
   #absentAt: number | undefined
   #hadFaith = false
 
@@ -101,7 +105,13 @@ export class ProvedRows extends ChainReader {
     return location
   }
 
+  override readNode(hash: Uint8Array): Uint8Array | undefined {
+    this.#use.note(hash)
+    return super.readNode(hash)
+  }
+
   override readCode(hash: Hash32): Uint8Array {
+    this.#use.note(hash)
     const code = super.readCode(hash)
     if (code === undefined) throw new NotHeldError({ kind: 'code', hash })
     return code
@@ -121,16 +131,31 @@ export class ProvedRows extends ChainReader {
   }
 
   override readAccountAt(address: Address, number: number): Uint8Array | undefined {
-    const state = this.#stateAt(number)
-    const wanted: Wanted = { kind: 'state', ...state, address, slots: [] }
-    const row = this.#walk(wanted, state.stateRoot, address)
-    checkCodeKnown(this, row && decodeAccount(row), wanted)
+    const key = heldKey('account', address)
+    this.#use.note(key)
+    const marks = readMarks(this.tables.meta)
+    const held = marks && readHeld(this.tables.held, marks, key, number)
+    const state = () => ({ kind: 'state', ...this.#stateAt(number), address, slots: [] }) as const
+    if (held !== undefined) {
+      const row = held.length === 0 ? undefined : held
+      checkCodeKnown(this, row && decodeAccount(row), state)
+      return row
+    }
+    const wanted = state()
+    this.#requireHeld(marks, number, wanted)
+    const row = this.#walk(wanted, wanted.stateRoot, address)
+    checkCodeKnown(this, row && decodeAccount(row), state)
     return row
   }
 
   override readSlotAt(address: Address, slot: Hash32, number: number): Uint8Array | undefined {
+    this.#use.note(heldKey('slot', address, slot))
+    const marks = readMarks(this.tables.meta)
+    const held = marks && readHeldSlot(this.tables.held, marks, address, slot, number)
+    if (held !== undefined) return held.length === 0 ? undefined : held
     const state = this.#stateAt(number)
     const wanted: Wanted = { kind: 'state', ...state, address, slots: [slot] }
+    this.#requireHeld(marks, number, wanted)
     const account = this.#walk(wanted, state.stateRoot, address)
     const value = account && this.#walk(wanted, decodeAccount(account).storageRoot, slot)
     return value && rlpBytes(decodeRlp(value))
@@ -167,9 +192,17 @@ export class ProvedRows extends ChainReader {
     return { block, stateRoot: toHash32(rlpBytes(decodeRlpList(header)[3])) }
   }
 
+  /**
+   * At the head, what is asked for is to be held: with the next head the nodes that prove it are others. Whoever fetches
+   * finds what the nodes here prove already.
+   */
+  #requireHeld(marks: HeldMarks | undefined, number: number, wanted: Wanted): void {
+    if (marks !== undefined && number === this.readHead()?.number) throw new NotHeldError(wanted)
+  }
+
   #walk(wanted: Wanted, root: Hash32, key: Uint8Array): Uint8Array | undefined {
     try {
-      return readTrie(root, keccak256(key), (hash) => super.readNode(hash))
+      return readTrie(root, keccak256(key), (hash) => this.readNode(hash))
     } catch (error) {
       if (error instanceof MissingNodeError) throw new NotHeldError(wanted)
       throw error

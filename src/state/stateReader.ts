@@ -5,7 +5,7 @@ import { decodeRlpList, rlpBytes } from '../primitives/rlp.js'
 import type { ChainRows } from '../store/chainRows.js'
 import { type Account, decodeAccount } from './account.js'
 import type { StateView } from './stateView.js'
-import { trieState } from './trieState.js'
+import { provedState, trieState } from './trieState.js'
 import { triesAfter } from './tries.js'
 
 export interface StateBlock {
@@ -17,6 +17,8 @@ export interface StateBlock {
 export interface StateReader {
   /** An account; undefined where there is none. */
   readAccount(block: StateBlock, address: Address): Account | undefined
+  /** The same with its storage root, which {@link readAccount} may not know of accounts that a gateway holds. */
+  readWholeAccount(block: StateBlock, address: Address): Account | undefined
   /** Code by its hash, which must not be the hash of empty code. */
   readCode(codeHash: Hash32): Uint8Array
   /** Value of a slot without leading zeros; undefined for zero and for an address without an account. */
@@ -71,6 +73,11 @@ export class RowStateReader implements StateReader {
     }
     const row = isHead ? rows.readAccount(address) : rows.readAccountAt(address, number)
     return row && decodeAccount(row)
+  }
+
+  readWholeAccount(block: StateBlock, address: Address): Account | undefined {
+    if (!this.#rows.mayLack) return this.readAccount(block, address)
+    return provedState(this.#rows, this.stateRootAfter(block), block.hash).account(address)
   }
 
   readAccountChanges(

@@ -44,7 +44,7 @@ export function trieState(
     stateRoot,
     account(address) {
       const account = readAccount(address, [])
-      checkCodeKnown(store, account, { kind: 'state', block, stateRoot, address, slots: [] })
+      checkCodeKnown(store, account, () => ({ kind: 'state', block, stateRoot, address, slots: [] }))
       return account
     },
     slot(address, slot) {

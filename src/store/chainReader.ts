@@ -26,7 +26,7 @@ import { unpackReceipts } from './packedReceipts.js'
 import { guardTables, type ReadGuard, type ReadTable, withoutUnheld } from './readTable.js'
 import { readBlockName, readCheckpoint, StateRowsReader } from './stateRowsReader.js'
 import { StoredBlock } from './storedBlock.js'
-import { metaKeys, numberKey, openChainTables, type ReadTables } from './tables.js'
+import { lateTables, metaKeys, numberKey, openChainTables, type ReadTables } from './tables.js'
 import type { TrieRow } from './trieRow.js'
 import { readSideRow, readTrieRow } from './trieRows.js'
 import { AllTries } from './trieVersions.js'
@@ -49,8 +49,8 @@ export class ChainReader extends StateRowsReader implements ChainRows {
   /** The block whose hash was asked for last, in {@link #lastMemory}; rows of one hash are always the same. */
   #last: StoredBlock | undefined
   readonly #lastMemory = new Uint8Array(heldRowMax)
-  /** A table that no writer has made yet. */
-  #late: LateTable | undefined
+  /** Tables that no writer has made yet. */
+  #late: readonly LateTable[] = []
 
   protected constructor(
     readonly path: string,
@@ -80,8 +80,8 @@ export class ChainReader extends StateRowsReader implements ChainRows {
       const guarded = held && guard ? guardTables(held, guard) : held
       const Reader = identity ? classOf(identity) : ChainReader
       const reader = guarded && new Reader(options.path, environment, guarded, guard)
-      const lists: ReadTable | undefined = tables?.accessLists
-      if (reader && lists instanceof LateTable) reader.#late = lists
+      const late: ReadTable[] = lateTables.flatMap((name) => tables?.[name] ?? [])
+      if (reader) reader.#late = late.filter((table) => table instanceof LateTable)
       // A store of archives has an identity before it has the first of them whole.
       if (reader?.readIdentity() !== undefined && reader.readHead() !== undefined) return reader
       throw new OperatorError(`the store ${options.path} holds no chain; run "tidegate import" into it first`)
@@ -102,7 +102,7 @@ export class ChainReader extends StateRowsReader implements ChainRows {
   /** Ends the snapshot: later reads in this turn of the event loop see commits of other threads. */
   refresh(): void {
     this.#guard(() => this.environment.resetReadTxn())
-    if (this.#late?.open()) this.#late = undefined
+    if (this.#late.length > 0) this.#late = this.#late.filter((table) => !table.open())
   }
 
   /** Undefined in a new store. Throws OperatorError for a store of another kind or schema version. */

@@ -3,11 +3,13 @@ import { concatBytes, equalBytes, type Hash32, toHash32 } from '../primitives/by
 import { OperatorError } from '../primitives/faults.js'
 import type { Change } from './blockDiff.js'
 import type { BlockName, ChainIdentity, TransactionLocation } from './chainRows.js'
-import { ChainWriter, type ChainWriterOptions } from './chainWriter.js'
+import type { ChainWriterOptions } from './chainWriter.js'
+import { type BlockChanges, undoBlocksMin } from './heldValues.js'
 import { addToLogIndex, cutFromLogIndex } from './logIndex.js'
 import { encodeLogRanges, type LogRange, logRangeAt, withNumber, withoutNumber } from './logRanges.js'
 import { packList } from './packedLists.js'
 import { packReceipts } from './packedReceipts.js'
+import { type ProvedState, StateWriter } from './stateWriter.js'
 import { StoredBlock, storedBlockRow, transactionHashes, withTotalDifficulty } from './storedBlock.js'
 import { metaKeys, numberKey, schemaVersion } from './tables.js'
 
@@ -34,10 +36,22 @@ export interface FetchedParts {
   readonly receipts: Uint8Array
 }
 
-/** An account that has some code after a block. */
-export interface CodeOwner {
-  readonly block: Hash32
-  readonly address: Uint8Array
+/** A block with all that is stored of it. */
+export interface FetchedBlock extends FetchedParts {
+  readonly header: Uint8Array
+  readonly content: BlockContent
+  /** RLP. */
+  readonly accessList: Uint8Array | undefined
+  readonly nodes: readonly Change[]
+  readonly codes: readonly Change[]
+}
+
+/** What comes with a new head besides its headers. */
+export interface HeadNews {
+  /** What a block changes; undefined where that is not known: then nothing that was held before holds after it. */
+  readonly changesOf: (header: CanonicalHeader) => BlockChanges | undefined
+  /** What was proved after the last of the headers. */
+  readonly proved: readonly ProvedState[]
 }
 
 /**
@@ -46,6 +60,8 @@ export interface CodeOwner {
  */
 export const logRangesMax = 64
 
+const noNews: HeadNews = { changesOf: () => undefined, proved: [] }
+
 const packr = new Packr({ useRecords: false })
 const nothing = new Uint8Array(0)
 
@@ -53,9 +69,11 @@ const nothing = new Uint8Array(0)
  * The writer of a gateway's store: parts of a chain in any order, as they were asked for and proved. A canonical block
  * is a header at least; its body, receipts, and nodes of its state come later, or never.
  */
-export class GatewayWriter extends ChainWriter {
+export class GatewayWriter extends StateWriter {
   /** Whether a new head is added to the log index. */
   keepsLogIndex = false
+  /** Blocks whose state stays known as far as it was held. */
+  keptBlocks = undoBlocksMin
 
   static override open(options: ChainWriterOptions): GatewayWriter {
     return GatewayWriter.openForWriting({ ...options, isCopy: true }) as GatewayWriter
@@ -76,9 +94,14 @@ export class GatewayWriter extends ChainWriter {
     }
     const row = packr.pack({ ...identity, gateway: true, schema: schemaVersion })
     const before = this.tables.meta.getBinary(metaKeys.identity)
+    const head = this.readHead()
+    const isCurrent = head === undefined || this.heldValues.isAt(head.hash)
     // A full disk takes nothing, and what is held can be served.
-    if (before !== undefined && equalBytes(before, row)) return
-    this.commit(() => this.tables.meta.putSync(metaKeys.identity, row))
+    if (isCurrent && before !== undefined && equalBytes(before, row)) return
+    this.commit(() => {
+      this.tables.meta.putSync(metaKeys.identity, row)
+      if (!isCurrent) this.heldValues.restart(head)
+    })
   }
 
   /** A canonical header, and whether more than it is held. */
@@ -87,17 +110,48 @@ export class GatewayWriter extends ChainWriter {
     return row && new StoredBlock(row)
   }
 
+  /** Stores a block that is not canonical yet, with what came with it. */
+  putBlock({ hash, header, content, receipts, accessList, nodes, codes }: FetchedBlock): void {
+    this.commit(() => {
+      if (!this.hasHeader(hash)) this.#putSideHeader(hash, header)
+      this.#putContent(hash, content)
+      const { tables } = this
+      tables.receipts.putSync(hash, packReceipts(receipts))
+      if (accessList !== undefined) tables.accessLists.putSync(hash, packList(accessList))
+      for (const change of nodes) tables.nodes.putSync(...change)
+      for (const change of codes) tables.code.putSync(...change)
+    })
+  }
+
   /**
    * Makes `headers`, which link from `forkNumber` up, the newest canonical ones, after moving every block above
    * `forkNumber` aside. With `isUnlinked` nothing below the first of them links to it.
    */
-  advance(forkNumber: number, headers: readonly CanonicalHeader[], isUnlinked: boolean): void {
+  advance(
+    forkNumber: number,
+    headers: readonly CanonicalHeader[],
+    isUnlinked: boolean,
+    { changesOf, proved }: HeadNews = noNews,
+  ): void {
     const { meta } = this.tables
     const last = headers.at(-1)
     this.commit(() => {
-      for (let number = this.readHead()?.number ?? -1; number > forkNumber; number--) this.#moveAside(number)
-      for (const header of headers) this.#putHeader(header)
-      if (last !== undefined) this.putHead(last)
+      for (let number = this.readHead()?.number ?? -1; number > forkNumber; number--) {
+        this.#moveAside(number)
+        this.heldValues.unwind(number)
+      }
+      for (const header of headers) {
+        this.#putHeader(header)
+        const changes = isUnlinked ? undefined : changesOf(header)
+        if (changes === undefined) this.heldValues.miss(header)
+        else this.heldValues.apply(header, changes)
+      }
+      if (last !== undefined) {
+        this.putHead(last)
+        if (isUnlinked) this.heldValues.restart(last)
+        for (const each of proved) this.putProved(each, last, last)
+        this.heldValues.prune(last.number - Math.max(this.keptBlocks, undoBlocksMin))
+      }
       if (isUnlinked && headers[0]) meta.putSync(metaKeys.linkedFrom, numberKey(headers[0].number))
       if (this.keepsLogIndex && headers[0] && last) this.#indexLogs(headers[0].number, last.number)
     })
@@ -131,14 +185,12 @@ export class GatewayWriter extends ChainWriter {
 
   /** Stores a header that is not canonical, by its hash. */
   putSideHeader(hash: Hash32, header: Uint8Array): void {
-    if (this.hasHeader(hash)) return
-    const row = storedBlockRow(hash, {
-      header,
-      body: undefined,
-      senders: nothing,
-      totalDifficulty: nothing,
-    })
-    this.commit(() => this.tables.sideBlocks.putSync(hash, row))
+    if (!this.hasHeader(hash)) this.commit(() => this.#putSideHeader(hash, header))
+  }
+
+  #putSideHeader(hash: Hash32, header: Uint8Array): void {
+    const own = { header, body: undefined, senders: nothing, totalDifficulty: nothing }
+    this.tables.sideBlocks.putSync(hash, storedBlockRow(hash, own))
   }
 
   /** Stores the content of a block whose header is held. */
@@ -198,28 +250,6 @@ export class GatewayWriter extends ChainWriter {
   #putPlaces(blockHash: Hash32, senders: Uint8Array): void {
     for (const [index, transactionHash] of transactionHashes(senders))
       this.#putPlace(transactionHash, blockHash, index)
-  }
-
-  /** Stores trie nodes, and where code that is not held can be asked for. */
-  putState(nodes: readonly Change[], codeHash: Uint8Array | undefined, owner: CodeOwner): void {
-    const { meta, nodes: table } = this.tables
-    this.commit(() => {
-      for (const [hash, rlp] of nodes) table.putSync(hash, rlp)
-      if (codeHash === undefined || this.readCode(toHash32(codeHash)) !== undefined) return
-      meta.putSync(metaKeys.codeOwner(codeHash), concatBytes(owner.block, owner.address))
-    })
-  }
-
-  putCode(hash: Hash32, code: Uint8Array): void {
-    this.commit(() => this.tables.code.putSync(hash, code))
-  }
-
-  readCodeOwner(codeHash: Hash32): CodeOwner | undefined {
-    const row = this.tables.meta.getBinary(metaKeys.codeOwner(codeHash))
-    if (row === undefined) return undefined
-    // Rows of earlier versions have the number of a block, which may have left the chain since, instead of its hash.
-    const block = row.length === 52 ? toHash32(row.slice(0, 32)) : this.readHead()?.hash
-    return block && { block, address: row.slice(-20) }
   }
 
   #putHeader({ number, hash, header, totalDifficulty = nothing }: CanonicalHeader): void {

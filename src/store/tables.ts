@@ -69,6 +69,11 @@ const tableNames = {
    * block. Keys are made in logKeys.ts, values in logIndex.ts.
    */
   logs: 'logs',
+  /**
+   * key → value that was proved, and the blocks after which it holds (heldRows.ts). Gateways only. Stores of this version
+   * from before it was known have no such table until their next writer makes it.
+   */
+  held: 'held',
   /** text → value: see {@link metaKeys}. */
   meta: 'meta',
 } as const
@@ -101,11 +106,16 @@ export const metaKeys = {
   codeOwner: (codeHash: Uint8Array) => concatBytes(Buffer.from('codeOwner'), codeHash),
   /** number (8 bytes) of the block down to which the chain of headers is whole; gateways only. */
   linkedFrom: Buffer.from('linkedFrom'),
+  /** from which blocks on what is in table `held` holds (heldRows.ts); gateways only. */
+  held: Buffer.from('held'),
   /** first and last number (8 bytes each) of each range of blocks whose logs are in the index; gateways only. */
   logRanges: Buffer.from('logRanges'),
   /** slot (8 bytes) ‖ root ‖ anchor of where a light client goes on; only where a light client says what the head is. */
   checkpoint: Buffer.from('checkpoint'),
 } as const
+
+/** Tables that a store of this version may lack until its next writer. */
+export const lateTables: readonly TableName[] = ['accessLists', 'held']
 
 /** Opens all tables; undefined for a reader where no writer has made them yet. */
 export function openChainTables(environment: RootDatabase): ChainTables | undefined {
@@ -113,7 +123,7 @@ export function openChainTables(environment: RootDatabase): ChainTables | undefi
   for (const name of Object.keys(tableNames) as TableName[]) {
     const table =
       openTable(environment, tableNames[name]) ??
-      (name === 'accessLists' ? new LateTable(environment, tableNames[name]) : undefined)
+      (lateTables.includes(name) ? new LateTable(environment, tableNames[name]) : undefined)
     if (table === undefined) return undefined
     // Only readers lack a table, and they need no more of it.
     tables[name] = table as Table

@@ -13,6 +13,14 @@ interface Changed {
   readonly value: Uint8Array | undefined
 }
 
+/** What lmdb tells of a table. */
+interface TableStats {
+  readonly pageSize: number
+  readonly treeBranchPageCount: number
+  readonly treeLeafPageCount: number
+  readonly overflowPages: number
+}
+
 export interface BufferOptions {
   /**
    * Of a table of which each block writes many rows that hardly anybody reads while they wait: they are a list, and found
@@ -165,6 +173,13 @@ export class WriteBuffer implements WriteTable {
       count += Number(value !== undefined) - Number(this.#table.doesExist(key))
     }
     return count
+  }
+
+  /** Bytes of the pages on disk that have its rows. */
+  get bytes(): number {
+    const { pageSize, treeBranchPageCount, treeLeafPageCount, overflowPages } =
+      this.#table.getStats() as TableStats
+    return pageSize * (treeBranchPageCount + treeLeafPageCount + overflowPages)
   }
 
   putSync(key: Uint8Array, value: Uint8Array): void {

@@ -34,6 +34,8 @@ export class HeadWatch {
   #isClosed = false
   #timer: NodeJS.Timeout | undefined
   #nextTryAt = 0
+  /** When it was told of a head last, in the time of `performance.now()`. */
+  #toldAt = Number.NEGATIVE_INFINITY
 
   constructor(upstream: Upstream, options: HeadWatchOptions) {
     this.#upstream = upstream
@@ -65,7 +67,9 @@ export class HeadWatch {
   }
 
   async #turn(): Promise<void> {
-    await this.poll()
+    // A subscription that tells of heads has not fallen silent.
+    const isTold = this.#isSubscribed && performance.now() - this.#toldAt < pollMsBesideSocket
+    if (!isTold) await this.poll()
     if (this.#isClosed) return
     if (!this.#isSubscribed && this.#upstream.isAnswering === true && performance.now() >= this.#nextTryAt) {
       this.#nextTryAt = performance.now() + socketMs
@@ -83,7 +87,10 @@ export class HeadWatch {
         url,
         headers,
         answerBytesMax,
-        onNotification: (params) => this.#take((params as { readonly result?: unknown } | undefined)?.result),
+        onNotification: (params) => {
+          this.#toldAt = performance.now()
+          this.#take((params as { readonly result?: unknown } | undefined)?.result)
+        },
         onLost: () => this.#lose(),
       })
       try {

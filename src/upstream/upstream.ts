@@ -20,8 +20,9 @@ import { type Call, type FailureKind, type Line, UpstreamFailure } from './line.
 import { NodeScore } from './nodeScore.js'
 import { SocketLine } from './socketLine.js'
 
-/** Calls in one batch; most hosted nodes take 100, some 1,000. */
-const batchMax = 100
+/** Calls in one batch: what go-ethereum takes. Of a node that refuses so many, what most hosted nodes take. */
+const batchMax = 1_000
+const smallBatchMax = 100
 /** Failures in a row after which a node is left alone for a while, so that it can recover. */
 const failuresMax = 5
 /** How long it is left alone, at first and at most; doubled, with jitter, by each failure of the probe that ends it. */
@@ -89,7 +90,8 @@ export class Upstream {
   #quarantinedUntil = 0
   /** Lies that were not forgiven when it was accused last, that one among them. */
   #offences = 0
-  #takesBatches = true
+  /** Calls that it takes in one batch. */
+  #batchMax = batchMax
   #nextId = 1
   #isAnswering: boolean | undefined
   #outages = 0
@@ -194,7 +196,11 @@ export class Upstream {
   #flush(): void {
     const calls = this.#waiting
     this.#waiting = []
-    const size = this.#takesBatches ? batchMax : 1
+    this.#sendParts(calls)
+  }
+
+  #sendParts(calls: readonly Waiting[]): void {
+    const size = this.#batchMax
     for (let start = 0; start < calls.length; start += size) void this.#send(calls.slice(start, start + size))
   }
 
@@ -211,12 +217,13 @@ export class Upstream {
       if (this.#outages > this.#outagesEnded) this.#notice(`${this.name} answers again`)
       this.#outagesEnded = this.#outages
       this.score.answered(performance.now() - start)
-      if (open.length > 1 && !Array.isArray(answer) && !isBusy(answer)) return this.#sendSingly(open)
+      if (open.length > 1 && !Array.isArray(answer) && !isBusy(answer)) return this.#sendSmaller(open)
       const answers = new Map((Array.isArray(answer) ? answer : []).map((each) => [each?.id, each]))
       for (const call of open) this.#take(call, Array.isArray(answer) ? answers.get(call.id) : answer)
     } catch (error) {
       const failure = asFailure(error)
       if (failure.kind === 'tooLong' && open.length > 1) return this.#sendHalves(open)
+      if (failure.kind === 'unreadable' && open.length > smallBatchMax) return this.#sendSmaller(open)
       if (failure.kind === 'busy') this.#pause(failure.retryAfterMs)
       else if (failure.kind !== 'resting') this.score.failed()
       if (isOutage(failure) && this.#isAnswering !== false) {
@@ -240,10 +247,10 @@ export class Upstream {
     }
   }
 
-  /** A node that answers a batch with one object takes none. */
-  #sendSingly(calls: readonly Waiting[]): void {
-    this.#takesBatches = false
-    for (const call of calls) void this.#send([call])
+  /** A node that answers a batch with one object takes none so long, or none at all. */
+  #sendSmaller(calls: readonly Waiting[]): void {
+    this.#batchMax = calls.length > smallBatchMax ? smallBatchMax : 1
+    this.#sendParts(calls)
   }
 
   #sendHalves(calls: readonly Waiting[]): void {

@@ -21,3 +21,23 @@ export function tellOneLie(value: unknown, dice: Dice): { readonly lie: unknown;
   holder[key] = text.slice(0, at) + digit + text.slice(at + 1)
   return { lie: root.value, where: `${key}, digit ${at} of ${text.length}` }
 }
+
+/** Leaves out, doubles or moves one element of one array in `value`. `where` says which. */
+export function misarrange(value: unknown, dice: Dice): { readonly lie: unknown; readonly where: string } {
+  const lists: unknown[][] = []
+  const root = structuredClone(value)
+  const visit = (each: unknown) => {
+    if (typeof each !== 'object' || each === null || each instanceof Uint8Array) return
+    if (Array.isArray(each) && each.length > 0) lists.push(each)
+    for (const below of Object.values(each)) visit(below)
+  }
+  visit(root)
+  const list = lists[dice.throw(lists.length)]
+  if (list === undefined) return { lie: value, where: 'nothing to change' }
+  const at = dice.throw(list.length)
+  const [element] = list.splice(at, 1)
+  const kind = dice.throw(3)
+  if (kind === 1) list.splice(at, 0, element, structuredClone(element))
+  if (kind === 2) list.splice(dice.throw(list.length + 1), 0, element)
+  return { lie: root, where: `${['without', 'twice', 'elsewhere'][kind]} element ${at} of ${list.length}` }
+}

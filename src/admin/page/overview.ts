@@ -130,6 +130,7 @@ function networkTable() {
         of: ({ chain }) => (chain === null ? '–' : formatAge(chain.head.ageSeconds * 1_000)),
         isFigure: true,
       },
+      { title: 'Held state', of: ({ chain }) => heldOf(chain?.workingSet ?? null) },
       { title: 'Signed by validators', of: ({ chain }) => signedOf(chain?.signed ?? null) },
       {
         title: 'State',
@@ -144,6 +145,14 @@ function networkTable() {
 function kindOf({ kind, chain }: Network): string {
   if (chain === null || chain.purpose === null) return kind
   return chain.purpose === 'demo' ? 'demo, makes its own blocks' : 'developer chain'
+}
+
+const wayNames = { accessList: 'by access lists', witness: 'by witnesses', proofs: 'by proofs' } as const
+
+function heldOf(set: NonNullable<Network['chain']>['workingSet']): string {
+  if (set === null) return '–'
+  const way = set.way === null ? 'no head yet' : `current ${wayNames[set.way]}`
+  return `${way}, ${formatBytes(set.bytes)}`
 }
 
 function signedOf(signed: NonNullable<Network['chain']>['signed']): string {

@@ -3,6 +3,7 @@
  * of their hashes, roots within a block, accounts that blocks changed. Owns the names behind the hashes of a trie, which
  * are found by looking through rows. Does not own single reads (state/stateReader.ts).
  */
+import type { Header } from '../../chain/header.js'
 import {
   type Address,
   bytesToHex,
@@ -19,8 +20,10 @@ import { FaultError, messageRefused } from '../../primitives/faults.js'
 import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../../primitives/keccak.js'
 import { decodeRlp, rlpBytes } from '../../primitives/rlp.js'
 import { type Account, decodeAccount } from '../../state/account.js'
+import type { StateView } from '../../state/stateView.js'
 import { trieLeaves } from '../../state/trie.js'
 import { MissingNodeError } from '../../state/trieNode.js'
+import { provedState } from '../../state/trieState.js'
 import { type Tries, triesAfter } from '../../state/tries.js'
 import type { ChainReader } from '../../store/chainReader.js'
 import type { ChainRows } from '../../store/chainRows.js'
@@ -113,7 +116,7 @@ export class StateParts {
       throw messageRefused(`transaction index ${index} out of range for block ${bytesToHex(blockHash)}`)
     }
     const parent = this.#replays.readHeader(header.parentHash)
-    const account = this.#replays.stateAfter(header.parentHash, parent).account(address as Address)
+    const account = this.#wholeState(header.parentHash, parent).account(address as Address)
     const before = { number: parent.number, hash: header.parentHash }
     const slots = account && this.#slotsFrom(before, address, account, start, count + 1, watch)
     if (account === undefined || slots === undefined) return { storage: null, nextKey: null }
@@ -218,11 +221,18 @@ export class StateParts {
     return new Map([...names, ...namesOf(this.#store.accountsAt(block.number), wanted, watch, copy)])
   }
 
+  /** The state after a block with all storage roots. */
+  #wholeState(hash: Hash32, header: Header): StateView {
+    if (!(this.#store as ChainRows).mayLack) return this.#replays.stateAfter(hash, header)
+    return provedState(this.#store, header.stateRoot, hash)
+  }
+
   #roots(blockHash: Uint8Array, watch: JobWatch): unknown {
     const block = this.#replays.read(blockHash)
     if (block.transactions.length === 0) return null
     const kernel = this.#kernel
-    const below = this.#replays.stateBefore(block)
+    const { parentHash } = block.header
+    const below = this.#wholeState(parentHash, this.#replays.readHeader(parentHash))
     const changed = new Set<number>()
     try {
       this.#replays.begin(kernel, block, watch)

@@ -77,7 +77,10 @@ export class Simulation {
       schedule: this.#schedule,
       isDevelopment: this.#isDevelopment,
       kernel: this.#kernel,
-      state: new SimulatedState(this.#states.open(status, request.block, base.header.stateRoot)),
+      // The state root takes the tries, of which a store that may lack rows has the parts that were walked.
+      state: new SimulatedState(
+        this.#states.open(this.#store.mayLack ? 'side' : status, request.block, base.header.stateRoot),
+      ),
       ancestorHash: (number) => (number > base.header.number ? hashes.get(number) : base.hashOf(number)),
       watch,
       ...request,

@@ -1,25 +1,21 @@
 /** Checks an answer of eth_getProof (EIP-1186) against a state root. Believes nothing but nodes that lead to it. */
 import { type Address, bytesToHex, type Hash32, latin1Key } from '../../primitives/bytes.js'
-import { emptyCodeHash, keccak256 } from '../../primitives/keccak.js'
-import { RlpError } from '../../primitives/rlp.js'
-import { decodeAccount } from '../../state/account.js'
+import { emptyTrieRoot, keccak256 } from '../../primitives/keccak.js'
+import { decodeRlp, RlpError, rlpBytes } from '../../primitives/rlp.js'
+import { decodeAccount, hasCode } from '../../state/account.js'
 import { readTrie } from '../../state/trie.js'
-import { MissingNodeError } from '../../state/trieNode.js'
+import { MissingNodeError, type NodeReader } from '../../state/trieNode.js'
 import type { Change } from '../../store/blockDiff.js'
+import type { ProvedState } from '../../store/stateWriter.js'
 import { LieError } from './lie.js'
 import { bytesOf } from './receiptsFromJson.js'
+
+const nothing = new Uint8Array(0)
 
 export interface ProofQuestion {
   readonly stateRoot: Hash32
   readonly address: Address
   readonly slots: readonly Hash32[]
-}
-
-export interface ProvedState {
-  /** Hash → trie node (RLP), each on the way to the account or to one of the slots. */
-  readonly nodes: readonly Change[]
-  /** Undefined where there is no account, or none with code. */
-  readonly codeHash: Hash32 | undefined
 }
 
 /** Throws {@link LieError} where the nodes do not lead from the root to the account and each slot, or their absence. */
@@ -35,27 +31,36 @@ export function checkProof(answer: unknown, { stateRoot, address, slots }: Proof
     if (rlp !== undefined && !used.has(key)) used.set(key, [Uint8Array.from(hash), rlp])
     return rlp
   }
-  const read = (root: Hash32, key: Uint8Array) => {
-    try {
-      return readTrie(root, keccak256(key), readNode)
-    } catch (error) {
-      if (!(error instanceof MissingNodeError)) throw error
+  try {
+    return { ...walkState(readNode, { stateRoot, address, slots }), nodes: [...used.values()] }
+  } catch (error) {
+    if (error instanceof MissingNodeError) {
       throw new LieError(
         `a proof of ${bytesToHex(address)} that lacks the node ${bytesToHex(error.hash)} under the state root ${bytesToHex(stateRoot)}`,
       )
     }
-  }
-  try {
-    const row = read(stateRoot, address)
-    if (row === undefined) return { nodes: [...used.values()], codeHash: undefined }
-    const { storageRoot, codeHash } = decodeAccount(row)
-    for (const slot of slots) read(storageRoot, slot)
-    const hasCode = bytesToHex(codeHash) !== bytesToHex(emptyCodeHash)
-    return { nodes: [...used.values()], codeHash: hasCode ? codeHash : undefined }
-  } catch (error) {
     if (error instanceof RlpError || error instanceof RangeError)
       throw new LieError(`a proof: ${error.message}`)
     throw error
+  }
+}
+
+/** An account and slots as nodes have them. Throws MissingNodeError where `readNode` lacks one. */
+export function walkState(
+  readNode: NodeReader,
+  { stateRoot, address, slots }: ProofQuestion,
+): Omit<ProvedState, 'nodes'> {
+  const read = (root: Hash32, key: Uint8Array) => readTrie(root, keccak256(key), readNode)
+  const row = read(stateRoot, address)
+  const account = row && decodeAccount(row)
+  const storageRoot = account?.storageRoot ?? emptyTrieRoot
+  const values = slots.map((slot): [Uint8Array, Uint8Array] => {
+    const value = read(storageRoot, slot)
+    return [slot, value === undefined ? nothing : rlpBytes(decodeRlp(value))]
+  })
+  return {
+    codeHash: hasCode(account) ? account?.codeHash : undefined,
+    values: { address, account: row ?? nothing, slots: values },
   }
 }
 

@@ -23,7 +23,9 @@ import type { Upstreams } from '../../upstream/upstreams.js'
 import { checkHeader } from '../blockRules.js'
 import type { SignedLinks } from '../follow/signedLinks.js'
 import { markers, mayMark, newCheckpoint, type SignedMarks } from '../mayMark.js'
-import type { ProofFetcher, ProvedBlock } from './proofFetcher.js'
+import type { ProvedBlock } from './blockFetcher.js'
+import type { HeadReader, WholeBlock } from './headReader.js'
+import type { ProofFetcher } from './proofFetcher.js'
 import { addTotals } from './totals.js'
 
 /** Blocks between two heads that are fetched whole, so that their subscribers are told of each without a wait. */
@@ -66,6 +68,7 @@ type ClaimedBlock = Pick<HeadClaim, 'number' | 'hash'>
 export class HeadKeeper {
   readonly #store: GatewayWriter
   readonly #fetcher: ProofFetcher
+  readonly #reader: HeadReader
   readonly #options: HeadKeeperOptions
   #claimed: ClaimedBlock | undefined
   #moving: Promise<void> | undefined
@@ -77,9 +80,10 @@ export class HeadKeeper {
   #complaint = ''
   #trouble: string | undefined
 
-  constructor(store: GatewayWriter, fetcher: ProofFetcher, options: HeadKeeperOptions) {
+  constructor(store: GatewayWriter, fetcher: ProofFetcher, reader: HeadReader, options: HeadKeeperOptions) {
     this.#store = store
     this.#fetcher = fetcher
+    this.#reader = reader
     this.#options = options
   }
 
@@ -110,8 +114,10 @@ export class HeadKeeper {
       const claim = this.#claimed
       this.#claimed = undefined
       try {
+        // Asked for in the same turn as the head, and so in the same batch.
+        const marked = this.#readMarked()
         await this.#moveTo(claim)
-        await this.#mark()
+        this.#mark(await marked)
         failures = 0
         failingSince = Number.POSITIVE_INFINITY
         this.#trouble = undefined
@@ -142,11 +148,17 @@ export class HeadKeeper {
     this.#waking = undefined
   }
 
+  /** What upstreams call safe and finalized, or nothing where that is signed. Never rejects. */
+  #readMarked(): Promise<readonly (BlockName | undefined)[]> {
+    if (this.#options.signed !== undefined) return Promise.resolve([])
+    return Promise.all(markers.map((marker) => this.#fetcher.readMarked(marker).catch(() => undefined)))
+  }
+
   /** Takes over what upstreams call safe and finalized, or what is final as far as it is signed. */
-  async #mark(): Promise<void> {
+  #mark(told: readonly (BlockName | undefined)[]): void {
     const { signed } = this.#options
-    for (const marker of markers) {
-      const named = signed === undefined ? await this.#fetcher.readMarked(marker) : signed.finalized
+    for (const [index, marker] of markers.entries()) {
+      const named = signed === undefined ? told[index] : signed.finalized
       if (named !== undefined && mayMark(this.#store, marker, named)) this.#store.writeMarker(marker, named)
     }
     const checkpoint = newCheckpoint(this.#store, signed)
@@ -180,17 +192,22 @@ export class HeadKeeper {
     const { number, parentHash } = fetched.header
     const below = number === 0 ? [] : [await this.#read(parentHash, number - 1)]
     for (const parent of below) this.#checkHeaders(parent.header, [fetched])
-    await this.#keepWhole([fetched])
+    await this.#complete([fetched])
     this.#advance(number - 1 - below.length, [...below, fetched], true)
   }
 
   /** Moves to a head whose ancestors lead to a canonical block, at most {@link wholeMax} below. */
   async #follow(claim: ClaimedBlock): Promise<void> {
-    const branch: ProvedBlock[] = []
     let next = toHash32(hexToBytes(claim.hash))
     let fork = this.#canonicalNumber(next)
     // A block of the chain, also below the head, is no news: an upstream may be behind for a moment.
     if (fork !== undefined) return
+    const head = await this.#reader.read(next)
+    if (head === undefined) throw new Error(`no upstream has block ${claim.hash}`)
+    this.#requireNumber(head, claim.number)
+    const branch: ProvedBlock[] = [head]
+    next = head.header.parentHash
+    fork = this.#canonicalNumber(next)
     while (fork === undefined) {
       if (branch.length > 2 * wholeMax) {
         throw new Error(
@@ -198,16 +215,14 @@ export class HeadKeeper {
         )
       }
       const number = claim.number - branch.length
-      // Most heads are one block away; where one is not, there are more.
-      const hashes = branch.length === 0 ? [next] : await this.#linkedDown(next, number)
+      const hashes = await this.#linkedDown(next, number)
       const fetched = await Promise.all(hashes.map((hash, index) => this.#read(hash, number - index)))
       branch.unshift(...fetched.reverse())
       next = (branch[0] as ProvedBlock).header.parentHash
       fork = this.#canonicalNumber(next)
     }
     this.#checkHeaders(decodeHeader(this.#store.readHeader(next) as Uint8Array), branch)
-    await this.#keepWhole(branch)
-    this.#advance(fork, branch, false)
+    this.#advance(fork, branch.length === 1 ? [head] : await this.#complete(branch), false)
   }
 
   /** Throws InvalidBlockError where a header does not follow from its parent; whoever has it on its chain lied. */
@@ -259,8 +274,12 @@ export class HeadKeeper {
   async #read(hash: Hash32, number: number): Promise<ProvedBlock> {
     const block = await this.#fetcher.readBlock(hash)
     if (block === undefined) throw new Error(`no upstream has block ${bytesToHex(hash)}`)
-    if (block.header.number !== number) throw new Error(`block ${block.header.number} instead of ${number}`)
+    this.#requireNumber(block, number)
     return block
+  }
+
+  #requireNumber({ header }: ProvedBlock, number: number): void {
+    if (header.number !== number) throw new Error(`block ${header.number} instead of ${number}`)
   }
 
   #canonicalNumber(hash: Hash32): number | undefined {
@@ -270,23 +289,27 @@ export class HeadKeeper {
     return this.#store.isCanonical(number, hash) ? number : undefined
   }
 
-  /** Stores blocks with their receipts before they become canonical, because subscribers are told of them then. */
-  async #keepWhole(branch: readonly ProvedBlock[]): Promise<void> {
+  /** Reads the parts of blocks, each of which follows the one before. */
+  async #complete(branch: readonly ProvedBlock[]): Promise<WholeBlock[]> {
+    // What a block is executed on has to be held.
+    for (const block of branch) this.#fetcher.keep(block)
+    const whole: WholeBlock[] = []
     for (let start = 0; start < branch.length; start += branchBatch) {
-      await Promise.all(branch.slice(start, start + branchBatch).map((fetched) => this.#keep(fetched)))
+      const batch = branch.slice(start, start + branchBatch)
+      whole.push(
+        ...(await Promise.all(batch.map((block) => this.#reader.completed(block, block === branch.at(-1))))),
+      )
     }
+    return whole
   }
 
-  async #keep(block: ProvedBlock): Promise<void> {
-    const { hash, header } = block
-    this.#fetcher.keep(block)
-    if (this.#store.readReceipts(hash) !== undefined) return
-    const receipts = await this.#fetcher.readReceipts(hash, header)
-    if (receipts === undefined) throw new Error(`no upstream has the receipts of block ${header.number}`)
-    this.#store.putReceipts(hash, receipts)
-  }
-
-  #advance(forkNumber: number, branch: readonly ProvedBlock[], isUnlinked: boolean): void {
+  #advance(forkNumber: number, branch: readonly (ProvedBlock | WholeBlock)[], isUnlinked: boolean): void {
+    // Stored before they become canonical, because subscribers are told of them then.
+    for (const block of branch) {
+      if (!('receipts' in block)) continue
+      const { hash, headerRlp: header, bodyRlp: body, senders } = block
+      this.#store.putBlock({ ...block, hash, header, content: { body, senders } })
+    }
     let total = this.#totalAt(forkNumber)
     const headers = branch.map((block) => {
       const { difficulty, number } = block.header
@@ -296,7 +319,15 @@ export class HeadKeeper {
         totalDifficulty: total === undefined ? undefined : toMinimalBytes(total),
       }
     })
-    this.#store.advance(forkNumber, headers, isUnlinked)
+    const whole = new Map(branch.flatMap((block) => ('changes' in block ? [[block.hash, block]] : [])))
+    this.#store.advance(forkNumber, headers, isUnlinked, {
+      changesOf: ({ hash }) => whole.get(hash)?.changes,
+      proved: [...whole.values()].at(-1)?.proved ?? [],
+    })
+    for (const { hash, header, changes } of whole.values()) {
+      const { number, parentHash } = header
+      if (changes !== undefined) this.#fetcher.recent.add({ number, hash, parentHash, changes })
+    }
     this.#options.onHead()
   }
 
@@ -311,7 +342,7 @@ export class HeadKeeper {
     try {
       while (!this.#isClosed && (await this.#walkBatch())) batches++
       // A block that was not linked before may be one of the two.
-      if (batches > 0 && !this.#isClosed) await this.#mark()
+      if (batches > 0 && !this.#isClosed) this.#mark(await this.#readMarked())
     } catch (error) {
       this.#complain('headers below the head', error)
     }

@@ -3,16 +3,7 @@
  * answers are checked: headers by their hash, bodies and receipts by the header's roots, state by Merkle proofs under
  * its state root, code by its hash. An answer that is wrong is a lie: its upstream is accused, and another is asked.
  */
-import { blockRlpFromJson, headerRlpFromJson, uncleHashesOf } from '../../chain/blockFromJson.js'
-import type { ForkSchedule } from '../../chain/forks.js'
-import {
-  decodeHeader,
-  type Header,
-  headerHash,
-  isProofOfStake,
-  requireKnownFork,
-} from '../../chain/header.js'
-import { BlockParts } from '../../evm/blocks/blockParts.js'
+import { decodeHeader } from '../../chain/header.js'
 import {
   type Address,
   bytesOfHex,
@@ -20,58 +11,50 @@ import {
   equalBytes,
   type Hash32,
   toHash32,
-  toQuantity,
 } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
 import { emptyCodeHash, keccak256 } from '../../primitives/keccak.js'
 import { type Wanted, type WantingCall, wantedKey } from '../../primitives/notHeld.js'
-import { emptyAccount } from '../../state/account.js'
+import { decodeAccount, emptyAccount } from '../../state/account.js'
+import { MissingNodeError } from '../../state/trieNode.js'
 import { provedState } from '../../state/trieState.js'
-import type { BlockName, Marker } from '../../store/chainRows.js'
-import type { CanonicalHeader, CodeOwner, GatewayWriter } from '../../store/gatewayWriter.js'
+import type { GatewayWriter } from '../../store/gatewayWriter.js'
+import type { CodeOwner, ProvedState } from '../../store/stateWriter.js'
 import { transactionHashes } from '../../store/storedBlock.js'
-import type { Upstream } from '../../upstream/upstream.js'
-import { type Block, parseBlock } from '../block.js'
-import { blockNameOf } from '../mayMark.js'
-import { checkProof } from './accountProof.js'
+import { checkProof, walkState } from './accountProof.js'
+import { accessListMethods, askAccessList, checkAccessList } from './askedParts.js'
+import { BlockFetcher, type FetcherOptions, type ProvedBlock } from './blockFetcher.js'
+import type { HotQuestion } from './hotSet.js'
 import { LieError, MovedError } from './lie.js'
-import { type Asking, type Attempt, Proving, type ProvingOptions, unavailable } from './proving.js'
-import { bytesOf, receiptsFromJson, receiptsFromRaw } from './receiptsFromJson.js'
+import { type Asking, type Attempt, type ProveOptions, unavailable } from './proving.js'
+import { bytesOf } from './receiptsFromJson.js'
+import { RecentChanges } from './recentChanges.js'
 import { touchedBy } from './touched.js'
-
-/** A block whose parts match its hash. */
-export interface ProvedBlock extends Pick<Block, 'hash' | 'header' | 'headerRlp' | 'bodyRlp'> {
-  /** Sender (20 bytes) ‖ transaction hash (32 bytes), per transaction. */
-  readonly senders: Uint8Array
-}
 
 /** `held`: stored. `absent`: nobody asked knows it. */
 export type Outcome = 'held' | 'absent'
 
 type WantedState = Extract<Wanted, { readonly kind: 'state' }>
 
-export interface FetcherOptions extends ProvingOptions {
-  readonly schedule: ForkSchedule
-}
+const noHash = new Uint8Array(0)
 
 /** Methods that execute their first parameter. */
 const executedMethods: ReadonlySet<string> = new Set(['eth_call', 'eth_estimateGas', 'eth_createAccessList'])
 
-export class ProofFetcher {
+export class ProofFetcher extends BlockFetcher {
+  /** What the newest blocks changed. */
+  readonly recent = new RecentChanges()
   readonly #store: GatewayWriter
-  readonly #proving: Proving
   readonly #upstreams: Asking
-  readonly #parts: BlockParts
   /** Things that were fetched, proved and kept, by kind. */
   readonly kept: Partial<Record<Wanted['kind'], number>> = {}
   /** By name: what is being fetched. */
   readonly #underWay = new Map<string, Promise<Outcome>>()
 
   constructor(store: GatewayWriter, upstreams: Asking, options: FetcherOptions) {
+    super(upstreams, options)
     this.#store = store
-    this.#proving = new Proving(upstreams, options)
     this.#upstreams = upstreams
-    this.#parts = new BlockParts(options.schedule)
   }
 
   /**
@@ -79,6 +62,8 @@ export class ProofFetcher {
    * slots and code that it may read are fetched together. Rejects with FaultError where no upstream gives a right answer.
    */
   async fetch(wanted: Wanted, call?: WantingCall): Promise<Outcome> {
+    // The proof of another account may have had all nodes that it takes; then nobody is asked.
+    if (wanted.kind === 'state' && this.#holdWalked(wanted)) return 'held'
     if (wanted.kind === 'state' && call !== undefined && executedMethods.has(call.method)) {
       const [outcome] = await Promise.all([this.#fetchOnce(wanted), this.#fetchAhead(wanted, call)])
       return outcome
@@ -132,69 +117,14 @@ export class ProofFetcher {
     }
   }
 
-  /** A block by its hash, proved; undefined where nobody knows it. `first`: see {@link Proving.prove}. */
-  async readBlock(hash: Hash32, first?: Upstream): Promise<ProvedBlock | undefined> {
-    const read = (attempt: Attempt) => this.#blockFrom(hash, attempt)
-    return this.#proving.prove(`block ${bytesToHex(hash)}`, read, first)
-  }
-
-  async #blockFrom(hash: Hash32, attempt: Attempt): Promise<ProvedBlock | undefined> {
-    const block = await this.#rawBlock(hash, attempt)
-    if (block === undefined) return undefined
-    const { header, bodyRlp } = block
-    if (!equalBytes(block.hash, hash)) {
-      throw new LieError(`block ${bytesToHex(hash)} with the hash ${bytesToHex(block.hash)}`)
-    }
-    // What comes after its body is known of known forks alone.
-    if (block.blockAccessList !== undefined) requireKnownFork(header)
-    const senders = this.#parts.checkBody(
-      bodyRlp,
-      header,
-      isProofOfStake(header),
-      (part, what) => new LieError(`block ${header.number}, whose ${part} ${what}`),
-    )
-    return { hash, header, headerRlp: Uint8Array.from(block.headerRlp), bodyRlp, senders }
-  }
-
-  /** Receipts of a block with this header, proved; undefined where nobody has them. A row of the store. */
-  async readReceipts(hash: Hash32, header: Header, first?: Upstream): Promise<Uint8Array | undefined> {
-    const read = async (attempt: Attempt) => {
-      const receipts = await this.#rawReceipts(hash, attempt)
-      if (receipts === undefined) return undefined
-      this.#parts.checkReceipts(
-        receipts,
-        header,
-        (part, what) => new LieError(`${part} of block ${header.number} that ${what}`),
-      )
-      return receipts
-    }
-    return this.#proving.prove(`the receipts of block ${header.number}`, read, first)
-  }
-
-  /** The header of a number as some node has it; only its number is checked. Undefined where nobody has it. */
-  async readHeaderAt(number: number): Promise<CanonicalHeader | undefined> {
-    return this.#proving.prove(`block ${number}`, (attempt) => this.#headerAt(number, attempt))
-  }
-
-  /** The header of a number that a quorum of nodes has; undefined where fewer agree. */
-  async readAgreed(number: number): Promise<CanonicalHeader | undefined> {
-    return this.#proving.agree(
-      (attempt) => this.#headerAt(number, attempt),
-      ({ hash }) => bytesToHex(hash),
-    )
-  }
-
-  /** The block that an upstream calls safe or finalized; undefined where none says one. Unproved. */
-  async readMarked(marker: Marker): Promise<BlockName | undefined> {
-    return blockNameOf(await this.#proving.guess('eth_getBlockByNumber', [marker, false]))
-  }
-
   /** Nonce of an account at the head, proved; undefined before there is a head. Rejects as {@link fetch} does. */
   async readNonce(address: Address): Promise<bigint | undefined> {
     const head = this.#store.readHead()
     const header = head && this.#store.readHeader(head.hash)
     if (head === undefined || header === undefined) return undefined
     const { stateRoot } = decodeHeader(header)
+    const held = this.#store.readHeldAccount(address)
+    if (held !== undefined) return (held.length === 0 ? emptyAccount : decodeAccount(held)).nonce
     await this.#fetchOnce({ kind: 'state', block: head.hash, stateRoot, address, slots: [] })
     return (provedState(this.#store, stateRoot, head.hash).account(address) ?? emptyAccount).nonce
   }
@@ -228,16 +158,14 @@ export class ProofFetcher {
     const decoded = header && decodeHeader(header)
     if (decoded?.blockAccessListHash === undefined) return 'absent'
     const what = `the access list of block ${decoded.number}`
-    const list = await this.#proving.prove(what, async (attempt) => {
-      // Whoever has no such method answers with an error, and others are asked.
-      const raw = await attempt.ask('debug_getRawBlockAccessList', [bytesToHex(hash)])
-      if (raw === null) return undefined
-      const list = bytesOf(raw)
-      this.#parts.checkAccessList(list, decoded, (why) => new LieError(`${what}, which ${why}`))
-      return list
-    })
+    const read = async (attempt: Attempt) => {
+      const rlp = await askAccessList(hash, attempt)
+      // Without its transactions nothing is known of the highest index; the hash binds it where the header is right.
+      return rlp && { rlp, list: checkAccessList(rlp, decoded, Number.MAX_SAFE_INTEGER) }
+    }
+    const list = await this.proving.prove(what, read, { methods: accessListMethods })
     if (list === undefined) throw unavailable(`no upstream has ${what}`)
-    this.#store.putBlockAccessList(hash, list)
+    this.#store.putBlockAccessList(hash, list.rlp)
     return 'held'
   }
 
@@ -253,7 +181,7 @@ export class ProofFetcher {
 
   async #location(transactionHash: Hash32): Promise<Outcome> {
     const text = bytesToHex(transactionHash)
-    const found = await this.#proving.prove(`transaction ${text}`, async (attempt) => {
+    const found = await this.proving.prove(`transaction ${text}`, async (attempt) => {
       const answer = (await attempt.ask('eth_getTransactionByHash', [text])) as {
         readonly blockHash?: unknown
       } | null
@@ -262,7 +190,7 @@ export class ProofFetcher {
       const bytes = bytesOfHex(answer.blockHash, 32)
       if (bytes === undefined) throw new LieError(`transaction ${text} without its block`)
       const blockHash = toHash32(bytes)
-      const block = await this.#blockFrom(blockHash, attempt)
+      const block = await this.blockFrom(blockHash, attempt)
       if (block === undefined) throw new MovedError(`transaction ${text} in a block that it does not have`)
       const index = indexIn(block.senders, transactionHash)
       if (index !== undefined) return { blockHash, block, index }
@@ -283,16 +211,84 @@ export class ProofFetcher {
   async #state(wanted: WantedState): Promise<Outcome> {
     const { block, stateRoot, slots } = wanted
     const address = wanted.address as Address
-    const params = [bytesToHex(address), slots.map(bytesToHex), { blockHash: bytesToHex(block) }]
-    const what = `the state of block ${bytesToHex(block)}`
-    const proved = await this.#proving.prove(what, async (attempt) => {
-      const answer = await attempt.ask('eth_getProof', params)
-      if (answer === null) return undefined
-      return checkProof(answer, { stateRoot, address, slots: slots as readonly Hash32[] })
-    })
-    if (proved === undefined) throw unavailable(`no upstream has ${what}`)
-    this.#store.putState(proved.nodes, proved.codeHash, { block, address })
+    const question = { address, slots: slots as readonly Hash32[] }
+    this.#keepState(await this.prove(question, block, stateRoot), block)
     return 'held'
+  }
+
+  /** Holds what the nodes that are held prove; false where one is missing. */
+  #holdWalked({ block, stateRoot, address, slots }: WantedState): boolean {
+    const question = { stateRoot, address: address as Address, slots: slots as readonly Hash32[] }
+    try {
+      const walked = walkState((hash) => this.#store.readNode(hash), question)
+      this.#keepState({ ...walked, nodes: [] }, block)
+      return true
+    } catch (error) {
+      if (error instanceof MissingNodeError) return false
+      throw error
+    }
+  }
+
+  /** Proves an account and slots after a block. Rejects as {@link fetch} does. */
+  async prove(question: HotQuestion, block: Hash32, stateRoot: Hash32): Promise<ProvedState> {
+    const what = `the state of block ${bytesToHex(block)}`
+    const proved = await this.#prove(what, question, block, stateRoot, {})
+    if (proved === undefined) throw unavailable(`no upstream has ${what}`)
+    return proved
+  }
+
+  /**
+   * Proves what is in use after a block that may be still to come; asked for in the same turn. What cannot be had is left
+   * out. Never rejects.
+   */
+  async readHot(
+    hash: Hash32,
+    block: Promise<ProvedBlock | undefined>,
+    options: ProveOptions,
+  ): Promise<ProvedState[]> {
+    const { hot } = this.options
+    const questions = hot?.questions() ?? []
+    const what = `the state of block ${bytesToHex(hash)}`
+    const stateRoot = block.then((found) => found?.header.stateRoot)
+    // Whoever else waits for the block hears of its failure.
+    stateRoot.catch(() => undefined)
+    const proofs = await Promise.all(
+      questions.map((question) =>
+        this.#prove(what, question, hash, stateRoot, options).catch((error) => passOver(error)),
+      ),
+    )
+    const proved = proofs.filter((proof) => proof !== undefined)
+    const units = proved.reduce((sum, { values }) => sum + values.slots.length + 1, 0)
+    const bytes = proved.reduce((sum, { nodes }) => nodes.reduce((all, [, rlp]) => all + rlp.length, sum), 0)
+    hot?.measured(units, bytes)
+    return proved
+  }
+
+  #prove(
+    what: string,
+    { address, slots }: HotQuestion,
+    block: Hash32,
+    root: Hash32 | Promise<Hash32 | undefined>,
+    options: ProveOptions,
+  ): Promise<ProvedState | undefined> {
+    const params = [bytesToHex(address), slots.map(bytesToHex), { blockHash: bytesToHex(block) }]
+    const read = async (attempt: Attempt) => {
+      const [answer, stateRoot] = await Promise.all([attempt.ask('eth_getProof', params), root])
+      if (answer === null || stateRoot === undefined) return undefined
+      return checkProof(answer, { stateRoot, address, slots })
+    }
+    return this.proving.prove(what, read, options)
+  }
+
+  /** Stores what was proved after a block, which holds after the head as far as the changes since are known. */
+  #keepState(state: ProvedState, block: Hash32): void {
+    const head = this.#store.readHead()
+    const current = head && this.recent.bring(state.values, block, head)
+    const values = current ?? state.values
+    this.options.hot?.note(values)
+    if (this.#store.putState({ ...state, values }, block, current !== undefined)) return
+    const { log = () => undefined } = this.options
+    log(`account ${bytesToHex(values.address)} is not as it was held; all that was held is proved again`)
   }
 
   /**
@@ -304,10 +300,13 @@ export class ProofFetcher {
     const header = this.#store.readHeader(block)
     if (header === undefined || typeof message !== 'object' || message === null) return
     const at = { blockHash: bytesToHex(block) }
-    const answer = await this.#proving.guess('eth_createAccessList', [message, at])
+    const answer = await this.proving.guess('eth_createAccessList', [message, at])
     const { miner } = decodeHeader(header)
     const touched = touchedBy(message as Readonly<Record<string, unknown>>, answer, miner as Address)
+    const isHead = () => equalBytes(this.#store.readHead()?.hash ?? noHash, block)
     const read = async (address: Address, slots: readonly Hash32[]) => {
+      // Code that is not held either is asked for when it is read.
+      if (isHead() && this.#store.holds(address, slots)) return
       await this.#fetchOnce({ kind: 'state', block, stateRoot, address, slots })
       const { codeHash } = provedState(this.#store, stateRoot, block).account(address) ?? emptyAccount
       const isHeld = equalBytes(codeHash, emptyCodeHash) || this.#store.readCode(codeHash) !== undefined
@@ -336,7 +335,7 @@ export class ProofFetcher {
     mayDiffer = false,
   ): Promise<Uint8Array | undefined> {
     const params = [bytesToHex(address), { blockHash: bytesToHex(block) }]
-    return this.#proving.prove(`the code ${bytesToHex(codeHash)}`, async (attempt) => {
+    return this.proving.prove(`the code ${bytesToHex(codeHash)}`, async (attempt) => {
       const answer = await attempt.ask('eth_getCode', params)
       if (answer === null) return undefined
       const code = bytesOf(answer)
@@ -345,48 +344,6 @@ export class ProofFetcher {
       throw new LieError(`code of ${params[0]} whose hash is not ${bytesToHex(codeHash)}`)
     })
   }
-
-  async #rawBlock(hash: Hash32, attempt: Attempt): Promise<Block | undefined> {
-    const raw = await attempt.askRaw('debug_getRawBlock', hash)
-    if (raw !== undefined) return parseBlock(bytesOf(raw))
-    const text = bytesToHex(hash)
-    const json = await attempt.ask('eth_getBlockByHash', [text, true])
-    if (json === null) return undefined
-    const uncles = await Promise.all(
-      uncleHashesOf(json).map((_, index) =>
-        attempt.ask('eth_getUncleByBlockHashAndIndex', [text, toQuantity(index)]),
-      ),
-    )
-    if (uncles.includes(null)) return undefined
-    return parseBlock(blockRlpFromJson(json, uncles.map(headerRlpFromJson)))
-  }
-
-  async #rawReceipts(hash: Hash32, attempt: Attempt): Promise<Uint8Array | undefined> {
-    const raw = await attempt.askRaw('debug_getRawReceipts', hash)
-    // go-ethereum answers so of a block that it does not have, too: the JSON method tells.
-    const isUnclear = Array.isArray(raw) && raw.length === 0
-    if (raw !== undefined && !isUnclear) return receiptsFromRaw(raw)
-    const json = await attempt.ask('eth_getBlockReceipts', [bytesToHex(hash)])
-    return json === null ? undefined : receiptsFromJson(json)
-  }
-
-  async #headerAt(number: number, attempt: Attempt): Promise<CanonicalHeader | undefined> {
-    const raw = await attempt.askRaw('debug_getRawHeader', number)
-    if (raw !== undefined) return readCanonical(bytesOf(raw), number)
-    const json = await attempt.ask('eth_getBlockByNumber', [toQuantity(number), false])
-    if (json === null) return undefined
-    const found = readCanonical(headerRlpFromJson(json), number)
-    const { hash } = json as { readonly hash?: unknown }
-    if (String(hash).toLowerCase() === bytesToHex(found.hash)) return found
-    throw new LieError(`block ${number} with the hash ${bytesToHex(found.hash)}, called ${hash}`)
-  }
-}
-
-/** A header that is to be canonical. Throws {@link LieError} where it has another number. */
-function readCanonical(rlp: Uint8Array, number: number): CanonicalHeader {
-  const header = decodeHeader(rlp)
-  if (header.number !== number) throw new LieError(`block ${header.number} instead of ${number}`)
-  return { number, hash: headerHash(rlp), header: rlp, totalDifficulty: undefined }
 }
 
 /** For what is asked for elsewhere next. Passes on defects. */

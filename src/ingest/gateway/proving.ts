@@ -26,19 +26,34 @@ export interface ProvingOptions {
   readonly fetchMsMax: number
 }
 
+export interface ProveOptions {
+  /** Asked before all others, if it may be. */
+  readonly first?: Upstream | undefined
+  /** Nodes that have none of these methods are not asked; absent: all may be. */
+  readonly methods?: readonly string[]
+  /** Longest time; absent: {@link ProvingOptions.fetchMsMax}. */
+  readonly msMax?: number
+}
+
 /** Questions to one node: the one that answered the first of them. */
 export interface Attempt {
   /** Rejects with NodeError or NoAnswerError. */
   ask(method: string, params: readonly unknown[]): Promise<unknown>
   /** The answer of a method that not every node has; undefined where this node has no such method, or no such block. */
   askRaw(method: string, block: Hash32 | number): Promise<unknown>
+  /** The answer of the first of these methods that the node has, with its name. Rejects as {@link ask} does. */
+  askOneOf(methods: readonly string[], params: readonly unknown[]): Promise<MethodAnswer>
+}
+
+export interface MethodAnswer {
+  readonly method: string
+  readonly result: unknown
 }
 
 export class Proving {
   readonly #upstreams: Asking
   readonly #options: ProvingOptions
-  /** Nodes without the `debug_getRaw…` methods. */
-  readonly #rawless = new Set<Upstream>()
+  readonly #lacks = new LackedMethods()
 
   constructor(upstreams: Asking, options: ProvingOptions) {
     this.#upstreams = upstreams
@@ -60,18 +75,18 @@ export class Proving {
    * What `prove` returns for the first node whose answers are right; undefined where so many know nothing of it that
    * fewer than a quorum are left to have it, or all that answer. `prove` asks, throws {@link LieError} or RlpError for
    * what is wrong, and returns undefined for what the node does not have, which is no lie: it may be behind. Rejects
-   * with FaultError where nobody gives a right answer. `first`: who is asked before all others, if it may be.
+   * with FaultError where nobody gives a right answer.
    */
   async prove<T>(
     what: string,
     prove: (attempt: Attempt) => Promise<T | undefined>,
-    first?: Upstream,
+    options: ProveOptions = {},
   ): Promise<T | undefined> {
     const { count, quorum } = this.#upstreams
     const denialsMax = Math.max(denialsMin, count - quorum + 1)
     let denials = 0
     const reasons: string[] = []
-    for await (const tried of this.#tries(prove, first)) {
+    for await (const tried of this.#tries(prove, options)) {
       if (tried.found !== undefined) return tried.found
       if (tried.reason === undefined && ++denials >= denialsMax) return undefined
       if (tried.reason !== undefined) reasons.push(tried.reason)
@@ -96,15 +111,21 @@ export class Proving {
     return undefined
   }
 
+  /** The best node that may have one of these methods; undefined where none may. */
+  bestWith(methods: readonly string[]): Upstream | undefined {
+    return this.#upstreams.answering.find((upstream) => this.#lacks.mayHave(upstream, methods))
+  }
+
   /** Runs `prove` with node after node, best first; whoever lies is accused. `reason`: why there is nothing found. */
   async *#tries<T>(
     prove: (attempt: Attempt) => Promise<T | undefined>,
-    first?: Upstream,
+    { first, methods = [], msMax = this.#options.fetchMsMax }: ProveOptions = {},
   ): AsyncGenerator<{ readonly found: T | undefined; readonly reason: string | undefined }> {
-    const deadline = performance.now() + this.#options.fetchMsMax
-    const passed = new Set<Upstream>()
+    const deadline = performance.now() + msMax
+    const without = (upstream: Upstream) => methods.length > 0 && !this.#lacks.mayHave(upstream, methods)
+    const passed = new Set<Upstream>(this.#upstreams.answering.filter(without))
     while (this.#upstreams.answering.some((upstream) => !passed.has(upstream))) {
-      const attempt = new OneNode(this.#upstreams, this.#rawless, passed, deadline, first)
+      const attempt = new OneNode(this.#upstreams, this.#lacks, passed, deadline, first)
       let found: T | undefined
       let reason: string | undefined
       try {
@@ -122,24 +143,50 @@ export class Proving {
   }
 }
 
+/** How long a node that has no such method is not asked for it; then its operator may have upgraded it. */
+const lackedMs = 600_000
+
+/** Which methods nodes lack, as their answers said. */
+class LackedMethods {
+  /** Node → method → until when that is believed, in the time of `performance.now()`. */
+  readonly #until = new Map<Upstream, Map<string, number>>()
+
+  has(upstream: Upstream, method: string): boolean {
+    return performance.now() >= (this.#until.get(upstream)?.get(method) ?? 0)
+  }
+
+  mayHave(upstream: Upstream, methods: readonly string[]): boolean {
+    return methods.some((method) => this.has(upstream, method))
+  }
+
+  note(upstream: Upstream, method: string): void {
+    const known = this.#until.get(upstream) ?? new Map<string, number>()
+    known.set(method, performance.now() + lackedMs)
+    this.#until.set(upstream, known)
+  }
+}
+
+/** Stands for all `debug_getRaw…` methods of blocks, which nodes have together. */
+const rawMethods = 'debug_getRaw'
+
 class OneNode implements Attempt {
   /** Undefined before the first answer. */
   node: Upstream | undefined
   readonly #upstreams: Asking
-  readonly #rawless: Set<Upstream>
+  readonly #lacks: LackedMethods
   readonly #passed: ReadonlySet<Upstream>
   readonly #deadline: number
   readonly #first: Upstream | undefined
 
   constructor(
     upstreams: Asking,
-    rawless: Set<Upstream>,
+    lacks: LackedMethods,
     passed: ReadonlySet<Upstream>,
     deadline: number,
     first: Upstream | undefined,
   ) {
     this.#upstreams = upstreams
-    this.#rawless = rawless
+    this.#lacks = lacks
     this.#passed = passed
     this.#deadline = deadline
     this.#first = first
@@ -161,19 +208,39 @@ class OneNode implements Attempt {
   }
 
   async askRaw(method: string, block: Hash32 | number): Promise<unknown> {
-    const { answering } = this.#upstreams
-    const first = answering.find((upstream) => upstream === this.#first)
-    const next = this.node ?? [first, ...answering].find((each) => each && !this.#passed.has(each))
-    if (next === undefined || this.#rawless.has(next)) return undefined
+    const next = this.#next
+    if (next === undefined || !this.#lacks.has(next, rawMethods)) return undefined
     try {
       const param = typeof block === 'number' ? toQuantity(block) : bytesToHex(block)
       return (await this.ask(method, [param])) ?? undefined
     } catch (error) {
       if (!(error instanceof NodeError)) throw error
       // Of an unknown block some nodes answer with an error: the JSON method tells.
-      if (unknownMethodCodes.has(error.code)) this.#rawless.add(error.upstream)
+      if (unknownMethodCodes.has(error.code)) this.#lacks.note(error.upstream, rawMethods)
       return undefined
     }
+  }
+
+  async askOneOf(methods: readonly string[], params: readonly unknown[]): Promise<MethodAnswer> {
+    const next = this.#next
+    const had = methods.filter((method) => next === undefined || this.#lacks.has(next, method))
+    for (const [at, method] of had.entries()) {
+      try {
+        return { method, result: await this.ask(method, params) }
+      } catch (error) {
+        if (!(error instanceof NodeError)) throw error
+        if (unknownMethodCodes.has(error.code)) this.#lacks.note(error.upstream, method)
+        if (at === had.length - 1) throw error
+      }
+    }
+    throw new Error('a node without any of the methods was asked')
+  }
+
+  /** Who is asked next, as long as it answers. */
+  get #next(): Upstream | undefined {
+    const { answering } = this.#upstreams
+    const first = answering.find((upstream) => upstream === this.#first)
+    return this.node ?? [first, ...answering].find((each) => each && !this.#passed.has(each))
   }
 }
 

@@ -21,7 +21,7 @@ import { tellUpstreams } from '../tellUpstreams.js'
 import { chainOf } from './chainOf.js'
 import { HeadKeeper } from './headKeeper.js'
 import { LogFiller } from './logFiller.js'
-import { ProofFetcher } from './proofFetcher.js'
+import { WorkingSet } from './workingSet.js'
 
 /** Wait between two attempts to learn from upstreams which chain they have. */
 const identityRetryMs = 1_000
@@ -46,8 +46,12 @@ export async function runGateway(task: GatewayTask, host: SourceHost): Promise<v
     const signed = beacon && openSigned(beacon, { identity, store, blocks, upstreams, log })
     ends.add(() => signed?.close())
     const isReachable = await upstreams.check(fetchMsMax)
-    const fetcher = new ProofFetcher(store, upstreams, { schedule, fetchMsMax })
-    ends.add(publishFigures(report, { store, upstreams, fetcher, signed }))
+    store.keptBlocks = historyBlocks
+    const plan = task.workingSet
+    const workingSet = new WorkingSet(store, upstreams, { schedule, fetchMsMax, log, plan })
+    const { fetcher, reader } = workingSet
+    ends.add(() => workingSet.close())
+    ends.add(publishFigures(report, { store, upstreams, fetcher, signed, workingSet }))
     store.keepsLogIndex = logs !== undefined && !logs.lazy
     const filler = store.keepsLogIndex
       ? new LogFiller(store, fetcher, { from: logs?.from ?? 0, upstreams, log })
@@ -80,8 +84,9 @@ export async function runGateway(task: GatewayTask, host: SourceHost): Promise<v
       if (isOpened) report({ type: 'head' })
       relay.onHead()
       filler?.wake()
+      workingSet.onHead()
     }
-    const keeper = new HeadKeeper(store, fetcher, {
+    const keeper = new HeadKeeper(store, fetcher, reader, {
       schedule,
       historyBlocks,
       linkTo: logs?.from,
@@ -97,7 +102,7 @@ export async function runGateway(task: GatewayTask, host: SourceHost): Promise<v
       log,
     })
     ends.add(() => keeper.close())
-    ends.add(tellUpstreams(report, upstreams, () => keeper.trouble, signed))
+    ends.add(tellUpstreams(report, upstreams, () => keeper.trouble, signed, workingSet))
     takeCalls(host, ends.add, async (call) => {
       if (call.type !== 'fetch') return relay.answer(call)
       return (await fetcher.fetch(call.wanted, call.call)) === 'absent'

@@ -70,7 +70,7 @@ export const accountMethods = {
       }),
     ),
     run({ chain, state }, [account, id]) {
-      const found = state.readAccount(stateBlock(chain, id, 1), account)
+      const found = state.readWholeAccount(stateBlock(chain, id, 1), account)
       if (found === undefined) return 'null'
       return JSON.stringify({
         codeHash: bytesToHex(found.codeHash),

@@ -129,7 +129,7 @@ function chooseWanted(): Wanted {
         .filter((address) => hasCode(state.account(address)))
       const address = coded[dice.throw(coded.length)] as Address
       const codeHash = state.account(address)?.codeHash as Hash32
-      store.putState([], codeHash, { block, address })
+      store.putCodeOwner(codeHash, { block, address })
       return { kind: 'code', hash: codeHash }
     }
   }

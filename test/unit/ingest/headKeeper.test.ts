@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { ForkSchedule, parseGenesisConfig } from '../../../src/chain/forks.js'
 import { HeadKeeper } from '../../../src/ingest/gateway/headKeeper.js'
+import { HeadReader } from '../../../src/ingest/gateway/headReader.js'
 import { ProofFetcher } from '../../../src/ingest/gateway/proofFetcher.js'
 import { verifyGateway } from '../../../src/ingest/gateway/verifyGateway.js'
 import { bytesToHex, toHash32 } from '../../../src/primitives/bytes.js'
@@ -30,9 +31,11 @@ t.test('an older block of the chain, told as the head, changes nothing', async (
     ask: () => Promise.reject(new NoAnswerError('no upstream')),
   }
   const schedule = new ForkSchedule(parseGenesisConfig(archivedConfig))
-  const fetcher = new ProofFetcher(store, nobody, { schedule, fetchMsMax: 60_000 })
+  const fetching = { schedule, fetchMsMax: 60_000 }
+  const fetcher = new ProofFetcher(store, nobody, fetching)
+  const reader = new HeadReader(store, fetcher, fetching)
   const heads: number[] = []
-  const keeper = new HeadKeeper(store, fetcher, {
+  const keeper = new HeadKeeper(store, fetcher, reader, {
     schedule,
     historyBlocks: 6,
     upstreams: { doubtHead: () => t.fail('doubted'), rejectHead: () => t.fail('rejected') },
