@@ -1,5 +1,5 @@
 /**
- * Joins the program's modules into few files, because to find, read and link some 700 of them takes half of the time of
+ * Joins the program's modules into few files, because to find, read and link some 700 of them takes two fifths of
  * a start, and each thread does it again: `dist/src/main.js` and `dist/workers`, which replace what tsc wrote there, and
  * what these share in `dist/chunks`. Packages of many small files are joined too; their licences stand beside them.
  * A step of `npm run product`, after tsc.

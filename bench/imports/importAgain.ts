@@ -1,5 +1,5 @@
 /**
- * Imports a chain into a new store for each line of the input, and prints seconds and gas as a line of JSON.
+ * Imports a chain into a new store for each line of the input, and prints seconds, seconds of CPU, and gas as a line of JSON.
  *
  *   npm run build && printf '\n\n' | node dist/bench/imports/importAgain.js GENESIS CHAIN
  */
@@ -14,6 +14,8 @@ const [genesisPath = '', chainPath = ''] = process.argv.slice(2)
 
 export interface Imported {
   readonly seconds: number
+  /** Of CPU, of all threads. */
+  readonly cpuSeconds: number
   readonly gas: number
 }
 
@@ -26,6 +28,7 @@ async function importOnce(): Promise<Imported> {
       genesis: { text: readFileSync(genesisPath, 'utf8'), path: genesisPath },
       files: [chainPath],
     }
+    const before = process.cpuUsage()
     let run = { seconds: 0, gas: 0 }
     const take = (message: IngestMessage) => {
       if (message.type !== 'finished') return
@@ -33,7 +36,8 @@ async function importOnce(): Promise<Imported> {
       run = { seconds: elapsedMs / 1000, gas }
     }
     await importFiles(task, { report: take, signal: new AbortController().signal })
-    return run
+    const { user, system } = process.cpuUsage(before)
+    return { ...run, cpuSeconds: (user + system) / 1e6 }
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

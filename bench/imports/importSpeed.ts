@@ -68,7 +68,10 @@ async function readBlocks(store: ChainReader, schedule: ForkSchedule): Promise<R
 }
 
 /** Seconds and gas of the EVM alone. */
-async function executeOnce(store: ChainReader, blocks: readonly ReadyBlock[]): Promise<Imported> {
+async function executeOnce(
+  store: ChainReader,
+  blocks: readonly ReadyBlock[],
+): Promise<Pick<Imported, 'seconds' | 'gas'>> {
   let gas = 0n
   const startedAtMs = performance.now()
   for (const { block, engine, state } of blocks) {
@@ -86,7 +89,7 @@ const store = ChainReader.open({ path: storePath })
 const schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(store.readIdentity()?.config ?? '{}')))
 const importRates: number[] = []
 const evmRates: number[] = []
-const rate = ({ seconds, gas }: Imported): number => gas / seconds
+const rate = ({ seconds, gas }: Pick<Imported, 'seconds' | 'gas'>): number => gas / seconds
 const blocks = await readBlocks(store, schedule)
 const importing = new Program<Imported>('importAgain', [genesisPath, chainPath])
 for (let round = 0; round < Number(rounds) + roundsBefore; round++) {

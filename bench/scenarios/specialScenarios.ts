@@ -3,6 +3,7 @@
 import { gas } from '../gas/gas.js'
 import { era } from '../imports/eraRun.js'
 import { importScenarios, readsWhileImporting } from '../imports/importRun.js'
+import { listedImports } from '../imports/listedRun.js'
 import { kernel } from '../kernel/kernel.js'
 import { neighbours } from '../neighbours/neighbours.js'
 import { store } from '../store/storeRun.js'
@@ -31,6 +32,7 @@ const scenarios: readonly SpecialScenario[] = [
   readsUnderProofs,
   readsWhileImporting,
   ...importScenarios,
+  ...listedImports,
   era,
   store,
   gatewayCached,

@@ -14,7 +14,7 @@ const importsFolder = fileURLToPath(new URL('../imports', import.meta.url))
  */
 export const roundsBefore = 3
 
-/** A running program; it may use all cores. */
+/** A running program; it may use all cores, unless `onCores` says otherwise. */
 export class Program<T> {
   readonly #child
   readonly #lines: AsyncIterator<string>
@@ -22,8 +22,9 @@ export class Program<T> {
   constructor(
     readonly name: string,
     words: readonly string[],
+    onCores = onAllCores,
   ) {
-    const [file = '', ...args] = onAllCores([process.execPath, join(importsFolder, `${name}.js`), ...words])
+    const [file = '', ...args] = onCores([process.execPath, join(importsFolder, `${name}.js`), ...words])
     this.#child = endWithThisProcess(spawn(file, args, { stdio: ['pipe', 'pipe', 'inherit'] }))
     this.#lines = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]()
   }

@@ -309,7 +309,7 @@ const migrate = defineCommand({
   name: 'migrate',
   summary: 'bring the stores of an earlier version up to date',
   description: [
-    'Brings every store of the data folder to the layout of this version. Stop the server first, and make a backup: an earlier version cannot read such a store. The store of a network that executes blocks is made anew beside the old one, each block checked against its state root, and takes its place when it is whole and on disk; until then the old one stays as it is, so both need room. Others are upgraded in place, in 0.1 ms per block. An interrupted run continues where it stopped.',
+    'Brings every store of the data folder to the layout of this version, which earlier ones cannot read: stop the server and make a backup first. A network that executes blocks gets a new store beside the old one, each block checked, which takes its place when it is whole; both need room. An interrupted run continues where it stopped.',
   ],
   flags: common,
   examples: [['tidegate migrate --data data/live', 'all stores in data/live']],

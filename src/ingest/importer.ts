@@ -5,6 +5,7 @@
 import type { ForkName, ForkSchedule } from '../chain/forks.js'
 import { decodeHeader, type Header, stateRootOf } from '../chain/header.js'
 import { BlockExecutor, type ExecutedBlock } from '../evm/blocks/executeBlock.js'
+import { PartsExecutor, type PartThread } from '../evm/blocks/executeInParts.js'
 import { InvalidBlockError } from '../evm/blocks/invalidBlock.js'
 import { RecoveredKeys } from '../evm/transactions/recoveredKeys.js'
 import { bytesToBigInt, bytesToHex, equalBytes, type Hash32, toMinimalBytes } from '../primitives/bytes.js'
@@ -37,6 +38,8 @@ export interface ImporterOptions {
   readonly branchBlocksMax?: number
   /** {@link BlockExecutor} unless given. */
   readonly executor?: Executor
+  /** Executes blocks with their access lists beside this thread; without it all are executed in order. */
+  readonly partThread?: PartThread
 }
 
 export interface Executor {
@@ -78,6 +81,7 @@ export class ChainImporter {
   readonly seconds = { check: 0, execute: 0, write: 0 }
   readonly #keys = new RecoveredKeys()
   readonly #executor: Executor
+  readonly #inParts: PartsExecutor | undefined
   readonly #branchBlocksMax: number
   readonly #development: Development | undefined
   #last: BlockName | undefined
@@ -89,9 +93,10 @@ export class ChainImporter {
     this.#schedule = schedule
     this.#development = store.readIdentity()?.development
     const isDevelopment = this.#development !== undefined
-    this.#executor =
-      options.executor ??
-      new BlockExecutor(schedule, this.#keys, { recent: new RecentTries(), isDevelopment })
+    const known = { recent: new RecentTries(), isDevelopment }
+    this.#executor = options.executor ?? new BlockExecutor(schedule, this.#keys, known)
+    const { partThread } = options
+    this.#inParts = partThread && new PartsExecutor(schedule, this.#keys, partThread, known)
     this.#branchBlocksMax = options.branchBlocksMax ?? branchBlocksMaxDefault
   }
 
@@ -289,7 +294,9 @@ export class ChainImporter {
   ): Promise<BlockDiff> {
     const { header } = block
     const begunMs = performance.now()
-    const executed = await this.#executor.execute(block.items, block.fork, state, ancestorHash)
+    const executed =
+      (hasList(block) && (await this.#inParts?.execute(block, state, ancestorHash))) ||
+      (await this.#executor.execute(block.items, block.fork, state, ancestorHash))
     this.seconds.execute += (performance.now() - begunMs) / 1_000
     compareWithHeader(header, executed)
     const { blockAccessList } = executed
@@ -341,6 +348,11 @@ export class ChainImporter {
   #genesisHash(): Hash32 {
     return this.#store.readCanonicalHash(0) as Hash32
   }
+}
+
+/** Whether its access list came with it; {@link checkBlockAccessList} has found it to be the one of the header. */
+function hasList(block: Candidate): block is Candidate & { readonly blockAccessList: Uint8Array } {
+  return block.blockAccessList !== undefined
 }
 
 /** The rows of a block that do not depend on execution. */

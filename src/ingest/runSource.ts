@@ -5,11 +5,13 @@
 import { setImmediate } from 'node:timers/promises'
 import type { ForkSchedule } from '../chain/forks.js'
 import type { Publisher } from '../feed/publisher.js'
+import type { ChainIdentity } from '../store/chainRows.js'
 import type { ChainWriter } from '../store/chainWriter.js'
 import { type Answer, CallAnswerer } from './callAnswerer.js'
 import { ChainImporter } from './importer.js'
 import { ImportSession } from './importSession.js'
 import type { IngestMessage, IngestProgress, IngestStore } from './messages.js'
+import { PartWorker } from './partThread.js'
 import { openTaskStore } from './taskStore.js'
 
 export type Report = (message: IngestMessage) => void
@@ -65,7 +67,9 @@ export async function runSource(
   let publisher: Publisher | undefined
   try {
     publisher = openPublisher?.(store)
-    const importer = new ChainImporter(store, schedule)
+    const partThread = new PartWorker(store.readIdentity() as ChainIdentity)
+    ends.add(() => partThread.close())
+    const importer = new ChainImporter(store, schedule, { partThread })
     const session = new ImportSession(importer, store, report, publisher)
     await run({ store, schedule, importer, session, publisher, onEnd: ends.add })
     await session.commit()

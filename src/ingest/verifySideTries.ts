@@ -8,7 +8,7 @@ import { readTrie } from '../state/trie.js'
 import { Branch, isHash, Leaf, loadNode, type NodeReader, nodeRlp, referenceTo } from '../state/trieNode.js'
 import { nodeOfRow, type Tries, triesAfter } from '../state/tries.js'
 import type { ChainReader } from '../store/chainReader.js'
-import { decodeTrieRow } from '../store/trieRow.js'
+import { decodeTrieRow, encodeTrieRow } from '../store/trieRow.js'
 import type { SideTrieRow } from '../store/trieRows.js'
 
 /** Calls `fault` for each row that is not the node of its block at its path. */
@@ -34,7 +34,9 @@ function isRight(store: ChainReader, { number, hash, key, content }: SideTrieRow
   const root = address === undefined ? stateRoot : storageRootOf(stateRoot, address, tries)
   const path = key.subarray(1 + (address?.length ?? 0)).map((code) => code - 1)
   const named = hashAt(root, path, tries(address))
-  return named !== undefined && equalBytes(keccak256(nodeRlp(nodeOfRow(decodeTrieRow(content)))), named)
+  const row = decodeTrieRow(content)
+  const isWritten = equalBytes(encodeTrieRow(row), content)
+  return isWritten && named !== undefined && equalBytes(keccak256(nodeRlp(nodeOfRow(row))), named)
 }
 
 function storageRootOf(stateRoot: Hash32, address: Uint8Array, tries: Tries): Hash32 {

@@ -5,7 +5,7 @@
  * lengths within the RLP count the blooms.
  */
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
-import { latin1Text } from '../primitives/bytes.js'
+import { asBuffer, latin1Text } from '../primitives/bytes.js'
 import { keccak256 } from '../primitives/keccak.js'
 import { rlpEndAt, rlpPayloadAt } from '../primitives/rlp.js'
 
@@ -58,16 +58,16 @@ function withoutBlooms(rlp: Uint8Array): Uint8Array | undefined {
   if ((rlp[0] as number) < 0xc0 || end !== rlp.length) return undefined
   const short = new Uint8Array(rlp.length)
   const bloom = new Uint8Array(bloomBytes)
+  const bloomBuffer = asBuffer(bloom)
   let copied = 0
   let length = 0
   for (let receipt = rlpPayloadAt(rlp, 0); receipt < end; receipt = rlpEndAt(rlp, receipt)) {
     const content = contentAt(rlp, receipt)
     const at = bloomAt(rlp, content)
-    if (at + bloomBytes > end || !bloomHeader.every((byte, index) => rlp[at - 3 + index] === byte))
-      return undefined
+    if (at + bloomBytes > end || !hasBloomHeader(rlp, at)) return undefined
     bloom.fill(0)
     addLogs(rlp, at + bloomBytes, bloom)
-    for (let index = 0; index < bloomBytes; index++) if (bloom[index] !== rlp[at + index]) return undefined
+    if (bloomBuffer.compare(rlp, at, at + bloomBytes) !== 0) return undefined
     short.set(rlp.subarray(copied, at), length)
     length += at - copied
     copied = at + bloomBytes
@@ -116,6 +116,11 @@ function bloomAt(rlp: Uint8Array, content: number): number {
   return rlpEndAt(rlp, rlpEndAt(rlp, outcome)) + bloomHeader.length
 }
 
+function hasBloomHeader(rlp: Uint8Array, bloom: number): boolean {
+  const [first, second, third] = bloomHeader
+  return rlp[bloom - 3] === first && rlp[bloom - 2] === second && rlp[bloom - 1] === third
+}
+
 /** Sets the bits of addresses and topics of a list of logs (yellow paper 4.4.1). */
 function addLogs(rlp: Uint8Array, logs: number, bloom: Uint8Array): void {
   const end = rlpEndAt(rlp, logs)
@@ -132,9 +137,10 @@ function addLogs(rlp: Uint8Array, logs: number, bloom: Uint8Array): void {
   }
 }
 
-/** The bits of items that were met before: most logs are of few contracts, and of few kinds. Some 10 MB. */
-const knownBits = new Map<string, readonly [number, number, number]>()
+/** The bits of items that were met before, 16 each: most logs are of few contracts, and of few kinds. Some 10 MB. */
+const knownBits = new Map<string, number>()
 const knownMax = 65_536
+const bitsOf = 2 ** 16
 
 function addItem(rlp: Uint8Array, item: number, end: number, bloom: Uint8Array): void {
   const name = latin1Text(rlp, item, end)
@@ -142,12 +148,17 @@ function addItem(rlp: Uint8Array, item: number, end: number, bloom: Uint8Array):
   if (bits === undefined) {
     const hash = keccak256(rlp.subarray(rlpPayloadAt(rlp, item), end))
     const bit = (at: number) => (((hash[at] as number) << 8) | (hash[at + 1] as number)) & 0x7ff
-    bits = [bit(0), bit(2), bit(4)]
+    bits = (bit(0) * bitsOf + bit(2)) * bitsOf + bit(4)
     if (knownBits.size >= knownMax) knownBits.clear()
     knownBits.set(name, bits)
   }
-  for (const bit of bits) {
-    const at = bloomBytes - 1 - (bit >> 3)
-    bloom[at] = (bloom[at] as number) | (1 << (bit & 7))
-  }
+  setBit(bloom, bits % bitsOf)
+  const others = Math.floor(bits / bitsOf)
+  setBit(bloom, others % bitsOf)
+  setBit(bloom, Math.floor(others / bitsOf))
+}
+
+function setBit(bloom: Uint8Array, bit: number): void {
+  const at = bloomBytes - 1 - (bit >> 3)
+  bloom[at] = (bloom[at] as number) | (1 << (bit & 7))
 }

@@ -13,7 +13,7 @@
  * Leaves stand within the row of their branch, because most branches hang above leaves: a row of its own and a hash in
  * another row would double what a leaf takes.
  */
-import { concatBytes, equalBytes } from '../primitives/bytes.js'
+import { concatBytes } from '../primitives/bytes.js'
 import { emptyCodeHash, emptyTrieRoot } from '../primitives/keccak.js'
 import { rlpEndAt } from '../primitives/rlp.js'
 
@@ -36,12 +36,13 @@ const absent = 0x80
 const listBase = 0xc0
 const noNibbles = new Uint8Array(0)
 
-/** Bytes taken at a time for contents, which live until their block is stored. */
+/** Bytes taken at a time for contents and rows, which live until their block is stored. */
 const slabBytes = 64 * 1024
 let slab = new Uint8Array(0)
 let slabUsed = 0
 
-function take(length: number): Uint8Array {
+/** Memory that is shared with others: as long as one is referenced, {@link slabBytes} stay. */
+export function takeBytes(length: number): Uint8Array {
   if (length > slabBytes / 8) return new Uint8Array(length)
   if (slabUsed + length > slab.length) {
     slab = new Uint8Array(slabBytes)
@@ -63,7 +64,7 @@ export function encodeTrieRow({ extension, children, leaf }: TrieRow): Uint8Arra
     present |= 1 << nibble
     length += packedLength(child)
   }
-  const content = take(length)
+  const content = takeBytes(length)
   content[0] = extension.length
   for (let at = 0; at < extension.length; at++) {
     const pair = 1 + (at >> 1)
@@ -146,31 +147,50 @@ export function splitContent(content: Uint8Array): TrieRow {
  * whole. Both are contents.
  */
 export function differenceOf(before: Uint8Array, after: Uint8Array): Uint8Array | undefined {
-  const [from, to] = [splitContent(before), splitContent(after)]
-  if (from.leaf !== undefined || to.leaf !== undefined || !equalBytes(from.extension, to.extension))
-    return undefined
+  const childrenAt = 3 + (((before[0] as number) + 1) >> 1)
+  for (let at = 0; at < childrenAt - 2; at++) if (before[at] !== after[at]) return undefined
+  const [was, is] = [readSet(before, childrenAt - 2), readSet(after, childrenAt - 2)]
+  if (was === 0 || is === 0) return undefined
+  // A view of each child would take longer than all else that is done here.
   let changed = 0
   let length = 2
-  for (let nibble = 0; nibble < 16; nibble++) {
-    const [was, is] = [from.children[nibble], to.children[nibble]]
-    if (was === is || (was !== undefined && is !== undefined && equalBytes(was, is))) continue
-    changed |= 1 << nibble
-    length += was?.length ?? 1
+  for (let nibble = 0, from = childrenAt, to = childrenAt; nibble < 16; nibble++) {
+    const bit = 1 << nibble
+    const fromEnd = was & bit ? childEnd(before, from) : from
+    const toEnd = is & bit ? childEnd(after, to) : to
+    if (!isSame(before, from, fromEnd, after, to, toEnd)) {
+      changed |= bit
+      length += was & bit ? fromEnd - from : 1
+    }
+    from = fromEnd
+    to = toEnd
   }
   if (length >= before.length) return undefined
-  const difference = take(length)
+  const difference = takeBytes(length)
   writeSet(difference, 0, changed)
-  let at = 2
-  for (let nibble = 0; nibble < 16; nibble++) {
-    if ((changed & (1 << nibble)) === 0) continue
-    const was = from.children[nibble]
-    if (was === undefined) difference[at++] = absent
-    else {
-      difference.set(was, at)
-      at += was.length
+  for (let nibble = 0, from = childrenAt, at = 2; nibble < 16; nibble++) {
+    const bit = 1 << nibble
+    const end = was & bit ? childEnd(before, from) : from
+    if ((changed & bit) !== 0) {
+      if (end === from) difference[at++] = absent
+      else for (let i = from; i < end; i++) difference[at++] = before[i] as number
     }
+    from = end
   }
   return difference
+}
+
+function isSame(
+  a: Uint8Array,
+  aStart: number,
+  aEnd: number,
+  b: Uint8Array,
+  bStart: number,
+  bEnd: number,
+): boolean {
+  if (aEnd - aStart !== bEnd - bStart) return false
+  for (let at = aStart, other = bStart; at < aEnd; at++, other++) if (a[at] !== b[other]) return false
+  return true
 }
 
 function childEnd(bytes: Uint8Array, at: number): number {

@@ -7,7 +7,7 @@ import type { Entry, ReadTable } from './readTable.js'
 import { applyDifference, encodeTrieRow, splitContent, type TrieRow } from './trieRow.js'
 import {
   decodeVersion,
-  differencesMax,
+  differencesLimit,
   readTrieChanges,
   type SideTrieRow,
   sideTrieRows,
@@ -104,7 +104,7 @@ class TriePath {
   *add(version: Version): Generator<TrieTransition> {
     this.#waiting.push(version)
     if (version.form === trieForms.whole) yield* this.#settle()
-    else if (this.#waiting.length > differencesMax) throw this.#fault('has too many differences in a row')
+    else if (this.#waiting.length > differencesLimit) throw this.#fault('has too many differences in a row')
   }
 
   *end(): Generator<TrieTransition> {

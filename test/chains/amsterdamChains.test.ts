@@ -1,12 +1,21 @@
 /** The chains of the Amsterdam fork, executed: every block has what go-ethereum has. */
 import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import t from 'tap'
 import { Chain } from '../../src/chain/chain.js'
 import { decodeHeader } from '../../src/chain/header.js'
+import type { PartsTask } from '../../src/evm/blocks/blockPart.js'
+import { parseGenesis } from '../../src/ingest/genesis.js'
+import { PartWorker } from '../../src/ingest/partThread.js'
 import { verifyChain } from '../../src/ingest/verifyChain.js'
 import { bytesToHex, type Hash32, hexToBytes } from '../../src/primitives/bytes.js'
-import { type AmsterdamBlock, amsterdamChains, withoutAmsterdam } from '../ingest/amsterdam.js'
+import { type AmsterdamBlock, amsterdamChains, amsterdamFile, withoutAmsterdam } from '../ingest/amsterdam.js'
 import { importAmsterdam } from '../ingest/amsterdamStore.js'
+import { DicedThread } from '../ingest/dicedThread.js'
+import { Dice } from '../library/property.js'
+import { until } from '../library/until.js'
+import { dumpStore } from '../store/storeDump.js'
 
 const settings = { supportsSafe: true, safeLag: 0, finalizedLag: 0, answerCacheBytes: 2 ** 24 }
 
@@ -47,4 +56,28 @@ for (const chain of amsterdamChains) {
       },
     )
   }
+}
+
+for (const chain of amsterdamChains) {
+  t.test(`${chain}: two threads make of its lists what one makes`, { skip: withoutAmsterdam }, async (t) => {
+    const { identity, schedule } = parseGenesis(readFileSync(amsterdamFile(chain, 'genesis.json'), 'utf8'))
+    const inOrder = (await importAmsterdam(t, chain, 'chain.rlp.gz', 'executed')).store
+    const worker = new PartWorker(identity)
+    t.teardown(() => worker.close())
+    // One core has no second thread.
+    const thread = availableParallelism() > 1 ? worker : new DicedThread(schedule, new Dice(7))
+    await until(() => thread.run !== undefined)
+    let blocks = 0
+    const counted = {
+      isWorth: () => true,
+      taken: thread.taken,
+      run: (task: PartsTask) => {
+        blocks++
+        return (thread.run as NonNullable<typeof thread.run>)(task)
+      },
+    }
+    const { store } = await importAmsterdam(t, chain, 'chain-with-bal.rlp.gz', counted)
+    t.strictSame(dumpStore(store), dumpStore(inOrder))
+    t.ok(blocks > 100, `${blocks} blocks`)
+  })
 }

@@ -1,4 +1,4 @@
-/** Blocks that break a rule of Amsterdam are refused, whether their access list comes along or not. */
+/** Blocks that break a rule of Amsterdam are refused, whether their access list comes along or not, in order and in parts. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -10,6 +10,8 @@ import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.js'
 import { encodeRlpListOfEncoded, rlpListSpans, rlpSpanAt } from '../../src/primitives/rlp.js'
 import { ChainWriter } from '../../src/store/chainWriter.js'
 import { amsterdamDir, type InvalidBlock, readInvalidBlocks, withoutAmsterdam } from '../ingest/amsterdam.js'
+import { DicedThread } from '../ingest/dicedThread.js'
+import { Dice } from '../library/property.js'
 
 /** What a refusal says: of the block as it is, and where another rule shows first, of the block with its list. */
 const rules: Readonly<Record<string, readonly [RegExp, RegExp?]>> = {
@@ -66,7 +68,7 @@ function withList({ blockRlp, blockAccessListRlp }: InvalidBlock): Uint8Array | 
 
 t.test('blocks that break a rule of Amsterdam', { skip: withoutAmsterdam }, async (t) => {
   t.testdir()
-  let blocks = 0
+  let [blocks, inPartsRuns] = [0, 0]
   for (const [base, cases] of readInvalidBlocks()) {
     const folder = join(amsterdamDir, 'invalid', `base-${base}`)
     const store = ChainWriter.openForWriting({ path: join(t.testdirName, `${base}.mdb`), mapBytes: 2 ** 30 })
@@ -74,6 +76,8 @@ t.test('blocks that break a rule of Amsterdam', { skip: withoutAmsterdam }, asyn
     const { identity, blockDiff, schedule } = parseGenesis(readFileSync(join(folder, 'genesis.json'), 'utf8'))
     store.initialize(identity, blockDiff)
     const importer = new ChainImporter(store, schedule)
+    const partThread = new DicedThread(schedule, new Dice(1))
+    const inParts = new ChainImporter(store, schedule, { partThread })
     const { hash, number } = JSON.parse(readFileSync(join(folder, 'head.json'), 'utf8'))
     if (Number(number) > 0) {
       for await (const { rlp } of readChainFile(join(folder, 'chain.rlp')))
@@ -87,13 +91,14 @@ t.test('blocks that break a rule of Amsterdam', { skip: withoutAmsterdam }, asyn
         continue
       }
       const listed = withList(block)
-      for (const [rlp, message] of [
-        [hexToBytes(block.blockRlp), rule[0]],
-        [listed, rule[1] ?? rule[0]],
+      for (const [by, rlp, message] of [
+        [importer, hexToBytes(block.blockRlp), rule[0]],
+        [importer, listed, rule[1] ?? rule[0]],
+        [inParts, listed, rule[1] ?? rule[0]],
       ] as const) {
         if (rlp === undefined) continue
         await t.rejects(
-          async () => importer.importBlock(parseBlock(rlp)),
+          async () => by.importBlock(parseBlock(rlp)),
           { message },
           `${block.name}: ${block.reason}`,
         )
@@ -101,6 +106,8 @@ t.test('blocks that break a rule of Amsterdam', { skip: withoutAmsterdam }, asyn
       }
       blocks++
     }
+    inPartsRuns += partThread.blocks
   }
   t.equal(blocks, Object.keys(rules).length)
+  t.ok(inPartsRuns > 0, 'some of them came to execution')
 })

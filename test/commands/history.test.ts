@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { chainPath, examples, genesisPath, headBlock, quantity } from '../rpc/demoChain.js'
@@ -94,7 +95,48 @@ t.test('the node tells what it keeps', async (t) => {
   t.equal(head.number, quantity(headBlock.number))
   for (const each of Object.values(held)) t.strictSame(each, { disabled: false, oldestBlock: at })
   const health = await (await fetch(`${cut.origin}/health`)).json()
-  t.match(health, { networks: { cut: { oldest: { state: oldest, receipts: oldest, bodies: oldest } } } })
+  t.match(health, {
+    networks: { cut: { oldest: { state: oldest, receipts: oldest, bodies: oldest, trie: oldest } } },
+  })
+})
+
+t.test('where only tries are removed, only what needs them is refused', async (t) => {
+  const data = makeFolder(t)
+  const config = join(data, 'tidegate.json')
+  const networks = [{ name: 'proofs', genesis: genesisPath, history: { trie: kept } }]
+  writeFileSync(config, JSON.stringify({ networks }))
+  const flags = ['--config', config, '--network', 'proofs', '--data', data]
+  const { status, err } = await runProgram(['import', ...flags, chainPath])
+  t.equal(status, 0, err)
+  const service = await startService([...flags, '--no-auth'])
+  t.teardown(() => service.stop())
+  const error = { code: 4444, message: `pruned history unavailable: the oldest block kept is ${at}` }
+  const { result: old } = await whole.call('eth_getBlockByNumber', [before, false])
+  for (const [method, params] of [
+    ['eth_getProof', [account, [slot], before]],
+    ['eth_getProof', [account, [slot], { blockHash: old.hash }]],
+    ['tidegate_getVerified', ['eth_getBalance', [account, before]]],
+    ['debug_executionWitness', [before]],
+    ['debug_intermediateRoots', [old.hash]],
+    ['debug_accountRange', [before, '0x', 2, true, true, true]],
+    ['debug_storageRangeAt', [old.hash, 0, account, '0x', 2]],
+    ['eth_simulateV1', [{ blockStateCalls: [{ calls: [call] }] }, before]],
+  ] as const) {
+    t.strictSame((await service.call(method, params)).error, error, method)
+  }
+  for (const method of ['eth_getBalance', 'eth_getStorageAt', 'eth_call', 'eth_getBlockReceipts']) {
+    const params = atBlock[method]?.(before) ?? []
+    t.strictSame(await service.call(method, params), await whole.call(method, params), method)
+  }
+  for (const block of [at, 'latest']) {
+    const question = ['eth_getProof', [account, [slot], block]] as const
+    t.strictSame(await service.call(...question), await whole.call(...question), block)
+  }
+  const { stateproofs, state } = (await service.call('eth_capabilities')).result
+  t.strictSame([stateproofs.oldestBlock, state.oldestBlock], [at, '0x0'])
+  await service.stop()
+  const verified = await runProgram(['verify', ...flags, '--blocks', '2'])
+  t.match(verified, { status: 0, out: /No fault found/ }, verified.err)
 })
 
 t.test('verify, export, snapshot and a second import go on from what is kept', async (t) => {

@@ -140,7 +140,6 @@ export class Storm {
     await reachesTip(service, this.chain)
   }
 
-  /** Resolves to how many blocks the chain took back. */
   /** In each round every lie once, so that a short storm has all. */
   #nextLie(): Lie {
     if (this.#liesOfRound.length === 0) this.#liesOfRound.push(...lies)
@@ -148,6 +147,7 @@ export class Storm {
     return lie
   }
 
+  /** Resolves to how many blocks the chain took back. */
   async #step(): Promise<number> {
     const { chain, honest } = this
     const asked = this.#polls

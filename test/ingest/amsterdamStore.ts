@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
+import type { PartThread } from '../../src/evm/blocks/executeInParts.js'
 import { parseBlock } from '../../src/ingest/block.js'
 import { readChainFile } from '../../src/ingest/chainFile.js'
 import { parseGenesis } from '../../src/ingest/genesis.js'
@@ -20,16 +21,23 @@ export function newAmsterdamStore(t: Test, chain: AmsterdamChain) {
   return { store, schedule: genesis.schedule }
 }
 
-/** A store with a whole chain, imported from one of its files: executed, or by its lists alone. */
+/**
+ * A store with a whole chain, imported from one of its files: executed in order or in parts, or by its lists alone.
+ */
 export async function importAmsterdam(
   t: Test,
   chain: AmsterdamChain,
   file: 'chain.rlp.gz' | 'chain-with-bal.rlp.gz',
-  how: 'executed' | 'by lists' = 'by lists',
+  how: 'executed' | 'by lists' | PartThread = 'by lists',
 ) {
   const { store, schedule } = newAmsterdamStore(t, chain)
   const blocks = readAmsterdamBlocks(chain)
-  const options = how === 'executed' ? {} : { executor: new ListExecutor(schedule, blocks) }
+  const options =
+    how === 'executed'
+      ? {}
+      : how === 'by lists'
+        ? { executor: new ListExecutor(schedule, blocks) }
+        : { partThread: how }
   const importer = new ChainImporter(store, schedule, options)
   store.beginBatch()
   for await (const { rlp } of readChainFile(amsterdamFile(chain, file)))

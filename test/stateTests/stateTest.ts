@@ -6,7 +6,7 @@
 import { blobBaseFee } from '../../src/chain/feeMarket.js'
 import type { BlobParameters, ForkName } from '../../src/chain/forks.js'
 import { includesFork } from '../../src/chain/forks.js'
-import { buildBlockAccessList } from '../../src/evm/blocks/blockAccesses.js'
+import { buildBlockAccessList, recordedBy } from '../../src/evm/blocks/blockAccesses.js'
 import type { BlockRules } from '../../src/evm/blocks/blockContext.js'
 import { JobWatch } from '../../src/evm/engine/jobWatch.js'
 import { Kernel } from '../../src/evm/engine/kernel.js'
@@ -200,7 +200,7 @@ export function runCase(test: JsonStateTest, forkName: string, post: JsonPost): 
     refusal = error.message
     kernel.revert()
   }
-  const accessList = isRecorded ? bytesToHex(buildBlockAccessList(kernel)) : undefined
+  const accessList = isRecorded ? bytesToHex(buildBlockAccessList([recordedBy(kernel)])) : undefined
   if (test._info?.['filling-rpc-server'] !== undefined) {
     // What made these roots gave the beneficiary a reward of nothing, so that before EIP-161 there is such an account.
     kernel.begin(block.coinbase, 0n, [])

@@ -10,7 +10,8 @@ import type { BlockGas } from '../transactions/transactionChecks.js'
 import { Blooms, encodeReceipt } from './receipts.js'
 import { buildChanges, type StateChanges } from './stateChanges.js'
 
-export class BlockTally {
+/** Of transactions whose outcomes are known. */
+export class ReceiptTally {
   /** Consensus encoding of each receipt. */
   readonly receipts: Uint8Array[] = []
   readonly logs: KernelLog[] = []
@@ -18,37 +19,22 @@ export class BlockTally {
   blobGas = 0n
   #gasUsed = 0n
   readonly #blooms = new Blooms()
-  readonly #changed = new Set<number>()
 
-  /** `kernel` runs the transactions on `state`; `recent` has nodes of tries that need not be read. */
-  constructor(
-    readonly kernel: Kernel,
-    readonly fork: ForkName,
-    readonly state: StateView,
-    readonly recent: RecentTries | undefined,
-  ) {}
-
-  /** Adds the transaction that the kernel ran last. */
-  add(
+  /** Adds a transaction; before Byzantium `outcome` is the state root after it. */
+  count(
     type: number,
     blobs: number,
-    isSuccess: boolean,
+    outcome: boolean | Uint8Array,
     ran: Pick<TransactionOutcome, 'gasUsed' | keyof BlockGas>,
+    logs: readonly KernelLog[],
   ): void {
     const { executionGas, stateGas } = this.used
     this.used = { executionGas: executionGas + ran.executionGas, stateGas: stateGas + ran.stateGas }
     this.#gasUsed += ran.gasUsed
     this.blobGas += BigInt(blobs) * gasPerBlob
-    const outcome = includesFork(this.fork, 'byzantium') ? isSuccess : this.changes().stateRoot
-    const { logs } = this.kernel
     const receipt = { type, outcome, gasUsed: this.#gasUsed, logs }
     this.receipts.push(encodeReceipt(receipt, this.#blooms.bloomOf(logs)))
     this.logs.push(...logs)
-  }
-
-  /** What changed until now. */
-  changes(): StateChanges {
-    return buildChanges(this.kernel, this.takeChanged(), this.state, this.recent)
   }
 
   /** As in the header: from Amsterdam on the larger dimension (EIP-8037). */
@@ -60,6 +46,37 @@ export class BlockTally {
   /** 256 bytes. */
   get logsBloom(): Uint8Array {
     return this.#blooms.block
+  }
+}
+
+/** Of transactions that a kernel runs one after the other. */
+export class BlockTally extends ReceiptTally {
+  readonly #changed = new Set<number>()
+
+  /** `kernel` runs the transactions on `state`; `recent` has nodes of tries that need not be read. */
+  constructor(
+    readonly kernel: Kernel,
+    readonly fork: ForkName,
+    readonly state: StateView,
+    readonly recent: RecentTries | undefined,
+  ) {
+    super()
+  }
+
+  /** Adds the transaction that the kernel ran last. */
+  add(
+    type: number,
+    blobs: number,
+    isSuccess: boolean,
+    ran: Pick<TransactionOutcome, 'gasUsed' | keyof BlockGas>,
+  ): void {
+    const outcome = includesFork(this.fork, 'byzantium') ? isSuccess : this.changes().stateRoot
+    this.count(type, blobs, outcome, ran, this.kernel.logs)
+  }
+
+  /** What changed until now. */
+  changes(): StateChanges {
+    return buildChanges(this.kernel, this.takeChanged(), this.state, this.recent)
   }
 
   /** Handles of all accounts that changed until now. */

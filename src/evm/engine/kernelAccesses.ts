@@ -3,7 +3,7 @@ import { readAddress } from './kernelLogs.js'
 import type { KernelMemory } from './kernelMemory.js'
 import type { Offsets } from './kernelModule.js'
 
-/** Addresses, and slots as address and key. */
+/** Addresses, and slots as address and key. Slots that follow each other share the bytes of an address. */
 export interface Accesses {
   readonly addresses: Uint8Array[]
   readonly slots: (readonly [address: Uint8Array, key: Uint8Array])[]
@@ -29,7 +29,7 @@ export type ChangeKind = (typeof kinds)[number]
 
 /** Offsets in a `Change` of src/kernel/accessList.ts. */
 const offsets = { before: 0, kind: 4, target: 8, index: 12, code: 16, codeLength: 20, old: 32, value: 64 }
-const noKey = new Uint8Array(0)
+const noKey: Uint8Array = new Uint8Array(0)
 
 export function readAccesses(memory: KernelMemory, at: Offsets, account: number, slot: number): Accesses {
   const addresses: Uint8Array[] = []
@@ -37,8 +37,13 @@ export function readAccesses(memory: KernelMemory, at: Offsets, account: number,
     addresses.push(readAddress(memory, account))
   }
   const slots: (readonly [Uint8Array, Uint8Array])[] = []
+  let owner = 0
+  let address = noKey
   for (; slot !== 0; slot = memory.uint32(slot + at.nextSeenSlot)) {
-    slots.push([readAddress(memory, memory.uint32(slot + at.account)), memory.reversed(slot + at.key)])
+    const account = memory.uint32(slot + at.account)
+    if (account !== owner) address = readAddress(memory, account)
+    owner = account
+    slots.push([address, memory.reversed(slot + at.key)])
   }
   return { addresses, slots }
 }

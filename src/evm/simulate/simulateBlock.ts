@@ -7,7 +7,7 @@ import { keccak256 } from '../../primitives/keccak.js'
 import { encodeRlp, encodeRlpListOfEncoded, type RlpItem, rlpLength } from '../../primitives/rlp.js'
 import type { Change } from '../../state/stateView.js'
 import { indexedRoot, RecentTries } from '../../state/trie.js'
-import { buildBlockAccessList } from '../blocks/blockAccesses.js'
+import { buildBlockAccessList, recordedBy } from '../blocks/blockAccesses.js'
 import { type BlockContext, blockRules } from '../blocks/blockContext.js'
 import { payRewards, payWithdrawals } from '../blocks/blockPayments.js'
 import { BlockTally } from '../blocks/blockTally.js'
@@ -116,7 +116,7 @@ export class BlockSimulator {
           ? {}
           : { withdrawalsRoot: indexedRoot(withdrawals.map((item) => encodeRlp(item))) }),
         ...(requestsHash === undefined ? {} : { requestsHash }),
-        ...(isRecorded ? { blockAccessListHash: keccak256(buildBlockAccessList(kernel)) } : {}),
+        ...(isRecorded ? { blockAccessListHash: keccak256(buildBlockAccessList([recordedBy(kernel)])) } : {}),
       },
       transactions.map(({ type, bytes }) => (type === 0 ? bytes : encodeRlp(bytes))),
       withdrawals,

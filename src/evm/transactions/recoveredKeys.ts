@@ -27,6 +27,7 @@ const keyRecordBytes = signatureBytes + 64
 const senderRecordBytes = 52
 /** Before all records: the number of senders, which come first. */
 const countBytes = 4
+const noRecords = new Uint8Array(0)
 
 export interface Signature {
   readonly signedHash: Uint8Array
@@ -40,6 +41,7 @@ export interface Signature {
 export class RecoveredKeys {
   #senders = new Map<string, Uint8Array>()
   #keys = new Map<string, Uint8Array>()
+  #keyRecords: Uint8Array = noRecords
   readonly #recover: typeof recoverKey = recoverKey
 
   /** `recover` is used for signatures that are not held. */
@@ -51,15 +53,25 @@ export class RecoveredKeys {
   hold(records: Uint8Array | undefined): void {
     this.#senders = new Map()
     this.#keys = new Map()
+    this.#keyRecords = noRecords
     if (records === undefined || records.length === 0) return
     const keysAt = countBytes + readUint32(records, 0) * senderRecordBytes
     for (let at = countBytes; at < keysAt; at += senderRecordBytes) {
       this.#senders.set(latin1Text(records, at, at + 32), records.subarray(at + 32, at + senderRecordBytes))
     }
+    this.#keyRecords = records.subarray(keysAt)
     for (let at = keysAt; at < records.length; at += keyRecordBytes) {
       const keyAt = at + signatureBytes
       this.#keys.set(latin1Text(records, at, keyAt), records.subarray(keyAt, at + keyRecordBytes))
     }
+  }
+
+  /** What another thread is to hold for these transactions, whose senders are known, and their authorizations. */
+  recordsOf(transactions: readonly { readonly hash: Uint8Array; readonly sender: Uint8Array }[]): Uint8Array {
+    return encodeRecords(
+      transactions.flatMap(({ hash, sender }) => [hash, sender]),
+      [this.#keyRecords],
+    )
   }
 
   /** Sender (20 bytes) of a transaction with this hash; undefined where its signature is invalid. */
@@ -112,6 +124,11 @@ export function recoverKeys(block: Uint8Array, shouldStop: () => boolean): Uint8
     }
   }
   if (senders.length + keys.length === 0) return new Uint8Array(0)
+  return encodeRecords(senders, keys)
+}
+
+/** `senders` has a hash and an address in turns. */
+function encodeRecords(senders: readonly Uint8Array[], keys: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const count = new Uint8Array(countBytes)
   writeUint32(count, senders.length / 2, 0)
   return concatBytes(count, ...senders, ...keys)

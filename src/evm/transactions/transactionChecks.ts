@@ -6,6 +6,7 @@ import { type BlobParameters, type ForkName, includesFork } from '../../chain/fo
 import { initcodeBytesMax, transactionGasMax } from '../../chain/intrinsicGas.js'
 import { toChecksumAddress } from '../../primitives/checksumAddress.js'
 import { RequestError } from '../../primitives/faults.js'
+import type { BlockRules } from '../blocks/blockContext.js'
 import { nonceMax } from './authorizations.js'
 import { type PricedTransaction, startGas, type Transaction } from './pricedTransaction.js'
 
@@ -123,17 +124,10 @@ const rules = {
     const lack = want < 2n ** 256n ? `have ${balance} want ${want}` : 'required balance exceeds 256 bits'
     return `insufficient funds for gas * price + value: ${who(tx)} ${lack}`
   },
-  blockGas: ({ block }, { gasLimit, used }) => {
-    if (used === undefined) return undefined
-    const isSplit = gasLimit > transactionGasMax && includesFork(block.fork, 'amsterdam')
-    const gas = isSplit ? transactionGasMax : gasLimit
-    return gas > block.gasLimit - used.executionGas && 'gas limit reached'
-  },
+  blockGas: ({ block }, { gasLimit, used }) =>
+    used !== undefined && !fitsExecutionGas(block, gasLimit, used) && 'gas limit reached',
   blockStateGas: ({ block }, { gasLimit, used }) =>
-    used !== undefined &&
-    gasLimit > block.gasLimit - used.stateGas &&
-    includesFork(block.fork, 'amsterdam') &&
-    'state gas limit reached',
+    used !== undefined && !fitsStateGas(block, gasLimit, used) && 'state gas limit reached',
   intrinsicGas: ({ intrinsicGas }, { gasLimit, isForPool }) =>
     gasLimit < intrinsicGas && `intrinsic gas too low: ${shortOf(gasLimit, intrinsicGas, isForPool)}`,
   // EIP-7623.
@@ -187,6 +181,20 @@ export function checkTransaction(priced: PricedTransaction, facts: StartFacts, n
     const why = rule(priced, facts)
     if (typeof why === 'string') throw new InvalidTransactionError(why, name)
   }
+}
+
+/** Whether a transaction with this gas limit may follow others of its block, which used `used` (EIP-8037). */
+export function fitsBlock(block: BlockRules, gasLimit: bigint, used: BlockGas): boolean {
+  return fitsExecutionGas(block, gasLimit, used) && fitsStateGas(block, gasLimit, used)
+}
+
+function fitsExecutionGas(block: BlockRules, gasLimit: bigint, used: BlockGas): boolean {
+  const isSplit = gasLimit > transactionGasMax && includesFork(block.fork, 'amsterdam')
+  return (isSplit ? transactionGasMax : gasLimit) <= block.gasLimit - used.executionGas
+}
+
+function fitsStateGas(block: BlockRules, gasLimit: bigint, used: BlockGas): boolean {
+  return gasLimit <= block.gasLimit - used.stateGas || !includesFork(block.fork, 'amsterdam')
 }
 
 function isLess(a: bigint | undefined, b: bigint | undefined): boolean {

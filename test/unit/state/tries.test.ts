@@ -8,7 +8,7 @@ import { sortChanges } from '../../../src/evm/blocks/stateChanges.js'
 import { parseGenesis } from '../../../src/ingest/genesis.js'
 import { verifySideTries } from '../../../src/ingest/verifySideTries.js'
 import { verifyTries } from '../../../src/ingest/verifyTries.js'
-import { type Address, bytesToHex, type Hash32 } from '../../../src/primitives/bytes.js'
+import { type Address, bytesToHex, concatBytes, type Hash32 } from '../../../src/primitives/bytes.js'
 import { FaultError } from '../../../src/primitives/faults.js'
 import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../../../src/primitives/keccak.js'
 import { encodeRlp } from '../../../src/primitives/rlp.js'
@@ -19,6 +19,7 @@ import { RecentTries, type TrieChange, updateTrieRows } from '../../../src/state
 import { headTries, rowSink, triesAfter } from '../../../src/state/tries.js'
 import type { BlockDiff, Change } from '../../../src/store/blockDiff.js'
 import { ChainWriter } from '../../../src/store/chainWriter.js'
+import { type ChainTables, numberKey } from '../../../src/store/tables.js'
 import { londonConfig, testGenesis } from '../../ingest/chainMaker.js'
 import { propertyRuns } from '../../library/property.js'
 import { type ProofAnswer, verifyAnswer } from '../../rpc/proofOracle.js'
@@ -188,6 +189,24 @@ async function compareProof(
   }
 }
 
+/** Flips a bit of a row of a block that was left, which has to be noticed; returns how many rows that were: 0 or 1. */
+function countDamaged(store: ChainWriter, dice: number): number {
+  const rows = [...store.allTries().sideRows()].filter(({ content }) => content.length > 0)
+  const row = rows[dice % Math.max(1, rows.length)]
+  if (row === undefined) return 0
+  const { sideTries } = (store as unknown as { tables: ChainTables }).tables
+  const key = concatBytes(numberKey(row.number), row.hash, row.key)
+  const content = row.content.slice()
+  const at = dice % content.length
+  content[at] = (content[at] as number) ^ (1 << (dice & 7))
+  sideTries.putSync(key, content)
+  const faults: string[] = []
+  verifySideTries(store, (fault) => faults.push(fault))
+  sideTries.putSync(key, row.content)
+  if (faults.length === 0) throw new Error(`byte ${at} of ${bytesToHex(key)} may be anything`)
+  return 1
+}
+
 const moves = fc.array(
   fc.record({
     back: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat(4) }),
@@ -204,6 +223,7 @@ t.test(
     const folder = t.testdir()
     let run = 0
     let left = 0
+    let damaged = 0
     let proved = 0
     await fc.assert(
       fc.asyncProperty(
@@ -248,6 +268,7 @@ t.test(
             )
             verifySideTries(store, (fault) => faults.push(fault))
             if (faults.length > 0) throw new Error(faults.join())
+            if (kept === undefined) damaged += countDamaged(store, dice)
             for (const block of [...chain, ...leftBlocks]) {
               const { number } = block.diff
               const account = (dice + number * 7) % (number % 2 === 0 ? 4 : addresses.length)
@@ -271,5 +292,6 @@ t.test(
       propertyRuns(25),
     )
     t.ok(proved > 100 && left > 5, `${proved} blocks, ${left} of them left`)
+    t.ok(damaged > 0, `${damaged} rows were damaged`)
   },
 )
