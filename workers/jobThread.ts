@@ -20,6 +20,9 @@ import type { ChainReader } from '../src/store/chainReader.js'
 import type { ReadGuard } from '../src/store/readTable.js'
 import { sendPart } from './parts.js'
 
+/** Handlers that are not joined with this module (build/bundle.ts) take it from here: faults are known by their class. */
+export { FaultError }
+
 /** What a job gets besides its arguments. */
 export interface JobContext {
   /**

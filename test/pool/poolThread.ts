@@ -1,8 +1,7 @@
 import { getPriority } from 'node:os'
 import { performance } from 'node:perf_hooks'
 import { threadId } from 'node:worker_threads'
-import { FaultError } from '../../src/primitives/faults.js'
-import { type JobContext, type JobHandler, jobHandler } from '../../workers/jobThread.js'
+import { FaultError, type JobContext, type JobHandler, jobHandler } from '../../workers/jobThread.js'
 import type { TestJobs } from './poolJobs.js'
 
 type Work<N extends keyof TestJobs> = (
