@@ -3,9 +3,9 @@
  * is held (store/heldRows.ts), or the end of a walk down the tries. Owns the difference between *absent* and *not held*.
  * Nothing is written here.
  */
-import { type Address, type Hash32, readUint64, toHash32 } from '../primitives/bytes.js'
+import { type Address, equalBytes, type Hash32, readUint64, toHash32 } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
-import { keccak256 } from '../primitives/keccak.js'
+import { emptyTrieRoot, keccak256 } from '../primitives/keccak.js'
 import { NotHeldError, type Wanted, wantedKey } from '../primitives/notHeld.js'
 import { decodeRlp, decodeRlpList, rlpBytes } from '../primitives/rlp.js'
 import { ChainReader, type ChainReaderOptions } from '../store/chainReader.js'
@@ -153,6 +153,7 @@ export class ProvedRows extends ChainReader {
     const marks = readMarks(this.tables.meta)
     const held = marks && readHeldSlot(this.tables.held, marks, address, slot, number)
     if (held !== undefined) return held.length === 0 ? undefined : held
+    if (marks !== undefined && this.#hasNoSlots(marks, address, number)) return undefined
     const state = this.#stateAt(number)
     const wanted: Wanted = { kind: 'state', ...state, address, slots: [slot] }
     this.#requireHeld(marks, number, wanted)
@@ -190,6 +191,13 @@ export class ProvedRows extends ChainReader {
     if (block === undefined || header === undefined) throw new Error(`there is no block ${number}`)
     // The state root is the fourth field of every header (yellow paper 4.4).
     return { block, stateRoot: toHash32(rlpBytes(decodeRlpList(header)[3])) }
+  }
+
+  /** Whether an account is held that is absent, or has no slots: then a call may read thousands of them. */
+  #hasNoSlots(marks: HeldMarks, address: Address, number: number): boolean {
+    const row = readHeld(this.tables.held, marks, heldKey('account', address), number)
+    if (row === undefined) return false
+    return row.length === 0 || equalBytes(decodeAccount(row).storageRoot, emptyTrieRoot)
   }
 
   /**
