@@ -396,6 +396,7 @@ t.test('where all are doubted, who is doubted least leads', async (t) => {
   for (const next of [blockHash('a', 2), blockHash('b', 7), blockHash('a', 2)]) {
     upstreams.doubtHead()
     await headOf(upstreams, next)
+    t.equal(upstreams.head?.claim.hash, next)
   }
 })
 
