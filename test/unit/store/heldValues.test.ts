@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import {
   type Address,
+  concatBytes,
   equalBytes,
   type Hash32,
   latin1Key,
@@ -73,10 +74,16 @@ class Model {
         state.delete(nameOf(address, slot))
         if (value.length > 0) state.set(nameOf(address, slot), value)
       }
-      const root = keccak256(Uint8Array.of(dice.throw(256), dice.throw(256)))
       const isThere = dice.throw(5) > 0
       const balance = BigInt(1 + dice.throw(5))
-      const storageRoot = written.size > 0 ? root : emptyTrieRoot
+      const left = slots.filter((slot) => state.has(nameOf(address, slot)))
+      // Who goes loses its slots.
+      for (const slot of isThere ? [] : left) {
+        written.set(latin1Key(slot), nothing)
+        state.delete(nameOf(address, slot))
+      }
+      const values = left.flatMap((slot) => [slot, state.get(nameOf(address, slot)) ?? nothing])
+      const storageRoot = left.length > 0 ? keccak256(concatBytes(...values)) : emptyTrieRoot
       const row = isThere
         ? encodeAccount({ nonce: 0n, balance, storageRoot, codeHash: emptyCodeHash })
         : nothing
