@@ -3,9 +3,9 @@
  * is held (store/heldRows.ts), or the end of a walk down the tries. Owns the difference between *absent* and *not held*.
  * Nothing is written here.
  */
-import { type Address, equalBytes, type Hash32, readUint64, toHash32 } from '../primitives/bytes.js'
+import { type Address, type Hash32, readUint64, toHash32 } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
-import { emptyTrieRoot, keccak256 } from '../primitives/keccak.js'
+import { keccak256 } from '../primitives/keccak.js'
 import { NotHeldError, type Wanted, wantedKey } from '../primitives/notHeld.js'
 import { decodeRlp, decodeRlpList, rlpBytes } from '../primitives/rlp.js'
 import { ChainReader, type ChainReaderOptions } from '../store/chainReader.js'
@@ -153,7 +153,7 @@ export class ProvedRows extends ChainReader {
     const marks = readMarks(this.tables.meta)
     const held = marks && readHeldSlot(this.tables.held, marks, address, slot, number)
     if (held !== undefined) return held.length === 0 ? undefined : held
-    if (marks !== undefined && this.#hasNoSlots(marks, address, number)) return undefined
+    if (marks !== undefined && this.#isAbsent(marks, address, number)) return undefined
     const state = this.#stateAt(number)
     const wanted: Wanted = { kind: 'state', ...state, address, slots: [slot] }
     this.#requireHeld(marks, number, wanted)
@@ -193,11 +193,12 @@ export class ProvedRows extends ChainReader {
     return { block, stateRoot: toHash32(rlpBytes(decodeRlpList(header)[3])) }
   }
 
-  /** Whether an account is held that is absent, or has no slots: then a call may read thousands of them. */
-  #hasNoSlots(marks: HeldMarks, address: Address, number: number): boolean {
-    const row = readHeld(this.tables.held, marks, heldKey('account', address), number)
-    if (row === undefined) return false
-    return row.length === 0 || equalBytes(decodeAccount(row).storageRoot, emptyTrieRoot)
+  /**
+   * Whether an account is held that is absent. Calls with code of their own for it may read thousands of its slots, and
+   * each that is held would take a run of its own.
+   */
+  #isAbsent(marks: HeldMarks, address: Address, number: number): boolean {
+    return readHeld(this.tables.held, marks, heldKey('account', address), number)?.length === 0
   }
 
   /**
