@@ -15,7 +15,7 @@ import { HeldUse } from '../store/heldUse.js'
 import { readNamedPlace } from '../store/locations.js'
 import { lastAlike, logRangeAt } from '../store/logRanges.js'
 import type { StoredBlock } from '../store/storedBlock.js'
-import { metaKeys } from '../store/tables.js'
+import { keyAfterPrefix, metaKeys } from '../store/tables.js'
 import { decodeAccount } from './account.js'
 import { checkCodeKnown } from './codeKnown.js'
 import { readTrie } from './trie.js'
@@ -28,6 +28,9 @@ import { MissingNodeError } from './trieNode.js'
 const absentMax = 16_384
 /** How long that is remembered, in ms: a node that knows may have been out of service, and be back before the next head. */
 const absentMs = 2_000
+
+/** Slots of an absent account that are held, to be current if it comes to be; of more each is zero without that. */
+const absentSlotsMax = 64
 
 /** Opens a store as its kind of network reads it. Throws as {@link ChainReader.open} does. */
 export function openRows(options: ChainReaderOptions): ChainReader {
@@ -194,11 +197,17 @@ export class ProvedRows extends ChainReader {
   }
 
   /**
-   * Whether an account is held that is absent. Calls with code of their own for it may read thousands of its slots, and
-   * each that is held would take a run of its own.
+   * Whether an account is held that is absent, and enough of its slots with it. Calls with code of their own for it may
+   * read thousands, and each that is held takes a run of its own.
    */
   #isAbsent(marks: HeldMarks, address: Address, number: number): boolean {
-    return readHeld(this.tables.held, marks, heldKey('account', address), number)?.length === 0
+    const { held } = this.tables
+    if (readHeld(held, marks, heldKey('account', address), number)?.length !== 0) return false
+    const start = heldKey('slot', address)
+    let slots = 0
+    for (const _ of held.getRange({ start, end: keyAfterPrefix(start) as Uint8Array, limit: absentSlotsMax }))
+      slots++
+    return slots === absentSlotsMax
   }
 
   /**
