@@ -21,7 +21,7 @@ import type { ListedKind } from './listedKinds.js'
 const listedChainsVersion = 2
 
 const senderCount = 400
-const listedBlocks = 60
+const listedBlocks = 240
 
 const token = padLeft(Uint8Array.of(0xc1), 20)
 const work = padLeft(Uint8Array.of(0xc2), 20)

@@ -3,7 +3,7 @@
  * is held (store/heldRows.ts), or the end of a walk down the tries. Owns the difference between *absent* and *not held*.
  * Nothing is written here.
  */
-import { type Address, type Hash32, readUint64, toHash32 } from '../primitives/bytes.js'
+import { type Address, type Hash32, latin1Key, readUint64, toHash32 } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
 import { keccak256 } from '../primitives/keccak.js'
 import { NotHeldError, type Wanted, wantedKey } from '../primitives/notHeld.js'
@@ -32,6 +32,14 @@ const absentMs = 2_000
 /** Slots of an absent account that are held, to be current if it comes to be; of more each is zero without that. */
 const absentSlotsMax = 64
 
+/**
+ * Slots of an account that are held for what is read at one head where nodes here prove them; of more only the value is
+ * read. Each that is held takes a run of the call, and a call may read thousands.
+ */
+const walkedSlotsMax = 256
+/** Accounts whose slots are counted so: more than the calls of one head read much of. */
+const walkedAccountsMax = 1_024
+
 /** Opens a store as its kind of network reads it. Throws as {@link ChainReader.open} does. */
 export function openRows(options: ChainReaderOptions): ChainReader {
   return ChainReader.open(options, ({ gateway }) => (gateway ? ProvedRows : ChainReader))
@@ -43,6 +51,9 @@ export class ProvedRows extends ChainReader {
   readonly #absent = new Map<string, number>()
   readonly #use = HeldUse.shared()
   #absentAt: number | undefined
+  /** Address → slots of it that were not held at the head, block {@link #missedAt}. */
+  readonly #missed = new Map<string, number>()
+  #missedAt: number | undefined
   #hadFaith = false
 
   /** Remembers until the head changes, or for {@link absentMs}, that nobody knows a block, or a transaction. */
@@ -159,7 +170,7 @@ export class ProvedRows extends ChainReader {
     if (marks !== undefined && this.#isAbsent(marks, address, number)) return undefined
     const state = this.#stateAt(number)
     const wanted: Wanted = { kind: 'state', ...state, address, slots: [slot] }
-    this.#requireHeld(marks, number, wanted)
+    if (!this.#hasMissedMany(address, number)) this.#requireHeld(marks, number, wanted)
     const account = this.#walk(wanted, state.stateRoot, address)
     const value = account && this.#walk(wanted, decodeAccount(account).storageRoot, slot)
     return value && rlpBytes(decodeRlp(value))
@@ -208,6 +219,16 @@ export class ProvedRows extends ChainReader {
     for (const _ of held.getRange({ start, end: keyAfterPrefix(start) as Uint8Array, limit: absentSlotsMax }))
       slots++
     return slots === absentSlotsMax
+  }
+
+  /** Counts a slot that is not held. Whether so many of this account were not that nodes here are to do. */
+  #hasMissedMany(address: Address, number: number): boolean {
+    if (this.#missedAt !== number || this.#missed.size >= walkedAccountsMax) this.#missed.clear()
+    this.#missedAt = number
+    const name = latin1Key(address)
+    const count = (this.#missed.get(name) ?? 0) + 1
+    this.#missed.set(name, count)
+    return count > walkedSlotsMax
   }
 
   /**

@@ -228,6 +228,19 @@ t.test(
   },
 )
 
+t.test('a read of thousands of slots takes some fetches', { skip: withoutAmsterdam }, async (t) => {
+  const { blocks } = await makeAmsterdamReplay(t, { length: 50, from: 44, intervalMs: 0 })
+  const { archive, rig } = await openRig(t, ['accessList'], blocks)
+  const { number } = archive.head
+  const { address } = subjects.find(({ slots }) => slots.length === 12) as Place
+  const slots = Array.from({ length: 3_000 }, (_, at) => {
+    return Uint8Array.from({ length: 32 }, (_, byte) => [at >> 8, at][byte - 30] ?? 0) as Hash32
+  })
+  const readAll = (rows: ChainReader) => slots.map((slot) => rows.readSlotAt(address, slot, number))
+  t.strictSame(await rig.read(readAll), readAll(archive.store))
+  t.ok(rig.fetched < 1_000, `${rig.fetched} fetches`)
+})
+
 t.test('after a gap everything is proved again', { skip: withoutAmsterdam }, async (t) => {
   const gaps = 2 * runsFactor
   const { blocks } = await makeAmsterdamReplay(t, { length: 60 + 11 * gaps, from: 44, intervalMs: 0 })
