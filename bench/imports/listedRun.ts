@@ -2,9 +2,14 @@
 import { type ListedKind, listedKinds } from '../data/listedKinds.js'
 import { median, spread } from '../report/statistics.js'
 import type { SpecialScenario } from '../scenarios/specialScenario.js'
-import { Program, roundsBefore } from '../servers/program.js'
+import { Program } from '../servers/program.js'
 import { onServerCore } from '../servers/serverProcess.js'
 import type { Imported } from './importAgain.js'
+
+/** A round takes half a minute on both sides. */
+const roundsMax = 3
+/** As long as chains are, code is compiled soon. */
+const roundsBefore = 1
 
 function listedScenario(kind: ListedKind): SpecialScenario {
   return {
@@ -18,7 +23,7 @@ function listedScenario(kind: ListedKind): SpecialScenario {
       const one = new Program<Imported>('importAgain', [genesisPath, chainPath], onServerCore)
       const rates: Record<'all' | 'one', number[]> = { all: [], one: [] }
       const cpu: number[] = []
-      const rounds = (isQuick ? 1 : settings.rounds) + roundsBefore
+      const rounds = (isQuick ? 1 : Math.min(settings.rounds, roundsMax)) + roundsBefore
       for (let round = 0; round < rounds; round++) {
         const [onAll, onOne] = [await all.next(), await one.next()]
         if (round < roundsBefore) continue
