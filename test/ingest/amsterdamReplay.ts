@@ -11,12 +11,14 @@ import { nextBaseFee } from '../../src/chain/feeMarket.js'
 import type { ForkSchedule } from '../../src/chain/forks.js'
 import { encodeHeader, type Header } from '../../src/chain/header.js'
 import { BlockExecutor, type ExecutedBlock } from '../../src/evm/blocks/executeBlock.js'
+import { InvalidBlockError } from '../../src/evm/blocks/invalidBlock.js'
 import { RecoveredKeys } from '../../src/evm/transactions/recoveredKeys.js'
 import { parseBlock } from '../../src/ingest/block.js'
 import { readChainFile } from '../../src/ingest/chainFile.js'
 import { parseGenesis } from '../../src/ingest/genesis.js'
 import { ChainImporter } from '../../src/ingest/importer.js'
-import { decodeRlpList, encodeRlp } from '../../src/primitives/rlp.js'
+import { decodeRlpList, encodeRlp, type RlpItem, rlpList } from '../../src/primitives/rlp.js'
+import { indexedRoot } from '../../src/state/trie.js'
 import { ChainWriter } from '../../src/store/chainWriter.js'
 import type { Place, Subjects } from '../feed/replicaAnswers.js'
 import { makeFolder } from '../service/program.js'
@@ -116,6 +118,22 @@ class Executed extends Error {
   }
 }
 
+/** A transaction that is invalid in this block. */
+class UnfitError extends Error {
+  constructor(readonly transaction: number) {
+    super(`transaction ${transaction} does not fit`)
+  }
+}
+
+function orUnfit<T>(execute: () => T): T {
+  try {
+    return execute()
+  } catch (error) {
+    const index = error instanceof InvalidBlockError ? error.transaction : undefined
+    throw index === undefined ? error : new UnfitError(index)
+  }
+}
+
 /** Makes blocks that compete with those of a store, by executing each twice: to fill its header, and to import it. */
 class Competitors {
   readonly #importer: ChainImporter
@@ -128,7 +146,7 @@ class Competitors {
       executor: {
         recoverSenders: (...input) => executor.recoverSenders(...input),
         execute: (...input) => {
-          throw new Executed(executor.execute(...input))
+          throw new Executed(orUnfit(() => executor.execute(...input)))
         },
       },
     })
@@ -163,10 +181,14 @@ class Competitors {
       extraData: Buffer.from(`branch ${branch}`),
       baseFeePerGas: nextBaseFee(above.header),
     }
-    const encode = (header: Header) => encodeRlp([decodeRlpList(encodeHeader(header)), ...items.slice(1)])
-    const { changes, gasUsed, logsBloom, receiptsRoot, requestsHash, blockAccessList } = await this.#execute(
-      encode(draft),
-    )
+    const transactions = [...rlpList(items[1])]
+    const encode = (header: Header) => {
+      const transactionsRoot = indexedRoot(transactions.map(consensusForm))
+      const headerItems = decodeRlpList(encodeHeader({ ...header, transactionsRoot }))
+      return encodeRlp([headerItems, transactions, ...items.slice(2)])
+    }
+    const executed = await this.#execute(transactions, () => encode(draft))
+    const { changes, gasUsed, logsBloom, receiptsRoot, requestsHash, blockAccessList } = executed
     const rlp = encode({
       ...draft,
       stateRoot: changes.stateRoot,
@@ -180,13 +202,28 @@ class Competitors {
     return { rlp, hash, number }
   }
 
-  async #execute(rlp: Uint8Array): Promise<ExecutedBlock> {
-    try {
-      await this.#drafts.importAsHead(parseBlock(rlp))
-    } catch (error) {
-      if (error instanceof Executed) return error.block
-      throw error
+  /** Leaves out transactions that are invalid on another parent, such as those that pay too little for its gas. */
+  async #execute(transactions: RlpItem[], encode: () => Uint8Array): Promise<ExecutedBlock> {
+    for (;;) {
+      try {
+        await this.#drafts.importAsHead(parseBlock(encode()))
+      } catch (error) {
+        if (error instanceof Executed) return error.block
+        // A block with other blobs would change the headers of those after it.
+        if (!(error instanceof UnfitError) || typeOf(transactions[error.transaction]) === blobType)
+          throw error
+        transactions.splice(error.transaction, 1)
+        continue
+      }
+      throw new Error('a draft was not executed')
     }
-    throw new Error('a draft was not executed')
   }
 }
+
+/** EIP-4844. */
+const blobType = 3
+
+const typeOf = (item: RlpItem | undefined) => (item instanceof Uint8Array ? item[0] : undefined)
+
+/** A transaction of a body as the root of transactions has it (EIP-2718). */
+const consensusForm = (item: RlpItem) => (item instanceof Uint8Array ? item : encodeRlp(item))
