@@ -25,6 +25,7 @@ import { workingSetBlocks } from './workingSetBlocks.js'
 /** `gasFolder`: where the benchmarks of gas are; undefined: they are left out. */
 export const specialScenarios = (gasFolder: string | undefined): readonly SpecialScenario[] => [
   ...scenarios,
+  workingSetBlocks(gasFolder),
   ...(gasFolder === undefined ? [] : [gas(gasFolder)]),
 ]
 
@@ -39,7 +40,6 @@ const scenarios: readonly SpecialScenario[] = [
   gatewayMiss,
   gatewaySearch,
   workingSet,
-  workingSetBlocks,
   memory,
   traceStream,
   newHeads(1_000),

@@ -1,9 +1,9 @@
 /**
  * What a head costs a gateway, by the way in which it stays current: CPU time of this thread from the answers of its
  * upstream to what is ready to be stored, and bytes of these answers. The blocks are those of the Amsterdam chain that
- * lies beside the repository, some 30 million gas each.
+ * lies beside the repository, some 30 million gas each, and of the benchmarks of the slowest gas one of each kind.
  */
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ForkSchedule } from '../../src/chain/forks.js'
 import { parseBlock } from '../../src/ingest/block.js'
@@ -12,13 +12,16 @@ import { HeadReader } from '../../src/ingest/gateway/headReader.js'
 import { HotSet } from '../../src/ingest/gateway/hotSet.js'
 import { ProofFetcher } from '../../src/ingest/gateway/proofFetcher.js'
 import type { Asking } from '../../src/ingest/gateway/proving.js'
+import { bytesToHex, type Hash32, hexToBytes } from '../../src/primitives/bytes.js'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
 import type { ChainIdentity } from '../../src/store/chainRows.js'
 import { GatewayWriter } from '../../src/store/gatewayWriter.js'
 import { heldKey } from '../../src/store/heldRows.js'
 import { HeldUse } from '../../src/store/heldUse.js'
 import { NodeError, type Upstream } from '../../src/upstream/upstream.js'
+import { genesisTextOf, type JsonChainTest } from '../../test/blockchainTests/chainTest.js'
 import { ArchiveNode, type Offer } from '../../test/ingest/gatewayRig.js'
+import { readTestFiles } from '../../test/stateTests/files.js'
 import type { Side } from '../report/outcome.js'
 import { median } from '../report/statistics.js'
 import type { SpecialScenario } from './specialScenario.js'
@@ -26,6 +29,9 @@ import type { SpecialScenario } from './specialScenario.js'
 const folderOf = (name: string) => join(packageRoot(), '../shared/amsterdam/chains/a1-cross', name)
 /** The first block that is measured: the code that reads them is compiled by then. */
 const first = 60
+/** Least gas of one of the slow blocks; those before it set it up. */
+const worstGasMin = 10_000_000
+const quickWorst = 5
 /** Accounts that are proved with each head by the last way. */
 const hotAccounts = 300
 
@@ -71,69 +77,146 @@ const ways: readonly (readonly [way: string, offers: readonly Offer[]])[] = [
   ['proofs', []],
 ]
 
-export const workingSetBlocks: SpecialScenario = {
+interface WayFigures {
+  readonly ms: number[]
+  readonly bytes: number[]
+}
+
+/** A gateway beside an archive that takes blocks in; each is read by every way. */
+class Measured {
+  readonly figures = new Map(ways.map(([way]): [string, WayFigures] => [way, { ms: [], bytes: [] }]))
+  readonly gas: number[] = []
+  readonly #archive: ArchiveNode
+  readonly #store: GatewayWriter
+  readonly #answers: Answers
+  readonly #use = new HeldUse()
+  readonly #options: ConstructorParameters<typeof HeadReader>[2] &
+    ConstructorParameters<typeof ProofFetcher>[2]
+  readonly #hot = new HotSet(this.#use, { units: 4_096, bytes: 2 ** 23 })
+
+  constructor(folder: string, genesis: string) {
+    this.#archive = ArchiveNode.at(join(folder, 'archive.mdb'), genesis, [])
+    const identity = this.#archive.store.readIdentity() as ChainIdentity
+    this.#store = GatewayWriter.open({ path: join(folder, 'gateway.mdb'), mapBytes: 2 ** 32 })
+    this.#store.begin(identity)
+    const { number, hash } = this.#archive.head
+    this.#advance(number, hash, this.#archive.store.readHeader(hash) as Uint8Array)
+    this.#answers = new Answers(this.#archive)
+    this.#options = { schedule: ForkSchedule.of(identity), fetchMsMax: 600_000, hot: this.#hot }
+  }
+
+  /** Its accounts are what is proved with each head from now on. */
+  warmUp(): void {
+    for (const [address] of this.#archive.store.accounts()) {
+      this.#use.note(heldKey('account', address))
+      this.#hot.note({ address: Uint8Array.from(address), slots: [] })
+      if (this.#hot.questions().length >= hotAccounts) break
+    }
+  }
+
+  async take(rlp: Uint8Array, isMeasured: boolean): Promise<void> {
+    const { header, hash, headerRlp } = parseBlock(rlp)
+    const { number } = header
+    await this.#archive.take(rlp)
+    if (isMeasured) {
+      for (const [way, offers] of ways) {
+        if (way !== 'accessList' || header.blockAccessListHash !== undefined)
+          await this.#read(hash, way, offers)
+      }
+      this.gas.push(Number(header.gasUsed))
+    }
+    this.#advance(number, hash, headerRlp)
+  }
+
+  #advance(number: number, hash: Hash32, header: Uint8Array): void {
+    this.#store.advance(number - 1, [{ number, hash, header, totalDifficulty: undefined }], number === 0)
+  }
+
+  async #read(hash: Hash32, way: string, offers: readonly Offer[]): Promise<void> {
+    const answers = this.#answers
+    this.#archive.offers = new Set(offers)
+    const reader = () =>
+      new HeadReader(this.#store, new ProofFetcher(this.#store, answers, this.#options), this.#options)
+    await reader().read(hash)
+    answers.bytes = 0
+    const timed = reader()
+    const before = process.cpuUsage()
+    const found = await timed.read(hash)
+    const { user, system } = process.cpuUsage(before)
+    if (timed.way !== way || (way !== 'proofs' && found?.changes === undefined)) {
+      throw new Error(`block ${bytesToHex(hash)} came by ${timed.way}, not ${way}`)
+    }
+    this.figures.get(way)?.ms.push((user + system) / 1_000)
+    this.figures.get(way)?.bytes.push(answers.bytes)
+    answers.forget()
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#store.close(), this.#archive.store.close()])
+  }
+}
+
+/** The blocks of the Amsterdam chain. */
+async function measureChain(folder: string, last: number): Promise<Measured> {
+  const measured = new Measured(folder, readFileSync(folderOf('genesis.json'), 'utf8'))
+  let number = 0
+  for await (const { rlp } of readChainFile(folderOf('chain.rlp.gz'))) {
+    number++
+    if (number > last) break
+    if (number === first) measured.warmUp()
+    await measured.take(Uint8Array.from(rlp), number >= first)
+  }
+  await measured.close()
+  return measured
+}
+
+/** Of each kind of the slowest blocks one, with a store of its own. */
+async function measureWorst(folder: string, path: string, isQuick: boolean): Promise<Measured[]> {
+  const all: Measured[] = []
+  for await (const { text } of readTestFiles(path)) {
+    const [test] = Object.values(JSON.parse(text) as Record<string, JsonChainTest>)
+    if (test === undefined || (isQuick && all.length === quickWorst)) break
+    const measured = new Measured(mkdtempSync(join(folder, 'worst-')), genesisTextOf(test))
+    measured.warmUp()
+    for (const { rlp } of test.blocks) {
+      const bytes = hexToBytes(rlp)
+      await measured.take(bytes, Number(parseBlock(bytes).header.gasUsed) >= worstGasMin)
+    }
+    await measured.close()
+    if (measured.gas.length > 0) all.push(measured)
+  }
+  return all
+}
+
+function lineOf(name: string, of: readonly Measured[]): string {
+  const lines = ways.map(([way]) => {
+    const [ms, bytes] = (['ms', 'bytes'] as const).map((each) =>
+      of.flatMap(({ figures }) => figures.get(way)?.[each] ?? []),
+    ) as [number[], number[]]
+    if (ms.length === 0) return `${way} –`
+    const sorted = [...ms].sort((a, b) => a - b)
+    const high = sorted[Math.floor(sorted.length * 0.95)] ?? 0
+    return (
+      `${way} ${(median(ms) ?? 0).toFixed(1)} ms of CPU (95 %: ${high.toFixed(1)}, most ${sorted.at(-1)?.toFixed(0)}), ` +
+      `${Math.round((median(bytes) ?? 0) / 1_000)} KB`
+    )
+  })
+  const gas = of.flatMap((each) => each.gas)
+  const [middle, most] = [median(gas) ?? 0, Math.max(...gas)].map((value) => Math.round(value / 1e6))
+  return `${gas.length} ${name} of ${middle} Mgas (most ${most}): ${lines.join('; ')}`
+}
+
+/** `gasFolder`: where the benchmarks of gas are; without it their blocks are left out. */
+export const workingSetBlocks = (gasFolder: string | undefined): SpecialScenario => ({
   name: 'working-set-blocks',
   title: 'CPU time and bytes of a head of a gateway, by the way in which it stays current',
   async run({ folder, isQuick }) {
     if (!existsSync(folderOf('chain.rlp.gz'))) throw new Error(`there is no chain in ${folderOf('')}`)
-    const archive = ArchiveNode.at(
-      join(folder, 'archive.mdb'),
-      readFileSync(folderOf('genesis.json'), 'utf8'),
-      [],
-    )
-    const identity = archive.store.readIdentity() as ChainIdentity
-    const store = GatewayWriter.open({ path: join(folder, 'gateway.mdb'), mapBytes: 2 ** 32 })
-    store.begin(identity)
-    const use = new HeldUse()
-    const hot = new HotSet(use, { units: 4_096, bytes: 2 ** 23 })
-    const options = { schedule: ForkSchedule.of(identity), fetchMsMax: 600_000, hot }
-    const answers = new Answers(archive)
-    const times = new Map(ways.map(([way]) => [way, { ms: [] as number[], bytes: [] as number[] }]))
-    const gas: number[] = []
-    const last = isQuick ? 100 : 300
-    for await (const { rlp } of readChainFile(folderOf('chain.rlp.gz'))) {
-      const { header, hash, headerRlp } = parseBlock(Uint8Array.from(rlp))
-      const { number } = header
-      if (number > last) break
-      await archive.take(Uint8Array.from(rlp))
-      if (number === first) {
-        for (const [address] of archive.store.accounts()) {
-          use.note(heldKey('account', address))
-          hot.note({ address: Uint8Array.from(address), slots: [] })
-          if (hot.questions().length >= hotAccounts) break
-        }
-      }
-      for (const [way, offers] of number < first ? [] : ways) {
-        archive.offers = new Set(offers)
-        const reader = () => new HeadReader(store, new ProofFetcher(store, answers, options), options)
-        await reader().read(hash)
-        answers.bytes = 0
-        const timed = reader()
-        const before = process.cpuUsage()
-        const found = await timed.read(hash)
-        const { user, system } = process.cpuUsage(before)
-        if (timed.way !== way || (way !== 'proofs' && found?.changes === undefined)) {
-          throw new Error(`block ${number} came by ${timed.way}, not ${way}`)
-        }
-        times.get(way)?.ms.push((user + system) / 1_000)
-        times.get(way)?.bytes.push(answers.bytes)
-        answers.forget()
-      }
-      if (number >= first) gas.push(Number(header.gasUsed))
-      store.advance(
-        number - 1,
-        [{ number, hash, header: headerRlp, totalDifficulty: undefined }],
-        number === 0,
-      )
-    }
-    await Promise.all([store.close(), archive.store.close()])
-    const lines = [...times].map(([way, { ms, bytes }]) => {
-      const sorted = [...ms].sort((a, b) => a - b)
-      const high = sorted[Math.floor(sorted.length * 0.95)] ?? 0
-      return `${way} ${(median(ms) ?? 0).toFixed(1)} ms of CPU (95 %: ${high.toFixed(1)}), ${Math.round((median(bytes) ?? 0) / 1_000)} KB`
-    })
-    const own: Side = { rate: median(times.get('accessList')?.ms ?? []) ?? 0, rateSpread: 0 }
-    const note = `${gas.length} blocks of ${Math.round((median(gas) ?? 0) / 1e6)} Mgas (most ${Math.round(Math.max(...gas) / 1e6)}): ${lines.join('; ')}`
-    return { unit: 'ms of CPU a head by access lists', own, rivals: {}, ratios: {}, note }
+    const chain = await measureChain(folder, isQuick ? 100 : 300)
+    const worst =
+      gasFolder === undefined ? [] : await measureWorst(folder, join(gasFolder, 'eest.tar.gz'), isQuick)
+    const own: Side = { rate: median(chain.figures.get('accessList')?.ms ?? []) ?? 0, rateSpread: 0 }
+    const note = [lineOf('blocks', [chain]), ...(worst.length > 0 ? [lineOf('slow blocks', worst)] : [])]
+    return { unit: 'ms of CPU a head by access lists', own, rivals: {}, ratios: {}, note: note.join('. ') }
   },
-}
+})

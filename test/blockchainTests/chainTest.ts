@@ -39,7 +39,7 @@ export async function runChainTest(
   storePath: string,
   onBlock?: OnBlock,
 ): Promise<string | undefined> {
-  const { identity, blockDiff, schedule } = parseGenesis(genesisText(test))
+  const { identity, blockDiff, schedule } = parseGenesis(genesisTextOf(test))
   const { hash } = test.genesisBlockHeader
   if (identity.genesisHash !== hash) return `the genesis is ${identity.genesisHash}, not ${hash}`
   const store = ChainWriter.openForWriting({ path: storePath, mapBytes })
@@ -124,7 +124,8 @@ function configOf(network: string): Record<string, number | boolean> {
 }
 
 /** The test's genesis in geth's form. */
-function genesisText({ network, config, genesisBlockHeader: header, pre }: JsonChainTest): string {
+/** The genesis of a test, as go-ethereum writes it. */
+export function genesisTextOf({ network, config, genesisBlockHeader: header, pre }: JsonChainTest): string {
   const schedule = Object.entries(config?.blobSchedule ?? {}).map(([fork, parameters]) => [
     fork.toLowerCase(),
     Object.fromEntries(Object.entries(parameters).map(([member, value]) => [member, Number(value)])),
