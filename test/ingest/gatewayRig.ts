@@ -41,6 +41,8 @@ import { makeFolder } from '../service/program.js'
 import { type NodeAnswer, type NodeCall, WeatherNode } from '../upstream/weatherNode.js'
 
 const mapBytes = 2 ** 30
+/** Archives run on the thread of their gateway: while one makes blocks on a busy machine, no other gives answers. */
+const slowMs = 300_000
 const limits: TraceLimits = { timeMsMax: 100_000, memoryBytesMax: 2 ** 30, answerBytesMax: 2 ** 30 }
 const unknownMethod: NodeAnswer = { error: { code: -32601, message: 'the method does not exist' } }
 const unknownBlock: NodeAnswer = { error: { code: -32001, message: 'no such block' } }
@@ -233,8 +235,8 @@ export function gatewayTask(
 ): GatewayTask {
   return {
     ...{ storePath, mapBytes, genesis: undefined, network: 'rig', forks: {}, chainId: undefined },
-    upstreams: archives.map(({ node }) => ({ url: node.url, timeoutMs: 20_000, answerBytesMax: 2 ** 26 })),
-    ...{ quorum: 1, pollMs: 50, historyBlocks, fetchMsMax: 60_000 },
+    upstreams: archives.map(({ node }) => ({ url: node.url, timeoutMs: slowMs, answerBytesMax: 2 ** 26 })),
+    ...{ quorum: 1, pollMs: 50, historyBlocks, fetchMsMax: slowMs },
     workingSet: { maxMB: 1_024, proofUnits: 4_096, watch: [], ...workingSet },
   }
 }
