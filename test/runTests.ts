@@ -14,7 +14,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { join, relative } from 'node:path'
+import { basename, join, relative } from 'node:path'
 import { TestFindings } from './runner/testFindings.js'
 
 /**
@@ -29,11 +29,34 @@ const secondsMax = 1_800
 const jobs = 4
 /** Folders of files that take a second or two. They come last, so that no long file is left over at the end. */
 const shortFolders = ['test/rpc/', 'test/unit/']
+/** Files of another folder that take some seconds and leave nothing behind in their process. */
+const shortCommands =
+  /\/commands\/(admin|adminChanges|backup|canaryKeys|cli|completion|edges|exportChain|foreignPages|importBadBlocks|importFaults|keys|logs|reload|shutdown|stopping|submissionMetrics|tls|tokens|usage|verify|verifyDamage)\.test\.js$/
 /** Short files of a process: with more, too few processes are left for all cores at the end. */
 const filesOfProcess = 12
 /** Files of these folders with a process of their own: they measure it, close what they share, or take a minute. */
 const alone =
   /\/(unit\/evm\/.*|lentBlocks|longMethods|offloadedCalls|floods|memory|testFindings|parity)\.test\.js$/
+
+/**
+ * Files that take longest or wait for packages, longest first. They begin before all others, so that no core is left
+ * without work at the end.
+ */
+const longest = [
+  'web3py',
+  'hardhat',
+  'parity',
+  'replicas',
+  'gateway',
+  'package',
+  'workingSet',
+  'develop',
+  'firstHour',
+]
+const rankOf = (file: string) => {
+  const found = longest.indexOf(basename(file, '.test.js'))
+  return found < 0 ? longest.length : found
+}
 
 /** What the compiler has left of a file that was moved or deleted since is no test. */
 const hasSource = (file: string) => existsSync(file.replace(/(^|\/)dist\//, '$1').replace(/js$/, 'ts'))
@@ -64,9 +87,11 @@ const nodeWords = (file: string) => [
 
 const files = process.argv.slice(2).flatMap(findFiles)
 if (files.length === 0) throw new Error('name test files of dist/test, or folders that hold some')
-const isShort = (file: string) => !alone.test(file) && shortFolders.some((folder) => file.includes(folder))
+const isShort = (file: string) =>
+  shortCommands.test(file) || (!alone.test(file) && shortFolders.some((folder) => file.includes(folder)))
 const short = files.filter(isShort)
-const processes = files.filter((file) => !isShort(file)).map((file) => [file])
+const long = files.filter((file) => !isShort(file)).sort((one, other) => rankOf(one) - rankOf(other))
+const processes = long.map((file) => [file])
 for (let at = 0; at < short.length; at += filesOfProcess) processes.push(short.slice(at, at + filesOfProcess))
 
 buildTap()

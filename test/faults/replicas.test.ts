@@ -19,6 +19,7 @@ import {
   startCluster,
   startClusterOf,
   startMember,
+  takeoverMs,
   writerOf,
 } from '../feed/replicaCluster.js'
 import type { MadeBlock } from '../ingest/chainMaker.js'
@@ -123,7 +124,8 @@ for (const played of playedChains) {
     const cluster = await startClusterOf(t, made)
     const { chain, postgres, steps } = cluster
     const folders = [makeFolder(t), makeFolder(t)]
-    const start = (folder: string) => startMember(t, cluster, writerOf(cluster), folder)
+    const standing = writerOf(cluster, { leaseMs: takeoverMs })
+    const start = (folder: string) => startMember(t, cluster, standing, folder)
     const first = await start(folders[0] as string)
     const writers = new Map([[first.process.pid as number, { service: first, folder: folders[0] as string }]])
     await waitFor('a writer', async () => (await feedOf(postgres).catch(() => undefined))?.epoch === 1)
@@ -163,7 +165,11 @@ for (const played of playedChains) {
       const again = await start(writer.folder)
       writers.set(again.process.pid as number, { service: again, folder: writer.folder })
     }
-    const parts = ['to the lease (which holds for 300 ms)', 'to its first block', 'to the head of a replica']
+    const parts = [
+      `to the lease (which holds for ${takeoverMs} ms)`,
+      'to its first block',
+      'to the head of a replica',
+    ]
     for (const [index, part] of parts.entries())
       t.comment(`${part}: ${spread(pauses.map((pause) => pause[index] as number))} ms (median, worst)`)
     const whole = pauses.map((pause) => pause.reduce((sum, ms) => sum + ms, 0))
@@ -213,9 +219,10 @@ t.test(
   async (t) => {
     const cluster = await startCluster(t, 16, reorganisationsUpTo(16))
     const { chain, postgres, steps } = cluster
-    const paused = await startMember(t, cluster, writerOf(cluster))
+    const writing = writerOf(cluster, { leaseMs: takeoverMs })
+    const paused = await startMember(t, cluster, writing)
     await waitFor('a writer', async () => (await feedOf(postgres).catch(() => undefined))?.epoch === 1)
-    const standby = await startMember(t, cluster, writerOf(cluster))
+    const standby = await startMember(t, cluster, writing)
     const replica = await startMember(t, cluster, replicaOf(cluster))
     const told = await followHeads(t, replica)
     await steps.next(3)
@@ -235,7 +242,7 @@ t.test(
 t.test('a writer, a standby and replicas outlive their database', { skip: withoutPostgres }, async (t) => {
   const cluster = await startCluster(t, 24, [{ after: 20, back: 2, blocks: 3 }])
   const { chain, postgres, steps } = cluster
-  const writing = writerOf(cluster, { feedAheadMax: 3 })
+  const writing = writerOf(cluster, { feedAheadMax: 3, leaseMs: takeoverMs })
   const writer = await startMember(t, cluster, writing)
   await waitFor('a writer', async () => (await feedOf(postgres).catch(() => undefined))?.epoch === 1)
   const standby = await startMember(t, cluster, writing)
@@ -306,7 +313,7 @@ t.test('a standby for a replay plays it again, and replicas follow', { skip: wit
   const postgres = await startPostgres(t)
   const playing = {
     source: { type: 'replay', ...chain.plan },
-    publish: { url: postgres.url, leaseMs: 300 },
+    publish: { url: postgres.url, leaseMs: takeoverMs },
   }
   const writer = await startMember(t, { chain }, playing)
   await waitFor('a writer', async () => (await feedOf(postgres).catch(() => undefined))?.epoch === 1)

@@ -67,10 +67,16 @@ export async function startMember(
   return service
 }
 
+/** Longer than a writer of a test is kept from its core or its database: it stays one until it ends. */
+const lastingLeaseMs = 60_000
+
+/** Where a standby is to take over from a writer that cannot say that it ends; three renewals are long on a busy machine. */
+export const takeoverMs = 3_000
+
 export function writerOf({ node, postgres }: Cluster, publish: Record<string, unknown> = {}) {
   return {
     source: { type: 'follow', upstreams: [{ url: node.origin }], pollMs: 20 },
-    publish: { url: postgres.url, leaseMs: 300, ...publish },
+    publish: { url: postgres.url, leaseMs: lastingLeaseMs, ...publish },
   }
 }
 

@@ -1,47 +1,96 @@
 /** Stores of the Amsterdam chains. */
-import { readFileSync } from 'node:fs'
+import { copyFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Test } from 'tap'
+import t, { type Test } from 'tap'
 import type { PartThread } from '../../src/evm/blocks/executeInParts.js'
 import { parseBlock } from '../../src/ingest/block.js'
 import { readChainFile } from '../../src/ingest/chainFile.js'
 import { parseGenesis } from '../../src/ingest/genesis.js'
-import { ChainImporter } from '../../src/ingest/importer.js'
+import { ChainImporter, type ImporterOptions } from '../../src/ingest/importer.js'
 import { ChainWriter } from '../../src/store/chainWriter.js'
 import { ListExecutor } from '../library/listExecutor.js'
 import { makeFolder } from '../service/program.js'
-import { type AmsterdamChain, amsterdamFile, readAmsterdamBlocks } from './amsterdam.js'
+import { type AmsterdamBlock, type AmsterdamChain, amsterdamFile, readAmsterdamBlocks } from './amsterdam.js'
+
+type ChainFile = 'chain.rlp.gz' | 'chain-with-bal.rlp.gz'
+
+function openStore(t: Test, path: string): ChainWriter {
+  const store = ChainWriter.openForWriting({ path, mapBytes: 2 ** 30 })
+  t.teardown(() => store.close())
+  return store
+}
+
+function readGenesis(chain: AmsterdamChain) {
+  return parseGenesis(readFileSync(amsterdamFile(chain, 'genesis.json'), 'utf8'))
+}
 
 /** A store with the genesis of a chain alone. */
 export function newAmsterdamStore(t: Test, chain: AmsterdamChain) {
-  const store = ChainWriter.openForWriting({ path: join(makeFolder(t), 'chain.mdb'), mapBytes: 2 ** 30 })
-  t.teardown(() => store.close())
-  const genesis = parseGenesis(readFileSync(amsterdamFile(chain, 'genesis.json'), 'utf8'))
+  const store = openStore(t, join(makeFolder(t), 'chain.mdb'))
+  const genesis = readGenesis(chain)
   store.initialize(genesis.identity, genesis.blockDiff)
   return { store, schedule: genesis.schedule }
 }
 
-/**
- * A store with a whole chain, imported from one of its files: executed in order or in parts, or by its lists alone.
- */
-export async function importAmsterdam(
-  t: Test,
+const blocksOf = new Map<AmsterdamChain, readonly AmsterdamBlock[]>()
+
+/** The blocks of a chain, read once. */
+function knownBlocks(chain: AmsterdamChain): readonly AmsterdamBlock[] {
+  const blocks = blocksOf.get(chain) ?? readAmsterdamBlocks(chain)
+  blocksOf.set(chain, blocks)
+  return blocks
+}
+
+/** Imports a whole chain from one of its files. */
+async function importInto(
+  store: ChainWriter,
   chain: AmsterdamChain,
-  file: 'chain.rlp.gz' | 'chain-with-bal.rlp.gz',
-  how: 'executed' | 'by lists' | PartThread = 'by lists',
+  file: ChainFile,
+  options: ImporterOptions,
 ) {
-  const { store, schedule } = newAmsterdamStore(t, chain)
-  const blocks = readAmsterdamBlocks(chain)
-  const options =
-    how === 'executed'
-      ? {}
-      : how === 'by lists'
-        ? { executor: new ListExecutor(schedule, blocks) }
-        : { partThread: how }
-  const importer = new ChainImporter(store, schedule, options)
+  const importer = new ChainImporter(store, readGenesis(chain).schedule, options)
   store.beginBatch()
   for await (const { rlp } of readChainFile(amsterdamFile(chain, file)))
     await importer.importBlock(parseBlock(rlp))
   await store.commitBatch()
-  return { store, schedule, blocks }
+}
+
+/** Files of stores that were imported in this process. They stay until its end. */
+const imported = new Map<string, Promise<string>>()
+
+async function importOnce(
+  chain: AmsterdamChain,
+  file: ChainFile,
+  how: 'executed' | 'by lists',
+): Promise<string> {
+  const { store, schedule } = newAmsterdamStore(t, chain)
+  const executor = how === 'by lists' && new ListExecutor(schedule, knownBlocks(chain))
+  await importInto(store, chain, file, executor === false ? {} : { executor })
+  await store.close()
+  return store.path
+}
+
+/**
+ * A store with a whole chain, imported from one of its files: executed in order or in parts, or by its lists alone.
+ * What was imported in this way before is copied.
+ */
+export async function importAmsterdam(
+  t: Test,
+  chain: AmsterdamChain,
+  file: ChainFile,
+  how: 'executed' | 'by lists' | PartThread = 'by lists',
+) {
+  const blocks = knownBlocks(chain)
+  const { schedule } = readGenesis(chain)
+  if (typeof how !== 'string') {
+    const { store } = newAmsterdamStore(t, chain)
+    await importInto(store, chain, file, { partThread: how })
+    return { store, schedule, blocks }
+  }
+  const key = `${chain} ${file} ${how}`
+  const importing = imported.get(key) ?? importOnce(chain, file, how)
+  imported.set(key, importing)
+  const path = join(makeFolder(t), 'chain.mdb')
+  copyFileSync(await importing, path)
+  return { store: openStore(t, path), schedule, blocks }
 }

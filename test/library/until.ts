@@ -27,23 +27,32 @@ export function once(emitter: EventEmitter | MessagePort, event: string): Return
   return inTime(`the event '${event}' of ${name}`, onceEver(emitter as EventEmitter, event))
 }
 
-/** Asks until `look` gives something else than undefined and false, and returns that. */
+/** Share of a wait that a pause may take: what takes long is looked at less often, or looking takes the core it needs. */
+const pauseShare = 1 / 20
+const longestPauseMs = 100
+
+/**
+ * Asks until `look` gives something else than undefined and false, and returns that. Pauses between two looks take
+ * `pauseMs` at first.
+ */
 export async function waitFor<T>(
   what: string,
   look: () => Promise<T | undefined | false> | T | undefined | false,
   pauseMs = 10,
 ): Promise<T> {
-  const deadlineMs = performance.now() + waitSecondsMax * 1000
+  const beganMs = performance.now()
+  const deadlineMs = beganMs + waitSecondsMax * 1000
   for (;;) {
     const looked = look()
     const found = looked instanceof Promise ? await inTime(what, looked) : looked
     if (found !== undefined && found !== false) return found
     if (performance.now() > deadlineMs) throw new Error(`waited ${waitSecondsMax} s in vain for ${what}`)
-    await pause(pauseMs)
+    const longerMs = Math.min((performance.now() - beganMs) * pauseShare, longestPauseMs)
+    await pause(Math.max(pauseMs, longerMs))
   }
 }
 
-/** Resolves once `holds`, looked at each millisecond: threads that have to get there need the cores. */
+/** Resolves once `holds`, looked at each millisecond at first: threads that have to get there need the cores. */
 export async function until(holds: () => boolean): Promise<void> {
   await waitFor(String(holds), holds, 1)
 }

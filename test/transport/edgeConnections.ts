@@ -3,11 +3,13 @@
  * connections are opened until one came to the edge that is wanted; the program tells in its log, where it must write
  * every request (`logSample: 1`).
  */
+import type { ChildProcess } from 'node:child_process'
 import { Agent, type ClientRequestArgs, type IncomingHttpHeaders, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
-import type { Duplex } from 'node:stream'
+import { createInterface } from 'node:readline'
+import type { Duplex, Readable } from 'node:stream'
 import type { Test } from 'tap'
-import { inTime, once, waitFor } from '../library/until.js'
+import { inTime, once } from '../library/until.js'
 import type { Service } from '../service/service.js'
 
 /** Of two edges, so many connections come to the same one once in 10^18 times. */
@@ -15,19 +17,39 @@ const attemptsMax = 60
 
 let asked = 0
 
+/** Of each program, what takes the log line of a request that was asked for. The log as a whole may have megabytes. */
+const takers = new WeakMap<ChildProcess, Map<string, (line: string) => void>>()
+
+/** The log line of the request with this id, which was not sent yet. */
+function lineOf({ process: program }: Service, id: string): Promise<string> {
+  const waiting = takers.get(program) ?? listenTo(program)
+  return new Promise((resolve) => waiting.set(id, resolve))
+}
+
+function listenTo(program: ChildProcess): Map<string, (line: string) => void> {
+  const waiting = new Map<string, (line: string) => void>()
+  takers.set(program, waiting)
+  createInterface({ input: program.stderr as Readable }).on('line', (line) => {
+    const id = /"request":"(which-edge-\d+)"/.exec(line)?.[1]
+    if (id === undefined) return
+    waiting.get(id)?.(line)
+    waiting.delete(id)
+  })
+  return waiting
+}
+
 /** Opens a connection to the edge with this number; one request was answered on it. */
 export async function connectToEdge(service: Service, edge: number): Promise<Socket> {
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     const socket = connect({ host: '127.0.0.1', port: Number(new URL(service.origin).port), noDelay: true })
     const id = `which-edge-${asked++}`
     const body = '{"jsonrpc":"2.0","id":1,"method":"net_listening"}'
+    const told = lineOf(service, id)
     socket.write(
       `POST / HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\nx-request-id: ${id}\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
     )
     await once(socket, 'readable')
-    const line = await waitFor(`the log line of ${id}`, () =>
-      service.said.err.split('\n').find((each) => each.includes(`"request":"${id}"`) && each.endsWith('}')),
-    )
+    const line = await inTime(`the log line of ${id}`, told)
     const answer = String(socket.read())
     if (!answer.endsWith('}')) throw new Error(`a short answer came in parts: ${answer}`)
     if ((JSON.parse(line).edge ?? 0) === edge) return socket

@@ -9,6 +9,7 @@ import { VerifyError, verifyHead } from '../../../src/verify/verify.js'
 import { BeaconServer, BeaconView } from '../../consensus/beaconServer.js'
 import { crossedEpochs, type Sent, SimulatedChain, simulatedNetwork } from '../../consensus/simulatedChain.js'
 import { waitFor } from '../../library/until.js'
+import { fine } from '../../upstream/weatherNode.js'
 
 /** Slots between the newest one that tests use and the clock, so that a slow machine does not reach the next period. */
 const spareSlots = 3_000
@@ -33,6 +34,8 @@ interface Following {
   /** What it said to be the head, newest last. */
   readonly heads: HeadClaim[]
   readonly said: string[]
+  /** Has a function called with each sentence. */
+  onSaid(heard: (text: string) => void): void
   /** Settles when it has ended. */
   readonly done: Promise<void>
   end(): Promise<void>
@@ -46,6 +49,7 @@ function follow(
 ): Following {
   const heads: HeadClaim[] = []
   const said: string[] = []
+  const hearers: ((text: string) => void)[] = []
   const ending = new AbortController()
   const nodes = servers.map(({ url }) => ({ url, timeoutMs: 2_000, answerBytesMax: 2 ** 22 }))
   const signed = new SignedHead(
@@ -55,7 +59,10 @@ function follow(
       stored: undefined,
       locate: async (hash) => ({ number: 5, hash, parentHash: hash, unknownFork: undefined }),
       onHead: (claim) => heads.push(claim),
-      log: (text) => said.push(text),
+      log: (text) => {
+        said.push(text)
+        for (const hear of hearers) queueMicrotask(() => hear(text))
+      },
       ...options,
     },
   )
@@ -67,7 +74,8 @@ function follow(
     await done.catch(() => undefined)
   }
   t.teardown(end)
-  return { signed, heads, said, done, end }
+  const onSaid: Following['onSaid'] = (hear) => void hearers.push(hear)
+  return { signed, heads, said, onSaid, done, end }
 }
 
 const hashAt = ({ chain }: BeaconView, slot: number) => bytesToHex(chain.executionHash(slot))
@@ -120,6 +128,8 @@ t.test('it passes several periods and forks', async (t) => {
   t.equal(await signed.prove(checkpoint, hashAt(view, last - 1)), undefined, 'it was never the head')
 })
 
+const isLie = (text: string) => / lied: /.test(text)
+
 /** Shows each answer of a node with another byte in its middle. */
 const spoil = (sent: Sent): Sent => {
   const ssz = sent.ssz.slice()
@@ -152,16 +162,24 @@ t.test('a node that lies, stalls, is busy or dies is passed over', async (t) => 
     const checkpoint = view.checkpoint(start)
     view.optimistic = { attested: start + 10 }
     const [bad, good] = (await open(t, view, 2)) as [BeaconServer, BeaconServer]
-    const { signed, heads, said, end } = follow(t, [bad, good], { checkpoint })
+    const { signed, heads, said, onSaid, end } = follow(t, [bad, good], { checkpoint })
+    // Seen when it is told: five seconds are soon over on a busy machine.
+    const wereQuarantined = new Promise<readonly boolean[]>((resolve) => {
+      onSaid((text) => {
+        if (isLie(text)) resolve(signed.state.nodes.map(({ isQuarantined }) => isQuarantined))
+      })
+    })
     await waitFor('a head', () => heads.length === 1)
     turn(bad)
+    // Who answers later tells nothing new, and of that nobody sees that it is false: the other has no time until then.
+    if (name === 'lies') good.weather = () => (said.some(isLie) ? fine : { kind: 'status', status: 503 })
     for (const slot of [start + 20, start + 30]) {
       view.optimistic = { attested: slot }
       await waitFor(`slot ${slot} though one ${name}`, () => heads.at(-1)?.hash === hashAt(view, slot))
     }
     if (name === 'lies') {
-      await waitFor('its quarantine', () => signed.state.nodes[0]?.isQuarantined === true)
       t.match(said.join('\n'), /beacon node 127.0.0.1:\d+ lied: .*; it is not asked for 5 s/)
+      t.strictSame(await wereQuarantined, [true, false])
     }
     t.equal(signed.trouble, undefined, name)
     await end()
