@@ -50,7 +50,14 @@ export interface BlockCosts {
 export interface TableFigures {
   readonly name: string
   readonly rows: number
+  /** Of its pages. */
   readonly bytes: number
+}
+
+/** A table, and what its rows have without the space between them. */
+export interface TableContent extends TableFigures {
+  readonly keyBytes: number
+  readonly valueBytes: number
 }
 
 export interface StoreFigures {
@@ -69,7 +76,7 @@ export interface StoreFigures {
   readonly fileBytesSeries: readonly number[]
   /** Of random slots, µs: at the head, and at random blocks that are kept. */
   readonly readMicros: { readonly head: number; readonly past: number }
-  readonly tables: readonly TableFigures[]
+  readonly tables: readonly TableContent[]
   readonly seconds: number
   readonly peakResidentBytes: number
 }
@@ -137,7 +144,7 @@ async function run(): Promise<StoreFigures> {
       kept: Number.isFinite(kept) ? kept : null,
       fileBytes: statSync(path).size,
       fileBytesSeries: series,
-      tables: readTables(),
+      tables: readTables(true) as TableContent[],
       seconds: (performance.now() - begunMs) / 1_000,
       peakResidentBytes: process.resourceUsage().maxRSS * 1_024,
     }
@@ -225,7 +232,8 @@ async function run(): Promise<StoreFigures> {
   }
 }
 
-function readTables(): TableFigures[] {
+/** `withContent`: as {@link TableContent}, for which all rows are read. */
+function readTables(withContent = false): TableFigures[] {
   const binary = { encoding: 'binary', keyEncoding: 'binary', cache: false } as const
   const environment = open<Uint8Array, Uint8Array>({
     path,
@@ -245,7 +253,14 @@ function readTables(): TableFigures[] {
         (total, key) => total + (stats[key] ?? 0),
         0,
       )
-      return [{ name, rows: stats.entryCount ?? 0, bytes: pages * pageBytes }]
+      const figures = { name, rows: stats.entryCount ?? 0, bytes: pages * pageBytes }
+      if (!withContent) return [figures]
+      const content = { keyBytes: 0, valueBytes: 0 }
+      for (const { key, value } of table.getRange()) {
+        content.keyBytes += key.length
+        content.valueBytes += value.length
+      }
+      return [{ ...figures, ...content }]
     })
   } finally {
     void environment.close()

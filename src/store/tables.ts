@@ -9,7 +9,7 @@ import { LateTable, openTable, type Table } from './environment.js'
 import type { ReadTable } from './readTable.js'
 
 /** Raised with every change of a layout below; a store of a newer version is refused. */
-export const schemaVersion = 4
+export const schemaVersion = 5
 
 /**
  * Blocks that can be unwound: as deep as reorganisations may be configured to go, and as far as a development chain is
@@ -38,7 +38,7 @@ const tableNames = {
   accessLists: 'accessLists',
   /** beginning of a transaction's hash → where it is in the canonical chain (locations.ts). */
   locations: 'locations',
-  /** owner ‖ path → row of a trie at the head; with a block number behind it, as that block found it (trieRows.ts). */
+  /** owner ‖ path → row of a trie at the head and before; with a block number behind it, as that block found it (trieRows.ts). */
   trie: 'trie',
   /** block number → keys of the rows of `trie` that the canonical block changed. */
   trieChanges: 'trieChanges',

@@ -1,4 +1,4 @@
-/** Stores as version 3 left them, made of stores of today by writing their rows as it did. */
+/** Stores as earlier versions left them, made of stores of today by writing their rows as those did. */
 import { Packr, unpack } from 'msgpackr'
 import { concatBytes } from '../../src/primitives/bytes.js'
 import { ChainReader } from '../../src/store/chainReader.js'
@@ -55,6 +55,22 @@ export async function takeBackToBlockRows(path: string): Promise<void> {
     tables.meta.removeSync(metaKeys.stateDigests)
     const identity = unpack(tables.meta.getBinary(metaKeys.identity) as Uint8Array)
     tables.meta.putSync(metaKeys.identity, packr.pack({ ...identity, schema: 3 }))
+  })
+  await closeEnvironment(environment)
+}
+
+/**
+ * Takes a store that keeps all history back to version 4. Its rows of tries, which differ from those of today and are not
+ * read, are left out.
+ */
+export async function takeBackToTrieRows(path: string): Promise<void> {
+  const environment = openEnvironment({ path, mapBytes, readOnly: false })
+  const { trie, trieChanges, meta } = openChainTables(environment) as ChainTables
+  environment.transactionSync(() => {
+    for (const table of [trie, trieChanges])
+      for (const { key } of [...table.getRange()]) table.putSync(key, Uint8Array.of(0xff))
+    const identity = unpack(meta.getBinary(metaKeys.identity) as Uint8Array)
+    meta.putSync(metaKeys.identity, packr.pack({ ...identity, schema: 4 }))
   })
   await closeEnvironment(environment)
 }
