@@ -1,26 +1,23 @@
 /**
- * The store of an archive as versions 3 and 4 left it, for who makes a new one of it. Nothing is written.
- *
- * Version 3 has every change in `accountHistory` and `slotHistory`, key ‖ block number → value after that block, and the
- * replaced values of every block in `changes`, block number → msgpack. Version 4 has rows of state that are read as those
- * of today are; only its tries, which nobody needs, are different.
+ * The store of an archive as versions 3 and 4 left it, for who makes a new one of it. Nothing is written. What is of state
+ * is in formerState.ts; the tries, which nobody needs, are left aside.
  */
 import type { RootDatabase } from 'lmdb'
 import { unpack } from 'msgpackr'
 import type { Hash32 } from '../primitives/bytes.js'
 import { OperatorError } from '../primitives/faults.js'
-import type { BlockDiff, Change, ReplacedState } from './blockDiff.js'
+import type { BlockDiff, Change } from './blockDiff.js'
 import { type BlockName, type ChainIdentity, kindOf, type SignedCheckpoint } from './chainRows.js'
 import type { SideBlock } from './chainWriter.js'
 import { closeEnvironment, openEnvironment, openTable } from './environment.js'
+import { DatedState, type FormerState, ListedState } from './formerState.js'
 import { decodeOldestKept, historyKinds } from './keptHistory.js'
 import { unpackList } from './packedLists.js'
 import { unpackReceipts } from './packedReceipts.js'
 import type { ReadTable } from './readTable.js'
-import { kindOf as kindOfKey, type StateKind } from './stateRows.js'
-import { readBlockName, readCheckpoint, StateRowsReader } from './stateRowsReader.js'
+import { readBlockName, readCheckpoint } from './stateRowsReader.js'
 import { StoredBlock } from './storedBlock.js'
-import { historyKey, metaKeys, numberKey, openChainTables, type ReadTables } from './tables.js'
+import { metaKeys, numberKey, openChainTables, type ReadTables } from './tables.js'
 
 /** The first version with rows of state as they are today. */
 const schemaOfDatedRows = 4
@@ -52,7 +49,7 @@ export class FormerStore {
     this.#environment = environment
     this.#tables = tables
     this.#accessLists = accessLists
-    this.#state = dated === undefined ? changesIn(tables) : new DatedState(dated)
+    this.#state = dated === undefined ? new ListedState(tables) : new DatedState(dated)
     this.#unpackReceipts = dated === undefined ? (row) => row : (row) => unpackReceipts(row)
   }
 
@@ -151,48 +148,6 @@ export class FormerStore {
     }
   }
 }
-
-/** What blocks changed in the state, and what they replaced. */
-interface FormerState {
-  readReplacedState(number: number): ReplacedState | undefined
-  readChangeIn(number: number, key: Uint8Array): Uint8Array | undefined
-}
-
-/** The state of version 3. */
-function changesIn({ changes, accountHistory, slotHistory }: FormerTables): FormerState {
-  return {
-    readReplacedState(number) {
-      const row = changes.getBinary(numberKey(number))
-      return row && (unpack(row) as ReplacedState)
-    },
-    readChangeIn(number, key) {
-      const history = kindOfKey(key) === 'accounts' ? accountHistory : slotHistory
-      return history.getBinary(historyKey(key, number))
-    },
-  }
-}
-
-/** The state of version 4. */
-class DatedState extends StateRowsReader implements FormerState {
-  constructor(tables: ReadTables) {
-    super(tables)
-  }
-
-  override readReplacedState(number: number): ReplacedState | undefined {
-    return number > 0
-      ? super.readReplacedState(number)
-      : { accounts: this.#first('accounts'), slots: this.#first('slots') }
-  }
-
-  /** Keys that the genesis has, none of which was there before it. */
-  #first(kind: StateKind): Change[] {
-    const found: Change[] = []
-    for (const { key, since } of this.stateRows(kind)) if (since === 0) found.push([key, nothing])
-    return found
-  }
-}
-
-const nothing = new Uint8Array(0)
 
 function openTables(
   environment: RootDatabase,

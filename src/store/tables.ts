@@ -49,15 +49,15 @@ const tableNames = {
   /** code hash → code. */
   code: 'code',
   /**
-   * address → block since when ‖ account at the head (datedValue.ts, slimAccounts.ts). The rows of its history stand
+   * address → account at the head and before, with blocks (stateValues.ts, slimAccounts.ts). The rows of its history stand
    * behind it in the same table of the file: who changes both writes one page.
    */
   accounts: 'accounts',
-  /** address ‖ slot → block since when ‖ value at the head without leading zeros. Zero slots are absent. */
+  /** address ‖ slot → value at the head and before, with blocks, without leading zeros. Zero slots are absent. */
   slots: 'slots',
-  /** address ‖ block number → account since that block, where another one replaced it; empty where it was removed. */
+  /** address ‖ block number → what `accounts` had, where that block removed it or had no room for it. */
   accountHistory: 'accounts',
-  /** address ‖ slot ‖ block number → value since that block, where another one replaced it; empty for zero. */
+  /** address ‖ slot ‖ block number → what `slots` had, where that block removed it or had no room for it. */
   slotHistory: 'slots',
   /**
    * block number → which accounts and slots the canonical block changed, to unwind it, and to remove what it replaced

@@ -6,7 +6,7 @@
  *   past         form ‖ blocks for which it had been so (number) ‖ body
  *   body         content; or, by the form, length of the content (2 bytes) ‖ content ‖ what the row was before, the latest
  *                first: (blocks for which it had been so (number) ‖ length (number) ‖ difference to what it was made) …
- *   number       7 bits a byte, the lowest first, 128 more in each but the last
+ *   number       as in varint.ts
  */
 import {
   applyDifference,
@@ -18,6 +18,7 @@ import {
   takeBytes,
   unpackRow,
 } from './trieRow.js'
+import { readVarint, varintBytes, writeVarint } from './varint.js'
 
 /**
  * Bytes of a row, beyond which it has nothing of its past: a row of LMDB that is longer than half a page takes whole pages
@@ -61,9 +62,9 @@ export function decodeVersions(value: Uint8Array, until: number | undefined): Tr
   let at = 1
   if (until === undefined) for (; at < contentAt; at++) from = from * 256 + (value[at] as number)
   else {
-    cursor.at = 1
-    from = until - readNumber(value)
-    at = cursor.at
+    const age = readVarint(value, 1)
+    from = until - age
+    at = 1 + varintBytes(age)
   }
   const hasOlder = (form & formOlder) !== 0
   const start = hasOlder ? at + 2 : at
@@ -93,43 +94,17 @@ export function* olderVersions(older: Uint8Array, from: number): Generator<Older
   let until = from
   let count = 0
   for (let at = 0; at < older.length; ) {
-    cursor.at = at
-    const age = readNumber(older)
-    const start = readNumber(older)
-    const end = cursor.at + start
+    const age = readVarint(older, at)
+    const lengthAt = at + varintBytes(age)
+    const length = readVarint(older, lengthAt)
+    const start = lengthAt + varintBytes(length)
+    const end = start + length
     if (age < 1 || age > until || end > older.length || ++count > olderMax)
       throw new RangeError('not the past of a row of a trie')
-    yield { from: until - age, until, difference: older.subarray(cursor.at, end), end }
+    yield { from: until - age, until, difference: older.subarray(start, end), end }
     until -= age
     at = end
   }
-}
-
-const cursor = { at: 0 }
-
-function readNumber(bytes: Uint8Array): number {
-  let number = 0
-  for (let scale = 1; scale < 2 ** 49; scale *= 128) {
-    const byte = bytes[cursor.at++]
-    if (byte === undefined) break
-    number += (byte & 127) * scale
-    if (byte < 128) return number
-  }
-  throw new RangeError('not a number in a row of a trie')
-}
-
-function numberBytes(number: number): number {
-  let bytes = 1
-  for (let rest = number; rest > 127; rest = Math.floor(rest / 128)) bytes++
-  return bytes
-}
-
-/** Returns where it ends. */
-function writeNumber(target: Uint8Array, number: number, at: number): number {
-  let rest = number
-  for (; rest > 127; rest = Math.floor(rest / 128)) target[at++] = 128 + (rest % 128)
-  target[at++] = rest
-  return at
 }
 
 export function currentRow({ from, content, older }: TrieVersions): Uint8Array {
@@ -140,8 +115,8 @@ export function currentRow({ from, content, older }: TrieVersions): Uint8Array {
 }
 
 export function pastRow({ from, content, older }: TrieVersions, until: number): Uint8Array {
-  const value = takeBytes(1 + numberBytes(until - from) + bodyBytes(content, older))
-  return finishRow(value, writeNumber(value, until - from, 1), formPast, content, older)
+  const value = takeBytes(1 + varintBytes(until - from) + bodyBytes(content, older))
+  return finishRow(value, writeVarint(value, until - from, 1), formPast, content, older)
 }
 
 function bodyBytes(content: Uint8Array, older: Uint8Array): number {
@@ -176,11 +151,11 @@ export function olderThan(
   const difference = differenceOf(before, content)
   if (difference === undefined) return undefined
   const age = number - from
-  const headBytes = numberBytes(age) + numberBytes(difference.length)
+  const headBytes = varintBytes(age) + varintBytes(difference.length)
   const length = headBytes + difference.length + older.length
   if (content.length + length > rowBytesMax) return undefined
   const all = takeBytes(length)
-  writeNumber(all, difference.length, writeNumber(all, age, 0))
+  writeVarint(all, difference.length, writeVarint(all, age, 0))
   all.set(difference, headBytes)
   all.set(older, length - older.length)
   return all
