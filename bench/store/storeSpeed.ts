@@ -4,7 +4,7 @@
  *   node dist/bench/store/storeSpeed.js wide|busy [--slots N] [--accounts N] [--blocks N] [--changes N] [--history N]
  *                                                 [--folder DIR]
  *
- * `--history N` keeps the past of N blocks. Without `--folder` the store goes into a temporary folder, and is removed.
+ * *wide* is loaded in the order of its rows. `--history N` keeps the past of N blocks. Without `--folder` the store goes into a temporary folder, and is removed.
  */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -133,7 +133,7 @@ async function run(): Promise<StoreFigures> {
   let number = 0
   let loaded = 0
   try {
-    const load = await measure(loadBlocks(size))
+    const load = await measure(loadBlocks(size, network === 'wide'))
     const loadedBytes = await settle()
     loaded = number
     const busy = blocks > 0 ? await measure(changeBlocks()) : undefined

@@ -21,10 +21,10 @@ import {
 import { readVarint, varintBytes, writeVarint } from './varint.js'
 
 /**
- * Bytes of a row, beyond which it has nothing of its past: a row of LMDB that is longer than half a page takes whole pages
- * of its own. With half as many a change takes 8 % more bytes.
+ * Bytes of a row, beyond which it has nothing of its past. LMDB gives pages of its own to a row that has, with its key, more
+ * than half a page. With half as many bytes a change takes a sixth more.
  */
-const rowBytesMax = 1_024
+const rowBytesMax = 1_900
 
 /** Versions of the past in one row: a store with more is damaged. */
 const olderMax = rowBytesMax / 4
