@@ -8,7 +8,8 @@
  *
  * The first form is that of datedValue.ts. A row of the past says, too, whether the key had no value after it.
  */
-import { datedValue, endOfNumber, readNumber, writeNumber } from './datedValue.js'
+import { datedBytes, endOfNumber, readNumber, writeNumber } from './datedValue.js'
+import { Slab } from './slab.js'
 import { readVarint, varintBytes, writeVarint } from './varint.js'
 
 /** A value with those that it replaced. Bytes are views of the row. */
@@ -66,15 +67,17 @@ function numberOf(row: Uint8Array): number {
   return number
 }
 
+/** Rows stay in memory after they are stored, those of the tries do not. */
+const slab = new Slab()
+
 export function encodeState({ since, value, older, isRemoved }: StateValues): Uint8Array {
-  if (older.length === 0 && !isRemoved) return datedValue(since, value)
-  const dated = datedValue(since, nothing)
   const lengthBytes = older.length === 0 ? 0 : varintBytes(value.length)
-  const row = new Uint8Array(dated.length + lengthBytes + value.length + older.length)
+  const at = datedBytes(since)
+  const row = slab.take(at + lengthBytes + value.length + older.length)
   writeNumber(row, since, 0)
   row[0] = (row[0] as number) + (older.length > 0 ? formOlder : 0) + (isRemoved ? formRemoved : 0)
-  if (lengthBytes > 0) writeVarint(row, value.length, dated.length)
-  row.set(value, dated.length + lengthBytes)
+  if (lengthBytes > 0) writeVarint(row, value.length, at)
+  row.set(value, at + lengthBytes)
   row.set(older, row.length - older.length)
   return row
 }

@@ -18,6 +18,7 @@
 import { concatBytes } from '../primitives/bytes.js'
 import { emptyCodeHash, emptyTrieRoot } from '../primitives/keccak.js'
 import { rlpEndAt } from '../primitives/rlp.js'
+import { Slab } from './slab.js'
 
 /** What the row of a branch says. Bytes are views of the row, or shared. */
 export interface TrieRow {
@@ -41,22 +42,10 @@ const spliceBytes = 4
 const listBase = 0xc0
 const noNibbles = new Uint8Array(0)
 
-/** Bytes taken at a time for contents and rows, which live until their block is stored. */
-const slabBytes = 64 * 1024
-let slab = new Uint8Array(0)
-let slabUsed = 0
+const slab = new Slab()
 
-/** Memory that is shared with others: as long as one is referenced, {@link slabBytes} stay. */
-export function takeBytes(length: number): Uint8Array {
-  if (length > slabBytes / 8) return new Uint8Array(length)
-  if (slabUsed + length > slab.length) {
-    slab = new Uint8Array(slabBytes)
-    slabUsed = 0
-  }
-  const taken = slab.subarray(slabUsed, slabUsed + length)
-  slabUsed += length
-  return taken
-}
+/** Memory for contents and rows, which live until their block is stored. */
+export const takeBytes = (length: number): Uint8Array => slab.take(length)
 
 /** Throws RangeError for a leaf that no trie of accounts or slots has. */
 export function encodeTrieRow({ extension, children, leaf }: TrieRow): Uint8Array {

@@ -80,7 +80,8 @@ export function replaceTries(
 ): void {
   const changed: Uint8Array[] = []
   for (const [key, content] of changes) {
-    const row = trie.getBinary(key)
+    // All that is kept of it is copied before the next read.
+    const row = trie.viewUntilNextRead(key)
     const before = row && decodeVersions(row, undefined)
     if (before === undefined) {
       if (content.length === 0) continue

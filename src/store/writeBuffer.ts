@@ -142,7 +142,9 @@ export class WriteBuffer implements WriteTable {
   }
 
   viewUntilNextRead(key: Uint8Array): Uint8Array | undefined {
-    return this.#isPlain ? this.#table.viewUntilNextRead(key) : this.getBinary(key)
+    if (this.#isPlain) return this.#table.viewUntilNextRead(key)
+    const isStored = this.#keptMax === 0 && !this.#isConstant && this.#changed(latin1Key(key)) === undefined
+    return isStored ? this.#table.viewUntilNextRead(key) : this.getBinary(key)
   }
 
   doesExist(key: Uint8Array): boolean {
