@@ -37,13 +37,27 @@ const formMask = 3
 const contentAt = 7
 
 /**
- * The first byte of a row: form ‖ two bits by which one wrong bit in this byte, or in the block number or age behind it, is
- * found: all that no hash covers.
+ * The first byte of a row: form ‖ two bits by which one wrong bit in the ages of older versions is found, which a whole walk
+ * checks ‖ two bits for one in this byte, or in the block number or age behind it: all that no hash covers.
  */
-function firstByte(form: number, value: Uint8Array, end: number): number {
+function firstByte(form: number, ages: number, value: Uint8Array, end: number): number {
   let sum = form
   for (let at = 1; at < end; at++) sum ^= value[at] as number
-  return form | (((sum ^ (sum >> 2) ^ (sum >> 4) ^ (sum >> 6)) & 3) << 6)
+  return form | (ages << 2) | (folded(sum) << 6)
+}
+
+const folded = (sum: number): number => (sum ^ (sum >> 2) ^ (sum >> 4) ^ (sum >> 6)) & 3
+
+/** Two bits for the ages of older versions. */
+export function agesSum(older: Uint8Array): number {
+  let sum = 0
+  for (let at = 0; at < older.length; ) {
+    const ageBytes = varintBytes(readVarint(older, at))
+    for (let i = 0; i < ageBytes; i++) sum ^= older[at + i] as number
+    const length = readVarint(older, at + ageBytes)
+    at += ageBytes + varintBytes(length) + length
+  }
+  return folded(sum)
 }
 
 /** A row of the trie, of the past or the head. Bytes are views of it. */
@@ -53,6 +67,8 @@ export interface TrieVersions {
   readonly content: Uint8Array
   /** What it was before, in the layout of a body; empty for nothing. */
   readonly older: Uint8Array
+  /** What {@link agesSum} has to be, of a row that was read. */
+  readonly ages?: number
 }
 
 /** `until`: block that replaced it; undefined for a row of the head. Throws RangeError for what is no row. */
@@ -66,16 +82,17 @@ export function decodeVersions(value: Uint8Array, until: number | undefined): Tr
     from = until - age
     at = 1 + varintBytes(age)
   }
+  const ages = ((value[0] as number) >> 2) & 3
   const hasOlder = (form & formOlder) !== 0
   const start = hasOlder ? at + 2 : at
   const end = hasOlder ? start + (((value[at] as number) << 8) | (value[at + 1] as number)) : value.length
   const isRight =
-    value[0] === firstByte(form, value, at) &&
+    value[0] === firstByte(form, ages, value, at) &&
     ((form & formPast) === 0) === (until === undefined) &&
     end > start &&
     (hasOlder ? end < value.length : end === value.length)
   if (!isRight) throw new RangeError('not a row of a trie')
-  return { from, content: value.subarray(start, end), older: value.subarray(end) }
+  return { from, content: value.subarray(start, end), older: value.subarray(end), ages }
 }
 
 /** What a row was before, one after the other. */
@@ -131,7 +148,7 @@ function finishRow(
   older: Uint8Array,
 ): Uint8Array {
   const hasOlder = older.length > 0
-  value[0] = firstByte(form | (hasOlder ? formOlder : 0), value, bodyAt)
+  value[0] = firstByte(form | (hasOlder ? formOlder : 0), agesSum(older), value, bodyAt)
   let at = bodyAt
   if (hasOlder) {
     value[at++] = content.length >> 8

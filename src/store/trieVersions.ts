@@ -6,7 +6,7 @@ import { equalBytes, readUint64 } from '../primitives/bytes.js'
 import type { Entry, ReadTable } from './readTable.js'
 import { applyDifference, encodeTrieRow, splitContent, type TrieRow } from './trieRow.js'
 import { readTrieChanges, type SideTrieRow, sideTrieRows, type TrieTables } from './trieRows.js'
-import { decodeVersions, olderVersions, type TrieVersions } from './trieValues.js'
+import { agesSum, decodeVersions, olderVersions, type TrieVersions } from './trieValues.js'
 
 /** The row of a path as a block found and left it; as {@link splitContent} has them. */
 export interface TrieTransition {
@@ -87,9 +87,10 @@ class TriePath {
     readonly oldest: number,
   ) {}
 
-  *add({ from, content, older }: TrieVersions, until: number | undefined): Generator<TrieTransition> {
+  *add({ from, content, older, ages }: TrieVersions, until: number | undefined): Generator<TrieTransition> {
     const row = splitContent(content)
-    if (!equalBytes(encodeTrieRow(row), content)) throw this.#fault('is not as it is written')
+    if (!equalBytes(encodeTrieRow(row), content) || agesSum(older) !== ages)
+      throw this.#fault('is not as it is written')
     const found = [{ from, until, row }]
     for (const version of olderVersions(older, from)) {
       const before = { ...row, children: [...(found.at(-1) as { row: TrieRow }).row.children] }
