@@ -40,14 +40,14 @@ export function walkOn(tables: BufferedTables, rowsMax: number): number {
   const digests = StateDigests.read(tables)
   const range = history.storedRange({ start: next, limit: rowsMax + 1 })
   const rows = Array.from(range, ({ key, value }) => [Uint8Array.from(key), Uint8Array.from(value)] as const)
-  for (const [own, value] of rows.slice(0, rowsMax)) {
+  for (const [own] of rows.slice(0, rowsMax)) {
     const key = own.subarray(0, keyBytes[kind])
     const isLatest = own.length === key.length
-    const row = decodeState(value)
     const until = isLatest ? undefined : readUint64(own, key.length)
     if (until !== undefined && until <= oldest) {
+      const waiting = history.getBinary(own)
+      if (waiting !== undefined) toggleAll(digests[kind], key, decodeState(waiting), until)
       history.removeSync(own)
-      toggleAll(digests[kind], key, row, until)
       continue
     }
     // What waits may be newer than the row on disk.

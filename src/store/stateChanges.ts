@@ -137,7 +137,8 @@ function cutKey(rows: Rows<WriteBuffer>, key: Uint8Array, number: number, digest
   const { latest, history } = rows
   if (cutOldest(latest, key, key, number, digest)) return
   const own = historyKey(key, number)
-  const past = history.stored(own)
+  // What waits has less where earlier blocks were cut just before.
+  const past = history.stored(own) && history.getBinary(own)
   if (past !== undefined) {
     history.removeSync(own)
     toggleAll(digest, key, decodeState(past), number)
