@@ -10,8 +10,8 @@ import {
   olderBy,
   type StateValues,
   valuesOf,
+  withoutBefore,
   withoutLatest,
-  withoutOldest,
 } from './stateValues.js'
 import { historyKey, metaKeys } from './tables.js'
 import type { UndoEntry, UndoRecord } from './undoRecord.js'
@@ -144,15 +144,13 @@ function cutKey(rows: Rows<WriteBuffer>, key: Uint8Array, number: number, digest
     toggleAll(digest, key, decodeState(past), number)
     return
   }
-  for (const stored of history.storedRange(pastRange(key, number))) {
-    cutOldest(history, Uint8Array.from(stored.key), key, number, digest)
-    return
-  }
+  for (const stored of history.storedRange({ ...pastRange(key, number), limit: 1 }))
+    if (cutOldest(history, Uint8Array.from(stored.key), key, number, digest)) return
   const moved = history.movedFrom(key)
   if (moved !== undefined) cutOldest(history, moved, key, number, digest)
 }
 
-/** Removes the value that block `number` replaced from row `own`, if it is the oldest there. */
+/** Removes the values that blocks up to `number` replaced from row `own`; whether there were some. */
 function cutOldest(
   table: WriteBuffer,
   own: Uint8Array,
@@ -161,11 +159,10 @@ function cutOldest(
   digest: RowDigest,
 ): boolean {
   const row = table.getBinary(own)
-  const rest = row && withoutOldest(decodeState(row), number)
-  if (rest === undefined) return false
-  table.putSync(own, encodeState(rest.left))
-  digest.toggle(key, rest.cut.since, rest.cut.value)
-  return true
+  const toggle = (since: number, value: Uint8Array) => digest.toggle(key, since, value)
+  const left = row && withoutBefore(decodeState(row), number, toggle)
+  if (left !== undefined) table.putSync(own, encodeState(left))
+  return left !== undefined
 }
 
 /** Takes out of a digest all that a row of history has, which block `until` ended. */

@@ -136,19 +136,6 @@ export function withoutLatest({ since, older }: StateValues): StateValues | unde
   return undefined
 }
 
-/** The row without its oldest value, which block `number` has to have replaced; undefined where it did not. */
-export function withoutOldest(
-  row: StateValues,
-  number: number,
-): { left: StateValues; cut: DatedValue } | undefined {
-  let lastAt = 0
-  for (const each of valuesOf(row)) {
-    if (each.until === number) return { left: { ...row, older: row.older.subarray(0, lastAt) }, cut: each }
-    lastAt = each.end
-  }
-  return undefined
-}
-
 /** The row without the values that blocks up to `oldest` replaced, of which it calls `cut`; undefined where there are none. */
 export function withoutBefore(
   row: StateValues,
