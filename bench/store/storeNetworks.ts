@@ -49,9 +49,14 @@ const amountOf = (serial: number): Uint8Array =>
 /** A contract that a slot is of, and its number there. */
 export const contractOf = (index: number): number => index % contracts
 
-/** The blocks that load a state: contracts, then accounts, both in the order of their hashes in the trie. */
-export function* loadBlocks({ accounts, slots }: StateSize): Generator<AccountChange[]> {
-  yield* inBlocks(inHashOrder(Math.min(contracts, slots), contractAddress), (contract) => {
+/**
+ * The blocks that load a state: contracts, then accounts, both in the order of their hashes in the trie. `isSorted`: contracts
+ * in the order of their rows, which so follow each other in full pages; others split them in half.
+ */
+export function* loadBlocks({ accounts, slots }: StateSize, isSorted: boolean): Generator<AccountChange[]> {
+  const count = Math.min(contracts, slots)
+  const order = isSorted ? inAddressOrder(count, contractAddress) : inHashOrder(count, contractAddress)
+  yield* inBlocks(order, (contract) => {
     const own: Change[] = []
     for (let index = contract; index < slots; index += contracts) own.push([slotOf(index), amountOf(index)])
     return { address: contractAddress(contract), slots: own }
@@ -89,6 +94,13 @@ function inHashOrder(count: number, addressOf: (index: number) => Address): numb
     return first * 2 ** 28 + index
   }).sort()
   return Array.from(order, (sorted) => sorted % 2 ** 28)
+}
+
+function inAddressOrder(count: number, addressOf: (index: number) => Address): number[] {
+  const addresses = Array.from({ length: count }, (_, index) => addressOf(index))
+  return [...addresses.keys()].sort((a, b) =>
+    Buffer.compare(addresses[a] as Address, addresses[b] as Address),
+  )
 }
 
 /** One block of `count` changes: random keys of a state, each once, in the proportion of its accounts and slots. */

@@ -4,7 +4,7 @@
  *   node dist/bench/store/storeSpeed.js wide|busy [--slots N] [--accounts N] [--blocks N] [--changes N] [--history N]
  *                                                 [--folder DIR]
  *
- * `--history N` keeps the past of N blocks. Without `--folder` the store goes into a temporary folder, and is removed.
+ * *wide* is loaded in the order of its rows. `--history N` keeps the past of N blocks. Without `--folder` the store goes into a temporary folder, and is removed.
  */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -50,7 +50,14 @@ export interface BlockCosts {
 export interface TableFigures {
   readonly name: string
   readonly rows: number
+  /** Of its pages. */
   readonly bytes: number
+}
+
+/** A table, and what its rows have without the space between them. */
+export interface TableContent extends TableFigures {
+  readonly keyBytes: number
+  readonly valueBytes: number
 }
 
 export interface StoreFigures {
@@ -69,7 +76,7 @@ export interface StoreFigures {
   readonly fileBytesSeries: readonly number[]
   /** Of random slots, µs: at the head, and at random blocks that are kept. */
   readonly readMicros: { readonly head: number; readonly past: number }
-  readonly tables: readonly TableFigures[]
+  readonly tables: readonly TableContent[]
   readonly seconds: number
   readonly peakResidentBytes: number
 }
@@ -126,7 +133,7 @@ async function run(): Promise<StoreFigures> {
   let number = 0
   let loaded = 0
   try {
-    const load = await measure(loadBlocks(size))
+    const load = await measure(loadBlocks(size, network === 'wide'))
     const loadedBytes = await settle()
     loaded = number
     const busy = blocks > 0 ? await measure(changeBlocks()) : undefined
@@ -137,7 +144,7 @@ async function run(): Promise<StoreFigures> {
       kept: Number.isFinite(kept) ? kept : null,
       fileBytes: statSync(path).size,
       fileBytesSeries: series,
-      tables: readTables(),
+      tables: readTables(true) as TableContent[],
       seconds: (performance.now() - begunMs) / 1_000,
       peakResidentBytes: process.resourceUsage().maxRSS * 1_024,
     }
@@ -225,7 +232,8 @@ async function run(): Promise<StoreFigures> {
   }
 }
 
-function readTables(): TableFigures[] {
+/** `withContent`: as {@link TableContent}, for which all rows are read. */
+function readTables(withContent = false): TableFigures[] {
   const binary = { encoding: 'binary', keyEncoding: 'binary', cache: false } as const
   const environment = open<Uint8Array, Uint8Array>({
     path,
@@ -245,7 +253,14 @@ function readTables(): TableFigures[] {
         (total, key) => total + (stats[key] ?? 0),
         0,
       )
-      return [{ name, rows: stats.entryCount ?? 0, bytes: pages * pageBytes }]
+      const figures = { name, rows: stats.entryCount ?? 0, bytes: pages * pageBytes }
+      if (!withContent) return [figures]
+      const content = { keyBytes: 0, valueBytes: 0 }
+      for (const { key, value } of table.getRange()) {
+        content.keyBytes += key.length
+        content.valueBytes += value.length
+      }
+      return [{ ...figures, ...content }]
     })
   } finally {
     void environment.close()

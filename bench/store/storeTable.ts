@@ -1,5 +1,6 @@
 /**
- * Figures of the store as a table in Markdown, one line for each run. From files too, in the form that storeSpeed prints:
+ * Figures of the store as tables in Markdown: one line for each run, and one for each table of each. From files too, in
+ * the form that storeSpeed prints:
  *
  *   node dist/bench/store/storeTable.js FILE…
  */
@@ -37,8 +38,27 @@ function lineOf(figures: StoreFigures): string {
   return `| ${cells.join(' | ')} |`
 }
 
+/** What rows of the largest tables take, each with its share of the pages: a page is never full. */
+export function contentTable(figures: readonly StoreFigures[]): string {
+  const head = '| network, table | rows | MB | bytes a row: all, key, value | pages filled |'
+  const lines = figures.flatMap(({ network, tables }) =>
+    tables
+      .filter(({ bytes }) => bytes > 1e6)
+      .map(({ name, rows, bytes, keyBytes, valueBytes }) => {
+        const each = [bytes, keyBytes, valueBytes].map((sum) => (sum / rows).toFixed(0)).join(', ')
+        const filled = ((100 * (keyBytes + valueBytes + rows * nodeBytes)) / bytes).toFixed(0)
+        return `| ${network}, ${name} | ${count(rows)} | ${(bytes / 1e6).toFixed(1)} | ${each} | ${filled} % |`
+      }),
+  )
+  return [head, '| --- | --: | --: | --: | --: |', ...lines].join('\n')
+}
+
+/** What LMDB keeps of a row besides its key and value: sizes, flags, and its place in the page. */
+const nodeBytes = 10
+
 const count = (value: number): string => Math.round(value).toLocaleString('en')
 
 if (import.meta.url === pathToFileURL(argv[1] ?? '').href) {
-  console.log(storeTable(argv.slice(2).map((path) => JSON.parse(readFileSync(path, 'utf8')) as StoreFigures)))
+  const figures = argv.slice(2).map((path) => JSON.parse(readFileSync(path, 'utf8')) as StoreFigures)
+  console.log(`${storeTable(figures)}\n\n${contentTable(figures)}`)
 }

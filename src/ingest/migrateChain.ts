@@ -1,5 +1,5 @@
 /**
- * Makes a store of today's layout of an archive's store of version 3: every block is read, checked as a replica checks
+ * Makes a store of today's layout of an archive’s store of version 3 or 4: every block is read, checked as a replica checks
  * what it is sent, and applied to a new store beside the old one, which takes its place at the end. A run that was cut
  * short goes on where it was.
  */

@@ -5,7 +5,8 @@
  */
 import { bytesToHex, equalBytes } from '../primitives/bytes.js'
 import type { ChainReader } from '../store/chainReader.js'
-import { StateDigests, type StateKind, stateKinds } from '../store/stateRows.js'
+import { StateDigests } from '../store/stateChanges.js'
+import { type StateKind, stateKinds } from '../store/stateRows.js'
 import { undoBlocks } from '../store/tables.js'
 import type { FaultList } from './faultList.js'
 

@@ -161,7 +161,8 @@ class NodeDigest {
     readonly branch: Branch | undefined
     readonly hash: Uint8Array
   } {
-    const node = nodeOfRow(unpackRow(row))
+    const unpacked = unpackRow(row)
+    const node = nodeOfRow(unpacked)
     const branch = node instanceof Branch ? node : node instanceof Leaf ? undefined : (node.child as Branch)
     const last = this.#last
     if (branch !== undefined && last?.branch?.references !== undefined) {
@@ -173,6 +174,7 @@ class NodeDigest {
           : undefined,
       )
     }
-    return { row, branch, hash: keccak256(nodeRlp(node)) }
+    // A leaf as it stands: from what was parsed of it, a wrong prefix would be written right.
+    return { row, branch, hash: keccak256(unpacked.leaf ?? nodeRlp(node)) }
   }
 }

@@ -2,11 +2,12 @@
  * Removal of old state where no undo record says which rows it is in: a walk over history that goes on from commit to
  * commit. A row goes where another one replaced it up to the block that is the oldest from then on.
  */
-import { concatBytes, equalBytes, readUint64 } from '../primitives/bytes.js'
-import { sinceOf } from './datedValue.js'
-import { StateDigests, type StateKind, stateKinds } from './stateRows.js'
+import { concatBytes, readUint64 } from '../primitives/bytes.js'
+import { StateDigests, toggleAll } from './stateChanges.js'
+import { type StateKind, stateKinds } from './stateRows.js'
+import { decodeState, encodeState, withoutBefore } from './stateValues.js'
 import { metaKeys, numberKey } from './tables.js'
-import type { BufferedTables } from './writeBuffer.js'
+import type { BufferedTables, WriteBuffer } from './writeBuffer.js'
 
 /** How far it is: all rows of kinds before `kind` are done, and of that kind those before `next`. */
 interface Walk {
@@ -39,26 +40,28 @@ export function walkOn(tables: BufferedTables, rowsMax: number): number {
   const digests = StateDigests.read(tables)
   const range = history.storedRange({ start: next, limit: rowsMax + 1 })
   const rows = Array.from(range, ({ key, value }) => [Uint8Array.from(key), Uint8Array.from(value)] as const)
-  for (const [index, [own, value]] of rows.slice(0, rowsMax).entries()) {
-    // The latest row of a key stands before those of its history.
-    if (own.length === keyBytes[kind]) continue
-    const key = own.subarray(0, -blockBytes)
-    const since = readUint64(own, key.length)
-    if (!isGone()) continue
-    history.removeSync(own)
-    digests[kind].toggle(key, since, value)
-
-    function isGone(): boolean {
-      // That there is nothing needs no row where nothing older is left.
-      if (value.length === 0 && since <= oldest) return true
-      const [later] = rows[index + 1] ?? []
-      const isSame = later && later.length > keyBytes[kind] && equalBytes(later.subarray(0, -blockBytes), key)
-      if (isSame) return readUint64(later, key.length) <= oldest
-      const row = latest.stored(key)
-      return row !== undefined && sinceOf(row) <= oldest
+  for (const [own] of rows.slice(0, rowsMax)) {
+    const key = own.subarray(0, keyBytes[kind])
+    const isLatest = own.length === key.length
+    const until = isLatest ? undefined : readUint64(own, key.length)
+    if (until !== undefined && until <= oldest) {
+      const waiting = history.getBinary(own)
+      if (waiting !== undefined) toggleAll(digests[kind], key, decodeState(waiting), until)
+      history.removeSync(own)
+      continue
     }
+    // What waits may be newer than the row on disk.
+    cutRow(isLatest ? latest : history, own, key)
+    const moved = isLatest ? history.movedFrom(key) : undefined
+    if (moved !== undefined) cutRow(history, moved, key)
   }
   digests.write(tables)
+  function cutRow(table: WriteBuffer, own: Uint8Array, key: Uint8Array): void {
+    const row = table.getBinary(own)
+    const toggle = (since: number, value: Uint8Array) => digests[kind].toggle(key, since, value)
+    const rest = row && withoutBefore(decodeState(row), oldest, toggle)
+    if (rest !== undefined) table.putSync(own, encodeState(rest))
+  }
   const [rest] = rows[rowsMax] ?? []
   const nextKind = stateKinds[stateKinds.indexOf(kind) + 1]
   if (rest !== undefined) putWalk(tables, { oldest, kind, next: rest })

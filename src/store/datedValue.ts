@@ -38,6 +38,11 @@ export function endOfNumber(source: Uint8Array, at: number): number {
   return at + 1 + (source[at] as number)
 }
 
+/** Bytes that a number takes with its length. */
+export function datedBytes(number: number): number {
+  return 1 + numberBytes(number)
+}
+
 export function datedValue(since: number, value: Uint8Array): Uint8Array {
   const row = new Uint8Array(1 + numberBytes(since) + value.length)
   row.set(value, writeNumber(row, since, 0))

@@ -1,31 +1,31 @@
 /**
- * The store of an archive as version 3 left it, for who makes a new one of it. In it `accountHistory` and `slotHistory`
- * have every change, key ‖ block number → value after that block, and `changes` has the replaced values of every block,
- * block number → msgpack. Nothing is written.
+ * The store of an archive as versions 3 and 4 left it, for who makes a new one of it. Nothing is written. What is of state
+ * is in formerState.ts; the tries, which nobody needs, are left aside.
  */
 import type { RootDatabase } from 'lmdb'
 import { unpack } from 'msgpackr'
 import type { Hash32 } from '../primitives/bytes.js'
 import { OperatorError } from '../primitives/faults.js'
-import type { BlockDiff, Change, ReplacedState } from './blockDiff.js'
+import type { BlockDiff, Change } from './blockDiff.js'
 import { type BlockName, type ChainIdentity, kindOf, type SignedCheckpoint } from './chainRows.js'
 import type { SideBlock } from './chainWriter.js'
 import { closeEnvironment, openEnvironment, openTable } from './environment.js'
+import { DatedState, type FormerState, ListedState } from './formerState.js'
 import { decodeOldestKept, historyKinds } from './keptHistory.js'
 import { unpackList } from './packedLists.js'
+import { unpackReceipts } from './packedReceipts.js'
 import type { ReadTable } from './readTable.js'
 import { readBlockName, readCheckpoint } from './stateRowsReader.js'
 import { StoredBlock } from './storedBlock.js'
-import { historyKey, metaKeys, numberKey } from './tables.js'
+import { metaKeys, numberKey, openChainTables, type ReadTables } from './tables.js'
 
-/** The version that is read. */
-export const formerSchema = 3
+/** The first version with rows of state as they are today. */
+const schemaOfDatedRows = 4
+const formerSchemas: readonly unknown[] = [3, schemaOfDatedRows]
 
-const formerNames = [
-  ...(['meta', 'blocks', 'sideBlocks', 'bodies', 'receipts', 'code'] as const),
-  ...(['accountHistory', 'slotHistory', 'changes'] as const),
-]
-type FormerTables = { readonly [name in (typeof formerNames)[number]]: ReadTable }
+const blockTables = ['meta', 'blocks', 'sideBlocks', 'bodies', 'receipts', 'code'] as const
+const stateTables = ['accountHistory', 'slotHistory', 'changes'] as const
+type FormerTables = { readonly [name in (typeof blockTables | typeof stateTables)[number]]: ReadTable }
 
 /** A block with what it changed, as far as it does not follow from the rest. */
 export type FormerBlock = Omit<BlockDiff, 'number' | 'parentHash' | 'trie' | 'code'> & {
@@ -37,36 +37,43 @@ export class FormerStore {
   readonly #environment: RootDatabase
   readonly #tables: FormerTables
   readonly #accessLists: ReadTable | undefined
+  readonly #state: FormerState
+  readonly #unpackReceipts: (row: Uint8Array) => Uint8Array
 
-  private constructor(environment: RootDatabase, tables: FormerTables, accessLists: ReadTable | undefined) {
+  private constructor(
+    environment: RootDatabase,
+    tables: FormerTables,
+    accessLists: ReadTable | undefined,
+    dated: ReadTables | undefined,
+  ) {
     this.#environment = environment
     this.#tables = tables
     this.#accessLists = accessLists
+    this.#state = dated === undefined ? new ListedState(tables) : new DatedState(dated)
+    this.#unpackReceipts = dated === undefined ? (row) => row : (row) => unpackReceipts(row)
   }
 
-  /** Throws OperatorError for a store that is not an archive's of that version, or does not have all blocks and states. */
+  /** Throws OperatorError for a store that is not an archive's of these versions, or does not have all blocks and states. */
   static open(path: string, mapBytes: number): FormerStore {
     const environment = openEnvironment({ path, mapBytes, readOnly: true })
     try {
-      const tables = Object.fromEntries(
-        formerNames.map((name) => {
-          const table = openTable(environment, name)
-          if (table === undefined) throw new OperatorError(`the store ${path} has no table ${name}`)
-          return [name, table]
-        }),
-      ) as unknown as FormerTables
-      const store = new FormerStore(environment, tables, openTable(environment, 'accessLists'))
-      const { schema, ...identity } = store.#identity()
-      if (schema !== formerSchema || kindOf(identity) !== 'archive')
-        throw new OperatorError(`the store ${path} is none of an archive of version ${formerSchema}`)
-      const oldest = decodeOldestKept(tables.meta.getBinary(metaKeys.oldestKept))
+      const meta = openTable(environment, 'meta')
+      const { schema, ...identity } = identityIn(meta)
+      if (meta === undefined || !formerSchemas.includes(schema) || kindOf(identity) !== 'archive')
+        throw new OperatorError(
+          `the store ${path} is none of an archive of version ${formerSchemas.join(' or ')}`,
+        )
+      const oldest = decodeOldestKept(meta.getBinary(metaKeys.oldestKept))
       if (historyKinds.some((kind) => oldest[kind] > 0)) {
         throw new OperatorError(
           `the store ${path} lacks the past that its states follow from, so it cannot be brought up to date; ` +
             'import the chain again into an empty folder, with "tidegate import"',
         )
       }
-      return store
+      const dated = schema === schemaOfDatedRows ? openChainTables(environment) : undefined
+      const tables = dated ?? openTables(environment, [...blockTables, ...stateTables])
+      if (tables === undefined) throw new OperatorError(`the store ${path} lacks a table`)
+      return new FormerStore(environment, tables, openTable(environment, 'accessLists'), dated)
     } catch (error) {
       void environment.close()
       throw error
@@ -78,7 +85,7 @@ export class FormerStore {
   }
 
   get identity(): ChainIdentity {
-    const { schema: _, ...identity } = this.#identity()
+    const { schema: _, ...identity } = identityIn(this.#tables.meta)
     return identity
   }
 
@@ -102,27 +109,32 @@ export class FormerStore {
 
   /** Throws OperatorError where a row of the canonical block is missing. */
   readBlock(number: number): FormerBlock {
-    const { blocks, bodies, receipts, changes } = this.#tables
+    const { blocks, bodies, receipts } = this.#tables
     const row = blocks.getBinary(numberKey(number))
     const stored = row && new StoredBlock(row)
     const hash = stored?.hash
     const body = hash && bodies.getBinary(hash)
     const written = hash && receipts.getBinary(hash)
-    const replaced = changes.getBinary(numberKey(number))
+    const replaced = this.#state.readReplacedState(number)
     if (!stored || !hash || !body || !written || !replaced) throw missing(number)
-    const { accounts, slots } = unpack(replaced) as ReplacedState
+    const { accounts, slots } = replaced
     const list = this.#accessLists?.getBinary(hash)
+    const changeOf = ([key]: Change): Change => {
+      const value = this.#state.readChangeIn(number, key)
+      if (value === undefined) throw missing(number)
+      return [key, value]
+    }
     return {
       hash,
       header: stored.header,
       body,
       senders: stored.senders,
       totalDifficulty: stored.totalDifficulty,
-      receipts: written,
+      receipts: this.#unpackReceipts(written),
       blockAccessList: list && unpackList(list),
       accountsBefore: accounts,
-      accounts: accounts.map(([key]) => this.#changeIn('accountHistory', key, number)),
-      slots: slots.map(([key]) => this.#changeIn('slotHistory', key, number)),
+      accounts: accounts.map(changeOf),
+      slots: slots.map(changeOf),
     }
   }
 
@@ -135,18 +147,25 @@ export class FormerStore {
       if (body !== undefined) yield { hash, header, senders, totalDifficulty, body }
     }
   }
+}
 
-  #changeIn(name: 'accountHistory' | 'slotHistory', key: Uint8Array, number: number): Change {
-    const value = this.#tables[name].getBinary(historyKey(key, number))
-    if (value === undefined) throw missing(number)
-    return [key, value]
+function openTables(
+  environment: RootDatabase,
+  names: readonly (keyof FormerTables)[],
+): FormerTables | undefined {
+  const tables: Partial<Record<keyof FormerTables, ReadTable>> = {}
+  for (const name of names) {
+    const table = openTable(environment, name)
+    if (table === undefined) return undefined
+    tables[name] = table
   }
+  return tables as FormerTables
+}
 
-  #identity(): ChainIdentity & { readonly schema: number } {
-    const row = this.#tables.meta.getBinary(metaKeys.identity)
-    if (row === undefined) throw new Error('a store without a chain')
-    return unpack(row) as ChainIdentity & { readonly schema: number }
-  }
+function identityIn(meta: ReadTable | undefined): ChainIdentity & { readonly schema: number } {
+  const row = meta?.getBinary(metaKeys.identity)
+  if (row === undefined) throw new Error('a store without a chain')
+  return unpack(row) as ChainIdentity & { readonly schema: number }
 }
 
 function missing(number: number): OperatorError {

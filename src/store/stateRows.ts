@@ -1,28 +1,25 @@
 /**
- * Rows of accounts and slots: how a block changes them, how that is taken back, how the past is removed, and walks. The
- * latest value of a key stands with the block since which it holds; one that was replaced moves to history under that
- * block. That there is no value since a block is a row of history, too, without bytes. So a value that never changed has
- * one row, and each state is in the rows once.
+ * Rows of accounts and slots: reading them at any block, and walks. The latest value of a key stands with the block since
+ * which it holds, and the values before it as far as there is room. What has no room there, or was removed, moves as a whole
+ * into a row of history under the block that did it. So a value that never changed has one row, a value of the past some
+ * bytes, and a read of any block takes at most one range read. stateChanges.ts changes them.
  */
 import { readUint64 } from '../primitives/bytes.js'
-import type { Change, ReplacedState } from './blockDiff.js'
-import { datedValue, sinceOf, valueOfRow } from './datedValue.js'
-import type { Entry, ReadTable, WriteTable } from './readTable.js'
-import { digestBytes, RowDigest } from './rowDigest.js'
-import { fullAccount, slimAccount } from './slimAccounts.js'
-import { historyKey, keyAfterPrefix, metaKeys } from './tables.js'
-import type { UndoEntry, UndoRecord } from './undoRecord.js'
+import type { Entry, Range, ReadTable, WriteTable } from './readTable.js'
+import { fullAccount } from './slimAccounts.js'
+import { decodeState, oldestSince, type StateValues, valueAfter, valueIn, valuesOf } from './stateValues.js'
+import { historyKey, keyAfterPrefix } from './tables.js'
 import { WriteBuffer } from './writeBuffer.js'
 
-type StateTables = {
-  readonly [name in 'accounts' | 'slots' | 'accountHistory' | 'slotHistory' | 'meta']: WriteTable
+export type StateTables<T extends ReadTable = WriteTable> = {
+  readonly [name in 'accounts' | 'slots' | 'accountHistory' | 'slotHistory' | 'meta']: T
 }
 
 /** The tables of accounts, or of slots. Both are one in the file, so a walk over either meets all rows. */
-interface Rows<T extends ReadTable> {
-  /** key → since ‖ value (datedValue.ts). */
+export interface Rows<T extends ReadTable> {
+  /** key → its value with those before it (stateValues.ts). */
   readonly latest: T
-  /** key ‖ block number → the value that held since that block and was replaced; no bytes: none since then. */
+  /** key ‖ block number → what `latest` had, where that block removed it, or had no room for it beside the new value. */
   readonly history: T
 }
 
@@ -37,7 +34,7 @@ const empty = new Uint8Array(0)
 export const stateKinds = ['accounts', 'slots'] as const
 export type StateKind = (typeof stateKinds)[number]
 
-function rowsOf<T extends ReadTable>(
+export function rowsOf<T extends ReadTable>(
   tables: { readonly [name in keyof ReadStateTables]: T },
   kind: StateKind,
 ): Rows<T> {
@@ -46,132 +43,10 @@ function rowsOf<T extends ReadTable>(
     : { latest: tables.slots, history: tables.slotHistory }
 }
 
-/** Digests of all rows of accounts and of slots, in the row of the meta table. */
-export class StateDigests {
-  readonly accounts: RowDigest
-  readonly slots: RowDigest
-
-  constructor(row: Uint8Array | undefined = new Uint8Array(2 * digestBytes)) {
-    this.accounts = new RowDigest(row.subarray(0, digestBytes))
-    this.slots = new RowDigest(row.subarray(digestBytes))
-  }
-
-  static read(tables: { readonly meta: ReadTable }): StateDigests {
-    return new StateDigests(tables.meta.getBinary(metaKeys.stateDigests))
-  }
-
-  write(tables: Pick<StateTables, 'meta'>): void {
-    tables.meta.putSync(metaKeys.stateDigests, this.row)
-  }
-
-  get row(): Uint8Array {
-    return Buffer.concat([this.accounts.bytes, this.slots.bytes])
-  }
-}
-
-/** Writes what block `number` changed; returns what takes it back. */
-export function replaceState(
-  tables: StateTables,
-  { accounts, slots }: ReplacedState,
-  number: number,
-): UndoRecord {
-  const digests = StateDigests.read(tables)
-  const undo = {
-    accounts: replace(rowsOf(tables, 'accounts'), accounts, slimAccount, number, digests.accounts),
-    slots: replace(rowsOf(tables, 'slots'), slots, undefined, number, digests.slots),
-  }
-  digests.write(tables)
-  return undo
-}
-
-/** Takes back the changes of block `number`. Throws where a row of before is missing. */
-export function restoreState(tables: StateTables, undo: UndoRecord, number: number): void {
-  const digests = StateDigests.read(tables)
-  for (const kind of stateKinds) restore(rowsOf(tables, kind), undo[kind], number, digests[kind])
-  digests.write(tables)
-}
-
-function replace(
-  { latest, history }: Rows<WriteTable>,
-  changes: readonly Change[],
-  encode: ((value: Uint8Array) => Uint8Array) | undefined,
-  number: number,
-  digest: RowDigest,
-): UndoEntry[] {
-  const undo: UndoEntry[] = []
-  for (const [key, change] of changes) {
-    const value = encode === undefined ? change : encode(change)
-    const before = latest.getBinary(key)
-    const since = before && sinceOf(before)
-    undo.push([key, since])
-    if (before !== undefined) history.putSync(historyKey(key, since as number), valueOfRow(before))
-    if (value.length > 0) latest.putSync(key, datedValue(number, value))
-    else {
-      if (before !== undefined) latest.removeSync(key)
-      history.putSync(historyKey(key, number), empty)
-    }
-    digest.toggle(key, number, value)
-  }
-  return undo
-}
-
-function restore(
-  { latest, history }: Rows<WriteTable>,
-  undo: readonly UndoEntry[],
-  number: number,
-  digest: RowDigest,
-): void {
-  for (const [key, since] of undo) {
-    const after = latest.getBinary(key)
-    if (after !== undefined && sinceOf(after) === number) digest.toggle(key, number, valueOfRow(after))
-    else {
-      digest.toggle(key, number, empty)
-      history.removeSync(historyKey(key, number))
-    }
-    if (since === undefined) {
-      if (after !== undefined) latest.removeSync(key)
-      continue
-    }
-    const before = history.getBinary(historyKey(key, since))
-    if (before === undefined)
-      throw new Error(`block ${number} cannot be unwound: a row of history is missing`)
-    history.removeSync(historyKey(key, since))
-    latest.putSync(key, datedValue(since, before))
-  }
-}
-
-/**
- * Removes the state before block `number`, whose undo record this is, as far as the block replaced it. All these rows are
- * on disk. Returns about how many rows that were.
- */
-export function cutStateRows(
-  tables: { readonly [name in keyof StateTables]: WriteBuffer },
-  undo: UndoRecord,
-  number: number,
-): number {
-  const digests = StateDigests.read(tables)
-  let removed = 0
-  const cut = (history: WriteBuffer, own: Uint8Array, digest: RowDigest, value: Uint8Array): void => {
-    history.removeSync(own)
-    digest.toggle(own.subarray(0, -8), readUint64(own, own.length - 8), value)
-    removed++
-  }
-  for (const kind of stateKinds) {
-    const { history } = rowsOf(tables, kind)
-    for (const [key, since] of undo[kind]) {
-      if (since !== undefined) {
-        const own = historyKey(key, since)
-        const value = history.stored(own)
-        if (value !== undefined) cut(history, own, digests[kind], value)
-      }
-      // That there is nothing needs no row where nothing older is left.
-      const own = historyKey(key, number)
-      if (history.stored(own)?.length === 0) cut(history, own, digests[kind], empty)
-      removed++
-    }
-  }
-  digests.write(tables)
-  return removed
+/** Rows of the history of a key from the first that ended in block `first` or later. */
+export function pastRange(key: Uint8Array, first: number): Range {
+  const end = keyAfterPrefix(key)
+  return { start: historyKey(key, Math.min(first, Number.MAX_SAFE_INTEGER)), ...(end && { end }) }
 }
 
 /** The value of an account's latest row, or of a row of its history, as RLP; of a slot's as it is. */
@@ -181,7 +56,7 @@ export function fullValue(kind: StateKind, value: Uint8Array): Uint8Array {
 
 /** The latest value of a key: RLP of an account, a slot without leading zeros. */
 export function latestValue(kind: StateKind, row: Uint8Array | undefined): Uint8Array | undefined {
-  return row && fullValue(kind, valueOfRow(row))
+  return row && fullValue(kind, valueIn(row))
 }
 
 export function kindOf(key: Uint8Array): StateKind {
@@ -189,28 +64,27 @@ export function kindOf(key: Uint8Array): StateKind {
 }
 
 /**
- * Value after block `number` of an account (20 bytes) or slot (52 bytes): one read where it did not change since, else a
- * bounded reverse range read as well. Empty where it is known that there was none.
+ * Value after block `number` of an account (20 bytes) or slot (52 bytes): one read where the row of the latest value has it,
+ * else a bounded range read as well. Undefined where there was none, or it is not kept.
  */
 export function valueAt(tables: ReadStateTables, key: Uint8Array, number: number): Uint8Array | undefined {
   const kind = kindOf(key)
   const { latest, history } = rowsOf(tables, kind)
   const row = latest.getBrief(key)
-  if (row !== undefined && sinceOf(row) <= number) return fullValue(kind, valueOfRow(row))
-  // The key alone sorts before all its rows, so it limits the range to this account or slot.
-  const range = history.getRange({ start: historyKey(key, number), end: key, reverse: true, limit: 1 })
-  for (const { value } of range) return value.length === 0 ? empty : fullValue(kind, value)
+  const recent = row && valueAfter(decodeState(row), number)
+  if (recent !== undefined) return fullValue(kind, recent)
+  for (const { value } of history.getRange({ ...pastRange(key, number + 1), limit: 1 })) {
+    const past = valueAfter(decodeState(Uint8Array.from(value)), number)
+    return past && fullValue(kind, past)
+  }
   return undefined
 }
 
 /** Value after block `number`, if that block changed it; empty where it was removed. */
 export function changeIn(tables: ReadStateTables, key: Uint8Array, number: number): Uint8Array | undefined {
-  const kind = kindOf(key)
-  const { latest, history } = rowsOf(tables, kind)
-  const row = latest.getBinary(key)
-  if (row !== undefined && sinceOf(row) === number) return fullValue(kind, valueOfRow(row))
-  const value = history.getBinary(historyKey(key, number))
-  return value && fullValue(kind, value)
+  for (const { since, value } of changesFrom(tables, key, number, false))
+    return since === number ? fullValue(kindOf(key), value) : undefined
+  return undefined
 }
 
 /** Numbers of the blocks that changed a key, from block `from` on up, or down; at most `limit`. */
@@ -221,15 +95,70 @@ export function changesOf(
   isBackward: boolean,
   limit: number,
 ): number[] {
+  const found: number[] = []
+  if (limit <= 0) return found
+  for (const { since } of changesFrom(tables, key, from, isBackward)) if (found.push(since) >= limit) break
+  return found
+}
+
+/** What a key was made, from block `from` on up, or down; removals with an empty value. */
+function* changesFrom(
+  tables: ReadStateTables,
+  key: Uint8Array,
+  from: number,
+  isBackward: boolean,
+): Generator<Pick<StateRow, 'since' | 'value'>> {
   const { latest, history } = rowsOf(tables, kindOf(key))
-  const row = latest.getBrief(key)
-  const now = row && sinceOf(row)
-  const isNowFirst = now !== undefined && isBackward && now <= from
-  const end = isBackward ? key : keyAfterPrefix(key)
-  const range = { start: historyKey(key, from), limit, reverse: isBackward, ...(end && { end }) }
-  const past = Array.from(history.getRange(range), (entry) => readUint64(entry.key, key.length))
-  const isNowLast = now !== undefined && !isBackward && now >= from
-  return [...(isNowFirst ? [now] : []), ...past, ...(isNowLast ? [now] : [])].slice(0, limit)
+  const row = latest.getBinary(key)
+  const now = row && decodeState(row)
+  // The row that has what was before `from` may have ended after it.
+  const rows =
+    now !== undefined && oldestSince(now) <= from
+      ? isBackward
+        ? firstThen(now, pastRows(history, key, { start: historyKey(key, from), end: key, reverse: true }))
+        : [now]
+      : isBackward
+        ? rowsBefore(history, key, from)
+        : thenLast(pastRows(history, key, pastRange(key, from)), now)
+  for (const each of rows) {
+    const changes = changesIn(each)
+    for (const change of isBackward ? changes.reverse() : changes)
+      if (isBackward ? change.since <= from : change.since >= from) yield change
+  }
+}
+
+/** A row with the block that ended it: of a row of history. */
+interface EndedRow extends StateValues {
+  readonly until?: number
+}
+
+/** What the row of a key says of changes, the earliest first. */
+function changesIn(row: EndedRow): Pick<StateRow, 'since' | 'value'>[] {
+  const changes = Array.from(valuesOf(row), ({ since, value }) => ({ since, value })).reverse()
+  return row.until !== undefined && row.isRemoved ? [...changes, { since: row.until, value: empty }] : changes
+}
+
+function* pastRows(history: ReadTable, key: Uint8Array, range: Range): Generator<EndedRow> {
+  for (const { key: own, value } of history.getRange(range)) {
+    const until = readUint64(own, key.length)
+    yield { ...decodeState(Uint8Array.from(value)), until }
+  }
+}
+
+/** Rows of history that have what was before block `from`, the latest first. */
+function* rowsBefore(history: ReadTable, key: Uint8Array, from: number): Generator<EndedRow> {
+  yield* pastRows(history, key, { ...pastRange(key, from + 1), limit: 1 })
+  yield* pastRows(history, key, { start: historyKey(key, from), end: key, reverse: true })
+}
+
+function* firstThen<T>(first: T, rest: Iterable<T>): Generator<T> {
+  yield first
+  yield* rest
+}
+
+function* thenLast<T>(rest: Iterable<T>, last: T | undefined): Generator<T> {
+  yield* rest
+  if (last !== undefined) yield last
 }
 
 /** All rows whose keys begin with `prefix`. */
@@ -266,25 +195,51 @@ export interface StateRow {
   readonly isLatest: boolean
 }
 
-/** All rows in the order of their keys, those of a key from the oldest on. Throws RangeError for one of another form. */
+/**
+ * All values in the order of their keys, those of a key from the oldest on. Throws RangeError for rows of another form, and
+ * for those that do not follow each other.
+ */
 export function* stateRows(
   tables: ReadStateTables,
   kind: StateKind,
   prefix: Uint8Array = empty,
 ): Generator<StateRow> {
   const keyBytes = kind === 'accounts' ? accountBytes : slotBytes
-  let latest: StateRow | undefined
+  let latest: StateValues | undefined
+  let current: Uint8Array | undefined
+  /** The block that put another value in the place of the last one. */
+  let replacedBy: number | undefined
   for (const row of allRows(rowsOf(tables, kind), keyBytes, prefix)) {
-    const [own, value] = [Uint8Array.from(row.key), Uint8Array.from(row.value)]
+    const own = Uint8Array.from(row.key)
     const key = own.subarray(0, keyBytes)
-    if (latest !== undefined && Buffer.compare(latest.key, key) !== 0) {
-      yield latest
-      latest = undefined
+    if (current === undefined || Buffer.compare(current, key) !== 0) {
+      yield* finish()
+      current = key
     }
-    if (own.length > keyBytes) yield { key, since: readUint64(own, keyBytes), value, isLatest: false }
-    else latest = { key, since: sinceOf(value), value: valueOfRow(value), isLatest: true }
+    const values = decodeState(Uint8Array.from(row.value))
+    if (own.length > keyBytes) yield* emit(key, values, readUint64(own, keyBytes))
+    else latest = values
   }
-  if (latest !== undefined) yield latest
+  yield* finish()
+
+  function* finish(): Generator<StateRow> {
+    if (current !== undefined && latest !== undefined) yield* emit(current, latest, undefined)
+    if (replacedBy !== undefined) throw new RangeError(`the value since block ${replacedBy} is missing`)
+    latest = undefined
+  }
+
+  function* emit(key: Uint8Array, values: StateValues, until: number | undefined): Generator<StateRow> {
+    if (values.isRemoved && until === undefined) throw new RangeError('a latest value that was removed')
+    const changes = changesIn({ ...values, ...(until !== undefined && { until }) })
+    const first = changes[0]?.since
+    if (replacedBy !== undefined && first !== replacedBy)
+      throw new RangeError(`the value since block ${replacedBy} is missing`)
+    if (until !== undefined && values.since >= until)
+      throw new RangeError('a row of history of another block')
+    replacedBy = values.isRemoved ? undefined : until
+    for (const [index, { since, value }] of changes.entries())
+      yield { key, since, value, isLatest: until === undefined && index === changes.length - 1 }
+  }
 }
 
 /** The latest row of each key before those of its history. */
@@ -320,5 +275,5 @@ export function* latestRows(
 ): Generator<[Uint8Array, Uint8Array]> {
   const keyBytes = kind === 'accounts' ? accountBytes : slotBytes
   for (const { key, value } of prefixRange(rowsOf(tables, kind).latest, prefix))
-    if (key.length === keyBytes) yield [key, fullValue(kind, valueOfRow(value))]
+    if (key.length === keyBytes) yield [key, fullValue(kind, valueIn(value))]
 }

@@ -9,12 +9,12 @@ import type { BlockName, SignedCheckpoint } from './chainRows.js'
 import { decodeOldestKept, type HistoryKind, type OldestKept } from './keptHistory.js'
 import { PastChanges } from './pastChanges.js'
 import type { ReadTable } from './readTable.js'
+import { StateDigests } from './stateChanges.js'
 import {
   changeIn,
   changesOf,
   latestRows,
   latestValue,
-  StateDigests,
   type StateKind,
   type StateRow,
   stateRows,

@@ -9,7 +9,7 @@ import { LateTable, openTable, type Table } from './environment.js'
 import type { ReadTable } from './readTable.js'
 
 /** Raised with every change of a layout below; a store of a newer version is refused. */
-export const schemaVersion = 4
+export const schemaVersion = 5
 
 /**
  * Blocks that can be unwound: as deep as reorganisations may be configured to go, and as far as a development chain is
@@ -38,7 +38,7 @@ const tableNames = {
   accessLists: 'accessLists',
   /** beginning of a transaction's hash → where it is in the canonical chain (locations.ts). */
   locations: 'locations',
-  /** owner ‖ path → row of a trie at the head; with a block number behind it, as that block found it (trieRows.ts). */
+  /** owner ‖ path → row of a trie at the head and before; with a block number behind it, as that block found it (trieRows.ts). */
   trie: 'trie',
   /** block number → keys of the rows of `trie` that the canonical block changed. */
   trieChanges: 'trieChanges',
@@ -49,15 +49,15 @@ const tableNames = {
   /** code hash → code. */
   code: 'code',
   /**
-   * address → block since when ‖ account at the head (datedValue.ts, slimAccounts.ts). The rows of its history stand
+   * address → account at the head and before, with blocks (stateValues.ts, slimAccounts.ts). The rows of its history stand
    * behind it in the same table of the file: who changes both writes one page.
    */
   accounts: 'accounts',
-  /** address ‖ slot → block since when ‖ value at the head without leading zeros. Zero slots are absent. */
+  /** address ‖ slot → value at the head and before, with blocks, without leading zeros. Zero slots are absent. */
   slots: 'slots',
-  /** address ‖ block number → account since that block, where another one replaced it; empty where it was removed. */
+  /** address ‖ block number → what `accounts` had, where that block removed it or had no room for it. */
   accountHistory: 'accounts',
-  /** address ‖ slot ‖ block number → value since that block, where another one replaced it; empty for zero. */
+  /** address ‖ slot ‖ block number → what `slots` had, where that block removed it or had no room for it. */
   slotHistory: 'slots',
   /**
    * block number → which accounts and slots the canonical block changed, to unwind it, and to remove what it replaced

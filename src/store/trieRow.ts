@@ -8,7 +8,9 @@
  *   child        0xa0 ‖ hash (32 bytes): a branch, or the extension before it, which has a row of its own;
  *                the RLP of a leaf (yellow paper, appendix D), however long, or of a node that is shorter than its hash;
  *                length ‖ so much of the RLP of a leaf that ends with {@link plainEnd}.
- *   difference   which children differ (2 bytes) ‖ those as they were, 0x80 for one that was not there.
+ *   difference   which children differ (2 bytes) ‖ those as they were: 0x80 for one that was not there; as above; or, where
+ *                that is shorter, 0xa1 ‖ bytes at its begin and at its end that are as in the later one (1 byte each) ‖ number
+ *                of those between (1 byte) ‖ those. So of a leaf only the value is kept.
  *
  * Leaves stand within the row of their branch, because most branches hang above leaves: a row of its own and a hash in
  * another row would double what a leaf takes.
@@ -16,6 +18,7 @@
 import { concatBytes } from '../primitives/bytes.js'
 import { emptyCodeHash, emptyTrieRoot } from '../primitives/keccak.js'
 import { rlpEndAt } from '../primitives/rlp.js'
+import { Slab } from './slab.js'
 
 /** What the row of a branch says. Bytes are views of the row, or shared. */
 export interface TrieRow {
@@ -33,25 +36,16 @@ const plainEnd = concatBytes(Uint8Array.of(0xa0), emptyTrieRoot, Uint8Array.of(0
 const hashPrefix = 0xa0
 const hashedBytes = 33
 const absent = 0x80
+const splicePrefix = 0xa1
+/** Before the bytes that differ. */
+const spliceBytes = 4
 const listBase = 0xc0
 const noNibbles = new Uint8Array(0)
 
-/** Bytes taken at a time for contents and rows, which live until their block is stored. */
-const slabBytes = 64 * 1024
-let slab = new Uint8Array(0)
-let slabUsed = 0
+const slab = new Slab()
 
-/** Memory that is shared with others: as long as one is referenced, {@link slabBytes} stay. */
-export function takeBytes(length: number): Uint8Array {
-  if (length > slabBytes / 8) return new Uint8Array(length)
-  if (slabUsed + length > slab.length) {
-    slab = new Uint8Array(slabBytes)
-    slabUsed = 0
-  }
-  const taken = slab.subarray(slabUsed, slabUsed + length)
-  slabUsed += length
-  return taken
-}
+/** Memory for contents and rows, which live until their block is stored. */
+export const takeBytes = (length: number): Uint8Array => slab.take(length)
 
 /** Throws RangeError for a leaf that no trie of accounts or slots has. */
 export function encodeTrieRow({ extension, children, leaf }: TrieRow): Uint8Array {
@@ -113,12 +107,45 @@ export function applyDifference(children: (Uint8Array | undefined)[], difference
   let at = 2
   for (let nibble = 0; nibble < 16; nibble++) {
     if ((changed & (1 << nibble)) === 0) continue
-    const end = childEnd(difference, at)
-    children[nibble] = difference[at] === absent ? undefined : difference.subarray(at, end)
+    const isSpliced = difference[at] === splicePrefix
+    const end = isSpliced ? at + spliceBytes + (difference[at + 3] as number) : childEnd(difference, at)
+    if (isSpliced) children[nibble] = spliced(children[nibble], difference.subarray(at, end))
+    else children[nibble] = difference[at] === absent ? undefined : difference.subarray(at, end)
     at = end
   }
   if (at !== difference.length || changed === 0) throw new RangeError('not a difference of trie rows')
 }
+
+function spliced(later: Uint8Array | undefined, splice: Uint8Array): Uint8Array {
+  const [, begin, end] = splice as unknown as [number, number, number]
+  if (later === undefined || begin + end > later.length) throw new RangeError('not a difference of trie rows')
+  const child = new Uint8Array(begin + splice.length - spliceBytes + end)
+  child.set(later.subarray(0, begin))
+  child.set(splice.subarray(spliceBytes), begin)
+  child.set(later.subarray(later.length - end), child.length - end)
+  return child
+}
+
+/** Sets `begin` and `end` of {@link same}: how much of a child is as in the later one. Both are no hashes. */
+function compareChildren(
+  a: Uint8Array,
+  from: number,
+  fromEnd: number,
+  b: Uint8Array,
+  to: number,
+  toEnd: number,
+): void {
+  const most = Math.min(fromEnd - from, toEnd - to, 0xff)
+  let begin = 0
+  while (begin < most && a[from + begin] === b[to + begin]) begin++
+  let end = 0
+  while (end < most - begin && a[fromEnd - 1 - end] === b[toEnd - 1 - end]) end++
+  same.begin = begin
+  same.end = end
+}
+
+/** Of the child that was compared last: an object for each would take longer than to compare it. */
+const same = { begin: 0, end: 0 }
 
 /** As {@link TrieRow}, with children as they stand in the row. */
 export function splitContent(content: Uint8Array): TrieRow {
@@ -152,33 +179,48 @@ export function differenceOf(before: Uint8Array, after: Uint8Array): Uint8Array 
   const [was, is] = [readSet(before, childrenAt - 2), readSet(after, childrenAt - 2)]
   if (was === 0 || is === 0) return undefined
   // A view of each child would take longer than all else that is done here.
+  const scratch = differenceBytes
   let changed = 0
-  let length = 2
+  let at = 2
   for (let nibble = 0, from = childrenAt, to = childrenAt; nibble < 16; nibble++) {
     const bit = 1 << nibble
     const fromEnd = was & bit ? childEnd(before, from) : from
     const toEnd = is & bit ? childEnd(after, to) : to
     if (!isSame(before, from, fromEnd, after, to, toEnd)) {
       changed |= bit
-      length += was & bit ? fromEnd - from : 1
+      const length = fromEnd - from
+      if (at + length + 1 >= before.length || at + length + 1 > scratch.length) return undefined
+      if (length === 0) scratch[at++] = absent
+      else {
+        let begin = 0
+        let end = 0
+        if (length > spliceBytes && toEnd > to && before[from] !== hashPrefix) {
+          compareChildren(before, from, fromEnd, after, to, toEnd)
+          begin = same.begin
+          end = same.end
+        }
+        const isSpliced = begin + end > spliceBytes
+        if (!isSpliced) begin = end = 0
+        else {
+          scratch[at++] = splicePrefix
+          scratch[at++] = begin
+          scratch[at++] = end
+          scratch[at++] = length - begin - end
+        }
+        for (let i = from + begin; i < fromEnd - end; i++) scratch[at++] = before[i] as number
+      }
     }
     from = fromEnd
     to = toEnd
   }
-  if (length >= before.length) return undefined
-  const difference = takeBytes(length)
-  writeSet(difference, 0, changed)
-  for (let nibble = 0, from = childrenAt, at = 2; nibble < 16; nibble++) {
-    const bit = 1 << nibble
-    const end = was & bit ? childEnd(before, from) : from
-    if ((changed & bit) !== 0) {
-      if (end === from) difference[at++] = absent
-      else for (let i = from; i < end; i++) difference[at++] = before[i] as number
-    }
-    from = end
-  }
+  writeSet(scratch, 0, changed)
+  const difference = takeBytes(at)
+  difference.set(scratch.subarray(0, at))
   return difference
 }
+
+/** More than any row has: 16 leaves of accounts. */
+const differenceBytes = new Uint8Array(4_096)
 
 function isSame(
   a: Uint8Array,

@@ -2,9 +2,9 @@
  * The tries of a chain by owner and path: what a block changes in them, how that is taken back, and reading them after
  * any block that is kept. Owns the keys and versions of rows; trieRow.ts owns what they say of a node.
  *
- *   trie         owner ‖ path → the row as it is at the head: form ‖ block that made it (6 bytes) ‖ content
- *                owner ‖ path ‖ 0 ‖ block → the row as that block found it, where it replaced or removed one: form ‖
- *                blocks for which it had been so (variable) ‖ content, or the difference to what it was made
+ *   trie         owner ‖ path → the row as it is at the head: form ‖ block that made it (6 bytes) ‖ body
+ *                owner ‖ path ‖ 0 ‖ block → the row as that block found it, where it removed it, or had no room for it
+ *                beside the new one: form ‖ blocks for which it had been so (number) ‖ body
  *   trieChanges  block → keys of the rows that it changed, in order
  *   sideTries    number ‖ hash of a block that was unwound ‖ owner ‖ path → content after that block; empty for none
  *
@@ -12,24 +12,27 @@
  * which is 1 more than the nibble. So all that a block changes in one place of a trie, with its past, is in neighbouring
  * rows: the same page, mostly.
  *
- * To read an older state takes one range read per row: from the first change after that block on, until a whole row. There
- * are at most {@link differencesMax} differences before one. Rows that an old block needs are those that later ones
- * replaced, so history is cut by removing what the oldest blocks replaced, and nothing else changes.
+ * An older state is in the row of the head as long as there is room, else in one row of the past, whose content needs no
+ * other row: what blocks replaced moves there as a whole. So to read a row after any block takes at most one range read.
+ * Rows that an old block needs are those that later ones replaced, so history is cut by removing what the oldest blocks
+ * replaced, and nothing else changes.
  */
 import { concatBytes, equalBytes, type Hash32, readUint64, toHash32 } from '../primitives/bytes.js'
 import type { Change } from './blockDiff.js'
-import type { ReadTable, WriteTable } from './readTable.js'
+import type { Entry, Range, ReadTable, WriteTable } from './readTable.js'
 import { historyKey, keyAfterPrefix, numberKey, undoBlocks } from './tables.js'
+import { decodeTrieRow, type TrieRow } from './trieRow.js'
 import {
-  applyDifference,
-  decodeTrieRow,
-  differenceOf,
-  encodeTrieRow,
-  splitContent,
-  type TrieRow,
-  takeBytes,
-  unpackRow,
-} from './trieRow.js'
+  currentRow,
+  decodeVersions,
+  olderThan,
+  olderVersions,
+  pastRow,
+  rowAfter,
+  type TrieVersions,
+  versionBefore,
+} from './trieValues.js'
+import type { WriteBuffer } from './writeBuffer.js'
 
 export type TrieTables<T extends ReadTable = WriteTable> = {
   readonly [name in 'trie' | 'trieChanges' | 'sideTries']: T
@@ -54,6 +57,8 @@ export function trieKey(owner: Uint8Array, path: Uint8Array): Uint8Array {
   return key
 }
 
+const empty = new Uint8Array(0)
+
 /** Follows the key of a row in those of its past, and is below every nibble. */
 const pastMark = 0
 
@@ -65,130 +70,40 @@ function pastPrefix(key: Uint8Array): Uint8Array {
 }
 
 /**
- * Differences in a row, one after the other, before a whole content. With 7 a proof of any old block of a chain that
- * changes every upper node in each block takes at most twice that of the head, and a change 11 % more bytes than with 15,
- * where it took up to three times.
- */
-const differencesMax = 7
-
-/** Most that a row can say of them: a store with more is damaged. */
-export const differencesLimit = 15
-
-export const trieForms = { current: 0, whole: 1, difference: 2 } as const
-export type TrieForm = (typeof trieForms)[keyof typeof trieForms]
-
-const contentAt = 7
-const empty = new Uint8Array(0)
-
-/**
- * The first byte of a row: form ‖ number of differences before it ‖ two bits by which one wrong bit in this byte, or in
- * the block number or age behind it, is found: all that no hash covers.
- */
-function firstByte(form: TrieForm, differences: number, value: Uint8Array, end: number): number {
-  let sum = form | (differences << 2)
-  for (let at = 1; at < end; at++) sum ^= value[at] as number
-  return form | (differences << 2) | (((sum ^ (sum >> 2) ^ (sum >> 4) ^ (sum >> 6)) & 3) << 6)
-}
-
-/** One version of a row, of the past or the head. */
-export interface TrieVersion {
-  readonly form: TrieForm
-  /** Number of differences before it, one after the other. */
-  readonly differences: number
-  /** Block that made it so. */
-  readonly from: number
-  /** Content or difference, by its form. */
-  readonly bytes: Uint8Array
-}
-
-/** `until`: block that replaced it; undefined for a row of the head. Throws RangeError for what is no version. */
-export function decodeVersion(value: Uint8Array, until: number | undefined): TrieVersion {
-  const form = ((value[0] as number) & 3) as TrieForm
-  const differences = ((value[0] as number) >> 2) & 15
-  let at = 1
-  let from = 0
-  if (until === undefined) {
-    for (; at < contentAt; at++) from = from * 256 + (value[at] as number)
-  } else {
-    let age = 0
-    for (let scale = 1, more = true; more && scale < 2 ** 49; scale *= 128) {
-      const byte = value[at++] as number
-      age += (byte & 127) * scale
-      more = byte > 127
-    }
-    from = until - age
-  }
-  const isRight =
-    value.length > at &&
-    value[0] === firstByte(form, differences, value, at) &&
-    (form === trieForms.current) === (until === undefined) &&
-    form <= trieForms.difference
-  if (!isRight) throw new RangeError('not a version of a trie row')
-  return { form, differences, from, bytes: value.subarray(at) }
-}
-
-function currentRow(from: number, differences: number, content: Uint8Array): Uint8Array {
-  const value = takeBytes(contentAt + content.length)
-  for (let at = contentAt - 1, rest = from; at > 0; at--, rest = Math.floor(rest / 256))
-    value[at] = rest % 256
-  value[0] = firstByte(trieForms.current, differences, value, contentAt)
-  value.set(content, contentAt)
-  return value
-}
-
-function pastRow(form: TrieForm, differences: number, age: number, bytes: Uint8Array): Uint8Array {
-  const digits: number[] = []
-  for (let rest = age; ; rest = Math.floor(rest / 128)) {
-    digits.push(rest < 128 ? rest : 128 + (rest % 128))
-    if (rest < 128) break
-  }
-  const value = takeBytes(1 + digits.length + bytes.length)
-  value.set(digits, 1)
-  value[0] = firstByte(form, differences, value, 1 + digits.length)
-  value.set(bytes, 1 + digits.length)
-  return value
-}
-
-/**
  * Writes what block `number` changed: keys in order, each with its new content, empty where the row is removed. Rows that
  * stay as they are are passed over.
  */
 export function replaceTries(
-  { trie, trieChanges }: TrieTables,
+  { trie, trieChanges }: TrieTables<WriteBuffer>,
   changes: readonly Change[],
   number: number,
 ): void {
   const changed: Uint8Array[] = []
   for (const [key, content] of changes) {
-    const row = trie.getBinary(key)
-    const before = row && decodeVersion(row, undefined)
+    // All that is kept of it is copied before the next read.
+    const row = trie.viewUntilNextRead(key)
+    const before = row && decodeVersions(row, undefined)
     if (before === undefined) {
       if (content.length === 0) continue
-      trie.putSync(key, currentRow(number, 0, content))
+      trie.putSync(key, currentRow({ from: number, content, older: empty }))
     } else if (content.length === 0) {
-      keepPast(trie, key, before, undefined, number)
+      moveToPast(trie, key, before, number)
       trie.removeSync(key)
     } else {
-      if (equalBytes(before.bytes, content)) continue
-      const difference = before.differences < differencesMax ? differenceOf(before.bytes, content) : undefined
-      keepPast(trie, key, before, difference, number)
-      trie.putSync(key, currentRow(number, difference === undefined ? 0 : before.differences + 1, content))
+      if (equalBytes(before.content, content)) continue
+      const older = olderThan(content, before, number)
+      if (older === undefined) moveToPast(trie, key, before, number)
+      trie.putSync(key, currentRow({ from: number, content, older: older ?? empty }))
     }
     changed.push(key)
   }
   trieChanges.putSync(numberKey(number), encodeKeys(changed))
 }
 
-function keepPast(
-  trie: WriteTable,
-  key: Uint8Array,
-  { differences, from, bytes }: TrieVersion,
-  difference: Uint8Array | undefined,
-  number: number,
-): void {
-  const form = difference === undefined ? trieForms.whole : trieForms.difference
-  const value = pastRow(form, differences, number - from, difference ?? bytes)
-  trie.putSync(historyKey(pastPrefix(key), number), value)
+function moveToPast(trie: WriteBuffer, key: Uint8Array, before: TrieVersions, number: number): void {
+  const pastKey = historyKey(pastPrefix(key), number)
+  trie.putSync(pastKey, pastRow(before, number))
+  trie.noteMoved(key, pastKey)
 }
 
 /** Takes back what block `number` changed, and keeps it under the hash of the block. */
@@ -197,80 +112,80 @@ export function restoreTries(tables: TrieTables, number: number, hash: Uint8Arra
   const side = sidePrefix(number, hash)
   for (const key of readTrieChanges(trieChanges, number)) {
     const row = trie.getBinary(key)
-    const after = row && decodeVersion(row, undefined)
-    sideTries.putSync(concatBytes(side, key), after?.bytes ?? empty)
+    const after = row && decodeVersions(row, undefined)
+    sideTries.putSync(concatBytes(side, key), after?.content ?? empty)
     const pastKey = historyKey(pastPrefix(key), number)
     const past = trie.getBinary(pastKey)
-    if (past === undefined) {
-      trie.removeSync(key)
+    if (past !== undefined) {
+      trie.putSync(key, currentRow(decodeVersions(past, number)))
+      trie.removeSync(pastKey)
       continue
     }
-    const before = decodeVersion(past, number)
-    trie.putSync(key, currentRow(before.from, before.differences, contentOf(before, after?.bytes)))
-    trie.removeSync(pastKey)
+    const before = after && versionBefore(after)
+    if (before === undefined) trie.removeSync(key)
+    else trie.putSync(key, currentRow(before))
   }
   trieChanges.removeSync(numberKey(number))
-}
-
-/** Content of a version that `after` followed. */
-function contentOf({ form, bytes }: TrieVersion, after: Uint8Array | undefined): Uint8Array {
-  if (form === trieForms.whole) return bytes
-  if (after === undefined) throw new RangeError('a difference to a trie row that is not there')
-  const row = splitContent(after)
-  applyDifference(row.children, bytes)
-  return encodeTrieRow(row)
 }
 
 /** The row of the head; with `number` as it was after that block. Undefined where there was none. */
 export function readTrieRow(trie: ReadTable, key: Uint8Array, number?: number): TrieRow | undefined {
   const row = trie.getBinary(key)
-  const current = row && decodeVersion(row, undefined)
-  if (number === undefined || (current !== undefined && current.from <= number)) {
-    return current && decodeTrieRow(current.bytes)
-  }
-  const later: Uint8Array[] = []
-  let whole = current?.bytes
-  for (const { until, version } of pastVersions(trie, key, number + 1)) {
-    // It was made anew since.
-    if (later.length === 0 && version.from > number) return undefined
-    if (version.form === trieForms.whole) {
-      whole = version.bytes
-      break
-    }
-    if (later.length === differencesLimit)
-      throw new RangeError(`a trie row has too many differences before block ${until}`)
-    later.push(version.bytes)
-  }
-  if (whole === undefined || (later.length === 0 && whole === current?.bytes)) return undefined
-  const content = splitContent(whole)
-  while (later.length > 0) applyDifference(content.children, later.pop() as Uint8Array)
-  return unpackRow(content)
+  const current = row && decodeVersions(row, undefined)
+  if (number === undefined) return current && decodeTrieRow(current.content)
+  const recent = current && rowAfter(current, number)
+  if (recent !== undefined) return recent
+  const past = pastRowFrom(trie.getRange(pastRange(key, number + 1)), key.length)
+  return past && rowAfter(decodeVersions(past.value, past.until), number)
 }
 
-/** What was replaced in a row from block `first` on, oldest first. */
-function* pastVersions(
-  trie: ReadTable,
-  key: Uint8Array,
-  first: number,
-): Generator<{ readonly until: number; readonly version: TrieVersion }> {
+/** The first row of the past of a key that was replaced by block `first` or a later one. */
+function pastRange(key: Uint8Array, first: number): Range {
   const prefix = pastPrefix(key)
-  const end = keyAfterPrefix(prefix) as Uint8Array
-  for (const row of trie.getRange({ start: historyKey(prefix, first), end })) {
-    const until = readUint64(row.key, prefix.length)
-    yield { until, version: decodeVersion(Uint8Array.from(row.value), until) }
-  }
+  return { start: historyKey(prefix, first), end: keyAfterPrefix(prefix) as Uint8Array, limit: 1 }
 }
 
-/** Removes what block `number` replaced; returns how many rows that were. */
-export function cutTries({ trie, trieChanges }: TrieTables, number: number): number {
+function pastRowFrom(
+  range: Iterable<Entry>,
+  keyBytes: number,
+): { readonly key: Uint8Array; readonly until: number; readonly value: Uint8Array } | undefined {
+  for (const { key, value } of range)
+    return { key: Uint8Array.from(key), until: readUint64(key, keyBytes + 1), value: Uint8Array.from(value) }
+  return undefined
+}
+
+/** Removes what block `number` replaced, all of which is on disk; returns how many rows that were. */
+export function cutTries({ trie, trieChanges }: TrieTables<WriteBuffer>, number: number): number {
   let removed = 1
   for (const key of readTrieChanges(trieChanges, number)) {
-    trie.removeSync(historyKey(pastPrefix(key), number))
+    const pastKey = historyKey(pastPrefix(key), number)
+    if (trie.stored(pastKey) !== undefined) trie.removeSync(pastKey)
+    else cutOldest(trie, key, number)
     removed++
   }
   trieChanges.removeSync(numberKey(number))
   if (number === 1) trieChanges.removeSync(numberKey(0))
   return removed
+}
+
+/** Removes the version that block `number` replaced from the row that has it as its oldest, if there was one. */
+function cutOldest(trie: WriteBuffer, key: Uint8Array, number: number): void {
+  const past = pastRowFrom(trie.storedRange(pastRange(key, number + 1)), key.length)
+  for (const own of [past?.key, key, trie.movedFrom(key)]) {
+    const value = own && trie.getBinary(own)
+    if (own === undefined || value === undefined) continue
+    const until = own === key ? undefined : readUint64(own, key.length + 1)
+    const row = decodeVersions(value, until)
+    let lastAt = 0
+    for (const version of olderVersions(row.older, row.from)) {
+      if (version.until === number) {
+        const left = { ...row, older: row.older.subarray(0, lastAt) }
+        trie.putSync(own, until === undefined ? currentRow(left) : pastRow(left, until))
+        return
+      }
+      lastAt = version.end
+    }
+  }
 }
 
 /** Keys of the rows that a block changed, in order. Throws where they are not kept. */

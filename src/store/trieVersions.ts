@@ -5,16 +5,8 @@
 import { equalBytes, readUint64 } from '../primitives/bytes.js'
 import type { Entry, ReadTable } from './readTable.js'
 import { applyDifference, encodeTrieRow, splitContent, type TrieRow } from './trieRow.js'
-import {
-  decodeVersion,
-  differencesLimit,
-  readTrieChanges,
-  type SideTrieRow,
-  sideTrieRows,
-  type TrieTables,
-  type TrieVersion,
-  trieForms,
-} from './trieRows.js'
+import { readTrieChanges, type SideTrieRow, sideTrieRows, type TrieTables } from './trieRows.js'
+import { agesSum, decodeVersions, olderVersions, type TrieVersions } from './trieValues.js'
 
 /** The row of a path as a block found and left it; as {@link splitContent} has them. */
 export interface TrieTransition {
@@ -56,23 +48,19 @@ export class AllTries {
   }
 }
 
-interface Version extends TrieVersion {
-  readonly until: number | undefined
-}
-
 const addressBytes = 20
 
 function* trieTransitions(rows: Iterable<Entry>, oldest: number): Generator<TrieTransition> {
   let path: TriePath | undefined
   for (const { key, value } of rows) {
     const { ownerBytes, length, until } = partsOf(key)
-    const version = { ...decodeVersion(Uint8Array.from(value), until), until }
+    const versions = decodeVersions(Uint8Array.from(value), until)
     if (path === undefined || !equalBytes(path.key, key.subarray(0, length))) {
       if (path !== undefined) yield* path.end()
       path = new TriePath(key.slice(0, length), ownerBytes, oldest)
     }
-    if (until === undefined) path.current = version
-    else yield* path.add(version)
+    if (until === undefined) path.current = versions
+    else yield* path.add(versions, until)
   }
   if (path !== undefined) yield* path.end()
 }
@@ -90,10 +78,8 @@ function partsOf(key: Uint8Array): { ownerBytes: number; length: number; until: 
 
 /** The rows of one path: that of the head, if there is one, then those of the past from the oldest on. */
 class TriePath {
-  current: Version | undefined
-  /** Differences until a whole content comes. */
-  #waiting: Version[] = []
-  #last: { readonly version: Version; readonly row: TrieRow } | undefined
+  current: TrieVersions | undefined
+  #last: { readonly until: number | undefined; readonly row: TrieRow } | undefined
 
   constructor(
     readonly key: Uint8Array,
@@ -101,57 +87,45 @@ class TriePath {
     readonly oldest: number,
   ) {}
 
-  *add(version: Version): Generator<TrieTransition> {
-    this.#waiting.push(version)
-    if (version.form === trieForms.whole) yield* this.#settle()
-    else if (this.#waiting.length > differencesLimit) throw this.#fault('has too many differences in a row')
+  *add({ from, content, older, ages }: TrieVersions, until: number | undefined): Generator<TrieTransition> {
+    const row = splitContent(content)
+    if (!equalBytes(encodeTrieRow(row), content) || agesSum(older) !== ages)
+      throw this.#fault('is not as it is written')
+    const found = [{ from, until, row }]
+    for (const version of olderVersions(older, from)) {
+      const before = { ...row, children: [...(found.at(-1) as { row: TrieRow }).row.children] }
+      applyDifference(before.children, version.difference)
+      found.push({ from: version.from, until: version.until, row: before })
+    }
+    for (const version of found.reverse()) yield* this.#follow(version)
   }
 
   *end(): Generator<TrieTransition> {
-    if (this.current !== undefined) this.#waiting.push(this.current)
-    if (this.#waiting.length > 0 && this.#waiting.at(-1)?.form === trieForms.difference)
-      throw this.#fault('differs from a row that is missing')
-    yield* this.#settle()
-    const { version, row } = this.#last ?? {}
-    if (version?.until !== undefined) yield this.#transition(version.until, row, undefined)
+    if (this.current !== undefined) yield* this.add(this.current, undefined)
+    const { until, row } = this.#last ?? {}
+    if (until !== undefined) yield this.#transition(until, row, undefined)
   }
 
-  /** Passes on the versions that wait, of which the last is whole. */
-  *#settle(): Generator<TrieTransition> {
-    const rows: TrieRow[] = []
-    for (const { form, bytes } of [...this.#waiting].reverse()) {
-      const next = rows.at(-1)
-      if (form === trieForms.difference) {
-        const row = { ...(next as TrieRow), children: [...(next as TrieRow).children] }
-        applyDifference(row.children, bytes)
-        rows.push(row)
-        continue
-      }
-      const row = splitContent(bytes)
-      if (!equalBytes(encodeTrieRow(row), bytes)) throw this.#fault('is not as it is written')
-      rows.push(row)
-    }
-    for (const version of this.#waiting) yield* this.#follow(version, rows.pop() as TrieRow)
-    this.#waiting = []
-  }
-
-  *#follow(version: Version, row: TrieRow): Generator<TrieTransition> {
-    const { from, until, differences } = version
+  *#follow({
+    from,
+    until,
+    row,
+  }: {
+    readonly from: number
+    readonly until: number | undefined
+    readonly row: TrieRow
+  }): Generator<TrieTransition> {
     const before = this.#last
-    this.#last = { version, row }
+    this.#last = { until, row }
     if (until !== undefined && (from >= until || until <= this.oldest))
       throw this.#fault('is of another block')
-    const end = before?.version.until
+    const end = before?.until
     const isNext = end === from
     if (end !== undefined && !isNext) {
       // It was gone for a while.
-      if (from < end || before?.version.form !== trieForms.whole) throw this.#fault('is of another block')
-      yield this.#transition(end, before.row, undefined)
+      if (from < end) throw this.#fault('is of another block')
+      yield this.#transition(end, before?.row, undefined)
     }
-    const isCounted = before !== undefined || this.oldest === 0 || from > this.oldest
-    const counted =
-      isNext && before?.version.form === trieForms.difference ? before.version.differences + 1 : 0
-    if (isCounted && differences !== counted) throw this.#fault('counts its differences wrongly')
     yield this.#transition(Math.max(from, this.oldest), isNext ? before?.row : undefined, row)
   }
 

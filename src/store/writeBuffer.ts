@@ -105,6 +105,8 @@ export class WriteBuffer implements WriteTable {
   #waiting = new Batch()
   /** Changes of a transaction that is not on disk yet. */
   #inFlight = new Batch()
+  /** See {@link movedFrom}; by key. */
+  readonly #moved = new Map<string, Uint8Array>()
   /** Rows as they are on disk; undefined where there is none. */
   readonly #kept = new Map<string, Uint8Array | undefined>()
 
@@ -140,7 +142,9 @@ export class WriteBuffer implements WriteTable {
   }
 
   viewUntilNextRead(key: Uint8Array): Uint8Array | undefined {
-    return this.#isPlain ? this.#table.viewUntilNextRead(key) : this.getBinary(key)
+    if (this.#isPlain) return this.#table.viewUntilNextRead(key)
+    const isStored = this.#keptMax === 0 && !this.#isConstant && this.#changed(latin1Key(key)) === undefined
+    return isStored ? this.#table.viewUntilNextRead(key) : this.getBinary(key)
   }
 
   doesExist(key: Uint8Array): boolean {
@@ -190,6 +194,18 @@ export class WriteBuffer implements WriteTable {
     this.#change(key, undefined)
   }
 
+  /** Says that what the row of `key` had of the past is in row `to` now. */
+  noteMoved(key: Uint8Array, to: Uint8Array): void {
+    const name = latin1Key(key)
+    const earlier = this.#moved.get(name)
+    if (earlier === undefined || this.getBinary(earlier) === undefined) this.#moved.set(name, to)
+  }
+
+  /** The first row to which what waits moved the past of `key`: a range of rows on disk does not have it. */
+  movedFrom(key: Uint8Array): Uint8Array | undefined {
+    return this.#moved.size === 0 ? undefined : this.#moved.get(latin1Key(key))
+  }
+
   /** Has the transaction that the caller began write what waits. */
   writeSync(): void {
     const table = this.#table
@@ -219,6 +235,7 @@ export class WriteBuffer implements WriteTable {
   forget(): void {
     this.#waiting = new Batch()
     this.#inFlight = new Batch()
+    this.#moved.clear()
     this.#kept.clear()
   }
 
@@ -249,6 +266,7 @@ export class WriteBuffer implements WriteTable {
   #begin(): Batch {
     this.#inFlight = this.#waiting
     this.#waiting = new Batch()
+    this.#moved.clear()
     return this.#inFlight
   }
 

@@ -1,7 +1,8 @@
-/** Stores as version 3 left them, made of stores of today by writing their rows as it did. */
+/** Stores as earlier versions left them, made of stores of today by writing their rows as those did. */
 import { Packr, unpack } from 'msgpackr'
 import { concatBytes } from '../../src/primitives/bytes.js'
 import { ChainReader } from '../../src/store/chainReader.js'
+import { datedValue } from '../../src/store/datedValue.js'
 import { closeEnvironment, openEnvironment, openTable, type Table } from '../../src/store/environment.js'
 import { unpackReceipts } from '../../src/store/packedReceipts.js'
 import { fullValue, stateKinds } from '../../src/store/stateRows.js'
@@ -55,6 +56,30 @@ export async function takeBackToBlockRows(path: string): Promise<void> {
     tables.meta.removeSync(metaKeys.stateDigests)
     const identity = unpack(tables.meta.getBinary(metaKeys.identity) as Uint8Array)
     tables.meta.putSync(metaKeys.identity, packr.pack({ ...identity, schema: 3 }))
+  })
+  await closeEnvironment(environment)
+}
+
+/**
+ * Takes a store that keeps all history back to version 4. Its rows of tries, which differ from those of today and are not
+ * read, are replaced by some that nobody understands.
+ */
+export async function takeBackToTrieRows(path: string): Promise<void> {
+  const reader = ChainReader.open({ path, mapBytes })
+  const rows = stateKinds.flatMap((kind) => Array.from(reader.stateRows(kind), (row) => ({ kind, ...row })))
+  await reader.close()
+  const environment = openEnvironment({ path, mapBytes, readOnly: false })
+  const tables = openChainTables(environment) as ChainTables
+  environment.transactionSync(() => {
+    for (const name of stateKinds) for (const key of [...tables[name].getKeys()]) tables[name].removeSync(key)
+    for (const { kind, key, since, value, isLatest } of rows) {
+      if (isLatest) tables[kind].putSync(key, datedValue(since, value))
+      else tables[kind].putSync(historyKey(key, since), value)
+    }
+    for (const table of [tables.trie, tables.trieChanges])
+      for (const { key } of [...table.getRange()]) table.putSync(key, Uint8Array.of(0xff))
+    const identity = unpack(tables.meta.getBinary(metaKeys.identity) as Uint8Array)
+    tables.meta.putSync(metaKeys.identity, packr.pack({ ...identity, schema: 4 }))
   })
   await closeEnvironment(environment)
 }

@@ -9,6 +9,7 @@ import { ChainWriter } from '../../../src/store/chainWriter.js'
 import { historyKinds } from '../../../src/store/keptHistory.js'
 import { chunkBytesMax } from '../../../src/store/logIndex.js'
 import { anyLogKey, logKey } from '../../../src/store/logKeys.js'
+import { decodeVersions, olderVersions } from '../../../src/store/trieValues.js'
 import { propertyRuns } from '../../library/property.js'
 import {
   addresses,
@@ -19,7 +20,7 @@ import {
   trieKeys,
   zeroHash,
 } from '../../store/blockDiffMaker.js'
-import { dumpStore } from '../../store/storeDump.js'
+import { dumpStore, type StoreDump } from '../../store/storeDump.js'
 
 const mapBytes = 2 ** 30
 const identity: ChainIdentity = { chainId: '1', networkId: '1', genesisHash: '0x00', config: '{}' }
@@ -215,9 +216,23 @@ function requireNoMore(cut: ChainWriter, whole: ChainWriter, head: number): void
   t.ok(Object.keys(dump.blocks).length === head + 1, 'headers')
   const { trie } = cut.readOldestKept()
   t.equal(Object.keys(dump.trieChanges).length, head - trie + (trie === 0 ? 1 : 0), 'changes of tries')
-  const isLater = ([key]: readonly [string, string]) =>
-    !isPast(key) || Number.parseInt(key.slice(-16), 16) > trie
-  t.strictSame(dump.trie, Object.fromEntries(Object.entries(dumpStore(whole).trie).filter(isLater)))
+  const versions = (store: ChainWriter) => trieVersionsOf(dumpStore(store).trie)
+  const isLater = ([, until]: readonly [string, number]) => until > trie
+  t.strictSame(versions(cut), versions(whole).filter(isLater), 'versions of rows of tries')
+}
+
+/** All that rows of tries say, each with the block that replaced it; those of the head have no such block. */
+function trieVersionsOf(rows: StoreDump['trie']): [what: string, until: number][] {
+  const found: [string, number][] = []
+  for (const [key, value] of Object.entries(rows)) {
+    const until = isPast(key) ? Number.parseInt(key.slice(-16), 16) : undefined
+    const path = until === undefined ? key : key.slice(0, -18)
+    const { from, content, older } = decodeVersions(Buffer.from(value, 'hex'), until)
+    found.push([`${path} ${from} ${bytesToHex(content)}`, until ?? Number.POSITIVE_INFINITY])
+    for (const version of olderVersions(older, from))
+      found.push([`${path} ${version.from} ${bytesToHex(version.difference)}`, version.until])
+  }
+  return found.sort()
 }
 
 t.test('rows of the index of logs that are full go with their last block', async (t) => {

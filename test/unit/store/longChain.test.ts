@@ -37,10 +37,14 @@ t.test('a chain longer than its undo records', async (t) => {
   const genesis = makeBlockDiff(0, zeroHash, { accounts: [], slots: [], ...nothing })
   whole.initialize(identity, genesis)
   const chain: BlockDiff[] = [genesis]
+  const present = new Set<string>()
+  /** What is absent cannot be removed. */
+  const isChange = ([key, value]: readonly [Uint8Array, Uint8Array]) =>
+    value.length > 0 ? present.add(bytesToHex(key)) : present.delete(bytesToHex(key))
   for (let number = 1; number <= blocks; number++) {
     const parent = chain.at(-1) as BlockDiff
-    const accounts = changesAt(number, addresses, random)
-    const slots = changesAt(number, slotKeys, random)
+    const accounts = changesAt(number, addresses, random).filter(isChange)
+    const slots = changesAt(number, slotKeys, random).filter(isChange)
     chain.push({
       ...makeBlockDiff(number % 256, parent.hash as Hash32, { accounts, slots, ...nothing }),
       number,

@@ -16,7 +16,7 @@ import { openEnvironment, openTable, type Table } from '../../../src/store/envir
 import { StoredBlock } from '../../../src/store/storedBlock.js'
 import { type ChainTables, metaKeys, numberKey, openChainTables } from '../../../src/store/tables.js'
 import { copyDemoStore, runHere } from '../../service/program.js'
-import { takeBackToBlockRows } from '../../store/formerLayout.js'
+import { takeBackToBlockRows, takeBackToTrieRows } from '../../store/formerLayout.js'
 import { differences, dumpStore, type StoreDump } from '../../store/storeDump.js'
 
 const mapBytes = 2 ** 30
@@ -178,24 +178,27 @@ t.test('an archive whose past was removed cannot be made anew, which is said', a
 
 t.test('"tidegate migrate" brings every store of a data folder up to date', async (t) => {
   const folder = t.testdir()
-  const names = ['former', 'old', 'older', 'today']
-  const paths = names.map((name) => copyDemoStore(folder, name)) as [string, string, string, string]
-  const before = ChainReader.open({ path: paths[3] })
+  const names = ['former', 'last', 'old', 'older', 'today']
+  const [former, last, old, older, today] = names.map((name) => copyDemoStore(folder, name)) as [
+    ...[string, string, string, string, string],
+  ]
+  const before = ChainReader.open({ path: today })
   const whole = dumpStore(before)
   await before.close()
-  for (const path of paths.slice(0, 3)) await takeBackToBlockRows(path)
-  await takeBack(paths[1], 2)
-  await takeBack(paths[2], 1)
+  for (const path of [former, old, older]) await takeBackToBlockRows(path)
+  await takeBackToTrieRows(last)
+  await takeBack(old, 2)
+  await takeBack(older, 1)
   const upgraded =
-    'former: upgraded from version 3 to 4\nold: upgraded from version 2 to 4\n' +
-    'older: upgraded from version 1 to 4\ntoday: up to date\n'
+    'former: upgraded from version 3 to 5\nlast: upgraded from version 4 to 5\n' +
+    'old: upgraded from version 2 to 5\nolder: upgraded from version 1 to 5\ntoday: up to date\n'
   t.match(await runHere(['migrate', '--data', folder]), { status: 0, out: upgraded })
-  for (const path of paths) {
+  for (const path of [former, last, old, older, today]) {
     const store = ChainReader.open({ path })
     t.strictSame(differences(dumpStore(store), whole), [])
     await store.close()
   }
-  const again = 'former: up to date\nold: up to date\nolder: up to date\ntoday: up to date\n'
+  const again = names.map((name) => `${name}: up to date\n`).join('')
   t.match(await runHere(['migrate', '--data', folder]), { status: 0, out: again, err: '' })
   t.match(await runHere(['migrate', '--data', t.testdir({ none: {} })]), {
     status: 1,

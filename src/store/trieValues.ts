@@ -1,0 +1,200 @@
+/**
+ * What the rows of tries hold besides a content: the block that made it, and what the row was before as far as there is room.
+ * Owns the layout of both kinds of rows; trieRows.ts owns their keys, trieRow.ts what a content says of a node.
+ *
+ *   head         form ‖ block that made it (6 bytes) ‖ body
+ *   past         form ‖ blocks for which it had been so (number) ‖ body
+ *   body         content; or, by the form, length of the content (2 bytes) ‖ content ‖ what the row was before, the latest
+ *                first: (blocks for which it had been so (number) ‖ length (number) ‖ difference to what it was made) …
+ *   number       as in varint.ts
+ */
+import {
+  applyDifference,
+  decodeTrieRow,
+  differenceOf,
+  encodeTrieRow,
+  splitContent,
+  type TrieRow,
+  takeBytes,
+  unpackRow,
+} from './trieRow.js'
+import { readVarint, varintBytes, writeVarint } from './varint.js'
+
+/**
+ * Bytes of a row, beyond which it has nothing of its past. LMDB gives pages of its own to a row that has, with its key, more
+ * than half a page. With half as many bytes a change takes a sixth more.
+ */
+const rowBytesMax = 1_900
+
+/** Versions of the past in one row: a store with more is damaged. */
+const olderMax = rowBytesMax / 4
+
+/** Bits of the first byte. */
+const formPast = 1
+const formOlder = 2
+const formMask = 3
+
+const contentAt = 7
+
+/**
+ * The first byte of a row: form ‖ two bits by which one wrong bit in the ages of older versions is found, which a whole walk
+ * checks ‖ two bits for one in this byte, or in the block number or age behind it: all that no hash covers.
+ */
+function firstByte(form: number, ages: number, value: Uint8Array, end: number): number {
+  let sum = form
+  for (let at = 1; at < end; at++) sum ^= value[at] as number
+  return form | (ages << 2) | (folded(sum) << 6)
+}
+
+const folded = (sum: number): number => (sum ^ (sum >> 2) ^ (sum >> 4) ^ (sum >> 6)) & 3
+
+/** Two bits for the ages of older versions. */
+export function agesSum(older: Uint8Array): number {
+  let sum = 0
+  for (let at = 0; at < older.length; ) {
+    const ageBytes = varintBytes(readVarint(older, at))
+    for (let i = 0; i < ageBytes; i++) sum ^= older[at + i] as number
+    const length = readVarint(older, at + ageBytes)
+    at += ageBytes + varintBytes(length) + length
+  }
+  return folded(sum)
+}
+
+/** A row of the trie, of the past or the head. Bytes are views of it. */
+export interface TrieVersions {
+  /** Block that made it so. */
+  readonly from: number
+  readonly content: Uint8Array
+  /** What it was before, in the layout of a body; empty for nothing. */
+  readonly older: Uint8Array
+  /** What {@link agesSum} has to be, of a row that was read. */
+  readonly ages?: number
+}
+
+/** `until`: block that replaced it; undefined for a row of the head. Throws RangeError for what is no row. */
+export function decodeVersions(value: Uint8Array, until: number | undefined): TrieVersions {
+  const form = (value[0] as number) & formMask
+  let from = 0
+  let at = 1
+  if (until === undefined) for (; at < contentAt; at++) from = from * 256 + (value[at] as number)
+  else {
+    const age = readVarint(value, 1)
+    from = until - age
+    at = 1 + varintBytes(age)
+  }
+  const ages = ((value[0] as number) >> 2) & 3
+  const hasOlder = (form & formOlder) !== 0
+  const start = hasOlder ? at + 2 : at
+  const end = hasOlder ? start + (((value[at] as number) << 8) | (value[at + 1] as number)) : value.length
+  const isRight =
+    value[0] === firstByte(form, ages, value, at) &&
+    ((form & formPast) === 0) === (until === undefined) &&
+    end > start &&
+    (hasOlder ? end < value.length : end === value.length)
+  if (!isRight) throw new RangeError('not a row of a trie')
+  return { from, content: value.subarray(start, end), older: value.subarray(end), ages }
+}
+
+/** What a row was before, one after the other. */
+interface Older {
+  /** Block that made it so. */
+  readonly from: number
+  /** The block that replaced it. */
+  readonly until: number
+  readonly difference: Uint8Array
+  /** Where the next one is. */
+  readonly end: number
+}
+
+/** The versions before the one from block `from`, the latest first. Throws RangeError for what is none. */
+export function* olderVersions(older: Uint8Array, from: number): Generator<Older> {
+  let until = from
+  let count = 0
+  for (let at = 0; at < older.length; ) {
+    const age = readVarint(older, at)
+    const lengthAt = at + varintBytes(age)
+    const length = readVarint(older, lengthAt)
+    const start = lengthAt + varintBytes(length)
+    const end = start + length
+    if (age < 1 || age > until || end > older.length || ++count > olderMax)
+      throw new RangeError('not the past of a row of a trie')
+    yield { from: until - age, until, difference: older.subarray(start, end), end }
+    until -= age
+    at = end
+  }
+}
+
+export function currentRow({ from, content, older }: TrieVersions): Uint8Array {
+  const value = takeBytes(contentAt + bodyBytes(content, older))
+  for (let at = contentAt - 1, rest = from; at > 0; at--, rest = Math.floor(rest / 256))
+    value[at] = rest % 256
+  return finishRow(value, contentAt, 0, content, older)
+}
+
+export function pastRow({ from, content, older }: TrieVersions, until: number): Uint8Array {
+  const value = takeBytes(1 + varintBytes(until - from) + bodyBytes(content, older))
+  return finishRow(value, writeVarint(value, until - from, 1), formPast, content, older)
+}
+
+function bodyBytes(content: Uint8Array, older: Uint8Array): number {
+  return content.length + (older.length === 0 ? 0 : 2 + older.length)
+}
+
+function finishRow(
+  value: Uint8Array,
+  bodyAt: number,
+  form: number,
+  content: Uint8Array,
+  older: Uint8Array,
+): Uint8Array {
+  const hasOlder = older.length > 0
+  value[0] = firstByte(form | (hasOlder ? formOlder : 0), agesSum(older), value, bodyAt)
+  let at = bodyAt
+  if (hasOlder) {
+    value[at++] = content.length >> 8
+    value[at++] = content.length & 0xff
+  }
+  value.set(content, at)
+  value.set(older, at + content.length)
+  return value
+}
+
+/** What a row was before block `number` made it `content`; undefined where there is no room for that beside it. */
+export function olderThan(
+  content: Uint8Array,
+  { from, content: before, older }: TrieVersions,
+  number: number,
+): Uint8Array | undefined {
+  const difference = differenceOf(before, content)
+  if (difference === undefined) return undefined
+  const age = number - from
+  const headBytes = varintBytes(age) + varintBytes(difference.length)
+  const length = headBytes + difference.length + older.length
+  if (content.length + length > rowBytesMax) return undefined
+  const all = takeBytes(length)
+  writeVarint(all, difference.length, writeVarint(all, age, 0))
+  all.set(difference, headBytes)
+  all.set(older, length - older.length)
+  return all
+}
+
+/** The row as its last change found it; undefined where it says nothing of that. */
+export function versionBefore({ from, content, older }: TrieVersions): TrieVersions | undefined {
+  for (const { from: since, difference, end } of olderVersions(older, from)) {
+    const row = splitContent(content)
+    applyDifference(row.children, difference)
+    return { from: since, content: encodeTrieRow(row), older: older.subarray(end) }
+  }
+  return undefined
+}
+
+/** The row as it was after block `number`; undefined where that is further back than is known. */
+export function rowAfter({ from, content, older }: TrieVersions, number: number): TrieRow | undefined {
+  if (from <= number) return decodeTrieRow(content)
+  const row = splitContent(content)
+  for (const { from: since, difference } of olderVersions(older, from)) {
+    applyDifference(row.children, difference)
+    if (since <= number) return unpackRow(row)
+  }
+  return undefined
+}
