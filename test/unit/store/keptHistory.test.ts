@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
-import { bytesToHex, type Hash32 } from '../../../src/primitives/bytes.js'
+import { bytesToHex, equalBytes, type Hash32 } from '../../../src/primitives/bytes.js'
 import { FaultError } from '../../../src/primitives/faults.js'
 import type { BlockDiff, Change } from '../../../src/store/blockDiff.js'
 import type { ChainIdentity } from '../../../src/store/chainRows.js'
@@ -9,6 +9,8 @@ import { ChainWriter } from '../../../src/store/chainWriter.js'
 import { historyKinds } from '../../../src/store/keptHistory.js'
 import { chunkBytesMax } from '../../../src/store/logIndex.js'
 import { anyLogKey, logKey } from '../../../src/store/logKeys.js'
+import { StateDigests } from '../../../src/store/stateChanges.js'
+import { stateKinds } from '../../../src/store/stateRows.js'
 import { decodeVersions, olderVersions } from '../../../src/store/trieValues.js'
 import { propertyRuns } from '../../library/property.js'
 import {
@@ -94,6 +96,16 @@ function compare(cut: ChainWriter, whole: ChainWriter, head: number): void {
   }
 }
 
+/** The digest that goes along with each change is that of the rows. */
+function requireDigests(store: ChainWriter): void {
+  const want = store.readStateDigests()
+  const got = new StateDigests()
+  for (const kind of stateKinds) {
+    for (const { key, since, value } of store.stateRows(kind)) got[kind].toggle(key, since, value)
+    if (!equalBytes(got[kind].bytes, want[kind].bytes)) throw new Error(`the digest of ${kind}`)
+  }
+}
+
 function rowOf(store: ChainWriter, key: Uint8Array, number: number) {
   const { extension, children, leaf } = store.readTrieRow(key, number) ?? {}
   return [extension, ...(children ?? []), leaf].map(asBuffer)
@@ -170,6 +182,8 @@ t.test('what is kept is as in a store that keeps all, whatever was applied, unwo
             if (isAwaited) await written
           }
           compare(cut, whole, chain.length - 1)
+          requireDigests(whole)
+          if (!isHeld || isAwaited) requireDigests(cut)
         }
         await cut.commitBatch()
         while (cut.cutHistory());
@@ -182,6 +196,7 @@ t.test('what is kept is as in a store that keeps all, whatever was applied, unwo
           t.ok(isKept, `${kind} from block ${oldest[kind]} on, of ${least} to ${most}`)
         }
         compare(cut, whole, head)
+        requireDigests(cut)
         requireNoMore(cut, whole, head)
       } finally {
         await cut.close()
