@@ -15,13 +15,14 @@ export function writeVarint(target: Uint8Array, number: number, at: number): num
   return end
 }
 
-/** The number at `at`, which takes {@link varintBytes}. Throws RangeError where there is none. */
+/** The number at `at`, which takes {@link varintBytes}. Throws RangeError where there is none, or in more bytes than it needs. */
 export function readVarint(bytes: Uint8Array, at: number): number {
   let number = 0
   for (let place = at, scale = 1; scale < 2 ** 49; scale *= 128) {
     const byte = bytes[place++]
     if (byte === undefined) break
     number += (byte & 127) * scale
+    if (byte === 0 && scale > 1) break
     if (byte < 128) return number
   }
   throw new RangeError('a row does not have a number where there has to be one')

@@ -1,4 +1,4 @@
-/** Accounts, dated values, undo records and digests as rows keep them. */
+/** Accounts, dated values, numbers, undo records and digests as rows keep them. */
 import fc from 'fast-check'
 import t from 'tap'
 import { concatBytes, toHash32 } from '../../../src/primitives/bytes.js'
@@ -8,6 +8,7 @@ import { datedValue, sinceOf, valueOfRow } from '../../../src/store/datedValue.j
 import { RowDigest } from '../../../src/store/rowDigest.js'
 import { fullAccount, slimAccount } from '../../../src/store/slimAccounts.js'
 import { decodeUndo, encodeUndo, type UndoEntry } from '../../../src/store/undoRecord.js'
+import { readVarint, varintBytes, writeVarint } from '../../../src/store/varint.js'
 import { propertyRuns } from '../../library/property.js'
 
 const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length })
@@ -110,3 +111,33 @@ t.test('a digest does not depend on the order of rows, and differs where one bit
   )
   t.pass('each time')
 })
+
+t.test('a number has one form, so that each wrong bit makes it another one or none', async (t) => {
+  const number = fc.oneof(fc.nat(300), fc.integer({ min: 0, max: 2 ** 48 - 1 }))
+  fc.assert(
+    fc.property(number, fc.uint8Array({ maxLength: 2 }), (number, after) => {
+      const row = new Uint8Array(varintBytes(number) + after.length)
+      row.set(after, writeVarint(row, number, 0))
+      if (readVarint(row, 0) !== number) throw new Error('another number')
+      for (let bit = 0; bit < 8 * varintBytes(number); bit++) {
+        const wrong = Uint8Array.from(row)
+        wrong[bit >> 3] = (wrong[bit >> 3] as number) ^ (1 << (bit & 7))
+        const read = () => readVarint(wrong, 0)
+        if (isRefused(read) || read() !== number) continue
+        throw new Error(`bit ${bit}`)
+      }
+    }),
+    propertyRuns(500),
+  )
+  t.pass('each time')
+})
+
+function isRefused(read: () => number): boolean {
+  try {
+    read()
+    return false
+  } catch (error) {
+    if (error instanceof RangeError) return true
+    throw error
+  }
+}
