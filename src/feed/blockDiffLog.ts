@@ -56,7 +56,8 @@ export interface BlockDiffLog {
   read(after: number): Promise<readonly FeedEntry[]>
   /**
    * After which entry a store goes on whose newest canonical blocks have these hashes: that of the highest of these
-   * blocks that is in the log. Undefined where the log has none of them and does not begin with the child of one.
+   * blocks that is in the log. Undefined where the log has none of them and its first block is no child of one. A log
+   * that only says what is safe or finalized takes any store, as an empty one does.
    */
   findPosition(hashes: readonly Uint8Array[]): Promise<number | undefined>
   /** The new epoch where nobody has the lease. */

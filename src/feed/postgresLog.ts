@@ -119,7 +119,10 @@ export class PostgresLog implements BlockDiffLog {
         select sequence, number from entry where hash = any($1::bytea[]) and kind in ('block', 'unwind')
         union all
         select sequence - 1, number - 1 from entry
-        where parent_hash = any($1::bytea[]) and sequence = (select min(sequence) from entry)
+        where parent_hash = any($1::bytea[])
+          and sequence = (select min(sequence) from entry where kind in ('block', 'unwind'))
+        union all
+        select 0, -1 where not exists (select from entry where kind in ('block', 'unwind'))
       ) as found order by number desc, sequence desc limit 1`,
       [hashes.map(asBuffer)],
     )

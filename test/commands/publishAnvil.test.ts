@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { startPostgres, withoutPostgres } from '../feed/postgres.js'
-import { headOf } from '../feed/replicaCluster.js'
+import { headOf, lastingLeaseMs } from '../feed/replicaCluster.js'
 import { waitFor } from '../library/until.js'
 import { makeFolder, runHere, writeInto } from '../service/program.js'
 import { startService } from '../service/service.js'
@@ -26,7 +26,7 @@ t.test(
     }
     const written = {
       source: { type: 'follow', upstreams: [{ url: anvil.url }], pollMs: 20 },
-      publish: { url, leaseMs: 300 },
+      publish: { url, leaseMs: lastingLeaseMs },
     }
     const writing = makeFolder(t)
     const writer = await start(writing, written)

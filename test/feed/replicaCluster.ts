@@ -68,7 +68,7 @@ export async function startMember(
 }
 
 /** Longer than a writer of a test is kept from its core or its database: it stays one until it ends. */
-const lastingLeaseMs = 60_000
+export const lastingLeaseMs = 60_000
 
 /** Where a standby is to take over from a writer that cannot say that it ends; three renewals are long on a busy machine. */
 export const takeoverMs = 3_000

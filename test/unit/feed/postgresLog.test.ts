@@ -109,6 +109,18 @@ async function checkLog(t: Test, postgres: Postgres): Promise<void> {
     )
   })
 
+  t.test('a store goes on from what is said to be safe before the first block', async (t) => {
+    const log = await connect(t, postgres, 'tidegate_safe')
+    const epoch = (await log.acquire('one', leaseMs)) ?? 0
+    const { block: genesis } = unwind(0)
+    await log.append(epoch, 0, [{ kind: 'safe', block: genesis }])
+    t.equal(await log.findPosition([hashOf('block 0')]), 0, 'without blocks')
+    await log.append(epoch, 1, [block(1)])
+    t.equal(await log.findPosition([hashOf('block 0')]), 1)
+    t.equal(await log.findPosition([hashOf('block 1'), hashOf('block 0')]), 2)
+    t.equal(await log.findPosition([hashOf('another')]), undefined)
+  })
+
   t.test('finds where a store goes on', async (t) => {
     const log = await connect(t, postgres, 'tidegate_position')
     const position = (...names: string[]) => log.findPosition(names.map(hashOf))
