@@ -9,6 +9,7 @@
  * The first form is that of datedValue.ts. A row of the past says, too, whether the key had no value after it.
  */
 import { datedBytes, endOfNumber, readNumber, writeNumber } from './datedValue.js'
+import { type OlderValue, olderValues } from './olderValues.js'
 import { Slab } from './slab.js'
 import { readVarint, varintBytes, writeVarint } from './varint.js'
 
@@ -95,33 +96,13 @@ export function olderBy({ since, value, older }: StateValues, number: number): U
   return all
 }
 
-/** A value of a row. */
-interface DatedValue {
-  readonly since: number
-  /** The block that replaced or removed it; undefined for the value of a row itself, of which its key tells. */
-  readonly until: number | undefined
-  readonly value: Uint8Array
-  /** Where the next one is among the older ones. */
-  readonly end: number
-}
+/** A value of a row; `until` is undefined for that of the row itself, of which its key tells. */
+type DatedValue = Omit<OlderValue, 'until'> & { readonly until: number | undefined }
 
 /** All values of a row, the latest first. Throws RangeError for what is no row. */
 export function* valuesOf({ since, value, older }: StateValues): Generator<DatedValue> {
   yield { since, until: undefined, value, end: 0 }
-  let until = since
-  let count = 0
-  for (let at = 0; at < older.length; ) {
-    const age = readVarint(older, at)
-    const lengthAt = at + varintBytes(age)
-    const length = readVarint(older, lengthAt)
-    const start = lengthAt + varintBytes(length)
-    const end = start + length
-    if (age < 1 || age > until || end > older.length || ++count > olderMax)
-      throw new RangeError('not a row of state')
-    yield { since: until - age, until, value: older.subarray(start, end), end }
-    until -= age
-    at = end
-  }
+  yield* olderValues(older, since, olderMax)
 }
 
 /** The row without its latest value; undefined where it has no other. */

@@ -8,6 +8,7 @@
  *                first: (blocks for which it had been so (number) ‖ length (number) ‖ difference to what it was made) …
  *   number       as in varint.ts
  */
+import { type OlderValue, olderValues } from './olderValues.js'
 import {
   applyDifference,
   decodeTrieRow,
@@ -95,34 +96,9 @@ export function decodeVersions(value: Uint8Array, until: number | undefined): Tr
   return { from, content: value.subarray(start, end), older: value.subarray(end), ages }
 }
 
-/** What a row was before, one after the other. */
-interface Older {
-  /** Block that made it so. */
-  readonly from: number
-  /** The block that replaced it. */
-  readonly until: number
-  readonly difference: Uint8Array
-  /** Where the next one is. */
-  readonly end: number
-}
-
-/** The versions before the one from block `from`, the latest first. Throws RangeError for what is none. */
-export function* olderVersions(older: Uint8Array, from: number): Generator<Older> {
-  let until = from
-  let count = 0
-  for (let at = 0; at < older.length; ) {
-    const age = readVarint(older, at)
-    const lengthAt = at + varintBytes(age)
-    const length = readVarint(older, lengthAt)
-    const start = lengthAt + varintBytes(length)
-    const end = start + length
-    if (age < 1 || age > until || end > older.length || ++count > olderMax)
-      throw new RangeError('not the past of a row of a trie')
-    yield { from: until - age, until, difference: older.subarray(start, end), end }
-    until -= age
-    at = end
-  }
-}
+/** The versions before the one from block `from`, as differences. Throws RangeError for what is none. */
+export const olderVersions = (older: Uint8Array, from: number): Generator<OlderValue> =>
+  olderValues(older, from, olderMax)
 
 export function currentRow({ from, content, older }: TrieVersions): Uint8Array {
   const value = takeBytes(contentAt + bodyBytes(content, older))
@@ -180,7 +156,7 @@ export function olderThan(
 
 /** The row as its last change found it; undefined where it says nothing of that. */
 export function versionBefore({ from, content, older }: TrieVersions): TrieVersions | undefined {
-  for (const { from: since, difference, end } of olderVersions(older, from)) {
+  for (const { since, value: difference, end } of olderVersions(older, from)) {
     const row = splitContent(content)
     applyDifference(row.children, difference)
     return { from: since, content: encodeTrieRow(row), older: older.subarray(end) }
@@ -192,7 +168,7 @@ export function versionBefore({ from, content, older }: TrieVersions): TrieVersi
 export function rowAfter({ from, content, older }: TrieVersions, number: number): TrieRow | undefined {
   if (from <= number) return decodeTrieRow(content)
   const row = splitContent(content)
-  for (const { from: since, difference } of olderVersions(older, from)) {
+  for (const { since, value: difference } of olderVersions(older, from)) {
     applyDifference(row.children, difference)
     if (since <= number) return unpackRow(row)
   }

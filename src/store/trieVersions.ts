@@ -94,8 +94,8 @@ class TriePath {
     const found = [{ from, until, row }]
     for (const version of olderVersions(older, from)) {
       const before = { ...row, children: [...(found.at(-1) as { row: TrieRow }).row.children] }
-      applyDifference(before.children, version.difference)
-      found.push({ from: version.from, until: version.until, row: before })
+      applyDifference(before.children, version.value)
+      found.push({ from: version.since, until: version.until, row: before })
     }
     for (const version of found.reverse()) yield* this.#follow(version)
   }

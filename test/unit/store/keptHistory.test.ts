@@ -247,7 +247,7 @@ function trieVersionsOf(rows: StoreDump['trie']): [what: string, until: number][
     const { from, content, older } = decodeVersions(Buffer.from(value, 'hex'), until)
     found.push([`${path} ${from} ${bytesToHex(content)}`, until ?? Number.POSITIVE_INFINITY])
     for (const version of olderVersions(older, from))
-      found.push([`${path} ${version.from} ${bytesToHex(version.difference)}`, version.until])
+      found.push([`${path} ${version.since} ${bytesToHex(version.value)}`, version.until])
   }
   return found.sort()
 }
