@@ -6,15 +6,13 @@
  */
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { createServer, request, type Server } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
 import type { Side } from '../report/outcome.js'
-import { median } from '../report/statistics.js'
 import type { ServerProcess } from '../servers/serverProcess.js'
 import { startTidegate } from '../servers/tidegateServer.js'
+import { CountingProxy } from './countingProxy.js'
 import type { RunContext, SpecialScenario } from './specialScenario.js'
 
 const accountsMax = 300
@@ -47,74 +45,6 @@ const ways: readonly (readonly [way: string, chain: string, lacks: RegExp])[] = 
   ['witness', 'demo', /BlockAccessList$/],
   ['proofs', 'demo', /^debug_executionWitness$|BlockAccessList$/],
 ]
-
-/** Counts HTTP requests, and their bytes; names methods that the upstream shall lack otherwise. */
-class CountingProxy {
-  requests = 0
-  bytes = 0
-  /** Requests for nothing but proofs of what was proved before. */
-  again = 0
-  readonly #proved = new Set<string>()
-  readonly #server: Server
-
-  private constructor(server: Server) {
-    this.#server = server
-  }
-
-  static async start(url: string, lacks: RegExp): Promise<CountingProxy> {
-    const { hostname, port } = new URL(url)
-    const server = createServer(async (incoming, outgoing) => {
-      const chunks: Buffer[] = []
-      for await (const chunk of incoming) chunks.push(chunk as Buffer)
-      const body = JSON.parse(Buffer.concat(chunks).toString())
-      const calls: { method: string; params: readonly unknown[] }[] = Array.isArray(body) ? body : [body]
-      const isPoll = calls.length === 1 && calls[0]?.params[0] === 'latest'
-      if (!isPoll) proxy.requests++
-      if (calls.every(({ method }) => method === 'eth_getProof')) proxy.#note(calls)
-      for (const call of calls) if (lacks.test(call.method)) call.method = 'bench_unknown'
-      const headers = { 'content-type': 'application/json' }
-      const onward = request(url, { method: 'POST', headers }, (answer) => {
-        outgoing.writeHead(answer.statusCode ?? 502, headers)
-        answer.on('data', (chunk: Buffer) => {
-          proxy.bytes += chunk.length
-        })
-        answer.pipe(outgoing)
-      })
-      onward.on('error', () => outgoing.destroy())
-      onward.end(JSON.stringify(body))
-    })
-    server.on('upgrade', (incoming, socket, head) => {
-      const onward = connect(Number(port), hostname, () => {
-        const lines = Object.entries(incoming.headers).map(([name, value]) => `${name}: ${value}`)
-        onward.write(`GET ${incoming.url} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`)
-        onward.write(head)
-        onward.pipe(socket).pipe(onward)
-      })
-      onward.on('error', () => socket.destroy())
-      socket.on('error', () => onward.destroy())
-    })
-    const proxy = new CountingProxy(server)
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    return proxy
-  }
-
-  #note(proofs: readonly { readonly params: readonly unknown[] }[]): void {
-    const keys = proofs.flatMap(({ params: [address, slots] }) => {
-      return [`${address}`, ...(slots as readonly string[]).map((slot) => `${address} ${slot}`)]
-    })
-    if (keys.every((key) => this.#proved.has(key))) this.again++
-    for (const key of keys) this.#proved.add(key)
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
-  }
-
-  stop(): void {
-    this.#server.closeAllConnections()
-    this.#server.close()
-  }
-}
 
 async function post(url: string, body: unknown): Promise<string> {
   const response = await fetch(url, {
@@ -238,11 +168,14 @@ function readsOfBlock(head: number, hash: string, transactions: readonly string[
   ]
 }
 
+/** Calls of a request. */
+const batchMax = 100
+
 /** Answers of both that differ. */
 async function differences(urls: readonly string[], calls: readonly Call[], isTold = true): Promise<number> {
   let count = 0
-  for (let start = 0; start < calls.length; start += 100) {
-    const batch = asBatch(calls.slice(start, start + 100))
+  for (let start = 0; start < calls.length; start += batchMax) {
+    const batch = asBatch(calls.slice(start, start + batchMax))
     const [mine, its] = await Promise.all(urls.map((url) => post(url, batch)))
     if (mine === its) continue
     const [own, other] = [mine, its].map((text) => JSON.parse(text as string) as unknown[])
@@ -269,7 +202,7 @@ interface WayFigures {
   readonly text: string
   readonly ratio: number
   readonly wrong: number
-  readonly most: number
+  readonly perHead: number
 }
 
 async function runWay(
@@ -305,50 +238,60 @@ async function runWay(
     const [values, calls, proofs] = isQuick ? [200, 20, 10] : [1_000, 200, 50]
     const most = Math.min(Math.max(8, settings.seconds), chain.last - head - 2)
     const cpu = gateway.cpuSeconds() ?? 0
-    const counts: number[] = []
+    const requests = proxy.heads + proxy.reads
+    const bytes = proxy.bytes
+    const first = head
+    const asked = { values: 0, calls: 0, again: 0, proofs: 0 }
     const wrong = { values: 0, ofBlocks: 0, calls: 0, proofs: 0 }
-    let [heads, compared, ofBlocks, bytes, forProofs, forCalls, again] = [0, 0, 0, 0, 0, 0, 0]
+    let ofBlocks = 0
     const times: Times = [[], []]
-    while (heads < most && head < chain.last) {
-      const before = head
-      const [requests, bytesBefore] = [proxy.requests, proxy.bytes]
-      while (head === before) {
+    /** Answers that differ; `kind` is asked for so often. */
+    const compare = async (kind: 'values' | 'calls', reads: readonly Call[]) => {
+      const [before, againBefore] = [proxy.reads, proxy.again]
+      const count = await differences(urls, reads)
+      asked[kind] += proxy.reads - before
+      if (kind === 'calls') asked.again += proxy.again - againBefore
+      return count
+    }
+    // Each head has its turn: where the machine is slow for a while, after the next has come.
+    for (let number = first + 1; number <= first + most; number++) {
+      while (head < number) {
         await timeRead(urls, held, times)
         head = await headOf(gateway.said)
       }
-      const block = `0x${head.toString(16)}`
-      wrong.values += await differences(
-        urls,
+      const block = `0x${number.toString(16)}`
+      wrong.values += await compare(
+        'values',
         Array.from({ length: values }, () => readOf(held, block)),
       )
       const { hash, transactions } = await ask<HeadBlock>(archive.said, 'eth_getBlockByNumber', [
         block,
         false,
       ])
-      const reads = readsOfBlock(head, hash, transactions)
-      wrong.ofBlocks += await differences(urls, reads)
+      const reads = readsOfBlock(number, hash, transactions)
+      wrong.ofBlocks += await compare('values', reads)
       ofBlocks += reads.length
-      counts.push((proxy.requests - requests) / (head - before))
-      bytes += proxy.bytes - bytesBefore
-      const [atCalls, againBefore] = [proxy.requests, proxy.again]
-      wrong.calls += await differences(urls, callsAfter(block, calls))
-      forCalls += proxy.requests - atCalls
-      again += proxy.again - againBefore
-      const atProofs = proxy.requests
+      wrong.calls += await compare('calls', callsAfter(block, calls))
       const proofOf = (): Call => ['eth_getProof', [...chooseProof(held), block]]
-      wrong.proofs += await differences(urls, Array.from({ length: proofs }, proofOf))
-      forProofs += proxy.requests - atProofs
-      heads += head - before
-      compared++
+      // At once, so that what is missing is fetched together.
+      const asks = Array.from({ length: proofs }, () => differences(urls, [proofOf()]))
+      const before = proxy.reads
+      for (const count of await Promise.all(asks)) wrong.proofs += count
+      asked.proofs += proxy.reads - before
     }
-    const cpuPerBlock = ((gateway.cpuSeconds() ?? 0) - cpu) / heads
+    const cpuPerBlock = ((gateway.cpuSeconds() ?? 0) - cpu) / most
     const [mine, its] = times.map((each) => percentile(each, 0.99)) as [number, number]
+    const heads = (await headOf(gateway.said)) - first
+    const others = asked.values + asked.calls + asked.proofs
+    const perHead = (proxy.heads + proxy.reads - requests - others) / heads
     const text =
-      `${way} (${chain.name}): ${heads} heads, ${compared} compared, requests a head ${median(counts)?.toFixed(2)} (most ${Math.max(...counts).toFixed(2)}), ` +
-      `${Math.round(bytes / heads / 1_000)} KB a head, ${Math.round(cpuPerBlock * 1_000)} ms CPU a head with all reads; calls that read something new asked ${forCalls} times, for what was proved before ${again}; proofs ${forProofs}; wrong: ${wrong.values} of ${values * counts.length} values, ${wrong.ofBlocks} of ${ofBlocks} logs and receipts, ${wrong.calls} of ${calls * counts.length} calls, ${wrong.proofs} of ${proofs * counts.length} proofs; ` +
+      `${way} (${chain.name}): ${most} heads, ${perHead.toFixed(2)} requests a head, ` +
+      `${Math.round((proxy.bytes - bytes) / most / 1_000)} KB a head with all reads, ${Math.round(cpuPerBlock * 1_000)} ms CPU; ` +
+      `requests for values, code, logs and receipts ${asked.values}, for calls ${asked.calls} (of what was proved before ${asked.again}), for proofs ${asked.proofs}; ` +
+      `wrong: ${wrong.values} of ${values * most} values, ${wrong.ofBlocks} of ${ofBlocks} logs and receipts, ${wrong.calls} of ${calls * most} calls, ${wrong.proofs} of ${proofs * most} proofs; ` +
       `p99 of ${times[0].length} held reads ${mine.toFixed(2)} ms, archive ${its.toFixed(2)} ms`
     const wrongAll = Object.values(wrong).reduce((sum, each) => sum + each, 0)
-    return { text, ratio: mine / its, wrong: wrongAll, most: median(counts) ?? 0 }
+    return { text, ratio: mine / its, wrong: wrongAll, perHead }
   } finally {
     await gateway?.stop()
     proxy.stop()
@@ -387,7 +330,7 @@ export const workingSet: SpecialScenario = {
     }
     const wrong = found.reduce((sum, each) => sum + each.wrong, 0)
     if (wrong > 0) throw new Error(`${wrong} answers differ: ${found.map(({ text }) => text).join('; ')}`)
-    const own: Side = { rate: Math.max(...found.map(({ most }) => most)), rateSpread: 0 }
+    const own: Side = { rate: Math.max(...found.map(({ perHead }) => perHead)), rateSpread: 0 }
     return {
       unit: 'requests a head',
       own,
