@@ -11,7 +11,8 @@ import { OperatorError } from '../primitives/faults.js'
 import type { BlockDiff } from './blockDiff.js'
 import { ChainReader, type ChainStoreOptions } from './chainReader.js'
 import type { BlockName, ChainIdentity, Marker, SignedCheckpoint } from './chainRows.js'
-import { commitBatch, commitSync, openEnvironment } from './environment.js'
+import { commitRows, commitRowsSync, waitingRows } from './commitRows.js'
+import { openEnvironment } from './environment.js'
 import { cutHistory, type HistoryKind, type HistoryLimits, keepsAll } from './keptHistory.js'
 import { putPlaces, removePlaces } from './locations.js'
 import { addToLogIndex, cutFromLogIndex } from './logIndex.js'
@@ -228,7 +229,7 @@ export class ChainWriter extends ChainReader {
 
   /** Rows that wait for {@link commitBatch}. Each takes one or two pages of 4 KB while they are written. */
   get heldRows(): number {
-    return this.#buffers.reduce((sum, { waiting }) => sum + waiting, 0)
+    return waitingRows(this.#buffers)
   }
 
   /**
@@ -280,9 +281,7 @@ export class ChainWriter extends ChainReader {
       if (this.#heldFailure !== undefined) throw this.#heldFailure.error
       this.#cut()
       const begunMs = performance.now()
-      await commitBatch(this.environment, this.path, () => {
-        for (const table of this.#buffers) table.write()
-      })
+      await commitRows(this.environment, this.path, this.#buffers)
       this.#flushed(begunMs)
     } catch (error) {
       this.#forget()
@@ -297,9 +296,7 @@ export class ChainWriter extends ChainReader {
     const begunMs = performance.now()
     try {
       this.#cut()
-      commitSync(this.environment, this.path, () => {
-        for (const table of this.#buffers) table.writeSync()
-      })
+      commitRowsSync(this.environment, this.path, this.#buffers)
     } catch (error) {
       this.#forget()
       throw error

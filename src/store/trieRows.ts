@@ -91,7 +91,7 @@ export function replaceTries(
       trie.removeSync(key)
     } else {
       if (equalBytes(before.content, content)) continue
-      const older = olderThan(content, before, number)
+      const older = olderThan(content, before, number, key.length)
       if (older === undefined) moveToPast(trie, key, before, number)
       trie.putSync(key, currentRow({ from: number, content, older: older ?? empty }))
     }
@@ -207,8 +207,7 @@ function encodeKeys(keys: readonly Uint8Array[]): Uint8Array {
     while (shared < before.length && shared < key.length && before[shared] === key[shared]) shared++
     row[used++] = shared
     row[used++] = key.length - shared
-    row.set(key.subarray(shared), used)
-    used += key.length - shared
+    for (let at = shared; at < key.length; at++) row[used++] = key[at] as number
     before = key
   }
   return row.slice(0, used)

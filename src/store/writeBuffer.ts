@@ -79,8 +79,15 @@ class Batch {
     }
   }
 
-  write(put: (key: Uint8Array, value: Uint8Array) => unknown, remove: (key: Uint8Array) => unknown): void {
-    for (let at = 0; at < this.#rows.length; at += 2) {
+  /** `from` and `rowsMax`: of these changes alone. */
+  write(
+    put: (key: Uint8Array, value: Uint8Array) => unknown,
+    remove: (key: Uint8Array) => unknown,
+    from = 0,
+    rowsMax = this.size,
+  ): void {
+    const end = 2 * Math.min(from + rowsMax, this.size)
+    for (let at = 2 * from; at < end; at += 2) {
       const [key, value] = [this.#rows[at] as Uint8Array, this.#rows[at + 1]]
       if (value === undefined) remove(key)
       else put(key, value)
@@ -143,8 +150,12 @@ export class WriteBuffer implements WriteTable {
 
   viewUntilNextRead(key: Uint8Array): Uint8Array | undefined {
     if (this.#isPlain) return this.#table.viewUntilNextRead(key)
-    const isStored = this.#keptMax === 0 && !this.#isConstant && this.#changed(latin1Key(key)) === undefined
-    return isStored ? this.#table.viewUntilNextRead(key) : this.getBinary(key)
+    if (this.#isConstant) return this.getBinary(key)
+    const name = latin1Key(key)
+    const batch = this.#changed(name)
+    if (batch !== undefined) return batch.valueAt(batch.placeOf(name) as number)
+    // Not kept if it is not: whoever changes it has it kept.
+    return this.#kept.get(name) ?? (this.#kept.has(name) ? undefined : this.#table.viewUntilNextRead(key))
   }
 
   doesExist(key: Uint8Array): boolean {
@@ -206,13 +217,15 @@ export class WriteBuffer implements WriteTable {
     return this.#moved.size === 0 ? undefined : this.#moved.get(latin1Key(key))
   }
 
-  /** Has the transaction that the caller began write what waits. */
-  writeSync(): void {
+  /** Takes what waits, in parts of so many rows. The caller has to call each of them, in order, within one transaction. */
+  takeParts(rowsMax: number): (() => void)[] {
     const table = this.#table
-    this.#begin().write(
-      (key, value) => table.putSync(key, value),
-      (key) => table.removeSync(key),
-    )
+    const put = (key: Uint8Array, value: Uint8Array) => table.putSync(key, value)
+    const remove = (key: Uint8Array) => table.removeSync(key)
+    const batch = this.#begin()
+    return Array.from({ length: Math.ceil(batch.size / rowsMax) }, (_, index) => () => {
+      batch.write(put, remove, index * rowsMax, rowsMax)
+    })
   }
 
   /** Adds what waits to the batch that the caller began, which another thread writes. */

@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
+import { commitRows, commitRowsSync } from '../../../src/store/commitRows.js'
 import {
   closeEnvironment,
-  commitBatch,
   commitSync,
   openEnvironment,
   openTable,
@@ -92,16 +92,18 @@ async function findDifference(
     now.set(number, value)
     return pending.putSync(key, value)
   }
+  // Few rows wait here, so that they are written in parts about as often as not.
+  const sizes = { rowsAtOnce: 3, rowsPerPart: 2 }
   for (let step = 0; step < 40; step++) {
     const kind = dice.throw(15)
     if (kind < 9) change()
     else if (kind < 11) {
       await land()
-      flight = { model: new Map(now), written: commitBatch(environment, path, () => pending.write()) }
+      flight = { model: new Map(now), written: commitRows(environment, path, [pending], sizes) }
     } else if (kind === 11) await land()
     else if (kind === 12) {
       await land()
-      commitSync(environment, path, () => pending.writeSync())
+      commitRowsSync(environment, path, [pending], sizes)
       pending.flushed()
       stored = new Map(now)
     } else if (kind === 13) {
@@ -164,7 +166,7 @@ t.test('more rows than are kept change and vanish', async (t) => {
   ]
   for (const change of changes) {
     for (let number = 0; number < count; number++) change(number)
-    await commitBatch(environment, path, () => pending.write())
+    await commitRows(environment, path, [pending])
     pending.flushed()
   }
   const expected = (number: number) =>
