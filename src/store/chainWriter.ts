@@ -281,7 +281,8 @@ export class ChainWriter extends ChainReader {
       if (this.#heldFailure !== undefined) throw this.#heldFailure.error
       this.#cut()
       const begunMs = performance.now()
-      await commitRows(this.environment, this.path, this.#buffers)
+      const blocks = this.tables.blocks.waiting
+      await commitRows(this.environment, this.path, this.#buffers, blocks)
       this.#flushed(begunMs)
     } catch (error) {
       this.#forget()

@@ -15,7 +15,7 @@ import {
 } from './stateValues.js'
 import { historyKey, metaKeys } from './tables.js'
 import type { UndoEntry, UndoRecord } from './undoRecord.js'
-import type { WriteBuffer } from './writeBuffer.js'
+import { RowChanges, type WriteBuffer } from './writeBuffer.js'
 
 const empty = new Uint8Array(0)
 
@@ -72,6 +72,7 @@ function replace(
   digest: RowDigest,
 ): UndoEntry[] {
   const undo: UndoEntry[] = []
+  const rows = new RowChanges()
   for (const [key, change] of changes) {
     const value = encode === undefined ? change : encode(change)
     // All that is kept of it is copied before the next read.
@@ -87,11 +88,13 @@ function replace(
       history.putSync(pastKey, past)
       history.noteMoved(key, pastKey)
     }
-    if (!isRemoved)
-      latest.putSync(key, encodeState({ since: number, value, older: older ?? empty, isRemoved }))
-    else latest.removeSync(key)
+    rows.add(
+      key,
+      isRemoved ? undefined : encodeState({ since: number, value, older: older ?? empty, isRemoved }),
+    )
     digest.toggle(key, number, value)
   }
+  rows.putInto(latest)
   return undo
 }
 
