@@ -168,7 +168,10 @@ for (const { name, skip, runs, startNode, history } of nodes) {
       const head = await checkedHead(t, storePath)
       t.equal(head?.hash, last)
       const kept = ChainReader.open({ path: storePath })
-      t.equal(kept.readOldestKept().state, history === undefined ? 0 : (head?.number ?? 0) - history.state)
+      const oldest = kept.readOldestKept().state
+      // More is removed with one of the next commits.
+      const isCut = history !== undefined && oldest > 0 && oldest <= (head?.number ?? 0) - history.state
+      t.ok(history === undefined ? oldest === 0 : isCut, `the oldest state is that of block ${oldest}`)
       await kept.close()
     },
   )
