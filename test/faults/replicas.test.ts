@@ -185,7 +185,7 @@ for (const played of playedChains) {
 
   t.test(`a replica that is killed goes on where it was: ${played.name}`, { skip }, async (t) => {
     // More than the replica keeps, as few as that can be, where the chain crosses to Amsterdam.
-    const length = 24 + kills * blocksPerKill
+    const length = 32 + kills * blocksPerKill
     const history = { state: keptBlocks, trie: keptBlocks, receipts: keptBlocks, bodies: keptBlocks }
     const reorganisations = reorganisationsUpTo(length)
     const made = await played.make(t, { length, from: 4, intervalMs: 1, reorganisations })
