@@ -2,7 +2,7 @@
  * The only writer of a network's store: applies block diffs, unwinds them, and stores blocks of branches that are not
  * canonical. Every call is one transaction, or part of one with several calls, so a store always ends with a whole
  * block, even if the process dies. Rows wait in memory until then (writeBuffer.ts); those of several calls are written
- * by lmdb's own thread, while the caller goes on.
+ * while the caller goes on, mostly by lmdb's own thread (commitRows.ts).
  */
 import type { RootDatabase } from 'lmdb'
 import { Packr } from 'msgpackr'
