@@ -7,9 +7,14 @@ interface RpcCall {
   readonly params: readonly unknown[]
 }
 
+/** Which head there is, and after an answer failed to come, whether the node still is of the right chain. */
+function isCheck({ method, params }: RpcCall): boolean {
+  return method === 'eth_chainId' || params[0] === 'latest' || params[0] === '0x0'
+}
+
 /**
- * Counts HTTP requests, and their bytes, but not those that ask which head there is; names methods that the upstream shall
- * lack otherwise.
+ * Counts HTTP requests, and their bytes, but not those that ask which chain and head there are; names methods that the
+ * upstream shall lack otherwise.
  */
 export class CountingProxy {
   /** Requests that ask for new blocks. */
@@ -71,11 +76,7 @@ export class CountingProxy {
       })
       if (keys.every((key) => this.#proved.has(key))) this.again++
       for (const key of keys) this.#proved.add(key)
-    } else if (
-      calls.some(
-        ({ method, params }) => method !== 'eth_chainId' && params[0] !== 'latest' && params[0] !== '0x0',
-      )
-    ) {
+    } else if (!calls.every(isCheck)) {
       this.reads++
     }
   }

@@ -23,13 +23,13 @@ import { readVarint, varintBytes, writeVarint } from './varint.js'
 
 /**
  * Bytes of a row's key and of what it has of itself and its past; with more it has nothing of its past. LMDB gives pages of
- * its own to a row that takes, with its key, more than 2,026 bytes, half a page: some are left for the head of the row, and for the key
- * under which it is moved to the past. With half as many bytes a change takes a sixth more.
+ * its own to a row that takes, with its key, more than 2,026 bytes, half a page: some are left for the head of the row, and
+ * for the key under which it is moved to the past. With half as many bytes a change takes a sixth more.
  */
 const rowBytesMax = 2_008
 
-/** Versions of the past in one row: a store with more is damaged. */
-const olderMax = 475
+/** Versions of the past in one row, of which none takes fewer than four bytes: a store with more is damaged. */
+const olderMax = rowBytesMax / 4
 
 /** Bits of the first byte. */
 const formPast = 1
