@@ -4,38 +4,38 @@
  * beside the same read of the archive. Once for each way in which held values stay current. `--seconds 600` lets each
  * way run for so many blocks, or as many as the chain has.
  */
+import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { createServer, request, type Server } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
 import type { Side } from '../report/outcome.js'
-import { median } from '../report/statistics.js'
 import type { ServerProcess } from '../servers/serverProcess.js'
 import { startTidegate } from '../servers/tidegateServer.js'
+import { CountingProxy } from './countingProxy.js'
 import type { RunContext, SpecialScenario } from './specialScenario.js'
 
 const accountsMax = 300
 const slotsMax = 2_000
+const callsMax = 200
 /** Heads before anything counts: the first tell which methods there are, and what is read becomes held. */
 const warmUpHeads = 4
+/** Last block that is there at once. */
+const firstHead = 2
 
 interface PlayedFiles {
   readonly name: string
   readonly genesis: string
   readonly file: string
-  /** Last block that is there at once, and the last of all. */
-  readonly from: number
   readonly last: number
 }
 
 const devnet = (name: string) => join(packageRoot(), 'data/devnet', name)
-const cross = (name: string) => join(packageRoot(), '../shared/amsterdam/chains/a1-cross', name)
+const amsterdam = (name: string) => join(packageRoot(), '../shared/amsterdam/chains/a2-genesis', name)
 
 const chains: readonly PlayedFiles[] = [
-  { name: 'demo', genesis: devnet('genesis.json'), file: devnet('chain.rlp'), from: 100, last: 264 },
-  { name: 'amsterdam', genesis: cross('genesis.json'), file: cross('chain.rlp.gz'), from: 60, last: 300 },
+  { name: 'demo', genesis: devnet('genesis.json'), file: devnet('chain.rlp'), last: 264 },
+  { name: 'amsterdam', genesis: amsterdam('genesis.json'), file: amsterdam('chain.rlp.gz'), last: 300 },
 ]
 
 /** What upstreams are made to lack, so that each way is taken. */
@@ -45,63 +45,6 @@ const ways: readonly (readonly [way: string, chain: string, lacks: RegExp])[] = 
   ['witness', 'demo', /BlockAccessList$/],
   ['proofs', 'demo', /^debug_executionWitness$|BlockAccessList$/],
 ]
-
-/** Counts HTTP requests, and their bytes; names methods that the upstream shall lack otherwise. */
-class CountingProxy {
-  requests = 0
-  bytes = 0
-  /** The largest number of calls in one request. */
-  readonly #server: Server
-
-  private constructor(server: Server) {
-    this.#server = server
-  }
-
-  static async start(url: string, lacks: RegExp): Promise<CountingProxy> {
-    const { hostname, port } = new URL(url)
-    const server = createServer(async (incoming, outgoing) => {
-      const chunks: Buffer[] = []
-      for await (const chunk of incoming) chunks.push(chunk as Buffer)
-      const body = JSON.parse(Buffer.concat(chunks).toString())
-      const calls: { method: string; params: readonly unknown[] }[] = Array.isArray(body) ? body : [body]
-      const isPoll = calls.length === 1 && calls[0]?.params[0] === 'latest'
-      if (!isPoll) proxy.requests++
-      for (const call of calls) if (lacks.test(call.method)) call.method = 'bench_unknown'
-      const headers = { 'content-type': 'application/json' }
-      const onward = request(url, { method: 'POST', headers }, (answer) => {
-        outgoing.writeHead(answer.statusCode ?? 502, headers)
-        answer.on('data', (chunk: Buffer) => {
-          proxy.bytes += chunk.length
-        })
-        answer.pipe(outgoing)
-      })
-      onward.on('error', () => outgoing.destroy())
-      onward.end(JSON.stringify(body))
-    })
-    server.on('upgrade', (incoming, socket, head) => {
-      const onward = connect(Number(port), hostname, () => {
-        const lines = Object.entries(incoming.headers).map(([name, value]) => `${name}: ${value}`)
-        onward.write(`GET ${incoming.url} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`)
-        onward.write(head)
-        onward.pipe(socket).pipe(onward)
-      })
-      onward.on('error', () => socket.destroy())
-      socket.on('error', () => onward.destroy())
-    })
-    const proxy = new CountingProxy(server)
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    return proxy
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
-  }
-
-  stop(): void {
-    this.#server.closeAllConnections()
-    this.#server.close()
-  }
-}
 
 async function post(url: string, body: unknown): Promise<string> {
   const response = await fetch(url, {
@@ -125,31 +68,60 @@ const asBatch = (calls: readonly Call[]) =>
 interface Held {
   readonly accounts: readonly string[]
   readonly slots: readonly (readonly [address: string, slot: string])[]
+  readonly calls: readonly Call[]
 }
 
-/** Accounts and slots that the archive has. */
-async function chooseHeld(url: string, head: number): Promise<Held> {
-  const block = `0x${head.toString(16)}`
-  const { hash } = await ask<{ hash: string }>(url, 'eth_getBlockByNumber', [block, false])
-  const page = await ask<{ accounts: Record<string, { address?: string; code?: string }> }>(
-    url,
-    'debug_accountRange',
-    [block, '0x', accountsMax, false, true, false],
-  )
-  const found = Object.values(page.accounts)
-  const accounts = found.flatMap(({ address }) => address ?? [])
-  const slots: [string, string][] = []
-  for (const { address, code } of found) {
-    if (address === undefined || code === undefined || slots.length >= slotsMax) continue
-    const start = `0x${'0'.repeat(64)}`
-    const { storage } = await ask<{ storage: Record<string, { key: string | null }> | null }>(
-      url,
-      'debug_storageRangeAt',
-      [hash, 0, address, start, 500],
-    )
-    for (const { key } of Object.values(storage ?? {})) if (key !== null) slots.push([address, key])
+/** A server that plays the blocks of a chain after `from`. */
+function startArchive({ folder, server }: RunContext, chain: PlayedFiles, from: number) {
+  const plan = { type: 'replay', file: chain.file, from, intervalMs: 1_000 }
+  return startTidegate(folder, [], {
+    ...server,
+    moreNetworks: [{ name: chain.name, genesis: chain.genesis, source: plan }],
+  })
+}
+
+const headOf = async (url: string) => Number(await ask<string>(url, 'eth_blockNumber', []))
+
+async function headAfter(url: string, number: number): Promise<number> {
+  for (;;) {
+    const head = await headOf(url)
+    if (head > number) return head
+    await sleep(20)
   }
-  return { accounts, slots: slots.slice(0, slotsMax) }
+}
+
+/**
+ * What the chain has at its end, so that much of it is absent at first and comes to be; and where that is less than asked
+ * for, accounts and slots that nobody ever writes.
+ */
+async function chooseHeld(context: RunContext, chain: PlayedFiles): Promise<Held> {
+  const archive = await startArchive(context, chain, chain.last - 1)
+  try {
+    const url = archive.said
+    const head = await headAfter(url, chain.last - 2)
+    const block = `0x${head.toString(16)}`
+    const { hash } = await ask<HeadBlock>(url, 'eth_getBlockByNumber', [block, false])
+    const found: { address?: string; code?: string }[] = []
+    for (let next: string | undefined = '0x'; next !== undefined && found.length < accountsMax; ) {
+      const page: AccountPage = await ask(url, 'debug_accountRange', [block, next, 256, false, true, false])
+      found.push(...Object.values(page.accounts))
+      next = page.next
+    }
+    const accounts = found.flatMap(({ address }) => address ?? []).slice(0, accountsMax)
+    const contracts = found.flatMap(({ address, code }) => (code === undefined ? [] : (address ?? [])))
+    const slots: [string, string][] = []
+    for (const address of contracts) {
+      const asked = [hash, 0, address, `0x${'0'.repeat(64)}`, 500]
+      const { storage } = await ask<SlotPage>(url, 'debug_storageRangeAt', asked)
+      for (const { key } of Object.values(storage ?? {})) if (key !== null) slots.push([address, key])
+    }
+    while (accounts.length < accountsMax) accounts.push(`0x${randomBytes(20).toString('hex')}`)
+    while (slots.length < slotsMax) slots.push([choose(contracts), `0x${randomBytes(32).toString('hex')}`])
+    const calls = Array.from({ length: callsMax }, () => chooseCall(accounts))
+    return { accounts, slots: slots.slice(0, slotsMax), calls }
+  } finally {
+    await archive.stop()
+  }
 }
 
 const choose = <T>(list: readonly T[]): T => list[Math.floor(Math.random() * list.length)] as T
@@ -160,21 +132,50 @@ function readOf({ accounts, slots }: Held, block: string): Call {
   return [choose(['eth_getBalance', 'eth_getTransactionCount', 'eth_getCode']), [choose(accounts), block]]
 }
 
-function callOf({ accounts }: Held, block: string): Call {
+/** Gas of a call: 200 calls that burn theirs, and searches for the least, fit in a second on both servers. */
+const callGas = '0x186a0'
+
+/** A call, and an estimate of its gas, but for the block after which it is asked. */
+function chooseCall(accounts: readonly string[]): Call {
   const [from, to, of] = [choose(accounts), choose(accounts), choose(accounts)]
   const data = `0x70a08231${of.slice(2).padStart(64, '0')}`
-  const message = { from, to, ...(Math.random() < 0.5 && { data }) }
+  const message = Math.random() < 0.5 ? { from, to, ...(Math.random() < 0.5 && { data }) } : { to, data }
+  return [choose(['eth_call', 'eth_estimateGas']), [{ ...message, gas: callGas }]]
+}
+
+interface AccountPage {
+  readonly accounts: Readonly<Record<string, { address?: string; code?: string }>>
+  readonly next?: string
+}
+
+interface SlotPage {
+  readonly storage: Readonly<Record<string, { key: string | null }>> | null
+}
+
+interface HeadBlock {
+  readonly hash: string
+  readonly transactions: readonly string[]
+}
+
+/** What a wallet or an indexer asks after each block: its receipts, and logs of the newest blocks. */
+function readsOfBlock(head: number, hash: string, transactions: readonly string[]): Call[] {
+  const [block, from] = [head, head - 3].map((number) => `0x${number.toString(16)}`)
   return [
-    choose(['eth_call', 'eth_estimateGas']),
-    Math.random() < 0.5 ? [message, block] : [{ to, data }, block],
+    ['eth_getBlockReceipts', [block]],
+    ['eth_getLogs', [{ fromBlock: from, toBlock: block }]],
+    ['eth_getLogs', [{ blockHash: hash }]],
+    ...transactions.slice(0, 3).map((of): Call => ['eth_getTransactionReceipt', [of]]),
   ]
 }
+
+/** Calls of a request. */
+const batchMax = 100
 
 /** Answers of both that differ. */
 async function differences(urls: readonly string[], calls: readonly Call[], isTold = true): Promise<number> {
   let count = 0
-  for (let start = 0; start < calls.length; start += 100) {
-    const batch = asBatch(calls.slice(start, start + 100))
+  for (let start = 0; start < calls.length; start += batchMax) {
+    const batch = asBatch(calls.slice(start, start + batchMax))
     const [mine, its] = await Promise.all(urls.map((url) => post(url, batch)))
     if (mine === its) continue
     const [own, other] = [mine, its].map((text) => JSON.parse(text as string) as unknown[])
@@ -201,7 +202,7 @@ interface WayFigures {
   readonly text: string
   readonly ratio: number
   readonly wrong: number
-  readonly most: number
+  readonly perHead: number
 }
 
 async function runWay(
@@ -211,76 +212,87 @@ async function runWay(
   const chain = chains.find(({ name }) => name === chainName) as PlayedFiles
   if (!existsSync(chain.file)) return undefined
   const { folder, server: options, settings, isQuick } = context
-  const plan = { type: 'replay', file: chain.file, from: chain.from, intervalMs: 1_000 }
-  const source = { name: chain.name, genesis: chain.genesis, source: plan }
-  const archive = await startTidegate(folder, [], { ...options, moreNetworks: [source] })
+  const held = await chooseHeld(context, chain)
+  const archive = await startArchive(context, chain, firstHead)
   const proxy = await CountingProxy.start(archive.said, lacks)
   const entry = { name: 'gateway', kind: 'gateway', upstreams: [{ url: proxy.url }], quorum: 1 }
   let gateway: ServerProcess | undefined
   try {
     gateway = await startTidegate(folder, [], { ...options, moreNetworks: [entry] })
     const urls = [gateway.said, archive.said]
-    const headOf = async (url: string) => Number(await ask<string>(url, 'eth_blockNumber', []))
-    const held = await chooseHeld(archive.said, await headOf(archive.said))
-    const nextHead = async (after: number) => {
-      for (;;) {
-        const head = await headOf(urls[0] as string)
-        if (head > after) return head
-        await sleep(20)
-      }
-    }
+    const callsAfter = (block: string, count: number) =>
+      held.calls.slice(0, count).map(([method, params]): Call => [method, [...params, block]])
     const all = (block: string): Call[] => [
       ...held.accounts.flatMap((address): Call[] => [
         ['eth_getBalance', [address, block]],
         ['eth_getCode', [address, block]],
       ]),
       ...held.slots.map(([address, slot]): Call => ['eth_getStorageAt', [address, slot, block]]),
+      ...callsAfter(block, callsMax),
     ]
-    let head = await headOf(urls[0] as string)
+    let head = await headAfter(gateway.said, firstHead - 1)
     for (let count = 0; count < warmUpHeads; count++) {
       await differences(urls, all('latest'), false)
-      head = await nextHead(head)
+      head = await headAfter(gateway.said, head)
     }
-    // Calls read more than was warmed up, such as the one who is paid for the block.
     const [values, calls, proofs] = isQuick ? [200, 20, 10] : [1_000, 200, 50]
     const most = Math.min(Math.max(8, settings.seconds), chain.last - head - 2)
     const cpu = gateway.cpuSeconds() ?? 0
-    const counts: number[] = []
-    const wrong = { values: 0, calls: 0, proofs: 0 }
-    let [heads, bytes, forProofs, forCalls] = [0, 0, 0, 0]
-    while (heads < most && head < chain.last) {
-      const before = head
-      const [requests, bytesBefore] = [proxy.requests, proxy.bytes]
-      head = await nextHead(head)
-      const block = `0x${head.toString(16)}`
-      wrong.values += await differences(
-        urls,
+    const requests = proxy.heads + proxy.reads
+    const bytes = proxy.bytes
+    const first = head
+    const asked = { values: 0, calls: 0, again: 0, proofs: 0 }
+    const wrong = { values: 0, ofBlocks: 0, calls: 0, proofs: 0 }
+    let ofBlocks = 0
+    const times: Times = [[], []]
+    /** Answers that differ; counts the requests to the upstream that they cause. */
+    const compare = async (kind: 'values' | 'calls', reads: readonly Call[]) => {
+      const [before, againBefore] = [proxy.reads, proxy.again]
+      const count = await differences(urls, reads)
+      asked[kind] += proxy.reads - before
+      if (kind === 'calls') asked.again += proxy.again - againBefore
+      return count
+    }
+    // Each head has its turn: where the machine is slow for a while, after the next has come.
+    for (let number = first + 1; number <= first + most; number++) {
+      while (head < number) {
+        await timeRead(urls, held, times)
+        head = await headOf(gateway.said)
+      }
+      const block = `0x${number.toString(16)}`
+      wrong.values += await compare(
+        'values',
         Array.from({ length: values }, () => readOf(held, block)),
       )
-      counts.push((proxy.requests - requests) / (head - before))
-      bytes += proxy.bytes - bytesBefore
-      const atCalls = proxy.requests
-      wrong.calls += await differences(
-        urls,
-        Array.from({ length: calls }, () => callOf(held, block)),
-      )
-      forCalls += proxy.requests - atCalls
-      const atProofs = proxy.requests
+      const { hash, transactions } = await ask<HeadBlock>(archive.said, 'eth_getBlockByNumber', [
+        block,
+        false,
+      ])
+      const reads = readsOfBlock(number, hash, transactions)
+      wrong.ofBlocks += await compare('values', reads)
+      ofBlocks += reads.length
+      wrong.calls += await compare('calls', callsAfter(block, calls))
       const proofOf = (): Call => ['eth_getProof', [...chooseProof(held), block]]
-      wrong.proofs += await differences(urls, Array.from({ length: proofs }, proofOf))
-      forProofs += proxy.requests - atProofs
-      heads += head - before
+      // At once, so that what is missing is fetched together.
+      const asks = Array.from({ length: proofs }, () => differences(urls, [proofOf()]))
+      const before = proxy.reads
+      for (const count of await Promise.all(asks)) wrong.proofs += count
+      asked.proofs += proxy.reads - before
     }
-    const cpuPerBlock = ((gateway.cpuSeconds() ?? 0) - cpu) / heads
-    const [own, other] = await timesOf(urls, held, isQuick ? 300 : 1_500)
-    const [mine, its] = [percentile(own, 0.99), percentile(other, 0.99)]
+    const cpuPerBlock = ((gateway.cpuSeconds() ?? 0) - cpu) / most
+    const [mine, its] = times.map((each) => percentile(each, 0.99)) as [number, number]
+    const heads = (await headOf(gateway.said)) - first
+    const others = asked.values + asked.calls + asked.proofs
+    // Each head takes one at least, so that none takes more where there are as many as heads.
+    const forHeads = proxy.heads + proxy.reads - requests - others
     const text =
-      `${way} (${chain.name}): ${heads} heads, requests a head ${median(counts)?.toFixed(2)} (most ${Math.max(...counts).toFixed(2)}), ` +
-      `${Math.round(bytes / heads / 1_000)} KB a head, ${Math.round(cpuPerBlock * 1_000)} ms CPU a head with all reads; calls asked ${forCalls} times, ` +
-      `proofs ${forProofs}; wrong: ${wrong.values} of ${values * counts.length} values, ${wrong.calls} of ${calls * counts.length} calls, ${wrong.proofs} of ${proofs * counts.length} proofs; ` +
-      `p99 of a held read ${mine.toFixed(2)} ms, archive ${its.toFixed(2)} ms`
-    const wrongAll = wrong.values + wrong.calls + wrong.proofs
-    return { text, ratio: mine / its, wrong: wrongAll, most: median(counts) ?? 0 }
+      `${way} (${chain.name}): ${most} heads compared, ${forHeads} requests for ${heads} heads, ` +
+      `${Math.round((proxy.bytes - bytes) / most / 1_000)} KB a head with all reads, ${Math.round(cpuPerBlock * 1_000)} ms CPU; ` +
+      `requests for values, code, logs and receipts ${asked.values}, for calls ${asked.calls} (of what was proved before ${asked.again}), for proofs ${asked.proofs}; ` +
+      `wrong: ${wrong.values} of ${values * most} values, ${wrong.ofBlocks} of ${ofBlocks} logs and receipts, ${wrong.calls} of ${calls * most} calls, ${wrong.proofs} of ${proofs * most} proofs; ` +
+      `p99 of ${times[0].length} held reads ${mine.toFixed(2)} ms, archive ${its.toFixed(2)} ms`
+    const wrongAll = Object.values(wrong).reduce((sum, each) => sum + each, 0)
+    return { text, ratio: mine / its, wrong: wrongAll, perHead: forHeads / heads }
   } finally {
     await gateway?.stop()
     proxy.stop()
@@ -294,22 +306,18 @@ function chooseProof({ accounts, slots }: Held): [string, string[]] {
   return [address, [slot]]
 }
 
-/** Milliseconds of reads that nobody asked for before, by turns of the gateway and the archive. */
-async function timesOf(
-  urls: readonly string[],
-  held: Held,
-  count: number,
-): Promise<readonly [own: number[], other: number[]]> {
-  const times: readonly [number[], number[]] = [[], []]
-  for (let turn = 0; turn < count; turn++) {
-    const [method, params] = readOf(held, 'latest')
-    for (const at of turn % 2 === 0 ? [0, 1] : [1, 0]) {
-      const startedAtMs = performance.now()
-      await post(urls[at] as string, { jsonrpc: '2.0', id: turn, method, params })
-      times[at]?.push(performance.now() - startedAtMs)
-    }
+/** Milliseconds of reads: the gateway's, the archive's. */
+type Times = readonly [own: number[], other: number[]]
+
+/** One more read of both, by turns, in the time until the next block and while it comes. */
+async function timeRead(urls: readonly string[], held: Held, times: Times): Promise<void> {
+  const [method, params] = readOf(held, 'latest')
+  const turn = times[0].length
+  for (const at of turn % 2 === 0 ? [0, 1] : [1, 0]) {
+    const startedAtMs = performance.now()
+    await post(urls[at] as string, { jsonrpc: '2.0', id: turn, method, params })
+    times[at]?.push(performance.now() - startedAtMs)
   }
-  return times
 }
 
 export const workingSet: SpecialScenario = {
@@ -323,7 +331,7 @@ export const workingSet: SpecialScenario = {
     }
     const wrong = found.reduce((sum, each) => sum + each.wrong, 0)
     if (wrong > 0) throw new Error(`${wrong} answers differ: ${found.map(({ text }) => text).join('; ')}`)
-    const own: Side = { rate: Math.max(...found.map(({ most }) => most)), rateSpread: 0 }
+    const own: Side = { rate: Math.max(...found.map(({ perHead }) => perHead)), rateSpread: 0 }
     return {
       unit: 'requests a head',
       own,

@@ -2,7 +2,7 @@
  * The only writer of a network's store: applies block diffs, unwinds them, and stores blocks of branches that are not
  * canonical. Every call is one transaction, or part of one with several calls, so a store always ends with a whole
  * block, even if the process dies. Rows wait in memory until then (writeBuffer.ts); those of several calls are written
- * by lmdb's own thread, while the caller goes on.
+ * while the caller goes on, mostly by lmdb's own thread (commitRows.ts).
  */
 import type { RootDatabase } from 'lmdb'
 import { Packr } from 'msgpackr'
@@ -11,7 +11,8 @@ import { OperatorError } from '../primitives/faults.js'
 import type { BlockDiff } from './blockDiff.js'
 import { ChainReader, type ChainStoreOptions } from './chainReader.js'
 import type { BlockName, ChainIdentity, Marker, SignedCheckpoint } from './chainRows.js'
-import { commitBatch, commitSync, openEnvironment } from './environment.js'
+import { commitRows, commitRowsSync, waitingRows } from './commitRows.js'
+import { openEnvironment } from './environment.js'
 import { cutHistory, type HistoryKind, type HistoryLimits, keepsAll } from './keptHistory.js'
 import { putPlaces, removePlaces } from './locations.js'
 import { addToLogIndex, cutFromLogIndex } from './logIndex.js'
@@ -228,7 +229,7 @@ export class ChainWriter extends ChainReader {
 
   /** Rows that wait for {@link commitBatch}. Each takes one or two pages of 4 KB while they are written. */
   get heldRows(): number {
-    return this.#buffers.reduce((sum, { waiting }) => sum + waiting, 0)
+    return waitingRows(this.#buffers)
   }
 
   /**
@@ -280,9 +281,8 @@ export class ChainWriter extends ChainReader {
       if (this.#heldFailure !== undefined) throw this.#heldFailure.error
       this.#cut()
       const begunMs = performance.now()
-      await commitBatch(this.environment, this.path, () => {
-        for (const table of this.#buffers) table.write()
-      })
+      const blocks = this.tables.blocks.waiting
+      await commitRows(this.environment, this.path, this.#buffers, blocks)
       this.#flushed(begunMs)
     } catch (error) {
       this.#forget()
@@ -297,9 +297,7 @@ export class ChainWriter extends ChainReader {
     const begunMs = performance.now()
     try {
       this.#cut()
-      commitSync(this.environment, this.path, () => {
-        for (const table of this.#buffers) table.writeSync()
-      })
+      commitRowsSync(this.environment, this.path, this.#buffers)
     } catch (error) {
       this.#forget()
       throw error

@@ -195,9 +195,22 @@ export function commitSync<T>(environment: RootDatabase, path: string, write: ()
  * it rejects, with StoreError, nothing of it is stored. The values that are put must not change meanwhile.
  */
 export async function commitBatch(environment: RootDatabase, path: string, write: () => void): Promise<void> {
+  await settled(environment, path, () => environment.batch(write))
+}
+
+/** The same for what `write` does in this thread, in a later turn of the event loop, within a transaction of its own. */
+export async function commitLater(environment: RootDatabase, path: string, write: () => void): Promise<void> {
+  await settled(environment, path, () => environment.childTransaction(write))
+}
+
+async function settled(
+  environment: RootDatabase,
+  path: string,
+  begin: () => Promise<unknown>,
+): Promise<void> {
   assertRoom(path)
   try {
-    await environment.batch(write)
+    await begin()
   } catch (error) {
     const cause = await causeOf(error)
     throw toStoreError(cause, environment, path) ?? failedCommit(path, cause)

@@ -15,7 +15,7 @@ import {
 } from './stateValues.js'
 import { historyKey, metaKeys } from './tables.js'
 import type { UndoEntry, UndoRecord } from './undoRecord.js'
-import type { WriteBuffer } from './writeBuffer.js'
+import { RowChanges, type WriteBuffer } from './writeBuffer.js'
 
 const empty = new Uint8Array(0)
 
@@ -72,24 +72,29 @@ function replace(
   digest: RowDigest,
 ): UndoEntry[] {
   const undo: UndoEntry[] = []
+  const rows = new RowChanges()
   for (const [key, change] of changes) {
     const value = encode === undefined ? change : encode(change)
-    const row = latest.getBinary(key)
+    // All that is kept of it is copied before the next read.
+    const row = latest.viewUntilNextRead(key)
     const before = row && decodeState(row)
     const isRemoved = value.length === 0
     if (isRemoved && before === undefined) continue
     undo.push([key, before?.since])
     const older = before && !isRemoved ? olderBy(before, number) : undefined
-    if (before !== undefined && older === undefined) {
-      const past = historyKey(key, number)
-      history.putSync(past, encodeState({ ...before, isRemoved }))
-      history.noteMoved(key, past)
+    const past = before && older === undefined ? encodeState({ ...before, isRemoved }) : undefined
+    if (past !== undefined) {
+      const pastKey = historyKey(key, number)
+      history.putSync(pastKey, past)
+      history.noteMoved(key, pastKey)
     }
-    if (!isRemoved)
-      latest.putSync(key, encodeState({ since: number, value, older: older ?? empty, isRemoved }))
-    else latest.removeSync(key)
+    rows.add(
+      key,
+      isRemoved ? undefined : encodeState({ since: number, value, older: older ?? empty, isRemoved }),
+    )
     digest.toggle(key, number, value)
   }
+  rows.putInto(latest)
   return undo
 }
 

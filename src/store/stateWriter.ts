@@ -108,13 +108,14 @@ export class StateWriter extends ChainWriter {
     return head && readHeld(this.tables.held, this.heldValues.marks, heldKey('account', address), head.number)
   }
 
-  /** Whether an account and slots of it are held after the head. */
-  holds(address: Uint8Array, slots: readonly Uint8Array[]): boolean {
-    const head = this.readHead()
-    if (head === undefined || this.readHeldAccount(address) === undefined) return false
-    const { tables, heldValues } = this
-    const read = (slot: Uint8Array) => readHeldSlot(tables.held, heldValues.marks, address, slot, head.number)
-    return slots.every((slot) => read(slot) !== undefined)
+  /** Whether an account and slots of it are held after a canonical block. */
+  holds(address: Uint8Array, slots: readonly Uint8Array[], number: number): boolean {
+    const { held } = this.tables
+    const { marks } = this.heldValues
+    return (
+      readHeld(held, marks, heldKey('account', address), number) !== undefined &&
+      slots.every((slot) => readHeldSlot(held, marks, address, slot, number) !== undefined)
+    )
   }
 
   /** Slots of an account of which values are held. */

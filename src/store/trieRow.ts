@@ -123,6 +123,7 @@ function spliced(later: Uint8Array | undefined, splice: Uint8Array): Uint8Array 
   child.set(later.subarray(0, begin))
   child.set(splice.subarray(spliceBytes), begin)
   child.set(later.subarray(later.length - end), child.length - end)
+  if (childEnd(child, 0) !== child.length) throw new RangeError('not a difference of trie rows')
   return child
 }
 

@@ -32,7 +32,7 @@ import {
   type TrieVersions,
   versionBefore,
 } from './trieValues.js'
-import type { WriteBuffer } from './writeBuffer.js'
+import { RowChanges, type WriteBuffer } from './writeBuffer.js'
 
 export type TrieTables<T extends ReadTable = WriteTable> = {
   readonly [name in 'trie' | 'trieChanges' | 'sideTries']: T
@@ -79,31 +79,23 @@ export function replaceTries(
   number: number,
 ): void {
   const changed: Uint8Array[] = []
+  const rows = new RowChanges()
   for (const [key, content] of changes) {
     // All that is kept of it is copied before the next read.
     const row = trie.viewUntilNextRead(key)
     const before = row && decodeVersions(row, undefined)
-    if (before === undefined) {
-      if (content.length === 0) continue
-      trie.putSync(key, currentRow({ from: number, content, older: empty }))
-    } else if (content.length === 0) {
-      moveToPast(trie, key, before, number)
-      trie.removeSync(key)
-    } else {
-      if (equalBytes(before.content, content)) continue
-      const older = olderThan(content, before, number)
-      if (older === undefined) moveToPast(trie, key, before, number)
-      trie.putSync(key, currentRow({ from: number, content, older: older ?? empty }))
-    }
+    const isRemoved = content.length === 0
+    if (before === undefined ? isRemoved : equalBytes(before.content, content)) continue
+    const older = before && !isRemoved ? olderThan(content, before, number, key.length) : undefined
+    // A row of the past before the one that it leaves: in the other order, pages are less full.
+    const pastKey = before && older === undefined ? historyKey(pastPrefix(key), number) : undefined
+    if (pastKey !== undefined) rows.add(pastKey, pastRow(before as TrieVersions, number))
+    rows.add(key, isRemoved ? undefined : currentRow({ from: number, content, older: older ?? empty }))
+    if (pastKey !== undefined) trie.noteMoved(key, pastKey)
     changed.push(key)
   }
+  rows.putInto(trie)
   trieChanges.putSync(numberKey(number), encodeKeys(changed))
-}
-
-function moveToPast(trie: WriteBuffer, key: Uint8Array, before: TrieVersions, number: number): void {
-  const pastKey = historyKey(pastPrefix(key), number)
-  trie.putSync(pastKey, pastRow(before, number))
-  trie.noteMoved(key, pastKey)
 }
 
 /** Takes back what block `number` changed, and keeps it under the hash of the block. */
@@ -207,8 +199,7 @@ function encodeKeys(keys: readonly Uint8Array[]): Uint8Array {
     while (shared < before.length && shared < key.length && before[shared] === key[shared]) shared++
     row[used++] = shared
     row[used++] = key.length - shared
-    row.set(key.subarray(shared), used)
-    used += key.length - shared
+    for (let at = shared; at < key.length; at++) row[used++] = key[at] as number
     before = key
   }
   return row.slice(0, used)

@@ -22,12 +22,13 @@ import {
 import { readVarint, varintBytes, writeVarint } from './varint.js'
 
 /**
- * Bytes of a row, beyond which it has nothing of its past. LMDB gives pages of its own to a row that has, with its key, more
- * than half a page. With half as many bytes a change takes a sixth more.
+ * Bytes of a row's key and of what it has of itself and its past; with more it has nothing of its past. LMDB gives pages of
+ * its own to a row that takes, with its key, more than 2,026 bytes, half a page: some are left for the head of the row, and
+ * for the key under which it is moved to the past. With half as many bytes a change takes a sixth more.
  */
-const rowBytesMax = 1_900
+const rowBytesMax = 2_008
 
-/** Versions of the past in one row: a store with more is damaged. */
+/** Versions of the past in one row, of which none takes fewer than four bytes: a store with more is damaged. */
 const olderMax = rowBytesMax / 4
 
 /** Bits of the first byte. */
@@ -135,18 +136,22 @@ function finishRow(
   return value
 }
 
-/** What a row was before block `number` made it `content`; undefined where there is no room for that beside it. */
+/**
+ * What a row with a key of so many bytes was before block `number` made it `content`; undefined where there is no room for
+ * that beside it.
+ */
 export function olderThan(
   content: Uint8Array,
   { from, content: before, older }: TrieVersions,
   number: number,
+  keyBytes: number,
 ): Uint8Array | undefined {
   const difference = differenceOf(before, content)
   if (difference === undefined) return undefined
   const age = number - from
   const headBytes = varintBytes(age) + varintBytes(difference.length)
   const length = headBytes + difference.length + older.length
-  if (content.length + length > rowBytesMax) return undefined
+  if (keyBytes + content.length + length > rowBytesMax) return undefined
   const all = takeBytes(length)
   writeVarint(all, difference.length, writeVarint(all, age, 0))
   all.set(difference, headBytes)

@@ -23,9 +23,8 @@ interface TableStats {
 
 export interface BufferOptions {
   /**
-   * Of a table of which each block writes many rows that hardly anybody reads while they wait: they are a list, and found
-   * by key only after the first such read. A string and a place in a Map for each would take as long as all else that is
-   * done with it. Otherwise each row is written once, however often it changed.
+   * Of a table of whose rows hardly any changes twice in a transaction. Otherwise, once a row was read while some wait, each
+   * is written once, however often it changes.
    */
   readonly isList?: boolean
   /** A key never has another value, so what is stored need not be looked for among what waits. */
@@ -34,33 +33,67 @@ export interface BufferOptions {
   readonly keptMax?: number
 }
 
-/** Changed rows of one transaction. */
-class Batch {
-  /** Key and value by turns, in the order in which they were changed. */
-  readonly #rows: (Uint8Array | undefined)[] = []
-  /** By key: where the last change of a row is, among the first so many of `#rows`. */
+/**
+ * Changed rows, in the order in which they were changed. Who changes many rows of a table reads them all first, and puts
+ * them then: as long as none waits, none has to be looked for among those that do.
+ */
+export class RowChanges {
+  /** Key and value by turns. */
+  protected readonly rows: (Uint8Array | undefined)[] = []
+
+  /** Without a value the row is removed. */
+  add(key: Uint8Array, value: Uint8Array | undefined): void {
+    this.rows.push(key, value)
+  }
+
+  putInto(table: WriteTable): void {
+    this.write(
+      (key, value) => table.putSync(key, value),
+      (key) => table.removeSync(key),
+    )
+  }
+
+  /** `from` and `rowsMax`: of these changes alone. */
+  write(
+    put: (key: Uint8Array, value: Uint8Array) => unknown,
+    remove: (key: Uint8Array) => unknown,
+    from = 0,
+    rowsMax = this.rows.length,
+  ): void {
+    const end = Math.min(2 * (from + rowsMax), this.rows.length)
+    for (let at = 2 * from; at < end; at += 2) {
+      const [key, value] = [this.rows[at] as Uint8Array, this.rows[at + 1]]
+      if (value === undefined) remove(key)
+      else put(key, value)
+    }
+  }
+}
+
+/**
+ * Those of one transaction. They are found by key only after the first read of one: a string and a place in a Map for
+ * each take as long as all else that is done with it.
+ */
+class Batch extends RowChanges {
+  /** By key: where the last change of a row is, among the first so many of `rows`. */
   readonly #places = new Map<string, number>()
   #found = 0
 
   get size(): number {
-    return this.#rows.length / 2
+    return this.rows.length / 2
   }
 
-  add(key: Uint8Array, value: Uint8Array | undefined): void {
-    this.#rows.push(key, value)
-  }
-
-  /** As {@link add}, in place of an earlier change of the row. */
+  /** As {@link add}; where rows were looked for by key, in place of an earlier change of the row. */
   put(key: Uint8Array, value: Uint8Array | undefined): void {
+    if (this.#found < this.rows.length || this.#found === 0) return this.add(key, value)
     const name = latin1Key(key)
     const at = this.#places.get(name)
     if (at !== undefined) {
-      this.#rows[at + 1] = value
+      this.rows[at + 1] = value
       return
     }
-    this.#places.set(name, this.#rows.length)
-    this.#rows.push(key, value)
-    this.#found = this.#rows.length
+    this.#places.set(name, this.rows.length)
+    this.rows.push(key, value)
+    this.#found = this.rows.length
   }
 
   /** Where the change of a row is, for {@link valueAt}. */
@@ -69,27 +102,19 @@ class Batch {
   }
 
   valueAt(place: number): Uint8Array | undefined {
-    return this.#rows[place + 1]
+    return this.rows[place + 1]
   }
 
   /** The last change of each row. */
   *changes(): Generator<readonly [name: string, change: Changed]> {
     for (const [name, at] of this.#index()) {
-      yield [name, { key: this.#rows[at] as Uint8Array, value: this.#rows[at + 1] }]
-    }
-  }
-
-  write(put: (key: Uint8Array, value: Uint8Array) => unknown, remove: (key: Uint8Array) => unknown): void {
-    for (let at = 0; at < this.#rows.length; at += 2) {
-      const [key, value] = [this.#rows[at] as Uint8Array, this.#rows[at + 1]]
-      if (value === undefined) remove(key)
-      else put(key, value)
+      yield [name, { key: this.rows[at] as Uint8Array, value: this.rows[at + 1] }]
     }
   }
 
   #index(): ReadonlyMap<string, number> {
-    for (; this.#found < this.#rows.length; this.#found += 2) {
-      this.#places.set(latin1Key(this.#rows[this.#found] as Uint8Array), this.#found)
+    for (; this.#found < this.rows.length; this.#found += 2) {
+      this.#places.set(latin1Key(this.rows[this.#found] as Uint8Array), this.#found)
     }
     return this.#places
   }
@@ -143,8 +168,12 @@ export class WriteBuffer implements WriteTable {
 
   viewUntilNextRead(key: Uint8Array): Uint8Array | undefined {
     if (this.#isPlain) return this.#table.viewUntilNextRead(key)
-    const isStored = this.#keptMax === 0 && !this.#isConstant && this.#changed(latin1Key(key)) === undefined
-    return isStored ? this.#table.viewUntilNextRead(key) : this.getBinary(key)
+    if (this.#isConstant) return this.getBinary(key)
+    const name = latin1Key(key)
+    const batch = this.#changed(name)
+    if (batch !== undefined) return batch.valueAt(batch.placeOf(name) as number)
+    // Not kept if it is not: whoever changes it has it kept.
+    return this.#kept.get(name) ?? (this.#kept.has(name) ? undefined : this.#table.viewUntilNextRead(key))
   }
 
   doesExist(key: Uint8Array): boolean {
@@ -206,13 +235,15 @@ export class WriteBuffer implements WriteTable {
     return this.#moved.size === 0 ? undefined : this.#moved.get(latin1Key(key))
   }
 
-  /** Has the transaction that the caller began write what waits. */
-  writeSync(): void {
+  /** Takes what waits, in parts of so many rows. The caller has to call each of them, in order, within one transaction. */
+  takeParts(rowsMax: number): (() => void)[] {
     const table = this.#table
-    this.#begin().write(
-      (key, value) => table.putSync(key, value),
-      (key) => table.removeSync(key),
-    )
+    const put = (key: Uint8Array, value: Uint8Array) => table.putSync(key, value)
+    const remove = (key: Uint8Array) => table.removeSync(key)
+    const batch = this.#begin()
+    return Array.from({ length: Math.ceil(batch.size / rowsMax) }, (_, index) => () => {
+      batch.write(put, remove, index * rowsMax, rowsMax)
+    })
   }
 
   /** Adds what waits to the batch that the caller began, which another thread writes. */
@@ -227,7 +258,11 @@ export class WriteBuffer implements WriteTable {
 
   /** Call it when the transaction is on disk. */
   flushed(): void {
-    if (this.#keptMax > 0) for (const [name, { value }] of this.#inFlight.changes()) this.#keep(name, value)
+    if (this.#keptMax > 0)
+      this.#inFlight.write(
+        (key, value) => this.#keep(latin1Key(key), value),
+        (key) => this.#keep(latin1Key(key), undefined),
+      )
     this.#inFlight = new Batch()
   }
 

@@ -81,16 +81,18 @@ async function startCrossing(t: Test, kills: number): Promise<MovingNode> {
 }
 
 const nodes = [
-  { name: 'anvil', skip: withoutAnvil, runs: kills, startNode: startMovingAnvil },
+  { name: 'anvil', skip: withoutAnvil, runs: kills, startNode: startMovingAnvil, history: undefined },
   {
     name: 'a node that crosses to Amsterdam',
     skip: withoutAmsterdam,
     runs: Math.ceil(kills / 2),
     startNode: startCrossing,
+    // A branch that gives way has three blocks.
+    history: { state: 6, receipts: 4, bodies: 8, trie: 5 },
   },
 ] as const
 
-for (const { name, skip, runs, startNode } of nodes) {
+for (const { name, skip, runs, startNode, history } of nodes) {
   t.test(
     `a follower killed at any moment holds whole blocks, and continues: ${name}`,
     { skip },
@@ -105,6 +107,7 @@ for (const { name, skip, runs, startNode } of nodes) {
         storePath,
         mapBytes,
         genesis: { text: node.genesisText, path: 'genesis.json' },
+        ...(history && { history }),
         follow: {
           upstreams: [upstream],
           quorum: 1,
@@ -162,7 +165,14 @@ for (const { name, skip, runs, startNode } of nodes) {
       })
       await reader.close()
       await end(whole)
-      t.equal((await checkedHead(t, storePath))?.hash, last)
+      const head = await checkedHead(t, storePath)
+      t.equal(head?.hash, last)
+      const kept = ChainReader.open({ path: storePath })
+      const oldest = kept.readOldestKept().state
+      // More is removed with one of the next commits.
+      const isCut = history !== undefined && oldest > 0 && oldest <= (head?.number ?? 0) - history.state
+      t.ok(history === undefined ? oldest === 0 : isCut, `the oldest state is that of block ${oldest}`)
+      await kept.close()
     },
   )
 }

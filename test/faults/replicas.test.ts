@@ -6,6 +6,7 @@
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { historyBlocksMin } from '../../src/config/config.js'
 import { verifyChain } from '../../src/ingest/verifyChain.js'
 import { hexDigits, hexToBytes } from '../../src/primitives/bytes.js'
 import { ChainReader } from '../../src/store/chainReader.js'
@@ -33,6 +34,8 @@ import { SocketClient } from '../transport/socketClient.js'
 const killsMax = Number(process.env.KILLS ?? 3)
 const pauseMs = Number(process.env.PAUSE_MS ?? 0)
 const blocksPerKill = 5
+/** Of which a replica keeps the past. */
+const keptBlocks = historyBlocksMin
 
 /** Reorganisations of two blocks, one for about each kill. */
 function reorganisationsUpTo(length: number) {
@@ -181,14 +184,16 @@ for (const played of playedChains) {
   })
 
   t.test(`a replica that is killed goes on where it was: ${played.name}`, { skip }, async (t) => {
-    const length = 8 + kills * blocksPerKill
+    // More than the replica keeps, as few as that can be, where the chain crosses to Amsterdam.
+    const length = 32 + kills * blocksPerKill
+    const history = { state: keptBlocks, trie: keptBlocks, receipts: keptBlocks, bodies: keptBlocks }
     const reorganisations = reorganisationsUpTo(length)
     const made = await played.make(t, { length, from: 4, intervalMs: 1, reorganisations })
     const cluster = await startClusterOf(t, made)
     const { chain, steps } = cluster
     const writer = await startMember(t, cluster, writerOf(cluster))
     const folder = makeFolder(t)
-    const start = () => startMember(t, cluster, replicaOf(cluster), folder)
+    const start = () => startMember(t, cluster, { ...replicaOf(cluster), history }, folder)
     let replica = await start()
     for (let round = 0; round < kills; round++) {
       await steps.reached()
@@ -209,6 +214,12 @@ for (const played of playedChains) {
       onProgress: () => undefined,
     })
     t.strictSame(faults, [])
+    const head = chain.blocks.at(-1)?.number ?? 0
+    const oldest = store.readOldestKept().state
+    t.ok(
+      head <= keptBlocks || (oldest > 0 && oldest <= head - keptBlocks),
+      `from block ${oldest} of ${head} on`,
+    )
     await checkLog(t, cluster)
   })
 }

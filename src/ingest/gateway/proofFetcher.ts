@@ -36,8 +36,6 @@ export type Outcome = 'held' | 'absent'
 
 type WantedState = Extract<Wanted, { readonly kind: 'state' }>
 
-const noHash = new Uint8Array(0)
-
 /** Methods that execute their first parameter. */
 const executedMethods: ReadonlySet<string> = new Set(['eth_call', 'eth_estimateGas', 'eth_createAccessList'])
 
@@ -301,12 +299,11 @@ export class ProofFetcher extends BlockFetcher {
     if (header === undefined || typeof message !== 'object' || message === null) return
     const at = { blockHash: bytesToHex(block) }
     const answer = await this.proving.guess('eth_createAccessList', [message, at])
-    const { miner } = decodeHeader(header)
+    const { miner, number } = decodeHeader(header)
     const touched = touchedBy(message as Readonly<Record<string, unknown>>, answer, miner as Address)
-    const isHead = () => equalBytes(this.#store.readHead()?.hash ?? noHash, block)
     const read = async (address: Address, slots: readonly Hash32[]) => {
       // Code that is not held either is asked for when it is read.
-      if (isHead() && this.#store.holds(address, slots)) return
+      if (this.#store.isCanonical(number, block) && this.#store.holds(address, slots, number)) return
       await this.#fetchOnce({ kind: 'state', block, stateRoot, address, slots })
       const { codeHash } = provedState(this.#store, stateRoot, block).account(address) ?? emptyAccount
       const isHeld = equalBytes(codeHash, emptyCodeHash) || this.#store.readCode(codeHash) !== undefined

@@ -27,15 +27,15 @@ const endpoint = demoEndpoint(opened)
 const { numRuns, seed } = propertyRuns(1_000)
 const dice = new Dice(seed as number)
 
-async function answerOf(method: string, params: readonly unknown[]): Promise<unknown> {
+async function answerOf(upstream: Upstream, method: string, params: readonly unknown[]): Promise<unknown> {
   const { body } = await endpoint.handle(
     Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })),
   )
   const text =
     typeof body === 'string' ? body : Buffer.concat(body.map((piece) => Buffer.from(piece))).toString()
   const { result, error } = JSON.parse(text)
-  if (error !== undefined)
-    throw new NodeError({ name: 'liar' } as Upstream, error.code, error.message, undefined)
+  // Of another upstream than the one that was asked, it would be asked for ever.
+  if (error !== undefined) throw new NodeError(upstream, error.code, error.message, undefined)
   return result
 }
 
@@ -63,7 +63,7 @@ class Liar implements Asking {
     if (method.startsWith('debug_') && !this.isRaw) {
       throw new NodeError(this.#upstream, -32601, 'no such method', undefined)
     }
-    const result = await answerOf(method, params)
+    const result = await answerOf(this.#upstream, method, params)
     if (this.at-- !== 0) return { result, upstream: this.#upstream }
     const { lie, where } = tellOneLie(result, dice)
     this.lie = `${method}: ${where}`

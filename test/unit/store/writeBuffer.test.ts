@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
+import { commitRows, commitRowsSync } from '../../../src/store/commitRows.js'
 import {
   closeEnvironment,
-  commitBatch,
   commitSync,
   openEnvironment,
   openTable,
@@ -92,16 +92,18 @@ async function findDifference(
     now.set(number, value)
     return pending.putSync(key, value)
   }
+  // Few rows wait here, so that they are written in parts about as often as not.
+  const sizes = { rowsAtOnce: 3, rowsPerPart: 2 }
   for (let step = 0; step < 40; step++) {
     const kind = dice.throw(15)
     if (kind < 9) change()
     else if (kind < 11) {
       await land()
-      flight = { model: new Map(now), written: commitBatch(environment, path, () => pending.write()) }
+      flight = { model: new Map(now), written: commitRows(environment, path, [pending], 1, sizes) }
     } else if (kind === 11) await land()
     else if (kind === 12) {
       await land()
-      commitSync(environment, path, () => pending.writeSync())
+      commitRowsSync(environment, path, [pending], sizes)
       pending.flushed()
       stored = new Map(now)
     } else if (kind === 13) {
@@ -164,7 +166,7 @@ t.test('more rows than are kept change and vanish', async (t) => {
   ]
   for (const change of changes) {
     for (let number = 0; number < count; number++) change(number)
-    await commitBatch(environment, path, () => pending.write())
+    await commitRows(environment, path, [pending], 1)
     pending.flushed()
   }
   const expected = (number: number) =>
@@ -176,5 +178,32 @@ t.test('more rows than are kept change and vanish', async (t) => {
   }
   t.equal(wrong, 0)
   t.equal(table.getCount(), count - Math.ceil(count / 3))
+  await closeEnvironment(environment)
+})
+
+t.test('nothing is stored of rows of which the last part cannot be written', async (t) => {
+  const { path, environment, table } = openRows(t)
+  const sizes = { rowsAtOnce: 3, rowsPerPart: 2 }
+  const commits = [
+    (pending: WriteBuffer) => commitRows(environment, path, [pending], 1, sizes),
+    async (pending: WriteBuffer) => commitRowsSync(environment, path, [pending], sizes),
+  ]
+  for (const commit of commits) {
+    const pending = new WriteBuffer(table)
+    for (const key of keys) pending.putSync(key, Uint8Array.of(1))
+    // Longer than LMDB takes.
+    pending.putSync(new Uint8Array(3_000), Uint8Array.of(1))
+    await t.rejects(commit(pending))
+    pending.forget()
+    environment.resetReadTxn()
+    t.equal(table.getCount(), 0)
+    pending.putSync(numberKey(1), Uint8Array.of(2))
+    for (const key of keys.slice(2)) pending.putSync(key, Uint8Array.of(3))
+    await commit(pending)
+    pending.flushed()
+    t.equal(text(table.getBinary(numberKey(1))), '02')
+    t.equal(table.getCount(), keys.length - 1)
+    commitSync(environment, path, () => table.clearSync())
+  }
   await closeEnvironment(environment)
 })
