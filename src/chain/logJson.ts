@@ -61,8 +61,9 @@ function writePositionMembers(json: JsonBytes, position: LogPosition, block: Blo
 }
 
 /**
- * Writes the log object of the RLP that begins at `log`; `index` is its index in the block. Members shared by the logs of a transaction are written
- * from `position` for the first log; this returns where, so that they are copied for the others.
+ * Writes the log object of the RLP that begins at `log`; `index` is its index in the block. Members shared by the logs
+ * of a transaction are written from `position` for the first log; this returns where, so that they are copied for the
+ * others.
  */
 export function writeLog(
   json: JsonBytes,
