@@ -16,6 +16,7 @@ import {
 import { keccak256 } from '../../src/primitives/keccak.js'
 import type { Change } from '../../src/store/blockDiff.js'
 import { ChainWriter } from '../../src/store/chainWriter.js'
+import { undoBlocks } from '../../src/store/tables.js'
 import { type AccountChange, DiffBuilder } from './diffBuilder.js'
 import { scatter } from './scatter.js'
 
@@ -31,6 +32,9 @@ export interface StateSize {
 export const generatorVersion = 3
 
 export const contracts = 1_000
+
+/** Keys that are loaded between two calls of {@link settle}, which adds some 5 MB of headers. */
+const keysPerSettling = 5_000_000
 
 /** Keys of one block: more take more memory, about 1 KB each. */
 const keysPerBlockDefault = 100_000
@@ -122,6 +126,19 @@ function inHashOrder(count: number): number[] {
   return Array.from(order, (sorted) => sorted % 2 ** 28)
 }
 
+/**
+ * Adds blocks without changes, until those before them are too old to be unwound, so that the pages of their undo records
+ * are used again: these are a fifth of what a store takes that is loaded in one go.
+ */
+export async function settle(store: ChainWriter, builder: DiffBuilder): Promise<void> {
+  for (let added = 0; added <= undoBlocks; added++) {
+    store.beginBatch()
+    store.apply(store.head.number, [builder.next([])])
+    if (added % 512 === 0) await store.commitBatch()
+  }
+  await store.commitBatch()
+}
+
 /** Writes the network into a new store at `path`. Some 65,000 slots a second of CPU, or 10,000 accounts of three. */
 export async function writeSyntheticNetwork(
   path: string,
@@ -132,13 +149,17 @@ export async function writeSyntheticNetwork(
   const store = ChainWriter.openForWriting({ path })
   try {
     const builder = new DiffBuilder(store)
-    let number = 0
     let done = 0
+    let settled = 0
     for (const changes of loadBlocks(size, keysPerBlock)) {
       store.beginBatch()
-      store.apply(number++, [builder.next(changes)])
+      store.apply(store.head.number, [builder.next(changes)])
       await store.commitBatch()
       for (const { slots } of changes) done += 1 + slots.length
+      if (done - settled >= keysPerSettling) {
+        await settle(store, builder)
+        settled = done
+      }
       onProgress(
         done,
         size.accounts * (1 + size.slotsPerAccount) + Math.min(contracts, size.slots) + size.slots,
