@@ -60,6 +60,15 @@ export interface TableContent extends TableFigures {
   readonly valueBytes: number
 }
 
+/** What a file consists of, in bytes. */
+export interface FileFigures {
+  readonly file: number
+  /** Of these, pages of what is kept of every block whatever the history: headers, and numbers by hash. */
+  readonly headers: number
+  /** Pages of all else; the rest of the file waits for rows to come. */
+  readonly others: number
+}
+
 export interface StoreFigures {
   readonly network: string
   readonly size: StateSize
@@ -72,8 +81,8 @@ export interface StoreFigures {
   /** Bytes of state, tries and their past once all blocks are older than any reorganisation. */
   readonly settledBytes: number
   readonly fileBytes: number
-  /** Bytes of the file after each tenth of the blocks of random changes. */
-  readonly fileBytesSeries: readonly number[]
+  /** After each tenth of the blocks of random changes. */
+  readonly fileSeries: readonly FileFigures[]
   /** Of random slots, µs: at the head, and at random blocks that are kept. */
   readonly readMicros: { readonly head: number; readonly past: number }
   readonly tables: readonly TableContent[]
@@ -129,7 +138,7 @@ async function run(): Promise<StoreFigures> {
   const begunMs = performance.now()
   const store = ChainWriter.openForWriting({ path, history })
   const builder = new DiffBuilder(store)
-  const series: number[] = []
+  const series: FileFigures[] = []
   let number = 0
   let loaded = 0
   try {
@@ -143,7 +152,7 @@ async function run(): Promise<StoreFigures> {
       ...{ network, size, load, busy, loadedBytes, settledBytes, readMicros },
       kept: Number.isFinite(kept) ? kept : null,
       fileBytes: statSync(path).size,
-      fileBytesSeries: series,
+      fileSeries: series,
       tables: readTables(true) as TableContent[],
       seconds: (performance.now() - begunMs) / 1_000,
       peakResidentBytes: process.resourceUsage().maxRSS * 1_024,
@@ -155,7 +164,7 @@ async function run(): Promise<StoreFigures> {
   function* changeBlocks(): Generator<AccountChange[]> {
     for (let index = 0; index < blocks; index++) {
       yield randomChanges(size, index, changesPerBlock)
-      if ((index + 1) % Math.ceil(blocks / 10) === 0) series.push(statSync(path).size)
+      if ((index + 1) % Math.ceil(blocks / 10) === 0) series.push(measureFile())
     }
   }
 
@@ -265,6 +274,13 @@ function readTables(withContent = false): TableFigures[] {
   } finally {
     void environment.close()
   }
+}
+
+function measureFile(): FileFigures {
+  const figures = { file: statSync(path).size, headers: 0, others: 0 }
+  for (const { name, bytes } of readTables())
+    figures[name === 'blocks' || name === 'numbers' ? 'headers' : 'others'] += bytes
+  return figures
 }
 
 /** Tables whose rows do not depend on how much blocks change. */
