@@ -67,7 +67,7 @@ export const helpText = `Measures Tidegate beside a bare uWebSockets.js server t
   --rounds N, --seconds N          rounds of each server (7), and how long one takes (1)
   --connections N                  at the same time (64)
   --accounts N                     accounts of the network that proofs are of (1,000,000)
-  --slots N                        slots of the largest network read from (1,000,000); 10,000,000 take half an hour
+  --slots N                        slots of the largest network read from (1,000,000); 100,000,000 take 15 GB
                                    to make, once
   --log-blocks N                   blocks of the chain that logs are searched in (1,000,000; fewer with --quick and in a
                                    check); a million take five minutes to make, once

@@ -60,8 +60,8 @@ export function planOf(options: BenchOptions, targets: readonly Target[]): Plan 
 export function networkPlan(name: string, options: BenchOptions): NetworkPlan {
   if (name === 'demo') return { kind: 'demo' }
   if (name === 'blocks') return { kind: 'blocks', count: options.blocks }
-  const accounts = name === 'accounts' ? options.accounts : 1_000
-  return { kind: 'state', accounts, slots: slotsOf(name as NetworkName, options) }
+  if (name === 'accounts') return { kind: 'state', accounts: options.accounts, slotsPerAccount: 3, slots: 0 }
+  return { kind: 'state', accounts: 0, slotsPerAccount: 0, slots: slotsOf(name as NetworkName, options) }
 }
 
 /** The networks of these scenarios over HTTP, without the demo chain. */

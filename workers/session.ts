@@ -32,7 +32,10 @@ const jobsPerTurn = 64
 /** Below this the elapsed time of a job counts as its CPU time, because reading that takes 3 µs and lags behind. */
 const exactMsMin = 2
 
-/** Once jobs on trial have taken so long, those of them that are left have to wait again: their callers wait for nobody longer. */
+/**
+ * Once jobs on trial have taken so long, those of them that are left have to wait again: their callers wait for nobody
+ * longer.
+ */
 const trialsMsMax = 5
 
 /** Least time between two looks at the size of the heap, which take some microseconds. */

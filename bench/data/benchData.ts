@@ -20,14 +20,10 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
 import { schemaVersion } from '../../src/store/tables.js'
+import { syntheticGenesis } from './diffBuilder.js'
 import { blocksVersion, writeSyntheticBlocks } from './syntheticBlocks.js'
 import { logsVersion, writeSyntheticLogs } from './syntheticLogs.js'
-import {
-  generatorVersion,
-  type SyntheticSize,
-  syntheticGenesis,
-  writeSyntheticNetwork,
-} from './syntheticState.js'
+import { generatorVersion, type StateSize, writeSyntheticNetwork } from './syntheticState.js'
 
 /** A network ready to be served. */
 export interface BenchNetwork {
@@ -59,8 +55,8 @@ export const keptNames = {
     const content = createHash('sha256').update(readFileSync(genesisPath)).update(readFileSync(chainPath))
     return `demo-schema${schemaVersion}-${content.digest('hex').slice(0, 16)}`
   },
-  state: ({ accounts, slots }: SyntheticSize) =>
-    `synthetic${generatorVersion}-schema${schemaVersion}-${accounts}-${slots}`,
+  state: ({ accounts, slotsPerAccount, slots }: StateSize) =>
+    `synthetic${generatorVersion}-schema${schemaVersion}-${accounts}x${slotsPerAccount}-${slots}`,
   blocks: (count: number) => `blocks${blocksVersion}-schema${schemaVersion}-${count}`,
   logs: (count: number) => `logs${logsVersion}-schema${schemaVersion}-${count}`,
 } as const
@@ -88,8 +84,8 @@ export async function importWith({ name, folder, genesisPath, chainPath }: Impor
   })
 }
 
-/** A synthetic network of this size. A million accounts take four minutes to make and 1.6 GB. */
-export async function syntheticNetwork(name: string, size: SyntheticSize): Promise<BenchNetwork> {
+/** A synthetic network of this size. A million accounts of three slots take two minutes to make and 2 GB. */
+export async function syntheticNetwork(name: string, size: StateSize): Promise<BenchNetwork> {
   const what = `making a network of ${size.accounts} accounts and ${size.slots} slots`
   const folder = await makeOnce(keptNames.state(size), what, async (folder) => {
     writeFileSync(join(folder, 'genesis.json'), syntheticGenesis)

@@ -13,10 +13,11 @@ import {
   syntheticNetwork,
 } from './benchData.js'
 import type { ImportChainKind } from './importChainSizes.js'
+import type { StateSize } from './syntheticState.js'
 
 export type NetworkPlan =
   | { readonly kind: 'demo' }
-  | { readonly kind: 'state'; readonly accounts: number; readonly slots: number }
+  | ({ readonly kind: 'state' } & StateSize)
   | { readonly kind: 'blocks' | 'logs'; readonly count: number }
   | { readonly kind: 'import'; readonly chain: ImportChainKind; readonly blocks: number }
 
@@ -49,7 +50,7 @@ export function secondsToMake(plan: NetworkPlan): number {
     case 'demo':
       return 5
     case 'state':
-      return plan.accounts / 4_000 + plan.slots / 14_000
+      return plan.accounts / 10_000 + plan.slots / 65_000
     case 'blocks':
       return plan.count / 800
     case 'logs':

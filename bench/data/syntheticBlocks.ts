@@ -10,7 +10,8 @@ import { keccak256 } from '../../src/primitives/keccak.js'
 import { encodeRlp } from '../../src/primitives/rlp.js'
 import type { BlockDiff } from '../../src/store/blockDiff.js'
 import { ChainWriter } from '../../src/store/chainWriter.js'
-import { accountHex, syntheticGenesis } from './syntheticState.js'
+import { syntheticGenesis } from './diffBuilder.js'
+import { accountHex } from './syntheticState.js'
 
 /** Raised with every change of what is generated: it is part of the name of a cached network. */
 export const blocksVersion = 1

@@ -1,5 +1,6 @@
 /**
- * Imports a chain into a new store for each line of the input, and prints seconds, seconds of CPU, and gas as a line of JSON.
+ * Imports a chain into a new store for each line of the input, and prints seconds, seconds of CPU, and gas as a line of
+ * JSON.
  *
  *   npm run build && printf '\n\n' | node dist/bench/imports/importAgain.js GENESIS CHAIN
  */

@@ -13,6 +13,7 @@ import { latenciesOf, median, type Percentile, spread } from '../report/statisti
 import { findDifference } from '../servers/anvil.js'
 import { type ServerProcess, startServer } from '../servers/serverProcess.js'
 import {
+  answersUntilFast,
   type LoadResult,
   type NextBody,
   saturate,
@@ -161,6 +162,8 @@ class Track {
   readonly #next: NextBody
   readonly #rounds: Round[] = []
   readonly #busy: (number | undefined)[] = []
+  readonly #faults: (number | undefined)[] = []
+  #warmUp: readonly number[] = []
   readonly #latencies: (readonly number[])[] = []
   #latencyRate: number | undefined
   readonly #requests: Requests
@@ -186,7 +189,7 @@ class Track {
   async warmUp(): Promise<void> {
     const { connections, warmUpSecondsMax } = this.#settings
     const secondsMax = this.contestant.name === 'anvil' ? compiledWarmUpSeconds : warmUpSecondsMax
-    await withConnections(this.#target, connections, (open) =>
+    this.#warmUp = await withConnections(this.#target, connections, (open) =>
       warmUp(open, secondsMax, this.#next, () => this.contestant.process?.pageFaults()),
     )
   }
@@ -195,8 +198,15 @@ class Track {
     const { url, process } = this.contestant
     const { acceptEncoding } = this.#requests
     const before = process?.cpuSeconds()
+    const faultsBefore = process?.pageFaults()
     const result = await saturateUrl(url, this.#settings, this.#settings.seconds, this.#next, acceptEncoding)
     const after = process?.cpuSeconds()
+    const faults = process?.pageFaults()
+    this.#faults.push(
+      faults === undefined || faultsBefore === undefined
+        ? undefined
+        : (faults - faultsBefore) / result.answers,
+    )
     const rate = result.answers / result.seconds
     const cpuSeconds = before === undefined || after === undefined ? undefined : after - before
     this.#rounds.push({ rate, cpuMicros: cpuSeconds && (cpuSeconds * 1e6) / result.answers })
@@ -231,6 +241,8 @@ class Track {
       rateSpread: spread(this.#rounds.map(({ rate }) => rate)),
       cpuMicros: median(this.#rounds.map(({ cpuMicros }) => cpuMicros)),
       busy: median(this.#busy),
+      pageFaults: median(this.#faults),
+      answersUntilFast: answersUntilFast(this.#warmUp, this.rate),
       ...this.contestant.process?.memory(),
       latencies: {
         p50: of('p50') ?? all.p50,

@@ -16,7 +16,7 @@ import {
 } from '../data/demoFacts.js'
 import { scatter, walk } from '../data/scatter.js'
 import { transactionsPerBlock } from '../data/syntheticBlocks.js'
-import { accountHex, vaultAddress, vaultSlotHex } from '../data/syntheticState.js'
+import { accountHex, contractAddress, contractOf, contracts, slotOf } from '../data/syntheticState.js'
 import { productionQuestion } from './productionMix.js'
 import { batch, rpc } from './rpc.js'
 
@@ -55,14 +55,14 @@ export interface Sizes {
   readonly blocks: number
 }
 
-/** Number of slots of a network's vault. */
+/** Number of slots of a network, but for those of accounts. */
 export function slotsOf(network: NetworkName, sizes: Sizes): number {
   return {
     demo: 0,
     'slots-1k': 1_000,
     'slots-100k': 100_000,
     'slots-large': sizes.largeSlots,
-    accounts: 1_000,
+    accounts: 0,
     blocks: 0,
   }[network]
 }
@@ -74,7 +74,7 @@ const loopRounds = 20_000
 /** Swapped against reserves of more than 10^20, so that varying it by a few wei changes no branch. */
 const swapAmount = 10n ** 15n
 
-const vault = bytesToHex(vaultAddress)
+const contractHexes = Array.from({ length: contracts }, (_, index) => bytesToHex(contractAddress(index)))
 const tide = addressOf('Tide')
 const [bea, cal] = [addressOf('bea'), addressOf('cal')]
 
@@ -98,7 +98,10 @@ function randomSlots(
   more: Partial<Scenario> = {},
 ): Scenario {
   const count = slotsOf(network, sizes)
-  const question = (n: number) => rpc('eth_getStorageAt', [vault, vaultSlotHex(scatter(n) % count), 'latest'])
+  const question = (n: number) => {
+    const index = scatter(n) % count
+    return rpc('eth_getStorageAt', [contractHexes[contractOf(index)], bytesToHex(slotOf(index)), 'latest'])
+  }
   // Without caches, which could hold all answers about the small network.
   return many(network, title, question, { network, isUncached: true, anvil: 'none', ...more })
 }

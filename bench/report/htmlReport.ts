@@ -59,6 +59,8 @@ const headings = [
   '× p97.5',
   '× p99',
   'CPU µs',
+  'faults',
+  'warm-up',
   'core',
   'RSS MB',
   'own MB',
@@ -90,6 +92,7 @@ function table(findings: readonly Finding[]): string {
 /** For a rival, `own` is the side that it is compared with. */
 function sideRow(label: string, side: Side, own: Side | undefined, ratio: string): string {
   const { rate, rateSpread, latencies, latencyRate, cpuMicros, busy, residentBytes, anonymousBytes } = side
+  const { pageFaults, answersUntilFast } = side
   const shown = (value: number | undefined, digits: number, factor = 1) =>
     value === undefined ? '–' : (value * factor).toFixed(digits)
   const cells = [
@@ -102,6 +105,8 @@ function sideRow(label: string, side: Side, own: Side | undefined, ratio: string
       own === undefined ? '' : timesText(latencyTimes(own, side, percentile)),
     ),
     shown(cpuMicros, 1),
+    shown(pageFaults, 2),
+    answersUntilFast === undefined ? '–' : count(answersUntilFast),
     busy === undefined ? '–' : `${shown(busy, 0, 100)} %`,
     shown(residentBytes, 0, 1e-6),
     shown(anonymousBytes, 0, 1e-6),

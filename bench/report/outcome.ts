@@ -20,6 +20,10 @@ export interface Side extends Memory {
   readonly rateSpread: number
   /** CPU time of the server process per answer. */
   readonly cpuMicros?: number | undefined
+  /** Page faults of the server process per answer. */
+  readonly pageFaults?: number | undefined
+  /** Requests that it answered in its warm-up before it reached 90 % of this rate. */
+  readonly answersUntilFast?: number | undefined
   /** Share of one core that the server took under saturation. */
   readonly busy?: number | undefined
   /** At a fixed rate; a stall counts for every request due in it. */

@@ -50,13 +50,15 @@ function speedTable(findings: readonly Finding[]): string {
     'p99 ms',
     'p99 × bare',
     'CPU µs',
+    'faults',
+    'warm-up',
     'RSS MB',
     '× bare uWS',
     '× anvil',
     '',
   ]
   const rows = findings.map((finding) => {
-    if (isFailed(finding)) return [finding.title, ...Array<string>(9).fill('–'), `failed: ${finding.failed}`]
+    if (isFailed(finding)) return [finding.title, ...Array<string>(11).fill('–'), `failed: ${finding.failed}`]
     const { title, unit, own, rivals, ratios, note } = finding
     const { bare, anvil, ...others } = ratios
     const { p50, p975, p99 } = own.latencies ?? {}
@@ -71,6 +73,8 @@ function speedTable(findings: readonly Finding[]): string {
       ...[p50, p975, p99].map((ms) => rounded(ms, 2)),
       timesText(latencyTimes(own, rivals.bare, 'p99')),
       rounded(own.cpuMicros, 1),
+      rounded(own.pageFaults, 2),
+      own.answersUntilFast === undefined ? '–' : count(own.answersUntilFast),
       rounded(own.residentBytes === undefined ? undefined : own.residentBytes / 1e6, 0),
       ratioText(bare),
       ratioText(anvil),

@@ -24,6 +24,8 @@ const columns = [
   ['p99.9', 9],
   ['p99 × bare', 12],
   ['CPU µs', 10],
+  ['faults', 8],
+  ['warm-up', 9],
   ['core', 6],
   ['RSS MB', 8],
   ['own MB', 8],
@@ -70,12 +72,15 @@ export function footLines(report: Report): string[] {
     `server's core was less than ${saturatedMin * 100} % busy the loader was the limit, not the server, and ratios are of CPU`,
     'time per request (c) instead of rates. Percentiles over HTTP are taken by autocannon at a fixed rate, a quarter of',
     "the slower server's at most; ± is the distance between the extremes of the rounds. RSS counts the mapped pages of",
-    "the stores, which are the system's file cache; what is the process' own stands beside it.",
+    "the stores, which are the system's file cache; what is the process' own stands beside it. CPU time and page faults",
+    'are of the whole server, for each answer; the warm-up is how many requests it answered before it reached 90 % of its',
+    'rate, which says most of the first scenario of a run: later ones find code that is compiled.',
   ]
 }
 
 function sideCells(side: Side, bare: Side | undefined): string[] {
   const { rate, rateSpread, latencies, cpuMicros, busy, residentBytes, anonymousBytes } = side
+  const { pageFaults, answersUntilFast } = side
   const ms = (value: number | undefined) => (value === undefined ? '–' : value.toFixed(value < 10 ? 2 : 0))
   return [
     count(rate),
@@ -86,6 +91,8 @@ function sideCells(side: Side, bare: Side | undefined): string[] {
     ms(latencies?.p999),
     timesText(latencyTimes(side, bare, 'p99')),
     cpuMicros === undefined ? '–' : cpuMicros.toFixed(cpuMicros < 100 ? 1 : 0),
+    pageFaults === undefined ? '–' : pageFaults.toFixed(pageFaults < 10 ? 2 : 0),
+    answersUntilFast === undefined ? '–' : count(answersUntilFast),
     busy === undefined ? '–' : `${(busy * 100).toFixed(0)} %`,
     megabytes(residentBytes),
     megabytes(anonymousBytes),

@@ -10,7 +10,7 @@ import { blockMembers, type LogBlock, writeLog } from '../../src/chain/logJson.j
 import { searchLogs } from '../../src/chain/logSearch.js'
 import { type Hash32, toAddress } from '../../src/primitives/bytes.js'
 import { JsonBytes } from '../../src/primitives/jsonBytes.js'
-import { rlpEndAt, rlpPayloadAt, rlpSpanAt } from '../../src/primitives/rlp.js'
+import { rlpEndAt, rlpPayloadAt } from '../../src/primitives/rlp.js'
 import { ChainReader } from '../../src/store/chainReader.js'
 import { receiptLogsAt } from '../../src/store/logKeys.js'
 import type { StoredBlock } from '../../src/store/storedBlock.js'
@@ -182,14 +182,7 @@ function renderAll(store: ChainReader, known: readonly Found[]): number {
     const { timestamp } = readBlockFacts(header)
     const block: LogBlock = { hash, header: { number, timestamp } }
     if (index > 0) json.text(',')
-    writeLog(
-      json,
-      receipts,
-      rlpSpanAt(receipts, at),
-      { senders, index: transaction },
-      blockMembers(block),
-      logIndex,
-    )
+    writeLog(json, receipts, at, { senders, index: transaction }, blockMembers(block), logIndex)
   }
   json.text(']')
   return json.finish().length

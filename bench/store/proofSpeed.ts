@@ -16,7 +16,8 @@ import { buildProofJson, UpperNodes } from '../../src/state/proof.js'
 import { triesAfter } from '../../src/state/tries.js'
 import { ChainReader } from '../../src/store/chainReader.js'
 import type { ReadGuard } from '../../src/store/readTable.js'
-import { contractAddress, contractOf, randomFrom, slotOf } from './storeNetworks.js'
+import { contractAddress, contractOf, slotOf } from '../data/syntheticState.js'
+import { randomFrom } from './randomChanges.js'
 
 const { values } = parseArgs({
   options: {

@@ -4,7 +4,8 @@
  *   node dist/bench/store/storeSpeed.js wide|busy [--slots N] [--accounts N] [--blocks N] [--changes N] [--history N]
  *                                                 [--folder DIR]
  *
- * *wide* is loaded in the order of its rows. `--history N` keeps the past of N blocks. Without `--folder` the store goes into a temporary folder, and is removed.
+ * *wide* has slots that are written once, *busy* gets blocks of random changes. `--history N` keeps the past of N blocks.
+ * Without `--folder` the store goes into a temporary folder, and is removed.
  */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,16 +17,9 @@ import { ChainReader } from '../../src/store/chainReader.js'
 import { ChainWriter } from '../../src/store/chainWriter.js'
 import { keepsAll } from '../../src/store/keptHistory.js'
 import { undoBlocks } from '../../src/store/tables.js'
-import { type AccountChange, DiffBuilder } from './diffBuilder.js'
-import {
-  contractAddress,
-  contractOf,
-  loadBlocks,
-  randomChanges,
-  randomFrom,
-  type StateSize,
-  slotOf,
-} from './storeNetworks.js'
+import { type AccountChange, DiffBuilder } from '../data/diffBuilder.js'
+import { contractAddress, contractOf, loadBlocks, type StateSize, slotOf } from '../data/syntheticState.js'
+import { randomChanges, randomFrom } from './randomChanges.js'
 
 /** Pages of LMDB on all systems that the product runs on. */
 const pageBytes = 4_096
@@ -109,6 +103,7 @@ const defaults =
     : { accounts: 0, slots: 10_000_000, blocks: 0 }
 const size = {
   accounts: Number(values.accounts ?? defaults.accounts),
+  slotsPerAccount: 0,
   slots: Number(values.slots ?? defaults.slots),
 }
 const blocks = Number(values.blocks ?? defaults.blocks)
@@ -142,7 +137,7 @@ async function run(): Promise<StoreFigures> {
   let number = 0
   let loaded = 0
   try {
-    const load = await measure(loadBlocks(size, network === 'wide'))
+    const load = await measure(loadBlocks(size))
     const loadedBytes = await settle()
     loaded = number
     const busy = blocks > 0 ? await measure(changeBlocks()) : undefined

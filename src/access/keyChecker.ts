@@ -97,8 +97,8 @@ export const demoKeyName = 'demo'
 const recheckMsMax = 250
 
 /**
- * Valid keys remembered. Each takes about 400 bytes, 600 where metered, so 6 MB when full; a miss costs about 10 µs (HMAC and a read),
- * so a node with more keys in use at once is slower, not wrong.
+ * Valid keys remembered. Each takes about 400 bytes, 600 where metered, so 6 MB when full; a miss costs about 10 µs
+ * (HMAC and a read), so a node with more keys in use at once is slower, not wrong.
  */
 const rememberedKeysMax = 10_000
 

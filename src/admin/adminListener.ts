@@ -1,7 +1,7 @@
 /**
  * The listener for operators, on an address of its own: `/live`, `/ready`, `/metrics`, the API and the
- * dashboard. Owns paths, the token, and what makes a request acceptable. Does not own what they show. It is node:http on the main thread,
- * whatever serves the public.
+ * dashboard. Owns paths, the token, and what makes a request acceptable. Does not own what they show. It is node:http
+ * on the main thread, whatever serves the public.
  */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'

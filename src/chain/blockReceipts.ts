@@ -1,9 +1,10 @@
 import type { JsonBytes } from '../primitives/jsonBytes.js'
-import { type RlpSpan, rlpListSpans, rlpSpanAt } from '../primitives/rlp.js'
+import { type RlpSpan, rlpEndAt, rlpPayloadAt } from '../primitives/rlp.js'
 import { type BlockRows, transactionPosition } from './blockRows.js'
 import { blockMembers } from './logJson.js'
 import { type ReceiptCursor, skipReceipt, writeReceipt } from './receiptJson.js'
-import { readTransaction, writeList } from './transactionJson.js'
+import { writeItems } from './rlpJson.js'
+import { readTransaction } from './transactionJson.js'
 
 /** A block with the results of its execution. */
 export interface ExecutedBlock {
@@ -17,18 +18,19 @@ export interface ExecutedBlock {
 export function writeReceipts(json: JsonBytes, executed: ExecutedBlock): void {
   const { receipts } = executed
   const cursor = startCursor(executed)
-  writeList(json, receipts, rlpSpanAt(receipts, 0), (receipt, index) =>
-    writeOne(json, executed, receipt, index, cursor),
-  )
+  writeItems(json, receipts, 0, (receipt, index) => writeOne(json, executed, receipt, index, cursor))
 }
 
 /** Writes one receipt object. Walks over the receipts before it. */
 export function writeReceiptAt(json: JsonBytes, executed: ExecutedBlock, index: number): void {
   const { receipts } = executed
   const cursor = startCursor(executed)
-  const spans = rlpListSpans(receipts, rlpSpanAt(receipts, 0))
-  for (let before = 0; before < index; before++) skipReceipt(receipts, spans[before] as RlpSpan, cursor)
-  writeOne(json, executed, spans[index] as RlpSpan, index, cursor)
+  let receipt = rlpPayloadAt(receipts, 0)
+  for (let before = 0; before < index; before++) {
+    skipReceipt(receipts, receipt, cursor)
+    receipt = rlpEndAt(receipts, receipt)
+  }
+  writeOne(json, executed, receipt, index, cursor)
 }
 
 function startCursor({ rows, blobGasPrice }: ExecutedBlock): ReceiptCursor {
@@ -38,7 +40,7 @@ function startCursor({ rows, blobGasPrice }: ExecutedBlock): ReceiptCursor {
 function writeOne(
   json: JsonBytes,
   { rows, receipts }: ExecutedBlock,
-  receipt: RlpSpan,
+  receipt: number,
   index: number,
   cursor: ReceiptCursor,
 ): void {

@@ -5,6 +5,7 @@
 import { bytesToBigInt, equalBytes, type Hash32, latin1Key, toMinimalBytes } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
 import { JsonBytes } from '../primitives/jsonBytes.js'
+import { giveBack } from '../primitives/lentMemory.js'
 import { NotHeldError } from '../primitives/notHeld.js'
 import type { ChainIdentity, ChainRows, Marker, TransactionLocation } from '../store/chainRows.js'
 import type { OldestKept } from '../store/keptHistory.js'
@@ -187,7 +188,10 @@ export abstract class ChainBlocks {
   receiptsJson(hash: Hash32): Uint8Array | undefined {
     return this.parts.answers.getOrRender(hash, 'receipts', (isKept) => {
       const executed = this.#executed(hash, this.parts.rows.viewUntilNextRead(hash))
-      return executed && this.#render((json) => writeReceipts(json, executed), !isKept)
+      if (executed === undefined) return undefined
+      const json = this.#render((json) => writeReceipts(json, executed), !isKept)
+      giveBack(executed.receipts)
+      return json
     })
   }
 

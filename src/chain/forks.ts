@@ -312,9 +312,17 @@ export class ForkSchedule {
   }
 }
 
-/** Whether the rules of `fork` hold once `active` is the newest active fork. */
+const forkPlaces = Object.fromEntries(forkNames.map((name, place) => [name, place])) as Record<
+  ForkName,
+  number
+>
+
+/**
+ * Whether the rules of `fork` hold once `active` is the newest active fork. Asked 20 times a call: two searches in the list
+ * of names were a tenth of a short one's time.
+ */
 export function includesFork(active: ForkName, fork: ForkName): boolean {
-  return forkNames.indexOf(active) >= forkNames.indexOf(fork)
+  return forkPlaces[active] >= forkPlaces[fork]
 }
 
 /** A fork that is left out of a configuration goes on in the chain. */

@@ -1,11 +1,12 @@
 /** Logs as JSON, from their consensus encoding. Members and spelling follow go-ethereum. */
 import { bytesToHex, type Hash32, latin1Key, toQuantity } from '../primitives/bytes.js'
 import { ascii, type Constant, JsonBytes, memberNames, type Written } from '../primitives/jsonBytes.js'
-import { type RlpSpan, rlpListSpans, rlpSpanAt } from '../primitives/rlp.js'
+import { rlpEndAt, rlpPayloadAt } from '../primitives/rlp.js'
 import { type BlockRows, transactionPosition } from './blockRows.js'
 import type { Header } from './header.js'
 import type { LogKeys } from './logFilter.js'
-import { type TransactionPosition, writeList } from './transactionJson.js'
+import { writeHexItem, writeHexItems } from './rlpJson.js'
+import type { TransactionPosition } from './transactionJson.js'
 
 /** One log of a block: the keys that filters compare, and the object of eth_getLogs as ASCII text. */
 export interface BlockLog extends LogKeys {
@@ -59,32 +60,27 @@ function writePositionMembers(json: JsonBytes, position: LogPosition, block: Blo
   return { start, end: json.length }
 }
 
-/** Fields of a log's RLP. */
-type LogSpans = readonly [address: RlpSpan, topics: RlpSpan, data: RlpSpan]
-
-function readLog(receipts: Uint8Array, log: RlpSpan): LogSpans {
-  return rlpListSpans(receipts, log) as unknown as LogSpans
-}
-
 /**
- * Writes a log object; `index` is its index in the block. Members shared by the logs of a transaction are written
- * from `position` for the first log; this returns where, so that they are copied for the others.
+ * Writes the log object of the RLP that begins at `log`; `index` is its index in the block. Members shared by the logs
+ * of a transaction are written from `position` for the first log; this returns where, so that they are copied for the
+ * others.
  */
 export function writeLog(
   json: JsonBytes,
   receipts: Uint8Array,
-  log: RlpSpan,
+  log: number,
   position: LogPosition | Written,
   block: BlockMembers,
   index: number,
 ): Written {
-  const [address, topics, data] = readLog(receipts, log)
+  const address = rlpPayloadAt(receipts, log)
+  const topics = rlpEndAt(receipts, address)
   json.constant(firstName)
-  json.hex(receipts, address.payload, address.end)
+  writeHexItem(json, receipts, address)
   json.constant(name.topics)
-  writeList(json, receipts, topics, ({ payload, end }) => json.hex(receipts, payload, end))
+  writeHexItems(json, receipts, topics)
   json.constant(name.data)
-  json.hex(receipts, data.payload, data.end)
+  writeHexItem(json, receipts, rlpEndAt(receipts, topics))
   json.constant(comma)
   const members = 'start' in position ? position : writePositionMembers(json, position, block)
   if (members === position) json.again(members.start, members.end)
@@ -99,14 +95,22 @@ export function removedLogJson(json: string): string {
   return `${json.slice(0, -'false}'.length)}true}`
 }
 
-/** Fields of a receipt's RLP: state root or status, gas used so far, bloom, logs. */
-export type ReceiptSpans = readonly [outcome: RlpSpan, cumulativeGas: RlpSpan, bloom: RlpSpan, logs: RlpSpan]
+/** Offsets of the fields of a receipt's RLP. */
+export interface ReceiptFields {
+  /** State root or status. */
+  readonly outcome: number
+  readonly cumulativeGas: number
+  readonly bloom: number
+  readonly logs: number
+}
 
-/** Decodes one item of a block's receipts, a byte string: RLP list (legacy), or type byte and RLP list. */
-export function readReceipt(receipts: Uint8Array, { payload }: RlpSpan): ReceiptSpans {
-  const isLegacy = (receipts[payload] as number) >= 0xc0
-  const list = rlpSpanAt(receipts, isLegacy ? payload : payload + 1)
-  return rlpListSpans(receipts, list) as unknown as ReceiptSpans
+/** The item of a block's receipts that begins at `at`, a byte string: RLP list (legacy), or type byte and RLP list. */
+export function readReceipt(receipts: Uint8Array, at: number): ReceiptFields {
+  const payload = rlpPayloadAt(receipts, at)
+  const outcome = rlpPayloadAt(receipts, (receipts[payload] as number) >= 0xc0 ? payload : payload + 1)
+  const cumulativeGas = rlpEndAt(receipts, outcome)
+  const bloom = rlpEndAt(receipts, cumulativeGas)
+  return { outcome, cumulativeGas, bloom, logs: rlpEndAt(receipts, bloom) }
 }
 
 /** Bytes of most logs with their position members: a token transfer has 750. */
@@ -117,21 +121,25 @@ export function blockLogs(rows: BlockRows, receipts: Uint8Array): BlockLog[] {
   const found: BlockLog[] = []
   const json = new JsonBytes(logBytesExpected)
   const block = blockMembers(rows)
-  for (const [index, receipt] of rlpListSpans(receipts, rlpSpanAt(receipts, 0)).entries()) {
-    const [, , , logs] = readReceipt(receipts, receipt)
-    const position = transactionPosition(rows, index)
+  const keyOf = (item: number) =>
+    latin1Key(receipts.subarray(rlpPayloadAt(receipts, item), rlpEndAt(receipts, item)))
+  const end = rlpEndAt(receipts, 0)
+  let index = 0
+  for (let receipt = rlpPayloadAt(receipts, 0); receipt < end; receipt = rlpEndAt(receipts, receipt)) {
+    const { logs } = readReceipt(receipts, receipt)
+    const position = transactionPosition(rows, index++)
     json.clear()
     const members = writePositionMembers(json, position, block)
-    for (const log of rlpListSpans(receipts, logs)) {
-      const [address, topics] = readLog(receipts, log)
-      const keyOf = ({ payload, end }: RlpSpan) => latin1Key(receipts.subarray(payload, end))
+    const logsEnd = rlpEndAt(receipts, logs)
+    for (let log = rlpPayloadAt(receipts, logs); log < logsEnd; log = rlpEndAt(receipts, log)) {
       const start = json.length
       writeLog(json, receipts, log, members, block, found.length)
-      found.push({
-        address: keyOf(address),
-        topics: rlpListSpans(receipts, topics).map(keyOf),
-        json: json.textFrom(start),
-      })
+      const address = rlpPayloadAt(receipts, log)
+      const list = rlpEndAt(receipts, address)
+      const topics: string[] = []
+      for (let at = rlpPayloadAt(receipts, list); at < rlpEndAt(receipts, list); at = rlpEndAt(receipts, at))
+        topics.push(keyOf(at))
+      found.push({ address: keyOf(address), topics, json: json.textFrom(start) })
     }
   }
   return found

@@ -6,7 +6,7 @@ import { equalBytes, type Hash32 } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
 import { JsonBytes } from '../primitives/jsonBytes.js'
 import { NotHeldError } from '../primitives/notHeld.js'
-import { rlpEndAt, rlpPayloadAt, rlpSpanAt } from '../primitives/rlp.js'
+import { rlpEndAt, rlpPayloadAt } from '../primitives/rlp.js'
 import type { BlockName, ChainIdentity, ChainRows } from '../store/chainRows.js'
 import { receiptLogsAt } from '../store/logKeys.js'
 import type { StoredBlock } from '../store/storedBlock.js'
@@ -226,7 +226,7 @@ class LogWriter {
           })
           position ??= { senders: stored.senders, index } satisfies LogPosition
           if (this.#count++ > 0) this.#json.text(',')
-          position = writeLog(this.#json, receipts, rlpSpanAt(receipts, log), position, members, logIndex)
+          position = writeLog(this.#json, receipts, log, position, members, logIndex)
         }
         logIndex++
       }

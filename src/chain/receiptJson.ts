@@ -1,10 +1,10 @@
 /** Receipts as JSON, from their consensus encoding. Members and spelling follow go-ethereum. */
-import { integerAt } from '../primitives/bytes.js'
 import { ascii, type JsonBytes, memberNames, type Written } from '../primitives/jsonBytes.js'
 import { keccak256 } from '../primitives/keccak.js'
-import { encodeRlp, type RlpSpan, rlpListSpans } from '../primitives/rlp.js'
+import { encodeRlp, rlpEndAt, rlpPayloadAt } from '../primitives/rlp.js'
 import { gasPerBlob } from './feeMarket.js'
 import { type BlockMembers, readReceipt, writeLog } from './logJson.js'
+import { integerOfItem, writeItems } from './rlpJson.js'
 import {
   blobCount,
   effectiveGasPrice,
@@ -12,7 +12,6 @@ import {
   isCreation,
   type Transaction,
   type TransactionPosition,
-  writeList,
   writeRecipient,
 } from './transactionJson.js'
 
@@ -47,17 +46,17 @@ const firstBlobName = ascii('{"blobGasPrice":')
 const comma = ascii(',')
 const noContractThenGasName = ascii(',"contractAddress":null,"cumulativeGasUsed":')
 
-/** Writes a receipt object and moves `cursor` past it. `receipt` is an item of the store's row. */
+/** Writes a receipt object and moves `cursor` past it. `receipt` is where an item of the store's row begins. */
 export function writeReceipt(
   json: JsonBytes,
   receipts: Uint8Array,
-  receipt: RlpSpan,
+  receipt: number,
   transaction: Transaction,
   position: TransactionPosition,
   cursor: ReceiptCursor,
 ): void {
-  const [outcome, cumulative, bloom, logs] = readReceipt(receipts, receipt)
-  const cumulativeGasUsed = integerAt(receipts, cumulative.payload, cumulative.end)
+  const { outcome, cumulativeGas, bloom, logs } = readReceipt(receipts, receipt)
+  const cumulativeGasUsed = integerOfItem(receipts, cumulativeGas)
   const sender = position.index * 52
   if (transaction.type === 3 && cursor.blobGasPrice !== undefined) {
     json.constant(firstBlobName)
@@ -81,11 +80,11 @@ export function writeReceipt(
   json.quantity(difference(cumulativeGasUsed, cursor.cumulativeGasUsed))
   json.constant(name.logs)
   let written: Written | undefined
-  writeList(json, receipts, logs, (log) => {
+  writeItems(json, receipts, logs, (log) => {
     written = writeLog(json, receipts, log, written ?? position, cursor.block, cursor.logIndex++)
   })
   json.constant(name.logsBloom)
-  json.sparseHex(receipts, bloom.payload, bloom.end)
+  json.sparseHex(receipts, rlpPayloadAt(receipts, bloom), logs)
   writeOutcome(json, receipts, outcome)
   json.constant(name.to)
   writeRecipient(json, transaction)
@@ -100,10 +99,11 @@ export function writeReceipt(
 }
 
 /** Moves `cursor` past a receipt that is not written. */
-export function skipReceipt(receipts: Uint8Array, receipt: RlpSpan, cursor: ReceiptCursor): void {
-  const [, cumulative, , logs] = readReceipt(receipts, receipt)
-  cursor.cumulativeGasUsed = integerAt(receipts, cumulative.payload, cumulative.end)
-  cursor.logIndex += rlpListSpans(receipts, logs).length
+export function skipReceipt(receipts: Uint8Array, receipt: number, cursor: ReceiptCursor): void {
+  const { cumulativeGas, logs } = readReceipt(receipts, receipt)
+  cursor.cumulativeGasUsed = integerOfItem(receipts, cumulativeGas)
+  const end = rlpEndAt(receipts, logs)
+  for (let log = rlpPayloadAt(receipts, logs); log < end; log = rlpEndAt(receipts, log)) cursor.logIndex++
 }
 
 function difference(a: number | bigint, b: number | bigint): number | bigint {
@@ -111,7 +111,9 @@ function difference(a: number | bigint, b: number | bigint): number | bigint {
 }
 
 /** Before Byzantium a receipt holds the state root after its transaction, since then whether it succeeded (EIP-658). */
-function writeOutcome(json: JsonBytes, receipts: Uint8Array, { payload, end }: RlpSpan): void {
+function writeOutcome(json: JsonBytes, receipts: Uint8Array, outcome: number): void {
+  const payload = rlpPayloadAt(receipts, outcome)
+  const end = rlpEndAt(receipts, outcome)
   if (end - payload === 32) {
     json.constant(name.root)
     json.hex(receipts, payload, end)

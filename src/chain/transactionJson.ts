@@ -1,17 +1,26 @@
 /** Transactions as JSON, directly from their RLP. Members and spelling follow go-ethereum. */
-import { concatBytes, type Hash32, integerAt } from '../primitives/bytes.js'
+import { concatBytes, type Hash32 } from '../primitives/bytes.js'
 import { ascii, type Constant, JsonBytes, memberNames } from '../primitives/jsonBytes.js'
-import { type RlpSpan, rlpListSpans, rlpSpanAt } from '../primitives/rlp.js'
+import { type RlpSpan, rlpEndAt, rlpPayloadAt, rlpSpanAt } from '../primitives/rlp.js'
 import type { Timestamp } from './header.js'
+import {
+  integerOfItem,
+  isEmptyItem,
+  writeHexItem,
+  writeHexItems,
+  writeItems,
+  writeQuantityItem,
+} from './rlpJson.js'
 
 /** A transaction within a block's body. */
 export interface Transaction {
   /** EIP-2718 type; 0 for legacy. */
   readonly type: number
-  /** The whole body, in which its spans are. */
+  /** The whole body, in which it is. */
   readonly bytes: Uint8Array
-  /** Its RLP fields, in the order of the type's definition. */
-  readonly fields: readonly RlpSpan[]
+  /** Where its RLP fields begin, in the order of the type's definition, and where they end. */
+  readonly fieldsAt: number
+  readonly end: number
   /** Indexes of fields that several types have. */
   readonly layout: Layout
 }
@@ -65,32 +74,40 @@ const maxFeePerBlobGasAt = 9
 const blobHashesAt = 10
 const authorizationsAt = 9
 
+/** Bytes of a hash with its header. */
+const hashItemBytes = 33
+
 /** Decodes one item of a body's transactions: a list (legacy), or a byte string of type byte and list (EIP-2718). */
 export function readTransaction(bytes: Uint8Array, { payload, start, isList }: RlpSpan): Transaction {
   const type = isList ? 0 : (bytes[payload] as number)
   const layout = layouts[type]
   if (layout === undefined || (type === 0 && !isList))
     throw new RangeError(`transaction type ${type} is not known`)
-  const fields = rlpListSpans(bytes, rlpSpanAt(bytes, isList ? start : payload + 1))
-  return { type, bytes, fields, layout }
+  const list = isList ? start : payload + 1
+  return { type, bytes, fieldsAt: rlpPayloadAt(bytes, list), end: rlpEndAt(bytes, list), layout }
 }
 
-/** The span of a field that the transaction's type has. */
-export function fieldSpan({ fields }: Transaction, position: number): RlpSpan {
-  const span = fields[position]
-  if (span === undefined) throw new RangeError(`a transaction without field ${position}`)
-  return span
+/** Offset of a field that the transaction's type has. */
+export function fieldAt({ bytes, fieldsAt, end }: Transaction, position: number): number {
+  let at = fieldsAt
+  for (let before = 0; before < position && at < end; before++) at = rlpEndAt(bytes, at)
+  if (at >= end) throw new RangeError(`a transaction without field ${position}`)
+  return at
+}
+
+/** The span of such a field. */
+export function fieldSpan(transaction: Transaction, position: number): RlpSpan {
+  return rlpSpanAt(transaction.bytes, fieldAt(transaction, position))
 }
 
 export function isCreation(transaction: Transaction): boolean {
-  const { payload, end } = fieldSpan(transaction, transaction.layout.to)
-  return payload === end
+  return isEmptyItem(transaction.bytes, fieldAt(transaction, transaction.layout.to))
 }
 
 export function blobCount(transaction: Transaction): number {
-  return transaction.type === 3
-    ? rlpListSpans(transaction.bytes, fieldSpan(transaction, blobHashesAt)).length
-    : 0
+  if (transaction.type !== 3) return 0
+  const hashes = fieldSpan(transaction, blobHashesAt)
+  return (hashes.end - hashes.payload) / hashItemBytes
 }
 
 /** Effective gas price in wei (EIP-1559); the transaction's gas price before London. */
@@ -99,13 +116,9 @@ export function effectiveGasPrice(
   baseFeePerGas: number | bigint | undefined,
 ): number | bigint {
   const { bytes, layout } = transaction
-  const integer = (position: number): number | bigint => {
-    const { payload, end } = fieldSpan(transaction, position)
-    return integerAt(bytes, payload, end)
-  }
-  const maxFee = integer(layout.maxFee)
+  const maxFee = integerOfItem(bytes, fieldAt(transaction, layout.maxFee))
   if (layout.maxPriorityFee === undefined || baseFeePerGas === undefined) return maxFee
-  const priorityFee = integer(layout.maxPriorityFee)
+  const priorityFee = integerOfItem(bytes, fieldAt(transaction, layout.maxPriorityFee))
   const price =
     typeof baseFeePerGas === 'number' && typeof priorityFee === 'number'
       ? baseFeePerGas + priorityFee
@@ -152,9 +165,8 @@ export function writeTransaction(
   const { type, bytes, layout } = transaction
   const isPending = position.blockHash === undefined
   const quantity = (member: Constant, position: number): void => {
-    const { payload, end } = fieldSpan(transaction, position)
     json.constant(member)
-    json.quantityOf(bytes, payload, end)
+    writeQuantityItem(json, bytes, fieldAt(transaction, position))
   }
   const sender = position.index * 52
   json.constant(firstName)
@@ -178,9 +190,8 @@ export function writeTransaction(
   if (type === 3) quantity(name.maxFeePerBlobGas, maxFeePerBlobGasAt)
   json.constant(name.hash)
   json.hex(position.senders, sender + 20, sender + 52)
-  const input = fieldSpan(transaction, layout.input)
   json.constant(name.input)
-  json.hex(bytes, input.payload, input.end)
+  writeHexItem(json, bytes, fieldAt(transaction, layout.input))
   quantity(name.nonce, layout.nonce)
   json.constant(name.to)
   writeRecipient(json, transaction)
@@ -192,16 +203,16 @@ export function writeTransaction(
   json.quantity(type)
   if (type > 0) {
     json.constant(name.accessList)
-    writeAccessList(json, bytes, fieldSpan(transaction, layout.input + 1))
+    writeAccessList(json, bytes, fieldAt(transaction, layout.input + 1))
     quantity(name.chainId, 0)
   } else writeLegacyChainId(json, transaction)
   if (type === 3) {
     json.constant(name.blobVersionedHashes)
-    writeHashes(json, bytes, fieldSpan(transaction, blobHashesAt))
+    writeHexItems(json, bytes, fieldAt(transaction, blobHashesAt))
   }
   if (type === 4) {
     json.constant(name.authorizationList)
-    writeAuthorizations(json, bytes, fieldSpan(transaction, authorizationsAt))
+    writeAuthorizations(json, bytes, fieldAt(transaction, authorizationsAt))
   }
   quantity(name.v, layout.signature)
   quantity(name.r, layout.signature + 1)
@@ -225,27 +236,26 @@ export function pendingTransactionJson(bytes: Uint8Array, sender: Uint8Array, ha
 
 /** Writes the recipient of a transaction; null for a creation. */
 export function writeRecipient(json: JsonBytes, transaction: Transaction): void {
-  const { payload, end } = fieldSpan(transaction, transaction.layout.to)
-  if (payload === end) json.constant(nullText)
-  else json.hex(transaction.bytes, payload, end)
+  const to = fieldAt(transaction, transaction.layout.to)
+  if (isEmptyItem(transaction.bytes, to)) json.constant(nullText)
+  else writeHexItem(json, transaction.bytes, to)
 }
 
 /** Writes the chain id, which EIP-155 adds to v; without EIP-155 there is none. */
 function writeLegacyChainId(json: JsonBytes, transaction: Transaction): void {
-  const { payload, end } = fieldSpan(transaction, transaction.layout.signature)
-  const v = integerAt(transaction.bytes, payload, end)
+  const v = integerOfItem(transaction.bytes, fieldAt(transaction, transaction.layout.signature))
   if (v < 35) return
   json.constant(name.chainId)
   json.quantity(typeof v === 'number' ? Math.floor((v - 35) / 2) : (v - 35n) / 2n)
 }
 
-function writeAccessList(json: JsonBytes, bytes: Uint8Array, list: RlpSpan): void {
-  writeList(json, bytes, list, (entry) => {
-    const [address, keys] = rlpListSpans(bytes, entry) as [RlpSpan, RlpSpan]
+function writeAccessList(json: JsonBytes, bytes: Uint8Array, list: number): void {
+  writeItems(json, bytes, list, (entry) => {
+    const address = rlpPayloadAt(bytes, entry)
     json.text('{"address":')
-    json.hex(bytes, address.payload, address.end)
+    writeHexItem(json, bytes, address)
     json.text(',"storageKeys":')
-    writeHashes(json, bytes, keys)
+    writeHexItems(json, bytes, rlpEndAt(bytes, address))
     json.text('}')
   })
 }
@@ -259,41 +269,15 @@ const authorizationNames = [
   ',"s":',
 ] as const
 
-function writeAuthorizations(json: JsonBytes, bytes: Uint8Array, list: RlpSpan): void {
-  writeList(json, bytes, list, (entry) => {
-    const parts = rlpListSpans(bytes, entry)
-    for (const [at, member] of authorizationNames.entries()) {
-      const { payload, end } = parts[at] as RlpSpan
+function writeAuthorizations(json: JsonBytes, bytes: Uint8Array, list: number): void {
+  writeItems(json, bytes, list, (entry) => {
+    let part = rlpPayloadAt(bytes, entry)
+    for (const [index, member] of authorizationNames.entries()) {
       json.text(member)
-      if (at === 1) json.hex(bytes, payload, end)
-      else json.quantityOf(bytes, payload, end)
+      if (index === 1) writeHexItem(json, bytes, part)
+      else writeQuantityItem(json, bytes, part)
+      part = rlpEndAt(bytes, part)
     }
     json.text('}')
   })
-}
-
-function writeHashes(json: JsonBytes, bytes: Uint8Array, list: RlpSpan): void {
-  writeList(json, bytes, list, ({ payload, end }) => json.hex(bytes, payload, end))
-}
-
-const openBracket = ascii('[')
-const closeBracket = ascii(']')
-const comma = ascii(',')
-
-/** Writes an array; `write` writes each item of an RLP list and gets its index. */
-export function writeList(
-  json: JsonBytes,
-  bytes: Uint8Array,
-  list: RlpSpan,
-  write: (item: RlpSpan, index: number) => void,
-): void {
-  json.constant(openBracket)
-  let index = 0
-  for (let offset = list.payload; offset < list.end; index++) {
-    const item = rlpSpanAt(bytes, offset, list.end)
-    if (index > 0) json.constant(comma)
-    write(item, index)
-    offset = item.end
-  }
-  json.constant(closeBracket)
 }

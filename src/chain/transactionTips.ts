@@ -1,8 +1,8 @@
-import { integerAt } from '../primitives/bytes.js'
-import { type RlpSpan, rlpListSpans, rlpSpanAt } from '../primitives/rlp.js'
+import { rlpListSpans, rlpSpanAt } from '../primitives/rlp.js'
 import type { ExecutedBlock } from './blockReceipts.js'
 import type { BlockRows } from './blockRows.js'
 import { readReceipt } from './logJson.js'
+import { integerOfItem } from './rlpJson.js'
 import { effectiveGasPrice, readTransaction } from './transactionJson.js'
 
 /** Tip of each transaction of a block, in wei per gas, in order. */
@@ -16,9 +16,8 @@ export function transactionTips({ body, facts: { baseFeePerGas }, transactions }
 /** Gas used by each transaction of a block, in order. */
 export function gasUsedByEach({ receipts }: ExecutedBlock): number[] {
   let before = 0
-  return rlpListSpans(receipts, rlpSpanAt(receipts, 0)).map((receipt: RlpSpan) => {
-    const [, { payload, end }] = readReceipt(receipts, receipt)
-    const cumulative = Number(integerAt(receipts, payload, end))
+  return rlpListSpans(receipts, rlpSpanAt(receipts, 0)).map(({ start }) => {
+    const cumulative = Number(integerOfItem(receipts, readReceipt(receipts, start).cumulativeGas))
     const used = cumulative - before
     before = cumulative
     return used

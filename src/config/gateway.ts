@@ -74,7 +74,10 @@ export interface GatewayConfig {
   readonly beacon?: BeaconConfig | undefined
 }
 
-/** A gateway for these URLs, with all logs from block `logsFrom` on, with default values. Throws ZodError for a text that is no such URL. */
+/**
+ * A gateway for these URLs, with all logs from block `logsFrom` on, with default values. Throws ZodError for a text
+ * that is no such URL.
+ */
 export function gatewayOf(
   urls: readonly string[],
   logsFrom: number | undefined,

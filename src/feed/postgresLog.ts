@@ -1,6 +1,6 @@
 /**
- * A log of block diffs in PostgreSQL. Owns the statements, compression and splitting of block diffs; a lost connection is the
- * end of a PostgresLog, and whoever uses it makes another one.
+ * A log of block diffs in PostgreSQL. Owns the statements, compression and splitting of block diffs; a lost connection
+ * is the end of a PostgresLog, and whoever uses it makes another one.
  *
  * The database decides who writes: each statement that writes first changes the one row of `feed` where the epoch is
  * still the writer's and the newest entry is the one it knows, and does nothing where there is no such row.

@@ -44,7 +44,10 @@ function mustEqual(field: string, got: bigint | number | undefined, want: bigint
   must(got === want, field, got ?? 'absent', String(want ?? 'none'))
 }
 
-/** Checks a header against its parent's. Throws InvalidBlockError naming the field, its value and what it should be; UnknownForkError. */
+/**
+ * Checks a header against its parent's. Throws InvalidBlockError naming the field, its value and what it should be;
+ * UnknownForkError.
+ */
 export function checkHeader(header: Header, parent: Header, context: RuleContext): void {
   requireKnownFork(header)
   mustEqual('number', header.number, parent.number + 1)

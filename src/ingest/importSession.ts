@@ -120,7 +120,8 @@ export class ImportSession {
 
   /**
    * Replaces the canonical blocks above `forkNumber` by these (RLP), whose bodies were found to be those that their
-   * headers commit to, in one transaction that is on disk when this settles. Where one of them is bad, or another error occurs, the store stays as it was. Reports nothing.
+   * headers commit to, in one transaction that is on disk when this settles. Where one of them is bad, or another error
+   * occurs, the store stays as it was. Reports nothing.
    */
   async replace(forkNumber: number, blocks: readonly Uint8Array[]): Promise<void> {
     await this.commit()

@@ -5,7 +5,10 @@ import type { IngestMessage, WorkingSetState } from './messages.js'
 
 /** Time between two looks whether the upstreams' state has changed. */
 const lookMs = 500
-/** How long a head does not move, for a reason, until that is told: branches, laggards and deep reorganisations need some seconds. */
+/**
+ * How long a head does not move, for a reason, until that is told: branches, laggards and deep reorganisations need
+ * some seconds.
+ */
 const troubleMs = 30_000
 
 /** Tells what is known of upstreams where it has changed; `trouble` says why the head does not move. */

@@ -103,7 +103,10 @@ class Verification extends FaultList {
     this.#schedule = ForkSchedule.of(identity)
   }
 
-  /** Every canonical block: hash, link to its parent, body, receipts, senders, locations, logs in their index, total difficulty. */
+  /**
+   * Every canonical block: hash, link to its parent, body, receipts, senders, locations, logs in their index, total
+   * difficulty.
+   */
   blocks(onProgress: (done: number) => void): void {
     let parent: { hash: Hash32; total: bigint } | undefined
     for (let number = this.history?.first ?? 0; number <= this.#head.number; number++) {

@@ -36,9 +36,9 @@ const forgottenMs = 1
 
 /**
  * A bounded queue that shares threads by time: the next item is from the key whose items have recently used the least
- * time for its weight, running ones included; within the key from the class with the least time; and of these the oldest. So however
- * many items of one key wait, another key's first item comes next, and a key whose items take seconds comes after
- * keys whose items take milliseconds.
+ * time for its weight, running ones included; within the key from the class with the least time; and of these the
+ * oldest. So however many items of one key wait, another key's first item comes next, and a key whose items take
+ * seconds comes after keys whose items take milliseconds.
  *
  * Recently used time is a sum that halves every {@link halfLifeMs}. So keys cannot save up time by being idle, old
  * use is forgotten, and waiting keys move forward while others are served.

@@ -2,7 +2,7 @@
 const pieceBytes = 64 * 1024
 
 /** Longest copy within a block; longer ones get their own memory. */
-const sharedBytesMax = pieceBytes / 8
+export const briefBytesMax = pieceBytes / 8
 
 /** Shorter copies get memory in V8's own heap, which is as fast. */
 const heapBytesMax = 64
@@ -16,7 +16,7 @@ let used = 0
  */
 export function briefCopy({ buffer, byteOffset }: Uint8Array, length: number): Uint8Array<ArrayBuffer> {
   const source = new Uint8Array(buffer, byteOffset, length)
-  if (length <= heapBytesMax || length > sharedBytesMax) {
+  if (length <= heapBytesMax || length > briefBytesMax) {
     const own = new Uint8Array(length)
     own.set(source)
     return own

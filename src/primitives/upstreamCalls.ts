@@ -30,7 +30,10 @@ export interface Announced {
   readonly hashes: Uint8Array
 }
 
-/** What callers have done by the upstreams of a network, or by the source of a developer chain. The bytes given must have a buffer of their own. */
+/**
+ * What callers have done by the upstreams of a network, or by the source of a developer chain. The bytes given must
+ * have a buffer of their own.
+ */
 export interface UpstreamCalls {
   /**
    * Checks a signed transaction (EIP-2718 bytes; with its blobs, EIP-4844) and passes it on; resolves to its hash once

@@ -108,7 +108,10 @@ export interface MethodDefinition<N extends RpcNetwork, P extends readonly Param
   /** Whether an object with `paramNames` is accepted instead of a list. */
   readonly byName?: boolean
   readonly result?: Schema
-  /** `inline`, the default: runs to its end on the calling thread. `job`: may pass work to the pool or a disk and answer later. */
+  /**
+   * `inline`, the default: runs to its end on the calling thread. `job`: may pass work to the pool or a disk and answer
+   * later.
+   */
   readonly cost?: 'inline' | 'job'
   /**
    * The pool's class of work for a pool thread that parses, runs and renders a whole call (offloadedCall.ts), as for long

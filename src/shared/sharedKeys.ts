@@ -68,8 +68,9 @@ export class SharedKeys implements KeyRepository {
 
   /**
    * Opens the copy and brings it up to date; makes the tables where there are none. Where the database does not answer,
-   * or the disk is too full for its news, a copy that was made before is enough, unless `mustAnswer`. Rejects with OperatorError where it is not, where the
-   * pepper is missing or another one, and where a newer release made the tables.
+   * or the disk is too full for its news, a copy that was made before is enough, unless `mustAnswer`. Rejects with
+   * OperatorError where it is not, where the pepper is missing or another one, and where a newer release made the
+   * tables.
    */
   static async open(
     options: SharedKeysOptions,

@@ -1,4 +1,4 @@
-import { type Address, equalBytes, type Hash32, toHash32 } from '../primitives/bytes.js'
+import { type Address, type Hash32, toHash32 } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
 import { NotHeldError } from '../primitives/notHeld.js'
 import { decodeRlpList, rlpBytes } from '../primitives/rlp.js'
@@ -53,8 +53,7 @@ export class RowStateReader implements StateReader {
   readSlot(block: StateBlock, address: Address, slot: Hash32): Uint8Array | undefined {
     const { number, hash } = block
     const rows = this.#rows
-    const head = rows.readHead()
-    if (head !== undefined && equalBytes(head.hash, hash)) return rows.readSlot(address, slot)
+    if (rows.isHead(hash)) return rows.readSlot(address, slot)
     if (rows.isCanonical(number, hash)) return rows.readSlotAt(address, slot, number)
     return this.#sideState(block).slot(address, slot)
   }
@@ -66,8 +65,7 @@ export class RowStateReader implements StateReader {
   readAccount(block: StateBlock, address: Address): Account | undefined {
     const { number, hash } = block
     const rows = this.#rows
-    const head = rows.readHead()
-    const isHead = head !== undefined && equalBytes(head.hash, hash)
+    const isHead = rows.isHead(hash)
     if (!isHead && !rows.isCanonical(number, hash)) {
       return this.#sideState(block).account(address)
     }

@@ -80,6 +80,8 @@ export interface ChainRows {
   /** Begins a new snapshot, which includes later writes. */
   refresh(): void
   readHead(): BlockName | undefined
+  /** Whether {@link readHead} has this hash. */
+  isHead(hash: Uint8Array): boolean
   /** From which blocks on there is state, and there are receipts and bodies; absent where nothing is ever removed. */
   readOldestKept?(): OldestKept
   /** Undefined where the source never marked one. */

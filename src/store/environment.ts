@@ -41,10 +41,10 @@ const writablePaths = new WeakMap<RootDatabase, string>()
 
 /**
  * Opens an LMDB environment, creating its folder when writing. `overlappingSync` is off where the store is no copy,
- * because with it a commit whose flush failed stays visible to readers. `eventTurnBatching` is off, because with it a failed commit rejects a
- * promise that nobody can handle, which ends the process. A store that exists is opened for writing also on a full
- * disk: it can be read, and written once there is room. Throws OperatorError where the file is missing, unreadable,
- * truncated or not LMDB's; StoreError where it has to be made and the disk is full.
+ * because with it a commit whose flush failed stays visible to readers. `eventTurnBatching` is off, because with it a
+ * failed commit rejects a promise that nobody can handle, which ends the process. A store that exists is opened for
+ * writing also on a full disk: it can be read, and written once there is room. Throws OperatorError where the file is
+ * missing, unreadable, truncated or not LMDB's; StoreError where it has to be made and the disk is full.
  */
 export function openEnvironment({
   path,

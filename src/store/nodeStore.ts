@@ -14,8 +14,8 @@
  *             'rollupChain:NETWORK' → chain id of the transactions that are kept for a network
  *   keyNames  name (UTF-8) of a key that is not revoked → digest
  *
- * The rows of keys are in `keyRows.ts`, what is done with them in `keyTables.ts`; tables that share the environment are those of submitted transactions
- * (`submissions.ts`), of usage (`usage.ts`) and the audit log (`audit.ts`).
+ * The rows of keys are in `keyRows.ts`, what is done with them in `keyTables.ts`; tables that share the environment are
+ * those of submitted transactions (`submissions.ts`), of usage (`usage.ts`) and the audit log (`audit.ts`).
  */
 import { dirname } from 'node:path'
 import type { RootDatabase } from 'lmdb'

@@ -5,8 +5,9 @@
  * lengths within the RLP count the blooms.
  */
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
-import { asBuffer, latin1Text } from '../primitives/bytes.js'
+import { asBuffer } from '../primitives/bytes.js'
 import { keccak256 } from '../primitives/keccak.js'
+import { lend } from '../primitives/lentMemory.js'
 import { rlpEndAt, rlpPayloadAt } from '../primitives/rlp.js'
 
 const deflated = 1
@@ -22,6 +23,8 @@ const level = 1
 const deflatedMin = 2_048
 /** More than the receipts of any block have: logs take 8 gas a byte. */
 const receiptsBytesMax = 2 ** 30
+/** Bytes that zlib provides at once: what most rows become fits into one piece, so that pieces need not be joined. */
+const chunkSize = 64 * 1024
 
 const bloomBytes = 256
 /** The header of a bloom in RLP: a string of 256 bytes. */
@@ -41,13 +44,16 @@ export function packReceipts(rlp: Uint8Array): Uint8Array {
 }
 
 /**
- * The inverse of {@link packReceipts}. With `lacksBlooms` blooms are zeros, which saves half of the time. Throws for other
- * bytes.
+ * The inverse of {@link packReceipts}, in memory that may be given back. With `lacksBlooms` blooms are zeros, which saves
+ * a third of the time. Throws for other bytes.
  */
 export function unpackReceipts(row: Uint8Array, lacksBlooms = false): Uint8Array {
   if (row[0] === plain) return withBlooms(row.subarray(1), lacksBlooms)
   if (row[0] === deflated)
-    return withBlooms(inflateRawSync(row.subarray(1), { maxOutputLength: receiptsBytesMax }), lacksBlooms)
+    return withBlooms(
+      inflateRawSync(row.subarray(1), { chunkSize, maxOutputLength: receiptsBytesMax }),
+      lacksBlooms,
+    )
   if ((row[0] ?? 0) < 0xc0) throw new RangeError(`a row of receipts begins with ${row[0]}`)
   return row
 }
@@ -57,6 +63,7 @@ function withoutBlooms(rlp: Uint8Array): Uint8Array | undefined {
   const end = rlpEndAt(rlp, 0)
   if ((rlp[0] as number) < 0xc0 || end !== rlp.length) return undefined
   const short = new Uint8Array(rlp.length)
+  const view = viewOf(rlp)
   const bloom = new Uint8Array(bloomBytes)
   const bloomBuffer = asBuffer(bloom)
   let copied = 0
@@ -66,7 +73,7 @@ function withoutBlooms(rlp: Uint8Array): Uint8Array | undefined {
     const at = bloomAt(rlp, content)
     if (at + bloomBytes > end || !hasBloomHeader(rlp, at)) return undefined
     bloom.fill(0)
-    addLogs(rlp, at + bloomBytes, bloom)
+    addLogs(rlp, view, at + bloomBytes, bloom, 0)
     if (bloomBuffer.compare(rlp, at, at + bloomBytes) !== 0) return undefined
     short.set(rlp.subarray(copied, at), length)
     length += at - copied
@@ -79,7 +86,8 @@ function withoutBlooms(rlp: Uint8Array): Uint8Array | undefined {
 function withBlooms(short: Uint8Array, lacksBlooms: boolean): Uint8Array {
   const end = rlpEndAt(short, 0)
   if ((short[0] ?? 0) < 0xc0 || end > receiptsBytesMax) throw new RangeError('a row of receipts is no list')
-  const rlp = new Uint8Array(end)
+  const rlp = lend(end)
+  const view = viewOf(rlp)
   let copied = 0
   let length = 0
   const copy = (to: number): void => {
@@ -94,14 +102,18 @@ function withBlooms(short: Uint8Array, lacksBlooms: boolean): Uint8Array {
     const receiptEnd = length + rlpEndAt(short, copied) - copied
     const at = bloomAt(short, contentAt(short, copied))
     copy(at)
-    const bloom = rlp.subarray(length, length + bloomBytes)
+    const bloom = length
     length += bloomBytes
-    const logs = length
+    rlp.fill(0, bloom, length)
     copy(copied + receiptEnd - length)
-    if (!lacksBlooms) addLogs(rlp, logs, bloom)
+    if (!lacksBlooms) addLogs(rlp, view, bloom + bloomBytes, rlp, bloom)
   }
   if (copied !== short.length) throw new RangeError('a row of receipts has more than it says')
   return rlp
+}
+
+function viewOf({ buffer, byteOffset, length }: Uint8Array): DataView {
+  return new DataView(buffer, byteOffset, length)
 }
 
 /** Where the list of a receipt's fields begins. */
@@ -121,44 +133,70 @@ function hasBloomHeader(rlp: Uint8Array, bloom: number): boolean {
   return rlp[bloom - 3] === first && rlp[bloom - 2] === second && rlp[bloom - 1] === third
 }
 
-/** Sets the bits of addresses and topics of a list of logs (yellow paper 4.4.1). */
-function addLogs(rlp: Uint8Array, logs: number, bloom: Uint8Array): void {
+/** Sets the bits of addresses and topics of a list of logs (yellow paper 4.4.1); `at` is where the bloom begins in `bloom`. */
+function addLogs(rlp: Uint8Array, view: DataView, logs: number, bloom: Uint8Array, at: number): void {
   const end = rlpEndAt(rlp, logs)
   for (let log = rlpPayloadAt(rlp, logs); log < end; log = rlpEndAt(rlp, log)) {
     const address = rlpPayloadAt(rlp, log)
     const topics = rlpEndAt(rlp, address)
-    addItem(rlp, address, topics, bloom)
+    addItem(rlp, view, rlpPayloadAt(rlp, address), topics, bloom, at)
     const topicsEnd = rlpEndAt(rlp, topics)
     for (let topic = rlpPayloadAt(rlp, topics); topic < topicsEnd; ) {
       const next = rlpEndAt(rlp, topic)
-      addItem(rlp, topic, next, bloom)
+      addItem(rlp, view, rlpPayloadAt(rlp, topic), next, bloom, at)
       topic = next
     }
   }
 }
 
-/** The bits of items that were met before, 16 each: most logs are of few contracts, and of few kinds. Some 10 MB. */
-const knownBits = new Map<string, number>()
-const knownMax = 65_536
-const bitsOf = 2 ** 16
+/**
+ * The bits of items that were met before: most logs are of few contracts, and of few kinds. An item has one place, by a
+ * hash of its own, and takes it from another one; 1.3 MB. A lookup takes 30 ns, by a Map of strings 250, a new item 500.
+ */
+const knownItems = 2 ** 15
+const itemWords = 8
+const knownWords = new Uint32Array(knownItems * itemWords)
+/** Of each its length in words, 0 where there is none, and its three bits. */
+const knownBits = new Uint16Array(knownItems * 4)
 
-function addItem(rlp: Uint8Array, item: number, end: number, bloom: Uint8Array): void {
-  const name = latin1Text(rlp, item, end)
-  let bits = knownBits.get(name)
-  if (bits === undefined) {
-    const hash = keccak256(rlp.subarray(rlpPayloadAt(rlp, item), end))
-    const bit = (at: number) => (((hash[at] as number) << 8) | (hash[at + 1] as number)) & 0x7ff
-    bits = (bit(0) * bitsOf + bit(2)) * bitsOf + bit(4)
-    if (knownBits.size >= knownMax) knownBits.clear()
-    knownBits.set(name, bits)
+function addItem(
+  rlp: Uint8Array,
+  view: DataView,
+  start: number,
+  end: number,
+  bloom: Uint8Array,
+  bloomAt: number,
+): void {
+  const words = (end - start) >> 2
+  // Addresses have 20 bytes and topics 32.
+  const isUsual = words > 0 && words <= itemWords && end - start === words * 4 && end <= rlp.length
+  let hash = words
+  if (isUsual) for (let at = start; at < end; at += 4) hash = mixed(hash, view.getUint32(at, true))
+  const place = (hash ^ (hash >>> 15)) & (knownItems - 1)
+  let isKnown = isUsual && knownBits[place * 4] === words
+  for (let at = 0; isKnown && at < words; at++)
+    isKnown = knownWords[place * itemWords + at] === view.getUint32(start + at * 4, true)
+  if (isKnown) {
+    for (let bit = 1; bit <= 3; bit++) setBit(bloom, bloomAt, knownBits[place * 4 + bit] as number)
+    return
   }
-  setBit(bloom, bits % bitsOf)
-  const others = Math.floor(bits / bitsOf)
-  setBit(bloom, others % bitsOf)
-  setBit(bloom, Math.floor(others / bitsOf))
+  const digest = keccak256(rlp.subarray(start, end))
+  for (let bit = 1; bit <= 3; bit++) {
+    const value = (((digest[2 * bit - 2] as number) << 8) | (digest[2 * bit - 1] as number)) & 0x7ff
+    setBit(bloom, bloomAt, value)
+    if (isUsual) knownBits[place * 4 + bit] = value
+  }
+  if (!isUsual) return
+  knownBits[place * 4] = words
+  for (let at = 0; at < words; at++) knownWords[place * itemWords + at] = view.getUint32(start + at * 4, true)
 }
 
-function setBit(bloom: Uint8Array, bit: number): void {
-  const at = bloomBytes - 1 - (bit >> 3)
+function mixed(hash: number, word: number): number {
+  const sum = Math.imul(hash ^ word, 0x9e3779b1)
+  return sum ^ (sum >>> 15)
+}
+
+function setBit(bloom: Uint8Array, bloomAt: number, bit: number): void {
+  const at = bloomAt + bloomBytes - 1 - (bit >> 3)
   bloom[at] = (bloom[at] as number) | (1 << (bit & 7))
 }

@@ -29,6 +29,9 @@ const nothing = new Uint8Array(0)
 /** They take some 0.1 ms. */
 const rowsPerLook = 64
 
+/** The key of the slot that is read at the head, which a table copies: a key for each read is 170 bytes of garbage. */
+const askedSlot = new Uint8Array(52)
+
 export class StateRowsReader {
   readonly #pastChanges = new PastChanges((kind) => this.stateRows(kind))
 
@@ -36,6 +39,11 @@ export class StateRowsReader {
 
   readHead(): BlockName | undefined {
     return readBlockName(this.tables.meta.getBrief(metaKeys.head))
+  }
+
+  isHead(hash: Uint8Array): boolean {
+    const row = this.tables.meta.viewUntilNextRead(metaKeys.head)
+    return row !== undefined && hasHash(row, hash)
   }
 
   readOldestKept(): OldestKept {
@@ -56,7 +64,9 @@ export class StateRowsReader {
 
   /** Value at the head without leading zeros; undefined for zero. */
   readSlot(address: Address, slot: Hash32): Uint8Array | undefined {
-    return latestValue('slots', this.tables.slots.getBrief(slotKey(address, slot)))
+    askedSlot.set(address)
+    askedSlot.set(slot, 20)
+    return latestValue('slots', this.tables.slots.getBrief(askedSlot))
   }
 
   /** Account after canonical block `number`; one reverse range read, however old the block. */
@@ -186,6 +196,12 @@ export class StateRowsReader {
     for (const [key, value] of valuesAt(this.tables, 'slots', number, address))
       yield [key.slice(20) as Hash32, value]
   }
+}
+
+/** Whether a row that {@link readBlockName} reads has this hash. A view of it takes longer than to compare. */
+function hasHash(row: Uint8Array, hash: Uint8Array): boolean {
+  for (let at = 0; at < 32; at++) if (row[8 + at] !== hash[at]) return false
+  return true
 }
 
 export function readBlockName(row: Uint8Array | undefined): BlockName | undefined {

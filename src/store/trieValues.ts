@@ -1,6 +1,6 @@
 /**
- * What the rows of tries hold besides a content: the block that made it, and what the row was before as far as there is room.
- * Owns the layout of both kinds of rows; trieRows.ts owns their keys, trieRow.ts what a content says of a node.
+ * What the rows of tries hold besides a content: the block that made it, and what the row was before as far as there is
+ * room. Owns the layout of both kinds of rows; trieRows.ts owns their keys, trieRow.ts what a content says of a node.
  *
  *   head         form ‖ block that made it (6 bytes) ‖ body
  *   past         form ‖ blocks for which it had been so (number) ‖ body

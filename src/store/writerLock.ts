@@ -25,7 +25,8 @@ export interface WriterLock {
 
 /**
  * Takes the lock file next to `storePath`: `<pid> <host> <id>`. A lock whose process has ended is taken over. Throws
- * OperatorError that names the holder where it lives, StoreError where the disk has not a byte left. If there is a lock, this takes as long as starting a process.
+ * OperatorError that names the holder where it lives, StoreError where the disk has not a byte left. If there is a
+ * lock, this takes as long as starting a process.
  */
 export function lockForWriting(storePath: string): WriterLock {
   const path = `${storePath}.writer`

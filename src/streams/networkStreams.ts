@@ -115,8 +115,8 @@ export class NetworkStreams {
   }
 
   /**
-   * Subscribes to heads, logs or receipts. Throws FaultError for too many subscriptions, too much memory for them, a block from
-   * which nothing can be replayed, or logs where no receipts are held.
+   * Subscribes to heads, logs or receipts. Throws FaultError for too many subscriptions, too much memory for them, a
+   * block from which nothing can be replayed, or logs where no receipts are held.
    */
   subscribe(subscriber: Subscriber, request: ChainRequest): OpenedStream {
     const { filter, receipts } = request

@@ -22,8 +22,8 @@ const unsentBytesMax = 16 * 1024
 
 /**
  * All subscriptions of one connection. A transport makes one per socket and passes it to methods in each request's
- * RequestContext. A subscription begins to send when that request is finished. The transport sends the answer first and then calls
- * `finish()`, so no event comes before the answer with its subscription id.
+ * RequestContext. A subscription begins to send when that request is finished. The transport sends the answer first and
+ * then calls `finish()`, so no event comes before the answer with its subscription id.
  */
 export class Subscriber {
   readonly #subscriptions = new Map<string, OwnedSubscription>()

@@ -145,7 +145,8 @@ interface SharedHeadOptions {
 
 /**
  * The highest head that enough nodes have, of those they claim; one that only doubted nodes claim where there is no
- * other, and then of those that are doubted least. Undefined where no claim is shared by enough nodes, as while they are on different branches.
+ * other, and then of those that are doubted least. Undefined where no claim is shared by enough nodes, as while they
+ * are on different branches.
  */
 async function sharedHead(
   nodes: readonly HeadClaimer[],

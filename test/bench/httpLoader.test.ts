@@ -1,7 +1,14 @@
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import t from 'tap'
-import { askAtRate, saturate, targetOf, warmUp, withConnections } from '../../bench/load/httpLoader.js'
+import {
+  answersUntilFast,
+  askAtRate,
+  saturate,
+  targetOf,
+  warmUp,
+  withConnections,
+} from '../../bench/load/httpLoader.js'
 
 async function listen(server: Server): Promise<string> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -47,6 +54,22 @@ for (const isChunked of [false, true]) {
     },
   )
 }
+
+t.test('how many requests a server needs to become fast', async (t) => {
+  t.equal(answersUntilFast([1, 5, 9, 9, 10, 9, 10], 100), 6)
+  t.equal(answersUntilFast([10, 10, 10], 100), 0)
+  t.equal(answersUntilFast([1, 10, 1, 10, 1], 100), 23, 'it did not')
+  t.equal(answersUntilFast([], 100), 0)
+  let n = 0
+  const url = await answering(() => `answer ${n++}`)
+  const result = await withConnections(targetOf(url), 2, (open) => saturate(open, 0.3, () => 'body'))
+  const tenths = result.tenths ?? []
+  t.equal(
+    tenths.reduce((sum, count) => sum + count, 0),
+    n,
+  )
+  t.ok(tenths.length >= 3, `${tenths.length} tenths of a second`)
+})
 
 t.test('a stall counts for every question that was due in it', async (t) => {
   const stallMs = 400

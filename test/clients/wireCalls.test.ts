@@ -1,7 +1,7 @@
 /**
  * Calls as clients of other languages put them on the wire, from lists of what their functions send: go-ethereum's
- * ethclient and gethclient, web3.py, Hardhat's network with a url, and of what reads whole chains: ethereum-etl, Blockscout's
- * indexer and Otterscan's pages.
+ * ethclient and gethclient, web3.py, Hardhat's network with a url, and of what reads whole chains: ethereum-etl,
+ * Blockscout's indexer and Otterscan's pages.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

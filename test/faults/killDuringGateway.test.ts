@@ -1,4 +1,7 @@
-/** A gateway that is killed under questions, and while it completes its logs, keeps nothing wrong and answers as the archive does. */
+/**
+ * A gateway that is killed under questions, and while it completes its logs, keeps nothing wrong and answers as the
+ * archive does.
+ */
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'

@@ -164,7 +164,10 @@ export class Storm {
     return takenBack
   }
 
-  /** A machine that is busy with other things makes the storm slower, not the service late. Whether it is late, the looks tell. */
+  /**
+   * A machine that is busy with other things makes the storm slower, not the service late. Whether it is late, the
+   * looks tell.
+   */
   async #keptUp(service: Service): Promise<void> {
     const endMs = performance.now() + keepUpMsMax
     while (performance.now() < endMs && service.process.exitCode === null) {

@@ -22,7 +22,10 @@ export interface RollupStatus {
 
 type Entry = Record<string, unknown>
 
-/** Starts a rollup network alone, of chain SN_SEPOLIA, with these members of its entry, in a folder of its own or the given one. */
+/**
+ * Starts a rollup network alone, of chain SN_SEPOLIA, with these members of its entry, in a folder of its own or the
+ * given one.
+ */
 export async function startRollup(
   t: Test,
   entry: Entry = {},

@@ -27,6 +27,10 @@ export class LateRows implements ChainRows {
     this.#held.add(wantedKey({ kind: 'header', hash: head.hash }))
   }
 
+  isHead(hash: Uint8Array): boolean {
+    return equalBytes(this.#head.hash, hash)
+  }
+
   async supply(wanted: Wanted): Promise<void> {
     await setImmediate()
     this.supplies++

@@ -1,8 +1,8 @@
 /**
- * Short calls at the head, executed on the calling thread, because passing a call to the pool takes 30 µs of the edge
- * and as much of a thread, and most calls take 5 to 15 µs: a token transfer over HTTP takes the server 24 µs of CPU in
- * all, and 97 by the pool. Nobody knows beforehand which are short, so a call is
- * *tried*: it runs until its budget is used up, and then begins again on the pool. Owns the budget; rules, prices and
+ * Short calls and estimates at the head, executed on the calling thread, because passing one to the pool takes 30 µs of
+ * the edge and as much of a thread, and most take 5 to 15 µs: a token transfer over HTTP takes the server 24 µs of CPU
+ * in all, and 97 by the pool. Nobody knows beforehand which are short, so each is *tried*: it runs until its budget is
+ * used up, all runs of an estimate together, and then begins again on the pool. Owns the budget; rules, prices and
  * faults are those of {@link Execution}, by the same functions.
  */
 import type { ForkSchedule } from '../../chain/forks.js'
@@ -16,9 +16,8 @@ import type { Kernel } from '../engine/kernel.js'
 import type { PrecompileRuns } from '../engine/kernelHost.js'
 import { StateKernels } from '../engine/stateKernels.js'
 import { forkPrecompiles } from '../precompiles/precompileMoves.js'
-import { startGas } from '../transactions/pricedTransaction.js'
+import { runEstimate } from './estimateGas.js'
 import type { BlockReference, CallOutcome, ExecutionRequest } from './executionRequest.js'
-import { startEstimate } from './gasBounds.js'
 import { type CallPlace, isPlainTransfer, runCall } from './messageCall.js'
 import { TrialRecord } from './trialRecord.js'
 
@@ -79,12 +78,15 @@ export class CallTrials {
     })
   }
 
-  /** The same of {@link Execution.estimate}, for a message that runs no code. Takes 2 µs. */
+  /** The gas, or the fault, of {@link Execution.estimate}; undefined where it has to run on the pool. */
   estimate(request: ExecutionRequest, owner: TrialOwner): bigint | undefined {
+    const { message } = request
     if (!isOrdinary(request)) return undefined
     return this.#try(request, owner, (place) => {
-      if (!isPlainTransfer(place, request.message)) return undefined
-      return startGas(startEstimate(request, place.context, place.balance).priced)
+      if (!isPlainTransfer(place, message) && !this.#record.admit(owner.keyId, message)) return undefined
+      const { gas } = runEstimate(request, place)
+      if (this.#watch.stepsTaken > shortStepsMax) this.#record.passOn(message)
+      return gas
     })
   }
 

@@ -7,8 +7,11 @@
  */
 import { includesFork } from '../../chain/forks.js'
 import { transactionGasMax } from '../../chain/intrinsicGas.js'
+import { type Fault, FaultError } from '../../primitives/faults.js'
 import { type PricedTransaction, startGas } from '../transactions/pricedTransaction.js'
-import type { RunOutcome } from './messageCall.js'
+import type { EstimateOutcome, ExecutionRequest } from './executionRequest.js'
+import { startEstimate } from './gasBounds.js'
+import { type CallPlace, isPlainTransfer, type RunOutcome, runMessage, toFault } from './messageCall.js'
 
 export interface GasEstimate {
   readonly gas: bigint
@@ -20,6 +23,25 @@ export type RunWithGas = (gasLimit: bigint) => RunOutcome
 
 /** Paths followed before the binary search: a contract that handles several failed calls has as many. */
 const pathsMax = 4
+
+/**
+ * Estimates a message, with the margin that is asked for. Throws FaultError where it cannot start, or fails with the most
+ * gas, and what the watch and the store throw.
+ */
+export function runEstimate(request: ExecutionRequest, place: CallPlace): EstimateOutcome {
+  const { context, kernel, balance, watch, authorities } = place
+  const { priced, gasLimit: bound } = startEstimate(request, context, balance)
+  if (isPlainTransfer(place, request.message)) return { gas: startGas(priced), runs: 0 }
+  const run = (gasLimit: bigint) =>
+    runMessage(kernel, priced, { gasLimit, watch, authorizations: authorities() })
+  const { gas, runs } = estimateGas(priced, bound, run, (outcome) => {
+    const isShort = outcome.failure?.kind === 'outOfGas'
+    const fault = isShort ? { kind: 'GasExceedsAllowance' as const, allowance: bound } : toFault(outcome)
+    return new FaultError(fault as Fault)
+  })
+  const padded = gas + (gas * BigInt(request.marginBps ?? 0)) / 10_000n
+  return { gas: padded < bound ? padded : bound, runs }
+}
 
 /** The estimate, at most `bound`; if the run with `bound` fails, throws what `onFailure` returns. */
 export function estimateGas(

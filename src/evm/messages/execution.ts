@@ -4,7 +4,6 @@
  * and kernel; the run itself is messageCall.ts.
  */
 import type { ForkSchedule } from '../../chain/forks.js'
-import { type Fault, FaultError } from '../../primitives/faults.js'
 import type { StateView } from '../../state/stateView.js'
 import type { ChainRows } from '../../store/chainRows.js'
 import { type BlockContext, BlockContexts, readRules } from '../blocks/blockContext.js'
@@ -14,11 +13,11 @@ import type { Kernel } from '../engine/kernel.js'
 import { StateKernels } from '../engine/stateKernels.js'
 import { forkPrecompiles, movePrecompiles, ownPrecompiles } from '../precompiles/precompileMoves.js'
 import { recoverAuthorities, type SignedAuthorization } from '../transactions/authorizations.js'
-import { type PricedTransaction, startGas } from '../transactions/pricedTransaction.js'
+import type { PricedTransaction } from '../transactions/pricedTransaction.js'
 import { excludedAddresses, listAccesses } from './accessLists.js'
 import { applyOverrides } from './applyOverrides.js'
 import { transactionHash, withFees } from './callTransaction.js'
-import { estimateGas } from './estimateGas.js'
+import { runEstimate } from './estimateGas.js'
 import type {
   AccessListEntry,
   AccessListOutcome,
@@ -28,10 +27,9 @@ import type {
   FillRequest,
 } from './executionRequest.js'
 import { draftJson, filledMessage } from './fillTransaction.js'
-import { askedGas, type Start, startEstimate, startWithAskedGas } from './gasBounds.js'
+import { askedGas, type Start, startWithAskedGas } from './gasBounds.js'
 import {
   type CallPlace,
-  isPlainTransfer,
   type MessageInput,
   type RunOutcome,
   runCall,
@@ -81,35 +79,17 @@ export class Execution {
 
   /** Least gas limit that suffices. Rejects as {@link call} does, and with the failure at the most gas. */
   estimate(request: ExecutionRequest, shouldStop: () => boolean): Promise<EstimateOutcome> {
-    return this.#withJob(request, shouldStop, (job) => this.#estimate(job, request))
+    return this.#withJob(request, shouldStop, (job) => runEstimate(request, job))
   }
 
   /** The draft of a transaction as JSON, see fillTransaction.ts. Rejects as {@link estimate} does. */
   fill(request: FillRequest, shouldStop: () => boolean): Promise<Uint8Array> {
     return this.#withJob(request, shouldStop, (job) => {
       const message = filledMessage(request, job.context)
-      const gasLimit = message.gas ?? this.#estimate(job, { ...request, message }).gas
+      const gasLimit = message.gas ?? runEstimate({ ...request, message }, job).gas
       const facts = { chainId: this.#schedule.config.chainId, gasLimit, nonce: request.nonce }
       return Buffer.from(draftJson(message, facts))
     })
-  }
-
-  #estimate(job: Job, request: ExecutionRequest): EstimateOutcome {
-    const { priced, gasLimit: bound } = startEstimate(request, job.context, job.balance)
-    if (isPlainTransfer(job, request.message)) return { gas: startGas(priced), runs: 0 }
-    const { gas, runs } = estimateGas(
-      priced,
-      bound,
-      (gasLimit) => this.#run(job, priced, gasLimit),
-      (outcome) => {
-        const fault: Fault =
-          outcome.failure?.kind === 'outOfGas'
-            ? { kind: 'GasExceedsAllowance', allowance: bound }
-            : (toFault(outcome) as Fault)
-        return new FaultError(fault)
-      },
-    )
-    return { gas: min(bound, gas + (gas * BigInt(request.marginBps ?? 0)) / 10_000n), runs }
   }
 
   /** The access list of everything that a message accesses. Rejects as {@link call} does. */
@@ -214,8 +194,4 @@ export class Execution {
     applyOverrides(kernel, stateOverrides)
     return kernel
   }
-}
-
-function min(a: bigint, b: bigint): bigint {
-  return a < b ? a : b
 }

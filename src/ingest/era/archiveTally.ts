@@ -10,7 +10,10 @@ const turnMs = 20
 /** Time between two progress messages. */
 const reportMs = 200
 
-/** Opens the archives of an import, counts what is taken out of them, reports it at intervals, and gives the event loop its turns. */
+/**
+ * Opens the archives of an import, counts what is taken out of them, reports it at intervals, and gives the event loop
+ * its turns.
+ */
 export class ArchiveTally {
   stored = 0
   known = 0

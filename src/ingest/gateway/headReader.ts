@@ -57,7 +57,10 @@ export class HeadReader {
     this.#executor = new WitnessExecutor(options.schedule, store.readIdentity()?.development !== undefined)
   }
 
-  /** A block by its hash, with its parts; undefined where nobody has it. Rejects with FaultError as {@link ProofFetcher.fetch}. */
+  /**
+   * A block by its hash, with its parts; undefined where nobody has it. Rejects with FaultError as {@link
+   * ProofFetcher.fetch}.
+   */
   async read(hash: Hash32): Promise<WholeBlock | undefined> {
     const head = this.#store.readHead()
     const isListed = head !== undefined && this.#headerOf(head.hash)?.blockAccessListHash !== undefined

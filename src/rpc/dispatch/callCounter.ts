@@ -3,8 +3,9 @@
  * whom it spends (`access/usageCounter.ts`).
  */
 import type { EdgeCounts } from '../../metrics/edgeCounts.js'
+import type { CachedAnswer } from '../answers/answerMemo.js'
 import { JsonStream } from '../answers/jsonStream.js'
-import { Failure, type Outcome, type Streamed } from '../answers/outcome.js'
+import { Failure, type Streamed } from '../answers/outcome.js'
 import type { RequestContext } from '../contexts/requestContext.js'
 import type { Member } from './batch.js'
 
@@ -18,12 +19,15 @@ export interface UsageCounts {
 /** Time above which a call is noted as slow: one that its user notices. */
 export const slowMs = 100
 
-interface Begun {
+/** A call that is counted at its end. */
+export interface Begun {
+  readonly known: CachedAnswer | undefined
   readonly slot: number
   readonly isJob: boolean
   /** See {@link EdgeCounts.begin}. */
   readonly startedMs: number
-  readonly units: number
+  /** Spent until now. */
+  units: number
 }
 
 export class CallCounter {
@@ -58,33 +62,31 @@ export class CallCounter {
     this.#usage?.count(context.keyId, slot, 1, true, context.takeSpent(), 0)
   }
 
-  /**
-   * Runs a call and counts it when its outcome is there; of a stream that is its first part, and its bytes are only
-   * counted for its key, at its end. `isJob`: whether the pool does its work.
-   */
-  run(
-    call: Member,
-    isJob: boolean,
-    context: RequestContext,
-    run: () => Outcome | Promise<Streamed>,
-  ): Outcome | Promise<Streamed> {
+  /** A call is begun; `isJob`: whether the pool does its work. */
+  begin(call: Member, isJob: boolean, context: RequestContext): Begun {
     const known = call.kind === 'known' ? call.known : undefined
-    const slot = known?.slot ?? this.#counts.slotOf(call.kind === 'call' ? call.method : '')
-    const startedMs = known === undefined ? this.#counts.begin(isJob) : 0
-    // What was spent before was for reading the request. Other calls of it may begin before this one ends.
-    let units = context.takeSpent()
-    const count = (outcome: Streamed): void => {
-      units += context.takeSpent()
-      if (known === undefined || outcome instanceof Failure) {
-        this.#ended({ slot, isJob, startedMs, units }, context, outcome)
-      } else this.#repeated(slot, known.json.length, units, context, undefined)
+    return {
+      known,
+      slot: known?.slot ?? this.#counts.slotOf(call.kind === 'call' ? call.method : ''),
+      isJob,
+      startedMs: known === undefined ? this.#counts.begin(isJob) : 0,
+      // What was spent before was for reading the request. Other calls of it may begin before this one ends.
+      units: context.takeSpent(),
     }
-    const outcome = run()
-    if (outcome instanceof Promise) {
-      units += context.takeSpent()
-      void outcome.then(count)
-    } else count(outcome)
-    return outcome
+  }
+
+  /** Counts a call whose outcome is there; of a stream that is its first part, and its bytes are counted at its end. */
+  end(begun: Begun, context: RequestContext, outcome: Streamed): void {
+    begun.units += context.takeSpent()
+    const { known, slot, units } = begun
+    if (known === undefined || outcome instanceof Failure) this.#ended(begun, context, outcome)
+    else this.#repeated(slot, known.json.length, units, context, undefined)
+  }
+
+  /** Counts a call once its outcome is there. */
+  endLater(begun: Begun, context: RequestContext, outcome: Promise<Streamed>): void {
+    begun.units += context.takeSpent()
+    void outcome.then((settled) => this.end(begun, context, settled))
   }
 
   #repeated(

@@ -19,7 +19,6 @@ import {
   type RpcNetwork,
   UncacheableResult,
 } from '../method.js'
-import type { CacheKey } from '../reading/envelope.js'
 import { busy, type Member } from './batch.js'
 import type { CallCounter } from './callCounter.js'
 import { offload, refuseUnread } from './offload.js'
@@ -29,6 +28,16 @@ import type { RequestBasis } from './requestBasis.js'
 import { fetchesMax, fetchMissing, retryAfterFetch } from './retryAfterFetch.js'
 
 type MethodCall = Extract<Member, { kind: 'call' }>
+
+/** A call that is paid and runs. */
+interface Running<N extends RpcNetwork> {
+  readonly method: Method<N>
+  readonly call: MethodCall
+  readonly basis: RequestBasis<N>
+  readonly context: RequestContext
+  readonly network: N
+  readonly price: number
+}
 
 /** Most edits between an unknown method name and the suggested one; the search takes 20 µs. */
 const misspellingsMax = 3
@@ -73,8 +82,13 @@ export class CallRunner<N extends RpcNetwork> {
     context: RequestContext,
     turns: RequestSlices | undefined,
   ): Outcome | Promise<Streamed> {
-    const start = () => this.#start(call, basis, context, turns)
-    return this.#counter?.run(call, this.jobOf(call) !== undefined, context, start) ?? start()
+    const counter = this.#counter
+    const begun = counter?.begin(call, this.jobOf(call) !== undefined, context)
+    const outcome = this.#start(call, basis, context, turns)
+    if (counter === undefined || begun === undefined) return outcome
+    if (outcome instanceof Promise) counter.endLater(begun, context, outcome)
+    else counter.end(begun, context, outcome)
+    return outcome
   }
 
   #start(
@@ -146,32 +160,57 @@ export class CallRunner<N extends RpcNetwork> {
       if (refusal !== undefined) return refusal
       isPaid = true
       const isLong = turns === undefined && method.cost === 'inline' && price > shortUnitsMax
-      const runOnce = basis.noting(() => method.run(network, args, context, this.#turnMsMax))
-      const keepAnswer = (json: Json) => {
-        if (basis.trust === undefined) this.#remember(method, call.cacheKey, json, price, network)
-      }
-      const run = isLong ? () => inOneSlice(new RequestSlices(this.#turnMsMax, context, 0), runOnce) : runOnce
-      const result = retryAfterFetch(this.#views, context, { method: method.name, params: call.params }, run)
-      if (result instanceof Promise) {
-        return this.#awaited(result, method.name, context, keepAnswer)
-      }
+      const { fetchMissing, readUnproved } = this.#views
+      // Most calls: what follows takes no function of its own for each, which would be garbage.
+      const isShort = !isLong && fetchMissing === undefined && readUnproved === undefined
+      const running = { method, call, basis, context, network, price }
+      const result = isShort
+        ? method.run(network, args, context, this.#turnMsMax)
+        : this.#runFetching(running, args, isLong)
+      if (result instanceof Promise) return this.#keptLater(running, result)
       // A stream only comes from a job.
       const json = result as Json
       countBytes(context, json)
-      keepAnswer(json)
+      this.#remember(running, json)
       return json
     } catch (thrown) {
-      const supplied =
-        isPaid || fetches === fetchesMax ? undefined : fetchMissing(this.#views, thrown, context)
-      if (supplied !== undefined) {
-        return supplied.then(
-          () => this.#run(method, call, basis, context, turns, fetches + 1),
-          (refused) => this.failure(refused, method.name, context.keyId),
-        )
-      }
+      const isFinal = isPaid || fetches === fetchesMax
+      const again = isFinal
+        ? undefined
+        : this.#afterFetch(thrown, method, call, basis, context, turns, fetches)
+      if (again !== undefined) return again
       const failure = this.failure(thrown, method.name, context.keyId)
       return isPaid ? failure : (unpaid(context, unitsMin) ?? failure)
     }
+  }
+
+  /** Runs a call again once what its arguments lacked is fetched; undefined where it lacked nothing. */
+  #afterFetch(
+    thrown: unknown,
+    method: Method<N>,
+    call: MethodCall,
+    basis: RequestBasis<N>,
+    context: RequestContext,
+    turns: RequestSlices | undefined,
+    fetches: number,
+  ): Promise<Streamed> | undefined {
+    return fetchMissing(this.#views, thrown, context)?.then(
+      () => this.#run(method, call, basis, context, turns, fetches + 1),
+      (refused) => this.failure(refused, method.name, context.keyId),
+    )
+  }
+
+  /** In a slice of its own where it is long; again each time what it lacked was fetched. What is only believed is noted. */
+  #runFetching({ method, call, basis, context, network }: Running<N>, args: unknown[], isLong: boolean) {
+    const runOnce = basis.noting(() => method.run(network, args, context, this.#turnMsMax))
+    const run = isLong ? () => inOneSlice(new RequestSlices(this.#turnMsMax, context, 0), runOnce) : runOnce
+    return retryAfterFetch(this.#views, context, { method: method.name, params: call.params }, run)
+  }
+
+  #keptLater(running: Running<N>, result: Promise<Json | JsonStream | UncacheableResult>): Promise<Streamed> {
+    return this.#awaited(result, running.method.name, running.context, (json) =>
+      this.#remember(running, json),
+    )
   }
 
   #awaited(
@@ -190,8 +229,8 @@ export class CallRunner<N extends RpcNetwork> {
     return result.then(settle, (thrown) => this.failure(thrown, name, context.keyId))
   }
 
-  #remember(method: Method<N>, cacheKey: CacheKey | undefined, json: Json, price: number, network: N): void {
-    if (method.memo === 'never' || cacheKey === undefined) return
+  #remember({ method, call: { cacheKey }, basis, network, price }: Running<N>, json: Json): void {
+    if (method.memo === 'never' || cacheKey === undefined || basis.trust !== undefined) return
     // A null is not stored: without a new head the result may change (a block that arrives, by its hash).
     if (isNull(json)) return
     // Earlier heads and pinned blocks are other views, whose results are not stored.

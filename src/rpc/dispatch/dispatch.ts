@@ -98,10 +98,14 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
         usual === undefined
           ? doSliced(this.#answer(body, basis, context, lookup, ownsBody))
           : this.#usual(usual, body.length, basis, context)
-      return answer instanceof Promise ? answer.catch((thrown) => this.#refusal(thrown, context)) : answer
+      return answer instanceof Promise ? this.#refusedLater(answer, context) : answer
     } catch (thrown) {
       return this.#refusal(thrown, context)
     }
+  }
+
+  #refusedLater(answer: Promise<Answer>, context: RequestContext): Promise<Answer> {
+    return answer.catch((thrown) => this.#refusal(thrown, context))
   }
 
   /** Answers a single call by its stored answer, of `network`. */
@@ -215,6 +219,15 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     const started = this.#runner.run(call, basis, context, turns)
     const outcome = context.takesStreams ? started : this.#whole(started, context)
     if (!(outcome instanceof Promise)) return this.#finish(call, basis, context, outcome)
+    return this.#finishLater(call, basis, context, outcome)
+  }
+
+  #finishLater(
+    call: Member,
+    basis: RequestBasis<N>,
+    context: RequestContext,
+    outcome: Promise<Streamed>,
+  ): Promise<Answer> {
     const deadline = new Deadline<Streamed>(this.#limits.requestMsMax, timedOut)
     return deadline.race(outcome).then((settled) => {
       deadline.clear()

@@ -1,6 +1,6 @@
 /**
- * Calls of methods that are not known here, or only of what is known here, and that the network's configuration has passed on to its upstreams. Owns
- * which methods these are, and their price. What is answered is not checked.
+ * Calls of methods that are not known here, or only of what is known here, and that the network's configuration has
+ * passed on to its upstreams. Owns which methods these are, and their price. What is answered is not checked.
  */
 import type { UpstreamCalls } from '../../primitives/upstreamCalls.js'
 import { Failure } from '../answers/outcome.js'

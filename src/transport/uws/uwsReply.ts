@@ -3,6 +3,7 @@
  * An answer is corked, so that it is sent in one piece.
  */
 import type { HttpResponse } from 'uWebSockets.js'
+import { giveBack } from '../../primitives/lentMemory.js'
 import type { Answer, AnswerBody } from '../../rpc/answers/answer.js'
 import { lastingPieces, wholeBody } from '../answerBytes.js'
 import { isBodiless, statusReason } from '../statusReason.js'
@@ -36,6 +37,8 @@ export class UwsReply implements Reply {
   #isPaused = false
   #isSending = false
   #isOver = false
+  /** Pieces of the answer that are sent as the connection drains. */
+  #pieces: readonly Uint8Array[] = noPieces
 
   /** Takes over `res`. Make it inside the handler of the request. */
   constructor(res: HttpResponse, isHead: boolean) {
@@ -140,9 +143,10 @@ export class UwsReply implements Reply {
       }
       return true
     }
+    if (!isJoined) this.#pieces = pieces
     send(0)
     if (this.#isOver) return
-    if (isJoined) pieces = lastingPieces(body)
+    if (isJoined) this.#pieces = pieces = lastingPieces(body)
     res.onWritable(send)
   }
 
@@ -189,10 +193,12 @@ export class UwsReply implements Reply {
   readonly #end = (): void => {
     if (this.#isOver) return
     this.#isOver = true
+    for (const piece of this.#pieces) giveBack(piece)
     this.#receiver?.over()
   }
 }
 
+const noPieces: readonly Uint8Array[] = []
 const contentTypeName = Buffer.from('content-type')
 const contentType = Buffer.from('application/json')
 

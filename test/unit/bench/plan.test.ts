@@ -43,8 +43,8 @@ t.test('networks are those of the scenarios, each once', async (t) => {
   const options = parseOptions(['--only', 'slots-large,logs', '--slots', '7', '--log-blocks', '8'])
   t.strictSame(networkPlans(planOf(options, targets), options), [
     { kind: 'demo' },
-    { kind: 'state', accounts: 1_000, slots: 7 },
-    { kind: 'state', accounts: 1_000, slots: 1_000 },
+    { kind: 'state', accounts: 0, slotsPerAccount: 0, slots: 7 },
+    { kind: 'state', accounts: 0, slotsPerAccount: 0, slots: 1_000 },
     { kind: 'logs', count: 8 },
     { kind: 'logs', count: 10_000 },
   ])

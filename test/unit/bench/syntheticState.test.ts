@@ -4,15 +4,15 @@ import { join } from 'node:path'
 import { createMPT } from '@ethereumjs/mpt'
 import t from 'tap'
 import {
-  accountHex,
-  slotsPerAccount,
-  vaultAddress,
-  vaultSlotHex,
-  vaultValue,
+  accountAddress,
+  amountOf,
+  contractAddress,
+  contractOf,
+  slotOf,
   writeSyntheticNetwork,
 } from '../../../bench/data/syntheticState.js'
 import { decodeHeader } from '../../../src/chain/header.js'
-import { bytesToHex, hexToBytes, padLeft, toAddress, toHash32 } from '../../../src/primitives/bytes.js'
+import { bytesToHex, padLeft, toHash32 } from '../../../src/primitives/bytes.js'
 import { keccak256 } from '../../../src/primitives/keccak.js'
 import { encodeRlp } from '../../../src/primitives/rlp.js'
 import { decodeAccount } from '../../../src/state/account.js'
@@ -37,22 +37,22 @@ async function independentRoot(store: ChainReader): Promise<string> {
 
 t.test('the state root of a synthetic network is that of its accounts and slots', async (t) => {
   const path = join(folder, 'small/chain.mdb')
-  const size = { accounts: 300, slots: 500 }
-  await writeSyntheticNetwork(path, size, () => undefined, 90)
+  const size = { accounts: 300, slotsPerAccount: 3, slots: 2_500 }
+  await writeSyntheticNetwork(path, size, () => undefined, 300)
   const store = ChainReader.open({ path })
   t.teardown(() => store.close())
   const head = store.readHead()
   const { number, stateRoot } = decodeHeader(store.readHeader(head?.hash as never) as Uint8Array)
   t.ok(number > 5, 'several blocks made it')
   t.equal(bytesToHex(stateRoot), await independentRoot(store))
-  t.equal([...store.accounts()].length, size.accounts + 1)
+  t.equal([...store.accounts()].length, size.accounts + 1_000)
 
   const tries = headTries(store)
   for (let index = 0; index < size.accounts; index += 17) {
-    const address = toAddress(hexToBytes(accountHex(index)))
+    const address = accountAddress(index)
     const row = readTrie(stateRoot, keccak256(address), tries())
     const { storageRoot } = decodeAccount(row as Uint8Array)
-    for (let slot = 0; slot < slotsPerAccount; slot++) {
+    for (let slot = 0; slot < size.slotsPerAccount; slot++) {
       const key = toHash32(padLeft(Uint8Array.of(slot), 32))
       t.ok(
         readTrie(storageRoot, keccak256(key), tries(address)),
@@ -61,8 +61,8 @@ t.test('the state root of a synthetic network is that of its accounts and slots'
     }
   }
   for (let index = 0; index < size.slots; index += 31) {
-    const slot = toHash32(hexToBytes(vaultSlotHex(index)))
-    t.same(store.readSlot(vaultAddress, slot), vaultValue(index), `slot ${index} of the vault`)
+    const slot = toHash32(slotOf(index))
+    t.same(store.readSlot(contractAddress(contractOf(index)), slot), amountOf(index), `slot ${index}`)
   }
 })
 
@@ -70,7 +70,12 @@ t.test('the same size gives the same network however it is cut into blocks', asy
   const roots: string[] = []
   for (const keysPerBlock of [50, 10_000]) {
     const path = join(folder, `cut-${keysPerBlock}/chain.mdb`)
-    await writeSyntheticNetwork(path, { accounts: 120, slots: 80 }, () => undefined, keysPerBlock)
+    await writeSyntheticNetwork(
+      path,
+      { accounts: 120, slotsPerAccount: 1, slots: 80 },
+      () => undefined,
+      keysPerBlock,
+    )
     const store = ChainReader.open({ path })
     const head = store.readHead()
     roots.push(bytesToHex(decodeHeader(store.readHeader(head?.hash as never) as Uint8Array).stateRoot))

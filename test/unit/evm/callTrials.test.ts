@@ -1,4 +1,4 @@
-/** Calls that are tried on the calling thread, beside the same calls executed as jobs. */
+/** Calls and estimates that are tried on the calling thread, beside the same ones executed as jobs. */
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import t, { type Test } from 'tap'
@@ -173,6 +173,26 @@ t.test('a long execution is given up, and the next call is as if it had not been
     t.equal(owner.failures, 1, `${name} is paid for`)
     t.same(trials.call(callOf(0), owner), expected, `after ${name}`)
   }
+})
+
+t.test('so is a long estimate, all its runs together', async (t) => {
+  const names = Object.keys(hostile)
+  // Returns early with more gas than 50,000, and else consumes all: so that a search has to find the limit.
+  const choosy = assemble(50_000, 'GAS', 'GT', 9, 'JUMPI', 'INVALID', 'JUMPDEST', 'STOP')
+  const { store, callOf, trials } = storeWith(t, [seven, ...Object.values(hostile), choosy])
+  const execution = new Execution(store, limits)
+  const { gas } = await execution.estimate(callOf(0), goOn)
+  for (const [index, name] of names.entries()) {
+    const owner = new Owner(name)
+    t.equal(trials.estimate(callOf(index + 1), owner), undefined, name)
+    t.equal(owner.failures, 1, `${name} is paid for`)
+    t.equal(trials.estimate(callOf(index + 1), owner), undefined, `${name} again`)
+    t.equal(owner.failures, 1, `${name} is not tried again`)
+    t.equal(trials.estimate(callOf(0), owner), gas, `after ${name}`)
+  }
+  const searched = await execution.estimate(callOf(names.length + 1), goOn)
+  t.ok(searched.runs > 3, `${searched.runs} runs`)
+  t.equal(trials.estimate(callOf(names.length + 1), new Owner()), searched.gas)
 })
 
 /**

@@ -23,8 +23,10 @@ const receipt = fc.record({
   gas: fc.nat(),
   logs: fc.array(
     fc.record({
-      address: bytes(20),
-      topics: fc.array(bytes(32), { maxLength: 4 }),
+      address: fc.oneof(bytes(20), fc.constantFrom(new Uint8Array(20), new Uint8Array(20).fill(7))),
+      topics: fc.array(fc.oneof(bytes(32), fc.constantFrom(new Uint8Array(32), new Uint8Array(32).fill(7))), {
+        maxLength: 4,
+      }),
       data: fc.oneof(
         { weight: 4, arbitrary: fc.uint8Array({ maxLength: 300 }) },
         fc.constant(new Uint8Array(2_500)),
@@ -85,4 +87,23 @@ t.test('what is no row of receipts is an error', async (t) => {
     new Uint8Array(0),
   ])
     t.throws(() => unpackReceipts(damaged))
+})
+
+t.test('blooms of more addresses and topics than are remembered are right', async (t) => {
+  const numbered = (length: number, n: number) => {
+    const item = new Uint8Array(length)
+    new DataView(item.buffer).setUint32(length - 4, n)
+    return item
+  }
+  const made = Array.from({ length: 3_000 }, (_, n) => {
+    const topics = Array.from({ length: 4 }, (_, at) => numbered(32, 17 * n + at))
+    const logs = Array.from({ length: 4 }, (_, at) => ({
+      address: numbered(20, 31 * n + at),
+      topics,
+      data: new Uint8Array(0),
+    }))
+    return encode({ type: 2, outcome: Uint8Array.of(1), gas: n, logs, isWrong: false }, false)
+  })
+  const whole = encodeRlp(made.map((each) => each.whole))
+  for (let time = 0; time < 2; time++) t.ok(Buffer.from(unpackReceipts(packReceipts(whole))).equals(whole))
 })

@@ -1,6 +1,7 @@
 /** How answers go out over HTTP and connections end: long answers, slow readers, clients that leave, the server's end. */
 
 import type { Test } from 'tap'
+import { lend } from '../../../src/primitives/lentMemory.js'
 import { until } from '../../library/until.js'
 import { test } from '../../transport/eachTransport.js'
 import { RawClient, rawPost } from './rawClient.js'
@@ -77,6 +78,54 @@ test('a slow reader gets all of a batch whose answers are long and short', async
     answers.map(({ result }) => result.length),
     lengths,
   )
+})
+
+test('memory of long answers is used again only once they are sent, or their clients are gone', async (t, {
+  name,
+}) => {
+  const { port, network } = await withServer(t)
+  const length = 1_000_000
+  /** More than the operating system takes for a client that reads nothing, so that what follows waits here. */
+  const first = Buffer.from(JSON.stringify('-'.repeat(8_000_000)))
+  const lentAnswers = 4
+  const used = new Set<ArrayBufferLike>()
+  const open: { readonly client: RawClient; readonly letter: string }[] = []
+  /** Begins a batch whose answers are of one letter, in memory that is lent; the client reads nothing yet. */
+  const begin = async (letter: string) => {
+    const client = await RawClient.connect(port)
+    t.teardown(() => client.socket.destroy())
+    client.socket.pause()
+    // Each call asks something else: what is asked for again is kept, in a copy.
+    const batch = Array.from({ length: 1 + lentAnswers }, (_, at) =>
+      call('test_job', `["0x${letter.charCodeAt(0).toString(16)}${at}"]`),
+    )
+    client.write(rawPost(path, `[${batch.join()}]`))
+    await until(() => network.jobs.length > 0)
+    network.jobs.shift()?.resolve(first)
+    for (let given = 0; given < lentAnswers; given++) {
+      await until(() => network.jobs.length > 0)
+      const result = lend(length)
+      used.add(result.buffer)
+      result.fill(letter.charCodeAt(0))
+      result[0] = result[length - 1] = '"'.charCodeAt(0)
+      network.jobs.shift()?.resolve(result)
+    }
+    open.push({ client, letter })
+  }
+  for (const letter of 'abc') await begin(letter)
+  for (const { client } of open.splice(0, 1)) {
+    client.socket.destroy()
+    await client.closed()
+  }
+  for (const letter of 'de') await begin(letter)
+  for (const { client, letter } of open) {
+    client.socket.resume()
+    const answers: { result: string }[] = JSON.parse((await client.read())?.body ?? '')
+    const right = answers.filter(({ result }) => result === letter.repeat(length - 2))
+    t.equal(right.length, lentAnswers, letter)
+  }
+  const again = lend(length)
+  t.equal(used.has(again.buffer), name === 'uws', 'the other transport leaves it to the garbage collector')
 })
 
 test('a client that asks on and reads nothing loses its connection, or is read from no more', async (t, {

@@ -24,13 +24,19 @@ export function rawPost(path: string, body: string, headers: Record<string, stri
 export class RawClient {
   readonly socket: Socket
   #buffer = Buffer.alloc(0)
+  /** Came after what is in the buffer; joined only once an answer may be whole. */
+  #chunks: Buffer[] = []
+  #unread = 0
+  /** Bytes of the next answer, as far as its head has told. */
+  #wanted = 1
   #ended = false
   #wake = () => {}
 
   private constructor(socket: Socket) {
     this.socket = socket
     socket.on('data', (data) => {
-      this.#buffer = Buffer.concat([this.#buffer, data])
+      this.#chunks.push(data)
+      this.#unread += data.length
       this.#wake()
     })
     socket.on('error', () => {})
@@ -49,7 +55,7 @@ export class RawClient {
 
   /** Bytes of an answer that is not whole. */
   get unread(): number {
-    return this.#buffer.length
+    return this.#unread
   }
 
   write(text: string | Uint8Array): void {
@@ -78,6 +84,8 @@ export class RawClient {
   }
 
   #take(head: boolean): RawResponse | undefined {
+    if (this.#unread < this.#wanted) return undefined
+    this.#buffer = Buffer.concat([this.#buffer, ...this.#chunks.splice(0)])
     const end = this.#buffer.indexOf('\r\n\r\n')
     if (end === -1) return undefined
     const [statusLine = '', ...lines] = this.#buffer.toString('latin1', 0, end).split('\r\n')
@@ -88,9 +96,12 @@ export class RawClient {
       }),
     )
     const length = head ? 0 : Number(headers.get('content-length') ?? 0)
-    if (this.#buffer.length < end + 4 + length) return undefined
+    this.#wanted = end + 4 + length
+    if (this.#unread < this.#wanted) return undefined
     const body = this.#buffer.toString('utf8', end + 4, end + 4 + length)
-    this.#buffer = this.#buffer.subarray(end + 4 + length)
+    this.#buffer = this.#buffer.subarray(this.#wanted)
+    this.#unread = this.#buffer.length
+    this.#wanted = 1
     return { status: Number(statusLine.split(' ')[1]), headers, body }
   }
 }

@@ -14,7 +14,30 @@ import { RecentTries, type TrieChange, updateTrieRows } from '../../src/state/tr
 import { headTries, rowSink } from '../../src/state/tries.js'
 import type { BlockDiff, Change } from '../../src/store/blockDiff.js'
 import type { ChainWriter } from '../../src/store/chainWriter.js'
-import { syntheticGenesis } from '../data/syntheticState.js'
+
+/** geth-format genesis of every synthetic network: an empty state under the rules of Cancun. */
+export const syntheticGenesis = JSON.stringify({
+  config: {
+    chainId: 84330,
+    homesteadBlock: 0,
+    eip150Block: 0,
+    eip155Block: 0,
+    eip158Block: 0,
+    byzantiumBlock: 0,
+    constantinopleBlock: 0,
+    petersburgBlock: 0,
+    istanbulBlock: 0,
+    berlinBlock: 0,
+    londonBlock: 0,
+    terminalTotalDifficulty: 0,
+    shanghaiTime: 0,
+    cancunTime: 0,
+  },
+  timestamp: '0x67748580',
+  gasLimit: '0x1c9c380',
+  difficulty: '0x0',
+  alloc: {},
+})
 
 const secondsPerBlock = 12
 
