@@ -69,18 +69,24 @@ export function accountHex(index: number): string {
 export const accountAddress = (index: number): Address => toAddress(hexToBytes(accountHex(index)))
 
 /**
- * The blocks that load a state: contracts in the order of their rows, which so follow each other in full pages, then
- * accounts in the order of their hashes in the trie, of which a block then changes the right edge alone.
+ * The blocks that load a state: contracts in the order of their rows, which so follow each other in full pages, or of their
+ * hashes, which leaves pages half full, as in a state that grew; then accounts in the order of their hashes in the trie, of
+ * which a block then changes the right edge alone.
  */
-export function* loadBlocks(size: StateSize, keysPerBlock = keysPerBlockDefault): Generator<AccountChange[]> {
+export function* loadBlocks(
+  size: StateSize,
+  keysPerBlock = keysPerBlockDefault,
+  contractOrder: 'rows' | 'hashes' = 'rows',
+): Generator<AccountChange[]> {
   const { accounts, slotsPerAccount, slots } = size
   const addresses = Array.from({ length: Math.min(contracts, slots) }, (_, index) => contractAddress(index))
-  yield* inBlocks(inOrder(addresses), keysPerBlock, (contract) => {
+  const order = contractOrder === 'rows' ? inOrder(addresses) : inHashOrder(addresses.length, contractAddress)
+  yield* inBlocks(order, keysPerBlock, (contract) => {
     const own: Change[] = []
     for (let index = contract; index < slots; index += contracts) own.push([slotOf(index), amountOf(index)])
     return { address: addresses[contract] as Address, slots: own }
   })
-  yield* inBlocks(inHashOrder(accounts), keysPerBlock, (index) => ({
+  yield* inBlocks(inHashOrder(accounts, accountAddress), keysPerBlock, (index) => ({
     address: accountAddress(index),
     balance: 10n ** 18n + BigInt(index),
     slots: Array.from(
@@ -116,10 +122,10 @@ function inOrder(addresses: readonly Address[]): number[] {
   )
 }
 
-/** Numbers of accounts from 0 on, by the first bytes of the hashes of their addresses. */
-function inHashOrder(count: number): number[] {
+/** Numbers from 0 on, by the first bytes of the hashes of their addresses. */
+function inHashOrder(count: number, addressOf: (index: number) => Address): number[] {
   const order = Float64Array.from({ length: count }, (_, index) => {
-    const hash = keccak256(accountAddress(index))
+    const hash = keccak256(addressOf(index))
     const first = ((hash[0] as number) * 256 + (hash[1] as number)) * 256 + (hash[2] as number)
     return first * 2 ** 28 + index
   }).sort()

@@ -4,8 +4,9 @@
  *   node dist/bench/store/storeSpeed.js wide|busy [--slots N] [--accounts N] [--blocks N] [--changes N] [--history N]
  *                                                 [--folder DIR]
  *
- * *wide* has slots that are written once, *busy* gets blocks of random changes. `--history N` keeps the past of N blocks.
- * Without `--folder` the store goes into a temporary folder, and is removed.
+ * *wide* has slots that are written once, in the order of their rows, *busy* a state in half-full pages, which then gets
+ * blocks of random changes. `--history N` keeps the past of N blocks. Without `--folder` the store goes into a temporary
+ * folder, and is removed.
  */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -54,6 +55,15 @@ export interface TableContent extends TableFigures {
   readonly valueBytes: number
 }
 
+/** What a file consists of, in bytes. */
+export interface FileFigures {
+  readonly file: number
+  /** Of these, pages of what is kept of every block whatever the history: headers, and numbers by hash. */
+  readonly headers: number
+  /** Pages of all else; the rest of the file waits for rows to come. */
+  readonly others: number
+}
+
 export interface StoreFigures {
   readonly network: string
   readonly size: StateSize
@@ -66,8 +76,8 @@ export interface StoreFigures {
   /** Bytes of state, tries and their past once all blocks are older than any reorganisation. */
   readonly settledBytes: number
   readonly fileBytes: number
-  /** Bytes of the file after each tenth of the blocks of random changes. */
-  readonly fileBytesSeries: readonly number[]
+  /** After each tenth of the blocks of random changes. */
+  readonly fileSeries: readonly FileFigures[]
   /** Of random slots, µs: at the head, and at random blocks that are kept. */
   readonly readMicros: { readonly head: number; readonly past: number }
   readonly tables: readonly TableContent[]
@@ -124,11 +134,13 @@ async function run(): Promise<StoreFigures> {
   const begunMs = performance.now()
   const store = ChainWriter.openForWriting({ path, history })
   const builder = new DiffBuilder(store)
-  const series: number[] = []
+  const series: FileFigures[] = []
   let number = 0
   let loaded = 0
   try {
-    const load = await measure(loadBlocks(size))
+    // Full pages would be split by the first changes, which would count as bytes of those.
+    const order = network === 'wide' ? 'rows' : 'hashes'
+    const load = await measure(loadBlocks(size, undefined, order))
     const loadedBytes = await settle()
     loaded = number
     const busy = blocks > 0 ? await measure(changeBlocks()) : undefined
@@ -138,7 +150,7 @@ async function run(): Promise<StoreFigures> {
       ...{ network, size, load, busy, loadedBytes, settledBytes, readMicros },
       kept: Number.isFinite(kept) ? kept : null,
       fileBytes: statSync(path).size,
-      fileBytesSeries: series,
+      fileSeries: series,
       tables: readTables(true) as TableContent[],
       seconds: (performance.now() - begunMs) / 1_000,
       peakResidentBytes: process.resourceUsage().maxRSS * 1_024,
@@ -150,7 +162,7 @@ async function run(): Promise<StoreFigures> {
   function* changeBlocks(): Generator<AccountChange[]> {
     for (let index = 0; index < blocks; index++) {
       yield randomChanges(size, index, changesPerBlock)
-      if ((index + 1) % Math.ceil(blocks / 10) === 0) series.push(statSync(path).size)
+      if ((index + 1) % Math.ceil(blocks / 10) === 0) series.push(measureFile())
     }
   }
 
@@ -260,6 +272,13 @@ function readTables(withContent = false): TableFigures[] {
   } finally {
     void environment.close()
   }
+}
+
+function measureFile(): FileFigures {
+  const figures = { file: statSync(path).size, headers: 0, others: 0 }
+  for (const { name, bytes } of readTables())
+    figures[name === 'blocks' || name === 'numbers' ? 'headers' : 'others'] += bytes
+  return figures
 }
 
 /** Tables whose rows do not depend on how much blocks change. */

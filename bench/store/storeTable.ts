@@ -1,5 +1,5 @@
 /**
- * Figures of the store as tables in Markdown: one line for each run, and one for each table of each. From files too, in
+ * Figures of the store as tables in Markdown: one line for each run, one for each table of each, and one for each tenth of its blocks. From files too, in
  * the form that storeSpeed prints:
  *
  *   node dist/bench/store/storeTable.js FILE…
@@ -53,6 +53,19 @@ export function contentTable(figures: readonly StoreFigures[]): string {
   return [head, '| --- | --: | --: | --: | --: |', ...lines].join('\n')
 }
 
+/** What files consist of while blocks are added, as far as that was measured. */
+export function fileTable(figures: readonly StoreFigures[]): string {
+  const head = '| network, blocks | file MB | headers | all else | free |'
+  const lines = figures.flatMap(({ network, busy, fileSeries }) =>
+    fileSeries.map(({ file, headers, others }, index) => {
+      const number = ((busy?.blocks ?? 0) * (index + 1)) / fileSeries.length
+      const parts = [file, headers, others, file - headers - others].map((bytes) => (bytes / 1e6).toFixed(1))
+      return `| ${network}, ${count(number)} | ${parts.join(' | ')} |`
+    }),
+  )
+  return [head, '| --- | --: | --: | --: | --: |', ...lines].join('\n')
+}
+
 /** What LMDB keeps of a row besides its key and value: sizes, flags, and its place in the page. */
 const nodeBytes = 10
 
@@ -60,5 +73,5 @@ const count = (value: number): string => Math.round(value).toLocaleString('en')
 
 if (import.meta.url === pathToFileURL(argv[1] ?? '').href) {
   const figures = argv.slice(2).map((path) => JSON.parse(readFileSync(path, 'utf8')) as StoreFigures)
-  console.log(`${storeTable(figures)}\n\n${contentTable(figures)}`)
+  console.log([storeTable, contentTable, fileTable].map((table) => table(figures)).join('\n\n'))
 }

@@ -166,15 +166,17 @@ export class UpperNodes {
 
   /** The root node with this hash; read unless it is the one that is kept. */
   rootOf(hash: Uint8Array, read: (hash: Uint8Array) => ProofNode): ProofNode {
-    if (this.#root !== undefined && equalBytes(this.#rootHash, hash)) return this.#root
-    const root = withJson(read(hash))
+    if (this.#root !== undefined && equalBytes(this.#rootHash, hash)) return withJson(this.#root)
+    const root = read(hash)
     this.#rootHash = hash.slice()
     this.#root = root
     return root
   }
 }
 
+/** A node that a second proof has in common with one before: many proofs have no other of the same state. */
 function withJson(node: ProofNode): ProofNode {
+  if (node.json !== undefined) return node
   const json = new JsonBytes(0)
   json.hex(node.rlp)
   node.json = json.finish()
@@ -229,13 +231,14 @@ export class TrieWalk {
         if (node instanceof Leaf) return { nodes, value: depth === path.length ? node.value : undefined }
         child = node.child
       }
-      const next = held.below.get(child) ?? this.#open(child, path.subarray(0, depth))
+      const known = held.below.get(child)
+      const next = known ?? this.#open(child, path.subarray(0, depth))
       node = next.node
       const isKept = this.#upper === undefined || nodes.length < upperLevels
       if (isKept) held.below.set(child, next)
       // Nodes that are shorter than their hash stand within the node above.
       if (next.rlp.length < hashBytes) continue
-      if (isKept && this.#upper !== undefined && next.json === undefined) withJson(next)
+      if (isKept && this.#upper !== undefined && known !== undefined) withJson(next)
       held = next
       nodes.push(held)
     }

@@ -15,20 +15,54 @@ export interface OlderValue {
   readonly end: number
 }
 
+interface Step {
+  readonly since: number
+  readonly start: number
+  readonly end: number
+}
+
+/** The value at `at`, which was replaced by block `until`. Throws RangeError for what is none. */
+function stepAt(older: Uint8Array, at: number, until: number): Step {
+  const age = readVarint(older, at)
+  const lengthAt = at + varintBytes(age)
+  const length = readVarint(older, lengthAt)
+  const start = lengthAt + varintBytes(length)
+  const end = start + length
+  if (age < 1 || age > until || end > older.length) throw new RangeError('not the past of a row')
+  return { since: until - age, start, end }
+}
+
 /** `since`: block that made the row what it is. Throws RangeError for what is none, and for more than `most`. */
 export function* olderValues(older: Uint8Array, since: number, most: number): Generator<OlderValue> {
   let until = since
   let count = 0
   for (let at = 0; at < older.length; ) {
-    const age = readVarint(older, at)
-    const lengthAt = at + varintBytes(age)
-    const length = readVarint(older, lengthAt)
-    const start = lengthAt + varintBytes(length)
-    const end = start + length
-    if (age < 1 || age > until || end > older.length || ++count > most)
-      throw new RangeError('not the past of a row')
-    yield { since: until - age, until, value: older.subarray(start, end), end }
-    until -= age
-    at = end
+    const step = stepAt(older, at, until)
+    if (++count > most) throw new RangeError('not the past of a row')
+    yield { since: step.since, until, value: older.subarray(step.start, step.end), end: step.end }
+    until = step.since
+    at = step.end
   }
+}
+
+/**
+ * Where the values stand from the latest to the one that held after block `number`: start and end of each in turn.
+ * Undefined where that one is further back. Throws as {@link olderValues}.
+ */
+export function spansBackTo(
+  older: Uint8Array,
+  since: number,
+  number: number,
+  most: number,
+): number[] | undefined {
+  const spans: number[] = []
+  let until = since
+  for (let at = 0; at < older.length; ) {
+    const step = stepAt(older, at, until)
+    if (spans.push(step.start, step.end) > 2 * most) throw new RangeError('not the past of a row')
+    if (step.since <= number) return spans
+    until = step.since
+    at = step.end
+  }
+  return undefined
 }

@@ -1,6 +1,7 @@
 /**
  * A row of a trie: a branch with all that hangs at it but the branches below, which have rows of their own. Owns the
- * layout of the content of such rows and of the differences between two; trieRows.ts owns their keys.
+ * layout of the content of such rows and of the differences between two, which trieRowBefore.ts takes back; trieRows.ts
+ * owns their keys.
  *
  *   content      nibbles of the extension before the branch (1 byte, 0 for none), two to a byte, the last half empty ‖
  *                which of 16 children there are (2 bytes, the lowest bit for the first) ‖ those children in order.
@@ -35,10 +36,12 @@ const plainEnd = concatBytes(Uint8Array.of(0xa0), emptyTrieRoot, Uint8Array.of(0
 
 const hashPrefix = 0xa0
 const hashedBytes = 33
-const absent = 0x80
-const splicePrefix = 0xa1
+/** In a difference: of a child that was not there. */
+export const absent = 0x80
+/** In a difference: of a child of which it has the middle. */
+export const splicePrefix = 0xa1
 /** Before the bytes that differ. */
-const spliceBytes = 4
+export const spliceBytes = 4
 const listBase = 0xc0
 const noNibbles = new Uint8Array(0)
 
@@ -96,35 +99,6 @@ export function unpackRow({ extension, children, leaf }: TrieRow): TrieRow {
     return whole
   }
   return { extension, children: children.map(unpack), leaf: unpack(leaf) }
-}
-
-/**
- * Puts back into the children of {@link splitContent} what a difference says was there before. Throws RangeError for
- * what is no difference.
- */
-export function applyDifference(children: (Uint8Array | undefined)[], difference: Uint8Array): void {
-  const changed = readSet(difference, 0)
-  let at = 2
-  for (let nibble = 0; nibble < 16; nibble++) {
-    if ((changed & (1 << nibble)) === 0) continue
-    const isSpliced = difference[at] === splicePrefix
-    const end = isSpliced ? at + spliceBytes + (difference[at + 3] as number) : childEnd(difference, at)
-    if (isSpliced) children[nibble] = spliced(children[nibble], difference.subarray(at, end))
-    else children[nibble] = difference[at] === absent ? undefined : difference.subarray(at, end)
-    at = end
-  }
-  if (at !== difference.length || changed === 0) throw new RangeError('not a difference of trie rows')
-}
-
-function spliced(later: Uint8Array | undefined, splice: Uint8Array): Uint8Array {
-  const [, begin, end] = splice as unknown as [number, number, number]
-  if (later === undefined || begin + end > later.length) throw new RangeError('not a difference of trie rows')
-  const child = new Uint8Array(begin + splice.length - spliceBytes + end)
-  child.set(later.subarray(0, begin))
-  child.set(splice.subarray(spliceBytes), begin)
-  child.set(later.subarray(later.length - end), child.length - end)
-  if (childEnd(child, 0) !== child.length) throw new RangeError('not a difference of trie rows')
-  return child
 }
 
 /** Sets `begin` and `end` of {@link same}: how much of a child is as in the later one. Both are no hashes. */
@@ -236,7 +210,8 @@ function isSame(
   return true
 }
 
-function childEnd(bytes: Uint8Array, at: number): number {
+/** Where the child at `at` ends. Throws RangeError where there is none. */
+export function childEnd(bytes: Uint8Array, at: number): number {
   const first = bytes[at]
   let end: number
   if (first === undefined) end = Number.NaN
@@ -289,11 +264,12 @@ function readNibbles(content: Uint8Array, count: number): Uint8Array {
   return nibbles
 }
 
-function readSet(bytes: Uint8Array, at: number): number {
+/** Of 16 children. */
+export function readSet(bytes: Uint8Array, at: number): number {
   return ((bytes[at] as number) << 8) | (bytes[at + 1] as number)
 }
 
-function writeSet(bytes: Uint8Array, at: number, set: number): void {
+export function writeSet(bytes: Uint8Array, at: number, set: number): void {
   bytes[at] = set >> 8
   bytes[at + 1] = set & 0xff
 }

@@ -122,13 +122,14 @@ export function restoreTries(tables: TrieTables, number: number, hash: Uint8Arra
 
 /** The row of the head; with `number` as it was after that block. Undefined where there was none. */
 export function readTrieRow(trie: ReadTable, key: Uint8Array, number?: number): TrieRow | undefined {
-  const row = trie.getBinary(key)
+  // All that is kept of it is copied before the next read.
+  const row = trie.viewUntilNextRead(key)
   const current = row && decodeVersions(row, undefined)
-  if (number === undefined) return current && decodeTrieRow(current.content)
-  const recent = current && rowAfter(current, number)
-  if (recent !== undefined) return recent
-  const past = pastRowFrom(trie.getRange(pastRange(key, number + 1)), key.length)
-  return past && rowAfter(decodeVersions(past.value, past.until), number)
+  const recent = current && rowAfter(current, number ?? Number.POSITIVE_INFINITY)
+  if (recent !== undefined || number === undefined) return recent
+  for (const past of trie.getRange(pastRange(key, number + 1)))
+    return rowAfter(decodeVersions(past.value, readUint64(past.key, key.length + 1)), number)
+  return undefined
 }
 
 /** The first row of the past of a key that was replaced by block `first` or a later one. */

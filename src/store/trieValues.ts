@@ -8,17 +8,9 @@
  *                first: (blocks for which it had been so (number) ‖ length (number) ‖ difference to what it was made) …
  *   number       as in varint.ts
  */
-import { type OlderValue, olderValues } from './olderValues.js'
-import {
-  applyDifference,
-  decodeTrieRow,
-  differenceOf,
-  encodeTrieRow,
-  splitContent,
-  type TrieRow,
-  takeBytes,
-  unpackRow,
-} from './trieRow.js'
+import { type OlderValue, olderValues, spansBackTo } from './olderValues.js'
+import { decodeTrieRow, differenceOf, type TrieRow, takeBytes } from './trieRow.js'
+import { contentBefore } from './trieRowBefore.js'
 import { readVarint, varintBytes, writeVarint } from './varint.js'
 
 /**
@@ -162,20 +154,18 @@ export function olderThan(
 /** The row as its last change found it; undefined where it says nothing of that. */
 export function versionBefore({ from, content, older }: TrieVersions): TrieVersions | undefined {
   for (const { since, value: difference, end } of olderVersions(older, from)) {
-    const row = splitContent(content)
-    applyDifference(row.children, difference)
-    return { from: since, content: encodeTrieRow(row), older: older.subarray(end) }
+    const before = contentBefore(content, difference, [0, difference.length])
+    return { from: since, content: before, older: older.subarray(end) }
   }
   return undefined
 }
 
-/** The row as it was after block `number`; undefined where that is further back than is known. */
+/**
+ * The row as it was after block `number`, in memory of its own; undefined where that is further back than is known. It
+ * takes as long as to read the row, whatever the number of its versions.
+ */
 export function rowAfter({ from, content, older }: TrieVersions, number: number): TrieRow | undefined {
-  if (from <= number) return decodeTrieRow(content)
-  const row = splitContent(content)
-  for (const { since, value: difference } of olderVersions(older, from)) {
-    applyDifference(row.children, difference)
-    if (since <= number) return unpackRow(row)
-  }
-  return undefined
+  if (from <= number) return decodeTrieRow(new Uint8Array(content))
+  const spans = spansBackTo(older, from, number, olderMax)
+  return spans && decodeTrieRow(contentBefore(content, older, spans))
 }

@@ -4,7 +4,8 @@
  */
 import { equalBytes, readUint64 } from '../primitives/bytes.js'
 import type { Entry, ReadTable } from './readTable.js'
-import { applyDifference, encodeTrieRow, splitContent, type TrieRow } from './trieRow.js'
+import { encodeTrieRow, splitContent, type TrieRow } from './trieRow.js'
+import { contentBefore } from './trieRowBefore.js'
 import { readTrieChanges, type SideTrieRow, sideTrieRows, type TrieTables } from './trieRows.js'
 import { agesSum, decodeVersions, olderVersions, type TrieVersions } from './trieValues.js'
 
@@ -92,10 +93,10 @@ class TriePath {
     if (!equalBytes(encodeTrieRow(row), content) || agesSum(older) !== ages)
       throw this.#fault('is not as it is written')
     const found = [{ from, until, row }]
-    for (const version of olderVersions(older, from)) {
-      const before = { ...row, children: [...(found.at(-1) as { row: TrieRow }).row.children] }
-      applyDifference(before.children, version.value)
-      found.push({ from: version.since, until: version.until, row: before })
+    let later = content
+    for (const { since, until: replaced, value } of olderVersions(older, from)) {
+      later = contentBefore(later, value, [0, value.length])
+      found.push({ from: since, until: replaced, row: splitContent(later) })
     }
     for (const version of found.reverse()) yield* this.#follow(version)
   }

@@ -1,15 +1,16 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { emptyCodeHash, emptyTrieRoot } from '../../../src/primitives/keccak.js'
+import { decodeTrieRow, differenceOf, encodeTrieRow, type TrieRow } from '../../../src/store/trieRow.js'
+import { contentBefore } from '../../../src/store/trieRowBefore.js'
 import {
-  applyDifference,
-  decodeTrieRow,
-  differenceOf,
-  encodeTrieRow,
-  splitContent,
-  type TrieRow,
-  unpackRow,
-} from '../../../src/store/trieRow.js'
+  currentRow,
+  decodeVersions,
+  olderThan,
+  rowAfter,
+  type TrieVersions,
+  versionBefore,
+} from '../../../src/store/trieValues.js'
 import { propertyRuns } from '../../library/property.js'
 
 const bytes = (minLength: number, maxLength = minLength) => fc.uint8Array({ minLength, maxLength })
@@ -75,9 +76,7 @@ t.test('a difference says what was before, and none of its bits may be another',
       const difference = differenceOf(was, is)
       if (difference === undefined || Buffer.compare(was, is) === 0) return
       const undone = (by: Uint8Array) => {
-        const row = splitContent(is)
-        applyDifference(row.children, by)
-        return Buffer.from(encodeTrieRow(unpackRow(row))).toString('hex')
+        return Buffer.from(contentBefore(is, by, [0, by.length])).toString('hex')
       }
       t.equal(undone(difference), Buffer.from(was).toString('hex'))
       for (let count = 0; count < 30; count++) {
@@ -94,4 +93,58 @@ t.test('a difference says what was before, and none of its bits may be another',
     }),
     propertyRuns(1_000),
   )
+})
+
+/** Versions of a row one after the other, each with some children of the next one of its own. */
+const versions = fc.tuple(
+  fc.array(change, { minLength: 2, maxLength: 12 }),
+  fc.array(fc.tuple(fc.nat(0xffff), fc.integer({ min: 1, max: 300 })), { minLength: 12, maxLength: 12 }),
+)
+
+t.test('a row with many versions beside it is read as it was after each block', async (t) => {
+  let found = 0
+  fc.assert(
+    fc.property(versions, ([rows, steps]) => {
+      const all = rows.flat()
+      let row = all[0] as TrieRow
+      let number = 1
+      let written: TrieVersions = { from: number, content: encodeTrieRow(row), older: new Uint8Array(0) }
+      const history = [{ number, row }]
+      for (const [index, next] of all.slice(1).entries()) {
+        const [chosen, age] = steps[index % steps.length] as [number, number]
+        const children = row.children.map((child, nibble) =>
+          chosen & (1 << nibble) ? next.children[nibble] : child,
+        )
+        if (children.every((child) => child === undefined)) continue
+        row = { ...row, children }
+        const content = encodeTrieRow(row)
+        if (Buffer.compare(content, written.content) === 0) continue
+        number += age
+        const older = olderThan(content, written, number, 30)
+        // As a row that has no room for more: it begins anew.
+        if (older === undefined) history.length = 0
+        history.push({ number, row })
+        written = { from: number, content, older: older ?? new Uint8Array(0) }
+      }
+      const value = currentRow(written)
+      const read = decodeVersions(value, undefined)
+      for (const [index, { number: first, row: wanted }] of history.entries()) {
+        const last = (history[index + 1]?.number ?? number + 10) - 1
+        for (const at of [first, last]) {
+          t.strictSame(rowAfter(read, at), wanted)
+          found++
+        }
+      }
+      t.equal(rowAfter(read, (history[0] as { number: number }).number - 1), undefined)
+      for (let version: TrieVersions | undefined = read, at = history.length; version !== undefined; at--) {
+        t.strictSame(decodeTrieRow(version.content), history[at - 1]?.row)
+        version = versionBefore(version)
+      }
+      const kept = rowAfter(read, number)
+      value.fill(0)
+      t.strictSame(kept, row, 'it has memory of its own')
+    }),
+    propertyRuns(100),
+  )
+  t.ok(found > 0)
 })
