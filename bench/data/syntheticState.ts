@@ -33,8 +33,8 @@ export const generatorVersion = 3
 
 export const contracts = 1_000
 
-/** Keys that are loaded between two calls of {@link settle}, which adds some 5 MB of headers. */
-const keysPerSettling = 5_000_000
+/** Keys that are loaded between two calls of {@link settle}, which adds 12 MB, mostly headers. */
+export const keysPerSettling = 5_000_000
 
 /** Keys of one block: more take more memory, about 1 KB each. */
 const keysPerBlockDefault = 100_000

@@ -17,9 +17,16 @@ import { toHash32 } from '../../src/primitives/bytes.js'
 import { ChainReader } from '../../src/store/chainReader.js'
 import { ChainWriter } from '../../src/store/chainWriter.js'
 import { keepsAll } from '../../src/store/keptHistory.js'
-import { undoBlocks } from '../../src/store/tables.js'
 import { type AccountChange, DiffBuilder } from '../data/diffBuilder.js'
-import { contractAddress, contractOf, loadBlocks, type StateSize, slotOf } from '../data/syntheticState.js'
+import {
+  contractAddress,
+  contractOf,
+  keysPerSettling,
+  loadBlocks,
+  type StateSize,
+  settle,
+  slotOf,
+} from '../data/syntheticState.js'
 import { randomChanges, randomFrom } from './randomChanges.js'
 
 /** Pages of LMDB on all systems that the product runs on. */
@@ -135,16 +142,15 @@ async function run(): Promise<StoreFigures> {
   const store = ChainWriter.openForWriting({ path, history })
   const builder = new DiffBuilder(store)
   const series: FileFigures[] = []
-  let number = 0
   let loaded = 0
   try {
     // Full pages would be split by the first changes, which would count as bytes of those.
     const order = network === 'wide' ? 'rows' : 'hashes'
-    const load = await measure(loadBlocks(size, undefined, order))
-    const loadedBytes = await settle()
-    loaded = number
+    const load = await measure(loadBlocks(size, undefined, order), keysPerSettling)
+    const loadedBytes = await measureSettled()
+    loaded = store.head.number
     const busy = blocks > 0 ? await measure(changeBlocks()) : undefined
-    const settledBytes = busy === undefined ? loadedBytes : await settle()
+    const settledBytes = busy === undefined ? loadedBytes : await measureSettled()
     const readMicros = { head: readSlots(undefined), past: readSlots(kept) }
     return {
       ...{ network, size, load, busy, loadedBytes, settledBytes, readMicros },
@@ -166,19 +172,19 @@ async function run(): Promise<StoreFigures> {
     }
   }
 
-  /** Adds blocks without changes, until what is kept of the newest blocks alone is gone. */
-  async function settle(): Promise<number> {
-    for (let added = 0; added <= undoBlocks; added++) {
-      store.beginBatch()
-      store.apply(number++, [builder.next([])])
-      if (added % 512 === 0) await store.commitBatch()
-    }
-    await store.commitBatch()
+  /** Bytes once nothing is kept of the newest blocks alone. */
+  async function measureSettled(): Promise<number> {
+    await settle(store, builder)
     while (kept < Number.POSITIVE_INFINITY && store.cutHistory());
     return bytesOf(readTables())
   }
 
-  async function measure(source: Iterable<readonly AccountChange[]>): Promise<BlockCosts> {
+  /** `keysPerSettling`: of changes between two calls of {@link settle}, whose times do not count. */
+  async function measure(
+    source: Iterable<readonly AccountChange[]>,
+    keysPerSettling = Number.POSITIVE_INFINITY,
+  ): Promise<BlockCosts> {
+    let settled = 0
     const before = { pages: pagesPassed(), bytes: bytesOf(readTables()) }
     const sum = { blocks: 0, changes: 0, rootsCpu: 0, writeCpu: 0, writeWall: 0, longest: 0 }
     for (const changes of source) {
@@ -187,7 +193,7 @@ async function run(): Promise<StoreFigures> {
       const middleCpu = cpuMs()
       const beginMs = performance.now()
       store.beginBatch()
-      store.apply(number++, [blockDiff])
+      store.apply(store.head.number, [blockDiff])
       await store.commitBatch()
       const tookMs = performance.now() - beginMs
       sum.rootsCpu += middleCpu - beginCpu
@@ -195,6 +201,10 @@ async function run(): Promise<StoreFigures> {
       sum.writeWall += tookMs
       sum.longest = Math.max(sum.longest, tookMs)
       for (const { slots } of changes) sum.changes += Math.max(1, slots.length)
+      if (sum.changes - settled >= keysPerSettling) {
+        await settle(store, builder)
+        settled = sum.changes
+      }
       if (++sum.blocks % 100 === 0) process.stderr.write(`${network}: ${sum.blocks} blocks\r`)
     }
     // As long as a commit that has nothing else to do removes some.
@@ -217,7 +227,7 @@ async function run(): Promise<StoreFigures> {
   function readSlots(depth: number | undefined): number {
     const reader = ChainReader.open({ path })
     const random = randomFrom(7)
-    const newest = kept === Number.POSITIVE_INFINITY ? loaded + blocks : number
+    const newest = kept === Number.POSITIVE_INFINITY ? loaded + blocks : store.head.number
     const oldest = Math.max(loaded, newest - (depth ?? 0))
     let micros = 0
     for (const isWarm of [false, true]) {
