@@ -4,7 +4,7 @@
  * Keccak alone to `hasher.wasm`. Unpacks `mcl.wasm` of the package mcl-wasm. The last step of `npm run product`, after tsc; a module that is newer than its sources
  * and this file is not compiled again.
  */
-import { execFileSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import {
   copyFileSync,
   existsSync,
@@ -16,6 +16,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { basename, dirname, join, relative, sep } from 'node:path'
+import { promisify } from 'node:util'
 
 const root = join(import.meta.dirname, '../..')
 const compiler = join(root, 'node_modules/assemblyscript/bin/asc.js')
@@ -71,8 +72,8 @@ function findModules(): Module[] {
   ]
 }
 
-for (const { entry, sources, target, flags: own } of findModules()) {
-  if (changedMs(target) > Math.max(...[...sources, import.meta.filename].map(changedMs))) continue
+async function compile({ entry, sources, target, flags: own }: Module): Promise<void> {
+  if (changedMs(target) > Math.max(...[...sources, import.meta.filename].map(changedMs))) return
   if (!existsSync(compiler)) {
     console.error('assemblyscript is not installed, which compiles WebAssembly; run npm ci')
     process.exit(1)
@@ -80,9 +81,9 @@ for (const { entry, sources, target, flags: own } of findModules()) {
   mkdirSync(dirname(target), { recursive: true })
   // Written under another name first, so that the rest of an interrupted build is not taken for a module.
   const unfinished = `${target}.${process.pid}`
-  execFileSync(process.execPath, [compiler, entry, '--outFile', unfinished, ...flags, ...own], {
-    stdio: 'inherit',
-  })
+  const words = [compiler, entry, '--outFile', unfinished, ...flags, ...own]
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, words)
+  process.stderr.write(stdout + stderr)
   renameSync(unfinished, target)
 }
 
@@ -101,4 +102,6 @@ function unpackMcl(): void {
   renameSync(unfinished, target)
 }
 
+// Few, and on one thread each.
+await Promise.all(findModules().map(compile))
 unpackMcl()

@@ -34,6 +34,8 @@ interface Account {
 type Accounts = Readonly<Record<string, Account>>
 
 const watch = new JobWatch(() => false, { timeMsMax: 600_000, memoryBytesMax: 2 ** 28 })
+/** One for all: each has 40 MB, which are many collections of garbage. */
+const kernel = new Kernel()
 const noOptions = { diffMode: false, disableCode: false, disableStorage: false, includeEmpty: false }
 
 for (const [name, chain] of tracedChains) {
@@ -78,7 +80,7 @@ for (const [name, chain] of tracedChains) {
   })
 
   function runOn(accounts: Accounts, block: ReplayedBlock, transaction: SignedTransaction): bigint {
-    const kernel = new Kernel()
+    kernel.clear()
     const { fork, ancestorHash } = block.context
     kernel.attach({
       state: stateOf(accounts),

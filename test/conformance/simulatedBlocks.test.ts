@@ -81,7 +81,7 @@ function readBlocks(store: ChainReader): StoredBlock[] {
   return blocks
 }
 
-function simulate(store: ChainReader, base: Header, hash: Uint8Array, blocks: readonly StoredBlock[]) {
+function simulate(simulation: Simulation, base: Header, hash: Uint8Array, blocks: readonly StoredBlock[]) {
   const request: SimulationRequest = {
     block: { number: base.number, hash, isPending: false },
     blocks: blocks.map(({ described }) => described),
@@ -90,7 +90,7 @@ function simulate(store: ChainReader, base: Header, hash: Uint8Array, blocks: re
     isFull: false,
     gasMax: 10n ** 12n,
   }
-  return JSON.parse(Buffer.from(new Simulation(store, limits).simulateJson(request, goOn)).toString())
+  return JSON.parse(Buffer.from(simulation.simulateJson(request, goOn)).toString())
 }
 
 /** What a block's execution decides of its header, as a simulation shows it. */
@@ -120,6 +120,7 @@ function compare(t: Test, got: Record<string, unknown>, stored: StoredBlock): vo
 }
 
 function compareAll(t: Test, store: ChainReader): void {
+  const simulation = new Simulation(store, limits)
   let compared = 0
   for (const block of readBlocks(store)) {
     const { header, hasUncles } = block
@@ -128,7 +129,7 @@ function compareAll(t: Test, store: ChainReader): void {
     const base = store.readHeader(header.parentHash)
     if (base === undefined) throw new Error(`block ${header.number - 1} is missing`)
     const parent = { ...header, number: header.number - 1 }
-    const [simulated] = simulate(store, parent, header.parentHash, [block])
+    const [simulated] = simulate(simulation, parent, header.parentHash, [block])
     compare(t, simulated, block)
     compared++
   }
@@ -145,7 +146,8 @@ t.test('blocks of the demo chain', async (t) => {
   const to = blocks.findIndex(({ header }) => header.requestsHash !== undefined)
   const chained = blocks.slice(from, to)
   const before = blocks[from - 1] as StoredBlock
-  const all = simulate(store, before.header, chained[0]?.header.parentHash as Uint8Array, chained)
+  const parentHash = chained[0]?.header.parentHash as Uint8Array
+  const all = simulate(new Simulation(store, limits), before.header, parentHash, chained)
   for (const [at, simulated] of all.entries()) compare(t, simulated, chained[at] as StoredBlock)
   t.ok(all.length > 50, `${all.length} blocks in one chain`)
 })

@@ -150,6 +150,8 @@ t.test('1,000 mixed jobs at once answer what each alone does', async (t) => {
   t.strictSame(losses, [])
 
   const execution = new Execution(store, limits)
+  const witnesses = new Witnesses(store)
+  const simulation = new Simulation(store, limits)
   const goOn = () => false
   const alone = async ({ name, args }: Question): Promise<unknown> => {
     switch (name) {
@@ -168,9 +170,9 @@ t.test('1,000 mixed jobs at once answer what each alone does', async (t) => {
       case 'mappingSlots':
         return computeWrittenSlots(args)
       case 'witness':
-        return new Witnesses(store).buildJson(args, new JobWatch(goOn, limits))
+        return witnesses.buildJson(args, new JobWatch(goOn, limits))
       case 'simulate':
-        return new Simulation(store, limits).simulateJson(args, goOn)
+        return simulation.simulateJson(args, goOn)
       case 'searchLogs':
         return searchLogs(store, args.search, args.bounds, goOn)
       default:

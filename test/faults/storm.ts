@@ -12,6 +12,7 @@ import { bytesToHex } from '../../src/primitives/bytes.js'
 import { contracts } from '../ingest/chainMaker.js'
 import { Dice, propertyRuns } from '../library/property.js'
 import { waitFor } from '../library/until.js'
+import { get } from '../service/httpClient.js'
 import { makeFolder, writeInto } from '../service/program.js'
 import type { Service } from '../service/service.js'
 import { accounts, ancestor, depthMax, type StormBlock, StormChain } from './stormChain.js'
@@ -218,10 +219,9 @@ export class Storm {
   }
 
   async #health({ origin }: Service): Promise<{ readonly isWell: boolean; readonly text: string }> {
-    const response = await fetch(`${origin}/health`, { headers: { connection: 'close' } })
-    const text = await response.text()
+    const { status: code, text } = await get(`${origin}/health`)
     const { status, networks } = JSON.parse(text)
-    return { isWell: response.status === 200 && status === 'ok' && networks.dev.syncing === false, text }
+    return { isWell: code === 200 && status === 'ok' && networks.dev.syncing === false, text }
   }
 
   /** A question about a block that the service has, by its hash or as `latest`. */

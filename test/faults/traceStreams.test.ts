@@ -4,9 +4,10 @@ import { Agent } from 'node:http'
 import { connect } from 'node:net'
 import t from 'tap'
 import { inTime, once } from '../library/until.js'
+import { post } from '../service/httpClient.js'
 import { makeFolder, writeInto } from '../service/program.js'
 import { fixtureConfig, startService } from '../service/service.js'
-import { connectToEdge, EdgeAgent, postThrough } from '../transport/edgeConnections.js'
+import { connectToEdge, EdgeAgent } from '../transport/edgeConnections.js'
 import { SocketClient } from '../transport/socketClient.js'
 
 const looping = '0x00000000000000000000000000000000000c0de5'
@@ -40,11 +41,11 @@ for (const { transport, edge } of cases) {
     const service = await startService(['--config', path, '--no-auth', '--transport', transport])
     t.teardown(() => service.stop())
     const agent = edge === 0 ? new Agent() : new EdgeAgent(t, service, edge)
-    const post = (body: string) => postThrough(agent, service.origin, body)
+    const ask = (body: string) => post(service.origin, body, {}, agent)
     const { port } = new URL(service.origin)
 
     t.test('a trace of several parts is one JSON text', async (t) => {
-      const { status, text } = await post(long)
+      const { status, text } = await ask(long)
       t.equal(status, 200)
       const { id, result } = JSON.parse(text)
       t.equal(id, 7)
@@ -52,12 +53,12 @@ for (const { transport, edge } of cases) {
       t.ok(text.length > 10_000_000)
       t.equal(result.failed, true)
       t.equal(result.structLogs.at(-1).error, 'out of gas')
-      const { headers } = await post(small)
+      const { headers } = await ask(small)
       t.ok(headers['content-length'], 'a small one is sent whole')
     })
 
     t.test('in a batch and over a WebSocket the bound of answers applies', async (t) => {
-      const [first, second] = JSON.parse((await post(`[${small},${longer}]`)).text)
+      const [first, second] = JSON.parse((await ask(`[${small},${longer}]`)).text)
       t.equal(first.result.structLogs.length > 0, true)
       t.match(second.error, {
         code: -32003,
@@ -79,7 +80,7 @@ for (const { transport, edge } of cases) {
         await once(socket, 'readable')
         if (leaves) socket.destroy()
         // The only thread for traces is free again.
-        t.match(JSON.parse((await post(small)).text), { id: 7, result: { failed: true } })
+        t.match(JSON.parse((await ask(small)).text), { id: 7, result: { failed: true } })
         if (leaves) continue
         const ended = once(socket, 'close')
         socket.resume()

@@ -10,7 +10,8 @@ import {
   type ReplayedChain,
 } from '../ingest/replayedChain.js'
 import { Steps } from '../ingest/steppedReplay.js'
-import { inTime, waitFor } from '../library/until.js'
+import { waitFor } from '../library/until.js'
+import { get } from '../service/httpClient.js'
 import { makeFolder, writeInto } from '../service/program.js'
 import { type Service, startService } from '../service/service.js'
 import { type Postgres, type PostgresOptions, startPostgres } from './postgres.js'
@@ -105,6 +106,5 @@ export interface Health {
 }
 
 export async function healthOf(service: Service): Promise<Health> {
-  const asked = fetch(`${service.origin}/health`, { headers: { connection: 'close' } })
-  return (await inTime('/health', asked)).json() as Promise<Health>
+  return JSON.parse((await get(`${service.origin}/health`)).text)
 }

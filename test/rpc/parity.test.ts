@@ -10,9 +10,10 @@ import { rollupMethods } from '../../src/rpc/rollup/rollupRegistry.js'
 import { startPostgres, withoutPostgres } from '../feed/postgres.js'
 import { waitFor } from '../library/until.js'
 import { startSequencer } from '../rollup/sequencer.js'
+import { post } from '../service/httpClient.js'
 import { copyDemoStore, makeFolder, writeInto } from '../service/program.js'
 import { type Service, startService } from '../service/service.js'
-import { EdgeAgent, postThrough } from '../transport/edgeConnections.js'
+import { EdgeAgent } from '../transport/edgeConnections.js'
 import { SocketClient } from '../transport/socketClient.js'
 import { devnetDir, genesisPath, headBlock } from './demoChain.js'
 import {
@@ -55,8 +56,7 @@ function waysTo(t: Test, service: Service, edge: number): Readonly<Record<Way, A
     (network, calls) =>
       Promise.all(
         calls.map(
-          async (call) =>
-            (await postThrough(agent, `${service.origin}/${network}`, bodyOf(call), headers)).text,
+          async (call) => (await post(`${service.origin}/${network}`, bodyOf(call), headers, agent)).text,
         ),
       )
   const connect = async (network: string) => {
@@ -85,7 +85,7 @@ function waysTo(t: Test, service: Service, edge: number): Readonly<Record<Way, A
     },
     async batch(network, calls) {
       const body = `[${calls.map((call, id) => bodyOf(call, id)).join(',')}]`
-      const { text } = await postThrough(agent, `${service.origin}/${network}`, body)
+      const { text } = await post(`${service.origin}/${network}`, body, {}, agent)
       const answers = JSON.parse(text) as { id: number }[]
       return calls.map((_, id) =>
         JSON.stringify({ ...answers[id], id: answers[id]?.id === id ? 1 : 'another' }),

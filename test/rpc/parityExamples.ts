@@ -156,7 +156,7 @@ const questionsMax = 3
 /** The examples of a method with short answers; none for a method that has no example yet. */
 export function examplesOf(method: AnyMethod): readonly Example[] {
   const questions = readQuestions[method as MethodName] ?? []
-  // Block 200 with its memory has 64 MB.
+  // With memory, traces are long.
   const short = questions.filter((params) => !JSON.stringify(params).includes('enableMemory'))
   return others[method] ?? short.slice(0, questionsMax).map((params) => [[method, params]])
 }

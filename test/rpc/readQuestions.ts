@@ -29,7 +29,7 @@ export const readQuestions: { readonly [M in MethodName]: readonly (readonly unk
   debug_accountRange: undefined,
   debug_getModifiedAccountsByHash: undefined,
   debug_getModifiedAccountsByNumber: undefined,
-  debug_intermediateRoots: [45, 200].map((number) => [blockAt(number).hash]),
+  debug_intermediateRoots: [45, 14].map((number) => [blockAt(number).hash]),
   debug_storageRangeAt: undefined,
   debug_traceBlockByHash: [
     [blockAt(45).hash, { tracer: 'callTracer' }],
@@ -38,7 +38,7 @@ export const readQuestions: { readonly [M in MethodName]: readonly (readonly unk
   // The second is longer than one part of an answer.
   debug_traceBlockByNumber: [
     [quantity(14), { tracer: 'flatCallTracer' }],
-    [quantity(200), { enableMemory: true }],
+    [quantity(84), { enableMemory: true }],
   ],
   debug_traceCall: examples.contracts.map(({ address }) => [{ to: address, data: '0x18160ddd' }, 'latest']),
   debug_traceCallMany: examples.contracts.map(({ address }) => [

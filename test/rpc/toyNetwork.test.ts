@@ -81,6 +81,9 @@ function jobsOver(rows: ChainRows): NetworkJobs {
   const execution = new Execution(rows, limits)
   const traceLimits = { ...limits, answerBytesMax: 2 ** 30 }
   const tracing = new Tracing(rows, traceLimits)
+  const simulation = new Simulation(rows, limits)
+  const witnesses = new Witnesses(rows)
+  const stateParts = new StateParts(rows as ChainReader, traceLimits)
   const works: { readonly [N in JobName]?: (args: never, owner: JobOwner | undefined) => unknown } = {
     prove: (args: ProofRequest) =>
       buildProofJson(triesAfter(rows, { number: args.number, hash: args.block }), args),
@@ -90,9 +93,9 @@ function jobsOver(rows: ChainRows): NetworkJobs {
     estimate: (args) => execution.estimate(args, goOn),
     fill: (args) => execution.fill(args, goOn),
     accessList: (args) => execution.accessList(args, goOn),
-    simulate: (args) => new Simulation(rows, limits).simulateJson(args, goOn),
-    witness: (args) => new Witnesses(rows).buildJson(args, new JobWatch(goOn, limits)),
-    stateParts: (args) => new StateParts(rows as ChainReader, traceLimits).buildJson(args, goOn),
+    simulate: (args) => simulation.simulateJson(args, goOn),
+    witness: (args) => witnesses.buildJson(args, new JobWatch(goOn, limits)),
+    stateParts: (args) => stateParts.buildJson(args, goOn),
     trace: (args, owner) => tracing.trace(args, goOn, (part) => owner?.takePart?.(part, () => {})),
     mappingSlots: computeMappingSlots,
     searchLogs: ({ search, bounds }: Jobs['searchLogs']['args']) => searchLogs(rows, search, bounds, goOn),

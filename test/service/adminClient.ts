@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { waitFor } from '../library/until.js'
+import { get as getOnce } from './httpClient.js'
 import type { Service } from './service.js'
 
 /** The admin listener of a service, asked with its token. */
@@ -23,7 +24,7 @@ export async function adminOf(service: Service, dataDir: string): Promise<Admin>
     return { status: response.status, text: await response.text(), headers: response.headers }
   }
   const metrics = async () => {
-    const { text } = await get('/metrics')
+    const { text } = await getOnce(`${origin}/metrics`, { authorization: `Bearer ${token}` })
     const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
     return new Map(
       lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ')))]),

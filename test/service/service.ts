@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
 import { inTime, once } from '../library/until.js'
 import { checkParams, checkResult } from '../rpc/openRpc.js'
+import { post } from './httpClient.js'
 
 /**
  * Data folder with the demo chain as network `demo` and the recorded one, where it is at hand, as `recorded`; made by
@@ -116,27 +117,18 @@ async function start(flags: readonly string[], env: Readonly<Record<string, stri
     child.on('exit', (status) => reject(new Error(`serve ended with status ${status}: ${said.err}`)))
   })
   const origin = await inTime('the server to listen', listening)
-  const post: Service['post'] = async (path, body, headers = {}) => {
-    const asked = fetch(origin + path, {
-      method: 'POST',
-      // A kept connection may be one that the server closed while this process was too busy to see it.
-      headers: { 'content-type': 'application/json', connection: 'close', ...headers },
-      body,
-    })
-    const answered = asked.then(async (response) => {
-      const block = response.headers.get('tidegate-block')
-      return { status: response.status, text: await response.text(), block }
-    })
-    return inTime(`the answer to ${body.slice(0, 200)}`, answered)
+  const ask: Service['post'] = async (path, body, headers) => {
+    const answer = await post(origin + path, body, headers)
+    return { ...answer, block: (answer.headers['tidegate-block'] as string | undefined) ?? null }
   }
   return {
     origin,
     lines,
     said,
     process: child,
-    post,
+    post: ask,
     async call(method, params = []) {
-      const { text } = await post('/', JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }))
+      const { text } = await ask('/', JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }))
       const answer = JSON.parse(text) as RpcAnswer
       if (answer.error === undefined) {
         checkParams(method, params)

@@ -4,7 +4,7 @@
  * every request (`logSample: 1`).
  */
 import type { ChildProcess } from 'node:child_process'
-import { Agent, type ClientRequestArgs, type IncomingHttpHeaders, request } from 'node:http'
+import { Agent, type ClientRequestArgs } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 import type { Duplex, Readable } from 'node:stream'
@@ -77,54 +77,4 @@ export class EdgeAgent extends Agent {
       (error) => callback?.(error, undefined as never),
     )
   }
-}
-
-export interface HttpAnswer {
-  readonly status: number
-  readonly headers: IncomingHttpHeaders
-  readonly text: string
-}
-
-/**
- * Sends a body through an agent; once more where the server had closed the kept connection, which this process may
- * have been too busy to see.
- */
-export function postThrough(
-  agent: Agent,
-  url: string,
-  body: string,
-  headers: Readonly<Record<string, string>> = {},
-): Promise<HttpAnswer> {
-  return inTime(`the answer to ${body.slice(0, 200)}`, post(agent, url, body, headers))
-}
-
-function post(
-  agent: Agent,
-  url: string,
-  body: string,
-  headers: Readonly<Record<string, string>>,
-): Promise<HttpAnswer> {
-  const sent = request(url, {
-    agent,
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-  })
-  return new Promise<HttpAnswer>((resolve, reject) => {
-    let isAnswered = false
-    sent.on('error', (error) =>
-      sent.reusedSocket && !isAnswered ? resolve(post(agent, url, body, headers)) : reject(error),
-    )
-    sent.on('response', async (response) => {
-      isAnswered = true
-      const chunks: Buffer[] = []
-      try {
-        for await (const chunk of response) chunks.push(chunk)
-      } catch (error) {
-        return reject(error)
-      }
-      const { statusCode = 0, headers } = response
-      resolve({ status: statusCode, headers, text: Buffer.concat(chunks).toString() })
-    })
-    sent.end(body)
-  })
 }

@@ -2,9 +2,10 @@
  * A JSON-RPC node for tests, over HTTP and WebSocket on one port, whose weather can be bad: it answers by a function,
  * which may forward to a real node, and spoils what it answers as told.
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer, globalAgent, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type WebSocket, WebSocketServer } from 'ws'
+import { post } from '../service/httpClient.js'
 
 export interface NodeCall {
   readonly method: string
@@ -168,12 +169,8 @@ export function forwardTo(
 ): (call: NodeCall) => Promise<NodeAnswer> {
   return async (call) => {
     try {
-      const response = await fetch(url, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ jsonrpc: '2.0', id: 1, ...call }),
-      })
-      const { result, error } = (await response.json()) as { result?: unknown; error?: never }
+      const { text } = await post(url, JSON.stringify({ jsonrpc: '2.0', id: 1, ...call }), {}, globalAgent)
+      const { result, error } = JSON.parse(text) as { result?: unknown; error?: never }
       return change(call, error === undefined ? { result } : { error })
     } catch {
       return { error: { code: -32603, message: 'the node behind the proxy does not answer' } }
