@@ -67,11 +67,14 @@ export type StatePartsRequest =
 /** Accounts that are compared for one answer: their names and rows take 200 MB. */
 const modifiedMax = 500_000
 
+/** Memory above which the kernel is replaced, because WebAssembly never frees any. */
+const grownBytesMax = 2 ** 26
+
 export class StateParts {
   readonly #store: ChainReader
   readonly #limits: TraceLimits
   readonly #replays: BlockReplays
-  readonly #kernel = new Kernel()
+  #kernel = new Kernel()
 
   constructor(store: ChainReader, limits: TraceLimits) {
     this.#store = store
@@ -91,6 +94,8 @@ export class StateParts {
     } catch (error) {
       if (!(error instanceof MissingNodeError)) throw error
       throw messageRefused('this network does not hold whole states')
+    } finally {
+      if (this.#kernel.grownBytes > grownBytesMax) this.#kernel = new Kernel()
     }
   }
 
