@@ -60,7 +60,7 @@ t.test(title, { skip: process.platform !== 'linux' && 'this needs /proc' }, asyn
   ] as const) {
     const { cache, said, end } = start(t, ['--only', 'slots-large', '--slots', String(slots)])
     await waitFor('the network to be begun', () =>
-      said.err.includes(`making a network of 1000 accounts and ${slots}`),
+      said.err.includes(`making a network of 0 accounts and ${slots} slots`),
     )
     t.ok(isRunning(`"slots":${slots}`))
     t.equal(await end(signal), status)
