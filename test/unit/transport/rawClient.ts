@@ -85,7 +85,7 @@ export class RawClient {
 
   #take(head: boolean): RawResponse | undefined {
     if (this.#unread < this.#wanted) return undefined
-    this.#buffer = Buffer.concat([this.#buffer, ...this.#chunks.splice(0)])
+    if (this.#chunks.length > 0) this.#buffer = Buffer.concat([this.#buffer, ...this.#chunks.splice(0)])
     const end = this.#buffer.indexOf('\r\n\r\n')
     if (end === -1) return undefined
     const [statusLine = '', ...lines] = this.#buffer.toString('latin1', 0, end).split('\r\n')
