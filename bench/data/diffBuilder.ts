@@ -3,6 +3,7 @@
  * the importer would make them.
  */
 import { decodeHeader, encodeHeader, type Header } from '../../src/chain/header.js'
+import { forksUpToLondon } from '../../src/chain/knownNetworks.js'
 import { sortChanges } from '../../src/evm/blocks/stateChanges.js'
 import { parseGenesis } from '../../src/ingest/genesis.js'
 import { type Address, concatBytes, type Hash32 } from '../../src/primitives/bytes.js'
@@ -19,16 +20,7 @@ import type { ChainWriter } from '../../src/store/chainWriter.js'
 export const syntheticGenesis = JSON.stringify({
   config: {
     chainId: 84330,
-    homesteadBlock: 0,
-    eip150Block: 0,
-    eip155Block: 0,
-    eip158Block: 0,
-    byzantiumBlock: 0,
-    constantinopleBlock: 0,
-    petersburgBlock: 0,
-    istanbulBlock: 0,
-    berlinBlock: 0,
-    londonBlock: 0,
+    ...forksUpToLondon,
     terminalTotalDifficulty: 0,
     shanghaiTime: 0,
     cancunTime: 0,

@@ -17,6 +17,7 @@ import { triesAfter } from '../../src/state/tries.js'
 import { ChainReader } from '../../src/store/chainReader.js'
 import type { ReadGuard } from '../../src/store/readTable.js'
 import { contractAddress, contractOf, slotOf } from '../data/syntheticState.js'
+import { median } from '../report/statistics.js'
 import { randomFrom } from './randomChanges.js'
 
 const { values } = parseArgs({
@@ -65,8 +66,6 @@ function prove(reader: ChainReader, block: Block, index: number, upper?: UpperNo
   const request = { number, block: hash, stateRoot, address, keys }
   return buildProofJson(triesAfter(reader, block), request, upper).length
 }
-
-const median = (of: readonly number[]): number => [...of].sort((a, b) => a - b)[of.length >> 1] ?? Number.NaN
 
 let reads = 0
 const countReads: ReadGuard = (read) => {
@@ -123,8 +122,8 @@ for (const [index, [name]] of ages.entries()) {
   const cost = costs[index] as (typeof costs)[number]
   const cells = [name]
   for (const kind of ['alone', 'pooled'] as const) {
-    const micros = median(cost[kind])
-    cells.push(micros.toFixed(0), (micros / median(first?.[kind] ?? [])).toFixed(2))
+    const micros = median(cost[kind]) ?? Number.NaN
+    cells.push(micros.toFixed(0), (micros / (median(first?.[kind] ?? []) ?? Number.NaN)).toFixed(2))
   }
   cells.push((cost.reads / proofs).toFixed(1), (cost.bytes / proofs).toFixed(0))
   console.log(`| ${cells.join(' | ')} |`)

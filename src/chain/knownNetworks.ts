@@ -16,7 +16,7 @@ interface KnownNetwork {
 }
 
 /** From genesis on, on networks that are younger than these forks. */
-const forksUpToLondon = {
+export const forksUpToLondon = {
   homesteadBlock: 0,
   eip150Block: 0,
   eip155Block: 0,

@@ -44,7 +44,7 @@ export function writeItems(
   json.constant(closeBracket)
 }
 
-/** Writes a list of strings as an array of hex. */
+/** Writes a list of strings as an array of hex: {@link writeItems} without a function for each list of topics. */
 export function writeHexItems(json: JsonBytes, bytes: Uint8Array, list: number): void {
   json.constant(openBracket)
   const end = rlpEndAt(bytes, list)

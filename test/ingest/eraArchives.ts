@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { createLegacyTx } from '@ethereumjs/tx'
 import { compressSync } from 'snappy'
 import { encodeHeader, type Header } from '../../src/chain/header.js'
+import { forksUpToLondon } from '../../src/chain/knownNetworks.js'
 import { Blooms, encodeReceipt } from '../../src/evm/blocks/receipts.js'
 import { type ArchivedBlock, EraWriter } from '../../src/ingest/era/eraWriter.js'
 import { frame } from '../../src/ingest/era/snappyFrames.js'
@@ -24,16 +25,7 @@ export const withoutSepolia: false | string = existsSync(sepoliaArchive)
 /** The rules of the chains that {@link makeBlocks} makes. */
 export const archivedConfig = {
   chainId: 1,
-  homesteadBlock: 0,
-  eip150Block: 0,
-  eip155Block: 0,
-  eip158Block: 0,
-  byzantiumBlock: 0,
-  constantinopleBlock: 0,
-  petersburgBlock: 0,
-  istanbulBlock: 0,
-  berlinBlock: 0,
-  londonBlock: 0,
+  ...forksUpToLondon,
 } as const
 
 export interface MadeBlock extends ArchivedBlock {

@@ -21,6 +21,7 @@ export const slowMs = 100
 
 /** A call that is counted at its end. */
 export interface Begun {
+  /** The stored answer that is repeated. */
   readonly known: CachedAnswer | undefined
   readonly slot: number
   readonly isJob: boolean
