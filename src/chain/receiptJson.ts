@@ -1,7 +1,7 @@
 /** Receipts as JSON, from their consensus encoding. Members and spelling follow go-ethereum. */
 import { ascii, type JsonBytes, memberNames, type Written } from '../primitives/jsonBytes.js'
-import { keccak256 } from '../primitives/keccak.js'
-import { encodeRlp, rlpEndAt, rlpPayloadAt } from '../primitives/rlp.js'
+import { hashRlp } from '../primitives/keccak.js'
+import { rlpEndAt, rlpPayloadAt } from '../primitives/rlp.js'
 import { gasPerBlob } from './feeMarket.js'
 import { type BlockMembers, readReceipt, writeLog } from './logJson.js'
 import { integerOfItem, writeItems } from './rlpJson.js'
@@ -127,5 +127,5 @@ function writeOutcome(json: JsonBytes, receipts: Uint8Array, outcome: number): v
 function createdAddress(transaction: Transaction, { senders, index }: TransactionPosition): Uint8Array {
   const { payload, end } = fieldSpan(transaction, transaction.layout.nonce)
   const sender = senders.subarray(index * 52, index * 52 + 20)
-  return keccak256(encodeRlp([sender, transaction.bytes.subarray(payload, end)])).subarray(12)
+  return hashRlp([sender, transaction.bytes.subarray(payload, end)]).subarray(12)
 }

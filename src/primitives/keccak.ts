@@ -1,4 +1,5 @@
 import { type Hash32, hexToBytes, toHash32 } from './bytes.js'
+import { encodeRlp, type RlpItem, writeRlp } from './rlp.js'
 import { instantiate, type WasmGlobal, type WasmMemory } from './webAssembly.js'
 
 /** Exports of src/kernel/hasher.ts. */
@@ -59,6 +60,12 @@ export function keccak256(bytes: Uint8Array): Hash32 {
   hashInputBytes.set(bytes.subarray(at))
   hasher.finish(length - at)
   return hash.slice() as Hash32
+}
+
+/** Keccak-256 of the RLP of an item. */
+export function hashRlp(item: RlpItem): Hash32 {
+  const length = writeRlp(hashInputBytes, item)
+  return length === undefined ? keccak256(encodeRlp(item)) : hashInput(length)
 }
 
 /** Keccak-256 of no bytes: the code hash of an account without code. */

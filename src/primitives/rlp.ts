@@ -2,6 +2,7 @@
  * Recursive Length Prefix, as in appendix B of the Ethereum yellow paper: strict decoding to views of the input,
  * encoding to one allocation. Owns the format, not the meaning of items.
  */
+import type { Slab } from './slab.js'
 
 export type RlpItem = Uint8Array | readonly RlpItem[]
 
@@ -214,10 +215,17 @@ export function writeRlpBytes(target: Uint8Array, offset: number, bytes: Uint8Ar
   return start + bytes.length
 }
 
-export function encodeRlp(item: RlpItem): Uint8Array<ArrayBuffer> {
-  const target = new Uint8Array(encodedLength(item))
+/** In memory of its own, or of `slab`. */
+export function encodeRlp(item: RlpItem, slab?: Slab): Uint8Array<ArrayBuffer> {
+  const length = encodedLength(item)
+  const target = slab === undefined ? new Uint8Array(length) : slab.take(length)
   writeItem(target, 0, item)
   return target
+}
+
+/** Writes an item at the begin of `target`, and returns its length; undefined where it has no room there. */
+export function writeRlp(target: Uint8Array, item: RlpItem): number | undefined {
+  return encodedLength(item) > target.length ? undefined : writeItem(target, 0, item)
 }
 
 /** Encodes a list whose items are encoded already. */

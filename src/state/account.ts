@@ -1,6 +1,7 @@
 import { bytesToBigInt, equalBytes, type Hash32, toHash32, toMinimalBytes } from '../primitives/bytes.js'
 import { emptyCodeHash, emptyTrieRoot } from '../primitives/keccak.js'
 import { decodeRlpList, encodeRlp, rlpBytes } from '../primitives/rlp.js'
+import { Slab } from '../primitives/slab.js'
 
 /** An account of the state trie (yellow paper 4.1). */
 export interface Account {
@@ -40,6 +41,9 @@ export function decodeAccount(rlp: Uint8Array): Account {
   }
 }
 
+/** Few, because the leaf of a trie that stays in memory keeps all that is in its memory. */
+const slab = new Slab(2_048)
+
 export function encodeAccount({ nonce, balance, storageRoot, codeHash }: Account): Uint8Array {
-  return encodeRlp([toMinimalBytes(nonce), toMinimalBytes(balance), storageRoot, codeHash])
+  return encodeRlp([toMinimalBytes(nonce), toMinimalBytes(balance), storageRoot, codeHash], slab)
 }

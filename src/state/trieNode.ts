@@ -16,6 +16,7 @@ import {
   writeRlpBytes,
   writeRlpHeader,
 } from '../primitives/rlp.js'
+import { Slab } from '../primitives/slab.js'
 
 /**
  * Reads the node of a trie with this hash, which stands at `path` (a nibble per byte): its RLP, or the node with what is
@@ -113,21 +114,14 @@ export function isHash(child: Reference): boolean {
 }
 
 /**
- * Memory for references, which live as long as their nodes. Together, because a buffer for each takes ten times its
- * bytes; and few, because a single one keeps all of them.
+ * Memory for references, and for the RLP of leaves at a branch, which live as long as their nodes: little, because a single
+ * one keeps all of it.
  */
-let references = new Uint8Array(0)
-let referencesUsed = 0
-const referencesBytes = 31 * (1 + hashBytes)
+const nodeSlab = new Slab(2_048)
 
 /** The reference to the node with this hash. */
 export function referenceTo(hash: Uint8Array): Reference {
-  if (referencesUsed === references.length) {
-    references = new Uint8Array(referencesBytes)
-    referencesUsed = 0
-  }
-  const reference = references.subarray(referencesUsed, referencesUsed + 1 + hashBytes)
-  referencesUsed += reference.length
+  const reference = nodeSlab.take(1 + hashBytes)
   reference[0] = hashPrefix
   reference.set(hash, 1)
   return reference
@@ -183,31 +177,14 @@ export function encodeRoot(node: TrieNode, emit: NodeSink | undefined): Hash32 {
 
 function hashNode(node: TrieNode, target: Uint8Array, length: number, emit: NodeSink | undefined): Reference {
   // Copied first, because what takes the node may hash too.
-  const rlp = emit && copyToSlab(target, length)
+  const rlp = emit && rlpSlab.copy(target, length)
   const reference = referenceTo(target === hashInputBytes ? lendHashOfInput(length) : keccak256(target))
   if (rlp !== undefined) emit?.(reference.subarray(1) as Hash32, rlp, node)
   return reference
 }
 
-/**
- * Memory for the RLP of new nodes, which live until their block is stored: a buffer for each would take the garbage
- * collector longer than hashing it.
- */
-let slab = new Uint8Array(0)
-let slabUsed = 0
-const slabBytes = 64 * 1024
-
-function copyToSlab(bytes: Uint8Array, length: number): Uint8Array {
-  if (length > slabBytes) return bytes.slice(0, length)
-  if (slabUsed + length > slab.length) {
-    slab = new Uint8Array(slabBytes)
-    slabUsed = 0
-  }
-  const copy = slab.subarray(slabUsed, slabUsed + length)
-  copy.set(bytes.subarray(0, length))
-  slabUsed += length
-  return copy
-}
+/** Memory for the RLP of new nodes, which live until their block is stored. */
+const rlpSlab = new Slab()
 
 /** Writes the RLP of a node to the hasher's memory, or where that is too small, elsewhere. */
 function writeNode(node: TrieNode, emit: NodeSink | undefined): { target: Uint8Array; length: number } {
@@ -280,25 +257,13 @@ export function nodeRlp(node: TrieNode): Uint8Array {
   return target.slice(0, length)
 }
 
-/** Memory for the RLP of leaves, which live as long as their branch: as for references. */
-let leaves = new Uint8Array(0)
-let leavesUsed = 0
-const leavesBytes = 1_024
-
 /** Puts their RLP in the place of new leaves at a branch, as it stands in rows. */
 export function settleLeaves(branch: Branch): void {
   for (let nibble = 0; nibble < 16; nibble++) {
     const leaf = branch.children[nibble]
     if (!(leaf instanceof Leaf)) continue
     const { target, length } = writeNode(leaf, undefined)
-    if (leavesUsed + length > leaves.length) {
-      leaves = new Uint8Array(Math.max(leavesBytes, length))
-      leavesUsed = 0
-    }
-    const rlp = leaves.subarray(leavesUsed, leavesUsed + length)
-    leavesUsed += length
-    rlp.set(target.subarray(0, length))
-    branch.children[nibble] = rlp
+    branch.children[nibble] = nodeSlab.copy(target, length)
     if (length < hashBytes) continue
     branch.references ??= new Array<undefined>(16).fill(undefined)
     branch.references[nibble] =

@@ -7,6 +7,7 @@
  */
 import { equalBytes } from '../primitives/bytes.js'
 import { emptyCodeHash, emptyTrieRoot } from '../primitives/keccak.js'
+import { Slab } from '../primitives/slab.js'
 
 const asItIs = 0
 const slim = 1
@@ -49,6 +50,9 @@ export function slimAccount(rlp: Uint8Array): Uint8Array {
   return row
 }
 
+/** Most are decoded at once; who keeps one keeps no more than this. */
+const slab = new Slab(2_048)
+
 /** The inverse of {@link slimAccount}; takes some 0.2 µs. Throws RangeError for a row that is none. */
 export function fullAccount(row: Uint8Array): Uint8Array {
   const kind = row[0]
@@ -62,7 +66,7 @@ export function fullAccount(row: Uint8Array): Uint8Array {
   if ((kind & ~(withRoot | withCode)) !== slim || restBytes < 0 || length > 0xff) {
     throw new RangeError(`a row of an account begins with ${kind} and has ${row.length} bytes`)
   }
-  const rlp = new Uint8Array(headBytes + length)
+  const rlp = slab.take(headBytes + length)
   rlp[0] = listPrefix
   rlp[1] = length
   rlp.set(row.subarray(restAt), headBytes)

@@ -8,9 +8,9 @@
  *
  * The first form is that of datedValue.ts. A row of the past says, too, whether the key had no value after it.
  */
+import { Slab } from '../primitives/slab.js'
 import { datedBytes, endOfNumber, readNumber, writeNumber } from './datedValue.js'
 import { type OlderValue, olderValues } from './olderValues.js'
-import { Slab } from './slab.js'
 import { readVarint, varintBytes, writeVarint } from './varint.js'
 
 /** A value with those that it replaced. Bytes are views of the row. */
@@ -83,17 +83,24 @@ export function encodeState({ since, value, older, isRemoved }: StateValues): Ui
   return row
 }
 
-/** The older values of one that block `number` puts in the place of another; undefined where there is no room for them. */
-export function olderBy({ since, value, older }: StateValues, number: number): Uint8Array | undefined {
+const older = new Uint8Array(olderBytesMax)
+
+/**
+ * The older values of one that block `number` puts in the place of another, valid until the next call; undefined where there
+ * is no room for them.
+ */
+export function olderBy(
+  { since, value, older: before }: StateValues,
+  number: number,
+): Uint8Array | undefined {
   const age = number - since
   const headBytes = varintBytes(age) + varintBytes(value.length)
-  const length = headBytes + value.length + older.length
+  const length = headBytes + value.length + before.length
   if (length > olderBytesMax) return undefined
-  const all = new Uint8Array(length)
-  writeVarint(all, value.length, writeVarint(all, age, 0))
-  all.set(value, headBytes)
-  all.set(older, length - older.length)
-  return all
+  writeVarint(older, value.length, writeVarint(older, age, 0))
+  older.set(value, headBytes)
+  older.set(before, length - before.length)
+  return older.subarray(0, length)
 }
 
 /** A value of a row; `until` is undefined for that of the row itself, of which its key tells. */

@@ -19,7 +19,7 @@
 import { concatBytes } from '../primitives/bytes.js'
 import { emptyCodeHash, emptyTrieRoot } from '../primitives/keccak.js'
 import { rlpEndAt } from '../primitives/rlp.js'
-import { Slab } from './slab.js'
+import { Slab } from '../primitives/slab.js'
 
 /** What the row of a branch says. Bytes are views of the row, or shared. */
 export interface TrieRow {

@@ -6,7 +6,7 @@ import { blockAccessListHash } from '../../chain/blockAccessList.js'
 import type { ForkSchedule } from '../../chain/forks.js'
 import { type Header, requireKnownFork } from '../../chain/header.js'
 import { bytesToHex, concatBytes, equalBytes } from '../../primitives/bytes.js'
-import { emptyUnclesHash, keccak256 } from '../../primitives/keccak.js'
+import { emptyUnclesHash, hashRlp } from '../../primitives/keccak.js'
 import {
   decodeRlpList,
   encodeRlp,
@@ -17,6 +17,7 @@ import {
   rlpListSpans,
   rlpSpanAt,
 } from '../../primitives/rlp.js'
+import { Slab } from '../../primitives/slab.js'
 import { indexedRoot } from '../../state/trie.js'
 import { RecoveredKeys } from '../transactions/recoveredKeys.js'
 import { readSignedTransaction } from '../transactions/signedTransaction.js'
@@ -46,14 +47,17 @@ export function readBody(body: Uint8Array, header: Header): BodyItems {
   return { transactions, uncles, withdrawals: items[2] && rlpList(items[2]) }
 }
 
+/** What is encoded is hashed at once. */
+const slab = new Slab()
+
 /** The fields of a header that follow from a body. */
 export function bodyHashes({ transactions, uncles, withdrawals }: BodyItems) {
   return {
     transactionsRoot: indexedRoot(
-      transactions.map((item) => (item instanceof Uint8Array ? item : encodeRlp(item))),
+      transactions.map((item) => (item instanceof Uint8Array ? item : encodeRlp(item, slab))),
     ),
-    unclesHash: uncles.length === 0 ? emptyUnclesHash : keccak256(encodeRlp(uncles)),
-    withdrawalsRoot: withdrawals && indexedRoot(withdrawals.map(encodeRlp)),
+    unclesHash: uncles.length === 0 ? emptyUnclesHash : hashRlp(uncles),
+    withdrawalsRoot: withdrawals && indexedRoot(withdrawals.map((item) => encodeRlp(item, slab))),
   }
 }
 

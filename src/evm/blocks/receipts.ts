@@ -2,9 +2,13 @@
 import { latin1Key, toMinimalBytes } from '../../primitives/bytes.js'
 import { keccak256 } from '../../primitives/keccak.js'
 import { encodeRlp } from '../../primitives/rlp.js'
+import { Slab } from '../../primitives/slab.js'
 import type { KernelLog } from '../engine/kernelLogs.js'
 
 const bloomBytes = 256
+
+/** Receipts live until their block is stored. */
+const slab = new Slab()
 
 export interface Receipt {
   readonly type: number
@@ -18,7 +22,7 @@ export interface Receipt {
 export function encodeReceipt({ type, outcome, gasUsed, logs }: Receipt, bloom: Uint8Array): Uint8Array {
   const status = typeof outcome === 'boolean' ? toMinimalBytes(outcome ? 1 : 0) : outcome
   const items = logs.map(({ address, topics, data }) => [address, topics, data])
-  const rlp = encodeRlp([status, toMinimalBytes(gasUsed), bloom, items])
+  const rlp = encodeRlp([status, toMinimalBytes(gasUsed), bloom, items], slab)
   return type === 0 ? rlp : Buffer.concat([Uint8Array.of(type), rlp])
 }
 
@@ -26,10 +30,12 @@ export function encodeReceipt({ type, outcome, gasUsed, logs }: Receipt, bloom: 
 export class Blooms {
   /** Bloom of the whole block. */
   readonly block = new Uint8Array(bloomBytes)
+  readonly #bloom = new Uint8Array(bloomBytes)
   readonly #bits = new Map<string, readonly number[]>()
 
+  /** Valid until the next call. */
   bloomOf(logs: readonly KernelLog[]): Uint8Array {
-    const bloom = new Uint8Array(bloomBytes)
+    const bloom = this.#bloom.fill(0)
     for (const { address, topics } of logs) {
       this.#add(bloom, address)
       for (const topic of topics) this.#add(bloom, topic)

@@ -15,7 +15,7 @@ import {
   toMinimalBytes,
   writeUint32,
 } from '../../primitives/bytes.js'
-import { keccak256 } from '../../primitives/keccak.js'
+import { hashRlp, keccak256 } from '../../primitives/keccak.js'
 import { decodeRlpList, encodeRlp, type RlpItem, rlpBytes, rlpList } from '../../primitives/rlp.js'
 import { recoverKey } from './ecrecover.js'
 
@@ -95,7 +95,7 @@ export class RecoveredKeys {
 
 /** The hash of a transaction of a block: a list, or bytes that begin with the type. */
 export function transactionHash(transaction: RlpItem): Hash32 {
-  return keccak256(transaction instanceof Uint8Array ? transaction : encodeRlp(transaction))
+  return transaction instanceof Uint8Array ? keccak256(transaction) : hashRlp(transaction)
 }
 
 /** The address (20 bytes) of the account with this key. */
@@ -179,10 +179,10 @@ export function signatureOf(transaction: RlpItem): Signature | undefined {
       const signedHash = keccak256(concatBytes(transaction.subarray(0, 1), encodeRlp(unsigned)))
       return { signedHash, parity: value, r, s }
     }
-    if (value < 35n) return { signedHash: keccak256(encodeRlp(unsigned)), parity: value - 27n, r, s }
+    if (value < 35n) return { signedHash: hashRlp(unsigned), parity: value - 27n, r, s }
     const chainId = toMinimalBytes((value - 35n) / 2n)
     const nothing = new Uint8Array(0)
-    const signedHash = keccak256(encodeRlp([...unsigned, chainId, nothing, nothing]))
+    const signedHash = hashRlp([...unsigned, chainId, nothing, nothing])
     return { signedHash, parity: (value - 35n) % 2n, r, s }
   } catch {
     return undefined

@@ -155,7 +155,7 @@ export class BlockMaker {
     const planned: Header = {
       ...empty,
       transactionsRoot: indexedRoot(chosen.map(({ bytes }) => bytes)),
-      ...(hasWithdrawals && { withdrawalsRoot: indexedRoot(withdrawals.map(encodeRlp)) }),
+      ...(hasWithdrawals && { withdrawalsRoot: indexedRoot(withdrawals.map((item) => encodeRlp(item))) }),
       ...(hasBlobs && { blobGasUsed }),
     }
     const transactions = chosen.map(({ bytes }) =>
