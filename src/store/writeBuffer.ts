@@ -4,14 +4,9 @@
  */
 import { latin1Key } from '../primitives/bytes.js'
 import type { Table } from './environment.js'
+import { type Changed, mergedRange } from './mergedRange.js'
 import type { Entry, Range, WriteTable } from './readTable.js'
 import type { ChainTables, TableName } from './tables.js'
-
-/** A row with its new value; undefined where it is removed. */
-interface Changed {
-  readonly key: Uint8Array
-  readonly value: Uint8Array | undefined
-}
 
 /** What lmdb tells of a table. */
 interface TableStats {
@@ -69,55 +64,36 @@ export class RowChanges {
   }
 }
 
-/**
- * Those of one transaction. They are found by key only after the first read of one: a string and a place in a Map for
- * each take as long as all else that is done with it.
- */
+/** Those of one transaction. */
 class Batch extends RowChanges {
-  /** By key: where the last change of a row is, among the first so many of `rows`. */
-  readonly #places = new Map<string, number>()
-  #found = 0
+  /** How many of the first ones are found by key. */
+  found = 0
 
   get size(): number {
     return this.rows.length / 2
   }
 
-  /** As {@link add}; where rows were looked for by key, in place of an earlier change of the row. */
-  put(key: Uint8Array, value: Uint8Array | undefined): void {
-    if (this.#found < this.rows.length || this.#found === 0) return this.add(key, value)
-    const name = latin1Key(key)
-    const at = this.#places.get(name)
-    if (at !== undefined) {
-      this.rows[at + 1] = value
-      return
-    }
-    this.#places.set(name, this.rows.length)
-    this.rows.push(key, value)
-    this.#found = this.rows.length
-  }
-
-  /** Where the change of a row is, for {@link valueAt}. */
-  placeOf(name: string): number | undefined {
-    return this.#index().get(name)
+  keyAt(place: number): Uint8Array {
+    return this.rows[2 * place] as Uint8Array
   }
 
   valueAt(place: number): Uint8Array | undefined {
-    return this.rows[place + 1]
+    return this.rows[2 * place + 1]
   }
 
-  /** The last change of each row. */
-  *changes(): Generator<readonly [name: string, change: Changed]> {
-    for (const [name, at] of this.#index()) {
-      yield [name, { key: this.rows[at] as Uint8Array, value: this.rows[at + 1] }]
-    }
+  /** Puts another value in the place of an earlier one. */
+  replace(place: number, value: Uint8Array | undefined): void {
+    this.rows[2 * place + 1] = value
   }
+}
 
-  #index(): ReadonlyMap<string, number> {
-    for (; this.#found < this.rows.length; this.#found += 2) {
-      this.#places.set(latin1Key(this.rows[this.#found] as Uint8Array), this.#found)
-    }
-    return this.#places
-  }
+/** A row in memory. */
+interface Row {
+  value: Uint8Array | undefined
+  /** Number of the transaction that writes it; of an earlier one, or 0, where it is as on disk. */
+  transaction: number
+  /** Of its last change in the batch of that transaction. */
+  place: number
 }
 
 /** A table whose changes wait for a transaction. */
@@ -130,16 +106,24 @@ export class WriteBuffer implements WriteTable {
   #waiting = new Batch()
   /** Changes of a transaction that is not on disk yet. */
   #inFlight = new Batch()
+  /** Number of the transaction that will have what waits; what is in flight has the one before. */
+  #transaction = 2
   /** See {@link movedFrom}; by key. */
   readonly #moved = new Map<string, Uint8Array>()
-  /** Rows as they are on disk; undefined where there is none. */
-  readonly #kept = new Map<string, Uint8Array | undefined>()
+  /**
+   * By key: changed rows that are not on disk, and those that stay in memory. Where none does, changes are entered at the
+   * first read of one: a string and a place in a Map for each take as long as all else that is done with it.
+   */
+  readonly #rows = new Map<string, Row>()
+  /** Rows above which those on disk are forgotten. */
+  #rowsMax: number
 
   constructor(table: Table, { isList = false, isConstant = false, keptMax = 0 }: BufferOptions = {}) {
     this.#table = table
     this.#isList = isList
     this.#isConstant = isConstant
     this.#keptMax = keptMax
+    this.#rowsMax = keptMax
   }
 
   /** Number of changes that no transaction has. */
@@ -152,13 +136,11 @@ export class WriteBuffer implements WriteTable {
     const stored = this.#isConstant ? this.#table.getBinary(key) : undefined
     if (stored !== undefined) return stored
     const name = latin1Key(key)
-    const batch = this.#changed(name)
-    if (batch !== undefined) return batch.valueAt(batch.placeOf(name) as number)
-    if (this.#keptMax === 0) return this.#isConstant ? undefined : this.#table.getBinary(key)
-    const kept = this.#kept.get(name)
-    if (kept !== undefined || this.#kept.has(name)) return kept
+    const row = this.#find(name)
+    if (row !== undefined) return row.value
+    if (this.#isConstant) return undefined
     const value = this.#table.getBinary(key)
-    this.#keep(name, value)
+    if (this.#keptMax > 0) this.#enter(name, value, 0, 0)
     return value
   }
 
@@ -169,11 +151,9 @@ export class WriteBuffer implements WriteTable {
   viewUntilNextRead(key: Uint8Array): Uint8Array | undefined {
     if (this.#isPlain) return this.#table.viewUntilNextRead(key)
     if (this.#isConstant) return this.getBinary(key)
-    const name = latin1Key(key)
-    const batch = this.#changed(name)
-    if (batch !== undefined) return batch.valueAt(batch.placeOf(name) as number)
+    const row = this.#find(latin1Key(key))
     // Not kept if it is not: whoever changes it has it kept.
-    return this.#kept.get(name) ?? (this.#kept.has(name) ? undefined : this.#table.viewUntilNextRead(key))
+    return row === undefined ? this.#table.viewUntilNextRead(key) : row.value
   }
 
   doesExist(key: Uint8Array): boolean {
@@ -182,12 +162,7 @@ export class WriteBuffer implements WriteTable {
 
   /** Takes time linear in the rows that wait, too. */
   getRange(range: Range = {}): Iterable<Entry> {
-    const changed = [...this.#changes()].filter(({ key }) => isWithin(key, range))
-    if (changed.length === 0) return this.#table.getRange(range)
-    const order = range.reverse === true ? -1 : 1
-    changed.sort((a, b) => order * Buffer.compare(a.key, b.key))
-    const { limit = Number.POSITIVE_INFINITY, ...unlimited } = range
-    return take(limit, merge(this.#table.getRange(unlimited), changed, order))
+    return mergedRange(this.#table, [...this.#changes()], range)
   }
 
   /** The rows of a range as they are on disk, whatever waits. */
@@ -258,12 +233,8 @@ export class WriteBuffer implements WriteTable {
 
   /** Call it when the transaction is on disk. */
   flushed(): void {
-    if (this.#keptMax > 0)
-      this.#inFlight.write(
-        (key, value) => this.#keep(latin1Key(key), value),
-        (key) => this.#keep(latin1Key(key), undefined),
-      )
     this.#inFlight = new Batch()
+    if (this.#keptMax === 0) this.#forgetStored()
   }
 
   /** Forgets every change that is not on disk; call it when the transaction failed, or none shall begin. */
@@ -271,7 +242,7 @@ export class WriteBuffer implements WriteTable {
     this.#waiting = new Batch()
     this.#inFlight = new Batch()
     this.#moved.clear()
-    this.#kept.clear()
+    this.#rows.clear()
   }
 
   /** Whether all rows are as on disk, and none of them stays in memory. */
@@ -279,77 +250,78 @@ export class WriteBuffer implements WriteTable {
     return this.#keptMax === 0 && this.#waiting.size === 0 && this.#inFlight.size === 0
   }
 
-  /** The changes that have the newest of a row; undefined where it is as on disk. */
-  #changed(name: string): Batch | undefined {
-    if (this.#waiting.placeOf(name) !== undefined) return this.#waiting
-    return this.#inFlight.placeOf(name) === undefined ? undefined : this.#inFlight
+  /** A row that is in memory, and all of those that are not on disk. */
+  #find(name: string): Row | undefined {
+    this.#enterAll(this.#inFlight, this.#transaction - 1)
+    this.#enterAll(this.#waiting, this.#transaction)
+    return this.#rows.get(name)
+  }
+
+  #enterAll(batch: Batch, transaction: number): void {
+    for (; batch.found < batch.size; batch.found++) {
+      const place = batch.found
+      this.#enter(latin1Key(batch.keyAt(place)), batch.valueAt(place), transaction, place)
+    }
+  }
+
+  #enter(name: string, value: Uint8Array | undefined, transaction: number, place: number): void {
+    const row = this.#rows.get(name)
+    if (row === undefined) {
+      this.#rows.set(name, { value, transaction, place })
+      if (this.#keptMax > 0 && this.#rows.size > this.#rowsMax) this.#forgetStored()
+      return
+    }
+    row.value = value
+    row.transaction = transaction
+    row.place = place
   }
 
   /** The newest change of each row. */
   *#changes(): Generator<Changed> {
-    for (const [, change] of this.#waiting.changes()) yield change
-    for (const [name, change] of this.#inFlight.changes()) {
-      if (this.#waiting.placeOf(name) === undefined) yield change
+    this.#find('')
+    const oldest = this.#oldest
+    for (const { value, transaction, place } of this.#rows.values()) {
+      const batch = transaction === this.#transaction ? this.#waiting : this.#inFlight
+      if (transaction >= oldest) yield { key: batch.keyAt(place), value }
     }
   }
 
+  /** Number of the first transaction that is not on disk. */
+  get #oldest(): number {
+    return this.#transaction - (this.#inFlight.size > 0 ? 1 : 0)
+  }
+
   #change(key: Uint8Array, value: Uint8Array | undefined): void {
-    if (this.#isList) this.#waiting.add(key, value)
-    else this.#waiting.put(key, value)
+    const waiting = this.#waiting
+    // As long as those before are not found by key, neither is this one.
+    const isFound = this.#keptMax > 0 || (waiting.size > 0 && waiting.found === waiting.size)
+    if (this.#isList || !isFound) return waiting.add(key, value)
+    const name = latin1Key(key)
+    const row = this.#rows.get(name)
+    if (row?.transaction === this.#transaction) {
+      waiting.replace(row.place, value)
+      row.value = value
+      return
+    }
+    this.#enter(name, value, this.#transaction, waiting.size)
+    waiting.add(key, value)
+    waiting.found = waiting.size
   }
 
   #begin(): Batch {
     this.#inFlight = this.#waiting
     this.#waiting = new Batch()
+    this.#transaction++
     this.#moved.clear()
     return this.#inFlight
   }
 
-  #keep(name: string, value: Uint8Array | undefined): void {
-    if (this.#kept.size >= this.#keptMax) this.#kept.clear()
-    this.#kept.set(name, value)
-  }
-}
-
-function isWithin(key: Uint8Array, { start, end, reverse = false }: Range): boolean {
-  if (reverse) return !isBelow(start, key) && !(end !== undefined && !isBelow(end, key))
-  return !isBelow(key, start) && !(end !== undefined && !isBelow(key, end))
-}
-
-function isBelow(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {
-  return a !== undefined && b !== undefined && Buffer.compare(a, b) < 0
-}
-
-/** The entries of a range with changed rows in their places; both in the same order. */
-function* merge(entries: Iterable<Entry>, changed: readonly Changed[], order: 1 | -1): Generator<Entry> {
-  let at = 0
-  const changedBefore = function* (key: Uint8Array | undefined): Generator<Entry> {
-    for (; at < changed.length; at++) {
-      const { key: own, value } = changed[at] as Changed
-      if (key !== undefined && order * Buffer.compare(own, key) >= 0) return
-      if (value !== undefined) yield { key: own, value }
-    }
-  }
-  for (const { key, value } of entries) {
-    // The row of an entry may not outlive the next read of the table.
-    const entry = { key: Uint8Array.from(key), value: Uint8Array.from(value) }
-    yield* changedBefore(entry.key)
-    const same = changed[at]
-    if (same === undefined || Buffer.compare(same.key, entry.key) !== 0) yield entry
-    else {
-      if (same.value !== undefined) yield { key: entry.key, value: same.value }
-      at++
-    }
-  }
-  yield* changedBefore(undefined)
-}
-
-function* take(limit: number, entries: Iterable<Entry>): Generator<Entry> {
-  let count = 0
-  if (limit <= 0) return
-  for (const entry of entries) {
-    yield entry
-    if (++count >= limit) return
+  /** Forgets rows that are as on disk. */
+  #forgetStored(): void {
+    const oldest = this.#oldest
+    for (const [name, { transaction }] of this.#rows) if (transaction < oldest) this.#rows.delete(name)
+    // Else those that are not would be walked over again and again.
+    this.#rowsMax = Math.max(this.#keptMax, 2 * this.#rows.size)
   }
 }
 
