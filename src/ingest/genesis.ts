@@ -19,6 +19,7 @@ import {
 } from '../chain/header.js'
 import {
   bytesToHex,
+  concatBytes,
   type Hash32,
   hexToBytes,
   padLeft,
@@ -205,7 +206,7 @@ function buildState(
     const codeHash = codeBytes.length === 0 ? emptyCodeHash : keccak256(codeBytes)
     if (codeBytes.length > 0) code.set(bytesToHex(codeHash), [codeHash, codeBytes])
     const written = parseStorage(entry.storage, path)
-    for (const [slot, value] of written) slots.push([Buffer.concat([address, slot]), value])
+    for (const [slot, value] of written) slots.push([concatBytes(address, slot), value])
     const row = encodeAccount({
       ...emptyAccount,
       nonce: limitedInteger(entry.nonce ?? 0, 64, `${path}.nonce`),

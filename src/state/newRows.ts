@@ -33,16 +33,14 @@ function rowOf(node: Branch | Extension, path: Uint8Array, put: RowSink): Uint8A
   const extension = node instanceof Extension ? node.path : noNibbles
   const branch = node instanceof Extension ? node.child : node
   if (!(branch instanceof Branch)) throw new Error('a trie that was read by hashes has no rows')
-  const start = path.length + extension.length
-  const below = new Uint8Array(start + 1)
-  below.set(path)
-  below.set(extension, path.length)
   settleLeaves(branch)
   const children = branch.children.map((child, nibble) => {
     if (child === undefined || child instanceof Uint8Array) return child
     if (child.reference === undefined && !(child instanceof Leaf)) {
-      below[start] = nibble
-      const own = below.slice()
+      const own = new Uint8Array(path.length + extension.length + 1)
+      own.set(path)
+      own.set(extension, path.length)
+      own[own.length - 1] = nibble
       const content = rowOf(child, own, put)
       encodeNode(child, undefined)
       if (isHashed(child)) put(own, content)

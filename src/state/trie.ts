@@ -1,14 +1,12 @@
 /**
- * Merkle Patricia tries (yellow paper, appendix D): reading a key, applying many changes at once, and the root of a
- * new trie. Owns what changes do to a trie; trieNode.ts owns nodes, the caller stores them.
+ * Merkle Patricia tries (yellow paper, appendix D): reading a key, and applying many changes at once. Owns what changes do to a trie; trieNode.ts owns nodes, the caller stores them.
  *
  * An update visits each node on the path to a change once, for all changes below it, and hashes each new node once.
  * No key of a trie may be a prefix of another. That holds for hashed keys and for the RLP-encoded indexes of
  * transaction and receipt tries.
  */
-import { equalBytes, type Hash32, latin1Key, toMinimalBytes } from '../primitives/bytes.js'
+import { equalBytes, type Hash32, latin1Key } from '../primitives/bytes.js'
 import { emptyTrieRoot, keccak256 } from '../primitives/keccak.js'
-import { encodeRlp } from '../primitives/rlp.js'
 import { putNewRows, type RowSink } from './newRows.js'
 import {
   Branch,
@@ -16,12 +14,14 @@ import {
   Extension,
   encodeRoot,
   fromNibbles,
+  hashBytes,
   isHashed,
   Leaf,
   loadNode,
   type NodeReader,
   type NodeSink,
   nodeRlp,
+  ownPath,
   referenceTo,
   type TrieNode,
   toNibbles,
@@ -139,12 +139,6 @@ function changedRoot(
   return applyChanges(before, entries, 0, update)
 }
 
-/** Root of the trie of `values` under the RLP of their indexes, as in transaction and receipt roots. */
-export function indexedRoot(values: readonly Uint8Array[]): Hash32 {
-  const changes = values.map((value, index) => [encodeRlp(toMinimalBytes(index)), value] as const)
-  return updateTrie(emptyTrieRoot, changes, () => undefined, undefined)
-}
-
 /** The RLP-encoded value under `key`; undefined where there is none. Throws {@link MissingNodeError}. */
 export function readTrie(root: Hash32, key: Uint8Array, readNode: NodeReader): Uint8Array | undefined {
   if (equalBytes(root, emptyTrieRoot)) return undefined
@@ -224,8 +218,14 @@ function applyChanges(
   update: Update,
 ): TrieNode | undefined {
   if (child === undefined) return buildNode(entries.filter(isInsert), depth)
-  const path = (entries[0] as Entry).path.subarray(0, depth)
-  const node = loadChild(child, update.readNode, path)
+  const [first] = entries as readonly [Entry]
+  if (child instanceof Uint8Array && entries.length === 1) {
+    // Most changes are of one leaf.
+    const path = first.value && ownPath(child, first.path, depth)
+    if (path !== undefined) return new Leaf(path, first.value as Uint8Array)
+  }
+  const node =
+    child instanceof Uint8Array ? loadNode(child, update.readNode, first.path.subarray(0, depth)) : child
   // What replaces it is counted where it is emitted.
   if (node === child && isHashed(node)) update.more--
   const after =
@@ -234,8 +234,17 @@ function applyChanges(
       : node instanceof Leaf
         ? applyToLeaf(node, entries, depth)
         : applyToExtension(node, entries, depth, update)
-  if (after !== node) visitRow(node, path, update)
+  if (after !== node && !(node instanceof Branch && beginsRow(after)))
+    visitRow(node, first.path.subarray(0, depth), update)
   return after
+}
+
+/** Whether what replaces a branch surely has a row in the place of that one's: it is longer than a hash. */
+function beginsRow(after: TrieNode | undefined): boolean {
+  return (
+    after instanceof Branch &&
+    after.children.some((child) => child instanceof Uint8Array && child.length >= hashBytes)
+  )
 }
 
 /** A node is no longer at a path, where it may have begun a row. */
@@ -314,12 +323,13 @@ function applyToBranch(
   // A branch with one child left is replaced by a longer path.
   const path = joinPaths((entries[0] as Entry).path.subarray(0, depth), [first])
   const only = loadChild(children[first] as Exclude<Child, undefined>, update.readNode, path)
-  visitRow(only, path, update)
+  // It may be new, in the place of one that began a row.
+  if (!(only instanceof Leaf)) update.visited?.set(latin1Key(path), path)
   return joinNode(Uint8Array.of(first), only)
 }
 
 /** A new subtrie of sorted entries, all of them insertions. */
-function buildNode(entries: readonly Entry[], depth: number): TrieNode | undefined {
+export function buildNode(entries: readonly Entry[], depth: number): TrieNode | undefined {
   const first = entries[0]
   if (first === undefined) return undefined
   if (entries.length === 1) return new Leaf(first.path.subarray(depth), first.value as Uint8Array)
@@ -350,7 +360,7 @@ function joinNode(prefix: Uint8Array, node: TrieNode): TrieNode {
   return node instanceof Leaf ? new Leaf(path, node.value) : new Extension(path, node.child)
 }
 
-function comparePaths(a: Uint8Array, b: Uint8Array): number {
+export function comparePaths(a: Uint8Array, b: Uint8Array): number {
   const length = Math.min(a.length, b.length)
   for (let at = 0; at < length; at++) {
     const difference = (a[at] as number) - (b[at] as number)

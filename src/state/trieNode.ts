@@ -146,6 +146,29 @@ export function parseNode(rlp: Uint8Array): TrieNode {
   return new Extension(path, rlp.subarray(pathEnd, end))
 }
 
+/**
+ * The end of `path` from `depth` on, where `rlp` is a leaf with that path; otherwise undefined. A leaf that is to have another
+ * value need not be parsed.
+ */
+export function ownPath(rlp: Uint8Array, path: Uint8Array, depth: number): Uint8Array | undefined {
+  if ((rlp[0] as number) < listBase) return undefined
+  const item = rlpPayloadAt(rlp, 0)
+  const pathEnd = rlpEndAt(rlp, item)
+  let at = rlpPayloadAt(rlp, item)
+  // A branch has an item after the second.
+  if (rlpEndAt(rlp, pathEnd) !== rlp.length) return undefined
+  const flags = (rlp[at] as number) >> 4
+  const odd = flags & 1
+  if ((flags & 2) === 0 || (pathEnd - at - 1) * 2 + odd !== path.length - depth) return undefined
+  let own = depth
+  if (odd && path[own++] !== ((rlp[at] as number) & 15)) return undefined
+  for (at++; at < pathEnd; at++, own += 2) {
+    const pair = rlp[at] as number
+    if (path[own] !== pair >> 4 || path[own + 1] !== (pair & 15)) return undefined
+  }
+  return path.subarray(depth)
+}
+
 function parseBranch(rlp: Uint8Array, start: number, ends: readonly number[]): Branch {
   const children: Child[] = []
   let from = start
@@ -189,12 +212,16 @@ const rlpSlab = new Slab()
 /** Writes the RLP of a node to the hasher's memory, or where that is too small, elsewhere. */
 function writeNode(node: TrieNode, emit: NodeSink | undefined): { target: Uint8Array; length: number } {
   if (node instanceof Branch) return writeBranch(node, emit)
-  const path = encodePath(node.path, node instanceof Leaf)
+  const { path } = node
+  const pathBytes = (path.length >> 1) + 1
   const reference = node instanceof Leaf ? emptyBytes : encodeChild(node.child, emit)
   const last = node instanceof Leaf ? rlpBytesLength(node.value) : reference.length
-  const payload = rlpBytesLength(path) + last
+  const payload = (pathBytes === 1 ? 1 : rlpLength(pathBytes)) + last
   const target = targetFor(rlpLength(payload))
-  let at = writeRlpBytes(target, writeRlpHeader(target, 0, listBase, payload), path)
+  let at = writeRlpHeader(target, 0, listBase, payload)
+  // One byte of a path is below 0x80, and stands for itself.
+  if (pathBytes > 1) at = writeRlpHeader(target, at, empty, pathBytes)
+  at = writePath(target, at, path, node instanceof Leaf)
   if (node instanceof Leaf) at = writeRlpBytes(target, at, node.value)
   else {
     target.set(reference, at)
@@ -272,16 +299,13 @@ export function settleLeaves(branch: Branch): void {
   }
 }
 
-/** Hex-prefix encoding (yellow paper, appendix C). */
-function encodePath(path: Uint8Array, isLeaf: boolean): Uint8Array {
+/** Writes a path in hex-prefix encoding (yellow paper, appendix C); returns the offset after it. */
+function writePath(target: Uint8Array, at: number, path: Uint8Array, isLeaf: boolean): number {
   const odd = path.length & 1
-  const coded = new Uint8Array((path.length >> 1) + 1)
-  coded[0] = ((isLeaf ? 2 : 0) + odd) << 4
-  if (odd) coded[0] |= path[0] as number
-  for (let i = odd, at = 1; i < path.length; i += 2, at++) {
-    coded[at] = ((path[i] as number) << 4) | (path[i + 1] as number)
-  }
-  return coded
+  target[at++] = (((isLeaf ? 2 : 0) + odd) << 4) | (odd ? (path[0] as number) : 0)
+  for (let i = odd; i < path.length; i += 2)
+    target[at++] = ((path[i] as number) << 4) | (path[i + 1] as number)
+  return at
 }
 
 /** Two nibbles per byte, each in a byte of its own. */

@@ -5,7 +5,6 @@
  * The first byte says what follows: 0 the RLP as it is; else 1, plus 2 where the storage root follows, plus 4 where the
  * hash of code follows; then both as far as they do, and nonce and balance in RLP.
  */
-import { equalBytes } from '../primitives/bytes.js'
 import { emptyCodeHash, emptyTrieRoot } from '../primitives/keccak.js'
 import { Slab } from '../primitives/slab.js'
 
@@ -34,19 +33,15 @@ export function slimAccount(rlp: Uint8Array): Uint8Array {
     rlp[rootAt] === hashPrefix &&
     rlp[codeAt] === hashPrefix
   if (!isAccount) return joined(asItIs, rlp)
-  const root = rlp.subarray(rootAt + 1, codeAt)
-  const code = rlp.subarray(codeAt + 1)
-  const hasRoot = !equalBytes(root, emptyTrieRoot)
-  const hasCode = !equalBytes(code, emptyCodeHash)
+  const hasRoot = !hasHash(rlp, rootAt + 1, emptyTrieRoot)
+  const hasCode = !hasHash(rlp, codeAt + 1, emptyCodeHash)
   const kind = slim + (hasRoot ? withRoot : 0) + (hasCode ? withCode : 0)
   const row = new Uint8Array(1 + (hasRoot ? hashBytes : 0) + (hasCode ? hashBytes : 0) + rootAt - headBytes)
   row[0] = kind
   let at = 1
-  if (hasRoot) row.set(root, at)
-  if (hasRoot) at += hashBytes
-  if (hasCode) row.set(code, at)
-  if (hasCode) at += hashBytes
-  row.set(rlp.subarray(headBytes, rootAt), at)
+  if (hasRoot) at = copyTo(row, at, rlp, rootAt + 1, codeAt)
+  if (hasCode) at = copyTo(row, at, rlp, codeAt + 1, rlp.length)
+  copyTo(row, at, rlp, headBytes, rootAt)
   return row
 }
 
@@ -69,13 +64,26 @@ export function fullAccount(row: Uint8Array): Uint8Array {
   const rlp = slab.take(headBytes + length)
   rlp[0] = listPrefix
   rlp[1] = length
-  rlp.set(row.subarray(restAt), headBytes)
+  copyTo(rlp, headBytes, row, restAt, row.length)
   const rootAt = headBytes + restBytes
   rlp[rootAt] = hashPrefix
-  rlp.set(hasRoot ? row.subarray(1, 1 + hashBytes) : emptyTrieRoot, rootAt + 1)
+  if (hasRoot) copyTo(rlp, rootAt + 1, row, 1, 1 + hashBytes)
+  else rlp.set(emptyTrieRoot, rootAt + 1)
   rlp[rootAt + 1 + hashBytes] = hashPrefix
-  rlp.set(hasCode ? row.subarray(restAt - hashBytes, restAt) : emptyCodeHash, rootAt + 2 + hashBytes)
+  if (hasCode) copyTo(rlp, rootAt + 2 + hashBytes, row, restAt - hashBytes, restAt)
+  else rlp.set(emptyCodeHash, rootAt + 2 + hashBytes)
   return rlp
+}
+
+function hasHash(bytes: Uint8Array, at: number, hash: Uint8Array): boolean {
+  for (let i = 0; i < hashBytes; i++) if (bytes[at + i] !== hash[i]) return false
+  return true
+}
+
+/** In a loop: views of so few bytes take longer. */
+function copyTo(target: Uint8Array, at: number, source: Uint8Array, start: number, end: number): number {
+  for (let from = start; from < end; from++) target[at++] = source[from] as number
+  return at
 }
 
 function joined(first: number, rest: Uint8Array): Uint8Array {

@@ -56,7 +56,14 @@ export function decodeState(row: Uint8Array): StateValues {
 
 /** The value of a row, as a view of it. */
 export function valueIn(row: Uint8Array): Uint8Array {
-  return (row[0] ?? 0) > lengthMask ? decodeState(row).value : row.subarray(endOfNumber(row, 0))
+  const form = row[0] ?? 0
+  if (form <= lengthMask) return row.subarray(endOfNumber(row, 0))
+  if ((form & ~lengthMask) !== formOlder) return decodeState(row).value
+  const at = 1 + (form & lengthMask)
+  const length = readVarint(row, at)
+  const start = at + varintBytes(length)
+  if (start + length >= row.length) throw new RangeError('not a row of state')
+  return row.subarray(start, start + length)
 }
 
 function numberOf(row: Uint8Array): number {

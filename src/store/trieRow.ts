@@ -145,8 +145,8 @@ export function splitContent(content: Uint8Array): TrieRow {
 }
 
 /**
- * What of `before` differs from `after`; undefined where that cannot be said by children alone, or takes as much as the
- * whole. Both are contents.
+ * What of `before` differs from `after`, valid until the next call; undefined where that cannot be said by children alone,
+ * or takes as much as the whole. Both are contents.
  */
 export function differenceOf(before: Uint8Array, after: Uint8Array): Uint8Array | undefined {
   const childrenAt = 3 + (((before[0] as number) + 1) >> 1)
@@ -189,9 +189,7 @@ export function differenceOf(before: Uint8Array, after: Uint8Array): Uint8Array 
     to = toEnd
   }
   writeSet(scratch, 0, changed)
-  const difference = takeBytes(at)
-  difference.set(scratch.subarray(0, at))
-  return difference
+  return scratch.subarray(0, at)
 }
 
 /** More than any row has: 16 leaves of accounts. */
@@ -245,7 +243,7 @@ function pack(target: Uint8Array, at: number, child: Uint8Array): number {
   const length = child.length - plainEnd.length
   if (length >= absent) throw new RangeError('a leaf with a longer value than accounts have')
   target[at] = length
-  target.set(child.subarray(0, length), at + 1)
+  for (let i = 0; i < length; i++) target[at + 1 + i] = child[i] as number
   return at + 1 + length
 }
 

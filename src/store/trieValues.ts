@@ -128,9 +128,11 @@ function finishRow(
   return value
 }
 
+const olderBytes = new Uint8Array(rowBytesMax)
+
 /**
- * What a row with a key of so many bytes was before block `number` made it `content`; undefined where there is no room for
- * that beside it.
+ * What a row with a key of so many bytes was before block `number` made it `content`, valid until the next call; undefined
+ * where there is no room for that beside it.
  */
 export function olderThan(
   content: Uint8Array,
@@ -144,11 +146,10 @@ export function olderThan(
   const headBytes = varintBytes(age) + varintBytes(difference.length)
   const length = headBytes + difference.length + older.length
   if (keyBytes + content.length + length > rowBytesMax) return undefined
-  const all = takeBytes(length)
-  writeVarint(all, difference.length, writeVarint(all, age, 0))
-  all.set(difference, headBytes)
-  all.set(older, length - older.length)
-  return all
+  writeVarint(olderBytes, difference.length, writeVarint(olderBytes, age, 0))
+  olderBytes.set(difference, headBytes)
+  olderBytes.set(older, length - older.length)
+  return olderBytes.subarray(0, length)
 }
 
 /** The row as its last change found it; undefined where it says nothing of that. */

@@ -145,7 +145,9 @@ export class WriteBuffer implements WriteTable {
   }
 
   getBrief(key: Uint8Array, bytesMax?: number): Uint8Array | undefined {
-    return this.#isPlain ? this.#table.getBrief(key, bytesMax) : this.getBinary(key)?.subarray(0, bytesMax)
+    if (this.#isPlain) return this.#table.getBrief(key, bytesMax)
+    const value = this.getBinary(key)
+    return value === undefined || bytesMax === undefined ? value : value.subarray(0, bytesMax)
   }
 
   viewUntilNextRead(key: Uint8Array): Uint8Array | undefined {

@@ -13,7 +13,7 @@ import { emptyTrieRoot, emptyUnclesHash, keccak256 } from '../../src/primitives/
 import { packageRoot } from '../../src/primitives/packageRoot.js'
 import { encodeRlp } from '../../src/primitives/rlp.js'
 import { uint256Bytes } from '../../src/ssz/epochTree.js'
-import { indexedRoot } from '../../src/state/trie.js'
+import { indexedRoot } from '../../src/state/indexedRoot.js'
 import type { ChainReader } from '../../src/store/chainReader.js'
 
 /** 8,192 blocks of Sepolia, which lie beside the package where it is developed. */

@@ -14,7 +14,7 @@ import { receiptsFromJson } from '../../src/ingest/gateway/receiptsFromJson.js'
 import type { Executor } from '../../src/ingest/importer.js'
 import { hexToBytes } from '../../src/primitives/bytes.js'
 import { decodeRlpList, rlpBytes, rlpList } from '../../src/primitives/rlp.js'
-import { indexedRoot } from '../../src/state/trie.js'
+import { indexedRoot } from '../../src/state/indexedRoot.js'
 import type { AmsterdamBlock } from '../ingest/amsterdam.js'
 
 type Execute = Parameters<Executor['execute']>

@@ -18,7 +18,7 @@ import {
   rlpSpanAt,
 } from '../../primitives/rlp.js'
 import { Slab } from '../../primitives/slab.js'
-import { indexedRoot } from '../../state/trie.js'
+import { indexedRoot } from '../../state/indexedRoot.js'
 import { RecoveredKeys } from '../transactions/recoveredKeys.js'
 import { readSignedTransaction } from '../transactions/signedTransaction.js'
 import { InvalidTransactionError } from '../transactions/transactionChecks.js'

@@ -210,7 +210,7 @@ export function listedChanges(
       const value = changes.at(-1)?.value
       if (value === undefined || equalBytes(before ?? noBytes, value)) continue
       changed.push([slot, value])
-      slots.push([Buffer.concat([address, slot]), value])
+      slots.push([concatBytes(address, slot), value])
     }
     const last = block.accountBefore(listed, Number.POSITIVE_INFINITY)
     const root = last?.storageRoot ?? emptyTrieRoot

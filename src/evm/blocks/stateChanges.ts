@@ -1,5 +1,12 @@
 /** Changes made by execution, for a block diff: rows of state and tries, and code, relative to the underlying state. */
-import { type Address, equalBytes, type Hash32, latin1Key, trimLeft } from '../../primitives/bytes.js'
+import {
+  type Address,
+  concatBytes,
+  equalBytes,
+  type Hash32,
+  latin1Key,
+  trimLeft,
+} from '../../primitives/bytes.js'
 import { emptyTrieRoot, keccak256 } from '../../primitives/keccak.js'
 import { type Account, encodeAccount } from '../../state/account.js'
 import { type Change, type StateView, slotChanges } from '../../state/stateView.js'
@@ -46,7 +53,7 @@ export function buildChanges(
     const address = kernel.addressOf(handle) as Address
     const before = below.account(address)
     const own = changedSlots(kernel, handle, address, below, before)
-    for (const [slot, value] of own.changed) slots.push([Buffer.concat([address, slot]), value])
+    for (const [slot, value] of own.changed) slots.push([concatBytes(address, slot), value])
     // Rows of a trie that goes are found by removing each slot; nodes by their hashes just stay.
     const isNew = own.isWiped && !below.hasRows
     const storageRoot = isNew

@@ -5,7 +5,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { type ForkName, forkNames } from '../../chain/forks.js'
-import { equalBytes, type Hash32, toHash32 } from '../../primitives/bytes.js'
+import { type Hash32, toHash32 } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
 import { emptyCodeHash } from '../../primitives/keccak.js'
 import { isTrap } from '../../primitives/webAssembly.js'
@@ -149,7 +149,10 @@ export class Kernel {
   }
 
   hasCode(account: number): boolean {
-    return !equalBytes(this.codeHashOf(account), emptyCodeHash)
+    const { bytes } = this.#memory
+    const at = account + this.#at.codeHash
+    for (let i = 0; i < emptyCodeHash.length; i++) if (bytes[at + i] !== emptyCodeHash[i]) return true
+    return false
   }
 
   codeHashOf(account: number): Hash32 {

@@ -8,7 +8,7 @@ import { ChainImporter } from '../../../src/ingest/importer.js'
 import { bytesToHex } from '../../../src/primitives/bytes.js'
 import { keccak256 } from '../../../src/primitives/keccak.js'
 import { decodeRlp, decodeRlpList, encodeRlp, rlpList } from '../../../src/primitives/rlp.js'
-import { indexedRoot } from '../../../src/state/trie.js'
+import { indexedRoot } from '../../../src/state/indexedRoot.js'
 import { londonConfig, mergedConfig, testGenesis } from '../../ingest/chainMaker.js'
 import { executedChain, newStore } from '../feed/blockDiffs.js'
 

@@ -3,9 +3,9 @@ import fc from 'fast-check'
 import t from 'tap'
 import { bytesToHex, type Hash32, toHash32 } from '../../../src/primitives/bytes.js'
 import { emptyTrieRoot, keccak256 } from '../../../src/primitives/keccak.js'
+import { indexedRoot } from '../../../src/state/indexedRoot.js'
 import { emptyState } from '../../../src/state/stateView.js'
 import {
-  indexedRoot,
   RecentTries,
   readTrie,
   type TrieChange,

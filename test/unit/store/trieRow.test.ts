@@ -124,7 +124,7 @@ t.test('a row with many versions beside it is read as it was after each block', 
         // As a row that has no room for more: it begins anew.
         if (older === undefined) history.length = 0
         history.push({ number, row })
-        written = { from: number, content, older: older ?? new Uint8Array(0) }
+        written = { from: number, content, older: Uint8Array.from(older ?? []) }
       }
       const value = currentRow(written)
       const read = decodeVersions(value, undefined)
