@@ -3,11 +3,13 @@ import type { Account } from './account.js'
 import type { StateView } from './stateView.js'
 import type { Tries } from './tries.js'
 
-/** A state that is read from below once and from memory ever after, trie nodes excepted. */
+/**
+ * A state whose accounts and code are read from below once and from memory ever after. A kernel keeps the slots that it read,
+ * and asks once more for those that it changed: to remember them takes longer than to read them again.
+ */
 export class RememberedState implements StateView {
   readonly stateRoot: Hash32
   readonly #accounts = new Map<string, Account | undefined>()
-  readonly #slots = new Map<string, Uint8Array | undefined>()
   readonly #codes = new Map<string, Uint8Array | undefined>()
   readonly #below: StateView
 
@@ -21,9 +23,7 @@ export class RememberedState implements StateView {
   }
 
   slot(address: Address, slot: Hash32): Uint8Array | undefined {
-    return remembered(this.#slots, latin1Key(address) + latin1Key(slot), () =>
-      this.#below.slot(address, slot),
-    )
+    return this.#below.slot(address, slot)
   }
 
   slotsOf(address: Address): Iterable<Hash32> {

