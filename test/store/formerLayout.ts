@@ -43,8 +43,11 @@ export async function takeBackToBlockRows(path: string): Promise<void> {
       if (value.length === 0) tables[kind].removeSync(own)
       else tables[kind].putSync(own, value)
     }
-    for (const [number, each] of replaced.entries())
+    for (const [number, each] of replaced.entries()) {
+      // Rows of contracts are in the order of their numbers now.
+      each.slots.sort(([a], [b]) => Buffer.compare(a, b))
       tables.changes.putSync(numberKey(number), packr.pack(each))
+    }
     for (const { key: hash, value } of [...tables.receipts.getRange()])
       tables.receipts.putSync(hash, unpackReceipts(value))
     for (const place of [...tables.locations.getKeys()]) tables.locations.removeSync(place)

@@ -190,8 +190,8 @@ t.test('"tidegate migrate" brings every store of a data folder up to date', asyn
   await takeBack(old, 2)
   await takeBack(older, 1)
   const upgraded =
-    'former: upgraded from version 3 to 5\nlast: upgraded from version 4 to 5\n' +
-    'old: upgraded from version 2 to 5\nolder: upgraded from version 1 to 5\ntoday: up to date\n'
+    'former: upgraded from version 3 to 6\nlast: upgraded from version 4 to 6\n' +
+    'old: upgraded from version 2 to 6\nolder: upgraded from version 1 to 6\ntoday: up to date\n'
   t.match(await runHere(['migrate', '--data', folder]), { status: 0, out: upgraded })
   for (const path of [former, last, old, older, today]) {
     const store = ChainReader.open({ path })

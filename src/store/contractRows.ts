@@ -1,0 +1,209 @@
+/**
+ * Tables of contracts' rows as all above see them, with addresses in keys; in the file stand numbers (contractIds.ts). So
+ * rows of one contract are in the order of their keys, and contracts in that of their numbers, which each store has for
+ * itself. A range is over all rows, over those from a key on, or over rows of one contract.
+ */
+import { equalBytes, readUint32, writeUint32 } from '../primitives/bytes.js'
+import { addressBytes, ContractIds, idBytes, idKey, NewContractIds, noContract } from './contractIds.js'
+import type { Entry, Range, ReadTable, RowBuffer } from './readTable.js'
+import { type ContractTableName, keyAfterPrefix, type ReadTables } from './tables.js'
+import type { BufferedTables, WriteBuffers } from './writeBuffer.js'
+
+/** The longest key is that of a row of the past of a trie's deepest node. */
+const keyBytesMax = idBytes + 64 + 9
+
+/** Keys that are looked for, which tables copy: one of each length, in the same memory. */
+const askedKeys = (() => {
+  const memory = new Uint8Array(keyBytesMax)
+  return Array.from({ length: keyBytesMax + 1 }, (_, length) => memory.subarray(0, length))
+})()
+
+/** Where in a key the address stands: after a 1 in that of a trie, in which 0 stands for the trie of accounts. */
+const addressAt: { readonly [name in ContractTableName]: 0 | 1 } = { slots: 0, slotHistory: 0, trie: 1 }
+const tableNames = Object.keys(addressAt) as ContractTableName[]
+
+export function readByContract(tables: ReadTables): ReadTables {
+  const ids = new ContractIds(tables.contracts)
+  const rows = tableNames.map((name) => [name, new ContractRows(tables[name], ids, addressAt[name])])
+  return { ...tables, ...Object.fromEntries(rows) }
+}
+
+/** The tables of a writer; it has `ids` forget what it read when what waits is forgotten. */
+export function bufferByContract(tables: WriteBuffers): {
+  readonly named: BufferedTables
+  readonly ids: ContractIds
+} {
+  const ids = new NewContractIds(tables.contracts)
+  const rows = tableNames.map((name) => [name, new ContractBuffer(tables[name], ids, addressAt[name])])
+  return { named: { ...tables, ...Object.fromEntries(rows) }, ids }
+}
+
+class ContractRows implements ReadTable {
+  readonly #table: ReadTable
+  protected readonly ids: ContractIds
+  protected readonly addressAt: 0 | 1
+
+  constructor(table: ReadTable, ids: ContractIds, addressAt: 0 | 1) {
+    this.#table = table
+    this.ids = ids
+    this.addressAt = addressAt
+  }
+
+  getBinary(key: Uint8Array): Uint8Array | undefined {
+    const asked = this.asked(key)
+    return asked && this.#table.getBinary(asked)
+  }
+
+  getBrief(key: Uint8Array, bytesMax?: number): Uint8Array | undefined {
+    const asked = this.asked(key)
+    return asked && this.#table.getBrief(asked, bytesMax)
+  }
+
+  viewUntilNextRead(key: Uint8Array): Uint8Array | undefined {
+    const asked = this.asked(key)
+    return asked && this.#table.viewUntilNextRead(asked)
+  }
+
+  doesExist(key: Uint8Array): boolean {
+    const asked = this.asked(key)
+    return asked !== undefined && this.#table.doesExist(asked)
+  }
+
+  getRange(range: Range = {}): Iterable<Entry> {
+    return this.walk(range, (own) => this.#table.getRange(own))
+  }
+
+  getCount(): number {
+    return this.#table.getCount()
+  }
+
+  /** The key of a row, until the next call; undefined where its contract has none. */
+  protected asked(key: Uint8Array): Uint8Array | undefined {
+    const owner = this.ownerBytes(key)
+    const id = this.idOf(key)
+    if (id === undefined) return undefined
+    const asked = askedKeys[idBytes + key.length - owner] ?? new Uint8Array(idBytes + key.length - owner)
+    return fill(asked, id, key, owner)
+  }
+
+  /** Bytes of a key that name whose it is. */
+  protected ownerBytes(key: Uint8Array): number {
+    return this.addressAt === 1 && key[0] === 0 ? 1 : this.addressAt + addressBytes
+  }
+
+  /** Undefined for a contract without rows. */
+  protected idOf(key: Uint8Array): number | undefined {
+    if (this.addressAt === 1 && key[0] === 0) return noContract
+    const id = this.ids.find(key, this.addressAt)
+    return id === noContract ? undefined : id
+  }
+
+  /** The rows of a range of a table below. */
+  protected walk({ start, end, ...rest }: Range, read: (range: Range) => Iterable<Entry>): Iterable<Entry> {
+    if (start === undefined || start.length === 0) {
+      if (end !== undefined) throw new RangeError('a range of contracts has no order')
+      return this.#named(read(rest), -1)
+    }
+    const id = this.idOf(start)
+    if (id === undefined) return []
+    const owner = this.ownerBytes(start)
+    const from = rowKey(id, start, owner)
+    if (end === undefined) return this.#named(read({ ...rest, start: from }), -1)
+    const name = start.subarray(0, owner)
+    const isWithin = equalBytes(end.subarray(0, owner), name)
+    if (!isWithin && (rest.reverse || !equalBytes(end, keyAfterPrefix(name))))
+      throw new RangeError('a range of contracts has no order')
+    const to = isWithin ? rowKey(id, end, owner) : idKey(id + 1)
+    return this.#named(read({ ...rest, start: from, end: to }), id, name)
+  }
+
+  /** Entries with addresses in their keys; `name` is what stands for the number `id`. */
+  *#named(entries: Iterable<Entry>, id: number, name: Uint8Array = new Uint8Array(0)): Generator<Entry> {
+    for (const { key, value } of entries) {
+      const own = readUint32(key, 0)
+      if (own !== id) {
+        name = this.#nameOf(own)
+        id = own
+      }
+      yield { key: namedKey(name, key), value }
+    }
+  }
+
+  #nameOf(id: number): Uint8Array {
+    if (this.addressAt === 1 && id === noContract) return Uint8Array.of(0)
+    const address = this.ids.addressOf(id)
+    return this.addressAt === 0 ? address : Uint8Array.of(1, ...address)
+  }
+}
+
+/** The same with changes that wait (writeBuffer.ts). */
+class ContractBuffer extends ContractRows implements RowBuffer {
+  readonly #table: RowBuffer
+  readonly #ids: NewContractIds
+
+  constructor(table: RowBuffer, ids: NewContractIds, addressAt: 0 | 1) {
+    super(table, ids, addressAt)
+    this.#table = table
+    this.#ids = ids
+  }
+
+  putSync(key: Uint8Array, value: Uint8Array): void {
+    const id = this.idOf(key) ?? this.#ids.findOrGive(key, this.addressAt)
+    this.#table.putSync(rowKey(id, key, this.ownerBytes(key)), value)
+  }
+
+  removeSync(key: Uint8Array): void {
+    const own = this.#own(key)
+    if (own !== undefined) this.#table.removeSync(own)
+  }
+
+  stored(key: Uint8Array): Uint8Array | undefined {
+    const asked = this.asked(key)
+    return asked && this.#table.stored(asked)
+  }
+
+  storedRange(range: Range): Iterable<Entry> {
+    return this.walk(range, (own) => this.#table.storedRange(own))
+  }
+
+  noteMoved(key: Uint8Array, to: Uint8Array): void {
+    const [own, place] = [this.#own(key), this.#own(to)]
+    if (own !== undefined && place !== undefined) this.#table.noteMoved(own, place)
+  }
+
+  movedFrom(key: Uint8Array): Uint8Array | undefined {
+    const asked = this.asked(key)
+    const moved = asked && this.#table.movedFrom(asked)
+    return moved && namedKey(key.subarray(0, this.ownerBytes(key)), moved)
+  }
+
+  compare(a: Uint8Array, b: Uint8Array): number {
+    const [first, second] = [this.idOf(a) ?? noContract, this.idOf(b) ?? noContract]
+    return first === second ? Buffer.compare(a, b) : first - second
+  }
+
+  /** As {@link asked}, in memory of its own. */
+  #own(key: Uint8Array): Uint8Array | undefined {
+    const id = this.idOf(key)
+    return id === undefined ? undefined : rowKey(id, key, this.ownerBytes(key))
+  }
+}
+
+/** The key of a row of the contract `id`, from the key with an owner of so many bytes. */
+export function rowKey(id: number, key: Uint8Array, ownerBytes: number): Uint8Array {
+  return fill(new Uint8Array(idBytes + key.length - ownerBytes), id, key, ownerBytes)
+}
+
+function fill(row: Uint8Array, id: number, key: Uint8Array, ownerBytes: number): Uint8Array {
+  writeUint32(row, id, 0)
+  for (let at = ownerBytes; at < key.length; at++) row[idBytes + at - ownerBytes] = key[at] as number
+  return row
+}
+
+/** The key of which `row` is that in the file. */
+function namedKey(name: Uint8Array, row: Uint8Array): Uint8Array {
+  const key = new Uint8Array(name.length + row.length - idBytes)
+  key.set(name)
+  for (let at = idBytes; at < row.length; at++) key[name.length + at - idBytes] = row[at] as number
+  return key
+}
