@@ -6,17 +6,13 @@
 import { equalBytes, readUint32, writeUint32 } from '../primitives/bytes.js'
 import { addressBytes, ContractIds, idBytes, idKey, NewContractIds, noContract } from './contractIds.js'
 import type { Entry, Range, ReadTable, RowBuffer } from './readTable.js'
-import { type ContractTableName, keyAfterPrefix, type ReadTables } from './tables.js'
+import { type ContractTableName, keyAfterPrefix, keyBytesMax, type ReadTables } from './tables.js'
 import type { BufferedTables, WriteBuffers } from './writeBuffer.js'
 
-/** The longest key is that of a row of the past of a trie's deepest node. */
-const keyBytesMax = idBytes + 64 + 9
-
-/** Keys that are looked for, which tables copy: one of each length, in the same memory. */
-const askedKeys = (() => {
-  const memory = new Uint8Array(keyBytesMax)
-  return Array.from({ length: keyBytesMax + 1 }, (_, length) => memory.subarray(0, length))
-})()
+/** Keys that are looked for, which tables copy: a key for each read would be garbage. */
+const asked = new Uint8Array(idBytes + keyBytesMax)
+/** Parts of it, by their start and the length of the key above. */
+const askedParts: Uint8Array[][] = Array.from({ length: 2 + addressBytes }, () => [])
 
 /** Where in a key the address stands: after a 1 in that of a trie, in which 0 stands for the trie of accounts. */
 const addressAt: { readonly [name in ContractTableName]: 0 | 1 } = { slots: 0, slotHistory: 0, trie: 1 }
@@ -79,16 +75,13 @@ class ContractRows implements ReadTable {
 
   /** The key of a row, until the next call; undefined where its contract has none. */
   protected asked(key: Uint8Array): Uint8Array | undefined {
-    const owner = this.ownerBytes(key)
     const id = this.idOf(key)
-    if (id === undefined) return undefined
-    const asked = askedKeys[idBytes + key.length - owner] ?? new Uint8Array(idBytes + key.length - owner)
-    return fill(asked, id, key, owner)
+    return id === undefined ? undefined : askedKey(id, key, this.ownerBytes(key))
   }
 
   /** Bytes of a key that name whose it is. */
   protected ownerBytes(key: Uint8Array): number {
-    return this.addressAt === 1 && key[0] === 0 ? 1 : this.addressAt + addressBytes
+    return ownerBytesOf(this.addressAt, key)
   }
 
   /** Undefined for a contract without rows. */
@@ -107,13 +100,13 @@ class ContractRows implements ReadTable {
     const id = this.idOf(start)
     if (id === undefined) return []
     const owner = this.ownerBytes(start)
-    const from = rowKey(id, start, owner)
+    const from = askedKey(id, start, owner).slice()
     if (end === undefined) return this.#named(read({ ...rest, start: from }), -1)
     const name = start.subarray(0, owner)
     const isWithin = equalBytes(end.subarray(0, owner), name)
     if (!isWithin && (rest.reverse || !equalBytes(end, keyAfterPrefix(name))))
       throw new RangeError('a range of contracts has no order')
-    const to = isWithin ? rowKey(id, end, owner) : idKey(id + 1)
+    const to = isWithin ? askedKey(id, end, owner).slice() : idKey(id + 1)
     return this.#named(read({ ...rest, start: from, end: to }), id, name)
   }
 
@@ -148,13 +141,12 @@ class ContractBuffer extends ContractRows implements RowBuffer {
   }
 
   putSync(key: Uint8Array, value: Uint8Array): void {
-    const id = this.idOf(key) ?? this.#ids.findOrGive(key, this.addressAt)
-    this.#table.putSync(rowKey(id, key, this.ownerBytes(key)), value)
+    this.#table.putSync(newRowKey(this.addressAt, key, this.#ids), value)
   }
 
   removeSync(key: Uint8Array): void {
-    const own = this.#own(key)
-    if (own !== undefined) this.#table.removeSync(own)
+    const own = this.asked(key)
+    if (own !== undefined) this.#table.removeSync(own.slice())
   }
 
   stored(key: Uint8Array): Uint8Array | undefined {
@@ -167,8 +159,8 @@ class ContractBuffer extends ContractRows implements RowBuffer {
   }
 
   noteMoved(key: Uint8Array, to: Uint8Array): void {
-    const [own, place] = [this.#own(key), this.#own(to)]
-    if (own !== undefined && place !== undefined) this.#table.noteMoved(own, place)
+    const place = this.asked(to)?.slice()
+    if (place !== undefined) this.#table.noteMoved(this.asked(key) as Uint8Array, place)
   }
 
   movedFrom(key: Uint8Array): Uint8Array | undefined {
@@ -181,29 +173,36 @@ class ContractBuffer extends ContractRows implements RowBuffer {
     const [first, second] = [this.idOf(a) ?? noContract, this.idOf(b) ?? noContract]
     return first === second ? Buffer.compare(a, b) : first - second
   }
-
-  /** As {@link asked}, in memory of its own. */
-  #own(key: Uint8Array): Uint8Array | undefined {
-    const id = this.idOf(key)
-    return id === undefined ? undefined : rowKey(id, key, this.ownerBytes(key))
-  }
 }
 
-/** The key of a row of the contract `id`, from the key with an owner of so many bytes. */
-export function rowKey(id: number, key: Uint8Array, ownerBytes: number): Uint8Array {
-  return fill(new Uint8Array(idBytes + key.length - ownerBytes), id, key, ownerBytes)
+/** The key in the file of a row of a table of that name there; a contract without a number is given one. */
+export function fileKey(name: string, key: Uint8Array, ids: NewContractIds): Uint8Array {
+  return name === 'slots' || name === 'trie' ? newRowKey(addressAt[name], key, ids) : key
 }
 
-function fill(row: Uint8Array, id: number, key: Uint8Array, ownerBytes: number): Uint8Array {
-  writeUint32(row, id, 0)
-  for (let at = ownerBytes; at < key.length; at++) row[idBytes + at - ownerBytes] = key[at] as number
-  return row
+function newRowKey(at: 0 | 1, key: Uint8Array, ids: NewContractIds): Uint8Array {
+  const owner = ownerBytesOf(at, key)
+  return askedKey(owner === 1 ? noContract : ids.findOrGive(key, at), key, owner).slice()
+}
+
+function ownerBytesOf(at: 0 | 1, key: Uint8Array): number {
+  return at === 1 && key[0] === 0 ? 1 : at + addressBytes
+}
+
+/** The key of a row, of a key with an owner of so many bytes, until the next call: the number takes the last four of those. */
+function askedKey(id: number, key: Uint8Array, ownerBytes: number): Uint8Array {
+  asked.set(key, idBytes)
+  writeUint32(asked, id, ownerBytes)
+  const parts = askedParts[ownerBytes] as Uint8Array[]
+  parts[key.length] ??= asked.subarray(ownerBytes, idBytes + key.length)
+  return parts[key.length] as Uint8Array
 }
 
 /** The key of which `row` is that in the file. */
 function namedKey(name: Uint8Array, row: Uint8Array): Uint8Array {
   const key = new Uint8Array(name.length + row.length - idBytes)
+  if (name.length < idBytes) key.set(row.subarray(idBytes), name.length)
+  else key.set(row, name.length - idBytes)
   key.set(name)
-  for (let at = idBytes; at < row.length; at++) key[name.length + at - idBytes] = row[at] as number
   return key
 }

@@ -87,6 +87,8 @@ const tableNames = {
 } as const
 
 export type TableName = keyof typeof tableNames
+/** Tables of the file. */
+export const fileTables: readonly string[] = [...new Set(Object.values(tableNames))]
 export type ChainTables = { readonly [name in TableName]: Table }
 /** Tables as readers see them. */
 export type ReadTables = { readonly [name in TableName]: ReadTable }
@@ -109,6 +111,8 @@ export const metaKeys = {
   logsIndexed: Buffer.from('logsIndexed'),
   /** Digests (rowDigest.ts) of all rows of accounts, and of slots, the latest ones and those of history. */
   stateDigests: Buffer.from('stateDigests'),
+  /** How far the copy of an earlier version's rows is (copyRows.ts); only in a new store that is not whole. */
+  copied: Buffer.from('copied'),
   /** How far the removal of old state is (cutByWalk.ts); only while it goes on. */
   stateWalk: Buffer.from('stateWalk'),
   /** msgpack {@link Epoch}: a whole epoch of blocks that came from an archive. */
@@ -164,8 +168,9 @@ export function historyKey(prefix: Uint8Array, number: number): Uint8Array {
   return key
 }
 
-/** Longer than any key. */
-const lastKey = new Uint8Array(128).fill(0xff)
+/** More than any key has. */
+export const keyBytesMax = 128
+const lastKey = new Uint8Array(keyBytesMax).fill(0xff)
 
 /** A key after all keys that begin with `prefix`, and before all others that are after those. */
 export function keyAfterPrefix(prefix: Uint8Array): Uint8Array {
