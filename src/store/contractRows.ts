@@ -14,6 +14,9 @@ const asked = new Uint8Array(idBytes + keyBytesMax)
 /** Parts of it, by their start and the length of the key above. */
 const askedParts: Uint8Array[][] = Array.from({ length: 2 + addressBytes }, () => [])
 
+const noName = new Uint8Array(0)
+const noOrder = () => new RangeError('a range of several contracts, which are in the order of their numbers')
+
 /** Where in a key the address stands: after a 1 in that of a trie, in which 0 stands for the trie of accounts. */
 const addressAt: { readonly [name in ContractTableName]: 0 | 1 } = { slots: 0, slotHistory: 0, trie: 1 }
 const tableNames = Object.keys(addressAt) as ContractTableName[]
@@ -91,33 +94,28 @@ class ContractRows implements ReadTable {
     return id === noContract ? undefined : id
   }
 
-  /** The rows of a range of a table below. */
-  protected walk({ start, end, ...rest }: Range, read: (range: Range) => Iterable<Entry>): Iterable<Entry> {
-    if (start === undefined || start.length === 0) {
-      if (end !== undefined) throw new RangeError('a range of contracts has no order')
-      return this.#named(read(rest), -1)
-    }
-    const id = this.idOf(start)
-    if (id === undefined) return []
-    const owner = this.ownerBytes(start)
-    const from = askedKey(id, start, owner).slice()
-    if (end === undefined) return this.#named(read({ ...rest, start: from }), -1)
-    const name = start.subarray(0, owner)
-    const isWithin = equalBytes(end.subarray(0, owner), name)
-    if (!isWithin && (rest.reverse || !equalBytes(end, keyAfterPrefix(name))))
-      throw new RangeError('a range of contracts has no order')
-    const to = isWithin ? askedKey(id, end, owner).slice() : idKey(id + 1)
-    return this.#named(read({ ...rest, start: from, end: to }), id, name)
-  }
-
-  /** Entries with addresses in their keys; `name` is what stands for the number `id`. */
-  *#named(entries: Iterable<Entry>, id: number, name: Uint8Array = new Uint8Array(0)): Generator<Entry> {
-    for (const { key, value } of entries) {
-      const own = readUint32(key, 0)
-      if (own !== id) {
-        name = this.#nameOf(own)
-        id = own
+  /** Reads rows below; nothing before the first step, as a guard is around steps. */
+  protected *walk({ start, end, ...rest }: Range, read: (range: Range) => Iterable<Entry>): Generator<Entry> {
+    /** What stands for the number `id` in the keys of callers. */
+    let name: Uint8Array = noName
+    let id: number | undefined
+    let range: Range = rest
+    if (start !== undefined && start.length > 0) {
+      id = this.idOf(start)
+      if (id === undefined) return
+      const owner = this.ownerBytes(start)
+      name = start.subarray(0, owner)
+      range = { ...rest, start: askedKey(id, start, owner).slice() }
+      if (end !== undefined) {
+        const isWithin = equalBytes(end.subarray(0, owner), name)
+        if (!isWithin && (rest.reverse || !equalBytes(end, keyAfterPrefix(name)))) throw noOrder()
+        range = { ...range, end: isWithin ? askedKey(id, end, owner).slice() : idKey(id + 1) }
       }
+    } else if (end !== undefined) throw noOrder()
+    for (const { key, value } of read(range)) {
+      const own = readUint32(key, 0)
+      if (own !== id) name = this.#nameOf(own)
+      id = own
       yield { key: namedKey(name, key), value }
     }
   }
