@@ -70,7 +70,8 @@ export const accountAddress = (index: number): Address => toAddress(hexToBytes(a
 
 /**
  * The blocks that load a state: contracts in the order of their rows, which so follow each other in full pages, or of their
- * hashes, which leaves pages half full, as in a state that grew; then accounts in the order of their hashes in the trie, of
+ * hashes, which leaves pages half full, as in a state that grew (there a first block has one slot of each, for which the
+ * store numbers them in the order of addresses); then accounts in the order of their hashes in the trie, of
  * which a block then changes the right edge alone.
  */
 export function* loadBlocks(
@@ -80,12 +81,19 @@ export function* loadBlocks(
 ): Generator<AccountChange[]> {
   const { accounts, slotsPerAccount, slots } = size
   const addresses = Array.from({ length: Math.min(contracts, slots) }, (_, index) => contractAddress(index))
-  const order = contractOrder === 'rows' ? inOrder(addresses) : inHashOrder(addresses.length, contractAddress)
-  yield* inBlocks(order, keysPerBlock, (contract) => {
+  const inRows = inOrder(addresses)
+  const slotsFrom = (contract: number, first: number, end = slots): AccountChange => {
     const own: Change[] = []
-    for (let index = contract; index < slots; index += contracts) own.push([slotOf(index), amountOf(index)])
+    for (let index = first; index < end; index += contracts) own.push([slotOf(index), amountOf(index)])
     return { address: addresses[contract] as Address, slots: own }
-  })
+  }
+  if (contractOrder === 'rows')
+    yield* inBlocks(inRows, keysPerBlock, (contract) => slotsFrom(contract, contract))
+  else {
+    yield inRows.map((contract) => slotsFrom(contract, contract, contracts))
+    const inHashes = inHashOrder(addresses.length, contractAddress)
+    yield* inBlocks(inHashes, keysPerBlock, (contract) => slotsFrom(contract, contract + contracts))
+  }
   yield* inBlocks(inHashOrder(accounts, accountAddress), keysPerBlock, (index) => ({
     address: accountAddress(index),
     balance: 10n ** 18n + BigInt(index),

@@ -309,7 +309,7 @@ const migrate = defineCommand({
   name: 'migrate',
   summary: 'bring the stores of an earlier version up to date',
   description: [
-    'Brings every store of the data folder to the layout of this version, which earlier ones cannot read: stop the server and make a backup first. A network that executes blocks gets a new store beside the old one, each block checked, which takes its place when it is whole; both need room. An interrupted run continues where it stopped.',
+    'Brings every store of the data folder to the layout of this version, which earlier ones cannot read: stop the server and make a backup first. A network that executes blocks gets a new store beside the old one, which takes its place when it is whole; both need room. An interrupted run continues where it stopped.',
   ],
   flags: common,
   examples: [['tidegate migrate --data data/live', 'all stores in data/live']],

@@ -28,20 +28,25 @@ export function createProgressView(
 
 function createLines(network: string, line: (text: string) => void): ProgressView {
   let next = lineMs
+  let last: string | undefined
   return {
     update(progress) {
       if (progress.elapsedMs < next) return
       next = progress.elapsedMs + lineMs
       line(progressLine(network, progress))
     },
-    upgrading: (what, done) => line(upgradeLine(network, what, done)),
+    upgrading(what, done) {
+      const text = upgradeLine(network, what, done)
+      if (text !== last) line(text)
+      last = text
+    },
     clear() {},
   }
 }
 
-/** How far a store is brought up to date, as one JSON object. */
+/** How far a store is brought up to date, in hundredths, as one JSON object. */
 export function upgradeLine(network: string, what: string, done: number): string {
-  return JSON.stringify({ event: 'upgrade', network, what, done: round(done) })
+  return JSON.stringify({ event: 'upgrade', network, what, done: Math.round(done * 100) / 100 })
 }
 
 /** The same as a bar. */

@@ -1,7 +1,7 @@
 /**
- * Makes a store of today's layout of an archive’s store of version 3 or 4: every block is read, checked as a replica checks
- * what it is sent, and applied to a new store beside the old one, which takes its place at the end. A run that was cut
- * short goes on where it was.
+ * Makes a store of today's layout of an archive’s store of an earlier version, beside the old one, whose place it takes at
+ * the end. Rows of version 5 are copied (copyRows.ts). Of versions 3 and 4 every block is read, checked as a replica checks
+ * what it is sent, and applied. A run that was cut short goes on where it was.
  */
 import { renameSync, rmSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -15,7 +15,9 @@ import { OperatorError } from '../primitives/faults.js'
 import { isThere } from '../primitives/isThere.js'
 import { syncPath } from '../primitives/syncPath.js'
 import { ChainWriter } from '../store/chainWriter.js'
+import { copyRows, isCopyBegun, schemaOfAddressKeys } from '../store/copyRows.js'
 import { type FormerBlock, FormerStore } from '../store/formerStore.js'
+import { readStoredChain } from '../store/manifest.js'
 import { senderBytes } from '../store/storedBlock.js'
 import { upgradeFormerRows } from '../store/upgrade.js'
 import { lockForWriting } from '../store/writerLock.js'
@@ -37,24 +39,19 @@ const sendersChecked = 2
 const addressBytes = 20
 
 /** Settles when the new store is in its place. Rejects with OperatorError for a store that cannot be brought up to date. */
-export async function migrateChain({ path, mapBytes, onBegin, onProgress }: Migration): Promise<void> {
+export async function migrateChain(migration: Migration): Promise<void> {
+  const { path, mapBytes, onProgress } = migration
   const lock = lockForWriting(path)
   const newPath = `${path}.new`
   try {
-    await upgradeFormerRows({ path, mapBytes }, onProgress)
-    const former = FormerStore.open(path, mapBytes)
-    try {
-      const { bavail, bsize } = statfsSync(dirname(path))
-      onBegin(statSync(path).size, bavail * bsize)
-      if (isThere(newPath) && !(await isBegunBy(newPath, mapBytes, former))) removeStore(newPath)
-      const store = ChainWriter.openForWriting({ path: newPath, mapBytes })
-      try {
-        await copyChain(former, store, onProgress)
-      } finally {
-        await store.close()
-      }
-    } finally {
-      await former.close()
+    if (readStoredChain(path, mapBytes)?.schema === schemaOfAddressKeys) {
+      const stores = { path, newPath, mapBytes }
+      tellRoom(migration)
+      if (!(await isCopyBegun(stores))) removeStore(newPath)
+      await copyRows(stores, onProgress)
+    } else {
+      await upgradeFormerRows({ path, mapBytes }, onProgress)
+      await copyBlocks(migration, newPath)
     }
     syncPath(newPath)
     renameSync(newPath, path)
@@ -65,14 +62,36 @@ export async function migrateChain({ path, mapBytes, onBegin, onProgress }: Migr
   }
 }
 
-/** Whether a new store has nothing but blocks of this chain. */
+function tellRoom({ path, onBegin }: Migration): void {
+  const { bavail, bsize } = statfsSync(dirname(path))
+  onBegin(statSync(path).size, bavail * bsize)
+}
+
+async function copyBlocks(migration: Migration, newPath: string): Promise<void> {
+  const { path, mapBytes, onProgress } = migration
+  const former = FormerStore.open(path, mapBytes)
+  try {
+    tellRoom(migration)
+    if (isThere(newPath) && !(await isBegunBy(newPath, mapBytes, former))) removeStore(newPath)
+    const store = ChainWriter.openForWriting({ path: newPath, mapBytes })
+    try {
+      await copyChain(former, store, onProgress)
+    } finally {
+      await store.close()
+    }
+  } finally {
+    await former.close()
+  }
+}
+
+/** Whether a new store has blocks of this chain, and nothing else. */
 async function isBegunBy(newPath: string, mapBytes: number, former: FormerStore): Promise<boolean> {
   try {
     const store = ChainWriter.openForWriting({ path: newPath, mapBytes })
     try {
       const head = store.readHead()
-      if (head === undefined) return true
-      return head.number <= former.head.number && equalBytes(former.readBlock(head.number).hash, head.hash)
+      if (head === undefined || head.number > former.head.number) return false
+      return equalBytes(former.readBlock(head.number).hash, head.hash)
     } finally {
       await store.close()
     }

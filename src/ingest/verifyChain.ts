@@ -68,6 +68,7 @@ export function verifyChain(store: ChainReader, options: VerifyOptions): VerifyR
     if (history === undefined) {
       options.onProgress('latest state', 1)
       check.latestState()
+      check.contracts()
       check.stateHistory(options.onProgress)
       check.tries((done) => options.onProgress('tries', done))
       check.code()
@@ -200,6 +201,13 @@ class Verification extends FaultList {
     this.#body(number, hash, header, total - header.difficulty)
     this.counts.blocks++
     return { hash, total }
+  }
+
+  /** Checks the numbers of contracts, which rows of state and tries have in their keys. */
+  contracts(): void {
+    this.guard('contracts', () => {
+      for (const sentence of this.#store.contractFaults()) this.fault(`contracts: ${sentence}`)
+    })
   }
 
   /** Checks all rows of state by what the writer says of them, and the undo records by them. */

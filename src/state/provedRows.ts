@@ -216,8 +216,7 @@ export class ProvedRows extends ChainReader {
     if (readHeld(held, marks, heldKey('account', address), number)?.length !== 0) return false
     const start = heldKey('slot', address)
     let slots = 0
-    for (const _ of held.getRange({ start, end: keyAfterPrefix(start) as Uint8Array, limit: absentSlotsMax }))
-      slots++
+    for (const _ of held.getRange({ start, end: keyAfterPrefix(start), limit: absentSlotsMax })) slots++
     return slots === absentSlotsMax
   }
 

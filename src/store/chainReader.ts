@@ -17,6 +17,8 @@ import type {
   TransactionLocation,
 } from './chainRows.js'
 import { checkSchema } from './checkSchema.js'
+import { ContractIds } from './contractIds.js'
+import { readByContract } from './contractRows.js'
 import { closeEnvironment, countReaders, LateTable, openEnvironment, openTable } from './environment.js'
 import { readPlace } from './locations.js'
 import { countLogIndex, readLogChunk } from './logIndex.js'
@@ -76,7 +78,8 @@ export class ChainReader extends StateRowsReader implements ChainRows {
       if (tables === undefined) checkSchema(openTable(environment, 'meta'), options.path)
       const identity = tables && checkSchema(tables.meta, options.path)
       const history = identity?.history
-      const held = tables && history ? withoutUnheld(tables, history.hasReceipts) : tables
+      const named = tables && readByContract(tables)
+      const held = named && history ? withoutUnheld(named, history.hasReceipts) : named
       const guarded = held && guard ? guardTables(held, guard) : held
       const Reader = identity ? classOf(identity) : ChainReader
       const reader = guarded && new Reader(options.path, environment, guarded, guard)
@@ -240,6 +243,11 @@ export class ChainReader extends StateRowsReader implements ChainRows {
 
   allTries(): AllTries {
     return new AllTries(this.tables)
+  }
+
+  /** What does not fit in the numbers of contracts, a sentence each. */
+  contractFaults(): Iterable<string> {
+    return new ContractIds(this.tables.contracts).faults()
   }
 
   requireTries(number: number): void {

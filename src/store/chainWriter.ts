@@ -12,6 +12,8 @@ import type { BlockDiff } from './blockDiff.js'
 import { ChainReader, type ChainStoreOptions } from './chainReader.js'
 import type { BlockName, ChainIdentity, Marker, SignedCheckpoint } from './chainRows.js'
 import { commitRows, commitRowsSync, waitingRows } from './commitRows.js'
+import type { ContractIds } from './contractIds.js'
+import { bufferByContract } from './contractRows.js'
 import { openEnvironment } from './environment.js'
 import { cutHistory, type HistoryKind, type HistoryLimits, keepsAll } from './keptHistory.js'
 import { putPlaces, removePlaces } from './locations.js'
@@ -55,6 +57,7 @@ export class ChainWriter extends ChainReader {
   /** Called before canonical blocks are unwound, while they can still be read. */
   beforeUnwind: (() => void) | undefined
   #buffers: readonly WriteBuffer[] = []
+  #contractIds: ContractIds | undefined
   #lock: WriterLock | undefined
   #isHeld = false
   /** Why nothing of what is held can be committed. */
@@ -85,8 +88,10 @@ export class ChainWriter extends ChainReader {
       const tables = openChainTables(environment)
       if (tables === undefined) throw new Error('a writer could not make its tables')
       const buffers = bufferTables(tables)
-      const writer = new this(options.path, environment, buffers)
+      const { named, ids } = bufferByContract(buffers)
+      const writer = new this(options.path, environment, named)
       writer.#buffers = Object.values(buffers)
+      writer.#contractIds = ids
       writer.#lock = lock
       writer.#limits = history
       upgradeStore({ environment, path: options.path, tables }, onUpgrade)
@@ -232,10 +237,7 @@ export class ChainWriter extends ChainReader {
     return waitingRows(this.#buffers)
   }
 
-  /**
-   * Transactions that are on disk, and the time that it took to get them there: writing their rows and pages, and the
-   * flush.
-   */
+  /** Transactions that are on disk, and the time that it took to get their rows and pages there, and the flush. */
   get commits(): { readonly count: number; readonly seconds: number } {
     return this.#commits
   }
@@ -324,6 +326,7 @@ export class ChainWriter extends ChainReader {
 
   #forget(): void {
     for (const table of this.#buffers) table.forget()
+    this.#contractIds?.forget()
     this.#heldFailure = undefined
   }
 

@@ -3,11 +3,12 @@
  * commit. A row goes where another one replaced it up to the block that is the oldest from then on.
  */
 import { concatBytes, readUint64 } from '../primitives/bytes.js'
+import type { RowBuffer } from './readTable.js'
 import { StateDigests, toggleAll } from './stateChanges.js'
 import { type StateKind, stateKinds } from './stateRows.js'
 import { decodeState, encodeState, withoutBefore } from './stateValues.js'
 import { metaKeys, numberKey } from './tables.js'
-import type { BufferedTables, WriteBuffer } from './writeBuffer.js'
+import type { BufferedTables } from './writeBuffer.js'
 
 /** How far it is: all rows of kinds before `kind` are done, and of that kind those before `next`. */
 interface Walk {
@@ -56,7 +57,7 @@ export function walkOn(tables: BufferedTables, rowsMax: number): number {
     if (moved !== undefined) cutRow(history, moved, key)
   }
   digests.write(tables)
-  function cutRow(table: WriteBuffer, own: Uint8Array, key: Uint8Array): void {
+  function cutRow(table: RowBuffer, own: Uint8Array, key: Uint8Array): void {
     const row = table.getBinary(own)
     const toggle = (since: number, value: Uint8Array) => digests[kind].toggle(key, since, value)
     const rest = row && withoutBefore(decodeState(row), oldest, toggle)

@@ -46,10 +46,10 @@ export class ListedState implements FormerState {
 
 /** That of version 4. */
 export class DatedState implements FormerState {
-  readonly #tables: ReadTables
+  readonly #tables: Pick<ReadTables, 'accounts' | 'slots' | 'changes'>
   readonly #past = new PastChanges((kind) => this.#rows(kind))
 
-  constructor(tables: ReadTables) {
+  constructor(tables: Pick<ReadTables, 'accounts' | 'slots' | 'changes'>) {
     this.#tables = tables
   }
 

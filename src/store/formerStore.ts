@@ -17,15 +17,15 @@ import { unpackReceipts } from './packedReceipts.js'
 import type { ReadTable } from './readTable.js'
 import { readBlockName, readCheckpoint } from './stateRowsReader.js'
 import { StoredBlock } from './storedBlock.js'
-import { metaKeys, numberKey, openChainTables, type ReadTables } from './tables.js'
+import { metaKeys, numberKey } from './tables.js'
 
 /** The first version with rows of state as they are today. */
 const schemaOfDatedRows = 4
 const formerSchemas: readonly unknown[] = [3, schemaOfDatedRows]
 
 const blockTables = ['meta', 'blocks', 'sideBlocks', 'bodies', 'receipts', 'code'] as const
-const stateTables = ['accountHistory', 'slotHistory', 'changes'] as const
-type FormerTables = { readonly [name in (typeof blockTables | typeof stateTables)[number]]: ReadTable }
+type Tables<N extends string> = { readonly [name in N]: ReadTable }
+type FormerTables = Tables<(typeof blockTables)[number]>
 
 /** A block with what it changed, as far as it does not follow from the rest. */
 export type FormerBlock = Omit<BlockDiff, 'number' | 'parentHash' | 'trie' | 'code'> & {
@@ -44,13 +44,13 @@ export class FormerStore {
     environment: RootDatabase,
     tables: FormerTables,
     accessLists: ReadTable | undefined,
-    dated: ReadTables | undefined,
+    state: FormerState,
   ) {
     this.#environment = environment
     this.#tables = tables
     this.#accessLists = accessLists
-    this.#state = dated === undefined ? new ListedState(tables) : new DatedState(dated)
-    this.#unpackReceipts = dated === undefined ? (row) => row : (row) => unpackReceipts(row)
+    this.#state = state
+    this.#unpackReceipts = state instanceof ListedState ? (row) => row : (row) => unpackReceipts(row)
   }
 
   /** Throws OperatorError for a store that is not an archive's of these versions, or does not have all blocks and states. */
@@ -70,10 +70,12 @@ export class FormerStore {
             'import the chain again into an empty folder, with "tidegate import"',
         )
       }
-      const dated = schema === schemaOfDatedRows ? openChainTables(environment) : undefined
-      const tables = dated ?? openTables(environment, [...blockTables, ...stateTables])
-      if (tables === undefined) throw new OperatorError(`the store ${path} lacks a table`)
-      return new FormerStore(environment, tables, openTable(environment, 'accessLists'), dated)
+      const state =
+        schema === schemaOfDatedRows
+          ? new DatedState(openTables(environment, ['accounts', 'slots', 'changes']))
+          : new ListedState(openTables(environment, ['accountHistory', 'slotHistory', 'changes']))
+      const tables = openTables(environment, blockTables)
+      return new FormerStore(environment, tables, openTable(environment, 'accessLists'), state)
     } catch (error) {
       void environment.close()
       throw error
@@ -149,17 +151,12 @@ export class FormerStore {
   }
 }
 
-function openTables(
-  environment: RootDatabase,
-  names: readonly (keyof FormerTables)[],
-): FormerTables | undefined {
-  const tables: Partial<Record<keyof FormerTables, ReadTable>> = {}
-  for (const name of names) {
-    const table = openTable(environment, name)
-    if (table === undefined) return undefined
-    tables[name] = table
-  }
-  return tables as FormerTables
+/** Throws OperatorError where one is missing. */
+function openTables<N extends string>(environment: RootDatabase, names: readonly N[]): Tables<N> {
+  const tables = names.map((name) => [name, openTable(environment, name)] as const)
+  for (const [name, table] of tables)
+    if (table === undefined) throw new OperatorError(`the store is damaged: it lacks the table ${name}`)
+  return Object.fromEntries(tables) as unknown as Tables<N>
 }
 
 function identityIn(meta: ReadTable | undefined): ChainIdentity & { readonly schema: number } {

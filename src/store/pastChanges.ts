@@ -21,12 +21,13 @@ export class PastChanges {
     this.#rows = rows
   }
 
-  /** What block `number` changed. It and the next ones must be canonical for good. */
+  /** What block `number` changed, in the order of keys. It and the next ones must be canonical for good. */
   read(number: number): UndoRecord {
     const found = this.#blocks[number - this.#first]
-    if (found !== undefined) return found
-    this.#collect(number)
-    return this.#blocks[0] as Found
+    if (found === undefined) this.#collect(number)
+    const { accounts, slots } = found ?? (this.#blocks[0] as Found)
+    // Rows of contracts are in the order of their numbers.
+    return { accounts, slots: slots.sort(([a], [b]) => Buffer.compare(a, b)) }
   }
 
   #collect(first: number): void {

@@ -30,6 +30,24 @@ export interface WriteTable extends ReadTable {
   removeSync(key: Uint8Array): unknown
 }
 
+/** A table of the one writer whose changes wait for a transaction (writeBuffer.ts). */
+export interface RowBuffer extends WriteTable {
+  /** A row as it is on disk, whatever waits. */
+  stored(key: Uint8Array): Uint8Array | undefined
+  /** The rows of a range as they are on disk, whatever waits. */
+  storedRange(range: Range): Iterable<Entry>
+  /** Says that what the row of `key` had of the past is in row `to` now. */
+  noteMoved(key: Uint8Array, to: Uint8Array): void
+  /** The first row to which what waits moved the past of `key`: a range of rows on disk does not have it. */
+  movedFrom(key: Uint8Array): Uint8Array | undefined
+  /** Below 0 where the row of `a` is before that of `b`. */
+  compare(a: Uint8Array, b: Uint8Array): number
+}
+
+export function isRowBuffer(table: ReadTable): table is RowBuffer {
+  return 'storedRange' in table
+}
+
 /** Runs a read at once and returns what it returns. */
 export type ReadGuard = <T>(read: () => T) => T
 
@@ -56,6 +74,7 @@ export function withoutUnheld<T extends Readonly<Record<string, ReadTable>>>(
 }
 
 const stateTables: readonly string[] = [
+  'contracts',
   'trie',
   'trieChanges',
   'sideTries',

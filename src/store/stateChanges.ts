@@ -1,6 +1,6 @@
 /** How a block changes the rows of accounts and slots, how that is taken back, and how the past is removed. */
 import type { Change, ReplacedState } from './blockDiff.js'
-import type { ReadTable, WriteTable } from './readTable.js'
+import type { ReadTable, RowBuffer, WriteTable } from './readTable.js'
 import { digestBytes, RowDigest } from './rowDigest.js'
 import { slimAccount } from './slimAccounts.js'
 import { pastRange, type Rows, rowsOf, type StateTables, stateKinds } from './stateRows.js'
@@ -15,7 +15,7 @@ import {
 } from './stateValues.js'
 import { historyKey, metaKeys } from './tables.js'
 import type { UndoEntry, UndoRecord } from './undoRecord.js'
-import { RowChanges, type WriteBuffer } from './writeBuffer.js'
+import { RowChanges } from './writeBuffer.js'
 
 const empty = new Uint8Array(0)
 
@@ -44,7 +44,7 @@ export class StateDigests {
 
 /** Writes what block `number` changed; returns what takes it back. */
 export function replaceState(
-  tables: StateTables<WriteBuffer>,
+  tables: StateTables<RowBuffer>,
   { accounts, slots }: ReplacedState,
   number: number,
 ): UndoRecord {
@@ -65,7 +65,7 @@ export function restoreState(tables: StateTables, undo: UndoRecord, number: numb
 }
 
 function replace(
-  { latest, history }: Rows<WriteBuffer>,
+  { latest, history }: Rows<RowBuffer>,
   changes: readonly Change[],
   encode: ((value: Uint8Array) => Uint8Array) | undefined,
   number: number,
@@ -124,7 +124,7 @@ function restore(
  * Removes the state before block `number`, whose undo record this is, as far as the block replaced it. All these rows are
  * on disk. Returns about how many rows that were.
  */
-export function cutStateRows(tables: StateTables<WriteBuffer>, undo: UndoRecord, number: number): number {
+export function cutStateRows(tables: StateTables<RowBuffer>, undo: UndoRecord, number: number): number {
   const digests = StateDigests.read(tables)
   let removed = 0
   for (const kind of stateKinds) {
@@ -138,7 +138,7 @@ export function cutStateRows(tables: StateTables<WriteBuffer>, undo: UndoRecord,
   return removed
 }
 
-function cutKey(rows: Rows<WriteBuffer>, key: Uint8Array, number: number, digest: RowDigest): void {
+function cutKey(rows: Rows<RowBuffer>, key: Uint8Array, number: number, digest: RowDigest): void {
   const { latest, history } = rows
   if (cutOldest(latest, key, key, number, digest)) return
   const own = historyKey(key, number)
@@ -157,7 +157,7 @@ function cutKey(rows: Rows<WriteBuffer>, key: Uint8Array, number: number, digest
 
 /** Removes the values that blocks up to `number` replaced from row `own`; whether there were some. */
 function cutOldest(
-  table: WriteBuffer,
+  table: RowBuffer,
   own: Uint8Array,
   key: Uint8Array,
   number: number,

@@ -5,11 +5,10 @@
  * bytes, and a read of any block takes at most one range read. stateChanges.ts changes them.
  */
 import { readUint64 } from '../primitives/bytes.js'
-import type { Entry, Range, ReadTable, WriteTable } from './readTable.js'
+import { type Entry, isRowBuffer, type Range, type ReadTable, type WriteTable } from './readTable.js'
 import { fullAccount } from './slimAccounts.js'
 import { decodeState, oldestSince, type StateValues, valueAfter, valueIn, valuesOf } from './stateValues.js'
 import { historyKey, keyAfterPrefix } from './tables.js'
-import { WriteBuffer } from './writeBuffer.js'
 
 export type StateTables<T extends ReadTable = WriteTable> = {
   readonly [name in 'accounts' | 'slots' | 'accountHistory' | 'slotHistory' | 'meta']: T
@@ -45,8 +44,7 @@ export function rowsOf<T extends ReadTable>(
 
 /** Rows of the history of a key from the first that ended in block `first` or later. */
 export function pastRange(key: Uint8Array, first: number): Range {
-  const end = keyAfterPrefix(key)
-  return { start: historyKey(key, Math.min(first, Number.MAX_SAFE_INTEGER)), ...(end && { end }) }
+  return { start: historyKey(key, Math.min(first, Number.MAX_SAFE_INTEGER)), end: keyAfterPrefix(key) }
 }
 
 /** The value of an account's latest row, or of a row of its history, as RLP; of a slot's as it is. */
@@ -163,11 +161,12 @@ function* thenLast<T>(rest: Iterable<T>, last: T | undefined): Generator<T> {
 
 /** All rows whose keys begin with `prefix`. */
 export function prefixRange(table: ReadTable, prefix: Uint8Array): Iterable<Entry> {
-  const end = keyAfterPrefix(prefix)
-  return end === undefined ? table.getRange({ start: prefix }) : table.getRange({ start: prefix, end })
+  return prefix.length === 0
+    ? table.getRange()
+    : table.getRange({ start: prefix, end: keyAfterPrefix(prefix) })
 }
 
-/** Each key that has a value after block `number`, in key order; those that begin with `prefix`. */
+/** Each key that has a value after block `number`, in the order of rows; those that begin with `prefix`. */
 export function* valuesAt(
   tables: ReadStateTables,
   kind: StateKind,
@@ -196,8 +195,8 @@ export interface StateRow {
 }
 
 /**
- * All values in the order of their keys, those of a key from the oldest on. Throws RangeError for rows of another form, and
- * for those that do not follow each other.
+ * All values in the order of rows: keys of a contract in their order, those of a key from the oldest on. Throws RangeError
+ * for rows of another form, and for those that do not follow each other.
  */
 export function* stateRows(
   tables: ReadStateTables,
@@ -248,13 +247,13 @@ function* allRows(
   keyBytes: number,
   prefix: Uint8Array,
 ): Generator<Entry> {
-  if (!(history instanceof WriteBuffer)) return yield* prefixRange(history, prefix)
+  if (!isRowBuffer(history)) return yield* prefixRange(history, prefix)
   // What waits for the writer's next transaction waits for either apart.
   const now = only(prefixRange(latest, prefix), (key) => key.length === keyBytes)
   const past = only(prefixRange(history, prefix), (key) => key.length > keyBytes)
   let current = now.next()
   for (const older of past) {
-    for (; !current.done && Buffer.compare(current.value.key, older.key) < 0; current = now.next())
+    for (; !current.done && history.compare(current.value.key, older.key) < 0; current = now.next())
       yield current.value
     yield older
   }

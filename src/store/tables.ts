@@ -9,7 +9,7 @@ import { LateTable, openTable, type Table } from './environment.js'
 import type { ReadTable } from './readTable.js'
 
 /** Raised with every change of a layout below; a store of a newer version is refused. */
-export const schemaVersion = 5
+export const schemaVersion = 6
 
 /**
  * Blocks that can be unwound: as deep as reorganisations may be configured to go, and as far as a development chain is
@@ -38,7 +38,12 @@ const tableNames = {
   accessLists: 'accessLists',
   /** beginning of a transaction's hash → where it is in the canonical chain (locations.ts). */
   locations: 'locations',
-  /** owner ‖ path → row of a trie at the head and before; with a block number behind it, as that block found it (trieRows.ts). */
+  /** address → number of a contract that has rows in `slots` or `trie`, and number → address (contractIds.ts). */
+  contracts: 'contracts',
+  /**
+   * owner ‖ path → row of a trie at the head and before; with a block number behind it, as that block found it
+   * (trieRows.ts). In the file an owner is the number of a contract, or 0 for the trie of accounts (contractRows.ts).
+   */
   trie: 'trie',
   /** block number → keys of the rows of `trie` that the canonical block changed. */
   trieChanges: 'trieChanges',
@@ -53,7 +58,10 @@ const tableNames = {
    * behind it in the same table of the file: who changes both writes one page.
    */
   accounts: 'accounts',
-  /** address ‖ slot → value at the head and before, with blocks, without leading zeros. Zero slots are absent. */
+  /**
+   * address ‖ slot → value at the head and before, with blocks, without leading zeros. Zero slots are absent. In the file
+   * the number of the contract stands in place of its address (contractRows.ts).
+   */
   slots: 'slots',
   /** address ‖ block number → what `accounts` had, where that block removed it or had no room for it. */
   accountHistory: 'accounts',
@@ -79,9 +87,14 @@ const tableNames = {
 } as const
 
 export type TableName = keyof typeof tableNames
+/** Tables of the file. */
+export const fileTables: readonly string[] = [...new Set(Object.values(tableNames))]
 export type ChainTables = { readonly [name in TableName]: Table }
 /** Tables as readers see them. */
 export type ReadTables = { readonly [name in TableName]: ReadTable }
+
+/** Tables with numbers of contracts in their keys in the file. */
+export type ContractTableName = 'slots' | 'slotHistory' | 'trie'
 
 /** Keys of the `meta` table. */
 export const metaKeys = {
@@ -98,6 +111,8 @@ export const metaKeys = {
   logsIndexed: Buffer.from('logsIndexed'),
   /** Digests (rowDigest.ts) of all rows of accounts, and of slots, the latest ones and those of history. */
   stateDigests: Buffer.from('stateDigests'),
+  /** How far the copy of an earlier version's rows is (copyRows.ts); only in a new store that is not whole. */
+  copied: Buffer.from('copied'),
   /** How far the removal of old state is (cutByWalk.ts); only while it goes on. */
   stateWalk: Buffer.from('stateWalk'),
   /** msgpack {@link Epoch}: a whole epoch of blocks that came from an archive. */
@@ -153,8 +168,12 @@ export function historyKey(prefix: Uint8Array, number: number): Uint8Array {
   return key
 }
 
-/** The first key after all keys that begin with `prefix`; undefined if `prefix` is all ones. */
-export function keyAfterPrefix(prefix: Uint8Array): Uint8Array | undefined {
+/** More than any key has. */
+export const keyBytesMax = 128
+const lastKey = new Uint8Array(keyBytesMax).fill(0xff)
+
+/** A key after all keys that begin with `prefix`, and before all others that are after those. */
+export function keyAfterPrefix(prefix: Uint8Array): Uint8Array {
   const key = Uint8Array.from(prefix)
   for (let i = key.length - 1; i >= 0; i--) {
     if (key[i] !== 0xff) {
@@ -162,5 +181,5 @@ export function keyAfterPrefix(prefix: Uint8Array): Uint8Array | undefined {
       return key.subarray(0, i + 1)
     }
   }
-  return undefined
+  return lastKey
 }

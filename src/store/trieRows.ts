@@ -8,7 +8,8 @@
  *   trieChanges  block → keys of the rows that it changed, in order
  *   sideTries    number ‖ hash of a block that was unwound ‖ owner ‖ path → content after that block; empty for none
  *
- * An owner is 0 for the trie of accounts, 1 ‖ address for that of an account's slots. A path has one byte per nibble,
+ * An owner is 0 for the trie of accounts, 1 ‖ address for that of an account's slots; in the file, of rows in `trie`, the
+ * number of the account (contractRows.ts). A path has one byte per nibble,
  * which is 1 more than the nibble. So all that a block changes in one place of a trie, with its past, is in neighbouring
  * rows: the same page, mostly.
  *
@@ -19,7 +20,7 @@
  */
 import { concatBytes, equalBytes, type Hash32, readUint64, toHash32 } from '../primitives/bytes.js'
 import type { Change } from './blockDiff.js'
-import type { Entry, Range, ReadTable, WriteTable } from './readTable.js'
+import type { Entry, Range, ReadTable, RowBuffer, WriteTable } from './readTable.js'
 import { historyKey, keyAfterPrefix, numberKey, undoBlocks } from './tables.js'
 import { decodeTrieRow, type TrieRow } from './trieRow.js'
 import {
@@ -32,11 +33,13 @@ import {
   type TrieVersions,
   versionBefore,
 } from './trieValues.js'
-import { RowChanges, type WriteBuffer } from './writeBuffer.js'
+import { RowChanges } from './writeBuffer.js'
 
 export type TrieTables<T extends ReadTable = WriteTable> = {
   readonly [name in 'trie' | 'trieChanges' | 'sideTries']: T
 }
+
+type WriterTables = TrieTables & { readonly trie: RowBuffer }
 
 /** Owner of the trie of accounts. */
 export const accountTrie = Uint8Array.of(0)
@@ -74,7 +77,7 @@ function pastPrefix(key: Uint8Array): Uint8Array {
  * stay as they are are passed over.
  */
 export function replaceTries(
-  { trie, trieChanges }: TrieTables<WriteBuffer>,
+  { trie, trieChanges }: WriterTables,
   changes: readonly Change[],
   number: number,
 ): void {
@@ -135,7 +138,7 @@ export function readTrieRow(trie: ReadTable, key: Uint8Array, number?: number): 
 /** The first row of the past of a key that was replaced by block `first` or a later one. */
 function pastRange(key: Uint8Array, first: number): Range {
   const prefix = pastPrefix(key)
-  return { start: historyKey(prefix, first), end: keyAfterPrefix(prefix) as Uint8Array, limit: 1 }
+  return { start: historyKey(prefix, first), end: keyAfterPrefix(prefix), limit: 1 }
 }
 
 function pastRowFrom(
@@ -148,7 +151,7 @@ function pastRowFrom(
 }
 
 /** Removes what block `number` replaced, all of which is on disk; returns how many rows that were. */
-export function cutTries({ trie, trieChanges }: TrieTables<WriteBuffer>, number: number): number {
+export function cutTries({ trie, trieChanges }: WriterTables, number: number): number {
   let removed = 1
   for (const key of readTrieChanges(trieChanges, number)) {
     const pastKey = historyKey(pastPrefix(key), number)
@@ -162,7 +165,7 @@ export function cutTries({ trie, trieChanges }: TrieTables<WriteBuffer>, number:
 }
 
 /** Removes the version that block `number` replaced from the row that has it as its oldest, if there was one. */
-function cutOldest(trie: WriteBuffer, key: Uint8Array, number: number): void {
+function cutOldest(trie: RowBuffer, key: Uint8Array, number: number): void {
   const past = pastRowFrom(trie.storedRange(pastRange(key, number + 1)), key.length)
   for (const own of [past?.key, key, trie.movedFrom(key)]) {
     const value = own && trie.getBinary(own)
@@ -253,7 +256,7 @@ export function cutSideTries({ sideTries }: TrieTables, head: number): void {
 /** Removes the rows of a block that was unwound and is canonical again. */
 export function dropSideTries({ sideTries }: TrieTables, number: number, hash: Uint8Array): void {
   const start = sidePrefix(number, hash)
-  const end = keyAfterPrefix(start) as Uint8Array
+  const end = keyAfterPrefix(start)
   const keys = Array.from(sideTries.getRange({ start, end }), ({ key }) => Uint8Array.from(key))
   for (const key of keys) sideTries.removeSync(key)
 }

@@ -5,8 +5,8 @@
 import { latin1Key } from '../primitives/bytes.js'
 import type { Table } from './environment.js'
 import { type Changed, mergedRange } from './mergedRange.js'
-import type { Entry, Range, WriteTable } from './readTable.js'
-import type { ChainTables, TableName } from './tables.js'
+import type { Entry, Range, RowBuffer, WriteTable } from './readTable.js'
+import type { ChainTables, ContractTableName, TableName } from './tables.js'
 
 /** What lmdb tells of a table. */
 interface TableStats {
@@ -97,7 +97,7 @@ interface Row {
 }
 
 /** A table whose changes wait for a transaction. */
-export class WriteBuffer implements WriteTable {
+export class WriteBuffer implements RowBuffer {
   readonly #table: Table
   readonly #isList: boolean
   readonly #isConstant: boolean
@@ -108,7 +108,7 @@ export class WriteBuffer implements WriteTable {
   #inFlight = new Batch()
   /** Number of the transaction that will have what waits; what is in flight has the one before. */
   #transaction = 2
-  /** See {@link movedFrom}; by key. */
+  /** See {@link RowBuffer.movedFrom}; by key. */
   readonly #moved = new Map<string, Uint8Array>()
   /**
    * By key: changed rows that are not on disk, and those that stay in memory. Where none does, changes are entered at the
@@ -167,12 +167,10 @@ export class WriteBuffer implements WriteTable {
     return mergedRange(this.#table, [...this.#changes()], range)
   }
 
-  /** The rows of a range as they are on disk, whatever waits. */
   storedRange(range: Range): Iterable<Entry> {
     return this.#table.getRange(range)
   }
 
-  /** A row as it is on disk, whatever waits. */
   stored(key: Uint8Array): Uint8Array | undefined {
     return this.#table.getBinary(key)
   }
@@ -200,16 +198,18 @@ export class WriteBuffer implements WriteTable {
     this.#change(key, undefined)
   }
 
-  /** Says that what the row of `key` had of the past is in row `to` now. */
   noteMoved(key: Uint8Array, to: Uint8Array): void {
     const name = latin1Key(key)
     const earlier = this.#moved.get(name)
     if (earlier === undefined || this.getBinary(earlier) === undefined) this.#moved.set(name, to)
   }
 
-  /** The first row to which what waits moved the past of `key`: a range of rows on disk does not have it. */
   movedFrom(key: Uint8Array): Uint8Array | undefined {
     return this.#moved.size === 0 ? undefined : this.#moved.get(latin1Key(key))
+  }
+
+  compare(a: Uint8Array, b: Uint8Array): number {
+    return Buffer.compare(a, b)
   }
 
   /** Takes what waits, in parts of so many rows. The caller has to call each of them, in order, within one transaction. */
@@ -327,8 +327,13 @@ export class WriteBuffer implements WriteTable {
   }
 }
 
-/** The tables of a chain as their writer has them. */
-export type BufferedTables = { readonly [name in TableName]: WriteBuffer }
+/** The tables of a chain with changes that wait. */
+export type WriteBuffers = { readonly [name in TableName]: WriteBuffer }
+
+/** The same as their writer has them: with addresses in keys (contractRows.ts). */
+export type BufferedTables = Omit<WriteBuffers, ContractTableName> & {
+  readonly [name in ContractTableName]: RowBuffer
+}
 
 /**
  * Rows that stay in memory after they are on disk, of a table that every block reads and changes: they take some 15 MB,
@@ -346,9 +351,9 @@ const options: { readonly [name in TableName]?: BufferOptions } = {
   nodes: { isList: true, isConstant: true },
 }
 
-export function bufferTables(tables: ChainTables): BufferedTables {
+export function bufferTables(tables: ChainTables): WriteBuffers {
   const entries = Object.entries(tables).map(([name, table]) => {
     return [name, new WriteBuffer(table, options[name as TableName])]
   })
-  return Object.fromEntries(entries) as BufferedTables
+  return Object.fromEntries(entries) as WriteBuffers
 }

@@ -6,15 +6,15 @@ import { ChainReader } from '../../src/store/chainReader.js'
 import { Dice, propertyRuns } from '../library/property.js'
 import { copyDemoStore, makeFolder, runProgram, startProgram } from '../service/program.js'
 import { checkedHead } from '../store/checkedStore.js'
-import { takeBackToBlockRows, takeBackToTrieRows } from '../store/formerLayout.js'
+import { takeBackToAddressKeys, takeBackToBlockRows, takeBackToTrieRows } from '../store/formerLayout.js'
 import { differences, dumpStore } from '../store/storeDump.js'
 
 /** Each makes the store of the demo chain anew, some times over. */
-const kills = Number(process.env.KILLS ?? 6)
+const kills = Number(process.env.KILLS ?? 9)
 /** A run takes about as long. */
 const longestMs = 1_500
 
-const takeBacks = [takeBackToBlockRows, takeBackToTrieRows]
+const takeBacks = [takeBackToBlockRows, takeBackToTrieRows, takeBackToAddressKeys]
 
 for (const takeBack of takeBacks)
   t.test(

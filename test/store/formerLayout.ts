@@ -2,6 +2,7 @@
 import { Packr, unpack } from 'msgpackr'
 import { concatBytes } from '../../src/primitives/bytes.js'
 import { ChainReader } from '../../src/store/chainReader.js'
+import { readByContract } from '../../src/store/contractRows.js'
 import { datedValue } from '../../src/store/datedValue.js'
 import { closeEnvironment, openEnvironment, openTable, type Table } from '../../src/store/environment.js'
 import { unpackReceipts } from '../../src/store/packedReceipts.js'
@@ -43,8 +44,11 @@ export async function takeBackToBlockRows(path: string): Promise<void> {
       if (value.length === 0) tables[kind].removeSync(own)
       else tables[kind].putSync(own, value)
     }
-    for (const [number, each] of replaced.entries())
+    for (const [number, each] of replaced.entries()) {
+      // Rows of contracts are in the order of their numbers now.
+      each.slots.sort(([a], [b]) => Buffer.compare(a, b))
       tables.changes.putSync(numberKey(number), packr.pack(each))
+    }
     for (const { key: hash, value } of [...tables.receipts.getRange()])
       tables.receipts.putSync(hash, unpackReceipts(value))
     for (const place of [...tables.locations.getKeys()]) tables.locations.removeSync(place)
@@ -81,5 +85,23 @@ export async function takeBackToTrieRows(path: string): Promise<void> {
     const identity = unpack(tables.meta.getBinary(metaKeys.identity) as Uint8Array)
     tables.meta.putSync(metaKeys.identity, packr.pack({ ...identity, schema: 4 }))
   })
+  await closeEnvironment(environment)
+}
+
+/** Takes a store back to version 5, which had addresses in the keys of slots and tries, and no numbers of contracts. */
+export async function takeBackToAddressKeys(path: string): Promise<void> {
+  const environment = openEnvironment({ path, mapBytes, readOnly: false })
+  const tables = openChainTables(environment) as ChainTables
+  const named = readByContract(tables)
+  environment.transactionSync(() => {
+    for (const name of ['slots', 'trie'] as const) {
+      const rows = [...named[name].getRange()]
+      for (const key of [...tables[name].getKeys()]) tables[name].removeSync(key)
+      for (const { key, value } of rows) tables[name].putSync(key, value)
+    }
+    const identity = unpack(tables.meta.getBinary(metaKeys.identity) as Uint8Array)
+    tables.meta.putSync(metaKeys.identity, packr.pack({ ...identity, schema: 5 }))
+  })
+  tables.contracts.dropSync()
   await closeEnvironment(environment)
 }

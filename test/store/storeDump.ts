@@ -1,7 +1,7 @@
 /** What a store holds, table by table, for tests that compare two stores or two moments of one. */
 import { hexDigits } from '../../src/primitives/bytes.js'
 import type { ChainReader } from '../../src/store/chainReader.js'
-import type { ChainTables, TableName } from '../../src/store/tables.js'
+import type { ReadTables, TableName } from '../../src/store/tables.js'
 
 /** Key → value of each table, as hex. */
 export type StoreDump = Readonly<Record<TableName, Readonly<Record<string, string>>>>
@@ -15,18 +15,23 @@ export const addressedByContent: readonly TableName[] = [
   'code',
 ]
 
-function tablesOf(store: ChainReader): ChainTables {
-  return (store as unknown as { tables: ChainTables }).tables
+function tablesOf(store: ChainReader): ReadTables {
+  return (store as unknown as { tables: ReadTables }).tables
 }
 
+/** Without numbers of contracts: each store has its own, and those of blocks that were unwound stay. */
 export function dumpStore(store: ChainReader): StoreDump {
   store.refresh()
-  const tables = Object.entries(tablesOf(store)).map(([name, table]) => {
+  return { ...dumpTables(tablesOf(store)), contracts: {} }
+}
+
+export function dumpTables(tables: ReadTables): StoreDump {
+  const dumps = Object.entries(tables).map(([name, table]) => {
     const rows: Record<string, string> = {}
     for (const { key, value } of table.getRange()) rows[hexDigits(key)] = hexDigits(value)
     return [name, rows]
   })
-  return Object.fromEntries(tables) as StoreDump
+  return Object.fromEntries(dumps) as StoreDump
 }
 
 /** Every difference that is none of the rows which blocks leave behind, as `table: key`. */

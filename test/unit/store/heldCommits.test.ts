@@ -122,6 +122,29 @@ t.test(
   },
 )
 
+t.test('a number that a contract got in a write that failed is given to the next one', async (t) => {
+  for (const isHeld of [false, true]) {
+    const { path, writer, reader } = openStore(t)
+    if (isHeld) writer.beginBatch()
+    t.throws(() => writer.apply(0, [changing(1, 1), changing(9, 9)]), { message: /does not extend/ })
+    if (isHeld) await t.rejects(writer.commitBatch(), { message: /does not extend/ })
+    const ofOther: BlockDiff = { ...blockDiff(1), slots: [[concatBytes(other, slot), Uint8Array.of(6)]] }
+    writer.apply(0, [ofOther])
+    t.equal(writer.readSlot(address, slot), undefined)
+    writer.beginBatch()
+    writer.apply(1, [changing(2, 2)])
+    await writer.abandonHeld()
+    writer.apply(1, [changing(2, 3)])
+    await reader.close()
+    await writer.close()
+    const again = ChainReader.open({ path, mapBytes })
+    t.strictSame([again.readSlot(other, slot)?.[0], again.readSlot(address, slot)?.[0]], [6, 3])
+    t.strictSame([...again.slots()].length, 2)
+    t.strictSame([...again.contractFaults()], [])
+    await again.close()
+  }
+})
+
 t.test('rows of the head are as before after a write that fails, held or not', async (t) => {
   const { writer, reader } = openStore(t)
   writer.apply(0, [changing(1, 1)])

@@ -16,7 +16,7 @@ import { openEnvironment, openTable, type Table } from '../../../src/store/envir
 import { StoredBlock } from '../../../src/store/storedBlock.js'
 import { type ChainTables, metaKeys, numberKey, openChainTables } from '../../../src/store/tables.js'
 import { copyDemoStore, runHere } from '../../service/program.js'
-import { takeBackToBlockRows, takeBackToTrieRows } from '../../store/formerLayout.js'
+import { takeBackToAddressKeys, takeBackToBlockRows, takeBackToTrieRows } from '../../store/formerLayout.js'
 import { differences, dumpStore, type StoreDump } from '../../store/storeDump.js'
 
 const mapBytes = 2 ** 30
@@ -178,22 +178,22 @@ t.test('an archive whose past was removed cannot be made anew, which is said', a
 
 t.test('"tidegate migrate" brings every store of a data folder up to date', async (t) => {
   const folder = t.testdir()
-  const names = ['former', 'last', 'old', 'older', 'today']
-  const [former, last, old, older, today] = names.map((name) => copyDemoStore(folder, name)) as [
-    ...[string, string, string, string, string],
-  ]
+  const names = ['former', 'last', 'latest', 'old', 'older', 'today']
+  const paths = names.map((name) => copyDemoStore(folder, name))
+  const [former, last, latest, old, older, today] = paths as [string, string, string, string, string, string]
   const before = ChainReader.open({ path: today })
   const whole = dumpStore(before)
   await before.close()
   for (const path of [former, old, older]) await takeBackToBlockRows(path)
   await takeBackToTrieRows(last)
+  await takeBackToAddressKeys(latest)
   await takeBack(old, 2)
   await takeBack(older, 1)
   const upgraded =
-    'former: upgraded from version 3 to 5\nlast: upgraded from version 4 to 5\n' +
-    'old: upgraded from version 2 to 5\nolder: upgraded from version 1 to 5\ntoday: up to date\n'
+    'former: upgraded from version 3 to 6\nlast: upgraded from version 4 to 6\nlatest: upgraded from version 5 to 6\n' +
+    'old: upgraded from version 2 to 6\nolder: upgraded from version 1 to 6\ntoday: up to date\n'
   t.match(await runHere(['migrate', '--data', folder]), { status: 0, out: upgraded })
-  for (const path of [former, last, old, older, today]) {
+  for (const path of paths) {
     const store = ChainReader.open({ path })
     t.strictSame(differences(dumpStore(store), whole), [])
     await store.close()
