@@ -126,7 +126,9 @@ t.test('a number that a contract got in a write that failed is given to the next
   for (const isHeld of [false, true]) {
     const { path, writer, reader } = openStore(t)
     if (isHeld) writer.beginBatch()
-    t.throws(() => writer.apply(0, [changing(1, 1), changing(9, 9)]), { message: /does not extend/ })
+    // The second block reads what the first one numbered.
+    const failing = [changing(1, 1), changing(2, 2), changing(9, 9)]
+    t.throws(() => writer.apply(0, failing), { message: /does not extend/ })
     if (isHeld) await t.rejects(writer.commitBatch(), { message: /does not extend/ })
     const ofOther: BlockDiff = { ...blockDiff(1), slots: [[concatBytes(other, slot), Uint8Array.of(6)]] }
     writer.apply(0, [ofOther])
