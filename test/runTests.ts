@@ -44,15 +44,17 @@ const alone =
  * without work at the end.
  */
 const longest = [
+  'followerStorm',
   'web3py',
   'hardhat',
   'parity',
   'replicas',
   'gateway',
   'package',
+  'amsterdamChains',
   'workingSet',
-  'followerStorm',
   'killDuringImport',
+  'amsterdamLists',
   'dashboard',
   'develop',
   'firstHour',
