@@ -18,7 +18,7 @@ import { build, type Plugin } from 'esbuild'
 
 const root = join(import.meta.dirname, '../..')
 /** By their licences. All other packages stay what they are: they have binaries, threads or data of their own. */
-const joined: Readonly<Record<string, string>> = { zod: 'LICENSE', jose: 'LICENSE.md' }
+const joined: Readonly<Record<string, string>> = { zod: 'LICENSE', jose: 'LICENSE.md', cockatiel: 'LICENSE' }
 const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 
 /** Modules find what lies beside them by their own address: it stays that of the file that tsc wrote. */
@@ -35,23 +35,41 @@ const addresses: Plugin = {
   },
 }
 
-const { outputFiles } = await build({
-  absWorkingDir: root,
-  entryPoints: ['src/main.ts', ...readdirSync(join(root, 'workers')).map((name) => `workers/${name}`)],
-  outdir: 'dist',
-  outbase: '.',
-  chunkNames: 'chunks/[name]-[hash]',
-  bundle: true,
-  splitting: true,
-  format: 'esm',
-  platform: 'node',
-  target: 'node20',
-  external: Object.keys(dependencies).filter((name) => !(name in joined)),
-  plugins: [addresses],
-  sourcemap: true,
-  write: false,
-  logLevel: 'warning',
-})
+/** Entries of threads with modules of their own; those of the pool's threads share theirs, and the main thread has its own. */
+const alone = ['edge', 'ingest', 'recover', 'runParts']
+const entries = readdirSync(join(root, 'workers')).map((name) => `workers/${name}`)
+const isAlone = (entry: string) => alone.includes(basename(entry, '.ts'))
+// What threads of different kinds share is written for each: in one set of files, each would load four times as many.
+const sets = [
+  ['src/main.ts'],
+  ...entries.filter(isAlone).map((entry) => [entry]),
+  entries.filter((entry) => !isAlone(entry)),
+]
+
+const builds = await Promise.all(
+  sets.map((entryPoints) =>
+    build({
+      absWorkingDir: root,
+      entryPoints,
+      outdir: 'dist',
+      outbase: '.',
+      chunkNames: 'chunks/[name]-[hash]',
+      bundle: true,
+      splitting: true,
+      format: 'esm',
+      platform: 'node',
+      target: 'node20',
+      // Of modules, what is not used is left out.
+      mainFields: ['module', 'main'],
+      external: Object.keys(dependencies).filter((name) => !(name in joined)),
+      plugins: [addresses],
+      sourcemap: true,
+      write: false,
+      logLevel: 'warning',
+    }),
+  ),
+)
+const outputFiles = builds.flatMap((each) => each.outputFiles)
 const chunks = join(root, 'dist/chunks')
 mkdirSync(chunks, { recursive: true })
 const names = new Set(outputFiles.map(({ path }) => basename(path)))

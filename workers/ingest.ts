@@ -1,21 +1,12 @@
 /**
  * Entry of an ingest thread, the only writer of one network's store. Owns the thread's messages; the work is in
- * `ingest`.
+ * `ingest`, of which a thread loads what its source needs: connections to nodes, curves and archives of history take
+ * as long to load as all else together.
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import type { CallAnswerer } from '../src/ingest/callAnswerer.js'
-import { developChain } from '../src/ingest/develop/developChain.js'
-import { importArchives } from '../src/ingest/era/importArchives.js'
-import { importBeneath } from '../src/ingest/era/importBeneath.js'
-import { followFeed } from '../src/ingest/feed/followFeed.js'
-import { publishSource } from '../src/ingest/feed/publishSource.js'
-import { followChain, openFollowedStore } from '../src/ingest/follow/followChain.js'
-import { runGateway } from '../src/ingest/gateway/runGateway.js'
-import { importFiles } from '../src/ingest/importFiles.js'
 import type { ChainTask, IngestCommand, SourceTask } from '../src/ingest/messages.js'
-import { replayFile } from '../src/ingest/replayFile.js'
 import type { SourceHost } from '../src/ingest/runSource.js'
-import { openTaskStore } from '../src/ingest/taskStore.js'
 import { OperatorError } from '../src/primitives/faults.js'
 import { reportTimersTo } from '../src/primitives/timers.js'
 import { StoreError } from '../src/store/environment.js'
@@ -41,21 +32,34 @@ reportTimersTo((error) => {
   host.report({ type: 'said', text: `a timer failed; the source goes on: ${text}` })
 })
 
-function takeChain(task: ChainTask, host: SourceHost): Promise<void> {
-  if ('replay' in task) return replayFile(task, host)
-  if ('follow' in task) return followChain(task, host)
-  return 'develop' in task ? developChain(task, host) : importFiles(task, host)
+async function takeChain(task: ChainTask, host: SourceHost): Promise<void> {
+  if ('replay' in task) return (await import('../src/ingest/replayFile.js')).replayFile(task, host)
+  if ('follow' in task) return (await import('../src/ingest/follow/followChain.js')).followChain(task, host)
+  if ('develop' in task) {
+    return (await import('../src/ingest/develop/developChain.js')).developChain(task, host)
+  }
+  return (await import('../src/ingest/importFiles.js')).importFiles(task, host)
 }
 
-function run(task: SourceTask): Promise<void> {
-  if ('feed' in task) return followFeed(task, host)
-  if ('upstreams' in task) return runGateway(task, host)
-  if ('archives' in task)
-    return task.identity.gateway ? importBeneath(task, host) : importArchives(task, host)
-  if (task.publish === undefined) return takeChain(task, host)
+async function publish(task: ChainTask, feed: NonNullable<ChainTask['publish']>): Promise<void> {
+  const { publishSource } = await import('../src/ingest/feed/publishSource.js')
+  const { openFollowedStore } = await import('../src/ingest/follow/followChain.js')
+  const { openTaskStore } = await import('../src/ingest/taskStore.js')
   const openStore = () =>
     'follow' in task ? openFollowedStore(task, host) : openTaskStore(task, host.report)
-  return publishSource(task.publish, host, openStore, (published) => takeChain(task, published))
+  return publishSource(feed, host, openStore, (published) => takeChain(task, published))
+}
+
+async function run(task: SourceTask): Promise<void> {
+  if ('feed' in task) return (await import('../src/ingest/feed/followFeed.js')).followFeed(task, host)
+  if ('upstreams' in task) return (await import('../src/ingest/gateway/runGateway.js')).runGateway(task, host)
+  if ('archives' in task && task.identity.gateway) {
+    return (await import('../src/ingest/era/importBeneath.js')).importBeneath(task, host)
+  }
+  if ('archives' in task) {
+    return (await import('../src/ingest/era/importArchives.js')).importArchives(task, host)
+  }
+  return task.publish === undefined ? takeChain(task, host) : publish(task, task.publish)
 }
 
 let isBroken = false

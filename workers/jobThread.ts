@@ -4,7 +4,7 @@
  */
 import { setPriority } from 'node:os'
 import { performance } from 'node:perf_hooks'
-import { Piscina } from 'piscina'
+import { workerData } from 'node:worker_threads'
 import { JobSignal } from '../src/pool/jobCells.js'
 import {
   decodeArgs,
@@ -49,7 +49,7 @@ const partsMax = 4
 /** A client that reads nothing for so long does not get the rest: meanwhile its trace keeps the thread from others. */
 const stallMsMax = 10_000
 
-const { cells, stores: locations, settings, niceness } = Piscina.workerData as ThreadData
+const { cells, stores: locations, settings, niceness } = workerData as ThreadData
 const jobCell = new JobSignal(cells)
 /**
  * Network → its store. Each read, and each step of a walk, holds the lock of the running job's cell, so that the

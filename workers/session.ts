@@ -4,8 +4,7 @@
  */
 import { performance } from 'node:perf_hooks'
 import { getHeapStatistics } from 'node:v8'
-import { receiveMessageOnPort } from 'node:worker_threads'
-import { Piscina } from 'piscina'
+import { receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { JobSignal } from '../src/pool/jobCells.js'
 import {
   encodeThrown,
@@ -41,7 +40,7 @@ const trialsMsMax = 5
 /** Least time between two looks at the size of the heap, which take some microseconds. */
 const heapMs = 1_000
 
-const { works, preload, cells } = Piscina.workerData as ThreadData
+const { works, preload, cells } = workerData as ThreadData
 const jobCell = new JobSignal(cells)
 const handlers = new Map<string, JobHandler>()
 

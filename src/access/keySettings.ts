@@ -1,6 +1,6 @@
 /** What an operator may set of a key: the rules of each value, and how a change is applied. */
 import { isIP } from 'node:net'
-import { z } from 'zod'
+import * as z from 'zod'
 import { UsageError } from '../primitives/faults.js'
 import type { KeyDetails, KeyLimits, KeyScopes } from '../store/keyRows.js'
 import { unitsBurstMin } from './allowances.js'

@@ -1,7 +1,7 @@
 /** Requests to the admin API: what makes one acceptable, whatever its route. */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
-import type { z } from 'zod'
+import type * as z from 'zod'
 import type { Route } from './routes.js'
 
 /** A request that is refused, and why, for its sender. */

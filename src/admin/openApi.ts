@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { type Route, routes } from './routes.js'
 import { auditEntry, key, liveState, network, problem, usage } from './shapes.js'
 

@@ -2,7 +2,7 @@
  * The table of the admin API: its paths, what they take and answer, and what they ask of the process. Owns no data;
  * {@link ApiServices} has it.
  */
-import type { z } from 'zod'
+import type * as z from 'zod'
 import { type KeySettings, keySettingsSchema } from '../access/keySettings.js'
 import {
   type AuditEntry,

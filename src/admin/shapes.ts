@@ -2,7 +2,7 @@
  * What the admin API answers and takes, as schemas: types, checks of requests and the OpenAPI document are made of
  * them. Times are ISO 8601 in UTC; durations are in seconds, amounts of data in bytes. Absent is null.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import { overlapMsMax } from '../access/keyChanges.js'
 import { usageGroups } from '../access/usageReport.js'
 

@@ -15,14 +15,13 @@ export function openPlayground(
   port: number,
 ): Pick<ApiServices, 'readPlayground' | 'callMethod'> {
   const key = config.auth ? 'YOUR_API_KEY' : undefined
-  const openRpc: unknown = JSON.parse(renderOpenRpc(clientVersion))
   const networks = [...endpoints.keys()].map((name) => {
     const rollup = config.rollups.find((candidate) => candidate.name === name)
     const tag = rollup === undefined ? ('chain' as const) : ('rollup' as const)
     return { name, tag, prefix: rollup?.prefix ?? null, url: networkUrl(config, port, name, key) }
   })
   return {
-    readPlayground: () => ({ networks, openRpc }),
+    readPlayground: () => ({ networks, openRpc: JSON.parse(renderOpenRpc(clientVersion)) }),
     async callMethod(network, { method, params }) {
       const endpoint = endpoints.get(network)
       if (endpoint === undefined) throw new UsageError(`there is no network "${network}"`)

@@ -1,5 +1,5 @@
 /** The part `admin` of a configuration: the listener for operators. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { flag, integer, list, object, text, withShortForm } from './schema.js'
 
 /** Port of the admin listener, beside 8545 to 8549, which nodes use. */

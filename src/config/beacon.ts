@@ -1,5 +1,5 @@
 /** Where a network learns which head is signed: the schema of `beacon`, with the reasons for its limits. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { integer, list, object, withShortForm } from './schema.js'
 
 /** A block is signed each 12 s; a local node has the signatures 4 s after its beginning. */

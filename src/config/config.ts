@@ -12,7 +12,7 @@
  *   DIR/networks/NAME/chain.mdb   chain and state of one network
  */
 import { join, resolve } from 'node:path'
-import { z } from 'zod'
+import * as z from 'zod'
 import { UsageError } from '../primitives/faults.js'
 import { isThere } from '../primitives/isThere.js'
 import { type AdminConfig, adminOf } from './admin.js'

@@ -1,5 +1,5 @@
 /** The feed of a network in PostgreSQL: the schemas of `publish` and of the source `feed`, and the reasons for their limits. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { integer, object, text } from './schema.js'
 
 export const databaseUrl = z.url({ protocol: /^postgres(?:ql)?$/, error: 'expected a URL of postgres' })

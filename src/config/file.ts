@@ -4,7 +4,7 @@
  */
 import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { z } from 'zod'
+import * as z from 'zod'
 import { UsageError } from '../primitives/faults.js'
 import { unitsMax } from '../rpc/contexts/price.js'
 import { mapBytesDefault } from '../store/environment.js'

@@ -1,5 +1,5 @@
 /** The part of the configuration file for a network of kind `gateway`, with the reasons for its limits. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { type BeaconConfig, beaconSchema } from './beacon.js'
 import { flag, integer, list, object } from './schema.js'
 import { passThroughSchema, type UpstreamConfig, upstreamSchema } from './upstream.js'

@@ -1,5 +1,5 @@
 /** How much of a network's past is kept: the schema of `history`, and of the flag for all of it. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { object } from './schema.js'
 
 /**

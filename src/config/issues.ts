@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { excerpt } from '../primitives/excerpt.js'
 import { nearest } from '../primitives/nearest.js'
 import { redactSecrets } from './redactSecrets.js'

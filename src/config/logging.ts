@@ -1,7 +1,7 @@
 /** Members of the configuration file that say what is logged, and which requests are traced. */
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { z } from 'zod'
+import * as z from 'zod'
 import { integer, object, text } from './schema.js'
 
 /** Log levels, from everything to nothing. */

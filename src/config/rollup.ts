@@ -1,5 +1,5 @@
 /** The part of the configuration file for a network of kind `rollup`, with the reasons for its limits. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { databaseUrl, schemaName } from './feed.js'
 import { flag, integer, list, object, text } from './schema.js'
 

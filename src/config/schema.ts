@@ -1,5 +1,5 @@
 /** The kinds of values in a configuration file, each with its error message. */
-import { z } from 'zod'
+import * as z from 'zod'
 
 export function text(expected = 'a non-empty string') {
   return z.string({ error: `expected ${expected}` }).min(1, { error: `expected ${expected}` })

@@ -1,5 +1,5 @@
 /** The database that several processes share, and the reasons for its limits. */
-import type { z } from 'zod'
+import type * as z from 'zod'
 import { databaseUrl, schemaName } from './feed.js'
 import { integer, object } from './schema.js'
 

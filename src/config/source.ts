@@ -1,7 +1,7 @@
 /** Where a network's blocks come from: the schema of `source`, and the checks that a schema cannot express. */
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { z } from 'zod'
+import * as z from 'zod'
 import { type BeaconConfig, beaconSchema } from './beacon.js'
 import { feedSource } from './feed.js'
 import { integer, list, object, text } from './schema.js'

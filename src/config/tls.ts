@@ -1,7 +1,7 @@
 /** `tls` of the configuration file: the files of the certificate that the server shows. */
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { z } from 'zod'
+import * as z from 'zod'
 import { object, text } from './schema.js'
 
 export const tlsSchema = object({

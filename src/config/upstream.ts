@@ -1,5 +1,5 @@
 /** Nodes that a network asks: the schema of an entry of `upstreams`, with the reasons for its limits. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { integer, list, object, text, withShortForm } from './schema.js'
 
 /** Time of one attempt; a proof of many slots takes a node a second. */

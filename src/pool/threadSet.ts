@@ -1,6 +1,6 @@
 import { setTimeout as setTimeoutPromise } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { Piscina } from 'piscina'
+import type { Piscina } from 'piscina'
 import { JobThread, type JobThreadEvents } from './jobThread.js'
 import type { ThreadData } from './messages.js'
 
@@ -49,8 +49,10 @@ export class ThreadSet {
     return this.#started
   }
 
-  #startAll(): Promise<void> {
+  async #startAll(): Promise<void> {
     const { threads, session, heapBytesMax, data } = this.#options
+    // Not before: a process without jobs has no use for it.
+    const { Piscina } = await import('piscina')
     this.#piscina = new Piscina({
       filename: fileURLToPath(session),
       minThreads: threads,
@@ -98,6 +100,8 @@ export class ThreadSet {
 
   /** Ends all threads once they have loaded, whatever they are doing. */
   async close(): Promise<void> {
+    await this.#started
+    // Threads that replaced others since.
     await this.#awaitLoading()
     this.#isEnding = true
     await this.#piscina?.destroy()

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { Pool } from 'undici'
+import type { Pool } from 'undici'
 import { readRetryAfter } from '../primitives/retryAfter.js'
 import { causeOf, UpstreamFailure } from './line.js'
 
@@ -30,13 +30,15 @@ export interface HttpAnswer {
 
 /** Requests to one node over connections that are kept alive. */
 export class HttpConnection {
-  readonly #pool: Pool
+  readonly #origin: string
+  /** Undefined until the first request: to load the library takes a tenth of a second of CPU. */
+  #pool: Promise<Pool> | undefined
+  #isClosed = false
   readonly #headers: Readonly<Record<string, string>>
   readonly #answerBytesMax: number
 
   constructor({ url, headers, answerBytesMax }: HttpConnectionOptions) {
-    // The deadline of each exchange bounds it as a whole, so undici's own time limits are off.
-    this.#pool = new Pool(url.origin, { connections: connectionsMax, headersTimeout: 0, bodyTimeout: 0 })
+    this.#origin = url.origin
     this.#headers = { ...authorization(url), ...headers }
     this.#answerBytesMax = answerBytesMax
   }
@@ -44,7 +46,9 @@ export class HttpConnection {
   /** Rejects with {@link UpstreamFailure} where no whole answer came, and for the statuses 429 and 503. */
   async request({ signal, headers, ...request }: HttpRequest): Promise<HttpAnswer> {
     try {
-      const answer = await this.#pool.request({
+      if (this.#isClosed) throw new UpstreamFailure('unreachable', 'closed')
+      this.#pool ??= this.#open()
+      const answer = await (await this.#pool).request({
         ...request,
         headers: { ...this.#headers, ...headers },
         signal,
@@ -65,7 +69,14 @@ export class HttpConnection {
   }
 
   close(): void {
-    void this.#pool.destroy()
+    this.#isClosed = true
+    void this.#pool?.then((pool) => pool.destroy())
+  }
+
+  async #open(): Promise<Pool> {
+    const { Pool } = await import('undici')
+    // The deadline of each exchange bounds it as a whole, so undici's own time limits are off.
+    return new Pool(this.#origin, { connections: connectionsMax, headersTimeout: 0, bodyTimeout: 0 })
   }
 
   async #readBounded(body: AsyncIterable<Uint8Array>): Promise<Buffer> {

@@ -1,4 +1,4 @@
-import WebSocket from 'ws'
+import type { WebSocket } from 'ws'
 import { type Deferred, defer } from '../primitives/deferred.js'
 import { setInterval } from '../primitives/timers.js'
 import { authorization } from './httpConnection.js'
@@ -74,7 +74,9 @@ export class SocketLine implements Line {
     return this.#socket
   }
 
-  #connect(): Promise<WebSocket> {
+  async #connect(): Promise<WebSocket> {
+    // Most nodes are asked over HTTP alone, and to load the library takes as long as all else here.
+    const { WebSocket } = await import('ws')
     const { url, headers, answerBytesMax } = this.#options
     const address = new URL(url)
     address.username = ''

@@ -120,7 +120,6 @@ for (const { name, skip, runs, startNode, history } of nodes) {
       const start = () => {
         const child = spawn(process.execPath, [childPath, JSON.stringify(task)], {
           stdio: ['ignore', 'pipe', 'inherit'],
-          env: { ...process.env, NODE_OPTIONS: '' },
         })
         const lines: string[] = []
         createInterface({ input: child.stdout }).on('line', (line) => lines.push(line))

@@ -128,7 +128,6 @@ async function runChild(
 ): Promise<string> {
   const child = spawn(process.execPath, [childPath, JSON.stringify({ task, what, moment })], {
     stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, NODE_OPTIONS: '' },
   })
   let output = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

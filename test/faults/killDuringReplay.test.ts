@@ -41,7 +41,6 @@ async function runChild(
 ): Promise<{ output: string; heads: number }> {
   const child = spawn(process.execPath, [childPath, JSON.stringify(task)], {
     stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, NODE_OPTIONS: '' },
   })
   const closed = once(child, 'close')
   let output = ''

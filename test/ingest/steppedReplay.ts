@@ -35,7 +35,8 @@ export class Steps {
     this.#replay = undefined
     const { port } = this.#server.address() as AddressInfo
     const pace = new URL('steppedPace.js', import.meta.url).href
-    return { NODE_OPTIONS: `--import=${pace}`, STEPS_PORT: String(port) }
+    const { NODE_OPTIONS = '' } = process.env
+    return { NODE_OPTIONS: `${NODE_OPTIONS} --import=${pace}`, STEPS_PORT: String(port) }
   }
 
   /** Resolves once the replay waits for a block, what came before being stored, or once it is over. */
