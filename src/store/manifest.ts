@@ -5,7 +5,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { unpack } from 'msgpackr'
-import { z } from 'zod'
+import * as z from 'zod'
 import { bytesToHex } from '../primitives/bytes.js'
 import { OperatorError } from '../primitives/faults.js'
 import { isThere } from '../primitives/isThere.js'
