@@ -24,8 +24,8 @@ export const busyMax = 128
 export const heldOff = 'its API key is held off'
 
 export class FloodPenalties {
-  /** Key id → the refusal. Entries last for {@link holdMs}; there are few, since each follows a flood. */
-  readonly #refusals = new Map<string, Answer>()
+  /** Key id → the refusal, for {@link holdMs}. Oldest first; there are few, since each follows a flood. */
+  readonly #refusals = new Map<string, { readonly sinceMs: number; readonly answer: Answer }>()
   /** Key id → when its first 503 was sent, and how many since. Oldest first; the oldest are forgotten. */
   readonly #busy = new Map<string, { readonly sinceMs: number; count: number }>()
   readonly #clockMs: () => number
@@ -37,10 +37,9 @@ export class FloodPenalties {
 
   /** `what` exceeded `limit`. Does nothing where no keys are needed, because it would hold off every caller. */
   begin(keyId: string, what: string, limit: number): void {
-    if (keyId === anonymousId || this.#refusals.has(keyId)) return
+    if (keyId === anonymousId || this.#isHeld(keyId)) return
     const answer = refusalOfFault(429, { kind: 'LimitExceeded', what, limit, retryAfterMs: holdMs })
-    this.#refusals.set(keyId, answer)
-    setTimeout(() => this.#refusals.delete(keyId), holdMs).unref()
+    this.#refusals.set(keyId, { sinceMs: this.#clockMs(), answer })
   }
 
   /** Call it when a request is answered 503. Too many within {@link busyMs} hold the key off. */
@@ -63,10 +62,21 @@ export class FloodPenalties {
    * return at the same moment. Undefined where the key is not held off.
    */
   refusalOf(keyId: string): Promise<Answer> | undefined {
-    const answer = this.#refusals.size === 0 ? undefined : this.#refusals.get(keyId)
-    if (answer === undefined) return undefined
+    const held = this.#isHeld(keyId) ? this.#refusals.get(keyId) : undefined
+    if (held === undefined) return undefined
+    const { answer } = held
     return new Promise((resolve) => {
       setTimeout(resolve, holdMs * (1 + Math.random()), answer).unref()
     })
+  }
+
+  #isHeld(keyId: string): boolean {
+    if (this.#refusals.size === 0) return false
+    const nowMs = this.#clockMs()
+    for (const [id, { sinceMs }] of this.#refusals) {
+      if (nowMs - sinceMs < holdMs) break
+      this.#refusals.delete(id)
+    }
+    return this.#refusals.has(keyId)
   }
 }
