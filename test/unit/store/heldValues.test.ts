@@ -248,5 +248,6 @@ t.test('whatever comes, a value is right or unknown', async (t) => {
     await Promise.all([rows.close(), store.close()])
   }
   t.comment(`${held} of ${looks} values were held`)
-  t.ok(held > looks / 4, 'the test sees values')
+  // Mostly half of them; a fifth where few runs meet many gaps.
+  t.ok(held > looks / 10, 'the test sees values')
 })
