@@ -37,7 +37,7 @@ export class FloodPenalties {
 
   /** `what` exceeded `limit`. Does nothing where no keys are needed, because it would hold off every caller. */
   begin(keyId: string, what: string, limit: number): void {
-    if (keyId === anonymousId || this.#isHeld(keyId)) return
+    if (keyId === anonymousId || this.#answerOf(keyId) !== undefined) return
     const answer = refusalOfFault(429, { kind: 'LimitExceeded', what, limit, retryAfterMs: holdMs })
     this.#refusals.set(keyId, { sinceMs: this.#clockMs(), answer })
   }
@@ -45,10 +45,7 @@ export class FloodPenalties {
   /** Call it when a request is answered 503. Too many within {@link busyMs} hold the key off. */
   toldBusy(keyId: string): void {
     const nowMs = this.#clockMs()
-    for (const [id, { sinceMs }] of this.#busy) {
-      if (nowMs - sinceMs < busyMs) break
-      this.#busy.delete(id)
-    }
+    forgetUntil(nowMs - busyMs, this.#busy)
     const busy = this.#busy.get(keyId)
     if (busy === undefined) this.#busy.set(keyId, { sinceMs: nowMs, count: 1 })
     else if (++busy.count > busyMax) {
@@ -62,21 +59,24 @@ export class FloodPenalties {
    * return at the same moment. Undefined where the key is not held off.
    */
   refusalOf(keyId: string): Promise<Answer> | undefined {
-    const held = this.#isHeld(keyId) ? this.#refusals.get(keyId) : undefined
-    if (held === undefined) return undefined
-    const { answer } = held
+    const answer = this.#answerOf(keyId)
+    if (answer === undefined) return undefined
     return new Promise((resolve) => {
       setTimeout(resolve, holdMs * (1 + Math.random()), answer).unref()
     })
   }
 
-  #isHeld(keyId: string): boolean {
-    if (this.#refusals.size === 0) return false
-    const nowMs = this.#clockMs()
-    for (const [id, { sinceMs }] of this.#refusals) {
-      if (nowMs - sinceMs < holdMs) break
-      this.#refusals.delete(id)
-    }
-    return this.#refusals.has(keyId)
+  #answerOf(keyId: string): Answer | undefined {
+    if (this.#refusals.size === 0) return undefined
+    forgetUntil(this.#clockMs() - holdMs, this.#refusals)
+    return this.#refusals.get(keyId)?.answer
+  }
+}
+
+/** Removes entries that began at `ms` or before; the oldest are first. */
+function forgetUntil(ms: number, entries: Map<string, { readonly sinceMs: number }>): void {
+  for (const [id, { sinceMs }] of entries) {
+    if (sinceMs > ms) break
+    entries.delete(id)
   }
 }
