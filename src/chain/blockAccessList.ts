@@ -8,6 +8,7 @@
  * others. Slots and values are integers without leading zeros.
  */
 import {
+  addressBytes,
   bytesToHex,
   bytesToNumber,
   type Hash32,
@@ -68,7 +69,6 @@ export class BlockAccessListError extends Error {
 
 /** EIP-7928: gas of the block's limit for each address and each slot. */
 const itemGas = 2000n
-const addressBytes = 20
 const wordBytes = 32
 /** EIP-7928: an index is a uint32, a nonce a uint64. */
 const indexBytesMax = 4

@@ -1,4 +1,11 @@
-import { type Address, type Hash32, latin1Key, latin1KeyToBytes } from '../primitives/bytes.js'
+import {
+  type Address,
+  addressBytes,
+  type Hash32,
+  hashBytes,
+  latin1Key,
+  latin1KeyToBytes,
+} from '../primitives/bytes.js'
 import { keccak256 } from '../primitives/keccak.js'
 import { rlpEndAt, rlpPayloadAt } from '../primitives/rlp.js'
 
@@ -15,10 +22,6 @@ export interface LogKeys {
   readonly address: string
   readonly topics: readonly string[]
 }
-
-/** Bytes of an address and of a topic. */
-const addressBytes = 20
-const topicBytes = 32
 
 /**
  * Criteria prepared for comparison, as one string: an object per address would take many times the memory of the
@@ -163,7 +166,7 @@ export class LogFilter {
 }
 
 function widthAt(position: number): number {
-  return position === 0 ? addressBytes : topicBytes
+  return position === 0 ? addressBytes : hashBytes
 }
 
 /** Whether a bloom has all bits of one of `count` keys from key `first` on in `bits`. */

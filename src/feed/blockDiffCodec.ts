@@ -12,7 +12,7 @@
  */
 import { createHash } from 'node:crypto'
 import { Packr } from 'msgpackr'
-import { equalBytes, type Hash32 } from '../primitives/bytes.js'
+import { addressBytes, equalBytes, type Hash32 } from '../primitives/bytes.js'
 import { type Account, decodeAccount } from '../state/account.js'
 import type { BlockDiff, Change } from '../store/blockDiff.js'
 import type { ChainReader } from '../store/chainReader.js'
@@ -24,7 +24,6 @@ export const blockDiffVersion = 1
 
 const checksumAt = 1
 const partsAt = checksumAt + 32
-const addressBytes = 20
 const slotKeyBytes = 52
 
 export interface BlockDiffParts

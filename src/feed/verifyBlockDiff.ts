@@ -11,6 +11,7 @@ import { isSameAccount, sortChanges } from '../evm/blocks/stateChanges.js'
 import { RecoveredKeys } from '../evm/transactions/recoveredKeys.js'
 import {
   type Address,
+  addressBytes,
   bytesToBigInt,
   bytesToHex,
   equalBytes,
@@ -44,7 +45,6 @@ export interface VerifierOptions {
   readonly sendersChecked: number
 }
 
-const addressBytes = 20
 const noBytes = new Uint8Array(0)
 
 /** Checks the block diffs of one chain. Quicker for block diffs that follow each other, whose tries it remembers. */

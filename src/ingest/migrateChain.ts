@@ -10,7 +10,7 @@ import { decodeHeader } from '../chain/header.js'
 import { type BlockDiffParts, newCodeOf } from '../feed/blockDiffCodec.js'
 import { previousState } from '../feed/previousState.js'
 import { BlockDiffVerifier } from '../feed/verifyBlockDiff.js'
-import { bytesToHex, equalBytes } from '../primitives/bytes.js'
+import { addressBytes, bytesToHex, equalBytes } from '../primitives/bytes.js'
 import { OperatorError } from '../primitives/faults.js'
 import { isThere } from '../primitives/isThere.js'
 import { syncPath } from '../primitives/syncPath.js'
@@ -35,8 +35,6 @@ export interface Migration {
 const rowsPerCommit = 100_000
 /** Senders of each block that are recovered and compared, as a replica does. */
 const sendersChecked = 2
-
-const addressBytes = 20
 
 /** Settles when the new store is in its place. Rejects with OperatorError for a store that cannot be brought up to date. */
 export async function migrateChain(migration: Migration): Promise<void> {

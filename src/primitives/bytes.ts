@@ -9,6 +9,9 @@ import { excerpt } from './excerpt.js'
 
 declare const brand: unique symbol
 
+export const addressBytes = 20
+export const hashBytes = 32
+
 /** 20 bytes. Only {@link toAddress} and parsers of requests make one. */
 export type Address = Uint8Array & { readonly [brand]: 'Address' }
 /** 32 bytes: a hash or a storage slot. Only {@link toHash32} and parsers of requests make one. */
@@ -18,13 +21,13 @@ export type Hex = `0x${string}`
 
 /** Views 20 bytes as an address, without copying. Throws RangeError for any other length. */
 export function toAddress(bytes: Uint8Array): Address {
-  if (bytes.length !== 20) throw new RangeError(`an address has 20 bytes, got ${bytes.length}`)
+  if (bytes.length !== addressBytes) throw new RangeError(`an address has 20 bytes, got ${bytes.length}`)
   return bytes as Address
 }
 
 /** Views 32 bytes as a hash, without copying. Throws RangeError for any other length. */
 export function toHash32(bytes: Uint8Array): Hash32 {
-  if (bytes.length !== 32) throw new RangeError(`a hash has 32 bytes, got ${bytes.length}`)
+  if (bytes.length !== hashBytes) throw new RangeError(`a hash has 32 bytes, got ${bytes.length}`)
   return bytes as Hash32
 }
 

@@ -2,7 +2,14 @@
  * Merkle proofs of an account and its slots as the JSON of `eth_getProof` (EIP-1186). Owns the walk down the tries
  * and the text of the answer. Nodes come from the caller; only the path to the keys is decoded.
  */
-import { type Address, bytesToHex, bytesToQuantity, equalBytes, type Hash32 } from '../primitives/bytes.js'
+import {
+  type Address,
+  bytesToHex,
+  bytesToQuantity,
+  equalBytes,
+  type Hash32,
+  hashBytes,
+} from '../primitives/bytes.js'
 import { JsonBytes } from '../primitives/jsonBytes.js'
 import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../primitives/keccak.js'
 import { NotHeldError } from '../primitives/notHeld.js'
@@ -10,7 +17,6 @@ import { rlpListSpans, rlpSpanAt } from '../primitives/rlp.js'
 import {
   Branch,
   type Child,
-  hashBytes,
   isHash,
   Leaf,
   MissingNodeError,

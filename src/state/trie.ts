@@ -5,7 +5,7 @@
  * No key of a trie may be a prefix of another. That holds for hashed keys and for the RLP-encoded indexes of
  * transaction and receipt tries.
  */
-import { equalBytes, type Hash32, latin1Key } from '../primitives/bytes.js'
+import { equalBytes, type Hash32, hashBytes, latin1Key } from '../primitives/bytes.js'
 import { emptyTrieRoot, keccak256 } from '../primitives/keccak.js'
 import { putNewRows, type RowSink } from './newRows.js'
 import {
@@ -14,7 +14,6 @@ import {
   Extension,
   encodeRoot,
   fromNibbles,
-  hashBytes,
   isHashed,
   Leaf,
   loadNode,

@@ -5,7 +5,7 @@
  * A child is a node, or where that was not read, a view of its reference in the parent. Nodes are never changed, except
  * that children which are read take the place of their references, so tries may share nodes.
  */
-import type { Hash32 } from '../primitives/bytes.js'
+import { type Hash32, hashBytes } from '../primitives/bytes.js'
 import { hashInputBytes, keccak256, lendHashOfInput } from '../primitives/keccak.js'
 import {
   listBase,
@@ -78,8 +78,6 @@ export class Branch {
   }
 }
 
-/** Nodes whose RLP is at least that long are named by its hash. */
-export const hashBytes = 32
 /** Prefix of a hash in RLP. */
 const hashPrefix = 0x80 + hashBytes
 const empty = 0x80
@@ -91,7 +89,7 @@ const emptyBytes = new Uint8Array(0)
 export function loadNode(child: Reference, readNode: NodeReader, path: Uint8Array): TrieNode {
   if (child[0] !== hashPrefix) {
     const node = parseNode(child)
-    // The reference to a longer one is its hash.
+    // A node whose RLP is as long as a hash is referred to by that.
     if (child.length < hashBytes) node.reference = child
     return node
   }

@@ -8,10 +8,9 @@
  *   number (4 bytes)   → address
  *   0 (4 bytes)        → the last number that was given
  */
-import { equalBytes, readUint32, writeUint32 } from '../primitives/bytes.js'
+import { addressBytes, equalBytes, readUint32, writeUint32 } from '../primitives/bytes.js'
 import type { ReadTable, WriteTable } from './readTable.js'
 
-export const addressBytes = 20
 export const idBytes = 4
 
 /** Of the trie of accounts, which is no contract's. */

@@ -3,8 +3,8 @@
  * rows of one contract are in the order of their keys, and contracts in that of their numbers, which each store has for
  * itself. A range is over all rows, over those from a key on, or over rows of one contract.
  */
-import { equalBytes, readUint32, writeUint32 } from '../primitives/bytes.js'
-import { addressBytes, ContractIds, idBytes, idKey, NewContractIds, noContract } from './contractIds.js'
+import { addressBytes, equalBytes, readUint32, writeUint32 } from '../primitives/bytes.js'
+import { ContractIds, idBytes, idKey, NewContractIds, noContract } from './contractIds.js'
 import type { Entry, Range, ReadTable, RowBuffer } from './readTable.js'
 import { type ContractTableName, keyAfterPrefix, keyBytesMax, type ReadTables } from './tables.js'
 import type { BufferedTables, WriteBuffers } from './writeBuffer.js'

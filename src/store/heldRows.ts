@@ -9,7 +9,7 @@
  *
  * What a block replaced is a byte that says whether it held up to the block before ‖ the row as it was; or nothing.
  */
-import { concatBytes, readUint64, writeUint64 } from '../primitives/bytes.js'
+import { addressBytes, concatBytes, readUint64, writeUint64 } from '../primitives/bytes.js'
 import type { ReadTable } from './readTable.js'
 import { metaKeys } from './tables.js'
 
@@ -26,7 +26,6 @@ export const replacedKind = 0x10
 /** 0x20 ‖ block number ‖ key → nothing: which keys a block replaced or proved first. */
 export const indexKind = 0x20
 
-const addressBytes = 20
 const numberBytes = 8
 const rangeBytes = 2 * numberBytes
 

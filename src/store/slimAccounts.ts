@@ -5,6 +5,7 @@
  * The first byte says what follows: 0 the RLP as it is; else 1, plus 2 where the storage root follows, plus 4 where the
  * hash of code follows; then both as far as they do, and nonce and balance in RLP.
  */
+import { hashBytes } from '../primitives/bytes.js'
 import { emptyCodeHash, emptyTrieRoot } from '../primitives/keccak.js'
 import { Slab } from '../primitives/slab.js'
 
@@ -16,7 +17,6 @@ const withCode = 4
 /** RLP of a list of 56 to 255 bytes begins with this byte and its length. */
 const listPrefix = 0xf8
 const hashPrefix = 0xa0
-const hashBytes = 32
 /** Storage root and hash of code at the end of the RLP, each with its prefix. */
 const tailBytes = 2 * (1 + hashBytes)
 const headBytes = 2

@@ -4,7 +4,7 @@
  * into a row of history under the block that did it. So a value that never changed has one row, a value of the past some
  * bytes, and a read of any block takes at most one range read. stateChanges.ts changes them.
  */
-import { readUint64 } from '../primitives/bytes.js'
+import { addressBytes, readUint64 } from '../primitives/bytes.js'
 import { type Entry, isRowBuffer, type Range, type ReadTable, type WriteTable } from './readTable.js'
 import { fullAccount } from './slimAccounts.js'
 import { decodeState, oldestSince, type StateValues, valueAfter, valueIn, valuesOf } from './stateValues.js'
@@ -26,7 +26,6 @@ type ReadStateTables = {
   readonly [name in 'accounts' | 'slots' | 'accountHistory' | 'slotHistory']: ReadTable
 }
 
-const accountBytes = 20
 const slotBytes = 52
 const empty = new Uint8Array(0)
 
@@ -58,7 +57,7 @@ export function latestValue(kind: StateKind, row: Uint8Array | undefined): Uint8
 }
 
 export function kindOf(key: Uint8Array): StateKind {
-  return key.length === accountBytes ? 'accounts' : 'slots'
+  return key.length === addressBytes ? 'accounts' : 'slots'
 }
 
 /**
@@ -203,7 +202,7 @@ export function* stateRows(
   kind: StateKind,
   prefix: Uint8Array = empty,
 ): Generator<StateRow> {
-  const keyBytes = kind === 'accounts' ? accountBytes : slotBytes
+  const keyBytes = kind === 'accounts' ? addressBytes : slotBytes
   let latest: StateValues | undefined
   let current: Uint8Array | undefined
   /** The block that put another value in the place of the last one. */
@@ -272,7 +271,7 @@ export function* latestRows(
   kind: StateKind,
   prefix: Uint8Array = empty,
 ): Generator<[Uint8Array, Uint8Array]> {
-  const keyBytes = kind === 'accounts' ? accountBytes : slotBytes
+  const keyBytes = kind === 'accounts' ? addressBytes : slotBytes
   for (const { key, value } of prefixRange(rowsOf(tables, kind).latest, prefix))
     if (key.length === keyBytes) yield [key, fullValue(kind, valueIn(value))]
 }

@@ -2,7 +2,7 @@
  * A walk over all rows of tries, of the head and the past, in the order in which they stand, as changes: what each block
  * made of each row. For checks of a whole store; memory does not grow with it.
  */
-import { equalBytes, readUint64 } from '../primitives/bytes.js'
+import { addressBytes, equalBytes, readUint64 } from '../primitives/bytes.js'
 import type { Entry, ReadTable } from './readTable.js'
 import { encodeTrieRow, splitContent, type TrieRow } from './trieRow.js'
 import { contentBefore } from './trieRowBefore.js'
@@ -48,8 +48,6 @@ export class AllTries {
     return sideTrieRows(this.#tables.sideTries)
   }
 }
-
-const addressBytes = 20
 
 function* trieTransitions(rows: Iterable<Entry>, oldest: number): Generator<TrieTransition> {
   let path: TriePath | undefined

@@ -8,7 +8,7 @@
  *   since     block number as in datedValue.ts, or {@link noValue} where there was no value
  *   count     4 bytes, big-endian
  */
-import { readUint32, writeUint32 } from '../primitives/bytes.js'
+import { addressBytes, hashBytes, readUint32, writeUint32 } from '../primitives/bytes.js'
 import { endOfNumber, readNumber, writeNumber } from './datedValue.js'
 
 /** A key (20 bytes, or 52) and the block since which it had the value that was replaced; undefined for none. */
@@ -20,14 +20,12 @@ export interface UndoRecord {
 }
 
 const noValue = 0xff
-const addressBytes = 20
-const slotBytes = 32
 /** The longest number with its length. */
 const sinceBytesMax = 8
 
 export function encodeUndo({ accounts, slots }: UndoRecord): Uint8Array {
   const most =
-    8 + (accounts.length + slots.length) * (addressBytes + 4 + sinceBytesMax) + slots.length * slotBytes
+    8 + (accounts.length + slots.length) * (addressBytes + 4 + sinceBytesMax) + slots.length * hashBytes
   const row = new Uint8Array(most)
   let at = 4
   writeUint32(row, accounts.length, 0)
@@ -50,7 +48,7 @@ export function encodeUndo({ accounts, slots }: UndoRecord): Uint8Array {
     }
     writeUint32(row, readUint32(row, ownAt) + 1, ownAt)
     row.set(key.subarray(addressBytes), at)
-    at = writeSince(row, since, at + slotBytes)
+    at = writeSince(row, since, at + hashBytes)
   }
   writeUint32(row, owners, countAt)
   return row.slice(0, at)
@@ -66,9 +64,9 @@ export function decodeUndo(row: Uint8Array): UndoRecord {
   for (let owners = reader.count(); owners > 0; owners--) {
     const owner = reader.bytes(addressBytes)
     for (let left = reader.count(); left > 0; left--) {
-      const key = new Uint8Array(addressBytes + slotBytes)
+      const key = new Uint8Array(addressBytes + hashBytes)
       key.set(owner)
-      key.set(reader.bytes(slotBytes), addressBytes)
+      key.set(reader.bytes(hashBytes), addressBytes)
       slots.push([key, reader.since()])
     }
   }

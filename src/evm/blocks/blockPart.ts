@@ -9,6 +9,7 @@ import {
   bytesToBigInt,
   bytesToNumber,
   type Hash32,
+  hashBytes,
   latin1Key,
   toHash32,
   toMinimalBytes,
@@ -68,7 +69,6 @@ export interface PartsTask {
 
 /** The importer has checked the list. */
 const anyBlock = { transactionCount: 2 ** 31, gasLimit: 2n ** 63n }
-const hashBytes = 32
 
 /** The shares of a block that threads take, one after the other: one thread from the front, the other from the end. */
 export class Shares {
