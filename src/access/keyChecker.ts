@@ -65,12 +65,12 @@ export const keyProblemTexts: Readonly<Record<KeyProblem, string>> = {
   tokenFlood: 'too many wrong tokens of this API key arrive; send this one again',
 }
 
-export interface KeyCheckerPaths {
+interface KeyCheckerPaths {
   readonly pepper: string
   readonly demoKey: string
 }
 
-export interface KeyCheckerOptions {
+interface KeyCheckerOptions {
   /** What keys may spend; absent: no key has a limit. */
   readonly allowances?: Allowances | undefined
   /** How far the store can be believed, where it is a copy of shared keys. */
@@ -82,13 +82,13 @@ export interface KeyCheckerOptions {
 }
 
 /** The demo key's text; `isNew` when this call made the key. */
-export interface DemoKey {
+interface DemoKey {
   readonly text: string
   readonly isNew: boolean
 }
 
 /** Name of the key that the first start makes. */
-export const demoKeyName = 'demo'
+const demoKeyName = 'demo'
 
 /**
  * Longest time until a change by another process is seen. Asking the store costs about 3 µs, so at this interval it

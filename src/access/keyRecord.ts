@@ -18,7 +18,7 @@ export interface KeyRecord {
   readonly changedBy: string | undefined
 }
 
-export type KeyState = 'live' | 'expired' | 'revoked'
+type KeyState = 'live' | 'expired' | 'revoked'
 
 export const noScopes: KeyScopes = { networks: [], methods: [], origins: [], addresses: [] }
 

@@ -41,7 +41,7 @@ export type TokenProblem =
   | 'tokenForOthers'
   | 'tokenFlood'
 
-export type TokenCheck =
+type TokenCheck =
   | { readonly ok: true; readonly row: KeyRow; readonly untilMs: number }
   | { readonly ok: false; readonly why: TokenProblem }
 

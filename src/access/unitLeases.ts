@@ -19,7 +19,7 @@ export interface UnitQuota {
   readonly perDay: number | undefined
 }
 
-export interface LeaseNews {
+interface LeaseNews {
   readonly granted: number
   /** When there is more, on the clock of `Date.now`. */
   readonly moreAtMs: number
@@ -170,7 +170,7 @@ export class UnitLeases {
 }
 
 /** What a process may spend of one key; used as a bucket of the meter is. */
-export class LeasedUnits {
+class LeasedUnits {
   readonly perSecond: number
   readonly burst: number
   readonly perDay: number

@@ -26,7 +26,7 @@ const slowCallsMax = 50
 /** Keys of which recent usage is told. */
 const topKeysMax = 10
 
-export interface KeyTotals {
+interface KeyTotals {
   readonly keyId: string
   readonly calls: number
   readonly errors: number
@@ -34,7 +34,7 @@ export interface KeyTotals {
   readonly bytes: number
 }
 
-export interface UsageLedgerOptions {
+interface UsageLedgerOptions {
   /** Milliseconds since 1970; `Date.now` where absent. */
   readonly nowMs?: () => number
   /** Called when usage could not be stored; it is tried again with the next. */

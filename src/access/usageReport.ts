@@ -3,7 +3,7 @@ import { UsageError } from '../primitives/faults.js'
 import { hourMs, type KeyUsage } from '../store/usage.js'
 
 export const usageGroups = ['key', 'network', 'method', 'hour', 'day'] as const
-export type UsageGroup = (typeof usageGroups)[number]
+type UsageGroup = (typeof usageGroups)[number]
 
 /** What is asked for; times as ISO 8601. */
 export interface UsageQuestion {

@@ -19,7 +19,7 @@ import { buildOpenApi } from './openApi.js'
 import type { Readiness } from './readiness.js'
 import { type ApiServices, findRoute } from './routes.js'
 
-export interface AdminOptions {
+interface AdminOptions {
   readonly host: string
   /** 0 for any free port. */
   readonly port: number

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 
-export interface DashboardFile {
+interface DashboardFile {
   readonly contentType: string
   readonly body: Buffer
 }

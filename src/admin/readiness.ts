@@ -27,7 +27,7 @@ export interface ReadinessFigures {
   readonly sharedKeys: KeyFreshnessFigures | undefined
 }
 
-export interface ReadinessLimits {
+interface ReadinessLimits {
   /** Undefined: heads may be of any age. */
   readonly headAgeMsMax: number | undefined
   readonly queueAgeMsMax: number
@@ -45,7 +45,7 @@ const checkNames = [
 ] as const
 type CheckName = (typeof checkNames)[number]
 
-export interface FailedCheck {
+interface FailedCheck {
   readonly check: CheckName
   /** Undefined where the check is of the whole server. */
   readonly network?: string

@@ -57,7 +57,7 @@ export interface ApiServices {
 }
 
 /** A request that fits its route. */
-export interface ApiCall {
+interface ApiCall {
   /** What the path has for `{id}`. */
   readonly id: string
   /** Of the client. */

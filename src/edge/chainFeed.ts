@@ -19,7 +19,7 @@ export interface SourceState {
 /** State of a source that delivers in time, or has delivered everything. */
 export const upToDate: SourceState = { syncing: undefined, hasFailed: false }
 
-export type FeedListener = (state: SourceState) => void
+type FeedListener = (state: SourceState) => void
 
 /** News of a network's source, for networks on any thread. */
 export interface ChainFeed {

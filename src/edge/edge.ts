@@ -54,7 +54,7 @@ const closeMs = 2_000
 /** How long a closing WebSocket waits for its client to read: the default time limit of a request. */
 const endMsMax = 30_000
 
-export interface EdgeOptions {
+interface EdgeOptions {
   readonly config: Config
   readonly clientVersion: string
   readonly ring: KeyChecker

@@ -12,7 +12,7 @@ const threadUrl = new URL('../../workers/edge.js', import.meta.url)
 const silentMsMax = 1_000
 
 /** Handlers of the calls that edges make, by name; {@link CallName} gives arguments and results. */
-export type CallHandlers = {
+type CallHandlers = {
   readonly [N in CallName]: (args: never, context: RequestContext) => unknown
 } & {
   /** Runs a job; resolves to the reply of its thread. */

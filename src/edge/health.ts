@@ -7,7 +7,7 @@ import { hasRoom } from '../store/environment.js'
 import type { EdgeRollup, RollupHealth } from './edgeRollup.js'
 import type { OpenNetwork } from './openNetwork.js'
 
-export interface HealthPage {
+interface HealthPage {
   /**
    * 200, or 503 where the server is about to stop, or no network can answer as it should: of none the newest head, or
    * the queue, can be used, or the keys that all need are not accepted.
@@ -16,7 +16,7 @@ export interface HealthPage {
   readonly body: string
 }
 
-export interface HealthSources {
+interface HealthSources {
   readonly networks: readonly OpenNetwork[]
   readonly rollups: readonly EdgeRollup[]
   /** Undefined where no keys are needed, or they are not shared. */

@@ -46,7 +46,7 @@ export interface OpenNetwork extends NetworkViews<Network> {
 }
 
 /** Blocks whose logs a gateway has, of those that it wants: all from `from` up to the head. */
-export interface LogProgress {
+interface LogProgress {
   readonly from: number
   /** The block from which on, up to the head, none is missing; undefined where the head is. */
   readonly completeFrom: number | undefined

@@ -11,7 +11,7 @@ const keysPerPoint = 10
 /** Keys that are told apart in what is read: lines that can be told apart in a chart. */
 const keysToldMax = 4
 
-export interface HistoryPoint {
+interface HistoryPoint {
   /** Milliseconds since 1970. */
   readonly atMs: number
   /** Over the time since the point before, as all that follows. */
@@ -23,7 +23,7 @@ export interface HistoryPoint {
   readonly p99Seconds: number | undefined
 }
 
-export interface KeyHistory {
+interface KeyHistory {
   /** Undefined for all other keys together. */
   readonly keyId: string | undefined
   /** Units a second, for each point. */

@@ -42,7 +42,7 @@ function sizeBucketOf(bytes: number): number {
  * One in so many calls that are answered at once is timed, and counts as so many: two readings of the clock take
  * 0.1 to 0.4 µs, such a call 1 to 10. Calls that wait for a job are all timed.
  */
-export const timedOneIn = 16
+const timedOneIn = 16
 /**
  * As {@link timedOneIn}, of stored answers to single calls: one takes 1 to 3 µs, so that two readings of the clock for
  * each would be a tenth of it. Those in a batch are looked up before any call of it runs, and not timed.
@@ -58,7 +58,7 @@ export const errorCodes: readonly number[] = [
 ]
 
 /** HTTP statuses of requests that are refused before a method is called, and what each means here. */
-export const rejectionReasons: Readonly<Record<number, string>> = {
+const rejectionReasons: Readonly<Record<number, string>> = {
   400: 'malformed',
   401: 'key',
   403: 'origin',

@@ -16,7 +16,7 @@ interface Sample {
   readonly edges: readonly { readonly cpuSeconds: number; readonly delays: readonly number[] }[]
 }
 
-export interface MethodRates {
+interface MethodRates {
   readonly method: string
   readonly callsPerSecond: number
   readonly repeatedPerSecond: number
@@ -27,7 +27,7 @@ export interface MethodRates {
   readonly resultBytesPerSecond: number
 }
 
-export interface NamedRate {
+interface NamedRate {
   readonly name: string
   readonly total: number
   readonly perSecond: number

@@ -6,7 +6,7 @@
 type Labels = Readonly<Record<string, string | number>>
 
 /** One histogram's counts under one set of labels; `buckets` are not added up. */
-export interface Distribution {
+interface Distribution {
   readonly labels: Labels
   readonly buckets: readonly number[]
   readonly sum: number
@@ -29,7 +29,7 @@ export interface DeclaredMetric {
 type Figure<T> = (row: T) => number | boolean | undefined
 
 /** Declares metrics of the same rows. */
-export interface Figures<T> {
+interface Figures<T> {
   gauge(name: string, help: string, figure: Figure<T>): void
   counter(name: string, help: string, figure: Figure<T>): void
 }

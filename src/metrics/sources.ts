@@ -2,7 +2,7 @@ import type { IngestFigures } from '../ingest/messages.js'
 import type { ClassCounts } from '../pool/poolOptions.js'
 import type { EdgeCounts } from './edgeCounts.js'
 
-export interface NetworkFigures {
+interface NetworkFigures {
   readonly network: string
   readonly head: number
   /** Seconds since 1970. */
@@ -20,7 +20,7 @@ export interface SharedQueueFigures {
   readonly hasLease: boolean | undefined
 }
 
-export interface RollupFigures {
+interface RollupFigures {
   readonly network: string
   readonly waiting: number
   readonly waitingBytes: number

@@ -1,6 +1,6 @@
 import { type ClassShare, type ClassState, firstOf, type Key, type Lane, sizeOf } from './lanes.js'
 
-export interface FairQueueLimits {
+interface FairQueueLimits {
   /** Bytes that may wait, all classes together. */
   readonly waitingBytesMax: number
   /** Long items that may run at the same time, all classes together; of one key half as many, rounded up. */

@@ -12,7 +12,7 @@ export interface JobSettings {
   readonly trace: TraceLimits
 }
 
-export interface JobPoolLimits {
+interface JobPoolLimits {
   /** Undefined for {@link threadsDefault}. */
   readonly threads: number | undefined
   /**
@@ -28,7 +28,7 @@ export interface JobPoolLimits {
   readonly trace: TraceLimits
 }
 
-export interface JobPoolOptions {
+interface JobPoolOptions {
   readonly limits: JobPoolLimits
   readonly stores: readonly StoreLocation[]
   onThreadLost(loss: ThreadLoss): void

@@ -31,7 +31,7 @@ export interface JobDefinition<C extends string> {
   readonly shortBytesMax?: number
 }
 
-export type ClassOf<J extends JobTable<J>> = J[keyof J]['class']
+type ClassOf<J extends JobTable<J>> = J[keyof J]['class']
 
 /** The loss of a thread, for the operator. `job` is undefined for a thread without a job. */
 export interface ThreadLoss {

@@ -7,7 +7,7 @@ import type { ThreadData } from './messages.js'
 /** Loading takes half a second; a thread that takes longer than this never will. */
 const loadMsMax = 30_000
 
-export interface ThreadSetOptions {
+interface ThreadSetOptions {
   readonly threads: number
   readonly session: URL
   readonly heapBytesMax: number

@@ -49,7 +49,7 @@ export interface RpcNetwork {
 }
 
 /** A call that stayed text. */
-export interface LongCall {
+interface LongCall {
   readonly method: string
   readonly jobClass: OffloadedCallClass
   readonly text: Uint8Array
@@ -92,7 +92,7 @@ export interface Param<out T> {
 }
 
 /** The arguments that a tuple of parameters decodes to. */
-export type ArgumentsOf<P extends readonly Param<unknown>[]> = {
+type ArgumentsOf<P extends readonly Param<unknown>[]> = {
   readonly [I in keyof P]: P[I] extends Param<infer T> ? T : never
 }
 

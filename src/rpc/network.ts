@@ -13,7 +13,7 @@ import type { PendingStreams } from '../streams/pendingStreams.js'
 import type { FilterService } from './logs/filterService.js'
 import { defineMethod, type Method, type MethodDefinition, type Param, type RpcNetwork } from './method.js'
 
-export interface ExecutionSettings {
+interface ExecutionSettings {
   /** Most gas of a call or estimate, as a multiple of the current block's gas limit. */
   readonly gasCapBlocks: number
   /** Added to estimates, in hundredths of a percent. */

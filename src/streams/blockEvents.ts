@@ -7,7 +7,7 @@ import { bytesToHex, latin1Key } from '../primitives/bytes.js'
 import { EventMessage } from './eventMessage.js'
 
 /** The event for one log that joined or left the chain, with the keys that filters compare. */
-export interface LogEvent {
+interface LogEvent {
   readonly keys: LogKeys
   readonly message: EventMessage
 }

@@ -12,7 +12,7 @@ const digitZero = 0x30
 const closingBrace = 0x7d
 
 /** The block of an event. All events of one chain step share one such object. */
-export interface EventOrigin {
+interface EventOrigin {
   readonly number: number
 }
 

@@ -36,7 +36,7 @@ const blocksPerReplay = 16
 /** Index of the argument of eth_subscribe that contains `fromBlock`. */
 const optionsArgument = 1
 
-export interface StreamLimits {
+interface StreamLimits {
   /** Blocks behind the head from which a subscription may resume. */
   readonly replayBlocksMax: number
 }

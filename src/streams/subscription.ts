@@ -19,7 +19,7 @@ export interface Delivery {
 }
 
 /** Callbacks to whoever produces a subscription's events. */
-export interface SubscriptionEvents {
+interface SubscriptionEvents {
   /** The socket accepted all waiting events, or has room again after {@link Subscription.waitForRoom}. */
   onIdle(): void
   /** The subscription ended, for any reason; called once. */

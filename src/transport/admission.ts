@@ -23,7 +23,7 @@ export interface Route {
   readonly hosts: readonly string[]
 }
 
-export type AccessDecision =
+type AccessDecision =
   | Allowed
   /** `retryAfterMs`: when to ask again, where nobody can tell at the moment whether the key is valid. */
   | { readonly ok: false; readonly reason: string; readonly retryAfterMs?: number }
@@ -37,7 +37,7 @@ export interface Allowed extends Identity {
 }
 
 /** See `access/keyScope.ts`. */
-export interface UseScope {
+interface UseScope {
   allowsNetwork(name: string): boolean
   allowsOrigin(origin: string): boolean
   allowsAddressOf(use: { readonly address: string }): boolean

@@ -6,7 +6,7 @@ import { OperatorError } from '../primitives/faults.js'
 import { loadTransport } from './loadTransport.js'
 import type { Transport } from './wire.js'
 
-export interface Choice {
+interface Choice {
   readonly transport: Transport
   /** Why another library serves than could, as a sentence without its full stop; undefined where there is nothing to tell. */
   readonly notice: string | undefined

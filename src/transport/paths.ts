@@ -7,7 +7,7 @@ export interface PathTarget {
 }
 
 /** The path's version segment; no network may have this name. */
-export const versionSegment = 'v3'
+const versionSegment = 'v3'
 
 /**
  * Parses a path: `/`, `/<network>`, `/v3/<key>`, `/<network>/v3/<key>`; undefined for any other.

@@ -104,7 +104,7 @@ export class RequestLog {
 }
 
 /** Passes one request to an endpoint and records it. */
-export class WatchedEndpoint implements Endpoint {
+class WatchedEndpoint implements Endpoint {
   constructor(
     readonly endpoint: Endpoint,
     readonly network: string,

@@ -28,7 +28,7 @@ import type { SocketLimits } from './socketLimits.js'
 import type { ServerTotals, Total } from './totals.js'
 import type { SocketPermit, SocketWire } from './wire.js'
 
-export interface WebSocketServerOptions {
+interface WebSocketServerOptions {
   readonly admission: Admission
   /** As in {@link AdmissionOptions}. */
   changedKeys(): readonly string[] | undefined

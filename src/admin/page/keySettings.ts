@@ -41,7 +41,7 @@ const limitGroups: readonly (readonly [
   ],
 ]
 
-export interface SettingsForm {
+interface SettingsForm {
   readonly element: HTMLElement
   /** What the fields say, all of it; the server checks it. */
   read(): object

@@ -5,7 +5,7 @@ import { labelled, make } from './dom.js'
 import { formatAge, formatCount, formatShare, formatTime } from './format.js'
 import { LiveTable } from './table.js'
 
-export interface LastBlocks {
+interface LastBlocks {
   readonly element: HTMLElement
   show(state: LiveState): void
 }

@@ -5,7 +5,7 @@ import { ask, follow } from './api.js'
 /** Between two questions for the history: the time between two of its points. */
 const historyMs = 10_000
 
-export interface Live {
+interface Live {
   /** The newest state; undefined before the first has come. */
   readonly state: LiveState | undefined
   /** Undefined before the first has come. */

@@ -1,6 +1,6 @@
 import { type Child, make, setText } from './dom.js'
 
-export interface Column<R> {
+interface Column<R> {
   readonly title: string
   readonly of: (row: R) => string
   /** Whether the column holds figures, which stand below each other at the right. */

@@ -7,7 +7,7 @@ import type { JobOwner } from '../../pool/jobs.js'
 import { FaultError } from '../../primitives/faults.js'
 import type { RequestContext } from '../contexts/requestContext.js'
 
-export interface PartSink {
+interface PartSink {
   /** Takes a part, and calls `taken` once it has passed it on. */
   put(part: Uint8Array, taken: () => void): void
   end(last: Uint8Array): void

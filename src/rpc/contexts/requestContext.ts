@@ -20,7 +20,7 @@ export interface Allowance {
 }
 
 /** Limits of a key that are no allowance; absent ones are those of the server. */
-export interface HolderLimits {
+interface HolderLimits {
   readonly sockets?: number
   readonly subscriptions?: number
   /** Share of the pool's time, relative to keys without a weight, which have 1. */

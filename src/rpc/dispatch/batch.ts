@@ -36,7 +36,7 @@ export function isParseError(outcome: unknown): boolean {
   return outcome instanceof Failure && outcome.fault?.kind === 'ParseError'
 }
 
-export interface BatchRun<N extends RpcNetwork> {
+interface BatchRun<N extends RpcNetwork> {
   readonly calls: readonly Member[]
   readonly basis: RequestBasis<N>
   readonly context: RequestContext

@@ -18,7 +18,7 @@ interface Cursor {
   readonly last: number
 }
 
-export interface PageQuery extends LogQuery {
+interface PageQuery extends LogQuery {
   readonly cursor: Cursor | undefined
   /** Most logs of a page; undefined: the server's limit. */
   readonly limit: number | undefined

@@ -17,13 +17,13 @@ import { blockId, integer, invalidArgument, optional, required } from './params.
 import { listSchema, nullable, type Schema } from './schema.js'
 import { blockCallsMax, blocksMax } from './simulateParams.js'
 
-export interface Bundle {
+interface Bundle {
   readonly calls: readonly CallObject[]
   readonly blockOverrides: BlockOverrides | undefined
 }
 
 /** Where the first call runs: after a block, or before its transaction `index`. */
-export interface CallsPlace {
+interface CallsPlace {
   readonly block: BlockId
   readonly index: number | undefined
 }

@@ -13,7 +13,7 @@ import type { CallObject } from './callParams.js'
 import { stateBlock } from './stateBlock.js'
 
 /** Decoded arguments of a method that executes a message. */
-export interface ExecutionCall {
+interface ExecutionCall {
   readonly call: CallObject
   /** The second argument of every method that executes. */
   readonly block: BlockId

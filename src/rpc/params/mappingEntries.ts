@@ -91,7 +91,7 @@ export function* inLooks(keys: WrittenKeys, context: RequestContext): Generator<
   }
 }
 
-export interface MappingEntries {
+interface MappingEntries {
   readonly slot: Hash32
   readonly keys: WrittenKeys
   readonly types: readonly KeyType[] | undefined

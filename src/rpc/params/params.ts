@@ -51,7 +51,7 @@ function writeDigits(text: string, start: number, target: Uint8Array): boolean {
   return misfits >= 0
 }
 
-export function hasHexPrefix(text: string): boolean {
+function hasHexPrefix(text: string): boolean {
   return text.charCodeAt(0) === 0x30 && (text.charCodeAt(1) | 0x20) === 0x78
 }
 
@@ -175,7 +175,7 @@ export function integer(what: string, max = Number.MAX_SAFE_INTEGER): Param<numb
 }
 
 /** A storage slot, and the number of bytes with which the caller wrote it (`0x0` counts as one). */
-export interface StorageKey {
+interface StorageKey {
   readonly slot: Hash32
   readonly writtenBytes: number
 }
@@ -218,7 +218,7 @@ export function storageKeys(max: number): Param<readonly StorageKey[]> {
   )
 }
 
-export interface BlockIdOptions {
+interface BlockIdOptions {
   /** Whether a plain 32-byte hash is accepted; objects with a hash always are. */
   readonly acceptsHash?: boolean
   /** Whether a decimal integer is accepted, as a JSON number or as digits in a string. */

@@ -13,7 +13,7 @@ const openBrace = 0x7b
 const closeBrace = 0x7d
 
 /** Positions of the members of a call other than `params`; undefined where absent. */
-export type CallHead = Readonly<Record<'jsonrpc' | 'id' | 'method' | 'at', Span | undefined>>
+type CallHead = Readonly<Record<'jsonrpc' | 'id' | 'method' | 'at', Span | undefined>>
 
 /**
  * The head of the object between `start` and `end`, with colons and commas at `signs`; undefined where it is no

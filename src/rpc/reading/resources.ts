@@ -8,7 +8,7 @@ import { type Fault, FaultError } from '../../primitives/faults.js'
 import { faultToHttpStatus, faultToWireError } from '../answers/wireErrors.js'
 
 /** A path after the key, cut at its slashes, and its query without the question mark. */
-export interface ResourceName {
+interface ResourceName {
   readonly segments: readonly string[]
   readonly query: string
 }

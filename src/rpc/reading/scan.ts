@@ -27,7 +27,7 @@ const nine = 0x39
 export const nestingMax = 64
 
 /** Offsets into the scanned bytes; an end is exclusive. Reused from call to call: read it before the next scan. */
-export interface CallSpans {
+interface CallSpans {
   /** The id as written, with its quotes if it is a string. */
   idStart: number
   idEnd: number

@@ -43,7 +43,7 @@ export const creatorSchema: Schema = objectSchema('ContractCreator', {
   creator: addressSchema,
 })
 
-export interface Search {
+interface Search {
   readonly address: Address
   /** The block next to those that are searched; 0 for all. */
   readonly number: number

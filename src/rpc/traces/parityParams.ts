@@ -20,7 +20,7 @@ import { blockCallsMax } from '../params/simulateParams.js'
 import { Members, type TraceConfig } from './traceParams.js'
 
 /** What is asked of `trace_filter`. Absent blocks: the first and the last. */
-export interface TraceFilter {
+interface TraceFilter {
   readonly fromBlock: BlockId | undefined
   readonly toBlock: BlockId | undefined
   readonly options: TraceConfig

@@ -15,7 +15,7 @@ export interface TraceConfig {
   readonly timeMs?: number | undefined
 }
 
-export interface TraceCallConfig extends TraceConfig {
+interface TraceCallConfig extends TraceConfig {
   readonly stateOverrides: readonly AccountOverride[] | undefined
   readonly blockOverrides: BlockOverrides | undefined
   readonly txIndex: number | undefined
