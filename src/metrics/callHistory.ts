@@ -3,6 +3,7 @@
  * what was before. Kept in memory alone.
  */
 import { type RecentRates, windowTicks } from './recentCalls.js'
+import { sumOf } from './sumCounts.js'
 
 /** An hour of points: what an operator who was called looks back on, 200 KB of memory with ten keys in each. */
 const pointsMax = 360
@@ -100,8 +101,4 @@ export class CallHistory {
     })
     return { keyId, unitsPerSecond }
   }
-}
-
-function sumOf(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0)
 }

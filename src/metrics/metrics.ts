@@ -47,11 +47,11 @@ export class Metrics {
     const register = this.#register
     const all = () => sumMethods(edges.flatMap((edge) => edge.readMethods()))
     const methods = register.of(['method'], () => all().map((counts) => [{ method: counts.method }, counts]))
-    methods.counter('tidegate_rpc_calls_total', 'Calls by method, of batches too.', ({ calls }) => calls)
+    methods.counter('tidegate_rpc_calls_total', 'Calls by method, of batches too.', 'calls')
     methods.counter(
       'tidegate_rpc_repeated_answers_total',
       'Calls answered by a stored answer, without running the method.',
-      ({ repeated }) => repeated,
+      'repeated',
     )
     register.histogram(
       'tidegate_rpc_duration_seconds',
@@ -80,15 +80,11 @@ export class Metrics {
     const errors = () => sumMaps(edges.map((edge) => edge.readErrors()))
     register
       .of(['code'], () => [...errors()].map(([code, count]) => [{ code }, count]))
-      .counter('tidegate_rpc_errors_total', 'Calls that ended with an error, by its code.', (count) => count)
+      .counter('tidegate_rpc_errors_total', 'Calls that ended with an error, by its code.')
     const rejections = () => sumMaps(edges.map((edge) => edge.readRejections()))
     register
       .of(['reason'], () => [...rejections()].map(([reason, count]) => [{ reason }, count]))
-      .counter(
-        'tidegate_rejections_total',
-        'Requests and WebSockets refused before any method was called.',
-        (count) => count,
-      )
+      .counter('tidegate_rejections_total', 'Requests and WebSockets refused before any method was called.')
   }
 
   #defineEdges(): void {
@@ -107,18 +103,14 @@ export class Metrics {
         }),
     )
     const each = register.of(['edge'], () => edges.map(({ figures }, edge) => [{ edge }, figures]))
-    each.counter('tidegate_edge_cpu_seconds_total', "CPU time of an edge's thread.", (of) => of.cpuSeconds)
-    each.gauge(
-      'tidegate_edge_heap_bytes',
-      "JavaScript heap in use of an edge's thread.",
-      (of) => of.heapBytes,
-    )
+    each.counter('tidegate_edge_cpu_seconds_total', "CPU time of an edge's thread.", 'cpuSeconds')
+    each.gauge('tidegate_edge_heap_bytes', "JavaScript heap in use of an edge's thread.", 'heapBytes')
     each.gauge(
       'tidegate_http_connections',
       'Open HTTP connections of an edge, without WebSockets.',
-      ({ connections }) => connections,
+      'connections',
     )
-    each.gauge('tidegate_subscriptions', 'Open subscriptions of an edge.', (of) => of.subscriptions)
+    each.gauge('tidegate_subscriptions', 'Open subscriptions of an edge.', 'subscriptions')
     const process = this.#process
     process.counter(
       'tidegate_skipped_events_total',
@@ -130,17 +122,14 @@ export class Metrics {
     ofCaches({ blocks: 'blockHits', proofs: 'proofHits' }).counter(
       'tidegate_cache_hits_total',
       'Answers found in a cache.',
-      (hits) => hits,
     )
     ofCaches({ blocks: 'blockMisses', proofs: 'proofMisses' }).counter(
       'tidegate_cache_misses_total',
       'Answers looked for in a cache and not found.',
-      (misses) => misses,
     )
     ofCaches({ blocks: 'blockBytes', proofs: 'proofBytes', compressed: 'copyBytes' }).gauge(
       'tidegate_cache_bytes',
       'Bytes of the answers in a cache.',
-      (bytes) => bytes,
     )
     process.gauge('tidegate_websockets', 'Open WebSockets.', ({ totals }) => totals.sockets.value)
     process.gauge(
@@ -165,22 +154,17 @@ export class Metrics {
     const each = this.#register.of(['class'], () =>
       pool.counts.byClass.map((counts) => [{ class: counts.class }, counts]),
     )
-    each.gauge('tidegate_pool_waiting_jobs', 'Jobs that wait for a thread.', ({ waiting }) => waiting)
-    each.gauge('tidegate_pool_running_jobs', 'Jobs that run.', ({ running }) => running)
-    each.counter('tidegate_pool_finished_jobs_total', 'Jobs with a result.', ({ finished }) => finished)
-    each.counter('tidegate_pool_failed_jobs_total', 'Jobs that ended with an error.', ({ failed }) => failed)
-    each.counter(
-      'tidegate_pool_refused_jobs_total',
-      'Jobs refused or dropped for lack of room.',
-      ({ refused }) => refused,
-    )
+    each.gauge('tidegate_pool_waiting_jobs', 'Jobs that wait for a thread.', 'waiting')
+    each.gauge('tidegate_pool_running_jobs', 'Jobs that run.', 'running')
+    each.counter('tidegate_pool_finished_jobs_total', 'Jobs with a result.', 'finished')
+    each.counter('tidegate_pool_failed_jobs_total', 'Jobs that ended with an error.', 'failed')
+    each.counter('tidegate_pool_refused_jobs_total', 'Jobs refused or dropped for lack of room.', 'refused')
     each.counter('tidegate_pool_cpu_seconds_total', 'CPU time of jobs.', ({ cpuMs }) => cpuMs / 1_000)
     this.#register
       .of(['thread'], () => pool.heaps.map((bytes, thread) => [{ thread }, bytes]))
       .gauge(
         'tidegate_pool_heap_bytes',
         'JavaScript heap in use of a thread of the pool, after its last jobs.',
-        (bytes) => bytes,
       )
     this.#process.counter(
       'tidegate_pool_lost_threads_total',
@@ -192,31 +176,19 @@ export class Metrics {
   #defineNetworks(): void {
     const { networks } = this.#sources
     const each = this.#register.of(['network'], () => networks().map((of) => [{ network: of.network }, of]))
-    each.gauge('tidegate_head_number', 'Number of the newest block.', ({ head }) => head)
-    each.gauge(
-      'tidegate_head_timestamp_seconds',
-      'Timestamp of the newest block.',
-      ({ headTimestamp }) => headTimestamp,
-    )
+    each.gauge('tidegate_head_number', 'Number of the newest block.', 'head')
+    each.gauge('tidegate_head_timestamp_seconds', 'Timestamp of the newest block.', 'headTimestamp')
     each.gauge(
       'tidegate_head_age_seconds',
       'Time since the timestamp of the newest block.',
       ({ headTimestamp }) => Math.max(Date.now() / 1_000 - headTimestamp, 0),
     )
-    each.gauge(
-      'tidegate_syncing',
-      'Whether the source has blocks that are not taken in yet.',
-      ({ isSyncing }) => isSyncing,
-    )
-    each.gauge(
-      'tidegate_readable',
-      'Whether the newest block could be read from the store.',
-      ({ isReadable }) => isReadable,
-    )
+    each.gauge('tidegate_syncing', 'Whether the source has blocks that are not taken in yet.', 'isSyncing')
+    each.gauge('tidegate_readable', 'Whether the newest block could be read from the store.', 'isReadable')
     each.gauge(
       'tidegate_source_failed',
       'Whether the source ended with an error, or no upstream answers or has a chain that can be followed.',
-      ({ hasSourceFailed }) => hasSourceFailed,
+      'hasSourceFailed',
     )
   }
 
@@ -224,22 +196,14 @@ export class Metrics {
   #defineRollups(): void {
     const { rollups } = this.#sources
     const each = this.#register.of(['network'], () => rollups().map((of) => [{ network: of.network }, of]))
-    each.gauge(
-      'tidegate_submissions_waiting',
-      'Transactions that wait for the sequencer.',
-      ({ waiting }) => waiting,
-    )
-    each.gauge('tidegate_submissions_waiting_bytes', 'Their bytes.', ({ waitingBytes }) => waitingBytes)
+    each.gauge('tidegate_submissions_waiting', 'Transactions that wait for the sequencer.', 'waiting')
+    each.gauge('tidegate_submissions_waiting_bytes', 'Their bytes.', 'waitingBytes')
     each.gauge(
       'tidegate_submissions_oldest_seconds',
       'Time that the oldest of them has waited.',
       ({ oldestWaitingMs }) => oldestWaitingMs / 1_000,
     )
-    each.gauge(
-      'tidegate_submissions_settled',
-      'Transactions with a verdict that are kept.',
-      ({ settled }) => settled,
-    )
+    each.gauge('tidegate_submissions_settled', 'Transactions with a verdict that are kept.', 'settled')
     each.gauge(
       'tidegate_submissions_answering',
       'Whether the database of a shared queue answers.',
@@ -261,11 +225,11 @@ export class Metrics {
     const each = this.#register.of(['store'], () =>
       this.#sources.stores().map((of) => [{ store: of.store }, of]),
     )
-    each.gauge('tidegate_store_bytes', 'Length of a store on disk.', ({ bytes }) => bytes)
+    each.gauge('tidegate_store_bytes', 'Length of a store on disk.', 'bytes')
     each.gauge(
       'tidegate_store_readers',
       'Threads, of all processes, that have a store open for reading.',
-      ({ readers }) => readers,
+      'readers',
     )
     const process = this.#process
     process.gauge(
@@ -290,7 +254,7 @@ export class Metrics {
     const nodejs = process.version
     this.#register
       .of(['version', 'nodejs', 'transport'], () => [[{ version, nodejs, transport }, 1]])
-      .gauge('tidegate_build_info', 'What runs; the value is 1.', (one) => one)
+      .gauge('tidegate_build_info', 'What runs; the value is 1.')
     const own = this.#process
     own.counter('process_cpu_seconds_total', 'CPU time of the process, all threads.', () => {
       const { user, system } = process.cpuUsage()

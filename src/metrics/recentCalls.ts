@@ -3,7 +3,7 @@
  * newest sample is compared with older ones.
  */
 import { bucketSeconds, durationBuckets, type EdgeCounts, type MethodCounts } from './edgeCounts.js'
-import { sumMaps, sumMethods } from './sumCounts.js'
+import { sumMaps, sumMethods, sumOf } from './sumCounts.js'
 
 /** Samples from the oldest to the newest: with one a second, a window long enough for calls that come now and then. */
 export const windowTicks = 10
@@ -166,8 +166,4 @@ export function quantile(buckets: readonly number[], share: number): number | un
 
 function minus(counts: readonly number[], then: readonly number[] | undefined): number[] {
   return counts.map((count, at) => count - (then?.[at] ?? 0))
-}
-
-function sumOf(counts: readonly number[]): number {
-  return counts.reduce((sum, count) => sum + count, 0)
 }

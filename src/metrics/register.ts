@@ -25,13 +25,19 @@ export interface DeclaredMetric {
   readonly labels: readonly string[]
 }
 
-/** Of a row: its figure, or undefined where it has none. A boolean counts as 0 or 1. */
-type Figure<T> = (row: T) => number | boolean | undefined
+/** A figure of a row; undefined where it has none. A boolean counts as 0 or 1. */
+type Value = number | boolean | undefined
+/** Names of members that are figures. */
+type Names<T> = { readonly [N in keyof T]-?: T[N] extends Value ? N : never }[keyof T]
+/** Where the figure of a row is: under a name, or what a function finds. */
+type Figure<T> = Names<T> | ((row: T) => Value)
+/** Rows that are figures themselves need none. */
+type Where<T> = T extends Value ? [figure?: Figure<T>] : [figure: Figure<T>]
 
 /** Declares metrics of the same rows. */
 interface Figures<T> {
-  gauge(name: string, help: string, figure: Figure<T>): void
-  counter(name: string, help: string, figure: Figure<T>): void
+  gauge(name: string, help: string, ...where: Where<T>): void
+  counter(name: string, help: string, ...where: Where<T>): void
 }
 
 /** Series with its labels → its value. */
@@ -52,11 +58,13 @@ export class Register {
 
   /** Metrics of which each of `rows` has a figure, under labels of its own. */
   of<T>(labels: readonly string[], rows: () => Iterable<readonly [Labels, T]>): Figures<T> {
-    const declare = (type: 'gauge' | 'counter') => (name: string, help: string, figure: Figure<T>) => {
+    const declare = (type: 'gauge' | 'counter') => (name: string, help: string, figure?: Figure<T>) => {
+      const figureOf = (row: T) =>
+        typeof figure === 'function' ? figure(row) : ((figure === undefined ? row : row[figure]) as Value)
       this.#declare({ name, type, help, labels }, () => {
         const series: Series = new Map(labels.length === 0 ? [[name, 0]] : [])
         for (const [labels, row] of rows()) {
-          const value = figure(row)
+          const value = figureOf(row)
           const one = seriesOf(name, labels)
           // Two nodes of one host have one name.
           const before = type === 'counter' ? (series.get(one) ?? 0) : 0

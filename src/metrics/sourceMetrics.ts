@@ -1,14 +1,10 @@
 import type { Register } from './register.js'
-import type { MetricSources, SourceFigures } from './sources.js'
+import type { MetricSources } from './sources.js'
 
 /** Metrics of networks' sources: their threads, their stores' commits, the phases of imports, the nodes they ask. */
 export function defineSources(register: Register, { sources }: MetricSources): void {
   const each = register.of(['network'], () => sources().map((of) => [{ network: of.network }, of]))
-  each.gauge(
-    'tidegate_source_heap_bytes',
-    "JavaScript heap in use of a source's thread.",
-    ({ heapBytes }) => heapBytes,
-  )
+  each.gauge('tidegate_source_heap_bytes', "JavaScript heap in use of a source's thread.", 'heapBytes')
   each.counter(
     'tidegate_chain_commits_total',
     "Transactions of a network's store that are on disk.",
@@ -19,28 +15,25 @@ export function defineSources(register: Register, { sources }: MetricSources): v
     'Time that they took: writing their rows and pages, and the flush.',
     ({ commits }) => commits.seconds,
   )
-  const entries = (label: string, of: (figures: SourceFigures) => Readonly<Record<string, number>>) =>
+  const entries = (label: string, of: 'phases' | 'kept' | 'heads') =>
     register.of(['network', label], () =>
       sources().flatMap((figures) =>
-        Object.entries(of(figures)).map(
+        Object.entries<number>(figures[of] ?? {}).map(
           ([name, value]) => [{ network: figures.network, [label]: name }, value] as const,
         ),
       ),
     )
-  entries('phase', ({ phases }) => phases).counter(
+  entries('phase', 'phases').counter(
     'tidegate_import_seconds_total',
     'Time that the source spent on blocks: check of their rules, execute with all roots, write of rows.',
-    (seconds) => seconds,
   )
-  entries('kind', ({ kept }) => kept).counter(
+  entries('kind', 'kept').counter(
     'tidegate_gateway_kept_total',
     'Things that a gateway fetched, proved and keeps, by kind.',
-    (count) => count,
   )
-  entries('way', ({ heads }) => heads ?? {}).counter(
+  entries('way', 'heads').counter(
     'tidegate_gateway_heads_total',
     'Heads of a gateway by the way in which what it holds stayed current: accessList, witness or proofs.',
-    (count) => count,
   )
   const sets = register.of(['network'], () =>
     sources().flatMap(({ network, workingSet }) => (workingSet ? [[{ network }, workingSet] as const] : [])),
@@ -48,12 +41,12 @@ export function defineSources(register: Register, { sources }: MetricSources): v
   sets.gauge(
     'tidegate_gateway_state_bytes',
     'Bytes on disk of the values, trie nodes and code that a gateway holds.',
-    ({ bytes }) => bytes,
+    'bytes',
   )
   sets.gauge(
     'tidegate_gateway_current_from',
     'Block from which on a gateway has taken in what each block changes.',
-    ({ currentFrom }) => currentFrom,
+    'currentFrom',
   )
   defineUpstreams(register, sources)
   defineSigned(register, sources)
@@ -76,39 +69,22 @@ function defineUpstreams(register: Register, sources: MetricSources['sources']):
     .counter(
       'tidegate_upstream_exchanges_total',
       'Exchanges with an upstream by outcome, answered or failed; a batch is one.',
-      (count) => count,
     )
   const each = register.of(labels, rows)
-  each.counter(
-    'tidegate_upstream_answer_seconds_total',
-    'Time of the answered ones.',
-    ({ seconds }) => seconds,
-  )
+  each.counter('tidegate_upstream_answer_seconds_total', 'Time of the answered ones.', 'seconds')
   each.counter(
     'tidegate_upstream_hedges_total',
     'Questions put to an upstream because another one was slow.',
-    ({ hedges }) => hedges,
+    'hedges',
   )
-  each.counter(
-    'tidegate_upstream_lies_total',
-    'Answers of an upstream that were proved wrong.',
-    ({ lies }) => lies,
-  )
-  each.gauge(
-    'tidegate_upstream_answering',
-    'Whether the last question was answered.',
-    ({ isAnswering }) => isAnswering,
-  )
+  each.counter('tidegate_upstream_lies_total', 'Answers of an upstream that were proved wrong.', 'lies')
+  each.gauge('tidegate_upstream_answering', 'Whether the last question was answered.', 'isAnswering')
   each.gauge(
     'tidegate_upstream_quarantined',
     'Whether an upstream is not asked because it lied.',
-    ({ isQuarantined }) => isQuarantined,
+    'isQuarantined',
   )
-  each.gauge(
-    'tidegate_upstream_head_number',
-    'Number of the newest block that an upstream claims.',
-    ({ head }) => head,
-  )
+  each.gauge('tidegate_upstream_head_number', 'Number of the newest block that an upstream claims.', 'head')
 }
 
 function defineSigned(register: Register, sources: MetricSources['sources']): void {
@@ -118,41 +94,37 @@ function defineSigned(register: Register, sources: MetricSources['sources']): vo
   each.gauge(
     'tidegate_signed_slot',
     'Slot of the newest head that validators signed, as far as beacon nodes told.',
-    ({ slot }) => slot,
+    'slot',
   )
-  each.gauge(
-    'tidegate_signed_slot_timestamp_seconds',
-    'Time of that slot, in seconds since 1970.',
-    ({ time }) => time,
-  )
+  each.gauge('tidegate_signed_slot_timestamp_seconds', 'Time of that slot, in seconds since 1970.', 'time')
   each.gauge(
     'tidegate_signed_participants',
     'Members of the sync committee, of 512, that signed it.',
-    ({ participants }) => participants,
+    'participants',
   )
-  each.gauge('tidegate_signed_finalized_slot', 'Slot of the newest final block.', (of) => of.finalizedSlot)
+  each.gauge('tidegate_signed_finalized_slot', 'Slot of the newest final block.', 'finalizedSlot')
 }
 
 function defineFeeds(register: Register, sources: MetricSources['sources']): void {
   const each = register.of(['network'], () =>
     sources().flatMap(({ network, feed }) => (feed ? [[{ network }, feed] as const] : [])),
   )
-  each.gauge('tidegate_feed_answering', 'Whether the database of a feed answers.', (of) => of.isAnswering)
-  each.gauge('tidegate_feed_epoch', 'Epoch of the newest writer of a feed.', ({ epoch }) => epoch)
-  each.gauge('tidegate_feed_lease', 'Whether this process is the writer of a feed.', (of) => of.hasLease)
+  each.gauge('tidegate_feed_answering', 'Whether the database of a feed answers.', 'isAnswering')
+  each.gauge('tidegate_feed_epoch', 'Epoch of the newest writer of a feed.', 'epoch')
+  each.gauge('tidegate_feed_lease', 'Whether this process is the writer of a feed.', 'hasLease')
   each.gauge(
     'tidegate_feed_sequence',
     'Number of the newest entry of a feed that the store has, or that this writer published.',
-    ({ sequence }) => sequence,
+    'sequence',
   )
   each.gauge(
     'tidegate_feed_lag_entries',
     'Entries of a feed that the store has not taken in, or that this writer has not published.',
-    ({ entriesBehind }) => entriesBehind,
+    'entriesBehind',
   )
   each.gauge(
     'tidegate_feed_lag_blocks',
     'Blocks that the store is behind the feed, or the feed behind the store of its writer.',
-    ({ blocksBehind }) => blocksBehind,
+    'blocksBehind',
   )
 }

@@ -23,3 +23,7 @@ export function sumMaps(maps: readonly ReadonlyMap<string, number>[]): Map<strin
   for (const map of maps) for (const [name, value] of map) sums.set(name, (sums.get(name) ?? 0) + value)
   return sums
 }
+
+export function sumOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0)
+}
