@@ -1,14 +1,17 @@
 /** Counting on one edge what each key uses, until the process's ledger takes the counts. */
 
-/** What one key used of one method on one network since the counts were taken last. */
-export interface UsedCalls {
-  readonly keyId: string
-  readonly network: string
-  readonly method: string
+export interface UsedAmounts {
   readonly calls: number
   readonly errors: number
   readonly units: number
   readonly bytes: number
+}
+
+/** What one key used of one method on one network since the counts were taken last. */
+export interface UsedCalls extends UsedAmounts {
+  readonly keyId: string
+  readonly network: string
+  readonly method: string
 }
 
 export interface SlowCall {
@@ -32,12 +35,7 @@ export const reportMs = 1_000
 /** Slow calls kept between two reports, the first ones; more would push each other out of what is shown. */
 const slowMax = 50
 
-interface Cell {
-  calls: number
-  errors: number
-  units: number
-  bytes: number
-}
+type Cell = { -readonly [N in keyof UsedAmounts]: number }
 
 export class UsageCounter {
   readonly #methodAt: (slot: number) => string

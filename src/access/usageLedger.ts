@@ -10,6 +10,7 @@ import {
   type SlowCall,
   type UsageCounter,
   type UsageReport,
+  type UsedAmounts,
   type UsedCalls,
 } from './usageCounter.js'
 
@@ -26,12 +27,8 @@ const slowCallsMax = 50
 /** Keys of which recent usage is told. */
 const topKeysMax = 10
 
-interface KeyTotals {
+interface KeyTotals extends UsedAmounts {
   readonly keyId: string
-  readonly calls: number
-  readonly errors: number
-  readonly units: number
-  readonly bytes: number
 }
 
 interface UsageLedgerOptions {
@@ -183,9 +180,7 @@ export class UsageLedger {
   }
 }
 
-type Amounts = Pick<UsedCalls, 'calls' | 'errors' | 'units' | 'bytes'>
-
-function sum(a: Amounts | undefined, b: Amounts): Amounts {
+function sum(a: UsedAmounts | undefined, b: UsedAmounts): UsedAmounts {
   return {
     calls: (a?.calls ?? 0) + b.calls,
     errors: (a?.errors ?? 0) + b.errors,

@@ -1,6 +1,7 @@
 /** Adding usage up by key, network, method and time, as an operator asks for it. */
 import { UsageError } from '../primitives/faults.js'
 import { hourMs, type KeyUsage } from '../store/usage.js'
+import type { UsedAmounts } from './usageCounter.js'
 
 export const usageGroups = ['key', 'network', 'method', 'hour', 'day'] as const
 type UsageGroup = (typeof usageGroups)[number]
@@ -19,16 +20,12 @@ export interface UsageQuestion {
 }
 
 /** A group and what was used in it; those members are there that are grouped by. */
-export interface UsageRow {
+export interface UsageRow extends UsedAmounts {
   readonly key?: string
   readonly network?: string
   readonly method?: string
   /** When the hour or day begins. */
   readonly time?: string
-  readonly calls: number
-  readonly errors: number
-  readonly units: number
-  readonly bytes: number
 }
 
 const hoursPerDay = 24
