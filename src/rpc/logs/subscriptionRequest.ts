@@ -51,10 +51,7 @@ export function decodeSubscription(
     }
     case 'logs': {
       const options = toOptions(rawOptions, logMembers)
-      const delivery = decodeDelivery(options, limits)
-      if (delivery.policy === 'conflate') {
-        throw invalidArgument(optionsIndex, 'policy: "conflate" keeps the newest head; logs have none')
-      }
+      const delivery = decodeDelivery(options, limits, 'logs')
       const filter = new LogFilter(
         decodeLogCriteria(options.address, options.topics, optionsIndex, requireRoom),
       )
@@ -62,10 +59,7 @@ export function decodeSubscription(
     }
     case 'transactionReceipts': {
       const options = toOptions(rawOptions, receiptMembers)
-      const delivery = decodeDelivery(options, limits)
-      if (delivery.policy === 'conflate') {
-        throw invalidArgument(optionsIndex, 'policy: "conflate" keeps the newest head; receipts have none')
-      }
+      const delivery = decodeDelivery(options, limits, 'receipts')
       const receipts = decodeReceipts(options.transactionHashes, requireRoom)
       const from = decodeBlock(options.replayFrom)
       return { kind: 'chain', request: { delivery, filter: undefined, receipts, from, within: undefined } }
@@ -83,10 +77,7 @@ export function decodeSubscription(
 function decodePending(rawOptions: unknown, limits: SubscriptionLimits): SubscriptionRequest {
   const isFlag = typeof rawOptions === 'boolean'
   const options = isFlag ? {} : toOptions(rawOptions, pendingMembers)
-  const delivery = decodeDelivery(options, limits)
-  if (delivery.policy === 'conflate') {
-    throw invalidArgument(optionsIndex, 'policy: "conflate" keeps the newest head; transactions have none')
-  }
+  const delivery = decodeDelivery(options, limits, 'transactions')
   const { fullTransactions = false } = isFlag ? { fullTransactions: rawOptions } : options
   if (typeof fullTransactions !== 'boolean') {
     throw invalidArgument(optionsIndex, 'fullTransactions: want a boolean')
@@ -166,8 +157,15 @@ function boundOf(id: BlockId): number | typeof latest {
   throw new FaultError({ kind: tag === 'pending' ? 'PendingLogsNotSupported' : 'InvalidBlockRange' })
 }
 
-function decodeDelivery({ policy, queueBytes }: Options, limits: SubscriptionLimits): Delivery {
-  return { policy: decodePolicy(policy), queueBytes: decodeQueueBytes(queueBytes, limits) }
+/** `headless`: what is sent, where that is no heads. */
+function decodeDelivery(
+  { policy, queueBytes }: Options,
+  limits: SubscriptionLimits,
+  headless?: string,
+): Delivery {
+  const delivery = { policy: decodePolicy(policy), queueBytes: decodeQueueBytes(queueBytes, limits) }
+  if (headless === undefined || delivery.policy !== 'conflate') return delivery
+  throw invalidArgument(optionsIndex, `policy: "conflate" keeps the newest head; ${headless} have none`)
 }
 
 function decodePolicy(value: unknown): Policy {

@@ -9,7 +9,7 @@ import { toQuantity } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
 import { doSliced, RequestSlices, type SlicedWork } from '../contexts/requestSlices.js'
 import { chainMethod, type Network } from '../network.js'
-import { blockId, invalidArgument, optional, required, typeName } from '../params/params.js'
+import { blockId, invalidArgument, list, optional, required, typeName } from '../params/params.js'
 import { listSchema, nullable, objectSchema, quantitySchema, type Schema } from '../params/schema.js'
 import { knownBlock } from '../params/stateBlock.js'
 
@@ -48,12 +48,10 @@ const blockCount = required(
 
 const percentileList = required(
   (value, index): readonly number[] => {
-    if (!Array.isArray(value))
-      throw invalidArgument(index, `want an array of numbers, got ${typeName(value)}`)
-    const other = value.find((each) => typeof each !== 'number')
-    if (other !== undefined)
-      throw invalidArgument(index, `want an array of numbers, got ${typeName(other)} in it`)
-    return value
+    const percentiles = list('numbers').decode(value, index)
+    const other = percentiles.find((each) => typeof each !== 'number')
+    if (other === undefined) return percentiles as readonly number[]
+    throw invalidArgument(index, `want an array of numbers, got ${typeName(other)} in it`)
   },
   listSchema({ type: 'number', minimum: 0, maximum: 100 }),
 )

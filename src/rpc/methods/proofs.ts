@@ -1,4 +1,5 @@
 /** What a client can check against the hash of a block: proofs, witnesses, and reads with their proofs. */
+import type { AnswerCache } from '../../chain/answerCache.js'
 import { equalBytes, latin1Key } from '../../primitives/bytes.js'
 import { excerpt } from '../../primitives/excerpt.js'
 import { FaultError } from '../../primitives/faults.js'
@@ -63,13 +64,7 @@ export const stateProofMethods = {
       const stateRoot = isHead ? head.header.stateRoot : state.stateRootAfter(block)
       const { number, hash } = block
       const args: ProofRequest = { number, block: hash, stateRoot, address: account, keys }
-      const cacheKey = proofCacheKey(args)
-      const held = proofs.read(cacheKey)
-      if (held !== undefined) return held
-      return jobs.run('prove', args, context).then((json) => {
-        proofs.keep(cacheKey, json)
-        return json
-      })
+      return kept(proofs, proofCacheKey(args), () => jobs.run('prove', args, context))
     },
   }),
 }
@@ -142,13 +137,7 @@ export const proofMethods = {
       const { number } = header
       // Only archives bring accumulators, and a chain that was executed here came from none.
       if (chain.identity.history === undefined) throw new FaultError({ kind: 'NoAccumulator', number })
-      const cacheKey = `h${latin1Key(hash)}`
-      const held = proofs.read(cacheKey)
-      if (held !== undefined) return held
-      return jobs.run('headerProof', { number, hash }, context).then((json) => {
-        proofs.keep(cacheKey, json)
-        return json
-      })
+      return kept(proofs, `h${latin1Key(hash)}`, () => jobs.run('headerProof', { number, hash }, context))
     },
   }),
   /** `verify` of this package checks it. Null for a block that is not known. */
@@ -183,6 +172,16 @@ export const proofMethods = {
       return checkpoint === undefined ? answer : withHeadProof(network, checkpoint, answer)
     },
   }),
+}
+
+/** What the cache has under a key, or what is made, which it may keep. */
+function kept(proofs: AnswerCache, key: string, make: () => Promise<Uint8Array>) {
+  const held = proofs.read(key)
+  if (held !== undefined) return held
+  return make().then((json) => {
+    proofs.keep(key, json)
+    return json
+  })
 }
 
 /** Everything that the answer depends on, as text with one character per byte. */

@@ -12,7 +12,7 @@ import { computeMappingSlots } from '../../state/mappingSlots.js'
 import { encodeMappingKeys, levelsMax, type WrittenKeys } from '../../state/writtenKeys.js'
 import type { RequestContext } from '../contexts/requestContext.js'
 import type { Param } from '../method.js'
-import { invalidArgument, required, typeName } from './params.js'
+import { invalidArgument, list, required, typeName } from './params.js'
 import { listSchema, textSchema } from './schema.js'
 
 /** Most values in the keys of one call: 30 to 40 ms of work spread over the pool. */
@@ -30,12 +30,12 @@ const roundBytes = 136
 /** A list of keys. Each is decoded where its slot is computed. */
 export const mappingKeys: Param<WrittenKeys> = required(
   (value, index) => {
-    if (!Array.isArray(value)) throw invalidArgument(index, `want an array of keys, got ${typeName(value)}`)
-    if (value.length > mappingValuesMax) {
-      throw invalidArgument(index, `want at most ${mappingValuesMax} keys, got ${value.length}`)
+    const keys = list('keys').decode(value, index)
+    if (keys.length > mappingValuesMax) {
+      throw invalidArgument(index, `want at most ${mappingValuesMax} keys, got ${keys.length}`)
     }
     let values = 0
-    for (const key of value) {
+    for (const key of keys) {
       values += countValues(key)
       if (values > mappingValuesMax) {
         throw invalidArgument(
@@ -44,7 +44,7 @@ export const mappingKeys: Param<WrittenKeys> = required(
         )
       }
     }
-    return value
+    return keys
   },
   { type: 'array', title: 'mapping keys', maxItems: mappingValuesMax },
 )
