@@ -123,8 +123,8 @@ export interface MethodDefinition<N extends RpcNetwork, P extends readonly Param
   readonly isRelayed?: boolean
   /** Price of a call in compute units; see price.ts. */
   readonly price: Price<ArgumentsOf<P>>
-  /** `head`: the result depends on nothing but the parameters and the head, and may be repeated. */
-  readonly memo: 'head' | 'never'
+  /** `head`: the result depends on nothing but the parameters and the head, and may be repeated. Absent: never is. */
+  readonly memo?: 'head' | 'never'
   /**
    * Answers a call. Returns a promise only for a job or data not held, which may resolve to a stream; throws
    * FaultError for a caller's fault. Pass
@@ -170,12 +170,12 @@ export interface Method<N extends RpcNetwork = RpcNetwork>
 export function defineMethod<const P extends readonly Param<unknown>[], N extends RpcNetwork>(
   definition: MethodDefinition<N, P>,
 ): Method<N> {
-  const { name = '', params = [], paramNames = [] } = definition
+  const { name = '', params = [], paramNames = [], memo = 'never' } = definition
   if (paramNames.length > 0 && paramNames.length !== params.length) {
     throw new RangeError(`${name} has ${params.length} parameters but ${paramNames.length} names`)
   }
   const { price, run } = definition as unknown as Pick<Method<N>, 'price' | 'run'>
-  const { summary, byName = false, isRelayed = false, result, cost = 'inline', jobClass, memo } = definition
+  const { summary, byName = false, isRelayed = false, result, cost = 'inline', jobClass } = definition
   return { name, summary, params, paramNames, byName, isRelayed, result, cost, jobClass, price, memo, run }
 }
 

@@ -67,7 +67,6 @@ export const callMethods = {
     paramNames: ['bundles', 'stateContext', 'stateOverrides', 'timeout'],
     cost: 'job',
     price: bundlesPrice,
-    memo: 'never',
     result: listSchema(listSchema(objectSchema('CallResult', {}, { value: bytesSchema, error: textSchema }))),
     run(network: JobNetwork, [bundles, { block, index }, stateOverrides, timeMs], context) {
       const asked = bundles.map(({ calls, blockOverrides }) => ({

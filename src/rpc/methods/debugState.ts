@@ -30,7 +30,7 @@ import { stateBlock } from '../params/stateBlock.js'
 import { blockNotFound, tracedBlock, tracedBlockAt } from '../traces/traceJob.js'
 import { plainTrace, traceConfig } from '../traces/traceParams.js'
 
-const job = { cost: 'job', price: 100, memo: 'never' } as const
+const job = { cost: 'job', price: 100 } as const
 
 /** Slots of one answer; whoever wants more goes on at `nextKey`. They take 1.5 MB of JSON. */
 const slotsMax = 10_000

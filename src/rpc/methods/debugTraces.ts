@@ -17,7 +17,7 @@ import {
 } from '../traces/traceJob.js'
 import { plainTrace, plainTraceCall, traceCallConfig, traceConfig } from '../traces/traceParams.js'
 
-const trace = { cost: 'job', price: 100, memo: 'never', result: traceSchema } as const
+const trace = { cost: 'job', price: 100, result: traceSchema } as const
 const blockTrace = { ...trace, result: blockTraceSchema } as const
 const options = optional(traceConfig, plainTrace)
 

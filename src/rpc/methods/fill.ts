@@ -18,7 +18,6 @@ export const fillMethods = {
     paramNames: ['transaction'],
     cost: 'job',
     price: 150,
-    memo: 'never',
     result: objectSchema('FilledTransaction', { raw: bytesSchema, tx: { type: 'object' } }),
     async run(network, [call], context, turnMsMax) {
       const { state, head, upstreamCalls, jobs } = network

@@ -17,12 +17,11 @@ import {
 
 const nothing = Buffer.from('[]', 'latin1')
 
-const newFilter = { cost: 'job', memo: 'never', result: textSchema } as const
+const newFilter = { cost: 'job', result: textSchema } as const
 const ofFilter = {
   params: [text('a filter id')],
   paramNames: ['filterId'],
   cost: 'job',
-  memo: 'never',
 } as const
 
 /** The prices of searches are charged before; CPU time beyond them is charged after the search. */

@@ -104,7 +104,6 @@ export const nodeMethods = {
   eth_accounts: chainMethod({
     summary: 'Accounts that this node signs for: none',
     price: 1,
-    memo: 'never',
     result: listSchema(addressSchema),
     run: () => '[]',
   }),
@@ -170,14 +169,12 @@ export const nodeMethods = {
   eth_hashrate: chainMethod({
     summary: 'Mining hash rate of this node: always zero',
     price: 1,
-    memo: 'never',
     result: quantitySchema,
     run: () => '"0x0"',
   }),
   eth_mining: chainMethod({
     summary: 'Whether this node mines: it does not',
     price: 1,
-    memo: 'never',
     result: booleanSchema,
     run: () => 'false',
   }),
@@ -185,7 +182,6 @@ export const nodeMethods = {
   eth_syncing: chainMethod({
     summary: 'False, or how far the source of the chain is',
     price: 1,
-    memo: 'never',
     result: {
       oneOf: [
         { const: false },
@@ -201,14 +197,12 @@ export const nodeMethods = {
   net_listening: chainMethod({
     summary: 'Whether this node can be reached',
     price: 1,
-    memo: 'never',
     result: booleanSchema,
     run: () => 'true',
   }),
   net_peerCount: chainMethod({
     summary: 'Number of peers of this node: always zero',
     price: 1,
-    memo: 'never',
     result: quantitySchema,
     run: () => '"0x0"',
   }),
@@ -231,7 +225,6 @@ export const nodeMethods = {
   rpc_modules: chainMethod({
     summary: 'Namespaces of methods, with their versions',
     price: 1,
-    memo: 'never',
     result: mapSchema('versions by namespace', textSchema, textSchema),
     run: () => versions,
   }),
@@ -249,7 +242,6 @@ export const nodeMethods = {
     params: [bytes],
     paramNames: ['data'],
     price: ([data]) => 1 + Math.floor(data.length / 1_024),
-    memo: 'never',
     result: hashSchema,
     run: (_network, [data]) => `"${bytesToHex(keccak256(data))}"`,
   }),

@@ -30,7 +30,6 @@ const trace = {
   paramNames: ['transactionHash'],
   cost: 'job',
   price: 100,
-  memo: 'never',
 } as const
 /** In the blocks that changed the account; see otterscanSearch.ts. A block is traced for each transaction, more or less. */
 const search = {
@@ -38,7 +37,6 @@ const search = {
   paramNames: ['address', 'blockNumber', 'pageSize'],
   cost: 'job',
   price: ([, , pageSize]: readonly [unknown, unknown, number]) => 100 + 20 * pageSize,
-  memo: 'never',
   result: searchSchema,
 } as const
 

@@ -26,7 +26,7 @@ import {
   traceOfHashJson,
 } from '../traces/traceJob.js'
 
-const trace = { cost: 'job', price: 100, memo: 'never', result: listSchema(callTraceSchema) } as const
+const trace = { cost: 'job', price: 100, result: listSchema(callTraceSchema) } as const
 
 const replayed = { ...trace, result: replaySchema } as const
 const replayedList = { ...trace, result: listSchema(replaySchema) } as const

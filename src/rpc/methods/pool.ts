@@ -20,7 +20,7 @@ const byNonce = (each: Schema) => mapSchema('transactions by nonce', nonceSchema
 const parts = (each: Schema) => objectSchema('Pool', { pending: each, queued: each })
 const bySender = (each: Schema) => parts(mapSchema('transactions by sender', textSchema, byNonce(each)))
 
-const pool = { cost: 'job', price: 50, memo: 'never', isRelayed: true } as const
+const pool = { cost: 'job', price: 50, isRelayed: true } as const
 
 /** `pending` is what can run, `queued` what waits for a transaction with a lower nonce. */
 export const poolMethods = {

@@ -16,7 +16,6 @@ const ofBlock = { params: [blockId({ acceptsHash: true })], paramNames: ['block'
 const transactionOfBlock = {
   summary: 'Signed encoding of a transaction of a block',
   price: 2,
-  memo: 'never',
   result: bytesSchema,
 } as const
 
@@ -26,7 +25,6 @@ const transactionByHash = chainMethod({
   params: [hash32],
   paramNames: ['transactionHash'],
   price: 5,
-  memo: 'never',
   result: bytesSchema,
   run: ({ chain }, [hash]) => rawTransactionOf(chain, chain.findTransaction(hash)),
 })
@@ -36,7 +34,6 @@ export const rawPartMethods = {
     ...ofBlock,
     summary: 'RLP of a block',
     price: 20,
-    memo: 'never',
     result: bytesSchema,
     run: ({ chain }, [id]) => rawBlockPart(chain, id, (hash) => chain.readRawBlock(hash)),
   }),
@@ -48,7 +45,6 @@ export const rawPartMethods = {
     ...ofBlock,
     summary: 'RLP of the access list of a block (EIP-7928)',
     price: 50,
-    memo: 'never',
     result: bytesSchema,
     run({ chain }, [id]) {
       const block = minedBlock(chain, id)
@@ -62,7 +58,6 @@ export const rawPartMethods = {
     ...ofBlock,
     summary: 'RLP of the header of a block',
     price: 2,
-    memo: 'never',
     result: bytesSchema,
     run: ({ chain }, [id]) => rawBlockPart(chain, id, (hash) => chain.readRawHeader(hash)),
   }),

@@ -24,7 +24,7 @@ import { readAcceptedStatus, renderStatus } from '../rollup/transactionStatus.js
 function rollupMethod<const P extends readonly Param<unknown>[]>(
   definition: Omit<MethodDefinition<RollupNetwork, P>, 'byName' | 'memo'>,
 ): Method<RollupNetwork> {
-  return defineMethod({ ...definition, byName: true, memo: 'never' } as MethodDefinition<RollupNetwork, P>)
+  return defineMethod({ ...definition, byName: true } as MethodDefinition<RollupNetwork, P>)
 }
 
 const byHash = { params: [transactionHash], paramNames: ['transaction_hash'] } as const

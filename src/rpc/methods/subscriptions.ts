@@ -45,7 +45,6 @@ export const subscriptionMethods = {
     paramNames: ['kind', 'options'],
     // An address or topic takes 10 µs: to decode, and to add to the index and remove again.
     price: (args) => 10 + countKeysOf(args),
-    memo: 'never',
     result: textSchema,
     run({ streams, pendingStreams }, args, context) {
       const { subscriber } = context
@@ -64,7 +63,6 @@ export const subscriptionMethods = {
     params: [optional(anything, undefined)],
     paramNames: ['subscription'],
     price: 1,
-    memo: 'never',
     result: booleanSchema,
     run(_network, [id], { subscriber }) {
       if (subscriber === undefined) throw new FaultError({ kind: 'NotificationsNotSupported' })

@@ -96,7 +96,6 @@ export const transactionMethods = {
     paramNames: ['transaction'],
     cost: 'job',
     price: 50,
-    memo: 'never',
     result: hashSchema,
     run({ upstreamCalls }, [raw]) {
       if (upstreamCalls === undefined) throw new FaultError({ kind: 'NoUpstreamToSendTo' })
@@ -113,7 +112,6 @@ export const transactionMethods = {
     paramNames: ['transaction', 'timeout'],
     cost: 'job',
     price: 60,
-    memo: 'never',
     result: receiptSchema,
     async run({ upstreamCalls, streams, requestMsMax }, args, context) {
       if (upstreamCalls === undefined) throw new FaultError({ kind: 'NoUpstreamToSendTo' })
