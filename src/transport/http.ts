@@ -5,8 +5,9 @@
  */
 
 import { setImmediate } from 'node:timers/promises'
-import { setInterval, setTimeout } from '../primitives/timers.js'
+import { setInterval } from '../primitives/timers.js'
 import { Share } from '../primitives/timeSlices.js'
+import { waitFor } from '../primitives/waitFor.js'
 import { thrownToWireError } from '../rpc/answers/wireErrors.js'
 import type { SubscriberPool } from '../streams/subscriberPool.js'
 import { Admission, type AdmissionOptions, refusal, refusalOfFault } from './admission.js'
@@ -168,7 +169,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       isListening = false
       pool.isClosing = true
       wire.stopListening()
-      await within(limits.closeMsMax, Promise.all([allAnswered(), sockets.close()]))
+      await waitFor(Promise.all([allAnswered(), sockets.close()]), limits.closeMsMax)
       clearInterval(sweep)
       wire.close()
     },
@@ -193,14 +194,4 @@ async function everythingRead(): Promise<void> {
   // The first may come before the loop reads, the second cannot.
   await setImmediate()
   await setImmediate()
-}
-
-/** Waits for `promise`, at most `ms`. */
-async function within(ms: number, promise: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms)
-  })
-  await Promise.race([promise, late])
-  clearTimeout(timer)
 }
