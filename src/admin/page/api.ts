@@ -26,6 +26,11 @@ export class Refusal extends Error {
   }
 }
 
+/** Why a request failed, as a sentence. */
+export function whyRefused(error: unknown): string {
+  return error instanceof Refusal ? error.message : 'The server does not answer.'
+}
+
 /**
  * The answer to a request, as it comes. Throws Refusal where it is not 2xx, TypeError where the listener cannot be
  * reached.

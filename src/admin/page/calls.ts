@@ -3,7 +3,7 @@ import type { LiveState } from '../shapes.js'
 import { make } from './dom.js'
 import { formatBytes, formatMs, formatRate, formatShare, formatTime } from './format.js'
 import type { LiveSource } from './live.js'
-import { LiveTable } from './table.js'
+import { type Column, figures, LiveTable } from './table.js'
 import type { View } from './view.js'
 
 export function calls(live: LiveSource): View {
@@ -11,46 +11,29 @@ export function calls(live: LiveSource): View {
     'Methods',
     [
       { title: 'Method', of: ({ method }) => method },
-      { title: 'Calls/s', of: ({ callsPerSecond }) => formatRate(callsPerSecond), isFigure: true },
-      {
-        title: 'Errors/s',
-        of: ({ errorsPerSecond }) => formatRate(errorsPerSecond),
-        isFigure: true,
-        mark: ({ errorsPerSecond }) => (errorsPerSecond > 0 ? 'bad' : undefined),
-      },
-      { title: 'p50', of: ({ p50Seconds }) => formatSeconds(p50Seconds), isFigure: true },
-      { title: 'p99', of: ({ p99Seconds }) => formatSeconds(p99Seconds), isFigure: true },
-      {
-        title: 'From stored answers',
-        of: ({ repeatedPerSecond, callsPerSecond }) => formatShare(repeatedPerSecond, callsPerSecond),
-        isFigure: true,
-      },
-      {
-        title: 'Results/s',
-        of: ({ resultBytesPerSecond }) => formatBytes(resultBytesPerSecond),
-        isFigure: true,
-      },
+      figures('Calls/s', ({ callsPerSecond }) => formatRate(callsPerSecond)),
+      figures(
+        'Errors/s',
+        ({ errorsPerSecond }) => formatRate(errorsPerSecond),
+        ({ errorsPerSecond }) => (errorsPerSecond > 0 ? 'bad' : undefined),
+      ),
+      figures('p50', ({ p50Seconds }) => formatSeconds(p50Seconds)),
+      figures('p99', ({ p99Seconds }) => formatSeconds(p99Seconds)),
+      figures('From stored answers', ({ repeatedPerSecond, callsPerSecond }) =>
+        formatShare(repeatedPerSecond, callsPerSecond),
+      ),
+      figures('Results/s', ({ resultBytesPerSecond }) => formatBytes(resultBytesPerSecond)),
     ],
     'No method was called in the last seconds.',
   )
-  const errors = new LiveTable<LiveState['errors'][number]>(
-    'Errors by code',
-    [
-      { title: 'Code', of: ({ code }) => code },
-      { title: 'A second', of: ({ perSecond }) => formatRate(perSecond), isFigure: true },
-      { title: 'Since the start', of: ({ total }) => total.toLocaleString('en'), isFigure: true },
-    ],
-    'None since the start.',
-  )
-  const rejections = new LiveTable<LiveState['rejections'][number]>(
-    'Refused requests by reason',
-    [
-      { title: 'Reason', of: ({ reason }) => reason },
-      { title: 'A second', of: ({ perSecond }) => formatRate(perSecond), isFigure: true },
-      { title: 'Since the start', of: ({ total }) => total.toLocaleString('en'), isFigure: true },
-    ],
-    'None since the start.',
-  )
+  const errors = tallies<LiveState['errors'][number]>('Errors by code', {
+    title: 'Code',
+    of: ({ code }) => code,
+  })
+  const rejections = tallies<LiveState['rejections'][number]>('Refused requests by reason', {
+    title: 'Reason',
+    of: ({ reason }) => reason,
+  })
   const slow = new LiveTable<LiveState['slowCalls'][number]>(
     'Slow calls',
     [
@@ -58,7 +41,7 @@ export function calls(live: LiveSource): View {
       { title: 'Method', of: ({ method }) => method },
       { title: 'Network', of: ({ network }) => network },
       { title: 'Key', of: ({ keyId }) => keyId },
-      { title: 'Time', of: ({ seconds }) => formatMs(seconds * 1_000), isFigure: true },
+      figures('Time', ({ seconds }) => formatMs(seconds * 1_000)),
       {
         title: 'Ended',
         of: ({ isError }) => (isError ? 'error' : 'result'),
@@ -87,6 +70,18 @@ export function calls(live: LiveSource): View {
     ),
     close,
   }
+}
+
+/** How often what `name` names happened. */
+function tallies<R extends { readonly perSecond: number; readonly total: number }>(
+  title: string,
+  name: Column<R>,
+): LiveTable<R> {
+  const counts = [
+    figures<R>('A second', ({ perSecond }) => formatRate(perSecond)),
+    figures<R>('Since the start', ({ total }) => total.toLocaleString('en')),
+  ]
+  return new LiveTable(title, [name, ...counts], 'None since the start.')
 }
 
 function formatSeconds(seconds: number | null): string {

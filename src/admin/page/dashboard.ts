@@ -2,7 +2,7 @@
  * The dashboard of operators: the log-in, and the views between which the part of the address after `#` chooses. Runs
  * in browsers, made into one file by esbuild; all that it shows comes from the admin listener that it came from.
  */
-import { Refusal, storedToken, storeToken } from './api.js'
+import { Refusal, storedToken, storeToken, whyRefused } from './api.js'
 import { calls } from './calls.js'
 import { make, setText } from './dom.js'
 import { keys } from './keys.js'
@@ -42,7 +42,7 @@ function showViews(): void {
     shown?.close()
     showLogIn(why)
   }
-  const live = new LiveSource((why) => logOut(whyOut(why)))
+  const live = new LiveSource((why) => logOut(whyRefused(why)))
   live.listen(({ state, isOpen }) => {
     const health = state === undefined || state.ready ? '' : ', not ready'
     setText(connection, isOpen ? `live${health}` : 'no connection')
@@ -67,10 +67,10 @@ function showViews(): void {
       shown = view
       content.replaceChildren(make('h2', {}, title), view.element)
     } catch (error) {
-      if (error instanceof Refusal && error.status === 401) return logOut(whyOut(error))
+      if (error instanceof Refusal && error.status === 401) return logOut(whyRefused(error))
       // So that choosing it again asks again.
       asked = undefined
-      content.replaceChildren(make('h2', {}, title), make('p', { class: 'problem' }, whyOut(error)))
+      content.replaceChildren(make('h2', {}, title), make('p', { class: 'problem' }, whyRefused(error)))
     }
   }
 
@@ -98,10 +98,6 @@ function showViews(): void {
 function skipTo(event: Event, content: HTMLElement): void {
   event.preventDefault()
   content.focus()
-}
-
-function whyOut(error: unknown): string {
-  return error instanceof Refusal ? error.message : 'The server does not answer.'
 }
 
 if (storedToken() === undefined) showLogIn()

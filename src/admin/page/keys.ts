@@ -1,6 +1,6 @@
 /** The view of API keys: their use, what they may do, and changes of both. */
 import type { CallHistory, Key, LiveState, NewKey } from '../shapes.js'
-import { ask, Refusal } from './api.js'
+import { ask, whyRefused } from './api.js'
 import { Chart } from './charts.js'
 import { copyButton } from './copyButton.js'
 import { type Child, labelled, make } from './dom.js'
@@ -8,7 +8,7 @@ import { formatBytes, formatCount, formatRate } from './format.js'
 import { describeKey, settingsForm } from './keySettings.js'
 import { KeyUse } from './keyUse.js'
 import type { LiveSource } from './live.js'
-import { LiveTable, scrolled } from './table.js'
+import { figures, LiveTable, scrolled } from './table.js'
 import type { View } from './view.js'
 
 /** Between two looks at their use: each adds up a day of all keys. */
@@ -20,15 +20,14 @@ export async function keys(live: LiveSource): Promise<View> {
     [
       { title: 'Key', of: ({ id }) => id },
       { title: 'Name', of: ({ name }) => name ?? '–' },
-      { title: 'Units', of: ({ units }) => formatCount(units), isFigure: true },
-      { title: 'Calls', of: ({ calls }) => formatCount(calls), isFigure: true },
-      {
-        title: 'Errors',
-        of: ({ errors }) => formatCount(errors),
-        isFigure: true,
-        mark: ({ errors }) => (errors > 0 ? 'bad' : undefined),
-      },
-      { title: 'Results', of: ({ bytes }) => formatBytes(bytes), isFigure: true },
+      figures('Units', ({ units }) => formatCount(units)),
+      figures('Calls', ({ calls }) => formatCount(calls)),
+      figures(
+        'Errors',
+        ({ errors }) => formatCount(errors),
+        ({ errors }) => (errors > 0 ? 'bad' : undefined),
+      ),
+      figures('Results', ({ bytes }) => formatBytes(bytes)),
     ],
     'No key was used.',
   )
@@ -199,7 +198,7 @@ function openDialog(
       await act()
       dialog.close()
     } catch (error) {
-      problem.textContent = error instanceof Refusal ? error.message : 'The server does not answer.'
+      problem.textContent = whyRefused(error)
     }
   }
   const opener = document.activeElement

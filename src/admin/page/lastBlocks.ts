@@ -3,7 +3,7 @@ import type { LastBlock, LiveState } from '../shapes.js'
 import { ask } from './api.js'
 import { labelled, make } from './dom.js'
 import { formatAge, formatCount, formatShare, formatTime } from './format.js'
-import { LiveTable } from './table.js'
+import { figures, LiveTable } from './table.js'
 
 interface LastBlocks {
   readonly element: HTMLElement
@@ -19,18 +19,10 @@ export function lastBlocks(): LastBlocks {
     [
       { title: 'Block', of: ({ number }) => formatCount(number) },
       { title: 'Time (UTC)', of: ({ timestamp }) => formatTime(Date.parse(timestamp)) },
-      { title: 'Age', of: ({ timestamp }) => formatAge(nowMs - Date.parse(timestamp)), isFigure: true },
-      {
-        title: 'Transactions',
-        of: ({ transactions }) => formatCount(transactions ?? undefined),
-        isFigure: true,
-      },
-      { title: 'Gas used', of: ({ gasUsed }) => formatCount(gasUsed), isFigure: true },
-      {
-        title: 'Of its limit',
-        of: ({ gasUsed, gasLimit }) => formatShare(gasUsed, gasLimit),
-        isFigure: true,
-      },
+      figures('Age', ({ timestamp }) => formatAge(nowMs - Date.parse(timestamp))),
+      figures('Transactions', ({ transactions }) => formatCount(transactions ?? undefined)),
+      figures('Gas used', ({ gasUsed }) => formatCount(gasUsed)),
+      figures('Of its limit', ({ gasUsed, gasLimit }) => formatShare(gasUsed, gasLimit)),
     ],
     'No network has blocks.',
     choice,

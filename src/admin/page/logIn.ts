@@ -1,4 +1,4 @@
-import { Refusal, request, storeToken } from './api.js'
+import { Refusal, request, storeToken, whyRefused } from './api.js'
 import { labelled, make } from './dom.js'
 
 /** The form that asks for the token. `enter` is called once the listener has accepted one; `why` is shown at first. */
@@ -38,6 +38,6 @@ export function logInForm(enter: () => void, why = ''): HTMLElement {
 }
 
 function problemText(error: unknown): string {
-  if (error instanceof Refusal) return error.status === 401 ? 'This is not the admin token.' : error.message
-  return 'The server does not answer.'
+  const isWrong = error instanceof Refusal && error.status === 401
+  return isWrong ? 'This is not the admin token.' : whyRefused(error)
 }

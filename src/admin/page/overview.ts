@@ -5,7 +5,7 @@ import { make, setText } from './dom.js'
 import { formatAge, formatBytes, formatCount, formatMs, formatRate, formatShare } from './format.js'
 import { lastBlocks } from './lastBlocks.js'
 import type { LiveSource } from './live.js'
-import { LiveTable } from './table.js'
+import { figures, LiveTable } from './table.js'
 import type { View } from './view.js'
 
 type Network = LiveState['networks'][number]
@@ -124,12 +124,10 @@ function networkTable() {
     [
       { title: 'Network', of: ({ name, isDefault }) => (isDefault ? `${name} (default)` : name) },
       { title: 'Kind', of: kindOf },
-      { title: 'Head', of: ({ chain }) => formatCount(chain?.head.number), isFigure: true },
-      {
-        title: 'Age of the head',
-        of: ({ chain }) => (chain === null ? '–' : formatAge(chain.head.ageSeconds * 1_000)),
-        isFigure: true,
-      },
+      figures('Head', ({ chain }) => formatCount(chain?.head.number)),
+      figures('Age of the head', ({ chain }) =>
+        chain === null ? '–' : formatAge(chain.head.ageSeconds * 1_000),
+      ),
       { title: 'Held state', of: ({ chain }) => heldOf(chain?.workingSet ?? null) },
       { title: 'Signed by validators', of: ({ chain }) => signedOf(chain?.signed ?? null) },
       {
@@ -182,7 +180,7 @@ function upstreamTable() {
     [
       { title: 'Network', of: ({ network }) => network },
       { title: 'Node', of: ({ node }) => node.name },
-      { title: 'Its head', of: ({ node }) => formatCount(node.head ?? undefined), isFigure: true },
+      figures('Its head', ({ node }) => formatCount(node.head ?? undefined)),
       {
         title: 'State',
         of: ({ node }) => node.trouble ?? 'ok',
@@ -198,16 +196,15 @@ function queueTable() {
     'Queues of the pool',
     [
       { title: 'Class', of: (row) => row.class },
-      { title: 'Waiting', of: ({ waiting }) => formatCount(waiting), isFigure: true },
-      { title: 'Running', of: ({ running }) => formatCount(running), isFigure: true },
-      { title: 'Finished', of: ({ finished }) => formatCount(finished), isFigure: true },
-      { title: 'Failed', of: ({ failed }) => formatCount(failed), isFigure: true },
-      {
-        title: 'Refused',
-        of: ({ refused }) => formatCount(refused),
-        isFigure: true,
-        mark: ({ refused }) => (refused > 0 ? 'bad' : undefined),
-      },
+      figures('Waiting', ({ waiting }) => formatCount(waiting)),
+      figures('Running', ({ running }) => formatCount(running)),
+      figures('Finished', ({ finished }) => formatCount(finished)),
+      figures('Failed', ({ failed }) => formatCount(failed)),
+      figures(
+        'Refused',
+        ({ refused }) => formatCount(refused),
+        ({ refused }) => (refused > 0 ? 'bad' : undefined),
+      ),
     ],
     'There is no pool.',
   )
@@ -218,10 +215,10 @@ function cacheTable() {
     'Caches',
     [
       { title: 'Cache', of: ({ cache }) => cache },
-      { title: 'In use', of: ({ bytes }) => formatBytes(bytes), isFigure: true },
-      { title: 'Hits', of: ({ hits }) => formatCount(hits), isFigure: true },
-      { title: 'Misses', of: ({ misses }) => formatCount(misses), isFigure: true },
-      { title: 'Hit share', of: ({ hits, misses }) => formatShare(hits, hits + misses), isFigure: true },
+      figures('In use', ({ bytes }) => formatBytes(bytes)),
+      figures('Hits', ({ hits }) => formatCount(hits)),
+      figures('Misses', ({ misses }) => formatCount(misses)),
+      figures('Hit share', ({ hits, misses }) => formatShare(hits, hits + misses)),
     ],
     'There are none.',
   )
@@ -232,13 +229,9 @@ function edgeTable() {
     'Threads that listen',
     [
       { title: 'Edge', of: ({ edge }) => String(edge) },
-      { title: 'CPU', of: ({ cpuShare }) => formatShare(cpuShare, 1), isFigure: true },
-      { title: 'Heap', of: ({ heapBytes }) => formatBytes(heapBytes), isFigure: true },
-      {
-        title: 'Delay of its loop (p99)',
-        of: ({ loopDelayP99Seconds }) => formatMs(inMs(loopDelayP99Seconds)),
-        isFigure: true,
-      },
+      figures('CPU', ({ cpuShare }) => formatShare(cpuShare, 1)),
+      figures('Heap', ({ heapBytes }) => formatBytes(heapBytes)),
+      figures('Delay of its loop (p99)', ({ loopDelayP99Seconds }) => formatMs(inMs(loopDelayP99Seconds))),
     ],
     'There are none.',
   )

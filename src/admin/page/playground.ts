@@ -1,6 +1,6 @@
 /** The playground: a method of a network, its parameters as a form or as JSON, and the answer. */
 import type { Playground, RpcAnswer } from '../shapes.js'
-import { ask, Refusal } from './api.js'
+import { ask, whyRefused } from './api.js'
 import { copyButton } from './copyButton.js'
 import { labelled, make } from './dom.js'
 import { formatBytes, formatMs } from './format.js'
@@ -141,7 +141,7 @@ export async function playground(): Promise<View> {
       answer.textContent = shown(text)
     } catch (error) {
       outcome.textContent = ''
-      problem.textContent = error instanceof Refusal ? error.message : 'The server does not answer.'
+      problem.textContent = whyRefused(error)
     }
     run.disabled = false
     run.focus()

@@ -1,12 +1,17 @@
 import { type Child, make, setText } from './dom.js'
 
-interface Column<R> {
+export interface Column<R> {
   readonly title: string
   readonly of: (row: R) => string
   /** Whether the column holds figures, which stand below each other at the right. */
   readonly isFigure?: boolean
   /** A class of the cell, such as `bad`. */
   readonly mark?: (row: R) => string | undefined
+}
+
+/** A column of figures. */
+export function figures<R>(title: string, of: Column<R>['of'], mark?: Column<R>['mark']): Column<R> {
+  return { title, of, isFigure: true, ...(mark && { mark }) }
 }
 
 /** A table whose rows change while it is read: only cells that differ are written. */
