@@ -4,6 +4,7 @@
  * happens on one connection (socket.ts) nor admission (admission.ts).
  */
 
+import { defer } from '../primitives/deferred.js'
 import { reportingErrors } from '../primitives/reportingErrors.js'
 import { setInterval } from '../primitives/timers.js'
 import { TimeSlices } from '../primitives/timeSlices.js'
@@ -101,7 +102,8 @@ export class WebSocketServer implements SocketPool {
   readonly #unused = new Map<string, number>()
   #openSockets = 0
   #isClosing = false
-  #onIdle = () => {}
+  /** Of a closing server: its last WebSocket has ended. */
+  readonly #idle = defer<void>()
   #sweeper: NodeJS.Timeout | undefined
 
   constructor(options: WebSocketServerOptions) {
@@ -128,11 +130,8 @@ export class WebSocketServer implements SocketPool {
   /** Accepts nothing new; resolves once every connection has sent what was under way and has ended. */
   async close(): Promise<void> {
     this.#isClosing = true
-    const idle = new Promise<void>((resolve) => {
-      this.#onIdle = resolve
-    })
     for (const sockets of this.#sockets.values()) for (const socket of sockets) socket.drain()
-    if (this.#openSockets > 0) await idle
+    if (this.#openSockets > 0) await this.#idle.promise
     clearInterval(this.#sweeper)
   }
 
@@ -151,7 +150,7 @@ export class WebSocketServer implements SocketPool {
     if (sockets.size === 0) this.#sockets.delete(socket.keyId)
     this.#uncount(socket.keyId)
     if (!socket.isUsed) this.#countUnused(socket.identity.key.id)
-    if (--this.#openSockets === 0) this.#onIdle()
+    if (--this.#openSockets === 0 && this.#isClosing) this.#idle.resolve()
   }
 
   penalize(keyId: string, what: string, limit: number): void {

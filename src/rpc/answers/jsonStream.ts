@@ -23,12 +23,9 @@ export class JsonStream {
   #sink: PartSink | undefined
   /** Bytes of the parts that came so far. */
   bytes = 0
-  /** Ends the work; the stream fails. */
-  readonly cancel: () => void
 
-  constructor(cancel: () => void) {
-    this.cancel = cancel
-  }
+  /** `cancel` ends the work; the stream fails. */
+  constructor(readonly cancel: () => void) {}
 
   put(part: Uint8Array, taken: () => void): void {
     this.bytes += part.length

@@ -1,19 +1,16 @@
+import { defer } from '../../primitives/deferred.js'
 import { setTimeout } from '../../primitives/timers.js'
 
 /** The deadline of one request, with one timer for any number of promises. */
 export class Deadline<T> {
-  readonly #expired: Promise<T>
+  readonly #expired = defer<T>()
   readonly #timer: NodeJS.Timeout
   #hasPassed = false
 
   constructor(ms: number, late: T) {
-    let expire: (value: T) => void = () => {}
-    this.#expired = new Promise((resolve) => {
-      expire = resolve
-    })
     this.#timer = setTimeout(() => {
       this.#hasPassed = true
-      expire(late)
+      this.#expired.resolve(late)
     }, ms)
   }
 
@@ -23,7 +20,7 @@ export class Deadline<T> {
 
   /** Resolves to the value of `promise`, or to `late` if the time is over first; later values are dropped. */
   race(promise: Promise<T>): Promise<T> {
-    return Promise.race([promise, this.#expired])
+    return Promise.race([promise, this.#expired.promise])
   }
 
   clear(): void {
