@@ -7,7 +7,6 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import type { Piscina } from 'piscina'
 import { defer } from '../primitives/deferred.js'
-import { HardStop } from './hardStop.js'
 import {
   type JobMessage,
   type JobPart,
@@ -37,7 +36,7 @@ export interface JobThreadEvents {
  */
 export class JobThread {
   readonly #port: MessagePort
-  readonly #hardStop = new HardStop()
+  readonly #hardStop = new AbortController()
   /** Number of jobs posted; the thread waits on it with `Atomics.wait`. */
   readonly #posted = new Int32Array(new SharedArrayBuffer(4))
   readonly #heap = new Float64Array(new SharedArrayBuffer(8))
@@ -58,7 +57,7 @@ export class JobThread {
       events.onReady(this)
     })
     const task: SessionTask = { port: port2, posted: this.#posted, heap: this.#heap }
-    const options = { name: 'runSession', signal: this.#hardStop, transferList: [port2] }
+    const options = { name: 'runSession', signal: this.#hardStop.signal, transferList: [port2] }
     piscina.run(task, options).catch((error: unknown) => {
       this.#loaded.resolve()
       port1.close()
@@ -88,6 +87,6 @@ export class JobThread {
 
   /** Ends the thread, whatever it is doing. */
   end(): void {
-    this.#hardStop.end()
+    this.#hardStop.abort('the job did not stop')
   }
 }

@@ -27,6 +27,7 @@ import { setTimeout as setTimeoutPromise } from 'node:timers/promises'
 import { type Deferred, defer } from '../primitives/deferred.js'
 import { type Fault, FaultError } from '../primitives/faults.js'
 import { setInterval, setTimeout } from '../primitives/timers.js'
+import { waitFor } from '../primitives/waitFor.js'
 import { FairQueue } from './fairQueue.js'
 import { Job, type Run } from './job.js'
 import { JobSignals } from './jobCells.js'
@@ -193,9 +194,7 @@ export class Pool<J extends JobTable<J>> {
   async #drain(drainMsMax: number): Promise<void> {
     if (this.#running.size === 0 && this.#queue.waiting() === 0) return
     this.#drained = defer<void>()
-    const timer = setTimeout(() => this.#drained?.resolve(), drainMsMax)
-    await this.#drained.promise
-    clearTimeout(timer)
+    await waitFor(this.#drained.promise, drainMsMax)
     for (const job of this.#queue.clear()) this.#fail(job, busy)
     const signal = AbortSignal.timeout(endMsMax)
     const unsealed = new Map(this.#running)

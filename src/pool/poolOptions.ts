@@ -64,15 +64,10 @@ export interface PoolOptions<J extends JobTable<J>> {
   onThreadLost(loss: ThreadLoss): void
 }
 
-export interface PoolCounts {
-  readonly waiting: number
-  readonly running: number
-  /** Jobs that ended with a result, and jobs that ended with an error. */
-  readonly finished: number
-  readonly failed: number
+/** All classes together, and each. */
+export interface PoolCounts extends Omit<ClassCounts, 'class' | 'cpuMs'> {
   /** Jobs whose owner left before the end; also counted as finished or failed. */
   readonly cancelled: number
-  readonly refused: number
   readonly interrupted: number
   readonly threadsLost: number
   readonly byClass: readonly ClassCounts[]
@@ -82,6 +77,7 @@ export interface ClassCounts {
   readonly class: string
   readonly waiting: number
   readonly running: number
+  /** Jobs that ended with a result, and jobs that ended with an error. */
   readonly finished: number
   readonly failed: number
   readonly refused: number

@@ -1,6 +1,6 @@
-import { setTimeout as setTimeoutPromise } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Piscina } from 'piscina'
+import { waitFor } from '../primitives/waitFor.js'
 import { JobThread, type JobThreadEvents } from './jobThread.js'
 import type { ThreadData } from './messages.js'
 
@@ -113,9 +113,6 @@ export class ThreadSet {
    * for the others.
    */
   async #awaitLoading(): Promise<void> {
-    const late = new AbortController()
-    const loaded = Promise.all([...this.#threads].map((thread) => thread.loaded))
-    await Promise.race([loaded, setTimeoutPromise(loadMsMax, undefined, late)])
-    late.abort()
+    await waitFor(Promise.all([...this.#threads].map((thread) => thread.loaded)), loadMsMax)
   }
 }
