@@ -198,23 +198,15 @@ function modifiedJson(
   context: RequestContext,
 ): Promise<Uint8Array> {
   const { number, hash } = start
+  const changed = (first: NamedBlock, last: NamedBlock) =>
+    run(network, { kind: 'modified', first, last }, context)
   if (end !== undefined) {
-    if (number >= end.number) {
-      const why = `start block height (${number}) must be less than end block height (${end.number})`
-      throw messageRefused(why)
-    }
-    return run(
-      network,
-      { kind: 'modified', first: { number, hash }, last: { number: end.number, hash: end.hash } },
-      context,
-    )
+    if (number < end.number) return changed({ number, hash }, { number: end.number, hash: end.hash })
+    const why = `start block height (${number}) must be less than end block height (${end.number})`
+    throw messageRefused(why)
   }
   if (number === 0) throw messageRefused('block 0 has no parent')
   const parentHash = network.chain.readHeader(hash as never)?.parentHash
   if (parentHash === undefined) throw blockNotFound(bytesToHex(hash))
-  return run(
-    network,
-    { kind: 'modified', first: { number: number - 1, hash: parentHash }, last: { number, hash } },
-    context,
-  )
+  return changed({ number: number - 1, hash: parentHash }, { number, hash })
 }

@@ -14,6 +14,7 @@ import {
   nullable,
   objectSchema,
   quantitySchema,
+  type Schema,
   textSchema,
 } from '../params/schema.js'
 
@@ -66,6 +67,11 @@ const namespaces = [
 ]
 const versions = JSON.stringify(Object.fromEntries(namespaces.map((namespace) => [namespace, '1.0'])))
 
+/** A method that has one answer. */
+function fixedAnswer(summary: string, result: Schema, json: string) {
+  return chainMethod({ summary, price: 1, result, run: () => json })
+}
+
 export const nodeMethods = {
   /** As go-ethereum's, as far as it is true of a node without peers: no enode, no keys, ports of 0. */
   admin_nodeInfo: chainMethod({
@@ -101,12 +107,7 @@ export const nodeMethods = {
     run: () => '[]',
   }),
   /** It holds no keys. */
-  eth_accounts: chainMethod({
-    summary: 'Accounts that this node signs for: none',
-    price: 1,
-    result: listSchema(addressSchema),
-    run: () => '[]',
-  }),
+  eth_accounts: fixedAnswer('Accounts that this node signs for: none', listSchema(addressSchema), '[]'),
   eth_blockNumber: chainMethod({
     summary: 'Number of the newest block',
     price: 1,
@@ -166,18 +167,8 @@ export const nodeMethods = {
       )
     },
   }),
-  eth_hashrate: chainMethod({
-    summary: 'Mining hash rate of this node: always zero',
-    price: 1,
-    result: quantitySchema,
-    run: () => '"0x0"',
-  }),
-  eth_mining: chainMethod({
-    summary: 'Whether this node mines: it does not',
-    price: 1,
-    result: booleanSchema,
-    run: () => 'false',
-  }),
+  eth_hashrate: fixedAnswer('Mining hash rate of this node: always zero', quantitySchema, '"0x0"'),
+  eth_mining: fixedAnswer('Whether this node mines: it does not', booleanSchema, 'false'),
   /** While the source still has blocks to deliver, and where it ended if it failed. */
   eth_syncing: chainMethod({
     summary: 'False, or how far the source of the chain is',
@@ -194,18 +185,8 @@ export const nodeMethods = {
     },
     run: ({ syncing }) => (syncing === undefined ? 'false' : syncProgressJson(syncing)),
   }),
-  net_listening: chainMethod({
-    summary: 'Whether this node can be reached',
-    price: 1,
-    result: booleanSchema,
-    run: () => 'true',
-  }),
-  net_peerCount: chainMethod({
-    summary: 'Number of peers of this node: always zero',
-    price: 1,
-    result: quantitySchema,
-    run: () => '"0x0"',
-  }),
+  net_listening: fixedAnswer('Whether this node can be reached', booleanSchema, 'true'),
+  net_peerCount: fixedAnswer('Number of peers of this node: always zero', quantitySchema, '"0x0"'),
   /** The chain id where nothing else is configured. */
   net_version: chainMethod({
     summary: 'Network id, in decimal',
@@ -222,12 +203,11 @@ export const nodeMethods = {
     run: ({ openRpc }) => openRpc,
   }),
   /** As in go-ethereum. */
-  rpc_modules: chainMethod({
-    summary: 'Namespaces of methods, with their versions',
-    price: 1,
-    result: mapSchema('versions by namespace', textSchema, textSchema),
-    run: () => versions,
-  }),
+  rpc_modules: fixedAnswer(
+    'Namespaces of methods, with their versions',
+    mapSchema('versions by namespace', textSchema, textSchema),
+    versions,
+  ),
   /** `Tidegate/v0.1.0/linux-x64/node20.20.2`. */
   web3_clientVersion: chainMethod({
     summary: 'Name and version of this node',
