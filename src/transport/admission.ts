@@ -2,6 +2,7 @@
  * Admits requests, over HTTP and WebSocket alike: finds the network by path or host name, checks the API key and its
  * scopes, and makes the answers of refusals. Does not own keys (it calls `authorize`) nor the shapes of paths (paths.ts).
  */
+import type { KeyScope } from '../access/keyScope.js'
 import type { Fault } from '../primitives/faults.js'
 import type { Answer } from '../rpc/answers/answer.js'
 import {
@@ -36,12 +37,7 @@ export interface Allowed extends Identity {
   readonly untilMs?: number | undefined
 }
 
-/** See `access/keyScope.ts`. */
-interface UseScope {
-  allowsNetwork(name: string): boolean
-  allowsOrigin(origin: string): boolean
-  allowsAddressOf(use: { readonly address: string }): boolean
-}
+type UseScope = Pick<KeyScope, 'allowsNetwork' | 'allowsOrigin' | 'allowsAddressOf'>
 
 /** What a request says of who uses a key, and where: its head, or what a WebSocket keeps of it. */
 export interface KeyUse {

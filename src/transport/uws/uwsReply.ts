@@ -164,25 +164,18 @@ export class UwsReply implements Reply {
       for (const taken of unsent.splice(0)) taken()
       return true
     })
+    const put = (part: Uint8Array, taken: () => void) => {
+      if (this.#isOver) return
+      let isSent = false
+      res.cork(() => {
+        isSent = res.write(part)
+      })
+      if (isSent) taken()
+      else unsent.push(taken)
+    }
     stream.pipe({
-      put: (part, taken) => {
-        if (this.#isOver) return
-        let isSent = false
-        res.cork(() => {
-          isSent = res.write(part)
-        })
-        if (isSent) taken()
-        else unsent.push(taken)
-      },
-      end: (last) => {
-        if (this.#isOver) return
-        let isSent = false
-        res.cork(() => {
-          isSent = res.write(last)
-        })
-        if (isSent) finish()
-        else unsent.push(finish)
-      },
+      put,
+      end: (last) => put(last, finish),
       fail: () => {
         unsent = []
         this.cut()
