@@ -17,6 +17,7 @@ import {
   equalBytes,
   type Hash32,
   latin1Key,
+  noBytes,
   toMinimalBytes,
 } from '../primitives/bytes.js'
 import { emptyTrieRoot, keccak256 } from '../primitives/keccak.js'
@@ -44,8 +45,6 @@ export interface VerifierOptions {
   /** Transactions of each block, chosen at random, whose senders are recovered; Infinity for all. */
   readonly sendersChecked: number
 }
-
-const noBytes = new Uint8Array(0)
 
 /** Checks the block diffs of one chain. Quicker for block diffs that follow each other, whose tries it remembers. */
 export class BlockDiffVerifier {

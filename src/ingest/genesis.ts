@@ -22,6 +22,7 @@ import {
   concatBytes,
   type Hash32,
   hexToBytes,
+  noBytes,
   padLeft,
   toHash32,
   toMinimalBytes,
@@ -49,7 +50,6 @@ const difficultyDefault = 131_072n
 const gasLimitDefault = 4_712_388n
 const baseFeeDefault = 1_000_000_000n
 const zeroHash = toHash32(new Uint8Array(32))
-const noBytes = new Uint8Array(0)
 
 type Json = Record<string, unknown>
 

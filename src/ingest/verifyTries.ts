@@ -5,7 +5,7 @@
  * what those are come at different times, so each is added to a digest, out of which the other takes it.
  */
 import { decodeHeader, stateRootOf } from '../chain/header.js'
-import { concatBytes, equalBytes } from '../primitives/bytes.js'
+import { concatBytes, equalBytes, noBytes } from '../primitives/bytes.js'
 import { emptyTrieRoot, keccak256 } from '../primitives/keccak.js'
 import { decodeAccount } from '../state/account.js'
 import { Branch, fromNibbles, isHash, Leaf, nodeRlp, parseNode } from '../state/trieNode.js'
@@ -25,7 +25,6 @@ export interface TriesToVerify {
 
 type OnFault = (sentence: string) => void
 
-const noBytes = new Uint8Array(0)
 /** Rows between two reports of progress: some 0.2 s. */
 const rowsPerReport = 65_536
 

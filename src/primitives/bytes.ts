@@ -11,6 +11,9 @@ declare const brand: unique symbol
 
 export const addressBytes = 20
 export const hashBytes = 32
+/** Shared: never write to them, and never transfer their memory. */
+export const noBytes = new Uint8Array(0)
+export const zeroAddress = new Uint8Array(addressBytes)
 
 /** 20 bytes. Only {@link toAddress} and parsers of requests make one. */
 export type Address = Uint8Array & { readonly [brand]: 'Address' }

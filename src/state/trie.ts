@@ -5,7 +5,7 @@
  * No key of a trie may be a prefix of another. That holds for hashed keys and for the RLP-encoded indexes of
  * transaction and receipt tries.
  */
-import { equalBytes, type Hash32, hashBytes, latin1Key } from '../primitives/bytes.js'
+import { equalBytes, type Hash32, hashBytes, latin1Key, noBytes } from '../primitives/bytes.js'
 import { emptyTrieRoot, keccak256 } from '../primitives/keccak.js'
 import { putNewRows, type RowSink } from './newRows.js'
 import {
@@ -34,8 +34,6 @@ interface Entry {
   readonly path: Uint8Array
   readonly value: Uint8Array | undefined
 }
-
-const noBytes = new Uint8Array(0)
 
 /** Nodes, or rows of nodes, above which {@link RecentTries} forgets all: they take at most 40 MB. */
 const recentNodesMax = 16_384

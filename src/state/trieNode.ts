@@ -5,7 +5,7 @@
  * A child is a node, or where that was not read, a view of its reference in the parent. Nodes are never changed, except
  * that children which are read take the place of their references, so tries may share nodes.
  */
-import { type Hash32, hashBytes } from '../primitives/bytes.js'
+import { type Hash32, hashBytes, noBytes } from '../primitives/bytes.js'
 import { hashInputBytes, keccak256, lendHashOfInput } from '../primitives/keccak.js'
 import {
   listBase,
@@ -81,7 +81,6 @@ export class Branch {
 /** Prefix of a hash in RLP. */
 const hashPrefix = 0x80 + hashBytes
 const empty = 0x80
-const emptyBytes = new Uint8Array(0)
 
 /**
  * The node that a child stands for, which is at `path`. Throws {@link MissingNodeError}, and RangeError where it is none.
@@ -212,7 +211,7 @@ function writeNode(node: TrieNode, emit: NodeSink | undefined): { target: Uint8A
   if (node instanceof Branch) return writeBranch(node, emit)
   const { path } = node
   const pathBytes = (path.length >> 1) + 1
-  const reference = node instanceof Leaf ? emptyBytes : encodeChild(node.child, emit)
+  const reference = node instanceof Leaf ? noBytes : encodeChild(node.child, emit)
   const last = node instanceof Leaf ? rlpBytesLength(node.value) : reference.length
   const payload = (pathBytes === 1 ? 1 : rlpLength(pathBytes)) + last
   const target = targetFor(rlpLength(payload))

@@ -7,7 +7,7 @@
  * one replaced it, without bytes where there was none; its undo records are those of today.
  */
 import { unpack } from 'msgpackr'
-import { readUint64 } from '../primitives/bytes.js'
+import { noBytes, readUint64 } from '../primitives/bytes.js'
 import type { Change, ReplacedState } from './blockDiff.js'
 import { sinceOf, valueOfRow } from './datedValue.js'
 import { PastChanges } from './pastChanges.js'
@@ -21,8 +21,6 @@ export interface FormerState {
   readReplacedState(number: number): ReplacedState | undefined
   readChangeIn(number: number, key: Uint8Array): Uint8Array | undefined
 }
-
-const nothing = new Uint8Array(0)
 
 /** That of version 3. */
 export class ListedState implements FormerState {
@@ -57,7 +55,7 @@ export class DatedState implements FormerState {
     const row = this.#tables.changes.getBinary(numberKey(number))
     const { accounts, slots }: UndoRecord = row === undefined ? this.#past.read(number) : decodeUndo(row)
     const before = ([key, since]: readonly [Uint8Array, number | undefined]): Change => {
-      const value = since === undefined ? nothing : this.readChangeIn(since, key)
+      const value = since === undefined ? noBytes : this.readChangeIn(since, key)
       if (value === undefined) throw new RangeError(`a value that block ${number} replaced is missing`)
       return [key, value]
     }

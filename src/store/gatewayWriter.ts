@@ -1,5 +1,5 @@
 import { Packr } from 'msgpackr'
-import { concatBytes, equalBytes, type Hash32, toHash32 } from '../primitives/bytes.js'
+import { concatBytes, equalBytes, type Hash32, noBytes, toHash32 } from '../primitives/bytes.js'
 import { OperatorError } from '../primitives/faults.js'
 import type { Change } from './blockDiff.js'
 import type { BlockName, ChainIdentity, TransactionLocation } from './chainRows.js'
@@ -63,7 +63,6 @@ export const logRangesMax = 64
 const noNews: HeadNews = { changesOf: () => undefined, proved: [] }
 
 const packr = new Packr({ useRecords: false })
-const nothing = new Uint8Array(0)
 
 /**
  * The writer of a gateway's store: parts of a chain in any order, as they were asked for and proved. A canonical block
@@ -189,7 +188,7 @@ export class GatewayWriter extends StateWriter {
   }
 
   #putSideHeader(hash: Hash32, header: Uint8Array): void {
-    const own = { header, body: undefined, senders: nothing, totalDifficulty: nothing }
+    const own = { header, body: undefined, senders: noBytes, totalDifficulty: noBytes }
     this.tables.sideBlocks.putSync(hash, storedBlockRow(hash, own))
   }
 
@@ -252,7 +251,7 @@ export class GatewayWriter extends StateWriter {
       this.#putPlace(transactionHash, blockHash, index)
   }
 
-  #putHeader({ number, hash, header, totalDifficulty = nothing }: CanonicalHeader): void {
+  #putHeader({ number, hash, header, totalDifficulty = noBytes }: CanonicalHeader): void {
     const { blocks, numbers, sideBlocks } = this.tables
     const known = blocks.getBinary(numberKey(number))
     if (known !== undefined) {
@@ -260,7 +259,7 @@ export class GatewayWriter extends StateWriter {
       this.#moveAside(number)
     }
     const side = sideBlocks.getBinary(hash)
-    const row = side ?? storedBlockRow(hash, { header, body: undefined, senders: nothing, totalDifficulty })
+    const row = side ?? storedBlockRow(hash, { header, body: undefined, senders: noBytes, totalDifficulty })
     const own = new StoredBlock(Uint8Array.from(row))
     blocks.putSync(numberKey(number), withTotalDifficulty(own, totalDifficulty))
     numbers.putSync(hash, numberKey(number))

@@ -9,7 +9,7 @@
  *
  * What a block replaced is a byte that says whether it held up to the block before ‖ the row as it was; or nothing.
  */
-import { addressBytes, concatBytes, readUint64, writeUint64 } from '../primitives/bytes.js'
+import { addressBytes, concatBytes, noBytes, readUint64, writeUint64 } from '../primitives/bytes.js'
 import type { ReadTable } from './readTable.js'
 import { metaKeys } from './tables.js'
 
@@ -28,8 +28,6 @@ export const indexKind = 0x20
 
 const numberBytes = 8
 const rangeBytes = 2 * numberBytes
-
-const noBytes = new Uint8Array(0)
 
 /** The root of a storage trie that nobody told: no trie has it. */
 export const unknownRoot = new Uint8Array(32)

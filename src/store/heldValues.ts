@@ -1,5 +1,5 @@
 /** Writes the table `held` within the transactions of its store: what was proved, what blocks change, and the way back. */
-import { equalBytes, type Hash32, latin1KeyToBytes } from '../primitives/bytes.js'
+import { equalBytes, type Hash32, latin1KeyToBytes, noBytes } from '../primitives/bytes.js'
 import { decodeRlpList, rlpBytes } from '../primitives/rlp.js'
 import type { BlockName } from './chainRows.js'
 import {
@@ -51,7 +51,6 @@ export const undoBlocksMin = 256
 /** Rows of the past that are removed with one block; busy blocks replace fewer. */
 const prunedMax = 8_192
 
-const noBytes = new Uint8Array(0)
 /** Place of the storage root among the fields of an account (yellow paper 4.1). */
 const rootAt = 2
 

@@ -6,7 +6,7 @@
  * Gateways know of transactions whose blocks they do not hold, so they have hash → hash of the block ‖ index (8 bytes),
  * and so have rows of earlier versions.
  */
-import { equalBytes, type Hash32, readUint64, toHash32 } from '../primitives/bytes.js'
+import { equalBytes, type Hash32, noBytes, readUint64, toHash32 } from '../primitives/bytes.js'
 import { datedValue, endOfNumber, readNumber } from './datedValue.js'
 import type { ReadTable, WriteTable } from './readTable.js'
 import { senderBytes, transactionHashes } from './storedBlock.js'
@@ -18,7 +18,6 @@ interface Location {
 }
 
 const prefixBytes = 16
-const noBytes = new Uint8Array(0)
 
 /** Adds the transactions of canonical block `number`. */
 export function putPlaces(table: WriteTable, number: number, senders: Uint8Array): void {

@@ -1,4 +1,5 @@
 /** How a block changes the rows of accounts and slots, how that is taken back, and how the past is removed. */
+import { noBytes } from '../primitives/bytes.js'
 import type { Change, ReplacedState } from './blockDiff.js'
 import type { ReadTable, RowBuffer, WriteTable } from './readTable.js'
 import { digestBytes, RowDigest } from './rowDigest.js'
@@ -16,8 +17,6 @@ import {
 import { historyKey, metaKeys } from './tables.js'
 import type { UndoEntry, UndoRecord } from './undoRecord.js'
 import { RowChanges } from './writeBuffer.js'
-
-const empty = new Uint8Array(0)
 
 /** Digests of all rows of accounts and of slots, in the row of the meta table. */
 export class StateDigests {
@@ -90,7 +89,7 @@ function replace(
     }
     rows.add(
       key,
-      isRemoved ? undefined : encodeState({ since: number, value, older: older ?? empty, isRemoved }),
+      isRemoved ? undefined : encodeState({ since: number, value, older: older ?? noBytes, isRemoved }),
     )
     digest.toggle(key, number, value)
   }
@@ -107,7 +106,7 @@ function restore(
   for (const [key, since] of undo) {
     const row = latest.getBinary(key)
     const after = row && decodeState(row)
-    digest.toggle(key, number, after?.value ?? empty)
+    digest.toggle(key, number, after?.value ?? noBytes)
     const pastKey = historyKey(key, number)
     const past = history.getBinary(pastKey)
     if (past !== undefined) history.removeSync(pastKey)
@@ -173,5 +172,5 @@ function cutOldest(
 /** Takes out of a digest all that a row of history has, which block `until` ended. */
 export function toggleAll(digest: RowDigest, key: Uint8Array, row: StateValues, until: number): void {
   for (const { since, value } of valuesOf(row)) digest.toggle(key, since, value)
-  if (row.isRemoved) digest.toggle(key, until, empty)
+  if (row.isRemoved) digest.toggle(key, until, noBytes)
 }

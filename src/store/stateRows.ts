@@ -4,7 +4,7 @@
  * into a row of history under the block that did it. So a value that never changed has one row, a value of the past some
  * bytes, and a read of any block takes at most one range read. stateChanges.ts changes them.
  */
-import { addressBytes, readUint64 } from '../primitives/bytes.js'
+import { addressBytes, noBytes, readUint64 } from '../primitives/bytes.js'
 import { type Entry, isRowBuffer, type Range, type ReadTable, type WriteTable } from './readTable.js'
 import { fullAccount } from './slimAccounts.js'
 import { decodeState, oldestSince, type StateValues, valueAfter, valueIn, valuesOf } from './stateValues.js'
@@ -27,7 +27,6 @@ type ReadStateTables = {
 }
 
 const slotBytes = 52
-const empty = new Uint8Array(0)
 
 export const stateKinds = ['accounts', 'slots'] as const
 export type StateKind = (typeof stateKinds)[number]
@@ -132,7 +131,9 @@ interface EndedRow extends StateValues {
 /** What the row of a key says of changes, the earliest first. */
 function changesIn(row: EndedRow): Pick<StateRow, 'since' | 'value'>[] {
   const changes = Array.from(valuesOf(row), ({ since, value }) => ({ since, value })).reverse()
-  return row.until !== undefined && row.isRemoved ? [...changes, { since: row.until, value: empty }] : changes
+  return row.until !== undefined && row.isRemoved
+    ? [...changes, { since: row.until, value: noBytes }]
+    : changes
 }
 
 function* pastRows(history: ReadTable, key: Uint8Array, range: Range): Generator<EndedRow> {
@@ -170,15 +171,15 @@ export function* valuesAt(
   tables: ReadStateTables,
   kind: StateKind,
   number: number,
-  prefix: Uint8Array = empty,
+  prefix: Uint8Array = noBytes,
 ): Generator<[Uint8Array, Uint8Array]> {
   let key: Uint8Array | undefined
-  let value = empty as Uint8Array
+  let value = noBytes as Uint8Array
   for (const row of stateRows(tables, kind, prefix)) {
     if (key === undefined || Buffer.compare(key, row.key) !== 0) {
       if (key !== undefined && value.length > 0) yield [key, fullValue(kind, value)]
       key = row.key
-      value = empty
+      value = noBytes
     }
     if (row.since <= number) value = row.value
   }
@@ -200,7 +201,7 @@ export interface StateRow {
 export function* stateRows(
   tables: ReadStateTables,
   kind: StateKind,
-  prefix: Uint8Array = empty,
+  prefix: Uint8Array = noBytes,
 ): Generator<StateRow> {
   const keyBytes = kind === 'accounts' ? addressBytes : slotBytes
   let latest: StateValues | undefined
@@ -269,7 +270,7 @@ function* only(entries: Iterable<Entry>, isWanted: (key: Uint8Array) => boolean)
 export function* latestRows(
   tables: ReadStateTables,
   kind: StateKind,
-  prefix: Uint8Array = empty,
+  prefix: Uint8Array = noBytes,
 ): Generator<[Uint8Array, Uint8Array]> {
   const keyBytes = kind === 'accounts' ? addressBytes : slotBytes
   for (const { key, value } of prefixRange(rowsOf(tables, kind).latest, prefix))

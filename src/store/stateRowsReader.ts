@@ -2,7 +2,7 @@
  * The part of a store's reader that reads state: accounts, slots, their history and undo records. A missing row is
  * undefined; a store that cannot be read throws.
  */
-import { type Address, type Hash32, readUint64, toHash32 } from '../primitives/bytes.js'
+import { type Address, type Hash32, noBytes, readUint64, toHash32 } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
 import type { Change, ReplacedState } from './blockDiff.js'
 import type { BlockName, SignedCheckpoint } from './chainRows.js'
@@ -23,8 +23,6 @@ import {
 } from './stateRows.js'
 import { metaKeys, numberKey, type ReadTables, slotKey, undoBlocks } from './tables.js'
 import { decodeUndo, type UndoEntry, type UndoRecord } from './undoRecord.js'
-
-const nothing = new Uint8Array(0)
 
 /** They take some 0.1 ms. */
 const rowsPerLook = 64
@@ -162,7 +160,7 @@ export class StateRowsReader {
     const undo = this.readUndo(number) ?? this.#readPastChanges(number)
     if (undo === undefined) return undefined
     const before = ([key, since]: UndoEntry): Change => {
-      const value = since === undefined ? nothing : changeIn(this.tables, key, since)
+      const value = since === undefined ? noBytes : changeIn(this.tables, key, since)
       if (value === undefined) throw new Error(`a value that block ${number} replaced is missing`)
       return [key, value]
     }

@@ -8,6 +8,7 @@
  *
  * The first form is that of datedValue.ts. A row of the past says, too, whether the key had no value after it.
  */
+import { noBytes } from '../primitives/bytes.js'
 import { Slab } from '../primitives/slab.js'
 import { datedBytes, endOfNumber, readNumber, writeNumber } from './datedValue.js'
 import { type OlderValue, olderValues } from './olderValues.js'
@@ -37,8 +38,6 @@ const formOlder = 8
 const formRemoved = 16
 const lengthMask = 7
 
-const nothing = new Uint8Array(0)
-
 /** Throws RangeError for what is no row. */
 export function decodeState(row: Uint8Array): StateValues {
   const form = (row[0] ?? 0xff) & ~lengthMask
@@ -46,7 +45,7 @@ export function decodeState(row: Uint8Array): StateValues {
   const since = numberOf(row)
   const at = 1 + ((row[0] as number) & lengthMask)
   const isRemoved = (form & formRemoved) !== 0
-  if ((form & formOlder) === 0) return { since, value: row.subarray(at), older: nothing, isRemoved }
+  if ((form & formOlder) === 0) return { since, value: row.subarray(at), older: noBytes, isRemoved }
   const length = readVarint(row, at)
   const start = at + varintBytes(length)
   if (start + length >= row.length) throw new RangeError('not a row of state')
@@ -123,7 +122,7 @@ export function* valuesOf({ since, value, older }: StateValues): Generator<Dated
 export function withoutLatest({ since, older }: StateValues): StateValues | undefined {
   for (const { since: before, until, value, end } of valuesOf({
     since,
-    value: nothing,
+    value: noBytes,
     older,
     isRemoved: false,
   }))

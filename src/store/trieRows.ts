@@ -18,7 +18,7 @@
  * Rows that an old block needs are those that later ones replaced, so history is cut by removing what the oldest blocks
  * replaced, and nothing else changes.
  */
-import { concatBytes, equalBytes, type Hash32, readUint64, toHash32 } from '../primitives/bytes.js'
+import { concatBytes, equalBytes, type Hash32, noBytes, readUint64, toHash32 } from '../primitives/bytes.js'
 import type { Change } from './blockDiff.js'
 import type { Entry, Range, ReadTable, RowBuffer, WriteTable } from './readTable.js'
 import { historyKey, keyAfterPrefix, numberKey, undoBlocks } from './tables.js'
@@ -60,8 +60,6 @@ export function trieKey(owner: Uint8Array, path: Uint8Array): Uint8Array {
   return key
 }
 
-const empty = new Uint8Array(0)
-
 /** Follows the key of a row in those of its past, and is below every nibble. */
 const pastMark = 0
 
@@ -93,7 +91,7 @@ export function replaceTries(
     // A row of the past before the one that it leaves: in the other order, pages are less full.
     const pastKey = before && older === undefined ? historyKey(pastPrefix(key), number) : undefined
     if (pastKey !== undefined) rows.add(pastKey, pastRow(before as TrieVersions, number))
-    rows.add(key, isRemoved ? undefined : currentRow({ from: number, content, older: older ?? empty }))
+    rows.add(key, isRemoved ? undefined : currentRow({ from: number, content, older: older ?? noBytes }))
     if (pastKey !== undefined) trie.noteMoved(key, pastKey)
     changed.push(key)
   }
@@ -108,7 +106,7 @@ export function restoreTries(tables: TrieTables, number: number, hash: Uint8Arra
   for (const key of readTrieChanges(trieChanges, number)) {
     const row = trie.getBinary(key)
     const after = row && decodeVersions(row, undefined)
-    sideTries.putSync(concatBytes(side, key), after?.content ?? empty)
+    sideTries.putSync(concatBytes(side, key), after?.content ?? noBytes)
     const pastKey = historyKey(pastPrefix(key), number)
     const past = trie.getBinary(pastKey)
     if (past !== undefined) {
@@ -197,7 +195,7 @@ function encodeKeys(keys: readonly Uint8Array[]): Uint8Array {
   for (const key of keys) length += key.length + 2
   const row = new Uint8Array(length)
   let used = 0
-  let before: Uint8Array = empty
+  let before: Uint8Array = noBytes
   for (const key of keys) {
     let shared = 0
     while (shared < before.length && shared < key.length && before[shared] === key[shared]) shared++
@@ -211,7 +209,7 @@ function encodeKeys(keys: readonly Uint8Array[]): Uint8Array {
 
 function decodeKeys(row: Uint8Array): Uint8Array[] {
   const keys: Uint8Array[] = []
-  let before: Uint8Array = empty
+  let before: Uint8Array = noBytes
   for (let at = 0; at < row.length; ) {
     const [shared, more] = [row[at] as number, row[at + 1] as number]
     at += 2

@@ -11,6 +11,7 @@ import {
   equalBytes,
   type Hash32,
   latin1Key,
+  noBytes,
 } from '../../primitives/bytes.js'
 import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../../primitives/keccak.js'
 import { type Account, decodeAccount, emptyAccount, encodeAccount } from '../../state/account.js'
@@ -22,7 +23,6 @@ import { isSameAccount, type StateChanges, sortChanges } from './stateChanges.js
 /** What execution reads of a state; all but the tries. */
 export type ReadState = Pick<StateView, 'account' | 'slot' | 'code'>
 
-const noBytes = new Uint8Array(0)
 const noChanges: readonly IndexedValue[] = []
 
 /** Values that something has one after the other; `mark` is the number of the first one's entry in the list. */

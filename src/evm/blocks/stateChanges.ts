@@ -5,6 +5,7 @@ import {
   equalBytes,
   type Hash32,
   latin1Key,
+  noBytes,
   trimLeft,
 } from '../../primitives/bytes.js'
 import { emptyTrieRoot, keccak256 } from '../../primitives/keccak.js'
@@ -28,8 +29,6 @@ export interface StateChanges {
 }
 
 export type NewNode = readonly [hash: Hash32, node: TrieNode]
-
-const noBytes = new Uint8Array(0)
 
 /** What `kernel` changed of the accounts (handles) `changed`; nodes of `recent` are not read from `below`. */
 export function buildChanges(

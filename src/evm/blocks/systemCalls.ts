@@ -9,6 +9,7 @@ import {
   equalBytes,
   type Hash32,
   hexToBytes,
+  noBytes,
   toHash32,
 } from '../../primitives/bytes.js'
 import type { Kernel } from '../engine/kernel.js'
@@ -32,7 +33,6 @@ const depositContractDefault = '0x00000000219ab540356cbb839cbe05303d7705fa'
 const systemGas = 30_000_000n
 /** EIP-8037: for sixteen new slots. */
 const systemReservoir = 1_566_720n
-const nothing = new Uint8Array(0)
 
 /** System calls before the transactions. A failed one changes nothing. */
 export function beginBlock(kernel: Kernel, header: Header, fork: ForkName): void {
@@ -59,11 +59,11 @@ export function requestsHashOf(
   const lists: (readonly [type: number, requests: Uint8Array])[] = [[0, depositsOf(logs, deposits)]]
   for (const [type, since, address] of requestContracts) {
     if (!includesFork(fork, since)) continue
-    const outcome = callSystem(kernel, address, nothing, fork)
+    const outcome = callSystem(kernel, address, noBytes, fork)
     const contract = `the system contract ${bytesToHex(address)} of requests ${type}`
     if (outcome === undefined && !isDevelopment) throw new InvalidBlockError(`${contract} has no code`)
     if (outcome?.isSuccess === false) throw new InvalidBlockError(`${contract} fails`)
-    lists.push([type, outcome?.output ?? nothing])
+    lists.push([type, outcome?.output ?? noBytes])
   }
   const hashes = lists
     .filter(([, requests]) => requests.length > 0)

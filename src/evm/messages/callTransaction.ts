@@ -3,7 +3,7 @@
  * fills in or refuses, and the transaction itself, without a signature.
  */
 import { includesFork } from '../../chain/forks.js'
-import { bytesToHex, concatBytes, toMinimalBytes, toQuantity } from '../../primitives/bytes.js'
+import { bytesToHex, concatBytes, noBytes, toMinimalBytes, toQuantity } from '../../primitives/bytes.js'
 import { messageRefused } from '../../primitives/faults.js'
 import { keccak256 } from '../../primitives/keccak.js'
 import { encodeRlp, type RlpItem } from '../../primitives/rlp.js'
@@ -71,8 +71,8 @@ export function unsignedTransaction(
   { chainId, gasLimit, nonce }: TransactionFacts,
 ): UnsignedTransaction {
   const { gasPrice, blobVersionedHashes, authorizationList } = message
-  const body: RlpItem[] = [quantity(gasLimit), message.to ?? nothing, quantity(message.value), message.data]
-  const unsigned: RlpItem[] = [nothing, nothing, nothing]
+  const body: RlpItem[] = [quantity(gasLimit), message.to ?? noBytes, quantity(message.value), message.data]
+  const unsigned: RlpItem[] = [noBytes, noBytes, noBytes]
   if (gasPrice !== undefined) {
     return { type: 0, bytes: encodeRlp([quantity(nonce), quantity(gasPrice), ...body, ...unsigned]) }
   }
@@ -99,8 +99,6 @@ export function unsignedTransaction(
   }
   return typed(2, [...market, ...unsigned])
 }
-
-const nothing = new Uint8Array(0)
 
 function quantity(value: bigint): Uint8Array {
   return toMinimalBytes(value)

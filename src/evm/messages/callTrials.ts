@@ -5,7 +5,9 @@
  * used up, all runs of an estimate together, and then begins again on the pool. Owns the budget; rules, prices and
  * faults are those of {@link Execution}, by the same functions.
  */
+
 import type { ForkSchedule } from '../../chain/forks.js'
+import { zeroAddress } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
 import { headState, type StateView } from '../../state/stateView.js'
 import type { ChainRows } from '../../store/chainRows.js'
@@ -174,7 +176,6 @@ export class CallTrials {
   }
 }
 
-const zeroAddress = new Uint8Array(20)
 const noAuthorities = () => []
 
 /** Whether a message may be short and needs nothing but the rows of the head. */

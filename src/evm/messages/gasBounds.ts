@@ -3,8 +3,10 @@
  * and estimates, in go-ethereum's order and with its messages. A message without fees is free: the base fee is zero for
  * it, also for the BASEFEE instruction.
  */
+
 import { includesFork } from '../../chain/forks.js'
 import { transactionGasMax } from '../../chain/intrinsicGas.js'
+import { zeroAddress } from '../../primitives/bytes.js'
 import { FaultError, messageRefused } from '../../primitives/faults.js'
 import type { BlockContext } from '../blocks/blockContext.js'
 import {
@@ -29,7 +31,6 @@ export interface Start {
 
 /** Gas below that of the cheapest transaction counts as none, as in go-ethereum's estimates. */
 const plausibleGasMin = 21_000n
-const zeroAddress = new Uint8Array(20)
 
 /** A message as a transaction. In a block without a base fee only `gasPrice` counts. */
 export function transactionOf(message: CallMessage, { hasBaseFee }: BlockContext): Transaction {

@@ -1,5 +1,5 @@
 /** Precompiled contract 256: signatures on the curve P-256 (EIP-7951). */
-import { hexToBytes } from '../../primitives/bytes.js'
+import { hexToBytes, noBytes } from '../../primitives/bytes.js'
 import { flagWord } from './fields.js'
 import { fieldBytes, g1Bytes, Mcl, scalarBytes } from './mcl.js'
 
@@ -14,7 +14,6 @@ const curveNumber = 107
 
 /** hash ‖ r ‖ s ‖ x ‖ y, 32 bytes each. */
 const inputBytes = 160
-const nothing = new Uint8Array(0)
 
 /** A curve with room for a call. */
 class P256 {
@@ -71,8 +70,8 @@ function isScalar(bytes: Uint8Array): boolean {
 
 /** Output: 1 as a word, or nothing. */
 export function verifyP256(data: Uint8Array): Uint8Array {
-  if (data.length !== inputBytes) return nothing
-  if (!isScalar(data.subarray(32, 64)) || !isScalar(data.subarray(64, 96))) return nothing
+  if (data.length !== inputBytes) return noBytes
+  if (!isScalar(data.subarray(32, 64)) || !isScalar(data.subarray(64, 96))) return noBytes
   curve ??= new P256()
-  return curve.isSigned(data) ? flagWord(true) : nothing
+  return curve.isSigned(data) ? flagWord(true) : noBytes
 }

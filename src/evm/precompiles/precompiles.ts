@@ -9,7 +9,7 @@
 import { hash } from 'node:crypto'
 import { ripemd160 } from '@noble/hashes/legacy.js'
 import { type ForkName, includesFork } from '../../chain/forks.js'
-import { padLeft, toMinimalBytes } from '../../primitives/bytes.js'
+import { noBytes, padLeft, toMinimalBytes } from '../../primitives/bytes.js'
 import { keccak256 } from '../../primitives/keccak.js'
 import type { JobWatch } from '../engine/jobWatch.js'
 import type { PrecompileRuns } from '../engine/kernelHost.js'
@@ -30,8 +30,6 @@ interface Contract {
   /** Runs the contract. Throws {@link InputRefusal}. Checks the watch where it takes long. */
   run(data: Uint8Array, fork: ForkName, watch: JobWatch | undefined): Uint8Array
 }
-
-const nothing = new Uint8Array(0)
 
 /** By number, which is also the address. */
 const contracts: ReadonlyMap<number, Contract> = new Map<number, Contract>([
@@ -130,7 +128,7 @@ export function precompileRuns(fork: ForkName, watch: JobWatch | undefined): Pre
       if (contract === undefined || !includesFork(fork, contract.since)) return undefined
       return (data, gas) => {
         const gasUsed = contract.gas(data, fork)
-        if (gasUsed > gas) return { output: nothing, gasUsed }
+        if (gasUsed > gas) return { output: noBytes, gasUsed }
         watch?.look()
         try {
           return { output: contract.run(data, fork, watch), gasUsed }
@@ -177,7 +175,7 @@ function recover(data: Uint8Array): Uint8Array {
   const input = new Uint8Array(128)
   input.set(data.subarray(0, 128))
   const v = input[63] as number
-  if (!isZero(input.subarray(32, 63)) || (v !== 27 && v !== 28)) return nothing
+  if (!isZero(input.subarray(32, 63)) || (v !== 27 && v !== 28)) return noBytes
   const key = recoverKey(input.subarray(0, 32), BigInt(v - 27), input.subarray(64, 96), input.subarray(96))
-  return key === undefined ? nothing : padLeft(keccak256(key).subarray(12), 32)
+  return key === undefined ? noBytes : padLeft(keccak256(key).subarray(12), 32)
 }

@@ -1,4 +1,5 @@
 /** Runs one message of a simulated block, with go-ethereum's checks and their codes. */
+import { zeroAddress } from '../../primitives/bytes.js'
 import { FaultError, messageRefused } from '../../primitives/faults.js'
 import type { BlockContext } from '../blocks/blockContext.js'
 import type { JobWatch } from '../engine/jobWatch.js'
@@ -36,8 +37,6 @@ export interface CallBounds {
   readonly validates: boolean
   readonly watch: JobWatch
 }
-
-const zeroAddress = new Uint8Array(20)
 
 /** Runs a message and keeps its changes. Throws FaultError: SimulationRefused, or MessageRefused. */
 export function runSimulatedCall(

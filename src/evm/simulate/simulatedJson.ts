@@ -1,7 +1,14 @@
 /** Simulated blocks as JSON: a block of eth_getBlockByNumber, and what each of its messages came to. */
 import { writeBlock } from '../../chain/blockJson.js'
 import { readTransaction, writeTransaction } from '../../chain/transactionJson.js'
-import { bytesToHex, type Hash32, hexToBytes, toMinimalBytes, toQuantity } from '../../primitives/bytes.js'
+import {
+  bytesToHex,
+  type Hash32,
+  hexToBytes,
+  noBytes,
+  toMinimalBytes,
+  toQuantity,
+} from '../../primitives/bytes.js'
 import type { JsonBytes } from '../../primitives/jsonBytes.js'
 import { keccak256 } from '../../primitives/keccak.js'
 import { rlpListSpans, rlpSpanAt } from '../../primitives/rlp.js'
@@ -76,12 +83,10 @@ interface CallPlace {
   readonly index: number
 }
 
-const nothing = new Uint8Array(0)
-
 function writeCall(json: JsonBytes, call: RunCall, place: CallPlace): void {
   const { failure, returnData, gasUsed, gasSpent, logs } = call
   json.text('{"returnData":')
-  json.hex(failure === undefined ? returnData : nothing)
+  json.hex(failure === undefined ? returnData : noBytes)
   json.text(',"logs":[')
   const members = logMembers(place)
   for (const [at, log] of logs.entries()) {

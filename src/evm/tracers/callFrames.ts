@@ -2,6 +2,7 @@
  * The calls of a transaction as a tree, for tracers that write it at the end: the nested form of callTracer and the
  * flat one of flatCallTracer. Owns what both keep of a call.
  */
+import { noBytes } from '../../primitives/bytes.js'
 import type { KernelLog } from '../engine/kernelLogs.js'
 import { decodeRevertReason } from '../messages/revertReason.js'
 import type { FrameEnd, FrameFailure, TracedFrame, TracedTransaction, TraceOutput, Tracer } from './tracer.js'
@@ -33,8 +34,6 @@ export const create = 0xf0
 export const create2 = 0xf5
 export const staticCall = 0xfa
 export const selfdestruct = 0xff
-
-const nothing = new Uint8Array(0)
 
 /** Memory of a call or log besides its bytes. */
 const itemBytes = 400
@@ -79,7 +78,7 @@ export class CallFrames {
       input: input.slice(),
       gas,
       gasUsed: 0n,
-      output: nothing,
+      output: noBytes,
       failure: undefined,
       logs: [],
       calls: [],

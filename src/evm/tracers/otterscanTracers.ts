@@ -1,5 +1,5 @@
 /** What Otterscan's pages ask of one transaction, in the form of erigon's rpc/jsonrpc/otterscan_trace_*.go. */
-import { equalBytes } from '../../primitives/bytes.js'
+import { equalBytes, noBytes } from '../../primitives/bytes.js'
 import { opcodeNames } from '../engine/opcodeNames.js'
 import { CallTreeTracer, create, create2, selfdestruct, staticCall } from './callFrames.js'
 import type { FrameEnd, TracedFrame, TracedTransaction, TraceOutput, Tracer } from './tracer.js'
@@ -9,8 +9,6 @@ const delegateCall = 0xf4
 
 /** Memory of a kept call besides its bytes. */
 const itemBytes = 300
-
-const nothing = new Uint8Array(0)
 
 interface ListedCall extends Pick<TracedFrame, 'depth' | 'kind' | 'from' | 'to' | 'value' | 'input'> {
   output: Uint8Array
@@ -36,8 +34,8 @@ export class OtterscanCalls implements Tracer {
 
   enter({ depth, kind, from, to, value, input }: TracedFrame): void {
     const isListed = depth === 0 || kind === selfdestruct || !this.#transaction.isPrecompile(to)
-    const entered = { depth, kind, from, to, value, input: isListed ? input.slice() : nothing }
-    const listed = { ...entered, output: nothing, isListed }
+    const entered = { depth, kind, from, to, value, input: isListed ? input.slice() : noBytes }
+    const listed = { ...entered, output: noBytes, isListed }
     this.#open.push(listed)
     if (!isListed) return
     this.#hold(itemBytes + input.length)
@@ -98,7 +96,7 @@ export class OtterscanOperations implements Tracer {
     const { depth, kind, value } = frame
     this.#before.push(this.#operations.length)
     if (depth === 0 || operationTypes[kind] === undefined || (kind === call && value === 0n)) return
-    this.#operations.push({ ...frame, input: nothing })
+    this.#operations.push({ ...frame, input: noBytes })
     this.#output.holding(this.#operations.length * itemBytes)
   }
 
@@ -157,6 +155,6 @@ export class RevertData extends CallTreeTracer {
 
   end(): void {
     const { failure, output } = this.frames.top
-    this.output.json.hex(failure?.kind === 'reverted' ? output : nothing)
+    this.output.json.hex(failure?.kind === 'reverted' ? output : noBytes)
   }
 }

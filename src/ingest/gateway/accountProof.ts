@@ -1,5 +1,5 @@
 /** Checks an answer of eth_getProof (EIP-1186) against a state root. Believes nothing but nodes that lead to it. */
-import { type Address, bytesToHex, type Hash32, latin1Key } from '../../primitives/bytes.js'
+import { type Address, bytesToHex, type Hash32, latin1Key, noBytes } from '../../primitives/bytes.js'
 import { emptyTrieRoot, keccak256 } from '../../primitives/keccak.js'
 import { decodeRlp, RlpError, rlpBytes } from '../../primitives/rlp.js'
 import { decodeAccount, hasCode } from '../../state/account.js'
@@ -9,8 +9,6 @@ import type { Change } from '../../store/blockDiff.js'
 import type { ProvedState } from '../../store/stateWriter.js'
 import { LieError } from './lie.js'
 import { bytesOf } from './receiptsFromJson.js'
-
-const nothing = new Uint8Array(0)
 
 export interface ProofQuestion {
   readonly stateRoot: Hash32
@@ -56,11 +54,11 @@ export function walkState(
   const storageRoot = account?.storageRoot ?? emptyTrieRoot
   const values = slots.map((slot): [Uint8Array, Uint8Array] => {
     const value = read(storageRoot, slot)
-    return [slot, value === undefined ? nothing : rlpBytes(decodeRlp(value))]
+    return [slot, value === undefined ? noBytes : rlpBytes(decodeRlp(value))]
   })
   return {
     codeHash: hasCode(account) ? account?.codeHash : undefined,
-    values: { address, account: row ?? nothing, slots: values },
+    values: { address, account: row ?? noBytes, slots: values },
   }
 }
 

@@ -3,13 +3,11 @@
  * says nothing of storage roots.
  */
 import type { AccountAccess, BlockAccessList, IndexedValue } from '../../chain/blockAccessList.js'
-import { bytesToBigInt, type Hash32, latin1Key } from '../../primitives/bytes.js'
+import { bytesToBigInt, type Hash32, latin1Key, noBytes } from '../../primitives/bytes.js'
 import { emptyCodeHash, keccak256 } from '../../primitives/keccak.js'
 import { decodeAccount, emptyAccount, encodeAccount, isEmptyAccount } from '../../state/account.js'
 import { unknownRoot } from '../../store/heldRows.js'
 import type { AccountChange, BlockChanges } from '../../store/heldValues.js'
-
-const nothing = new Uint8Array(0)
 
 export function listedChanges(list: BlockAccessList): BlockChanges {
   return new Map(list.map((access) => [latin1Key(access.address), accountChange(access)]))
@@ -18,7 +16,7 @@ export function listedChanges(list: BlockAccessList): BlockChanges {
 function accountChange(access: AccountAccess): AccountChange {
   const { address, storageChanges, balanceChanges, nonceChanges, codeChanges } = access
   const slots = new Map(
-    storageChanges.map(({ slot, changes }) => [latin1Key(slot), lastOf(changes) ?? nothing]),
+    storageChanges.map(({ slot, changes }) => [latin1Key(slot), lastOf(changes) ?? noBytes]),
   )
   const [balance, nonce, bytes] = [balanceChanges, nonceChanges, codeChanges].map(lastOf)
   const codeHash = bytes && (bytes.length === 0 ? emptyCodeHash : keccak256(bytes))
@@ -36,7 +34,7 @@ function accountChange(access: AccountAccess): AccountChange {
         codeHash: codeHash ?? before.codeHash,
         storageRoot: slots.size === 0 ? before.storageRoot : (unknownRoot as Hash32),
       }
-      return isEmptyAccount(after) ? nothing : encodeAccount(after)
+      return isEmptyAccount(after) ? noBytes : encodeAccount(after)
     },
   }
 }

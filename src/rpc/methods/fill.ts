@@ -1,5 +1,5 @@
 /** Drafts of transactions, for callers that sign them. */
-import { toAddress } from '../../primitives/bytes.js'
+import { toAddress, zeroAddress } from '../../primitives/bytes.js'
 import { doSliced, RequestSlices } from '../contexts/requestSlices.js'
 import { chainMethod } from '../network.js'
 import { callObject } from '../params/callParams.js'
@@ -8,7 +8,6 @@ import { bytesSchema, objectSchema } from '../params/schema.js'
 import { suggestedTip } from './fees.js'
 
 const latest = { kind: 'tag', tag: 'latest' } as const
-const zeroAddress = new Uint8Array(20)
 
 export const fillMethods = {
   /** Nothing is signed. The nonce counts what was sent from here and waits; the gas is estimated at the head. */

@@ -3,6 +3,7 @@
  * (internal/ethapi). An invalid value is the fault InvalidArgument, which names the member; members that contradict
  * each other are MessageRefused. Unknown members are ignored, as in go-ethereum.
  */
+
 import type {
   AccessListEntry,
   AccountOverride,
@@ -11,6 +12,7 @@ import type {
   CallMessage,
   SlotOverride,
 } from '../../evm/messages/executionRequest.js'
+import { noBytes } from '../../primitives/bytes.js'
 import { toChecksumAddress } from '../../primitives/checksumAddress.js'
 import { FaultError, messageRefused } from '../../primitives/faults.js'
 import type { Param } from '../method.js'
@@ -60,8 +62,6 @@ const callSchema: Schema = {
     ...each(listSchema({}), 'accessList', 'blobVersionedHashes', 'authorizationList'),
   },
 }
-
-const noBytes = new Uint8Array(0)
 
 /** Members of a call object before its data and after it, in the order in which they are looked at. */
 const firstMembers: Decoders<CallMessage> = {
