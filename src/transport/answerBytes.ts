@@ -34,6 +34,14 @@ let scratch = Buffer.allocUnsafeSlow(64 * 1024)
 /** A plain view of the same memory: its `subarray` takes 60 ns, that of a Buffer 140 ns. */
 let scratchBytes = plainView(scratch)
 
+/** Length of a body; each character of text counts as one byte. */
+export function lengthOf(body: AnswerBody): number {
+  if (typeof body === 'string') return body.length
+  let bytes = 0
+  for (const piece of body) bytes += piece.length
+  return bytes
+}
+
 /** The body as one piece, valid until the next call. uWebSockets.js copies or sends it before `end` returns. */
 export function wholeBody(body: AnswerBody): string | Uint8Array {
   if (typeof body === 'string') return body

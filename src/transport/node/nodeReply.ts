@@ -1,11 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { noBytes } from '../../primitives/bytes.js'
 import type { Answer } from '../../rpc/answers/answer.js'
-import { lastingPieces } from '../answerBytes.js'
+import { lastingPieces, lengthOf } from '../answerBytes.js'
 import { isBodiless, statusReason } from '../statusReason.js'
 import { type BodyReceiver, type ExtraHeaders, noHeaders, type Reply } from '../wire.js'
 import type { NodeConnection } from './nodeConnection.js'
-
-const noBytes = new Uint8Array(0)
 
 export class NodeReply implements Reply {
   readonly #req: IncomingMessage
@@ -59,9 +58,7 @@ export class NodeReply implements Reply {
     this.#isSending = true
     const res = this.#res
     const pieces = lastingPieces(answer.body)
-    let bytes: number | undefined = 0
-    for (const piece of pieces) bytes += piece.length
-    if (answer.rest !== undefined) bytes = undefined
+    const bytes = answer.rest === undefined ? lengthOf(pieces) : undefined
     if (isLast) {
       this.#connection.isEnding = true
       // Sends `connection: close` and closes.

@@ -14,7 +14,7 @@ import { WebSocketServer } from 'ws'
 import { OperatorError } from '../../primitives/faults.js'
 import type { Answer } from '../../rpc/answers/answer.js'
 import { refusal } from '../admission.js'
-import { lastingPieces } from '../answerBytes.js'
+import { lastingPieces, lengthOf } from '../answerBytes.js'
 import { RequestHead } from '../requestHead.js'
 import { statusReason } from '../statusReason.js'
 import { readTlsFiles, type TlsFiles, tlsVersionMin } from '../tlsFiles.js'
@@ -261,8 +261,7 @@ function isHandshake({ method, headers }: IncomingMessage): boolean {
 /** Answers on a bare socket, without a ServerResponse, and ends the connection. */
 function endWith(socket: Socket, answer: Answer): void {
   const pieces = lastingPieces(answer.body)
-  const bytes = pieces.reduce((sum, piece) => sum + piece.length, 0)
-  const lines = headerLines(answer, noHeaders, bytes)
+  const lines = headerLines(answer, noHeaders, lengthOf(pieces))
   const head = [`HTTP/1.1 ${answer.status} ${statusReason(answer.status)}`, 'connection: close']
   for (let at = 0; at < lines.length; at += 2) head.push(`${lines[at]}: ${lines[at + 1]}`)
   socket.on('error', () => undefined)

@@ -5,7 +5,7 @@
 import type { HttpResponse } from 'uWebSockets.js'
 import { giveBack } from '../../primitives/lentMemory.js'
 import type { Answer, AnswerBody } from '../../rpc/answers/answer.js'
-import { lastingPieces, wholeBody } from '../answerBytes.js'
+import { lastingPieces, lengthOf, wholeBody } from '../answerBytes.js'
 import { isBodiless, statusReason } from '../statusReason.js'
 import { type BodyReceiver, type ExtraHeaders, noHeaders, type Reply } from '../wire.js'
 
@@ -21,14 +21,6 @@ const wholeBytesMax = 16 * 1024
  * instead of three, or instead of memory of its own.
  */
 const joinedBytesMax = 64 * 1024
-
-/** Length of a body; each character of text counts as one byte. */
-function lengthOf(body: AnswerBody): number {
-  if (typeof body === 'string') return body.length
-  let bytes = 0
-  for (const piece of body) bytes += piece.length
-  return bytes
-}
 
 export class UwsReply implements Reply {
   readonly #res: HttpResponse
@@ -127,8 +119,7 @@ export class UwsReply implements Reply {
     const res = this.#res
     const isJoined = typeof body !== 'string' && lengthOf(body) <= joinedBytesMax
     let pieces = isJoined ? [wholeBody(body) as Uint8Array] : lastingPieces(body)
-    let bytes = 0
-    for (const piece of pieces) bytes += piece.length
+    const bytes = lengthOf(pieces)
     /** Continues at an offset of the body; false once the connection accepts no more. */
     const send = (offset: number): boolean => {
       let start = 0
