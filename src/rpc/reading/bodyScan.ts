@@ -82,7 +82,7 @@ export class BodyScan {
       if (this.#at < end) throw parseFault()
     }
     if (this.#values > valuesMax) {
-      throw invalid(`more than ${valuesMax} values; ask in several requests`)
+      throw invalidFault(`more than ${valuesMax} values; ask in several requests`)
     }
     if (!this.#isOver) this.#checkMember(Math.min(this.#at, bytes.length))
     if (this.#at < bytes.length) return false
@@ -114,7 +114,7 @@ export class BodyScan {
         if (nesting === ownNesting) this.#signs.push(at)
       } else if (byte === openBracket || byte === openBrace) {
         values++
-        if (++nesting > nestingMax) throw invalid(`arrays and objects nest deeper than ${nestingMax}`)
+        if (++nesting > nestingMax) throw invalidFault(`arrays and objects nest deeper than ${nestingMax}`)
       } else if ((byte === closeBracket || byte === closeBrace) && --nesting === 0 && isBatch) {
         this.#endMember(bytes, at++)
         this.#isOver = true
@@ -157,12 +157,12 @@ export class BodyScan {
   /** Checks the length of the current member, which reaches at least to `end`. */
   #checkMember(end: number): void {
     const { callBytesMax } = this.#limits
-    if (this.#names > namesMax) throw invalid(`a call of more than ${namesMax} names`)
-    if (end - this.#start > callBytesMax) throw invalid(`a call of more than ${callBytesMax} bytes`)
+    if (this.#names > namesMax) throw invalidFault(`a call of more than ${namesMax} names`)
+    if (end - this.#start > callBytesMax) throw invalidFault(`a call of more than ${callBytesMax} bytes`)
   }
 }
 
-function invalid(why: string): FaultError {
+export function invalidFault(why: string): FaultError {
   return new FaultError({ kind: 'InvalidRequest', why })
 }
 

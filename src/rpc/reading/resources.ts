@@ -6,6 +6,7 @@ import { toQuantity } from '../../primitives/bytes.js'
 import { excerpt } from '../../primitives/excerpt.js'
 import { type Fault, FaultError } from '../../primitives/faults.js'
 import { faultToHttpStatus, faultToWireError } from '../answers/wireErrors.js'
+import { invalidFault } from './bodyScan.js'
 
 /** A path after the key, cut at its slashes, and its query without the question mark. */
 interface ResourceName {
@@ -78,29 +79,27 @@ export function resourceCall(name: ResourceName): string | Fault {
 function readName({ segments, query }: ResourceName): string {
   const [name = '', ...rest] = segments
   const resource = resources.get(name)
-  if (resource === undefined) throw invalid(`there is no resource ${quote(name)}`)
+  if (resource === undefined) throw invalidFault(`there is no resource ${quote(name)}`)
   const { method, form } = resource
   const [, queryName] = /\?(\w+)=/.exec(form) ?? []
-  if (rest.length !== form.replace(/\?.*/, '').split('/').length - 1) throw invalid(`want ${name}${form}`)
+  if (rest.length !== form.replace(/\?.*/, '').split('/').length - 1)
+    throw invalidFault(`want ${name}${form}`)
   if (!hashPattern.test(rest[0] ?? '')) {
-    throw invalid(`want a block hash (0x and 64 hex digits), got ${quote(rest[0] ?? '')}`)
+    throw invalidFault(`want a block hash (0x and 64 hex digits), got ${quote(rest[0] ?? '')}`)
   }
   const asked = new URLSearchParams(query)
   const names = [...asked.keys()]
   for (const [at, key] of names.entries()) {
-    if (key !== queryName) throw invalid(`unknown parameter ${quote(key)}`)
-    if (names.indexOf(key) !== at) throw invalid(`parameter ${quote(key)} is there twice`)
+    if (key !== queryName) throw invalidFault(`unknown parameter ${quote(key)}`)
+    if (names.indexOf(key) !== at) throw invalidFault(`parameter ${quote(key)} is there twice`)
   }
   return JSON.stringify({ jsonrpc: '2.0', id: null, method, params: resource.params(rest, asked) })
 }
 
 function readFull(text: string): boolean {
-  if (text !== 'true' && text !== 'false') throw invalid(`want full=true or full=false, got ${quote(text)}`)
+  if (text !== 'true' && text !== 'false')
+    throw invalidFault(`want full=true or full=false, got ${quote(text)}`)
   return text === 'true'
-}
-
-function invalid(why: string): FaultError {
-  return new FaultError({ kind: 'InvalidRequest', why })
 }
 
 function quote(text: string): string {

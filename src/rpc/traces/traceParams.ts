@@ -5,7 +5,7 @@ import { excerpt } from '../../primitives/excerpt.js'
 import { messageRefused } from '../../primitives/faults.js'
 import type { Param } from '../method.js'
 import { blockOverrides, stateOverrides } from '../params/callParams.js'
-import { invalidArgument, list, position, quantity, required, typeName } from '../params/params.js'
+import { invalidArgument, list, position, quantity, required, text, typeName } from '../params/params.js'
 import { booleanSchema, nullable, type Schema, textSchema } from '../params/schema.js'
 import { javaScriptTracers } from './javaScriptTracers.js'
 
@@ -70,6 +70,8 @@ const programPattern = /^(?:\s|\/\/[^\n]*\n|\/\*[^*]*\*+(?:[^/*][^*]*\*+)*\/)*[{
 /** Characters of a tracer in JavaScript: the longest of go-ethereum's own has 10,000. */
 const codeCharactersMax = 100_000
 
+const anyText = text('a string')
+
 const tracerNames = [...Object.keys(combined), 'muxTracer', ...Object.keys(javaScriptTracers)]
 
 const members: Readonly<Record<string, Schema>> = {
@@ -115,8 +117,8 @@ export const traceCallConfig: Param<TraceCallConfig> = required(
 )
 
 function decodeConfig(config: Members, index: number): TraceConfig {
-  const name = config.get('tracer', decodeText)
-  const timeout = config.get('timeout', decodeText)
+  const name = config.get('tracer', anyText.decode)
+  const timeout = config.get('timeout', anyText.decode)
   const tracer =
     name === undefined || name === ''
       ? opcodeLogger(config)
@@ -161,11 +163,6 @@ function innerTracer(name: string, config: unknown, index: number): TracerOption
     )
   }
   return make(new Members(config ?? {}, index, 'a tracerConfig'), index)
-}
-
-function decodeText(value: unknown, index: number): string {
-  if (typeof value !== 'string') throw invalidArgument(index, `want a string, got ${typeName(value)}`)
-  return value
 }
 
 function decodeLimit(value: unknown, index: number): number {
