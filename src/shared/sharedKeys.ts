@@ -20,8 +20,8 @@ import { hasRoom, StoreError } from '../store/environment.js'
 import { decodeKey, encodeKey, type KeyRow } from '../store/keyRows.js'
 import { keyIdOf, laterSecrets } from '../store/keyTables.js'
 import { NodeStore } from '../store/nodeStore.js'
-import { KeyStage } from './keyStage.js'
 import { sharedKeysMigrations } from './sharedKeysSchema.js'
+import { stageChange } from './stageChange.js'
 
 /**
  * Longest time between two looks at the number of the newest change, should a notification be lost. With the interval
@@ -104,10 +104,9 @@ export class SharedKeys implements KeyRepository {
 
   async change<T>(work: (keys: KeyStore) => T): Promise<T> {
     return this.write(() => {
-      const stage = new KeyStage(this.store)
-      const result = work(stage)
-      if (stage.staged === undefined) return { result, changes: [] }
-      const { before, after } = stage.staged
+      const { result, staged } = stageChange(this.store, work)
+      if (staged === undefined) return { result, changes: [] }
+      const { before, after } = staged
       const key = { row: after, secrets: laterSecrets(after) }
       return { result, changes: [{ note: noteOfKey(before, after, keyIdOf(after)), key }] }
     })
