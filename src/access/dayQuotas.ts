@@ -11,7 +11,7 @@ import { CounterTable, idNumber, keyIdOf, type TableShape } from './counterTable
 /** Keys counted on one day; a key whose group is full is not limited by the day. Of 10,000 keys a group has 80. */
 const shape: TableShape = { rows: 16_384, rowsPerGroup: 128, numbers: 2 }
 
-const dayMs = 86_400_000
+export const dayMs = 86_400_000
 
 /** Of a row: a day, and the units spent on it. */
 const dayAt = 0

@@ -10,6 +10,7 @@
  */
 
 import { CounterTable, idNumber, keyIdOf, type TableShape } from './counterTable.js'
+import { dayMs } from './dayQuotas.js'
 
 /** What several processes together may spend of one key. Absent: no such limit. */
 export interface UnitQuota {
@@ -63,8 +64,6 @@ export const unitLeasesBytes = headBytes + CounterTable.bytesFor(shape)
 
 /** Wait of a call that finds too little leased: an exchange with the database, and a bit. */
 const leaseWaitMs = 100
-
-const dayMs = 86_400_000
 
 /** A lease of this many units pays for the dearest of the usual calls. */
 const usualUnits = 1_000
