@@ -1,3 +1,4 @@
+import { bloomBytes } from '../primitives/bytes.js'
 import { NotHeldError } from '../primitives/notHeld.js'
 import { rlpPayloadAt } from '../primitives/rlp.js'
 import type { ChainRows } from '../store/chainRows.js'
@@ -6,7 +7,6 @@ import type { LogFilter } from './logFilter.js'
 
 /** Index of the bloom of all logs in a header (yellow paper 4.4), and its bytes. */
 const logsBloomIndex = 6
-const bloomBytes = 256
 
 /**
  * Canonical blocks that may contain logs of a filter, ascending, by the blooms in their headers: for blocks that the

@@ -1,4 +1,4 @@
-import { type Hash32, toHash32 } from '../primitives/bytes.js'
+import { type Hash32, zeroHash } from '../primitives/bytes.js'
 import { emptyTrieRoot, emptyUnclesHash } from '../primitives/keccak.js'
 import { nextBaseFee, nextDifficulty, nextExcessBlobGas } from './feeMarket.js'
 import { type ForkSchedule, includesFork } from './forks.js'
@@ -9,8 +9,6 @@ import { emptyBlockAccessListHash, emptyRequestsHash, type Header, toTimestamp }
  * depends only on the head.
  */
 const slotSeconds = 12n
-
-const zeroHash = toHash32(new Uint8Array(32))
 
 /** The slot after the parent's; zero where the parent has none, because it is not known here. */
 export function nextSlotNumber(parent: Header): bigint {

@@ -27,6 +27,7 @@ import {
   toHash32,
   toMinimalBytes,
   trimLeft,
+  zeroHash,
 } from '../primitives/bytes.js'
 import { excerpt } from '../primitives/excerpt.js'
 import { emptyCodeHash, emptyTrieRoot, emptyUnclesHash, keccak256 } from '../primitives/keccak.js'
@@ -49,7 +50,6 @@ export interface Genesis {
 const difficultyDefault = 131_072n
 const gasLimitDefault = 4_712_388n
 const baseFeeDefault = 1_000_000_000n
-const zeroHash = toHash32(new Uint8Array(32))
 
 type Json = Record<string, unknown>
 

@@ -11,9 +11,11 @@ declare const brand: unique symbol
 
 export const addressBytes = 20
 export const hashBytes = 32
+export const bloomBytes = 256
 /** Shared: never write to them, and never transfer their memory. */
 export const noBytes = new Uint8Array(0)
 export const zeroAddress = new Uint8Array(addressBytes)
+export const zeroHash = new Uint8Array(hashBytes) as Hash32
 
 /** 20 bytes. Only {@link toAddress} and parsers of requests make one. */
 export type Address = Uint8Array & { readonly [brand]: 'Address' }

@@ -5,7 +5,7 @@
  * lengths within the RLP count the blooms.
  */
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
-import { asBuffer } from '../primitives/bytes.js'
+import { asBuffer, bloomBytes } from '../primitives/bytes.js'
 import { keccak256 } from '../primitives/keccak.js'
 import { lend } from '../primitives/lentMemory.js'
 import { rlpEndAt, rlpPayloadAt } from '../primitives/rlp.js'
@@ -26,7 +26,6 @@ const receiptsBytesMax = 2 ** 30
 /** Bytes that zlib provides at once: what most rows become fits into one piece, so that pieces need not be joined. */
 const chunkSize = 64 * 1024
 
-const bloomBytes = 256
 /** The header of a bloom in RLP: a string of 256 bytes. */
 const bloomHeader = [0xb9, 0x01, 0x00] as const
 

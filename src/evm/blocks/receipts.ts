@@ -1,11 +1,9 @@
 /** Receipts of a block: their consensus encoding (EIP-2718, EIP-658) and the bloom of their logs (yellow paper 4.3.1). */
-import { latin1Key, toMinimalBytes } from '../../primitives/bytes.js'
+import { bloomBytes, latin1Key, toMinimalBytes } from '../../primitives/bytes.js'
 import { keccak256 } from '../../primitives/keccak.js'
 import { encodeRlp } from '../../primitives/rlp.js'
 import { Slab } from '../../primitives/slab.js'
 import type { KernelLog } from '../engine/kernelLogs.js'
-
-const bloomBytes = 256
 
 /** Receipts live until their block is stored. */
 const slab = new Slab()

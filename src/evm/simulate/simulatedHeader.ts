@@ -3,7 +3,7 @@ import { initialBaseFee, nextBaseFee, nextExcessBlobGas } from '../../chain/feeM
 import { type BlobParameters, type ForkName, type ForkSchedule, includesFork } from '../../chain/forks.js'
 import type { Header, Timestamp } from '../../chain/header.js'
 import { nextSlotNumber } from '../../chain/pendingHeader.js'
-import { type Hash32, toHash32 } from '../../primitives/bytes.js'
+import { type Hash32, toHash32, zeroHash } from '../../primitives/bytes.js'
 import { emptyTrieRoot, emptyUnclesHash } from '../../primitives/keccak.js'
 import type { PlannedBlock } from './simulatedChain.js'
 
@@ -22,8 +22,6 @@ export interface SimulatedParent {
   /** Up to this block. */
   readonly totalDifficulty: bigint
 }
-
-const zeroHash = toHash32(new Uint8Array(32))
 
 /** The header of a block on `parent`. Without validation the base fee is zero where nobody chose one. */
 export function startHeader(

@@ -4,7 +4,15 @@
  * stated otherwise; messages repeat only a short part of the value.
  */
 import { type BlockId, type BlockTag, blockTags } from '../../chain/blockId.js'
-import { type Address, digitsToBytes, type Hash32, toAddress, toHash32 } from '../../primitives/bytes.js'
+import {
+  type Address,
+  addressBytes,
+  digitsToBytes,
+  type Hash32,
+  hashBytes,
+  toAddress,
+  toHash32,
+} from '../../primitives/bytes.js'
 import { excerpt } from '../../primitives/excerpt.js'
 import { FaultError } from '../../primitives/faults.js'
 import type { Param } from '../method.js'
@@ -84,13 +92,13 @@ const writtenHash = writtenHex('[0-9a-fA-F]{64}', '32 bytes')
 
 /** 20 bytes; a mixed-case checksum is not checked, as in go-ethereum. */
 export const address: Param<Address> = required(
-  (value, index) => toAddress(fixedBytes(value, index, 20, 'address')),
+  (value, index) => toAddress(fixedBytes(value, index, addressBytes, 'address')),
   writtenHex('[0-9a-fA-F]{40}', 'address'),
 )
 
 /** 32 bytes. */
 export const hash32: Param<Hash32> = required(
-  (value, index) => toHash32(fixedBytes(value, index, 32, 'hash')),
+  (value, index) => toHash32(fixedBytes(value, index, hashBytes, 'hash')),
   writtenHash,
 )
 
@@ -305,7 +313,7 @@ function objectId(value: object, index: number): BlockId {
 }
 
 function hashId(value: unknown, requireCanonical: boolean, index: number): BlockId {
-  return { kind: 'hash', hash: toHash32(fixedBytes(value, index, 32, 'hash')), requireCanonical }
+  return { kind: 'hash', hash: toHash32(fixedBytes(value, index, hashBytes, 'hash')), requireCanonical }
 }
 
 function hexNumberId(value: unknown, index: number): BlockId {
