@@ -1,6 +1,6 @@
 /**
  * Entry of the thread that recovers public keys for the blocks that an ingest thread executes next, and reads what
- * their access lists name; see keysAhead.ts.
+ * they will need; see keysAhead.ts.
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { recoverKeys } from '../src/evm/transactions/recoveredKeys.js'
@@ -16,8 +16,8 @@ port.on('message', (tasks: readonly RecoveryTask[]) => {
   for (const { index, rlp } of tasks) {
     const isLate = () => Atomics.load(wanted, 0) >= index
     const records = recoverKeys(rlp, isLate)
-    port.postMessage(records, [records.buffer])
-    if (!isLate()) readAhead.read(rlp, isLate)
+    port.postMessage(records)
+    if (!isLate()) readAhead.read(rlp, records, isLate)
   }
 })
 port.postMessage('ready' satisfies RecoveryReady)

@@ -7,6 +7,7 @@ import { InvalidBlockError } from '../evm/blocks/invalidBlock.js'
 import type { Publisher } from '../feed/publisher.js'
 import { OperatorError } from '../primitives/faults.js'
 import type { ChainWriter } from '../store/chainWriter.js'
+import { rowsPerCommit } from '../store/commitRows.js'
 import { type Block, parseBlock } from './block.js'
 import { ChainFileError, type FileBlock, fileBytes } from './chainFile.js'
 import { BadBlockError, type ChainImporter, type ImportedBlock } from './importer.js'
@@ -19,12 +20,7 @@ import type { IngestMessage, IngestProgress } from './messages.js'
  * somebody who waits sees blocks soon; each one after it is twice as long as the one before, up to the longest.
  */
 const firstCommitMs = 50
-const commitMsMax = 1_000
-/**
- * Most rows of one transaction: they wait in memory, those of two transactions at most, and the pages that they change
- * take up to 130 MB while they are written.
- */
-const rowsPerCommit = 32_768
+const commitMsMax = 2_000
 /**
  * Longest time without a turn of the event loop. Otherwise a message to stop would arrive only after the file,
  * because execution awaits only promises that are already settled.

@@ -1,6 +1,6 @@
 /**
  * Reads blocks ahead of their execution, and recovers the public keys of their transactions on another thread
- * meanwhile, which also reads what their access lists name. Execution never waits for it, but uses the keys found and
+ * meanwhile, which also reads the state that they will need. Execution never waits for it, but uses the keys found and
  * recovers the rest. Owns that thread and how far ahead it works.
  */
 import { availableParallelism } from 'node:os'

@@ -15,6 +15,7 @@ import { OperatorError } from '../primitives/faults.js'
 import { isThere } from '../primitives/isThere.js'
 import { syncPath } from '../primitives/syncPath.js'
 import { ChainWriter } from '../store/chainWriter.js'
+import { rowsPerCommit } from '../store/commitRows.js'
 import { copyRows, isCopyBegun, schemaOfAddressKeys } from '../store/copyRows.js'
 import { type FormerBlock, FormerStore } from '../store/formerStore.js'
 import { readStoredChain } from '../store/manifest.js'
@@ -31,8 +32,6 @@ export interface Migration {
   readonly onProgress: (what: string, done: number) => void
 }
 
-/** Rows in one transaction of the new store: as many as an import holds. */
-const rowsPerCommit = 100_000
 /** Senders of each block that are recovered and compared, as a replica does. */
 const sendersChecked = 2
 

@@ -17,6 +17,14 @@ export interface PartSizes {
   readonly rowsPerPart: number
 }
 
+/**
+ * Rows that blocks which follow each other share a transaction for, where many are applied: the more, the fewer pages are
+ * written for each block (of blocks with 5,000 random changes, 12,000 alone and 4,200 four at a time). Until then they
+ * wait in memory, those of two transactions at most, some 50 MB. While they are written, the pages that they change take
+ * up to 350 MB, and LMDB can hold only 131,000 of them.
+ */
+export const rowsPerCommit = 65_536
+
 const partSizes: PartSizes = { rowsAtOnce: 4_096, rowsPerPart: 1_024 }
 
 type Buffers = readonly WriteBuffer[]

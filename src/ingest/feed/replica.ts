@@ -14,17 +14,12 @@ import { decodeRlpList, rlpLength, rlpList, rlpPayloadLength } from '../../primi
 import { headState } from '../../state/stateView.js'
 import type { BlockDiff } from '../../store/blockDiff.js'
 import type { ChainWriter } from '../../store/chainWriter.js'
+import { rowsPerCommit } from '../../store/commitRows.js'
 import { checkHeader, checkSize, type RuleContext } from '../blockRules.js'
 import { checkUncles } from '../uncleRules.js'
 
 /** Longest time without a turn of the event loop, in which a message to stop can arrive. */
 const turnMs = 20
-/**
- * Rows that are worth a transaction, which is written while the next entries are checked. With half as many, checks wait
- * for the disk.
- */
-const rowsPerCommit = 16_384
-
 export class Replica {
   readonly #store: ChainWriter
   readonly #schedule: ForkSchedule

@@ -1,22 +1,66 @@
-/** What is read ahead of a block is what its access list names. */
+/** What is read ahead of a block is what its access list names, else what its transactions do. */
 import { once } from 'node:events'
 import { availableParallelism } from 'node:os'
 import t from 'tap'
 import { decodeBlockAccessList } from '../../../src/chain/blockAccessList.js'
 import { decodeHeader } from '../../../src/chain/header.js'
+import { recoverKeys } from '../../../src/evm/transactions/recoveredKeys.js'
 import { parseBlock } from '../../../src/ingest/block.js'
 import { readChainFile } from '../../../src/ingest/chainFile.js'
 import { ChainImporter } from '../../../src/ingest/importer.js'
 import { withKeysAhead } from '../../../src/ingest/keysAhead.js'
-import { readListed } from '../../../src/ingest/readAhead.js'
-import { bytesToHex, concatBytes, hexToBytes } from '../../../src/primitives/bytes.js'
-import { encodeRlpListOfEncoded, rlpListSpans, rlpSpanAt } from '../../../src/primitives/rlp.js'
+import { ReadAhead, readListed, readTransactions } from '../../../src/ingest/readAhead.js'
+import { type Address, bytesToHex, concatBytes, hexToBytes } from '../../../src/primitives/bytes.js'
+import {
+  decodeRlpList,
+  encodeRlp,
+  encodeRlpListOfEncoded,
+  rlpList,
+  rlpListSpans,
+  rlpSpanAt,
+} from '../../../src/primitives/rlp.js'
+import { decodeAccount } from '../../../src/state/account.js'
 import { headState, type StateView } from '../../../src/state/stateView.js'
+import type { ChainWriter } from '../../../src/store/chainWriter.js'
 import { amsterdamFile, readAmsterdamBlocks, withoutAmsterdam } from '../../ingest/amsterdam.js'
 import { importAmsterdam, newAmsterdamStore } from '../../ingest/amsterdamStore.js'
+import { ChainMaker, contracts, mergedConfig, testGenesis } from '../../ingest/chainMaker.js'
+import { openImporter } from './importing.js'
 
 const never = () => false
 const anyBlock = { transactionCount: 1_000, gasLimit: 10n ** 12n }
+
+/** The same state, what was read of it (addresses, addresses with slots, hashes of code), and how many nodes. */
+function record(state: StateView) {
+  const read = new Set<string>()
+  let nodes = 0
+  const recorded: StateView = {
+    ...state,
+    account: (address) => {
+      read.add(bytesToHex(address))
+      return state.account(address)
+    },
+    slot: (address, slot) => {
+      read.add(bytesToHex(concatBytes(address, slot)))
+      return state.slot(address, slot)
+    },
+    code: (hash) => {
+      read.add(bytesToHex(hash))
+      return state.code(hash)
+    },
+    tries: (address) => {
+      const readNode = state.tries(address)
+      return (...node) => {
+        nodes++
+        return readNode(...node)
+      }
+    },
+  }
+  return { recorded, read, nodes: () => nodes }
+}
+
+const stateOfHead = (store: ChainWriter) =>
+  headState(store, decodeHeader(store.readHeader(store.head.hash) as Uint8Array).stateRoot)
 
 t.test(
   'accounts and slots of the list are read, and nodes above changes',
@@ -24,27 +68,7 @@ t.test(
   async (t) => {
     const { store } = await importAmsterdam(t, 'a1-cross', 'chain.rlp.gz')
     const list = hexToBytes(readAmsterdamBlocks('a1-cross')[200]?.blockAccessListRlp ?? '0xc0')
-    const state = headState(store, decodeHeader(store.readHeader(store.head.hash) as Uint8Array).stateRoot)
-    const read = new Set<string>()
-    let nodes = 0
-    const recorded: StateView = {
-      ...state,
-      account: (address) => {
-        read.add(bytesToHex(address))
-        return state.account(address)
-      },
-      slot: (address, slot) => {
-        read.add(bytesToHex(concatBytes(address, slot)))
-        return state.slot(address, slot)
-      },
-      tries: (address) => {
-        const readNode = state.tries(address)
-        return (...node) => {
-          nodes++
-          return readNode(...node)
-        }
-      },
-    }
+    const { recorded, read, nodes } = record(stateOfHead(store))
     readListed(list, recorded, never)
     const accesses = decodeBlockAccessList(list, anyBlock)
     const named = accesses.flatMap(({ address, storageChanges, storageReads }) =>
@@ -56,12 +80,59 @@ t.test(
     const changed = accesses
       .filter(({ storageChanges, balanceChanges }) => storageChanges.length + balanceChanges.length > 0)
       .reduce((sum, { storageChanges }) => sum + 1 + storageChanges.length, 0)
-    t.ok(nodes >= changed && changed > 0, `${nodes} nodes above ${changed} changes`)
+    t.ok(nodes() >= changed && changed > 0, `${nodes()} nodes above ${changed} changes`)
     read.clear()
     readListed(list, recorded, () => true)
     t.equal(read.size, 0, 'nothing is read for a block that is executed already')
   },
 )
+
+t.test('of a block without a list, what its transactions name is read once', async (t) => {
+  const maker = await ChainMaker.create(testGenesis(mergedConfig(), { difficulty: '0x0' }))
+  const { store } = await openImporter(t, maker)
+  const [listed, slot] = [contracts.mortal, `0x${'3'.padStart(64, '0')}`] as const
+  const accessList = [{ address: listed, storageKeys: [slot] }]
+  const to = `0x${'a1'.repeat(20)}`
+  const { rlp, block } = await maker.extend(maker.genesis, {
+    transactions: [
+      { from: 0, to: contracts.store },
+      { from: 0, to, type: 2, fields: { accessList } },
+      { from: 1, to, type: 1, fields: { accessList: [] } },
+      { from: 2, data: new Uint8Array(3), gasLimit: 100_000n },
+    ],
+  })
+  const transactions = rlpList(decodeRlpList(rlp)[1])
+  const keys = recoverKeys(rlp, never)
+  const { recorded, read, nodes } = record(stateOfHead(store))
+  const remembered = new Set<string>()
+  readTransactions(transactions, keys, recorded, never, remembered)
+  const senders = block.transactions.map((transaction) => transaction.getSenderAddress().toString())
+  const code = store.readAccount(hexToBytes(contracts.store) as Address)
+  t.strictSame(
+    [...read].sort(),
+    [
+      ...new Set([...senders, contracts.store, to, listed, listed + slot.slice(2)]),
+      bytesToHex(decodeAccount(code as Uint8Array).codeHash),
+    ].sort(),
+  )
+  const above = nodes()
+  t.ok(above >= senders.length, `${above} nodes above accounts that change`)
+  readTransactions(transactions, keys, recorded, never, remembered)
+  t.equal(nodes(), above, 'accounts that were read before are not read again')
+  read.clear()
+  readTransactions(transactions, keys, recorded, () => true, new Set())
+  t.equal(read.size, 0, 'nothing is read for a block that is executed already')
+  const notRead = new ReadAhead(store.path)
+  for (const none of [
+    [],
+    [[]],
+    [new Uint8Array(1)],
+    [Uint8Array.of(1, 0xc0)],
+    [Array(9).fill(Uint8Array.of(1))],
+  ])
+    notRead.read(encodeRlp([[], none, []]), new Uint8Array(0), never)
+  t.pass('what is no transaction is left to whoever executes the block')
+})
 
 t.test(
   'blocks with lists are imported beside it, also where a list is none',
