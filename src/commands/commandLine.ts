@@ -146,13 +146,7 @@ export interface CommandSpec<F extends Flags> {
 }
 
 /** A command without its flag types, as the list of commands holds it. */
-export interface Command {
-  readonly name: string
-  readonly summary: string
-  readonly description: readonly string[]
-  readonly flags: Flags
-  readonly positionals?: Positionals
-  readonly examples: readonly (readonly [line: string, why: string])[]
+export interface Command extends Omit<CommandSpec<Flags>, 'run'> {
   /** Parses the words after the name and runs the command. Throws UsageError where they are not valid. */
   readonly start: (words: readonly string[], io: Io) => Promise<number>
 }
