@@ -160,7 +160,7 @@ export class HeadReader {
   }
 
   #best(way: CurrentWay): Upstream | undefined {
-    return way === 'proofs' ? undefined : this.#fetcher.bestWith(methodsOf[way])
+    return way === 'proofs' ? undefined : this.#fetcher.proving.bestWith(methodsOf[way])
   }
 
   #headerOf(hash: Hash32): Header | undefined {
