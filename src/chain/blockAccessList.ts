@@ -57,7 +57,7 @@ export interface AccountAccess {
 export type BlockAccessList = readonly AccountAccess[]
 
 /** What a list may have in a block. */
-export interface BlockAccessLimits {
+interface BlockAccessLimits {
   readonly transactionCount: number
   readonly gasLimit: bigint
 }

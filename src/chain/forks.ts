@@ -45,7 +45,7 @@ export interface BlobParameters {
 }
 
 /** The rules in the `config` member of a geth-format genesis. */
-export interface GenesisConfig {
+interface GenesisConfig {
   readonly chainId: bigint
   /** 20 bytes as hex; EIP-6110. */
   readonly depositContractAddress?: string

@@ -117,7 +117,7 @@ export function switchFlag(summary: string): Flag<true> {
 type Flags = Readonly<Record<string, Flag<any>>>
 
 /** The flags that were given, under their names in {@link CommandSpec.flags}. */
-export type FlagValues<F extends Flags> = {
+type FlagValues<F extends Flags> = {
   readonly [K in keyof F]?: F[K] extends Flag<infer V> ? V | undefined : never
 }
 
@@ -131,7 +131,7 @@ interface Positionals {
   readonly choices?: readonly string[]
 }
 
-export interface CommandSpec<F extends Flags> {
+interface CommandSpec<F extends Flags> {
   /** As typed after `tidegate`, one or two words. */
   readonly name: string
   readonly summary: string

@@ -24,7 +24,7 @@ import { type OpenKeys, openKeys } from './openKeys.js'
 import { formatTime } from './tables.js'
 
 /** Settings as flags give them: lists of words, and words for numbers and times. */
-export interface SettingFlags {
+interface SettingFlags {
   readonly name?: string | undefined
   readonly network?: readonly string[] | undefined
   readonly method?: readonly string[] | undefined
@@ -135,7 +135,7 @@ export async function rotateKey(
 }
 
 /** What `keys jwt` is told about a signer. */
-export interface SignerFlags {
+interface SignerFlags {
   readonly publicKey?: string | undefined
   readonly secretFile?: string | undefined
   readonly audience?: string | undefined

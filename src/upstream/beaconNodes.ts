@@ -16,7 +16,7 @@ export interface BeaconNodeState {
   readonly isQuarantined: boolean
 }
 
-export interface BeaconNodesOptions {
+interface BeaconNodesOptions {
   /** Whether what reading an answer threw shows that its node lied. */
   readonly isLie: (error: unknown) => error is Error
   /** Called with sentences for the operator. They contain names of nodes, never URLs. */

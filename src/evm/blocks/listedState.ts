@@ -20,7 +20,7 @@ import { rowSink } from '../../state/tries.js'
 import { isSameAccount, type StateChanges, sortChanges } from './stateChanges.js'
 
 /** What execution reads of a state; all but the tries. */
-export type ReadState = Pick<StateView, 'account' | 'slot' | 'code'>
+type ReadState = Pick<StateView, 'account' | 'slot' | 'code'>
 
 const noBytes = new Uint8Array(0)
 const noChanges: readonly IndexedValue[] = []

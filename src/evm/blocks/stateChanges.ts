@@ -27,7 +27,7 @@ export interface StateChanges {
   readonly code: readonly Change[]
 }
 
-export type NewNode = readonly [hash: Hash32, node: TrieNode]
+type NewNode = readonly [hash: Hash32, node: TrieNode]
 
 const noBytes = new Uint8Array(0)
 

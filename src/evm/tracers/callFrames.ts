@@ -39,7 +39,7 @@ const nothing = new Uint8Array(0)
 /** Memory of a call or log besides its bytes. */
 const itemBytes = 400
 
-export class CallFrames {
+class CallFrames {
   #top: Call | undefined
   readonly #open: Call[] = []
   #output: TraceOutput | undefined

@@ -12,7 +12,7 @@ import { bytesOf } from './receiptsFromJson.js'
 
 const nothing = new Uint8Array(0)
 
-export interface ProofQuestion {
+interface ProofQuestion {
   readonly stateRoot: Hash32
   readonly address: Address
   readonly slots: readonly Hash32[]
