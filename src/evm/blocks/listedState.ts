@@ -13,7 +13,13 @@ import {
   latin1Key,
 } from '../../primitives/bytes.js'
 import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../../primitives/keccak.js'
-import { type Account, decodeAccount, emptyAccount, encodeAccount } from '../../state/account.js'
+import {
+  type Account,
+  decodeAccount,
+  emptyAccount,
+  encodeAccount,
+  isEmptyAccount,
+} from '../../state/account.js'
 import { type Change, type StateView, updateStorageRoot } from '../../state/stateView.js'
 import { type RecentTries, type TrieChange, updateTrieRows } from '../../state/trie.js'
 import { rowSink } from '../../state/tries.js'
@@ -141,9 +147,7 @@ export class ListedBlock {
       codeHash: newCode === undefined ? account.codeHash : (this.#hashes.get(newCode) as Hash32),
       storageRoot: account.storageRoot,
     }
-    // EIP-161.
-    const isEmpty = after.nonce === 0n && after.balance === 0n && equalBytes(after.codeHash, emptyCodeHash)
-    return isEmpty ? undefined : after
+    return isEmptyAccount(after) ? undefined : after
   }
 
   /** What the constructor read, to be read again by {@link listedReads}. */
