@@ -2,8 +2,8 @@
  * Block diffs that no execution leads to: given changes of accounts and slots, with the tries that follow from them, as
  * the importer would make them.
  */
+import { forksUpToLondon } from '../../src/chain/forks.js'
 import { decodeHeader, encodeHeader, type Header } from '../../src/chain/header.js'
-import { forksUpToLondon } from '../../src/chain/knownNetworks.js'
 import { sortChanges } from '../../src/evm/blocks/stateChanges.js'
 import { parseGenesis } from '../../src/ingest/genesis.js'
 import { type Address, concatBytes, type Hash32 } from '../../src/primitives/bytes.js'

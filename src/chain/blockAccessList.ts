@@ -28,6 +28,7 @@ import {
   rlpList,
   rlpPayloadAt,
 } from '../primitives/rlp.js'
+import { writeHexItem, writeItems, writeQuantityItem } from './rlpJson.js'
 
 /** A value after one part of a block: index 0 is what comes before transactions, 1 to n they, n + 1 what follows. */
 export interface IndexedValue {
@@ -57,7 +58,7 @@ export interface AccountAccess {
 export type BlockAccessList = readonly AccountAccess[]
 
 /** What a list may have in a block. */
-export interface BlockAccessLimits {
+interface BlockAccessLimits {
   readonly transactionCount: number
   readonly gasLimit: bigint
 }
@@ -264,28 +265,23 @@ function forEachItem(rlp: Uint8Array, offset: number, visit: (at: number) => voi
 }
 
 const addressName = ascii('{"address":')
-const storageChangesName = ascii(',"storageChanges":[')
-const storageReadsName = ascii('],"storageReads":[')
-const balanceChangesName = ascii('],"balanceChanges":[')
-const nonceChangesName = ascii('],"nonceChanges":[')
-const codeChangesName = ascii('],"codeChanges":[')
+const storageChangesName = ascii(',"storageChanges":')
+const storageReadsName = ascii(',"storageReads":')
+const balanceChangesName = ascii(',"balanceChanges":')
+const nonceChangesName = ascii(',"nonceChanges":')
+const codeChangesName = ascii(',"codeChanges":')
 const keyName = ascii('{"key":')
-const changesName = ascii(',"changes":[')
+const changesName = ascii(',"changes":')
 const indexName = ascii('{"index":')
 const valueName = ascii(',"value":')
 const codeName = ascii(',"code":')
-const listEnd = ascii(']}')
 const objectEnd = ascii('}')
-const comma = ascii(',')
-const openBracket = ascii('[')
-const closeBracket = ascii(']')
 
 /**
  * Writes the list as execution-apis has it (schema BlockAccessList), from RLP that is known to be well-formed. Slots
  * and their values have 32 bytes; indices, balances and nonces are quantities.
  */
 export function writeBlockAccessList(json: JsonBytes, rlp: Uint8Array): void {
-  json.constant(openBracket)
   writeItems(json, rlp, 0, (account) => {
     const address = rlpPayloadAt(rlp, account)
     const storageChanges = rlpEndAt(rlp, address)
@@ -294,61 +290,43 @@ export function writeBlockAccessList(json: JsonBytes, rlp: Uint8Array): void {
     const nonces = rlpEndAt(rlp, balances)
     const code = rlpEndAt(rlp, nonces)
     json.constant(addressName)
-    writeHex(json, rlp, address)
+    writeHexItem(json, rlp, address)
     json.constant(storageChangesName)
     writeItems(json, rlp, storageChanges, (entry) => {
       const slot = rlpPayloadAt(rlp, entry)
       json.constant(keyName)
       writeWord(json, rlp, slot)
       json.constant(changesName)
-      writeIndexed(json, rlp, rlpEndAt(rlp, slot), (at) => writeWord(json, rlp, at))
-      json.constant(listEnd)
+      writeIndexed(json, rlp, rlpEndAt(rlp, slot), writeWord)
+      json.constant(objectEnd)
     })
     json.constant(storageReadsName)
     writeItems(json, rlp, storageReads, (slot) => writeWord(json, rlp, slot))
     json.constant(balanceChangesName)
-    writeIndexed(json, rlp, balances, (at) => writeQuantity(json, rlp, at))
+    writeIndexed(json, rlp, balances, writeQuantityItem)
     json.constant(nonceChangesName)
-    writeIndexed(json, rlp, nonces, (at) => writeQuantity(json, rlp, at))
+    writeIndexed(json, rlp, nonces, writeQuantityItem)
     json.constant(codeChangesName)
-    writeIndexed(json, rlp, code, (at) => writeHex(json, rlp, at), codeName)
-    json.constant(listEnd)
+    writeIndexed(json, rlp, code, writeHexItem, codeName)
+    json.constant(objectEnd)
   })
-  json.constant(closeBracket)
 }
 
 function writeIndexed(
   json: JsonBytes,
   rlp: Uint8Array,
   list: number,
-  writeValue: (at: number) => void,
+  writeValue: (json: JsonBytes, rlp: Uint8Array, at: number) => void,
   name = valueName,
 ): void {
   writeItems(json, rlp, list, (change) => {
     const index = rlpPayloadAt(rlp, change)
     json.constant(indexName)
-    writeQuantity(json, rlp, index)
+    writeQuantityItem(json, rlp, index)
     json.constant(name)
-    writeValue(rlpEndAt(rlp, index))
+    writeValue(json, rlp, rlpEndAt(rlp, index))
     json.constant(objectEnd)
   })
-}
-
-function writeItems(json: JsonBytes, rlp: Uint8Array, list: number, write: (at: number) => void): void {
-  let isFirst = true
-  forEachItem(rlp, list, (at) => {
-    if (!isFirst) json.constant(comma)
-    isFirst = false
-    write(at)
-  })
-}
-
-function writeHex(json: JsonBytes, rlp: Uint8Array, at: number): void {
-  json.hex(rlp, rlpPayloadAt(rlp, at), rlpEndAt(rlp, at))
-}
-
-function writeQuantity(json: JsonBytes, rlp: Uint8Array, at: number): void {
-  json.quantityOf(rlp, rlpPayloadAt(rlp, at), rlpEndAt(rlp, at))
 }
 
 const word = new Uint8Array(wordBytes)

@@ -8,7 +8,7 @@ import { type RlpItem, rlpBytes, rlpEndAt, rlpLength, rlpList, rlpPayloadAt } fr
 import { encodeHeader, type Header, type HeaderField, headerFields, headerIntegers } from './header.js'
 
 /** Members that are null for a pending block. */
-export interface BlockIdentity {
+interface BlockIdentity {
   readonly hash: Uint8Array | null
   /** Big-endian. Undefined: not known, shown as null. */
   readonly totalDifficulty: Uint8Array | undefined
@@ -207,7 +207,7 @@ export function writeUncle(
 }
 
 /** RLP size of a block with this header and an empty body, with or without a list of withdrawals. */
-export function bareBlockSize(headerRlp: Uint8Array, hasWithdrawals = false): number {
+function bareBlockSize(headerRlp: Uint8Array, hasWithdrawals = false): number {
   return rlpLength(headerRlp.length + (hasWithdrawals ? 3 : 2))
 }
 

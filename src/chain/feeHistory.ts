@@ -6,7 +6,7 @@ import type { Header } from './header.js'
 import { gasUsedByEach, transactionTips } from './transactionTips.js'
 
 /** Prices in wei per gas; zero before the fork that introduces them. */
-export interface BlockFees {
+interface BlockFees {
   readonly baseFee: bigint
   readonly blobBaseFee: bigint
   /** Gas used divided by the gas limit: 0 to 1. */

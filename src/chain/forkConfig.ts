@@ -36,7 +36,7 @@ const systemContracts: Named = [
   ['prague', 'WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS', '00000961ef480eb55e80d19ad83579a64c007002'],
 ]
 
-export interface ForkSource {
+interface ForkSource {
   readonly schedule: ForkSchedule
   /** The `config` member of the genesis, as JSON text. */
   readonly config: string

@@ -45,7 +45,7 @@ export interface BlobParameters {
 }
 
 /** The rules in the `config` member of a geth-format genesis. */
-export interface GenesisConfig {
+interface GenesisConfig {
   readonly chainId: bigint
   /** 20 bytes as hex; EIP-6110. */
   readonly depositContractAddress?: string
@@ -75,27 +75,23 @@ const blockMembers: ReadonlyMap<string, ForkName> = new Map([
   ['grayGlacierBlock', 'grayGlacier'],
 ])
 
-const timeMembers: ReadonlyMap<string, ForkName> = new Map([
-  ['shanghaiTime', 'shanghai'],
-  ['cancunTime', 'cancun'],
-  ['pragueTime', 'prague'],
-  ['osakaTime', 'osaka'],
-  ['bpo1Time', 'bpo1'],
-  ['bpo2Time', 'bpo2'],
-  ['bpo3Time', 'bpo3'],
-  ['bpo4Time', 'bpo4'],
-  ['bpo5Time', 'bpo5'],
-  ['amsterdamTime', 'amsterdam'],
-])
-
-/** Members of `config` that a chain which begins after the Merge has at block 0: all that set rules by number. */
-export const membersBeforeMerge: readonly string[] = [
-  ...['homesteadBlock', 'eip150Block', 'eip155Block', 'eip158Block', 'byzantiumBlock', 'constantinopleBlock'],
-  ...['petersburgBlock', 'istanbulBlock', 'berlinBlock', 'londonBlock'],
-]
+/** Members of `config` of a chain that begins with these forks, such as each that begins after the Merge. */
+export const forksUpToLondon = {
+  homesteadBlock: 0,
+  eip150Block: 0,
+  eip155Block: 0,
+  eip158Block: 0,
+  byzantiumBlock: 0,
+  constantinopleBlock: 0,
+  petersburgBlock: 0,
+  istanbulBlock: 0,
+  berlinBlock: 0,
+  londonBlock: 0,
+} as const
 
 /** Forks that activate by time, in order. `NAMETime` is the member of `config` for each. */
-export const forksByTime: readonly ForkName[] = [...timeMembers.values()]
+export const forksByTime: readonly ForkName[] = forkNames.slice(forkNames.indexOf('shanghai'))
+const timeMembers = new Map(forksByTime.map((name) => [`${name}Time`, name]))
 
 /** Times of forks that were fixed after a genesis file or this program was made, as members of `config`. */
 export interface ForkTimes {

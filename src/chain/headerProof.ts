@@ -7,7 +7,7 @@ import type { ChainRows, Epoch } from '../store/chainRows.js'
 import type { StoredBlock } from '../store/storedBlock.js'
 
 /** Rows of a chain of which some came in archives. */
-export interface ArchivedRows extends ChainRows {
+interface ArchivedRows extends ChainRows {
   readEpoch(epoch: number): Epoch | undefined
   blocksFrom(first: number, count: number): Iterable<StoredBlock>
 }

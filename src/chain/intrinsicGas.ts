@@ -2,7 +2,7 @@
 import { type ForkName, includesFork } from './forks.js'
 
 /** The properties of a transaction that decide its intrinsic gas. */
-export interface TransactionShape {
+interface TransactionShape {
   readonly isCreation: boolean
   readonly isToSelf: boolean
   readonly hasValue: boolean
@@ -15,7 +15,7 @@ export interface TransactionShape {
 }
 
 /** The properties of calldata that decide its gas. */
-export interface DataShape {
+interface DataShape {
   readonly bytes: number
   readonly zeros: number
 }

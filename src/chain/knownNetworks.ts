@@ -7,27 +7,13 @@
  * configuration sets it with `forks`.
  */
 import type { ChainIdentity } from '../store/chainRows.js'
-import { type ForkTimes, parseGenesisConfig, withForkTimes } from './forks.js'
+import { type ForkTimes, forksUpToLondon, parseGenesisConfig, withForkTimes } from './forks.js'
 
 interface KnownNetwork {
   readonly genesisHash: string
   /** The `config` member of a geth-format genesis. */
   readonly config: { readonly chainId: number } & Readonly<Record<string, unknown>>
 }
-
-/** From genesis on, on networks that are younger than these forks. */
-export const forksUpToLondon = {
-  homesteadBlock: 0,
-  eip150Block: 0,
-  eip155Block: 0,
-  eip158Block: 0,
-  byzantiumBlock: 0,
-  constantinopleBlock: 0,
-  petersburgBlock: 0,
-  istanbulBlock: 0,
-  berlinBlock: 0,
-  londonBlock: 0,
-} as const
 
 const blobSchedule = {
   cancun: { target: 3, max: 6, baseFeeUpdateFraction: 3_338_477 },

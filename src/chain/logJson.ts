@@ -96,7 +96,7 @@ export function removedLogJson(json: string): string {
 }
 
 /** Offsets of the fields of a receipt's RLP. */
-export interface ReceiptFields {
+interface ReceiptFields {
   /** State root or status. */
   readonly outcome: number
   readonly cumulativeGas: number

@@ -11,7 +11,8 @@ import type { BlockName, ChainIdentity, ChainRows } from '../store/chainRows.js'
 import { receiptLogsAt } from '../store/logKeys.js'
 import type { StoredBlock } from '../store/storedBlock.js'
 import { BloomBlocks } from './bloomBlocks.js'
-import { decodeHeader, readBlockFacts } from './header.js'
+import { requireHeader } from './findTransaction.js'
+import { readBlockFacts } from './header.js'
 import { LogBlocks } from './logBlocks.js'
 import { type LogCriteria, LogFilter } from './logFilter.js'
 import { blockMembers, type LogPosition, writeLog } from './logJson.js'
@@ -155,7 +156,7 @@ function branchAbove(rows: ChainRows, head: BlockName): BlockName[] {
   const branch: BlockName[] = []
   for (let { number, hash } = head; !isCanonical(rows, { number, hash }); number--) {
     branch.unshift({ number, hash })
-    hash = decodeHeader(readHeader(rows, hash)).parentHash
+    hash = requireHeader(rows, hash).parentHash
   }
   return branch
 }
@@ -163,12 +164,6 @@ function branchAbove(rows: ChainRows, head: BlockName): BlockName[] {
 function isCanonical(rows: ChainRows, { number, hash }: BlockName): boolean {
   const canonical = rows.readCanonicalHash(number)
   return canonical !== undefined && equalBytes(canonical, hash)
-}
-
-function readHeader(rows: ChainRows, hash: Hash32): Uint8Array {
-  const header = rows.readHeader(hash)
-  if (header === undefined) throw new NotHeldError({ kind: 'header', hash })
-  return header
 }
 
 class LogWriter {

@@ -37,7 +37,7 @@ export interface TransactionPosition {
 }
 
 /** In no block. */
-export interface PendingPosition {
+interface PendingPosition {
   readonly blockHash: undefined
   readonly index: 0
   /** One row: sender ‖ transaction hash. */
@@ -88,7 +88,7 @@ export function readTransaction(bytes: Uint8Array, { payload, start, isList }: R
 }
 
 /** Offset of a field that the transaction's type has. */
-export function fieldAt({ bytes, fieldsAt, end }: Transaction, position: number): number {
+function fieldAt({ bytes, fieldsAt, end }: Transaction, position: number): number {
   let at = fieldsAt
   for (let before = 0; before < position && at < end; before++) at = rlpEndAt(bytes, at)
   if (at >= end) throw new RangeError(`a transaction without field ${position}`)

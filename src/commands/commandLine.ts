@@ -117,7 +117,7 @@ export function switchFlag(summary: string): Flag<true> {
 type Flags = Readonly<Record<string, Flag<any>>>
 
 /** The flags that were given, under their names in {@link CommandSpec.flags}. */
-export type FlagValues<F extends Flags> = {
+type FlagValues<F extends Flags> = {
   readonly [K in keyof F]?: F[K] extends Flag<infer V> ? V | undefined : never
 }
 
@@ -131,7 +131,7 @@ interface Positionals {
   readonly choices?: readonly string[]
 }
 
-export interface CommandSpec<F extends Flags> {
+interface CommandSpec<F extends Flags> {
   /** As typed after `tidegate`, one or two words. */
   readonly name: string
   readonly summary: string
@@ -146,13 +146,7 @@ export interface CommandSpec<F extends Flags> {
 }
 
 /** A command without its flag types, as the list of commands holds it. */
-export interface Command {
-  readonly name: string
-  readonly summary: string
-  readonly description: readonly string[]
-  readonly flags: Flags
-  readonly positionals?: Positionals
-  readonly examples: readonly (readonly [line: string, why: string])[]
+export interface Command extends Omit<CommandSpec<Flags>, 'run'> {
   /** Parses the words after the name and runs the command. Throws UsageError where they are not valid. */
   readonly start: (words: readonly string[], io: Io) => Promise<number>
 }

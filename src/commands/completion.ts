@@ -1,5 +1,5 @@
 /** Scripts that complete command lines in a shell, made from the declarations of the commands. */
-import { type Command, type Flag, flagToWord } from './commandLine.js'
+import { type Command, type Flag, flagToWord, switchFlag } from './commandLine.js'
 
 export const shells = ['bash', 'zsh', 'fish'] as const
 export type Shell = (typeof shells)[number]
@@ -49,14 +49,7 @@ function flagsOf({ flags }: Command): (readonly [word: string, flag: Flag<unknow
   ]
 }
 
-const helpFlag: Flag<true> = {
-  placeholder: undefined,
-  summary: 'what the command does, its flags and examples',
-  shownDefault: undefined,
-  isRequired: false,
-  parse: () => true,
-  expected: 'no value',
-}
+const helpFlag = switchFlag('what the command does, its flags and examples')
 
 /** Text within single quotes, for all three shells alike. */
 function quote(text: string): string {

@@ -5,10 +5,9 @@
 import { readFileSync, statSync } from 'node:fs'
 import { identityWithForks, knownIdentity, knownNetworkNames } from '../chain/knownNetworks.js'
 import type { ImportConfig } from '../config/config.js'
-import { parseGenesis } from '../ingest/genesis.js'
 import { startIngest } from '../ingest/ingestThread.js'
 import type { ImportedEpoch } from '../ingest/messages.js'
-import { requireChainId } from '../ingest/taskStore.js'
+import { readGenesis, requireChainId } from '../ingest/taskStore.js'
 import { bytesToHex } from '../primitives/bytes.js'
 import { OperatorError, UsageError } from '../primitives/faults.js'
 import { epochBlocks } from '../ssz/verifyHeaderProof.js'
@@ -108,12 +107,7 @@ function requireGenesis(stored: ChainIdentity, { network }: ImportConfig): Chain
 /** The chain of the genesis that a network names; undefined where it names none. Throws OperatorError. */
 function readGenesisIdentity(network: ImportConfig['network']): ChainIdentity | undefined {
   const genesis = genesisOf(network)
-  try {
-    return genesis && parseGenesis(genesis.text).identity
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error
-    throw new OperatorError(`the genesis ${genesis?.path} is not usable: ${error.message}`)
-  }
+  return genesis && readGenesis(genesis).identity
 }
 
 /** One root a line, 64 hex digits with or without 0x; empty lines and what follows # are passed over. */

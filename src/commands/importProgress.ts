@@ -81,7 +81,7 @@ export function progressLine(network: string, progress: IngestProgress): string 
 }
 
 /** The bar as one line: share of the files read, block number, blocks/s, Mgas/s and the time left. */
-export function barText(network: string, progress: IngestProgress): string {
+function barText(network: string, progress: IngestProgress): string {
   const { done, blocksPerSecond, mgasPerSecond, leftMs } = rates(progress)
   const left = leftMs === undefined ? '' : `, ${durationText(leftMs)} left`
   return (

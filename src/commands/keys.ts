@@ -23,24 +23,6 @@ import { describeKey, tableOfKeys } from './keyTexts.js'
 import { type OpenKeys, openKeys } from './openKeys.js'
 import { formatTime } from './tables.js'
 
-/** Settings as flags give them: lists of words, and words for numbers and times. */
-export interface SettingFlags {
-  readonly name?: string | undefined
-  readonly network?: readonly string[] | undefined
-  readonly method?: readonly string[] | undefined
-  readonly origin?: readonly string[] | undefined
-  readonly address?: readonly string[] | undefined
-  readonly expires?: string | undefined
-  readonly requestsPerSecond?: string | undefined
-  readonly requestsBurst?: string | undefined
-  readonly unitsPerSecond?: string | undefined
-  readonly unitsBurst?: string | undefined
-  readonly unitsPerDay?: string | undefined
-  readonly sockets?: string | undefined
-  readonly subscriptions?: string | undefined
-  readonly weight?: string | undefined
-}
-
 const limitNames = [
   'requestsPerSecond',
   'requestsBurst',
@@ -51,6 +33,16 @@ const limitNames = [
   'subscriptions',
   'weight',
 ] as const
+
+/** Settings as flags give them: lists of words, and words for numbers and times. */
+interface SettingFlags extends Readonly<Partial<Record<(typeof limitNames)[number], string | undefined>>> {
+  readonly name?: string | undefined
+  readonly network?: readonly string[] | undefined
+  readonly method?: readonly string[] | undefined
+  readonly origin?: readonly string[] | undefined
+  readonly address?: readonly string[] | undefined
+  readonly expires?: string | undefined
+}
 
 /** Makes a key. Without `asJson` only its text goes to standard output, so that a script can read it there. */
 export async function createKey(
@@ -135,7 +127,7 @@ export async function rotateKey(
 }
 
 /** What `keys jwt` is told about a signer. */
-export interface SignerFlags {
+interface SignerFlags {
   readonly publicKey?: string | undefined
   readonly secretFile?: string | undefined
   readonly audience?: string | undefined

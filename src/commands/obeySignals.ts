@@ -14,7 +14,7 @@ import { compareConfigs } from './reload.js'
 import type { SystemdNotices } from './systemdNotices.js'
 import { TlsWatch } from './tlsWatch.js'
 
-export interface Serving {
+interface Serving {
   readonly config: Config
   /** Reads the configuration again. Throws OperatorError where it is not valid. */
   readonly read: () => Config

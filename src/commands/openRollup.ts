@@ -33,7 +33,7 @@ export interface OpenRollup extends EdgeRollup {
   close(): Promise<void>
 }
 
-export interface OpenRollupOptions {
+interface OpenRollupOptions {
   readonly store: NodeStore
   readonly jobs: NetworkJobs
   readonly log: (message: string) => void

@@ -1,7 +1,6 @@
 import type { UsageLedger } from '../access/usageLedger.js'
 import type { Config } from '../config/config.js'
-import type { EdgeThreads } from '../edge/edgeThreads.js'
-import { startEdgeThreads } from '../edge/edgeThreads.js'
+import { type EdgeThreads, startEdgeThreads } from '../edge/edgeThreads.js'
 import type { EdgeData } from '../edge/messages.js'
 import type { OpenNetwork } from '../edge/openNetwork.js'
 import type { JobOwner, Jobs } from '../pool/jobs.js'

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Config } from '../config/config.js'
 
-export interface Reload {
+interface Reload {
   /** Keys whose new values apply at once. */
   readonly changed: readonly string[]
   /** Keys that changed since the start and need a restart. */

@@ -5,7 +5,7 @@ import { encodeKey, KeyError, type KeyType, keyTypesExpected, parseKeyType } fro
 import { mappingSlot } from '../state/mappingSlots.js'
 import type { Io } from './commandLine.js'
 
-export interface SlotFlags {
+interface SlotFlags {
   /** Names of types, separated by commas. */
   readonly types?: string | undefined
   readonly each?: boolean | undefined

@@ -7,7 +7,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setInterval } from '../primitives/timers.js'
 
-export interface SystemdNoticesOptions {
+interface SystemdNoticesOptions {
   /** Usually that of the process: NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID are read. */
   readonly env: Readonly<Record<string, string | undefined>>
   /** Whether the server still works; the watchdog restarts it where it does not for long. */

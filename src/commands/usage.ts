@@ -8,7 +8,7 @@ import { NodeStore } from '../store/nodeStore.js'
 import type { Io } from './commandLine.js'
 import { formatTime, layOutTable } from './tables.js'
 
-export interface UsageFlags extends UsageQuestion {
+interface UsageFlags extends UsageQuestion {
   readonly json?: boolean | undefined
   readonly csv?: boolean | undefined
 }

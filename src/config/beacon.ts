@@ -6,7 +6,7 @@ import { integer, list, object, withShortForm } from './schema.js'
 const pollMsDefault = 2_000
 /** Time of one attempt; then another node is asked. */
 const timeoutMsDefault = 5_000
-/** Eight updates with their sync committees are 420 KB of JSON. */
+/** Eight updates with their sync committees are 420 KB of JSON, and the configuration of a network some 20 KB. */
 const answerBytesMax = 4 * 2 ** 20
 
 const urlExpected = 'a URL of http or https'

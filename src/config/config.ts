@@ -16,7 +16,7 @@ import * as z from 'zod'
 import { UsageError } from '../primitives/faults.js'
 import { isThere } from '../primitives/isThere.js'
 import { type AdminConfig, adminOf } from './admin.js'
-import { entryToNetwork, type NetworkConfig, storedNetwork } from './chainNetwork.js'
+import { type NetworkConfig, storedNetwork } from './chainNetwork.js'
 import { existingFile, existingPath } from './existingPath.js'
 import {
   type ConfigFile,
@@ -31,10 +31,9 @@ import type { LogLevel, TracesConfig } from './logging.js'
 import { isLoopback } from './loopback.js'
 import {
   chainNames,
-  findEntry,
+  chainNetwork,
   type NetworkFlags,
   onlyName,
-  requireChain,
   requireStore,
   type Served,
   servedNetworks,
@@ -74,13 +73,13 @@ export const verifyBlocksDefault = 8
 const closeMs = 5_000
 
 /** Flags of every command that works on a data folder. */
-export interface DataFlags {
+interface DataFlags {
   readonly config?: string | undefined
   readonly data?: string | undefined
 }
 
 /** Flags that override a key of the file. */
-export interface MergedFlags extends DataFlags {
+interface MergedFlags extends DataFlags {
   readonly host?: string | undefined
   readonly port?: number | undefined
   readonly adminHost?: string | undefined
@@ -92,9 +91,9 @@ export interface MergedFlags extends DataFlags {
   readonly cors?: readonly string[] | undefined
 }
 
-export interface ServeFlags extends MergedFlags, NetworkFlags {}
+interface ServeFlags extends MergedFlags, NetworkFlags {}
 
-export interface ImportFlags extends DataFlags {
+interface ImportFlags extends DataFlags {
   readonly network?: string | undefined
   readonly genesis?: string | undefined
   readonly accumulators?: string | undefined
@@ -102,23 +101,23 @@ export interface ImportFlags extends DataFlags {
   readonly history?: number | undefined
 }
 
-export interface NetworkStoreFlags extends DataFlags {
+interface NetworkStoreFlags extends DataFlags {
   readonly network?: string | undefined
 }
 
-export interface VerifyFlags extends NetworkStoreFlags {
+interface VerifyFlags extends NetworkStoreFlags {
   readonly blocks?: number | undefined
   readonly seed?: number | undefined
 }
 
-export interface ExportFlags extends NetworkStoreFlags {
+interface ExportFlags extends NetworkStoreFlags {
   readonly from?: number | undefined
   readonly to?: number | undefined
   readonly out?: string | undefined
 }
 
 /** Files of the node store, all in DIR/node. */
-export interface NodePaths {
+interface NodePaths {
   readonly store: string
   readonly pepper: string
   readonly demoKey: string
@@ -304,8 +303,7 @@ export function resolveImportConfig(flags: ImportFlags, chainFiles: readonly str
   const file = readFile(flags)
   const data = resolveData(file, flags)
   const name = flags.network ?? onlyName(chainNames(file) ?? [])
-  const entry = findEntry(file, name)
-  const known = entry ? entryToNetwork(requireChain(entry), data.dataDir) : storedNetwork(name, data.dataDir)
+  const known = chainNetwork(file, data, name)
   const genesisPath = flags.genesis === undefined ? known.genesisPath : existingFile(flags.genesis)
   const accumulatorsPath = flags.accumulators === undefined ? undefined : existingFile(flags.accumulators)
   const chainPaths = chainFiles.map(existingPath).flatMap(archivesIn)
@@ -338,10 +336,7 @@ export function resolveNetworkStoreConfig(flags: NetworkStoreFlags): NetworkStor
   const data = resolveData(file, flags)
   const names = chainNames(file) ?? storedNames(data)
   const name = flags.network ?? onlyName(names)
-  const entry = findEntry(file, name)
-  const network = entry
-    ? entryToNetwork(requireChain(entry), data.dataDir)
-    : storedNetwork(name, data.dataDir)
+  const network = chainNetwork(file, data, name)
   requireStore(network, data)
   return deepFreeze({ ...data, network })
 }

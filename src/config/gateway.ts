@@ -55,7 +55,7 @@ export const gatewaySchemaParts = {
   beacon: beaconSchema.optional(),
 }
 
-export interface WorkingSetConfig {
+interface WorkingSetConfig {
   readonly maxMB: number
   readonly proofUnits: number
   /** Addresses, hex. */

@@ -6,7 +6,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { UsageError } from '../primitives/faults.js'
 
 /** The first fault of a text, at a line and column counted from 1. */
-export interface JsonFault {
+interface JsonFault {
   readonly line: number
   readonly column: number
   readonly why: string

@@ -8,7 +8,7 @@ import { integer, object, text } from './schema.js'
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
 export type LogLevel = (typeof logLevels)[number]
 
-export const logStyles = ['numbers', 'words'] as const
+const logStyles = ['numbers', 'words'] as const
 
 const oneInMax = 1_000_000_000
 

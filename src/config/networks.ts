@@ -17,7 +17,6 @@ import {
 } from './chainNetwork.js'
 import { existingFile } from './existingPath.js'
 import {
-  type ChainEntry,
   type ConfigFile,
   type NetworkEntry,
   networkNameExpected,
@@ -134,8 +133,7 @@ function followedNetwork(
 ): NetworkConfig {
   if (!isUpstreamUrl(url)) throw new UsageError('--follow: expected a URL of http, https, ws or wss')
   const name = flags.network ?? onlyName(chainNames(file) ?? [])
-  const entry = findEntry(file, name)
-  const known = entry ? entryToNetwork(requireChain(entry), data.dataDir) : storedNetwork(name, data.dataDir)
+  const known = chainNetwork(file, data, name)
   const genesisPath = flags.genesis === undefined ? known.genesisPath : existingFile(flags.genesis)
   if (known.kind === 'history') {
     throw new UsageError(`network ${name} is of kind history, which executes no blocks; name another one`)
@@ -152,7 +150,7 @@ function followedNetwork(
  * The entry of a configured network; undefined where the file has no list of networks. Throws UsageError where the
  * list lacks this one.
  */
-export function findEntry(file: ConfigFile, name: string): NetworkEntry | undefined {
+function findEntry(file: ConfigFile, name: string): NetworkEntry | undefined {
   if (!networkNamePattern.test(name) || reservedNames.has(name)) {
     const except = [...reservedNames].join(', ')
     throw new UsageError(`--network: expected ${networkNameExpected}, and none of ${except}`)
@@ -203,8 +201,13 @@ function entryToServed(entry: NetworkEntry, data: DataFolder): Served {
   return entry.kind === 'rollup' ? entryToRollup(entry, data.dataDir) : entryToNetwork(entry, data.dataDir)
 }
 
-/** The entry, typed as a network with a chain. Throws UsageError for one without. */
-export function requireChain(entry: NetworkEntry): ChainEntry {
-  if (entry.kind !== 'rollup') return entry
-  throw new UsageError(`network ${entry.name} is of kind ${entry.kind} and has no chain; name another one`)
+/**
+ * A network with a chain: that of the configuration, or where it has no list of networks one of the data folder, which
+ * may have no store yet. Throws UsageError where the list lacks it, and for a network without a chain.
+ */
+export function chainNetwork(file: ConfigFile, { dataDir }: DataFolder, name: string): NetworkConfig {
+  const entry = findEntry(file, name)
+  if (entry === undefined) return storedNetwork(name, dataDir)
+  if (entry.kind !== 'rollup') return entryToNetwork(entry, dataDir)
+  throw new UsageError(`network ${name} is of kind ${entry.kind} and has no chain; name another one`)
 }

@@ -100,16 +100,12 @@ function formTypes(form: FormName) {
   }
 }
 
-const typesOf: Readonly<Record<FormName, ReturnType<typeof formTypes>>> = {
+/** The types of each form, as the specification of that fork has them. */
+export const lightClientTypes: Readonly<Record<FormName, ReturnType<typeof formTypes>>> = {
   capella: formTypes('capella'),
   deneb: formTypes('deneb'),
   electra: formTypes('electra'),
   gloas: formTypes('gloas'),
-}
-
-/** The types of one form, as the specification of that fork has them. */
-export function lightClientTypes(form: FormName): ReturnType<typeof formTypes> {
-  return typesOf[form]
 }
 
 export type UpdateKind = 'update' | 'finalityUpdate' | 'optimisticUpdate'
@@ -134,7 +130,7 @@ export type Encoded = Uint8Array | { readonly json: unknown }
 export function readUpdate(network: ConsensusNetwork, kind: UpdateKind, encoded: Encoded): LightClientUpdate {
   const raw = readForm<RawUpdate>(
     network,
-    (form) => lightClientTypes(form)[kind] as unknown as SszType<RawUpdate>,
+    (form) => lightClientTypes[form][kind] as unknown as SszType<RawUpdate>,
     encoded,
     ({ attestedHeader }) => attestedHeader.beacon.slot,
   )
@@ -156,7 +152,7 @@ export function readUpdate(network: ConsensusNetwork, kind: UpdateKind, encoded:
 export function readBootstrap(network: ConsensusNetwork, encoded: Encoded): LightClientBootstrap {
   const raw = readForm(
     network,
-    (form) => lightClientTypes(form).bootstrap,
+    (form) => lightClientTypes[form].bootstrap,
     encoded,
     ({ header }) => header.beacon.slot,
   )

@@ -61,7 +61,7 @@ const indicesElectra = { finalizedRoot: 169, currentSyncCommittee: 86, nextSyncC
 /** The state is a progressive container (EIP-7688). */
 const indicesGloas = { finalizedRoot: 735, currentSyncCommittee: 2_945, nextSyncCommittee: 2_946 }
 
-export type StateIndices = typeof indicesAltair
+type StateIndices = typeof indicesAltair
 
 /** Generalized index of the execution payload in the body of a block, from Capella up to Fulu. */
 export const executionPayloadIndex = 25
@@ -84,7 +84,7 @@ export const stateIndicesOf: Readonly<Record<FormName, StateIndices>> = {
   gloas: indicesGloas,
 }
 
-export function epochAt(slot: number): number {
+function epochAt(slot: number): number {
   return Math.floor(slot / slotsPerEpoch)
 }
 

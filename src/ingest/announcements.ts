@@ -20,7 +20,7 @@ const perPollMax = 250
 /** How long an upstream is asked after the last question from here: filters are polled, some of them rarely. */
 const wantedMs = 60_000
 /** Longest wait of a question for the next hash. */
-export const announcedWaitMsMax = 1_000
+const announcedWaitMsMax = 1_000
 /** Longest time of one question to the upstream. */
 const askMs = 5_000
 /** Wait after a failure, doubled by each further one up to the longest. */

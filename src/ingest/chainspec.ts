@@ -2,7 +2,7 @@
  * Reads a chainspec, as Nethermind has it, into the form of a geth-format genesis. A chainspec sets each EIP by itself;
  * it is read where that is unambiguous: a chain that begins after the Merge, with the EIPs of each fork at one time.
  */
-import { isRecord, membersBeforeMerge, toBigInteger, toInteger } from '../chain/forks.js'
+import { forksUpToLondon, isRecord, toBigInteger, toInteger } from '../chain/forks.js'
 
 type Json = Record<string, unknown>
 
@@ -65,7 +65,7 @@ export function genesisOfChainspec(json: Json): Json {
     config: {
       chainId: params.chainID ?? params.networkID,
       ...(params.networkID === undefined ? {} : { networkId: params.networkID }),
-      ...Object.fromEntries(membersBeforeMerge.map((member) => [member, 0])),
+      ...forksUpToLondon,
       terminalTotalDifficulty: ttd,
       ...(params.depositContractAddress === undefined
         ? {}

@@ -48,7 +48,7 @@ export interface Executor {
 }
 
 /** Outcome of importing a block: stored before, canonical, or on another branch. */
-export type ImportOutcome = 'known' | 'canonical' | 'side'
+type ImportOutcome = 'known' | 'canonical' | 'side'
 
 export interface ImportedBlock {
   readonly outcome: ImportOutcome

@@ -55,7 +55,7 @@ export interface IngestThread {
 }
 
 /** What an ingest thread tells besides its progress. */
-export interface IngestListeners {
+interface IngestListeners {
   /** For each head of a source that has caught up. */
   readonly onHead?: () => void
   readonly onUpgrade?: OnUpgrade

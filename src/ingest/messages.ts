@@ -54,7 +54,7 @@ export interface DevelopTask extends IngestStore {
   readonly develop: DevelopPlan
 }
 
-export interface DevelopPlan {
+interface DevelopPlan {
   /** Chain file whose blocks come first. */
   readonly recorded?: string | undefined
   /** Time between two blocks; 0: one for each transaction that can run. */
@@ -136,7 +136,7 @@ export interface WorkingSetState {
 }
 
 /** Logs that a gateway completes early. */
-export interface GatewayLogs {
+interface GatewayLogs {
   /** Number of the lowest block whose logs are wanted. */
   readonly from: number
   /** Whether headers alone are linked down to it; receipts are fetched for searches whose filters match their blooms. */

@@ -12,7 +12,7 @@ import type { IngestFigures, IngestMessage } from './messages.js'
 const publishMs = 1_000
 
 /** What a source works with; what it lacks is absent. */
-export interface FigureSources {
+interface FigureSources {
   readonly store: ChainWriter
   readonly importer?: ChainImporter
   readonly upstreams?: Upstreams

@@ -33,7 +33,7 @@ const keys = new RecoveredKeys()
 /** JSON-RPC's code for an error without one that is a number. */
 const unknownCode = -32_000
 
-export interface RelayOptions extends SentOptions {
+interface RelayOptions extends SentOptions {
   readonly schedule: ForkSchedule
   /** Longest time for one thing that is passed on. */
   readonly timeoutMs: number

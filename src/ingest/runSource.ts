@@ -17,7 +17,7 @@ import { openTaskStore } from './taskStore.js'
 export type Report = (message: IngestMessage) => void
 
 /** Makes what publishes the blocks of a store; undefined where nothing is published. */
-export type OpenPublisher = (store: ChainWriter) => Publisher | undefined
+type OpenPublisher = (store: ChainWriter) => Publisher | undefined
 
 /** What a source gets from its thread. */
 export interface SourceHost {

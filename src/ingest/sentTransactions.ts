@@ -14,7 +14,7 @@ import { NodeError } from '../upstream/upstream.js'
 import type { Upstreams } from '../upstream/upstreams.js'
 import { poolJson } from './poolContent.js'
 
-export interface SentBounds {
+interface SentBounds {
   readonly countMax: number
   readonly bytesMax: number
   /** How long one is remembered that no block takes. */

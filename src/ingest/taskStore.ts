@@ -57,7 +57,8 @@ export function requireChainId(
   )
 }
 
-function readGenesis({ text, path }: NonNullable<IngestStore['genesis']>): Genesis {
+/** Throws OperatorError for a text that is no genesis. */
+export function readGenesis({ text, path }: NonNullable<IngestStore['genesis']>): Genesis {
   try {
     return parseGenesis(text)
   } catch (error) {

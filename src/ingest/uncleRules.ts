@@ -9,7 +9,7 @@ const unclesMax = 2
 const generationsMax = 7
 
 /** Checks an uncle's header against its parent's; supplied by the importer. */
-export type UncleHeaderCheck = (uncle: Header, parent: Header, parentHash: Hash32) => void
+type UncleHeaderCheck = (uncle: Header, parent: Header, parentHash: Hash32) => void
 
 /**
  * Checks the uncles of a block (yellow paper 11.1): at most two, each a recent relative that is neither an

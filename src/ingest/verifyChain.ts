@@ -25,7 +25,7 @@ import { verifySideTries } from './verifySideTries.js'
 import { verifyStateHistory } from './verifyStateHistory.js'
 import { verifyTries } from './verifyTries.js'
 
-export interface VerifyOptions {
+interface VerifyOptions {
   /** Number of random blocks whose whole state is compared, besides the head. */
   readonly blocks: number
   /** Seed of the random choice. */

@@ -16,7 +16,7 @@ import { type TrieRow, unpackRow } from '../store/trieRow.js'
 import { accountTrie } from '../store/trieRows.js'
 import type { TrieTransition } from '../store/trieVersions.js'
 
-export interface TriesToVerify {
+interface TriesToVerify {
   readonly head: number
   /** The oldest block whose tries are kept. */
   readonly oldest: number

@@ -12,7 +12,7 @@ import type { SubmissionQueue } from './submissionQueue.js'
 import type { Rejection } from './submissionService.js'
 import { FencedError } from './submissionStore.js'
 
-export interface ForwarderOptions {
+interface ForwarderOptions {
   readonly queue: Pick<SubmissionQueue, 'onStatus'>
   readonly deliveries: Deliveries
   readonly client: SequencerClient

@@ -13,7 +13,7 @@ import type { SharedDatabase } from './sharedDatabase.js'
 import type { SharedSubmissions } from './sharedSubmissions.js'
 import { FencedError, type SubmissionWriter } from './submissionStore.js'
 
-export interface ForwardingLeaseOptions {
+interface ForwardingLeaseOptions {
   readonly database: SharedDatabase
   readonly submissions: SharedSubmissions
   /** How long a holder that is gone keeps others from sending. */

@@ -51,7 +51,7 @@ export function toHashedFields({ signature, proof, type, ...fields }: InvokeTran
 }
 
 /** Versions on the wire: 3, and 2^128 + 3 for a transaction that is only simulated. */
-export const invokeVersion = '0x3' as Felt
+const invokeVersion = '0x3' as Felt
 export const queryVersion = '0x100000000000000000000000000000003' as Felt
 
 /** Longest lists, in felts. */

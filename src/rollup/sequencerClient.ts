@@ -33,7 +33,7 @@ export type Delivery =
   | Unanswered
 
 /** Whether the sequencer has a transaction that it did not reject. `Unanswered`: it did not say. */
-export type Presence = { readonly kind: 'there' } | { readonly kind: 'absent' } | Unanswered
+type Presence = { readonly kind: 'there' } | { readonly kind: 'absent' } | Unanswered
 
 export interface SequencerClient {
   /** Sends a transaction; `body` is its canonical JSON. Never rejects. */

@@ -20,7 +20,7 @@ export type Meaning =
   | UnknownAnswer
   | { readonly kind: 'transient'; readonly text: string }
 
-export interface UnknownAnswer {
+interface UnknownAnswer {
   readonly kind: 'unknown'
   readonly rejection: Rejection
 }

@@ -8,7 +8,7 @@ const answerBytesMax = 16 * 2 ** 20
 /** Reads under way per edge, so that requests to a slow sequencer do not pile up. */
 const inFlightMax = 256
 
-export interface SequencerReaderOptions {
+interface SequencerReaderOptions {
   /** URL of a JSON-RPC endpoint. */
   readonly url: string
   /** Prefix of its methods. */

@@ -18,7 +18,7 @@ import { isOld, rejectionOfOld, type WaitLimit } from './submissionAge.js'
 import { bodyToTransaction, refused, type StatusChange, SubmissionService } from './submissionService.js'
 import type { QueueCounts, SubmissionStore, SubmissionTransaction } from './submissionStore.js'
 
-export interface QueueLimits extends WaitLimit {
+interface QueueLimits extends WaitLimit {
   /** Transactions that may wait for the sequencer's verdict. */
   readonly waitingMax: number
   /** Their bytes, as JSON. */

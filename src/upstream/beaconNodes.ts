@@ -3,12 +3,6 @@ import { UpstreamFailure } from './line.js'
 import { NodeError, Upstream, type UpstreamOptions } from './upstream.js'
 import { namesOf } from './upstreams.js'
 
-/**
- * Most bytes of one answer: eight updates with their sync committees are 420 KB of JSON, and the configuration of a
- * network some 20 KB.
- */
-export const beaconAnswerBytesMax = 2 ** 22
-
 /** What `/health` says of a node. */
 export interface BeaconNodeState {
   readonly name: string
@@ -16,7 +10,7 @@ export interface BeaconNodeState {
   readonly isQuarantined: boolean
 }
 
-export interface BeaconNodesOptions {
+interface BeaconNodesOptions {
   /** Whether what reading an answer threw shows that its node lied. */
   readonly isLie: (error: unknown) => error is Error
   /** Called with sentences for the operator. They contain names of nodes, never URLs. */

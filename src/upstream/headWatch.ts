@@ -15,7 +15,7 @@ const pollMsBesideSocket = 4_000
 /** Time between two attempts to subscribe; a socket that was lost is first tried again after a poll. */
 const socketMs = 30_000
 
-export interface HeadWatchOptions {
+interface HeadWatchOptions {
   /** Time between two polls of a node without a WebSocket. */
   readonly pollMs: number
   readonly onHead: (claim: HeadClaim) => void

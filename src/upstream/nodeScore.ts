@@ -2,7 +2,7 @@
 const samplesMax = 100
 /** With fewer samples the p95 says little. */
 const samplesMin = 5
-/** Share of the newest outcome in {@link NodeScore.errorShare}: the last twenty or so count. */
+/** Share of the newest outcome in the share of errors: the last twenty or so count. */
 const newestShare = 0.1
 /** Lies that are remembered in words. */
 const liesMax = 8
@@ -13,6 +13,7 @@ const unknownLatencyMs = 50
 export class NodeScore {
   readonly #latencies: number[] = []
   #next = 0
+  /** From 0 to 1; recent outcomes count most. */
   #errorShare = 0
   readonly #lies: string[] = []
   /** Exchanges that were answered, the time these took, and those that failed. A batch is one. */
@@ -35,11 +36,6 @@ export class NodeScore {
     this.totals.lies++
     this.#lies.push(what)
     if (this.#lies.length > liesMax) this.#lies.shift()
-  }
-
-  /** From 0 to 1; recent outcomes count most. */
-  get errorShare(): number {
-    return this.#errorShare
   }
 
   /** The last ones, each in a few words, oldest first. */

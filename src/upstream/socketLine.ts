@@ -12,7 +12,7 @@ const handshakeMsMax = 10_000
 /** A node's answer to the request for a WebSocket was an HTTP status: there is none at this address. */
 export class NoSocketError extends Error {}
 
-export interface SocketLineOptions {
+interface SocketLineOptions {
   /** `ws:` or `wss:`. */
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>

@@ -318,7 +318,7 @@ function isBusy(answer: unknown): boolean {
 }
 
 /** Host and port of a URL. */
-export function hostOf(url: string): string {
+function hostOf(url: string): string {
   return new URL(url).host
 }
 

@@ -22,7 +22,7 @@ const repeatable =
 /** Questions about what changes while an answer is under way; each asker is to get an answer of its own time. */
 const answersInTime = /^eth_(getFilter|newFilter|newBlockFilter|uninstallFilter)/
 
-export interface UpstreamsOptions {
+interface UpstreamsOptions {
   readonly chain: ChainName
   /** Time between two polls for the head of a node without a WebSocket. */
   readonly pollMs: number

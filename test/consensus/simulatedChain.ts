@@ -35,7 +35,7 @@ const domain = 'BLS_SIG_BLS12381G2_XMD:SHA-256_SSWU_RO_POP_'
 const keyCount = 1_024
 const keysPerPeriod = 16
 
-type Types = ReturnType<typeof lightClientTypes>
+type Types = (typeof lightClientTypes)[FormName]
 type CommitteeValue = ReturnType<typeof syncCommittee.read>
 
 /** What a beacon node sends: a value of the type of its form. */
@@ -296,7 +296,7 @@ function toJson(value: unknown): unknown {
 }
 
 function sent(form: FormName, kind: keyof Types, value: unknown): Sent {
-  const type = lightClientTypes(form)[kind] as unknown as SszType<unknown>
+  const type = lightClientTypes[form][kind] as unknown as SszType<unknown>
   const ssz = type.write(value)
   return { form, ssz, json: toJson(type.read(ssz)) }
 }

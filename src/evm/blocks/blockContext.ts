@@ -23,7 +23,7 @@ export interface BlockContext extends BlockRules {
 }
 
 /** The block in which a message runs, and the root of its state. */
-export interface ResolvedContext {
+interface ResolvedContext {
   readonly context: BlockContext
   /** State root after the block; the pending block's is the head's. */
   readonly stateRoot: Hash32

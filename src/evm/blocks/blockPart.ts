@@ -40,7 +40,7 @@ export interface RanPart {
 }
 
 /** What a thread ran, and the entries of the list that it recorded. */
-export interface RanParts {
+interface RanParts {
   readonly parts: readonly RanPart[]
   /** As ListMarks has them. */
   readonly marks: Uint8Array
@@ -67,8 +67,8 @@ export interface PartsTask {
   readonly starts: readonly number[]
 }
 
-/** The importer has checked the list. */
-const anyBlock = { transactionCount: 2 ** 31, gasLimit: 2n ** 63n }
+/** For a list of which the importer has counted the items, and the transactions of its block. */
+export const anyBlock = { transactionCount: 2 ** 31, gasLimit: 2n ** 63n }
 
 /** The shares of a block that threads take, one after the other: one thread from the front, the other from the end. */
 export class Shares {

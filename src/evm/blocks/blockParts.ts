@@ -23,7 +23,7 @@ import { RecoveredKeys } from '../transactions/recoveredKeys.js'
 import { readSignedTransaction } from '../transactions/signedTransaction.js'
 import { InvalidTransactionError } from '../transactions/transactionChecks.js'
 
-export type BlockPart = 'body' | 'receipts'
+type BlockPart = 'body' | 'receipts'
 
 /** Makes the error for a part that is wrong; `what` goes on after its name: "has …", "is …". */
 export type PartFault = (part: BlockPart, what: string) => Error

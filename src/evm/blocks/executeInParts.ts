@@ -19,6 +19,7 @@ import type { SignedTransaction } from '../transactions/signedTransaction.js'
 import { fitsBlock } from '../transactions/transactionChecks.js'
 import type { BlockRules } from './blockContext.js'
 import {
+  anyBlock,
   decodeParts,
   type PartsTask,
   type RanPart,
@@ -55,7 +56,7 @@ export interface PartThread {
   run: ((task: PartsTask) => Promise<Uint8Array>) | undefined
 }
 
-export interface PartsOptions {
+interface PartsOptions {
   /** Nodes of tries that need not be read. */
   readonly recent?: RecentTries
   readonly isDevelopment?: boolean
@@ -67,8 +68,6 @@ const sharesMax = 16
 const codeBytesMax = 24 * 2 ** 20
 /** Ancestors whose hashes BLOCKHASH tells. */
 const ancestorsMax = 256
-/** Its transactions were counted, and the items of its list. */
-const anyBlock = { transactionCount: 2 ** 31, gasLimit: 2n ** 63n }
 
 export class PartsExecutor {
   /** Blocks that were executed so, and those that had to be executed in order after all. */

@@ -10,7 +10,7 @@ import { type RecordedAccesses, recordedBy } from './blockAccesses.js'
 import type { ListedAccount, ListedBlock, ListedValues } from './listedState.js'
 
 /** Something was recorded that the list does not have. */
-export class NotListedError extends Error {
+class NotListedError extends Error {
   override readonly name = 'NotListedError'
 }
 

@@ -14,14 +14,20 @@ import {
   noBytes,
 } from '../../primitives/bytes.js'
 import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../../primitives/keccak.js'
-import { type Account, decodeAccount, emptyAccount, encodeAccount } from '../../state/account.js'
+import {
+  type Account,
+  decodeAccount,
+  emptyAccount,
+  encodeAccount,
+  isEmptyAccount,
+} from '../../state/account.js'
 import { type Change, type StateView, updateStorageRoot } from '../../state/stateView.js'
 import { type RecentTries, type TrieChange, updateTrieRows } from '../../state/trie.js'
 import { rowSink } from '../../state/tries.js'
 import { isSameAccount, type StateChanges, sortChanges } from './stateChanges.js'
 
 /** What execution reads of a state; all but the tries. */
-export type ReadState = Pick<StateView, 'account' | 'slot' | 'code'>
+type ReadState = Pick<StateView, 'account' | 'slot' | 'code'>
 
 const noChanges: readonly IndexedValue[] = []
 
@@ -141,9 +147,7 @@ export class ListedBlock {
       codeHash: newCode === undefined ? account.codeHash : (this.#hashes.get(newCode) as Hash32),
       storageRoot: account.storageRoot,
     }
-    // EIP-161.
-    const isEmpty = after.nonce === 0n && after.balance === 0n && equalBytes(after.codeHash, emptyCodeHash)
-    return isEmpty ? undefined : after
+    return isEmptyAccount(after) ? undefined : after
   }
 
   /** What the constructor read, to be read again by {@link listedReads}. */

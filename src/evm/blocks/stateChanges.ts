@@ -28,7 +28,7 @@ export interface StateChanges {
   readonly code: readonly Change[]
 }
 
-export type NewNode = readonly [hash: Hash32, node: TrieNode]
+type NewNode = readonly [hash: Hash32, node: TrieNode]
 
 /** What `kernel` changed of the accounts (handles) `changed`; nodes of `recent` are not read from `below`. */
 export function buildChanges(

@@ -5,7 +5,7 @@ import type { KernelFailure } from './kernelOutcome.js'
 import { opcodeNames } from './opcodeNames.js'
 
 /** Why a frame failed. `isOutOfGas`: more gas may help. */
-export interface FailureReason {
+interface FailureReason {
   readonly isOutOfGas: boolean
   readonly why: string
 }

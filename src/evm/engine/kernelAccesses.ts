@@ -25,7 +25,7 @@ export interface Change {
 
 /** In the order of `Kind` in src/kernel/accessList.ts. */
 const kinds = ['slot', 'balance', 'nonce', 'code'] as const
-export type ChangeKind = (typeof kinds)[number]
+type ChangeKind = (typeof kinds)[number]
 
 /** Offsets in a `Change` of src/kernel/accessList.ts. */
 const offsets = { before: 0, kind: 4, target: 8, index: 12, code: 16, codeLength: 20, old: 32, value: 64 }

@@ -7,7 +7,7 @@ import type { KernelMemory } from './kernelMemory.js'
 import type { KernelExports, KernelImports } from './kernelModule.js'
 
 /** A precompiled contract: its output and the gas used; undefined where it fails. */
-export type PrecompileRun = (
+type PrecompileRun = (
   data: Uint8Array,
   gas: bigint,
 ) => { readonly output: Uint8Array; readonly gasUsed: bigint } | undefined

@@ -8,7 +8,7 @@ import { AccessRecorder } from './accessRecorder.js'
 import type { AccessListEntry, CallMessage } from './executionRequest.js'
 import type { RunOutcome } from './messageCall.js'
 
-export interface FoundAccesses {
+interface FoundAccesses {
   readonly accessList: readonly AccessListEntry[]
   /** Outcome of the run with this list. */
   readonly outcome: RunOutcome

@@ -48,7 +48,7 @@ const tooLong = new Error('a trial is over')
 const notHead = new Error('a trial is of a block that is no longer the head')
 
 /** Who makes a call, and pays for trials that fail. */
-export interface TrialOwner {
+interface TrialOwner {
   readonly keyId: string
   ran(cpuMs: number): void
 }

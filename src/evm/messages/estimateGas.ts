@@ -13,13 +13,13 @@ import type { EstimateOutcome, ExecutionRequest } from './executionRequest.js'
 import { startEstimate } from './gasBounds.js'
 import { type CallPlace, isPlainTransfer, type RunOutcome, runMessage, toFault } from './messageCall.js'
 
-export interface GasEstimate {
+interface GasEstimate {
   readonly gas: bigint
   readonly runs: number
 }
 
 /** Runs the message with a gas limit and records its need. */
-export type RunWithGas = (gasLimit: bigint) => RunOutcome
+type RunWithGas = (gasLimit: bigint) => RunOutcome
 
 /** Paths followed before the binary search: a contract that handles several failed calls has as many. */
 const pathsMax = 4

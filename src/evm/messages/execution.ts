@@ -13,7 +13,6 @@ import type { Kernel } from '../engine/kernel.js'
 import { StateKernels } from '../engine/stateKernels.js'
 import { forkPrecompiles, movePrecompiles, ownPrecompiles } from '../precompiles/precompileMoves.js'
 import { recoverAuthorities, type SignedAuthorization } from '../transactions/authorizations.js'
-import type { PricedTransaction } from '../transactions/pricedTransaction.js'
 import { excludedAddresses, listAccesses } from './accessLists.js'
 import { applyOverrides } from './applyOverrides.js'
 import { transactionHash, withFees } from './callTransaction.js'
@@ -28,14 +27,7 @@ import type {
 } from './executionRequest.js'
 import { draftJson, filledMessage } from './fillTransaction.js'
 import { askedGas, type Start, startWithAskedGas } from './gasBounds.js'
-import {
-  type CallPlace,
-  type MessageInput,
-  type RunOutcome,
-  runCall,
-  runMessage,
-  toFault,
-} from './messageCall.js'
+import { type CallPlace, runCall, runMessage, toFault } from './messageCall.js'
 
 interface JobRequest extends ExecutionRequest {
   /** Whether overrides do not change precompiled contracts. */
@@ -43,7 +35,6 @@ interface JobRequest extends ExecutionRequest {
 }
 
 interface Job extends CallPlace {
-  readonly request: ExecutionRequest
   readonly nonce: bigint
 }
 
@@ -96,7 +87,7 @@ export class Execution {
   accessList(request: ExecutionRequest, shouldStop: () => boolean): Promise<AccessListOutcome> {
     // As in go-ethereum, overrides do not change precompiled contracts here.
     return this.#withJob({ ...request, keepsPrecompiles: true }, shouldStop, (job) => {
-      const { context, balance, nonce } = job
+      const { context, kernel, watch, balance, nonce } = job
       const message = withFees(request.message, context)
       const start = (accessList: readonly AccessListEntry[]): Start => {
         const listed = { ...request, message: { ...message, accessList } }
@@ -107,15 +98,12 @@ export class Execution {
       const given = message.accessList ?? []
       // Signers are only recovered where the message can pay for them.
       if (message.authorizationList !== undefined) start(given)
-      const excluded = excludedAddresses(
-        message,
-        ownPrecompiles(context.fork),
-        job.authorities(),
-        message.nonce ?? nonce,
-      )
+      const authorizations = job.authorities()
+      const precompiles = ownPrecompiles(context.fork)
+      const excluded = excludedAddresses(message, precompiles, authorizations, message.nonce ?? nonce)
       const { accessList, outcome } = listAccesses(given, excluded, (accessList, accesses) => {
         const { priced, gasLimit } = start(accessList)
-        return this.#run(job, priced, gasLimit, { accesses })
+        return runMessage(kernel, priced, { gasLimit, watch, authorizations, accesses })
       })
       return { accessList, gasUsed: outcome.gasUsed, failure: toFault(outcome) }
     })
@@ -128,15 +116,6 @@ export class Execution {
       gasLimit: askedGas(request),
       nonce: message.nonce ?? nonce,
     })
-  }
-
-  #run(
-    { kernel, watch, authorities }: Job,
-    priced: PricedTransaction,
-    gasLimit: bigint,
-    recorded: Pick<MessageInput, 'accesses'> = {},
-  ): RunOutcome {
-    return runMessage(kernel, priced, { gasLimit, watch, authorizations: authorities(), ...recorded })
   }
 
   /** Does `work` after earlier jobs, on the fastest tables that have the block's state. */
@@ -165,7 +144,6 @@ export class Execution {
     const sender = kernel.account(message.from ?? new Uint8Array(20))
     let signed: readonly SignedAuthorization[] | undefined
     return {
-      request,
       context,
       kernel,
       authorities: () => {

@@ -53,7 +53,7 @@ export function isPlainTransfer(
   return kernel.precompileOf(recipient) === 0 && !kernel.hasCode(recipient)
 }
 
-export interface MessageInput extends RunInput {
+interface MessageInput extends RunInput {
   readonly watch: JobWatch
   /** Records the accesses of the run. */
   readonly accesses?: AccessRecorder

@@ -2,7 +2,7 @@
 import { hexToBytes } from '../../primitives/bytes.js'
 import type { JobWatch } from '../engine/jobWatch.js'
 import { flagWord, isZero } from './fields.js'
-import { fieldBytes, g1Bytes, g2Bytes, Mcl } from './mcl.js'
+import { fieldBytes, Mcl, scalarBytes } from './mcl.js'
 import { PairingCurve } from './mclPairing.js'
 import { notInField, refuse, wrongLength } from './refusal.js'
 
@@ -30,76 +30,61 @@ export const g1TermBytes = point1Bytes + 32
 export const g2TermBytes = point2Bytes + 32
 export const blsPairBytes = point1Bytes + point2Bytes
 
-const offCurve = 'invalid point: not on curve'
+type GroupName = 'g1' | 'g2'
 
-export function addG1(data: Uint8Array): Uint8Array {
-  if (data.length !== 2 * point1Bytes) refuse(wrongLength)
-  const { mcl, points1, sum1 } = bls12381()
-  readG1(points1, data, 0)
-  readG1(points1 + g1Bytes, data, point1Bytes)
-  mcl.lib.mclBnG1_add(sum1, points1, points1 + g1Bytes)
-  return writeG1(sum1)
+/** Field elements of a point's coordinates; in the second group the real part of each comes first. */
+const pointFields = { g1: 2, g2: 4 } as const
+
+export function add(name: GroupName, data: Uint8Array): Uint8Array {
+  const bytes = pointFields[name] * numberBytes
+  if (data.length !== 2 * bytes) refuse(wrongLength)
+  const { points, pointBytes, sum, add } = bls12381()[name]
+  readPoint(name, points, data, 0)
+  readPoint(name, points + pointBytes, data, bytes)
+  add(sum, points, points + pointBytes)
+  return writePoint(name, sum)
 }
 
-export function addG2(data: Uint8Array): Uint8Array {
-  if (data.length !== 2 * point2Bytes) refuse(wrongLength)
-  const { mcl, points2, sum2 } = bls12381()
-  readG2(points2, data, 0)
-  readG2(points2 + g2Bytes, data, point2Bytes)
-  mcl.lib.mclBnG2_add(sum2, points2, points2 + g2Bytes)
-  return writeG2(sum2)
-}
-
-export function sumG1(data: Uint8Array, watch: JobWatch | undefined): Uint8Array {
+export function sumOf(name: GroupName, data: Uint8Array, watch: JobWatch | undefined): Uint8Array {
   const curve = bls12381()
-  curve.sumG1(countItems(data, g1TermBytes), (index, point, scalar) => {
+  const group = curve[name]
+  const bytes = pointFields[name] * numberBytes
+  const termBytes = bytes + scalarBytes
+  curve.sumIn(group, countItems(data, termBytes), (index, point, scalar) => {
     watch?.look()
-    const at = index * g1TermBytes
-    readG1(point, data, at)
-    inGroup1(point)
-    curve.mcl.readScalar(scalar, data, at + point1Bytes)
+    readPoint(name, point, data, index * termBytes)
+    requireOrder(name, point)
+    curve.mcl.readScalar(scalar, data, index * termBytes + bytes)
   })
-  return writeG1(curve.sum1)
-}
-
-export function sumG2(data: Uint8Array, watch: JobWatch | undefined): Uint8Array {
-  const curve = bls12381()
-  curve.sumG2(countItems(data, g2TermBytes), (index, point, scalar) => {
-    watch?.look()
-    const at = index * g2TermBytes
-    readG2(point, data, at)
-    inGroup2(point)
-    curve.mcl.readScalar(scalar, data, at + point2Bytes)
-  })
-  return writeG2(curve.sum2)
+  return writePoint(name, group.sum)
 }
 
 export function pairBls(data: Uint8Array, watch: JobWatch | undefined): Uint8Array {
   const isOne = bls12381().isProductOne(countItems(data, blsPairBytes), watch, (index, g1, g2) => {
     const at = index * blsPairBytes
     // Both points are decoded before their groups are checked.
-    readG1(g1, data, at)
-    readG2(g2, data, at + point1Bytes)
-    inGroup1(g1)
-    inGroup2(g2)
+    readPoint('g1', g1, data, at)
+    readPoint('g2', g2, data, at + point1Bytes)
+    requireOrder('g1', g1)
+    requireOrder('g2', g2)
   })
   return flagWord(isOne)
 }
 
 export function mapToG1(data: Uint8Array): Uint8Array {
   if (data.length !== numberBytes) refuse(wrongLength)
-  const { mcl, points1, sum1 } = bls12381()
-  readFields(points1, data, 0, 1)
-  mcl.lib.mclBnFp_mapToG1(sum1, points1)
-  return writeG1(sum1)
+  const { mcl, g1 } = bls12381()
+  readFields(g1.points, data, 0, 1)
+  mcl.lib.mclBnFp_mapToG1(g1.sum, g1.points)
+  return writePoint('g1', g1.sum)
 }
 
 export function mapToG2(data: Uint8Array): Uint8Array {
   if (data.length !== 2 * numberBytes) refuse(wrongLength)
-  const { mcl, points2, sum2 } = bls12381()
-  readFields(points2, data, 0, 2)
-  mcl.lib.mclBnFp2_mapToG2(sum2, points2)
-  return writeG2(sum2)
+  const { mcl, g2 } = bls12381()
+  readFields(g2.points, data, 0, 2)
+  mcl.lib.mclBnFp2_mapToG2(g2.sum, g2.points)
+  return writePoint('g2', g2.sum)
 }
 
 /** At least one. */
@@ -119,49 +104,29 @@ function readFields(out: number, data: Uint8Array, at: number, count: number): v
 }
 
 /** A point of the curve, x ‖ y, which may be outside the subgroup of prime order. */
-function readG1(out: number, data: Uint8Array, at: number): void {
-  const { mcl } = bls12381()
-  if (isZero(data, at, point1Bytes)) return mcl.lib.mclBnG1_clear(out)
-  readFields(out, data, at, 2)
-  mcl.completeG1(out)
-  if (mcl.lib.mclBnG1_isValid(out) === 0) refuse(offCurve)
+function readPoint(name: GroupName, out: number, data: Uint8Array, at: number): void {
+  const { mcl, [name]: group } = bls12381()
+  const fields = pointFields[name]
+  if (isZero(data, at, fields * numberBytes)) return group.clear(out)
+  readFields(out, data, at, fields)
+  if (name === 'g1') mcl.completeG1(out)
+  else mcl.completeG2(out)
+  if (group.isValid(out) === 0) refuse('invalid point: not on curve')
 }
 
-/** As {@link readG1}; in each coordinate the real part comes first. */
-function readG2(out: number, data: Uint8Array, at: number): void {
-  const { mcl } = bls12381()
-  if (isZero(data, at, point2Bytes)) return mcl.lib.mclBnG2_clear(out)
-  readFields(out, data, at, 4)
-  mcl.completeG2(out)
-  if (mcl.lib.mclBnG2_isValid(out) === 0) refuse(offCurve)
-}
-
-function inGroup1(point: number): void {
-  const { lib } = bls12381().mcl
-  if (lib.mclBnG1_isZero(point) === 0 && lib.mclBnG1_isValidOrder(point) === 0) {
-    refuse('g1 point is not on correct subgroup')
+function requireOrder(name: GroupName, point: number): void {
+  const group = bls12381()[name]
+  if (group.isZero(point) === 0 && group.isValidOrder(point) === 0) {
+    refuse(`${name} point is not on correct subgroup`)
   }
 }
 
-function inGroup2(point: number): void {
-  const { lib } = bls12381().mcl
-  if (lib.mclBnG2_isZero(point) === 0 && lib.mclBnG2_isValidOrder(point) === 0) {
-    refuse('g2 point is not on correct subgroup')
-  }
-}
-
-function writeG1(point: number): Uint8Array {
-  const { lib } = bls12381().mcl
-  if (lib.mclBnG1_isZero(point) === 1) return new Uint8Array(point1Bytes)
-  lib.mclBnG1_normalize(point, point)
-  return writeFields(point, 2)
-}
-
-function writeG2(point: number): Uint8Array {
-  const { lib } = bls12381().mcl
-  if (lib.mclBnG2_isZero(point) === 1) return new Uint8Array(point2Bytes)
-  lib.mclBnG2_normalize(point, point)
-  return writeFields(point, 4)
+function writePoint(name: GroupName, point: number): Uint8Array {
+  const group = bls12381()[name]
+  const fields = pointFields[name]
+  if (group.isZero(point) === 1) return new Uint8Array(fields * numberBytes)
+  group.normalize(point, point)
+  return writeFields(point, fields)
 }
 
 function writeFields(element: number, count: number): Uint8Array {

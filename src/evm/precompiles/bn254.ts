@@ -26,21 +26,21 @@ const offCurve = 'point is not on curve'
 
 /** Adds two points. Here and below missing data counts as zeros, and extra data is ignored. */
 export function addBn254(data: Uint8Array): Uint8Array {
-  const { mcl, points1, sum1 } = curve()
+  const { points, sum, add } = curve().g1
   const input = padded(data, 2 * pointBytes)
-  readPoint(points1, input, 0)
-  readPoint(points1 + g1Bytes, input, pointBytes)
-  mcl.lib.mclBnG1_add(sum1, points1, points1 + g1Bytes)
-  return writePoint(sum1)
+  readPoint(points, input, 0)
+  readPoint(points + g1Bytes, input, pointBytes)
+  add(sum, points, points + g1Bytes)
+  return writePoint(sum)
 }
 
 export function multiplyBn254(data: Uint8Array): Uint8Array {
-  const { mcl, points1, scalars, sum1 } = curve()
+  const { mcl, g1, scalars } = curve()
   const input = padded(data, pointBytes + 32)
-  readPoint(points1, input, 0)
+  readPoint(g1.points, input, 0)
   mcl.readScalar(scalars, input, pointBytes)
-  mcl.lib.mclBnG1_mul(sum1, points1, scalars)
-  return writePoint(sum1)
+  mcl.lib.mclBnG1_mul(g1.sum, g1.points, scalars)
+  return writePoint(g1.sum)
 }
 
 export function pairBn254(data: Uint8Array, watch: JobWatch | undefined): Uint8Array {

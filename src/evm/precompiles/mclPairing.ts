@@ -8,51 +8,53 @@ const gtBytes = 12 * 48
 /** Pairs of a product that are computed at a time. */
 const pairsMax = 16
 
+/** One of a curve's groups: what mcl has for its points, and room for those of a call. */
+function groupOf(mcl: Mcl, name: 'G1' | 'G2') {
+  const { lib } = mcl
+  const pointBytes = name === 'G1' ? g1Bytes : g2Bytes
+  return {
+    pointBytes,
+    points: mcl.allocate(itemsMax * pointBytes),
+    sum: mcl.allocate(pointBytes),
+    part: mcl.allocate(pointBytes),
+    clear: lib[`mclBn${name}_clear` as const],
+    isZero: lib[`mclBn${name}_isZero` as const],
+    isValid: lib[`mclBn${name}_isValid` as const],
+    isValidOrder: lib[`mclBn${name}_isValidOrder` as const],
+    normalize: lib[`mclBn${name}_normalize` as const],
+    add: lib[`mclBn${name}_add` as const],
+    mulVec: lib[`mclBn${name}_mulVec` as const],
+  }
+}
+
+type Group = ReturnType<typeof groupOf>
+
 /** A curve with room for a call. */
 export class PairingCurve {
+  readonly g1: Group
+  readonly g2: Group
+  readonly scalars: number
   readonly #product: number
   readonly #factor: number
-  readonly points1: number
-  readonly points2: number
-  readonly scalars: number
-  readonly sum1: number
-  readonly sum2: number
-  readonly #part: number
 
   constructor(readonly mcl: Mcl) {
-    this.points1 = mcl.allocate(itemsMax * g1Bytes)
-    this.points2 = mcl.allocate(itemsMax * g2Bytes)
+    this.g1 = groupOf(mcl, 'G1')
+    this.g2 = groupOf(mcl, 'G2')
     this.scalars = mcl.allocate(itemsMax * scalarBytes)
-    this.sum1 = mcl.allocate(g1Bytes)
-    this.sum2 = mcl.allocate(g2Bytes)
-    this.#part = mcl.allocate(g2Bytes)
     this.#product = mcl.allocate(gtBytes)
     this.#factor = mcl.allocate(gtBytes)
   }
 
-  /** Leaves the sum of all products in `sum1`. `read` reads the term at an index to the point and the scalar there. */
-  sumG1(count: number, read: (index: number, point: number, scalar: number) => void): void {
-    const { lib } = this.mcl
-    lib.mclBnG1_clear(this.sum1)
+  /** Leaves the sum of all products in the group's `sum`. `read` reads the term at an index to the point and the scalar there. */
+  sumIn(group: Group, count: number, read: (index: number, point: number, scalar: number) => void): void {
+    const { sum, part, points, pointBytes } = group
+    group.clear(sum)
     for (let at = 0; at < count; at += itemsMax) {
       const items = Math.min(itemsMax, count - at)
       for (let item = 0; item < items; item++)
-        read(at + item, this.points1 + item * g1Bytes, this.scalars + item * scalarBytes)
-      lib.mclBnG1_mulVec(this.#part, this.points1, this.scalars, items)
-      lib.mclBnG1_add(this.sum1, this.sum1, this.#part)
-    }
-  }
-
-  /** The same in the second group. */
-  sumG2(count: number, read: (index: number, point: number, scalar: number) => void): void {
-    const { lib } = this.mcl
-    lib.mclBnG2_clear(this.sum2)
-    for (let at = 0; at < count; at += itemsMax) {
-      const items = Math.min(itemsMax, count - at)
-      for (let item = 0; item < items; item++)
-        read(at + item, this.points2 + item * g2Bytes, this.scalars + item * scalarBytes)
-      lib.mclBnG2_mulVec(this.#part, this.points2, this.scalars, items)
-      lib.mclBnG2_add(this.sum2, this.sum2, this.#part)
+        read(at + item, points + item * pointBytes, this.scalars + item * scalarBytes)
+      group.mulVec(part, points, this.scalars, items)
+      group.add(sum, sum, part)
     }
   }
 
@@ -67,13 +69,13 @@ export class PairingCurve {
     let pairs = 0
     const multiply = () => {
       watch?.look()
-      lib.mclBn_millerLoopVec(this.#factor, this.points1, this.points2, pairs)
+      lib.mclBn_millerLoopVec(this.#factor, this.g1.points, this.g2.points, pairs)
       lib.mclBnGT_mul(this.#product, this.#product, this.#factor)
       pairs = 0
     }
     for (let index = 0; index < count; index++) {
       watch?.look()
-      const [g1, g2] = [this.points1 + pairs * g1Bytes, this.points2 + pairs * g2Bytes]
+      const [g1, g2] = [this.g1.points + pairs * g1Bytes, this.g2.points + pairs * g2Bytes]
       read(index, g1, g2)
       // The pairing of infinity with any point is one.
       if (lib.mclBnG1_isZero(g1) === 0 && lib.mclBnG2_isZero(g2) === 0) pairs++

@@ -75,22 +75,22 @@ const contracts: ReadonlyMap<number, Contract> = new Map<number, Contract>([
   // EIP-4844.
   [0x0a, { since: 'cancun', gas: () => 50_000n, run: verifyKzgProof }],
   // EIP-2537.
-  [0x0b, { since: 'prague', gas: () => 375n, run: bls.addG1 }],
+  [0x0b, { since: 'prague', gas: () => 375n, run: (data) => bls.add('g1', data) }],
   [
     0x0c,
     {
       since: 'prague',
       gas: perTerm(12_000n, bls.g1TermBytes, g1Discounts),
-      run: (data, _, watch) => bls.sumG1(data, watch),
+      run: (data, _, watch) => bls.sumOf('g1', data, watch),
     },
   ],
-  [0x0d, { since: 'prague', gas: () => 600n, run: bls.addG2 }],
+  [0x0d, { since: 'prague', gas: () => 600n, run: (data) => bls.add('g2', data) }],
   [
     0x0e,
     {
       since: 'prague',
       gas: perTerm(22_500n, bls.g2TermBytes, g2Discounts),
-      run: (data, _, watch) => bls.sumG2(data, watch),
+      run: (data, _, watch) => bls.sumOf('g2', data, watch),
     },
   ],
   [

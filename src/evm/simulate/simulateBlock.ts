@@ -40,7 +40,7 @@ export interface SimulatedBlock {
   readonly calls: readonly RunCall[]
 }
 
-export interface SimulationSettings {
+interface SimulationSettings {
   readonly schedule: ForkSchedule
   /** Whether the chain may lack the protocol's contracts. */
   readonly isDevelopment: boolean

@@ -28,7 +28,7 @@ export interface RunCall extends Omit<TransactionOutcome, 'failure'> {
   readonly logs: readonly NumberedLog[]
 }
 
-export interface CallBounds {
+interface CallBounds {
   /** Gas that its block has left. */
   readonly blockGas: bigint
   /** Gas that the whole request has left. */

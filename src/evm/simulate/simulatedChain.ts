@@ -4,7 +4,7 @@ import { FaultError } from '../../primitives/faults.js'
 import type { BlockStateCalls } from './simulationRequest.js'
 
 /** Blocks of one simulation, those that fill gaps included. go-ethereum's limit. */
-export const simulatedBlocksMax = 256
+const simulatedBlocksMax = 256
 /** Seconds between two blocks: one slot of proof of stake. */
 const slotSeconds = 12n
 const timeMax = 2n ** 64n - 1n

@@ -38,7 +38,7 @@ export const selfdestruct = 0xff
 /** Memory of a call or log besides its bytes. */
 const itemBytes = 400
 
-export class CallFrames {
+class CallFrames {
   #top: Call | undefined
   readonly #open: Call[] = []
   #output: TraceOutput | undefined

@@ -60,7 +60,7 @@ export class FlatCallTracer extends CallTreeTracer {
   }
 }
 
-export interface FlatCall {
+interface FlatCall {
   readonly call: Call
   /** Number of its own calls, and the indices that lead to it from the outermost call. */
   readonly subtraces: number

@@ -11,7 +11,7 @@ import { flatCalls, parityError, writeFlatCall, writeResult } from './flatCallTr
 import type { TraceOutput } from './tracer.js'
 
 /** Which calls of a list are answered. */
-export interface ParityFilter {
+interface ParityFilter {
   /** 20 bytes each; empty for any. A call must have one of each. */
   readonly from: readonly Uint8Array[]
   readonly to: readonly Uint8Array[]

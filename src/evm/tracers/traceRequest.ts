@@ -37,7 +37,7 @@ export interface TracedCalls {
 }
 
 /** Messages in one block. Each bundle is in the next block, 12 s later, which keeps the overrides of those before it. */
-export interface CallBundle {
+interface CallBundle {
   readonly blockOverrides?: BlockOverrides
   readonly calls: readonly TracedCall[]
 }

@@ -8,7 +8,6 @@ import { FourByteTracer } from './fourByteTracer.js'
 import { type JavaScriptOptions, JavaScriptTracer } from './javascriptTracer.js'
 import { KeccakPreimages } from './keccakPreimages.js'
 import { MuxTracer } from './muxTracer.js'
-import { NoopTracer } from './noopTracer.js'
 import { OpcodeLogger, type OpcodeLoggerOptions } from './opcodeLogger.js'
 import { AddressTouched, OtterscanCalls, OtterscanOperations, RevertData } from './otterscanTracers.js'
 import type { ParityTracerOptions } from './parityTracer.js'
@@ -53,7 +52,8 @@ export function createTracer(options: TracerOptions, watch: JobWatch): Tracer {
     case '4byteTracer':
       return new FourByteTracer()
     case 'noopTracer':
-      return new NoopTracer()
+      // go-ethereum's is an empty object, as the results of no tracers are.
+      return new MuxTracer([])
     case 'replay':
       return new ReplayTracer(options)
     case 'addressTouched':

@@ -56,7 +56,7 @@ interface MessagePlace {
 }
 
 /** Takes a part and returns once there is room for the next. Throws to end the trace. */
-export type TakePart = (part: Uint8Array<ArrayBuffer>) => void
+type TakePart = (part: Uint8Array<ArrayBuffer>) => void
 
 export class Tracing {
   readonly #replays: BlockReplays
@@ -172,8 +172,7 @@ export class Tracing {
   }
 
   /** Runs the transactions of a block before the one at `index`. */
-  #runBefore(block: ReplayedBlock, index: number, watch: JobWatch): void {
-    const { kernel } = this.#traced
+  #runBefore(block: ReplayedBlock, index: number, watch: JobWatch, kernel = this.#traced.kernel): void {
     this.#traced.logs = 0
     this.#replays.begin(kernel, block, watch)
     for (const transaction of block.transactions.slice(0, index)) {
@@ -328,13 +327,8 @@ export class Tracing {
       throw messageRefused(`transaction index ${index} out of range for block ${bytesToHex(hash)}`)
     }
     this.#before ??= new Kernel()
-    const kernel = this.#before
-    this.#replays.begin(kernel, block, watch)
-    for (const transaction of block.transactions.slice(0, index)) {
-      this.#replays.run(kernel, block, transaction, watch)
-      this.#traced.logs += kernel.logs.length
-    }
-    return new KernelState(kernel, this.#replays.stateBefore(block))
+    this.#runBefore(block, index, watch, this.#before)
+    return new KernelState(this.#before, this.#replays.stateBefore(block))
   }
 }
 

@@ -66,26 +66,16 @@ export interface AuthorizationCosts {
   pay(account: number, sets: boolean): boolean
 }
 
-/** Applies valid authorizations. Returns the gas to refund; undefined where `costs` cannot be paid. */
-export function applyAuthorizations(
-  kernel: Kernel,
-  list: readonly SignedAuthorization[],
-  costs: undefined,
-  watch?: JobWatch,
-): bigint
-export function applyAuthorizations(
-  kernel: Kernel,
-  list: readonly SignedAuthorization[],
-  costs: AuthorizationCosts,
-  watch?: JobWatch,
-): bigint | undefined
+/**
+ * Applies valid authorizations. Without `costs`, so before Amsterdam, gas is refunded for each account that exists.
+ * Returns whether `costs` could be paid.
+ */
 export function applyAuthorizations(
   kernel: Kernel,
   list: readonly SignedAuthorization[],
   costs: AuthorizationCosts | undefined,
   watch?: JobWatch,
-): bigint | undefined {
-  let refund = 0n
+): boolean {
   for (const { authorization, authority } of list) {
     watch?.look()
     const account = kernel.account(authority)
@@ -95,12 +85,12 @@ export function applyAuthorizations(
     if (code.length > 0 && !isDelegation(code)) continue
     if (kernel.nonceOf(account) !== authorization.nonce) continue
     const clears = authorization.address.every((byte) => byte === 0)
-    if (costs === undefined) refund += kernel.exists(account) ? refundOfExisting : 0n
-    else if (!costs.pay(account, !clears)) return undefined
+    if (costs?.pay(account, !clears) === false) return false
+    if (costs === undefined && kernel.exists(account)) kernel.addRefund(refundOfExisting)
     kernel.setCode(account, clears ? new Uint8Array(0) : concatBytes(delegationPrefix, authorization.address))
     kernel.setNonce(account, authorization.nonce + 1n)
   }
-  return refund
+  return true
 }
 
 /** The account to which an account delegates. */

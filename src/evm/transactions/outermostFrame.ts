@@ -110,7 +110,7 @@ export function runOutermostFrame(
       fail('outOfGas', left, reservoir, nonce + 1n)
     )
   }
-  kernel.addRefund(applyAuthorizations(kernel, authorizations, undefined, watch))
+  applyAuthorizations(kernel, authorizations, undefined, watch)
   const to = tx.to === undefined ? undefined : kernel.account(tx.to)
   const delegate = to !== undefined && includesFork(fork, 'prague') ? delegateOf(kernel, to) : undefined
   if (delegate !== undefined) kernel.warm(delegate)
@@ -146,7 +146,7 @@ function runWithStateGas(
   const sender = kernel.account(message.sender)
   kernel.see(sender)
   const costs = authorizationCosts(kernel, message, gas)
-  if (applyAuthorizations(kernel, authorizations, costs, watch) === undefined) return undefined
+  if (!applyAuthorizations(kernel, authorizations, costs, watch)) return undefined
   const target = kernel.account(message.to ?? creationAddress(message.sender, nonce))
   kernel.see(target)
   const beforeTarget = { reservoir: gas.reservoir, used: gas.used }

@@ -51,7 +51,7 @@ export interface PricedTransaction {
  * Who needs no fees. `call`: a message without fees is free and finds prices of zero in its block; `simulation`: it
  * is free, but its block keeps its prices; `transaction`: nobody.
  */
-export type FeeRules = 'call' | 'simulation' | 'transaction'
+type FeeRules = 'call' | 'simulation' | 'transaction'
 
 export function priceTransaction(tx: Transaction, block: BlockRules, rules: FeeRules): PricedTransaction {
   const { to, maxFeePerGas, maxPriorityFeePerGas, maxFeePerBlobGas, accessList = [] } = tx

@@ -3,8 +3,7 @@
  * paper, section 6. Blocks, calls, estimates, simulations and traces all come here. Owns no rules of what may start
  * (transactionChecks.ts) and no warm accounts, authorizations and state gas (outermostFrame.ts).
  */
-import type { BlobParameters } from '../../chain/forks.js'
-import { includesFork } from '../../chain/forks.js'
+import { type BlobParameters, includesFork } from '../../chain/forks.js'
 import type { BlockRules } from '../blocks/blockContext.js'
 import type { JobWatch } from '../engine/jobWatch.js'
 import type { Kernel } from '../engine/kernel.js'

@@ -29,7 +29,7 @@ export interface BlockGas {
 }
 
 /** What else decides whether a transaction may start. Rules about members that are absent are kept. */
-export interface StartFacts {
+interface StartFacts {
   readonly gasLimit: bigint
   /** Balance in wei and nonce of the sender, and whether it has code of its own. */
   readonly balance?: bigint

@@ -38,7 +38,7 @@ const windowBytes = 1024 * 1024
  */
 const recordBytesMax = 128 * 1024 * 1024
 
-export interface E2storeRecord {
+interface E2storeRecord {
   readonly type: number
   /** Offset of its header in the file. */
   readonly offset: number

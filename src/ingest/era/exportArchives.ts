@@ -8,7 +8,7 @@ import { epochBlocks } from '../../ssz/verifyHeaderProof.js'
 import type { ChainReader } from '../../store/chainReader.js'
 import { type ArchivedBlock, EraWriter } from './eraWriter.js'
 
-export interface ExportPlan {
+interface ExportPlan {
   /** Begins the names of the files. */
   readonly network: string
   /** First block, which begins an epoch, and last one. */
@@ -18,7 +18,7 @@ export interface ExportPlan {
   readonly folder: string
 }
 
-export interface ExportedFile {
+interface ExportedFile {
   readonly path: string
   readonly first: number
   readonly last: number

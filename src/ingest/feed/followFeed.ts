@@ -75,7 +75,7 @@ export async function withFollower<T>(
 }
 
 /** Called where there is nothing new; true ends the following. */
-export type OnIdle = (log: BlockDiffLog, position: number) => Promise<boolean>
+type OnIdle = (log: BlockDiffLog, position: number) => Promise<boolean>
 
 export class FeedFollower {
   readonly #plan: FeedPlan

@@ -4,8 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
-import type { Lease, PublishPlan } from '../../feed/publisher.js'
-import { Publisher } from '../../feed/publisher.js'
+import { type Lease, Publisher, type PublishPlan } from '../../feed/publisher.js'
 import { FaultError } from '../../primitives/faults.js'
 import type { ChainWriter } from '../../store/chainWriter.js'
 import { CallAnswerer } from '../callAnswerer.js'

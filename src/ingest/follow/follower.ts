@@ -56,7 +56,7 @@ function contentOf(fetched: FetchedBlock): Block {
 }
 
 /** What a follower works with. */
-export interface FollowerParts {
+interface FollowerParts {
   readonly store: ChainWriter
   readonly session: ImportSession
   readonly upstreams: Upstreams

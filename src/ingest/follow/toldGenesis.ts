@@ -4,7 +4,7 @@
  * neither rules nor state, the name of its fork stands for its rules, and its own accounts are added elsewhere.
  */
 import { BlockJsonError, headerRlpFromJson } from '../../chain/blockFromJson.js'
-import { type ForkName, forkNames, forksByTime, membersBeforeMerge } from '../../chain/forks.js'
+import { type ForkName, forkNames, forksByTime, forksUpToLondon } from '../../chain/forks.js'
 import { decodeHeader, type Header, headerHash } from '../../chain/header.js'
 import { bytesToHex, equalBytes, toQuantity } from '../../primitives/bytes.js'
 import { OperatorError } from '../../primitives/faults.js'
@@ -96,7 +96,7 @@ function anvilConfig(chainId: number, info: unknown, forkConfig: unknown): objec
   const withBlobs = times.filter((name) => forkNames.indexOf(name) >= forkNames.indexOf('cancun'))
   return {
     chainId,
-    ...Object.fromEntries(membersBeforeMerge.map((member) => [member, 0])),
+    ...forksUpToLondon,
     terminalTotalDifficulty: 0,
     ...Object.fromEntries(times.map((name) => [`${name}Time`, 0])),
     // Those that are in force are all that count, since no fork comes later.

@@ -10,7 +10,7 @@ import type { ProvedState } from '../../store/stateWriter.js'
 import { LieError } from './lie.js'
 import { bytesOf } from './receiptsFromJson.js'
 
-export interface ProofQuestion {
+interface ProofQuestion {
   readonly stateRoot: Hash32
   readonly address: Address
   readonly slots: readonly Hash32[]

@@ -32,7 +32,7 @@ export interface ProvedBlock extends Pick<Block, 'hash' | 'header' | 'headerRlp'
 }
 
 /** A block access list that its header commits to. */
-export interface ProvedList {
+interface ProvedList {
   readonly rlp: Uint8Array
   readonly list: BlockAccessList
 }
@@ -49,7 +49,7 @@ export interface FetcherOptions extends ProvingOptions {
 }
 
 export class BlockFetcher {
-  protected readonly proving: Proving
+  readonly proving: Proving
   protected readonly options: FetcherOptions
   readonly #parts: BlockParts
 
@@ -140,16 +140,6 @@ export class BlockFetcher {
     }
     const what = `the witness of block ${bytesToHex(hash)}`
     return this.proving.prove(what, read, { methods: witnessMethods, ...options })
-  }
-
-  /** See {@link Proving.guess}. */
-  guess(method: string, params: readonly unknown[]): Promise<unknown> {
-    return this.proving.guess(method, params)
-  }
-
-  /** See {@link Proving.bestWith}. */
-  bestWith(methods: readonly string[]): Upstream | undefined {
-    return this.proving.bestWith(methods)
   }
 
   /** The header of a number as some node has it; only its number is checked. Undefined where nobody has it. */

@@ -24,7 +24,7 @@ import { LieError } from './lie.js'
 import { bytesOf } from './receiptsFromJson.js'
 
 /** A block that was executed, and what it takes to hold what it changes. */
-export interface WitnessedBlock {
+interface WitnessedBlock {
   /** A row of the store. */
   readonly receipts: Uint8Array
   readonly accessList: Uint8Array | undefined
@@ -34,7 +34,7 @@ export interface WitnessedBlock {
   readonly codes: readonly Change[]
 }
 
-export interface WitnessContext {
+interface WitnessContext {
   readonly parent: Header
   /** Of the canonical chain; undefined where it is not held. */
   readonly hashAt: (number: number) => Hash32 | undefined

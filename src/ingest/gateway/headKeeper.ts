@@ -40,7 +40,7 @@ const doubtAfterMs = 3_000
 /** Headers of one transaction of the walk down, asked for together. */
 const walkBatch = 100
 
-export interface HeadKeeperOptions {
+interface HeadKeeperOptions {
   readonly schedule: ForkSchedule
   /** Blocks below the head whose headers are linked to it. */
   readonly historyBlocks: number

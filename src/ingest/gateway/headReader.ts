@@ -2,8 +2,7 @@
  * Reads new blocks whole, and with them what tells how values that are held change. All of it is asked for in one turn,
  * and so in one batch. Owns which way is taken: the best that some node offers.
  */
-import type { Header } from '../../chain/header.js'
-import { decodeHeader } from '../../chain/header.js'
+import { decodeHeader, type Header } from '../../chain/header.js'
 import { bytesToHex, type Hash32 } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
 import type { Change } from '../../store/blockDiff.js'
@@ -160,7 +159,7 @@ export class HeadReader {
   }
 
   #best(way: CurrentWay): Upstream | undefined {
-    return way === 'proofs' ? undefined : this.#fetcher.bestWith(methodsOf[way])
+    return way === 'proofs' ? undefined : this.#fetcher.proving.bestWith(methodsOf[way])
   }
 
   #headerOf(hash: Hash32): Header | undefined {

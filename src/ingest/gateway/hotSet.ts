@@ -10,7 +10,7 @@ const slotsPerQuestion = 100
 /** Accounts and slots that are remembered, hot or not, for each that may be hot: then the coldest half is forgotten. */
 const rememberedFactor = 4
 
-export interface HotLimits {
+interface HotLimits {
   /** Most accounts and slots that are proved with a head. */
   readonly units: number
   /** Most bytes of nodes in these proofs, as far as the last ones tell. */

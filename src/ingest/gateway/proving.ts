@@ -45,7 +45,7 @@ export interface Attempt {
   askOneOf(methods: readonly string[], params: readonly unknown[]): Promise<MethodAnswer>
 }
 
-export interface MethodAnswer {
+interface MethodAnswer {
   readonly method: string
   readonly result: unknown
 }

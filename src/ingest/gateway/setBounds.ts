@@ -15,7 +15,7 @@ const pastBlocks = 256
 /** What is looked through, the largest first. */
 const tables: readonly StateTable[] = ['nodes', 'code', 'held']
 
-export interface SetBoundsOptions {
+interface SetBoundsOptions {
   /** Most bytes of values, nodes and code. */
   readonly bytesMax: number
   /** What is never dropped: addresses. */

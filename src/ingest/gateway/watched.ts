@@ -28,7 +28,7 @@ const retryMs = 30_000
 
 const method = 'debug_storageRangeAt'
 
-export interface WatchedOptions {
+interface WatchedOptions {
   readonly addresses: readonly Address[]
   /** Told of what went wrong, as sentences for the operator. */
   readonly log: (text: string) => void
@@ -132,7 +132,7 @@ export class Watched {
     let start = `0x${'0'.repeat(64)}`
     for (;;) {
       const params = [bytesToHex(block), 0, bytesToHex(address), start, slotsPerPage]
-      const page = await this.#fetcher.guess(method, params)
+      const page = await this.#fetcher.proving.guess(method, params)
       if (page === undefined) return `no upstream has ${method}`
       const { storage, nextKey } = (page ?? {}) as { readonly storage?: unknown; readonly nextKey?: unknown }
       for (const [hash, entry] of Object.entries((storage ?? {}) as Record<string, unknown>)) {

@@ -19,9 +19,9 @@ const topMask: i64 = (1 << 19) - 1
 /** Bytes of an element. */
 const elementBytes: usize = 9 * 8
 
-const fullRoundsBefore: i32 = 4
+/** Full rounds before the partial ones, and after them. */
+const fullRounds: i32 = 4
 const partialRounds: i32 = 83
-const fullRoundsAfter: i32 = 4
 
 /** Round constants in order, in Montgomery form: three per full round, one per partial round. */
 export const constants: usize = memory.data(107 * <i32>elementBytes)
@@ -63,14 +63,7 @@ function permute(): void {
   const first = state
   const second = state + elementBytes
   const third = state + 2 * elementBytes
-  let constant = constants
-  for (let round: i32 = 0; round < fullRoundsBefore; round++) {
-    cube(first, constant)
-    cube(second, constant + elementBytes)
-    cube(third, constant + 2 * elementBytes)
-    mix()
-    constant += 3 * elementBytes
-  }
+  let constant = permuteFully(constants)
   for (let round: i32 = 0; round < partialRounds; round++) {
     // The lanes that are not cubed grow by 2 bits per round.
     if (round % 8 === 7) {
@@ -81,16 +74,22 @@ function permute(): void {
     mix()
     constant += elementBytes
   }
-  for (let round: i32 = 0; round < fullRoundsAfter; round++) {
-    cube(first, constant)
-    cube(second, constant + elementBytes)
-    cube(third, constant + 2 * elementBytes)
-    mix()
-    constant += 3 * elementBytes
-  }
+  permuteFully(constant)
   normalize(first, first, zero)
   normalize(second, second, zero)
   normalize(third, third, zero)
+}
+
+/** Runs the full rounds before or after the partial ones; returns where the constants that follow theirs are. */
+function permuteFully(constant: usize): usize {
+  for (let round: i32 = 0; round < fullRounds; round++) {
+    cube(state, constant)
+    cube(state + elementBytes, constant + elementBytes)
+    cube(state + 2 * elementBytes, constant + 2 * elementBytes)
+    mix()
+    constant += 3 * elementBytes
+  }
+  return constant
 }
 
 /** Multiplies the state by [[3, 1, 1], [1, −1, 1], [1, 1, −2]], as sum + 2a, sum − 2b, sum − 3c. */
