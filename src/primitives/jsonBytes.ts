@@ -5,8 +5,8 @@
  * Values are passed as an array with start and end, because a view of each takes 60 ns, more than the 40 ns for 32
  * bytes as hex (Buffer's own `toString('hex')` takes 150 ns).
  */
-import { briefBytesMax, briefCopy } from './briefCopy.js'
 import { lend } from './lentMemory.js'
+import { briefSlab } from './slab.js'
 
 /** The two hex digits of each byte as a little-endian pair: the first digit in the low byte. */
 const digitPairs = new Uint16Array(256)
@@ -233,11 +233,11 @@ export class JsonBytes {
   }
 
   /**
-   * A copy of everything: in memory of its own and of its own length, or for use at once, a {@link briefCopy} or, where
-   * it is long, memory that is lent.
+   * A copy of everything: in memory of its own and of its own length, or for use at once, in memory of
+   * {@link briefSlab} or, where it is long, memory that is lent.
    */
   finish(isBrief = false): Uint8Array<ArrayBuffer> {
-    if (isBrief && this.#length <= briefBytesMax) return briefCopy(this.#bytes, this.#length)
+    if (isBrief && this.#length <= briefSlab.sharedBytesMax) return briefSlab.copy(this.#bytes, this.#length)
     if (isBrief) {
       const copy = lend(this.#length)
       copy.set(this.#bytes.subarray(0, this.#length))

@@ -4,9 +4,9 @@
  */
 import type { RootDatabase } from 'lmdb'
 import { unpack } from 'msgpackr'
-import { briefCopy } from '../primitives/briefCopy.js'
 import { type Hash32, readUint64 } from '../primitives/bytes.js'
 import { OperatorError } from '../primitives/faults.js'
+import { briefSlab } from '../primitives/slab.js'
 import type {
   BlockName,
   ChainIdentity,
@@ -147,7 +147,7 @@ export class ChainReader extends StateRowsReader implements ChainRows {
     const last = this.#last
     this.#last = undefined
     if (!last?.is(hash)) return this.#readBlock(hash, number ?? this.#numberOf(hash), isView)
-    return isView ? last : new StoredBlock(briefCopy(last.bytes, last.bytes.length))
+    return isView ? last : new StoredBlock(briefSlab.copy(last.bytes, last.bytes.length))
   }
 
   #readBlock(hash: Hash32, number: number | undefined, isView: boolean): StoredBlock | undefined {

@@ -1,10 +1,10 @@
 import { statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type Database, open, type RootDatabase } from 'lmdb'
-import { briefCopy } from '../primitives/briefCopy.js'
 import { OperatorError } from '../primitives/faults.js'
 import { isThere } from '../primitives/isThere.js'
 import { makeFolder } from '../primitives/makeFolder.js'
+import { briefSlab } from '../primitives/slab.js'
 import { assertLmdbFile, makeLockFile } from './lmdbFile.js'
 import type { Entry, Range, ReadTable } from './readTable.js'
 
@@ -103,7 +103,7 @@ export function openTable(environment: RootDatabase, name: string): Table | unde
     getBrief(key: Uint8Array, bytesMax = Number.POSITIVE_INFINITY) {
       // `value` is in lmdb's own memory, valid until its next read.
       const value = table.getBinaryFast(key)
-      return value && briefCopy(value, Math.min(value.length, bytesMax))
+      return value && briefSlab.copy(value, Math.min(value.length, bytesMax))
     },
     viewUntilNextRead(key: Uint8Array) {
       const value = table.getBinaryFast(key)

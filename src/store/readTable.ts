@@ -15,7 +15,7 @@ export interface Range {
 /** The part of an LMDB table that readers use. */
 export interface ReadTable {
   getBinary(key: Uint8Array): Uint8Array | undefined
-  /** The same, or at most its first `bytesMax` bytes, as a {@link briefCopy}. */
+  /** The same, or at most its first `bytesMax` bytes, in memory of {@link briefSlab}. */
   getBrief(key: Uint8Array, bytesMax?: number): Uint8Array | undefined
   /** The same in memory that the next read of any table overwrites. */
   viewUntilNextRead(key: Uint8Array): Uint8Array | undefined

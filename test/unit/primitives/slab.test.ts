@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { briefCopy } from '../../../src/primitives/briefCopy.js'
+import { briefSlab, Slab } from '../../../src/primitives/slab.js'
 import { propertyRuns } from '../../library/property.js'
 
 t.test('copies keep what they were made of, whatever is copied after them', async (t) => {
@@ -16,7 +16,7 @@ t.test('copies keep what they were made of, whatever is copied after them', asyn
       const source = Buffer.alloc(80_000)
       const copies = lengths.map((length, index) => {
         source.fill(index + 1)
-        return briefCopy(source.subarray(5), length)
+        return briefSlab.copy(source.subarray(5), length)
       })
       for (const [index, copy] of copies.entries()) {
         if (copy.length !== lengths[index] || !copy.every((byte) => byte === ((index + 1) & 0xff)))
@@ -29,4 +29,12 @@ t.test('copies keep what they were made of, whatever is copied after them', asyn
     propertyRuns(50),
   )
   t.pass('all agree')
+})
+
+t.test('what is taken is zeros, and nobody else has it', async (t) => {
+  const slab = new Slab(1_024)
+  const taken = Array.from({ length: 400 }, (_, length) => slab.take(length))
+  t.ok(taken.every((bytes, length) => bytes.length === length && bytes.every((byte) => byte === 0)))
+  for (const [index, bytes] of taken.entries()) bytes.fill(index & 0xff)
+  t.ok(taken.every((bytes, index) => bytes.every((byte) => byte === (index & 0xff))))
 })
