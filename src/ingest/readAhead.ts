@@ -41,10 +41,12 @@ export class ReadAhead {
   #faults = 0
   readonly #remembered = new Set<string>()
   readonly #path: string
+  readonly #faultsWorthReading: number
 
-  /** The store of the network is opened once a block comes. */
-  constructor(path: string) {
+  /** The store of the network is opened once a block is read for. */
+  constructor(path: string, faults = faultsWorthReading) {
     this.#path = path
+    this.#faultsWorthReading = faults
   }
 
   /**
@@ -55,7 +57,7 @@ export class ReadAhead {
     const { majorPageFault } = process.resourceUsage()
     const faults = majorPageFault - this.#faults
     this.#faults = majorPageFault
-    if (faults < faultsWorthReading) return
+    if (faults < this.#faultsWorthReading) return
     try {
       this.#read(block, keys, shouldStop)
     } catch (error) {

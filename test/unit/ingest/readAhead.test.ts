@@ -122,16 +122,12 @@ t.test('of a block without a list, what its transactions name is read once', asy
   read.clear()
   readTransactions(transactions, keys, recorded, () => true, new Set())
   t.equal(read.size, 0, 'nothing is read for a block that is executed already')
-  const notRead = new ReadAhead(store.path)
-  for (const none of [
-    [],
-    [[]],
-    [new Uint8Array(1)],
-    [Uint8Array.of(1, 0xc0)],
-    [Array(9).fill(Uint8Array.of(1))],
-  ])
-    notRead.read(encodeRlp([[], none, []]), new Uint8Array(0), never)
-  t.pass('what is no transaction is left to whoever executes the block')
+  const readAhead = new ReadAhead(store.path, 0)
+  const wrong = [[], [[]], [new Uint8Array(1)], [Uint8Array.of(1, 0xc0)], [Array(9).fill(Uint8Array.of(1))]]
+  for (const none of wrong) readAhead.read(encodeRlp([[], none, []]), new Uint8Array(0), never)
+  for (const none of wrong) readAhead.read(encodeRlp([[], [], [], [], none]), new Uint8Array(0), never)
+  readAhead.read(Uint8Array.of(0x80), new Uint8Array(0), never)
+  t.pass('what is no list or no transaction is left to whoever executes the block')
 })
 
 t.test(
