@@ -98,6 +98,9 @@ export function blockAccessListHash(rlp: Uint8Array): Hash32 {
   return keccak256(rlp)
 }
 
+/** For a list of which the importer has counted the items, and the transactions of its block. */
+export const anyBlock: BlockAccessLimits = { transactionCount: 2 ** 31, gasLimit: 2n ** 63n }
+
 /**
  * Reads a list from its RLP and checks all that EIP-7928 demands of its form: order, uniqueness, minimal integers,
  * indices, and the number of items for the block's gas limit. Throws {@link BlockAccessListError}, which names the

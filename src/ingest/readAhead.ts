@@ -4,7 +4,7 @@
  * block changes. Then their pages are in memory when execution wants them: from a disk, blocks that change 2,000 random
  * ones of 600,000 slots were imported in 0.74 of the time.
  */
-import { BlockAccessListError, decodeBlockAccessList } from '../chain/blockAccessList.js'
+import { anyBlock, BlockAccessListError, decodeBlockAccessList } from '../chain/blockAccessList.js'
 import { decodeHeader } from '../chain/header.js'
 import { RecoveredKeys, transactionHash } from '../evm/transactions/recoveredKeys.js'
 import { type Address, type Hash32, latin1Key, toAddress, toHash32 } from '../primitives/bytes.js'
@@ -23,9 +23,6 @@ import { headState, type StateView } from '../state/stateView.js'
 import { readTrie } from '../state/trie.js'
 import { ChainReader } from '../store/chainReader.js'
 import { accessListIndex } from './block.js'
-
-/** The importer compares a list with its block. */
-const anyBlock = { transactionCount: 2 ** 31, gasLimit: 2n ** 63n }
 
 /**
  * Pages that the process waited for since the block before, from which on a block is read ahead. Each takes some 0.1 ms;

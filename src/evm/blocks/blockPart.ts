@@ -2,7 +2,7 @@
  * A part of a block's transactions, run apart from those before it on a state that the block's access list tells, and
  * what comes out of it, as bytes between threads. Owns what such a part needs to know, and its encoding.
  */
-import { decodeBlockAccessList } from '../../chain/blockAccessList.js'
+import { anyBlock, decodeBlockAccessList } from '../../chain/blockAccessList.js'
 import type { ForkName, ForkSchedule } from '../../chain/forks.js'
 import { headerFromItems } from '../../chain/header.js'
 import {
@@ -66,9 +66,6 @@ export interface PartsTask {
   /** First transactions of the parts, and the number of all. */
   readonly starts: readonly number[]
 }
-
-/** For a list of which the importer has counted the items, and the transactions of its block. */
-export const anyBlock = { transactionCount: 2 ** 31, gasLimit: 2n ** 63n }
 
 /** The shares of a block that threads take, one after the other: one thread from the front, the other from the end. */
 export class Shares {

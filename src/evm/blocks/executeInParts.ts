@@ -4,7 +4,7 @@
  * state after the block follows from the list alone. Nothing of it is believed before execution has recorded the same
  * list, and everything else is as in the header; where anything is not, the block is executed in order, which decides.
  */
-import { decodeBlockAccessList } from '../../chain/blockAccessList.js'
+import { anyBlock, decodeBlockAccessList } from '../../chain/blockAccessList.js'
 import type { ForkName, ForkSchedule } from '../../chain/forks.js'
 import type { Header } from '../../chain/header.js'
 import { concatBytes, equalBytes, type Hash32, latin1Key } from '../../primitives/bytes.js'
@@ -19,7 +19,6 @@ import type { SignedTransaction } from '../transactions/signedTransaction.js'
 import { fitsBlock } from '../transactions/transactionChecks.js'
 import type { BlockRules } from './blockContext.js'
 import {
-  anyBlock,
   decodeParts,
   type PartsTask,
   type RanPart,
