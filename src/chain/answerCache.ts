@@ -56,6 +56,11 @@ export class AnswerCache {
     return { hits: this.#hits, misses: this.#misses, bytes: this.#answers?.calculatedSize ?? 0 }
   }
 
+  /** Whether the budget has room for any answer at all. */
+  get keepsAny(): boolean {
+    return this.#answers !== undefined
+  }
+
   /** Counts an answer that was not looked up, because it cannot be in the cache. */
   countMiss(): void {
     this.#misses++

@@ -31,8 +31,9 @@ export class BlockAnswers {
     render: (isKept: boolean) => Uint8Array | undefined,
   ): Uint8Array | undefined {
     // What was never asked for is not kept; to look for it takes 0.3 µs. An answer whose place the doorkeeper gave to
-    // others is rendered once more.
-    if (!this.#doorkeeper.admitsHash(hash, kinds[kind])) {
+    // others is rendered once more. Memory of an answer that is not kept is used again: without a budget that is a third
+    // of what receipts take, most of it the collector's.
+    if (!this.#answers.keepsAny || !this.#doorkeeper.admitsHash(hash, kinds[kind])) {
       this.#answers.countMiss()
       return render(false)
     }

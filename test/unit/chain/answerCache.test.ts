@@ -1,5 +1,7 @@
 import t from 'tap'
 import { AnswerCache } from '../../../src/chain/answerCache.js'
+import { BlockAnswers } from '../../../src/chain/blockAnswers.js'
+import { toHash32 } from '../../../src/primitives/bytes.js'
 import { Doorkeeper } from '../../../src/primitives/doorkeeper.js'
 
 const bytes = (length: number) => new Uint8Array(length)
@@ -58,3 +60,23 @@ t.test('a cache without room keeps nothing', async (t) => {
   for (const text of ['once', 'again'])
     t.equal(Buffer.from(cache.getOrRender('a', () => text)).toString(), text)
 })
+
+t.test(
+  'answers about blocks are kept from their second time on, and never where there is no room',
+  async (t) => {
+    const hash = toHash32(bytes(32).fill(7))
+    for (const [room, expected] of [
+      [1_000, [false, true]],
+      [0, [false, false, false]],
+    ] as const) {
+      const answers = new BlockAnswers(room)
+      const rendered: boolean[] = []
+      const render = (isKept: boolean) => {
+        rendered.push(isKept)
+        return bytes(10)
+      }
+      for (let time = 0; time < 3; time++) t.equal(answers.getOrRender(hash, 'receipts', render)?.length, 10)
+      t.strictSame(rendered, expected, `with room for ${room} bytes`)
+    }
+  },
+)
