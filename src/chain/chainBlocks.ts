@@ -286,8 +286,9 @@ export abstract class ChainBlocks {
     return receipts && rows && blockLogs(rows, receipts)
   }
 
+  /** The JSON is for use at once. */
   searchLogs(search: LogSearch, bounds: LogBounds, shouldStop: () => boolean): FoundLogs | undefined {
-    return searchLogs(this.parts.store, search, bounds, shouldStop)
+    return searchLogs(this.parts.store, search, bounds, shouldStop, true)
   }
 
   /** Whether a block, canonical or not, was executed here. */

@@ -43,8 +43,8 @@ export interface FoundLogs {
   readonly last: number
 }
 
-/** Initial memory for the text: enough for most answers. */
-const jsonBytesExpected = 16 * 1024
+/** Shared by all searches of a thread, which run one after the other. Begins with memory for most answers. */
+const json = new JsonBytes(16 * 1024)
 
 /** Throws FaultError for a chain of which no receipts are held, and so no logs. */
 export function requireLogs({ history }: ChainIdentity): void {
@@ -52,16 +52,18 @@ export function requireLogs({ history }: ChainIdentity): void {
 }
 
 /**
- * Searches; returns undefined as soon as `shouldStop`, called before each read, returns true. Throws NotHeldError
- * where a block is not held, FaultError for a non-canonical block that was never executed.
+ * Searches; returns undefined as soon as `shouldStop`, called before each read, returns true. The JSON of a brief search
+ * is for use at once ({@link JsonBytes.finish}). Throws NotHeldError where a block is not held, FaultError for a
+ * non-canonical block that was never executed.
  */
 export function searchLogs(
   rows: ChainRows,
   { criteria, head, first, last }: LogSearch,
   { logsMax, bytesMax }: LogBounds,
   shouldStop: () => boolean,
+  isBrief = false,
 ): FoundLogs | undefined {
-  const writer = new LogWriter(rows, new LogFilter(criteria))
+  const writer = new LogWriter(rows, new LogFilter(criteria), isBrief)
   try {
     const blocks = blocksToSearch(rows, writer.filter, { head, first, last }, shouldStop)
     for (const block of { [Symbol.iterator]: () => ({ next: () => blocks.next() }) }) {
@@ -169,13 +171,15 @@ function isCanonical(rows: ChainRows, { number, hash }: BlockName): boolean {
 class LogWriter {
   readonly filter: LogFilter
   readonly #rows: ChainRows
-  readonly #json = new JsonBytes(jsonBytesExpected)
+  readonly #isBrief: boolean
   #count = 0
 
-  constructor(rows: ChainRows, filter: LogFilter) {
+  constructor(rows: ChainRows, filter: LogFilter, isBrief: boolean) {
     this.#rows = rows
     this.filter = filter
-    this.#json.text('[')
+    this.#isBrief = isBrief
+    json.clear()
+    json.text('[')
   }
 
   get count(): number {
@@ -183,17 +187,17 @@ class LogWriter {
   }
 
   get bytes(): number {
-    return this.#json.length
+    return json.length
   }
 
   takeBack({ count, bytes }: { readonly count: number; readonly bytes: number }): void {
     this.#count = count
-    this.#json.cut(bytes)
+    json.cut(bytes)
   }
 
   finish(): Pick<FoundLogs, 'json' | 'count'> {
-    this.#json.text(']')
-    return { json: this.#json.finish(), count: this.#count }
+    json.text(']')
+    return { json: json.finish(this.#isBrief), count: this.#count }
   }
 
   writeBlock(block: BlockName): void {
@@ -220,8 +224,8 @@ class LogWriter {
             header: { number: block.number, timestamp: readBlockFacts(stored.header).timestamp },
           })
           position ??= { senders: stored.senders, index } satisfies LogPosition
-          if (this.#count++ > 0) this.#json.text(',')
-          position = writeLog(this.#json, receipts, log, position, members, logIndex)
+          if (this.#count++ > 0) json.text(',')
+          position = writeLog(json, receipts, log, position, members, logIndex)
         }
         logIndex++
       }

@@ -23,8 +23,12 @@ const level = 1
 const deflatedMin = 2_048
 /** More than the receipts of any block have: logs take 8 gas a byte. */
 const receiptsBytesMax = 2 ** 30
-/** Bytes that zlib provides at once: what most rows become fits into one piece, so that pieces need not be joined. */
-const chunkSize = 64 * 1024
+/**
+ * Bytes that zlib provides at once, for each byte of a row: what most rows become fits into one piece, so that pieces need
+ * not be joined. A search reads the rows of many small blocks, which had 64 KB each for the collector to find again.
+ */
+const pieceGrowth = 4
+const pieceBytes = { min: 1_024, max: 64 * 1_024 }
 
 /** The header of a bloom in RLP: a string of 256 bytes. */
 const bloomHeader = [0xb9, 0x01, 0x00] as const
@@ -48,13 +52,14 @@ export function packReceipts(rlp: Uint8Array): Uint8Array {
  */
 export function unpackReceipts(row: Uint8Array, lacksBlooms = false): Uint8Array {
   if (row[0] === plain) return withBlooms(row.subarray(1), lacksBlooms)
-  if (row[0] === deflated)
-    return withBlooms(
-      inflateRawSync(row.subarray(1), { chunkSize, maxOutputLength: receiptsBytesMax }),
-      lacksBlooms,
-    )
+  if (row[0] === deflated) return withBlooms(inflated(row.subarray(1)), lacksBlooms)
   if ((row[0] ?? 0) < 0xc0) throw new RangeError(`a row of receipts begins with ${row[0]}`)
   return row
+}
+
+function inflated(content: Uint8Array): Uint8Array {
+  const chunkSize = Math.min(Math.max(content.length * pieceGrowth, pieceBytes.min), pieceBytes.max)
+  return inflateRawSync(content, { chunkSize, maxOutputLength: receiptsBytesMax })
 }
 
 /** Undefined where a bloom is not the one of its logs, or the bytes are no receipts. */
