@@ -1,10 +1,13 @@
-import type { JsonBytes } from '../primitives/jsonBytes.js'
+import { ascii, type JsonBytes } from '../primitives/jsonBytes.js'
 import { type RlpSpan, rlpEndAt, rlpPayloadAt } from '../primitives/rlp.js'
 import { type BlockRows, transactionPosition } from './blockRows.js'
 import { blockMembers } from './logJson.js'
 import { type ReceiptCursor, skipReceipt, writeReceipt } from './receiptJson.js'
-import { writeItems } from './rlpJson.js'
 import { readTransaction } from './transactionJson.js'
+
+const openBracket = ascii('[')
+const closeBracket = ascii(']')
+const comma = ascii(',')
 
 /** A block with the results of its execution. */
 export interface ExecutedBlock {
@@ -15,22 +18,36 @@ export interface ExecutedBlock {
   readonly blobGasPrice: bigint | undefined
 }
 
-export function writeReceipts(json: JsonBytes, executed: ExecutedBlock): void {
-  const { receipts } = executed
-  const cursor = startCursor(executed)
-  writeItems(json, receipts, 0, (receipt, index) => writeOne(json, executed, receipt, index, cursor))
+/** Writes an array of the receipts from index `first` up to `end`. */
+export function writeReceipts(
+  json: JsonBytes,
+  executed: ExecutedBlock,
+  first = 0,
+  end = Number.POSITIVE_INFINITY,
+): void {
+  json.constant(openBracket)
+  writeFrom(json, executed, first, end)
+  json.constant(closeBracket)
 }
 
-/** Writes one receipt object. Walks over the receipts before it. */
+/** Writes one receipt object. */
 export function writeReceiptAt(json: JsonBytes, executed: ExecutedBlock, index: number): void {
+  writeFrom(json, executed, index, index + 1)
+}
+
+/** Walks over the receipts before `first`. */
+function writeFrom(json: JsonBytes, executed: ExecutedBlock, first: number, end: number): void {
   const { receipts } = executed
   const cursor = startCursor(executed)
+  const listEnd = rlpEndAt(receipts, 0)
   let receipt = rlpPayloadAt(receipts, 0)
-  for (let before = 0; before < index; before++) {
-    skipReceipt(receipts, receipt, cursor)
-    receipt = rlpEndAt(receipts, receipt)
+  for (let index = 0; index < end && receipt < listEnd; receipt = rlpEndAt(receipts, receipt), index++) {
+    if (index < first) skipReceipt(receipts, receipt, cursor)
+    else {
+      if (index > first) json.constant(comma)
+      writeOne(json, executed, receipt, index, cursor)
+    }
   }
-  writeOne(json, executed, receipt, index, cursor)
 }
 
 function startCursor({ rows, blobGasPrice }: ExecutedBlock): ReceiptCursor {

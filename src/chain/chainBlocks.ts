@@ -200,6 +200,12 @@ export abstract class ChainBlocks {
     return executed && this.#render((json) => writeReceiptAt(json, executed, index), true)
   }
 
+  /** Those of the transactions from index `first` up to `end`, as {@link receiptsJson} has all. */
+  someReceiptsJson(hash: Hash32, first: number, end: number): Uint8Array | undefined {
+    const executed = this.#executed(hash, this.parts.rows.viewUntilNextRead(hash))
+    return executed && this.#render((json) => writeReceipts(json, executed, first, end), true)
+  }
+
   /** A block with the receipts of its execution; undefined where it is not known, or was never executed. */
   readExecuted(hash: Hash32): ExecutedBlock | undefined {
     return this.#executed(hash, this.parts.rows.read(hash))
