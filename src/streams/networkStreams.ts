@@ -15,7 +15,7 @@ import { requireLogs } from '../chain/logSearch.js'
 import { type SyncProgress, syncProgressJson } from '../chain/syncProgress.js'
 import { bytesToHex, equalBytes, type Hash32, toQuantity } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
-import { TimeSlices } from '../primitives/timeSlices.js'
+import { TimeSlices, type Work } from '../primitives/timeSlices.js'
 import { awaitReceipt, type Waiting } from './awaitReceipt.js'
 import { BlockEvents } from './blockEvents.js'
 import { EventMessage } from './eventMessage.js'
@@ -71,7 +71,7 @@ export interface OpenedStream {
 }
 
 /** A subscription to the chain and the block that it has reached. */
-interface Follower {
+interface Follower extends Work {
   readonly request: ChainRequest
   readonly subscription: Subscription
   /** Not kept up to date while the follower is live; the network's cursor counts then. */
@@ -126,7 +126,7 @@ export class NetworkStreams {
     const named = receipts === undefined || receipts === 'all' ? 0 : receipts.size
     const bytes = bytesOfSubscription(filter?.size ?? named)
     const subscription = new Subscription(subscriber, request.delivery, events, bytes)
-    const follower: Follower = { request, subscription, cursor, isLive: false }
+    const follower: Follower = { request, subscription, cursor, isLive: false, isWaiting: false }
     subscriber.add(subscription)
     return { id: subscription.id, start: () => this.#schedule(follower) }
   }

@@ -99,6 +99,8 @@ const gzipHeaders: ExtraHeaders = [
 ]
 
 export class Exchange extends RequestContext implements BodyReceiver {
+  /** For a turn of the event loop ({@link TimeSlices}). */
+  isWaiting = false
   previous: Exchange | undefined
   next: Exchange | undefined
   readonly #reply: Reply

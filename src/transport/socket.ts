@@ -76,6 +76,8 @@ const pingsRecentMax = 1024
 const busy: Fault = { kind: 'ServerBusy', retryAfterMs: 1000 }
 
 export class Socket implements EventSink, SocketHandler, CallRoom {
+  /** For a turn of the event loop ({@link TimeSlices}). */
+  isWaiting = false
   readonly keyId: string | undefined
   readonly route: SocketData['route']
   readonly use: SocketData['use']

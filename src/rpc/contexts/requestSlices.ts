@@ -3,7 +3,7 @@
  * work of one turn shares a time limit (primitives/timeSlices.ts); the work itself decides where it may pause.
  */
 import { FaultError } from '../../primitives/faults.js'
-import { TimeSlices } from '../../primitives/timeSlices.js'
+import { TimeSlices, type Work } from '../../primitives/timeSlices.js'
 import type { RequestContext } from './requestContext.js'
 
 /**
@@ -26,7 +26,7 @@ type TurnWait = (goOn: (hasTurn: boolean) => void) => void
 /** Work as a generator: yields what it must wait for, receives whether it got its turn, and returns its result. */
 export type SlicedWork<T> = Generator<Promise<unknown> | TurnWait, T, boolean>
 
-interface WaitingRequest {
+interface WaitingRequest extends Work {
   readonly keyId: string
   readonly bytes: number
   readonly msMax: number
@@ -86,7 +86,9 @@ export class RequestSlices {
     this.#isAdmitted ||= this.#context.admit()
     if (!this.#isAdmitted) return false
     return yield (goOn) => {
-      if (slices.wait({ keyId: this.#context.keyId, bytes: this.#bytes, msMax: this.#msMax, goOn })) keep?.()
+      const { keyId } = this.#context
+      const request = { keyId, bytes: this.#bytes, msMax: this.#msMax, goOn, isWaiting: false }
+      if (slices.wait(request)) keep?.()
     }
   }
 

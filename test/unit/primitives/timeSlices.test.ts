@@ -1,23 +1,32 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import t from 'tap'
-import { Share, type SliceOptions, TimeSlices } from '../../../src/primitives/timeSlices.js'
+import { Share, type SliceOptions, TimeSlices, type Work } from '../../../src/primitives/timeSlices.js'
 
-interface Work {
+interface NamedWork extends Work {
   readonly lane: string
   readonly bytes?: number
   readonly name: string
 }
 
+const work = (name: string, bytes = 0): NamedWork => ({
+  lane: name[0] as string,
+  bytes,
+  name,
+  isWaiting: false,
+})
+
 /** Slices that note what goes on, and what is refused, by turn of the event loop. */
-function noting(options: Partial<SliceOptions<Work>> = {}) {
+function noting(options: Partial<SliceOptions<NamedWork>> = {}) {
   const done: string[] = []
   const refused: string[] = []
-  const slices: TimeSlices<Work> = new TimeSlices<Work>({
+  const slices: TimeSlices<NamedWork> = new TimeSlices<NamedWork>({
     goOn: ({ name }, hasTurn) => void (hasTurn ? done : refused).push(name),
     laneOf: ({ lane }) => lane,
     ...options,
   })
-  const wait = (name: string, bytes = 0) => slices.wait({ lane: name[0] as string, bytes, name })
+  const wait = (name: string, bytes?: number) => slices.wait(work(name, bytes))
   /** What goes on in each turn until nothing waits. */
   const turns = async () => {
     const found: string[][] = []
@@ -42,14 +51,14 @@ t.test(
   async (t) => {
     const seen: string[] = []
     let times = 0
-    const slices: TimeSlices<string> = new TimeSlices<string>({
+    const slices: TimeSlices<NamedWork> = new TimeSlices<NamedWork>({
       goOn: (work) => {
-        seen.push(work)
+        seen.push(work.name)
         if (++times < 3) slices.wait(work)
       },
       worksMax: 1,
     })
-    slices.wait('x')
+    slices.wait(work('x'))
     t.same(seen, [])
     for (let turn = 1; turn <= 3; turn++) {
       await nextTurn()
@@ -67,7 +76,7 @@ t.test('without a limit of time a turn has so many works', async (t) => {
 
 t.test('a work that waits already keeps its place, and one that is forgotten does not go on', async (t) => {
   const { slices, done, refused, turns } = noting()
-  const [one, two, three] = ['a1', 'a2', 'a3'].map((name) => ({ lane: 'a', name })) as [Work, Work, Work]
+  const [one, two, three] = [work('a1'), work('a2'), work('a3')]
   for (const work of [one, two, three, one]) t.ok(slices.wait(work))
   slices.forget(two)
   slices.forget(two)
@@ -90,7 +99,7 @@ t.test('beyond the memory that may wait, the newest of the lane with the most is
 
 t.test('what is forgotten or has gone on leaves its memory to others', async (t) => {
   const { slices, wait, turns } = noting({ bytesOf: ({ bytes = 0 }) => bytes, bytesMax: 100 })
-  const first = { lane: 'a', name: 'a1', bytes: 100 }
+  const first = work('a1', 100)
   t.ok(slices.wait(first))
   slices.forget(first)
   t.ok(wait('a2', 100))
@@ -132,16 +141,16 @@ t.test(
   async (t) => {
     const calls: string[] = []
     let left = 3
-    const slices: TimeSlices<string> = new TimeSlices<string>({
-      goOn: (work) => calls.push(work),
+    const slices: TimeSlices<NamedWork> = new TimeSlices<NamedWork>({
+      goOn: ({ name }) => calls.push(name),
       msMaxOf: () => 0,
       onTurn: () => {
         calls.push('first')
         return --left > 0
       },
     })
-    slices.wait('a')
-    slices.wait('b')
+    slices.wait(work('a'))
+    slices.wait(work('b'))
     for (let turn = 0; turn < 6; turn++) await nextTurn()
     t.same(calls, ['first', 'a', 'first', 'b', 'first'])
     slices.next()
@@ -157,3 +166,29 @@ t.test('a closed one does nothing more', async (t) => {
   t.same(done, [])
   t.ok(slices.isEmpty)
 })
+
+t.test('what has gone on is no longer in memory after the next collection of young objects', async (t) => {
+  const [works, waiting, collectedEvery, objects] = [8_000, 64, 100, 250]
+  const slices = new TimeSlices<Work & { readonly content: readonly object[] }>({
+    goOn: () => undefined,
+    worksMax: 1,
+  })
+  setFlagsFromString('--expose-gc')
+  const collect: (options?: { type: 'minor' }) => void = runInNewContext('gc')
+  collect()
+  const before = oldBytes()
+  for (let count = 0; count < works; count++) {
+    slices.wait({ isWaiting: false, content: Array.from({ length: objects }, () => ({})) })
+    if (count >= waiting) slices.next()
+    if (count % collectedEvery === 0) collect({ type: 'minor' })
+  }
+  const bytesOfWork = objects * 16
+  const kept = (oldBytes() - before) / bytesOfWork
+  t.ok(kept < works / 10, `${Math.round(kept)} of ${works} are kept`)
+  slices.close()
+})
+
+/** Bytes of objects that only a collection of the whole heap frees. */
+function oldBytes(): number {
+  return getHeapSpaceStatistics().find((space) => space.space_name === 'old_space')?.space_used_size ?? 0
+}
