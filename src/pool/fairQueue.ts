@@ -1,4 +1,5 @@
-import { type ClassShare, type ClassState, firstOf, type Key, type Lane, sizeOf } from './lanes.js'
+import { type Linked, LinkedList } from '../primitives/linkedList.js'
+import { type ClassShare, type ClassState, type Key, type Lane, sizeOf } from './lanes.js'
 
 interface FairQueueLimits {
   /** Bytes that may wait, all classes together. */
@@ -7,7 +8,7 @@ interface FairQueueLimits {
   readonly longPermits: number
 }
 
-/** An item of the queue. Only the queue writes `isLong`. */
+/** An item of the queue. Only the queue writes `isLong` and `outSinceMs`. */
 export interface Queued {
   readonly class: string
   /** Id of its API key. */
@@ -17,6 +18,8 @@ export interface Queued {
   readonly bytes: number
   /** False at first; see {@link FairQueue.tryMakeLong} and {@link FairQueue.putBack}. */
   isLong: boolean
+  /** When it began to run; 0 at first. */
+  outSinceMs: number
 }
 
 /**
@@ -45,14 +48,12 @@ const forgottenMs = 1
  *
  * If too much waits, the newest item of the key with the most is dropped, so no key can fill a class.
  */
-export class FairQueue<T extends Queued> {
+export class FairQueue<T extends Queued & Linked<T>> {
   readonly #classes: ReadonlyMap<string, ClassState>
   readonly #limits: FairQueueLimits
   readonly #clockMs: () => number
   readonly #keys = new Map<string, Key<T>>()
   readonly #waitingKeys = new Set<Key<T>>()
-  /** Running items → their start times. */
-  readonly #out = new Map<T, number>()
   #waiting = 0
   #waitingBytes = 0
   #longOut = 0
@@ -114,7 +115,7 @@ export class FairQueue<T extends Queued> {
   /** Removes a waiting item; false where it does not wait. */
   remove(item: T): boolean {
     const lane = this.#findLane(item)
-    if (lane === undefined || !(lane.waiting.delete(item) || lane.waitingLong.delete(item))) return false
+    if (lane === undefined || !(lane.waiting.remove(item) || lane.waitingLong.remove(item))) return false
     this.#uncount(lane, item)
     this.#forget(lane.key, this.#nowMs())
     return true
@@ -129,7 +130,7 @@ export class FairQueue<T extends Queued> {
     lane.class.out++
     const isLong = lane.waitingLong.size > 0 && this.#mayBeLong(lane.key)
     if (isLong) this.#countLong(lane.key, 1)
-    return this.#takeOut(lane, firstOf(isLong ? lane.waitingLong : lane.waiting) as T, nowMs)
+    return this.#takeOut(lane, (isLong ? lane.waitingLong : lane.waiting).first as T, nowMs)
   }
 
   /** Takes the next item that is not long to run under the permit of a running one; undefined where none fits. */
@@ -138,7 +139,7 @@ export class FairQueue<T extends Queued> {
     if (state.waiting === 0) return undefined
     const nowMs = this.#nowMs()
     const lane = this.#nextLane(nowMs, (each) => each.class === state && each.waiting.size > 0)
-    const item = lane && firstOf(lane.waiting)
+    const item = lane?.waiting.first
     return item !== undefined && fits(item) ? this.#takeOut(lane as Lane<T>, item, nowMs) : undefined
   }
 
@@ -149,10 +150,9 @@ export class FairQueue<T extends Queued> {
     const { key } = lane
     key.out--
     lane.out--
-    lane.outSinceMs -= this.#out.get(item) as number
+    lane.outSinceMs -= item.outSinceMs
     // Clears rounding errors, which would count as used time.
     if (lane.out === 0) lane.outSinceMs = 0
-    this.#out.delete(item)
     lane.usedMs += Math.max(ranMs - usedMsMin, 0) * this.#scale(nowMs)
     if (item.isLong) this.#countLong(key, -1)
     this.#forget(key, nowMs)
@@ -205,9 +205,9 @@ export class FairQueue<T extends Queued> {
   }
 
   #takeOut(lane: Lane<T>, item: T, nowMs: number): T {
-    if (!lane.waiting.delete(item)) lane.waitingLong.delete(item)
+    if (!lane.waiting.remove(item)) lane.waitingLong.remove(item)
     this.#uncount(lane, item)
-    this.#out.set(item, nowMs)
+    item.outSinceMs = nowMs
     lane.key.out++
     lane.out++
     lane.outSinceMs += nowMs
@@ -317,10 +317,9 @@ export class FairQueue<T extends Queued> {
   }
 
   #dropNewest({ waiting, waitingLong }: Lane<T>): T {
-    let newest: T | undefined
-    for (const item of waiting.size > 0 ? waiting : waitingLong) newest = item
-    this.remove(newest as T)
-    return newest as T
+    const newest = (waiting.size > 0 ? waiting : waitingLong).last as T
+    this.remove(newest)
+    return newest
   }
 
   #laneOf(item: T): Lane<T> {
@@ -335,8 +334,8 @@ export class FairQueue<T extends Queued> {
     const lane: Lane<T> = {
       class: this.#class(item.class),
       key,
-      waiting: new Set(),
-      waitingLong: new Set(),
+      waiting: new LinkedList(),
+      waitingLong: new LinkedList(),
       usedMs: 0,
       out: 0,
       outSinceMs: 0,

@@ -1,5 +1,6 @@
 import { type Deferred, defer } from '../primitives/deferred.js'
 import { type Fault, FaultError } from '../primitives/faults.js'
+import type { Linked, LinkedList } from '../primitives/linkedList.js'
 import type { Queued } from './fairQueue.js'
 import type { JobSignals } from './jobCells.js'
 import type { JobOwner } from './jobs.js'
@@ -24,7 +25,7 @@ export interface Run {
 }
 
 /** A job in the pool. Owns its promise, which is settled once. */
-export class Job implements Queued {
+export class Job implements Queued, Linked<Job> {
   readonly name: string
   readonly class: string
   readonly limits: ClassLimits
@@ -39,6 +40,10 @@ export class Job implements Queued {
   /** Of the reply with its result, as its thread encoded it. */
   readonly outcome: Deferred<Uint8Array> = defer<Uint8Array>()
   isLong = false
+  outSinceMs = 0
+  list: LinkedList<Job> | undefined
+  previous: Job | undefined
+  next: Job | undefined
   turns = 0
   isSettled = false
   run: Run | undefined

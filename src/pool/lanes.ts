@@ -1,4 +1,5 @@
 /** What waits and runs in a FairQueue (fairQueue.ts): by class, by key, and by both, a lane. */
+import type { Linked, LinkedList } from '../primitives/linkedList.js'
 
 export interface ClassShare {
   /** Items that may wait. */
@@ -13,12 +14,12 @@ export interface ClassState extends ClassShare {
 }
 
 /** The items of one key in one class, and the time that they have used. */
-export interface Lane<T> {
+export interface Lane<T extends Linked<T>> {
   readonly class: ClassState
   readonly key: Key<T>
-  /** In order of arrival. Sets, because cancelled items are removed from the middle. */
-  readonly waiting: Set<T>
-  readonly waitingLong: Set<T>
+  /** In order of arrival. */
+  readonly waiting: LinkedList<T>
+  readonly waitingLong: LinkedList<T>
   /** Run time of finished items, in milliseconds weighted as at the queue's epoch. */
   usedMs: number
   out: number
@@ -26,7 +27,7 @@ export interface Lane<T> {
   outSinceMs: number
 }
 
-export interface Key<T> {
+export interface Key<T extends Linked<T>> {
   readonly id: string
   weight: number
   /** The lanes used so far, a few at most. */
@@ -37,10 +38,6 @@ export interface Key<T> {
   longOut: number
 }
 
-export function sizeOf({ waiting, waitingLong }: Lane<unknown>): number {
+export function sizeOf<T extends Linked<T>>({ waiting, waitingLong }: Lane<T>): number {
   return waiting.size + waitingLong.size
-}
-
-export function firstOf<T>(items: ReadonlySet<T>): T | undefined {
-  return items.values().next().value
 }

@@ -3,6 +3,7 @@
  * sends the answer.
  */
 
+import type { Linked, LinkedList } from '../primitives/linkedList.js'
 import { type Share, TimeSlices } from '../primitives/timeSlices.js'
 import type { Answer, AnswerBody } from '../rpc/answers/answer.js'
 import { type Identity, RequestContext } from '../rpc/contexts/requestContext.js'
@@ -23,7 +24,7 @@ export interface ExchangePool {
   /** Whether the server is closing; answers then end their connection. */
   isClosing: boolean
   /** Exchanges whose body has not arrived, oldest first. */
-  readonly receiving: ReceivingList
+  readonly receiving: LinkedList<Exchange>
   /** Called when the last open exchange of a closing server is over. */
   onIdle(): void
   readonly floodPenalties: FloodPenalties
@@ -37,33 +38,6 @@ export interface ExchangePool {
   noRoom(): Answer
   /** Reports an exception that nothing else caught. */
   defect(error: unknown): void
-}
-
-/** A doubly linked list whose links are fields of the exchanges, so that adding and removing allocates nothing. */
-export class ReceivingList {
-  #first: Exchange | undefined
-  #last: Exchange | undefined
-
-  add(exchange: Exchange): void {
-    exchange.previous = this.#last
-    if (this.#last === undefined) this.#first = exchange
-    else this.#last.next = exchange
-    this.#last = exchange
-  }
-
-  remove(exchange: Exchange): void {
-    if (exchange.previous === undefined) this.#first = exchange.next
-    else exchange.previous.next = exchange.next
-    if (exchange.next === undefined) this.#last = exchange.previous
-    else exchange.next.previous = exchange.previous
-    exchange.previous = undefined
-    exchange.next = undefined
-  }
-
-  /** Closes the connection of every exchange that began before `tick`. */
-  closeBefore(tick: number): void {
-    while (this.#first !== undefined && this.#first.startTick < tick) this.#first.giveUp()
-  }
 }
 
 /** Bytes of bodies read in one turn: 3 ms, most of it for the operating system to provide memory. */
@@ -98,9 +72,10 @@ const gzipHeaders: ExtraHeaders = [
   ['vary', 'accept-encoding'],
 ]
 
-export class Exchange extends RequestContext implements BodyReceiver {
+export class Exchange extends RequestContext implements BodyReceiver, Linked<Exchange> {
   /** For a turn of the event loop ({@link TimeSlices}). */
   isWaiting = false
+  list: LinkedList<Exchange> | undefined
   previous: Exchange | undefined
   next: Exchange | undefined
   readonly #reply: Reply

@@ -5,6 +5,7 @@
  */
 
 import { setImmediate } from 'node:timers/promises'
+import { LinkedList } from '../primitives/linkedList.js'
 import { setInterval } from '../primitives/timers.js'
 import { Share } from '../primitives/timeSlices.js'
 import { waitFor } from '../primitives/waitFor.js'
@@ -12,7 +13,7 @@ import { thrownToWireError } from '../rpc/answers/wireErrors.js'
 import type { SubscriberPool } from '../streams/subscriberPool.js'
 import { Admission, type AdmissionOptions, refusal, refusalOfFault } from './admission.js'
 import { CompressedCopies } from './compressedCopies.js'
-import { type ExchangePool, ReceivingList, slicesOfBodies } from './exchange.js'
+import { type ExchangePool, slicesOfBodies } from './exchange.js'
 import { FloodPenalties } from './floodPenalties.js'
 import { HttpRoutes, type HttpRoutesOptions } from './httpRoutes.js'
 import { RequestLog, type RequestLogOptions } from './requestLog.js'
@@ -92,7 +93,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     bufferedBytes: totals.bodyBytes,
     open: 0,
     isClosing: false,
-    receiving: new ReceivingList(),
+    receiving: new LinkedList(),
     floodPenalties,
     bodySlices: slicesOfBodies(),
     bodyShare: new Share(),
@@ -158,7 +159,9 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       sockets.start()
       sweep = setInterval(() => {
         routes.tick++
-        pool.receiving.closeBefore(routes.tick - sweepsPerBodyLimit)
+        const { receiving } = pool
+        const oldest = routes.tick - sweepsPerBodyLimit
+        while (receiving.first !== undefined && receiving.first.startTick < oldest) receiving.first.giveUp()
       }, limits.bodyMsMax / sweepsPerBodyLimit)
       // The timer alone must not keep the process alive.
       sweep.unref()

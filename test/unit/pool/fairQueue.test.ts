@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { propertyRuns } from '../../library/property.js'
+import { shareKept } from '../primitives/youngObjects.js'
 import { type Item, item, open, serveAll, upTo } from './queueRig.js'
 
 t.test('one class of one key is served in the order of arrival', async (t) => {
@@ -249,4 +250,16 @@ t.test('a class is full for a key exactly where its next item would be dropped a
     propertyRuns(300),
   )
   t.ok(dropped > 0 && kept > 0, `${dropped} dropped, ${kept} kept`)
+})
+
+t.test('what has run is no longer in memory after the next collection of young objects', async (t) => {
+  const { queue } = open()
+  const kept = shareKept((content, index) => {
+    queue.add({ ...item('a1'), content } as Item)
+    if (index < 64) return
+    const taken = queue.take() as Item
+    queue.giveBack(taken, 1)
+    queue.release(taken.class)
+  })
+  t.ok(kept < 0.3, `${kept} of all are kept`)
 })

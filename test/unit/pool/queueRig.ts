@@ -1,10 +1,12 @@
 /** A queue of items with names and a clock that stands still, for the tests of fairQueue.ts. */
+
 import { FairQueue, type Queued } from '../../../src/pool/fairQueue.js'
+import type { Linked } from '../../../src/primitives/linkedList.js'
 
 export type Name = 'a' | 'b' | 'c'
 export const names: readonly Name[] = ['a', 'b', 'c']
 
-export interface Item extends Queued {
+export interface Item extends Queued, Linked<Item> {
   readonly label: string
 }
 
@@ -12,7 +14,8 @@ export interface Item extends Queued {
 export function item(label: string, bytes = 1): Item {
   const [name, keyId] = label.split(' of ') as [string, string?]
   const weight = Number(/\d+$/.exec(keyId ?? '')?.[0] ?? 1)
-  return { label, class: name[0] as Name, keyId: keyId ?? 'x', weight, bytes, isLong: false }
+  const queued = { class: name[0] as Name, keyId: keyId ?? 'x', weight, bytes, isLong: false, outSinceMs: 0 }
+  return { label, ...queued, list: undefined, previous: undefined, next: undefined }
 }
 
 export interface Rig {

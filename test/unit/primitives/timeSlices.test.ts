@@ -1,8 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { Share, type SliceOptions, TimeSlices, type Work } from '../../../src/primitives/timeSlices.js'
+import { shareKept } from './youngObjects.js'
 
 interface NamedWork extends Work {
   readonly lane: string
@@ -168,27 +167,14 @@ t.test('a closed one does nothing more', async (t) => {
 })
 
 t.test('what has gone on is no longer in memory after the next collection of young objects', async (t) => {
-  const [works, waiting, collectedEvery, objects] = [8_000, 64, 100, 250]
   const slices = new TimeSlices<Work & { readonly content: readonly object[] }>({
     goOn: () => undefined,
     worksMax: 1,
   })
-  setFlagsFromString('--expose-gc')
-  const collect: (options?: { type: 'minor' }) => void = runInNewContext('gc')
-  collect()
-  const before = oldBytes()
-  for (let count = 0; count < works; count++) {
-    slices.wait({ isWaiting: false, content: Array.from({ length: objects }, () => ({})) })
-    if (count >= waiting) slices.next()
-    if (count % collectedEvery === 0) collect({ type: 'minor' })
-  }
-  const bytesOfWork = objects * 16
-  const kept = (oldBytes() - before) / bytesOfWork
-  t.ok(kept < works / 10, `${Math.round(kept)} of ${works} are kept`)
+  const kept = shareKept((content, index) => {
+    slices.wait({ isWaiting: false, content })
+    if (index >= 64) slices.next()
+  })
+  t.ok(kept < 0.3, `${kept} of all are kept`)
   slices.close()
 })
-
-/** Bytes of objects that only a collection of the whole heap frees. */
-function oldBytes(): number {
-  return getHeapSpaceStatistics().find((space) => space.space_name === 'old_space')?.space_used_size ?? 0
-}
