@@ -92,11 +92,33 @@ export function hexToBytes(hex: string): Uint8Array<ArrayBuffer> {
   return bytes
 }
 
+/** UTF-16 code unit → its value as a hex digit, −1 for none; for all units, so that no index is out of range. */
+const digitValues = new Int8Array(0x1_0000).fill(-1)
+for (const digit of '0123456789abcdefABCDEF') digitValues[digit.charCodeAt(0)] = Number.parseInt(digit, 16)
+
+/** Writes hex digits into the last bytes of `target`; false if one is none. 32 bytes take 0.12 µs. */
+export function writeDigits(text: string, start: number, target: Uint8Array): boolean {
+  let misfits = 0
+  let at = target.length - 1
+  for (let i = text.length - 1; i >= start; i -= 2) {
+    const low = digitValues[text.charCodeAt(i)] as number
+    const high = i > start ? (digitValues[text.charCodeAt(i - 1)] as number) : 0
+    misfits |= low | high
+    target[at--] = (high << 4) | low
+  }
+  return misfits >= 0
+}
+
+/** Longer ones are read by Node.js, which takes half a microsecond to begin. */
+const shortDigits = 128
+
 /** Bytes of hex digits, two each; undefined for any other text. 5 MiB of them take 7 ms. */
 export function digitsToBytes(digits: string): Uint8Array<ArrayBuffer> | undefined {
-  // Node.js reads only the low eight bits of a character, so one beyond ASCII could pass for a digit.
-  if (digits.length % 2 === 1 || Buffer.byteLength(digits) !== digits.length) return undefined
+  if (digits.length % 2 === 1) return undefined
   const bytes = new Uint8Array(digits.length / 2)
+  if (digits.length <= shortDigits) return writeDigits(digits, 0, bytes) ? bytes : undefined
+  // Node.js reads only the low eight bits of a character, so one beyond ASCII could pass for a digit.
+  if (Buffer.byteLength(digits) !== digits.length) return undefined
   // `write` stops at the first character that is no digit.
   return asBuffer(bytes).write(digits, 'hex') === bytes.length ? bytes : undefined
 }

@@ -37,7 +37,20 @@ t.test('bytes survive hex, also as views into larger memory', async (t) => {
     }),
     propertyRuns(500),
   )
-  for (const wrong of ['0x1', '0xzz', '0x12g4', ' 0x12', '0x12\n', '0X12']) {
+  // The low eight bits of the last character of the last ones are those of digits.
+  const many = '12'.repeat(70)
+  const wrongs = [
+    '0x1',
+    '0xzz',
+    '0x12g4',
+    ' 0x12',
+    '0x12\n',
+    '0X12',
+    `0x${many}g4`,
+    '0x1\u0131',
+    `0x${many}1\u0131`,
+  ]
+  for (const wrong of wrongs) {
     t.throws(() => hexToBytes(wrong), RangeError, JSON.stringify(wrong))
   }
 })
