@@ -8,8 +8,8 @@
 import { promisify } from 'node:util'
 import { deflateRaw, inflateRaw } from 'node:zlib'
 import type { QueryResultRow } from 'pg'
-import { asBuffer, Connection, type DatabaseAddress, UnreachableError } from '../postgres/connection.js'
-import { bytesToHex, type Hash32, hexToBytes } from '../primitives/bytes.js'
+import { Connection, type DatabaseAddress, UnreachableError } from '../postgres/connection.js'
+import { asBuffer, bytesToHex, type Hash32, hexToBytes } from '../primitives/bytes.js'
 import { OperatorError } from '../primitives/faults.js'
 import type { BlockName, ChainIdentity } from '../store/chainRows.js'
 import {

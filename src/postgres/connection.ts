@@ -195,11 +195,6 @@ function newClient({ Client }: Pick<typeof import('pg'), 'Client'>, config: Clie
   }
 }
 
-/** Bytes as `pg` takes them, not copied. */
-export function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
-}
-
 function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
 }

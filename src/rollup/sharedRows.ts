@@ -1,7 +1,7 @@
 /** What the work of one group sees and writes: the rows that it may read, loaded together, and its own writes over them. */
 import type { QueryResultRow } from 'pg'
-import { asBuffer, type Connection } from '../postgres/connection.js'
-import { bytesToQuantity } from '../primitives/bytes.js'
+import type { Connection } from '../postgres/connection.js'
+import { asBuffer, bytesToQuantity } from '../primitives/bytes.js'
 import { isSettled, quantityToWord, type SubmissionRow } from '../store/submissions.js'
 import type { Felt } from './felt.js'
 import type { QueueSizes } from './sharedDatabase.js'
