@@ -3,7 +3,15 @@
  * takes more time than writing it. Members and spelling follow go-ethereum, plus `totalDifficulty`.
  */
 import { toMinimalBytes } from '../primitives/bytes.js'
-import { ascii, type Constant, type JsonBytes, memberNames } from '../primitives/jsonBytes.js'
+import {
+  ascii,
+  type Constant,
+  closeBracket,
+  comma,
+  type JsonBytes,
+  memberNames,
+  openBracket,
+} from '../primitives/jsonBytes.js'
 import { type RlpItem, rlpBytes, rlpEndAt, rlpLength, rlpList, rlpPayloadAt } from '../primitives/rlp.js'
 import { encodeHeader, type Header, type HeaderField, headerFields, headerIntegers } from './header.js'
 
@@ -53,9 +61,6 @@ const transactionsStart = ascii(',"transactions":[')
 const openBrace = ascii('{')
 const withdrawalStart = ascii('{"index":')
 const closeBrace = ascii('}')
-const openBracket = ascii('[')
-const closeBracket = ascii(']')
-const comma = ascii(',')
 
 function membersOf(...of: readonly HeaderField[]): readonly Member[] {
   return of.map((field) => ({

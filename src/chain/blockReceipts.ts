@@ -1,13 +1,9 @@
-import { ascii, type JsonBytes } from '../primitives/jsonBytes.js'
+import { closeBracket, comma, type JsonBytes, openBracket } from '../primitives/jsonBytes.js'
 import { type RlpSpan, rlpEndAt, rlpPayloadAt } from '../primitives/rlp.js'
 import { type BlockRows, transactionPosition } from './blockRows.js'
 import { blockMembers } from './logJson.js'
 import { type ReceiptCursor, skipReceipt, writeReceipt } from './receiptJson.js'
 import { readTransaction } from './transactionJson.js'
-
-const openBracket = ascii('[')
-const closeBracket = ascii(']')
-const comma = ascii(',')
 
 /** A block with the results of its execution. */
 export interface ExecutedBlock {

@@ -1,6 +1,6 @@
 /** Logs as JSON, from their consensus encoding. Members and spelling follow go-ethereum. */
 import { bytesToHex, type Hash32, latin1Key, toQuantity } from '../primitives/bytes.js'
-import { ascii, type Constant, JsonBytes, memberNames, type Written } from '../primitives/jsonBytes.js'
+import { ascii, type Constant, comma, JsonBytes, memberNames, type Written } from '../primitives/jsonBytes.js'
 import { rlpEndAt, rlpPayloadAt } from '../primitives/rlp.js'
 import { type BlockRows, transactionPosition } from './blockRows.js'
 import type { Header } from './header.js'
@@ -15,7 +15,6 @@ export interface BlockLog extends LogKeys {
 
 const name = memberNames('data', 'topics', 'transactionIndex')
 const firstName = ascii('{"address":')
-const comma = ascii(',')
 const notRemoved = ascii(',"removed":false}')
 
 /** Members that all logs and receipts of a block share, with the names of the members that follow. */

@@ -1,5 +1,5 @@
 /** Receipts as JSON, from their consensus encoding. Members and spelling follow go-ethereum. */
-import { ascii, type JsonBytes, memberNames, type Written } from '../primitives/jsonBytes.js'
+import { ascii, comma, type JsonBytes, memberNames, type Written } from '../primitives/jsonBytes.js'
 import { hashRlp } from '../primitives/keccak.js'
 import { rlpEndAt, rlpPayloadAt } from '../primitives/rlp.js'
 import { gasPerBlob } from './feeMarket.js'
@@ -43,7 +43,6 @@ const name = memberNames(
 const openBrace = ascii('{')
 const closeBrace = ascii('}')
 const firstBlobName = ascii('{"blobGasPrice":')
-const comma = ascii(',')
 const noContractThenGasName = ascii(',"contractAddress":null,"cumulativeGasUsed":')
 
 /** Writes a receipt object and moves `cursor` past it. `receipt` is where an item of the store's row begins. */

@@ -3,7 +3,7 @@
  * stored. No item gets an object of its own: those of the receipts of 200 transactions were 580 KB of garbage.
  */
 import { integerAt } from '../primitives/bytes.js'
-import { ascii, type JsonBytes } from '../primitives/jsonBytes.js'
+import { closeBracket, comma, type JsonBytes, openBracket } from '../primitives/jsonBytes.js'
 import { rlpEndAt, rlpPayloadAt } from '../primitives/rlp.js'
 
 /** Whether an item is an empty string or list. */
@@ -22,10 +22,6 @@ export function writeHexItem(json: JsonBytes, bytes: Uint8Array, at: number): vo
 export function writeQuantityItem(json: JsonBytes, bytes: Uint8Array, at: number): void {
   json.quantityOf(bytes, rlpPayloadAt(bytes, at), rlpEndAt(bytes, at))
 }
-
-const openBracket = ascii('[')
-const closeBracket = ascii(']')
-const comma = ascii(',')
 
 /** Writes an array; `write` writes each item of the list at `list` and gets its offset and its index. */
 export function writeItems(

@@ -205,7 +205,7 @@ export class FairQueue<T extends Queued & Linked<T>> {
   }
 
   #takeOut(lane: Lane<T>, item: T, nowMs: number): T {
-    if (!lane.waiting.remove(item)) lane.waitingLong.remove(item)
+    item.list?.remove(item)
     this.#uncount(lane, item)
     item.outSinceMs = nowMs
     lane.key.out++

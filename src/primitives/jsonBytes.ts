@@ -56,6 +56,10 @@ export function ascii(text: string): Constant {
   return { length: text.length, words }
 }
 
+export const openBracket = ascii('[')
+export const closeBracket = ascii(']')
+export const comma = ascii(',')
+
 /**
  * A text under construction. A part that is already written can be repeated by copying it. Compared with joined
  * strings this saves two copies of the whole text and the garbage they leave.

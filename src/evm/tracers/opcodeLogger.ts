@@ -4,7 +4,7 @@
  * at the end.
  */
 import { latin1Key } from '../../primitives/bytes.js'
-import { ascii, type Constant, JsonBytes } from '../../primitives/jsonBytes.js'
+import { ascii, type Constant, closeBracket, comma, JsonBytes } from '../../primitives/jsonBytes.js'
 import type { KernelStep } from '../engine/kernelTrace.js'
 import { opcodeNames } from '../engine/opcodeNames.js'
 import { goText } from './callFrames.js'
@@ -26,8 +26,6 @@ const depthName = ascii(',"depth":')
 const stackName = ascii(',"stack":[')
 const returnDataName = ascii(',"returnData":')
 const memoryName = ascii(',"memory":[')
-const comma = ascii(',')
-const bracket = ascii(']')
 const heads = opcodeNames.map((name) => ascii(`,"op":"${name}","gas":`))
 
 /** Memory of a slot in {@link OpcodeLogger}. */
@@ -119,7 +117,7 @@ export class OpcodeLogger implements Tracer {
         if (i > 0) tail.constant(comma)
         tail.quantityOfWord(linear, stackAt + i * 32)
       }
-      tail.constant(bracket)
+      tail.constant(closeBracket)
     }
     const { returned } = this.#state
     if (enableReturnData && returned.length > 0) {
@@ -132,7 +130,7 @@ export class OpcodeLogger implements Tracer {
         if (at > 0) tail.constant(comma)
         tail.hex(memory, at, at + 32)
       }
-      tail.constant(bracket)
+      tail.constant(closeBracket)
     }
   }
 
