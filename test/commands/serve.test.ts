@@ -1,54 +1,24 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { createServer } from 'node:net'
-import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { chooseTransport } from '../../src/transport/chooseTransport.js'
 import { once, waitFor } from '../library/until.js'
 import { genesisPath, headBlock, quantity } from '../rpc/demoChain.js'
 import {
   copyDemoStore,
-  copyEmbeddedStore,
   makeFolder,
-  type Outcome,
   runHere,
   runProgram,
   startProgram,
   writeInto,
 } from '../service/program.js'
 import { serveDemo } from '../service/servedDemo.js'
-import { fixtureConfig, fixtureDir, type Service, spendingBatch, startService } from '../service/service.js'
+import { type Service, spendingBatch } from '../service/service.js'
 import { refusedUpgrade, SocketClient } from '../transport/socketClient.js'
 import { chainOf, headOf } from './importing.js'
+import { makeDemoFolder, start } from './serving.js'
 
 const keyPattern = /tg_[0-9A-Za-z]{49}/g
 const noCurl = spawnSync('curl', ['--version'], { stdio: 'ignore' }).status !== 0 && 'there is no curl'
-
-/** A data folder that holds the whole demo network, so that a start needs no import. */
-async function makeDemoFolder(t: Test): Promise<string> {
-  const folder = makeFolder(t)
-  await copyEmbeddedStore(folder)
-  return folder
-}
-
-/** Starts a server and stops it when the test ends; `log` collects its standard error. */
-async function start(t: Test, flags: readonly string[]): Promise<{ service: Service; log: () => string }> {
-  const service = await startService(flags)
-  let log = ''
-  service.process.stderr?.on('data', (chunk) => {
-    log += chunk
-  })
-  t.teardown(() => service.stop())
-  return { service, log: () => log }
-}
-
-function checkSentence(t: Test, { status, out, err }: Outcome, expected: number, message: RegExp): void {
-  t.equal(status, expected)
-  t.equal(out, '')
-  t.match(err, message)
-  t.match(err, /^tidegate: [^\n]+\n$/, 'one sentence')
-  t.notMatch(err, /internal error|\bat [^ ]+ \(/, 'no crash')
-}
 
 /** A server of the demo network ends with 0 on a signal, says so, and leaves a store that opens. */
 async function checkSignal(
@@ -264,75 +234,6 @@ t.test('keys: made and revoked by another process, refused where they are not ri
   t.notMatch(log(), keyPattern)
 })
 
-t.test('a port in use is one sentence and status 1', async (t) => {
-  const holder = createServer()
-  await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => holder.close())
-  const { port } = holder.address() as { port: number }
-  const flags = ['--config', fixtureConfig, '--no-auth', '--port', String(port)]
-  checkSentence(
-    t,
-    await runProgram(['serve', ...flags]),
-    1,
-    new RegExp(`annot listen on 127\\.0\\.0\\.1:${port}: choose another`),
-  )
-})
-
-t.test('without keys, no address is taken that other machines can reach', async (t) => {
-  for (const host of ['0.0.0.0', '::', '192.0.2.1', 'example.org']) {
-    const outcome = await runHere(['serve', '--data', fixtureDir, '--no-auth', '--host', host])
-    checkSentence(t, outcome, 2, /without API keys only this machine may be served/)
-  }
-})
-
-t.test('a network without a store is named, with the command that makes one', async (t) => {
-  const folder = makeFolder(t)
-  checkSentence(
-    t,
-    await runProgram(['serve', '--data', folder, '--network', 'tides']),
-    2,
-    /there is no store of network tides under \S+; make one with: tidegate import --network tides/,
-  )
-  copyDemoStore(folder, 'tides')
-  const { err } = await runHere(['serve', '--data', folder, '--network', 'tide'])
-  t.match(err, /there is no store of network tide under \S+; did you mean tides\?/)
-})
-
-t.test('a configured network that was never imported says what to do', async (t) => {
-  const folder = makeFolder(t)
-  const config = writeInto(folder, 'tidegate.json', {
-    dataDir: 'data',
-    networks: [{ name: 'tides', genesis: genesisPath }],
-  })
-  const outcome = await runHere(['serve', '--config', config, '--port', '0', '--no-auth'])
-  checkSentence(t, outcome, 1, /tidegate import/)
-})
-
-t.test('a configuration for another chain than the store is refused', async (t) => {
-  const folder = makeFolder(t)
-  copyDemoStore(`${folder}/data`, 'tides')
-  const config = writeInto(folder, 'tidegate.json', {
-    dataDir: 'data',
-    networks: [{ name: 'tides', genesis: genesisPath, chainId: 1 }],
-  })
-  const outcome = await runProgram(['serve', '--config', config, '--port', '0', '--no-auth'])
-  checkSentence(t, outcome, 1, /has chain id 8433, the configuration says 1/)
-})
-
-t.test('a store that is none is refused', async (t) => {
-  for (const [content, run] of [
-    ['', runHere],
-    ['something else', runHere],
-    [Buffer.alloc(100_000, 7), runProgram],
-  ] as const) {
-    const folder = makeFolder(t)
-    copyDemoStore(folder, 'tides')
-    writeInto(`${folder}/networks/tides`, 'chain.mdb', content)
-    const flags = ['--data', folder, '--network', 'tides', '--no-auth', '--port', '0']
-    checkSentence(t, await run(['serve', ...flags]), 1, /chain\.mdb/)
-  }
-})
-
 t.test(
   'a server that is stopped while it makes the demo network ends with 0 and says nothing more',
   async (t) => {
@@ -349,41 +250,22 @@ t.test(
   },
 )
 
-t.test('beside a server', async (t) => {
+t.test('health answers GET and HEAD alone, without a key', async (t) => {
   const folder = makeFolder(t)
   copyDemoStore(folder, 'tides')
   const { service } = await start(t, ['--data', folder, '--network', 'tides'])
-
-  await t.test('no other takes its port', async (t) => {
-    const { port } = new URL(service.origin)
-    const flags = ['--config', fixtureConfig, '--no-auth', '--port', port]
-    checkSentence(t, await runProgram(['serve', ...flags]), 1, /annot listen on/)
+  const response = await fetch(`${service.origin}/health`)
+  t.equal(response.status, 200)
+  t.match(response.headers.get('content-type'), 'application/json')
+  const { flaw } = await chooseTransport('auto')
+  t.strictSame(JSON.parse(await response.text()), {
+    status: 'ok',
+    networks: { tides: { head: headBlock.number, syncing: false } },
+    ...(flaw !== undefined && { note: flaw }),
   })
-
-  await t.test('no other makes the demo network before it finds the port taken', async (t) => {
-    const data = join(makeFolder(t), 'data')
-    const flags = ['--data', data, '--port', new URL(service.origin).port]
-    for (const transport of ['auto', 'node']) {
-      const outcome = await runProgram(['serve', ...flags, '--transport', transport])
-      checkSentence(t, outcome, 1, /annot listen on/)
-      t.notOk(existsSync(data), 'nothing was made')
-    }
-  })
-
-  await t.test('health answers GET and HEAD alone, without a key', async (t) => {
-    const response = await fetch(`${service.origin}/health`)
-    t.equal(response.status, 200)
-    t.match(response.headers.get('content-type'), 'application/json')
-    const { flaw } = await chooseTransport('auto')
-    t.strictSame(JSON.parse(await response.text()), {
-      status: 'ok',
-      networks: { tides: { head: headBlock.number, syncing: false } },
-      ...(flaw !== undefined && { note: flaw }),
-    })
-    const post = await fetch(`${service.origin}/health`, { method: 'POST' })
-    t.equal(post.status, 405)
-    t.equal(post.headers.get('allow'), 'GET, HEAD, OPTIONS')
-  })
+  const post = await fetch(`${service.origin}/health`, { method: 'POST' })
+  t.equal(post.status, 405)
+  t.equal(post.headers.get('allow'), 'GET, HEAD, OPTIONS')
 })
 
 t.test('what the library does wrong is printed where other machines can reach it', async (t) => {
@@ -409,17 +291,4 @@ t.test('on node:http the program serves as on uWebSockets.js', async (t) => {
   client.socket.close()
   t.notMatch(log(), 'uWebSockets', 'whoever chose it need not be told')
   await checkSignal(t, { service, log }, folder, 'SIGTERM')
-})
-
-t.test('several edges on node:http need a Node.js that can share a port', async (t) => {
-  const flags = ['--data', await makeDemoFolder(t), '--no-auth', '--transport', 'node', '--edges', '2']
-  const [major = 0] = process.versions.node.split('.').map(Number)
-  if (major < 22) {
-    const outcome = await runProgram(['serve', '--port', '0', ...flags])
-    checkSentence(t, outcome, 1, /^tidegate: Several edges .* Node\.js 22\.12 or later/)
-    return
-  }
-  const { service } = await start(t, flags)
-  const asked = '{"jsonrpc":"2.0","id":7,"method":"eth_chainId","params":[]}'
-  for (let turn = 0; turn < 20; turn++) t.equal((await service.post('/', asked)).status, 200)
 })

@@ -1,4 +1,7 @@
+import type { Test } from 'tap'
+import type { HeadListener } from '../../../src/upstream/headChoice.js'
 import type { UpstreamOptions } from '../../../src/upstream/upstream.js'
+import { Upstreams } from '../../../src/upstream/upstreams.js'
 import type { ChainName } from '../../../src/upstream/vettedNode.js'
 import { type NodeAnswer, type NodeCall, WeatherNode } from '../../upstream/weatherNode.js'
 
@@ -52,4 +55,48 @@ export function optionsOf(node: WeatherNode, more: Partial<UpstreamOptions> = {}
 /** A deadline that no test reaches. */
 export function soon(): number {
   return performance.now() + 60_000
+}
+
+/** Nodes asked as one, and what was said to the operator. */
+interface Opened {
+  readonly upstreams: Upstreams
+  readonly lines: string[]
+}
+
+/** Asks these nodes as one until the test ends. */
+export function openUpstreams(
+  t: Test,
+  nodes: readonly WeatherNode[],
+  more: { readonly quorum?: number; readonly timeoutMs?: number } = {},
+): Opened {
+  const lines: string[] = []
+  const { timeoutMs = 30_000, ...options } = more
+  const upstreams = new Upstreams(
+    nodes.map((node) => optionsOf(node, { timeoutMs })),
+    { chain: toyChain, pollMs: 5, log: (text) => lines.push(text), ...options },
+  )
+  t.teardown(() => upstreams.close())
+  return { upstreams, lines }
+}
+
+/** Resolves once the followed head has this hash. */
+export function headOf(upstreams: Upstreams, hash: string): Promise<void> {
+  return new Promise((resolve) => {
+    const listener: HeadListener = (claim) => {
+      if (claim.hash !== hash) return
+      unlisten()
+      resolve()
+    }
+    const unlisten = upstreams.onHead(listener)
+    const { head } = upstreams
+    if (head !== undefined) listener(head.claim, head.upstream)
+  })
+}
+
+/** Nodes of toy chains that are only polled, and what asks them. */
+export async function openToys(t: Test, count: number, more: Parameters<typeof openUpstreams>[2] = {}) {
+  const chains = Array.from({ length: count }, () => new ToyChain())
+  const nodes = await Promise.all(chains.map((chain) => openNode(t, chain.answer)))
+  for (const node of nodes) node.hasSockets = false
+  return { chains: chains as [ToyChain, ToyChain, ToyChain], nodes, ...openUpstreams(t, nodes, more) }
 }
