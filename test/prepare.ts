@@ -10,7 +10,14 @@ import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs
 import { join } from 'node:path'
 import { packageRoot } from '../src/primitives/packageRoot.js'
 import { amsterdamFile, withoutAmsterdam } from './ingest/amsterdam.js'
-import { fixtureConfig, fixtureDir, recordings, withoutRecordings } from './service/service.js'
+import {
+  fixtureConfig,
+  fixtureDir,
+  patientLimits,
+  recordedConfig,
+  recordings,
+  withoutRecordings,
+} from './service/service.js'
 
 const root = packageRoot()
 const devnet = join(root, 'data/devnet')
@@ -54,9 +61,10 @@ if (preparedMs < changedMs()) {
   const { writeSenders } = await import('./rpc/transactionOracle.js')
   writeSenders()
   await Promise.all(imports)
-  // Without a source nothing writes into the store, however many servers read it.
-  const networks = [{ name: 'demo', genesis, storageLayouts: join(devnet, 'layouts.json') }]
-  // What one call may take is no matter of those tests, which run on slow machines too.
-  const limits = { requestMsMax: 600_000, executionMsMax: 300_000 }
-  writeFileSync(fixtureConfig, JSON.stringify({ dataDir: fixtureDir, limits, networks }))
+  const writeConfig = (path: string, network: object) => {
+    // Without a source nothing writes into the store, however many servers read it.
+    writeFileSync(path, JSON.stringify({ dataDir: fixtureDir, limits: patientLimits, networks: [network] }))
+  }
+  writeConfig(recordedConfig, { name: 'recorded', genesis: join(recordings, 'genesis.json') })
+  writeConfig(fixtureConfig, { name: 'demo', genesis, storageLayouts: join(devnet, 'layouts.json') })
 }

@@ -12,7 +12,7 @@ import type { PlayedBlock } from '../ingest/replayedChain.js'
 import { Steps } from '../ingest/steppedReplay.js'
 import { waitFor } from '../library/until.js'
 import { makeFolder, runHere } from '../service/program.js'
-import { type Service, startService } from '../service/service.js'
+import { patientLimits, type Service, startService } from '../service/service.js'
 import { HeadListener, startFollower, startGateway } from '../upstream/followedNode.js'
 
 /** Members of a header in the order of its hash; the last two have a value from Amsterdam on. */
@@ -57,7 +57,10 @@ t.test('a follower and a gateway cross the fork to Amsterdam', { skip: withoutAm
   const [followed, gated] = [makeFolder(t), makeFolder(t)]
   const genesisPath = join(chain.configPath, '../genesis.json')
   const follower = await startFollower(t, followed, { urls: [node.origin], genesisPath })
-  const gateway = await startGateway(t, gated, { urls: [node.origin] })
+  const gateway = await startGateway(t, gated, {
+    urls: [node.origin],
+    requestMsMax: patientLimits.requestMsMax,
+  })
   const both = [follower, gateway]
   await atHead(chain.heads[0] as PlayedBlock, both)
   const listeners = await Promise.all([node, ...both].map((service) => HeadListener.open(t, service)))

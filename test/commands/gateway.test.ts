@@ -8,7 +8,14 @@ import { bytesOf, examples, keccak } from '../rpc/demoChain.js'
 import { readQuestions } from '../rpc/readQuestions.js'
 import { adminOf } from '../service/adminClient.js'
 import { writeInto } from '../service/program.js'
-import { fixtureDir, recordings, type Service, startService, withoutRecordings } from '../service/service.js'
+import {
+  patientLimits,
+  recordedConfig,
+  recordings,
+  type Service,
+  startService,
+  withoutRecordings,
+} from '../service/service.js'
 import { tellOneLie } from '../upstream/lies.js'
 import { fine, forwardTo, WeatherNode } from '../upstream/weatherNode.js'
 
@@ -24,13 +31,10 @@ const ownMethods: readonly string[] = [
   'tidegate_readVariable',
 ]
 
-/** What a call may take: that one is slow on a busy machine is no matter here. */
-const limits = { requestMsMax: 600_000, executionMsMax: 300_000 }
-
 /** A gateway to nodes. */
 function startGateway(data: string, upstreams: readonly string[]): Promise<Service> {
   const networks = [{ name: 'main', kind: 'gateway', upstreams }]
-  const config = writeInto(data, 'tidegate.json', { dataDir: data, limits, networks })
+  const config = writeInto(data, 'tidegate.json', { dataDir: data, limits: patientLimits, networks })
   return startService(['--config', config, '--no-auth'])
 }
 
@@ -112,7 +116,7 @@ t.test('what needs to know when accounts changed is refused', async (t) => {
 })
 
 t.test('recorded exchanges come out as from an archive', { skip: withoutRecordings }, async (t) => {
-  const recorded = await startService(['--data', fixtureDir, '--network', 'recorded', '--no-auth'])
+  const recorded = await startService(['--config', recordedConfig, '--no-auth'])
   t.teardown(() => recorded.stop())
   const gateway = await startGateway(t.testdir(), [recorded.origin])
   t.teardown(() => gateway.stop())

@@ -8,11 +8,11 @@ import t from 'tap'
 import { ChainReader } from '../../src/store/chainReader.js'
 import { verifyAnswer } from '../rpc/proofOracle.js'
 import { checkRandomProofs, proofsPerBlock } from '../rpc/randomProofs.js'
-import { fixtureDir, recordings, startService, withoutRecordings } from '../service/service.js'
+import { recordedConfig, recordings, startService, withoutRecordings } from '../service/service.js'
 import { recordedStorePath } from '../store/storedMessages.js'
 
 t.test('the recorded chain', { skip: withoutRecordings }, async (t) => {
-  const service = await startService(['--network', 'recorded', '--data', fixtureDir, '--no-auth'])
+  const service = await startService(['--config', recordedConfig, '--no-auth'])
   const store = ChainReader.open({ path: recordedStorePath })
   t.teardown(async () => {
     await service.stop()

@@ -10,7 +10,7 @@ import { methods } from '../../src/rpc/registry.js'
 import { inTime } from '../library/until.js'
 import {
   conformanceDir,
-  fixtureDir,
+  recordedConfig,
   recordings,
   startService,
   withoutRecordings,
@@ -27,7 +27,7 @@ t.test(
   { skip: withoutRecordings },
   async (t) => {
     t.ok(recorded.length >= 8, `recordings of ${recorded.join(', ')}`)
-    const service = await startService(['--network', 'recorded', '--data', fixtureDir, '--no-auth'])
+    const service = await startService(['--config', recordedConfig, '--no-auth'])
     t.teardown(() => service.stop())
     const transports = [
       ['--url', `${service.origin}/`],

@@ -11,6 +11,7 @@ import { propertyRuns } from '../library/property.js'
 import { once, until } from '../library/until.js'
 import { makeTransaction } from '../rollup/invokeTransactions.js'
 import { serveDemo } from '../service/servedDemo.js'
+import { patientLimits } from '../service/service.js'
 import { transports } from '../transport/eachTransport.js'
 import { SocketClient } from '../transport/socketClient.js'
 import { RawClient, rawPost } from '../unit/transport/rawClient.js'
@@ -69,8 +70,7 @@ async function storedIn(dataDir: string): Promise<Set<string>> {
 
 async function drainOnce(t: Test, flags: readonly string[], edges: number, answers: number): Promise<void> {
   const networks = [{ name: 'roll', kind: 'rollup', chainId }]
-  // Time is no matter of these tests, which run on slow machines too.
-  const settings = { edges, limits: { requestMsMax: 600_000 }, networks }
+  const settings = { edges, limits: patientLimits, networks }
   const { service, dataDir } = await serveDemo(t, settings, ['--no-auth', ...flags])
   const { port } = new URL(service.origin)
   const socket = await SocketClient.connect(`${service.origin.replace('http', 'ws')}/ws`)

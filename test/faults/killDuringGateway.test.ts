@@ -14,7 +14,7 @@ import { Dice, propertyRuns } from '../library/property.js'
 import { once, waitFor } from '../library/until.js'
 import { readQuestions } from '../rpc/readQuestions.js'
 import { makeFolder, runHere, storePathOf, writeInto } from '../service/program.js'
-import { type Service, startService } from '../service/service.js'
+import { patientLimits, type Service, startService } from '../service/service.js'
 
 /** `KILLS=50` for a longer run. */
 const kills = Number(process.env.KILLS ?? 2)
@@ -75,9 +75,6 @@ const chains = [
   },
 ] as const
 
-/** That a call is slow on a busy machine is no matter here. */
-const limits = { requestMsMax: 600_000, executionMsMax: 300_000 }
-
 for (const { name, skip, runs, startArchive, questionsOf } of chains) {
   t.test(`a gateway that is killed under questions keeps nothing wrong: ${name}`, { skip }, async (t) => {
     const archive = await startArchive()
@@ -86,7 +83,7 @@ for (const { name, skip, runs, startArchive, questionsOf } of chains) {
     const folder = makeFolder(t)
     const data = join(folder, 'data')
     const networks = [{ name: 'main', kind: 'gateway', upstreams: [archive.origin], logs: { from: 0 } }]
-    const config = writeInto(folder, 'tidegate.json', { dataDir: 'data', limits, networks })
+    const config = writeInto(folder, 'tidegate.json', { dataDir: 'data', limits: patientLimits, networks })
     const start = () => startService(['--config', config, '--no-auth'])
     const dice = new Dice(propertyRuns(runs).seed as number)
     const expected = new Map<string, string>()

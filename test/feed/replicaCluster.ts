@@ -13,7 +13,7 @@ import { Steps } from '../ingest/steppedReplay.js'
 import { waitFor } from '../library/until.js'
 import { get } from '../service/httpClient.js'
 import { makeFolder, writeInto } from '../service/program.js'
-import { type Service, startService } from '../service/service.js'
+import { patientLimits, type Service, startService } from '../service/service.js'
 import { type Postgres, type PostgresOptions, startPostgres } from './postgres.js'
 
 export interface Cluster<B extends PlayedBlock = PlayedBlock> {
@@ -60,6 +60,7 @@ export async function startMember(
 ): Promise<Service> {
   const config = writeInto(folder, 'tidegate.json', {
     dataDir: 'data',
+    limits: patientLimits,
     ...settings,
     networks: [{ name: 'tides', genesis: join(chain.configPath, '../genesis.json'), ...network }],
   })

@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import type { Test } from 'tap'
 import type { ReplayPlan } from '../../src/ingest/messages.js'
 import { makeFolder, writeInto } from '../service/program.js'
-import { type Service, startService } from '../service/service.js'
+import { patientLimits, type Service, startService } from '../service/service.js'
 import {
   type BlockPlan,
   ChainMaker,
@@ -118,6 +118,7 @@ export function writeReplay<B extends PlayedBlock>(
   }
   const configPath = writeInto(folder, 'tidegate.json', {
     dataDir: 'data',
+    limits: patientLimits,
     networks: [{ name: 'tides', genesis: 'genesis.json', source: { type: 'replay', ...plan } }],
   })
   return {

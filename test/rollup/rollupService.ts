@@ -1,7 +1,7 @@
 /** The program serving a rollup network, as tests use it. */
 import type { Test } from 'tap'
 import { makeFolder, writeInto } from '../service/program.js'
-import { type RpcAnswer, type Service, startService } from '../service/service.js'
+import { patientLimits, type RpcAnswer, type Service, startService } from '../service/service.js'
 
 export interface RollupService extends Service {
   readonly dataDir: string
@@ -46,8 +46,7 @@ export async function startRollups<Name extends string>(
   const config = writeInto(folder, 'tidegate.json', {
     dataDir: 'data',
     logLevel: 'error',
-    // No matter of these tests, which run on slow machines too.
-    limits: { requestMsMax: 600_000 },
+    limits: patientLimits,
     defaultNetwork: names[0],
     networks,
   })

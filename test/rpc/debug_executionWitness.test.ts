@@ -9,7 +9,13 @@ import { hashedTries } from '../../src/state/tries.js'
 import { ChainReader } from '../../src/store/chainReader.js'
 import { LibraryExecutor } from '../library/executeBlock.js'
 import { makeFolder, storePathOf } from '../service/program.js'
-import { fixtureDir, type Service, startService, withoutRecordings } from '../service/service.js'
+import {
+  fixtureDir,
+  recordedConfig,
+  type Service,
+  startService,
+  withoutRecordings,
+} from '../service/service.js'
 import { buildBranch, chainFileOf } from './branches.js'
 import { blockAt, bytesOf, type Json, keccak, quantity, unknownHash } from './demoChain.js'
 import { askResults, checkRefusals, type ErrorCase, refusalsOfBlock } from './questions.js'
@@ -92,7 +98,7 @@ t.test(
   'every block of the recorded chain can be executed from its witness alone',
   { skip: withoutRecordings },
   async (t) => {
-    const recorded = await startService(['--network', 'recorded', '--data', fixtureDir, '--no-auth'])
+    const recorded = await startService(['--config', recordedConfig, '--no-auth'])
     t.teardown(() => recorded.stop())
     await executeAll(t, recorded, 'recorded')
   },

@@ -5,7 +5,7 @@ import t from 'tap'
 import { testKeys } from '../ingest/chainMaker.js'
 import { waitFor } from '../library/until.js'
 import { makeFolder } from '../service/program.js'
-import { fixtureDir, recordings, startService, withoutRecordings } from '../service/service.js'
+import { recordedConfig, recordings, startService, withoutRecordings } from '../service/service.js'
 import { type AnvilNode, startAnvil, withoutAnvil } from '../upstream/anvilNode.js'
 import { followAnvil, followBetween, openBetween, reaches, startFollower } from '../upstream/followedNode.js'
 import { forwardTo, type NodeAnswer, WeatherNode } from '../upstream/weatherNode.js'
@@ -143,7 +143,7 @@ t.test('from every edge', { skip: withoutAnvil || process.platform !== 'linux' }
 })
 
 t.test('a gateway passes on what was recorded', { skip: withoutRecordings }, async (t) => {
-  const archive = await startService(['--data', fixtureDir, '--network', 'recorded', '--no-auth'])
+  const archive = await startService(['--config', recordedConfig, '--no-auth'])
   t.teardown(() => archive.stop())
   const forward = forwardTo(archive.origin)
   const exchanges = readdirSync(join(recordings, method)).map((file) => {

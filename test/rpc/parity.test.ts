@@ -12,7 +12,7 @@ import { waitFor } from '../library/until.js'
 import { startSequencer } from '../rollup/sequencer.js'
 import { post } from '../service/httpClient.js'
 import { copyDemoStore, makeFolder, writeInto } from '../service/program.js'
-import { type Service, startService } from '../service/service.js'
+import { patientLimits, type Service, startService } from '../service/service.js'
 import { EdgeAgent } from '../transport/edgeConnections.js'
 import { SocketClient } from '../transport/socketClient.js'
 import { devnetDir, genesisPath, headBlock } from './demoChain.js'
@@ -156,9 +156,6 @@ const longExamples = Object.entries(longCalls).map(
   ([method, params]): Example => [[method as AnyMethod, params]],
 )
 
-/** What one call may take is no matter of this test. */
-const limits = { requestMsMax: 600_000, executionMsMax: 300_000, traceMsMax: 600_000 }
-
 async function serve(t: Test, kind: Kind, networks: readonly Record<string, unknown>[]): Promise<Served> {
   const folder = makeFolder(t)
   if (kind === 'archive') copyDemoStore(join(folder, 'data'), 'demo')
@@ -167,7 +164,7 @@ async function serve(t: Test, kind: Kind, networks: readonly Record<string, unkn
     edges,
     logSample: 1,
     // Some repeat answers that they have, and some make each anew.
-    limits: { ...limits, ...((kind === 'archive' || kind === 'follower') && { memoBytes: 0 }) },
+    limits: { ...patientLimits, ...((kind === 'archive' || kind === 'follower') && { memoBytes: 0 }) },
     networks,
   })
   const service = await startService(['--config', config, '--no-auth'])

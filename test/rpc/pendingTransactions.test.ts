@@ -5,7 +5,13 @@ import { getCreateAddress, Transaction, type TransactionLike, Wallet } from 'eth
 import t from 'tap'
 import { testKeys } from '../ingest/chainMaker.js'
 import { waitFor } from '../library/until.js'
-import { fixtureDir, recordings, type Service, startService, withoutRecordings } from '../service/service.js'
+import {
+  recordedConfig,
+  recordings,
+  type Service,
+  startService,
+  withoutRecordings,
+} from '../service/service.js'
 import { type AnvilNode, withoutAnvil } from '../upstream/anvilNode.js'
 import { between, followAnvil, followBetween, reaches } from '../upstream/followedNode.js'
 import { forwardTo, WeatherNode } from '../upstream/weatherNode.js'
@@ -203,7 +209,7 @@ t.test('a reorganisation makes it pending again', { skip: withoutAnvil }, async 
 
 t.test('a gateway has them, too', { skip: withoutRecordings }, async (t) => {
   const method = 'eth_sendRawTransaction'
-  const archive = await startService(['--data', fixtureDir, '--network', 'recorded', '--no-auth'])
+  const archive = await startService(['--config', recordedConfig, '--no-auth'])
   t.teardown(() => archive.stop())
   const forward = forwardTo(archive.origin)
   const raws = readdirSync(join(recordings, method)).map((file) => {

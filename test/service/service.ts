@@ -14,6 +14,19 @@ import { post } from './httpClient.js'
 export const fixtureDir = join(packageRoot(), 'dist/fixtures')
 /** Configuration that serves `demo` as it is. The embedded network of that name would play its last blocks. */
 export const fixtureConfig = join(fixtureDir, 'tidegate.json')
+/** The same for `recorded`. */
+export const recordedConfig = join(fixtureDir, 'recorded.json')
+
+/**
+ * What calls may take where that is no matter of a test, which runs on slow and busy machines too: on these, threads
+ * that are nicer than other processes would hardly run.
+ */
+export const patientLimits = {
+  requestMsMax: 600_000,
+  executionMsMax: 300_000,
+  traceMsMax: 600_000,
+  poolNiceness: 0,
+} as const
 
 /** Recorded exchanges of other clients, to be replayed against this one: `run.mjs` and `rpc-compat`. */
 export const conformanceDir = join(packageRoot(), '../shared/conformance')

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { waitFor } from '../library/until.js'
 import { makeFolder, writeInto } from '../service/program.js'
-import { type Service, startService } from '../service/service.js'
+import { patientLimits, type Service, startService } from '../service/service.js'
 import { SocketClient } from '../transport/socketClient.js'
 import { type AnvilNode, type NodeBlock, startAnvil } from './anvilNode.js'
 import { forwardTo, type NodeAnswer, type NodeCall, WeatherNode } from './weatherNode.js'
@@ -24,6 +24,11 @@ export interface FollowOptions {
   readonly edges?: number
 }
 
+/** What is asked of a silent node is waited for as long as a request may take. */
+function limitsOf(requestMsMax = 30_000) {
+  return { ...patientLimits, requestMsMax }
+}
+
 /** Writes a configuration of network `dev` that follows nodes. */
 export function writeFollowConfig(
   folder: string,
@@ -31,6 +36,7 @@ export function writeFollowConfig(
 ): string {
   return writeInto(folder, 'tidegate.json', {
     dataDir: 'data',
+    limits: limitsOf(),
     ...(edges !== undefined && { edges }),
     networks: [
       {
@@ -121,7 +127,7 @@ export async function startGateway(
   const upstreams = urls.map((url) => ({ url, ...(timeoutMs !== undefined && { timeoutMs }) }))
   const config = writeInto(folder, 'gateway.json', {
     dataDir: 'gateway',
-    limits: { ...(requestMsMax !== undefined && { requestMsMax }) },
+    limits: limitsOf(requestMsMax),
     networks: [
       {
         ...{ name: 'dev', kind: 'gateway', upstreams, pollMs: 100 },
