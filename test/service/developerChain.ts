@@ -2,7 +2,7 @@
 import type { Test } from 'tap'
 import { mergedConfig, testGenesis } from '../ingest/chainMaker.js'
 import { makeFolder, writeInto } from './program.js'
-import { type Service, startService } from './service.js'
+import { patientLimits, type Service, startService } from './service.js'
 
 export interface DeveloperChain {
   readonly service: Service
@@ -20,6 +20,7 @@ export async function startDeveloper(
   const config = writeInto(folder, 'tidegate.json', {
     dataDir: 'data',
     edges,
+    limits: patientLimits,
     networks: [
       { name: 'dev', genesis: 'genesis.json', source: { type: 'develop', blockSeconds: 0, ...source } },
     ],

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
 import { copyDemoStore, makeFolder, writeInto } from './program.js'
-import { type Service, startService } from './service.js'
+import { patientLimits, type Service, startService } from './service.js'
 
 /** What the configuration has beside the data folder and the network. */
 export interface DemoSettings {
@@ -29,7 +29,7 @@ export function copyDemo(t: Test, { demo, networks = [], ...settings }: DemoSett
   const dataDir = join(folder, 'data')
   const store = copyDemoStore(dataDir, 'demo')
   const network = { name: 'demo', genesis: join(packageRoot(), 'data/devnet/genesis.json'), ...demo }
-  const content = { dataDir, networks: [network, ...networks], ...settings }
+  const content = { dataDir, networks: [network, ...networks], limits: patientLimits, ...settings }
   return { folder, dataDir, store, config: writeInto(folder, 'tidegate.json', content) }
 }
 
