@@ -1,7 +1,7 @@
 /** System calls: the protocol's own calls of contracts before and after a block's transactions. */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { type ForkName, type ForkSchedule, includesFork } from '../../chain/forks.js'
-import type { Header } from '../../chain/header.js'
+import { emptyRequestsHash, type Header } from '../../chain/header.js'
 import {
   bytesToBigInt,
   bytesToHex,
@@ -68,7 +68,7 @@ export function requestsHashOf(
   const hashes = lists
     .filter(([, requests]) => requests.length > 0)
     .map(([type, requests]) => sha256(concatBytes(Uint8Array.of(type), requests)))
-  return toHash32(sha256(concatBytes(...hashes)))
+  return hashes.length === 0 ? emptyRequestsHash : toHash32(sha256(concatBytes(...hashes)))
 }
 
 function callSystem(
