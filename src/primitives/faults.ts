@@ -137,7 +137,7 @@ export type Fault =
   | { readonly kind: 'NotStored'; readonly retryAfterMs: number; readonly isUnsure?: boolean }
 
 /** Error codes of refused rollup transactions; `rpc/answers/wireErrors.ts` has their meanings. */
-export const invokeErrorCodes = [52, 53, 54, 55, 58, 59, 61, 63, 64, 65, 69] as const
+const invokeErrorCodes = [52, 53, 54, 55, 58, 59, 61, 63, 64, 65, 69] as const
 export type InvokeErrorCode = (typeof invokeErrorCodes)[number]
 
 /** An error without a stack trace: that takes 10 µs, and a wrong request is no fault of the code. */

@@ -88,7 +88,7 @@ function chunksOf(bytes: Uint8Array): Uint8Array[] {
 }
 
 /** Bytes of an unsigned integer, little-endian. */
-export function littleEndian(value: bigint, length: number): Uint8Array {
+function littleEndian(value: bigint, length: number): Uint8Array {
   const bytes = new Uint8Array(length)
   let rest = value
   for (let at = 0; at < length; at++, rest >>= 8n) bytes[at] = Number(rest & 0xffn)

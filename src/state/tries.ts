@@ -103,7 +103,7 @@ function branchOf(store: ChainRows, block: BlockName): SideBranch {
 }
 
 /** Tries of rows by {@link trieKey}. */
-export function pathTries(read: (key: Uint8Array) => TrieRow | undefined): Tries {
+function pathTries(read: (key: Uint8Array) => TrieRow | undefined): Tries {
   return (address) => {
     const owner = address === undefined ? accountTrie : storageTrie(address)
     return (_hash, path) => {

@@ -160,7 +160,7 @@ function* thenLast<T>(rest: Iterable<T>, last: T | undefined): Generator<T> {
 }
 
 /** All rows whose keys begin with `prefix`. */
-export function prefixRange(table: ReadTable, prefix: Uint8Array): Iterable<Entry> {
+function prefixRange(table: ReadTable, prefix: Uint8Array): Iterable<Entry> {
   return prefix.length === 0
     ? table.getRange()
     : table.getRange({ start: prefix, end: keyAfterPrefix(prefix) })
