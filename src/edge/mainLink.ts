@@ -20,12 +20,17 @@ interface Pending {
   readonly cancel: () => void
 }
 
+/** Emptied by the reply: a map's former tables keep what they had in memory until the whole heap is marked. */
+interface Slot {
+  pending: Pending | undefined
+}
+
 /** An edge's side of the connection to the main thread: commands received, and calls made. */
 export class MainLink {
   readonly #port: MessagePort
   readonly #feeds = new Map<string, RelayedFeed>()
   readonly #statusListeners = new Map<string, (change: StatusChange) => void>()
-  readonly #pending = new Map<number, Pending>()
+  readonly #slots = new Map<number, Slot>()
   #serial = 0
 
   constructor(port: MessagePort) {
@@ -91,7 +96,7 @@ export class MainLink {
     const serial = this.#serial++
     const cancel = () => this.send({ type: 'cancel', serial })
     const outcome = defer<unknown>()
-    this.#pending.set(serial, { outcome, owner, cancel })
+    this.#slots.set(serial, { pending: { outcome, owner, cancel } })
     owner?.onFinished(cancel)
     const moved = [question.args.buffer]
     if (question.type === 'job' && question.body !== undefined)
@@ -117,13 +122,15 @@ export class MainLink {
   }
 
   #takePart({ serial, part }: Extract<EdgeCommand, { type: 'part' }>): void {
-    this.#pending.get(serial)?.owner?.takePart?.(part, () => this.send({ type: 'taken', serial }))
+    this.#slots.get(serial)?.pending?.owner?.takePart?.(part, () => this.send({ type: 'taken', serial }))
   }
 
   #settle({ serial, reply, cpuMs }: Extract<EdgeCommand, { type: 'reply' }>): void {
-    const pending = this.#pending.get(serial)
-    if (pending === undefined) return
-    this.#pending.delete(serial)
+    const slot = this.#slots.get(serial)
+    const pending = slot?.pending
+    if (slot === undefined || pending === undefined) return
+    this.#slots.delete(serial)
+    slot.pending = undefined
     pending.owner?.forget(pending.cancel)
     pending.owner?.ran(cpuMs)
     try {

@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events'
 import type { MessagePort } from 'node:worker_threads'
 import t, { type Test } from 'tap'
 import { type SourceState, upToDate } from '../../../src/edge/chainFeed.js'
@@ -7,6 +8,7 @@ import { decodeArgs, encodeResult, encodeThrown } from '../../../src/pool/messag
 import { FaultError } from '../../../src/primitives/faults.js'
 import { RequestContext } from '../../../src/rpc/contexts/requestContext.js'
 import { inTime, once } from '../../library/until.js'
+import { shareKept } from '../primitives/youngObjects.js'
 
 /** An edge's link, and the end of it that the main thread has. */
 function connect(t: Test): { main: MessagePort; link: MainLink; say(command: EdgeCommand): void } {
@@ -91,4 +93,16 @@ t.test('a call whose caller goes is cancelled, and one of a caller who is gone n
   caller.finish()
   t.strictSame(await nextMessage(main), { type: 'cancel', serial: (asked as { serial?: number }).serial })
   t.strictSame(await link.call('submit', [], caller).catch(faultOf), { kind: 'RequestTimedOut' })
+})
+
+t.test('who asked is no longer in memory after the next collection of young objects', async (t) => {
+  const port = Object.assign(new EventEmitter(), { postMessage: () => undefined })
+  const link = new MainLink(port as unknown as MessagePort)
+  const kept = shareKept((content, index) => {
+    void link.call('filter', [], Object.assign(new RequestContext(), { content }))
+    if (index < 64) return
+    const reply = encodeResult(undefined)
+    port.emit('message', { type: 'reply', serial: index - 64, reply, cpuMs: 0 } satisfies EdgeCommand)
+  })
+  t.ok(kept < 0.6, `${kept} of all are kept`)
 })
