@@ -21,7 +21,7 @@ import {
 import { hasCode } from '../state/account.js'
 import { headState, type StateView } from '../state/stateView.js'
 import { readTrie } from '../state/trie.js'
-import { ChainReader } from '../store/chainReader.js'
+import type { ChainReader } from '../store/chainReader.js'
 import { accessListIndex } from './block.js'
 
 /**
@@ -35,19 +35,28 @@ const rememberedMax = 65_536
 
 export class ReadAhead {
   #reader: ChainReader | undefined
+  #opening: Promise<void> | undefined
   #faults = 0
   readonly #remembered = new Set<string>()
   readonly #path: string
   readonly #faultsWorthReading: number
 
-  /** The store of the network is opened once a block is read for. */
+  /** The store of the network is opened once a block is worth reading for. */
   constructor(path: string, faults = faultsWorthReading) {
     this.#path = path
     this.#faultsWorthReading = faults
   }
 
+  /** Opens the store, which no block waits for: to load what reads stores takes as long as to load all else here. */
+  open(): Promise<void> {
+    this.#opening ??= import('../store/chainReader.js').then(({ ChainReader }) => {
+      this.#reader = ChainReader.open({ path: this.#path })
+    })
+    return this.#opening
+  }
+
   /**
-   * Reads for a block (RLP) until `shouldStop`, while pages come from the disk; `keys` are those that {@link recoverKeys}
+   * Reads for a block (RLP) until `shouldStop`, once the store is open and while pages come from the disk; `keys` are those that {@link recoverKeys}
    * found. What is no list or no transaction, which the importer tells, is left alone.
    */
   read(block: Uint8Array, keys: Uint8Array, shouldStop: () => boolean): void {
@@ -55,30 +64,30 @@ export class ReadAhead {
     const faults = majorPageFault - this.#faults
     this.#faults = majorPageFault
     if (faults < this.#faultsWorthReading) return
+    if (this.#reader === undefined) return void this.open()
     try {
-      this.#read(block, keys, shouldStop)
+      this.#read(this.#reader, block, keys, shouldStop)
     } catch (error) {
       const isOfBlock = [RlpError, BlockAccessListError, RangeError].some((kind) => error instanceof kind)
       if (!isOfBlock) throw error
     }
   }
 
-  #read(block: Uint8Array, keys: Uint8Array, shouldStop: () => boolean): void {
-    const state = this.#headState()
+  #read(reader: ChainReader, block: Uint8Array, keys: Uint8Array, shouldStop: () => boolean): void {
+    const state = stateOfHead(reader)
     if (state === undefined) return
     const span = rlpListSpans(block, rlpSpanAt(block, 0))[accessListIndex]
     if (span !== undefined) return readListed(block.subarray(span.start, span.end), state, shouldStop)
     if (this.#remembered.size > rememberedMax) this.#remembered.clear()
     readTransactions(rlpList(decodeRlpList(block)[1]), keys, state, shouldStop, this.#remembered)
   }
+}
 
-  #headState(): StateView | undefined {
-    this.#reader ??= ChainReader.open({ path: this.#path })
-    this.#reader.refresh()
-    const head = this.#reader.readHead()
-    const header = head && this.#reader.readHeader(head.hash)
-    return header && headState(this.#reader, decodeHeader(header).stateRoot)
-  }
+function stateOfHead(reader: ChainReader): StateView | undefined {
+  reader.refresh()
+  const head = reader.readHead()
+  const header = head && reader.readHeader(head.hash)
+  return header && headState(reader, decodeHeader(header).stateRoot)
 }
 
 /** Reads all that a list (RLP) names from a state, until `shouldStop`. Throws BlockAccessListError for what is none. */

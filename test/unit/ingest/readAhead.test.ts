@@ -123,6 +123,7 @@ t.test('of a block without a list, what its transactions name is read once', asy
   readTransactions(transactions, keys, recorded, () => true, new Set())
   t.equal(read.size, 0, 'nothing is read for a block that is executed already')
   const readAhead = new ReadAhead(store.path, 0)
+  await readAhead.open()
   const wrong = [[], [[]], [new Uint8Array(1)], [Uint8Array.of(1, 0xc0)], [Array(9).fill(Uint8Array.of(1))]]
   for (const none of wrong) readAhead.read(encodeRlp([[], none, []]), new Uint8Array(0), never)
   for (const none of wrong) readAhead.read(encodeRlp([[], [], [], [], none]), new Uint8Array(0), never)
