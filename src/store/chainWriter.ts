@@ -84,8 +84,10 @@ export class ChainWriter extends ChainReader {
     const lock = lockForWriting(options.path)
     let environment: RootDatabase | undefined
     try {
-      environment = openEnvironment({ ...options, readOnly: false })
-      const tables = openChainTables(environment)
+      const opened = openEnvironment({ ...options, readOnly: false })
+      environment = opened
+      // All or none: to make each in a transaction of its own takes 8 ms instead of 2.
+      const tables = opened.transactionSync(() => openChainTables(opened))
       if (tables === undefined) throw new Error('a writer could not make its tables')
       const buffers = bufferTables(tables)
       const { named, ids } = bufferByContract(buffers)
