@@ -76,6 +76,12 @@ export function cutHistory(
       if (isWalking(tables)) left -= walkOn(tables, Math.max(1, left))
       continue
     }
+    if (kind === 'trie') {
+      const { blocks, rows } = cutTries(tables, oldest.trie + 1, target, left)
+      oldest.trie += blocks
+      left -= 2 * blocks + rows
+      continue
+    }
     for (; oldest[kind] < target && left > 0; oldest[kind]++) left -= 1 + cut(kind, oldest[kind])
   }
   if (historyKinds.some((kind) => oldest[kind] !== before[kind]))
@@ -93,9 +99,8 @@ export function cutHistory(
   }
 
   /** Removes what block `number` alone needs; returns how many rows that were, about. */
-  function cut(kind: HistoryKind, number: number): number {
+  function cut(kind: Exclude<HistoryKind, 'trie'>, number: number): number {
     if (kind === 'state') return cutState(tables, number, readUndo(number + 1))
-    if (kind === 'trie') return 1 + cutTries(tables, number + 1)
     const row = tables.blocks.getBinary(numberKey(number))
     if (row === undefined) throw new Error(`block ${number} cannot be removed: it is missing`)
     const block = new StoredBlock(Uint8Array.from(row))

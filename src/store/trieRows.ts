@@ -18,9 +18,17 @@
  * Rows that an old block needs are those that later ones replaced, so history is cut by removing what the oldest blocks
  * replaced, and nothing else changes.
  */
-import { concatBytes, equalBytes, type Hash32, noBytes, readUint64, toHash32 } from '../primitives/bytes.js'
+import {
+  concatBytes,
+  equalBytes,
+  type Hash32,
+  latin1Key,
+  noBytes,
+  readUint64,
+  toHash32,
+} from '../primitives/bytes.js'
 import type { Change } from './blockDiff.js'
-import type { Entry, Range, ReadTable, RowBuffer, WriteTable } from './readTable.js'
+import type { Range, ReadTable, RowBuffer, WriteTable } from './readTable.js'
 import { historyKey, keyAfterPrefix, numberKey, undoBlocks } from './tables.js'
 import { decodeTrieRow, type TrieRow } from './trieRow.js'
 import {
@@ -139,47 +147,79 @@ function pastRange(key: Uint8Array, first: number): Range {
   return { start: historyKey(prefix, first), end: keyAfterPrefix(prefix), limit: 1 }
 }
 
-function pastRowFrom(
-  range: Iterable<Entry>,
-  keyBytes: number,
-): { readonly key: Uint8Array; readonly until: number; readonly value: Uint8Array } | undefined {
-  for (const { key, value } of range)
-    return { key: Uint8Array.from(key), until: readUint64(key, keyBytes + 1), value: Uint8Array.from(value) }
-  return undefined
-}
-
-/** Removes what block `number` replaced, all of which is on disk; returns how many rows that were. */
-export function cutTries({ trie, trieChanges }: WriterTables, number: number): number {
-  let removed = 1
-  for (const key of readTrieChanges(trieChanges, number)) {
-    const pastKey = historyKey(pastPrefix(key), number)
-    if (trie.stored(pastKey) !== undefined) trie.removeSync(pastKey)
-    else cutOldest(trie, key, number)
-    removed++
-  }
-  trieChanges.removeSync(numberKey(number))
-  if (number === 1) trieChanges.removeSync(numberKey(0))
-  return removed
-}
-
-/** Removes the version that block `number` replaced from the row that has it as its oldest, if there was one. */
-function cutOldest(trie: RowBuffer, key: Uint8Array, number: number): void {
-  const past = pastRowFrom(trie.storedRange(pastRange(key, number + 1)), key.length)
-  for (const own of [past?.key, key, trie.movedFrom(key)]) {
-    const value = own && trie.getBinary(own)
-    if (own === undefined || value === undefined) continue
-    const until = own === key ? undefined : readUint64(own, key.length + 1)
-    const row = decodeVersions(value, until)
-    let lastAt = 0
-    for (const version of olderVersions(row.older, row.from)) {
-      if (version.until === number) {
-        const left = { ...row, older: row.older.subarray(0, lastAt) }
-        trie.putSync(own, until === undefined ? currentRow(left) : pastRow(left, until))
-        return
-      }
-      lastAt = version.end
+/**
+ * Removes what blocks from `first` to `last` replaced, all of which is on disk: of whole blocks, until `rowsMax` rows lost
+ * something. Returns how many blocks and rows that were. A row that many blocks changed is written once for all of them.
+ */
+export function cutTries(
+  { trie, trieChanges }: WriterTables,
+  first: number,
+  last: number,
+  rowsMax: number,
+): { readonly blocks: number; readonly rows: number } {
+  /** With the first of these blocks that changed it. */
+  const changed = new Map<string, readonly [key: Uint8Array, number: number]>()
+  let next = first
+  for (; next <= last && changed.size < rowsMax; next++) {
+    for (const key of readTrieChanges(trieChanges, next)) {
+      const name = latin1Key(key)
+      if (!changed.has(name)) changed.set(name, [key, next])
     }
+    trieChanges.removeSync(numberKey(next))
   }
+  if (first === 1 && next > first) trieChanges.removeSync(numberKey(0))
+  for (const [key, number] of changed.values()) cutKey(trie, key, number, next - 1)
+  return { blocks: next - first, rows: changed.size }
+}
+
+/** Removes the versions of a row that blocks from `first` to `last` replaced; `first` is the first that did. */
+function cutKey(trie: RowBuffer, key: Uint8Array, first: number, last: number): void {
+  // Most rows have all of their past beside them, and a range costs ten times as much as a read.
+  if (cutRow(trie, key, undefined, last) <= first) return
+  const moved = trie.movedFrom(key)
+  if (moved !== undefined && cutRow(trie, moved, readUint64(moved, key.length + 1), last) <= first) return
+  for (const { key: own, until } of pastRows(trie, key, first, last)) {
+    if (until <= last) trie.removeSync(own)
+    else cutRow(trie, own, until, last)
+  }
+}
+
+/** Rows of the past of a key, on disk, that blocks from `first` to `last` replaced, and the one after these. */
+function pastRows(
+  trie: RowBuffer,
+  key: Uint8Array,
+  first: number,
+  last: number,
+): { readonly key: Uint8Array; readonly until: number }[] {
+  const rows: { readonly key: Uint8Array; readonly until: number }[] = []
+  for (const { key: own } of trie.storedRange({ ...pastRange(key, first), limit: last - first + 2 })) {
+    const until = readUint64(own, key.length + 1)
+    rows.push({ key: Uint8Array.from(own), until })
+    if (until > last) break
+  }
+  return rows
+}
+
+/**
+ * Removes the versions that blocks up to `last` replaced from what a row has of its past. Returns which block replaced the
+ * oldest one that it had; infinite where it had none.
+ */
+function cutRow(trie: RowBuffer, own: Uint8Array, until: number | undefined, last: number): number {
+  // All that is kept of it is copied before the next read.
+  const value = trie.viewUntilNextRead(own)
+  if (value === undefined) return Number.POSITIVE_INFINITY
+  const row = decodeVersions(value, until)
+  let oldest = Number.POSITIVE_INFINITY
+  let kept = 0
+  for (const version of olderVersions(row.older, row.from)) {
+    oldest = version.until
+    if (oldest > last) kept = version.end
+  }
+  if (kept < row.older.length) {
+    const left = { ...row, older: row.older.subarray(0, kept) }
+    trie.putSync(own, until === undefined ? currentRow(left) : pastRow(left, until))
+  }
+  return oldest
 }
 
 /** Keys of the rows that a block changed, in order. Throws where they are not kept. */
