@@ -56,8 +56,8 @@ export class ReadAhead {
   }
 
   /**
-   * Reads for a block (RLP) until `shouldStop`, once the store is open and while pages come from the disk; `keys` are those that {@link recoverKeys}
-   * found. What is no list or no transaction, which the importer tells, is left alone.
+   * Reads for a block (RLP) until `shouldStop`, once the store is open and while pages come from the disk; `keys` are
+   * those that {@link recoverKeys} found. What is no list or no transaction, which the importer tells, is left alone.
    */
   read(block: Uint8Array, keys: Uint8Array, shouldStop: () => boolean): void {
     const { majorPageFault } = process.resourceUsage()
