@@ -48,7 +48,10 @@ export const limitsShape = {
   requestMsMax: integer(100).default(requestMsDefault),
   /** Threads for proofs, calls and bulk work. Where absent, all cores but one, and at least two. */
   poolThreads: integer(2, 256).optional(),
-  /** Niceness of these threads above the edge's, on Linux; 0: the same. See pool/jobPool.ts. */
+  /**
+   * Niceness of these threads above the edge's, on Linux; 0: the same, for where other processes keep all cores busy, beside
+   * which nicer threads would hardly run. See pool/jobPool.ts.
+   */
   poolNiceness: integer(0, 19).default(10),
   /**
    * Proofs that wait for a thread: 0.1 s of work at 0.5 ms each. More would only wait longer, and to receive and pack

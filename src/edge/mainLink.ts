@@ -127,8 +127,8 @@ export class MainLink {
 
   #settle({ serial, reply, cpuMs }: Extract<EdgeCommand, { type: 'reply' }>): void {
     const slot = this.#slots.get(serial)
-    const pending = slot?.pending
-    if (slot === undefined || pending === undefined) return
+    if (slot?.pending === undefined) return
+    const { pending } = slot
     this.#slots.delete(serial)
     slot.pending = undefined
     pending.owner?.forget(pending.cancel)

@@ -174,7 +174,7 @@ export function cutTries(
 
 /** Removes the versions of a row that blocks from `first` to `last` replaced; `first` is the first that did. */
 function cutKey(trie: RowBuffer, key: Uint8Array, first: number, last: number): void {
-  // Most rows have all of their past beside them, and a range costs ten times as much as a read.
+  // Most rows have all of their past beside them, and then no range has to be read.
   if (cutRow(trie, key, undefined, last) <= first) return
   const moved = trie.movedFrom(key)
   if (moved !== undefined && cutRow(trie, moved, readUint64(moved, key.length + 1), last) <= first) return

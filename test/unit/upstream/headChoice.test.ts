@@ -1,15 +1,12 @@
 import t from 'tap'
 import { waitFor } from '../../library/until.js'
 import { fine, type WeatherNode } from '../../upstream/weatherNode.js'
-import { blockHash, headOf, openNode, openToys, openUpstreams, ToyChain, toyHeader } from './toyNodes.js'
+import { blockHash, headOf, openToys, toyHeader } from './toyNodes.js'
 
 t.test('the followed head is the highest that a quorum has', async (t) => {
-  const chains = [new ToyChain(), new ToyChain(), new ToyChain()]
-  const nodes = await Promise.all(chains.map((chain) => openNode(t, chain.answer)))
-  for (const node of nodes) node.hasSockets = false
-  const { upstreams } = openUpstreams(t, nodes, { quorum: 2 })
+  const { chains, upstreams } = await openToys(t, 3, { quorum: 2 })
+  const [first, second] = chains
   await headOf(upstreams, blockHash('a', 1))
-  const [first, second] = chains as [ToyChain, ToyChain]
   first.head = toyHeader('a', 5)
   while (upstreams.states()[0]?.head !== 5) await upstreams.poll()
   t.equal(upstreams.head?.claim.number, 1)
@@ -18,11 +15,8 @@ t.test('the followed head is the highest that a quorum has', async (t) => {
 })
 
 t.test('nodes on different branches have no head that two of them have', async (t) => {
-  const chains = [new ToyChain(), new ToyChain()]
-  const nodes = await Promise.all(chains.map((chain) => openNode(t, chain.answer)))
-  for (const node of nodes) node.hasSockets = false
-  const { upstreams } = openUpstreams(t, nodes, { quorum: 2 })
-  const [first, second] = chains as [ToyChain, ToyChain]
+  const { chains, upstreams } = await openToys(t, 2, { quorum: 2 })
+  const [first, second] = chains
   await headOf(upstreams, blockHash('a', 1))
   const claimed = async (...heads: number[]) => {
     while (upstreams.states().some(({ head }, index) => head !== heads[index])) await upstreams.poll()
@@ -40,11 +34,8 @@ t.test('nodes on different branches have no head that two of them have', async (
 })
 
 t.test('two branches of one height do not take turns', async (t) => {
-  const chains = [new ToyChain(), new ToyChain()]
-  const nodes = await Promise.all(chains.map((chain) => openNode(t, chain.answer)))
-  for (const node of nodes) node.hasSockets = false
-  const { upstreams } = openUpstreams(t, nodes, { quorum: 1 })
-  const [first, second] = chains as [ToyChain, ToyChain]
+  const { chains, upstreams } = await openToys(t, 2, { quorum: 1 })
+  const [first, second] = chains
   first.head = toyHeader('a', 3)
   await headOf(upstreams, blockHash('a', 3))
   second.head = toyHeader('b', 4)
