@@ -29,6 +29,11 @@ export class Doorkeeper {
     return this.#admits(notZero((a | (b << 8) | (c << 16) | (d << 24)) ^ what))
   }
 
+  /** As {@link admits}, for a request that is named by a hash of 32 bits. */
+  admitsNumber(hash: number): boolean {
+    return this.#admits(folded(hash))
+  }
+
   #admits(hash: number): boolean {
     const hashes = this.#hashes
     const newer = 2 * (hash & (hashes.length / 2 - 1))
@@ -47,7 +52,11 @@ const placesDefault = 2 ** 16
 function hashText(text: string): number {
   let hash = 0x811c9dc5
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
-  // FNV carries only upwards, so the high bits are mixed into the low ones, which choose the cell.
+  return folded(hash)
+}
+
+/** A product carries only upwards, so the high bits are mixed into the low ones, which choose the cell. */
+function folded(hash: number): number {
   return notZero(hash ^ (hash >>> 15))
 }
 

@@ -7,8 +7,8 @@ import fc from 'fast-check'
 import t from 'tap'
 import { FaultError } from '../../src/primitives/faults.js'
 import {
-  type CacheLookup,
   type Call,
+  type CallLookup,
   parseCallText,
   RequestReader,
   readUsualCall,
@@ -72,38 +72,38 @@ interface Asked {
 }
 
 /** What was asked before, by the words around the id. */
-class Memory {
+class Memory implements CallLookup<Asked, string> {
   readonly #known = new Map<string, Asked>()
+  #sought = ''
 
-  readonly lookup: CacheLookup<Asked> = (bytes, start, idStart, idEnd, end) => {
+  find(bytes: Uint8Array, start: number, idStart: number, idEnd: number, end: number): Asked | undefined {
     const text = Buffer.from(bytes)
-    return this.#known.get(
-      `${text.toString('latin1', start, idStart)}\0${text.toString('latin1', idEnd, end)}`,
-    )
+    this.#sought = `${text.toString('latin1', start, idStart)}\0${text.toString('latin1', idEnd, end)}`
+    return this.#known.get(this.#sought)
   }
 
-  keep(call: Call<Asked>): void {
-    if (call.kind !== 'call' || call.cacheKey === undefined) return
-    const { text, idAt } = call.cacheKey
-    this.#known.set(`${text.slice(0, idAt)}\0${text.slice(idAt)}`, {
-      method: call.method,
-      params: call.params,
-    })
+  missed(): string {
+    return this.#sought
+  }
+
+  keep(call: Call<Asked, string>): void {
+    if (call.kind !== 'call' || call.asked === undefined) return
+    this.#known.set(call.asked, { method: call.method, params: call.params })
   }
 }
 
 /** As {@link plainRequest}, by the readers under test; with `staysText` calls of any method are left as text. */
 function readRequest(body: Uint8Array, memory: Memory, staysText: boolean): PlainRequest {
   try {
-    const usual = staysText ? undefined : readUsualCall(body, memory.lookup)
+    const usual = staysText ? undefined : readUsualCall(body, memory)
     if (usual !== undefined) return { isBatch: false, calls: [toPlain(usual, memory, body)] }
-    const reader = new RequestReader<Asked>(body, limits, { isOffloaded: () => staysText })
+    const reader = new RequestReader<Asked, string>(body, limits, { isOffloaded: () => staysText })
     while (!reader.pass());
     const calls: Plain[] = []
     while (reader.left > 0) {
       // From the second call on the body is gone, as after a pause.
       if (calls.length === 1) reader.keep()
-      calls.push(toPlain(reader.read(memory.lookup), memory, body))
+      calls.push(toPlain(reader.read(memory), memory, body))
     }
     return { isBatch: reader.isBatch, calls }
   } catch (error) {
@@ -112,7 +112,7 @@ function readRequest(body: Uint8Array, memory: Memory, staysText: boolean): Plai
   }
 }
 
-function toPlain(call: Call<Asked>, memory: Memory, body: Uint8Array): Plain {
+function toPlain(call: Call<Asked, string>, memory: Memory, body: Uint8Array): Plain {
   const id: unknown = call.id === undefined ? undefined : JSON.parse(call.id)
   if (call.id !== undefined && call.id !== 'null' && !Buffer.from(body).includes(call.id)) {
     throw new Error(`the id ${call.id} was never written`)

@@ -10,7 +10,7 @@
 import { randomInt } from 'node:crypto'
 import { Doorkeeper } from '../../primitives/doorkeeper.js'
 import type { Json } from '../method.js'
-import { type CacheKey, cachedCallBytesMax } from '../reading/envelope.js'
+import { type CallLookup, cachedCallBytesMax } from '../reading/envelope.js'
 import { resultInTail, resultTail } from './outcome.js'
 
 export interface CachedAnswer {
@@ -24,13 +24,17 @@ export interface CachedAnswer {
   readonly slot: number
 }
 
-interface Entry extends CachedAnswer {
-  /** The call without its id, in the layout of {@link readWords}. */
+/** A call by its text without the id. */
+export interface AskedCall {
+  readonly hash: number
+  /** In the layout of {@link readWords}. */
   readonly words: Int32Array
   /** Bytes before and after the id, which may differ between two calls with the same words. */
   readonly headBytes: number
   readonly restBytes: number
 }
+
+type Entry = CachedAnswer & AskedCall
 
 /**
  * Bytes of an entry besides its call and result: two arrays with memory outside the heap, a small object and a Map
@@ -38,33 +42,35 @@ interface Entry extends CachedAnswer {
  */
 const entryOverheadBytes = 800
 
-export class AnswerMemo {
+export class AnswerMemo implements CallLookup<CachedAnswer, AskedCall> {
   readonly #doorkeeper = new Doorkeeper()
   /** Hash of the call → entry. Of two calls with the same hash the second is not stored. */
   #young = new Map<number, Entry>()
   #old = new Map<number, Entry>()
   #youngBytes = 0
   #headGeneration: number
+  /** The call that was looked for last; its words are in {@link words}. */
+  #hash = 0
+  #headBytes = 0
+  #restBytes = 0
+  readonly #generation: () => number
   readonly #generationBytesMax: number
 
-  constructor(bytesMax: number, headGeneration: number) {
+  /** `generation` returns that of the head: answers are found as long as it is the same. */
+  constructor(bytesMax: number, generation: () => number) {
     this.#generationBytesMax = bytesMax / 2
-    this.#headGeneration = headGeneration
+    this.#generation = generation
+    this.#headGeneration = generation()
   }
 
-  /** The result stored for a call, by its text in `bytes` as for {@link CacheLookup}. */
-  read(
+  find(
     bytes: Uint8Array,
     start: number,
     idStart: number,
     idEnd: number,
     end: number,
-    headGeneration: number,
   ): CachedAnswer | undefined {
-    if (headGeneration !== this.#headGeneration) {
-      this.#clear(headGeneration)
-      return undefined
-    }
+    if (this.#generation() !== this.#headGeneration) this.#clear()
     const headBytes = idStart - start
     const restBytes = end - idEnd
     const hash = readWords(
@@ -73,6 +79,9 @@ export class AnswerMemo {
       end,
       readWords(bytes, start, idStart, beginWords(headBytes, restBytes)),
     )
+    this.#hash = hash
+    this.#headBytes = headBytes
+    this.#restBytes = restBytes
     const young = this.#young.get(hash)
     const entry = young ?? this.#old.get(hash)
     if (entry === undefined) return undefined
@@ -81,28 +90,33 @@ export class AnswerMemo {
     for (let i = 0; i < kept.length; i++) if (kept[i] !== words[i]) return undefined
     if (young === undefined) {
       this.#old.delete(hash)
-      this.#insert(hash, entry)
+      this.#insert(entry)
     }
     return entry
   }
 
-  /** Stores the result of a call, if it is repeated, of the current head, and not too large. */
+  /** Undefined for a call that comes for the first time. */
+  missed(): AskedCall | undefined {
+    if (!this.#doorkeeper.admitsNumber(this.#hash)) return undefined
+    return {
+      hash: this.#hash,
+      words: words.slice(0, wordCount),
+      headBytes: this.#headBytes,
+      restBytes: this.#restBytes,
+    }
+  }
+
+  /** Stores the result of a call, if it is of the current head and not too large. */
   write(
-    { text, idAt }: CacheKey,
+    asked: AskedCall,
     json: Json,
     { method, price, slot }: Pick<CachedAnswer, 'method' | 'price' | 'slot'>,
     headGeneration: number,
   ): void {
-    if (headGeneration !== this.#headGeneration || !this.#doorkeeper.admits(text)) return
-    if (json.length > this.#generationBytesMax / 4) return
-    const bytes = Buffer.from(text, 'latin1')
-    const restBytes = bytes.length - idAt
-    const hash = readWords(bytes, idAt, bytes.length, readWords(bytes, 0, idAt, beginWords(idAt, restBytes)))
+    if (headGeneration !== this.#headGeneration || json.length > this.#generationBytesMax / 4) return
     const tail = resultTail(json)
     const entry: Entry = {
-      words: words.slice(0, wordCount),
-      headBytes: idAt,
-      restBytes,
+      ...asked,
       // Text is also kept as text, because answers of a batch are joined from it.
       json: typeof json === 'string' ? flatText(json) : resultInTail(tail),
       tail,
@@ -110,23 +124,23 @@ export class AnswerMemo {
       price,
       slot,
     }
-    if (entryBytes(entry) <= this.#generationBytesMax / 4) this.#insert(hash, entry)
+    if (entryBytes(entry) <= this.#generationBytesMax / 4) this.#insert(entry)
   }
 
-  #insert(hash: number, entry: Entry): void {
-    if (this.#young.has(hash)) return
+  #insert(entry: Entry): void {
+    if (this.#young.has(entry.hash)) return
     const bytes = entryBytes(entry)
     if (this.#youngBytes + bytes > this.#generationBytesMax) {
       this.#old = this.#young
       this.#young = new Map()
       this.#youngBytes = 0
     }
-    this.#young.set(hash, entry)
+    this.#young.set(entry.hash, entry)
     this.#youngBytes += bytes
   }
 
-  #clear(headGeneration: number): void {
-    this.#headGeneration = headGeneration
+  #clear(): void {
+    this.#headGeneration = this.#generation()
     this.#old = new Map()
     this.#young = new Map()
     this.#youngBytes = 0

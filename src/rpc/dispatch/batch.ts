@@ -3,7 +3,7 @@
  * when it runs no further call. Does not own the running of a call (dispatch.ts).
  */
 import type { Answer } from '../answers/answer.js'
-import type { CachedAnswer } from '../answers/answerMemo.js'
+import type { AskedCall, CachedAnswer } from '../answers/answerMemo.js'
 import { BatchAnswer } from '../answers/batchAnswer.js'
 import { Failure, type Outcome, renderOutcome } from '../answers/outcome.js'
 import { renderErrorAnswer } from '../answers/wireErrors.js'
@@ -16,7 +16,7 @@ import type { Call } from '../reading/envelope.js'
 import type { RequestBasis } from './requestBasis.js'
 
 /** A member of a request; `known` where its answer is stored. */
-export type Member = Call<CachedAnswer>
+export type Member = Call<CachedAnswer, AskedCall>
 
 /** Calls of one batch that wait for a job at the same time: enough to keep the pool busy, too few to fill its queue. */
 const batchJobsMax = 8

@@ -229,14 +229,14 @@ export class CallRunner<N extends RpcNetwork> {
     return result.then(settle, (thrown) => this.failure(thrown, name, context.keyId))
   }
 
-  #remember({ method, call: { cacheKey }, basis, network, price }: Running<N>, json: Json): void {
-    if (method.memo === 'never' || cacheKey === undefined || basis.trust !== undefined) return
+  #remember({ method, call: { asked }, basis, network, price }: Running<N>, json: Json): void {
+    if (method.memo === 'never' || asked === undefined || basis.trust !== undefined) return
     // A null is not stored: without a new head the result may change (a block that arrives, by its hash).
     if (isNull(json)) return
     // Earlier heads and pinned blocks are other views, whose results are not stored.
     if (network !== this.#views.current) return
     const slot = this.#counter?.slotOf(method.name) ?? 0
-    this.#memo.write(cacheKey, json, { method: method.name, price, slot }, network.head.generation)
+    this.#memo.write(asked, json, { method: method.name, price, slot }, network.head.generation)
   }
 
   /** What a call fails with that threw this. */

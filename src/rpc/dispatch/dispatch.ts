@@ -7,7 +7,7 @@
  */
 import type { Fault } from '../../primitives/faults.js'
 import type { Answer } from '../answers/answer.js'
-import { AnswerMemo, type CachedAnswer } from '../answers/answerMemo.js'
+import { AnswerMemo, type AskedCall, type CachedAnswer } from '../answers/answerMemo.js'
 import { collected } from '../answers/jsonStream.js'
 import { Failure, type Outcome, repeatedAnswer, type Streamed, singleAnswer } from '../answers/outcome.js'
 import { Deadline } from '../contexts/deadline.js'
@@ -24,7 +24,7 @@ import {
 } from '../contexts/requestSlices.js'
 import type { Method, NetworkViews, RpcNetwork } from '../method.js'
 import { parseFault } from '../reading/bodyScan.js'
-import { type CacheLookup, RequestReader, readUsualCall, usualBytesMax } from '../reading/envelope.js'
+import { RequestReader, readUsualCall, usualBytesMax } from '../reading/envelope.js'
 import { isParseError, type Member, pinOfCall, runBatch, timedOut } from './batch.js'
 import { BlockLabels } from './blockName.js'
 import { CallCounter } from './callCounter.js'
@@ -56,7 +56,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
   readonly #counter: CallCounter | undefined
   readonly #runner: CallRunner<N>
   /** Undefined where no answers are stored. */
-  readonly #lookup: CacheLookup<CachedAnswer> | undefined
+  readonly #lookup: AnswerMemo | undefined
   readonly #blockNames: BlockLabels<N>
 
   constructor(
@@ -69,13 +69,9 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     this.#limits = limits
     this.#counter = counts && new CallCounter(counts, usageOf?.(views.current.name))
     this.#blockNames = new BlockLabels(views)
-    const memo = new AnswerMemo(limits.memoBytesMax, views.current.head.generation)
+    const memo = new AnswerMemo(limits.memoBytesMax, () => views.current.head.generation)
     this.#runner = new CallRunner(views, methods, limits.turnMsMax, log, this.#counter, memo)
-    this.#lookup =
-      limits.memoBytesMax === 0
-        ? undefined
-        : (bytes, start, idStart, idEnd, end) =>
-            memo.read(bytes, start, idStart, idEnd, end, views.current.head.generation)
+    this.#lookup = limits.memoBytesMax === 0 ? undefined : memo
   }
 
   handle(
@@ -171,13 +167,16 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     body: Uint8Array,
     basis: RequestBasis<N>,
     context: RequestContext,
-    lookup: CacheLookup<CachedAnswer> | undefined,
+    lookup: AnswerMemo | undefined,
     ownsBody: boolean,
   ): SlicedWork<Answer | Promise<Answer>> {
     const turns = new RequestSlices(this.#limits.turnMsMax, context, body.length)
     try {
       const isText = (name: string) => isOffloaded(this.#methods.get(name), this.#views.current)
-      const reader = new RequestReader<CachedAnswer>(body, this.#limits, { ownsBody, isOffloaded: isText })
+      const reader = new RequestReader<CachedAnswer, AskedCall>(body, this.#limits, {
+        ownsBody,
+        isOffloaded: isText,
+      })
       const keep = () => reader.keep()
       if (body.length > usualBytesMax ? turns.isOverOrAwaited : turns.isOver) yield* turns.pause(keep)
       turns.begin()

@@ -1,6 +1,6 @@
 /** Requests of which no call is run: each call is answered with one failure. */
 import type { Answer } from '../answers/answer.js'
-import type { CachedAnswer } from '../answers/answerMemo.js'
+import type { AskedCall, CachedAnswer } from '../answers/answerMemo.js'
 import { Failure, singleAnswer } from '../answers/outcome.js'
 import { bodyUnits, unitsMin } from '../contexts/price.js'
 import type { RequestContext } from '../contexts/requestContext.js'
@@ -31,7 +31,7 @@ export function refuseRequest(
   }
   if (!isPaid) context.oweReading(units)
   turns.begin()
-  const reader = new RequestReader<CachedAnswer>(body, limits)
+  const reader = new RequestReader<CachedAnswer, AskedCall>(body, limits)
   while (!reader.pass());
   const calls: Member[] = []
   while (reader.left > 0) calls.push(reader.read(undefined))

@@ -12,7 +12,7 @@ import { findCallHead } from './longCall.js'
 import { createCallSpans, guessId, memberSpan, type Span, scanCall, skipSpace } from './scan.js'
 
 /** One member of a request. */
-export type Call<Known> =
+export type Call<Known, Asked> =
   /** Not a call: answered with `invalid request`. */
   | { readonly kind: 'invalid'; readonly id: string }
   /** A repeated call: `known` is what the lookup returned for its text. */
@@ -25,8 +25,8 @@ export type Call<Known> =
       readonly params: unknown
       /** The call's member `at`, as written; undefined where it has none. */
       readonly at: unknown
-      /** Undefined for a call that is long or was read in the general way. */
-      readonly cacheKey: CacheKey | undefined
+      /** What the lookup names the call by; undefined for one that is long, was read in the general way, or is new. */
+      readonly asked: Asked | undefined
       /**
        * The text of the whole call, in memory that nothing else uses, where its `params` were not parsed; it may turn
        * out not to be JSON ({@link parseCallText}).
@@ -34,25 +34,16 @@ export type Call<Known> =
       readonly text?: Uint8Array
     }
 
-/** The text of a call without its id; for a call with the usual beginning, only the text after the id. */
-export interface CacheKey {
-  /** ASCII. */
-  readonly text: string
-  /** Offset at which the id was cut out. */
-  readonly idAt: number
+/** Finds calls that came before by their text without the id. */
+export interface CallLookup<Known, Asked> {
+  /**
+   * What is known of the call whose text is in `bytes` from `start` to `idStart` and from `idEnd` to `end`. A call with
+   * the usual beginning is looked for without it.
+   */
+  find(bytes: Uint8Array, start: number, idStart: number, idEnd: number, end: number): Known | undefined
+  /** The call that {@link find} did not know, if its answer is worth keeping. */
+  missed(): Asked | undefined
 }
-
-/**
- * Looks up a call by its text in `bytes` from `start` to `idStart` and from `idEnd` to `end`, which equals the
- * {@link CacheKey} made from that text.
- */
-export type CacheLookup<Known> = (
-  bytes: Uint8Array,
-  start: number,
-  idStart: number,
-  idEnd: number,
-  end: number,
-) => Known | undefined
 
 /** Longest method name; a call with a longer one is invalid. The longest real ones have about 45 characters. */
 const methodLengthMax = 2048
@@ -79,13 +70,12 @@ const spans = createCallSpans()
 
 /**
  * Reads a short body that is a single call of the common form, as most are; does not keep `body`. Undefined for any
- * other body, which {@link RequestReader} reads. `lookup` may only know questions returned by this function or the
- * reader; without it no question is made.
+ * other body, which {@link RequestReader} reads. `lookup` may only know calls returned by this function or the reader.
  */
-export function readUsualCall<Known>(
+export function readUsualCall<Known, Asked>(
   body: Uint8Array,
-  lookup: CacheLookup<Known> | undefined,
-): Call<Known> | undefined {
+  lookup: CallLookup<Known, Asked> | undefined,
+): Call<Known, Asked> | undefined {
   if (body.length > usualBytesMax) return undefined
   const start = skipSpace(body, 0)
   return body[start] === openBrace
@@ -105,7 +95,7 @@ export interface Reading {
  * Reads any body in short parts: first call {@link pass} until it returns true, then {@link read} for each call. The
  * body is not copied; call {@link keep} before continuing in another turn of the event loop.
  */
-export class RequestReader<Known> {
+export class RequestReader<Known, Asked> {
   readonly #scan: BodyScan
   #text: BodyText
   readonly #reading: Reading
@@ -141,8 +131,8 @@ export class RequestReader<Known> {
     return (bounds[this.#read * 2 - 1] as number) - (bounds[this.#read * 2 - 2] as number)
   }
 
-  /** Reads the next call; without `lookup` no question is made. Throws FaultError: ParseError. */
-  read(lookup: CacheLookup<Known> | undefined): Call<Known> {
+  /** Reads the next call. Throws FaultError: ParseError. */
+  read(lookup: CallLookup<Known, Asked> | undefined): Call<Known, Asked> {
     const { bounds } = this.#scan
     const from = bounds[this.#read * 2] as number
     const to = bounds[this.#read * 2 + 1] as number
@@ -153,7 +143,7 @@ export class RequestReader<Known> {
   }
 
   /** A long call that stays text; undefined for one that is to be parsed here. */
-  #readHead(from: number, to: number, separators: readonly number[]): Call<never> | undefined {
+  #readHead(from: number, to: number, separators: readonly number[]): Call<never, never> | undefined {
     const { isOffloaded } = this.#reading
     const head = isOffloaded && findCallHead(this.#text.bytes, from, to, separators)
     const method = head && this.#shortValue(head.method)
@@ -172,7 +162,7 @@ export class RequestReader<Known> {
       method,
       params: undefined,
       at,
-      cacheKey: undefined,
+      asked: undefined,
       text: this.#cut(from, to),
     }
   }
@@ -231,19 +221,19 @@ function decodeUtf8(bytes: Buffer): string {
  *
  * Its text may have been read as Latin-1: what the scan accepts, and so every question, is ASCII.
  */
-function fastCall<Known>(
+function fastCall<Known, Asked>(
   text: BodyText,
   start: number,
   end: number,
-  lookup: CacheLookup<Known> | undefined,
-): Call<Known> | undefined {
+  lookup: CallLookup<Known, Asked> | undefined,
+): Call<Known, Asked> | undefined {
   const { bytes } = text
   if (end - start > fastBytesMax) return undefined
-  const find = end - start <= cachedCallBytesMax ? lookup : undefined
+  const short = end - start <= cachedCallBytesMax ? lookup : undefined
   let guessed = -1
-  if (find !== undefined && guessId(bytes, start, end, spans)) {
+  if (short !== undefined && guessId(bytes, start, end, spans)) {
     guessed = spans.idStart
-    const known = find(bytes, cacheKeyStart(start), guessed, spans.idEnd, end)
+    const known = short.find(bytes, lookupStart(start), guessed, spans.idEnd, end)
     if (known !== undefined) return { kind: 'known', id: idText(text, spans.idStart, spans.idEnd), known }
   }
   const scanEnd = scanCall(bytes, start, spans)
@@ -251,24 +241,22 @@ function fastCall<Known>(
   const { idStart, idEnd, methodStart, methodEnd, paramsStart, paramsEnd } = spans
   if (methodEnd - methodStart > methodLengthMax || idEnd - idStart > idBytesMax) return undefined
   const id = text.slice(idStart, idEnd)
-  let cacheKey: CacheKey | undefined
-  if (find !== undefined) {
-    const from = cacheKeyStart(start)
-    // A right guess of where the id begins is right about its end too.
-    const known = idStart === guessed ? undefined : find(bytes, from, idStart, idEnd, end)
+  // A right guess of where the id begins is right about its end too.
+  if (short !== undefined && idStart !== guessed) {
+    const known = short.find(bytes, lookupStart(start), idStart, idEnd, end)
     if (known !== undefined) return { kind: 'known', id, known }
-    cacheKey = { text: text.slice(from, idStart) + text.slice(idEnd, end), idAt: idStart - from }
   }
   try {
     const params: unknown = paramsEnd === 0 ? undefined : JSON.parse(text.slice(paramsStart, paramsEnd))
-    return { kind: 'call', id, method: text.slice(methodStart, methodEnd), params, at: undefined, cacheKey }
+    const method = text.slice(methodStart, methodEnd)
+    return { kind: 'call', id, method, params, at: undefined, asked: short?.missed() }
   } catch {
     return undefined
   }
 }
 
-/** Start of the question of the call at `start` that was scanned last: without the usual beginning. */
-function cacheKeyStart(start: number): number {
+/** From where on the call at `start` that was scanned last is looked up. */
+function lookupStart(start: number): number {
   return spans.hasUsualHead ? spans.idStart : start
 }
 
@@ -310,7 +298,7 @@ export function parseCallText(text: Uint8Array): unknown {
 }
 
 /** Reads any JSON value as a call. Throws ParseError where it is not JSON. */
-function generalCall(text: BodyText, start: number, end: number): Call<never> {
+function generalCall(text: BodyText, start: number, end: number): Call<never, never> {
   const value = parseJson(text.slice(start, end))
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return { kind: 'invalid', id: 'null' }
@@ -329,5 +317,5 @@ function generalCall(text: BodyText, start: number, end: number): Call<never> {
   if (jsonrpc !== '2.0' || typeof method !== 'string' || method.length > methodLengthMax) {
     return { kind: 'invalid', id: idText ?? 'null' }
   }
-  return { kind: 'call', id: idText, method, params, at, cacheKey: undefined }
+  return { kind: 'call', id: idText, method, params, at, asked: undefined }
 }
