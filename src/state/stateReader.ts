@@ -53,11 +53,7 @@ export class RowStateReader implements StateReader {
   readSlot(block: StateBlock, address: Address, slot: Hash32): Uint8Array | undefined {
     const { number, hash } = block
     const rows = this.#rows
-    if (rows.isHead(hash)) {
-      const value = rows.readSlot(address, slot)
-      // That read may have begun a snapshot with another head.
-      if (rows.isHead(hash)) return value
-    }
+    if (rows.isHead(hash)) return rows.readSlot(address, slot)
     if (rows.isCanonical(number, hash)) return rows.readSlotAt(address, slot, number)
     return this.#sideState(block).slot(address, slot)
   }
@@ -69,12 +65,11 @@ export class RowStateReader implements StateReader {
   readAccount(block: StateBlock, address: Address): Account | undefined {
     const { number, hash } = block
     const rows = this.#rows
-    if (rows.isHead(hash)) {
-      const row = rows.readAccount(address)
-      if (rows.isHead(hash)) return row && decodeAccount(row)
+    const isHead = rows.isHead(hash)
+    if (!isHead && !rows.isCanonical(number, hash)) {
+      return this.#sideState(block).account(address)
     }
-    if (!rows.isCanonical(number, hash)) return this.#sideState(block).account(address)
-    const row = rows.readAccountAt(address, number)
+    const row = isHead ? rows.readAccount(address) : rows.readAccountAt(address, number)
     return row && decodeAccount(row)
   }
 

@@ -19,22 +19,14 @@ import type {
 import { checkSchema } from './checkSchema.js'
 import { ContractIds } from './contractIds.js'
 import { readByContract } from './contractRows.js'
-import {
-  closeEnvironment,
-  countReaders,
-  LateTable,
-  openEnvironment,
-  openTable,
-  type Snapshots,
-  snapshotsOf,
-} from './environment.js'
+import { closeEnvironment, countReaders, LateTable, openEnvironment, openTable } from './environment.js'
 import { readPlace } from './locations.js'
 import { countLogIndex, readLogChunk } from './logIndex.js'
 import { decodeLogRanges, type LogRange } from './logRanges.js'
 import { unpackList } from './packedLists.js'
 import { unpackReceipts } from './packedReceipts.js'
 import { guardTables, type ReadGuard, type ReadTable, withoutUnheld } from './readTable.js'
-import { namesHash, readBlockName, readCheckpoint, StateRowsReader } from './stateRowsReader.js'
+import { readBlockName, readCheckpoint, StateRowsReader } from './stateRowsReader.js'
 import { StoredBlock } from './storedBlock.js'
 import { lateTables, metaKeys, numberKey, openChainTables, type ReadTables } from './tables.js'
 import type { TrieRow } from './trieRow.js'
@@ -61,11 +53,6 @@ export class ChainReader extends StateRowsReader implements ChainRows {
   readonly #lastMemory = new Uint8Array(heldRowMax)
   /** Tables that no writer has made yet. */
   #late: readonly LateTable[] = []
-  /** Undefined for a writer, which sees what it writes within a snapshot. */
-  #snapshots: Snapshots | undefined
-  #head: Uint8Array | undefined
-  /** The snapshot that {@link #head} was read from. */
-  #headOf = 0
 
   protected constructor(
     readonly path: string,
@@ -98,7 +85,6 @@ export class ChainReader extends StateRowsReader implements ChainRows {
       const reader = guarded && new Reader(options.path, environment, guarded, guard)
       const late: ReadTable[] = lateTables.flatMap((name) => tables?.[name] ?? [])
       if (reader) reader.#late = late.filter((table) => table instanceof LateTable)
-      if (reader) reader.#snapshots = snapshotsOf(environment)
       // A store of archives has an identity before it has the first of them whole.
       if (reader?.readIdentity() !== undefined && reader.readHead() !== undefined) return reader
       throw new OperatorError(`the store ${options.path} holds no chain; run "tidegate import" into it first`)
@@ -125,15 +111,6 @@ export class ChainReader extends StateRowsReader implements ChainRows {
   /** Undefined in a new store. Throws OperatorError for a store of another kind or schema version. */
   readIdentity(): ChainIdentity | undefined {
     return checkSchema(this.tables.meta, this.path)
-  }
-
-  isHead(hash: Uint8Array): boolean {
-    const snapshots = this.#snapshots
-    if (snapshots === undefined || snapshots.count !== this.#headOf) {
-      this.#head = this.tables.meta.getBinary(metaKeys.head)
-      this.#headOf = snapshots?.count ?? 0
-    }
-    return this.#head !== undefined && namesHash(this.#head, hash)
   }
 
   readMarker(marker: Marker): BlockName | undefined {

@@ -80,10 +80,7 @@ export interface ChainRows {
   /** Begins a new snapshot, which includes later writes. */
   refresh(): void
   readHead(): BlockName | undefined
-  /**
-   * Whether the head has this hash, in the snapshot of this thread's last read: it is read once a snapshot. The next read
-   * may begin another one, so ask again after it.
-   */
+  /** Whether {@link readHead} has this hash. */
   isHead(hash: Uint8Array): boolean
   /** From which blocks on there is state, and there are receipts and bodies; absent where nothing is ever removed. */
   readOldestKept?(): OldestKept

@@ -1,4 +1,3 @@
-import type { EventEmitter } from 'node:events'
 import { statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type Database, open, type RootDatabase } from 'lmdb'
@@ -35,21 +34,6 @@ export interface EnvironmentOptions {
   readonly mapBytes?: number
   /** Whether commits are seen before they are on disk: for copies of what others keep. */
   readonly isCopy?: boolean
-}
-
-/** Snapshots that this thread has begun to read of an environment: a later turn of the event loop reads a later one. */
-export interface Snapshots {
-  count: number
-}
-
-const snapshots = new WeakMap<RootDatabase, Snapshots>()
-
-export function snapshotsOf(environment: RootDatabase): Snapshots {
-  const known = snapshots.get(environment)
-  if (known !== undefined) return known
-  const begun = { count: 0 }
-  snapshots.set(environment, begun)
-  return begun
 }
 
 /** Paths of the environments that are open for writing. */
@@ -115,10 +99,6 @@ export function openTable(environment: RootDatabase, name: string): Table | unde
     table = open(true)
   }
   if (table === undefined) return undefined
-  const begun = snapshotsOf(environment)
-  // Told by the table whose read begins a snapshot; lmdb's types do not have it, and a test holds lmdb to it.
-  const emitter = table as unknown as EventEmitter
-  emitter.addListener('begin-transaction', () => begun.count++)
   return Object.assign(table, {
     getBrief(key: Uint8Array, bytesMax = Number.POSITIVE_INFINITY) {
       // `value` is in lmdb's own memory, valid until its next read.

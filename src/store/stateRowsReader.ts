@@ -39,6 +39,11 @@ export class StateRowsReader {
     return readBlockName(this.tables.meta.getBrief(metaKeys.head))
   }
 
+  isHead(hash: Uint8Array): boolean {
+    const row = this.tables.meta.viewUntilNextRead(metaKeys.head)
+    return row !== undefined && hasHash(row, hash)
+  }
+
   readOldestKept(): OldestKept {
     return decodeOldestKept(this.tables.meta.getBrief(metaKeys.oldestKept))
   }
@@ -192,8 +197,7 @@ export class StateRowsReader {
 }
 
 /** Whether a row that {@link readBlockName} reads has this hash. A view of it takes longer than to compare. */
-/** Whether a row with the name of a block has this hash. */
-export function namesHash(row: Uint8Array, hash: Uint8Array): boolean {
+function hasHash(row: Uint8Array, hash: Uint8Array): boolean {
   for (let at = 0; at < 32; at++) if (row[8 + at] !== hash[at]) return false
   return true
 }
