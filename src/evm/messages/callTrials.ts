@@ -25,7 +25,7 @@ import { TrialRecord } from './trialRecord.js'
 
 /** Steps of a trial, of about 0.1 µs each: 200,000 gas of cheap instructions, or 60 rows that are read. */
 const trialStepsMax = 2_000
-/** A function that took more is passed on the next times: to pass a call on takes the edge 20 to 30 µs. */
+/** A function that took more twice at a head is passed on the next times: to pass a call on takes the edge 20 to 30 µs. */
 const shortStepsMax = 1_000
 const stepsPerMs = 10_000
 /** Gas between two looks at the budget: 10 µs, of the slowest instructions 40. */
@@ -75,7 +75,7 @@ export class CallTrials {
     if (!isOrdinary(request) || !this.#record.admit(owner.keyId, request.message)) return undefined
     return this.#try(request, owner, (place) => {
       const outcome = runCall(request, place)
-      if (this.#watch.stepsTaken > shortStepsMax) this.#record.passOn(request.message)
+      if (this.#watch.stepsTaken > shortStepsMax) this.#record.tookLong(request.message, request.block.number)
       return outcome
     })
   }
@@ -87,7 +87,7 @@ export class CallTrials {
     return this.#try(request, owner, (place) => {
       if (!isPlainTransfer(place, message) && !this.#record.admit(owner.keyId, message)) return undefined
       const { gas } = runEstimate(request, place)
-      if (this.#watch.stepsTaken > shortStepsMax) this.#record.passOn(message)
+      if (this.#watch.stepsTaken > shortStepsMax) this.#record.tookLong(message, request.block.number)
       return gas
     })
   }

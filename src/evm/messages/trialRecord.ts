@@ -22,6 +22,8 @@ export class TrialRecord {
   readonly #debts = new Map<string, number>()
   /** Contract and selector → calls that are passed on untried. */
   readonly #long = new Map<string, number>()
+  /** Contract and selector → the head at which a call was not short. */
+  readonly #longAt = new Map<string, number>()
 
   /** Counts a call, and says whether to try it. */
   admit(keyId: string, message: CallMessage): boolean {
@@ -50,12 +52,17 @@ export class TrialRecord {
   fail(keyId: string, message: CallMessage): void {
     const debt = this.#debts.get(keyId) ?? 0
     remember(this.#debts, keyId, debt + callsPerFailure)
-    this.passOn(message)
+    remember(this.#long, nameOf(message), untriedCalls)
   }
 
-  /** The next calls of this function are passed on untried. */
-  passOn(message: CallMessage): void {
-    remember(this.#long, nameOf(message), untriedCalls)
+  /**
+   * A trial of this call, with an outcome, was not short. The first at a head reads rows that are in memory the next time;
+   * after the second the next calls of this function are passed on untried.
+   */
+  tookLong(message: CallMessage, head: number): void {
+    const name = nameOf(message)
+    if (this.#longAt.get(name) === head) remember(this.#long, name, untriedCalls)
+    else remember(this.#longAt, name, head)
   }
 }
 
