@@ -17,7 +17,7 @@ export class Doorkeeper {
 
   /** Whether `question` came before; remembers it. */
   admits(question: string): boolean {
-    return this.#admits(hashText(question))
+    return this.admitsNumber(hashText(question))
   }
 
   /**
@@ -31,7 +31,8 @@ export class Doorkeeper {
 
   /** As {@link admits}, for a request that is named by a hash of 32 bits. */
   admitsNumber(hash: number): boolean {
-    return this.#admits(folded(hash))
+    // Products carry only upwards, so the high bits are mixed into the low ones, which choose the cell.
+    return this.#admits(notZero(hash ^ (hash >>> 15)))
   }
 
   #admits(hash: number): boolean {
@@ -52,12 +53,7 @@ const placesDefault = 2 ** 16
 function hashText(text: string): number {
   let hash = 0x811c9dc5
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
-  return folded(hash)
-}
-
-/** A product carries only upwards, so the high bits are mixed into the low ones, which choose the cell. */
-function folded(hash: number): number {
-  return notZero(hash ^ (hash >>> 15))
+  return hash
 }
 
 /** As an unsigned number of 32 bits other than zero, which marks an empty cell. */

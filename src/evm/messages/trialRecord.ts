@@ -22,7 +22,7 @@ export class TrialRecord {
   readonly #debts = new Map<string, number>()
   /** Contract and selector → calls that are passed on untried. */
   readonly #long = new Map<string, number>()
-  /** Contract and selector → the head at which a call was not short. */
+  /** Contract and selector → number of the head at which a call was not short. */
   readonly #longAt = new Map<string, number>()
 
   /** Counts a call, and says whether to try it. */
@@ -56,8 +56,8 @@ export class TrialRecord {
   }
 
   /**
-   * A trial of this call, with an outcome, was not short. The first at a head reads rows that are in memory the next time;
-   * after the second the next calls of this function are passed on untried.
+   * A trial of this call, with an outcome, was not short. The first at a head (its number) reads rows that are in memory
+   * the next time; after the second the next calls of this function are passed on untried.
    */
   tookLong(message: CallMessage, head: number): void {
     const name = nameOf(message)

@@ -106,14 +106,14 @@ export class AnswerMemo implements CallLookup<CachedAnswer, AskedCall> {
     }
   }
 
-  /** Stores the result of a call, if it is of the current head and not too large. */
+  /** Stores a result of the current head, unless that changed since the call was looked for, or it is too large. */
   write(
     asked: AskedCall,
     json: Json,
     { method, price, slot }: Pick<CachedAnswer, 'method' | 'price' | 'slot'>,
-    headGeneration: number,
   ): void {
-    if (headGeneration !== this.#headGeneration || json.length > this.#generationBytesMax / 4) return
+    const isLate = this.#generation() !== this.#headGeneration
+    if (isLate || json.length > this.#generationBytesMax / 4) return
     const tail = resultTail(json)
     const entry: Entry = {
       ...asked,

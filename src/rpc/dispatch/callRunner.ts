@@ -236,7 +236,7 @@ export class CallRunner<N extends RpcNetwork> {
     // Earlier heads and pinned blocks are other views, whose results are not stored.
     if (network !== this.#views.current) return
     const slot = this.#counter?.slotOf(method.name) ?? 0
-    this.#memo.write(asked, json, { method: method.name, price, slot }, network.head.generation)
+    this.#memo.write(asked, json, { method: method.name, price, slot })
   }
 
   /** What a call fails with that threw this. */

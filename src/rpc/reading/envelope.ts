@@ -219,7 +219,7 @@ function decodeUtf8(bytes: Buffer): string {
  * The call in the text between `start` and `end`, if it has the common form. Undefined for any other, for invalid
  * JSON in params, and for a name that is too long.
  *
- * Its text may have been read as Latin-1: what the scan accepts, and so every question, is ASCII.
+ * Its text may have been read as Latin-1: what the scan accepts is ASCII.
  */
 function fastCall<Known, Asked>(
   text: BodyText,
@@ -229,11 +229,11 @@ function fastCall<Known, Asked>(
 ): Call<Known, Asked> | undefined {
   const { bytes } = text
   if (end - start > fastBytesMax) return undefined
-  const short = end - start <= cachedCallBytesMax ? lookup : undefined
+  const cache = end - start <= cachedCallBytesMax ? lookup : undefined
   let guessed = -1
-  if (short !== undefined && guessId(bytes, start, end, spans)) {
+  if (cache !== undefined && guessId(bytes, start, end, spans)) {
     guessed = spans.idStart
-    const known = short.find(bytes, lookupStart(start), guessed, spans.idEnd, end)
+    const known = cache.find(bytes, lookupStart(start), guessed, spans.idEnd, end)
     if (known !== undefined) return { kind: 'known', id: idText(text, spans.idStart, spans.idEnd), known }
   }
   const scanEnd = scanCall(bytes, start, spans)
@@ -242,14 +242,14 @@ function fastCall<Known, Asked>(
   if (methodEnd - methodStart > methodLengthMax || idEnd - idStart > idBytesMax) return undefined
   const id = text.slice(idStart, idEnd)
   // A right guess of where the id begins is right about its end too.
-  if (short !== undefined && idStart !== guessed) {
-    const known = short.find(bytes, lookupStart(start), idStart, idEnd, end)
+  if (cache !== undefined && idStart !== guessed) {
+    const known = cache.find(bytes, lookupStart(start), idStart, idEnd, end)
     if (known !== undefined) return { kind: 'known', id, known }
   }
   try {
     const params: unknown = paramsEnd === 0 ? undefined : JSON.parse(text.slice(paramsStart, paramsEnd))
     const method = text.slice(methodStart, methodEnd)
-    return { kind: 'call', id, method, params, at: undefined, asked: short?.missed() }
+    return { kind: 'call', id, method, params, at: undefined, asked: cache?.missed() }
   } catch {
     return undefined
   }

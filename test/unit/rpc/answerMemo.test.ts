@@ -26,7 +26,7 @@ function keep(memo: AnswerMemo, asked: Asked, json: string | Uint8Array): void {
   for (let time = 0; time < 2; time++) {
     if (readFrom(memo, asked, String(time)) !== undefined) return
     const missed = memo.missed()
-    if (missed !== undefined) memo.write(missed, json, { method: 'test', price: 1, slot: 0 }, 1)
+    if (missed !== undefined) memo.write(missed, json, { method: 'test', price: 1, slot: 0 })
   }
 }
 
@@ -89,7 +89,11 @@ t.test(
     t.equal(readFrom(memo, asked, '1')?.json, '"x"')
     generation = 2
     t.equal(readFrom(memo, asked, '1'), undefined)
-    keep(memo, asked, '"of the head before"')
+    const missed = memo.missed()
+    generation = 3
+    if (missed !== undefined)
+      memo.write(missed, '"of the head before"', { method: 'test', price: 1, slot: 0 })
     t.equal(readFrom(memo, asked, '1'), undefined)
+    t.ok(missed)
   },
 )
