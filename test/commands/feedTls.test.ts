@@ -56,7 +56,9 @@ t.test('a database with a certificate and a password', { skip }, async (t) => {
     refused.push(service)
     await waitFor(`${how}: a refusal`, () => /the feed does not answer: .*/.test(service.said.err))
     t.match(/the feed does not answer: .*/.exec(service.said.err)?.[0], why, how)
-    t.match(await healthOf(service), { status: 'failing', networks: { tides: { head: 0 } } }, how)
+    // The log comes first.
+    await waitFor(`${how}: a health of that`, async () => (await healthOf(service)).status === 'failing')
+    t.match(await healthOf(service), { networks: { tides: { head: 0 } } }, how)
   }
   const missing = join(folder, 'missing.pem')
   const unusable = await startMember(
