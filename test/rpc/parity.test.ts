@@ -61,7 +61,8 @@ function waysTo(t: Test, service: Service, edge: number): Readonly<Record<Way, A
       )
   const connect = async (network: string) => {
     const client = await SocketClient.connect(`${service.origin.replace('http', 'ws')}/${network}/ws`, {
-      agent,
+      // A connection of its own: one that is kept may have been closed, and an upgrade is not sent twice.
+      agent: new EdgeAgent(t, service, edge),
     })
     t.teardown(() => client.cut())
     return client
