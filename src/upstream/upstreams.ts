@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { OperatorError } from '../primitives/faults.js'
 import { setTimeout } from '../primitives/timers.js'
@@ -96,6 +97,8 @@ export class Upstreams {
 
   constructor(nodes: readonly UpstreamOptions[], options: UpstreamsOptions) {
     this.#options = options
+    // Each question that is to be asked again waits for it.
+    setMaxListeners(0, this.#ending.signal)
     this.#nodes = namesOf(nodes).map(([node, name]) => this.#watch(new Upstream(node, name, options.log)))
     const claimers = this.#nodes.map(({ claimer }) => claimer)
     this.#choice = new HeadChoice(claimers, options.quorum, options.isSigned)

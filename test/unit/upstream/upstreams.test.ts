@@ -26,16 +26,22 @@ t.test('identical questions under way are one', async (t) => {
   t.equal(node.calls.filter(({ method }) => method === 'eth_getCode').length, 1)
 })
 
-t.test('a question is asked again until the node is back', async (t) => {
+t.test('questions are asked again until the node is back, however many they are', async (t) => {
   const node = await openNode(t)
   const { upstreams, lines } = openUpstreams(t, [node])
   await headOf(upstreams, blockHash('a', 1))
+  const warnings = t.capture(process, 'emitWarning').args
   await node.stop()
-  const asked = upstreams.ask('eth_getCode', ['0x1'], { deadline: soon() })
+  const codes = Array.from({ length: 20 }, (_, index) => `0x${index + 1}`)
+  const asked = codes.map((code) => upstreams.ask('eth_getCode', [code], { deadline: soon() }))
   while (lines.length === 0) await upstreams.poll()
   await node.start()
-  t.equal((await asked).result, '0x1')
+  t.strictSame(
+    (await Promise.all(asked)).map(({ result }) => result),
+    codes,
+  )
   t.match(lines[0], /^127\.0\.0\.1:\d+ does not answer/)
+  t.strictSame(warnings(), [], 'Node.js warns of more than ten waits for the same signal')
 })
 
 t.test('a question goes to another node where one fails, is slow or is excluded', async (t) => {
