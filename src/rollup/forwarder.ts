@@ -38,6 +38,8 @@ const silencesMax = 3
 
 /** Results so far of the attempts to deliver a sender's first transaction. */
 interface DeliveryState {
+  /** Undefined before it could be read. */
+  hash: Felt | undefined
   failures: number
   unknownAnswers: number
   /** Whether the sequencer accepted the transaction under another hash. */
@@ -47,7 +49,7 @@ interface DeliveryState {
 }
 
 function newDeliveryState(): DeliveryState {
-  return { failures: 0, unknownAnswers: 0, isMistaken: false, isUnsure: false }
+  return { hash: undefined, failures: 0, unknownAnswers: 0, isMistaken: false, isUnsure: false }
 }
 
 /**
@@ -153,8 +155,8 @@ export class Forwarder {
       if (this.#renewed.delete(sender)) this.#ready.add(sender)
       return undefined
     }
-    const state = this.#stateOf(sender)
     const { hash, wasSent } = outgoing
+    const state = this.#stateOf(sender, hash)
     const outcome = await this.#attempt(outgoing, state)
     if (outcome.kind === 'settled') {
       await this.#deliveries.settle(hash, outcome.rejection)
@@ -166,8 +168,13 @@ export class Forwarder {
     return this.#isStopped ? undefined : this.#backOff(state, outcome)
   }
 
-  #stateOf(sender: Felt): DeliveryState {
-    const state = this.#states.get(sender) ?? newDeliveryState()
+  #stateOf(sender: Felt, hash?: Felt): DeliveryState {
+    let state = this.#states.get(sender) ?? newDeliveryState()
+    if (hash !== undefined) {
+      // One with a lower nonce may have come before the one that was tried.
+      if (state.hash !== undefined && state.hash !== hash) state = newDeliveryState()
+      state.hash = hash
+    }
     this.#states.set(sender, state)
     return state
   }

@@ -101,8 +101,10 @@ export class ForwardingLease {
 
   async #renew(epoch: number): Promise<void> {
     const rows = await this.#options.database.read(
-      `update lease set lease_until = clock_timestamp() + $2 * interval '1 ms' where epoch = $1 returning epoch`,
-      [epoch, this.#options.leaseMs],
+      // The holder as well: in a database that was set back, epochs come again.
+      `update lease set lease_until = clock_timestamp() + $2 * interval '1 ms'
+      where epoch = $1 and holder = $3 returning epoch`,
+      [epoch, this.#options.leaseMs, this.#holder],
     )
     if (rows.length === 0) throw new FencedError(epoch)
   }

@@ -133,7 +133,7 @@ export function nameToMeaning(name: string, message: string): Meaning {
 
 /** An unknown answer, as a text for the operator and, once attempts are used up, the caller. */
 export function unknownAnswer(text: string): UnknownAnswer {
-  return { kind: 'unknown', rejection: { code: 63, text: text.slice(0, textMax) } }
+  return { kind: 'unknown', rejection: { code: 63, text: keptText(text) } }
 }
 
 function toMeaning(entry: Entry | undefined, text: string): Meaning {
@@ -143,8 +143,13 @@ function toMeaning(entry: Entry | undefined, text: string): Meaning {
   const [kind, code] = entry
   return {
     kind,
-    rejection: { code, text: explained.has(code) && text !== '' ? text.slice(0, textMax) : undefined },
+    rejection: { code, text: explained.has(code) && text !== '' ? keptText(text) : undefined },
   }
+}
+
+/** PostgreSQL takes no text with a NUL, which whoever wrote an account may have put into it. */
+function keptText(text: string): string {
+  return text.slice(0, textMax).replaceAll('\0', '\ufffd')
 }
 
 function textOf(value: unknown): string {

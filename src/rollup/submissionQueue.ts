@@ -109,8 +109,8 @@ export class SubmissionQueue extends SubmissionService {
         throw refused(59)
       }
       const rival = findRival(rows, transaction)
-      if (rival === undefined) this.#assertRoom(rows, body.length)
-      else {
+      this.#assertRoom(rows, body.length, rival)
+      if (rival !== undefined) {
         const rejection = { code: undefined, text: `replaced by ${hash}` }
         rows.put({ ...rival, state: 'REJECTED', changedAtMs: Date.now(), rejection })
       }
@@ -118,8 +118,11 @@ export class SubmissionQueue extends SubmissionService {
     })
   }
 
-  #assertRoom({ waiting, waitingBytes }: SubmissionTransaction, bytes: number): void {
+  /** For so many bytes in place of those of `rival`. */
+  #assertRoom(rows: SubmissionTransaction, bytes: number, rival: SubmissionRow | undefined): void {
     const { waitingMax, waitingBytesMax } = this.#options.limits
+    const waiting = rows.waiting - (rival === undefined ? 0 : 1)
+    const waitingBytes = rows.waitingBytes - (rival?.bodyBytes ?? 0)
     const full = (what: string) =>
       new FaultError({ kind: 'SubmissionsFull', what, retryAfterMs: fullRetryMs })
     if (waiting >= waitingMax) throw full(`${waiting} transactions wait for the sequencer`)

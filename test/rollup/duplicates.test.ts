@@ -41,4 +41,23 @@ for (const [where, open] of await queueStores(t)) {
       },
     )
   }
+
+  t.test(`the bytes of what waits are limited, whatever it replaces, ${where}`, async (t) => {
+    const limits = { waitingBytesMax: 4_000, waitingMax: 1 }
+    const { queue, submit } = await open(t, t.testdir(), { limits })
+    const dearer = (tip: number, felts: number) => {
+      const { resource_bounds, ...rest } = makeTransaction(1, 0, { calldata: Array(felts).fill('0x1') })
+      const l2_gas = { max_amount: '0x5', max_price_per_unit: `0x${(2 ** tip).toString(16)}` }
+      return { ...rest, tip: `0x${(2 ** tip).toString(16)}`, resource_bounds: { ...resource_bounds, l2_gas } }
+    }
+    await submit(dearer(10, 400))
+    const before = queue.counts()
+    const refused = await submit(dearer(11, 1_000)).catch((error: unknown) => error)
+    t.match(refused, { fault: { kind: 'SubmissionsFull' } })
+    t.match(queue.counts(), { waiting: 1, waitingBytes: before.waitingBytes })
+    // It takes the place and the bytes of the other one.
+    await submit(dearer(12, 410))
+    t.match(queue.counts(), { waiting: 1 })
+    t.ok(queue.counts().waitingBytes > before.waitingBytes)
+  })
 }

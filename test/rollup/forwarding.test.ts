@@ -1,5 +1,5 @@
 import t from 'tap'
-import { until } from '../library/until.js'
+import { until, waitFor } from '../library/until.js'
 import { forms, startForwarding } from './forwardingSequencer.js'
 import { makeTransaction } from './invokeTransactions.js'
 import { queueStores, refusal } from './queues.js'
@@ -138,24 +138,52 @@ for (const [where, open] of await queueStores(t)) {
       return { ...plain, resource_bounds: { ...plain.resource_bounds, l2_gas } }
     }
     await sequencer.order({ kind: 'stop' })
-    const forwarding = forward({ url: urls.rpc, timeoutMs: 10_000 })
+    const forwarding = forward({ url: urls.rpc, timeoutMs: 600_000 })
     const first = await submit(priced(100))
     await until(() => forwarding.forwarder?.isAnswered === false)
-    await reaches(first, 'RECEIVED')
-    const second = await submit(priced(200))
+    // Each time that it is tried again, it is one that was sent.
+    const replace = async () => {
+      try {
+        return await submit(priced(200))
+      } catch (error) {
+        t.match(error, refusal(52))
+        return undefined
+      }
+    }
+    const second = await waitFor('the first to be replaced', replace)
     t.strictSame((await queue.readRow(first))?.rejection, { code: undefined, text: `replaced by ${second}` })
     await sequencer.order({ kind: 'start' })
     await reaches(second, 'ACCEPTED')
-    await sequencer.order({ kind: 'react', next: [{ kind: 'stall', ms: 1_000 }] })
-    const stalled = await submit(makeTransaction(sender, 1, { tip: '0x64' }))
-    await reaches(stalled, 'SENT')
+    await sequencer.order({ kind: 'react', next: [{ kind: 'hold' }] })
+    const held = await submit(makeTransaction(sender, 1, { tip: '0x64' }))
+    await reaches(held, 'SENT')
     const dearer = makeTransaction(sender, 1, { tip: '0x100' })
     const l2_gas = { max_amount: '0x5', max_price_per_unit: '0xffff' }
     await t.rejects(
       submit({ ...dearer, resource_bounds: { ...dearer.resource_bounds, l2_gas } }),
       refusal(52),
     )
-    await reaches(stalled, 'ACCEPTED')
+    await sequencer.order({ kind: 'react' })
+    await reaches(held, 'ACCEPTED')
+  })
+
+  t.test(`unknown answers count for the transaction that got them, ${where}`, async (t) => {
+    const { submit, reaches, forward } = await open(t, t.testdir())
+    const unknown = { kind: 'error', code: 1_000, message: 'a gap' } as const
+    const busy = { kind: 'error', code: -32603, message: 'internal error' } as const
+    await sequencer.order({ kind: 'react', next: [unknown], always: busy })
+    const { attempts } = forward({ url: urls.rpc, unknownAnswersMax: 2 })
+    const sender = newSender()
+    const later = await submit(makeTransaction(sender, 1))
+    await until(() => attempts() > 1)
+    // What comes before it is tried first from now on.
+    const earlier = await submit(makeTransaction(sender, 0))
+    const hasArrived = async () =>
+      (await arrivalsOf(sender)).arrivals.some(({ key }) => key.includes('/0x0/'))
+    await waitFor('the earlier one to arrive', hasArrived)
+    await sequencer.order({ kind: 'react', next: [unknown] })
+    await reaches(earlier, 'ACCEPTED')
+    await reaches(later, 'ACCEPTED')
   })
 
   t.test(`each state survives a restart, and work goes on, ${where}`, async (t) => {
@@ -166,10 +194,10 @@ for (const [where, open] of await queueStores(t)) {
     const [a, b, c] = [newSender(), newSender(), newSender()]
     const accepted = await first.submit(makeTransaction(a, 0))
     await first.reaches(accepted, 'ACCEPTED')
-    await sequencer.order({ kind: 'react', next: [{ kind: 'error', code: 55, message: 'x', data: 'why' }] })
+    await sequencer.order({ kind: 'react', next: [{ kind: 'error', code: 55, message: 'x', data: 'why\0' }] })
     const rejected = await first.submit(makeTransaction(b, 0))
     await first.reaches(rejected, 'REJECTED')
-    await sequencer.order({ kind: 'react', next: [{ kind: 'stall', ms: 500 }] })
+    await sequencer.order({ kind: 'react', next: [{ kind: 'hold' }] })
     const sent = await first.submit(makeTransaction(c, 0))
     await first.reaches(sent, 'SENT')
     const received = await first.submit(makeTransaction(c, 1))
@@ -183,7 +211,7 @@ for (const [where, open] of await queueStores(t)) {
       'SENT',
       'RECEIVED',
     ])
-    t.strictSame((await second.queue.readRow(rejected))?.rejection, { code: 55, text: 'why' })
+    t.strictSame((await second.queue.readRow(rejected))?.rejection, { code: 55, text: 'why\ufffd' })
     t.match(second.queue.counts(), { waiting: 2, settled: 2 })
     await t.rejects(second.submit(makeTransaction(a, 0)), refusal(59))
     second.forward({ url: urls.rpc })

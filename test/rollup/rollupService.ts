@@ -1,7 +1,7 @@
 /** The program serving a rollup network, as tests use it. */
 import type { Test } from 'tap'
-import { makeFolder, writeInto } from '../service/program.js'
-import { patientLimits, type RpcAnswer, type Service, startService } from '../service/service.js'
+import { makeFolder, writeConfig } from '../service/program.js'
+import { type RpcAnswer, type Service, startService } from '../service/service.js'
 
 export interface RollupService extends Service {
   readonly dataDir: string
@@ -43,10 +43,9 @@ export async function startRollups<Name extends string>(
 ): Promise<Record<Name, RollupService>> {
   const names = Object.keys(entries) as Name[]
   const networks = names.map((name) => ({ name, kind: 'rollup', chainId: 'SN_SEPOLIA', ...entries[name] }))
-  const config = writeInto(folder, 'tidegate.json', {
+  const config = writeConfig(folder, {
     dataDir: 'data',
     logLevel: 'error',
-    limits: patientLimits,
     defaultNetwork: names[0],
     networks,
   })

@@ -11,6 +11,8 @@ export type Reaction =
   | { readonly kind: 'accept' }
   /** Accepts after a while. */
   | { readonly kind: 'stall'; readonly ms: number }
+  /** Accepts once it is told how to react to others. */
+  | { readonly kind: 'hold' }
   /** Accepts, and ends the connection without an answer. */
   | { readonly kind: 'dropAfter' }
   /** Ends the connection without accepting. */

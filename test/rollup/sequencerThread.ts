@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { parentPort } from 'node:worker_threads'
 import { hash as starknetHash } from 'starknet'
+import { defer } from '../../src/primitives/deferred.js'
 import { asciiToFelt } from '../../src/rollup/felt.js'
 import { computeInvokeHash } from '../../src/rollup/invokeHash.js'
 import {
@@ -38,6 +39,7 @@ let said: RawAnswer[] = []
 let next: Reaction[] = []
 let always: Reaction = { kind: 'accept' }
 let chainId: string | undefined
+let told = defer<void>()
 let forgets = false
 let boundPort = 0
 let server = listen()
@@ -54,6 +56,8 @@ async function obey(order: SequencerOrder): Promise<SequencerReport | undefined>
     case 'react':
       next = [...(order.next ?? [])]
       always = order.always ?? { kind: 'accept' }
+      told.resolve()
+      told = defer()
       return undefined
     case 'hash':
       chainId = order.chainId
@@ -148,6 +152,7 @@ async function take(
       : send(response, 400, { code: gatewayNames[code], message })
   if (reaction.kind === 'dropBefore') return void response.destroy()
   if (reaction.kind === 'stall') await setTimeout(reaction.ms)
+  if (reaction.kind === 'hold') await told.promise
   if (reaction.kind === 'status') return void sendRaw(response, reaction)
   if (reaction.kind === 'error') return refuse(reaction.code, reaction.message, reaction.data)
   if (reaction.kind === 'gatewayError') return send(response, reaction.status, reaction)

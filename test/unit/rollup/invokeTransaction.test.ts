@@ -143,6 +143,8 @@ t.test('each fault names its field', async (t) => {
     [{ ...plain, proof: 'AA==' }, 'proof_facts: missing, although there is a proof'],
     [{ ...plain, proof_facts: [] }, 'proof: missing, although there are proof_facts'],
     [{ ...plain, proof_facts: [], proof: 'A' }, 'proof: want base64 text, got "A"'],
+    [{ ...plain, proof_facts: [], proof: 'A===' }, 'proof: want base64 text, got "A==="'],
+    [{ ...plain, proof_facts: [], proof: 'AA=A' }, 'proof: want base64 text, got "AA=A"'],
     [{ ...plain, proof_facts: ['x'], proof: '' }, `proof_facts[0]: want ${felt}, got "x"`],
   ]
   for (const [value, message] of cases) {
@@ -164,4 +166,9 @@ t.test('another version is told apart from a malformed one', async (t) => {
   t.throws(() => parse({ ...plain, version: '0x1', nonce: 1 }), { name: 'FieldError' })
   t.equal(parse({ ...plain, version: '0x03' }).version, '0x3')
   t.ok(new VersionError('0x1') instanceof Error)
+})
+
+t.test('a proof may be as long as a body', async (t) => {
+  for (const proof of ['', 'AA==', 'AAA=', 'A'.repeat(8 * 2 ** 20)])
+    t.equal(parse({ ...plain, proof_facts: [], proof }).proof, proof)
 })
