@@ -159,6 +159,8 @@ export class FeedFollower {
     this.#position = await this.#findPosition(log)
     let coming: Promise<readonly FeedEntry[]> | undefined
     let flushed: Promise<void> | undefined
+    // What was said to be safe before the entry that it goes on from may be unknown to it.
+    let isMarked = false
     while (!this.#signal.aborted) {
       this.#news = defer()
       const entries = await (coming ?? log.read(this.#position))
@@ -170,7 +172,15 @@ export class FeedFollower {
         const tip = await this.#readTip(log)
         // Something may have come meanwhile.
         if (tip.sequence > this.#position) continue
-        const isNews = this.#tell(tip.head?.number)
+        if (tip.sequence < this.#position) {
+          // The database was set back.
+          this.#position = await this.#findPosition(log)
+          isMarked = false
+          continue
+        }
+        const isNewlyMarked = !isMarked && (await this.#replica.mark(tip))
+        isMarked = true
+        const isNews = this.#tell(tip.head?.number) || isNewlyMarked
         // Who becomes the writer has a source of its own to take in.
         if (await onIdle?.(log, this.#position)) return true
         if (isNews) this.#report({ type: 'head' })

@@ -4,10 +4,10 @@ import type { ForkSchedule } from '../../chain/forks.js'
 import { decodeHeader, type Header } from '../../chain/header.js'
 import { InvalidBlockError } from '../../evm/blocks/invalidBlock.js'
 import { BlockDiffError, decodeBlockDiff } from '../../feed/blockDiffCodec.js'
-import type { FeedEntry } from '../../feed/blockDiffLog.js'
+import type { FeedEntry, LogTip } from '../../feed/blockDiffLog.js'
 import { previousState } from '../../feed/previousState.js'
 import { BlockDiffVerifier, type PreviousState } from '../../feed/verifyBlockDiff.js'
-import { bytesToBigInt, bytesToHex, equalBytes } from '../../primitives/bytes.js'
+import { bytesToBigInt, bytesToHex, equalBytes, noBytes } from '../../primitives/bytes.js'
 import { OperatorError } from '../../primitives/faults.js'
 import { emptyUnclesHash } from '../../primitives/keccak.js'
 import { decodeRlpList, rlpLength, rlpList, rlpPayloadLength } from '../../primitives/rlp.js'
@@ -70,6 +70,23 @@ export class Replica {
       turned = performance.now()
     }
     await this.#beginCommit()
+  }
+
+  /** Stores what a log says is safe and finalized, all of whose entries were applied; resolves to whether that is news. */
+  async mark(tip: Pick<LogTip, 'safe' | 'finalized'>): Promise<boolean> {
+    const store = this.#store
+    store.beginBatch()
+    let isNews = false
+    for (const marker of ['safe', 'finalized'] as const) {
+      const block = tip[marker]
+      if (block === undefined || !this.#isCanonical(block.number, block.hash)) continue
+      if (equalBytes(store.readMarker(marker)?.hash ?? noBytes, block.hash)) continue
+      store.writeMarker(marker, block)
+      isNews = true
+    }
+    await this.#beginCommit()
+    await this.#flushed
+    return isNews
   }
 
   /** Settles when all that was applied is on disk. */
