@@ -22,7 +22,14 @@ import { contracts, frontierConfig, mergedConfig, testGenesis, testKeys } from '
 import { waitFor } from '../library/until.js'
 import { examples, headBlock } from '../rpc/demoChain.js'
 import { type DeveloperChain, startDeveloper } from '../service/developerChain.js'
-import { copyEmbeddedStore, makeFolder, runHere, runProgram, writeInto } from '../service/program.js'
+import {
+  copyEmbeddedStore,
+  makeFolder,
+  runHere,
+  runProgram,
+  writeConfig,
+  writeInto,
+} from '../service/program.js'
 import { type Service, startService } from '../service/service.js'
 import { SocketClient } from '../transport/socketClient.js'
 
@@ -159,6 +166,12 @@ t.test('what a test suite does: mining, snapshots, balances and time', async (t)
   await client.increaseTime({ seconds: 86_400 })
   await client.mine({ blocks: 1 })
   t.ok((await client.getBlock()).timestamp >= timestamp + 91_400n)
+  // Faster than seconds pass.
+  await client.mine({ blocks: 100 })
+  const ahead = (await client.getBlock()).timestamp
+  await client.increaseTime({ seconds: 60 })
+  await client.mine({ blocks: 1 })
+  t.ok((await client.getBlock()).timestamp >= ahead + 60n)
 
   t.match(await ask(service, 'evm_revert', snapshot), { result: true })
   t.equal(await headOf(service), 2)
@@ -372,7 +385,7 @@ t.test(
     const genesis = writeInto(folder, 'genesis.json', testGenesis(mergedConfig()))
     const start = async (dataDir: string, network: object) => {
       const networks = [{ name: 'dev', genesis, ...network }]
-      const config = writeInto(folder, `${dataDir}.json`, { dataDir, networks })
+      const config = writeConfig(folder, { dataDir, networks }, `${dataDir}.json`)
       const service = await startService(['--config', config, '--no-auth'])
       t.teardown(() => service.stop())
       return service

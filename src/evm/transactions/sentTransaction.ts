@@ -47,6 +47,8 @@ export interface SentTransaction {
   /** Wei per gas; of types 0 and 1 the gas price. */
   readonly maxFeePerGas: bigint
   readonly blobCount: number
+  /** Wei per blob gas; 0 without blobs. */
+  readonly maxFeePerBlobGas: bigint
   /** Most wei that it takes from its sender. */
   readonly cost: bigint
   /** EIP-2718 bytes, or a list for legacy ones; with its blobs. */
@@ -61,11 +63,11 @@ export interface SentTransaction {
  */
 export function checkSentTransaction(raw: Uint8Array, fork: ForkName, chainId: bigint): SentTransaction {
   const tx = readSentTransaction(raw, fork, chainId)
-  const { hash, sender, nonce, gasLimit, maxFeePerGas } = tx
+  const { hash, sender, nonce, gasLimit, maxFeePerGas, maxFeePerBlobGas } = tx
   const blobCount = tx.blobVersionedHashes?.length ?? 0
-  const cost = gasLimit * maxFeePerGas + tx.value + BigInt(blobCount) * gasPerBlob * tx.maxFeePerBlobGas
+  const cost = gasLimit * maxFeePerGas + tx.value + BigInt(blobCount) * gasPerBlob * maxFeePerBlobGas
   const bytes = tx.type === blobType ? withoutBlobs(raw) : raw
-  return { hash, sender, nonce, gasLimit, maxFeePerGas, blobCount, cost, raw, bytes }
+  return { hash, sender, nonce, gasLimit, maxFeePerGas, blobCount, maxFeePerBlobGas, cost, raw, bytes }
 }
 
 /** As {@link checkSentTransaction}; the whole transaction. */

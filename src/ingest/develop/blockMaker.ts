@@ -3,7 +3,7 @@
  * run. Owns what is in a block. The executor of imported blocks runs it, once; the store takes what it gives.
  */
 import { blockAccessListHash } from '../../chain/blockAccessList.js'
-import { gasPerBlob } from '../../chain/feeMarket.js'
+import { blobGasPrice, gasPerBlob } from '../../chain/feeMarket.js'
 import type { ForkName, ForkSchedule } from '../../chain/forks.js'
 import { decodeHeader, encodeHeader, type Header, headerHash, stateRootOf } from '../../chain/header.js'
 import { buildPendingHeader } from '../../chain/pendingHeader.js'
@@ -76,6 +76,9 @@ export class BlockMaker {
   take(raw: Uint8Array, timestamp: number): Hash32 {
     const { header, fork } = this.#draft(timestamp)
     const tx = checkSentTransaction(raw, fork, this.#schedule.config.chainId)
+    const blobsMax = this.#schedule.blobParametersAt(fork)?.max ?? 0
+    if (tx.blobCount > blobsMax)
+      throw messageRefused(`too many blobs in transaction: have ${tx.blobCount}, permitted ${blobsMax}`)
     this.waiting.add(tx, header.gasLimit)
     return tx.hash
   }
@@ -127,7 +130,7 @@ export class BlockMaker {
 
   /** The first that can run and that fit in one block by their gas limits; at least one, which may be invalid. */
   #choose({ header, fork }: Draft): readonly SentTransaction[] {
-    const ready = this.waiting.ready(header.baseFeePerGas ?? 0n)
+    const ready = this.waiting.ready(header.baseFeePerGas ?? 0n, blobGasPrice(header, this.#schedule) ?? 0n)
     const blobsMax = this.#schedule.blobParametersAt(fork)?.max ?? 0
     let [gas, blobs, bytes] = [0n, 0, 0]
     const end = ready.findIndex((tx, index) => {

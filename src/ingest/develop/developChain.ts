@@ -183,7 +183,9 @@ class Developer {
       return null
     },
     evm_increaseTime: ([seconds]) => {
-      this.#aheadSeconds += integer(seconds, secondsMax - this.#aheadSeconds)
+      // Blocks that were made faster than seconds pass are ahead of the clock.
+      const ahead = Math.max(this.#aheadSeconds, Number(this.#maker.head.timestamp) - clockSeconds())
+      this.#aheadSeconds = ahead + integer(seconds, secondsMax - ahead)
       return this.#aheadSeconds
     },
     evm_setNextBlockTimestamp: ([timestamp]) => {

@@ -36,13 +36,15 @@ export class WaitingTransactions {
       const amounts = `balance ${balance}, tx cost ${tx.cost}, overshot ${tx.cost - balance}`
       throw messageRefused(`insufficient funds for gas * price + value: ${amounts}`)
     }
-    for (const other of this.#list()) {
-      if (other.nonce === tx.nonce && equalBytes(other.sender, tx.sender)) this.remove(other)
-    }
+    const rival = this.#list().find(
+      ({ nonce, sender }) => nonce === tx.nonce && equalBytes(sender, tx.sender),
+    )
     const { countMax, bytesMax } = sentBounds
-    if (this.#entries.size >= countMax || this.#bytes + tx.raw.length > bytesMax) {
+    const [count, bytes] = rival === undefined ? [1, 0] : [0, rival.raw.length]
+    if (this.#entries.size + count > countMax || this.#bytes - bytes + tx.raw.length > bytesMax) {
       throw messageRefused('txpool is full')
     }
+    if (rival !== undefined) this.remove(rival)
     this.#entries.set(latin1Key(tx.hash), tx)
     this.#bytes += tx.raw.length
   }
@@ -53,8 +55,8 @@ export class WaitingTransactions {
     return tx && pendingTransactionJson(tx.bytes, tx.sender, tx.hash)
   }
 
-  /** Those that can run at this base fee: by arrival, and each after the one with the nonce before its own. */
-  ready(baseFee: bigint): readonly SentTransaction[] {
+  /** Those that can run at these fees, in wei per gas and per blob gas: by arrival, and each after the one with the nonce before its own. */
+  ready(baseFee: bigint, blobBaseFee: bigint): readonly SentTransaction[] {
     const senders = new Map<string, Map<bigint, readonly [tx: SentTransaction, arrival: number]>>()
     for (const [arrival, tx] of this.#list().entries()) {
       const key = latin1Key(tx.sender)
@@ -66,6 +68,7 @@ export class WaitingTransactions {
       for (let nonce = this.#nonceOf(toAddress(latin1KeyToBytes(key))); ; nonce++) {
         const [tx, arrival = 0] = nonces.get(nonce) ?? []
         if (tx === undefined || tx.maxFeePerGas < baseFee) break
+        if (tx.blobCount > 0 && tx.maxFeePerBlobGas < blobBaseFee) break
         since = Math.max(since, arrival)
         ready.push([tx, since])
       }
