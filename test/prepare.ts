@@ -13,6 +13,7 @@ import { amsterdamFile, withoutAmsterdam } from './ingest/amsterdam.js'
 import {
   fixtureConfig,
   fixtureDir,
+  patientConfig,
   patientLimits,
   recordedConfig,
   recordings,
@@ -65,6 +66,7 @@ if (preparedMs < changedMs()) {
     // Without a source nothing writes into the store, however many servers read it.
     writeFileSync(path, JSON.stringify({ dataDir: fixtureDir, limits: patientLimits, networks: [network] }))
   }
+  writeFileSync(patientConfig, JSON.stringify({ limits: patientLimits }))
   writeConfig(recordedConfig, { name: 'recorded', genesis: join(recordings, 'genesis.json') })
   writeConfig(fixtureConfig, { name: 'demo', genesis, storageLayouts: join(devnet, 'layouts.json') })
 }

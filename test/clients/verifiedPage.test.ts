@@ -14,7 +14,7 @@ import { HonestNode } from '../faults/stormNodes.js'
 import { Dice, propertyRuns } from '../library/property.js'
 import { waitFor } from '../library/until.js'
 import { openBrowser, Visit, withoutBrowser } from '../service/browser.js'
-import { makeFolder, writeInto } from '../service/program.js'
+import { makeFolder, writeConfig, writeInto } from '../service/program.js'
 import { startService } from '../service/service.js'
 
 const bytesMax = 60_000
@@ -41,7 +41,7 @@ const other = signed.checkpoint(ancestor(final, final.number - 3) as StormBlock)
 const checkpoint = signed.checkpoint(final)
 signed.sign(tip, final, 480)
 const beaconConfig = signed.config([beacon], checkpoint)
-const config = writeInto(makeFolder(t), 'tidegate.json', {
+const config = writeConfig(makeFolder(t), {
   dataDir: 'data',
   networks: [
     {

@@ -9,7 +9,7 @@ import { blockAt, chainPath, genesisPath, headBlock } from '../rpc/demoChain.js'
 import { adminOf } from '../service/adminClient.js'
 import { startKeyedDemo } from '../service/keyedDemo.js'
 import { freePort } from '../service/ports.js'
-import { makeFolder, runProgram, startProgram, writeInto } from '../service/program.js'
+import { makeFolder, runProgram, startProgram, writeConfig } from '../service/program.js'
 import { copyDemo, type DemoSettings, serveDemo } from '../service/servedDemo.js'
 import { type Service, startService } from '../service/service.js'
 import { SocketClient } from '../transport/socketClient.js'
@@ -241,7 +241,7 @@ function configPathOf({ process: { spawnargs } }: Service): string {
 t.test('the time of an import is shown by phase, and the commits of its store', async (t) => {
   const folder = makeFolder(t)
   const networks = [{ name: 'tides', genesis: genesisPath, source: { type: 'file', path: chainPath } }]
-  const config = writeInto(folder, 'tidegate.json', { dataDir: 'data', networks })
+  const config = writeConfig(folder, { dataDir: 'data', networks })
   const service = await startService(['--config', config, '--no-auth'])
   t.teardown(() => service.stop())
   const admin = await adminOf(service, join(folder, 'data'))

@@ -9,7 +9,7 @@ import { Steps } from '../ingest/steppedReplay.js'
 import { waitFor } from '../library/until.js'
 import { quantity } from '../rpc/demoChain.js'
 import { askAll, type Question } from '../rpc/questions.js'
-import { makeFolder, runHere, storePathOf, writeInto } from '../service/program.js'
+import { makeFolder, runHere, storePathOf, writeConfig, writeInto } from '../service/program.js'
 import { startService } from '../service/service.js'
 import { SocketClient } from '../transport/socketClient.js'
 
@@ -23,7 +23,7 @@ t.test('a follower and a gateway cross the fork live', { skip: withoutAmsterdam 
   const folder = makeFolder(t)
   const serve = (name: string, source: unknown, env = {}) => {
     const networks = [{ name: 'cross', genesis, source }]
-    const config = writeInto(folder, `${name}.json`, { dataDir: join(folder, name), networks })
+    const config = writeConfig(folder, { dataDir: join(folder, name), networks }, `${name}.json`)
     return startService(['--config', config, '--no-auth'], env)
   }
   const steps = await Steps.listen(t)
@@ -96,7 +96,7 @@ t.test(
     const chain = amsterdamFile('a1-cross', 'chain.rlp.gz')
     const importWith = (forks: unknown) => {
       const networks = [{ name: 'cross', genesis: path, forks }]
-      const file = writeInto(folder, 'tidegate.json', { dataDir: join(folder, 'data'), networks })
+      const file = writeConfig(folder, { dataDir: join(folder, 'data'), networks })
       return runHere(['import', '--config', file, '--network', 'cross', chain])
     }
     const without = await importWith({})

@@ -6,7 +6,7 @@ import { decodeRlpList, encodeRlp, type RlpItem, rlpBytes, rlpList } from '../..
 import { ChainReader } from '../../src/store/chainReader.js'
 import { amsterdamFile, withoutAmsterdam } from '../ingest/amsterdam.js'
 import { storedBlocks, writeEre } from '../ingest/eraArchives.js'
-import { makeFolder, runHere, storePathOf, writeInto } from '../service/program.js'
+import { makeFolder, runHere, storePathOf, writeConfig } from '../service/program.js'
 import { fixtureDir, startService } from '../service/service.js'
 
 /** A row of receipts without blooms and with their types, as ere has them. */
@@ -38,7 +38,7 @@ t.test(
       { name: 'past', kind: 'history', genesis },
       { name: 'whole', genesis },
     ]
-    const config = writeInto(folder, 'tidegate.json', { dataDir: join(folder, 'data'), networks })
+    const config = writeConfig(folder, { dataDir: join(folder, 'data'), networks })
     for (const network of ['past', 'whole']) {
       const words = ['import', '--config', config, '--network', network, join(folder, 'archives')]
       const { status, err } = await runHere(words)

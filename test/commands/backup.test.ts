@@ -19,7 +19,7 @@ import {
   runHere,
   startProgram,
   storePathOf,
-  writeInto,
+  writeConfig,
 } from '../service/program.js'
 import { startService } from '../service/service.js'
 import { onSmallDisk, withoutSmallDisk } from '../store/smallDisk.js'
@@ -83,7 +83,7 @@ t.test(
       out: /No fault found/,
     })
 
-    const config = writeInto(restored, 'tidegate.json', {
+    const config = writeConfig(restored, {
       dataDir: '.',
       networks: [{ name: 'tides', genesis: genesisPath }],
     })

@@ -12,7 +12,7 @@ import { verifierOfSecret } from '../../src/access/tokens.js'
 import { NodeStore } from '../../src/store/nodeStore.js'
 import { genesisPath } from '../rpc/demoChain.js'
 import { adminOf } from '../service/adminClient.js'
-import { copyDemoStore, makeFolder, runProgram, writeInto } from '../service/program.js'
+import { copyDemoStore, makeFolder, runProgram, writeConfig } from '../service/program.js'
 import { startService } from '../service/service.js'
 import { SocketClient } from '../transport/socketClient.js'
 
@@ -40,7 +40,7 @@ t.test('no part of a key is in a log, a metric, an error, a page or the process 
       .setProtectedHeader({ alg: 'HS256', kid: shop.key.id })
       .sign(secret)
   const [token, late] = [await sign({}), await sign({ exp: 1 })]
-  const config = writeInto(folder, 'tidegate.json', {
+  const config = writeConfig(folder, {
     dataDir,
     edges: process.platform === 'linux' ? 2 : 1,
     networks: [{ name: 'demo', genesis: genesisPath }],

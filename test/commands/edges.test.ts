@@ -9,7 +9,7 @@ import { NodeStore } from '../../src/store/nodeStore.js'
 import { Steps } from '../ingest/steppedReplay.js'
 import { waitFor } from '../library/until.js'
 import { makeTransaction } from '../rollup/invokeTransactions.js'
-import { copyDemoStore, makeFolder, writeInto } from '../service/program.js'
+import { copyDemoStore, makeFolder, writeConfig } from '../service/program.js'
 import { startService } from '../service/service.js'
 import { refusedUpgrade, SocketClient } from '../transport/socketClient.js'
 
@@ -34,7 +34,7 @@ t.test(
     ]
     const devnet = join(packageRoot(), 'data/devnet')
     const source = { type: 'replay', file: join(devnet, 'chain.rlp'), from: 200, intervalMs: 1 }
-    const config = writeInto(folder, 'tidegate.json', {
+    const config = writeConfig(folder, {
       dataDir,
       edges: 2,
       logLevel: 'debug',

@@ -7,9 +7,8 @@ import { waitFor } from '../library/until.js'
 import { bytesOf, examples, keccak } from '../rpc/demoChain.js'
 import { readQuestions } from '../rpc/readQuestions.js'
 import { adminOf } from '../service/adminClient.js'
-import { writeInto } from '../service/program.js'
+import { writeConfig } from '../service/program.js'
 import {
-  patientLimits,
   recordedConfig,
   recordings,
   type Service,
@@ -34,7 +33,7 @@ const ownMethods: readonly string[] = [
 /** A gateway to nodes. */
 function startGateway(data: string, upstreams: readonly string[]): Promise<Service> {
   const networks = [{ name: 'main', kind: 'gateway', upstreams }]
-  const config = writeInto(data, 'tidegate.json', { dataDir: data, limits: patientLimits, networks })
+  const config = writeConfig(data, { dataDir: data, networks })
   return startService(['--config', config, '--no-auth'])
 }
 

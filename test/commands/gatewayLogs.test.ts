@@ -5,7 +5,7 @@ import { Dice, propertyRuns } from '../library/property.js'
 import { waitFor } from '../library/until.js'
 import { examples, headBlock, quantity } from '../rpc/demoChain.js'
 import { adminOf } from '../service/adminClient.js'
-import { makeFolder, runHere, writeInto } from '../service/program.js'
+import { makeFolder, runHere, writeConfig } from '../service/program.js'
 import { type Service, startService } from '../service/service.js'
 import { forwardTo, WeatherNode } from '../upstream/weatherNode.js'
 
@@ -40,7 +40,7 @@ async function startWith(
   logs: Logs,
 ): Promise<Service> {
   const upstreams = nodes.map(({ url }) => ({ url, timeoutMs: 600_000 }))
-  const config = writeInto(folder, 'tidegate.json', {
+  const config = writeConfig(folder, {
     dataDir: 'data',
     networks: [{ name: 'main', kind: 'gateway', upstreams, historyBlocks: 8, pollMs: 50, logs }],
   })

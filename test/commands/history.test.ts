@@ -1,8 +1,7 @@
-import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { chainPath, examples, genesisPath, headBlock, quantity } from '../rpc/demoChain.js'
-import { makeFolder, runHere, runProgram } from '../service/program.js'
+import { makeFolder, runHere, runProgram, writeConfig } from '../service/program.js'
 import { startService } from '../service/service.js'
 
 const kept = 64
@@ -102,9 +101,8 @@ t.test('the node tells what it keeps', async (t) => {
 
 t.test('where only tries are removed, only what needs them is refused', async (t) => {
   const data = makeFolder(t)
-  const config = join(data, 'tidegate.json')
   const networks = [{ name: 'proofs', genesis: genesisPath, history: { trie: kept } }]
-  writeFileSync(config, JSON.stringify({ networks }))
+  const config = writeConfig(data, { networks })
   const flags = ['--config', config, '--network', 'proofs', '--data', data]
   const { status, err } = await runProgram(['import', ...flags, chainPath])
   t.equal(status, 0, err)

@@ -6,7 +6,7 @@ import { makeBlocks, storedBlocks, writeArchive } from '../ingest/eraArchives.js
 import { waitFor } from '../library/until.js'
 import { blockAt, genesisPath, headBlock, quantity } from '../rpc/demoChain.js'
 import { readQuestions } from '../rpc/readQuestions.js'
-import { makeFolder, runHere, writeInto } from '../service/program.js'
+import { makeFolder, runHere, writeConfig } from '../service/program.js'
 import { type Service, startService } from '../service/service.js'
 import { demoStore } from '../unit/evm/demoExecution.js'
 import { startFollower, writeFollowConfig } from '../upstream/followedNode.js'
@@ -55,7 +55,7 @@ t.test('beneath a gateway: old blocks are served without any upstream', async (t
     historyBlocks: 5,
     pollMs: 50,
   }
-  const config = writeInto(folder, 'tidegate.json', { dataDir: 'data', networks: [entry] })
+  const config = writeConfig(folder, { dataDir: 'data', networks: [entry] })
   const importing = (...words: string[]) => runHere(['import', '--config', config, ...words])
   t.match(await importing(archive), { status: 1, err: /main has no head yet to which blocks could link/ })
   const first = await startService(['--config', config, '--no-auth'])
@@ -69,7 +69,7 @@ t.test('beneath a gateway: old blocks are served without any upstream', async (t
 
   await node.stop()
   const asked = node.calls.length
-  writeInto(folder, 'tidegate.json', { dataDir: 'data', networks: [{ ...entry, logs: { from: 0 } }] })
+  writeConfig(folder, { dataDir: 'data', networks: [{ ...entry, logs: { from: 0 } }] })
   const gateway = await startService(['--config', config, '--no-auth'])
   t.teardown(() => gateway.stop())
   for (const number of [0, 1, 14, 60, 148, 200, headBlock.number]) {

@@ -5,7 +5,7 @@ import t from 'tap'
 import { startPostgres, withoutPostgres } from '../feed/postgres.js'
 import { headOf, lastingLeaseMs } from '../feed/replicaCluster.js'
 import { waitFor } from '../library/until.js'
-import { makeFolder, runHere, writeInto } from '../service/program.js'
+import { makeFolder, runHere, writeConfig } from '../service/program.js'
 import { startService } from '../service/service.js'
 import { startAnvil, withoutAnvil } from '../upstream/anvilNode.js'
 
@@ -16,7 +16,7 @@ t.test(
     const anvil = await startAnvil(t, makeFolder(t))
     const { url } = await startPostgres(t)
     const start = async (folder: string, network: Record<string, unknown>) => {
-      const config = writeInto(folder, 'tidegate.json', {
+      const config = writeConfig(folder, {
         dataDir: 'data',
         networks: [{ name: 'dev', genesis: anvil.genesisPath, ...network }],
       })

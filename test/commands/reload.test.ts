@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { waitFor } from '../library/until.js'
 import { genesisPath } from '../rpc/demoChain.js'
-import { copyDemoStore, makeFolder, runProgram, writeInto } from '../service/program.js'
+import { copyDemoStore, makeFolder, runProgram, writeConfig, writeInto } from '../service/program.js'
 import { type Service, startService } from '../service/service.js'
 import { refusedUpgrade, SocketClient } from '../transport/socketClient.js'
 
@@ -51,7 +51,7 @@ for (const [edges, transport] of [
       { name: 'second', genesis: genesisPath, networkId: 77, hosts },
     ]
     const write = (settings: object) =>
-      writeInto(folder, 'tidegate.json', { dataDir, edges, networks: networks([]), ...settings })
+      writeConfig(folder, { dataDir, edges, networks: networks([]), ...settings })
     const config = write({ cors: { origins: ['https://other.example'] } })
     const service = await startService(['--config', config, '--no-auth', '--transport', transport])
     t.teardown(() => service.stop())

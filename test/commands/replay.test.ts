@@ -7,7 +7,7 @@ import { makeReplayedChain, type ReplayedChain, replayedStorePath } from '../ing
 import { Steps } from '../ingest/steppedReplay.js'
 import { waitFor } from '../library/until.js'
 import { quantity } from '../rpc/demoChain.js'
-import { makeFolder, runProgram, startProgram, writeInto } from '../service/program.js'
+import { makeFolder, runProgram, startProgram, writeConfig, writeInto } from '../service/program.js'
 import { type Service, startService } from '../service/service.js'
 
 /** Longer than any test. */
@@ -41,7 +41,7 @@ function withInterval({ configPath }: ReplayedChain, folder: string, intervalMs:
   network.source.intervalMs = intervalMs
   network.genesis = configPath.replace('tidegate.json', network.genesis)
   config.dataDir = configPath.replace('tidegate.json', config.dataDir)
-  return writeInto(folder, 'tidegate.json', config)
+  return writeConfig(folder, config)
 }
 
 async function verify(t: Test, config: string): Promise<void> {

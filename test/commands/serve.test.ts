@@ -9,6 +9,7 @@ import {
   runHere,
   runProgram,
   startProgram,
+  writeConfig,
   writeInto,
 } from '../service/program.js'
 import { serveDemo } from '../service/servedDemo.js'
@@ -171,7 +172,7 @@ t.test('without keys asked for, the printed requests hold none and work', async 
 t.test('keys: made and revoked by another process, refused where they are not right', async (t) => {
   const folder = makeFolder(t)
   copyDemoStore(folder, 'tides')
-  const config = writeInto(folder, 'metered.json', { limits: { keyUnitsPerSecond: 1 } })
+  const config = writeConfig(folder, { limits: { keyUnitsPerSecond: 1 } })
   const flags = ['--config', config, '--data', folder, '--network', 'tides', '--log-level', 'trace']
   const { service, log } = await start(t, flags)
   const made = await runProgram(['keys', 'create', '--name', 'explorer', '--data', folder])

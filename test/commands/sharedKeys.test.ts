@@ -8,7 +8,7 @@ import { type Postgres, startPostgres, withoutPostgres } from '../feed/postgres.
 import { once, waitFor } from '../library/until.js'
 import { genesisPath } from '../rpc/demoChain.js'
 import { adminOf } from '../service/adminClient.js'
-import { copyDemoStore, makeFolder, runProgram, writeInto } from '../service/program.js'
+import { copyDemoStore, makeFolder, runProgram, writeConfig } from '../service/program.js'
 import { type Service, startService } from '../service/service.js'
 
 const question = '{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}'
@@ -35,7 +35,7 @@ function makeMember(
   }
   const networks = [{ name: 'demo', genesis: genesisPath }]
   const content = { dataDir, networks, shared: { url, ...shared }, ...settings }
-  return { dataDir, config: writeInto(folder, 'tidegate.json', content) }
+  return { dataDir, config: writeConfig(folder, content) }
 }
 
 async function start(t: Test, { config }: Member): Promise<Service> {

@@ -6,13 +6,13 @@ import { waitFor } from '../library/until.js'
 import { makeTransaction } from '../rollup/invokeTransactions.js'
 import { startSequencer } from '../rollup/sequencer.js'
 import { adminOf } from '../service/adminClient.js'
-import { makeFolder, writeInto } from '../service/program.js'
+import { makeFolder, writeConfig } from '../service/program.js'
 import { type Service, startService } from '../service/service.js'
 
 /** A process with the shared queue, and its metrics. Without `upstream` it sends nothing. */
 async function startWatched(t: Test, { url }: Postgres, upstream: string | undefined) {
   const folder = makeFolder(t)
-  const config = writeInto(folder, 'tidegate.json', {
+  const config = writeConfig(folder, {
     dataDir: 'data',
     admin: { port: 0 },
     networks: [

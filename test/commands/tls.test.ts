@@ -5,7 +5,7 @@ import { connect } from 'node:tls'
 import t from 'tap'
 import { once, waitFor } from '../library/until.js'
 import { makeCertificate, withoutOpenssl } from '../service/certificates.js'
-import { makeFolder, runProgram, writeInto } from '../service/program.js'
+import { makeFolder, runProgram, writeConfig } from '../service/program.js'
 import { copyDemo } from '../service/servedDemo.js'
 import { startService } from '../service/service.js'
 
@@ -63,7 +63,7 @@ t.test(
     const folder = makeFolder(t)
     const [first, second] = [makeCertificate(folder, 'first'), makeCertificate(folder, 'second')]
     const run = async (tls: object) => {
-      const config = writeInto(folder, 'tidegate.json', { dataDir: join(folder, 'data'), tls })
+      const config = writeConfig(folder, { dataDir: join(folder, 'data'), tls })
       return runProgram(['serve', '--config', config, '--port', '0'])
     }
     const missing = await run({ cert: 'nowhere.pem', key: first.key })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { waitFor } from '../library/until.js'
 import { startKeyedDemo } from '../service/keyedDemo.js'
-import { makeFolder, writeInto } from '../service/program.js'
+import { makeFolder, writeConfig } from '../service/program.js'
 import { fixtureConfig, reportsOf, startService } from '../service/service.js'
 import { transports } from '../transport/eachTransport.js'
 import { SocketClient } from '../transport/socketClient.js'
@@ -75,7 +75,7 @@ for (const { name } of transports) {
 
 t.test('every edge sends its own', { skip: process.platform !== 'linux' }, async (t) => {
   const collector = await startCollector(t)
-  const config = writeInto(makeFolder(t), 'tidegate.json', {
+  const config = writeConfig(makeFolder(t), {
     ...JSON.parse(readFileSync(fixtureConfig, 'utf8')),
     edges: 2,
     traces: { endpoint: collector.endpoint, sample: 1 },
@@ -123,7 +123,7 @@ for (const weather of ['hangs', 'refuses', 'answers 503'] as const) {
 t.test('off, nothing of it is loaded', async (t) => {
   const scriptsOf = async (traces: object | undefined) => {
     const folder = makeFolder(t)
-    const config = writeInto(folder, 'tidegate.json', {
+    const config = writeConfig(folder, {
       ...JSON.parse(readFileSync(fixtureConfig, 'utf8')),
       ...(traces && { traces }),
     })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
 import { openBrowser, Visit, withoutBrowser } from '../service/browser.js'
-import { makeFolder, writeInto } from '../service/program.js'
+import { makeFolder, writeConfig } from '../service/program.js'
 import { startService } from '../service/service.js'
 import { dashboardOf, logIn } from './servedDashboard.js'
 
@@ -13,7 +13,7 @@ t.test('the way in which held state stays current is shown', { skip: withoutBrow
   const start = async (name: string, network: object, settings: object, flags: readonly string[]) => {
     const folder = makeFolder(t)
     const dataDir = join(folder, 'data')
-    const config = writeInto(folder, 'tidegate.json', {
+    const config = writeConfig(folder, {
       dataDir,
       networks: [{ name, ...network }],
       ...settings,

@@ -5,7 +5,7 @@ import { packageRoot } from '../../src/primitives/packageRoot.js'
 import { waitFor } from '../library/until.js'
 import { blockAt, hex } from '../rpc/demoChain.js'
 import { openBrowser, Visit, withoutBrowser } from '../service/browser.js'
-import { makeFolder, writeInto } from '../service/program.js'
+import { makeFolder, writeConfig } from '../service/program.js'
 import { startService } from '../service/service.js'
 import { dashboardOf, load, logIn } from './servedDashboard.js'
 
@@ -16,7 +16,7 @@ const pointsMin = 12
 
 t.test('pictures of the dashboard, light and dark', { skip }, async (t) => {
   const folder = makeFolder(t)
-  const config = writeInto(folder, 'tidegate.json', { dataDir: 'data', admin: { port: 0 } })
+  const config = writeConfig(folder, { dataDir: 'data', admin: { port: 0 } })
   const service = await startService(['--config', config])
   t.teardown(() => service.stop())
   const { url, token } = await dashboardOf(service, join(folder, 'data'))

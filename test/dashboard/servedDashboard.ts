@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import { waitFor } from '../library/until.js'
 import type { Visit } from '../service/browser.js'
-import { writeInto } from '../service/program.js'
+import { writeConfig } from '../service/program.js'
 import { serveDemo } from '../service/servedDemo.js'
 import type { Service } from '../service/service.js'
 
@@ -28,7 +28,7 @@ export async function serve(t: Test): Promise<Served> {
   const networks = [{ name: 'roll', kind: 'rollup', chainId: 'SN_SEPOLIA', prefix: 'starknet' }]
   const { service, folder, dataDir, config: path } = await serveDemo(t, { networks, admin: { port: 0 } }, [])
   const config = (port: number) =>
-    writeInto(folder, 'tidegate.json', { ...JSON.parse(readFileSync(path, 'utf8')), admin: { port } })
+    writeConfig(folder, { ...JSON.parse(readFileSync(path, 'utf8')), admin: { port } })
   return { ...(await dashboardOf(service, dataDir)), config }
 }
 

@@ -13,7 +13,7 @@ import { openEnvironment } from '../../src/store/environment.js'
 import { storedBlockRow } from '../../src/store/storedBlock.js'
 import { metaKeys, numberKey, openChainTables } from '../../src/store/tables.js'
 import { once, waitFor } from '../library/until.js'
-import { makeFolder, writeInto } from '../service/program.js'
+import { makeFolder, writeConfig, writeInto } from '../service/program.js'
 import { serveDemo } from '../service/servedDemo.js'
 import { reportsOf, startService } from '../service/service.js'
 import { SocketClient } from '../transport/socketClient.js'
@@ -135,7 +135,7 @@ t.test('a defect that nothing contains ends the process with one line', async (t
   for (const edges of [1, 2]) {
     const folder = makeFolder(t)
     const networks = [{ name: 'roll', kind: 'rollup', chainId: 'SN_SEPOLIA' }]
-    const config = writeInto(folder, 'tidegate.json', { dataDir: 'data', edges, networks })
+    const config = writeConfig(folder, { dataDir: 'data', edges, networks })
     const defect = `
       const { isMainThread } = require('node:worker_threads')
       if (isMainThread) process.on('SIGUSR2', () => { throw new Error('unexpected') })

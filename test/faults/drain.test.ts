@@ -11,7 +11,6 @@ import { propertyRuns } from '../library/property.js'
 import { once, until } from '../library/until.js'
 import { makeTransaction } from '../rollup/invokeTransactions.js'
 import { serveDemo } from '../service/servedDemo.js'
-import { patientLimits } from '../service/service.js'
 import { transports } from '../transport/eachTransport.js'
 import { SocketClient } from '../transport/socketClient.js'
 import { RawClient, rawPost } from '../unit/transport/rawClient.js'
@@ -70,7 +69,7 @@ async function storedIn(dataDir: string): Promise<Set<string>> {
 
 async function drainOnce(t: Test, flags: readonly string[], edges: number, answers: number): Promise<void> {
   const networks = [{ name: 'roll', kind: 'rollup', chainId }]
-  const settings = { edges, limits: patientLimits, networks }
+  const settings = { edges, networks }
   const { service, dataDir } = await serveDemo(t, settings, ['--no-auth', ...flags])
   const { port } = new URL(service.origin)
   const socket = await SocketClient.connect(`${service.origin.replace('http', 'ws')}/ws`)

@@ -7,7 +7,7 @@ import { packageRoot } from '../../src/primitives/packageRoot.js'
 import { Steps } from '../ingest/steppedReplay.js'
 import { once } from '../library/until.js'
 import { makeTransaction } from '../rollup/invokeTransactions.js'
-import { makeFolder, runProgram, storePathOf, writeInto } from '../service/program.js'
+import { makeFolder, runProgram, storePathOf, writeConfig } from '../service/program.js'
 import { type Service, startService } from '../service/service.js'
 import { type Failing, makeFailingDisk, withoutFailingDisk } from '../store/failingDisk.js'
 
@@ -40,7 +40,7 @@ for (const { failing, edges } of cases) {
     const folder = makeFolder(t)
     const disk = makeFailingDisk(t, join(folder, 'data/node/node.mdb'))
     const networks = [{ name: 'roll', kind: 'rollup', chainId: 'SN_SEPOLIA' }]
-    const config = writeInto(folder, 'tidegate.json', { dataDir: 'data', logLevel: 'error', edges, networks })
+    const config = writeConfig(folder, { dataDir: 'data', logLevel: 'error', edges, networks })
     const service = await startService(['--config', config, '--no-auth'], disk.env)
     t.teardown(() => service.stop())
     const before = await service.post('/', submission(0))
@@ -74,7 +74,7 @@ t.test('blocks that a source brings', { skip: withoutFailingDisk }, async (t) =>
   const disk = makeFailingDisk(t, storePathOf(join(folder, 'data'), 'tides'))
   const source = { type: 'replay', file: chain, from: 200, intervalMs: 1 }
   const networks = [{ name: 'tides', genesis, source }]
-  const config = writeInto(folder, 'tidegate.json', { dataDir: 'data', logLevel: 'error', networks })
+  const config = writeConfig(folder, { dataDir: 'data', logLevel: 'error', networks })
   const steps = await Steps.listen(t)
   const service = await startService(['--config', config, '--no-auth'], { ...disk.env, ...steps.env() })
   t.teardown(() => service.stop())

@@ -11,7 +11,7 @@ import { Steps } from '../ingest/steppedReplay.js'
 import { inTime, waitFor } from '../library/until.js'
 import { makeTransaction } from '../rollup/invokeTransactions.js'
 import { type Admin, adminOf } from '../service/adminClient.js'
-import { copyDemoStore, writeInto } from '../service/program.js'
+import { copyDemoStore, writeConfig } from '../service/program.js'
 import { type Service, startService } from '../service/service.js'
 import { onSmallDisk, withoutSmallDisk } from '../store/smallDisk.js'
 import { SocketClient } from '../transport/socketClient.js'
@@ -104,7 +104,7 @@ for (const unitsPerDay of [null, 10_000_000]) {
     onSmallDisk(t, 200_000, async ({ folder, leave }) => {
       copyDemoStore(folder, 'kept')
       const key = await makeKey(folder, unitsPerDay)
-      const config = writeInto(folder, 'tidegate.json', { dataDir: folder, networks })
+      const config = writeConfig(folder, { dataDir: folder, networks })
       const steps = await Steps.listen(t)
       const open = async (): Promise<Client> => {
         const service = await startService(['--config', config], steps.env())

@@ -13,8 +13,8 @@ import { forkBlock, subjectsAt } from '../ingest/amsterdamReplay.js'
 import { Dice, propertyRuns } from '../library/property.js'
 import { once, waitFor } from '../library/until.js'
 import { readQuestions } from '../rpc/readQuestions.js'
-import { makeFolder, runHere, storePathOf, writeInto } from '../service/program.js'
-import { patientLimits, type Service, startService } from '../service/service.js'
+import { makeFolder, runHere, storePathOf, writeConfig } from '../service/program.js'
+import { type Service, startService } from '../service/service.js'
 
 /** `KILLS=50` for a longer run. */
 const kills = Number(process.env.KILLS ?? 2)
@@ -83,7 +83,7 @@ for (const { name, skip, runs, startArchive, questionsOf } of chains) {
     const folder = makeFolder(t)
     const data = join(folder, 'data')
     const networks = [{ name: 'main', kind: 'gateway', upstreams: [archive.origin], logs: { from: 0 } }]
-    const config = writeInto(folder, 'tidegate.json', { dataDir: 'data', limits: patientLimits, networks })
+    const config = writeConfig(folder, { dataDir: 'data', networks })
     const start = () => startService(['--config', config, '--no-auth'])
     const dice = new Dice(propertyRuns(runs).seed as number)
     const expected = new Map<string, string>()

@@ -4,7 +4,7 @@ import type { BeaconServer } from '../consensus/beaconServer.js'
 import { SignedChain } from '../consensus/signedChain.js'
 import { Dice } from '../library/property.js'
 import { waitFor } from '../library/until.js'
-import { makeFolder, writeInto } from '../service/program.js'
+import { makeFolder, writeConfig, writeInto } from '../service/program.js'
 import { type Service, startService } from '../service/service.js'
 import { WeatherNode } from '../upstream/weatherNode.js'
 import { ancestor, type StormBlock, StormChain } from './stormChain.js'
@@ -90,7 +90,7 @@ async function start(
     kind === 'gateway'
       ? { name: 'dev', kind: 'gateway', genesis, ...asked }
       : { name: 'dev', genesis, source: { type: 'follow', ...asked } }
-  const config = writeInto(folder, 'tidegate.json', { dataDir: 'data', networks: [network] })
+  const config = writeConfig(folder, { dataDir: 'data', networks: [network] })
   const service = await startService(['--config', config, '--no-auth'])
   t.teardown(() => service.stop())
   return service

@@ -1,14 +1,14 @@
 /** Clients that ask and never read, against the program as its operator runs it: what they cost, and whom. */
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
-import { makeFolder, writeInto } from '../service/program.js'
+import { makeFolder, writeConfig } from '../service/program.js'
 import { fixtureConfig, readRssBytes, type Service, startService } from '../service/service.js'
 import { SocketClient } from '../transport/socketClient.js'
 
 const MiB = 2 ** 20
 
 async function serve(t: Test, limits: object): Promise<Service> {
-  const config = writeInto(makeFolder(t), 'tidegate.json', {
+  const config = writeConfig(makeFolder(t), {
     ...JSON.parse(readFileSync(fixtureConfig, 'utf8')),
     limits,
   })

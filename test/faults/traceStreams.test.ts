@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import t from 'tap'
 import { inTime, once } from '../library/until.js'
 import { post } from '../service/httpClient.js'
-import { makeFolder, writeInto } from '../service/program.js'
+import { makeFolder, writeConfig } from '../service/program.js'
 import { fixtureConfig, startService } from '../service/service.js'
 import { connectToEdge, EdgeAgent } from '../transport/edgeConnections.js'
 import { SocketClient } from '../transport/socketClient.js'
@@ -37,7 +37,7 @@ for (const { transport, edge } of cases) {
     const config = JSON.parse(readFileSync(fixtureConfig, 'utf8'))
     const limits = { ...config.limits, poolThreads: 2, traceMsMax: 600_000 }
     const settings = { ...config, limits, edges: edge + 1, logSample: 1 }
-    const path = writeInto(makeFolder(t), 'tidegate.json', settings)
+    const path = writeConfig(makeFolder(t), settings)
     const service = await startService(['--config', path, '--no-auth', '--transport', transport])
     t.teardown(() => service.stop())
     const agent = edge === 0 ? new Agent() : new EdgeAgent(t, service, edge)

@@ -12,8 +12,8 @@ import {
 import { Steps } from '../ingest/steppedReplay.js'
 import { waitFor } from '../library/until.js'
 import { get } from '../service/httpClient.js'
-import { makeFolder, writeInto } from '../service/program.js'
-import { patientLimits, type Service, startService } from '../service/service.js'
+import { makeFolder, writeConfig } from '../service/program.js'
+import { type Service, startService } from '../service/service.js'
 import { type Postgres, type PostgresOptions, startPostgres } from './postgres.js'
 
 export interface Cluster<B extends PlayedBlock = PlayedBlock> {
@@ -58,9 +58,8 @@ export async function startMember(
   settings: Record<string, unknown> = {},
   env: Readonly<Record<string, string>> = {},
 ): Promise<Service> {
-  const config = writeInto(folder, 'tidegate.json', {
+  const config = writeConfig(folder, {
     dataDir: 'data',
-    limits: patientLimits,
     ...settings,
     networks: [{ name: 'tides', genesis: join(chain.configPath, '../genesis.json'), ...network }],
   })

@@ -3,7 +3,7 @@ import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { genesisPath } from '../rpc/demoChain.js'
-import { copyDemoStore, makeFolder, runProgram, writeInto } from '../service/program.js'
+import { copyDemoStore, makeFolder, runProgram, writeConfig } from '../service/program.js'
 import { type Service, startService } from '../service/service.js'
 import { type Postgres, startPostgres } from './postgres.js'
 
@@ -46,7 +46,7 @@ export async function shareQuota(
   const configs = folders.map((folder, index) => {
     const dataDir = join(folder, 'data')
     copyDemoStore(dataDir, 'demo')
-    return writeInto(folder, 'tidegate.json', {
+    return writeConfig(folder, {
       dataDir,
       networks: [{ name: 'demo', genesis: genesisPath }],
       shared: { url: postgres.url, ...shared },

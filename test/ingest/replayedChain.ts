@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import type { Test } from 'tap'
 import type { ReplayPlan } from '../../src/ingest/messages.js'
-import { makeFolder, writeInto } from '../service/program.js'
-import { patientLimits, type Service, startService } from '../service/service.js'
+import { makeFolder, writeConfig, writeInto } from '../service/program.js'
+import { type Service, startService } from '../service/service.js'
 import {
   type BlockPlan,
   ChainMaker,
@@ -116,9 +116,8 @@ export function writeReplay<B extends PlayedBlock>(
       file: writeChain(`branch${index}.rlp`, branches[index] as B[]),
     })),
   }
-  const configPath = writeInto(folder, 'tidegate.json', {
+  const configPath = writeConfig(folder, {
     dataDir: 'data',
-    limits: patientLimits,
     networks: [{ name: 'tides', genesis: 'genesis.json', source: { type: 'replay', ...plan } }],
   })
   return {

@@ -3,7 +3,7 @@ import t from 'tap'
 import { makeReplayedChain } from '../ingest/replayedChain.js'
 import { Steps } from '../ingest/steppedReplay.js'
 import { waitFor } from '../library/until.js'
-import { makeFolder, writeInto } from '../service/program.js'
+import { makeFolder, writeConfig, writeInto } from '../service/program.js'
 import { type Service, startService } from '../service/service.js'
 import { SocketClient } from '../transport/socketClient.js'
 import { blockBytes, genesisPath, headBlock } from './demoChain.js'
@@ -15,7 +15,7 @@ const asked = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: [] })
 /** A network that imports the demo chain while it is served. */
 async function startSyncing(folder: string): Promise<Service> {
   writeInto(folder, 'chain.rlp', Buffer.concat(blockBytes))
-  const config = writeInto(folder, 'tidegate.json', {
+  const config = writeConfig(folder, {
     dataDir: 'data',
     networks: [{ name: 'tides', genesis: genesisPath, source: { type: 'file', path: 'chain.rlp' } }],
   })
@@ -92,7 +92,7 @@ t.test('a network whose source failed says so, and is not in sync, also after a 
   // A block whose parent is missing follows the good ones.
   const bytes = [...blockBytes.slice(0, goodBlocks), blockBytes[goodBlocks + 1] as Uint8Array]
   writeInto(folder, 'chain.rlp', Buffer.concat(bytes))
-  const config = writeInto(folder, 'tidegate.json', {
+  const config = writeConfig(folder, {
     dataDir: 'data',
     networks: [
       { name: 'tides', genesis: genesisPath, source: { type: 'file', path: 'chain.rlp' } },

@@ -1,7 +1,7 @@
 import { request } from 'node:http'
 import t from 'tap'
 import { inTime } from '../library/until.js'
-import { copyDemoStore, makeFolder, writeInto } from '../service/program.js'
+import { copyDemoStore, makeFolder, writeConfig } from '../service/program.js'
 import { spendingBatch, startService } from '../service/service.js'
 import { blockAt, blockBytes, genesisPath, headBlock, quantity } from './demoChain.js'
 import { checkRefusals } from './questions.js'
@@ -14,7 +14,7 @@ copyDemoStore(dataDir, 'late')
 const shortHead = 12
 await importHere(folder, Buffer.concat(blockBytes.slice(0, shortHead)), 'short')
 
-const config = writeInto(folder, 'tidegate.json', {
+const config = writeConfig(folder, {
   dataDir: 'data',
   defaultNetwork: 'short',
   limits: { keyUnitsPerSecond: 1 },

@@ -11,8 +11,8 @@ import { startPostgres, withoutPostgres } from '../feed/postgres.js'
 import { waitFor } from '../library/until.js'
 import { startSequencer } from '../rollup/sequencer.js'
 import { post } from '../service/httpClient.js'
-import { copyDemoStore, makeFolder, writeInto } from '../service/program.js'
-import { patientLimits, type Service, startService } from '../service/service.js'
+import { copyDemoStore, makeFolder, writeConfig } from '../service/program.js'
+import { type Service, startService } from '../service/service.js'
 import { EdgeAgent } from '../transport/edgeConnections.js'
 import { SocketClient } from '../transport/socketClient.js'
 import { devnetDir, genesisPath, headBlock } from './demoChain.js'
@@ -160,12 +160,12 @@ const longExamples = Object.entries(longCalls).map(
 async function serve(t: Test, kind: Kind, networks: readonly Record<string, unknown>[]): Promise<Served> {
   const folder = makeFolder(t)
   if (kind === 'archive') copyDemoStore(join(folder, 'data'), 'demo')
-  const config = writeInto(folder, 'tidegate.json', {
+  const config = writeConfig(folder, {
     dataDir: 'data',
     edges,
     logSample: 1,
     // Some repeat answers that they have, and some make each anew.
-    limits: { ...patientLimits, ...((kind === 'archive' || kind === 'follower') && { memoBytes: 0 }) },
+    limits: { ...((kind === 'archive' || kind === 'follower') && { memoBytes: 0 }) },
     networks,
   })
   const service = await startService(['--config', config, '--no-auth'])

@@ -1,6 +1,6 @@
 /** Methods that Tidegate does not know and that its upstreams are asked. */
 import t, { type Test } from 'tap'
-import { makeFolder, writeInto } from '../service/program.js'
+import { makeFolder, writeConfig } from '../service/program.js'
 import { type Service, startService } from '../service/service.js'
 import { SocketClient } from '../transport/socketClient.js'
 import { startAnvil, withoutAnvil } from '../upstream/anvilNode.js'
@@ -27,7 +27,7 @@ async function openNode(t: Test): Promise<WeatherNode> {
 async function startGateway(t: Test, node: WeatherNode, transport: string): Promise<Service> {
   const upstreams = [{ url: node.url }]
   const passThrough = ['bor_*', 'eth_*', 'zks_estimateFee']
-  const config = writeInto(makeFolder(t), 'tidegate.json', {
+  const config = writeConfig(makeFolder(t), {
     dataDir: 'data',
     transport,
     networks: [{ name: 'main', kind: 'gateway', upstreams, passThrough }],

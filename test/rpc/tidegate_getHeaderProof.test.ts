@@ -3,7 +3,7 @@ import t from 'tap'
 import { bytesToHex } from '../../src/primitives/bytes.js'
 import { verifyHeaderProof } from '../../src/ssz/verifyHeaderProof.js'
 import { sepoliaArchive, storedBlocks, withoutSepolia, writeArchive } from '../ingest/eraArchives.js'
-import { makeFolder, runProgram, writeInto } from '../service/program.js'
+import { makeFolder, runProgram, writeConfig } from '../service/program.js'
 import { startService } from '../service/service.js'
 import { demoStore } from '../unit/evm/demoExecution.js'
 import { blocks, genesisPath, headBlock, unknownHash } from './demoChain.js'
@@ -17,7 +17,7 @@ async function startHistory() {
   const archive = join(folder, 'demo-00000-aaaaaaaa.era1')
   const root = writeArchive(archive, storedBlocks(demoStore))
   const networks = [{ name: 'old', kind: 'history', chainId: 8433, genesis: genesisPath }]
-  const config = writeInto(folder, 'tidegate.json', { dataDir: folder, networks })
+  const config = writeConfig(folder, { dataDir: folder, networks })
   const { status, err } = await runProgram(['import', '--config', config, archive])
   if (status !== 0) throw new Error(err)
   const service = await startService(['--config', config, '--no-auth'])

@@ -1,6 +1,6 @@
 /** The header that says which answers of a gateway are only believed. */
 import t from 'tap'
-import { makeFolder, writeInto } from '../service/program.js'
+import { makeFolder, writeConfig } from '../service/program.js'
 import { startService } from '../service/service.js'
 import { blockAt, blocks, headBlock } from './demoChain.js'
 
@@ -8,7 +8,7 @@ const archive = await startService()
 t.teardown(() => archive.stop())
 // Longer than an archive on a busy machine takes for its first call.
 const upstreams = [{ url: archive.origin, timeoutMs: 600_000 }]
-const config = writeInto(makeFolder(t), 'tidegate.json', {
+const config = writeConfig(makeFolder(t), {
   dataDir: 'data',
   networks: [{ name: 'main', kind: 'gateway', upstreams, historyBlocks: 8 }],
 })

@@ -2,7 +2,7 @@ import { getAddress, Wallet } from 'ethers'
 import t from 'tap'
 import { testKeys } from '../ingest/chainMaker.js'
 import { startDeveloper } from '../service/developerChain.js'
-import { makeFolder, writeInto } from '../service/program.js'
+import { makeFolder, writeConfig } from '../service/program.js'
 import { startService } from '../service/service.js'
 import { forwardTo, WeatherNode } from '../upstream/weatherNode.js'
 import { hex } from './demoChain.js'
@@ -81,7 +81,7 @@ t.test('a network that follows its own node can answer with its whole pool', asy
   t.teardown(() => node.stop())
   for (const passThrough of [['txpool_*'], []]) {
     const network = { name: 'main', kind: 'gateway', upstreams: [{ url: node.url }], passThrough }
-    const config = writeInto(makeFolder(t), 'tidegate.json', { dataDir: 'data', networks: [network] })
+    const config = writeConfig(makeFolder(t), { dataDir: 'data', networks: [network] })
     const gateway = await startService(['--config', config, '--no-auth'])
     t.teardown(() => gateway.stop())
     const { result } = await gateway.call('txpool_status')

@@ -1,8 +1,8 @@
 /** Serves a chain that the program makes blocks of. */
 import type { Test } from 'tap'
 import { mergedConfig, testGenesis } from '../ingest/chainMaker.js'
-import { makeFolder, writeInto } from './program.js'
-import { patientLimits, type Service, startService } from './service.js'
+import { makeFolder, writeConfig, writeInto } from './program.js'
+import { type Service, startService } from './service.js'
 
 export interface DeveloperChain {
   readonly service: Service
@@ -17,10 +17,9 @@ export async function startDeveloper(
   { genesis = testGenesis(mergedConfig()) as object, edges = 1, ...source }: Record<string, unknown> = {},
 ): Promise<DeveloperChain> {
   const folder = makeFolder(t)
-  const config = writeInto(folder, 'tidegate.json', {
+  const config = writeConfig(folder, {
     dataDir: 'data',
     edges,
-    limits: patientLimits,
     networks: [
       { name: 'dev', genesis: 'genesis.json', source: { type: 'develop', blockSeconds: 0, ...source } },
     ],

@@ -10,7 +10,7 @@ import { packageRoot } from '../../src/primitives/packageRoot.js'
 import { openEnvironment, openTable } from '../../src/store/environment.js'
 import { metaKeys } from '../../src/store/tables.js'
 import { once } from '../library/until.js'
-import { fixtureDir } from './service.js'
+import { fixtureDir, patientLimits } from './service.js'
 
 const main = join(packageRoot(), 'dist/src/main.js')
 
@@ -81,6 +81,18 @@ export function writeInto(folder: string, name: string, content: unknown): strin
   const isRaw = typeof content === 'string' || content instanceof Uint8Array
   writeFileSync(path, isRaw ? content : JSON.stringify(content))
   return path
+}
+
+/**
+ * Writes a configuration into a folder and returns its path; its calls may take as long as on a slow and busy machine, but
+ * for what it limits itself.
+ */
+export function writeConfig(
+  folder: string,
+  content: { readonly limits?: object; readonly [name: string]: unknown },
+  name = 'tidegate.json',
+): string {
+  return writeInto(folder, name, { ...content, limits: { ...patientLimits, ...content.limits } })
 }
 
 export function storePathOf(dataDir: string, network: string): string {

@@ -2,8 +2,8 @@
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
-import { copyDemoStore, makeFolder, writeInto } from './program.js'
-import { patientLimits, type Service, startService } from './service.js'
+import { copyDemoStore, makeFolder, writeConfig } from './program.js'
+import { type Service, startService } from './service.js'
 
 /** What the configuration has beside the data folder and the network. */
 export interface DemoSettings {
@@ -29,8 +29,8 @@ export function copyDemo(t: Test, { demo, networks = [], ...settings }: DemoSett
   const dataDir = join(folder, 'data')
   const store = copyDemoStore(dataDir, 'demo')
   const network = { name: 'demo', genesis: join(packageRoot(), 'data/devnet/genesis.json'), ...demo }
-  const content = { dataDir, networks: [network, ...networks], limits: patientLimits, ...settings }
-  return { folder, dataDir, store, config: writeInto(folder, 'tidegate.json', content) }
+  const content = { dataDir, networks: [network, ...networks], ...settings }
+  return { folder, dataDir, store, config: writeConfig(folder, content) }
 }
 
 /** Serves such a copy; without keys unless `flags` say otherwise. Ends with the test. */

@@ -28,6 +28,9 @@ export const patientLimits = {
   poolNiceness: 0,
 } as const
 
+/** A configuration that has nothing but these; made by `prepare.ts`. */
+export const patientConfig = join(fixtureDir, 'patient.json')
+
 /** Recorded exchanges of other clients, to be replayed against this one: `run.mjs` and `rpc-compat`. */
 export const conformanceDir = join(packageRoot(), '../shared/conformance')
 /** Their genesis, chain and one folder of recordings a method, by execution-apis. */
@@ -97,14 +100,16 @@ export function shareService(): () => Promise<void> {
 }
 
 /**
- * Starts `tidegate serve` and resolves once it listens; without flags, it serves the fixtures. Rejects with what it
+ * Starts `tidegate serve` and resolves once it listens; without flags, it serves the fixtures, and calls may take
+ * long unless they name a configuration. Rejects with what it
  * said where it does not.
  */
 export async function startService(
   flags?: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<Service> {
-  if (flags !== undefined) return start(flags, env)
+  if (flags !== undefined)
+    return start(flags.includes('--config') ? flags : ['--config', patientConfig, ...flags], env)
   const fixtures = ['--config', fixtureConfig, '--no-auth']
   if (shared === undefined) return start(fixtures, env)
   shared.service ??= start(fixtures, env)

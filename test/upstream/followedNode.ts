@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { waitFor } from '../library/until.js'
-import { makeFolder, writeInto } from '../service/program.js'
-import { patientLimits, type Service, startService } from '../service/service.js'
+import { makeFolder, writeConfig } from '../service/program.js'
+import { type Service, startService } from '../service/service.js'
 import { SocketClient } from '../transport/socketClient.js'
 import { type AnvilNode, type NodeBlock, startAnvil } from './anvilNode.js'
 import { forwardTo, type NodeAnswer, type NodeCall, WeatherNode } from './weatherNode.js'
@@ -25,18 +25,16 @@ export interface FollowOptions {
 }
 
 /** What is asked of a silent node is waited for as long as a request may take. */
-function limitsOf(requestMsMax = 30_000) {
-  return { ...patientLimits, requestMsMax }
-}
+const waitMsMax = 30_000
 
 /** Writes a configuration of network `dev` that follows nodes. */
 export function writeFollowConfig(
   folder: string,
   { urls, genesisPath, timeoutMs, sourceMs, edges, ...source }: FollowOptions,
 ): string {
-  return writeInto(folder, 'tidegate.json', {
+  return writeConfig(folder, {
     dataDir: 'data',
-    limits: limitsOf(),
+    limits: { requestMsMax: waitMsMax },
     ...(edges !== undefined && { edges }),
     networks: [
       {
@@ -122,20 +120,24 @@ export interface GatewayOptions {
 export async function startGateway(
   t: Test,
   folder: string,
-  { urls, timeoutMs, quorum, requestMsMax, logsFrom }: GatewayOptions,
+  { urls, timeoutMs, quorum, requestMsMax = waitMsMax, logsFrom }: GatewayOptions,
 ): Promise<Service> {
   const upstreams = urls.map((url) => ({ url, ...(timeoutMs !== undefined && { timeoutMs }) }))
-  const config = writeInto(folder, 'gateway.json', {
-    dataDir: 'gateway',
-    limits: limitsOf(requestMsMax),
-    networks: [
-      {
-        ...{ name: 'dev', kind: 'gateway', upstreams, pollMs: 100 },
-        ...(quorum !== undefined && { quorum }),
-        ...(logsFrom !== undefined && { logs: { from: logsFrom } }),
-      },
-    ],
-  })
+  const config = writeConfig(
+    folder,
+    {
+      dataDir: 'gateway',
+      limits: { requestMsMax },
+      networks: [
+        {
+          ...{ name: 'dev', kind: 'gateway', upstreams, pollMs: 100 },
+          ...(quorum !== undefined && { quorum }),
+          ...(logsFrom !== undefined && { logs: { from: logsFrom } }),
+        },
+      ],
+    },
+    'gateway.json',
+  )
   const service = await startService(['--config', config, '--no-auth'])
   t.teardown(() => service.stop())
   return service

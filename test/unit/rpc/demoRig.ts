@@ -24,7 +24,7 @@ export const pool = openJobPool({
     niceness: 0,
     waitingMax: { proof: 100, execute: 100, slots: 100, hash: 1, logs: 1, trace: 100 },
     deadlineMsMax: 200_000,
-    execution: { timeMsMax: 1_000, memoryBytesMax: 2 ** 28 },
+    execution: { timeMsMax: 200_000, memoryBytesMax: 2 ** 28 },
     trace: { timeMsMax: 200_000, memoryBytesMax: 2 ** 28, answerBytesMax: 2 ** 30 },
   },
   stores: [{ network: 'demo', path: demoStorePath, mapBytes: mapBytesDefault }],
