@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { encodeCall } from '../../data/devnet/abi.js'
 import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.js'
-import { makeFolder, writeConfig } from '../service/program.js'
+import { makeFolder, writeInto } from '../service/program.js'
 import { fixtureConfig, startService } from '../service/service.js'
 import { makeAuthority } from './authorizing.js'
 import { checkCallRefusals, checkIgnoredMembers } from './callRefusals.js'
@@ -187,7 +187,8 @@ t.test('calls that cannot be executed are refused', (t) => checkCallRefusals(t, 
 
 t.test('an endless loop ends after five seconds', async (t) => {
   const { dataDir, networks } = JSON.parse(readFileSync(fixtureConfig, 'utf8'))
-  const config = writeConfig(makeFolder(t), { dataDir, networks })
+  // With the limits that a server has by itself.
+  const config = writeInto(makeFolder(t), 'tidegate.json', { dataDir, networks })
   const limited = await startService(['--config', config, '--no-auth'])
   t.teardown(() => limited.stop())
   const start = performance.now()
