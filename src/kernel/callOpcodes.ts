@@ -115,7 +115,7 @@ export function call(frame: Frame, kind: u32, sp: usize, gas: i64): i64 {
   const forFrame = gasForFrame(sp - WORD, gas)
   if (gas < 0 || forFrame < 0 || forFrame > gas) return failAfter(gas - forFrame, Failure.OutOfGas)
   // GAS as the previous instruction requests all gas.
-  const asksAll = frame.pc > frame.code && load<u8>(frame.pc - 1) == 0x5a
+  const asksAll = has(Fork.TangerineWhistle) && frame.pc > frame.code && load<u8>(frame.pc - 1) == 0x5a
   noteCall(frame, gas, asksAll ? askAll : (min(clamped(sp - WORD), i64.MAX_VALUE as u64) as i64), sendsValue ? callStipend : 0)
   grow(frame, end)
   gas -= forFrame
@@ -221,7 +221,7 @@ export function createContract(frame: Frame, kind: u32, sp: usize, gas: i64): i6
       if (gas < 0) return gas
     }
   }
-  noteCall(frame, gas, has(Fork.TangerineWhistle) ? askAll : gas, 0)
+  noteCall(frame, gas, askAll, 0)
   const forFrame = has(Fork.TangerineWhistle) ? gas - gas / 64 : gas
   gas -= forFrame
   const begun = beginCreation(frame.depth + 1, kind, creator, address, value, initcode, bytes, forFrame)

@@ -99,5 +99,6 @@ export const hashOffset: usize = offsetof<Record>('hash')
 @inline
 export function hashOfWord(word: usize, scope: u64): u32 {
   const low = mix(mix(scope ^ seed, load<u64>(word)), load<u64>(word, 8))
-  return mix(mix(low, load<u64>(word, 16)), load<u64>(word, 24)) as u32
+  // Once more, so that the last 16 bits of the word, too, reach the low bits by which a place is chosen.
+  return mix(mix(mix(low, load<u64>(word, 16)), load<u64>(word, 24)), seed) as u32
 }
