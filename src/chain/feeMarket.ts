@@ -43,13 +43,17 @@ export function nextExcessBlobGas(parent: Header, fork: ForkName, parameters: Bl
   return excess + used - target
 }
 
-/** Price of blob gas in a block with this excess, wei per gas (EIP-4844). */
+/** Nobody can pay more than a word has room for; the excess that a chain begins with may be any. */
+const blobBaseFeeMax = 2n ** 256n - 1n
+
+/** Price of blob gas in a block with this excess, wei per gas (EIP-4844); {@link blobBaseFeeMax} at most. */
 export function blobBaseFee(excessBlobGas: bigint, { baseFeeUpdateFraction }: BlobParameters): bigint {
   let index = 1n
   let output = 0n
   let term = minBlobBaseFee * baseFeeUpdateFraction
   while (term > 0n) {
     output += term
+    if (output > blobBaseFeeMax * baseFeeUpdateFraction) return blobBaseFeeMax
     term = (term * excessBlobGas) / (baseFeeUpdateFraction * index)
     index++
   }

@@ -212,10 +212,11 @@ export function headerFromItems(items: readonly RlpItem[]): Header {
   }
   for (let index = fieldsMin; index < Math.min(items.length, fieldsKnown); index++) {
     const name = appendedFields[index - fieldsMin] as (typeof appendedFields)[number]
-    header[name] = headerIntegers.has(name) ? bytesToBigInt(integer(index, name)) : hash(index, name)
-  }
-  if (header.slotNumber !== undefined && (header.slotNumber as bigint) >= 2n ** 64n) {
-    throw new RlpError('header field slotNumber is longer than 8 bytes', 0)
+    // Of blob gas and slots EIP-4844 and EIP-7843 say so.
+    const bytesMax = name === 'baseFeePerGas' ? 32 : 8
+    header[name] = headerIntegers.has(name)
+      ? bytesToBigInt(shortInteger(index, name, bytesMax))
+      : hash(index, name)
   }
   if (items.length > fieldsKnown) header.unknownFields = items.slice(fieldsKnown).map(rlpBytes)
   return header as unknown as Header

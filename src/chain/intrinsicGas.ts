@@ -60,6 +60,15 @@ export function codeBytesMax(fork: ForkName): number {
  */
 export const transactionGasMax = 2n ** 24n
 
+/** The most gas that a block may have (go-ethereum, params.MaxGasLimit). */
+export const gasLimitMax = 2n ** 63n - 1n
+
+/** Most gas of a message: that of so many blocks with this limit; the kernel counts it in signed integers of 64 bits. */
+export function messageGasMax(blockGasLimit: bigint, blocks: number): bigint {
+  const gas = blockGasLimit * BigInt(blocks)
+  return gas < gasLimitMax ? gas : gasLimitMax
+}
+
 /**
  * Intrinsic gas: yellow paper 6.2 with EIP-2, EIP-2028, EIP-2930, EIP-3860 and EIP-7702; EIP-2780 from Amsterdam on.
  */

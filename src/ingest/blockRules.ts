@@ -3,6 +3,7 @@
  * proof-of-work seal (mixHash and nonce) is not checked: the operator chooses the chain file, and hashes and roots
  * still bind its content.
  */
+
 import {
   BlockAccessListError,
   blockAccessListHash,
@@ -12,6 +13,7 @@ import {
 import { gasPerBlob, nextBaseFee, nextDifficulty, nextExcessBlobGas } from '../chain/feeMarket.js'
 import { type ForkName, type ForkSchedule, includesFork } from '../chain/forks.js'
 import { type Header, requireKnownFork } from '../chain/header.js'
+import { gasLimitMax } from '../chain/intrinsicGas.js'
 import { type BodyItems, bodyHashes } from '../evm/blocks/blockParts.js'
 import { InvalidBlockError } from '../evm/blocks/invalidBlock.js'
 import { bytesToHex, equalBytes } from '../primitives/bytes.js'
@@ -27,7 +29,6 @@ export interface RuleContext {
 }
 
 const gasLimitMin = 5000n
-const gasLimitMax = 2n ** 63n - 1n
 const gasLimitBoundDivisor = 1024n
 const extraDataBytesMax = 32
 /** EIP-7934: 10 MiB less 2 MiB for the consensus layer. */

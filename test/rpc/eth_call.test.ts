@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { encodeCall } from '../../data/devnet/abi.js'
 import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.js'
+import { mergedConfig, testGenesis } from '../ingest/chainMaker.js'
+import { startDeveloper } from '../service/developerChain.js'
 import { makeFolder, writeInto } from '../service/program.js'
 import { fixtureConfig, startService } from '../service/service.js'
 import { makeAuthority } from './authorizing.js'
@@ -198,4 +200,12 @@ t.test('an endless loop ends after five seconds', async (t) => {
   t.same(error, { code: -32000, message: 'execution aborted (timeout = 5s)' })
   const ms = performance.now() - start
   t.ok(ms >= 5_000, `${ms} ms`)
+})
+
+t.test('blocks of the largest gas limit have room for calls without gas', async (t) => {
+  const genesis = testGenesis(mergedConfig(), { gasLimit: `0x${(2n ** 63n - 1n).toString(16)}` })
+  const { service: dev } = await startDeveloper(t, { genesis })
+  t.match(await dev.call('eth_call', [{ to }]), { result: '0x' })
+  const { result } = await dev.call('eth_createAccessList', [{ to }])
+  t.strictSame(result, { accessList: [], gasUsed: '0x5208' })
 })

@@ -58,6 +58,11 @@ t.test('without validation nobody has to own what blobs cost', async (t) => {
   const blobs = { from: person('5'), to: cal, blobVersionedHashes: [`0x01${'11'.repeat(31)}`] }
   const [block] = (await simulate(t, { blockStateCalls: [{ calls: [blobs] }] })) as [Json]
   t.match(block, { blobGasUsed: '0x20000', calls: [{ status: '0x1' }] })
+  const spend = { ...blobs, to: tide, value: '0x1', blobVersionedHashes: undefined }
+  t.match((await ask({ blockStateCalls: [{ calls: [blobs, spend] }] })).error, {
+    code: -38014,
+    message: /have 0 want 1 /,
+  })
   // With a gas price it is no blob transaction.
   const [legacy] = (await simulate(t, { blockStateCalls: [{ calls: [{ ...blobs, gasPrice: '0x0' }] }] })) as [
     Json,

@@ -123,7 +123,7 @@ export class Kernel {
   }
 
   end(): void {
-    this.#exports.endAccounts()
+    this.#enter(() => this.#exports.endAccounts())
   }
 
   /** Undoes all changes of the transaction. */

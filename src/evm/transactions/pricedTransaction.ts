@@ -76,7 +76,7 @@ export function priceTransaction(tx: Transaction, block: BlockRules, rules: FeeR
     isFree,
     hasFreeBlobs,
     gasPrice: tipped < maxFeePerGas ? tipped : maxFeePerGas,
-    blobCost: blobGas * seen.blobBaseFee,
+    blobCost: hasFreeBlobs ? 0n : blobGas * seen.blobBaseFee,
     blobCostCap: blobGas * maxFeePerBlobGas,
     intrinsicGas: intrinsicGas(shape, block.fork),
     floorGas: calldataFloorGas(shape, block.fork),

@@ -5,6 +5,7 @@
  */
 import { gasPerBlob } from '../../chain/feeMarket.js'
 import { type ForkName, includesFork } from '../../chain/forks.js'
+import { gasLimitMax } from '../../chain/intrinsicGas.js'
 import { concatBytes, type Hash32 } from '../../primitives/bytes.js'
 import { messageRefused } from '../../primitives/faults.js'
 import { decodeRlpList, RlpError, rlpSpanAt } from '../../primitives/rlp.js'
@@ -86,6 +87,7 @@ export function readSentTransaction(raw: Uint8Array, fork: ForkName, chainId: bi
     const bytes = type === blobType ? withoutBlobs(raw) : raw
     const item = type === 0 ? decodeRlpList(bytes) : bytes
     const tx = readSignedTransaction(item, fork, chainId, keys)
+    if (tx.gasLimit > gasLimitMax) throw messageRefused('exceeds block gas limit')
     const priced = priceTransaction(tx, { ...noBlock, fork }, 'transaction')
     checkTransaction(priced, { gasLimit: tx.gasLimit, isForPool: true }, poolRules)
     return tx

@@ -1,5 +1,7 @@
 /** From the arguments of a method to the arguments of an execution job. */
+
 import type { BlockId } from '../../chain/blockId.js'
+import { messageGasMax } from '../../chain/intrinsicGas.js'
 import type {
   AccountOverride,
   BlockOverrides,
@@ -32,7 +34,7 @@ export function executionRequest(
   checkChainId(call.chainId, BigInt(chain.identity.chainId))
   const { number, hash, isPending } = stateBlock(chain, block, 1)
   // The cap follows the current block's gas limit.
-  const gasMax = chain.head.header.gasLimit * BigInt(execution.gasCapBlocks)
+  const gasMax = messageGasMax(chain.head.header.gasLimit, execution.gasCapBlocks)
   return {
     block: { number, hash, isPending },
     message: call.message,

@@ -1,5 +1,7 @@
 /** From the arguments of a trace method to a trace job, and the schemas of its results. */
+
 import type { BlockId } from '../../chain/blockId.js'
+import { messageGasMax } from '../../chain/intrinsicGas.js'
 import type { AccountOverride, BlockOverrides } from '../../evm/messages/executionRequest.js'
 import type { TracedCalls, TraceSubject } from '../../evm/tracers/traceRequest.js'
 import type { TracerOptions } from '../../evm/tracers/tracerOptions.js'
@@ -59,7 +61,7 @@ export function tracedCalls(
       }),
     })),
     // The cap follows the current block's gas limit.
-    gasMax: chain.head.header.gasLimit * BigInt(execution.gasCapBlocks),
+    gasMax: messageGasMax(chain.head.header.gasLimit, execution.gasCapBlocks),
     form,
   }
 }

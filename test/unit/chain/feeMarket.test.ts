@@ -68,6 +68,11 @@ t.test('blob gas and its price follow their parent as in independent code', asyn
     t.pass(fork)
   }
   const [, cancun] = schedules[0] as (typeof schedules)[number]
+  t.equal(
+    blobBaseFee(2n ** 64n - 1n, cancun),
+    2n ** 256n - 1n,
+    'no chain gets there, but one may begin there',
+  )
   t.equal(nextExcessBlobGas(header({}), 'cancun', cancun), 0n, 'a parent before Cancun has none')
   t.equal(blobBaseFee(0n, cancun), 1n)
 })
