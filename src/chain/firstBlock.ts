@@ -1,9 +1,11 @@
+import { FaultError } from '../primitives/faults.js'
 import type { ResolvedBlock } from './chainBlocks.js'
 import type { ChainView } from './chainView.js'
 
 /**
- * The first block from genesis on of which something holds; undefined where it does not hold of the head. Where it
- * begins to hold more than once, any block at which it begins. Asks log₂ of the chain's height times.
+ * The first block from genesis on of whose state something holds; undefined where it does not hold of the head. Where it
+ * begins to hold more than once, any block at which it begins. Asks log₂ of the chain's height times. Throws FaultError
+ * HistoryPruned where it began to hold in a block whose state was removed.
  */
 export function firstBlockWhere(
   chain: ChainView,
@@ -14,8 +16,12 @@ export function firstBlockWhere(
     if (block === undefined) throw new Error(`block ${number} is below the head and not there`)
     return block
   }
-  let [low, high] = [0, chain.head.number]
+  const oldest = chain.oldest.state
+  let [low, high] = [oldest, chain.head.number]
   if (!holds(blockAt(high))) return undefined
+  // Where it began to hold was removed.
+  if (oldest > 0 && holds(blockAt(oldest)))
+    throw new FaultError({ kind: 'HistoryPruned', oldest: oldest + 1 })
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
     if (holds(blockAt(middle))) high = middle

@@ -74,7 +74,7 @@ export class StateRowsReader {
 
   readAccountChanges(address: Address, from: number, isBackward: boolean, limit: number): readonly number[] {
     const changes = this.readChangesOf(address, from, isBackward, limit)
-    if (!isBackward || changes.length < limit) this.requireKept('state', isBackward ? 0 : from)
+    if (!isBackward || changes.length === 0) this.requireKept('state', isBackward ? 0 : from)
     return changes
   }
 

@@ -27,7 +27,7 @@ export class TracedChain {
   *blocks(): Generator<ReplayedBlock> {
     const head = this.store.readHead()?.number ?? 0
     for (let number = 1; number <= head; number++) {
-      const block = this.replays.read(this.replays.hashAt(number).slice())
+      const block = this.replays.read(this.store.readCanonicalHash(number)?.slice() as Uint8Array)
       if (block.transactions.length > 0) yield block
     }
   }

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { chainPath, examples, genesisPath, headBlock, quantity } from '../rpc/demoChain.js'
 import { makeFolder, runHere, runProgram, writeConfig } from '../service/program.js'
-import { startService } from '../service/service.js'
+import { type Service, startService } from '../service/service.js'
 
 const kept = 64
 const oldest = headBlock.number - kept
@@ -147,4 +147,46 @@ t.test('verify, export, snapshot and a second import go on from what is kept', a
   const copy = join(folder, 'copy')
   const snapshot = await runHere(['snapshot', ...words, copy])
   t.match(snapshot, { status: 0 }, snapshot.err)
+})
+
+t.test('what is searched for is found as far back as there is state', async (t) => {
+  const error = { code: 4444, message: /^pruned history unavailable: the oldest block kept is / }
+  let found = 0
+  for (let number = oldest - 3; number <= headBlock.number; number++) {
+    const block = (await whole.call('eth_getBlockByNumber', [quantity(number), true])).result
+    for (const { hash, from, nonce } of block.transactions) {
+      const method = 'eth_getTransactionBySenderAndNonce'
+      const { result, error: refused } = await cut.call(method, [from, nonce])
+      if (number <= oldest) t.match(refused, error, `${method} of block ${number}`)
+      else if (result?.hash !== hash) t.equal(result?.hash, hash, `${method} of block ${number}`)
+      else found++
+      if (number <= oldest + 1) continue
+      // The newest page, which ends before everything that there was.
+      const search = ['ots_searchTransactionsBefore', [from, number + 1, 1]] as const
+      const [got, want] = [await cut.call(...search), await whole.call(...search)]
+      t.strictSame(got.result?.txs, want.result.txs, `${from} before block ${number + 1}`)
+      t.equal(got.result?.lastPage, false)
+    }
+  }
+  t.ok(found > 50, `${found} transactions`)
+  const traces = async (service: Service, filter: object) => service.call('trace_filter', [filter])
+  const first = { fromBlock: quantity(oldest + 1) }
+  t.strictSame(await traces(cut, first), await traces(whole, first))
+  t.strictSame(await traces(cut, {}), await traces(whole, first), 'from the oldest on')
+  t.match((await traces(cut, { fromBlock: at })).error, error)
+})
+
+t.test('the earliest logs are the oldest that are kept', async (t) => {
+  const data = makeFolder(t)
+  const history = { receipts: kept, bodies: 2 * kept }
+  const config = writeConfig(data, { networks: [{ name: 'short', genesis: genesisPath, history }] })
+  const flags = ['--config', config, '--network', 'short', '--data', data]
+  const { status, err } = await runProgram(['import', ...flags, chainPath])
+  t.equal(status, 0, err)
+  const service = await startService([...flags, '--no-auth'])
+  t.teardown(() => service.stop())
+  t.strictSame(
+    await service.call('eth_getLogs', [{ fromBlock: 'earliest' }]),
+    await whole.call('eth_getLogs', [{ fromBlock: at }]),
+  )
 })

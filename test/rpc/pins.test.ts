@@ -69,7 +69,7 @@ const questionOf: { readonly [M in MethodName]: ((block: unknown) => unknown[]) 
   trace_rawTransaction: undefined,
   trace_replayBlockTransactions: (block) => [block, ['trace', 'stateDiff']],
   trace_replayTransaction: undefined,
-  trace_filter: undefined,
+  trace_filter: (block) => [{ fromBlock: block, toBlock: block }],
   trace_get: undefined,
   trace_transaction: undefined,
   eth_getAccount: (block) => [tide, block],

@@ -9,7 +9,7 @@ import type { Hash32 } from '../../primitives/bytes.js'
 import { FaultError, messageRefused } from '../../primitives/faults.js'
 import { decodeRlpList, type RlpItem, rlpList } from '../../primitives/rlp.js'
 import type { StateView } from '../../state/stateView.js'
-import type { ChainRows } from '../../store/chainRows.js'
+import type { BlockName, ChainRows } from '../../store/chainRows.js'
 import type { JobWatch } from '../engine/jobWatch.js'
 import type { Kernel } from '../engine/kernel.js'
 import type { BlockReference } from '../messages/executionRequest.js'
@@ -86,11 +86,21 @@ export class BlockReplays {
     }
   }
 
-  /** The hash of a canonical block. Throws FaultError HeaderNotFound. */
-  hashAt(number: number): Hash32 {
-    const hash = this.#store.readCanonicalHash(number)
-    if (hash === undefined) throw new FaultError({ kind: 'HeaderNotFound' })
-    return hash
+  /** The hashes of the chain that ends with `head`, by number. Throws FaultError HeaderNotFound. */
+  hashesUpTo(head: BlockName): (number: number) => Hash32 {
+    const store = this.#store
+    /** Of the blocks that are not canonical, newest first. */
+    const beside: Hash32[] = []
+    let { number: base, hash } = head
+    for (; !store.isCanonical(base, hash); base--) {
+      beside.push(hash)
+      hash = this.readHeader(hash).parentHash
+    }
+    return (number) => {
+      const found = number > base ? beside[head.number - number] : store.readCanonicalHash(number)
+      if (found === undefined) throw new FaultError({ kind: 'HeaderNotFound' })
+      return found
+    }
   }
 
   #readTransactions(

@@ -1,4 +1,5 @@
 /** What to trace, as plain data, for jobs. */
+import type { BlockName } from '../../store/chainRows.js'
 import type {
   AccountOverride,
   BlockOverrides,
@@ -18,8 +19,13 @@ export type TraceSubject =
   /** All transactions of a block (32 bytes); the answer is a list of `{txHash, result}`, or of results alone. */
   | { readonly kind: 'block'; readonly blockHash: Uint8Array; readonly isPlain?: boolean }
   | { readonly kind: 'transaction'; readonly blockHash: Uint8Array; readonly index: number }
-  /** All transactions of canonical blocks; only as a list. */
-  | { readonly kind: 'range'; readonly first: number; readonly last: number }
+  /** All transactions of blocks of the chain that ends with `head`; only as a list. */
+  | {
+      readonly kind: 'range'
+      readonly head: BlockName
+      readonly first: number
+      readonly last: number
+    }
   | TracedCalls
 
 /** Messages that run one after the other, each on what those before it left. */

@@ -120,10 +120,11 @@ export class Tracing {
     if (subject.kind === 'block') this.#listBlock(subject.blockHash, tracer, watch, output)
     else if (subject.kind === 'transaction') this.#traceOne(subject, tracer, watch, output)
     else if (subject.kind === 'range') {
+      const hashAt = this.#replays.hashesUpTo(subject.head)
       for (let number = subject.first; number <= subject.last && !tracer.isFull; number++) {
         watch.look()
         // The genesis block did nothing.
-        if (number > 0) this.#listBlock(this.#replays.hashAt(number), tracer, watch, output)
+        if (number > 0) this.#listBlock(hashAt(number), tracer, watch, output)
       }
     } else throw new Error('a message is not traced as a list')
     tracer.close()

@@ -93,7 +93,9 @@ function boundOf(chain: ChainView, id: BlockId): number {
   const block = chain.resolve(id, 0)
   if (block === undefined) throw new FaultError({ kind: 'UnknownBlock' })
   if (block.isPending) throw new FaultError({ kind: 'PendingLogsNotSupported' })
-  return block.number
+  // There may be bodies without receipts.
+  const isEarliest = id.kind === 'tag' && id.tag === 'earliest'
+  return isEarliest ? Math.max(block.number, chain.oldest.receipts) : block.number
 }
 
 /** Number of addresses and topics, for the price of calls. */

@@ -1,11 +1,14 @@
 /** What transactions did, as a list of calls in Parity's form (`trace_…`). */
 import type { BlockId } from '../../chain/blockId.js'
+import type { ChainView } from '../../chain/chainView.js'
+import type { TraceSubject } from '../../evm/tracers/traceRequest.js'
+import { equalBytes } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
 import { chainMethod, type Network } from '../network.js'
 import { callObject } from '../params/callParams.js'
 import { blockId, bytes, hash32, stateBlockId } from '../params/params.js'
 import { listSchema, nullable } from '../params/schema.js'
-import { stateBlock } from '../params/stateBlock.js'
+import { knownBlock } from '../params/stateBlock.js'
 import {
   asList,
   callTraceSchema,
@@ -100,10 +103,7 @@ export const parityTraceMethods = {
     params: [traceFilter],
     paramNames: ['filter'],
     run(network, [{ fromBlock, toBlock, options }], context) {
-      const first = fromBlock === undefined ? network.chain.firstNumber : blockNumber(network, fromBlock)
-      const last = toBlock === undefined ? network.head.number : blockNumber(network, toBlock)
-      if (first > last) throw new FaultError({ kind: 'InvalidBlockRange' })
-      return traceJson(network, { kind: 'range', first, last }, options, context)
+      return traceJson(network, tracedRange(network, fromBlock, toBlock), options, context)
     },
   }),
   /** By the indices that lead to it; null where there is none. */
@@ -125,8 +125,24 @@ export const parityTraceMethods = {
   }),
 }
 
-function blockNumber({ chain }: Network, id: BlockId): number {
-  const { number, isPending } = stateBlock(chain, id, 0)
+/** The blocks of a filter; those without a bound from the oldest whose state before it is kept, up to the head. */
+function tracedRange({ chain }: Network, from: BlockId | undefined, to: BlockId | undefined): TraceSubject {
+  const { identity, oldest, head } = chain
+  // Blocks without transactions would be listed before the first that needs it.
+  if (identity.history !== undefined) throw new FaultError({ kind: 'NoState' })
+  const lowest = oldest.state === 0 ? 0 : oldest.state + 1
+  const first = from === undefined ? lowest : canonicalNumber(chain, from)
+  const last = to === undefined ? head.number : canonicalNumber(chain, to)
+  if (first > last) throw new FaultError({ kind: 'InvalidBlockRange' })
+  if (first < lowest) throw new FaultError({ kind: 'HistoryPruned', oldest: lowest })
+  return { kind: 'range', head: { number: head.number, hash: head.hash }, first, last }
+}
+
+/** The number of a block of this chain; one that is named by its hash may be on another branch. */
+function canonicalNumber(chain: ChainView, id: BlockId): number {
+  const { number, hash, isPending } = knownBlock(chain, id, 0)
   if (isPending) throw pendingRefused()
+  const own = chain.resolve({ kind: 'number', number }, 0)
+  if (own === undefined || !equalBytes(own.hash, hash)) throw new FaultError({ kind: 'HashNotCanonical' })
   return number
 }
