@@ -2,6 +2,7 @@
  * Blocks of an upstream node as RLP, each with a hash that was computed here and a body that its header commits to. A
  * node that sends anything else is accused.
  */
+import { blockAccessListHash } from '../../chain/blockAccessList.js'
 import {
   BlockJsonError,
   blockRlpFromJson,
@@ -215,7 +216,15 @@ function readFetched(rlp: Uint8Array, upstream: Upstream): FetchedBlock {
   // What belongs to a block of a fork that is not known is not known either.
   if (link.unknownFork !== undefined) return { ...link, rlp, block: undefined, upstream }
   checkContent(parsed.header, bodyItems(parsed.items))
+  checkList(parsed)
   return { ...link, rlp, block: { ...parsed, isContentChecked: true }, upstream }
+}
+
+/** A list that came with a block is no part of it: that it is another one says nothing against the block. */
+function checkList({ header, blockAccessList: list }: Block): void {
+  const wanted = header.blockAccessListHash
+  if (list === undefined || (wanted && equalBytes(blockAccessListHash(list), wanted))) return
+  throw new WrongAnswer(`with block ${header.number} it sent an access list that its header does not name`)
 }
 
 function readJson({ result, upstream }: Asked, uncles: readonly Uint8Array[]): FetchedBlock {

@@ -1,0 +1,67 @@
+/** Which node is accused where one of several sends a block that it cannot have, and what is fetched then. */
+import t from 'tap'
+import { UpstreamBlocks } from '../../../src/ingest/follow/upstreamBlocks.js'
+import { bytesToHex, type Hash32, hexToBytes } from '../../../src/primitives/bytes.js'
+import { decodeRlpList, encodeRlp } from '../../../src/primitives/rlp.js'
+import { NodeError, type Upstream } from '../../../src/upstream/upstream.js'
+import { NoAnswerError, type Upstreams } from '../../../src/upstream/upstreams.js'
+import { blocks } from '../../rpc/demoChain.js'
+import type { NodeCall } from '../../upstream/weatherNode.js'
+import { demoEndpoint, opened } from '../rpc/demoRig.js'
+
+const endpoint = demoEndpoint(opened)
+
+async function honestResult(call: NodeCall): Promise<unknown> {
+  const { body } = await endpoint.handle(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, ...call })))
+  const pieces = typeof body === 'string' ? [body] : body
+  return JSON.parse(Buffer.concat(pieces.map((piece) => Buffer.from(piece))).toString()).result
+}
+
+type Change = (call: NodeCall, result: unknown) => unknown
+
+/** A liar, which is asked first, and an honest node, with the demo chain. */
+class TwoNodes implements Pick<Upstreams, 'ask' | 'count'> {
+  readonly count = 2
+  readonly accused: string[] = []
+  readonly #hasRaw: boolean
+  readonly #change: Change
+  readonly #nodes = ['liar', 'honest'].map(
+    (name) => ({ name, accuse: () => this.accused.push(name) }) as unknown as Upstream,
+  )
+
+  /** `change` makes the liar's answer of the honest one. */
+  constructor(hasRaw: boolean, change: Change) {
+    this.#hasRaw = hasRaw
+    this.#change = change
+  }
+
+  async ask(method: string, params: readonly unknown[], { not = [] }: { not?: readonly Upstream[] }) {
+    const upstream = this.#nodes.find((node) => !not.includes(node) && !this.accused.includes(node.name))
+    if (upstream === undefined) throw new NoAnswerError('nobody is left')
+    if (method.startsWith('debug_') && !this.#hasRaw) {
+      throw new NodeError(upstream, -32601, 'no such method', undefined)
+    }
+    const result = await honestResult({ method, params })
+    return { result: upstream.name === 'liar' ? this.#change({ method, params }, result) : result, upstream }
+  }
+}
+
+function blocksOf(nodes: TwoNodes): UpstreamBlocks {
+  return new UpstreamBlocks(nodes as unknown as Upstreams, 60_000)
+}
+
+const newest = blocks.at(-1) as (typeof blocks)[number]
+
+t.test('an access list that is not that of its block is a lie of who sent it', async (t) => {
+  for (const list of [[], new Uint8Array(32)]) {
+    const nodes = new TwoNodes(true, ({ method }, result) => {
+      if (method !== 'debug_getRawBlock') return result
+      return bytesToHex(encodeRlp([...decodeRlpList(hexToBytes(String(result))), list]))
+    })
+    const fetched = await blocksOf(nodes).byHash(hexToBytes(newest.hash) as Hash32)
+    t.strictSame(nodes.accused, ['liar'])
+    t.equal(fetched?.upstream.name, 'honest')
+    t.ok(fetched?.block)
+    t.equal(fetched?.block?.blockAccessList, undefined)
+  }
+})
