@@ -9,9 +9,9 @@ import {
   bytesToHex,
   equalBytes,
   type Hash32,
+  latin1Key,
   trimLeft,
 } from '../../primitives/bytes.js'
-import { FaultError } from '../../primitives/faults.js'
 import { emptyTrieRoot, keccak256 } from '../../primitives/keccak.js'
 import { decodeAccount, hasCode } from '../../state/account.js'
 import { updateStorageRoot } from '../../state/stateView.js'
@@ -68,6 +68,7 @@ export class Watched {
     await this.#working
   }
 
+  /** Never rejects: nobody waits for it, and without it the others are held still. */
   async #work(): Promise<void> {
     for (const address of this.#options.addresses) {
       const name = bytesToHex(address)
@@ -79,8 +80,7 @@ export class Watched {
         if (why === undefined || why === 'moved') continue
         this.#options.log(`contract ${name} is held as far as it is read, not whole: ${why}`)
       } catch (error) {
-        if (!(error instanceof FaultError)) throw error
-        if (!this.#isClosed) this.#options.log(`contract ${name}: ${error.message}`)
+        if (!this.#isClosed) this.#options.log(`contract ${name}: ${(error as Error).message}`)
       }
       this.#retryAt.set(name, performance.now() + retryMs)
     }
@@ -128,23 +128,28 @@ export class Watched {
 
   /** All slots before the first transaction of a block that are not zero; why not, where they cannot be had. */
   async #enumerate(address: Address, block: Hash32): Promise<readonly Change[] | string> {
-    const slots: Change[] = []
+    const slots = new Map<string, Change>()
     let start = `0x${'0'.repeat(64)}`
     for (;;) {
       const params = [bytesToHex(block), 0, bytesToHex(address), start, slotsPerPage]
       const page = await this.#fetcher.proving.guess(method, params)
       if (page === undefined) return `no upstream has ${method}`
       const { storage, nextKey } = (page ?? {}) as { readonly storage?: unknown; readonly nextKey?: unknown }
-      for (const [hash, entry] of Object.entries((storage ?? {}) as Record<string, unknown>)) {
-        const { key, value } = (entry ?? {}) as { readonly key?: unknown; readonly value?: unknown }
-        const [slot, bytes] = [bytesOfHex(key, 32), bytesOfHex(value, 32)]
+      if (typeof storage !== 'object' || storage === null) return `${method} tells no slots`
+      for (const [hash, entry] of Object.entries(storage)) {
+        const told = (entry ?? {}) as { readonly key?: unknown; readonly value?: unknown }
+        const [slot, bytes] = [bytesOfHex(told.key, 32), bytesOfHex(told.value, 32)]
         if (slot === undefined || bytes === undefined || bytesToHex(keccak256(slot)) !== hash.toLowerCase()) {
           return `${method} does not tell the names of its slots`
         }
-        slots.push([slot, trimLeft(bytes)])
+        const name = latin1Key(slot)
+        const value = trimLeft(bytes)
+        // The root is made by adding slots to an empty trie, which shows neither of these.
+        if (slots.has(name) || value.length === 0) return `${method} tells a slot twice, or one that is zero`
+        slots.set(name, [slot, value])
       }
-      if (slots.length > slotsMax) return `it has more than ${slotsMax} slots`
-      if (nextKey === null || nextKey === undefined) return slots
+      if (slots.size > slotsMax) return `it has more than ${slotsMax} slots`
+      if (nextKey === null || nextKey === undefined) return [...slots.values()]
       if (typeof nextKey !== 'string' || nextKey <= start) return `${method} does not go on`
       start = nextKey
     }
