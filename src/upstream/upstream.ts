@@ -13,6 +13,7 @@ import {
   isBrokenCircuitError,
 } from 'cockatiel'
 import { type Deferred, defer } from '../primitives/deferred.js'
+import { textOf } from '../primitives/excerpt.js'
 import { setTimeout } from '../primitives/timers.js'
 import { Budget } from './budget.js'
 import { HttpLine } from './httpLine.js'
@@ -275,11 +276,11 @@ export class Upstream {
       }
       if (typeof error === 'object' && error !== null) {
         const { code, message, data } = error
-        const text = String(message)
+        const text = textOf(message)
         if (isBusy(answer)) {
           this.#pause(undefined)
           call.answer.reject(new UpstreamFailure('busy', `error ${code}: ${text}`))
-        } else call.answer.reject(new NodeError(this, Number(code), text, data))
+        } else call.answer.reject(new NodeError(this, Number(textOf(code)), text, data))
       } else if (result === undefined) {
         this.score.failed()
         call.answer.reject(new UpstreamFailure('unreadable', 'an answer with neither result nor error'))

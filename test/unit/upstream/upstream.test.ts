@@ -59,6 +59,22 @@ t.test("a node's own error is passed on", async (t) => {
   t.match(error, { code: -32601, message: 'the method eth_none does not exist', upstream })
 })
 
+t.test('an error of any form is an answer', async (t) => {
+  const textless = { toString: 0 }
+  for (const [error, code, message] of [
+    [{ code: textless, message: textless }, Number.NaN, 'an object'],
+    [{ code: '-32601', message: ['no'] }, -32601, 'a list'],
+    [{}, Number.NaN, 'undefined'],
+  ] as const) {
+    const node = await openNode(t, () => ({ error }) as never)
+    const upstream = new Upstream(optionsOf(node))
+    t.teardown(() => upstream.close())
+    const thrown: unknown = await upstream.ask('eth_none', [], soon()).catch((thrown) => thrown)
+    t.ok(thrown instanceof NodeError)
+    t.match(thrown, { code, message })
+  }
+})
+
 t.test('every other answer is a failure of its kind', async (t) => {
   const cases: readonly (readonly [Weather, UpstreamFailure['kind']])[] = [
     [{ kind: 'status', status: 500, body: 'Internal Server Error' }, 'unreadable'],
