@@ -3,7 +3,7 @@
  * and `transactionJson.ts`. Nothing is believed: the hash of the RLP shows whether a member was missing or wrong.
  */
 import { bytesToHex, concatBytes, digitsToBytes, trimLeft } from '../primitives/bytes.js'
-import { excerpt } from '../primitives/excerpt.js'
+import { excerpt, textOf } from '../primitives/excerpt.js'
 import { encodeRlp, encodeRlpListOfEncoded, type RlpItem } from '../primitives/rlp.js'
 import { transactionFields } from '../primitives/transactionFields.js'
 import {
@@ -46,17 +46,17 @@ export function headerRlpFromJson(json: unknown): Uint8Array {
     items.push(read(block, name, headerIntegers.has(name) ? 'quantity' : 'data'))
   }
   const rlp = encodeRlp(items)
-  const isHash = (bytes: Uint8Array) => bytesToHex(headerHash(bytes)) === String(block.hash).toLowerCase()
+  const isHash = (bytes: Uint8Array) => bytesToHex(headerHash(bytes)) === textOf(block.hash).toLowerCase()
   if (items.length < headerFields.length || isHash(rlp)) return rlp
   const isKnown = new Set<string>([...headerFields, ...otherMembers])
   const unknown = Object.keys(block).filter(
-    (name) => !isKnown.has(name) && /^0x[0-9a-f]*$/i.test(String(block[name])),
+    (name) => !isKnown.has(name) && /^0x[0-9a-f]*$/i.test(textOf(block[name])),
   )
   if (unknown.length > unknownMembersMax) return rlp
   for (const names of arrangements(unknown)) {
     // A field of a header is a hash or an integer.
     const more = names.map((name) =>
-      read(block, name, String(block[name]).length === 66 ? 'data' : 'quantity'),
+      read(block, name, textOf(block[name]).length === 66 ? 'data' : 'quantity'),
     )
     const longer = encodeRlp([...items, ...more])
     if (isHash(longer)) return longer
@@ -118,10 +118,10 @@ const signature = ['yParity', 'r', 's']
 /** An item of a body's list: a list for legacy, else bytes of type and list. Throws {@link BlockJsonError}. */
 export function transactionFromJson(json: unknown): RlpItem {
   const transaction = toRecord(json, 'transaction')
-  const type = transaction.type === undefined ? 0 : Number(transaction.type)
+  const type = Number(textOf(transaction.type ?? 0))
   const fields = transactionFields[type]
   if (fields === undefined)
-    throw new BlockJsonError(`transaction type ${excerpt(String(transaction.type), 20)}`)
+    throw new BlockJsonError(`transaction type ${excerpt(textOf(transaction.type), 20)}`)
   const signed = type === 0 ? ['v', 'r', 's'] : signature
   const list = [...fields, ...signed].map((name) => transactionItem(transaction, name))
   return type === 0 ? list : concatBytes(Uint8Array.of(type), encodeRlp(list))
@@ -179,7 +179,7 @@ function toBytes(value: unknown, name: string): Uint8Array {
   const digits = typeof value === 'string' && value.startsWith('0x') ? value.slice(2) : undefined
   const bytes =
     digits === undefined ? undefined : digitsToBytes(digits.length % 2 === 0 ? digits : `0${digits}`)
-  if (bytes === undefined) throw new BlockJsonError(`${name} is ${excerpt(String(value), 40)}`)
+  if (bytes === undefined) throw new BlockJsonError(`${name} is ${excerpt(textOf(value), 40)}`)
   return bytes
 }
 

@@ -46,6 +46,11 @@ const agreeMs = 5_000
 /** The answer says something that cannot be true. */
 class WrongAnswer extends Error {}
 
+interface Unread<B> extends Asked {
+  /** Undefined where no node has all of it. Throws, or rejects with, what a lie of its sender is told by. */
+  read(): B | Promise<B | undefined>
+}
+
 export class UpstreamBlocks {
   readonly #upstreams: Upstreams
   readonly #requestMs: number
@@ -130,15 +135,15 @@ export class UpstreamBlocks {
 
   /** Asks until an answer is right, or no node has the block. Whoever sends a wrong one is accused, and not asked again. */
   async #checked<B>(
-    fetch: () => Promise<(Asked & { read(): B }) | undefined>,
+    fetch: () => Promise<Unread<B> | undefined>,
     check: (block: B) => void,
   ): Promise<B | undefined> {
     for (;;) {
       const fetched = await fetch()
       if (fetched === undefined) return undefined
       try {
-        const block = fetched.read()
-        check(block)
+        const block = await fetched.read()
+        if (block !== undefined) check(block)
         return block
       } catch (error) {
         if (!isLie(error)) throw error
@@ -151,24 +156,33 @@ export class UpstreamBlocks {
     id: string,
     method: 'eth_getBlockByNumber' | 'eth_getBlockByHash',
     claimer?: Upstream,
-  ): Promise<(Asked & { read(): FetchedBlock }) | undefined> {
+  ): Promise<Unread<FetchedBlock> | undefined> {
     const raw = await this.#askPresent('debug_getRawBlock', [id], claimer, this.#withoutRaw)
     if (raw !== undefined) return { ...raw, read: () => readFetched(rawBytes(raw.result), raw.upstream) }
     const asked = await this.#askPresent(method, [id, true], claimer)
-    const uncles = asked && (await this.#uncles(asked.result))
-    return uncles && { ...asked, read: () => readJson(asked, uncles) }
+    return asked && { ...asked, read: () => this.#readWithUncles(asked) }
   }
 
-  /** RLP of the uncles of a block; undefined where no node has one of them. */
-  async #uncles(block: unknown): Promise<Uint8Array[] | undefined> {
-    const { hash } = block as { readonly hash?: unknown }
-    const answers = await Promise.all(
-      uncleHashesOf(block).map((_, index) =>
-        this.#askPresent('eth_getUncleByBlockHashAndIndex', [hash, toQuantity(index)]),
-      ),
+  async #readWithUncles(asked: Asked): Promise<FetchedBlock | undefined> {
+    const hashes = uncleHashesOf(asked.result)
+    const { hash } = asked.result as { readonly hash?: unknown }
+    if (hashes.length > 0 && bytesOfHex(hash, 32) === undefined)
+      throw new WrongAnswer('a block without its hash')
+    const uncles = await Promise.all(hashes.map((_, index) => this.#uncle(hash, index)))
+    const known = uncles.filter((uncle) => uncle !== undefined)
+    return known.length === uncles.length ? readJson(asked, known) : undefined
+  }
+
+  /** RLP of an uncle, whose hash is not checked; undefined where no node has it. */
+  #uncle(blockHash: unknown, index: number): Promise<Uint8Array | undefined> {
+    return this.#checked(
+      async () => {
+        const params = [blockHash, toQuantity(index)]
+        const asked = await this.#askPresent('eth_getUncleByBlockHashAndIndex', params)
+        return asked && { ...asked, read: () => headerRlpFromJson(asked.result) }
+      },
+      () => undefined,
     )
-    if (answers.includes(undefined)) return undefined
-    return answers.map((answer) => headerRlpFromJson(answer?.result))
   }
 
   /**

@@ -7,6 +7,7 @@ import {
 import { blockRlpFromJson, headerRlpFromJson, uncleHashesOf } from '../../chain/blockFromJson.js'
 import { decodeHeader, type Header, headerHash } from '../../chain/header.js'
 import { bytesToHex, equalBytes, type Hash32, toQuantity } from '../../primitives/bytes.js'
+import { excerpt, textOf } from '../../primitives/excerpt.js'
 import { emptyTrieRoot, keccak256 } from '../../primitives/keccak.js'
 import type { CanonicalHeader } from '../../store/gatewayWriter.js'
 import { type Block, parseBlock } from '../block.js'
@@ -56,9 +57,9 @@ export async function askHeaderAt(number: number, attempt: Attempt): Promise<Can
   const json = await attempt.ask('eth_getBlockByNumber', [toQuantity(number), false])
   if (json === null) return undefined
   const found = readCanonical(headerRlpFromJson(json), number)
-  const { hash } = json as { readonly hash?: unknown }
-  if (String(hash).toLowerCase() === bytesToHex(found.hash)) return found
-  throw new LieError(`block ${number} with the hash ${bytesToHex(found.hash)}, called ${hash}`)
+  const hash = textOf((json as { readonly hash?: unknown }).hash)
+  if (hash.toLowerCase() === bytesToHex(found.hash)) return found
+  throw new LieError(`block ${number} with the hash ${bytesToHex(found.hash)}, called ${excerpt(hash, 80)}`)
 }
 
 /** RLP of a block's access list, unchecked. */

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import t from 'tap'
 import { BlockJsonError, blockRlpFromJson, headerRlpFromJson } from '../../../src/chain/blockFromJson.js'
 import { Chain } from '../../../src/chain/chain.js'
+import { headerFields } from '../../../src/chain/header.js'
 import { bytesToHex } from '../../../src/primitives/bytes.js'
 import { ChainReader } from '../../../src/store/chainReader.js'
 import { storePathOf } from '../../service/program.js'
@@ -40,6 +41,10 @@ for (const network of ['demo', 'recorded']) {
   })
 }
 
+/** `String` throws for it, as for {@link listsInLists}. */
+const textless = { toString: 0 }
+const listsInLists = JSON.parse(`${'['.repeat(20_000)}${']'.repeat(20_000)}`)
+
 t.test('what is no block is refused by the member that is wrong', async (t) => {
   for (const [json, why] of [
     [null, /block is no object/],
@@ -50,7 +55,19 @@ t.test('what is no block is refused by the member that is wrong', async (t) => {
     [{ transactions: [{ nonce: '0xzz' }] }, /nonce is 0xzz/],
     [{ transactions: [], parentHash: `0x${'é'.repeat(64)}` }, /parentHash is 0xé/],
     [{ transactions: [null] }, /transaction is no object/],
+    [{ transactions: [{ type: textless }] }, /transaction type an object/],
+    [{ transactions: [{ type: '0x0', nonce: textless }] }, /nonce is an object/],
+    [{ transactions: [], parentHash: listsInLists }, /parentHash is a list/],
   ] as const) {
     t.throws(() => blockRlpFromJson(json, []), { constructor: BlockJsonError, message: why })
   }
+})
+
+t.test('a hash and unknown members that are no text are none of the header', (t) => {
+  const word = `0x${'00'.repeat(32)}`
+  const words = headerFields.map((name) => [name, word])
+  const header = Object.fromEntries(words)
+  const more = { hash: textless, unknown: textless, listed: listsInLists }
+  t.strictSame(headerRlpFromJson({ ...header, ...more }), headerRlpFromJson(header))
+  t.end()
 })
