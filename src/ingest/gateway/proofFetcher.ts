@@ -191,18 +191,24 @@ export class ProofFetcher extends BlockFetcher {
       const block = await this.blockFrom(blockHash, attempt)
       if (block === undefined) throw new MovedError(`transaction ${text} in a block that it does not have`)
       const index = indexIn(block.senders, transactionHash)
-      if (index !== undefined) return { blockHash, block, index }
-      throw new LieError(`transaction ${text} in block ${answer.blockHash}, which does not have it`)
+      if (index === undefined) {
+        throw new LieError(`transaction ${text} in block ${answer.blockHash}, which does not have it`)
+      }
+      // Of a block of no chain, or one that is not known here yet, another node may know better.
+      return (await this.#hasInChain(block)) ? { blockHash, block, index } : undefined
     })
     if (found === undefined) return 'absent'
     const { blockHash, block, index } = found
-    const { number } = block.header
-    if (number > (this.#store.readHead()?.number ?? 0)) return 'absent'
-    if (this.#store.readCanonicalRow(number) === undefined) await this.#unlinkedHeader(number)
-    if (!this.#store.isCanonical(number, blockHash)) return 'absent'
     this.keep(block)
     this.#store.putLocation(transactionHash, { blockHash, index })
     return 'held'
+  }
+
+  /** Whether a block is part of the chain up to the head; below the headers that are held a quorum says so. */
+  async #hasInChain({ hash, header: { number } }: ProvedBlock): Promise<boolean> {
+    if (number > (this.#store.readHead()?.number ?? 0)) return false
+    if (this.#store.readCanonicalRow(number) === undefined) await this.#unlinkedHeader(number)
+    return this.#store.isCanonical(number, hash)
   }
 
   /** Asks by the block's hash, also of one that is not canonical, or above the head. */

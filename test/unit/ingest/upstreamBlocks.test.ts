@@ -3,58 +3,19 @@ import t from 'tap'
 import { UpstreamBlocks } from '../../../src/ingest/follow/upstreamBlocks.js'
 import { bytesToHex, type Hash32, hexToBytes } from '../../../src/primitives/bytes.js'
 import { decodeRlpList, encodeRlp } from '../../../src/primitives/rlp.js'
-import { NodeError, type Upstream } from '../../../src/upstream/upstream.js'
-import { NoAnswerError, type Upstreams } from '../../../src/upstream/upstreams.js'
+import type { Upstreams } from '../../../src/upstream/upstreams.js'
 import { blocks, type Json } from '../../rpc/demoChain.js'
-import type { NodeCall } from '../../upstream/weatherNode.js'
-import { demoEndpoint, opened } from '../rpc/demoRig.js'
+import { LiarFirst } from './liarFirst.js'
 
-const endpoint = demoEndpoint(opened)
-
-async function honestResult(call: NodeCall): Promise<unknown> {
-  const { body } = await endpoint.handle(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, ...call })))
-  const pieces = typeof body === 'string' ? [body] : body
-  return JSON.parse(Buffer.concat(pieces.map((piece) => Buffer.from(piece))).toString()).result
-}
-
-type Change = (call: NodeCall, result: unknown) => unknown
-
-/** A liar, which is asked first, and an honest node, with the demo chain. */
-class TwoNodes implements Pick<Upstreams, 'ask' | 'count'> {
-  readonly count = 2
-  readonly accused: string[] = []
-  readonly #hasRaw: boolean
-  readonly #change: Change
-  readonly #nodes = ['liar', 'honest'].map(
-    (name) => ({ name, accuse: () => this.accused.push(name) }) as unknown as Upstream,
-  )
-
-  /** `change` makes the liar's answer of the honest one. */
-  constructor(hasRaw: boolean, change: Change) {
-    this.#hasRaw = hasRaw
-    this.#change = change
-  }
-
-  async ask(method: string, params: readonly unknown[], { not = [] }: { not?: readonly Upstream[] }) {
-    const upstream = this.#nodes.find((node) => !not.includes(node) && !this.accused.includes(node.name))
-    if (upstream === undefined) throw new NoAnswerError('nobody is left')
-    if (method.startsWith('debug_') && !this.#hasRaw) {
-      throw new NodeError(upstream, -32601, 'no such method', undefined)
-    }
-    const result = await honestResult({ method, params })
-    return { result: upstream.name === 'liar' ? this.#change({ method, params }, result) : result, upstream }
-  }
-}
-
-function blocksOf(nodes: TwoNodes): UpstreamBlocks {
-  return new UpstreamBlocks(nodes as unknown as Upstreams, 60_000)
+function blocksOf(nodes: LiarFirst): UpstreamBlocks {
+  return new UpstreamBlocks(nodes as Partial<Upstreams> as Upstreams, 60_000)
 }
 
 const newest = blocks.at(-1) as (typeof blocks)[number]
 
 t.test('an access list that is not that of its block is a lie of who sent it', async (t) => {
   for (const list of [[], new Uint8Array(32)]) {
-    const nodes = new TwoNodes(true, ({ method }, result) => {
+    const nodes = new LiarFirst(true, ({ method }, result) => {
       if (method !== 'debug_getRawBlock') return result
       return bytesToHex(encodeRlp([...decodeRlpList(hexToBytes(String(result))), list]))
     })
@@ -80,7 +41,7 @@ const wrongBlocks: Readonly<Record<string, (block: Json) => unknown>> = {
 
 t.test('a block that is none is a lie of who sent it', async (t) => {
   for (const [what, wrong] of Object.entries(wrongBlocks)) {
-    const nodes = new TwoNodes(false, ({ method }, result) =>
+    const nodes = new LiarFirst(false, ({ method }, result) =>
       method === 'eth_getBlockByHash' ? wrong(result as Json) : result,
     )
     const fetched = await blocksOf(nodes).byHash(hexToBytes(newest.hash) as Hash32)
@@ -91,7 +52,7 @@ t.test('a block that is none is a lie of who sent it', async (t) => {
 
 t.test('an uncle that is none is a lie of who sent it, and not of who sent its block', async (t) => {
   const nephew = blocks.find(({ uncles }) => uncles.length > 0) as (typeof blocks)[number]
-  const nodes = new TwoNodes(false, ({ method }, result) =>
+  const nodes = new LiarFirst(false, ({ method }, result) =>
     method === 'eth_getUncleByBlockHashAndIndex' ? 'hello' : result,
   )
   const fetched = await blocksOf(nodes).byHash(hexToBytes(nephew.hash) as Hash32)
