@@ -123,8 +123,11 @@ export class Proving {
   ): AsyncGenerator<{ readonly found: T | undefined; readonly reason: string | undefined }> {
     const deadline = performance.now() + msMax
     const without = (upstream: Upstream) => methods.length > 0 && !this.#lacks.mayHave(upstream, methods)
-    const passed = new Set<Upstream>(this.#upstreams.answering.filter(without))
-    while (this.#upstreams.answering.some((upstream) => !passed.has(upstream))) {
+    const passed = new Set<Upstream>()
+    for (;;) {
+      // Another question may have shown since the last node that one lacks the methods.
+      for (const upstream of this.#upstreams.answering) if (without(upstream)) passed.add(upstream)
+      if (this.#upstreams.answering.every((upstream) => passed.has(upstream))) return
       const attempt = new OneNode(this.#upstreams, this.#lacks, passed, deadline, first)
       let found: T | undefined
       let reason: string | undefined

@@ -41,6 +41,7 @@ class Nodes implements Asking {
     this.asked.push(`${upstream.name} ${method}`)
     const result = answers.length > 1 ? answers.shift() : answers[0]
     if (result === 'error') throw new NodeError(upstream, -32000, 'header not found', undefined)
+    if (result === 'unknown') throw new NodeError(upstream, -32601, 'no such method', undefined)
     if (result === 'silence') throw new NoAnswerError('no answer')
     return { result, upstream }
   }
@@ -79,6 +80,27 @@ t.test('something does not exist where fewer than a quorum are left to have it',
   const five = new Nodes({ a: [null], b: [null], c: [1], d: [null], e: [null] }, 3)
   t.equal(await proving(five).prove('it', proveOne), 1)
   t.equal(await proving(new Nodes({ a: [null] }, 1)).prove('it', proveOne), undefined, 'the only one')
+})
+
+t.test('who was found meanwhile to lack a method is passed over', async (t) => {
+  const nodes = new Nodes({ a: [null], b: ['unknown'], c: [null, 1] }, 2)
+  const asker = proving(nodes)
+  const ask = async (attempt: Attempt) => (await attempt.askOneOf(['it'], [])).result ?? undefined
+  const methods = ['it']
+  let other: Promise<unknown> | undefined
+  const answer = await asker.prove(
+    'it',
+    async (attempt) => {
+      const result = await ask(attempt)
+      other ??= asker.prove('it', ask, { methods })
+      await other
+      return result
+    },
+    { methods },
+  )
+  t.equal(await other, undefined)
+  t.equal(answer, 1)
+  t.strictSame(nodes.asked, ['a it', 'a it', 'b it', 'c it', 'c it'])
 })
 
 t.test('where one denies and the others fail, nothing is known', async (t) => {
