@@ -2,9 +2,16 @@
  * Which head is followed, of those that nodes claim. Owns how many have to agree, and who leads no more; does not own
  * what is true.
  */
+import { setTimeout } from '../primitives/timers.js'
 import type { HeadClaimer } from './headClaimer.js'
 import type { HeadClaim } from './headWatch.js'
 import type { Upstream } from './upstream.js'
+
+/**
+ * Shortest time between two choices because of the claims of one node. Each may ask every other node a question, and a
+ * node may claim as often as it likes; chains have a few blocks a second.
+ */
+const claimsMsMin = 50
 
 export type HeadListener = (claim: HeadClaim, upstream: Upstream) => void
 
@@ -18,6 +25,8 @@ export class HeadChoice {
   readonly #quorum: number | undefined
   readonly #isSigned: boolean
   readonly #listeners = new Set<HeadListener>()
+  /** When the last choice because of a node's claim was made; Infinity while one is due. */
+  readonly #chosenAt = new Map<HeadClaimer, number>()
   #begun = 0
   /** Number of the newest choice that was made. */
   #made = 0
@@ -94,12 +103,24 @@ export class HeadChoice {
     void this.choose()
   }
 
+  /** Says that a node claimed a head. The first is counted at once; of several in a row the newest, a moment later. */
+  claimed(node: HeadClaimer): void {
+    const choose = () => {
+      this.#chosenAt.set(node, performance.now())
+      return this.choose()
+    }
+    const waitMs = (this.#chosenAt.get(node) ?? Number.NEGATIVE_INFINITY) + claimsMsMin - performance.now()
+    if (waitMs <= 0) return void choose()
+    if (waitMs < Infinity) setTimeout(choose, waitMs)
+    this.#chosenAt.set(node, Infinity)
+  }
+
   /**
    * Chooses the followed head from the claims of nodes that answer. Does not wait for the choice before, which may be
    * waiting for a node that is silent; of those under way the newest that is made counts.
    */
   async choose(): Promise<void> {
-    if (this.#isSigned) return
+    if (this.#isSigned || this.#isClosed) return
     const serial = ++this.#begun
     const voting = this.#claimers.filter(({ isVoting }) => isVoting)
     const followed = this.#head?.claim.hash

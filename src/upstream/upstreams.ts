@@ -241,7 +241,7 @@ export class Upstreams {
     const onHead = async (claim: HeadClaim) => {
       if ((await vetted.verdict(performance.now() + upstream.options.timeoutMs)) !== '') return
       claimer.take(claim)
-      void this.#choice.choose()
+      this.#choice.claimed(claimer)
     }
     return {
       upstream,

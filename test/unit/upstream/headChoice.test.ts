@@ -1,4 +1,8 @@
 import t from 'tap'
+import { HeadChoice } from '../../../src/upstream/headChoice.js'
+import { HeadClaimer } from '../../../src/upstream/headClaimer.js'
+import type { Upstream } from '../../../src/upstream/upstream.js'
+import type { VettedNode } from '../../../src/upstream/vettedNode.js'
 import { waitFor } from '../../library/until.js'
 import { fine, type WeatherNode } from '../../upstream/weatherNode.js'
 import { blockHash, headOf, openToys, toyHeader } from './toyNodes.js'
@@ -166,4 +170,32 @@ t.test('a single node leads also when it is doubted', async (t) => {
   chains[0].head = toyHeader('a', 2)
   await headOf(upstreams, blockHash('a', 2))
   t.equal(upstreams.head?.claim.number, 2)
+})
+
+t.test('a node that claims without end has the others asked now and then', async (t) => {
+  const asked: unknown[] = []
+  const ask: VettedNode['ask'] = async (_method, [number]) => void asked.push(number)
+  const [one, other, flood] = ['one', 'other', 'flood'].map(
+    (name) => new HeadClaimer({ name } as Upstream, { ask } as VettedNode, 1_000),
+  ) as [HeadClaimer, HeadClaimer, HeadClaimer]
+  const choice = new HeadChoice([one, other, flood], 2)
+  const claimOf = (branch: string, number: number) => {
+    const { hash, parentHash } = toyHeader(branch, number)
+    return { number, hash, parentHash }
+  }
+  for (const honest of [one, other]) honest.take(claimOf('a', 10_000))
+  choice.claimed(one)
+  await waitFor('the head', () => choice.head?.claim.number === 10_000)
+  for (let number = 1; number <= 5_000; number++) {
+    flood.take(claimOf('b', number))
+    choice.claimed(flood)
+    // Answers come in between.
+    await Promise.resolve()
+  }
+  await waitFor('the newest claim', () => asked.filter((number) => number === '0x1388').length === 2)
+  t.ok(asked.length < 1_000, `${asked.length} questions`)
+  // The wait of one is none of the others.
+  for (const honest of [one, other]) honest.take(claimOf('a', 10_001))
+  choice.claimed(other)
+  await waitFor('the next head', () => choice.head?.claim.number === 10_001)
 })
