@@ -20,7 +20,8 @@ export function verifyStateHistory(
   onProgress: (what: string, done: number) => void,
 ): void {
   const oldest = store.readOldestKept().state
-  const firstUndo = Math.max(oldest, head - undoBlocks) + 1
+  // Blocks that were unwound had the records of older ones removed, which are never unwound.
+  const firstUndo = Math.max(oldest + 1, head - undoBlocks + 1, store.readFirstUndo() ?? 0)
   const rows = { accounts: 0, slots: 0 }
   list.guard('history', () => {
     const want = store.readStateDigests()

@@ -24,7 +24,7 @@ import { replaceState, restoreState } from './stateChanges.js'
 import { StoredBlock, storedBlockRow } from './storedBlock.js'
 import { makeChainTables, metaKeys, numberKey, schemaVersion, undoBlocks } from './tables.js'
 import { cutSideTries, dropSideTries, replaceTries, restoreTries } from './trieRows.js'
-import { encodeUndo } from './undoRecord.js'
+import { dropUndo, encodeUndo } from './undoRecord.js'
 import { type OnUpgrade, upgradeStore } from './upgrade.js'
 import { type BufferedTables, bufferTables, type WriteBuffer } from './writeBuffer.js'
 import { lockForWriting, type WriterLock } from './writerLock.js'
@@ -348,7 +348,7 @@ export class ChainWriter extends ChainReader {
     if (number > 0) tables.changes.putSync(numberKey(number), encodeUndo(undo))
     // Where state is removed, the records go with it.
     if (number > undoBlocks && this.#limits.state === Number.POSITIVE_INFINITY)
-      tables.changes.removeSync(numberKey(number - undoBlocks))
+      dropUndo(tables.changes, number - undoBlocks)
     this.putHead(blockDiff)
   }
 

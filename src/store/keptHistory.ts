@@ -82,7 +82,11 @@ export function cutHistory(
       left -= 2 * blocks + rows
       continue
     }
-    for (; oldest[kind] < target && left > 0; oldest[kind]++) left -= 1 + cut(kind, oldest[kind])
+    for (; oldest[kind] < target && left > 0; oldest[kind]++) {
+      // The next transaction begins a walk.
+      if (kind === 'state' && lacksRecord(oldest.state, target)) break
+      left -= 1 + cut(kind, oldest[kind])
+    }
   }
   if (historyKinds.some((kind) => oldest[kind] !== before[kind]))
     tables.meta.putSync(metaKeys.oldestKept, encodeOldestKept(oldest))

@@ -21,7 +21,7 @@ import {
   valueAt,
   valuesAt,
 } from './stateRows.js'
-import { metaKeys, numberKey, type ReadTables, slotKey, undoBlocks } from './tables.js'
+import { metaKeys, numberKey, type ReadTables, slotKey } from './tables.js'
 import { decodeUndo, type UndoEntry, type UndoRecord } from './undoRecord.js'
 
 /** They take some 0.1 ms. */
@@ -130,25 +130,31 @@ export class StateRowsReader {
 
   #readPastChanges(number: number): UndoRecord | undefined {
     const head = this.readHead()?.number ?? 0
-    const isPast = number > this.readOldestKept().state && number <= head - undoBlocks
+    const isPast = number > this.readOldestKept().state && number <= head
     return isPast ? this.#pastChanges.read(number) : undefined
   }
 
-  /** Addresses of the accounts that blocks `first` to `last` changed; calls `look` now and then, which may throw. */
+  /** The lowest block that has an undo record; undefined where none has. */
+  readFirstUndo(): number | undefined {
+    for (const { key } of this.tables.changes.getRange({ limit: 1 })) return readUint64(key, 0)
+    return undefined
+  }
+
+  /** Addresses of the accounts that blocks `first` to `last` changed, each once or more often; calls `look` now and then, which may throw. */
   *accountsChangedIn(first: number, last: number, look: () => void): Generator<Uint8Array> {
-    if (first > last) return
-    if (this.tables.changes.doesExist(numberKey(first))) {
-      for (let number = first; number <= last; number++) {
-        look()
-        for (const [address] of this.readUndo(number)?.accounts ?? []) yield address
-      }
-      return
+    let next = first
+    for (; next <= last; next++) {
+      look()
+      const undo = this.readUndo(next)
+      if (undo === undefined) break
+      for (const [address] of undo.accounts) yield address
     }
-    this.requireKept('state', first - 1)
+    if (next > last) return
+    this.requireKept('state', next - 1)
     let rows = 0
     for (const { key, since } of this.stateRows('accounts')) {
       if (rows++ % rowsPerLook === 0) look()
-      if (since >= first && since <= last) yield key
+      if (since >= next && since <= last) yield key
     }
   }
 

@@ -10,6 +10,8 @@
  */
 import { addressBytes, hashBytes, readUint32, writeUint32 } from '../primitives/bytes.js'
 import { endOfNumber, readNumber, writeNumber } from './datedValue.js'
+import type { WriteTable } from './readTable.js'
+import { numberKey } from './tables.js'
 
 /** A key (20 bytes, or 52) and the block since which it had the value that was replaced; undefined for none. */
 export type UndoEntry = readonly [key: Uint8Array, since: number | undefined]
@@ -118,4 +120,21 @@ function writeSince(row: Uint8Array, since: number | undefined, at: number): num
 function startsWith(key: Uint8Array, owner: Uint8Array): boolean {
   for (let at = 0; at < addressBytes; at++) if (key[at] !== owner[at]) return false
   return true
+}
+
+/** Records of a time with a limit that one block removes: some ms. */
+const formerPerBlock = 1_024
+
+/**
+ * Removes the record of block `last`; while there are older ones, of a time when the state that is kept was limited, some
+ * of these in its place, so that the records that are left are those of blocks in a row.
+ */
+export function dropUndo(changes: WriteTable, last: number): void {
+  if (!changes.doesExist(numberKey(last - 1))) {
+    changes.removeSync(numberKey(last))
+    return
+  }
+  const range = { end: numberKey(last + 1), limit: formerPerBlock }
+  const keys = Array.from(changes.getRange(range), ({ key }) => Uint8Array.from(key))
+  for (const key of keys) changes.removeSync(key)
 }

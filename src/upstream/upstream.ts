@@ -279,7 +279,7 @@ export class Upstream {
         const text = textOf(message)
         if (isBusy(answer)) {
           this.#pause(undefined)
-          call.answer.reject(new UpstreamFailure('busy', `error ${code}: ${text}`))
+          call.answer.reject(new UpstreamFailure('busy', `error ${textOf(code)}: ${text}`))
         } else call.answer.reject(new NodeError(this, Number(textOf(code)), text, data))
       } else if (result === undefined) {
         this.score.failed()

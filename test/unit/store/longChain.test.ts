@@ -5,7 +5,7 @@ import t from 'tap'
 import { bytesToHex, type Hash32 } from '../../../src/primitives/bytes.js'
 import type { BlockDiff, Change } from '../../../src/store/blockDiff.js'
 import { ChainWriter } from '../../../src/store/chainWriter.js'
-import { undoBlocks } from '../../../src/store/tables.js'
+import { numberKey, undoBlocks } from '../../../src/store/tables.js'
 import { Dice, propertyRuns } from '../../library/property.js'
 import { addresses, makeBlockDiff, slotKeys, zeroHash } from '../../store/blockDiffMaker.js'
 
@@ -115,6 +115,93 @@ t.test('a chain longer than its undo records', async (t) => {
       t.equal(rows.length, rows.filter(({ since }) => since > oldest).length + base, 'no row is left over')
       await cut.close()
     }
+  })
+
+  t.test('a limit of the state that is kept may go and come again', async (t) => {
+    const path = join(t.testdir(), 'limited.mdb')
+    const limit = undoBlocks + 300
+    const history = { state: limit, receipts: all, bodies: all, trie: all }
+    const open = (isLimited: boolean) =>
+      ChainWriter.openForWriting({ path, mapBytes, ...(isLimited && { history }) })
+    /** Blocks in a row that have undo records; more than one row where some are missing between others. */
+    const recordsOf = (store: ChainWriter) => {
+      const rows: [first: number, last: number][] = []
+      for (let number = 1; number <= store.head.number; number++) {
+        if (store.readUndo(number) === undefined) continue
+        const row = rows.at(-1)
+        if (row?.[1] === number - 1) row[1] = number
+        else rows.push([number, number])
+      }
+      return rows
+    }
+    const extend = async (store: ChainWriter, last: number) => {
+      for (let first = store.head.number + 1; first <= last; first += 50)
+        store.apply(first - 1, chain.slice(first, Math.min(first + 50, last + 1)))
+    }
+    let store = open(true)
+    store.initialize(identity, genesis)
+    await extend(store, blocks - 50)
+    while (store.cutHistory());
+    const oldest = store.readOldestKept().state
+    t.equal(oldest, blocks - 50 - limit)
+    t.strictSame(recordsOf(store), [[oldest + 1, blocks - 50]])
+    await store.close()
+
+    store = open(false)
+    await extend(store, blocks - 20)
+    t.strictSame(recordsOf(store), [[blocks - 20 - undoBlocks + 1, blocks - 20]])
+    const wanted = (first: number, last: number) =>
+      [
+        ...new Set(
+          chain.slice(first, last + 1).flatMap(({ accounts }) => accounts.map(([key]) => bytesToHex(key))),
+        ),
+      ].sort()
+    const found = (first: number, last: number) =>
+      [
+        ...new Set(
+          Array.from(
+            store.accountsChangedIn(first, last, () => undefined),
+            bytesToHex,
+          ),
+        ),
+      ].sort()
+    t.strictSame(found(oldest + 1, oldest + 9), wanted(oldest + 1, oldest + 9))
+    await store.close()
+
+    store = open(true)
+    await extend(store, blocks - 10)
+    // As earlier versions left them: none of some blocks between others.
+    const { changes } = Reflect.get(store, 'tables') as ChainWriter['tables']
+    store.beginBatch()
+    for (let number = blocks - 2_000; number < blocks - 1_900; number++) changes.removeSync(numberKey(number))
+    await store.commitBatch()
+    t.strictSame(found(blocks - 2_010, blocks - 1_890), wanted(blocks - 2_010, blocks - 1_890))
+    await store.close()
+    const shorter = { ...history, state: kept }
+    store = ChainWriter.openForWriting({ path, mapBytes, history: shorter })
+    await extend(store, blocks)
+    while (store.cutHistory());
+    t.ok(store.readOldestKept().state >= blocks - kept - kept / 16, `from ${store.readOldestKept().state}`)
+    for (let number = store.readOldestKept().state; number <= blocks; number += 7) {
+      for (const key of [...addresses, ...slotKeys]) {
+        const [got, want] = [store, whole].map((each) => each.readKeyAt(number, key))
+        if (Buffer.compare(got ?? Buffer.of(), want ?? Buffer.of()) !== 0)
+          t.fail(`${bytesToHex(key)} at ${number}`)
+      }
+    }
+    await store.close()
+  })
+
+  t.test('after a reorganisation to fewer blocks what older ones replaced is known', async (t) => {
+    const path = join(t.testdir(), 'unwound.mdb')
+    const store = ChainWriter.openForWriting({ path, mapBytes })
+    store.initialize(identity, genesis)
+    for (let first = 1; first <= blocks; first += 500) store.apply(first - 1, chain.slice(first, first + 500))
+    store.apply(blocks - 5, [])
+    t.equal(store.readFirstUndo(), blocks - undoBlocks + 1)
+    for (let number = blocks - undoBlocks - 8; number < blocks - undoBlocks + 8; number++)
+      t.strictSame(store.readReplacedState(number), whole.readReplacedState(number), `block ${number}`)
+    await store.close()
   })
 
   t.teardown(() => whole.close())
