@@ -33,6 +33,25 @@ export function mayMark(store: ChainReader, marker: Marker, { number, hash }: Bl
   return before === undefined || number > before.number || !store.isCanonical(before.number, before.hash)
 }
 
+interface MarkedStore extends ChainReader {
+  writeMarker(marker: Marker, block: BlockName): void
+  writeCheckpoint(checkpoint: SignedCheckpoint): void
+}
+
+/** Takes over what upstreams call safe and finalized, `told` of each marker, or what is final as far as it is signed. */
+export function writeMarks(
+  store: MarkedStore,
+  signed: SignedMarks | undefined,
+  told: readonly (BlockName | undefined)[],
+): void {
+  for (const [index, marker] of markers.entries()) {
+    const named = signed === undefined ? told[index] : signed.finalized
+    if (named !== undefined && mayMark(store, marker, named)) store.writeMarker(marker, named)
+  }
+  const checkpoint = newCheckpoint(store, signed)
+  if (checkpoint !== undefined) store.writeCheckpoint(checkpoint)
+}
+
 /** Number and hash of a block's JSON; undefined where it is none. */
 export function blockNameOf(json: unknown): BlockName | undefined {
   const { number, hash } = (json ?? {}) as { readonly number?: unknown; readonly hash?: unknown }

@@ -85,6 +85,11 @@ export function toQuantity(value: number | bigint): Hex {
   return `0x${value.toString(16)}`
 }
 
+/** The integer of a hex quantity, with or without leading zeros; undefined for what is none, or longer than a word. */
+export function parseQuantity(value: unknown): bigint | undefined {
+  return typeof value === 'string' && /^0x[0-9a-f]{1,64}$/i.test(value) ? BigInt(value) : undefined
+}
+
 /** Parses an even number of hex digits, with or without `0x`. Throws RangeError naming the fault. */
 export function hexToBytes(hex: string): Uint8Array<ArrayBuffer> {
   const bytes = digitsToBytes(hex.startsWith('0x') ? hex.slice(2) : hex)

@@ -11,10 +11,13 @@ const accept = 'application/octet-stream;q=1.0,application/json;q=0.9'
 export class BeaconLine implements Line {
   readonly #connection: HttpConnection
   readonly #base: string
+  /** Where services take a key. */
+  readonly #search: URLSearchParams
 
   constructor(options: HttpConnectionOptions) {
     this.#connection = new HttpConnection(options)
     this.#base = options.url.pathname.replace(/\/$/, '')
+    this.#search = options.url.searchParams
   }
 
   exchange(calls: readonly Call[], signal: AbortSignal): Promise<unknown> {
@@ -29,7 +32,7 @@ export class BeaconLine implements Line {
   async #get({ id, method: path }: Call, signal: AbortSignal): Promise<unknown> {
     const { status, headers, body } = await this.#connection.request({
       method: 'GET',
-      path: `${this.#base}${path}`,
+      path: this.#withSearch(`${this.#base}${path}`),
       headers: { accept },
       signal,
     })
@@ -40,5 +43,10 @@ export class BeaconLine implements Line {
     const json = parseJson(body)
     if (json === undefined) throw new UpstreamFailure('unreadable', 'neither SSZ nor JSON')
     return { id, result: { json } }
+  }
+
+  #withSearch(path: string): string {
+    if (this.#search.size === 0) return path
+    return `${path}${path.includes('?') ? '&' : '?'}${this.#search}`
   }
 }

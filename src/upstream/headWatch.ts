@@ -32,6 +32,8 @@ export class HeadWatch {
   #isStarted = false
   #isSubscribed = false
   #isClosed = false
+  /** Whether a turn is under way, which sets the timer at its end. */
+  #isTurning = false
   #timer: NodeJS.Timeout | undefined
   #nextTryAt = 0
   /** When it was told of a head last, in the time of `performance.now()`. */
@@ -67,17 +69,26 @@ export class HeadWatch {
   }
 
   async #turn(): Promise<void> {
+    this.#isTurning = true
+    await this.#look()
+    this.#isTurning = false
+    if (!this.#isClosed) this.#wait(this.#isSubscribed ? pollMsBesideSocket : this.#options.pollMs)
+  }
+
+  #wait(ms: number): void {
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => this.#turn(), ms)
+  }
+
+  /** Polls, and subscribes where that is due. Never rejects. */
+  async #look(): Promise<void> {
     // A subscription that tells of heads has not fallen silent.
     const isTold = this.#isSubscribed && performance.now() - this.#toldAt < pollMsBesideSocket
     if (!isTold) await this.poll()
-    if (this.#isClosed) return
-    if (!this.#isSubscribed && this.#upstream.isAnswering === true && performance.now() >= this.#nextTryAt) {
-      this.#nextTryAt = performance.now() + socketMs
-      await this.#subscribe()
-      if (this.#isClosed) return
-    }
-    const ms = this.#isSubscribed ? pollMsBesideSocket : this.#options.pollMs
-    this.#timer = setTimeout(() => this.#turn(), ms)
+    if (this.#isClosed || this.#isSubscribed || this.#upstream.isAnswering !== true) return
+    if (performance.now() < this.#nextTryAt) return
+    this.#nextTryAt = performance.now() + socketMs
+    await this.#subscribe()
   }
 
   async #subscribe(): Promise<void> {
@@ -113,8 +124,7 @@ export class HeadWatch {
   #lose(): void {
     this.#isSubscribed = false
     this.#nextTryAt = 0
-    clearTimeout(this.#timer)
-    if (!this.#isClosed) this.#timer = setTimeout(() => this.#turn(), this.#options.pollMs)
+    if (!this.#isClosed && !this.#isTurning) this.#wait(this.#options.pollMs)
   }
 
   #take(block: unknown): void {

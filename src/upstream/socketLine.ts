@@ -12,6 +12,14 @@ const handshakeMsMax = 10_000
 /** A node's answer to the request for a WebSocket was an HTTP status: there is none at this address. */
 export class NoSocketError extends Error {}
 
+/** What a node says of a call, or tells by itself; anything may be missing. */
+interface Member {
+  readonly id?: unknown
+  readonly method?: unknown
+  readonly params?: unknown
+  readonly error?: unknown
+}
+
 interface SocketLineOptions {
   /** `ws:` or `wss:`. */
   readonly url: URL
@@ -130,9 +138,14 @@ export class SocketLine implements Line {
     } catch {
       return
     }
-    const first: { readonly id?: unknown; readonly method?: unknown; readonly params?: unknown } | undefined =
-      Array.isArray(message) ? message.find((member) => this.#pending.has(member?.id)) : message
+    const members: readonly (Member | null)[] = Array.isArray(message) ? message : [message]
+    const [first] = members
     if (first?.method === 'eth_subscription') return this.#options.onNotification(first.params)
-    this.#pending.get(first?.id as number)?.resolve(message)
+    const known = members.find((member) => this.#pending.has(member?.id as number))
+    if (known) return this.#pending.get(known.id as number)?.resolve(message)
+    // A batch that is refused as a whole; of which one is known where there is one.
+    const [only, ...others] = new Set(this.#pending.values())
+    if (first?.error !== undefined && (first.id ?? null) === null && others.length === 0)
+      only?.resolve(message)
   }
 }

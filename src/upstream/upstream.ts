@@ -213,7 +213,7 @@ export class Upstream {
     const ending = new AbortController()
     this.#abortWhenSettled(open, ending)
     try {
-      const answer = await this.#breaker.execute(() => this.#exchange(open, ending.signal))
+      const answer = refusalOf(open, await this.#breaker.execute(() => this.#exchange(open, ending.signal)))
       this.#isAnswering = true
       if (this.#outages > this.#outagesEnded) this.#notice(`${this.name} answers again`)
       this.#outagesEnded = this.#outages
@@ -314,6 +314,12 @@ function lineTo({ url, headers = {}, answerBytesMax }: UpstreamOptions): Line {
 }
 
 /** Whether a JSON-RPC answer asks for fewer questions. */
+/** What a batch was answered; the error alone where a node refuses it in a list of one, as go-ethereum and Erigon do. */
+function refusalOf(calls: readonly Call[], answer: unknown): unknown {
+  const [first] = Array.isArray(answer) && answer.length === 1 && calls.length > 1 ? answer : []
+  return typeof first?.error === 'object' ? first : answer
+}
+
 function isBusy(answer: unknown): boolean {
   return busyCodes.has((answer as { readonly error?: { readonly code?: unknown } } | null)?.error?.code)
 }

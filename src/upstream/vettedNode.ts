@@ -1,3 +1,4 @@
+import { parseQuantity } from '../primitives/bytes.js'
 import { UpstreamFailure } from './line.js'
 import type { Upstream } from './upstream.js'
 
@@ -80,8 +81,9 @@ export class VettedNode {
   #compare(id: unknown, genesis: unknown): string {
     const { chainId, genesisHash } = this.#chain
     const { hash } = (genesis ?? {}) as { readonly hash?: unknown }
-    if (typeof id !== 'string' || !/^0x[0-9a-f]+$/i.test(id)) return 'it says no chain id'
-    if (BigInt(id) !== chainId) return `its chain id is ${BigInt(id)}, this network's is ${chainId}`
+    const told = parseQuantity(id)
+    if (told === undefined) return 'it says no chain id'
+    if (told !== chainId) return `its chain id is ${told}, this network's is ${chainId}`
     if (typeof hash !== 'string') return 'it has no genesis block'
     if (hash.toLowerCase() === genesisHash) return ''
     return `its genesis is ${hash}, this network's is ${genesisHash}`

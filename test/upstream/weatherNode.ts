@@ -62,6 +62,8 @@ export class WeatherNode {
   answer: (call: NodeCall) => NodeAnswer | Promise<NodeAnswer>
   /** The weather of the next HTTP request, which holds these calls. */
   weather: (calls: readonly NodeCall[]) => Weather = () => fine
+  /** The text in place of the answer to these calls, over HTTP and WebSocket. */
+  refuse: (calls: readonly RequestCall[]) => string | undefined = () => undefined
   /** Whether WebSockets are accepted. */
   hasSockets = true
   /** Calls received so far, over HTTP and WebSocket. */
@@ -104,7 +106,7 @@ export class WeatherNode {
     const server = this.#server
     if (server === undefined) return
     this.#server = undefined
-    for (const client of this.#sockets?.clients ?? []) client.terminate()
+    this.dropSockets()
     this.#subscribers.clear()
     const closed = new Promise((resolve) => server.close(resolve))
     server.closeAllConnections()
@@ -125,6 +127,8 @@ export class WeatherNode {
     const body = JSON.parse(Buffer.concat(chunks).toString()) as RequestCall | RequestCall[]
     const calls = Array.isArray(body) ? body : [body]
     this.requests.push(calls)
+    const refused = this.refuse(calls)
+    if (refused !== undefined) return void response.end(refused)
     const weather = this.weather(calls)
     if (weather.kind === 'drop') return void request.socket.destroy()
     if (weather.kind === 'silent') return
@@ -157,8 +161,13 @@ export class WeatherNode {
       if (call.method === 'eth_subscribe') {
         client.send(JSON.stringify({ jsonrpc: '2.0', id: call.id, result: '0x1' }))
         this.#subscribers.add(client)
-      } else client.send(await this.#answerAll(call))
+      } else client.send(this.refuse([call].flat()) ?? (await this.#answerAll(call)))
     })
+  }
+
+  /** Ends all WebSockets. */
+  dropSockets(): void {
+    for (const client of this.#sockets?.clients ?? []) client.terminate()
   }
 }
 

@@ -1,6 +1,6 @@
 /** Block access lists from their JSON, as execution-apis has it. What is wrong shows in the hash of the RLP. */
 import { type AccountAccess, encodeBlockAccessList, type IndexedValue } from '../../chain/blockAccessList.js'
-import { padLeft, trimLeft } from '../../primitives/bytes.js'
+import { padLeft, parseQuantity, trimLeft } from '../../primitives/bytes.js'
 import { LieError } from './lie.js'
 import { bytesOf } from './receiptsFromJson.js'
 
@@ -32,7 +32,7 @@ function accountOf(account: Json): AccountAccess {
 
 function valuesOf(changes: unknown, name: 'value' | 'code'): IndexedValue[] {
   return listOf(changes).map((change) => ({
-    index: Number(BigInt(change.index as string)),
+    index: Number(parseQuantity(change.index)),
     value: name === 'code' ? bytesOf(change.code) : integerOf(change.value),
   }))
 }

@@ -1,7 +1,7 @@
 /** Which chain a gateway's upstreams have, for a gateway that was told no genesis. */
 import { parseGenesisConfig } from '../../chain/forks.js'
 import { knownIdentity } from '../../chain/knownNetworks.js'
-import { bytesToHex } from '../../primitives/bytes.js'
+import { bytesToHex, parseQuantity } from '../../primitives/bytes.js'
 import { OperatorError } from '../../primitives/faults.js'
 import { emptyTrieRoot } from '../../primitives/keccak.js'
 import type { ChainIdentity } from '../../store/chainRows.js'
@@ -28,11 +28,12 @@ export async function chainOf(
     upstream.ask('eth_getBlockByNumber', ['0x0', false], deadline),
   ])
   const hash = memberOf(genesis, 'hash')
-  if (typeof hash !== 'string' || typeof id !== 'string') {
+  const told = parseQuantity(id)
+  if (typeof hash !== 'string' || told === undefined) {
     throw new OperatorError(`upstream ${upstream.name} does not say its chain id and genesis block`)
   }
   const genesisHash = hash.toLowerCase()
-  const chainId = BigInt(id).toString()
+  const chainId = told.toString()
   const known = knownIdentity('', Number(chainId))
   if (known?.genesisHash === genesisHash) return known
   const config = await toldConfig(upstream, deadline)

@@ -16,13 +16,14 @@ import {
   toHash32,
   toMinimalBytes,
 } from '../../primitives/bytes.js'
+import { setTimeout } from '../../primitives/timers.js'
 import type { BlockName } from '../../store/chainRows.js'
 import type { CanonicalHeader, GatewayWriter } from '../../store/gatewayWriter.js'
 import type { HeadClaim } from '../../upstream/headWatch.js'
 import type { Upstreams } from '../../upstream/upstreams.js'
 import { checkHeader } from '../blockRules.js'
 import type { SignedLinks } from '../follow/signedLinks.js'
-import { markers, mayMark, newCheckpoint, type SignedMarks } from '../mayMark.js'
+import { markers, type SignedMarks, writeMarks } from '../mayMark.js'
 import type { ProvedBlock } from './blockFetcher.js'
 import type { HeadReader, WholeBlock } from './headReader.js'
 import type { ProofFetcher } from './proofFetcher.js'
@@ -73,6 +74,7 @@ export class HeadKeeper {
   #claimed: ClaimedBlock | undefined
   #moving: Promise<void> | undefined
   #walking: Promise<void> | undefined
+  #walkAgain: NodeJS.Timeout | undefined
   #isClosed = false
   /** Ends the wait before a head is tried again. */
   #waking: AbortController | undefined
@@ -104,6 +106,7 @@ export class HeadKeeper {
   async close(): Promise<void> {
     this.#isClosed = true
     this.#waking?.abort()
+    clearTimeout(this.#walkAgain)
     await Promise.all([this.#moving, this.#walking])
   }
 
@@ -117,7 +120,7 @@ export class HeadKeeper {
         // Asked for in the same turn as the head, and so in the same batch.
         const marked = this.#readMarked()
         await this.#moveTo(claim)
-        this.#mark(await marked)
+        writeMarks(this.#store, this.#options.signed, await marked)
         failures = 0
         failingSince = Number.POSITIVE_INFINITY
         this.#trouble = undefined
@@ -138,7 +141,7 @@ export class HeadKeeper {
       }
     }
     this.#moving = undefined
-    if (!this.#isClosed) this.#walking ??= this.#walkDown()
+    this.#walk()
   }
 
   /** Until the time is over, another head is claimed, or the keeper is closed. */
@@ -152,17 +155,6 @@ export class HeadKeeper {
   #readMarked(): Promise<readonly (BlockName | undefined)[]> {
     if (this.#options.signed !== undefined) return Promise.resolve([])
     return Promise.all(markers.map((marker) => this.#fetcher.readMarked(marker).catch(() => undefined)))
-  }
-
-  /** Takes over what upstreams call safe and finalized, or what is final as far as it is signed. */
-  #mark(told: readonly (BlockName | undefined)[]): void {
-    const { signed } = this.#options
-    for (const [index, marker] of markers.entries()) {
-      const named = signed === undefined ? told[index] : signed.finalized
-      if (named !== undefined && mayMark(this.#store, marker, named)) this.#store.writeMarker(marker, named)
-    }
-    const checkpoint = newCheckpoint(this.#store, signed)
-    if (checkpoint !== undefined) this.#store.writeCheckpoint(checkpoint)
   }
 
   async #moveTo(claim: ClaimedBlock): Promise<void> {
@@ -342,11 +334,18 @@ export class HeadKeeper {
     try {
       while (!this.#isClosed && (await this.#walkBatch())) batches++
       // A block that was not linked before may be one of the two.
-      if (batches > 0 && !this.#isClosed) this.#mark(await this.#readMarked())
+      if (batches > 0 && !this.#isClosed)
+        writeMarks(this.#store, this.#options.signed, await this.#readMarked())
     } catch (error) {
       this.#complain('headers below the head', error)
+      // No other head may come.
+      if (!this.#isClosed) this.#walkAgain = setTimeout(() => this.#walk(), retryMsMax)
     }
     this.#walking = undefined
+  }
+
+  #walk(): void {
+    if (!this.#isClosed) this.#walking ??= this.#walkDown()
   }
 
   #complain(what: string, error: unknown): void {

@@ -1,6 +1,6 @@
 /** Receipts of a block from the JSON of eth_getBlockReceipts. What is wrong shows in the receipts root. */
 import { Blooms, encodeReceipt } from '../../evm/blocks/receipts.js'
-import { hexToBytes } from '../../primitives/bytes.js'
+import { hexToBytes, parseQuantity } from '../../primitives/bytes.js'
 import { encodeRlp } from '../../primitives/rlp.js'
 import { LieError } from './lie.js'
 
@@ -20,9 +20,9 @@ export function receiptsFromJson(answer: unknown): Uint8Array {
           data: bytesOf(data),
         }))
         const fields = {
-          type: Number(BigInt(type as string)),
-          outcome: status === undefined || status === null ? bytesOf(root) : BigInt(status as string) === 1n,
-          gasUsed: BigInt(cumulativeGasUsed as string),
+          type: Number(integerOf(type)),
+          outcome: status === undefined || status === null ? bytesOf(root) : integerOf(status) === 1n,
+          gasUsed: integerOf(cumulativeGasUsed),
           logs: read,
         }
         return encodeReceipt(fields, blooms.bloomOf(read))
@@ -37,6 +37,12 @@ export function receiptsFromJson(answer: unknown): Uint8Array {
 export function receiptsFromRaw(answer: unknown): Uint8Array {
   if (!Array.isArray(answer)) throw new LieError('receipts that are no list')
   return encodeRlp(answer.map(bytesOf))
+}
+
+function integerOf(value: unknown): bigint {
+  const integer = parseQuantity(value)
+  if (integer === undefined) throw new LieError('a number that is none')
+  return integer
 }
 
 /** Bytes of a text of hex digits. Throws {@link LieError}. */

@@ -5,6 +5,7 @@ import { ForkSchedule } from '../../chain/forks.js'
 import { decodeHeader, unknownForkOf } from '../../chain/header.js'
 import { identityWithForks, knownIdentity } from '../../chain/knownNetworks.js'
 import { OperatorError } from '../../primitives/faults.js'
+import { setTimeout } from '../../primitives/timers.js'
 import type { ChainIdentity } from '../../store/chainRows.js'
 import { GatewayWriter } from '../../store/gatewayWriter.js'
 import { Upstream } from '../../upstream/upstream.js'
@@ -25,6 +26,8 @@ import { WorkingSet } from './workingSet.js'
 
 /** Wait between two attempts to learn from upstreams which chain they have. */
 const identityRetryMs = 1_000
+/** How long a head of upstreams is waited for before the one that is held is served. */
+const headMsMax = 3_000
 
 /** Runs until the signal is aborted. Rejects with OperatorError for everything that the operator can mend. */
 export async function runGateway(task: GatewayTask, host: SourceHost): Promise<void> {
@@ -65,7 +68,12 @@ export async function runGateway(task: GatewayTask, host: SourceHost): Promise<v
     }
     // Without an upstream, what is held is served as it is; the head is told of once it is that of upstreams. What is
     // signed may be known much later, and what is held was signed.
-    if (store.readHead() !== undefined && (isSigned || !isReachable)) open()
+    if (store.readHead() !== undefined) {
+      if (isSigned || !isReachable) open()
+      // Some may answer, and too few for a head.
+      const opening = setTimeout(open, headMsMax)
+      ends.add(() => clearTimeout(opening))
+    }
     const relay = new Relay(store, upstreams, {
       schedule,
       proveHead: signed && ((checkpoint, blockHash) => signed.prove(checkpoint, blockHash)),

@@ -39,6 +39,26 @@ t.test('a node that takes no batches is asked one by one', async (t) => {
   )
 })
 
+t.test('a refusal of a batch has many forms', async (t) => {
+  const error = { code: -32600, message: 'batch too large' }
+  const forms: Readonly<Record<string, (id: unknown) => unknown>> = {
+    'an error': () => ({ id: null, error }),
+    'a list of it': () => [{ id: null, error }],
+    'a list of it, of the first': (id) => [{ id, error }],
+  }
+  for (const [form, refusal] of Object.entries(forms)) {
+    for (const scheme of ['http', 'ws']) {
+      const node = await openNode(t)
+      node.refuse = (calls) => (calls.length > 1 ? JSON.stringify(refusal(calls[0]?.id)) : undefined)
+      const upstream = new Upstream({ ...optionsOf(node), url: node.url.replace('http', scheme) })
+      t.teardown(() => upstream.close())
+      const codes = Array.from({ length: 30 }, (_, index) => `0x${index + 1}`)
+      const asked = codes.map((code) => upstream.ask('eth_getCode', [code], soon()))
+      t.strictSame(await Promise.all(asked), codes, `${form}, ${scheme}`)
+    }
+  }
+})
+
 t.test('over a WebSocket the same', async (t) => {
   const node = await openNode(t)
   const upstream = new Upstream({ ...optionsOf(node), url: node.url.replace('http', 'ws') })

@@ -1,8 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { defer } from '../../../src/primitives/deferred.js'
 import { OperatorError } from '../../../src/primitives/faults.js'
 import { NodeError } from '../../../src/upstream/upstream.js'
 import { NoAnswerError, type Upstreams } from '../../../src/upstream/upstreams.js'
+import { waitFor } from '../../library/until.js'
 import { fine, type WeatherNode } from '../../upstream/weatherNode.js'
 import { blockHash, headOf, openNode, openUpstreams, soon, ToyChain, toyHeader } from './toyNodes.js'
 
@@ -210,3 +212,25 @@ for (const hasSockets of [true, false]) {
     t.match(upstreams.states(), [{ head: 3, isAnswering: true }])
   })
 }
+
+t.test('a socket that is lost while its node is polled begins no second watch', async (t) => {
+  const chain = new ToyChain()
+  const held = defer<void>()
+  const received = defer<void>()
+  let polls = 0
+  const node = await openNode(t, async (call) => {
+    if (call.params[0] !== 'latest' || ++polls !== 2) return chain.answer(call)
+    // The poll that follows the subscription.
+    received.resolve()
+    await held.promise
+    return chain.answer(call)
+  })
+  const { upstreams } = openUpstreams(t, [node])
+  upstreams.onHead(() => undefined)
+  await received.promise
+  node.dropSockets()
+  await sleep(200)
+  t.equal(polls, 2, 'a poll is under way')
+  held.resolve()
+  await waitFor('the watch to go on', () => polls > 2)
+})
