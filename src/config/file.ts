@@ -2,7 +2,6 @@
  * The configuration file: its schema (limits in `limits.ts`), and reading it, with each fault named by its path. Owns
  * what a file may contain; `config.ts` combines it with the command line.
  */
-import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import * as z from 'zod'
 import { UsageError } from '../primitives/faults.js'
@@ -10,27 +9,18 @@ import { unitsMax } from '../rpc/contexts/price.js'
 import { mapBytesDefault } from '../store/environment.js'
 import { adminSchema } from './admin.js'
 import { clientsShape, hostPattern } from './clients.js'
+import { afterDrainMsMin, findCrossFaults } from './crossFaults.js'
 import { publishSchema } from './feed.js'
 import { gatewaySchemaParts } from './gateway.js'
-import { findHistoryFaults, historySchema } from './history.js'
+import { historySchema } from './history.js'
 import { issueToLines } from './issues.js'
 import { readJson } from './json.js'
-import {
-  bodyBytesDefault,
-  bufferedBodyBytesDefault,
-  burstSeconds,
-  limitsShape,
-  requestMsDefault,
-  socketIdleMsDefault,
-  socketPingMsDefault,
-  subscriptionQueueBytesDefault,
-  subscriptionQueueBytesMaxDefault,
-} from './limits.js'
+import { burstSeconds, limitsShape } from './limits.js'
 import { findTracesFaults, loggingShape, withAbsoluteTraces } from './logging.js'
 import { rollupShape } from './rollup.js'
 import { flag, integer, list, object, text } from './schema.js'
 import { sharedSchema } from './shared.js'
-import { findSourceFaults, sourceSchema, withAbsoluteSource } from './source.js'
+import { sourceSchema, withAbsoluteSource } from './source.js'
 import { findTlsFaults, tlsSchema, withAbsoluteTls } from './tls.js'
 
 const MiB = 2 ** 20
@@ -38,10 +28,13 @@ const MiB = 2 ** 20
 /** More edges than any machine can use. */
 export const edgesMax = 64
 
-const hourMs = 3_600_000
+/**
+ * Longest map of a store, 16 TiB: no file of ext4 is longer, and seven fit into the 128 TiB of a process. Of 32 TiB not
+ * even two always find a place.
+ */
+const mapBytesMax = 2 ** 44
 
-/** Least time for a server to answer what it has taken, and to close. */
-const afterDrainMsMin = 3_000
+const hourMs = 3_600_000
 
 /** HTTP and WebSocket servers to choose from; see transport/chooseTransport.ts. */
 export const transports = ['auto', 'uws', 'node'] as const
@@ -193,7 +186,7 @@ export const fileSchema = object({
   limits: object(limitsShape).prefault({}),
   store: object({
     /** Address space reserved per store, in bytes; takes no memory or disk until used. */
-    mapBytes: integer(16 * MiB, 2 ** 46).default(mapBytesDefault),
+    mapBytes: integer(16 * MiB, mapBytesMax).default(mapBytesDefault),
   }).prefault({}),
 })
 
@@ -266,135 +259,4 @@ function withAbsolutePaths(network: NetworkEntry, folder: string): NetworkEntry 
     ...(network.storageLayouts !== undefined && { storageLayouts: resolve(folder, network.storageLayouts) }),
     ...(network.source && { source: withAbsoluteSource(network.source, folder) }),
   }
-}
-
-/**
- * The parts of a file that are compared with each other. Parts of the wrong type are left out: the schema reports
- * them, and one run should report every fault.
- */
-const crossSchema = z
-  .object({
-    defaultNetwork: z.string().optional().catch(undefined),
-    drainDelayMs: z.number().catch(0),
-    graceMs: z.number().optional().catch(undefined),
-    networks: z
-      .array(
-        z
-          .object({
-            name: z.string().optional().catch(undefined),
-            hosts: z.array(z.string().catch('')).catch([]),
-            safe: z.boolean().catch(true),
-            safeLag: z.number().catch(0),
-            finalizedLag: z.number().catch(0),
-            genesis: z.string().min(1).optional().catch(undefined),
-            storageLayouts: z.string().min(1).optional().catch(undefined),
-            source: z.unknown().optional(),
-            publish: z.unknown().optional(),
-            history: z.unknown().optional(),
-            upstream: z
-              .object({ waitMs: z.number().default(0) })
-              .optional()
-              .catch(undefined),
-          })
-          .catch({ name: undefined, hosts: [], safe: false, safeLag: 0, finalizedLag: 0 }),
-      )
-      .catch([]),
-    limits: z
-      .object({
-        requestMsMax: z.number().catch(requestMsDefault).default(requestMsDefault),
-        keyUnitsPerSecond: z.unknown().optional(),
-        keyUnitsBurst: z.unknown().optional(),
-        bodyBytesMax: z.number().catch(bodyBytesDefault),
-        bufferedBodyBytesMax: z.number().catch(bufferedBodyBytesDefault),
-        socketPingMs: z.number().catch(socketPingMsDefault),
-        socketIdleMsMax: z.number().catch(socketIdleMsDefault),
-        subscriptionQueueBytes: z.number().catch(subscriptionQueueBytesDefault),
-        subscriptionQueueBytesMax: z.number().catch(subscriptionQueueBytesMaxDefault),
-      })
-      .optional()
-      .catch(undefined),
-  })
-  .catch({ networks: [], drainDelayMs: 0 })
-
-/** Whether a source, as it stands in the file, brings blocks that are executed. */
-function isExecuting(source: unknown): boolean {
-  return typeof source === 'object' && source !== null && (source as { type?: unknown }).type !== 'feed'
-}
-
-function findCrossFaults(raw: unknown, folder: string): string[] {
-  const { networks, defaultNetwork, limits, drainDelayMs, graceMs } = crossSchema.parse(raw)
-  const faults: string[] = []
-  if (graceMs !== undefined && graceMs < drainDelayMs + afterDrainMsMin) {
-    faults.push(
-      `graceMs: expected at least ${afterDrainMsMin} more than drainDelayMs (${drainDelayMs}), got ${graceMs}`,
-    )
-  }
-  const ownerOfName = new Map<string, string>()
-  const ownerOfHost = new Map<string, string>()
-  networks.forEach((network, index) => {
-    const path = `networks[${index}]`
-    const claim = (owners: Map<string, string>, value: string, where: string): void => {
-      const owner = owners.get(value)
-      if (owner !== undefined) faults.push(`${where}: ${JSON.stringify(value)} already stands at ${owner}`)
-      else if (value !== '') owners.set(value, where)
-    }
-    claim(ownerOfName, network.name ?? '', `${path}.name`)
-    network.hosts.forEach((host, at) => {
-      claim(ownerOfHost, host.toLowerCase(), `${path}.hosts[${at}]`)
-    })
-    if (network.safe && network.finalizedLag < network.safeLag) {
-      faults.push(
-        `${path}.finalizedLag: expected at least safeLag (${network.safeLag}), got ${network.finalizedLag}`,
-      )
-    }
-    const requestMsMax = limits?.requestMsMax ?? requestMsDefault
-    if (network.upstream !== undefined && network.upstream.waitMs >= requestMsMax) {
-      faults.push(
-        `${path}.upstream.waitMs: expected less than limits.requestMsMax (${requestMsMax}), got ${network.upstream.waitMs}`,
-      )
-    }
-    for (const [key, file] of [
-      ['genesis', network.genesis],
-      ['storageLayouts', network.storageLayouts],
-    ] as const) {
-      if (file !== undefined && !existsSync(resolve(folder, file))) {
-        faults.push(`${path}.${key}: there is no file ${resolve(folder, file)}`)
-      }
-    }
-    if (network.publish !== undefined && !isExecuting(network.source)) {
-      faults.push(
-        `${path}.publish: expected a source beside it that is no feed, since only what it brings is published`,
-      )
-    }
-    faults.push(...findHistoryFaults(network.history, network.source).map((fault) => `${path}.${fault}`))
-    faults.push(...findSourceFaults(network.source, folder).map((fault) => `${path}.source.${fault}`))
-  })
-  const names = networks.length > 0 ? [...ownerOfName.keys()] : ['demo']
-  if (defaultNetwork !== undefined && !names.includes(defaultNetwork)) {
-    faults.push(`defaultNetwork: expected one of ${names.join(', ')}, got ${JSON.stringify(defaultNetwork)}`)
-  }
-  if (limits && limits.keyUnitsBurst !== undefined && limits.keyUnitsPerSecond === undefined) {
-    faults.push(
-      'limits.keyUnitsBurst: expected keyUnitsPerSecond beside it, without which nothing is counted',
-    )
-  }
-  if (limits && limits.bufferedBodyBytesMax < limits.bodyBytesMax) {
-    const { bodyBytesMax, bufferedBodyBytesMax } = limits
-    faults.push(
-      `limits.bufferedBodyBytesMax: expected at least bodyBytesMax (${bodyBytesMax}), got ${bufferedBodyBytesMax}`,
-    )
-  }
-  if (limits && limits.socketIdleMsMax <= limits.socketPingMs) {
-    const { socketPingMs, socketIdleMsMax } = limits
-    faults.push(
-      `limits.socketIdleMsMax: expected more than socketPingMs (${socketPingMs}), got ${socketIdleMsMax}`,
-    )
-  }
-  if (limits && limits.subscriptionQueueBytesMax < limits.subscriptionQueueBytes) {
-    const { subscriptionQueueBytes, subscriptionQueueBytesMax } = limits
-    faults.push(
-      `limits.subscriptionQueueBytesMax: expected at least subscriptionQueueBytes (${subscriptionQueueBytes}), got ${subscriptionQueueBytesMax}`,
-    )
-  }
-  return faults
 }

@@ -5,6 +5,7 @@ import { OperatorError } from '../primitives/faults.js'
 import { isThere } from '../primitives/isThere.js'
 import { makeFolder } from '../primitives/makeFolder.js'
 import { briefSlab } from '../primitives/slab.js'
+import { assertAddressSpace } from './addressSpace.js'
 import { assertLmdbFile, makeLockFile } from './lmdbFile.js'
 import type { Entry, Range, ReadTable } from './readTable.js'
 
@@ -44,7 +45,8 @@ const writablePaths = new WeakMap<RootDatabase, string>()
  * because with it a commit whose flush failed stays visible to readers. `eventTurnBatching` is off, because with it a
  * failed commit rejects a promise that nobody can handle, which ends the process. A store that exists is opened for
  * writing also on a full disk: it can be read, and written once there is room. Throws OperatorError where the file is
- * missing, unreadable, truncated or not LMDB's; StoreError where it has to be made and the disk is full.
+ * missing, unreadable, truncated or not LMDB's, and where there is not so much address space; StoreError where it has to
+ * be made and the disk is full.
  */
 export function openEnvironment({
   path,
@@ -53,6 +55,7 @@ export function openEnvironment({
   isCopy = false,
 }: EnvironmentOptions): RootDatabase {
   try {
+    assertAddressSpace(path, mapBytes)
     assertLmdbFile(path, mapBytes)
     if (!readOnly) {
       makeFolder(dirname(path))

@@ -71,7 +71,7 @@ t.test('every fault of a file is named with its path, in one run', async (t) => 
       '  limits.batchCallsMax: expected an integer of at least 1, got -1',
       '  limits.bodyBytesMx: unknown key; did you mean bodyBytesMax?',
       '  limits.zzz: unknown key; remove it',
-      '  store.mapBytes: expected an integer from 16777216 to 70368744177664, got 1.5',
+      '  store.mapBytes: expected an integer from 16777216 to 17592186044416, got 1.5',
       '  prot: unknown key; did you mean port?',
       '  networks[0].finalizedLag: expected at least safeLag (3), got 2',
       '  networks[1].hosts[0]: "a.example" already stands at networks[0].hosts[0]',

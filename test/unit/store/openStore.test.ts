@@ -336,3 +336,34 @@ t.test('bytes that reads hand out stay what they were', async (t) => {
   )
   t.notOk(copies.includes(undefined))
 })
+
+t.test('a store that takes more address space than the process may have is refused', async (t) => {
+  const path = join(t.testdir(), 'chain.mdb')
+  await makeStore(path)
+  const { href } = new URL('../../../src/store/environment.js', import.meta.url)
+  const load = `import { openEnvironment } from ${JSON.stringify(href)}\n`
+  const open = (gib: number) =>
+    `openEnvironment(${JSON.stringify({ path, readOnly: true, mapBytes: gib * 2 ** 30 })})`
+  const thread = `data:text/javascript,${encodeURIComponent(load + open(24))}`
+  const source = `${load}
+    import { Worker } from 'node:worker_threads'
+    try { ${open(1024)} } catch (error) { console.log(error.name + ': ' + error.message) }
+    ${open(24)}
+    new Worker(new URL(${JSON.stringify(thread)})).on('exit', (status) => console.log('thread: ' + status))
+  `
+  const kib = 40 * 2 ** 20
+  const command = `ulimit -v ${kib} && exec "$0" --input-type=module -e "$1"`
+  const child = spawn('sh', ['-c', command, process.execPath, source], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let out = ''
+  child.stdout.on('data', (chunk) => {
+    out += chunk
+  })
+  t.strictSame(await once(child, 'close'), [0, null])
+  t.match(
+    out,
+    /^OperatorError: cannot open the store \S+: it takes 1024 GiB of address space, and this process has \d+ GiB left; set "store.mapBytes" in the configuration to less, such as \d+, or raise the limit/,
+  )
+  t.match(out, /thread: 0/, 'the threads of a process share it')
+})

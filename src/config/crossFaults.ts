@@ -1,0 +1,150 @@
+/** The checks of a configuration file that a schema cannot express. */
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import * as z from 'zod'
+import { findHistoryFaults } from './history.js'
+import {
+  bodyBytesDefault,
+  bufferedBodyBytesDefault,
+  requestMsDefault,
+  socketIdleMsDefault,
+  socketPingMsDefault,
+  subscriptionQueueBytesDefault,
+  subscriptionQueueBytesMaxDefault,
+} from './limits.js'
+import { findSourceFaults } from './source.js'
+
+/** Least time for a server to answer what it has taken, and to close. */
+export const afterDrainMsMin = 3_000
+
+/**
+ * The parts of a file that are compared with each other. Parts of the wrong type are left out: the schema reports
+ * them, and one run should report every fault.
+ */
+const crossSchema = z
+  .object({
+    defaultNetwork: z.string().optional().catch(undefined),
+    drainDelayMs: z.number().catch(0),
+    graceMs: z.number().optional().catch(undefined),
+    networks: z
+      .array(
+        z
+          .object({
+            name: z.string().optional().catch(undefined),
+            hosts: z.array(z.string().catch('')).catch([]),
+            safe: z.boolean().catch(true),
+            safeLag: z.number().catch(0),
+            finalizedLag: z.number().catch(0),
+            genesis: z.string().min(1).optional().catch(undefined),
+            storageLayouts: z.string().min(1).optional().catch(undefined),
+            source: z.unknown().optional(),
+            publish: z.unknown().optional(),
+            history: z.unknown().optional(),
+            upstream: z
+              .object({ waitMs: z.number().default(0) })
+              .optional()
+              .catch(undefined),
+          })
+          .catch({ name: undefined, hosts: [], safe: false, safeLag: 0, finalizedLag: 0 }),
+      )
+      .catch([]),
+    limits: z
+      .object({
+        requestMsMax: z.number().catch(requestMsDefault).default(requestMsDefault),
+        keyUnitsPerSecond: z.unknown().optional(),
+        keyUnitsBurst: z.unknown().optional(),
+        bodyBytesMax: z.number().catch(bodyBytesDefault),
+        bufferedBodyBytesMax: z.number().catch(bufferedBodyBytesDefault),
+        socketPingMs: z.number().catch(socketPingMsDefault),
+        socketIdleMsMax: z.number().catch(socketIdleMsDefault),
+        subscriptionQueueBytes: z.number().catch(subscriptionQueueBytesDefault),
+        subscriptionQueueBytesMax: z.number().catch(subscriptionQueueBytesMaxDefault),
+      })
+      .optional()
+      .catch(undefined),
+  })
+  .catch({ networks: [], drainDelayMs: 0 })
+
+/** Whether a source, as it stands in the file, brings blocks that are executed. */
+function isExecuting(source: unknown): boolean {
+  return typeof source === 'object' && source !== null && (source as { type?: unknown }).type !== 'feed'
+}
+
+/** Values that contradict each other, and files that are missing, as lines that begin with a path. */
+export function findCrossFaults(raw: unknown, folder: string): string[] {
+  const { networks, defaultNetwork, limits, drainDelayMs, graceMs } = crossSchema.parse(raw)
+  const faults: string[] = []
+  if (graceMs !== undefined && graceMs < drainDelayMs + afterDrainMsMin) {
+    faults.push(
+      `graceMs: expected at least ${afterDrainMsMin} more than drainDelayMs (${drainDelayMs}), got ${graceMs}`,
+    )
+  }
+  const ownerOfName = new Map<string, string>()
+  const ownerOfHost = new Map<string, string>()
+  networks.forEach((network, index) => {
+    const path = `networks[${index}]`
+    const claim = (owners: Map<string, string>, value: string, where: string): void => {
+      const owner = owners.get(value)
+      if (owner !== undefined) faults.push(`${where}: ${JSON.stringify(value)} already stands at ${owner}`)
+      else if (value !== '') owners.set(value, where)
+    }
+    claim(ownerOfName, network.name ?? '', `${path}.name`)
+    network.hosts.forEach((host, at) => {
+      claim(ownerOfHost, host.toLowerCase(), `${path}.hosts[${at}]`)
+    })
+    if (network.safe && network.finalizedLag < network.safeLag) {
+      faults.push(
+        `${path}.finalizedLag: expected at least safeLag (${network.safeLag}), got ${network.finalizedLag}`,
+      )
+    }
+    const requestMsMax = limits?.requestMsMax ?? requestMsDefault
+    if (network.upstream !== undefined && network.upstream.waitMs >= requestMsMax) {
+      faults.push(
+        `${path}.upstream.waitMs: expected less than limits.requestMsMax (${requestMsMax}), got ${network.upstream.waitMs}`,
+      )
+    }
+    for (const [key, file] of [
+      ['genesis', network.genesis],
+      ['storageLayouts', network.storageLayouts],
+    ] as const) {
+      if (file !== undefined && !existsSync(resolve(folder, file))) {
+        faults.push(`${path}.${key}: there is no file ${resolve(folder, file)}`)
+      }
+    }
+    if (network.publish !== undefined && !isExecuting(network.source)) {
+      faults.push(
+        `${path}.publish: expected a source beside it that is no feed, since only what it brings is published`,
+      )
+    }
+    faults.push(...findHistoryFaults(network.history, network.source).map((fault) => `${path}.${fault}`))
+    faults.push(...findSourceFaults(network.source, folder).map((fault) => `${path}.source.${fault}`))
+  })
+  const names = networks.length > 0 ? [...ownerOfName.keys()] : ['demo']
+  if (defaultNetwork !== undefined && !names.includes(defaultNetwork)) {
+    faults.push(`defaultNetwork: expected one of ${names.join(', ')}, got ${JSON.stringify(defaultNetwork)}`)
+  }
+  if (limits && limits.keyUnitsBurst !== undefined && limits.keyUnitsPerSecond === undefined) {
+    faults.push(
+      'limits.keyUnitsBurst: expected keyUnitsPerSecond beside it, without which nothing is counted',
+    )
+  }
+  if (limits && limits.bufferedBodyBytesMax < limits.bodyBytesMax) {
+    const { bodyBytesMax, bufferedBodyBytesMax } = limits
+    faults.push(
+      `limits.bufferedBodyBytesMax: expected at least bodyBytesMax (${bodyBytesMax}), got ${bufferedBodyBytesMax}`,
+    )
+  }
+  if (limits && limits.socketIdleMsMax <= limits.socketPingMs) {
+    const { socketPingMs, socketIdleMsMax } = limits
+    faults.push(
+      `limits.socketIdleMsMax: expected more than socketPingMs (${socketPingMs}), got ${socketIdleMsMax}`,
+    )
+  }
+  if (limits && limits.subscriptionQueueBytesMax < limits.subscriptionQueueBytes) {
+    const { subscriptionQueueBytes, subscriptionQueueBytesMax } = limits
+    faults.push(
+      `limits.subscriptionQueueBytesMax: expected at least subscriptionQueueBytes (${subscriptionQueueBytes}), got ${subscriptionQueueBytesMax}`,
+    )
+  }
+  return faults
+}
