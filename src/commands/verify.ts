@@ -44,17 +44,16 @@ export async function verify(config: VerifyConfig, io: Io): Promise<number> {
   return 1
 }
 
-/** Rejects with OperatorError where the store cannot be read, and where the child crashed while reading it. */
+/**
+ * Rejects with OperatorError where the store cannot be read, where the child crashed while reading it, and where the
+ * child was ended.
+ */
 function runCheck(task: VerifyTask): Promise<VerifyReport | GatewayReport> {
   return new Promise((resolve, reject) => {
     // LMDB prints lines of its own about pages that are missing.
     const output = process.env.TIDEGATE_DEBUG === '1' ? 'inherit' : 'ignore'
     const child = fork(processPath, { stdio: ['ignore', output, output, 'ipc'] })
     const showProgress = process.stderr.isTTY
-    const unreadable = (why: string) =>
-      new OperatorError(
-        `the store ${task.storePath} is damaged so that it cannot be read${why}; restore a copy or import the chain again into an empty folder`,
-      )
     child.on('message', (message: VerifyMessage) => {
       if (message.type === 'progress') {
         if (showProgress) process.stderr.write(`\r\x1b[K${message.what} ${Math.floor(message.done * 100)} %`)
@@ -63,18 +62,45 @@ function runCheck(task: VerifyTask): Promise<VerifyReport | GatewayReport> {
       if (showProgress) process.stderr.write('\r\x1b[K')
       if (message.type === 'report') resolve(message.report)
       else if (message.type === 'refused') reject(new OperatorError(message.message))
-      else reject(unreadable(` (${message.why.split('\n')[0]})`))
+      else reject(unreadable(task.storePath, message.why.split('\n')[0] ?? ''))
     })
     child.on('error', reject)
     // The report may arrive after the child has exited; none will come only once the channel is closed as well.
     const onOver = () => {
       if (child.connected || (child.exitCode === null && child.signalCode === null)) return
-      reject(unreadable(child.signalCode === null ? '' : ` (${child.signalCode})`))
+      reject(withoutReport(task.storePath, child.signalCode ?? `status ${child.exitCode}`))
     }
     child.on('exit', onOver)
     child.on('disconnect', onOver)
-    child.send(task)
+    // A child that is gone before it has its task is known by its end.
+    child.send(task, () => undefined)
   })
+}
+
+function unreadable(path: string, why: string): OperatorError {
+  return new OperatorError(
+    `the store ${path} is damaged so that it cannot be read (${why}); restore a copy or import the chain again into an empty folder`,
+  )
+}
+
+/** What the end of a child says that has reported nothing. */
+function withoutReport(path: string, end: string): OperatorError {
+  switch (end) {
+    // LMDB followed a damaged page out of its map.
+    case 'SIGSEGV':
+    case 'SIGBUS':
+      return unreadable(path, end)
+    // LMDB and V8 both end so: one at a page that contradicts itself, the other without memory.
+    case 'SIGABRT':
+    case 'SIGTRAP':
+      return new OperatorError(
+        `the check of the store ${path} broke off (${end}): either Node.js had too little memory, or the store is damaged; run it again with NODE_OPTIONS=--max-old-space-size=8192, and if it breaks off again, restore a copy or import the chain again into an empty folder`,
+      )
+    default:
+      return new OperatorError(
+        `the check of the store ${path} was ended (${end}), perhaps for lack of memory, which says nothing of the store; run it again`,
+      )
+  }
 }
 
 function epochLines({ first, last, accumulator, link, isTrusted }: VerifiedEpoch, index: number): string[] {

@@ -76,6 +76,32 @@ t.test('verify runs beside an import, which goes on', async (t) => {
   t.match(await runHere(['verify', '--data', folder, '--blocks', '1']), { status: 0 })
 })
 
+t.test('a check that something ends says nothing of the store, unless it crashed', async (t) => {
+  for (const [signal, said] of [
+    [
+      'SIGKILL',
+      /was ended \(SIGKILL\), perhaps for lack of memory, which says nothing of the store; run it again/,
+    ],
+    ['SIGTERM', /was ended \(SIGTERM\)/],
+    ['SIGABRT', /broke off \(SIGABRT\): either Node.js had too little memory, or the store is damaged/],
+    ['SIGSEGV', /is damaged so that it cannot be read \(SIGSEGV\); restore a copy/],
+  ] as const) {
+    // The state of all blocks, which takes longer than to find the child.
+    const words = ['verify', '--data', fixtureDir, '--network', 'demo', '--blocks', String(headBlock.number)]
+    const run = startProgram(words)
+    const { pid } = run.process
+    const child = await waitFor('the child', () => {
+      const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+      return children === '' ? undefined : Number(children)
+    })
+    process.kill(child, signal)
+    const { status, err } = await run.finished
+    t.equal(status, 1)
+    t.match(err, said)
+    t.match(err, /^tidegate: [^\n]+\n$/, 'one line')
+  }
+})
+
 t.test('a network without a store is named', async (t) => {
   const folder = makeFolder(t)
   t.match(await runHere(['verify', '--data', folder, '--network', 'tides']), {
