@@ -202,7 +202,7 @@ const exportChain = defineCommand({
   flags: {
     ...common,
     network: textFlag('NAME', 'network to export; may be left out where there is only one'),
-    from: integerFlag('N', 'first block, which begins an epoch', {
+    from: integerFlag('N', 'first block: the oldest, or the first of an epoch', {
       min: 0,
       max: Number.MAX_SAFE_INTEGER,
       shownDefault: 'the oldest',

@@ -21,9 +21,9 @@ export async function exportChain({ network, mapBytes, ...config }: ExportConfig
         `blocks ${from} to ${to} are not all there; ${network.name} has ${first} to ${head}`,
       )
     }
-    if (from % epochBlocks !== 0) {
+    if (from !== first && from % epochBlocks !== 0) {
       throw new UsageError(
-        `--from: expected the first block of an epoch, a multiple of ${epochBlocks} such as ${from - (from % epochBlocks)}`,
+        `--from: expected the oldest block (${first}) or the first one of an epoch, a multiple of ${epochBlocks} such as ${from - (from % epochBlocks)}`,
       )
     }
     makeFolder(config.folder)

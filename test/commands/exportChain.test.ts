@@ -27,7 +27,7 @@ t.test('an archive of Sepolia comes out as it went in', { skip: withoutSepolia }
   t.equal(again.status, 1)
   t.match(again.err, 'is there already')
   const amid = await runHere(['export', ...words, '--from', '172033', '--out', out])
-  t.match(amid, { status: 2, err: /first block of an epoch, a multiple of 8192 such as 172032/ })
+  t.match(amid, { status: 2, err: /the first one of an epoch, a multiple of 8192 such as 172032/ })
   const beyond = await runHere(['export', ...words, '--to', '180224', '--out', out])
   t.match(beyond, {
     status: 2,

@@ -1,8 +1,10 @@
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { chainPath, examples, genesisPath, headBlock, quantity } from '../rpc/demoChain.js'
 import { makeFolder, runHere, runProgram, writeConfig } from '../service/program.js'
 import { type Service, startService } from '../service/service.js'
+import { chainOf } from './importing.js'
 
 const kept = 64
 const oldest = headBlock.number - kept
@@ -140,8 +142,14 @@ t.test('where only tries are removed, only what needs them is refused', async (t
 t.test('verify, export, snapshot and a second import go on from what is kept', async (t) => {
   const verified = await runProgram(['verify', ...words, '--blocks', '2'])
   t.match(verified, { status: 0, out: /No fault found/ }, verified.err)
-  const exported = await runHere(['export', ...words, '--from', '0', '--out', join(folder, 'out')])
+  const exporting = ['export', ...words, '--out', join(folder, 'out')]
+  const exported = await runHere([...exporting, '--from', '0'])
   t.match(exported, { status: 2, err: `cut has ${oldest} to ${headBlock.number}` })
+  t.match(await runHere(exporting), { status: 0, err: '' })
+  const file = readFileSync(join(folder, 'out', `cut-${oldest}-${headBlock.number}.rlp`))
+  t.ok(file.equals(chainOf(oldest, headBlock.number)), 'the end of the chain file')
+  const amid = await runHere([...exporting, '--from', String(oldest + 1)])
+  t.match(amid, { status: 2, err: `expected the oldest block (${oldest}) or the first one of an epoch` })
   const again = await runHere(['import', ...words, '--history', `${kept}`, chainPath])
   t.match(again, { status: 0 }, again.err)
   const copy = join(folder, 'copy')

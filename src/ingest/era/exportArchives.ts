@@ -11,7 +11,7 @@ import { type ArchivedBlock, EraWriter } from './eraWriter.js'
 interface ExportPlan {
   /** Begins the names of the files. */
   readonly network: string
-  /** First block, which begins an epoch, and last one. */
+  /** First block and last one. */
   readonly from: number
   readonly to: number
   /** Exists. */
@@ -25,17 +25,17 @@ interface ExportedFile {
 }
 
 /**
- * Writes canonical blocks into files, an epoch each: era1, byte for byte as go-ethereum writes it, where the epoch is
+ * Writes canonical blocks into files, each with those of one epoch: era1, byte for byte as go-ethereum writes it, where the epoch is
  * whole and before the Merge, and RLP blocks one after another otherwise, as `geth export` writes them: from Amsterdam on
- * with the block access list as a fifth part. Throws OperatorError for a
- * file that is there already, and for a store without receipts.
+ * with the block access list as a fifth part. Throws OperatorError for a file that is there already, and for a store
+ * without receipts.
  */
 export function* exportArchives(
   store: ChainReader,
   { network, from, to, folder }: ExportPlan,
 ): Generator<ExportedFile> {
-  for (let first = from; first <= to; first += epochBlocks) {
-    const last = Math.min(first + epochBlocks - 1, to)
+  for (let first = from, last: number; first <= to; first = last + 1) {
+    last = Math.min(first - (first % epochBlocks) + epochBlocks - 1, to)
     const draft = join(folder, `${network}-${first}.partial`)
     try {
       const name = isWhole(store, first, last)
@@ -53,6 +53,7 @@ export function* exportArchives(
 
 /** Whether the blocks are all that an archive of their epoch has. */
 function isWhole(store: ChainReader, first: number, last: number): boolean {
+  if (first % epochBlocks !== 0) return false
   const sealed = store.readEpoch(first / epochBlocks)
   if (sealed?.accumulator !== undefined && sealed.count === last - first + 1) return true
   return last - first + 1 === epochBlocks && decodeHeader(readBlock(store, last).header).difficulty > 0n
