@@ -18,7 +18,7 @@ import { readJson } from './json.js'
 import { burstSeconds, limitsShape } from './limits.js'
 import { findTracesFaults, loggingShape, withAbsoluteTraces } from './logging.js'
 import { rollupShape } from './rollup.js'
-import { flag, integer, list, object, text } from './schema.js'
+import { flag, integer, list, milliseconds, object, text } from './schema.js'
 import { sharedSchema } from './shared.js'
 import { sourceSchema, withAbsoluteSource } from './source.js'
 import { findTlsFaults, tlsSchema, withAbsoluteTls } from './tls.js'
@@ -173,7 +173,7 @@ export const fileSchema = object({
   /** How long a server that is to stop goes on as before, while `/ready` and `/health` already say that it stops. */
   drainDelayMs: integer(0, hourMs).default(0),
   /** Time from the signal to the exit. Where absent, that of a request longer than `drainDelayMs`, and 5 s more. */
-  graceMs: integer(afterDrainMsMin).optional(),
+  graceMs: milliseconds(afterDrainMsMin).optional(),
   ...loggingShape,
   /** The listener for operators, or `false`. */
   admin: adminSchema,

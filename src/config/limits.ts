@@ -1,6 +1,6 @@
 /** Members of `limits` in the configuration file, each with the reason for its default. */
 import { unitsMax } from '../rpc/contexts/price.js'
-import { integer } from './schema.js'
+import { integer, milliseconds } from './schema.js'
 
 const KiB = 2 ** 10
 const MiB = 2 ** 20
@@ -37,7 +37,7 @@ export const limitsShape = {
   /** Body of one HTTP request. geth's limit, which tools expect when they form batches. */
   bodyBytesMax: integer(KiB, GiB).default(bodyBytesDefault),
   /** Time for a body to arrive. geth's read deadline; the largest body arrives within it at 1.4 Mbit/s. */
-  bodyMsMax: integer(100).default(30_000),
+  bodyMsMax: milliseconds(100).default(30_000),
   /** Unfinished bodies of all connections together: 51 of the largest. Keeps slow senders from filling the memory. */
   bufferedBodyBytesMax: integer(KiB).default(bufferedBodyBytesDefault),
   /** Calls of one batch. geth's limit. */
@@ -45,7 +45,7 @@ export const limitsShape = {
   /** Answer of one batch. geth's limit, in decimal megabytes as in geth. */
   batchAnswerBytesMax: integer(KiB, GiB).default(25_000_000),
   /** Time for one request, batch or not. geth's write deadline, after which clients have given up. */
-  requestMsMax: integer(100).default(requestMsDefault),
+  requestMsMax: milliseconds(100).default(requestMsDefault),
   /** Threads for proofs, calls and bulk work. Where absent, all cores but one, and at least two. */
   poolThreads: integer(2, 256).optional(),
   /**
@@ -77,7 +77,7 @@ export const limitsShape = {
    */
   logBytesMax: integer(KiB, GiB / 4).default(25_000_000),
   /** Time after which a filter of eth_newFilter that nobody polls is removed. geth's. */
-  filterIdleMsMax: integer(1_000).default(300_000),
+  filterIdleMsMax: milliseconds(1_000).default(300_000),
   /**
    * Memory of the polled filters of one key: 4,000 without lists; a quarter of `filterBytesMax`, so that other keys
    * find room.
@@ -94,7 +94,7 @@ export const limitsShape = {
    */
   memoBytes: integer(0).default(32 * MiB),
   /** Execution time of one call, estimate or access list, all its runs together. geth's limit. */
-  executionMsMax: integer(10).default(5_000),
+  executionMsMax: milliseconds(10).default(5_000),
   /** Memory of one execution: useful contracts stay below 20 MiB. */
   executionMemoryBytesMax: integer(16 * MiB).default(256 * MiB),
   /** Most gas of a call or estimate, as a multiple of the current block's gas limit. */
@@ -105,7 +105,7 @@ export const limitsShape = {
    * Time of one trace, the reading of its answer included: six times geth's, because a whole block is one trace, and
    * within `requestMsMax`, which also counts.
    */
-  traceMsMax: integer(10).default(30_000),
+  traceMsMax: milliseconds(10).default(30_000),
   /** Bytes of one trace: 5,000,000 instructions at 200 bytes each. Traces are sent in parts, and so take no memory. */
   traceBytesMax: integer(KiB).default(GiB),
   /** Traces that wait: each may take seconds, so more would not be answered in time. */
@@ -123,9 +123,9 @@ export const limitsShape = {
   /** Open WebSockets of one key: half of all, so that one user cannot shut out the others. */
   socketsPerKeyMax: integer(1).default(10_000),
   /** Time between two pings. geth's. */
-  socketPingMs: integer(100).default(socketPingMsDefault),
+  socketPingMs: milliseconds(100).default(socketPingMsDefault),
   /** How long a WebSocket may send nothing, not even a pong. geth's idle time. */
-  socketIdleMsMax: integer(100).default(socketIdleMsDefault),
+  socketIdleMsMax: milliseconds(100).default(socketIdleMsDefault),
   /** Subscriptions of one WebSocket: one each for a page that watches a thousand contracts. */
   subscriptionsMax: integer(1, 100_000).default(1_024),
   /** Memory of the subscriptions of one WebSocket: 1,024 with 20 addresses each, or 40 with 1,000 each. */

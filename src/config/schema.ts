@@ -1,5 +1,6 @@
 /** The kinds of values in a configuration file, each with its error message. */
 import * as z from 'zod'
+import { timerMsMax } from '../primitives/timers.js'
 
 export function text(expected = 'a non-empty string') {
   return z.string({ error: `expected ${expected}` }).min(1, { error: `expected ${expected}` })
@@ -13,6 +14,11 @@ export function integer(min: number, max = Number.MAX_SAFE_INTEGER) {
   const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`
   const error = `expected ${min === 0 && max === Number.MAX_SAFE_INTEGER ? 'a non-negative integer' : `an integer ${range}`}`
   return z.number({ error }).int({ error }).min(min, { error }).max(max, { error })
+}
+
+/** A time that a timer waits for. */
+export function milliseconds(min: number) {
+  return integer(min, timerMsMax)
 }
 
 export function list<T extends z.ZodType>(item: T) {

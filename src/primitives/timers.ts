@@ -5,6 +5,9 @@
  */
 import { reportingErrors } from './reportingErrors.js'
 
+/** Longest time of a timer of Node.js, 24 days; a longer one would be over at once. */
+export const timerMsMax = 2 ** 31 - 1
+
 let report = (error: unknown): void => {
   process.emitWarning(`a timer failed: ${error instanceof Error ? error.stack : String(error)}`)
 }
@@ -16,17 +19,18 @@ export function reportTimersTo(to: (error: unknown) => void): void {
 
 const tell = (error: unknown): void => report(error)
 
+/** What takes longer than {@link timerMsMax} is due after that. */
 export function setTimeout<A extends readonly unknown[]>(
   work: (...args: A) => unknown,
   ms: number,
   ...args: A
 ): NodeJS.Timeout {
-  return globalThis.setTimeout(run, ms, work, args)
+  return globalThis.setTimeout(run, Math.min(ms, timerMsMax), work, args)
 }
 
 /** The same failure in a row is reported once. */
 export function setInterval(work: () => unknown, ms: number): NodeJS.Timeout {
-  return globalThis.setInterval(reportingErrors(tell, work), ms)
+  return globalThis.setInterval(reportingErrors(tell, work), Math.min(ms, timerMsMax))
 }
 
 // Not `contained`, which would make a closure for each timer: requests have one.

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { type Deferred, defer } from '../../../src/primitives/deferred.js'
-import { reportTimersTo, setInterval, setTimeout } from '../../../src/primitives/timers.js'
+import { reportTimersTo, setInterval, setTimeout, timerMsMax } from '../../../src/primitives/timers.js'
 
 /** What the next timer reports. */
 function nextReport(): Promise<unknown> {
@@ -47,4 +47,18 @@ t.test('a timeout gets its arguments', async (t) => {
   const got = defer<readonly unknown[]>()
   setTimeout((...words: string[]) => got.resolve(words), 1, 'a', 'b')
   t.strictSame(await got.promise, ['a', 'b'])
+})
+
+t.test('a time that is too long for a timer is not over at once', async (t) => {
+  let count = 0
+  const late = () => {
+    count++
+  }
+  const timers = [setTimeout(late, timerMsMax + 1), setInterval(late, 2 ** 40)]
+  // An overflown timer is due after a millisecond.
+  const { promise, resolve } = defer<void>()
+  setTimeout(resolve, 20)
+  await promise
+  t.equal(count, 0)
+  for (const timer of timers) clearTimeout(timer)
 })
