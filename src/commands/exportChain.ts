@@ -11,8 +11,14 @@ import type { Io } from './commandLine.js'
 export async function exportChain({ network, mapBytes, ...config }: ExportConfig, io: Io): Promise<number> {
   const store = ChainReader.open({ path: network.storePath, mapBytes })
   try {
+    const identity = store.readIdentity()
+    if (identity?.gateway) {
+      throw new OperatorError(
+        `network ${network.name} is of kind gateway, whose store holds of most blocks only a part; export another network`,
+      )
+    }
     const { receipts, bodies } = store.readOldestKept()
-    const first = Math.max(store.readIdentity()?.history?.first ?? 0, receipts, bodies)
+    const first = Math.max(identity?.history?.first ?? 0, receipts, bodies)
     const head = store.readHead()?.number ?? 0
     const from = config.from ?? first
     const to = config.to ?? head

@@ -234,7 +234,7 @@ export interface UpstreamsState {
 }
 
 export interface IngestProgress {
-  /** Number of the last imported block. */
+  /** Number of the last imported block; once all are, that of the head. */
   readonly number: number
   /** Blocks executed, already known, and stored without execution, since the start. */
   readonly executed: number

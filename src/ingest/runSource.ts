@@ -75,7 +75,8 @@ export async function runSource(
     await session.commit()
     while (!signal.aborted && store.cutHistory()) await setImmediate()
     await ends.end()
-    report({ type: 'finished', progress: session.progress(), stopped: signal.aborted })
+    const progress = { ...session.progress(), number: store.readHead()?.number ?? 0 }
+    report({ type: 'finished', progress, stopped: signal.aborted })
   } finally {
     await ends.end()
     try {

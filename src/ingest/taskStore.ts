@@ -2,7 +2,7 @@ import { ForkSchedule } from '../chain/forks.js'
 import { decodeHeader } from '../chain/header.js'
 import { bytesToBigInt } from '../primitives/bytes.js'
 import { OperatorError } from '../primitives/faults.js'
-import type { ChainIdentity } from '../store/chainRows.js'
+import { type ChainIdentity, kindOf } from '../store/chainRows.js'
 import { ChainWriter } from '../store/chainWriter.js'
 import { type Genesis, parseGenesis } from './genesis.js'
 import type { IngestMessage, IngestStore } from './messages.js'
@@ -10,8 +10,8 @@ import type { IngestMessage, IngestStore } from './messages.js'
 /**
  * Opens the store of a task for writing, and makes it from the task's genesis where there is none. `report` is called
  * during an upgrade of the store; `complete` may change a genesis before it is stored, or find one where there is no
- * file. Throws OperatorError for an unusable genesis or store, and where they are of different chains, or of another than
- * the task names.
+ * file. Throws OperatorError for an unusable genesis or store, a store in which no blocks are executed, and where they are
+ * of different chains, or of another than the task names.
  */
 export async function openTaskStore(
   task: IngestStore,
@@ -31,6 +31,7 @@ export async function openTaskStore(
     onUpgrade: (what, done) => report({ type: 'upgrading', what, done }),
   })
   try {
+    requireExecuted(store)
     const genesis = await complete(read, task.genesis?.text ?? '', store)
     if (genesis !== undefined) {
       requireChainId('the genesis', genesis.identity, task.chainId)
@@ -43,6 +44,16 @@ export async function openTaskStore(
     await store.close()
     throw error
   }
+}
+
+/** Throws OperatorError for the store of a network of another kind than `archive`. */
+function requireExecuted(store: ChainWriter): void {
+  const identity = store.readIdentity()
+  const kind = identity === undefined ? 'archive' : kindOf(identity)
+  if (kind === 'archive') return
+  throw new OperatorError(
+    `the store ${store.path} is of a network of kind ${kind}, in which no blocks are executed; import archives (.era1, .ere) into it, or name another network`,
+  )
 }
 
 /** Throws OperatorError where `identity`, that of `what`, is not of the chain with the id `configured`. */

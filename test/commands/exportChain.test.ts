@@ -47,6 +47,11 @@ t.test('a whole epoch is an archive, and what follows it a chain file', async (t
   const [name = ''] = readdirSync(join(folder, 'out'))
   t.match(name, /^old-00000-[0-9a-f]{8}.era1$/)
   t.ok(readFileSync(join(folder, 'out', name)).equals(readFileSync(archive)))
+  const chain = await runHere(['import', ...words, chainPath])
+  t.match(chain, {
+    status: 1,
+    err: /is of a network of kind history, in which no blocks are executed; import/,
+  })
 })
 
 t.test('blocks that were executed here are exported as a chain file that can be imported', async (t) => {

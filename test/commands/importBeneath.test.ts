@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { makeBlocks, storedBlocks, writeArchive } from '../ingest/eraArchives.js'
 import { waitFor } from '../library/until.js'
-import { blockAt, genesisPath, headBlock, quantity } from '../rpc/demoChain.js'
+import { blockAt, chainPath, genesisPath, headBlock, quantity } from '../rpc/demoChain.js'
 import { readQuestions } from '../rpc/readQuestions.js'
 import { makeFolder, runHere, writeConfig } from '../service/program.js'
 import { type Service, startService } from '../service/service.js'
@@ -66,6 +66,12 @@ t.test('beneath a gateway: old blocks are served without any upstream', async (t
   t.match(imported, { status: 0, out: /Epoch 0: blocks 0 to \d+, linked to the head, block by block\./ })
   t.match(imported.out, /Done: the blocks of main are linked from 0 on; blocks: \d+ checked and stored/)
   t.match(await importing(archive), { out: /blocks: 0 checked and stored, 265 known already/ })
+
+  const words = ['--data', join(folder, 'data'), '--network', 'main']
+  const refused = /is of a network of kind gateway, in which no blocks are executed; import archives/
+  t.match(await runHere(['import', ...words, chainPath]), { status: 1, out: '', err: refused })
+  const exported = await runHere(['export', ...words, '--out', join(folder, 'out')])
+  t.match(exported, { status: 1, out: '', err: /main is of kind gateway, whose store holds of most blocks/ })
 
   await node.stop()
   const asked = node.calls.length

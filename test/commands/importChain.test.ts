@@ -48,6 +48,8 @@ t.test('what is known already is skipped, and what follows is added', async (t) 
     status: 0,
     out: /at block 12; blocks: 4 executed, 16 known already/,
   })
+  const shorter = await importInto(folder, [first])
+  t.match(shorter, { status: 0, out: /at block 12; blocks: 0 executed, 8 known already/ })
   t.equal(await headOf(folder), 12)
 })
 
