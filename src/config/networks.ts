@@ -101,13 +101,16 @@ function networksOf(file: ConfigFile, data: DataFolder, flags: NetworkFlags): Se
 
 function configuredNetworks(file: ConfigFile, data: DataFolder): Served[] {
   return (
-    file.networks?.map((entry) => entryToServed(entry, data)) ?? [findDemo(data), demoRollup(data.dataDir)]
+    file.networks?.map((entry) => entryToServed(entry, file, data)) ?? [
+      findDemo(data),
+      demoRollup(data.dataDir),
+    ]
   )
 }
 
 function findServedNetwork(file: ConfigFile, data: DataFolder, name: string): Served {
   const entry = findEntry(file, name)
-  if (entry) return entryToServed(entry, data)
+  if (entry) return entryToServed(entry, file, data)
   if (name === demoNetworkName) return findDemo(data)
   if (name === demoRollupName && !isThere(storePath(data.dataDir, name))) return demoRollup(data.dataDir)
   const network = storedNetwork(name, data.dataDir)
@@ -197,8 +200,10 @@ export function storedNames(data: DataFolder): string[] {
     .sort()
 }
 
-function entryToServed(entry: NetworkEntry, data: DataFolder): Served {
-  return entry.kind === 'rollup' ? entryToRollup(entry, data.dataDir) : entryToNetwork(entry, data.dataDir)
+function entryToServed(entry: NetworkEntry, { limits }: ConfigFile, { dataDir }: DataFolder): Served {
+  return entry.kind === 'rollup'
+    ? entryToRollup(entry, dataDir, limits.requestMsMax)
+    : entryToNetwork(entry, dataDir)
 }
 
 /**

@@ -31,8 +31,11 @@ const upstreamShape = {
   mode: z.enum(['wait', 'accept'], { error: 'expected "wait" or "accept"' }).default('wait'),
   /** Time limit of one exchange with the sequencer, connecting included. */
   timeoutMs: integer(100, 600_000).default(timeoutMsDefault),
-  /** How long an answer waits for the verdict. After that the hash is answered, and delivery goes on. */
-  waitMs: integer(0, 600_000).default(timeoutMsDefault),
+  /**
+   * How long an answer waits for the verdict. After that the hash is answered, and delivery goes on. Where absent, see
+   * {@link verdictMsMaxOf}.
+   */
+  waitMs: integer(0, 600_000).optional(),
   /** Transactions sent to the sequencer at the same time: at 0.2 s each, 300 per second. */
   inFlightMax: integer(1, 1_000).default(64),
   /** Unknown answers to one transaction after which it is given up: 8 take some 10 s. */
@@ -85,6 +88,18 @@ export const rollupShape = {
   /** Whether a transaction that is already known is answered with its hash instead of error 59. */
   idempotent: flag().default(false),
   queue: object(queueShape).prefault({}),
+}
+
+/** Left of the time of a request for the answer with the hash, where no verdict came. */
+const lastAnswerMs = 1_000
+
+/** How long an answer waits for the verdict of the sequencer; undefined where it waits for none. */
+export function verdictMsMaxOf(
+  upstream: z.output<z.ZodObject<typeof upstreamShape>> | undefined,
+  requestMsMax: number,
+): number | undefined {
+  if (upstream?.mode !== 'wait') return undefined
+  return upstream.waitMs ?? Math.max(0, Math.min(timeoutMsDefault, requestMsMax - lastAnswerMs))
 }
 
 /** Settings of a network without a file. */

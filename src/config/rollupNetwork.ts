@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path'
 import type { RollupEntry } from './file.js'
-import { parseRollupEntry } from './rollup.js'
+import { parseRollupEntry, verdictMsMaxOf } from './rollup.js'
 
 /** Name and chain id of the rollup network that stands beside the demo chain, without a sequencer. */
 export const demoRollupName = 'rollup'
@@ -16,10 +16,17 @@ export interface RollupConfig extends RollupEntry {
   readonly isEmbedded: boolean
   /** Locked while served, so that no second process serves it from the same data folder. */
   readonly lockPath: string
+  /** How long an answer waits for the verdict of the sequencer; undefined where it waits for none. */
+  readonly verdictMsMax: number | undefined
 }
 
-export function entryToRollup(entry: RollupEntry, dataDir: string): RollupConfig {
-  return { ...entry, isEmbedded: false, lockPath: lockPath(entry.name, dataDir) }
+export function entryToRollup(entry: RollupEntry, dataDir: string, requestMsMax: number): RollupConfig {
+  return {
+    ...entry,
+    isEmbedded: false,
+    lockPath: lockPath(entry.name, dataDir),
+    verdictMsMax: verdictMsMaxOf(entry.upstream, requestMsMax),
+  }
 }
 
 export function demoRollup(dataDir: string): RollupConfig {
@@ -32,7 +39,7 @@ export function demoRollup(dataDir: string): RollupConfig {
     // So that the printed example may be sent twice.
     idempotent: true,
   })
-  return { ...entry, isEmbedded: true, lockPath: lockPath(entry.name, dataDir) }
+  return { ...entry, isEmbedded: true, lockPath: lockPath(entry.name, dataDir), verdictMsMax: undefined }
 }
 
 function lockPath(name: string, dataDir: string): string {

@@ -35,7 +35,7 @@ function readerOf({ prefix, upstream }: RollupConfig): SequencerReader | undefin
 }
 
 export function rollupNetworkOf(config: RollupConfig, queue: SubmissionService): RollupNetwork {
-  const { name, prefix, calldataMax, signatureMax, upstream } = config
+  const { name, prefix, calldataMax, signatureMax, verdictMsMax } = config
   return {
     name,
     // No answers are remembered by request here, because they change without a new head.
@@ -45,6 +45,6 @@ export function rollupNetworkOf(config: RollupConfig, queue: SubmissionService):
     queue,
     invokeLimits: { calldataMax, signatureMax },
     reader: readerOf(config),
-    verdictMsMax: upstream?.mode === 'wait' ? upstream.waitMs : undefined,
+    verdictMsMax,
   }
 }

@@ -189,7 +189,6 @@ t.test('a rollup network stands beside the others, with its defaults', async (t)
         form: 'rpc',
         mode: 'wait',
         timeoutMs: 10_000,
-        waitMs: 10_000,
         inFlightMax: 64,
         unknownAnswersMax: 8,
       },
@@ -205,6 +204,7 @@ t.test('a rollup network stands beside the others, with its defaults', async (t)
       },
       isEmbedded: false,
       lockPath: join(folder, 'stores/node/rollup-roll'),
+      verdictMsMax: 10_000,
     },
   ])
   t.strictSame(resolveServeConfig({ config: path, network: 'roll' }).networks, [])

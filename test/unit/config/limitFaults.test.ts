@@ -1,6 +1,7 @@
 /** Limits that contradict each other, or that cannot be kept. */
 import t from 'tap'
-import { refusal } from './folder.js'
+import { resolveServeConfig } from '../../../src/config/config.js'
+import { refusal, writeConfig } from './folder.js'
 
 t.test('bodies still arriving must have room for the largest', async (t) => {
   t.equal(
@@ -32,4 +33,20 @@ t.test('a time for which no timer can wait is refused', async (t) => {
   for (const name of ['graceMs', ...names.map((each) => `limits.${each}`)]) {
     t.match(text, new RegExp(`^  ${name}: expected an integer from \\d+ to 2147483647, got 2147483648$`, 'm'))
   }
+})
+
+t.test('an answer of a rollup waits for a verdict less long than a request may take', async (t) => {
+  const waits = (requestMsMax: number, upstream: object) => {
+    const networks = [
+      { name: 'roll', kind: 'rollup', chainId: 'X', upstream: { url: 'http://127.0.0.1:1', ...upstream } },
+    ]
+    const config = writeConfig(t.testdir(), { limits: { requestMsMax }, networks })
+    return resolveServeConfig({ config }).rollups[0]?.verdictMsMax
+  }
+  t.equal(waits(30_000, {}), 10_000)
+  t.equal(waits(5_000, {}), 4_000)
+  t.equal(waits(500, {}), 0)
+  t.equal(waits(5_000, { waitMs: 4_999 }), 4_999)
+  t.throws(() => waits(5_000, { waitMs: 5_000 }), /waitMs: expected less than limits.requestMsMax \(5000\)/)
+  t.equal(waits(5_000, { mode: 'accept' }), undefined)
 })
