@@ -8,17 +8,25 @@ import { endProcess } from './primitives/endProcess.js'
 
 const { runCommandLine } = await import('./commands/runCommandLine.js')
 
+/** Exit status where standard output could not be written. */
+const outputLost = 1
+
 // A reader that closes its end early, such as head(1), has had enough; that is no failure. Of a terminal that is gone
-// SIGHUP tells.
+// SIGHUP tells. What a full disk does not take is lost, and nothing else ends with it: a server goes on.
 for (const stream of [process.stdout, process.stderr]) {
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EIO') return
-    if (error.code !== 'EPIPE') throw error
-    endProcess(0)
+  stream.on('error', ({ code }: NodeJS.ErrnoException) => {
+    if (code === 'EPIPE') endProcess(0)
+    if (code === 'EIO' || stream === process.stderr || process.exitCode === outputLost) return
+    process.exitCode = outputLost
+    process.stderr.write(
+      `tidegate: cannot write to standard output (${code}); what is missing there is lost\n`,
+    )
   })
 }
 
-process.exitCode = await runCommandLine(process.argv.slice(2), {
+const status = await runCommandLine(process.argv.slice(2), {
   out: (text) => process.stdout.write(`${text}\n`),
   err: (text) => process.stderr.write(`${text}\n`),
 })
+// Otherwise that of a lost output stays, which may also be noticed later.
+if (status !== 0) process.exitCode = status

@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process'
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
-import { once } from '../library/until.js'
+import { once, waitFor } from '../library/until.js'
 import { genesisPath } from '../rpc/demoChain.js'
 import { type Outcome, runHere, runProgram } from '../service/program.js'
 
@@ -13,6 +14,8 @@ const main = join(packageRoot(), 'dist/src/main.js')
 /** Only root may run a program as another user, who has access to less. */
 const noOtherUser = process.getuid?.() !== 0 && 'not root, so there is no other user to run as'
 const nobody = 65_534
+
+const noFullDevice = !existsSync('/dev/full') && 'there is no /dev/full'
 
 async function runAsNobody(words: readonly string[], cwd: string): Promise<Outcome> {
   const child = spawn(process.execPath, [main, ...words], { cwd, uid: nobody, gid: nobody })
@@ -123,3 +126,32 @@ t.test('a reader that closes early is no failure', async (t) => {
   t.equal(status, 0)
   t.equal(Buffer.concat(errors).toString(), '')
 })
+
+t.test(
+  'output that a full disk does not take is told, and nothing else ends with it',
+  { skip: noFullDevice },
+  async (t) => {
+    const full = openSync('/dev/full', 'w')
+    t.teardown(() => closeSync(full))
+    const cwd = t.testdir()
+    const start = (...words: string[]) =>
+      spawn(process.execPath, [main, ...words], { cwd, stdio: ['ignore', full, 'pipe'] })
+    const lost = 'tidegate: cannot write to standard output (ENOSPC); what is missing there is lost\n'
+
+    const help = start('help')
+    const said = text(help.stderr as Readable)
+    t.strictSame(await once(help, 'close'), [1, null])
+    t.equal(await said, lost)
+
+    const server = start('serve', '--no-auth', '--port', '0', '--log-level', 'silent')
+    t.teardown(() => server.kill('SIGKILL'))
+    let told = ''
+    server.stderr?.on('data', (chunk) => {
+      told += chunk
+    })
+    await waitFor('what it says', () => told.includes(lost))
+    // It is still there, and stops as it should; of what was lost its status tells.
+    server.kill('SIGTERM')
+    t.strictSame(await once(server, 'close'), [1, null])
+  },
+)
