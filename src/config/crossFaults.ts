@@ -13,6 +13,7 @@ import {
   subscriptionQueueBytesMaxDefault,
 } from './limits.js'
 import { findSourceFaults } from './source.js'
+import { findUpstreamFaults } from './upstream.js'
 
 /** Least time for a server to answer what it has taken, and to close. */
 export const afterDrainMsMin = 3_000
@@ -40,6 +41,8 @@ const crossSchema = z
             source: z.unknown().optional(),
             publish: z.unknown().optional(),
             history: z.unknown().optional(),
+            upstreams: z.unknown().optional(),
+            quorum: z.unknown().optional(),
             upstream: z
               .object({ waitMs: z.number().default(0) })
               .optional()
@@ -117,6 +120,7 @@ export function findCrossFaults(raw: unknown, folder: string): string[] {
       )
     }
     faults.push(...findHistoryFaults(network.history, network.source).map((fault) => `${path}.${fault}`))
+    faults.push(...findUpstreamFaults(network).map((fault) => `${path}.${fault}`))
     faults.push(...findSourceFaults(network.source, folder).map((fault) => `${path}.source.${fault}`))
   })
   const names = networks.length > 0 ? [...ownerOfName.keys()] : ['demo']

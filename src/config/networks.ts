@@ -27,7 +27,7 @@ import { gatewayOf } from './gateway.js'
 import { historyOf } from './history.js'
 import { demoRollup, demoRollupName, entryToRollup, type RollupConfig } from './rollupNetwork.js'
 import { followUrl } from './source.js'
-import { isUpstreamUrl } from './upstream.js'
+import { findUpstreamFaults, isUpstreamUrl } from './upstream.js'
 
 /** Flags that choose what is served. */
 export interface NetworkFlags {
@@ -78,6 +78,8 @@ function networksOf(file: ConfigFile, data: DataFolder, flags: NetworkFlags): Se
       throw new UsageError('--upstream and --follow exclude each other; leave one out')
     if (network === undefined)
       throw new UsageError('--upstream needs a name for its network; add --network NAME')
+    if (findUpstreamFaults({ upstreams: upstream }).length > 0)
+      throw new UsageError('--upstream names one URL twice, and a node counts once; leave one out')
     const entry = findEntry(file, network)
     if (entry !== undefined) {
       throw new UsageError(

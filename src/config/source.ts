@@ -5,7 +5,7 @@ import * as z from 'zod'
 import { type BeaconConfig, beaconSchema } from './beacon.js'
 import { feedSource } from './feed.js'
 import { integer, list, object, text } from './schema.js'
-import { passThroughSchema, upstreamSchema } from './upstream.js'
+import { findUpstreamFaults, passThroughSchema, upstreamSchema } from './upstream.js'
 
 /** An hour: no chain takes longer from one block to the next. */
 const intervalMsMax = 3_600_000
@@ -121,8 +121,6 @@ const crossSchema = z
     file: z.string().min(1).optional().catch(undefined),
     recorded: z.string().min(1).optional().catch(undefined),
     from: z.number().catch(0),
-    upstreams: z.array(z.unknown()).optional().catch(undefined),
-    quorum: z.number().optional().catch(undefined),
     script: z
       .array(
         z
@@ -139,11 +137,8 @@ const crossSchema = z
 
 /** Missing files and steps that contradict each other, as lines that begin with the path within `source`. */
 export function findSourceFaults(raw: unknown, folder: string): string[] {
-  const { path, file, recorded, from, script, upstreams, quorum } = crossSchema.parse(raw)
-  const faults: string[] = []
-  if (upstreams !== undefined && quorum !== undefined && quorum > upstreams.length) {
-    faults.push(`quorum: expected at most the number of upstreams (${upstreams.length}), got ${quorum}`)
-  }
+  const { path, file, recorded, from, script } = crossSchema.parse(raw)
+  const faults = findUpstreamFaults(raw)
   const requireFile = (key: string, name: string | undefined): void => {
     if (name !== undefined && !existsSync(resolve(folder, name))) {
       faults.push(`${key}: there is no file ${resolve(folder, name)}`)

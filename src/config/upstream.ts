@@ -50,3 +50,33 @@ export type UpstreamConfig = z.output<typeof upstreamSchema>
 export function isUpstreamUrl(value: string): boolean {
   return upstreamSchema.safeParse({ url: value }).success
 }
+
+/** The parts that are compared with each other. Parts of the wrong type are left out: the schema reports them. */
+const crossSchema = z
+  .object({
+    upstreams: z
+      .array(z.union([z.string(), z.object({ url: z.string() }).transform(({ url }) => url)]).catch(''))
+      .optional()
+      .catch(undefined),
+    quorum: z.number().optional().catch(undefined),
+  })
+  .catch({})
+
+/** What is wrong with the `upstreams` and `quorum` of one object, as lines that begin with the path within it. */
+export function findUpstreamFaults(raw: unknown): string[] {
+  const { upstreams, quorum } = crossSchema.parse(raw)
+  if (upstreams === undefined) return []
+  const faults: string[] = []
+  const hrefs = upstreams.map((url) => (URL.canParse(url) ? new URL(url).href : undefined))
+  for (const [index, href] of hrefs.entries()) {
+    const first = hrefs.indexOf(href)
+    if (href === undefined || first === index) continue
+    faults.push(
+      `upstreams[${index}]: expected another URL than that of upstreams[${first}], since a node counts once`,
+    )
+  }
+  if (quorum !== undefined && quorum > upstreams.length) {
+    faults.push(`quorum: expected at most the number of upstreams (${upstreams.length}), got ${quorum}`)
+  }
+  return faults
+}

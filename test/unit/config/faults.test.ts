@@ -214,37 +214,6 @@ t.test('what is published needs a source that executes', async (t) => {
   t.notMatch(bad, 'SECRET')
 })
 
-t.test('what may be a key of a node is not repeated in a fault', async (t) => {
-  const upstreams = [
-    'https://rpc.example.org/v3/SECRET',
-    'rpc.example.org/v3/SECRET',
-    { url: 'htps://user:SECRET@rpc.example.org/SECRET', socketUrl: 'rpc.example.org/SECRET' },
-    { url: 'https://rpc.example.org/v3/SECRET', headers: { authorization: 571 } },
-    { url: 'https://rpc.example.org/v3/SECRET', headers: 'Bearer SECRET' },
-    { url: 'https://rpc.example.org/v3/SECRET', headers: { 'x-key': '' } },
-  ]
-  const roll = { name: 'roll', kind: 'rollup', chainId: 'X', upstream: { url: 'ftp://seq.example/SECRET' } }
-  const networks = [
-    { name: 'many', kind: 'gateway', upstreams },
-    { name: 'one', kind: 'gateway', upstreams: { url: 'https://rpc.example.org/SECRET' } },
-    roll,
-  ]
-  t.equal(
-    refusal(t.testdir(), { networks }),
-    [
-      'the configuration DIR/tidegate.json has 8 faults; mend what is listed here and start again',
-      '  networks[0].upstreams[1]: expected a URL of http, https, ws or wss, or an object, got "…"',
-      '  networks[0].upstreams[2].url: expected a URL of http, https, ws or wss, got "htps://rpc.example.org/…"',
-      '  networks[0].upstreams[2].socketUrl: expected a URL of ws or wss, got "…"',
-      '  networks[0].upstreams[3].headers.authorization: expected the value of a header, got "…"',
-      '  networks[0].upstreams[4].headers: expected an object, got "…"',
-      '  networks[0].upstreams[5].headers.x-key: expected the value of a header, got ""',
-      '  networks[1].upstreams: expected an array, got {"url":"https://rpc.example.org/…"}',
-      '  networks[2].upstream.url: expected an http or https URL, got "ftp://seq.example/…"',
-    ].join('\n'),
-  )
-})
-
 t.test('a file that holds no object is refused', async (t) => {
   t.equal(
     refusal(t.testdir(), '[]'),
