@@ -1,13 +1,11 @@
 import { join } from 'node:path'
 import { packageRoot } from '../primitives/packageRoot.js'
+import { demoNetworkName } from './embeddedNames.js'
 import type { PublishConfig } from './feed.js'
 import type { ChainEntry } from './file.js'
 import type { GatewayConfig } from './gateway.js'
 import { type HistoryConfig, keepAll } from './history.js'
 import type { SourceConfig } from './source.js'
-
-/** Name of the network that is served when nothing else is configured. */
-export const demoNetworkName = 'demo'
 
 /** Long enough to read a head, short enough that nobody waits long for one. */
 const demoBlockSeconds = 2

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import * as z from 'zod'
+import { demoNetworkName, demoRollupName } from './embeddedNames.js'
 import { findHistoryFaults } from './history.js'
 import {
   bodyBytesDefault,
@@ -123,7 +124,7 @@ export function findCrossFaults(raw: unknown, folder: string): string[] {
     faults.push(...findUpstreamFaults(network).map((fault) => `${path}.${fault}`))
     faults.push(...findSourceFaults(network.source, folder).map((fault) => `${path}.source.${fault}`))
   })
-  const names = networks.length > 0 ? [...ownerOfName.keys()] : ['demo']
+  const names = networks.length > 0 ? [...ownerOfName.keys()] : [demoNetworkName, demoRollupName]
   if (defaultNetwork !== undefined && !names.includes(defaultNetwork)) {
     faults.push(`defaultNetwork: expected one of ${names.join(', ')}, got ${JSON.stringify(defaultNetwork)}`)
   }

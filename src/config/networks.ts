@@ -8,13 +8,13 @@ import { readStoredIdentity } from '../store/manifest.js'
 import { beaconOf } from './beacon.js'
 import {
   demoNetwork,
-  demoNetworkName,
   entryToNetwork,
   gatewayNetwork,
   type NetworkConfig,
   storedNetwork,
   storePath,
 } from './chainNetwork.js'
+import { demoNetworkName, demoRollupName } from './embeddedNames.js'
 import { existingFile } from './existingPath.js'
 import {
   type ConfigFile,
@@ -25,7 +25,7 @@ import {
 } from './file.js'
 import { gatewayOf } from './gateway.js'
 import { historyOf } from './history.js'
-import { demoRollup, demoRollupName, entryToRollup, type RollupConfig } from './rollupNetwork.js'
+import { demoRollup, entryToRollup, type RollupConfig } from './rollupNetwork.js'
 import { followUrl } from './source.js'
 import { findUpstreamFaults, isUpstreamUrl } from './upstream.js'
 
@@ -116,7 +116,7 @@ function findServedNetwork(file: ConfigFile, data: DataFolder, name: string): Se
   if (name === demoNetworkName) return findDemo(data)
   if (name === demoRollupName && !isThere(storePath(data.dataDir, name))) return demoRollup(data.dataDir)
   const network = storedNetwork(name, data.dataDir)
-  requireStore(network, data)
+  requireStore(network, data, [demoNetworkName, demoRollupName])
   return network
 }
 
@@ -179,12 +179,13 @@ export function onlyName(names: readonly string[]): string {
   throw new UsageError(`name the network with --network NAME${choice}`)
 }
 
-export function requireStore(network: NetworkConfig, data: DataFolder): void {
+/** Throws UsageError where the network has no store; it names those that have one, and `others`, which need none. */
+export function requireStore(network: NetworkConfig, data: DataFolder, others: readonly string[] = []): void {
   if (isThere(network.storePath)) return
   const names = storedNames(data)
   const hint =
     names.length > 0
-      ? suggestName(network.name, names)
+      ? suggestName(network.name, [...new Set([...names, ...others])])
       : `make one with: tidegate import --network ${network.name} --genesis FILE CHAIN`
   throw new UsageError(`there is no store of network ${network.name} under ${data.dataDir}; ${hint}`)
 }

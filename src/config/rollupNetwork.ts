@@ -3,11 +3,10 @@
  * file.
  */
 import { join } from 'node:path'
+import { demoRollupName } from './embeddedNames.js'
 import type { RollupEntry } from './file.js'
 import { parseRollupEntry, verdictMsMaxOf } from './rollup.js'
 
-/** Name and chain id of the rollup network that stands beside the demo chain, without a sequencer. */
-export const demoRollupName = 'rollup'
 const demoRollupChainId = 'TIDEGATE_DEMO'
 
 /** The network's entry in the file, and the path of its lock. */

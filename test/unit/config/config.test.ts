@@ -155,6 +155,15 @@ t.test('flags override the file', async (t) => {
   })
 })
 
+t.test('without networks of its own, a configuration has the demo network and a rollup', async (t) => {
+  const dataDir = t.testdir()
+  for (const defaultNetwork of ['demo', 'rollup']) {
+    const config = writeConfig(t.testdir(), { dataDir, defaultNetwork })
+    t.equal(resolveServeConfig({ config }).defaultNetwork, defaultNetwork)
+  }
+  t.match(refusal(t.testdir(), { defaultNetwork: 'x' }), 'expected one of demo, rollup, got "x"')
+})
+
 t.test('a rollup network stands beside the others, with its defaults', async (t) => {
   const folder = t.testdir()
   const path = writeConfig(folder, {
@@ -236,6 +245,9 @@ t.test('--network without a configuration serves a store that exists', async (t)
   makeStore(dataDir, 'sepolia')
   t.throws(() => resolveServeConfig({ data: dataDir, network: 'sepola' }), {
     message: /did you mean sepolia\?$/,
+  })
+  t.throws(() => resolveServeConfig({ data: dataDir, network: 'nothing-like-it' }), {
+    message: /choose one of sepolia, demo, rollup$/,
   })
   t.throws(() => resolveServeConfig({ data: dataDir, network: '../sepolia' }), {
     message: /^--network: expected 1 to 32/,
