@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import {
   createReadStream,
   createWriteStream,
+  lstatSync,
   mkdirSync,
   readdirSync,
   renameSync,
@@ -148,6 +149,11 @@ export function draftFolder(name: string): FolderDraft {
 }
 
 function assertVacant(folder: string): void {
+  if (lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink()) {
+    throw new OperatorError(
+      `${folder} is a symbolic link, to which a folder cannot be renamed; name the folder that it leads to`,
+    )
+  }
   if (!isThere(folder)) return
   const { dev } = statSync(folder)
   if (!statSync(folder).isDirectory() || namesIn(folder).length > 0) {

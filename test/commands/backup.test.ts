@@ -6,6 +6,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
@@ -99,6 +100,13 @@ t.test('nothing is overwritten, by a backup or by a restoration', async (t) => {
   t.match(await runHere(['backup', backup, '--data', data]), { status: 1, err: /backup is not empty/ })
   t.match(await runHere(['restore', backup, '--data', data]), { status: 1, err: /data is not empty/ })
   mkdirSync(restored)
+  const links = ['empty', 'dangling'].map((name) => join(data, name))
+  symlinkSync(restored, links[0] as string)
+  symlinkSync(join(data, 'nowhere'), links[1] as string)
+  for (const link of links) {
+    const err = /is a symbolic link, to which a folder cannot be renamed; name the folder/
+    t.match(await runHere(['restore', backup, '--data', link]), { status: 1, err })
+  }
   t.match(
     await runHere(['restore', backup, '--data', restored]),
     { status: 0 },
