@@ -331,12 +331,14 @@ export function resolveImportConfig(flags: ImportFlags, chainFiles: readonly str
   })
 }
 
-/** Settings of `snapshot`, and of others that read one store. Throws UsageError where there is none. */
+/** Settings of `snapshot`, and of others that read one store. Throws UsageError where there is none, or no data folder. */
 export function resolveNetworkStoreConfig(flags: NetworkStoreFlags): NetworkStoreConfig {
   const file = readFile(flags)
   const data = resolveData(file, flags)
-  const names = chainNames(file) ?? storedNames(data)
-  const name = flags.network ?? onlyName(names)
+  const configured = chainNames(file)
+  if (configured === undefined && !isThere(data.dataDir))
+    throw new UsageError(`there is no folder ${data.dataDir}; check --data`)
+  const name = flags.network ?? onlyName(configured ?? storedNames(data))
   const network = chainNetwork(file, data, name)
   requireStore(network, data)
   return deepFreeze({ ...data, network })

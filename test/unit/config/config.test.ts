@@ -290,6 +290,10 @@ t.test('an import needs a genesis until the network has a store', async (t) => {
 t.test('a verification takes the only network there is', async (t) => {
   const data = t.testdir()
   t.throws(() => resolveVerifyConfig({ data }), { message: 'name the network with --network NAME' })
+  for (const network of [undefined, 'a']) {
+    const message = `there is no folder ${data}/none; check --data`
+    t.throws(() => resolveVerifyConfig({ data: join(data, 'none'), network }), { message })
+  }
   makeStore(data, 'a')
   t.match(resolveVerifyConfig({ data, seed: 7 }), { network: { name: 'a' }, blocks: 8, seed: 7 })
   makeStore(data, 'b')
