@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
+import { packageRoot } from '../../src/primitives/packageRoot.js'
 import { startService } from '../service/service.js'
 import { examples, headBlock, quantity, unknownHash } from './demoChain.js'
 import { askResults, blockRefusals, checkRefusals, type ErrorCase } from './questions.js'
@@ -91,4 +94,11 @@ t.test('wrong input is refused', async (t) => {
     ...cases,
     ...blockRefusals(3, (block) => [tide, '0x3', ['0x1'], block]),
   ])
+})
+
+t.test('the example of docs/methods.md is what is answered', async (t) => {
+  const page = readFileSync(join(packageRoot(), 'docs/methods.md'), 'utf8')
+  const [, body = '', answer] = /-d '(.*"tidegate_getStorageByKeys".*)'\n(.*)\n/.exec(page) ?? []
+  const { text } = await service.post('/', body)
+  t.equal(text.trim(), answer)
 })

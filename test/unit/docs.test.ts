@@ -27,7 +27,7 @@ function readProse(page: string): string {
 
 /** Where a page's links lead within the repository: a path, and an anchor on it or ''. */
 function linksOf(page: string): { readonly path: string; readonly anchor: string }[] {
-  return [...readProse(page).matchAll(/\]\(([^)\s]+)\)/g)]
+  return [...readProse(page).matchAll(/\]\(([^)\n]+)\)/g)]
     .map(([, target = '']) => target)
     .filter((target) => !/^[a-z]+:/.test(target))
     .map((target) => {
