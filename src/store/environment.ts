@@ -241,8 +241,8 @@ export async function closeEnvironment(environment: RootDatabase): Promise<void>
 }
 
 /**
- * Free disk space below which nothing is written: more than one transaction takes. The disk must not become full
- * within a transaction, because after a failed page write lmdb 3.5.6 writes an error message beyond the end of its
+ * Free disk space below which nothing is written: more than a transaction of some blocks takes; that of a genesis, or of
+ * many blocks at once, may take more. The disk should not become full within one, because after a failed page write lmdb 3.5.6 writes an error message beyond the end of its
  * buffer (`last_error` in mdb.c).
  */
 export const freeBytesMin = 64 * 2 ** 20
@@ -256,6 +256,15 @@ export function assertRoom(path: string): void {
 export function hasRoom(path: string): boolean {
   const { bavail, bsize } = statfsSync(dirname(path))
   return bavail * bsize >= freeBytesMin
+}
+
+/** Whether a write that failed found the disk full; a disk that fails may not tell. */
+function isFilled(path: string): boolean {
+  try {
+    return !hasRoom(path)
+  } catch {
+    return false
+  }
 }
 
 export function fullDisk(path: string, isLasting: boolean): StoreError {
@@ -281,9 +290,9 @@ export function toStoreError(
       false,
     )
   }
-  // LMDB reports a write that was cut short by a full disk as an input/output error.
   const isWriteError = /EIO|Input\/output error/i.test(text)
-  if (isFullDisk(error)) {
+  // LMDB reports a write that was cut short by a full disk as an input/output error.
+  if (isFullDisk(error) || (isWriteError && isFilled(path))) {
     broken.add(environment)
     return fullDisk(path, true)
   }

@@ -1,6 +1,9 @@
+import { join } from 'node:path'
+import type { RootDatabase } from 'lmdb'
 import t from 'tap'
 import { FaultError } from '../../src/primitives/faults.js'
 import { ChainReader } from '../../src/store/chainReader.js'
+import { toStoreError } from '../../src/store/environment.js'
 import { chainOf, headOf, importHere } from '../commands/importing.js'
 import { until } from '../library/until.js'
 import { makeTransaction } from '../rollup/invokeTransactions.js'
@@ -92,4 +95,15 @@ t.test(
       t.equal(logged.length, 1)
       t.match(logged[0], /^a submission could not be brought forward: the disk .* is full/)
     }),
+)
+
+t.test('a transaction that fills the disk finds it full, not broken', { skip: withoutSmallDisk }, (t) =>
+  onSmallDisk(t, 1_000, async ({ folder, leave }) => {
+    const path = join(folder, 'chain.mdb')
+    // As LMDB says it of a write that was cut short.
+    const cut = () => toStoreError(new Error('Input/output error: commit'), {} as RootDatabase, path)
+    t.match(cut()?.message, /failed a write \(Input\/output error\); check that disk$/)
+    leave(-4)
+    t.match(cut()?.message, isFull)
+  }),
 )
