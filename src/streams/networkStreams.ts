@@ -319,8 +319,11 @@ export class NetworkStreams {
     try {
       return this.#takeSteps(follower)
     } catch (error) {
-      this.#reportDefect(error)
-      follower.subscription.fail()
+      if (error instanceof FaultError && error.fault.kind === 'HistoryPruned') follower.subscription.miss()
+      else {
+        this.#reportDefect(error)
+        follower.subscription.fail()
+      }
       return false
     }
   }

@@ -33,6 +33,9 @@ const tryAgainLater = 1013
 const internalError = 1011
 const failureReason = 'internal error: the next event could not be read; resume with fromBlock'
 
+const missedReason =
+  'slow reader: the next events were removed; read those that are kept, and subscribe again'
+
 /** Reason in the close frame, at most 123 bytes. */
 const slowReaderReason =
   'slow reader: events exceed queueBytes; resume with fromBlock, or choose another policy'
@@ -111,6 +114,11 @@ export class Subscription {
   /** Closes the connection, because an event cannot be rendered and the client would not notice the gap. */
   fail(): void {
     if (!this.isEnded) this.#subscriber.end(internalError, failureReason)
+  }
+
+  /** Closes the connection, because the events that come next were removed before its reader came to them. */
+  miss(): void {
+    if (!this.isEnded) this.#subscriber.end(tryAgainLater, missedReason)
   }
 
   /** Sends nothing more. Called by the {@link Subscriber}. */

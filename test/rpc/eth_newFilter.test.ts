@@ -1,6 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { mergedConfig, testGenesis } from '../ingest/chainMaker.js'
+import { waitFor } from '../library/until.js'
+import { makeFolder, writeConfig, writeInto } from '../service/program.js'
 import { fixtureConfig, startService } from '../service/service.js'
 import { addressOfNumber } from '../unit/streams/forkingChain.js'
 import { openForkingEndpoint } from './forkingEndpoint.js'
@@ -103,3 +106,22 @@ t.test(
     )
   },
 )
+
+t.test('a filter that missed what was removed says so once, and is no more', async (t) => {
+  const folder = makeFolder(t)
+  const history = { state: 64, receipts: 64, bodies: 64, trie: 64 }
+  const source = { type: 'develop', blockSeconds: 0 }
+  const genesis = writeInto(folder, 'genesis.json', testGenesis(mergedConfig()))
+  const networks = [{ name: 'dev', genesis, history, source }]
+  const config = writeConfig(folder, { dataDir: 'data', networks })
+  const service = await startService(['--config', config, '--no-auth'])
+  t.teardown(() => service.stop())
+  const { result: id } = await service.call(method, [{}])
+  t.same((await service.call('evm_mine', [{ blocks: 200 }])).result, '0x0')
+  await waitFor('the first blocks to go', async () => {
+    const { result } = await service.call('eth_capabilities')
+    return Number(result.logs.oldestBlock) > 1
+  })
+  t.match((await service.call('eth_getFilterChanges', [id])).error, { code: 4444 })
+  t.match((await service.call('eth_getFilterChanges', [id])).error, { message: 'filter not found' })
+})

@@ -102,7 +102,10 @@ export class PolledFilters implements FilterService {
     const filter = this.#find(id, context)
     if (filter === undefined) throw new FaultError({ kind: 'FilterNotFound' })
     if (filter.reading !== undefined) return filter.reading.then(() => this.changes(id, context, turnMsMax))
-    const answer = doSliced(changesOf(filter, this.#current(), context, turnMsMax))
+    const work = endingWith(changesOf(filter, this.#current(), context, turnMsMax), () =>
+      this.#forget(id, filter),
+    )
+    const answer = doSliced(work)
     if (!(answer instanceof Promise)) return answer
     const done = () => {
       filter.reading = undefined
@@ -150,7 +153,7 @@ export class PolledFilters implements FilterService {
   }
 
   #forget(id: string, { keyId, bytes }: PolledFilter): void {
-    this.#filters.delete(id)
+    if (!this.#filters.delete(id)) return
     const rest = (this.#bytesOfKeys.get(keyId) ?? 0) - bytes
     if (rest > 0) this.#bytesOfKeys.set(keyId, rest)
     else this.#bytesOfKeys.delete(keyId)
@@ -172,6 +175,16 @@ export class PolledFilters implements FilterService {
 /** The block numbers that a filter is limited to. Throws FaultError for bounds that go-ethereum refuses. */
 function withinOf({ blocks }: LogQuery): ChainRequest['within'] {
   return blocks instanceof Uint8Array ? undefined : decodeWithin(blocks.first, blocks.last)
+}
+
+/** Calls `onMissed` where a part of the changes was removed: its caller hears of that once, and makes a filter anew. */
+function* endingWith(changes: SlicedWork<Json>, onMissed: () => void): SlicedWork<Json> {
+  try {
+    return yield* changes
+  } catch (error) {
+    if (error instanceof FaultError && error.fault.kind === 'HistoryPruned') onMissed()
+    throw error
+  }
 }
 
 /** The changes since the last poll. If this throws, the filter is unchanged. */
