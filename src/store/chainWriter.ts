@@ -15,7 +15,7 @@ import { commitRows, commitRowsSync, waitingRows } from './commitRows.js'
 import type { ContractIds } from './contractIds.js'
 import { bufferByContract } from './contractRows.js'
 import { openEnvironment } from './environment.js'
-import { cutHistory, type HistoryKind, type HistoryLimits, keepsAll } from './keptHistory.js'
+import { cutHistory, dropSideBlock, type HistoryKind, type HistoryLimits, keepsAll } from './keptHistory.js'
 import { putPlaces, removePlaces } from './locations.js'
 import { addToLogIndex, cutFromLogIndex } from './logIndex.js'
 import { packList } from './packedLists.js'
@@ -310,8 +310,9 @@ export class ChainWriter extends ChainReader {
   #cut(): void {
     const head = this.readHead()
     if (head === undefined) return
-    cutSideTries(this.tables, head.number)
+    const left = cutSideTries(this.tables, head.number)
     if (this.#limits === keepsAll) return
+    for (const hash of Number.isFinite(this.#limits.bodies) ? left : []) dropSideBlock(this.tables, hash)
     const at = { head: head.number, last: Math.min(head.number, this.#lastStored), written: this.heldRows }
     this.#lastStored = Number.POSITIVE_INFINITY
     this.#hasMoreToCut = cutHistory(this.tables, this.#limits, at, (number) => this.readUndo(number))

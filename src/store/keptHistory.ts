@@ -5,7 +5,7 @@
  * State is cut by the undo records: the values that a block replaced are what the blocks before it need, and nobody else.
  * All rows that are removed are of blocks on disk; the caller sees to that.
  */
-import { readUint64, writeUint64 } from '../primitives/bytes.js'
+import { type Hash32, readUint64, writeUint64 } from '../primitives/bytes.js'
 import { beginWalk, isWalking, walkOn } from './cutByWalk.js'
 import { cutPlaces } from './locations.js'
 import { dropFromLogIndex } from './logIndex.js'
@@ -136,4 +136,11 @@ function cutBody(tables: BufferedTables, number: number, block: StoredBlock): nu
   tables.bodies.removeSync(hash)
   tables.accessLists.removeSync(hash)
   return 3 + senders.length / senderBytes
+}
+
+/** Removes a block that was unwound, all but the code that it brought. */
+export function dropSideBlock({ sideBlocks, bodies, receipts }: BufferedTables, hash: Hash32): void {
+  // It may be canonical again.
+  if (!sideBlocks.doesExist(hash)) return
+  for (const table of [sideBlocks, bodies, receipts]) table.removeSync(hash)
 }

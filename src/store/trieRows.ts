@@ -283,12 +283,16 @@ export function readSideRow(
 /** Rows of them that one transaction removes: they take some 20 ms. */
 const sideRowsPerCut = 4_096
 
-/** Removes some rows of blocks that were unwound long before the head. */
-export function cutSideTries({ sideTries }: TrieTables, head: number): void {
-  if (head < undoBlocks) return
+/** Removes some rows of blocks that were unwound long before the head. Returns the hashes of those that have no more. */
+export function cutSideTries({ sideTries }: TrieTables, head: number): Hash32[] {
+  if (head < undoBlocks) return []
   const range = { end: numberKey(head - undoBlocks), limit: sideRowsPerCut }
   const keys = Array.from(sideTries.getRange(range), ({ key }) => Uint8Array.from(key))
   for (const key of keys) sideTries.removeSync(key)
+  const hashes = new Map(keys.map((key) => [latin1Key(key.subarray(0, 40)), toHash32(key.slice(8, 40))]))
+  // The last one may have more.
+  if (keys.length === sideRowsPerCut) hashes.delete(latin1Key((keys.at(-1) as Uint8Array).subarray(0, 40)))
+  return [...hashes.values()]
 }
 
 /** Removes the rows of a block that was unwound and is canonical again. */

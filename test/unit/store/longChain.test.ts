@@ -2,10 +2,12 @@
 import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { bytesToHex, type Hash32 } from '../../../src/primitives/bytes.js'
+import { bytesToHex, concatBytes, type Hash32 } from '../../../src/primitives/bytes.js'
 import type { BlockDiff, Change } from '../../../src/store/blockDiff.js'
 import { ChainWriter } from '../../../src/store/chainWriter.js'
 import { numberKey, undoBlocks } from '../../../src/store/tables.js'
+import { encodeTrieRow } from '../../../src/store/trieRow.js'
+import { accountTrie, trieKey } from '../../../src/store/trieRows.js'
 import { Dice, propertyRuns } from '../../library/property.js'
 import { addresses, makeBlockDiff, slotKeys, zeroHash } from '../../store/blockDiffMaker.js'
 
@@ -202,6 +204,35 @@ t.test('a chain longer than its undo records', async (t) => {
     for (let number = blocks - undoBlocks - 8; number < blocks - undoBlocks + 8; number++)
       t.strictSame(store.readReplacedState(number), whole.readReplacedState(number), `block ${number}`)
     await store.close()
+  })
+
+  t.test('blocks that reorganisations left go with their tries where bodies are limited', async (t) => {
+    for (const bodies of [kept, all]) {
+      const path = join(t.testdir(), `left-${bodies}.mdb`)
+      const history = { state: kept, receipts: kept, bodies, trie: kept }
+      const store = ChainWriter.openForWriting({ path, mapBytes, history })
+      store.initialize(identity, genesis)
+      store.apply(0, chain.slice(1, 10))
+      const hashed = concatBytes(Uint8Array.of(0xa0), zeroHash)
+      const row = encodeTrieRow({
+        extension: new Uint8Array(0),
+        children: Array(16).fill(hashed),
+        leaf: undefined,
+      })
+      const trie: Change[] = [[trieKey(accountTrie, new Uint8Array(0)), row]]
+      const parent = chain[9] as BlockDiff
+      const left = makeBlockDiff(10, parent.hash as Hash32, { accounts: [], slots: [], ...nothing, trie })
+      store.apply(9, [left])
+      store.apply(9, [])
+      const isThere = () =>
+        [...store.sideBlocks()].length === 1 && store.readBody(left.hash as Hash32) !== undefined
+      for (let first = 10; first < undoBlocks; first += 500)
+        store.apply(first - 1, chain.slice(first, Math.min(first + 500, undoBlocks)))
+      t.ok(isThere(), 'it may be asked for')
+      store.apply(undoBlocks - 1, chain.slice(undoBlocks, undoBlocks + 20))
+      t.equal(isThere(), bodies === all)
+      await store.close()
+    }
   })
 
   t.teardown(() => whole.close())
