@@ -82,9 +82,14 @@ t.test('members that mean nothing are ignored', (t) => checkIgnoredMembers(t, se
 
 t.test('calls that cannot be executed are refused', (t) => checkCallRefusals(t, service, 'eth_estimateGas'))
 
-t.test('a fourth argument is one too many', async (t) => {
-  t.match((await ask({ to: here }, 'latest', {}, {})).error, {
+t.test('the block may be another one than that of the chain', async (t) => {
+  // REVERT unless NUMBER is 0x1234.
+  const code = { [here]: { code: '0x6112344314600b575f5ffd5b00' } }
+  t.match((await ask({ to: here }, 'latest', code)).error, { code: 3 })
+  const { result } = await ask({ to: here }, 'latest', code, { number: '0x1234' })
+  t.ok(Number(result) > 21_000, result)
+  t.match((await ask({ to: here }, 'latest', {}, {}, {})).error, {
     code: -32602,
-    message: 'too many arguments, want at most 3',
+    message: 'too many arguments, want at most 4',
   })
 })

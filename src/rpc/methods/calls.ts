@@ -34,13 +34,18 @@ const message = {
   memo: 'head',
 } as const
 
+/** Of a message in a block of the caller's making. */
+const inBlock = {
+  params: [...message.params, optional(blockOverrides, undefined)],
+  paramNames: [...message.paramNames, 'blockOverrides'],
+} as const
+
 export const callMethods = {
   /** A revert is the fault ExecutionReverted, any other failure of the execution ExecutionFailed. */
   eth_call: defineMethod({
     ...message,
     summary: 'Data that a message returns when executed on the state after a block',
-    params: [...message.params, optional(blockOverrides, undefined)],
-    paramNames: [...message.paramNames, 'blockOverrides'],
+    ...inBlock,
     result: bytesSchema,
     run(network: JobNetwork, [call, block, stateOverrides, blockOverrides], context) {
       const request = executionRequest(network, { call, block, stateOverrides, blockOverrides })
@@ -100,12 +105,14 @@ export const callMethods = {
   eth_estimateGas: defineMethod({
     ...message,
     summary: 'Least gas with which a message succeeds',
+    ...inBlock,
     result: quantitySchema,
-    run(network: JobNetwork, [call, block, stateOverrides], context) {
+    run(network: JobNetwork, [call, block, stateOverrides, blockOverrides], context) {
       // The pending block has the gas limit of the head.
       const gasDefault = network.chain.head.header.gasLimit
       const { marginBps } = network.execution
-      const request = executionRequest(network, { call, block, stateOverrides, gasDefault, marginBps })
+      const asked = { call, block, stateOverrides, blockOverrides, gasDefault, marginBps }
+      const request = executionRequest(network, asked)
       const run = (each: typeof request) =>
         network.jobs.run('estimate', each, context).then(({ gas }) => `"${toQuantity(gas)}"`)
       const later = runAfterWaiting(network, request, run)
