@@ -45,7 +45,9 @@ export class UsageReport {
     this.#question = question
     this.#rowsMax = rowsMax
     this.groups = question.by === undefined ? groupsDefault : parseGroups(question.by)
-    this.to = Math.ceil((question.to === undefined ? nowMs + 1 : parseTime(question.to)) / hourMs)
+    const to = question.to === undefined ? nowMs : parseTime(question.to) - 1
+    // Nothing was used later.
+    this.to = Math.ceil((Math.min(to, nowMs) + 1) / hourMs)
     const from = question.from === undefined ? undefined : parseTime(question.from) / hourMs
     this.from = Math.max(Math.floor(from ?? this.to - hoursPerDay), 0)
     if (this.from >= this.to) throw new UsageError('the time begins after its end; correct "from" or "to"')

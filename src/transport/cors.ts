@@ -8,6 +8,11 @@ export interface CorsHeaders {
   allows(origin: string): boolean
   /** Headers of the answer to a request from `origin`; an empty text means that none was sent. */
   answer(origin: string): ExtraHeaders
+  /**
+   * The same of an answer that browsers keep, where a page may find it that another one, or nobody, asked for: with what any
+   * page needs to read it, or with the word that it is for this origin (Fetch standard, "CORS protocol and HTTP caches").
+   */
+  kept(origin: string): ExtraHeaders
   /** Headers of the answer to a preflight. */
   preflight(origin: string): ExtraHeaders
 }
@@ -25,17 +30,18 @@ export function createCorsHeaders(origins: CorsOrigins): CorsHeaders {
   const anyOrigin: ExtraHeaders = [['access-control-allow-origin', '*'], exposed]
   const listed = new Set(origins === '*' ? [] : origins.map((origin) => origin.toLowerCase()))
   const isListed = (origin: string): boolean => listed.has(origin.toLowerCase())
-  const answer = (origin: string): ExtraHeaders => {
-    if (origin === '') return noHeaders
+  const kept = (origin: string): ExtraHeaders => {
     if (origins === '*') return anyOrigin
-    // Without `vary` a shared cache would give one origin's answer to another.
+    // Without `vary` a cache would give one origin's answer to another.
     const vary = ['vary', 'origin'] as const
     if (!isListed(origin)) return [vary]
     return [['access-control-allow-origin', origin], exposed, vary]
   }
+  const answer = (origin: string) => (origin === '' ? noHeaders : kept(origin))
   return {
     allows: (origin) => origin === '' || origins === '*' || isListed(origin),
     answer,
+    kept,
     preflight: (origin) => [
       ...answer(origin),
       ['access-control-allow-methods', 'POST, GET, HEAD, OPTIONS'],

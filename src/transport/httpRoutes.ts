@@ -157,7 +157,7 @@ export class HttpRoutes {
     if (typeof body !== 'string') return { answer: refusalOfFault(400, body), why: 'name of a resource' }
     const { acceptEncoding, ifNoneMatch } = head
     const watched = this.#watch(head, route)
-    const headers = this.#headersFor(head, watched?.requestId)
+    const headers = this.#headersFor(head, watched?.requestId, this.#cors.kept(head.origin))
     const exchange = new ResourceExchange(reply, this.#pool, admitted, headers)
     void exchange.answer(watched ?? route.endpoint, body, { acceptEncoding, ifNoneMatch })
     return undefined
@@ -167,8 +167,12 @@ export class HttpRoutes {
     return this.#requestLog?.watch(endpoint, readRequestId(head.requestId), head.traceParent)
   }
 
-  #headersFor(head: RequestHead, requestId = readRequestId(head.requestId)): ExtraHeaders {
-    return withRequestId(this.#cors.answer(head.origin), requestId)
+  #headersFor(
+    head: RequestHead,
+    requestId = readRequestId(head.requestId),
+    ofOrigin = this.#cors.answer(head.origin),
+  ): ExtraHeaders {
+    return withRequestId(ofOrigin, requestId)
   }
 
   /** Who asks, or why he is refused; undefined where that is settled here. */

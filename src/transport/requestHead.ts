@@ -91,6 +91,8 @@ export class RequestHead {
     if (this.#hosts > 1) return 'more than one host'
     if (this.#hosts === 0 && !this.#isOld) return 'no host'
     if (this.#transferEncodings === 0) return undefined
+    // RFC 9112, section 6.1.
+    if (this.#isOld) return 'a transfer encoding in HTTP/1.0'
     if (this.#transferEncodings > 1) return 'more than one transfer encoding'
     return this.transferEncoding.toLowerCase() === 'chunked'
       ? undefined

@@ -89,6 +89,8 @@ for (const edges of process.platform === 'linux' ? [1, 2] : [1]) {
     t.match(lines.join('\n'), '"bob, the ""second"""')
     const table = await runProgram(['usage', '--config', path, '--by', 'network'])
     t.match(table.out, /^NETWORK +CALLS +ERRORS +UNITS +BYTES\ndemo +28 +2 /)
+    const later = await runProgram(['usage', '--config', path, '--by', 'network', '--to', '9999-12-31'])
+    t.equal(later.out, table.out)
     const none = await runProgram(['usage', '--config', path, '--from', '2020-01-01', '--to', '2020-02-01'])
     t.strictSame([none.status, none.out], [0, ''])
     t.match(none.err, 'Nothing was used')

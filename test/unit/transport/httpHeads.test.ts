@@ -32,6 +32,10 @@ test('a request that can be read in two ways is refused, and nothing after it ru
     ['two codings', chunked('host: a', 'transfer-encoding: chunked', 'transfer-encoding: gzip')],
     ['two codings, other order', chunked('host: a', 'transfer-encoding: gzip', 'transfer-encoding: chunked')],
     ['the coding twice', chunked('host: a', 'transfer-encoding: chunked', 'transfer-encoding: chunked')],
+    [
+      'chunks in HTTP/1.0',
+      chunked('host: a', 'connection: keep-alive', 'transfer-encoding: chunked').replace('/1.1', '/1.0'),
+    ],
     ['a space before the colon', chunked('host: a', 'transfer-encoding : chunked')],
     ['a folded line', withLength('x: y', ' content-length: 5')],
     ['a bare line feed', rawPost(path, echo).replace('\r\nhost', '\nhost')],
