@@ -3,6 +3,7 @@
  * and the undo records against these rows. A row of an old block is in no trie that is walked here, so that this is what
  * finds a bit of it that changed. Memory does not grow with the store.
  */
+import { decodeHeader } from '../chain/header.js'
 import { bytesToHex, equalBytes } from '../primitives/bytes.js'
 import type { ChainReader } from '../store/chainReader.js'
 import { StateDigests } from '../store/stateChanges.js'
@@ -20,8 +21,7 @@ export function verifyStateHistory(
   onProgress: (what: string, done: number) => void,
 ): void {
   const oldest = store.readOldestKept().state
-  // Blocks that were unwound had the records of older ones removed, which are never unwound.
-  const firstUndo = Math.max(oldest + 1, head - undoBlocks + 1, store.readFirstUndo() ?? 0)
+  const firstUndo = Math.max(oldest, highestHead(store, head) - undoBlocks) + 1
   const rows = { accounts: 0, slots: 0 }
   list.guard('history', () => {
     const want = store.readStateDigests()
@@ -43,6 +43,16 @@ export function verifyStateHistory(
       `history: it has ${rows[kind]} changes of ${kind} since block ${firstUndo}, the undo records ${found[kind]}`,
     )
   }
+}
+
+/**
+ * The highest block that was the head, as far as blocks tell that left the chain: each had the undo record of an older one
+ * removed.
+ */
+function highestHead(store: ChainReader, head: number): number {
+  let highest = head
+  for (const { header } of store.sideBlocks()) highest = Math.max(highest, decodeHeader(header).number)
+  return highest
 }
 
 /** Returns how many rows are of blocks with an undo record. */

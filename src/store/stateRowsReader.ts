@@ -134,12 +134,6 @@ export class StateRowsReader {
     return isPast ? this.#pastChanges.read(number) : undefined
   }
 
-  /** The lowest block that has an undo record; undefined where none has. */
-  readFirstUndo(): number | undefined {
-    for (const { key } of this.tables.changes.getRange({ limit: 1 })) return readUint64(key, 0)
-    return undefined
-  }
-
   /** Addresses of the accounts that blocks `first` to `last` changed, each once or more often; calls `look` now and then, which may throw. */
   *accountsChangedIn(first: number, last: number, look: () => void): Generator<Uint8Array> {
     let next = first
