@@ -21,7 +21,10 @@ import { InvalidBlockError } from './invalidBlock.js'
 /** Hash of a canonical ancestor by number, for BLOCKHASH; undefined where the chain has none. */
 export type AncestorHash = (number: number) => Hash32 | undefined
 
-/** Memory limit of a block's execution. 36 million gas pay for 25 MB, so no real block reaches it. */
+/**
+ * Memory limit of a block's execution. 36 million gas pay for 25 MB of memory and stacks. Code stays until the end of the
+ * block: one that only looks at the code of contracts of 24 KiB, tens of thousands of them, gets there with 88 million gas.
+ */
 const memoryBytesMax = 2 ** 30
 /** Memory above which an instance is replaced, because WebAssembly never frees any. */
 const grownBytesMax = 2 ** 27
