@@ -20,7 +20,7 @@ import { KeyScope, type MethodScope } from './keyScope.js'
 import { isKeyText } from './keyText.js'
 import { Pepper } from './pepper.js'
 import { readPrivateFile, replacePrivateFile } from './privateFile.js'
-import { type TokenProblem, Tokens, tokenMinutesMax } from './tokens.js'
+import { type CheckedToken, type TokenProblem, Tokens, tokenMinutesMax } from './tokens.js'
 
 /** Why a key is refused. `malformed`: its shape or checksum is wrong, so it was mistyped or cut. */
 export type KeyProblem =
@@ -34,9 +34,14 @@ export type KeyProblem =
   | 'unreachable'
   | TokenProblem
 
+/** What was presented, without its text: the digest of a key's text, or a token whose signature was right. */
+export type Credential = Uint8Array | CheckedToken
+
 export type KeyCheck =
   | {
       readonly ok: true
+      /** What was presented: one. */
+      readonly credentials: readonly Credential[]
       readonly key: KeyRecord
       readonly allowance?: KeyAllowance | undefined
       /** Where the key may be used, and what it may call; absent: anywhere, and anything. */
@@ -97,7 +102,7 @@ const demoKeyName = 'demo'
 const recheckMsMax = 250
 
 /**
- * Valid keys remembered. Each takes about 400 bytes, 600 where metered, so 6 MB when full; a miss costs about 10 µs
+ * Valid keys remembered. Each takes about 1 KB, so 10 MB when full; a miss costs about 10 µs
  * (HMAC and a read), so a node with more keys in use at once is slower, not wrong.
  */
 const rememberedKeysMax = 10_000
@@ -145,9 +150,11 @@ export class KeyChecker {
 
   /**
    * Whether a request with this key is accepted. Synchronous; about 0.1 µs for a key seen before. Changes by other
-   * processes are noticed here, by reading the clock, which needs neither a timer nor a system call.
+   * processes are noticed here, by reading the clock, which needs neither a timer nor a system call. What was accepted
+   * before can be asked for by its credential; then one row is read, however many other keys were used meanwhile.
    */
-  authorize(presented: string): KeyCheck {
+  authorize(presented: string | Credential): KeyCheck {
+    if (typeof presented !== 'string') return this.#believed(presented)
     const nowMs = this.#clockMs()
     if (nowMs - this.#checkedAtMs >= recheckMsMax) this.#recheck(nowMs)
     const known = this.#remembered.get(presented)
@@ -215,41 +222,52 @@ export class KeyChecker {
 
   #lookUp(presented: string): KeyCheck {
     if (presented === '') return refused.missing
-    if (this.reach?.isOver) return refused.unreachable
-    const check = presented.includes('.') ? this.#checkToken(presented) : this.#checkText(presented)
-    if (!check.ok) {
-      const mayBeNew = check.why === 'unknown' || check.why === 'tokenForged'
-      return mayBeNew && this.reach?.isLost ? refused.unreachable : check
-    }
+    const check = this.#believed(presented)
     // A copy: a key cut out of a URL would keep the whole URL in memory.
-    this.#remembered.set(Buffer.from(presented, 'latin1').toString('latin1'), check)
+    if (check.ok) this.#remembered.set(Buffer.from(presented, 'latin1').toString('latin1'), check)
     return check
   }
 
+  /** What the store says, as far as it can be believed. */
+  #believed(presented: string | Credential): KeyCheck {
+    if (this.reach?.isOver) return refused.unreachable
+    const check = typeof presented === 'string' ? this.#checkText(presented) : this.#checkAgain(presented)
+    const mayBeNew = !check.ok && (check.why === 'unknown' || check.why === 'tokenForged')
+    return mayBeNew && this.reach?.isLost ? refused.unreachable : check
+  }
+
   #checkText(text: string): KeyCheck {
-    if (!isKeyText(text)) return refused.malformed
-    const digest = this.pepper.digest(text)
+    if (text.includes('.')) return this.#checkToken(this.#tokens.check(text))
+    return isKeyText(text) ? this.#checkDigest(this.pepper.digest(text)) : refused.malformed
+  }
+
+  #checkAgain(credential: Credential): KeyCheck {
+    if (credential instanceof Uint8Array) return this.#checkDigest(credential)
+    return this.#checkToken(this.#tokens.checkAgain(credential))
+  }
+
+  #checkDigest(digest: Uint8Array): KeyCheck {
     const row = this.#store.readKey(digest)
     if (!row) return refused.unknown
     const untilMs = secretUntilMs(row, digest)
     return row.revokedAtMs === undefined && untilMs <= this.#dateMs()
       ? refused.replaced
-      : this.#checkOf(row, untilMs)
+      : this.#checkOf(row, digest, untilMs)
   }
 
-  #checkToken(text: string): KeyCheck {
-    const token = this.#tokens.check(text)
-    return token.ok ? this.#checkOf(token.row, token.untilMs) : refused[token.why]
+  #checkToken(check: ReturnType<Tokens['check']>): KeyCheck {
+    return check.ok ? this.#checkOf(check.row, check.token, check.token.untilMs) : refused[check.why]
   }
 
   /** `credentialUntilMs`: when the secret or token ends, Infinity where only its key does. */
-  #checkOf(row: KeyRow, credentialUntilMs: number): KeyCheck {
+  #checkOf(row: KeyRow, credential: Credential, credentialUntilMs: number): KeyCheck {
     if (row.revokedAtMs !== undefined) return refused.revoked
     const key = rowToRecord(row)
     const untilMs = Math.min(key.expiresAtMs ?? Number.POSITIVE_INFINITY, credentialUntilMs)
     if (untilMs <= this.#dateMs()) return refused.expired
     return {
       ok: true,
+      credentials: [credential],
       key,
       untilMs: Number.isFinite(untilMs) ? untilMs : undefined,
       ...scopeOf(key),

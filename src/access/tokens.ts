@@ -41,8 +41,18 @@ export type TokenProblem =
   | 'tokenForOthers'
   | 'tokenFlood'
 
+/** A token whose signature was right: what decides whether it still is, without its text. */
+export interface CheckedToken {
+  /** The id of its key. */
+  readonly kid: string
+  /** The id of the signer. */
+  readonly signer: string
+  readonly untilMs: number
+  readonly claims: Pick<JWTPayload, 'aud' | 'sub'>
+}
+
 type TokenCheck =
-  | { readonly ok: true; readonly row: KeyRow; readonly untilMs: number }
+  | { readonly ok: true; readonly row: KeyRow; readonly token: CheckedToken }
   | { readonly ok: false; readonly why: TokenProblem }
 
 export class Tokens {
@@ -60,7 +70,7 @@ export class Tokens {
     this.#dateMs = dateMs
   }
 
-  /** The key that a token stands for, whatever its state, and the end of the token. */
+  /** The key that a token stands for, whatever its state. */
   check(token: string): TokenCheck {
     const parsed = parseToken(token)
     if (parsed === undefined) return refused('tokenMalformed')
@@ -83,7 +93,18 @@ export class Tokens {
     if (exp * 1_000 <= nowMs) return refused('tokenExpired')
     if (nbf !== undefined && !(nbf * 1_000 <= nowMs + earlyMs)) return refused('tokenExpired')
     if (!isFor(claims, verifier)) return refused('tokenForOthers')
-    return { ok: true, row, untilMs: exp * 1_000 }
+    const { aud, sub } = claims
+    const checked = { kid, signer: verifier.id, untilMs: exp * 1_000, claims: { aud, sub } as typeof claims }
+    return { ok: true, row, token: checked }
+  }
+
+  /** As {@link check}, of a token that was right before. Its signature is not checked again, and so not counted. */
+  checkAgain(token: CheckedToken): TokenCheck {
+    const row = this.#store.readKeyByPrefix(Buffer.from(token.kid, 'hex'))
+    const verifier = row?.details?.tokens?.find(({ id }) => id === token.signer)
+    if (row === undefined || verifier === undefined) return refused('tokenForged')
+    if (token.untilMs <= this.#dateMs()) return refused('tokenExpired')
+    return isFor(token.claims, verifier) ? { ok: true, row, token } : refused('tokenForOthers')
   }
 
   /** By now. Each moment makes room for some, so that during a flood nobody who returns is late by the same again. */
@@ -163,7 +184,7 @@ function parseToken(token: string): ParsedToken | undefined {
   }
 }
 
-function isFor({ aud, sub }: JWTPayload, { audience, subject }: TokenVerifier): boolean {
+function isFor({ aud, sub }: CheckedToken['claims'], { audience, subject }: TokenVerifier): boolean {
   if (subject !== undefined && sub !== subject) return false
   return audience === undefined || (Array.isArray(aud) ? aud.includes(audience) : aud === audience)
 }

@@ -2,6 +2,7 @@
  * Admits requests, over HTTP and WebSocket alike: finds the network by path or host name, checks the API key and its
  * scopes, and makes the answers of refusals. Does not own keys (it calls `authorize`) nor the shapes of paths (paths.ts).
  */
+import type { Credential } from '../access/keyChecker.js'
 import type { KeyScope } from '../access/keyScope.js'
 import type { Fault } from '../primitives/faults.js'
 import type { Answer } from '../rpc/answers/answer.js'
@@ -31,6 +32,8 @@ type AccessDecision =
 
 export interface Allowed extends Identity {
   readonly ok: true
+  /** By which {@link AdmissionOptions.authorize} knows all that was presented. */
+  readonly credentials: readonly Credential[]
   /** Where the key may be used; absent: anywhere. */
   readonly scope?: UseScope | undefined
   /** When the key, or what stood for it, ends; absent: never. */
@@ -39,10 +42,13 @@ export interface Allowed extends Identity {
 
 type UseScope = Pick<KeyScope, 'allowsNetwork' | 'allowsOrigin' | 'allowsAddressOf'>
 
-/** What a request says of who uses a key, and where: its head, or what a WebSocket keeps of it. */
+/** What a request says of where a key is used: its head, or what a WebSocket keeps of it. */
 export interface KeyUse {
   readonly origin: string
   readonly address: string
+}
+
+interface PresentedKeys {
   /** Keys of the headers Authorization and X-API-Key; empty where there are none. */
   readonly bearer: string
   readonly apiKey: string
@@ -67,10 +73,10 @@ export interface AdmissionOptions {
   /** The first is the default network. Names `v3`, `ws` and `health` are taken. */
   readonly routes: readonly Route[]
   /**
-   * Whether a key is accepted; throws where the keys cannot be read. `reason` completes `unauthorized: …` and must
-   * not contain the key.
+   * Whether a key is accepted, or what was accepted before still is; throws where the keys cannot be read. `reason`
+   * completes `unauthorized: …` and must not contain the key.
    */
-  authorize(key: string): AccessDecision
+  authorize(key: string | Credential): AccessDecision
   /** Ids of keys changed since the last call; undefined where any may have. Throws where they cannot be read. */
   changedKeys(): readonly string[] | undefined
   readonly logDefect: DefectLog
@@ -92,7 +98,8 @@ export class Admission {
   /** Throws RangeError where two networks have the same name, or one has a reserved name. */
   constructor(options: AdmissionOptions) {
     this.#options = options
-    this.#anonymous = { ok: true, key: { id: anonymousId }, allowance: options.anonymousAllowance }
+    const { anonymousAllowance: allowance } = options
+    this.#anonymous = { ok: true, credentials: [], key: { id: anonymousId }, allowance }
     this.#default = options.routes[0]
     for (const route of options.routes) {
       const { name } = route
@@ -122,16 +129,25 @@ export class Admission {
   }
 
   /** Checks the keys of a request and their scopes. `form` shows in the refusal where in a path the key belongs. */
-  admit({ name }: Route, pathKey: string | undefined, use: KeyUse, form: string): Allowed | Refusal {
+  admit(
+    route: Route,
+    pathKey: string | undefined,
+    use: KeyUse & PresentedKeys,
+    form: string,
+  ): Allowed | Refusal {
     if (this.#options.noAuth) return this.#anonymous
     const { bearer, apiKey } = use
     const isInPath = bearer === '' && apiKey === ''
     const admitted = isInPath ? this.#check(pathKey, form) : this.#checkAll([pathKey ?? '', apiKey, bearer])
-    if ('why' in admitted || admitted.scope === undefined) return admitted
-    return outOfScope(admitted.scope, name, use) ?? admitted
+    return inScope(admitted, route, use)
   }
 
-  #check(key: string | undefined, form: string): Allowed | Refusal {
+  /** Whether what was admitted before is so still, by what its keys are now. */
+  admitAgain(route: Route, { credentials }: Allowed, use: KeyUse): Allowed | Refusal {
+    return this.#options.noAuth ? this.#anonymous : inScope(this.#checkAll(credentials), route, use)
+  }
+
+  #check(key: string | Credential | undefined, form: string): Allowed | Refusal {
     let decision: AccessDecision
     try {
       decision = key === undefined ? keyMissing(form) : this.#options.authorize(key)
@@ -148,17 +164,27 @@ export class Admission {
   }
 
   /** All that are not empty must be valid and of one key; the one that ends first counts. */
-  #checkAll(keys: readonly string[]): Allowed | Refusal {
+  #checkAll(keys: readonly (string | Credential)[]): Allowed | Refusal {
     let first: Allowed | undefined
     for (const key of keys) {
       if (key === '') continue
       const checked = this.#check(key, '')
       if ('why' in checked) return checked
       if (first !== undefined && first.key.id !== checked.key.id) return keysDiffer
-      if (first === undefined || endOf(checked) < endOf(first)) first = checked
+      first = first === undefined ? checked : both(first, checked)
     }
     return first as Allowed
   }
+}
+
+function both(one: Allowed, other: Allowed): Allowed {
+  const first = endOf(other) < endOf(one) ? other : one
+  return { ...first, credentials: [...one.credentials, ...other.credentials] }
+}
+
+function inScope(admitted: Allowed | Refusal, { name }: Route, use: KeyUse): Allowed | Refusal {
+  if ('why' in admitted || admitted.scope === undefined) return admitted
+  return outOfScope(admitted.scope, name, use) ?? admitted
 }
 
 /** Why a use is outside the scope of its key; undefined where it is inside. */

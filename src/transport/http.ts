@@ -53,6 +53,8 @@ export interface HttpServerOptions extends AdmissionOptions, HttpRoutesOptions {
   readonly requestLog?: Omit<RequestLogOptions, 'routes'> | undefined
   /** Clock for pings and time limits of WebSockets and for hold-offs, in milliseconds; never goes back. */
   readonly clockMs?: () => number
+  /** The time of day, by which keys and tokens end; `Date.now` where absent. */
+  readonly dateMs?: () => number
 }
 
 export interface HttpServer {
@@ -130,6 +132,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     logRefused: options.logRefused,
     requestLog,
     clockMs,
+    dateMs: options.dateMs ?? Date.now,
   })
   const { messageBytesMax, idleMsMax } = options.socketLimits
   const wire = options.transport.createWire(

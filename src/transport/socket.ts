@@ -29,7 +29,7 @@ import type { SocketHandler, SocketWire } from './wire.js'
 /** The network of a connection, its key, and what it showed when it was opened. */
 export interface SocketData {
   readonly route: Route
-  readonly use: KeyUse & { readonly pathKey: string | undefined }
+  readonly use: KeyUse
   /** Undefined where no keys are needed. */
   readonly keyId: string | undefined
   readonly identity: Allowed

@@ -46,6 +46,8 @@ interface WebSocketServerOptions {
   readonly logRefused: ((refused: RefusedRequest) => void) | undefined
   /** Milliseconds on a clock that never goes back. */
   readonly clockMs: () => number
+  /** The time of day, by which keys and tokens end. */
+  readonly dateMs: () => number
 }
 
 /**
@@ -177,8 +179,8 @@ export class WebSocketServer implements SocketPool {
     const admitted = admission.admit(route, target.key, head, keyForm)
     if ('why' in admitted) return admitted
     if (!allowsOrigin(head.origin)) return foreignOrigin
-    const { origin, address, bearer, apiKey } = head
-    const use = { origin, address, bearer, apiKey, pathKey: target.key }
+    const { origin, address } = head
+    const use = { origin, address }
     const { id } = admitted.key
     const keyId = noAuth ? undefined : id
     return (
@@ -237,9 +239,11 @@ export class WebSocketServer implements SocketPool {
   #sweep(): void {
     this.nowMs = this.#options.clockMs()
     this.#unused.clear()
+    const nowMs = this.#options.dateMs()
     for (const sockets of this.#sockets.values()) {
       for (const socket of sockets) {
-        if (socket.identity.untilMs !== undefined) this.#followKey(socket)
+        const { untilMs } = socket.identity
+        if (untilMs !== undefined && untilMs <= nowMs) this.#followKey(socket)
         socket.sweep()
       }
     }
@@ -257,8 +261,8 @@ export class WebSocketServer implements SocketPool {
   /** Ends a socket that its key no longer admits; otherwise the key's present limits and methods apply to it. */
   #followKey(socket: Socket): void {
     if (socket.keyId === undefined) return
-    const { route, use } = socket
-    const admitted = this.#options.admission.admit(route, use.pathKey, use, keyForm)
+    const { route, identity, use } = socket
+    const admitted = this.#options.admission.admitAgain(route, identity, use)
     // Status 500: the key could not be read, which must not end what it admitted.
     if (!('why' in admitted)) socket.follow(admitted)
     else if (admitted.answer.status !== 500) socket.close(closeCodes.policy, closeReason(admitted.answer))

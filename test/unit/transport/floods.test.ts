@@ -10,7 +10,7 @@ import { test } from '../../transport/eachTransport.js'
 import { frame, rawWebSocket } from '../../transport/socketClient.js'
 import { RawClient, rawPost } from './rawClient.js'
 import { path, withSocketServer } from './socketServer.js'
-import { call, echo, echoed, goodKey, otherKey, withServer } from './testServer.js'
+import { accepted, call, echo, echoed, goodKey, otherKey, withServer } from './testServer.js'
 
 const MiB = 2 ** 20
 
@@ -119,8 +119,7 @@ test('a key that waits for Retry-After is never held off', async (t) => {
 
 test('a key that sends thousands of requests at once leaves turns to others', async (t, { name }) => {
   const count = call('test_count')
-  const authorize = (key: string) => ({ ok: true, key: { id: key } }) as const
-  const { port, network, post } = await withServer(t, {}, { authorize })
+  const { port, network, post } = await withServer(t, {}, { authorize: (key) => accepted(String(key)) })
   const requests = 20_000
   const flood = async () => {
     const client = await RawClient.connect(port)

@@ -1,5 +1,15 @@
 /** Where keys may be used and what they may call, from the real key ring to both transports. */
-import { createKey, revokeKey, rotateKey } from '../../../src/access/keyChanges.js'
+import { randomBytes } from 'node:crypto'
+import { SignJWT } from 'jose'
+import {
+  addToken,
+  createKey,
+  findKey,
+  removeToken,
+  revokeKey,
+  rotateKey,
+} from '../../../src/access/keyChanges.js'
+import { verifierOfSecret } from '../../../src/access/tokens.js'
 import { test } from '../../transport/eachTransport.js'
 import { withKeyedServer } from './keyedServer.js'
 import { call, echo, echoed } from './testServer.js'
@@ -100,6 +110,34 @@ test('an open WebSocket follows its key, and ends where that ends', async (t) =>
   t.strictSame(await stays.closed, {
     code: 1008,
     reason: 'unauthorized: this API key was replaced by a newer one',
+  })
+})
+
+test('WebSockets of tokens stay when their key changes, also while many wrong ones arrive', async (t) => {
+  const { make, set, connect, store, ring } = await withKeyedServer(t)
+  make({})
+  const { id } = findKey(store, 'shop')
+  const secret = randomBytes(32)
+  addToken(store, 'shop', { ...verifierOfSecret(secret, ring.pepper), audience: 'rpc' }, 'test')
+  const sign = (by: Uint8Array) =>
+    new SignJWT({ exp: Math.floor(Date.now() / 1_000) + 3_000, aud: 'rpc' })
+      .setProtectedHeader({ alg: 'HS256', kid: id })
+      .sign(by)
+  const authorization = `Bearer ${await sign(secret)}`
+  const stays = await connect('/ws', { authorization })
+  const forged = await sign(randomBytes(32))
+  // The date stands still, so that all of them count as of one moment.
+  for (let time = 0; time < 200; time++) ring.authorize(forged)
+  set({ scopes: { methods: ['eth_*'] } })
+  const other = await connect(`/ws/v3/${createKey(store, ring.pepper, { name: 'other' }, 'test').text}`)
+  // The change was seen once one that was made after it is.
+  revokeKey(store, 'other', 'test')
+  t.match(await other.closed, { code: 1008 })
+  t.match(JSON.parse((await stays.ask(echo)) ?? ''), { error: { code: -32004 } })
+  removeToken(store, 'shop', findKey(store, 'shop').tokens[0]?.id ?? '', 'test')
+  t.strictSame(await stays.closed, {
+    code: 1008,
+    reason: 'unauthorized: no signer of this API key has signed this token',
   })
 })
 

@@ -23,6 +23,7 @@ export async function withKeyedServer(t: Test) {
     t,
     {},
     {
+      dateMs: () => date.ms,
       authorize(key) {
         const result = ring.authorize(key)
         if (result.ok) return result

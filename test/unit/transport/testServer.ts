@@ -28,6 +28,10 @@ const keyIds: ReadonlyMap<string, string> = new Map([
   [otherKey, 'ba9876543210'],
 ])
 
+/** What `authorize` says of a text that stands for the key of this id. */
+export const accepted = (id: string, text = id) =>
+  ({ ok: true, credentials: [Buffer.from(text)], key: { id } }) as const
+
 export const call = (method: string, params = '[]', id = '1') =>
   `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params}}`
 export const echo = call('test_echo', '["x"]')
@@ -56,8 +60,8 @@ export async function startTestServer(
       { name: 'other', endpoint: other.endpoint, hosts: ['Other.example'] },
     ],
     authorize(key) {
-      const id = keyIds.get(key)
-      return id === undefined ? { ok: false, reason: 'unknown API key' } : { ok: true, key: { id } }
+      const id = keyIds.get(String(key))
+      return id === undefined ? { ok: false, reason: 'unknown API key' } : accepted(id, String(key))
     },
     changedKeys: () => undefined,
     noAuth: false,

@@ -1,6 +1,6 @@
 import { test } from '../../transport/eachTransport.js'
 import { path, withSocketServer } from './socketServer.js'
-import { call, echo, echoed, goodKey } from './testServer.js'
+import { accepted, call, echo, echoed, goodKey } from './testServer.js'
 
 test('paths lead to networks, keys are asked for', async (t) => {
   const { connect, refused } = await withSocketServer(t)
@@ -81,7 +81,7 @@ test('a full server and a key with too many connections are refused until one en
   const { connect, refused } = await withSocketServer(
     t,
     { socketsMax: 3, socketsPerKeyMax: 2 },
-    { authorize: (id) => ({ ok: true, key: { id } }) },
+    { authorize: (key) => accepted(String(key)) },
   )
   const first = await connect('/ws/v3/a')
   await connect('/ws/v3/a')

@@ -5,7 +5,7 @@ import { once, until } from '../../library/until.js'
 import { test } from '../../transport/eachTransport.js'
 import { frame, rawWebSocket, type SocketClient } from '../../transport/socketClient.js'
 import { path, withSocketServer } from './socketServer.js'
-import { call, echo, echoed } from './testServer.js'
+import { accepted, call, echo, echoed, goodKeyId } from './testServer.js'
 
 test('a binary message is read as text, and one that is not UTF-8 ends the connection with 1007', async (t) => {
   const { connect } = await withSocketServer(t)
@@ -57,9 +57,9 @@ test('a revoked key ends its open connections with 1008 within a second, and no 
     {},
     {
       authorize: (key) =>
-        key === 'bad' && isRevoked
+        String(key) === 'bad' && isRevoked
           ? { ok: false, reason: 'this API key has been revoked' }
-          : { ok: true, key: { id: key } },
+          : accepted(String(key)),
     },
   )
   const clients = [await connect('/ws/v3/bad'), await connect('/other/ws/v3/bad')]
@@ -72,6 +72,36 @@ test('a revoked key ends its open connections with 1008 within a second, and no 
   }
   t.equal(await good.ask(echo), echoed)
   network.jobs.pop()?.resolve('1')
+})
+
+test('of a WebSocket that ends at a time nothing but the clock is asked until then', async (t) => {
+  const untilMs = Date.now() + 3_600_000
+  let dateMs = untilMs - 1
+  let asked = 0
+  let sweeps = 0
+  const { connect } = await withSocketServer(
+    t,
+    {},
+    {
+      dateMs: () => dateMs,
+      authorize: (key) => {
+        asked++
+        if (dateMs >= untilMs) return { ok: false, reason: 'this token has expired' }
+        return { ...accepted(goodKeyId, String(key)), untilMs }
+      },
+      changedKeys: () => {
+        sweeps++
+        return []
+      },
+    },
+  )
+  const client = await connect()
+  t.equal(await client.ask(echo), echoed)
+  const [askedBefore, last] = [asked, sweeps + 3]
+  await until(() => sweeps >= last)
+  t.equal(asked, askedBefore)
+  dateMs = untilMs
+  t.strictSame(await client.closed, { code: 1008, reason: 'unauthorized: this token has expired' })
 })
 
 test('clients are pinged, and those that stay silent end with 1008', async (t) => {
