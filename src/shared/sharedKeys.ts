@@ -8,7 +8,7 @@
  * the number is looked at when connecting and at an interval.
  */
 
-import type { KeyFreshness } from '../access/keyFreshness.js'
+import { freshnessClockMs, type KeyFreshness, lookMs } from '../access/keyFreshness.js'
 import { type KeyRepository, type KeyStore, KeysUnreachable } from '../access/keyRepository.js'
 import { Pepper } from '../access/pepper.js'
 import { Connection, type DatabaseAddress, UnreachableError } from '../postgres/connection.js'
@@ -24,11 +24,6 @@ import { NodeStore } from '../store/nodeStore.js'
 import { sharedKeysMigrations } from './sharedKeysSchema.js'
 import { stageChange } from './stageChange.js'
 
-/**
- * Longest time between two looks at the number of the newest change, should a notification be lost. With the interval
- * at which edges look at the copy it is less than a second.
- */
-const pollMs = 500
 /** Wait before the next attempt to connect. */
 const retryMs = 200
 /** While nothing changes, the time at which the copy was whole is stored this often, for a start without the database. */
@@ -149,19 +144,23 @@ export class SharedKeys implements KeyRepository {
 
   async #follow(reach: KeyFreshness, say: (text: string) => void): Promise<void> {
     const copied = this.store.readCopied()
-    if (copied !== undefined) reach.noteWhole(copied.atMs, this.#connection !== undefined)
+    if (copied !== undefined) {
+      // Of the process before there is the wall clock alone.
+      const ageMs = Math.max(0, Date.now() - copied.atMs)
+      reach.noteWhole(freshnessClockMs() - ageMs, this.#connection !== undefined)
+    }
     let trouble: string | undefined
     while (!this.#isClosed) {
       this.#news = defer()
       try {
         if (this.#connection === undefined) await this.#connect()
         // The time before: what is read is at least as new.
-        const atMs = Date.now()
+        const atMs = freshnessClockMs()
         await this.#inTurn((connection) => this.#catchUp(connection))
         reach.noteWhole(atMs, true)
         if (trouble !== undefined) say('the database that has the API keys answers again')
         trouble = undefined
-        await waitFor(this.#news.promise, pollMs)
+        await waitFor(this.#news.promise, lookMs)
       } catch (error) {
         // Whatever it is, a full disk as well, the copy may lack something.
         reach.noteLost()
@@ -239,7 +238,8 @@ export class SharedKeys implements KeyRepository {
     const [first] = rows
     if (first === undefined) throw new UnreachableError('the book of API keys is empty')
     const sequence = Number(first.sequence)
-    const isOld = atMs - (this.store.readCopied()?.atMs ?? 0) > storeWholeMs
+    // Also where the clock was put back.
+    const isOld = Math.abs(atMs - (this.store.readCopied()?.atMs ?? 0)) > storeWholeMs
     // On a full disk the copy is as good as before, as long as nothing has to be added.
     if (sequence === after && !(isOld && hasRoom(this.#options.path))) return true
     const entries = await connection.query(
