@@ -63,6 +63,29 @@ test('each fault has its status', async (t) => {
   t.equal(resourceStatus({ kind: 'StateNotAvailable', stateRoot: '0x' }), 404)
 })
 
+test('an answer that a browser keeps may be shown to pages, whoever fetched it first', async (t) => {
+  const { endpoint } = createTestEndpoint()
+  const handle = () => ({ status: 200, body: ['"x"'], result: '"x"', retryAfterMs: undefined })
+  const routes = [{ name: 'testnet', endpoint: { ...endpoint, handle }, hosts: [] }]
+  const url = `/v3/${goodKey}${block}`
+  const headersOf = async (base: string, headers = {}) => {
+    const answer = await fetch(base + url, { headers })
+    return [answer.headers.get('access-control-allow-origin'), answer.headers.get('vary')]
+  }
+  const all = await withServer(t, {}, { routes })
+  t.strictSame(await headersOf(all.base), ['*', 'accept-encoding'])
+  t.strictSame(await headersOf(all.base, { origin }), ['*', 'accept-encoding'])
+  const same = await fetch(all.base + url, { headers: { 'if-none-match': '*' } })
+  t.strictSame([same.status, same.headers.get('access-control-allow-origin')], [304, '*'])
+  const listed = await withServer(t, {}, { routes, cors: [origin] })
+  t.strictSame(await headersOf(listed.base), [null, 'accept-encoding, origin'])
+  t.strictSame(await headersOf(listed.base, { origin }), [origin, 'accept-encoding, origin'])
+  t.strictSame(await headersOf(listed.base, { origin: 'https://evil.example' }), [
+    null,
+    'accept-encoding, origin',
+  ])
+})
+
 test('an answer that is only believed says so in each form', async (t) => {
   const { endpoint } = createTestEndpoint()
   let result = JSON.stringify('x'.repeat(20_000))
