@@ -12,7 +12,7 @@ import { refusal } from './admission.js'
 import { compressedBytesMin } from './compressedCopies.js'
 import { isNamedIn } from './entityTag.js'
 import type { ExchangePool } from './exchange.js'
-import type { ExtraHeaders, Reply } from './wire.js'
+import { type ExtraHeaders, noHeaders, type Reply } from './wire.js'
 
 export interface Wanted {
   readonly acceptEncoding: string
@@ -65,15 +65,9 @@ export class ResourceExchange extends RequestContext {
 
   async #send({ result, fault, body, retryAfterMs, trust }: Answer, wanted: Wanted): Promise<void> {
     if (result === undefined) {
-      return this.#reply.send(
-        { status: resourceStatus(fault), body, retryAfterMs, trust },
-        [...notKept, ...this.#headers],
-        this.#pool.isClosing,
-      )
+      return this.#sendUnkept({ status: resourceStatus(fault), body, retryAfterMs, trust })
     }
-    if (isNull(result)) {
-      return this.#reply.send({ ...absent, trust }, [...notKept, ...this.#headers], this.#pool.isClosing)
-    }
+    if (isNull(result)) return this.#sendUnkept({ ...absent, trust })
     const { copies } = this.#pool
     const bytes = typeof result === 'string' ? Buffer.from(result) : result
     const name = await copies.nameOf(bytes)
@@ -85,6 +79,12 @@ export class ResourceExchange extends RequestContext {
     const copy = encoding && (await copies.compress(bytes, encoding))
     if (copy === undefined) return this.#sendResult(200, [bytes], trust, `"${name}"`)
     this.#sendResult(200, copy, trust, tag, encoding)
+  }
+
+  /** What is left of the key's limits is said here alone: a kept answer would repeat it when it is no longer so. */
+  #sendUnkept(answer: Answer): void {
+    const limits = this.identity.allowance?.headers?.() ?? noHeaders
+    this.#reply.send(answer, [...notKept, ...limits, ...this.#headers], this.#pool.isClosing)
   }
 
   #sendResult(

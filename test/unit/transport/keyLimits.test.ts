@@ -34,6 +34,19 @@ test('answers of a limited key say what is left, and refusals when to come again
   t.equal((await post(`/v3/${key}`, echo)).status, 200)
 })
 
+test('answers of a limited key to GET say so where caches do not keep them', async (t) => {
+  const { base, make } = await withKeyedServer(t)
+  const key = make({ limits: { requestsPerSecond: 1, requestsBurst: 1 } })
+  const statuses: number[] = []
+  for (const left of [0, 0]) {
+    const { status, headers } = await fetch(`${base}/v3/${key}/block/0x${'12'.repeat(32)}`)
+    statuses.push(status)
+    t.equal(headers.get('ratelimit-policy'), '"requests";q=1;w=1')
+    t.match(headers.get('ratelimit'), `"requests";r=${left};t=1`)
+  }
+  t.strictSame(statuses, [404, 429])
+})
+
 test('answers of a key without limits have no such headers', async (t) => {
   const { post, make } = await withKeyedServer(t)
   const { headers } = await post(`/v3/${make({ limits: { weight: 3, sockets: 1 } })}`, echo)
