@@ -31,19 +31,6 @@ test('on a network without the method there is no such resource', async (t) => {
   t.match(await answer.json(), { id: null, error: { code: -32601 } })
 })
 
-test('what a browser keeps may be read by pages, whoever asked for it first', async (t) => {
-  const headersOf = async (cors: '*' | string[], from?: string) => {
-    const { base } = await withServer(t, {}, { cors })
-    const init = from === undefined ? {} : { headers: { origin: from } }
-    const { headers } = await fetch(`${base}/v3/${goodKey}${block}`, init)
-    return [headers.get('access-control-allow-origin'), /origin/.test(headers.get('vary') ?? '')]
-  }
-  t.same(await headersOf('*'), ['*', false])
-  t.same(await headersOf([origin]), [null, true])
-  t.same(await headersOf([origin], origin), [origin, true])
-  t.same(await headersOf([], origin), [null, true])
-})
-
 test('a resource that cannot be paid is refused with the time to wait', async (t) => {
   const anonymousAllowance = { unitsPerSecond: 1, charge: () => 1_500, debit() {} }
   const { base } = await withServer(t, {}, { noAuth: true, anonymousAllowance })
