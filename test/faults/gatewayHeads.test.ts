@@ -117,3 +117,18 @@ t.test('/health and the log say why a head does not move', async (t) => {
   await waitFor('the health of it', async () => (await health(service)).status === 'ok')
   t.match(service.said.err, 'the head moves again')
 })
+
+t.test('what is held is served where too few nodes answer for a head', async (t) => {
+  const { chain, honest } = await openRig(t, 3)
+  const nodes = honest.map(({ node }) => node) as [WeatherNode, WeatherNode, WeatherNode]
+  const folder = makeFolder(t)
+  const options = { urls: nodes.map(({ url }) => url), timeoutMs: nodeMs, quorum: 2 }
+  const first = await startGateway(t, folder, options)
+  await reachesTip(first, chain)
+  await first.stop()
+  await nodes[1].stop()
+  await nodes[2].stop()
+  const second = await startGateway(t, folder, options)
+  const { result } = await second.call('eth_getBlockByNumber', ['latest', false])
+  t.equal(result.hash, chain.tip.hash)
+})
