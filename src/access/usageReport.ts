@@ -1,4 +1,5 @@
 /** Adding usage up by key, network, method and time, as an operator asks for it. */
+import { z } from 'zod'
 import { UsageError } from '../primitives/faults.js'
 import { hourMs, type KeyUsage } from '../store/usage.js'
 import type { UsedAmounts } from './usageCounter.js'
@@ -13,7 +14,7 @@ export interface UsageQuestion {
   readonly method?: string | undefined
   /** From the hour that holds this time; where absent, a day before `to`. */
   readonly from?: string | undefined
-  /** To the end of the hour that holds this time, or before it where an hour begins then; where absent, now. */
+  /** To the end of the hour that holds this time, or before it where an hour begins then; at most, and where absent, now. */
   readonly to?: string | undefined
   /** Groups, separated by commas; where absent, key and method. */
   readonly by?: string | undefined
@@ -45,12 +46,12 @@ export class UsageReport {
     this.#question = question
     this.#rowsMax = rowsMax
     this.groups = question.by === undefined ? groupsDefault : parseGroups(question.by)
-    const to = question.to === undefined ? nowMs : parseTime(question.to) - 1
-    // Nothing was used later.
-    this.to = Math.ceil((Math.min(to, nowMs) + 1) / hourMs)
+    const toMs = question.to === undefined ? Number.POSITIVE_INFINITY : parseTime(question.to)
+    this.to = Math.ceil(Math.min(toMs, nowMs + 1) / hourMs)
     const from = question.from === undefined ? undefined : parseTime(question.from) / hourMs
     this.from = Math.max(Math.floor(from ?? this.to - hoursPerDay), 0)
-    if (this.from >= this.to) throw new UsageError('the time begins after its end; correct "from" or "to"')
+    if (this.from >= this.to)
+      throw new UsageError('the time begins after its end, or after now; correct "from" or "to"')
   }
 
   /** Adds what was asked for. Throws UsageError where there are more rows than may be. */
@@ -106,11 +107,15 @@ function parseGroups(text: string): UsageGroup[] {
   })
 }
 
-const timePattern = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d))?$/
+const timeSchema = z.union([
+  z.iso.date(),
+  z.iso.datetime({ offset: true }),
+  // Minutes alone.
+  z.iso.datetime({ offset: true, precision: -1 }),
+])
 
 function parseTime(text: string): number {
-  const timeMs = timePattern.test(text) ? Date.parse(text) : Number.NaN
-  if (!Number.isNaN(timeMs)) return timeMs
+  if (timeSchema.safeParse(text).success) return Date.parse(text)
   throw new UsageError(
     `expected a day such as 2026-11-22 (in UTC) or a time such as 2026-11-22T18:00Z, got ${JSON.stringify(text)}`,
   )

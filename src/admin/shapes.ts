@@ -314,7 +314,7 @@ export const usageQuery = z.strictObject({
   network: z.string().optional(),
   method: z.string().optional(),
   from: dayOrTime('the hour that holds this time is the first; where absent, a day before "to"').optional(),
-  to: dayOrTime('the end; where absent, now').optional(),
+  to: dayOrTime('the end; at most, and where absent, now').optional(),
   by: z
     .string()
     .describe(`any of ${usageGroups.join(', ')}, separated by commas; where absent, key,method`)

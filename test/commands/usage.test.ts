@@ -55,6 +55,7 @@ for (const edges of process.platform === 'linux' ? [1, 2] : [1]) {
     await service.post('/v3/nobody', balance)
 
     const admin = await adminOf(service, dataDir)
+    t.equal((await admin.get('/api/usage?to=9999-12-31')).status, 200)
     await waitFor('all calls', async () => {
       const { rows } = JSON.parse((await admin.get('/api/usage?by=key,method')).text)
       return rows.reduce((sum: number, { calls }: Row) => sum + calls, 0) === 28

@@ -139,6 +139,12 @@ t.test('a report is filtered, grouped and sorted as was asked', async (t) => {
   t.match(rowsOf({ from: '2026-11-22', method: 'other', by: 'key' }), [{ key: alice, calls: 1 }])
   t.strictSame(rowsOf({ from: '2026-11-22', to: '2026-11-22T01:00Z', by: 'key' }).length, 1)
   t.strictSame(rowsOf({ by: 'key' }).length, 1, 'the last day where nothing is said')
+  t.strictSame(rowsOf({ by: 'key', to: '9999-12-31' }).length, 1, 'the end is now at most')
+  const { from, to } = new UsageReport(
+    { from: '2026-11-22T10:30+01:00', to: '2026-11-22T18:00Z' },
+    (day + 30) * hourMs,
+  )
+  t.strictSame([from - day, to - day], [9, 18])
 })
 
 t.test('a question that makes no sense is refused', async (t) => {
@@ -146,6 +152,10 @@ t.test('a question that makes no sense is refused', async (t) => {
     [{ by: 'colour' }, /grouped by key, network, method, hour, day/],
     [{ from: 'yesterday' }, /expected a day/],
     [{ to: '2026-13-40' }, /expected a day/],
+    [{ from: '2026-02-30' }, /expected a day/],
+    [{ from: '2026-02-29T10:00Z' }, /expected a day/],
+    [{ from: '2026-11-22T10:00' }, /expected a day/],
+    [{ from: '9999-12-30', to: '9999-12-31' }, /after now/],
     [{ from: '2026-11-22', to: '2026-11-21' }, /begins after its end/],
   ] as const) {
     t.throws(() => new UsageReport(question, startMs), { name: 'UsageError', message: why })
