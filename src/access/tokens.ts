@@ -91,7 +91,8 @@ export class Tokens {
     if (typeof exp !== 'number' || exp * 1_000 > nowMs + tokenMinutesMax * 60_000)
       return refused('tokenLasting')
     if (exp * 1_000 <= nowMs) return refused('tokenExpired')
-    if (nbf !== undefined && !(nbf * 1_000 <= nowMs + earlyMs)) return refused('tokenExpired')
+    const isValidYet = typeof nbf === 'number' && nbf * 1_000 <= nowMs + earlyMs
+    if (nbf !== undefined && !isValidYet) return refused('tokenExpired')
     if (!isFor(claims, verifier)) return refused('tokenForOthers')
     const { aud, sub } = claims
     const checked = { kid, signer: verifier.id, untilMs: exp * 1_000, claims: { aud, sub } as typeof claims }

@@ -70,6 +70,11 @@ t.test('a token that is not right is refused, and why', async (t) => {
     ['an exp far ahead', await sign({ exp: seconds(Date.now() + 62 * minuteMs) }), 'tokenLasting'],
     ['an exp that is over', await sign({ exp: seconds(Date.now() - 1_000) }), 'tokenExpired'],
     ['not valid yet', await sign({ exp: seconds(soon), nbf: seconds(soon) }), 'tokenExpired'],
+    ...(await Promise.all(
+      ['0', null, [], false].map(
+        async (nbf) => [`nbf ${JSON.stringify(nbf)}`, await sign({ nbf }), 'tokenExpired'] as const,
+      ),
+    )),
   ]
   for (const [what, token, problem] of cases) t.equal(why(ring.authorize(token)), problem, what)
   t.equal(why(ring.authorize(good)), 'ok')
