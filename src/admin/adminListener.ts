@@ -77,6 +77,8 @@ export class AdminListener {
     const limits = { requestTimeout: requestMsMax, maxHeaderSize: headerBytesMax }
     this.#server = createServer(limits, (request, response) => {
       void this.#answer(request, response).catch((error) => {
+        // Of a client that left before its body was whole there is nothing to mend.
+        if (request.errored === error) return
         options.logDefect(error)
         if (response.headersSent) response.destroy()
         else send(response, request.method, problem(500, 'internal error; see the log'))
@@ -106,7 +108,7 @@ export class AdminListener {
         const { code } = error as NodeJS.ErrnoException
         const isTaken = code === 'EADDRINUSE'
         if (isTaken && at + 1 < portsMax) continue
-        const why = isTaken ? 'another process listens there' : code
+        const why = isTaken ? 'the port is taken' : code
         const ports = at === 0 ? String(port) : `${port} to ${port + at}`
         throw new OperatorError(`the admin listener cannot listen on ${host}:${ports} (${why})`)
       }

@@ -1,6 +1,6 @@
 /** The admin listener beside the program's public one: /live, /ready, /metrics, its token and its port. */
 import { readFileSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { once, waitFor } from '../library/until.js'
@@ -172,6 +172,18 @@ t.test('a head that is too old is named by /ready', async (t) => {
   })
 })
 
+t.test('a client that leaves before its body is whole is no defect', async (t) => {
+  const { service, admin } = await start(t)
+  const { hostname, port } = new URL(admin.origin)
+  const client = connect(Number(port), hostname).resume()
+  const head = `POST /api/keys HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: Bearer ${admin.token.trim()}\r\n`
+  client.end(`${head}content-type: application/json\r\ncontent-length: 100\r\n\r\n{`)
+  await once(client, 'close')
+  t.equal((await admin.get('/live')).status, 200)
+  await service.stop()
+  t.notMatch(`${service.said.err}${service.lines.join('\n')}`, /aborted|"level":50/)
+})
+
 t.test('a port that was chosen must be free', async (t) => {
   const holder = createServer().listen(0, '127.0.0.1')
   await once(holder, 'listening')
@@ -180,12 +192,12 @@ t.test('a port that was chosen must be free', async (t) => {
   const { config } = copyDemo(t, { admin: { port } })
   const { status, err } = await runProgram(['serve', '--config', config, '--no-auth', '--port', '0'])
   t.equal(status, 1)
-  t.match(err, `the admin listener cannot listen on 127.0.0.1:${port} (another process listens there)`)
+  t.match(err, `the admin listener cannot listen on 127.0.0.1:${port} (the port is taken)`)
   const { config: other } = copyDemo(t, { admin: false })
   const flagged = ['serve', '--config', other, '--no-auth', '--port', '0', '--admin-port', String(port)]
-  t.match(await runProgram(flagged), { status: 1, err: `127.0.0.1:${port} (another process` }, 'by the flag')
+  t.match(await runProgram(flagged), { status: 1, err: `127.0.0.1:${port} (the port` }, 'by the flag')
   const elsewhere = await runProgram([...flagged, '--admin-host', 'localhost'])
-  t.match(elsewhere, { status: 1, err: `localhost:${port} (another process` }, 'and its host')
+  t.match(elsewhere, { status: 1, err: `localhost:${port} (the port` }, 'and its host')
 })
 
 t.test('where the default port is taken and none was chosen, the next free one is used', async (t) => {
