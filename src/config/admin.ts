@@ -1,6 +1,7 @@
 /** The part `admin` of a configuration: the listener for operators. */
 import * as z from 'zod'
-import { flag, integer, list, object, text, withShortForm } from './schema.js'
+import { hostNames } from './clients.js'
+import { flag, integer, object, text, withShortForm } from './schema.js'
 
 /** Port of the admin listener, beside 8545 to 8549, which nodes use. */
 const portDefault = 8550
@@ -16,7 +17,7 @@ export const adminSchema = withShortForm(
     /** Where absent, 8550 or the next free one, or any free one where `port` of the server is 0. */
     port: integer(0, 65_535).optional(),
     /** Names, besides addresses and `localhost`, at which the listener may be asked; others are DNS rebinding. */
-    hosts: list(text('a host name without scheme and port')).default([]),
+    hosts: hostNames().default([]),
     /** Age of a head above which `/ready` fails, of networks with a source; where absent, any age will do. */
     headAgeMsMax: integer(1_000).optional(),
     /** How long a submission may wait for a sequencer; longer than the restart of one. */

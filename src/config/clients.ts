@@ -2,9 +2,18 @@
 import { isIP } from 'node:net'
 import { list, object, text } from './schema.js'
 
-export const hostPattern = /^(?!-)[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*$/i
+const hostPattern = /^(?!-)[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*$/i
+const hostExpected = 'a host name without scheme and port'
 
-const allowedHostExpected = 'a host name without scheme and port, or "*"'
+/** Names that a Host header may have. */
+export const hostNames = () =>
+  list(
+    text(hostExpected)
+      .regex(hostPattern, { error: `expected ${hostExpected}` })
+      .toLowerCase(),
+  )
+
+const allowedHostExpected = `${hostExpected}, or "*"`
 
 /** An origin as browsers send it: without a path, so one with a slash at its end would never match. */
 const originPattern = /^(\*|null|[a-z][a-z0-9+.-]*:\/\/[^/\s]+)$/i

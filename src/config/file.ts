@@ -8,7 +8,7 @@ import { UsageError } from '../primitives/faults.js'
 import { unitsMax } from '../rpc/contexts/price.js'
 import { mapBytesDefault } from '../store/environment.js'
 import { adminSchema } from './admin.js'
-import { clientsShape, hostPattern } from './clients.js'
+import { clientsShape, hostNames } from './clients.js'
 import { afterDrainMsMin, findCrossFaults } from './crossFaults.js'
 import { publishSchema } from './feed.js'
 import { gatewaySchemaParts } from './gateway.js'
@@ -55,11 +55,7 @@ const nameShape = {
       error: `expected a name other than ${[...reservedNames].join(', ')}, which addresses use`,
     }),
   /** Host names that address this network without its name in the path. */
-  hosts: list(
-    text('a host name without scheme and port')
-      .regex(hostPattern, { error: 'expected a host name without scheme and port' })
-      .toLowerCase(),
-  ).default([]),
+  hosts: hostNames().default([]),
 }
 
 const archiveShape = {

@@ -7,6 +7,7 @@ import { refusal, writeConfig } from './folder.js'
 t.test('each fault is named', async (t) => {
   const text = refusal(t.testdir(), {
     allowedHosts: ['https://a.example', '*'],
+    admin: { hosts: ['a.example', 'https://a.example:1/'] },
     trustedProxies: ['10.0.0.0/8', '10.0.0.0/33', '::1/129', 'proxy.example', '::1/64/1'],
     drainDelayMs: 5_000,
     graceMs: 7_999,
@@ -17,6 +18,7 @@ t.test('each fault is named', async (t) => {
   })
   for (const line of [
     'allowedHosts[0]: expected a host name without scheme and port, or "*"',
+    'admin.hosts[1]: expected a host name without scheme and port',
     'trustedProxies[1]: expected an IP address, or a network such as "10.0.0.0/8"',
     'trustedProxies[2]: expected an IP address',
     'trustedProxies[3]: expected an IP address',
