@@ -31,7 +31,7 @@ function scope(expected: string, normal: (text: string) => string | undefined) {
 
 /** An integer, or null for no limit. */
 function limit(min: number, max: number) {
-  const message = `expected an integer from ${min} to ${max}, or null for no limit of its own`
+  const message = `expected an integer from ${min} to ${max}, or null (as a flag: none) for no limit of its own`
   return z.int(message).min(min, message).max(max, message).nullable()
 }
 
@@ -46,7 +46,10 @@ export const keySettingsSchema = z
       ),
     /** ISO 8601 with a time zone; null: never. */
     expiresAt: z.iso
-      .datetime({ offset: true, error: 'expected a time such as 2027-01-31T00:00:00Z, or null for never' })
+      .datetime({
+        offset: true,
+        error: 'expected a time such as 2027-01-31T00:00:00Z, or null (as a flag: never) for never',
+      })
       .nullable(),
     scopes: z
       .strictObject({

@@ -63,7 +63,7 @@ t.test('a faulty value is named, and all of them at once', async (t) => {
     ],
     [
       { expiresAt: 'tomorrow' },
-      /^expiresAt: expected a time such as 2027-01-31T00:00:00Z, or null for never$/,
+      /^expiresAt: expected a time such as 2027-01-31T00:00:00Z, or null \(as a flag: never\) for never$/,
     ],
     [{ scope: {} }, /scope/],
     [{ limits: { unitsPerHour: 1 } }, /unitsPerHour/],
