@@ -122,6 +122,12 @@ export abstract class ChainBlocks {
     return this.parts.oldest
   }
 
+  /** The first block that can be executed again: the state before it is kept. The genesis does nothing. */
+  get firstExecutable(): number {
+    const { state } = this.oldest
+    return state === 0 ? 0 : state + 1
+  }
+
   /**
    * Resolves a block id in this chain; only here do tags get their meaning. Undefined where
    * there is no such block. `argument` is the argument's index, from 0. Throws FaultError where `safe` is not

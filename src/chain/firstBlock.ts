@@ -21,7 +21,7 @@ export function firstBlockWhere(
   if (!holds(blockAt(high))) return undefined
   // Where it began to hold was removed.
   if (oldest > 0 && holds(blockAt(oldest)))
-    throw new FaultError({ kind: 'HistoryPruned', oldest: oldest + 1 })
+    throw new FaultError({ kind: 'HistoryPruned', oldest: chain.firstExecutable })
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
     if (holds(blockAt(middle))) high = middle

@@ -143,7 +143,7 @@ export class SocketLine implements Line {
     if (first?.method === 'eth_subscription') return this.#options.onNotification(first.params)
     const known = members.find((member) => this.#pending.has(member?.id as number))
     if (known) return this.#pending.get(known.id as number)?.resolve(message)
-    // A batch that is refused as a whole; of which one is known where there is one.
+    // An error without an id is of a whole batch: which one is known only where one alone is under way.
     const [only, ...others] = new Set(this.#pending.values())
     if (first?.error !== undefined && (first.id ?? null) === null && others.length === 0)
       only?.resolve(message)

@@ -313,13 +313,13 @@ function lineTo({ url, headers = {}, answerBytesMax }: UpstreamOptions): Line {
     : new SocketLine({ ...options, onNotification: () => {}, onLost: () => {} })
 }
 
-/** Whether a JSON-RPC answer asks for fewer questions. */
 /** What a batch was answered; the error alone where a node refuses it in a list of one, as go-ethereum and Erigon do. */
 function refusalOf(calls: readonly Call[], answer: unknown): unknown {
   const [first] = Array.isArray(answer) && answer.length === 1 && calls.length > 1 ? answer : []
   return typeof first?.error === 'object' ? first : answer
 }
 
+/** Whether a JSON-RPC answer asks for fewer questions. */
 function isBusy(answer: unknown): boolean {
   return busyCodes.has((answer as { readonly error?: { readonly code?: unknown } } | null)?.error?.code)
 }

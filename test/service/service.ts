@@ -100,9 +100,8 @@ export function shareService(): () => Promise<void> {
 }
 
 /**
- * Starts `tidegate serve` and resolves once it listens; without flags, it serves the fixtures, and calls may take
- * long unless they name a configuration. Rejects with what it
- * said where it does not.
+ * Starts `tidegate serve` and resolves once it listens; without flags, it serves the fixtures, and where they name no
+ * configuration, calls may take long. Rejects with what it said where it does not.
  */
 export async function startService(
   flags?: readonly string[],

@@ -25,10 +25,10 @@ interface ExportedFile {
 }
 
 /**
- * Writes canonical blocks into files, each with those of one epoch: era1, byte for byte as go-ethereum writes it, where the epoch is
- * whole and before the Merge, and RLP blocks one after another otherwise, as `geth export` writes them: from Amsterdam on
- * with the block access list as a fifth part. Throws OperatorError for a file that is there already, and for a store
- * without receipts.
+ * Writes canonical blocks into files, each with those of one epoch: era1, byte for byte as go-ethereum writes it, where
+ * the epoch is whole and before the Merge, and RLP blocks one after another otherwise, as `geth export` writes them: from
+ * Amsterdam on with the block access list as a fifth part. Throws OperatorError for a file that is there already, and for
+ * a store without receipts.
  */
 export function* exportArchives(
   store: ChainReader,

@@ -16,6 +16,7 @@ import type { BlockDiff } from '../../store/blockDiff.js'
 import type { ChainWriter } from '../../store/chainWriter.js'
 import { rowsPerCommit } from '../../store/commitRows.js'
 import { checkHeader, checkSize, type RuleContext } from '../blockRules.js'
+import { markers } from '../mayMark.js'
 import { checkUncles } from '../uncleRules.js'
 
 /** Longest time without a turn of the event loop, in which a message to stop can arrive. */
@@ -77,7 +78,7 @@ export class Replica {
     const store = this.#store
     store.beginBatch()
     let isNews = false
-    for (const marker of ['safe', 'finalized'] as const) {
+    for (const marker of markers) {
       const block = tip[marker]
       if (block === undefined || !this.#isCanonical(block.number, block.hash)) continue
       if (equalBytes(store.readMarker(marker)?.hash ?? noBytes, block.hash)) continue

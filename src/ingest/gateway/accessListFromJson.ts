@@ -1,8 +1,8 @@
 /** Block access lists from their JSON, as execution-apis has it. What is wrong shows in the hash of the RLP. */
 import { type AccountAccess, encodeBlockAccessList, type IndexedValue } from '../../chain/blockAccessList.js'
-import { padLeft, parseQuantity, trimLeft } from '../../primitives/bytes.js'
+import { padLeft, trimLeft } from '../../primitives/bytes.js'
 import { LieError } from './lie.js'
-import { bytesOf } from './receiptsFromJson.js'
+import { bytesOf, quantityOf } from './receiptsFromJson.js'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -32,7 +32,7 @@ function accountOf(account: Json): AccountAccess {
 
 function valuesOf(changes: unknown, name: 'value' | 'code'): IndexedValue[] {
   return listOf(changes).map((change) => ({
-    index: Number(parseQuantity(change.index)),
+    index: Number(quantityOf(change.index)),
     value: name === 'code' ? bytesOf(change.code) : integerOf(change.value),
   }))
 }

@@ -20,9 +20,9 @@ export function receiptsFromJson(answer: unknown): Uint8Array {
           data: bytesOf(data),
         }))
         const fields = {
-          type: Number(integerOf(type)),
-          outcome: status === undefined || status === null ? bytesOf(root) : integerOf(status) === 1n,
-          gasUsed: integerOf(cumulativeGasUsed),
+          type: Number(quantityOf(type)),
+          outcome: status === undefined || status === null ? bytesOf(root) : quantityOf(status) === 1n,
+          gasUsed: quantityOf(cumulativeGasUsed),
           logs: read,
         }
         return encodeReceipt(fields, blooms.bloomOf(read))
@@ -39,7 +39,8 @@ export function receiptsFromRaw(answer: unknown): Uint8Array {
   return encodeRlp(answer.map(bytesOf))
 }
 
-function integerOf(value: unknown): bigint {
+/** The integer of a hex quantity. Throws {@link LieError}. */
+export function quantityOf(value: unknown): bigint {
   const integer = parseQuantity(value)
   if (integer === undefined) throw new LieError('a number that is none')
   return integer

@@ -125,16 +125,15 @@ export const parityTraceMethods = {
   }),
 }
 
-/** The blocks of a filter; those without a bound from the oldest whose state before it is kept, up to the head. */
+/** The blocks of a filter; those without a bound from the first that can be executed, up to the head. */
 function tracedRange({ chain }: Network, from: BlockId | undefined, to: BlockId | undefined): TraceSubject {
-  const { identity, oldest, head } = chain
+  const { identity, firstExecutable, head } = chain
   // Blocks without transactions would be listed before the first that needs it.
   if (identity.history !== undefined) throw new FaultError({ kind: 'NoState' })
-  const lowest = oldest.state === 0 ? 0 : oldest.state + 1
-  const first = from === undefined ? lowest : canonicalNumber(chain, from)
+  const first = from === undefined ? firstExecutable : canonicalNumber(chain, from)
   const last = to === undefined ? head.number : canonicalNumber(chain, to)
   if (first > last) throw new FaultError({ kind: 'InvalidBlockRange' })
-  if (first < lowest) throw new FaultError({ kind: 'HistoryPruned', oldest: lowest })
+  if (first < firstExecutable) throw new FaultError({ kind: 'HistoryPruned', oldest: firstExecutable })
   return { kind: 'range', head: { number: head.number, hash: head.hash }, first, last }
 }
 

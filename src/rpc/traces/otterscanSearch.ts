@@ -92,17 +92,16 @@ function changedBlocks(
   const from = isBackward ? (number === 0 ? head.number : number - 1) : Math.min(number, head.number) + 1
   const changes = state.readAccountChanges(head, address, from, isBackward, changesMax)
   const hashes: Hash32[] = []
-  // What the oldest state was made by can no longer be executed.
-  const oldest = chain.oldest.state === 0 ? 0 : chain.oldest.state + 1
+  const { firstExecutable } = chain
   for (const change of changes) {
-    if (change < oldest) continue
+    if (change < firstExecutable) continue
     const block = chain.resolve({ kind: 'number', number: change }, 0)
     // The genesis block has no transactions.
     if (block === undefined || (chain.readBlock(block.hash)?.transactionCount ?? 0) === 0) continue
     if (hashes.length === tracedMax) return { hashes, isWhole: false }
     hashes.push(block.hash)
   }
-  return { hashes, isWhole: changes.length < changesMax && (oldest === 0 || !isBackward) }
+  return { hashes, isWhole: changes.length < changesMax && (firstExecutable === 0 || !isBackward) }
 }
 
 /** A transaction, and its receipt with the time of its block. */
