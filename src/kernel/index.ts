@@ -82,11 +82,12 @@ export function clear(seed: u64): void {
   forgetAccesses()
 }
 
-export function beginTransaction(): void {
+/** `ofSystem`: the protocol's own call. */
+export function beginTransaction(ofSystem: bool): void {
   if (!isRecording) startSeen()
   startStateGas(0)
   startTransients()
-  startJournal()
+  startJournal(ofSystem)
   startNeeds()
   setNewestLog(null)
 }

@@ -12,6 +12,9 @@ import { add, clearWord, copyWord, isZero, subtract } from './word'
 /** Number of the current transaction. */
 export let transaction: u32 = 0
 
+/** Whether it is the protocol's own call, in which precompiled contracts are cold as all others. */
+let isSystemCall: bool = false
+
 /** Gas to refund at its end. Whoever undoes changes must restore it too. */
 export let refund: i64 = 0
 
@@ -109,8 +112,9 @@ function takeBack(undo: Undo): void {
   }
 }
 
-export function startJournal(): void {
+export function startJournal(ofSystem: bool): void {
   transaction++
+  isSystemCall = ofSystem
   newest = 0
   refund = 0
   stickyTouch = null
@@ -254,7 +258,7 @@ export function destroy(account: Account): void {
 /** Whether an account had been accessed in this transaction (EIP-2929); marks it as accessed. */
 @inline
 export function warm(account: Account): bool {
-  if (account.warmTx == transaction || account.isAlwaysWarm) return true
+  if (account.warmTx == transaction || (account.isAlwaysWarm && !isSystemCall)) return true
   note(Kind.WarmAccount, changetype<usize>(account)).o0 = account.warmTx
   account.warmTx = transaction
   return false

@@ -1,4 +1,7 @@
-/** System calls: the protocol's own calls of contracts before and after a block's transactions. */
+/**
+ * System calls: the protocol's own calls of contracts before and after a block's transactions. They begin with nothing
+ * accessed (EIP-2929), as in execution-specs; go-ethereum warms the called contract and the address 0.
+ */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { type ForkName, type ForkSchedule, includesFork } from '../../chain/forks.js'
 import { emptyRequestsHash, type Header } from '../../chain/header.js'
@@ -77,7 +80,7 @@ function callSystem(
   data: Uint8Array,
   fork: ForkName,
 ): { readonly isSuccess: boolean; readonly output: Uint8Array } | undefined {
-  kernel.begin(systemAddress, 0n, [])
+  kernel.begin(systemAddress, 0n, [], true)
   const account = kernel.account(address)
   kernel.see(account)
   if (!kernel.hasCode(account)) return undefined

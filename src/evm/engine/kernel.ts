@@ -111,9 +111,9 @@ export class Kernel {
     writeBlockWords(this.#memory, words)
   }
 
-  /** Begins a transaction; changes of the previous one are final. */
-  begin(origin: Uint8Array, gasPrice: bigint, blobHashes: readonly Uint8Array[]): void {
-    this.#exports.beginTransaction()
+  /** Begins a transaction, or a call `ofSystem`, which finds nothing warm; changes of the previous one are final. */
+  begin(origin: Uint8Array, gasPrice: bigint, blobHashes: readonly Uint8Array[], ofSystem = false): void {
+    this.#exports.beginTransaction(ofSystem)
     this.#memory.putReversed(contextWords, origin)
     this.#memory.putWord(contextWords + 32, gasPrice)
     const at =

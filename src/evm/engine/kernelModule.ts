@@ -42,7 +42,7 @@ export interface KernelExports {
   setLookEvery(gas: bigint): void
   limitHeap(bytes: number): void
   setTransferLogs(isOn: boolean): void
-  beginTransaction(): void
+  beginTransaction(ofSystem: boolean): void
   endAccounts(): void
   revertTransaction(): void
   placeInput(bytes: number): number
