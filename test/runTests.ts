@@ -90,7 +90,10 @@ const nodeWords = (file: string) => [
   ...(installing.test(file) ? [] : ['-u', 'NODE_EXTRA_CA_CERTS']),
   `NODE_OPTIONS=${nodeOptions}`,
   ...[process.execPath, '--enable-source-maps'],
-  ...['--import', new URL('runner/withoutAsyncHooks.js', import.meta.url).href],
+  ...['withoutAsyncHooks', 'cpuSeconds'].flatMap((name) => [
+    '--import',
+    new URL(`runner/${name}.js`, import.meta.url).href,
+  ]),
 ]
 
 const files = process.argv.slice(2).flatMap(findFiles)

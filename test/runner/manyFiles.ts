@@ -6,6 +6,7 @@ import { register } from 'node:module'
 import { relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { shareService } from '../service/service.js'
+import { reportCpu } from './cpuSeconds.js'
 import { enter } from './currentTest.js'
 
 register('./tapHook.js', import.meta.url)
@@ -20,5 +21,6 @@ for (const file of files) {
     enter(test)
     await import(pathToFileURL(resolve(file)).href)
   })
+  reportCpu(relative(process.cwd(), file))
 }
 await stopShared()
