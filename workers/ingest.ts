@@ -45,8 +45,7 @@ async function publish(task: ChainTask, feed: NonNullable<ChainTask['publish']>)
   const { publishSource } = await import('../src/ingest/feed/publishSource.js')
   const { openFollowedStore } = await import('../src/ingest/follow/followChain.js')
   const { openTaskStore } = await import('../src/ingest/taskStore.js')
-  const openStore = () =>
-    'follow' in task ? openFollowedStore(task, host) : openTaskStore(task, host.report)
+  const openStore = () => ('follow' in task ? openFollowedStore(task, host) : openTaskStore(task))
   return publishSource(feed, host, openStore, (published) => takeChain(task, published))
 }
 

@@ -47,7 +47,7 @@ function bytesRead(): number {
 async function follow(folder: string, onMove: (head: number) => void, signal: AbortSignal): Promise<void> {
   const genesis = { text: readFileSync(genesisPath, 'utf8'), path: genesisPath }
   const task = { storePath: join(folder, 'chain.mdb'), mapBytes: 2 ** 34, genesis }
-  const { store, schedule } = await openTaskStore(task, () => undefined)
+  const { store, schedule } = await openTaskStore(task)
   const plan = { url, schema, sendersChecked: 2 }
   const report = () => onMove(follower.progress().number)
   const follower: FeedFollower = new FeedFollower(plan, store, schedule, report, signal)

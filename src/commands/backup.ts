@@ -17,7 +17,7 @@ import {
   type StoredChain,
   writeManifest,
 } from '../store/manifest.js'
-import { schemaOldest, schemaVersion } from '../store/tables.js'
+import { schemaVersion } from '../store/tables.js'
 import type { Io } from './commandLine.js'
 import { type CopyView, createCopyView } from './copyProgress.js'
 import { onInterrupt } from './interrupt.js'
@@ -140,9 +140,9 @@ function damaged(path: string, how: string): OperatorError {
 }
 
 function assertReadable(name: string, { schema }: StoredChain): void {
-  if (schema >= schemaOldest && schema <= schemaVersion) return
+  if (schema === schemaVersion) return
   throw new OperatorError(
-    `the store of network ${name} has schema ${schema}, and this version of tidegate reads ${schemaOldest} to ${schemaVersion}; use the version that made it`,
+    `the store of network ${name} has schema ${schema}, and this version of tidegate reads ${schemaVersion}; use the version that made it`,
   )
 }
 

@@ -305,17 +305,6 @@ const restore = defineCommand({
     (await import('./backup.js')).restore(resolveDataConfig(flags), resolve(folder), io),
 })
 
-const migrate = defineCommand({
-  name: 'migrate',
-  summary: 'bring the stores of an earlier version up to date',
-  description: [
-    'Brings every store of the data folder to the layout of this version, which earlier ones cannot read: stop the server and make a backup first. A network that executes blocks gets a new store beside the old one, which takes its place when it is whole; both need room. An interrupted run continues where it stopped.',
-  ],
-  flags: common,
-  examples: [['tidegate migrate --data data/live', 'all stores in data/live']],
-  run: async (flags, _words, io) => (await import('./migrate.js')).migrate(resolveStoresConfig(flags), io),
-})
-
 const showConfig = defineCommand({
   name: 'config',
   summary: 'print the configuration as serve would use it, or its JSON Schema',
@@ -386,7 +375,6 @@ export const commandList: readonly Command[] = [
   backUp,
   snapshot,
   restore,
-  migrate,
   showConfig,
   slot,
 ]

@@ -51,7 +51,6 @@ export async function importArchives(config: ImportConfig, io: Io): Promise<numb
     io.out(epochText(epoch, accumulatorsPath !== undefined))
   }
   const thread = startIngest(task, (progress) => view.update(progress), {
-    onUpgrade: view.upgrading,
     onEpoch,
   })
   const summary = identity.gateway ? beneathSummary : archiveSummary
@@ -60,7 +59,7 @@ export async function importArchives(config: ImportConfig, io: Io): Promise<numb
 
 /**
  * The chain of the network's store. Undefined where there is none to be read yet: also for one without a whole epoch, or
- * of an earlier version, which its writer judges.
+ * of another version, which its writer judges.
  */
 async function readStored({ network, mapBytes }: ImportConfig): Promise<ChainIdentity | undefined> {
   const { storePath } = network

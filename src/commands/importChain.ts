@@ -26,7 +26,6 @@ export async function importChain(config: ImportConfig, io: Io): Promise<number>
       areArchives: config.areArchives,
     },
     (progress) => view.update(progress),
-    { onUpgrade: view.upgrading },
   )
   return followImport(thread, network.name, { view, io, summary: summaryText })
 }

@@ -7,8 +7,6 @@ const barWidth = 24
 /** Shows how an import goes: a bar that redraws itself on a terminal, JSON lines elsewhere. */
 export interface ProgressView {
   update(progress: IngestProgress): void
-  /** Shows that the store is brought up to date: `done` of `what`, 0 to 1. */
-  upgrading(what: string, done: number): void
   /** Removes the bar, so that later output begins on an empty line. */
   clear(): void
 }
@@ -21,37 +19,20 @@ export function createProgressView(
   if (!terminal.isTTY) return createLines(network, line)
   return {
     update: (progress) => terminal.write(`\r\x1b[K${barText(network, progress)}`),
-    upgrading: (what, done) => terminal.write(`\r\x1b[K${upgradeText(network, what, done)}`),
     clear: () => terminal.write('\r\x1b[K'),
   }
 }
 
 function createLines(network: string, line: (text: string) => void): ProgressView {
   let next = lineMs
-  let last: string | undefined
   return {
     update(progress) {
       if (progress.elapsedMs < next) return
       next = progress.elapsedMs + lineMs
       line(progressLine(network, progress))
     },
-    upgrading(what, done) {
-      const text = upgradeLine(network, what, done)
-      if (text !== last) line(text)
-      last = text
-    },
     clear() {},
   }
-}
-
-/** How far a store is brought up to date, in hundredths, as one JSON object. */
-export function upgradeLine(network: string, what: string, done: number): string {
-  return JSON.stringify({ event: 'upgrade', network, what, done: Math.round(done * 100) / 100 })
-}
-
-/** The same as a bar. */
-export function upgradeText(network: string, what: string, done: number): string {
-  return `${network} ${bar(done)} ${Math.floor(done * 100)} %  upgrade of the store: ${what}`
 }
 
 export function bar(done: number): string {

@@ -4,7 +4,6 @@ import { startIngest } from '../ingest/ingestThread.js'
 import type { IngestFigures, IngestProgress, IngestStore, UpstreamsState } from '../ingest/messages.js'
 import type { FetchMissing } from '../primitives/notHeld.js'
 import type { UpstreamCalls } from '../primitives/upstreamCalls.js'
-import type { OnUpgrade } from '../store/upgrade.js'
 import { genesisOf } from './genesisOf.js'
 
 /** The running source of one network: its ingest thread, and the news of it that every edge gets. */
@@ -56,7 +55,6 @@ export function startSource(
   network: NetworkConfig,
   mapBytes: number,
   onProgress: (progress: IngestProgress) => void,
-  onUpgrade?: OnUpgrade,
   onSaid?: (text: string, isError: boolean) => void,
 ): NetworkSource | undefined {
   const { name, isEmbedded, source, gateway, storePath } = network
@@ -94,7 +92,6 @@ export function startSource(
     },
     {
       onHead: onCurrent,
-      ...(onUpgrade && { onUpgrade }),
       ...(onSaid && { onSaid }),
       onFigures(told) {
         figures = told

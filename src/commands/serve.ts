@@ -219,7 +219,6 @@ async function startSources(
       network,
       config.mapBytes,
       (progress) => view.update(progress),
-      view.upgrading,
       (text, isError) => log[isError ? 'error' : 'warn']({ network: name }, text),
     )
     if (source === undefined) continue

@@ -137,7 +137,7 @@ export interface DataConfig {
   readonly shared: SharedConfig | undefined
 }
 
-/** Settings of `backup` and `migrate`, which take all stores of a data folder. */
+/** Settings of `backup`, which takes all stores of a data folder. */
 export interface StoresConfig extends DataConfig {
   readonly networks: readonly NetworkConfig[]
 }
@@ -356,7 +356,7 @@ export function resolveExportConfig(flags: ExportFlags): ExportConfig {
   return deepFreeze({ mapBytes, network, from: flags.from, to: flags.to, folder: resolve(flags.out ?? '') })
 }
 
-/** Settings of `backup` and `migrate`. */
+/** Settings of `backup`. */
 export function resolveStoresConfig(flags: DataFlags): StoresConfig {
   const data = resolveDataConfig(flags)
   return deepFreeze({ ...data, networks: storedNames(data).map((name) => storedNetwork(name, data.dataDir)) })

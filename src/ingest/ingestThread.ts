@@ -5,7 +5,6 @@ import { FaultError, OperatorError } from '../primitives/faults.js'
 import type { FetchMissing } from '../primitives/notHeld.js'
 import type { Announced, UpstreamCalls } from '../primitives/upstreamCalls.js'
 import { StoreError } from '../store/environment.js'
-import type { OnUpgrade } from '../store/upgrade.js'
 import { sourceEnded } from './callAnswerer.js'
 import type {
   CallAnswer,
@@ -58,7 +57,6 @@ export interface IngestThread {
 interface IngestListeners {
   /** For each head of a source that has caught up. */
   readonly onHead?: () => void
-  readonly onUpgrade?: OnUpgrade
   readonly onEpoch?: (epoch: ImportedEpoch) => void
   /** When what is known of the nodes that are followed has changed. */
   readonly onUpstreams?: (state: UpstreamsState) => void
@@ -74,7 +72,7 @@ interface IngestListeners {
 export function startIngest(
   task: SourceTask,
   onProgress: (progress: IngestProgress) => void,
-  { onHead, onUpgrade, onEpoch, onUpstreams, onFigures, onSaid }: IngestListeners = {},
+  { onHead, onEpoch, onUpstreams, onFigures, onSaid }: IngestListeners = {},
 ): IngestThread {
   const worker = new Worker(threadUrl, { workerData: task })
   const opened = defer<void>()
@@ -100,8 +98,6 @@ export function startIngest(
   let outcome: { progress: IngestProgress; stopped: boolean } | undefined
   worker.on('message', (message: IngestMessage) => {
     switch (message.type) {
-      case 'upgrading':
-        return onUpgrade?.(message.what, message.done)
       case 'opened':
         return opened.resolve()
       case 'progress':

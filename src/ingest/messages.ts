@@ -285,8 +285,6 @@ export interface ImportedEpoch {
 
 /** From the ingest thread. */
 export type IngestMessage =
-  /** A store of an earlier version is being upgraded: step `what`, progress `done` from 0 to 1. */
-  | { readonly type: 'upgrading'; readonly what: string; readonly done: number }
   /** The store is open and has the genesis. */
   | { readonly type: 'opened' }
   | { readonly type: 'progress'; readonly progress: IngestProgress }

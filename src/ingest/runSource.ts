@@ -60,7 +60,7 @@ export async function runSource(
   task: IngestStore,
   { report, signal, openPublisher }: SourceHost,
   run: (source: Source) => Promise<unknown>,
-  open: () => ReturnType<typeof openTaskStore> = () => openTaskStore(task, report),
+  open: () => ReturnType<typeof openTaskStore> = () => openTaskStore(task),
 ): Promise<void> {
   const { store, schedule } = await open()
   const ends = new Ends()

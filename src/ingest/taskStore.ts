@@ -5,17 +5,15 @@ import { OperatorError } from '../primitives/faults.js'
 import { type ChainIdentity, kindOf } from '../store/chainRows.js'
 import { ChainWriter } from '../store/chainWriter.js'
 import { type Genesis, parseGenesis } from './genesis.js'
-import type { IngestMessage, IngestStore } from './messages.js'
+import type { IngestStore } from './messages.js'
 
 /**
- * Opens the store of a task for writing, and makes it from the task's genesis where there is none. `report` is called
- * during an upgrade of the store; `complete` may change a genesis before it is stored, or find one where there is no
- * file. Throws OperatorError for an unusable genesis or store, a store in which no blocks are executed, and where they are
+ * Opens the store of a task for writing, and makes it from the task's genesis where there is none.
+ * `complete` may change a genesis before it is stored, or find one where there is no file. Throws OperatorError for an unusable genesis or store, a store in which no blocks are executed, and where they are
  * of different chains, or of another than the task names.
  */
 export async function openTaskStore(
   task: IngestStore,
-  report: (message: IngestMessage) => void,
   complete: (
     genesis: Genesis | undefined,
     text: string,
@@ -28,7 +26,6 @@ export async function openTaskStore(
     path: task.storePath,
     mapBytes: task.mapBytes,
     ...(task.history && { history: task.history }),
-    onUpgrade: (what, done) => report({ type: 'upgrading', what, done }),
   })
   try {
     requireExecuted(store)

@@ -11,10 +11,11 @@ import { OperatorError } from '../primitives/faults.js'
 import type { BlockDiff } from './blockDiff.js'
 import { ChainReader, type ChainStoreOptions } from './chainReader.js'
 import type { BlockName, ChainIdentity, Marker, SignedCheckpoint } from './chainRows.js'
+import { checkSchema } from './checkSchema.js'
 import { commitRows, commitRowsSync, waitingRows } from './commitRows.js'
 import type { ContractIds } from './contractIds.js'
 import { bufferByContract } from './contractRows.js'
-import { openEnvironment } from './environment.js'
+import { openEnvironment, openTable } from './environment.js'
 import { cutHistory, dropSideBlock, type HistoryKind, type HistoryLimits, keepsAll } from './keptHistory.js'
 import { putPlaces, removePlaces } from './locations.js'
 import { addToLogIndex, cutFromLogIndex } from './logIndex.js'
@@ -25,7 +26,6 @@ import { StoredBlock, storedBlockRow } from './storedBlock.js'
 import { makeChainTables, metaKeys, numberKey, schemaVersion, undoBlocks } from './tables.js'
 import { cutSideTries, dropSideTries, replaceTries, restoreTries } from './trieRows.js'
 import { dropUndo, encodeUndo } from './undoRecord.js'
-import { type OnUpgrade, upgradeStore } from './upgrade.js'
 import { type BufferedTables, bufferTables, type WriteBuffer } from './writeBuffer.js'
 import { lockForWriting, type WriterLock } from './writerLock.js'
 
@@ -47,7 +47,6 @@ const packr = new Packr({ useRecords: false })
 export interface ChainWriterOptions extends ChainStoreOptions {
   /** See {@link EnvironmentOptions}. */
   readonly isCopy?: boolean
-  readonly onUpgrade?: OnUpgrade
   /** How much of the past is kept; default: all. */
   readonly history?: HistoryLimits
 }
@@ -72,19 +71,15 @@ export class ChainWriter extends ChainReader {
   #lastStored = Number.POSITIVE_INFINITY
 
   /**
-   * Opens a store for writing, and makes it if there is none; first upgrades one of an earlier version ({@link
-   * upgradeStore}). Throws OperatorError where another process writes it, for a file of another kind, or an unknown
-   * schema version.
+   * Opens a store for writing, and makes it if there is none. Throws OperatorError where another process writes it, for a
+   * file of another kind, or another schema version.
    */
-  static openForWriting({
-    onUpgrade = () => undefined,
-    history = keepsAll,
-    ...options
-  }: ChainWriterOptions): ChainWriter {
+  static openForWriting({ history = keepsAll, ...options }: ChainWriterOptions): ChainWriter {
     const lock = lockForWriting(options.path)
     let environment: RootDatabase | undefined
     try {
       environment = openEnvironment({ ...options, readOnly: false })
+      checkSchema(openTable(environment, 'meta'), options.path)
       const tables = makeChainTables(environment)
       const buffers = bufferTables(tables)
       const { named, ids } = bufferByContract(buffers)
@@ -93,8 +88,6 @@ export class ChainWriter extends ChainReader {
       writer.#contractIds = ids
       writer.#lock = lock
       writer.#limits = history
-      upgradeStore({ environment, path: options.path, tables }, onUpgrade)
-      writer.readIdentity()
       return writer
     } catch (error) {
       void environment?.close()

@@ -2,7 +2,7 @@ import { unpack } from 'msgpackr'
 import { OperatorError } from '../primitives/faults.js'
 import type { ChainIdentity } from './chainRows.js'
 import type { ReadTable } from './readTable.js'
-import { metaKeys, schemaOldest, schemaVersion } from './tables.js'
+import { metaKeys, schemaVersion } from './tables.js'
 
 /**
  * The identity of a store's chain; undefined where it has none yet. Throws OperatorError for another schema version.
@@ -13,14 +13,7 @@ export function checkSchema(meta: ReadTable | undefined, path: string): ChainIde
   const identity = unpack(row) as ChainIdentity & { schema: number }
   if (identity.schema === schemaVersion) return identity
   throw new OperatorError(
-    identity.schema >= schemaOldest && identity.schema < schemaVersion
-      ? needsMigration(path)
-      : `the store ${path} has schema ${identity.schema}, this version of tidegate reads ${schemaVersion}; ` +
-          'use the version that made it, or import the chain again into an empty folder',
+    `the store ${path} has schema ${identity.schema}, this version of tidegate reads ${schemaVersion}; ` +
+      'use the version that made it, or import the chain again into an empty folder, with "tidegate import"',
   )
-}
-
-/** What to say of an archive's store of an earlier version. */
-export function needsMigration(path: string): string {
-  return `the store ${path} was made by an earlier version; "tidegate migrate" brings it up to date`
 }

@@ -97,7 +97,7 @@ export class HistoryWriter extends ChainWriter {
     const hash = toHash32(block.hash)
     const written = receipts.getBinary(hash)
     if (written !== undefined) cutFromLogIndex(logs, unpackReceipts(written, true), number)
-    removePlaces(this.tables.locations, block.senders, true)
+    removePlaces(this.tables.locations, block.senders)
     receipts.removeSync(hash)
     accessLists.removeSync(hash)
     bodies.removeSync(hash)

@@ -3,8 +3,7 @@
  * datedValue.ts. The block has the whole hash; nobody makes another transaction with the same beginning, which takes as
  * much as breaking a hash of 128 bits.
  *
- * Gateways know of transactions whose blocks they do not hold, so they have hash → hash of the block ‖ index (8 bytes),
- * and so have rows of earlier versions.
+ * Gateways know of transactions whose blocks they do not hold, so they have hash → hash of the block ‖ index (8 bytes).
  */
 import { equalBytes, type Hash32, noBytes, readUint64, toHash32 } from '../primitives/bytes.js'
 import { datedValue, endOfNumber, readNumber } from './datedValue.js'
@@ -25,12 +24,9 @@ export function putPlaces(table: WriteTable, number: number, senders: Uint8Array
     table.putSync(hash.slice(0, prefixBytes), datedValue(number, datedValue(index, noBytes)))
 }
 
-/** Removes the transactions of a block, with `hasNamed` also from rows of earlier versions. */
-export function removePlaces(table: WriteTable, senders: Uint8Array, hasNamed = false): void {
-  for (const [, hash] of transactionHashes(senders)) {
-    table.removeSync(hash.slice(0, prefixBytes))
-    if (hasNamed) table.removeSync(hash.slice())
-  }
+/** Removes the transactions of a block. */
+export function removePlaces(table: WriteTable, senders: Uint8Array): void {
+  for (const [, hash] of transactionHashes(senders)) table.removeSync(hash.slice(0, prefixBytes))
 }
 
 /** Removes those of the transactions of block `number` whose rows on disk name it. */

@@ -41,7 +41,7 @@ import { openUsageTables, UsageStore } from './usage.js'
 
 /**
  * Raised whenever a stored layout changes. Version 2 added the tables of submissions, version 3 the details of keys:
- * an older program would overlook what a key may not do. Stores of earlier versions are upgraded.
+ * an older program would overlook what a key may not do. Stores of earlier versions are brought up to date.
  */
 export const nodeSchemaVersion = 3
 

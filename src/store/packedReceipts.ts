@@ -1,8 +1,7 @@
 /**
  * Receipts as rows. A receipt's bloom follows from its logs, and is most of its bytes; what is left is compressed. The
  * first byte of a row says how: 1 deflate of the RLP list without the bytes of the blooms, 2 the same not compressed;
- * from 0xc0 on it is the RLP list itself, as earlier versions kept all, and of receipts whose blooms do not follow. All
- * lengths within the RLP count the blooms.
+ * from 0xc0 on it is the RLP list itself, as of receipts whose blooms do not follow. All lengths within the RLP count the blooms.
  */
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import { asBuffer, bloomBytes } from '../primitives/bytes.js'

@@ -147,9 +147,6 @@ export class StateWriter extends ChainWriter {
 
   readCodeOwner(codeHash: Hash32): CodeOwner | undefined {
     const row = this.tables.meta.getBinary(metaKeys.codeOwner(codeHash))
-    if (row === undefined) return undefined
-    // Rows of earlier versions have the number of a block, which may have left the chain since, instead of its hash.
-    const block = row.length === 52 ? toHash32(row.slice(0, 32)) : this.readHead()?.hash
-    return block && { block, address: row.slice(-20) }
+    return row && { block: toHash32(row.slice(0, 32)), address: row.slice(32) }
   }
 }

@@ -8,7 +8,7 @@ import { type Address, concatBytes, type Hash32, writeUint64 } from '../primitiv
 import { LateTable, openTable, type Table } from './environment.js'
 import type { ReadTable } from './readTable.js'
 
-/** Raised with every change of a layout below; a store of a newer version is refused. */
+/** Raised with every change of a layout below; a store of another version is refused. */
 export const schemaVersion = 6
 
 /**
@@ -16,9 +16,6 @@ export const schemaVersion = 6
  * taken back.
  */
 export const undoBlocks = 8_192
-
-/** Stores of this version and later ones are upgraded by a writer (upgrade.ts). */
-export const schemaOldest = 1
 
 const tableNames = {
   /** block number → the canonical block without its body, in the layout of storedBlock.ts. */
@@ -107,12 +104,8 @@ export const metaKeys = {
   finalized: Buffer.from('finalized'),
   /** numbers (8 bytes each) of the oldest blocks of which state, receipts and bodies are kept; absent where all are. */
   oldestKept: Buffer.from('oldestKept'),
-  /** number (8 bytes) of the block up to which the log index is made; only in a store that is being upgraded. */
-  logsIndexed: Buffer.from('logsIndexed'),
   /** Digests (rowDigest.ts) of all rows of accounts, and of slots, the latest ones and those of history. */
   stateDigests: Buffer.from('stateDigests'),
-  /** How far the copy of an earlier version's rows is (copyRows.ts); only in a new store that is not whole. */
-  copied: Buffer.from('copied'),
   /** How far the removal of old state is (cutByWalk.ts); only while it goes on. */
   stateWalk: Buffer.from('stateWalk'),
   /** msgpack {@link Epoch}: a whole epoch of blocks that came from an archive. */

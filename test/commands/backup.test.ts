@@ -145,7 +145,7 @@ const damages: readonly (readonly [how: string, damage: (backup: string) => void
   [
     'with a store of a newer version',
     (backup) => change(backup, (text) => text.replace(/"schema": \d+/, '"schema": 99')),
-    /network tides has schema 99, and this version of tidegate reads 1 to 6/,
+    /network tides has schema 99, and this version of tidegate reads 6/,
   ],
   ['without a store', (backup) => rmSync(storePathOf(backup, 'tides')), /chain\.mdb is missing/],
   [

@@ -96,7 +96,7 @@ t.test('an import', { skip: withoutFailingDisk }, async (t) => {
     mapBytes: 2 ** 30,
     genesis: { text: readFileSync(genesis, 'utf8'), path: genesis },
   }
-  await (await openTaskStore(task, () => undefined)).store.close()
+  await (await openTaskStore(task)).store.close()
   disk.fail('meta')
   const { status, err } = await runProgram([...words, chain], { env: disk.env })
   t.equal(status, 1)

@@ -13,7 +13,9 @@ function cpuSeconds(): number | undefined {
   try {
     // The name of the program may hold blanks and parentheses. After it, counted from 3: utime is 14, and with stime,
     // cutime and cstime four fields (proc_pid_stat(5)).
-    const fields = readFileSync('/proc/self/stat', 'utf8').replace(/^.*\) /s, '').split(' ')
+    const fields = readFileSync('/proc/self/stat', 'utf8')
+      .replace(/^.*\) /s, '')
+      .split(' ')
     return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) / ticksPerSecond
   } catch {
     return undefined

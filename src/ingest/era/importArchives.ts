@@ -29,8 +29,7 @@ export const commitBytes = 32 * 2 ** 20
  */
 export async function importArchives(task: ArchiveTask, host: SourceHost): Promise<void> {
   const { report } = host
-  const onUpgrade = (what: string, done: number) => report({ type: 'upgrading', what, done })
-  const store = HistoryWriter.open({ path: task.storePath, mapBytes: task.mapBytes, onUpgrade })
+  const store = HistoryWriter.open({ path: task.storePath, mapBytes: task.mapBytes })
   try {
     const tally = new ArchiveTally(task.bytesTotal, host)
     const session = new ArchiveImport(store, task, tally, report)

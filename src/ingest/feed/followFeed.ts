@@ -46,7 +46,6 @@ export async function followFeed(task: FeedTask, host: SourceHost): Promise<void
   const { report, signal } = host
   const opened = await openTaskStore(
     task,
-    report,
     async (genesis, _text, store) => genesis && completedGenesis(genesis, store),
   )
   await withFollower(opened, task.feed, host, async (follower) => {

@@ -73,7 +73,7 @@ export function openFollowedStore(
   { report, signal }: SourceHost,
 ): ReturnType<typeof openTaskStore> {
   const notice = (text: string) => report({ type: 'said', text })
-  return openTaskStore(task, report, (genesis, text, store) =>
+  return openTaskStore(task, (genesis, text, store) =>
     genesisOfNode(genesis, text, store, task.follow.upstreams, { notice, signal }),
   )
 }

@@ -23,7 +23,6 @@ const commands = [
   'backup',
   'snapshot',
   'restore',
-  'migrate',
   'config',
   'slot',
   'completion',

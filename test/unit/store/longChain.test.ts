@@ -172,7 +172,7 @@ t.test('a chain longer than its undo records', async (t) => {
 
     store = open(true)
     await extend(store, blocks - 10)
-    // As earlier versions left them: none of some blocks between others.
+    // None of some blocks between others.
     const { changes } = Reflect.get(store, 'tables') as ChainWriter['tables']
     store.beginBatch()
     for (let number = blocks - 2_000; number < blocks - 1_900; number++) changes.removeSync(numberKey(number))

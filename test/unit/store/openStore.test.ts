@@ -69,23 +69,28 @@ async function changeMeta(path: string, change: (identity: Record<string, unknow
   await environment.close()
 }
 
-t.test('a store of another schema version is refused', async (t) => {
-  const path = join(t.testdir(), 'chain.mdb')
-  await makeStore(path)
-  await changeMeta(path, (row) => ({ ...row, schema: schemaVersion + 1 }))
-  const expected = {
-    name: 'OperatorError',
-    message: new RegExp(`has schema ${schemaVersion + 1}, this version of tidegate reads ${schemaVersion}`),
-  }
-  t.throws(() => ChainReader.open({ path, mapBytes }), expected)
-  // LMDB ends a refused opening in the next turn.
-  await new Promise(setImmediate)
-  t.throws(() => ChainWriter.openForWriting({ path, mapBytes }), expected)
-  await new Promise(setImmediate)
-  t.equal(existsSync(`${path}.writer`), false, 'the lock is given back')
-  await changeMeta(path, (row) => ({ ...row, schema: schemaVersion }))
-  await ChainReader.open({ path, mapBytes }).close()
-})
+for (const schema of [schemaVersion - 1, schemaVersion + 1])
+  t.test(`a store of schema version ${schema} is refused and left as it was`, async (t) => {
+    const path = join(t.testdir(), 'chain.mdb')
+    await makeStore(path)
+    await changeMeta(path, (row) => ({ ...row, schema }))
+    const before = readFileSync(path)
+    const expected = {
+      name: 'OperatorError',
+      message: new RegExp(
+        `has schema ${schema}, this version of tidegate reads ${schemaVersion}; .* "tidegate import"`,
+      ),
+    }
+    t.throws(() => ChainReader.open({ path, mapBytes }), expected)
+    // LMDB ends a refused opening in the next turn.
+    await new Promise(setImmediate)
+    t.throws(() => ChainWriter.openForWriting({ path, mapBytes }), expected)
+    await new Promise(setImmediate)
+    t.equal(existsSync(`${path}.writer`), false, 'the lock is given back')
+    t.ok(before.equals(readFileSync(path)), 'no byte of it is another')
+    await changeMeta(path, (row) => ({ ...row, schema: schemaVersion }))
+    await ChainReader.open({ path, mapBytes }).close()
+  })
 
 t.test('a store of another chain is refused and left as it was', async (t) => {
   const path = join(t.testdir(), 'chain.mdb')
