@@ -1,4 +1,5 @@
 /** The configuration of a fork for `eth_config` (EIP-7910), and its fork id (EIP-2124). */
+import { crc32 } from 'node:zlib'
 import { bytesToHex, hexToBytes, toQuantity, writeUint64 } from '../primitives/bytes.js'
 import { type ForkName, type ForkSchedule, includesFork, toInteger } from './forks.js'
 import type { Timestamp } from './header.js'
@@ -114,14 +115,4 @@ function forkId({ config, genesisHash, genesisTime }: ForkSource, time: number):
   const bytes = Buffer.alloc(4)
   bytes.writeUInt32BE(crc)
   return bytesToHex(bytes)
-}
-
-/** CRC-32 (ISO 3309) of `bytes`, continued from `before`. `zlib.crc32` does not exist in Node.js 21 and 22.0. */
-function crc32(bytes: Uint8Array, before = 0): number {
-  let crc = ~before
-  for (const byte of bytes) {
-    crc ^= byte
-    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0)
-  }
-  return ~crc >>> 0
 }

@@ -19,8 +19,8 @@ t.test('a script reads blocks, accounts, contracts, logs and fees', { skip }, as
   t.teardown(() => service.stop())
   const folder = makeFolder(t)
   cpSync(join(packageRoot(), 'test/clients/hardhat'), folder, { recursive: true })
-  const flags = ['--ignore-scripts', '--omit=optional', '--no-audit', '--no-fund']
-  await runScript(['npm', 'ci', ...flags], { cwd: folder })
+  const flags = ['--ignore-scripts', '--omit=optional', '--no-package-lock', '--no-audit', '--no-fund']
+  await runScript(['npm', 'install', ...flags], { cwd: folder })
   const { tide, bea, transaction } = facts
   const out = await runScript(
     ['npx', 'hardhat', '--network', 'tidegate', 'run', '--no-compile', 'reads.cjs'],
