@@ -11,6 +11,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
+import { redactUrls } from '../primitives/redactUrl.js'
 
 const prefix = 'tg_'
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -43,9 +44,12 @@ export function looksLikeKey(text: string): boolean {
   return text.search(shapeAnywhere) !== -1
 }
 
-/** `text` with everything that looks like a key or a token cut down to its beginning, for logs and error messages. */
-export function redactKeys(text: string): string {
-  return text.replace(shapeAnywhere, `${prefix}…`).replace(tokenAnywhere, 'eyJ…')
+/**
+ * `text` without secrets, for logs and error messages: what looks like a key or a token is cut down to its beginning, a
+ * URL to its scheme and host.
+ */
+export function redactText(text: string): string {
+  return redactUrls(text.replace(shapeAnywhere, `${prefix}…`).replace(tokenAnywhere, 'eyJ…'))
 }
 
 function checksum(start: string): string {

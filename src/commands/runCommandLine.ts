@@ -1,7 +1,7 @@
 /** The command line: finding the command that was typed, and turning failures into one sentence and an exit status. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { redactKeys } from '../access/keyText.js'
+import { redactText } from '../access/keyText.js'
 import { OperatorError, UsageError } from '../primitives/faults.js'
 import { nearest } from '../primitives/nearest.js'
 import { packageRoot } from '../primitives/packageRoot.js'
@@ -64,7 +64,7 @@ export async function runCommandLine(words: readonly string[], io: Io): Promise<
   try {
     return await dispatch(words.length === 0 ? ['help'] : words, io)
   } catch (error) {
-    io.err(redactKeys(`tidegate: ${describe(error)}`))
+    io.err(redactText(`tidegate: ${describe(error)}`))
     return error instanceof UsageError ? 2 : 1
   }
 }

@@ -1,11 +1,11 @@
 import pino, { type Logger } from 'pino'
-import { redactKeys } from '../access/keyText.js'
+import { redactText } from '../access/keyText.js'
 import type { Config } from '../config/config.js'
 import { reportTimersTo } from '../primitives/timers.js'
 
 /**
- * The log of a thread: JSON lines on standard error, written before the call returns. Whatever a line contains, what
- * looks like an API key is cut to its prefix, here and nowhere else. The timers of the thread report to it.
+ * The log of a thread: JSON lines on standard error, written before the call returns. Whatever a line contains, secrets
+ * are cut out of it here ({@link redactText}). The timers of the thread report to it.
  */
 export function createLog({ logLevel, logStyle }: Pick<Config, 'logLevel' | 'logStyle'>): Logger {
   const words = {
@@ -16,7 +16,7 @@ export function createLog({ logLevel, logStyle }: Pick<Config, 'logLevel' | 'log
   // Its terminal is gone, or the disk that it is written to is full: requests are answered all the same.
   destination.on('error', () => {})
   const log = pino(
-    { level: logLevel, hooks: { streamWrite: redactKeys }, ...(logStyle === 'words' && words) },
+    { level: logLevel, hooks: { streamWrite: redactText }, ...(logStyle === 'words' && words) },
     destination,
   )
   reportTimersTo((error) => {

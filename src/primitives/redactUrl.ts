@@ -11,3 +11,17 @@ export function redactUrl(text: string): string {
   if (scheme === undefined || host === undefined || rest.includes('@')) return '…'
   return `${scheme}${host}${rest === '' || rest === '/' ? rest : '/…'}`
 }
+
+/** Of the schemes that a configuration has; up to what ends a URL within words, or within JSON. */
+const urlAnywhere = /\b(?:https?|wss?|postgres(?:ql)?):\/\/[^\s"\\<>]+/gi
+/** What follows a URL in a sentence, or encloses it. */
+const punctuationAtEnd = /[.,;:!?')]*$/
+
+/** `text` with each URL in it as {@link redactUrl} has it. */
+export function redactUrls(text: string): string {
+  if (!text.includes('://')) return text
+  return text.replace(urlAnywhere, (found) => {
+    const end = found.search(punctuationAtEnd)
+    return redactUrl(found.slice(0, end)) + found.slice(end)
+  })
+}

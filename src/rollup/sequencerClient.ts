@@ -15,7 +15,7 @@ import {
 } from './sequencerExchange.js'
 
 export interface SequencerOptions {
-  /** URL of the JSON-RPC endpoint, or of a gateway up to `/gateway`. */
+  /** URL of the JSON-RPC endpoint, or of a gateway up to `/gateway`; a query is kept. */
   readonly url: string
   readonly form: 'rpc' | 'gateway'
   /** Prefix of the methods, for form `rpc`. */
@@ -53,8 +53,9 @@ export function createSequencerClient(options: SequencerOptions): SequencerClien
 type Form = Omit<SequencerClient, 'close'>
 
 function rpcForm({ url, prefix }: SequencerOptions, exchange: Exchange): Form {
+  const endpoint = new URL(url)
   const request = (method: string, params: string) =>
-    exchange(url, `{"jsonrpc":"2.0","id":1,"method":"${prefix}_${method}","params":${params}}`)
+    exchange(endpoint, `{"jsonrpc":"2.0","id":1,"method":"${prefix}_${method}","params":${params}}`)
   return {
     async submit(hash, body) {
       const answer = await request('addInvokeTransaction', `{"invoke_transaction":${body}}`)
@@ -78,12 +79,15 @@ function rpcForm({ url, prefix }: SequencerOptions, exchange: Exchange): Form {
 }
 
 function gatewayForm({ url }: SequencerOptions, exchange: Exchange): Form {
-  const base = url.replace(/\/+$/, '')
-  const feeder = base.replace(/\/gateway$/, '/feeder_gateway')
+  const submissions = new URL(url)
+  const gateway = submissions.pathname.replace(/\/+$/, '')
+  submissions.pathname = `${gateway}/add_transaction`
+  const statuses = new URL(url)
+  statuses.pathname = `${gateway.replace(/\/gateway$/, '/feeder_gateway')}/get_transaction_status`
   return {
     async submit(hash, body) {
       const transaction = toGatewayForm(JSON.parse(body) as InvokeTransaction)
-      const answer = await exchange(`${base}/add_transaction`, JSON.stringify(transaction))
+      const answer = await exchange(submissions, JSON.stringify(transaction))
       if (answer.kind === 'unanswered') return answer
       const { code, message, transaction_hash: taken } = members(answer.json)
       if (code === 'TRANSACTION_RECEIVED') return readAcceptance(taken, hash, answer)
@@ -91,7 +95,9 @@ function gatewayForm({ url }: SequencerOptions, exchange: Exchange): Form {
       return toDelivery(nameToMeaning(code, text(message) ?? ''), answer)
     },
     async find(hash) {
-      const answer = await exchange(`${feeder}/get_transaction_status?transactionHash=${hash}`)
+      const status = new URL(statuses)
+      status.searchParams.append('transactionHash', hash)
+      const answer = await exchange(status)
       if (answer.kind === 'unanswered') return answer
       return readPresence(members(answer.json).tx_status, answer)
     },

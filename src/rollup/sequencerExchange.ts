@@ -2,7 +2,9 @@
  * One HTTP exchange with a sequencer: sends, reads a bounded answer, and decides whether the sequencer itself
  * answered.
  */
+import { causeOf } from '../primitives/causeOf.js'
 import { readRetryAfter } from '../primitives/retryAfter.js'
+import { authorization, withoutCredentials } from '../primitives/urlCredentials.js'
 
 /** An answer that may be the sequencer's own. */
 export interface Answer {
@@ -23,8 +25,8 @@ export interface Unanswered {
   readonly retryAfterMs: number | undefined
 }
 
-/** Sends `body` by POST; without one, GET. Never rejects. */
-export type Exchange = (url: string, body?: string) => Promise<Answer | Unanswered>
+/** Sends `body` by POST; without one, GET; a user and password in the URL as basic authorization. Never rejects. */
+export type Exchange = (url: URL, body?: string) => Promise<Answer | Unanswered>
 
 /** Longest answer to a submission: an error with the trace of a validation fits. */
 const submissionAnswerBytesMax = 2 ** 20
@@ -48,9 +50,9 @@ export function createExchange(
   return async (url, body) => {
     const signal = AbortSignal.any([closing, AbortSignal.timeout(timeoutMs)])
     try {
-      const response = await fetch(url, {
+      const response = await fetch(withoutCredentials(url), {
         ...(body !== undefined && { method: 'POST', body }),
-        headers: { 'content-type': 'application/json' },
+        headers: { 'content-type': 'application/json', ...authorization(url) },
         redirect: 'manual',
         signal,
       })
@@ -60,10 +62,9 @@ export function createExchange(
       if (ok || wordStatuses.has(status)) return { kind: 'answer', status, json, retryAfterMs }
       return { ...unanswered(`HTTP status ${status}`), retryAfterMs }
     } catch (error) {
-      const cause = error instanceof Error && error.cause instanceof Error ? error.cause : (error as Error)
-      const { code } = cause as NodeJS.ErrnoException
       if (signal.aborted && !closing.aborted) return unanswered(`no answer within ${timeoutMs} ms`)
-      return unanswered(code ?? cause.message, undelivered.has(code ?? ''))
+      const cause = causeOf(error)
+      return unanswered(cause, undelivered.has(cause))
     }
   }
 }

@@ -17,13 +17,15 @@ interface SequencerReaderOptions {
 }
 
 export class SequencerReader {
-  readonly #options: SequencerReaderOptions
+  readonly #url: URL
+  readonly #prefix: string
   readonly #exchange: ReturnType<typeof createExchange>
   #inFlight = 0
 
-  constructor(options: SequencerReaderOptions) {
-    this.#options = options
-    this.#exchange = createExchange(options.timeoutMs, new AbortController().signal, answerBytesMax)
+  constructor({ url, prefix, timeoutMs }: SequencerReaderOptions) {
+    this.#url = new URL(url)
+    this.#prefix = prefix
+    this.#exchange = createExchange(timeoutMs, new AbortController().signal, answerBytesMax)
   }
 
   /**
@@ -33,10 +35,9 @@ export class SequencerReader {
    */
   async read(method: string, params: object): Promise<string> {
     if (this.#inFlight >= inFlightMax) throw new FaultError({ kind: 'ServerBusy', retryAfterMs: 1000 })
-    const { url, prefix } = this.#options
-    const call = { jsonrpc: '2.0', id: 1, method: `${prefix}_${method}`, params }
+    const call = { jsonrpc: '2.0', id: 1, method: `${this.#prefix}_${method}`, params }
     this.#inFlight++
-    const answer = await this.#exchange(url, JSON.stringify(call)).finally(() => this.#inFlight--)
+    const answer = await this.#exchange(this.#url, JSON.stringify(call)).finally(() => this.#inFlight--)
     if (answer.kind === 'unanswered') throw new FaultError({ kind: 'SequencerUnanswered', why: answer.why })
     const { result, error } = Object(answer.json) as { result?: unknown; error?: unknown }
     const { code, message, data } = Object(error) as { code?: unknown; message?: unknown; data?: unknown }

@@ -3,7 +3,7 @@
  * text. Attributes follow OpenTelemetry's semantic conventions of RPC and HTTP; what these do not know has the prefix
  * `tidegate.`.
  */
-import { redactKeys } from '../access/keyText.js'
+import { redactText } from '../access/keyText.js'
 import type { RequestLine, TraceContext } from '../transport/requestLog.js'
 
 /** What sends the spans. */
@@ -53,7 +53,7 @@ export function renderSpan(
     ],
     ...(isFault && { status: { code: errorStatus } }),
   }
-  return redactKeys(JSON.stringify(span))
+  return redactText(JSON.stringify(span))
 }
 
 /** The body of a request to the collector: `spans` as {@link renderSpan} makes them. */

@@ -1,7 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Pool } from 'undici'
+import { causeOf } from '../primitives/causeOf.js'
 import { readRetryAfter } from '../primitives/retryAfter.js'
-import { causeOf, UpstreamFailure } from './line.js'
+import { authorization } from '../primitives/urlCredentials.js'
+import { UpstreamFailure } from './line.js'
 
 /** Connections to one node: enough to fetch ahead, few enough not to be taken for a flood. */
 const connectionsMax = 16
@@ -92,13 +94,6 @@ export class HttpConnection {
     }
     return Buffer.concat(chunks)
   }
-}
-
-/** The `Authorization` header of the user and password in a URL. */
-export function authorization({ username, password }: URL): Record<string, string> {
-  if (username === '' && password === '') return {}
-  const plain = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
-  return { authorization: `Basic ${Buffer.from(plain).toString('base64')}` }
 }
 
 /** Undefined where it is none. */

@@ -56,10 +56,3 @@ export function renderCalls(calls: readonly Call[]): string {
   const texts = calls.map(({ id, method, params }) => JSON.stringify({ jsonrpc: '2.0', id, method, params }))
   return calls.length === 1 ? (texts[0] as string) : `[${texts.join()}]`
 }
-
-/** What went wrong with a connection, without addresses: a code such as ECONNREFUSED, or the message. */
-export function causeOf(error: unknown): string {
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
-  const { code, message } = cause as NodeJS.ErrnoException
-  return code ?? message ?? 'unknown error'
-}

@@ -1,8 +1,9 @@
 import type { WebSocket } from 'ws'
+import { causeOf } from '../primitives/causeOf.js'
 import { type Deferred, defer } from '../primitives/deferred.js'
 import { setInterval } from '../primitives/timers.js'
-import { authorization } from './httpConnection.js'
-import { type Call, causeOf, type Line, renderCalls, UpstreamFailure } from './line.js'
+import { authorization, withoutCredentials } from '../primitives/urlCredentials.js'
+import { type Call, type Line, renderCalls, UpstreamFailure } from './line.js'
 
 /** Time between two pings; a connection that was silent through one interval is lost. */
 const pingMs = 10_000
@@ -58,7 +59,7 @@ export class SocketLine implements Line {
       const connected = this.#connected().then((socket) => socket.send(renderCalls(calls)))
       connected.catch((error: Error) => {
         answer.reject(
-          error instanceof UpstreamFailure ? error : new UpstreamFailure('unreachable', error.message),
+          error instanceof UpstreamFailure ? error : new UpstreamFailure('unreachable', causeOf(error)),
         )
       })
       return await answer.promise
@@ -86,10 +87,7 @@ export class SocketLine implements Line {
     // Most nodes are asked over HTTP alone, and to load the library takes as long as all else here.
     const { WebSocket } = await import('ws')
     const { url, headers, answerBytesMax } = this.#options
-    const address = new URL(url)
-    address.username = ''
-    address.password = ''
-    const socket = new WebSocket(address, {
+    const socket = new WebSocket(withoutCredentials(url), {
       headers: { ...authorization(url), ...headers },
       maxPayload: answerBytesMax,
       handshakeTimeout: handshakeMsMax,

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { isKeyText, keyTextChars, makeKeyText, redactKeys } from '../../../src/access/keyText.js'
+import { isKeyText, keyTextChars, makeKeyText, redactText } from '../../../src/access/keyText.js'
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
@@ -43,9 +43,22 @@ t.test('every slip of one character, every swap and every cut is found', async (
 
 t.test('keys, whole or cut, are taken out of texts for logs', async (t) => {
   const text = makeKeyText()
-  t.equal(redactKeys(`POST /v3/${text}?x=${text} failed`), 'POST /v3/tg_…?x=tg_… failed')
-  t.equal(redactKeys(text.slice(0, 20)), 'tg_…')
-  t.equal(redactKeys('a tg_ prefix alone stays'), 'a tg_ prefix alone stays')
+  t.equal(redactText(`POST /v3/${text}?x=${text} failed`), 'POST /v3/tg_…?x=tg_… failed')
+  t.equal(redactText(text.slice(0, 20)), 'tg_…')
+  t.equal(redactText('a tg_ prefix alone stays'), 'a tg_ prefix alone stays')
+})
+
+t.test('of URLs, scheme and host stay', (t) => {
+  const cases = [
+    ['constructed from: http://user:pass@node.example/key.', 'constructed from: http://node.example/….'],
+    ['("wss://[::1]:8546/v3/k?x=1", postgres://a:b@db/c)', '("wss://[::1]:8546/…", postgres://db/…)'],
+    ['{"why":"https://a:p\\"}', '{"why":"…\\"}'],
+    ['HTTPS://a:b@c@d/', '…'],
+    ['at http://127.0.0.1:8545/, http://…/…', 'at http://127.0.0.1:8545/, …'],
+    ['file:///srv/main.js:1:2 and docs/rollup.md', 'file:///srv/main.js:1:2 and docs/rollup.md'],
+  ] as const
+  for (const [text, shown] of cases) t.equal(redactText(text), shown)
+  t.end()
 })
 
 function toBase62(value: number): string {
