@@ -2,10 +2,10 @@
  * Blocks from their JSON, as nodes answer `eth_getBlockByHash` with full transactions: the inverse of `blockJson.ts`
  * and `transactionJson.ts`. Nothing is believed: the hash of the RLP shows whether a member was missing or wrong.
  */
-import { bytesToHex, concatBytes, digitsToBytes, trimLeft } from '../primitives/bytes.js'
+import { bytesToHex, concatBytes, digitsToBytes, noBytes, trimLeft } from '../primitives/bytes.js'
 import { excerpt, textOf } from '../primitives/excerpt.js'
 import { encodeRlp, encodeRlpListOfEncoded, type RlpItem } from '../primitives/rlp.js'
-import { transactionFields } from '../primitives/transactionFields.js'
+import { authorizationMembers, type FieldForm, transactionTypes } from '../primitives/transactionTypes.js'
 import {
   decodeHeader,
   fieldsMin,
@@ -113,49 +113,45 @@ export function uncleHashesOf(json: unknown): readonly unknown[] {
   return toArray(toRecord(json, 'block').uncles ?? [], 'uncles')
 }
 
-const signature = ['yParity', 'r', 's']
-
 /** An item of a body's list: a list for legacy, else bytes of type and list. Throws {@link BlockJsonError}. */
 export function transactionFromJson(json: unknown): RlpItem {
   const transaction = toRecord(json, 'transaction')
-  const type = Number(textOf(transaction.type ?? 0))
-  const fields = transactionFields[type]
-  if (fields === undefined)
+  const type = transactionTypes.get(Number(textOf(transaction.type ?? 0)))
+  if (type === undefined)
     throw new BlockJsonError(`transaction type ${excerpt(textOf(transaction.type), 20)}`)
-  const signed = type === 0 ? ['v', 'r', 's'] : signature
-  const list = [...fields, ...signed].map((name) => transactionItem(transaction, name))
-  return type === 0 ? list : concatBytes(Uint8Array.of(type), encodeRlp(list))
+  const { number, fields } = type
+  // Some nodes write only v, which is the parity for typed transactions.
+  const parity = number === 0 || transaction.yParity === undefined ? 'v' : 'yParity'
+  const list = [
+    ...Object.entries(fields).map(([name, form]) => transactionItem(transaction, name, form)),
+    ...[parity, 'r', 's'].map((name) => read(transaction, name, 'quantity')),
+  ]
+  return number === 0 ? list : concatBytes(Uint8Array.of(number), encodeRlp(list))
 }
 
-function transactionItem(transaction: Json, name: string): RlpItem {
-  switch (name) {
-    case 'to':
-      return transaction.to === null || transaction.to === undefined
-        ? new Uint8Array(0)
-        : read(transaction, name, 'data')
-    case 'input':
+function transactionItem(transaction: Json, name: string, form: FieldForm): RlpItem {
+  const value = transaction[name]
+  switch (form) {
+    case 'recipient':
+      return value === null || value === undefined ? noBytes : read(transaction, name, 'data')
+    case 'bytes':
       return read(transaction, name, 'data')
-    case 'yParity':
-      // Some nodes write only v, which is the same for typed transactions.
-      return read(transaction, transaction.yParity === undefined ? 'v' : name, 'quantity')
     case 'accessList':
-      return toArray(transaction.accessList, name).map((entry) => {
+      return toArray(value, name).map((entry) => {
         const { address, storageKeys } = toRecord(entry, name)
         return [toBytes(address, name), toArray(storageKeys, name).map((key) => toBytes(key, name))]
       })
-    case 'blobVersionedHashes':
-      return toArray(transaction.blobVersionedHashes, name).map((hash) => toBytes(hash, name))
-    case 'authorizationList':
-      return toArray(transaction.authorizationList, name).map((entry) => {
+    case 'hashes':
+      return toArray(value, name).map((hash) => toBytes(hash, name))
+    case 'authorizations':
+      return toArray(value, name).map((entry) => {
         const authorization = toRecord(entry, name)
-        return [
-          read(authorization, 'chainId', 'quantity'),
-          read(authorization, 'address', 'data'),
-          read(authorization, 'nonce', 'quantity'),
-          ...signature.map((part) => read(authorization, part, 'quantity')),
-        ]
+        return authorizationMembers.map((member) =>
+          read(authorization, member, member === 'address' ? 'data' : 'quantity'),
+        )
       })
-    default:
+    case 'integer':
+    case 'integer64':
       return read(transaction, name, 'quantity')
   }
 }

@@ -57,7 +57,7 @@ export function writeReceipt(
   const { outcome, cumulativeGas, bloom, logs } = readReceipt(receipts, receipt)
   const cumulativeGasUsed = integerOfItem(receipts, cumulativeGas)
   const sender = position.index * 52
-  if (transaction.type === 3 && cursor.blobGasPrice !== undefined) {
+  if (transaction.layout.blobHashes !== undefined && cursor.blobGasPrice !== undefined) {
     json.constant(firstBlobName)
     json.quantity(cursor.blobGasPrice)
     json.constant(name.blobGasUsed)

@@ -2,6 +2,7 @@
 import { concatBytes, type Hash32 } from '../primitives/bytes.js'
 import { ascii, type Constant, JsonBytes, memberNames } from '../primitives/jsonBytes.js'
 import { type RlpSpan, rlpEndAt, rlpPayloadAt, rlpSpanAt } from '../primitives/rlp.js'
+import { authorizationMembers, type FieldForm, transactionTypes } from '../primitives/transactionTypes.js'
 import type { Timestamp } from './header.js'
 import {
   integerOfItem,
@@ -44,7 +45,7 @@ interface PendingPosition {
   readonly senders: Uint8Array
 }
 
-/** Indexes in a type's RLP. An access list follows the input in all types but legacy. */
+/** Indexes of a type's fields in its RLP. */
 interface Layout {
   readonly nonce: number
   /** Gas price of legacy and type 1; highest gas price of later types. */
@@ -55,24 +56,68 @@ interface Layout {
   readonly to: number
   readonly value: number
   readonly input: number
+  /** Undefined for legacy. */
+  readonly accessList: number | undefined
+  readonly chainId: number | undefined
+  /** Undefined where the type has no blobs. */
+  readonly blobHashes: number | undefined
+  /** What hardly any type has: fees, and what stands behind them. */
+  readonly ownFees: readonly OwnField[]
+  readonly ownMembers: readonly OwnField[]
   /** v or yParity; r and s follow. */
   readonly signature: number
 }
 
-const feeMarketLayout = { nonce: 1, maxPriorityFee: 2, maxFee: 3, gas: 4, to: 5, value: 6, input: 7 }
+interface OwnField {
+  readonly member: Constant
+  readonly at: number
+  readonly form: FieldForm
+}
 
-const layouts: readonly Layout[] = [
-  { nonce: 0, maxFee: 1, maxPriorityFee: undefined, gas: 2, to: 3, value: 4, input: 5, signature: 6 },
-  { nonce: 1, maxFee: 2, maxPriorityFee: undefined, gas: 3, to: 4, value: 5, input: 6, signature: 8 },
-  { ...feeMarketLayout, signature: 9 },
-  { ...feeMarketLayout, signature: 11 },
-  { ...feeMarketLayout, signature: 10 },
-]
+/** By type, as far as they were needed. */
+const layouts: (Layout | undefined)[] = []
 
-/** Indexes of fields that only one type has. */
-const maxFeePerBlobGasAt = 9
-const blobHashesAt = 10
-const authorizationsAt = 9
+/** Throws RangeError for an unknown type. */
+function layoutOf(number: number): Layout {
+  const known = layouts[number]
+  if (known !== undefined) return known
+  const type = transactionTypes.get(number)
+  if (type === undefined) throw new RangeError(`transaction type ${number} is not known`)
+  const optional = (name: string) => type.placeOf(name)
+  const place = (name: string, other = name): number => {
+    const at = optional(name) ?? optional(other)
+    if (at === undefined) throw new Error(`transactions of type ${number} have no ${name}`)
+    return at
+  }
+  const own = type.names.flatMap((member, at) =>
+    member in name
+      ? []
+      : [
+          {
+            ...{ at, form: type.fields[member] as FieldForm },
+            member: memberNames(member)[member] as Constant,
+          },
+        ],
+  )
+  const isFee = ({ form }: OwnField) => form === 'integer' || form === 'integer64'
+  const layout = {
+    nonce: place('nonce'),
+    maxFee: place('gasPrice', 'maxFeePerGas'),
+    maxPriorityFee: optional('maxPriorityFeePerGas'),
+    gas: place('gas'),
+    to: place('to'),
+    value: place('value'),
+    input: place('input'),
+    accessList: optional('accessList'),
+    chainId: optional('chainId'),
+    blobHashes: optional('blobVersionedHashes'),
+    ownFees: own.filter(isFee),
+    ownMembers: own.filter((field) => !isFee(field)),
+    signature: type.names.length,
+  }
+  layouts[number] = layout
+  return layout
+}
 
 /** Bytes of a hash with its header. */
 const hashItemBytes = 33
@@ -80,9 +125,8 @@ const hashItemBytes = 33
 /** Decodes one item of a body's transactions: a list (legacy), or a byte string of type byte and list (EIP-2718). */
 export function readTransaction(bytes: Uint8Array, { payload, start, isList }: RlpSpan): Transaction {
   const type = isList ? 0 : (bytes[payload] as number)
-  const layout = layouts[type]
-  if (layout === undefined || (type === 0 && !isList))
-    throw new RangeError(`transaction type ${type} is not known`)
+  if (type === 0 && !isList) throw new RangeError('transaction type 0 is not known')
+  const layout = layoutOf(type)
   const list = isList ? start : payload + 1
   return { type, bytes, fieldsAt: rlpPayloadAt(bytes, list), end: rlpEndAt(bytes, list), layout }
 }
@@ -105,8 +149,9 @@ export function isCreation(transaction: Transaction): boolean {
 }
 
 export function blobCount(transaction: Transaction): number {
-  if (transaction.type !== 3) return 0
-  const hashes = fieldSpan(transaction, blobHashesAt)
+  const { blobHashes } = transaction.layout
+  if (blobHashes === undefined) return 0
+  const hashes = fieldSpan(transaction, blobHashes)
   return (hashes.end - hashes.payload) / hashItemBytes
 }
 
@@ -128,8 +173,6 @@ export function effectiveGasPrice(
 
 const name = memberNames(
   'accessList',
-  'authorizationList',
-  'blobVersionedHashes',
   'blockNumber',
   'blockTimestamp',
   'chainId',
@@ -138,7 +181,6 @@ const name = memberNames(
   'gasPrice',
   'hash',
   'input',
-  'maxFeePerBlobGas',
   'maxFeePerGas',
   'maxPriorityFeePerGas',
   'nonce',
@@ -187,7 +229,7 @@ export function writeTransaction(
     quantity(name.maxFeePerGas, layout.maxFee)
     quantity(name.maxPriorityFeePerGas, layout.maxPriorityFee)
   }
-  if (type === 3) quantity(name.maxFeePerBlobGas, maxFeePerBlobGasAt)
+  for (const { member, at } of layout.ownFees) quantity(member, at)
   json.constant(name.hash)
   json.hex(position.senders, sender + 20, sender + 52)
   json.constant(name.input)
@@ -201,18 +243,15 @@ export function writeTransaction(
   quantity(name.value, layout.value)
   json.constant(name.type)
   json.quantity(type)
-  if (type > 0) {
+  if (layout.accessList !== undefined) {
     json.constant(name.accessList)
-    writeAccessList(json, bytes, fieldAt(transaction, layout.input + 1))
-    quantity(name.chainId, 0)
-  } else writeLegacyChainId(json, transaction)
-  if (type === 3) {
-    json.constant(name.blobVersionedHashes)
-    writeHexItems(json, bytes, fieldAt(transaction, blobHashesAt))
+    writeAccessList(json, bytes, fieldAt(transaction, layout.accessList))
   }
-  if (type === 4) {
-    json.constant(name.authorizationList)
-    writeAuthorizations(json, bytes, fieldAt(transaction, authorizationsAt))
+  if (layout.chainId !== undefined) quantity(name.chainId, layout.chainId)
+  else writeLegacyChainId(json, transaction)
+  for (const { member, at, form } of layout.ownMembers) {
+    json.constant(member)
+    writeOwn(json, bytes, fieldAt(transaction, at), form)
   }
   quantity(name.v, layout.signature)
   quantity(name.r, layout.signature + 1)
@@ -249,6 +288,13 @@ function writeLegacyChainId(json: JsonBytes, transaction: Transaction): void {
   json.quantity(typeof v === 'number' ? Math.floor((v - 35) / 2) : (v - 35n) / 2n)
 }
 
+/** Writes a field that hardly any type has. */
+function writeOwn(json: JsonBytes, bytes: Uint8Array, at: number, form: FieldForm): void {
+  if (form === 'hashes') writeHexItems(json, bytes, at)
+  else if (form === 'authorizations') writeAuthorizations(json, bytes, at)
+  else writeHexItem(json, bytes, at)
+}
+
 function writeAccessList(json: JsonBytes, bytes: Uint8Array, list: number): void {
   writeItems(json, bytes, list, (entry) => {
     const address = rlpPayloadAt(bytes, entry)
@@ -260,21 +306,15 @@ function writeAccessList(json: JsonBytes, bytes: Uint8Array, list: number): void
   })
 }
 
-const authorizationNames = [
-  '{"chainId":',
-  ',"address":',
-  ',"nonce":',
-  ',"yParity":',
-  ',"r":',
-  ',"s":',
-] as const
+const authorizationNames = authorizationMembers.map((member, at) => `${at === 0 ? '{' : ','}"${member}":`)
+const addressAt = authorizationMembers.indexOf('address')
 
 function writeAuthorizations(json: JsonBytes, bytes: Uint8Array, list: number): void {
   writeItems(json, bytes, list, (entry) => {
     let part = rlpPayloadAt(bytes, entry)
     for (const [index, member] of authorizationNames.entries()) {
       json.text(member)
-      if (index === 1) writeHexItem(json, bytes, part)
+      if (index === addressAt) writeHexItem(json, bytes, part)
       else writeQuantityItem(json, bytes, part)
       part = rlpEndAt(bytes, part)
     }

@@ -18,6 +18,7 @@ import {
   rlpListSpans,
   rlpSpanAt,
 } from '../primitives/rlp.js'
+import { transactionTypes } from '../primitives/transactionTypes.js'
 import { hasCode } from '../state/account.js'
 import { headState, type StateView } from '../state/stateView.js'
 import { readTrie } from '../state/trie.js'
@@ -107,15 +108,6 @@ export function readListed(list: Uint8Array, state: StateView, shouldStop: () =>
   }
 }
 
-/** Places of the recipient and of the access list among the fields of each type of transaction. */
-const fieldsOfType: readonly { readonly to: number; readonly accessList?: number }[] = [
-  { to: 3 },
-  { to: 4, accessList: 7 },
-  { to: 5, accessList: 8 },
-  { to: 5, accessList: 8 },
-  { to: 5, accessList: 8 },
-]
-
 /**
  * Reads from a state, until `shouldStop`, what transactions name: senders, whose `keys` {@link recoverKeys} found,
  * recipients and access lists. Leaves out accounts that are `remembered`, and adds the others there. Throws RlpError for
@@ -133,18 +125,20 @@ export function readTransactions(
   for (const transaction of transactions) {
     if (shouldStop()) return
     const isTyped = transaction instanceof Uint8Array
-    const places = fieldsOfType[isTyped ? (transaction[0] ?? 0) : 0]
-    if (places === undefined) continue
+    const type = transactionTypes.get(isTyped ? (transaction[0] ?? 0) : 0)
+    if (type === undefined) continue
+    const to = type.placeOf('to')
+    const accessList = type.placeOf('accessList')
     const fields = isTyped ? decodeRlpList(transaction.subarray(1)) : transaction
     for (const address of [
       recovered.senderOf(transaction, transactionHash(transaction)),
-      rlpBytes(fields[places.to]),
+      to === undefined ? undefined : rlpBytes(fields[to]),
     ]) {
       // Undefined where the signature has no sender, empty where a contract is created.
       if (address?.length) readChanging(toAddress(address), state, remembered)
     }
-    if (places.accessList === undefined) continue
-    for (const entry of rlpList(fields[places.accessList])) {
+    if (accessList === undefined) continue
+    for (const entry of rlpList(fields[accessList])) {
       const [listed, slots] = rlpList(entry)
       const address = toAddress(rlpBytes(listed))
       state.account(address)

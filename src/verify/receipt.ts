@@ -54,7 +54,7 @@ export function receiptJson(
   const { outcome } = receipt
   return {
     ...place,
-    ...(transaction.type === 3 && { blobGasUsed: quantityOf(BigInt(transaction.blobs) * gasPerBlob) }),
+    ...(transaction.blobs > 0 && { blobGasUsed: quantityOf(BigInt(transaction.blobs) * gasPerBlob) }),
     contractAddress: transaction.created,
     cumulativeGasUsed: quantityOf(receipt.cumulativeGas),
     effectiveGasPrice: quantityOf(transaction.effectiveGasPrice),

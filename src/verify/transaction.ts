@@ -3,7 +3,7 @@ import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { concatBytes } from '@noble/hashes/utils.js'
 import { decodeRlpList, encodeRlp, type RlpItem, rlpBytes, rlpList } from '../primitives/rlp.js'
-import { transactionFields } from '../primitives/transactionFields.js'
+import { authorizationMembers, type FieldForm, transactionTypes } from '../primitives/transactionTypes.js'
 import { hexOf, integerOf, minimalBytes, quantityOf } from './bytes.js'
 import type { ProvedHeader } from './header.js'
 import { refuse } from './refuse.js'
@@ -24,22 +24,24 @@ export interface ProvedTransaction {
   readonly blobs: number
 }
 
-const authorizationFields = ['chainId', 'address', 'nonce', 'yParity', 'r', 's']
-
 /** `raw` is RLP (legacy), or a type byte and RLP (EIP-2718). Throws {@link VerifyError}. */
 export function readTransaction(raw: Uint8Array, header: ProvedHeader, index: bigint): ProvedTransaction {
   const type = (raw[0] as number) >= 0xc0 ? 0 : (raw[0] as number)
-  const names = transactionFields[type]
-  if (names === undefined) return refuse(`transactions of type ${type} are not known`)
+  const known = transactionTypes.get(type)
+  if (known === undefined) return refuse(`transactions of type ${type} are not known`)
+  const { names } = known
   const items = decodeRlpList(type === 0 ? raw : raw.subarray(1))
   if (items.length !== names.length + 3) refuse('the transaction has another number of fields')
   const fields = new Map(names.map((name, at) => [name, items[at] as RlpItem]))
   const [v, r, s] = items.slice(-3).map(rlpBytes) as [Uint8Array, Uint8Array, Uint8Array]
   const from = recoverSender(type, items.slice(0, -3), { v: integerOf(v), r, s })
   const bytesOf = (name: string) => rlpBytes(fields.get(name))
-  const maxFee = integerOf(bytesOf(type < 2 ? 'gasPrice' : 'maxFeePerGas'))
-  const effectiveGasPrice =
-    type < 2 ? maxFee : smaller(maxFee, integerOf(bytesOf('maxPriorityFeePerGas')) + (header.baseFee ?? 0n))
+  const effectiveGasPrice = fields.has('gasPrice')
+    ? integerOf(bytesOf('gasPrice'))
+    : smaller(
+        integerOf(bytesOf('maxFeePerGas')),
+        integerOf(bytesOf('maxPriorityFeePerGas')) + (header.baseFee ?? 0n),
+      )
   const to = bytesOf('to').length === 0 ? null : hexOf(bytesOf('to'))
   const hash = hexOf(keccak_256(raw))
   const json: Record<string, Json> = {
@@ -51,7 +53,7 @@ export function readTransaction(raw: Uint8Array, header: ProvedHeader, index: bi
     transactionIndex: quantityOf(index),
     type: quantityOf(type),
   }
-  for (const [name, item] of fields) json[name] = fieldJson(name, item)
+  for (const [name, item] of fields) json[name] = fieldJson(known.fields[name] as FieldForm, item)
   json.gasPrice = quantityOf(effectiveGasPrice)
   if (type > 0) json.yParity = quantityOf(v)
   else if (integerOf(v) >= 35n) json.chainId = quantityOf((integerOf(v) - 35n) / 2n)
@@ -65,34 +67,35 @@ export function readTransaction(raw: Uint8Array, header: ProvedHeader, index: bi
     to,
     created: to === null ? created : null,
     effectiveGasPrice,
-    blobs: type === 3 ? rlpList(fields.get('blobVersionedHashes')).length : 0,
+    blobs: fields.has('blobVersionedHashes') ? rlpList(fields.get('blobVersionedHashes')).length : 0,
   }
 }
 
-function fieldJson(name: string, item: RlpItem): Json {
-  switch (name) {
-    case 'to':
+function fieldJson(form: FieldForm, item: RlpItem): Json {
+  switch (form) {
+    case 'recipient':
       return rlpBytes(item).length === 0 ? null : hexOf(rlpBytes(item))
-    case 'input':
+    case 'bytes':
       return hexOf(rlpBytes(item))
     case 'accessList':
       return rlpList(item).map((entry) => {
         const [address, keys] = rlpList(entry)
         return { address: hexOf(rlpBytes(address)), storageKeys: hashesJson(keys) }
       })
-    case 'blobVersionedHashes':
+    case 'hashes':
       return hashesJson(item)
-    case 'authorizationList':
+    case 'authorizations':
       return rlpList(item).map((entry) => {
         const parts = rlpList(entry)
         return Object.fromEntries(
-          authorizationFields.map((part, at) => {
+          authorizationMembers.map((part, at) => {
             const bytes = rlpBytes(parts[at])
             return [part, part === 'address' ? hexOf(bytes) : quantityOf(bytes)]
           }),
         )
       })
-    default:
+    case 'integer':
+    case 'integer64':
       return quantityOf(rlpBytes(item))
   }
 }

@@ -7,6 +7,12 @@ import { bytesToHex, concatBytes, noBytes, toMinimalBytes, toQuantity } from '..
 import { messageRefused } from '../../primitives/faults.js'
 import { keccak256 } from '../../primitives/keccak.js'
 import { encodeRlp, type RlpItem } from '../../primitives/rlp.js'
+import {
+  authorizationMembers,
+  type FieldForm,
+  type TransactionType,
+  transactionTypes,
+} from '../../primitives/transactionTypes.js'
 import type { BlockContext } from '../blocks/blockContext.js'
 import type { CallMessage } from './executionRequest.js'
 
@@ -70,40 +76,55 @@ export function unsignedTransaction(
   message: CallMessage,
   { chainId, gasLimit, nonce }: TransactionFacts,
 ): UnsignedTransaction {
-  const { gasPrice, blobVersionedHashes, authorizationList } = message
-  const body: RlpItem[] = [quantity(gasLimit), message.to ?? noBytes, quantity(message.value), message.data]
-  const unsigned: RlpItem[] = [noBytes, noBytes, noBytes]
-  if (gasPrice !== undefined) {
-    return { type: 0, bytes: encodeRlp([quantity(nonce), quantity(gasPrice), ...body, ...unsigned]) }
+  const { names, number, fields } = typeOfMessage(message)
+  const values: Partial<Record<string, unknown>> = {
+    ...message,
+    chainId,
+    nonce,
+    gas: gasLimit,
+    input: message.data,
   }
-  const accessList = (message.accessList ?? []).map(({ address, storageKeys }) => [address, storageKeys])
-  const market: RlpItem[] = [
-    quantity(chainId),
-    quantity(nonce),
-    quantity(message.maxPriorityFeePerGas ?? 0n),
-    quantity(message.maxFeePerGas ?? 0n),
-    ...body,
-    accessList,
-  ]
-  if (authorizationList !== undefined) {
-    const authorizations = authorizationList.map(({ chainId, address, nonce, yParity, r, s }) => [
-      quantity(chainId),
-      address,
-      ...[nonce, BigInt(yParity), r, s].map(quantity),
-    ])
-    return typed(4, [...market, authorizations, ...unsigned])
-  }
-  if (blobVersionedHashes !== undefined) {
-    const feeCap = quantity(message.maxFeePerBlobGas ?? 0n)
-    return typed(3, [...market, feeCap, blobVersionedHashes, ...unsigned])
-  }
-  return typed(2, [...market, ...unsigned])
+  const rlp = encodeRlp([
+    ...names.map((name) => fieldItem(fields[name] as FieldForm, values[name])),
+    ...[noBytes, noBytes, noBytes],
+  ])
+  return { type: number, bytes: number === 0 ? rlp : concatBytes(Uint8Array.of(number), rlp) }
 }
 
-function quantity(value: bigint): Uint8Array {
-  return toMinimalBytes(value)
+/** The least type that has what a message has, as go-ethereum chooses it. */
+function typeOfMessage({ gasPrice, blobVersionedHashes, authorizationList }: CallMessage): TransactionType {
+  const needed =
+    gasPrice !== undefined
+      ? 'gasPrice'
+      : authorizationList !== undefined
+        ? 'authorizationList'
+        : blobVersionedHashes !== undefined
+          ? 'blobVersionedHashes'
+          : 'maxFeePerGas'
+  return [...transactionTypes.values()].find((type) => type.placeOf(needed) !== undefined) as TransactionType
 }
 
-function typed(type: number, fields: RlpItem): UnsignedTransaction {
-  return { type, bytes: concatBytes(Uint8Array.of(type), encodeRlp(fields)) }
+/** A field of the RLP; what a message does not have is zero, or empty. */
+function fieldItem(form: FieldForm, value: unknown): RlpItem {
+  switch (form) {
+    case 'integer':
+    case 'integer64':
+      return toMinimalBytes((value as bigint | undefined) ?? 0n)
+    case 'bytes':
+    case 'recipient':
+      return (value as Uint8Array | undefined) ?? noBytes
+    case 'hashes':
+      return (value as readonly Uint8Array[] | undefined) ?? []
+    case 'accessList':
+      return ((value as CallMessage['accessList']) ?? []).map(({ address, storageKeys }) => [
+        address,
+        storageKeys,
+      ])
+    case 'authorizations':
+      return ((value as CallMessage['authorizationList']) ?? []).map((authorization) =>
+        authorizationMembers.map((member) =>
+          member === 'address' ? authorization.address : toMinimalBytes(BigInt(authorization[member])),
+        ),
+      )
+  }
 }

@@ -17,6 +17,7 @@ import {
 } from '../../primitives/bytes.js'
 import { hashRlp, keccak256 } from '../../primitives/keccak.js'
 import { decodeRlpList, encodeRlp, type RlpItem, rlpBytes, rlpList } from '../../primitives/rlp.js'
+import { transactionTypes } from '../../primitives/transactionTypes.js'
 import { recoverKey } from './ecrecover.js'
 
 /** A signature and what it signs: signed hash (32 bytes) ‖ parity of y (1) ‖ r (32) ‖ s (32). */
@@ -144,7 +145,9 @@ function transactionsOf(block: Uint8Array): readonly RlpItem[] {
 
 /** The signatures of a transaction's authorizations. */
 function* authorizationsOf(transaction: RlpItem): Generator<Signature> {
-  if (!(transaction instanceof Uint8Array) || transaction[0] !== setCodeType) return
+  if (!(transaction instanceof Uint8Array)) return
+  const authorizationsAt = transactionTypes.get(transaction[0] ?? 0)?.placeOf('authorizationList')
+  if (authorizationsAt === undefined) return
   try {
     for (const authorization of rlpList(decodeRlpList(transaction.subarray(1))[authorizationsAt])) {
       const [chainId, address, nonce, parity, r, s] = rlpList(authorization).map(rlpBytes) as SixFields
@@ -158,9 +161,7 @@ function* authorizationsOf(transaction: RlpItem): Generator<Signature> {
 
 type SixFields = [Uint8Array, Uint8Array, Uint8Array, Uint8Array, Uint8Array, Uint8Array]
 /** EIP-7702. */
-const setCodeType = 4
 const authorizationMagic = Uint8Array.of(0x05)
-const authorizationsAt = 9
 
 /** The signed hash of an authorization; integers without leading zeros. */
 export function authorizationHash(chainId: Uint8Array, address: Uint8Array, nonce: Uint8Array): Uint8Array {

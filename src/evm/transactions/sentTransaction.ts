@@ -9,17 +9,15 @@ import { gasLimitMax } from '../../chain/intrinsicGas.js'
 import { concatBytes, type Hash32 } from '../../primitives/bytes.js'
 import { messageRefused } from '../../primitives/faults.js'
 import { decodeRlpList, RlpError, rlpSpanAt } from '../../primitives/rlp.js'
+import { type TransactionType, transactionTypes } from '../../primitives/transactionTypes.js'
 import { priceTransaction } from './pricedTransaction.js'
 import { RecoveredKeys } from './recoveredKeys.js'
 import { InvalidSenderError, readSignedTransaction, type SignedTransaction } from './signedTransaction.js'
-import { checkTransaction, InvalidTransactionError, poolRules, typeForks } from './transactionChecks.js'
+import { checkTransaction, InvalidTransactionError, poolRules } from './transactionChecks.js'
 
 /** Longest transaction that pools take (go-ethereum's txMaxSize); with blobs the second. */
 const bytesMax = 128 * 1024
 const blobBytesMax = 1024 * 1024
-const blobType = 3
-/** Names that messages give to {@link typeForks}. */
-const forkNames = ['Frontier', 'Berlin', 'London', 'Cancun', 'Prague'] as const
 /** Parts of a transaction with blobs: EIP-4844 (fields, blobs, commitments, proofs), and EIP-7594 with a version. */
 const blobPartsMin = 4
 const blobPartsMax = 5
@@ -67,25 +65,25 @@ export function checkSentTransaction(raw: Uint8Array, fork: ForkName, chainId: b
   const { hash, sender, nonce, gasLimit, maxFeePerGas, maxFeePerBlobGas } = tx
   const blobCount = tx.blobVersionedHashes?.length ?? 0
   const cost = gasLimit * maxFeePerGas + tx.value + BigInt(blobCount) * gasPerBlob * maxFeePerBlobGas
-  const bytes = tx.type === blobType ? withoutBlobs(raw) : raw
+  const bytes = hasBlobs(typeOf(raw)) ? withoutBlobs(raw) : raw
   return { hash, sender, nonce, gasLimit, maxFeePerGas, blobCount, maxFeePerBlobGas, cost, raw, bytes }
 }
 
 /** As {@link checkSentTransaction}; the whole transaction. */
 export function readSentTransaction(raw: Uint8Array, fork: ForkName, chainId: bigint): SignedTransaction {
   const type = typeOf(raw)
-  const sizeMax = type === blobType ? blobBytesMax : bytesMax
+  const { number, since } = type
+  const sizeMax = hasBlobs(type) ? blobBytesMax : bytesMax
   if (raw.length > sizeMax) {
     throw messageRefused(`oversized data: transaction size ${raw.length}, limit ${sizeMax}`)
   }
-  if (!includesFork(fork, typeForks[type] as ForkName)) {
-    throw messageRefused(
-      `transaction type not supported: type ${type} rejected, pool not yet in ${forkNames[type]}`,
-    )
+  if (!includesFork(fork, since)) {
+    const name = `${since[0]?.toUpperCase()}${since.slice(1)}`
+    throw messageRefused(`transaction type not supported: type ${number} rejected, pool not yet in ${name}`)
   }
   return reading(() => {
-    const bytes = type === blobType ? withoutBlobs(raw) : raw
-    const item = type === 0 ? decodeRlpList(bytes) : bytes
+    const bytes = hasBlobs(type) ? withoutBlobs(raw) : raw
+    const item = number === 0 ? decodeRlpList(bytes) : bytes
     const tx = readSignedTransaction(item, fork, chainId, keys)
     if (tx.gasLimit > gasLimitMax) throw messageRefused('exceeds block gas limit')
     const priced = priceTransaction(tx, { ...noBlock, fork }, 'transaction')
@@ -94,12 +92,16 @@ export function readSentTransaction(raw: Uint8Array, fork: ForkName, chainId: bi
   })
 }
 
-function typeOf(raw: Uint8Array): number {
+function typeOf(raw: Uint8Array): TransactionType {
   const [first = 0] = raw
-  if (first > 0x7f) return 0
-  if (raw.length <= 1) throw messageRefused('typed transaction too short')
-  if (first === 0 || first >= typeForks.length) throw messageRefused('transaction type not supported')
-  return first
+  if (first <= 0x7f && raw.length <= 1) throw messageRefused('typed transaction too short')
+  const type = first === 0 ? undefined : transactionTypes.get(first > 0x7f ? 0 : first)
+  if (type === undefined) throw messageRefused('transaction type not supported')
+  return type
+}
+
+function hasBlobs(type: TransactionType): boolean {
+  return type.placeOf('blobVersionedHashes') !== undefined
 }
 
 /** The transaction as it stands in a block. Its parts are not decoded, because blobs are long. */

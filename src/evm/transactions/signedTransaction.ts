@@ -5,7 +5,8 @@
 import { type ForkName, includesFork } from '../../chain/forks.js'
 import { bytesToBigInt, bytesToNumber, type Hash32 } from '../../primitives/bytes.js'
 import { decodeRlpList, RlpError, type RlpItem, rlpList } from '../../primitives/rlp.js'
-import type { Authorization } from '../messages/executionRequest.js'
+import { type FieldForm, transactionTypes } from '../../primitives/transactionTypes.js'
+import type { AccessListEntry, Authorization } from '../messages/executionRequest.js'
 import { sMax } from './authorizations.js'
 import { type RecoveredKeys, transactionHash } from './recoveredKeys.js'
 import type { BlockTransaction } from './transaction.js'
@@ -20,8 +21,7 @@ export interface SignedTransaction extends BlockTransaction {
 /** A signature that has no sender on this chain. The messages are go-ethereum's. */
 export class InvalidSenderError extends InvalidTransactionError {}
 
-/** Number of fields of each type, signature included. */
-const fieldCounts = [9, 11, 12, 14, 13] as const
+const signatureFields = 3
 
 /**
  * Reads one item of a block's transactions: a list (legacy), or bytes that begin with the type (EIP-2718). Recovering
@@ -48,40 +48,74 @@ function read(
   keys: Pick<RecoveredKeys, 'senderOf'>,
 ): SignedTransaction {
   const isTyped = item instanceof Uint8Array
-  const type = isTyped ? (item[0] ?? -1) : 0
-  if (isTyped && (type < 1 || type > 4)) refuse(`transaction type ${type} is not known`)
-  const fields = new Fields(isTyped ? decodeRlpList(item.subarray(1)) : item, fieldCounts[type] as number)
-  if (isTyped) checkChainId(fields.integer('chainId'), chainId)
-  const nonce = fields.integer('nonce', 64)
-  const tip = fields.integer(type < 2 ? 'gasPrice' : 'maxPriorityFeePerGas')
-  const maxFeePerGas = type < 2 ? tip : fields.integer('maxFeePerGas')
-  const gasLimit = fields.integer('gas', 64)
-  const to = fields.bytes('to')
-  if (to.length !== 0 && to.length !== 20) refuse(`to has ${to.length} bytes`)
-  const value = fields.integer('value')
-  const data = fields.bytes('input')
-  const accessList = type === 0 ? undefined : fields.list('accessList').map(readAccess)
-  const maxFeePerBlobGas = type === 3 ? fields.integer('maxFeePerBlobGas') : 0n
-  const blobVersionedHashes =
-    type === 3 ? fields.list('blobVersionedHashes').map((hash) => sized(hash, 32)) : undefined
-  const authorizationList = type === 4 ? fields.list('authorizationList').map(readAuthorization) : undefined
-  checkSignature(fields, type, fork, chainId)
+  const number = isTyped ? (item[0] ?? -1) : 0
+  const type = isTyped && number === 0 ? undefined : transactionTypes.get(number)
+  if (type === undefined) refuse(`transaction type ${number} is not known`)
+  const { names } = type
+  const fields = new Fields(isTyped ? decodeRlpList(item.subarray(1)) : item, names.length + signatureFields)
+  const values: Record<string, FieldValue> = {}
+  for (const name of names) {
+    const value = readField(fields, name, type.fields[name] as FieldForm)
+    if (name === 'chainId') checkChainId(value as bigint, chainId)
+    values[name] = value
+  }
+  checkSignature(fields, number, fork, chainId)
   const hash = transactionHash(item)
+  const read = values as unknown as FieldValues
   return {
-    type,
+    type: number,
     hash,
     sender: keys.senderOf(item, hash) ?? refuseSignature(),
-    to: to.length === 0 ? undefined : to,
-    nonce,
-    gasLimit,
-    maxFeePerGas,
-    maxPriorityFeePerGas: tip,
-    value,
-    data,
-    accessList,
-    maxFeePerBlobGas,
-    blobVersionedHashes,
-    authorizationList,
+    to: read.to,
+    nonce: read.nonce,
+    gasLimit: read.gas,
+    maxFeePerGas: read.gasPrice ?? read.maxFeePerGas,
+    maxPriorityFeePerGas: read.gasPrice ?? read.maxPriorityFeePerGas,
+    value: read.value,
+    data: read.input,
+    accessList: read.accessList,
+    maxFeePerBlobGas: read.maxFeePerBlobGas ?? 0n,
+    blobVersionedHashes: read.blobVersionedHashes,
+    authorizationList: read.authorizationList,
+  }
+}
+
+/** The fields that execution knows, as far as a type has them: a price, or two of the fee market. */
+interface FieldValues {
+  readonly nonce: bigint
+  readonly gasPrice?: bigint
+  readonly maxFeePerGas: bigint
+  readonly maxPriorityFeePerGas: bigint
+  readonly gas: bigint
+  readonly to: Uint8Array | undefined
+  readonly value: bigint
+  readonly input: Uint8Array
+  readonly accessList?: readonly AccessListEntry[]
+  readonly maxFeePerBlobGas?: bigint
+  readonly blobVersionedHashes?: readonly Uint8Array[]
+  readonly authorizationList?: readonly Authorization[]
+}
+type FieldValue = bigint | FieldValues[keyof FieldValues]
+
+function readField(fields: Fields, name: string, form: FieldForm): FieldValue {
+  switch (form) {
+    case 'integer':
+      return fields.integer(name)
+    case 'integer64':
+      return fields.integer(name, 64)
+    case 'bytes':
+      return fields.bytes(name)
+    case 'recipient': {
+      const to = fields.bytes(name)
+      if (to.length !== 0 && to.length !== 20) refuse(`${name} has ${to.length} bytes`)
+      return to.length === 0 ? undefined : to
+    }
+    case 'hashes':
+      return fields.list(name).map((hash) => sized(hash, 32))
+    case 'accessList':
+      return fields.list(name).map(readAccess)
+    case 'authorizations':
+      return fields.list(name).map(readAuthorization)
   }
 }
 

@@ -6,6 +6,7 @@ import { type BlobParameters, type ForkName, includesFork } from '../../chain/fo
 import { initcodeBytesMax, transactionGasMax } from '../../chain/intrinsicGas.js'
 import { toChecksumAddress } from '../../primitives/checksumAddress.js'
 import { RequestError } from '../../primitives/faults.js'
+import { transactionTypes } from '../../primitives/transactionTypes.js'
 import type { BlockRules } from '../blocks/blockContext.js'
 import { nonceMax } from './authorizations.js'
 import { type PricedTransaction, startGas, type Transaction } from './pricedTransaction.js'
@@ -42,9 +43,6 @@ interface StartFacts {
   readonly isForPool?: boolean
 }
 
-/** First fork of each type of transaction. */
-export const typeForks: readonly ForkName[] = ['chainstart', 'berlin', 'london', 'cancun', 'prague']
-
 const blobVersion = 1
 /** EIP-7594. */
 const blobsMax = 6
@@ -55,10 +53,10 @@ type Rule = (priced: PricedTransaction, facts: StartFacts) => Message
 
 /** The rules, in the order of core/state_transition.go. */
 const rules = {
-  type: ({ tx, block }) =>
-    tx.type !== undefined &&
-    !includesFork(block.fork, typeForks[tx.type] as ForkName) &&
-    'transaction type not supported',
+  type: ({ tx: { type }, block }) => {
+    const since = type === undefined ? undefined : transactionTypes.get(type)?.since
+    return since !== undefined && !includesFork(block.fork, since) && 'transaction type not supported'
+  },
   nonceTooLow: ({ tx }, { nonce }) => isLess(tx.nonce, nonce) && `nonce too low: ${nonces(tx, nonce)}`,
   nonceTooHigh: ({ tx }, { nonce }) => isLess(nonce, tx.nonce) && `nonce too high: ${nonces(tx, nonce)}`,
   nonceMax: ({ tx }, { isForPool }) =>

@@ -2,6 +2,7 @@
  * JSON Schemas for the OpenRPC document. Schemas of parameters are in params.ts; those of results that several
  * methods share are here.
  */
+import { authorizationMembers, type FieldForm, transactionTypes } from '../../primitives/transactionTypes.js'
 
 /** JSON Schema, draft 7. */
 export type Schema = Readonly<Record<string, unknown>>
@@ -110,25 +111,30 @@ const transactionMembers = {
   r: quantitySchema,
   s: quantitySchema,
 }
-const laterTransactionMembers = {
-  maxFeePerGas: quantitySchema,
-  maxPriorityFeePerGas: quantitySchema,
-  maxFeePerBlobGas: quantitySchema,
+const fieldSchemas: Readonly<Record<FieldForm, Schema>> = {
+  integer: quantitySchema,
+  integer64: quantitySchema,
+  bytes: bytesSchema,
+  recipient: nullable(addressSchema),
+  hashes: listSchema(hashSchema),
   accessList: accessListSchema,
-  chainId: quantitySchema,
-  blobVersionedHashes: listSchema(hashSchema),
-  authorizationList: listSchema(
-    objectSchema('Authorization', {
-      chainId: quantitySchema,
-      address: addressSchema,
-      nonce: quantitySchema,
-      yParity: quantitySchema,
-      r: quantitySchema,
-      s: quantitySchema,
-    }),
+  authorizations: listSchema(
+    objectSchema(
+      'Authorization',
+      Object.fromEntries(
+        authorizationMembers.map((name) => [name, name === 'address' ? addressSchema : quantitySchema]),
+      ),
+    ),
   ),
-  yParity: quantitySchema,
 }
+/** What some types of transactions have. */
+const laterTransactionMembers = Object.fromEntries([
+  ...[...transactionTypes.values()]
+    .flatMap(({ fields }) => Object.entries(fields))
+    .filter(([name]) => !(name in transactionMembers))
+    .map(([name, form]) => [name, fieldSchemas[form]] as const),
+  ['yParity', quantitySchema] as const,
+])
 
 export const transactionSchema = objectSchema(
   'Transaction',
