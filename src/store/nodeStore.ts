@@ -17,6 +17,7 @@
  * The rows of keys are in `keyRows.ts`, what is done with them in `keyTables.ts`; tables that share the environment are
  * those of submitted transactions (`submissions.ts`), of usage (`usage.ts`) and the audit log (`audit.ts`).
  */
+import { chmodSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { RootDatabase } from 'lmdb'
 import { OperatorError } from '../primitives/faults.js'
@@ -53,6 +54,16 @@ export interface NodeStoreOptions {
   readonly mapBytes?: number
   /** Called when submissions could not be stored; see {@link GroupCommit}. */
   readonly onFailure?: (failure: StoreError) => void
+}
+
+/** LMDB makes files that every user of the machine may read. Left as it is where it belongs to another user. */
+function hideFromOthers(path: string): void {
+  if ((statSync(path).mode & 0o077) === 0) return
+  try {
+    chmodSync(path, 0o600)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error
+  }
 }
 
 export class NodeStore extends KeyTables {
@@ -96,6 +107,7 @@ export class NodeStore extends KeyTables {
     const environment = openEnvironment({ path, readOnly, ...(mapBytes !== undefined && { mapBytes }) })
     try {
       assertTables(environment, path)
+      if (!readOnly) hideFromOthers(path)
       const meta = openTable(environment, tableNames.meta)
       const keys = openTable(environment, tableNames.keys)
       const keyNames = openTable(environment, tableNames.keyNames)

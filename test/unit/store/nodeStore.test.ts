@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pack } from 'msgpackr'
 import t from 'tap'
@@ -24,6 +24,18 @@ t.test('rows survive a reopening', async (t) => {
   t.strictSame(again.readKey(row(2, '').digest), row(2, 'two'))
   t.equal(again.readKey(new Uint8Array(32)), undefined)
   await again.close()
+})
+
+t.test('other users of the machine cannot read it, nor one that they could read before', async (t) => {
+  const path = join(t.testdir(), 'node.mdb')
+  const mode = () => statSync(path).mode & 0o777
+  await NodeStore.open({ path, mapBytes }).close()
+  t.equal(mode(), 0o600)
+  chmodSync(path, 0o664)
+  await NodeStore.open({ path, readOnly: true, mapBytes }).close()
+  t.equal(mode(), 0o664, 'a reader changes nothing')
+  await NodeStore.open({ path, mapBytes }).close()
+  t.equal(mode(), 0o600)
 })
 
 t.test('a write that is refused changes nothing, its generation neither', async (t) => {
