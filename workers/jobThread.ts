@@ -37,8 +37,9 @@ export interface JobContext {
   /** Whether to stop: nobody waits, or the time is over. Takes 50 ns; call it every few thousand steps. */
   shouldStop(): boolean
   /**
-   * Sends a part of the result, whose memory is transferred, and waits while {@link partsMax} parts are not taken.
-   * Throws FaultError RequestTimedOut where the job is to stop, or where none is taken for {@link stallMsMax}.
+   * Sends a part of the result, whose memory is transferred, and waits while {@link partsMax} parts are not taken; passes
+   * over those that were sent before the job was interrupted, so it must give the same ones again. Throws FaultError
+   * RequestTimedOut where the job is to stop, or where none is taken for {@link stallMsMax}.
    */
   put(part: Uint8Array<ArrayBuffer>): void
 }
@@ -90,6 +91,10 @@ export function jobHandler<A, R>(work: (args: A, context: JobContext) => R | Pro
       settings,
       body: message.body ?? nothing,
       put(part) {
+        if (parts < message.partsGiven) {
+          parts++
+          return
+        }
         sendPart(serial, part)
         if (!jobCell.awaitTaken(++parts - partsMax, stallMsMax)) {
           throw new FaultError({ kind: 'RequestTimedOut' })

@@ -45,6 +45,9 @@ export class Job implements Queued, Linked<Job> {
   previous: Job | undefined
   next: Job | undefined
   turns = 0
+  /** Parts of its result that it gave, and those of them that its owner passed on. */
+  #partsGiven = 0
+  partsTaken = 0
   isSettled = false
   run: Run | undefined
   timer: NodeJS.Timeout | undefined
@@ -91,7 +94,7 @@ export class Job implements Queued, Linked<Job> {
 
   messageFor({ cell, serial }: Run, runMsMax: number, isTrial: boolean): JobMessage {
     const { name, network, args, body } = this
-    return { name, network, args, body, cell, serial, runMsMax, isTrial }
+    return { name, network, args, body, cell, serial, runMsMax, isTrial, partsGiven: this.#partsGiven }
   }
 
   /** Passes on a part of its result; the thread is told once it is taken. A job that gives parts is posted alone. */
@@ -103,8 +106,10 @@ export class Job implements Queued, Linked<Job> {
       this.fail(new Error(`${this.name} gave a part of its result to a caller that takes none`))
       return
     }
+    this.#partsGiven++
     owner.takePart(part, () => {
-      if (this.run === run && !this.isSettled) cells.takePart(run.cell)
+      this.partsTaken++
+      if (this.run !== undefined && !this.isSettled) cells.takePart(this.run.cell)
     })
   }
 

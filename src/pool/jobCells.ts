@@ -29,14 +29,17 @@ export class JobSignals {
     this.#free = Array.from({ length: cells }, (_, cell) => cell)
   }
 
-  /** A cell and a serial number for a job about to run, locked. Throws RangeError when no cell is free. */
-  take(): { readonly cell: number; readonly serial: number } {
+  /**
+   * A cell and a serial number for a job about to run, locked; `partsTaken` of its result in earlier runs. Throws RangeError
+   * when no cell is free.
+   */
+  take(partsTaken = 0): { readonly cell: number; readonly serial: number } {
     const cell = this.#free.pop()
     if (cell === undefined) throw new RangeError('more jobs run than there are cells')
     // 31 bits, and never zero.
     this.#serial = (this.#serial % 0x7fffffff) + 1
     Atomics.store(this.#words, cell * wordsPerCell + 1, -this.#serial)
-    Atomics.store(this.#words, cell * wordsPerCell + 2, 0)
+    Atomics.store(this.#words, cell * wordsPerCell + 2, partsTaken)
     return { cell, serial: this.#serial }
   }
 

@@ -51,7 +51,7 @@ const waitingBytesMax = 64 * 2 ** 20
 /** Time for a job to stop. Jobs check within milliseconds, so one that takes longer does not check. */
 const graceMs = 1_000
 
-/** Turn of an execution or a log search; see pool.ts. Nearly all end within it, and it is a short wait for others. */
+/** Turn of an execution, a trace or a log search; see pool.ts. Nearly all end within it, and it is a short wait for others. */
 const turnMs = 50
 
 /** Arguments of a proof of 16 keys, which takes 0.2 ms. Most have one to five. */
@@ -100,10 +100,10 @@ export function openJobPool({ limits, stores, onThreadLost }: JobPoolOptions): P
       slots: { ...shared, waitingMax: waitingMax.slots },
       hash: { ...shared, waitingMax: waitingMax.hash },
       logs: { ...shared, waitingMax: waitingMax.logs, turnMs },
-      // Without turns, because parts of its answer are sent already.
       trace: {
         deadlineMsMax,
         waitingMax: waitingMax.trace,
+        turnMs,
         runMsMax: trace.timeMsMax,
         timedOut: { kind: 'ExecutionTimedOut', limitSeconds: trace.timeMsMax / 1000 },
       },

@@ -73,6 +73,8 @@ export interface JobMessage {
   readonly runMsMax: number
   /** It was posted with others because it may be short, and is put off if it is not. */
   readonly isTrial: boolean
+  /** Parts of its result that it gave before it was interrupted, and which it does not give again. */
+  readonly partsGiven: number
 }
 
 /**
@@ -135,13 +137,15 @@ type PackedJob = readonly [
   serial: number,
   runMsMax: number,
   isTrial: boolean,
+  partsGiven: number,
 ]
 
 export function packJobs(jobs: readonly JobMessage[]): Parcel {
   const moved: Uint8Array[] = []
-  const rows = jobs.map(({ name, network, args, body, cell, serial, runMsMax, isTrial }): PackedJob => {
+  const rows = jobs.map(({ name, network, args, body, ...run }): PackedJob => {
     if (body !== undefined) moved.push(body)
-    return [name, network, args, body !== undefined, cell, serial, runMsMax, isTrial]
+    const { cell, serial, runMsMax, isTrial, partsGiven } = run
+    return [name, network, args, body !== undefined, cell, serial, runMsMax, isTrial, partsGiven]
   })
   return { packed: encodeArgs(rows), moved }
 }
@@ -149,9 +153,9 @@ export function packJobs(jobs: readonly JobMessage[]): Parcel {
 export function unpackJobs({ packed, moved }: Parcel): JobMessage[] {
   let next = 0
   return (packr.unpack(packed) as PackedJob[]).map(
-    ([name, network, args, hasBody, cell, serial, runMsMax, isTrial]) => {
+    ([name, network, args, hasBody, cell, serial, runMsMax, isTrial, partsGiven]) => {
       const body = hasBody ? moved[next++] : undefined
-      return { name, network, args, body, cell, serial, runMsMax, isTrial }
+      return { name, network, args, body, cell, serial, runMsMax, isTrial, partsGiven }
     },
   )
 }

@@ -5,7 +5,7 @@
  * (`jobThread.ts`).
  *
  * Permits. Each class of work without turns (proofs, slots, hashes) may use all threads but one. Work with turns
- * (executions) may use all; but a job that has used up its turn is *long*, and long jobs may use all threads but one,
+ * (executions, traces, searches) may use all; but a job that has used up its turn is *long*, and long jobs may use all threads but one,
  * those of one key half of that. So endless loops leave a thread to calls that end within their turn, and with two
  * threads no call waits seconds for a loop before it.
  *
@@ -13,7 +13,7 @@
  * runs on as long as no other job is disadvantaged. If there is no permit for a long job, and a job waits whose key
  * has used less than half the time, the running job is told to stop and waits again, as a long one. The same holds
  * among long jobs, whose turns double each time: a job begins again only a few times, and loses at most as much time
- * as it needs in the end.
+ * as it needs in the end. Parts of its result that were sent already are made again and not sent (jobThread.ts).
  *
  * Groups. Short jobs are posted in groups, because posting a job takes longer than most of them. An execution in a
  * group is *on trial*: if it needs more than about two million gas, it is stopped and begins again alone; what the
@@ -250,7 +250,7 @@ export class Pool<J extends JobTable<J>> {
 
   #startOne(job: Job, thread: JobThread, startedAtMs: number, isInGroup: boolean): JobMessage {
     const { runMsMax, timedOut, turnMs } = job.limits
-    const run = job.begin(thread, this.#cells.take(), startedAtMs)
+    const run = job.begin(thread, this.#cells.take(job.partsTaken), startedAtMs)
     const leftMs = job.deadlineAtMs - startedAtMs
     if (runMsMax < leftMs) {
       clearTimeout(job.timer)

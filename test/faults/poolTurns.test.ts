@@ -217,3 +217,57 @@ t.test('nobody waits for many jobs on trial, and who leaves meanwhile has not be
   t.equal(await asker.run('dash', { name: 'left', looks: 1 }), 1, 'who left was not')
   t.match(opened.pool.counts, { waiting: 0, running: 0, threadsLost: 0 })
 })
+
+/** Gets parts, and passes them on while it `takesParts`. */
+class PartAsker extends Asker {
+  readonly parts: number[] = []
+  takesParts = true
+
+  takePart(part: Uint8Array, taken: () => void): void {
+    this.parts.push(part[0] as number)
+    if (this.takesParts) taken()
+  }
+}
+
+t.test('a job that began anew gives the parts that it had not given, each once', async (t) => {
+  const opened = await open(t, { threads: 2 })
+  const attacker = new Asker(opened, 'attacker')
+  const loop = faultOf(attacker.run('execute', endless))
+  const heavy = new PartAsker(opened, 'heavy')
+  let isDone = false
+  // Each part takes less than the first turn.
+  const told = heavy.run('tell', { count: 40, ms: 10 }).finally(() => {
+    isDone = true
+  })
+  let victims = 0
+  while (!isDone && (opened.pool.counts.interrupted < 3 || victims < 10)) {
+    t.equal(await new Asker(opened, `victim${victims++}`).run('execute', { ms: 5 }), null)
+  }
+  await told
+  t.strictSame(
+    heavy.parts,
+    Array.from({ length: 40 }, (_, part) => part),
+  )
+  t.ok(opened.pool.counts.interrupted > 0)
+  attacker.finish()
+  await loop
+})
+
+t.test('jobs whose parts nobody takes leave the threads to others', async (t) => {
+  const opened = await open(t, { threads: 2 })
+  const attackers = Array.from({ length: 4 }, () => new PartAsker(opened, 'attacker'))
+  const told = attackers.map((attacker) => {
+    attacker.takesParts = false
+    return faultOf(attacker.run('tell', { count: 40, ms: 1 }))
+  })
+  await until(() => attackers.filter(({ parts }) => parts.length >= 4).length >= 2)
+  const victim = new Asker(opened, 'victim')
+  for (let i = 0; i < 5; i++) {
+    t.equal(await victim.run('execute', { ms: 1 }), null)
+    t.equal(await victim.run('echo', i), i)
+  }
+  // Those that wait to be taken are no more for having begun anew.
+  for (const { parts } of attackers) t.ok(parts.length <= 5, `${parts.length} parts on their way`)
+  for (const attacker of attackers) attacker.finish()
+  await Promise.all(told)
+})

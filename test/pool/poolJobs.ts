@@ -32,6 +32,12 @@ export interface TestJobs {
     readonly args: { readonly ms: number }
     readonly result: null
   }
+  /** Gives `count` parts, its number each, after computing for `ms`. */
+  readonly tell: {
+    readonly class: 'turns'
+    readonly args: { readonly count: number; readonly ms: number }
+    readonly result: null
+  }
   /** As `execute`, and gives its body back. */
   readonly executeBody: {
     readonly class: 'turns'
@@ -104,6 +110,7 @@ export function openTestPool(
       whoAmI: job('proof', 'whoAmI'),
       spin: job('execute', 'spin'),
       execute: job('turns', 'execute'),
+      tell: job('turns', 'tell'),
       executeBody: job('turns', 'executeBody'),
       dash: { ...job('turns', 'dash'), shortBytesMax: 1_000 },
       stubborn: job('execute', 'stubborn'),

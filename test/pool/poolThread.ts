@@ -69,6 +69,14 @@ export const dash = handle<'dash'>(({ name, looks, ms = 0 }, { shouldStop }) => 
   return times
 })
 
+export const tell = handle<'tell'>(({ count, ms }, context) => {
+  for (let part = 0; part < count; part++) {
+    executeFor(ms, context)
+    context.put(new Uint8Array([part]))
+  }
+  return null
+})
+
 export const stubborn = handle<'stubborn'>(({ ms }) => compute(ms))
 export const work = handle<'work'>(({ ms }) => compute(ms))
 

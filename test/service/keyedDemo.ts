@@ -13,6 +13,12 @@ export async function startKeyedDemo(
   settings: DemoSettings,
 ): Promise<{ readonly service: Service; readonly keys: readonly string[] }> {
   const { dataDir, config } = copyDemo(t, settings)
+  const keys = await createKeys(dataDir, names)
+  return { service: await startService(['--config', config]), keys }
+}
+
+/** Makes a key of each name in a data folder, and returns them. */
+export async function createKeys(dataDir: string, names: readonly string[]): Promise<readonly string[]> {
   const [path = '', pepper = '', demoKey = ''] = ['node.mdb', 'pepper', 'demo-key'].map((name) =>
     join(dataDir, 'node', name),
   )
@@ -20,5 +26,5 @@ export async function startKeyedDemo(
   const ring = KeyChecker.open(store, { pepper, demoKey })
   const keys = names.map((name) => createKey(store, ring.pepper, { name }, 'test').text)
   await store.close()
-  return { service: await startService(['--config', config]), keys }
+  return keys
 }

@@ -35,6 +35,12 @@ interface NamedHeader {
 /** Initial memory of the JSON: enough for a block with some transactions on a small state. */
 const jsonBytesExpected = 64 * 1024
 
+/** Steps of {@link JobWatch.take} for a node: reading, hashing and parsing it. */
+const stepsPerNode = 200
+
+/** Bytes that are written as hex digits in a step. */
+const bytesPerStep = 32
+
 /** Makes witnesses of blocks of one store, one after the other. */
 export class Witnesses {
   readonly #store: ChainRows
@@ -72,7 +78,7 @@ export class Witnesses {
     const items = [decodeRlpList(headerRow), ...decodeRlpList(bodyRow)]
     this.#watch = watch
     this.#execute(header, items, ancestors, reads)
-    return renderWitness(ancestors.named, reads)
+    return renderWitness(ancestors.named, reads, watch)
   }
 
   #execute(header: Header, items: readonly RlpItem[], ancestors: Ancestors, reads: NotedReads): void {
@@ -82,9 +88,10 @@ export class Witnesses {
         reads,
         ancestors.parent.stateRoot,
         parentHash,
-        singleNodes(triesAfter(this.#store, { number: number - 1, hash: parentHash }), (hash, rlp) =>
-          reads.nodes.set(latin1Key(hash), rlp),
-        ),
+        singleNodes(triesAfter(this.#store, { number: number - 1, hash: parentHash }), (hash, rlp) => {
+          this.#watch?.take(stepsPerNode)
+          reads.nodes.set(latin1Key(hash), rlp)
+        }),
       ),
       // Removing all storage of an account needs none of its slots.
       slotsOf: () => [],
@@ -163,7 +170,11 @@ class NotedReads implements Pick<ChainRows, 'readCode' | 'knowsCode'> {
   }
 }
 
-function renderWitness(headers: readonly NamedHeader[], { nodes, codes }: NotedReads): Uint8Array {
+function renderWitness(
+  headers: readonly NamedHeader[],
+  { nodes, codes }: NotedReads,
+  watch: JobWatch,
+): Uint8Array {
   const json = new JsonBytes(jsonBytesExpected)
   json.text('{"headers":[')
   json.text(
@@ -173,16 +184,17 @@ function renderWitness(headers: readonly NamedHeader[], { nodes, codes }: NotedR
       .join(),
   )
   json.text('],"codes":[')
-  writeSorted(json, codes)
+  writeSorted(json, codes, watch)
   json.text('],"state":[')
-  writeSorted(json, nodes)
+  writeSorted(json, nodes, watch)
   json.text('],"keys":null}')
   return json.finish()
 }
 
-function writeSorted(json: JsonBytes, rows: ReadonlyMap<string, Uint8Array>): void {
+function writeSorted(json: JsonBytes, rows: ReadonlyMap<string, Uint8Array>, watch: JobWatch): void {
   const sorted = [...rows.values()].sort((a, b) => Buffer.compare(a, b))
   for (const [index, row] of sorted.entries()) {
+    watch.take(row.length / bytesPerStep)
     if (index > 0) json.text(',')
     json.hex(row)
   }

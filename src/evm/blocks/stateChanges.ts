@@ -10,10 +10,12 @@ import {
 } from '../../primitives/bytes.js'
 import { emptyTrieRoot, keccak256 } from '../../primitives/keccak.js'
 import { type Account, encodeAccount } from '../../state/account.js'
+import type { RowSink } from '../../state/newRows.js'
 import { type Change, type StateView, slotChanges } from '../../state/stateView.js'
 import { type RecentTries, type TrieChange, updateTrie, updateTrieRows } from '../../state/trie.js'
 import type { NodeSink, TrieNode } from '../../state/trieNode.js'
 import { rowSink } from '../../state/tries.js'
+import type { JobWatch } from '../engine/jobWatch.js'
 import type { Kernel } from '../engine/kernel.js'
 
 /** Sorted by key; empty values for removed entries. */
@@ -28,9 +30,15 @@ export interface StateChanges {
   readonly code: readonly Change[]
 }
 
+/** Steps of {@link JobWatch.take} for a node that is made and hashed, and for an account and a slot that are compared. */
+const [stepsPerNode, stepsPerSlot] = [100, 50]
+
 type NewNode = readonly [hash: Hash32, node: TrieNode]
 
-/** What `kernel` changed of the accounts (handles) `changed`; nodes of `recent` are not read from `below`. */
+/**
+ * What `kernel` changed of the accounts (handles) `changed`; nodes of `recent` are not read from `below`. Throws what the
+ * watch of a job throws.
+ */
 export function buildChanges(
   kernel: Kernel,
   changed: Iterable<number>,
@@ -42,13 +50,18 @@ export function buildChanges(
   const trie: Change[] = []
   const nodes: NewNode[] = []
   const code = new Map<string, Change>()
-  const emit: NodeSink = (hash, _, node) => nodes.push([hash, node])
+  const watch = kernel.answers.host?.watch
+  const emit: NodeSink = (hash, _, node) => {
+    watch?.take(stepsPerNode)
+    nodes.push([hash, node])
+  }
   const update = (root: Hash32, changes: readonly TrieChange[], address?: Address): Hash32 =>
     below.hasRows
-      ? updateTrieRows(root, changes, below.tries(address), rowSink(trie, address), recent)
+      ? updateTrieRows(root, changes, below.tries(address), watchedSink(trie, address, watch), recent)
       : updateTrie(root, changes, below.tries(address), emit, recent)
   const accountChanges: TrieChange[] = []
   for (const handle of changed) {
+    watch?.take(stepsPerNode)
     const address = kernel.addressOf(handle) as Address
     const before = below.account(address)
     const own = changedSlots(kernel, handle, address, below, before)
@@ -78,6 +91,16 @@ export function buildChanges(
     trie: sortChanges(trie),
     nodes,
     code: sortChanges([...code.values()]),
+  }
+}
+
+/** As {@link rowSink}; rows are counted as steps where a job is watched. */
+function watchedSink(rows: Change[], address: Address | undefined, watch: JobWatch | undefined): RowSink {
+  const put = rowSink(rows, address)
+  if (watch === undefined) return put
+  return (path, content) => {
+    watch.take(stepsPerNode)
+    put(path, content)
   }
 }
 
@@ -115,6 +138,7 @@ function changedSlots(
   const written: Change[] = []
   const seen = new Set<string>()
   for (const [slot, word] of kernel.slotsOf(handle)) {
+    kernel.answers.host?.watch?.take(stepsPerSlot)
     const value = isGone ? noBytes : trimLeft(word)
     if (isWiped) {
       seen.add(latin1Key(slot))

@@ -36,7 +36,7 @@ export class Kernel {
   readonly #exports: KernelExports
   readonly #at: Offsets
   readonly #memory: KernelMemory
-  readonly #answers = new KernelAnswers()
+  readonly answers = new KernelAnswers()
   /** Calls of {@link #enter} that have not returned. */
   #depth = 0
   #memoryBytesMax = 2 ** 28
@@ -48,10 +48,10 @@ export class Kernel {
 
   /** With a `tracer`, which is called for each step and frame, a slower kernel is used. */
   constructor(readonly tracer?: KernelTracer) {
-    this.#exports = instantiateKernel(this.#answers, tracer && traceImports(tracer, () => this.#memory))
+    this.#exports = instantiateKernel(this.answers, tracer && traceImports(tracer, () => this.#memory))
     this.#at = readOffsets(this.#exports)
     this.#memory = new KernelMemory(this.#exports.memory)
-    this.#answers.answerWith(this.#exports, this.#memory)
+    this.answers.answerWith(this.#exports, this.#memory)
     this.clear()
     if (tracer !== undefined) this.tell('all')
   }
@@ -71,7 +71,7 @@ export class Kernel {
 
   /** Sets the host that answers reads. For another state also call {@link clear}. */
   attach(host: KernelHost): void {
-    this.#answers.host = host
+    this.answers.host = host
   }
 
   /** Bytes of cached rows and code, and of a run. */

@@ -27,6 +27,8 @@ interface OpenFrame {
 
 const callCode = 0xf2
 const delegateCall = 0xf4
+/** Steps of {@link JobWatch.take} that an instruction counts as: some microseconds in most tracers. */
+const stepsPerEvent = 32
 const noCode = new Uint8Array(0)
 const noHash = toHash32(new Uint8Array(32))
 
@@ -60,6 +62,8 @@ export class TracedKernel implements KernelTracer, StateNow {
   }
 
   step(step: KernelStep): void {
+    // What tracers do with it takes longer than the gas tells by which the kernel asks.
+    this.#watch.take(stepsPerEvent)
     this.#tracer?.step?.(step)
   }
 

@@ -38,6 +38,9 @@ import { createTracer } from './tracerOptions.js'
 /** Bytes of a part, which takes some 50 µs to pass on; its JSON takes a millisecond to write. */
 const partBytes = 256 * 1024
 
+/** Steps of {@link JobWatch.take} for what is written between two flushes: an instruction, a call, an account. */
+const stepsPerFlush = 32
+
 /** Memory above which a kernel is replaced, because WebAssembly never frees any. */
 const grownBytesMax = 2 ** 26
 
@@ -78,31 +81,38 @@ export class Tracing {
    */
   trace(request: TraceRequest, shouldStop: () => boolean, take: TakePart): Uint8Array<ArrayBuffer> {
     this.#store.refresh()
-    const output = new Output(take, this.#limits.answerBytesMax)
     if (this.#traced.kernel.grownBytes > grownBytesMax) this.#traced = new TracedKernel()
     if ((this.#before?.grownBytes ?? 0) > grownBytesMax) this.#before = undefined
     try {
       // Once for nobody, because a part that was sent cannot be taken back when a row turns out to be missing.
-      if (this.#store.mayLack)
-        this.#run(request, shouldStop, new Output(() => {}, this.#limits.answerBytesMax))
-      this.#run(request, shouldStop, output)
+      if (this.#store.mayLack) this.#run(request, shouldStop, () => {})
+      return this.#run(request, shouldStop, take)
     } finally {
       closeContexts()
       this.#traced.end()
       this.#traced.kernel.clear()
       this.#before?.clear()
     }
-    return output.finish()
   }
 
-  #run({ subject, tracer: options, timeMs }: TraceRequest, shouldStop: () => boolean, output: Output): void {
+  /** Returns the last part. */
+  #run(
+    { subject, tracer, timeMs }: TraceRequest,
+    shouldStop: () => boolean,
+    take: TakePart,
+  ): Uint8Array<ArrayBuffer> {
     const limits = {
       ...this.#limits,
       timeMsMax: Math.min(timeMs ?? this.#limits.timeMsMax, this.#limits.timeMsMax),
     }
     const watch = new JobWatch(shouldStop, limits)
-    if (options.tracer === 'parity') return this.#list(subject, new ParityTracer(options), watch, output)
-    const tracer = createTracer(options, watch)
+    const output = new Output(take, limits.answerBytesMax, watch, tracer.tracer !== 'javascript')
+    if (tracer.tracer === 'parity') this.#list(subject, new ParityTracer(tracer), watch, output)
+    else this.#trace(subject, createTracer(tracer, watch), watch, output)
+    return output.finish()
+  }
+
+  #trace(subject: TraceSubject, tracer: Tracer, watch: JobWatch, output: Output): void {
     switch (subject.kind) {
       case 'block':
         return this.#traceBlock(subject, tracer, watch, output)
@@ -339,13 +349,20 @@ class Output implements TraceOutput {
   #bytes = 0
   readonly #take: TakePart
   readonly #bytesMax: number
+  readonly #watch: JobWatch
+  readonly #isRepeatable: boolean
 
-  constructor(take: TakePart, bytesMax: number) {
+  /** `isRepeatable`: whether the same trace has the same JSON again; of others no part is passed on before all is there. */
+  constructor(take: TakePart, bytesMax: number, watch: JobWatch, isRepeatable: boolean) {
     this.#take = take
     this.#bytesMax = bytesMax
+    this.#watch = watch
+    this.#isRepeatable = isRepeatable
   }
 
   flush(): void {
+    this.#watch.take(stepsPerFlush)
+    if (!this.#isRepeatable) return this.holding(this.json.length)
     if (this.json.length < partBytes) return
     this.#take(this.finish())
     this.json.clear()

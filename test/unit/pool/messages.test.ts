@@ -96,6 +96,7 @@ t.test('jobs and replies of a group cross in one piece, and what is long without
     serial: 2 ** 31 - 1,
     runMsMax: 0.5,
     isTrial: cell > 0,
+    partsGiven: cell,
   })
   const plain = (list: readonly JobMessage[]) => list.map((one) => ({ ...one, args: decodeArgs(one.args) }))
   const jobs = [job(0), job(1, Uint8Array.of(1)), job(2), job(3, new Uint8Array(9_000).fill(3))]
