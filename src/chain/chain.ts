@@ -23,6 +23,11 @@ export class Chain extends ChainBlocks {
     return this.#current
   }
 
+  /** Number of the newest block that is not replaced any more. */
+  get finalizedNumber(): number {
+    return this.#store.readMarker('finalized')?.number ?? this.head.number - this.parts.options.finalizedLag
+  }
+
   /** Reads the newest head; if it changed, listeners run before this returns. New markers are a new generation of it. */
   refreshHead(): void {
     this.#store.refresh()

@@ -1,40 +1,68 @@
 import { LRUCache } from 'lru-cache'
 import type { Chain } from '../chain/chain.js'
 import type { ChainStep } from '../chain/chainSteps.js'
-import type { LogKeys } from '../chain/logFilter.js'
+import type { LogFilter, LogKeys } from '../chain/logFilter.js'
 import { removedLogJson } from '../chain/logJson.js'
-import { bytesToHex, latin1Key } from '../primitives/bytes.js'
+import { asBuffer, bytesToHex, type Hash32, latin1Key } from '../primitives/bytes.js'
+import { type ChainRequest, isWithin, type WantedReceipts, wantsStep } from './chainRequest.js'
 import { EventMessage } from './eventMessage.js'
 
+export type ChainEvent = EventMessage<ChainStep>
+
 /** The event for one log that joined or left the chain, with the keys that filters compare. */
-interface LogEvent {
+export interface LogEvent {
   readonly keys: LogKeys
-  readonly message: EventMessage
+  readonly message: ChainEvent
 }
 
 /**
- * Memory for log events of recent blocks: after a restart all clients reconnect and replay the same ones. 16 MiB hold
- * 16,000 token transfers at 1 KB.
+ * Memory for log events of recent blocks, and as much for their receipts: after a restart all clients reconnect and
+ * replay the same ones, and what waits for slow readers is made again. 16 MiB hold 16,000 token transfers at 1 KB.
  */
 const cacheBytesMax = 16 * 2 ** 20
 
 /** Bytes of sender and hash of a transaction in a block's row. */
 const senderBytes = 52
 
+/** Counted for an entry itself, which a block without logs has too. */
+const entryBytes = 100
+
 /** The events of each step of one chain, rendered once for all subscribers. */
 export class BlockEvents {
   readonly #chain: Chain
-  /** Block hash → its log events for the step that adds it. */
-  readonly #cache = new LRUCache<string, readonly LogEvent[]>({
+  /** Step → its log events. */
+  readonly #logs = new LRUCache<string, readonly LogEvent[]>({
     maxSize: cacheBytesMax,
-    sizeCalculation: bytesOf,
+    sizeCalculation: (events) => events.reduce((sum, { message }) => sum + message.size, entryBytes),
   })
+  /** Block and indices of transactions → the event of their receipts; block and one index → that receipt. */
+  readonly #receipts = new LRUCache<string, ChainEvent | Uint8Array>({
+    maxSize: cacheBytesMax,
+    sizeCalculation: (made, key) =>
+      entryBytes + key.length + (made instanceof EventMessage ? made.size : made.length),
+  })
+  /** The transactions of the block that was asked for last. */
+  #transactions: { readonly block: Hash32; readonly indexOf: ReadonlyMap<string, number> } | undefined
+  /** What was made last is there for the next reader, also where it is larger than the memory. */
+  #newestLogs: { readonly key: string; readonly events: readonly LogEvent[] } | undefined
 
   constructor(chain: Chain) {
     this.#chain = chain
   }
 
-  head(step: ChainStep): EventMessage {
+  /** The events that a subscription gets of a step, from index `first` on. */
+  *of(request: ChainRequest, step: ChainStep, first = 0): Generator<ChainEvent> {
+    const { filter, receipts } = request
+    if (filter !== undefined) yield* this.#matching(request, filter, step, first)
+    else if (receipts === undefined) {
+      if (wantsStep(request, step)) yield this.head(step)
+    } else {
+      const message = this.receipts(step, receipts)
+      if (message !== undefined) yield message
+    }
+  }
+
+  head(step: ChainStep): ChainEvent {
     const json = this.#chain.headJson(step.hash)
     if (json === undefined) throw new Error(`the header of ${bytesToHex(step.hash)} is missing`)
     if (step.kind === 'added') return new EventMessage(json, step)
@@ -43,48 +71,87 @@ export class BlockEvents {
   }
 
   /** The receipts of a block that is added, all or those of some transactions; undefined where there are none. */
-  receipts(step: ChainStep, wanted: ReadonlySet<string> | 'all' | undefined): EventMessage | undefined {
-    if (step.kind === 'removed' || wanted === undefined) return undefined
-    const senders = this.#chain.readBlock(step.hash)?.senders
-    if (senders === undefined || senders.length === 0) return undefined
-    if (wanted === 'all') {
-      const json = this.#chain.receiptsJson(step.hash)
-      if (json === undefined) throw new Error(`the receipts of ${bytesToHex(step.hash)} are missing`)
-      return new EventMessage(json, step)
-    }
-    const found: string[] = []
-    for (let at = 0; at < senders.length; at += senderBytes) {
-      if (!wanted.has(latin1Key(senders.subarray(at + 20, at + senderBytes)))) continue
-      const json = this.#chain.receiptJson({ blockHash: step.hash, index: at / senderBytes })
-      found.push(Buffer.from(json ?? 'null').toString('latin1'))
-    }
-    return found.length === 0 ? undefined : new EventMessage(`[${found.join()}]`, step)
+  receipts(step: ChainStep, wanted: WantedReceipts | 'all'): ChainEvent | undefined {
+    if (step.kind === 'removed') return undefined
+    const indexOf = this.#indexOf(step.hash)
+    const indices = wanted === 'all' ? undefined : wanted.indicesIn(indexOf)
+    if ((indices?.length ?? indexOf.size) === 0) return undefined
+    const key = `${latin1Key(step.hash)} ${indices?.join() ?? 'all'}`
+    const known = this.#receipts.get(key)
+    if (known instanceof EventMessage) return known
+    const message = new EventMessage(this.#receiptsJson(step.hash, indices), step)
+    this.#receipts.set(key, message)
+    return message
   }
 
   /** The log events of a step: in log order for a block that is added, reversed for one that is removed. */
   logs(step: ChainStep): readonly LogEvent[] {
-    if (step.kind === 'removed') return this.#render(step).reverse()
-    const key = bytesToHex(step.hash)
-    const known = this.#cache.get(key)
-    if (known !== undefined) return known
-    const events = this.#render(step)
-    this.#cache.set(key, events)
+    const key = `${step.kind} ${latin1Key(step.hash)}`
+    const known = this.#newestLogs?.key === key ? this.#newestLogs.events : this.#logs.get(key)
+    const events = known ?? this.#renderLogs(step)
+    if (known === undefined) this.#logs.set(key, events)
+    this.#newestLogs = { key, events }
     return events
   }
 
-  #render(step: ChainStep): LogEvent[] {
+  *#matching(
+    request: ChainRequest,
+    filter: LogFilter,
+    step: ChainStep,
+    first: number,
+  ): Generator<ChainEvent> {
+    if (!isWithin(request, step)) return
+    const header = this.#chain.readHeader(step.hash)
+    if (header === undefined || !filter.mayMatch(header.logsBloom)) return
+    const events = this.logs(step)
+    for (let index = first; index < events.length; index++) {
+      const { keys, message } = events[index] as LogEvent
+      if (filter.matches(keys)) yield message
+    }
+  }
+
+  #renderLogs(step: ChainStep): LogEvent[] {
     const logs = this.#chain.readLogs(step.hash)
     if (logs === undefined) throw new Error(`the receipts of ${bytesToHex(step.hash)} are missing`)
-    return logs.map(({ address, topics, json }) => ({
+    if (step.kind === 'removed') logs.reverse()
+    return logs.map(({ address, topics, json }, index) => ({
       keys: { address, topics },
-      message: new EventMessage(step.kind === 'added' ? json : removedLogJson(json), step),
+      message: new EventMessage(step.kind === 'added' ? json : removedLogJson(json), step, index),
     }))
+  }
+
+  /** Hash of a transaction of a block → its index. */
+  #indexOf(block: Hash32): ReadonlyMap<string, number> {
+    if (this.#transactions?.block !== block) {
+      const senders = this.#chain.readBlock(block)?.senders ?? new Uint8Array(0)
+      const indexOf = new Map<string, number>()
+      for (let at = 0; at < senders.length; at += senderBytes)
+        indexOf.set(latin1Key(senders.subarray(at + 20, at + senderBytes)), at / senderBytes)
+      this.#transactions = { block, indexOf }
+    }
+    return this.#transactions.indexOf
+  }
+
+  #receiptsJson(block: Hash32, indices: readonly number[] | undefined): Uint8Array {
+    if (indices !== undefined) {
+      const parts = indices.flatMap((index) => [comma, this.#receiptJson(block, index)])
+      return Buffer.concat([opening, ...parts.slice(1), closing])
+    }
+    const json = this.#chain.receiptsJson(block)
+    if (json === undefined) throw new Error(`the receipts of ${bytesToHex(block)} are missing`)
+    return json
+  }
+
+  #receiptJson(blockHash: Hash32, index: number): Uint8Array {
+    const key = `${latin1Key(blockHash)}#${index}`
+    const known = this.#receipts.get(key)
+    if (known instanceof Uint8Array) return known
+    const json = this.#chain.receiptJson({ blockHash, index })
+    if (json === undefined) throw new Error(`the receipts of ${bytesToHex(blockHash)} are missing`)
+    const copy = Buffer.from(asBuffer(json))
+    this.#receipts.set(key, copy)
+    return copy
   }
 }
 
-/** Counted for a block's entry itself, which a block without logs has too. */
-const entryBytes = 100
-
-function bytesOf(events: readonly LogEvent[]): number {
-  return events.reduce((sum, { message }) => sum + message.size, entryBytes)
-}
+const [opening, comma, closing] = ['[', ',', ']'].map((text) => Buffer.from(text)) as [Buffer, Buffer, Buffer]

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import type { LogFilter, LogKeys } from '../chain/logFilter.js'
 
 /** Positions of a log that a filter may restrict: its address and its four topics. */
@@ -10,6 +11,9 @@ const places = 5
  */
 const shards = 64
 const shardShift = 25
+
+/** Comparisons without a pause: 10 µs. */
+const comparisonsPerPause = 64
 
 /** All members with the same filter. */
 interface Group<T> {
@@ -88,17 +92,26 @@ export class FilterIndex<T> {
     })
   }
 
-  /** Calls `visit` once for each member whose filter matches. */
-  visitMatches(log: LogKeys, visit: (member: T) => void): void {
-    for (const group of this.#unrestricted) visitGroup(group, log, visit)
-    this.#visitBucket(0, log.address, log, visit)
-    for (const [position, topic] of log.topics.entries()) this.#visitBucket(position + 1, topic, log, visit)
+  /**
+   * Each member whose filter matches, once, and undefined after every {@link comparisonsPerPause} comparisons, where
+   * whoever walks over many may pause, as at any member. Members that are removed meanwhile do not come; none may be
+   * added.
+   */
+  *matches(log: LogKeys): Generator<T | undefined, void> {
+    let comparisons = 0
+    for (const bucket of this.#bucketsOf(log)) {
+      for (const { filter, members } of bucket instanceof Set ? bucket : [bucket]) {
+        if (filter.matches(log)) yield* members
+        if (++comparisons % comparisonsPerPause === 0) yield undefined
+      }
+    }
   }
 
-  #visitBucket(position: number, key: string, log: LogKeys, visit: (member: T) => void): void {
-    const bucket = this.#bucketOf(position, key)
-    if (bucket instanceof Set) for (const group of bucket) visitGroup(group, log, visit)
-    else if (bucket !== undefined) visitGroup(bucket, log, visit)
+  #bucketsOf({ address, topics }: LogKeys): Bucket<T>[] {
+    const ofTopics = topics.map((topic, position) => this.#bucketOf(position + 1, topic))
+    return [this.#unrestricted, this.#bucketOf(0, address), ...ofTopics].filter(
+      (bucket) => bucket !== undefined,
+    )
   }
 
   /**
@@ -137,13 +150,13 @@ function crowdOf(bucket: Bucket<unknown> | undefined): number {
   return bucket instanceof Set ? bucket.size : 1
 }
 
-/** FNV-1a, cut to 31 bits, which V8 stores in the Map's entry without a separate object. */
-function hashOf(key: string): number {
-  let hash = 0x811c9dc5
-  for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 0x01000193)
-  return hash >>> 1
-}
+/** Of this process, so that nobody can choose keys that share a bucket. */
+const [seed, factor] = [randomInt(2 ** 32), randomInt(2 ** 31) * 2 + 1]
 
-function visitGroup<T>({ filter, members }: Group<T>, log: LogKeys, visit: (member: T) => void): void {
-  if (filter.matches(log)) for (const member of members) visit(member)
+/** A sum of products, as FNV-1a, by a random factor. Has 31 bits, which V8 stores in the Map's entry without an object. */
+function hashOf(key: string): number {
+  let hash = seed
+  for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), factor)
+  // The low bits of a product depend on the low bits of its parts alone.
+  return (hash ^ (hash >>> 15)) >>> 1
 }

@@ -10,25 +10,20 @@
 import type { BlockId } from '../chain/blockId.js'
 import type { Chain } from '../chain/chain.js'
 import { beforeGenesis, type ChainCursor, type ChainStep } from '../chain/chainSteps.js'
-import type { LogFilter } from '../chain/logFilter.js'
 import { requireLogs } from '../chain/logSearch.js'
 import { type SyncProgress, syncProgressJson } from '../chain/syncProgress.js'
 import { bytesToHex, equalBytes, type Hash32, toQuantity } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
 import { TimeSlices, type Work } from '../primitives/timeSlices.js'
 import { awaitReceipt, type Waiting } from './awaitReceipt.js'
-import { BlockEvents } from './blockEvents.js'
-import { EventMessage } from './eventMessage.js'
-import { FilterIndex } from './filterIndex.js'
+import { BlockEvents, type ChainEvent } from './blockEvents.js'
+import type { ChainRequest } from './chainRequest.js'
+import { type KeptEvents, keepEvents } from './eventMessage.js'
+import { keptSubscription } from './keptSubscription.js'
+import { type LiveFollower, LiveFollowers } from './liveFollowers.js'
 import type { Subscriber } from './subscriber.js'
-import { bytesOfSubscription } from './subscriberPool.js'
+import { bytesOfSubscription, turnMsMax } from './subscriberPool.js'
 import { type Delivery, Subscription } from './subscription.js'
-
-/** Longest time that events hold the event loop at once, so that other answers go out in between. */
-const turnMsMax = 4
-
-/** Events between two readings of the clock, each of which may be a system call: 0.1 ms of work. */
-const eventsPerLook = 16
 
 /** Blocks that one subscription replays before the next has its turn. */
 const blocksPerReplay = 16
@@ -41,28 +36,6 @@ interface StreamLimits {
   readonly replayBlocksMax: number
 }
 
-/** A subscription to heads, logs or receipts. */
-export interface ChainRequest {
-  readonly delivery: Delivery
-  /** The logs to send; undefined for heads, and for receipts. */
-  readonly filter: LogFilter | undefined
-  /** The transactions ({@link latin1Key}) whose receipts are sent, one message for each block; absent for heads and logs. */
-  readonly receipts?: ReadonlySet<string> | 'all'
-  /**
-   * Number or tag: the first block to send. Hash: the last block that the client has. Undefined: only new blocks, and
-   * no removed heads, as in go-ethereum.
-   */
-  readonly from: BlockId | undefined
-  /** Numbers of the blocks whose logs are sent; undefined for all. Does not apply to heads. */
-  readonly within: BlockRange | undefined
-}
-
-/** First and last block number, both included. */
-export interface BlockRange {
-  readonly first: number
-  readonly last: number
-}
-
 /** A subscription that sends nothing before `start`. */
 export interface OpenedStream {
   readonly id: string
@@ -71,9 +44,7 @@ export interface OpenedStream {
 }
 
 /** A subscription to the chain and the block that it has reached. */
-interface Follower extends Work {
-  readonly request: ChainRequest
-  readonly subscription: Subscription
+interface Follower extends LiveFollower, Work {
   /** Not kept up to date while the follower is live; the network's cursor counts then. */
   cursor: ChainCursor
   isLive: boolean
@@ -83,11 +54,8 @@ export class NetworkStreams {
   readonly #chain: Chain
   readonly #limits: StreamLimits
   readonly #events: BlockEvents
-  /** Live followers of heads, those of receipts, and those of logs. */
-  readonly #heads = new Set<Follower>()
-  readonly #receipts = new Set<Follower>()
-  readonly #logs = new FilterIndex<Follower>()
-  readonly #syncing = new Set<Subscription>()
+  readonly #live: LiveFollowers
+  readonly #syncing = new Set<Subscription<KeptEvents>>()
   /** Serves the live followers first in each turn, then those with steps to take and room to send, at least one. */
   readonly #slices = new TimeSlices<Follower>({
     goOn: (follower) => this.#onIdle(follower),
@@ -110,6 +78,7 @@ export class NetworkStreams {
     this.#limits = limits
     this.#reportDefect = reportDefect
     this.#events = new BlockEvents(chain)
+    this.#live = new LiveFollowers(this.#events, () => chain.finalizedNumber)
     this.#cursor = chain.head
     this.#stopListening = chain.onHead(() => this.#onHead())
   }
@@ -122,20 +91,22 @@ export class NetworkStreams {
     const { filter, receipts } = request
     if (filter !== undefined || receipts !== undefined) requireLogs(this.#chain.identity)
     const cursor = request.from === undefined ? this.#cursor : this.#cursorAt(request.from, request)
-    const events = { onIdle: () => this.#onIdle(follower), onEnd: () => this.#forget(follower) }
+    const events = {
+      again: (step: ChainStep, first: number) => this.#again(follower, step, first),
+      onIdle: () => this.#onIdle(follower),
+      onEnd: () => this.#forget(follower),
+    }
     const named = receipts === undefined || receipts === 'all' ? 0 : receipts.size
     const bytes = bytesOfSubscription(filter?.size ?? named)
-    const subscription = new Subscription(subscriber, request.delivery, events, bytes)
-    const follower: Follower = { request, subscription, cursor, isLive: false, isWaiting: false }
+    const subscription = new Subscription<ChainStep>(subscriber, request.delivery, events, bytes)
+    const follower: Follower = { request, subscription, cursor, isLive: false, place: undefined }
     subscriber.add(subscription)
     return { id: subscription.id, start: () => this.#schedule(follower) }
   }
 
   /** Subscribes to changes of whether the source is behind. Throws FaultError for too many subscriptions. */
   subscribeSyncing(subscriber: Subscriber, delivery: Delivery): OpenedStream {
-    const events = { onIdle: () => undefined, onEnd: () => this.#syncing.delete(subscription) }
-    const subscription: Subscription = new Subscription(subscriber, delivery, events, bytesOfSubscription(0))
-    subscriber.add(subscription)
+    const subscription = keptSubscription(subscriber, delivery, this.#syncing)
     const start = () => {
       if (!subscription.isEnded) this.#syncing.add(subscription)
     }
@@ -153,8 +124,8 @@ export class NetworkStreams {
     if (isSyncing === this.#isSyncing) return
     this.#isSyncing = isSyncing
     const json = isSyncing ? `{"syncing":true,"status":${syncProgressJson(progress)}}` : 'false'
-    const message = new EventMessage(json, { number: this.#chain.head.number })
-    for (const subscription of this.#syncing) subscription.deliver(message)
+    const { messages } = keepEvents(this.#chain.head.number, [json])
+    for (const message of messages) for (const subscription of this.#syncing) subscription.deliver(message)
   }
 
   /** Stops sending; subscriptions end with their connections. */
@@ -236,10 +207,7 @@ export class NetworkStreams {
   #forget(follower: Follower): void {
     this.#slices.forget(follower)
     this.#ahead.delete(follower)
-    if (!follower.isLive) return
-    const { filter } = follower.request
-    if (filter === undefined) this.#setOf(follower).delete(follower)
-    else this.#logs.remove(filter, follower)
+    if (follower.isLive) this.#live.remove(follower)
   }
 
   /** Sends to live followers in this turn. Returns whether they have received everything. */
@@ -260,17 +228,16 @@ export class NetworkStreams {
       return walk.next().done === true
     } catch (error) {
       this.#reportDefect(error)
-      const live = [...this.#heads, ...this.#receipts, ...this.#logs.members()]
-      for (const { subscription } of live) subscription.fail()
+      for (const { subscription } of [...this.#live.all()]) subscription.fail()
       this.#cursor = this.#chain.head
       return true
     }
   }
 
-  /** Sends every step up to the head to the live followers; yields after every few events. */
+  /** Sends every step up to the head to the live followers; yields wherever it may pause. */
   *#notifyLive(): Generator<void, void> {
     for (;;) {
-      if (this.#heads.size === 0 && this.#receipts.size === 0 && this.#logs.isEmpty) {
+      if (this.#live.isEmpty) {
         this.#cursor = this.#chain.head
         return
       }
@@ -278,39 +245,11 @@ export class NetworkStreams {
       if (step === undefined) return
       this.#isAmidStep = true
       try {
-        yield* this.#notifyStep(step)
+        yield* this.#live.tell(step)
       } finally {
         this.#isAmidStep = false
       }
       this.#cursor = step.cursor
-    }
-  }
-
-  *#notifyStep(step: ChainStep): Generator<void, void> {
-    let events = 0
-    if (this.#heads.size > 0) {
-      const message = this.#events.head(step)
-      for (const follower of this.#heads) {
-        if (wantsStep(follower.request, step)) follower.subscription.deliver(message)
-        if (++events % eventsPerLook === 0) yield
-      }
-    }
-    for (const follower of this.#receipts) {
-      const message = this.#events.receipts(step, follower.request.receipts)
-      if (message !== undefined) follower.subscription.deliver(message)
-      if (++events % eventsPerLook === 0) yield
-    }
-    if (this.#logs.isEmpty) return
-    for (const { keys, message } of this.#events.logs(step)) {
-      // Collected first, so that the walk can pause between two of them.
-      const followers: Follower[] = []
-      this.#logs.visitMatches(keys, (follower) => {
-        if (isWithin(follower.request, step)) followers.push(follower)
-      })
-      for (const follower of followers) {
-        follower.subscription.deliver(message)
-        if (++events % eventsPerLook === 0) yield
-      }
     }
   }
 
@@ -319,13 +258,24 @@ export class NetworkStreams {
     try {
       return this.#takeSteps(follower)
     } catch (error) {
-      if (error instanceof FaultError && error.fault.kind === 'HistoryPruned') follower.subscription.miss()
-      else {
-        this.#reportDefect(error)
-        follower.subscription.fail()
-      }
+      this.#cannotRender(follower, error)
       return false
     }
+  }
+
+  /** The events of a step that wait for a follower; see {@link Subscription}. */
+  *#again(follower: Follower, step: ChainStep, first: number): Generator<ChainEvent> {
+    try {
+      yield* this.#events.of(follower.request, step, first)
+    } catch (error) {
+      this.#cannotRender(follower, error)
+    }
+  }
+
+  #cannotRender({ subscription }: Follower, error: unknown): void {
+    if (error instanceof FaultError && error.fault.kind === 'HistoryPruned') return subscription.miss()
+    this.#reportDefect(error)
+    subscription.fail()
   }
 
   /**
@@ -333,7 +283,9 @@ export class NetworkStreams {
    */
   #takeSteps(follower: Follower): boolean {
     const { subscription, request } = follower
+    this.#slices.begin()
     for (let blocks = 0; blocks < blocksPerReplay; blocks++) {
+      if (blocks > 0 && this.#slices.isOver(turnMsMax)) return true
       if (subscription.isEnded || this.#join(follower)) return false
       if (!subscription.hasRoom) {
         subscription.waitForRoom()
@@ -345,46 +297,18 @@ export class NetworkStreams {
         return false
       }
       follower.cursor = step.cursor
-      for (const message of this.#eventsFor(request, step)) subscription.deliver(message)
+      for (const message of this.#events.of(request, step)) subscription.deliver(message)
     }
     return true
-  }
-
-  *#eventsFor(request: ChainRequest, step: ChainStep): Generator<EventMessage> {
-    const { filter, receipts } = request
-    if (filter === undefined) {
-      const message = receipts === undefined ? undefined : this.#events.receipts(step, receipts)
-      if (message !== undefined) yield message
-      else if (receipts === undefined && wantsStep(request, step)) yield this.#events.head(step)
-      return
-    }
-    if (!isWithin(request, step)) return
-    const header = this.#chain.readHeader(step.hash)
-    if (header === undefined || !filter.mayMatch(header.logsBloom)) return
-    for (const { keys, message } of this.#events.logs(step)) if (filter.matches(keys)) yield message
   }
 
   /** Makes a follower live if it is at the network's cursor. */
   #join(follower: Follower): boolean {
     if (this.#isAmidStep || !isSame(follower.cursor, this.#cursor)) return false
     follower.isLive = true
-    const { filter } = follower.request
-    if (filter === undefined) this.#setOf(follower).add(follower)
-    else this.#logs.add(filter, follower)
+    this.#live.add(follower)
     return true
   }
-
-  #setOf({ request }: Follower): Set<Follower> {
-    return request.receipts === undefined ? this.#heads : this.#receipts
-  }
-}
-
-function wantsStep({ filter, from }: ChainRequest, step: ChainStep): boolean {
-  return step.kind === 'added' || filter !== undefined || from !== undefined
-}
-
-function isWithin({ within }: ChainRequest, { number }: ChainStep): boolean {
-  return within === undefined || (number >= within.first && number <= within.last)
 }
 
 function isSame(a: { number: number; hash: Hash32 }, b: { number: number; hash: Hash32 }): boolean {

@@ -6,11 +6,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { asBuffer, bytesToHex, type Hash32, toHash32 } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
 import type { UpstreamCalls } from '../primitives/upstreamCalls.js'
-import { EventMessage } from './eventMessage.js'
+import { type KeptEvents, keepEvents } from './eventMessage.js'
+import { deliverAll, keptSubscription } from './keptSubscription.js'
 import type { OpenedStream } from './networkStreams.js'
 import type { Subscriber } from './subscriber.js'
-import { bytesOfSubscription } from './subscriberPool.js'
-import { type Delivery, Subscription } from './subscription.js'
+import type { Delivery, Subscription } from './subscription.js'
 
 /** How long a question waits for the next hash. */
 const waitMs = 1_000
@@ -25,8 +25,8 @@ export class PendingStreams {
   readonly #calls: UpstreamCalls
   readonly #headNumber: () => number
   readonly #reportDefect: (error: unknown) => void
-  readonly #hashes = new Set<Subscription>()
-  readonly #whole = new Set<Subscription>()
+  readonly #hashes = new Set<Subscription<KeptEvents>>()
+  readonly #whole = new Set<Subscription<KeptEvents>>()
   #watching: Promise<void> | undefined
   /** To be told whole. */
   readonly #wanted: Hash32[] = []
@@ -41,9 +41,7 @@ export class PendingStreams {
   /** Subscribes to those announced from now on. Throws FaultError for too many subscriptions. */
   subscribe(subscriber: Subscriber, delivery: Delivery, isWhole: boolean): OpenedStream {
     const members = isWhole ? this.#whole : this.#hashes
-    const events = { onIdle: () => undefined, onEnd: () => members.delete(subscription) }
-    const subscription: Subscription = new Subscription(subscriber, delivery, events, bytesOfSubscription(0))
-    subscriber.add(subscription)
+    const subscription = keptSubscription(subscriber, delivery, members)
     const start = () => {
       if (subscription.isEnded) return
       members.add(subscription)
@@ -66,7 +64,7 @@ export class PendingStreams {
       try {
         const { next, hashes } = await this.#calls.announced(after, waitMs)
         after = next
-        this.#deliver(hashesOf(hashes))
+        await this.#deliver(hashesOf(hashes))
       } catch (error) {
         if (!(error instanceof FaultError)) throw error
         await sleep(retryMs)
@@ -74,13 +72,11 @@ export class PendingStreams {
     }
   }
 
-  #deliver(hashes: readonly Hash32[]): void {
+  async #deliver(hashes: readonly Hash32[]): Promise<void> {
     // A slow reader is judged by what it left of earlier ones.
-    const origin = { number: this.#headNumber() }
-    for (const hash of hashes) {
-      if (this.#hashes.size === 0) break
-      const message = new EventMessage(`"${bytesToHex(hash)}"`, origin)
-      for (const subscription of this.#hashes) subscription.deliver(message)
+    if (this.#hashes.size > 0) {
+      const results = hashes.map((hash) => `"${bytesToHex(hash)}"`)
+      await deliverAll(keepEvents(this.#headNumber(), results), this.#hashes)
     }
     if (this.#whole.size === 0) return
     this.#wanted.push(...hashes)
@@ -95,13 +91,9 @@ export class PendingStreams {
   /** Tells whole transactions, some at a time, while hashes go on. */
   async #lookUp(): Promise<void> {
     while (this.#wanted.length > 0 && this.#whole.size > 0) {
-      const origin = { number: this.#headNumber() }
       const asked = this.#wanted.splice(0, wholeMax).map((hash) => wholePending(this.#calls, hash))
-      for (const json of await Promise.all(asked)) {
-        if (json === undefined) continue
-        const message = new EventMessage(json, origin)
-        for (const subscription of this.#whole) subscription.deliver(message)
-      }
+      const found = (await Promise.all(asked)).filter((json) => json !== undefined)
+      await deliverAll(keepEvents(this.#headNumber(), found), this.#whole)
     }
     this.#wanted.length = 0
   }

@@ -1,4 +1,5 @@
 import { FaultError } from '../primitives/faults.js'
+import type { Place, Work } from '../primitives/timeSlices.js'
 import type { EventSink } from './eventSink.js'
 import { type SubscriberPool, type SubscriptionLimits, tooMuch } from './subscriberPool.js'
 
@@ -25,11 +26,12 @@ const unsentBytesMax = 16 * 1024
  * RequestContext. A subscription begins to send when that request is finished. The transport sends the answer first and
  * then calls `finish()`, so no event comes before the answer with its subscription id.
  */
-export class Subscriber {
+export class Subscriber implements Work {
+  /** For a turn of the event loop ({@link TimeSlices}). */
+  place: Place | undefined
   readonly #subscriptions = new Map<string, OwnedSubscription>()
   /** Subscriptions with events to send and no room for them, in the order in which they are served next. */
   readonly #waitingForRoom = new Set<OwnedSubscription>()
-  readonly #key: string | undefined
   readonly #pool: SubscriberPool
   /** Memory of {@link #subscriptions}. */
   #bytes = 0
@@ -40,10 +42,9 @@ export class Subscriber {
   /** `key` is the id of the connection's API key, undefined where no keys are needed. */
   constructor(
     readonly sink: EventSink,
-    key: string | undefined,
+    readonly key: string | undefined,
     pool: SubscriberPool,
   ) {
-    this.#key = key
     this.#pool = pool
   }
 
@@ -68,13 +69,20 @@ export class Subscriber {
 
   /** The socket has sent some of what it held (uWebSockets.js: `drain`). */
   drained(): void {
-    for (const subscription of [...this.#waitingForRoom]) {
-      if (!this.hasRoom) return
-      // A subscription that was served goes to the end of the line, so that one with much to send does not delay the
-      // others.
+    if (this.#waitingForRoom.size > 0) this.#pool.resume(this)
+  }
+
+  /** Has one subscription after the other go on, at least one, until `isOver`. Returns whether more could go on. */
+  resume(isOver: () => boolean): boolean {
+    // One that was served goes to the end of the line, so that one with much to send does not delay the others.
+    for (let left = this.#waitingForRoom.size; left > 0 && this.hasRoom; left--) {
+      const [subscription] = this.#waitingForRoom
+      if (subscription === undefined) break
       this.#waitingForRoom.delete(subscription)
       subscription.resume()
+      if (isOver()) break
     }
+    return this.#waitingForRoom.size > 0 && this.hasRoom
   }
 
   /**
@@ -99,7 +107,7 @@ export class Subscriber {
     this.#pool.open--
     subscription.end()
     this.#bytes -= subscription.bytes
-    this.#pool.release(this.#key, subscription.bytes)
+    this.#pool.release(this.key, subscription.bytes)
   }
 
   /** Ends a subscription of this connection; false where it has none of that id. */
@@ -119,7 +127,7 @@ export class Subscriber {
     const { bytes } = subscription
     if (this.#isClosed) return subscription.end()
     this.#requireOwnRoom(bytes)
-    this.#pool.take(this.#key, bytes, this.ofKeyMax)
+    this.#pool.take(this.key, bytes, this.ofKeyMax)
     this.#bytes += bytes
     this.#subscriptions.set(subscription.id, subscription)
     this.#pool.open++
@@ -128,7 +136,7 @@ export class Subscriber {
   /** Throws what {@link add} would throw for a subscription of `bytes`. */
   requireRoom(bytes: number): void {
     this.#requireOwnRoom(bytes)
-    this.#pool.requireRoom(this.#key, bytes, this.ofKeyMax)
+    this.#pool.requireRoom(this.key, bytes, this.ofKeyMax)
   }
 
   #requireOwnRoom(bytes: number): void {
@@ -148,9 +156,23 @@ export class Subscriber {
     if (!this.#isClosed) this.#waitingForRoom.add(subscription)
   }
 
-  /** Counts an event that a subscription skips. */
-  countSkipped(): void {
-    this.#pool.skippedEvents++
+  /** Counts further memory of a subscription; false where there is no room. */
+  charge(bytes: number): boolean {
+    if (this.#bytes + bytes > this.limits.bytesMax) return false
+    if (this.#pool.takeBytes(this.key, bytes) !== undefined) return false
+    this.#bytes += bytes
+    return true
+  }
+
+  /** Gives back what {@link charge} counted. */
+  discharge(bytes: number): void {
+    this.#bytes -= bytes
+    this.#pool.releaseBytes(this.key, bytes)
+  }
+
+  /** Counts events that a subscription skips. */
+  countSkipped(count: number): void {
+    this.#pool.skippedEvents += count
   }
 
   /** Closes the connection with a WebSocket close code and reason. */

@@ -1,5 +1,5 @@
 import { FaultError } from '../primitives/faults.js'
-import { TimeSlices } from '../primitives/timeSlices.js'
+import { TimeSlices, type Work } from '../primitives/timeSlices.js'
 
 /** Limits of subscriptions. */
 export interface SubscriptionLimits {
@@ -24,6 +24,13 @@ export interface SubscriptionTotals {
   addSubscriptionsOfKey(key: string, change: number): number
 }
 
+/** A connection of which subscriptions wait for room. */
+interface SlowSubscriber extends Work {
+  readonly key: string | undefined
+  /** Has them go on until `isOver`, at least one. Returns whether more could. */
+  resume(isOver: () => boolean): boolean
+}
+
 /** Bytes counted for a subscription with all that is kept for it; V8 counts 1,500. */
 export const subscriptionBytes = 2_000
 
@@ -37,6 +44,12 @@ export const filterKeyBytes = 100
 export function bytesOfSubscription(filterKeys: number): number {
   return subscriptionBytes + filterKeys * filterKeyBytes
 }
+
+const ofServer = 'this server'
+const ofKey = 'this API key'
+
+/** Longest time that waiting events hold the event loop at once, so that other answers go out in between. */
+export const turnMsMax = 4
 
 /**
  * Memory of ended subscriptions that is freed in one turn of the event loop: 2,600 addresses, or 130 subscriptions
@@ -59,6 +72,12 @@ export class SubscriberPool {
   readonly #ends: Iterator<number>[] = []
   readonly #slices = new TimeSlices<never>({ onTurn: () => this.#endSome(), goOn: () => undefined })
 
+  readonly #resumes: TimeSlices<SlowSubscriber> = new TimeSlices<SlowSubscriber>({
+    goOn: (subscriber) => this.#resume(subscriber),
+    laneOf: ({ key = '' }) => key,
+    msMaxOf: () => turnMsMax,
+  })
+
   constructor(
     readonly limits: SubscriptionLimits,
     totals: SubscriptionTotals,
@@ -72,21 +91,27 @@ export class SubscriberPool {
    */
   take(key: string | undefined, bytes: number, ofKeyMax = Number.POSITIVE_INFINITY): void {
     const { bytesPerKeyMax, bytesInAllMax } = this.limits
+    const whose = this.takeBytes(key, bytes)
+    if (whose !== undefined) throw tooMuch(whose, whose === ofServer ? bytesInAllMax : bytesPerKeyMax)
+    if (key === undefined) return
+    const count = this.#totals.addSubscriptionsOfKey(key, 1)
+    if (count <= ofKeyMax) return
+    if (Number.isFinite(count)) this.#totals.addSubscriptionsOfKey(key, -1)
+    this.releaseBytes(key, bytes)
+    throw new FaultError({ kind: 'TooManySubscriptions', whose: 'of this API key', max: ofKeyMax })
+  }
+
+  /** Counts memory alone: undefined where there is room, otherwise whose limit would be exceeded. */
+  takeBytes(key: string | undefined, bytes: number): typeof ofServer | typeof ofKey | undefined {
+    const { bytesPerKeyMax, bytesInAllMax } = this.limits
     const { subscriptionBytes } = this.#totals
     // Added before it is compared, so that two edges that do so at the same time cannot exceed the limit together.
-    if (subscriptionBytes.add(bytes) > bytesInAllMax) {
-      subscriptionBytes.add(-bytes)
-      throw tooMuch('this server', bytesInAllMax)
-    }
-    if (key === undefined) return
-    const ofKey = this.#totals.addSubscriptionBytesOfKey(key, bytes)
-    const count = ofKey <= bytesPerKeyMax ? this.#totals.addSubscriptionsOfKey(key, 1) : 0
-    if (ofKey <= bytesPerKeyMax && count <= ofKeyMax) return
-    if (Number.isFinite(ofKey)) this.#totals.addSubscriptionBytesOfKey(key, -bytes)
+    const inAll = subscriptionBytes.add(bytes)
+    const sum = key === undefined ? 0 : this.#totals.addSubscriptionBytesOfKey(key, bytes)
+    if (inAll <= bytesInAllMax && sum <= bytesPerKeyMax) return undefined
     subscriptionBytes.add(-bytes)
-    if (count === 0) throw tooMuch('this API key', bytesPerKeyMax)
-    if (Number.isFinite(count)) this.#totals.addSubscriptionsOfKey(key, -1)
-    throw new FaultError({ kind: 'TooManySubscriptions', whose: 'of this API key', max: ofKeyMax })
+    if (key !== undefined && Number.isFinite(sum)) this.#totals.addSubscriptionBytesOfKey(key, -bytes)
+    return inAll > bytesInAllMax ? ofServer : ofKey
   }
 
   /** Throws what {@link take} would throw; counts nothing. */
@@ -96,10 +121,25 @@ export class SubscriberPool {
   }
 
   release(key: string | undefined, bytes: number): void {
+    this.releaseBytes(key, bytes)
+    if (key !== undefined) this.#totals.addSubscriptionsOfKey(key, -1)
+  }
+
+  /** Gives back what {@link takeBytes} counted. */
+  releaseBytes(key: string | undefined, bytes: number): void {
     this.#totals.subscriptionBytes.add(-bytes)
-    if (key === undefined) return
-    this.#totals.addSubscriptionBytesOfKey(key, -bytes)
-    this.#totals.addSubscriptionsOfKey(key, -1)
+    if (key !== undefined) this.#totals.addSubscriptionBytesOfKey(key, -bytes)
+  }
+
+  /** Has the subscriptions of a connection that has room again go on: now, or beside those of others in later turns. */
+  resume(subscriber: SlowSubscriber): void {
+    this.#resumes.begin()
+    if (this.#resumes.isEmpty && !this.#resumes.isOver(turnMsMax)) this.#resume(subscriber)
+    else this.#resumes.wait(subscriber)
+  }
+
+  #resume(subscriber: SlowSubscriber): void {
+    if (subscriber.resume(() => this.#resumes.isOver(turnMsMax))) this.#resumes.wait(subscriber)
   }
 
   /**

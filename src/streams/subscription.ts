@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { Fifo } from '../primitives/fifo.js'
-import { type EventMessage, idDigits, Skipped } from './eventMessage.js'
+import { type EventMessage, type EventOrigin, idDigits, Skipped } from './eventMessage.js'
 import type { Subscriber } from './subscriber.js'
 
 /** What happens to a subscription whose reader is too slow. */
@@ -19,12 +19,34 @@ export interface Delivery {
 }
 
 /** Callbacks to whoever produces a subscription's events. */
-interface SubscriptionEvents {
+interface SubscriptionEvents<O extends EventOrigin> {
+  /**
+   * The events of `origin` that this subscription gets, from index `first` on, made again. Where they cannot be made
+   * it has the subscription end, and returns none.
+   */
+  again(origin: O, first: number): Iterable<EventMessage<O>>
   /** The socket accepted all waiting events, or has room again after {@link Subscription.waitForRoom}. */
   onIdle(): void
   /** The subscription ended, for any reason; called once. */
   onEnd(): void
 }
+
+/** Events of one origin that wait. They are not held: their bytes, once as many readers are slow, would be. */
+interface Waiting<O> {
+  readonly origin: O
+  /** Index of the first that may be one of them. */
+  first: number
+  /** How many of the first ones are skipped. */
+  skipped: number
+  count: number
+  bytes: number
+}
+
+/**
+ * Bytes charged for the events of one origin that wait. Those of one are in what is charged for every subscription, so
+ * that a pause of one block ends none.
+ */
+const waitingBytes = 100
 
 /** WebSocket close code "try again later" (IANA registry of RFC 6455). */
 const tryAgainLater = 1013
@@ -41,30 +63,32 @@ const slowReaderReason =
   'slow reader: events exceed queueBytes; resume with fromBlock, or choose another policy'
 
 /**
- * One subscription of one connection: its id, its sequence numbers, and the events that wait while the reader is
- * behind. Waiting events are shared between subscriptions. Does not know what is subscribed to.
+ * One subscription of one connection: its id, its sequence numbers, and which events wait while the reader is behind.
+ * What waits is noted, not held, and made again once there is room. Does not know what is subscribed to.
  *
  * The policy is applied when the first event of a new block arrives, not within a block: a block with more events
- * than `queueBytes` closes no reader that can take them before the next block.
+ * than `queueBytes` closes no reader that can take them before the next block. It is applied as well where the note
+ * itself finds no room in the memory of subscriptions.
  */
-export class Subscription {
+export class Subscription<O extends EventOrigin = EventOrigin> {
   readonly id: string
   readonly #idBytes: Uint8Array
   #sequence = 0
-  readonly #waiting = new Fifo<EventMessage>()
+  readonly #waiting = new Fifo<Waiting<O>>()
+  #newest: Waiting<O> | undefined
+  /** Bytes of the events that wait. */
   #waitingBytes = 0
   #skipped: Skipped | undefined
-  #last: EventMessage | undefined
   #isEnded = false
   readonly #subscriber: Subscriber
   readonly #delivery: Delivery
-  readonly #events: SubscriptionEvents
+  readonly #events: SubscriptionEvents<O>
 
   /** `bytes` is its memory, with all that the producer of its events keeps for it. */
   constructor(
     subscriber: Subscriber,
     delivery: Delivery,
-    events: SubscriptionEvents,
+    events: SubscriptionEvents<O>,
     readonly bytes: number,
   ) {
     this.#subscriber = subscriber
@@ -89,26 +113,20 @@ export class Subscription {
     this.#subscriber.resumeLater(this)
   }
 
-  /** Sends an event, or queues it while the reader is behind. */
-  deliver(message: EventMessage): void {
+  /** Sends an event, or notes it while the reader is behind. */
+  deliver(message: EventMessage<O>): void {
     if (this.isEnded) return
     if (this.hasRoom) this.#send(message)
-    else this.#enqueue(message)
+    else this.#wait(message)
   }
 
   /** Sends waiting events while there is room. */
   resume(): void {
-    if (this.isEnded) return
-    while (this.#waiting.length > 0) {
-      if (!this.#subscriber.hasRoom) {
-        this.#subscriber.resumeLater(this)
-        return
-      }
-      this.#send(this.#shift())
-      // A sink may end the connection during a send.
-      if (this.isEnded) return
+    while (!this.isEnded) {
+      if (this.#waiting.length === 0) return this.#events.onIdle()
+      if (!this.#sendOf(this.#waiting.oldest)) return
+      this.#shift()
     }
-    this.#events.onIdle()
   }
 
   /** Closes the connection, because an event cannot be rendered and the client would not notice the gap. */
@@ -121,12 +139,16 @@ export class Subscription {
     if (!this.isEnded) this.#subscriber.end(tryAgainLater, missedReason)
   }
 
+  /** Ends the subscription, which has no more events to come. */
+  finish(): void {
+    if (!this.isEnded) this.#subscriber.unsubscribe(this.id)
+  }
+
   /** Sends nothing more. Called by the {@link Subscriber}. */
   end(): void {
     if (this.#isEnded) return
     this.#isEnded = true
-    this.#waiting.clear()
-    this.#waitingBytes = 0
+    while (this.#waiting.length > 0) this.#shift()
     this.#events.onEnd()
   }
 
@@ -140,34 +162,81 @@ export class Subscription {
     sink.send(message.address(this.#idBytes, ++this.#sequence))
   }
 
-  #enqueue(message: EventMessage): void {
-    const isNextBlock = message.origin !== this.#last?.origin
-    this.#last = message
-    if (isNextBlock && this.#waitingBytes > this.#delivery.queueBytes) {
-      if (this.#delivery.policy === 'close') {
-        this.#subscriber.end(tryAgainLater, slowReaderReason)
-        return
+  /** Sends events of one origin. Returns whether none of them waits any more. */
+  #sendOf(waiting: Waiting<O>): boolean {
+    for (const message of this.#events.again(waiting.origin, waiting.first)) {
+      if (waiting.skipped > 0) waiting.skipped--
+      else {
+        if (!this.#subscriber.hasRoom) {
+          this.#subscriber.resumeLater(this)
+          return false
+        }
+        this.#send(message)
+        // A sink may end the connection during a send.
+        if (this.isEnded) return false
+        this.#take(waiting, 1, Math.min(message.size, waiting.bytes))
       }
-      const bytesMax = this.#delivery.policy === 'conflate' ? 0 : this.#delivery.queueBytes
-      while (this.#waitingBytes > bytesMax) this.#skip(this.#shift())
+      waiting.first = message.index + 1
+      if (waiting.count === 0) break
     }
-    const isConflating = this.#delivery.policy === 'conflate' && this.#skipped !== undefined
-    if (isConflating) while (this.#waiting.length > 0) this.#skip(this.#shift())
-    this.#waiting.push(message)
-    this.#waitingBytes += message.size
+    return !this.isEnded
+  }
+
+  #wait(message: EventMessage<O>): void {
+    const { origin, index, size } = message
+    if (this.#newest?.origin !== origin) {
+      const { policy, queueBytes } = this.#delivery
+      if (this.#waitingBytes > queueBytes && !this.#apply(queueBytes)) return
+      if (policy === 'conflate' && this.#skipped !== undefined) this.#skipDownTo(0)
+      if (this.#waiting.length > 0 && !this.#subscriber.charge(waitingBytes) && !this.#apply(0)) return
+      this.#newest = { origin, first: index, skipped: 0, count: 0, bytes: 0 }
+      this.#waiting.push(this.#newest)
+    }
+    this.#take(this.#newest as Waiting<O>, -1, -size)
     this.#subscriber.resumeLater(this)
   }
 
-  #skip(message: EventMessage): void {
-    this.#skipped ??= new Skipped()
-    this.#skipped.add(message)
-    this.#subscriber.countSkipped()
+  /** Applies the policy so that at most `bytesMax` wait. Returns whether the subscription goes on. */
+  #apply(bytesMax: number): boolean {
+    const { policy } = this.#delivery
+    if (policy === 'close') {
+      this.#subscriber.end(tryAgainLater, slowReaderReason)
+      return false
+    }
+    this.#skipDownTo(policy === 'conflate' ? 0 : bytesMax)
+    return true
   }
 
-  /** Removes and returns the oldest waiting event. */
-  #shift(): EventMessage {
-    const message = this.#waiting.shift()
-    this.#waitingBytes -= message.size
-    return message
+  /** Skips the oldest events; of 0 bytes, all. */
+  #skipDownTo(bytesMax: number): void {
+    while (this.#waiting.length > 0 && (bytesMax === 0 || this.#waitingBytes > bytesMax)) {
+      const { oldest } = this.#waiting
+      const each = oldest.bytes / oldest.count
+      const many = bytesMax === 0 ? oldest.count : Math.ceil((this.#waitingBytes - bytesMax) / each)
+      const count = Math.min(many, oldest.count)
+      this.#skipped ??= new Skipped()
+      this.#skipped.add(oldest.origin, count)
+      this.#subscriber.countSkipped(count)
+      if (count === oldest.count) this.#shift()
+      else {
+        oldest.skipped += count
+        this.#take(oldest, count, count * each)
+      }
+    }
+  }
+
+  /** Counts events of an origin as waiting no more. */
+  #take(waiting: Waiting<O>, count: number, bytes: number): void {
+    waiting.count -= count
+    waiting.bytes -= bytes
+    this.#waitingBytes -= bytes
+  }
+
+  /** Forgets the oldest origin. */
+  #shift(): void {
+    const waiting = this.#waiting.shift()
+    this.#waitingBytes -= waiting.bytes
+    if (waiting === this.#newest) this.#newest = undefined
+    if (this.#waiting.length > 0) this.#subscriber.discharge(waitingBytes)
   }
 }

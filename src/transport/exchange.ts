@@ -4,7 +4,7 @@
  */
 
 import type { Linked, LinkedList } from '../primitives/linkedList.js'
-import { type Share, TimeSlices } from '../primitives/timeSlices.js'
+import { type Place, type Share, TimeSlices } from '../primitives/timeSlices.js'
 import type { Answer, AnswerBody } from '../rpc/answers/answer.js'
 import { type Identity, RequestContext } from '../rpc/contexts/requestContext.js'
 import type { Endpoint } from '../rpc/dispatch/endpoint.js'
@@ -74,7 +74,7 @@ const gzipHeaders: ExtraHeaders = [
 
 export class Exchange extends RequestContext implements BodyReceiver, Linked<Exchange> {
   /** For a turn of the event loop ({@link TimeSlices}). */
-  isWaiting = false
+  place: Place | undefined
   list: LinkedList<Exchange> | undefined
   previous: Exchange | undefined
   next: Exchange | undefined

@@ -11,7 +11,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { Fault } from '../primitives/faults.js'
 import { Fifo } from '../primitives/fifo.js'
-import { Share, type TimeSlices } from '../primitives/timeSlices.js'
+import { type Place, Share, type TimeSlices } from '../primitives/timeSlices.js'
 import type { AnswerBody } from '../rpc/answers/answer.js'
 import { RequestContext } from '../rpc/contexts/requestContext.js'
 import type { Endpoint } from '../rpc/dispatch/endpoint.js'
@@ -77,7 +77,7 @@ const busy: Fault = { kind: 'ServerBusy', retryAfterMs: 1000 }
 
 export class Socket implements EventSink, SocketHandler, CallRoom {
   /** For a turn of the event loop ({@link TimeSlices}). */
-  isWaiting = false
+  place: Place | undefined
   readonly keyId: string | undefined
   readonly route: SocketData['route']
   readonly use: SocketData['use']

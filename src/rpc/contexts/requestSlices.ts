@@ -87,7 +87,7 @@ export class RequestSlices {
     if (!this.#isAdmitted) return false
     return yield (goOn) => {
       const { keyId } = this.#context
-      const request = { keyId, bytes: this.#bytes, msMax: this.#msMax, goOn, isWaiting: false }
+      const request = { keyId, bytes: this.#bytes, msMax: this.#msMax, goOn, place: undefined }
       if (slices.wait(request)) keep?.()
     }
   }

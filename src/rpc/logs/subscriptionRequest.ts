@@ -4,7 +4,7 @@ import { LogFilter } from '../../chain/logFilter.js'
 import { latin1Key } from '../../primitives/bytes.js'
 import { excerpt } from '../../primitives/excerpt.js'
 import { FaultError } from '../../primitives/faults.js'
-import type { ChainRequest } from '../../streams/networkStreams.js'
+import { type ChainRequest, WantedReceipts } from '../../streams/chainRequest.js'
 import type { SubscriptionLimits } from '../../streams/subscriberPool.js'
 import { type Delivery, type Policy, policies } from '../../streams/subscription.js'
 import { blockId, hash32, invalidArgument, list, text, typeName } from '../params/params.js'
@@ -93,7 +93,7 @@ export function countKeysOf([, rawOptions]: readonly unknown[]): number {
 }
 
 /** The transactions whose receipts are wanted: some, or without a list all. */
-function decodeReceipts(value: unknown, requireRoom: (keys: number) => void): ReadonlySet<string> | 'all' {
+function decodeReceipts(value: unknown, requireRoom: (keys: number) => void): WantedReceipts | 'all' {
   if (value === undefined || value === null) return 'all'
   const hashes = list('transaction hashes').decode(value, optionsIndex)
   if (hashes.length === 0) return 'all'
@@ -102,7 +102,7 @@ function decodeReceipts(value: unknown, requireRoom: (keys: number) => void): Re
     throw invalidArgument(optionsIndex, `${why} (${receiptHashesMax})`)
   }
   requireRoom(hashes.length)
-  return new Set(hashes.map((hash) => latin1Key(hash32.decode(hash, optionsIndex))))
+  return new WantedReceipts(hashes.map((hash) => latin1Key(hash32.decode(hash, optionsIndex))))
 }
 
 function toOptions(value: unknown, members: readonly string[]): Options {

@@ -13,7 +13,7 @@ const work = (name: string, bytes = 0): NamedWork => ({
   lane: name[0] as string,
   bytes,
   name,
-  isWaiting: false,
+  place: undefined,
 })
 
 /** Slices that note what goes on, and what is refused, by turn of the event loop. */
@@ -172,7 +172,7 @@ t.test('what has gone on is no longer in memory after the next collection of you
     worksMax: 1,
   })
   const kept = shareKept((content, index) => {
-    slices.wait({ isWaiting: false, content })
+    slices.wait({ place: undefined, content })
     if (index >= 64) slices.next()
   })
   t.ok(kept < 0.3, `${kept} of all are kept`)

@@ -95,31 +95,31 @@ export class ForkingChain {
   #head: ForkBlock
   readonly #store: ChainWriter
 
-  private constructor(store: ChainWriter, genesis: ForkBlock) {
+  private constructor(store: ChainWriter, genesis: ForkBlock, finalizedLag: number) {
     this.#store = store
     this.genesis = genesis
     this.#head = genesis
     this.chain = new Chain(store, {
       supportsSafe: true,
       safeLag: 0,
-      finalizedLag: 0,
+      finalizedLag,
       answerCacheBytes: 2 ** 20,
     })
   }
 
   /** Opens an empty chain in a folder of `t`, which closes it. */
-  static open(t: Test): ForkingChain {
-    const forks = ForkingChain.openIn(t.testdir())
+  static open(t: Test, finalizedLag = 0): ForkingChain {
+    const forks = ForkingChain.openIn(t.testdir(), finalizedLag)
     t.teardown(() => forks.close())
     return forks
   }
 
-  static openIn(folder: string): ForkingChain {
+  static openIn(folder: string, finalizedLag = 0): ForkingChain {
     const store = ChainWriter.openForWriting({ path: join(folder, 'chain.mdb'), mapBytes: 2 ** 30 })
     const genesis = makeBlock(undefined, [])
     const identity = { chainId: '1', networkId: '1', genesisHash: genesis.hash, config: '{"chainId":1}' }
     store.initialize(identity, genesis.blockDiff)
-    return new ForkingChain(store, genesis)
+    return new ForkingChain(store, genesis, finalizedLag)
   }
 
   close(): Promise<void> {

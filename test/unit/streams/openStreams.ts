@@ -16,8 +16,8 @@ export interface OpenStreams {
 }
 
 /** Streams over a chain that a test grows, with the two methods before them. */
-export function openStreams(t: Test, replayBlocksMax = 10_000): OpenStreams {
-  const forks = ForkingChain.open(t)
+export function openStreams(t: Test, replayBlocksMax = 10_000, finalizedLag = 0): OpenStreams {
+  const forks = ForkingChain.open(t, finalizedLag)
   const streams = new NetworkStreams(forks.chain, { replayBlocksMax }, (error) => t.fail(String(error)))
   t.teardown(() => streams.close())
   return { forks, streams, endpoint: endpointOver(forks.chain, streams) }
