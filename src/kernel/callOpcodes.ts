@@ -106,7 +106,7 @@ export function call(frame: Frame, kind: u32, sp: usize, gas: i64): i64 {
   frame.callStateGas = isNew ? (newAccountStateGas as u32) : 0
   if (frame.callStateGas != 0) {
     gas = payStateGas(frame, newAccountStateGas, gas)
-    if (gas < 0) return gas
+    if (gas < 0) return fail(Failure.PartUnpaid)
   }
   const ownCost = (gasGiven - gas) as u64
   if (!has(Fork.TangerineWhistle) && (!isSmall(sp - WORD) || load<u64>(sp - WORD) > u64.MAX_VALUE - ownCost)) {
@@ -242,16 +242,19 @@ export function selfdestruct(frame: Frame, beneficiary: usize, gas: i64): i64 {
     if (gas < 0) return fail(Failure.PartUnpaid)
     seePaid(heir)
   }
+  let left = gas
   if (has(Fork.TangerineWhistle)) {
     if (!has(Fork.Berlin)) gas -= selfdestructGas
-    if (isNewAccount(heir, !isZero(account.balance))) {
-      gas -= newHeirGas
-      if (newAccountStateGas != 0) gas = payStateGas(frame, newAccountStateGas, gas)
-    }
+    const isNew = isNewAccount(heir, !isZero(account.balance))
+    if (isNew) gas -= newHeirGas
+    left = isNew && newAccountStateGas != 0 ? payStateGas(frame, newAccountStateGas, gas) : gas
   }
   if (account.destroyedTx != transaction) setRefund(refund + selfdestructRefund)
-  if (gas < 0) return failAfter(gas, Failure.OutOfGas)
+  if (left < 0) return failAfter(gas, Failure.OutOfGas)
+  gas = left
   traceCost(0xff, gas)
+  // As go-ethereum, the log is the contract's own and comes before all that tells of the transfer.
+  logMove(account.address, heir.address, account.balance)
   traceEnter(0xff, account.address, heir.address, account.balance, 0, 0, 0)
   logTransfer(account.address, heir.address, account.balance)
   // EIP-6780: only a contract created in this transaction is destroyed; others only send their balance.
@@ -266,7 +269,6 @@ export function selfdestruct(frame: Frame, beneficiary: usize, gas: i64): i64 {
     copyWord(account.balance, scratchWords)
     addBalance(heir, scratchWords)
     subtractBalance(account, scratchWords)
-    logMove(account.address, heir.address, scratchWords)
   }
   if (ends) destroy(account)
   traceExit(Failure.None, 0, 0, 0)

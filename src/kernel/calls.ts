@@ -261,8 +261,8 @@ export function endFrame(frame: Frame, reason: Failure, from: usize, length: u32
   } else keepStateGas(frame, frame.depth == 0 ? null : frameAt(frame.depth - 1))
   const end = why == Failure.None ? End.Succeeded : why == Failure.Reverted ? End.Reverted : End.Burnt
   leaveNeeds(frame, frame.depth == 0 ? null : frameAt(frame.depth - 1), frame.gasLimit - gasBack, end)
-  const hasOutput = why == Failure.None || why == Failure.Reverted
-  traceExit(why, gasBack, hasOutput ? from : 0, hasOutput ? length : 0)
+  // Also what a creation returned that is refused as code.
+  traceExit(why, gasBack, from, length)
   releaseMemory(frame)
   if (frame.ownCode != 0) releaseBlock(frame.ownCode, frame.ownCodeBytes)
 }

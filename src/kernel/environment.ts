@@ -10,7 +10,7 @@ import { copyPaid, endOfWords, expand, failAfter, payCopy, returned, returnedLen
 import { readBlockHash } from './host'
 import { addLog } from './logs'
 import { exchange } from './layout'
-import { logByteGas, logGas, logTopicGas } from './rules'
+import { codeAccessGas, logByteGas, logGas, logTopicGas } from './rules'
 import { traceCost, traceLog } from './trace'
 import { clamped, clearWord, copyWord, isSmall, putSmall, reverseWord, WORD } from './word'
 
@@ -33,7 +33,7 @@ export function balance(word: usize, gas: i64): i64 {
 
 export function externalCodeSize(word: usize, gas: i64): i64 {
   const account = accessed(word)
-  gas = payAccess(0x3b, account, gas)
+  gas = payAccess(0x3b, account, gas - codeAccessGas)
   if (gas >= 0) putSmall(word, hasCode(account) ? (codeOf(account).length as u64) : 0)
   return gas
 }
@@ -52,7 +52,7 @@ export function externalCodeCopy(frame: Frame, sp: usize, gas: i64): i64 {
   const account = accessed(sp - WORD)
   const to = sp - 2 * WORD
   const length = sp - 4 * WORD
-  gas = payCopy(frame, to, length, gas - coldGas(account))
+  gas = payCopy(frame, to, length, gas - coldGas(account) - codeAccessGas)
   if (gas < 0) return gas
   seePaid(account)
   traceCost(0x3c, gas)

@@ -35,6 +35,9 @@ export enum Failure {
   SentryReached,
   /** A write in a static frame by an instruction for which go-ethereum looks at that before it computes the cost. */
   WriteRefused,
+  /** EIP-8024: the words that an operand names are not there, or it names none. */
+  OperandUnderflow,
+  InvalidOperand,
 }
 
 /** The instruction that made a frame; the number is its opcode. */

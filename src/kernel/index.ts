@@ -34,7 +34,7 @@ import {
 import { keccak256 } from './keccak'
 import { exchange, scratchWords } from './layout'
 import { forgetLogs, newestLog, setNewestLog, setTransferLogs } from './logs'
-import { failedOpcode, failedStackWords, gasLeft, run, setGasLeft } from './loop'
+import { failedOpcode, failedOperand, failedOperandWords, failedStackWords, gasLeft, run, setGasLeft } from './loop'
 import { bindsOutermost, isLinear, neededGas, startNeeds } from './needs'
 import { setFork } from './rules'
 import { reservoir, startStateGas, stateGas } from './stateGas'
@@ -47,7 +47,7 @@ export { endAccounts, limitHeap, placeCode, setBlobHashes, setFork, setLookEvery
 export { newestChange, recordAccesses, seenAccounts, seenSlots, setAccessIndex }
 export { bindsOutermost, isLinear, neededGas }
 export { reservoir, startStateGas, stateGas }
-export { failedOpcode, failedStackWords, lacksCode, refusedCodeBytes, gasLeft, heapBytes, newestLog, refund, returned, returnedLength, stopReason, why }
+export { failedOpcode, failedOperand, failedOperandWords, failedStackWords, lacksCode, refusedCodeBytes, gasLeft, heapBytes, newestLog, refund, returned, returnedLength, stopReason, why }
 
 // Of the tracing binary alone.
 export { tellsFrames, toldOpcodes }

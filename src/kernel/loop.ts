@@ -47,6 +47,9 @@ export function setGasLeft(gas: i64): void {
 /** At the last failure of a frame: the opcode, and the number of words on its stack. */
 export let failedOpcode: u32 = 0
 export let failedStackWords: u32 = 0
+/** At the last failure of EIP-8024: the operand, and how many words it needs. */
+export let failedOperand: u32 = 0
+export let failedOperandWords: u32 = 0
 
 /** Runs the frame at depth 0 and everything that it calls. Afterwards `why` of calls.ts is the result. */
 export function run(): void {
@@ -255,9 +258,7 @@ export function run(): void {
         case 0xa0: case 0xa1: case 0xa2: case 0xa3: case 0xa4:
           gas = environment.log(frame, opcode - 0xa0, sp, gas)
           sp = b - ((opcode - 0xa0) << 5); pc++; if (gas >= 0) continue; break
-        case 0xe6: case 0xe7:
-          gas = fail(distance(load<u8>(pc, 1)) == 0 ? Failure.InvalidOpcode : Failure.StackUnderflow); break
-        case 0xe8: gas = fail(distances(load<u8>(pc, 1)) == 0 ? Failure.InvalidOpcode : Failure.StackUnderflow); break
+        case 0xe6: case 0xe7: case 0xe8: gas = failOperand(opcode, load<u8>(pc, 1)); break
         case 0xf0: case 0xf5: gas = createContract(frame, opcode, sp, gas); pc++; if (gas >= 0) frame = enter(frame, pc, gas); break
         case 0xf1: case 0xf2: case 0xf4: case 0xfa: frame.pc = pc; gas = call(frame, opcode, sp, gas); pc++; if (gas >= 0) frame = enter(frame, pc, gas); break
         case 0xf3: case 0xfd: {
@@ -313,6 +314,14 @@ function isRefusedBy(entry: u64, stackBytes: u32, gas: i64): bool {
     return false
   }
   return true
+}
+
+/** DUPN, SWAPN and EXCHANGE whose operand means nothing, or more words than there are. */
+function failOperand(opcode: u32, operand: u32): i64 {
+  const reach = opcode == 0xe8 ? distances(operand) >> 8 : distance(operand)
+  failedOperand = operand
+  failedOperandWords = opcode == 0xe6 ? reach : reach + 1
+  return fail(reach == 0 ? Failure.InvalidOperand : Failure.OperandUnderflow)
 }
 
 /** The frame that continues after an instruction that may begin one. */

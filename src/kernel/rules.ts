@@ -50,6 +50,8 @@ export let selfdestructRefund: i64 = 0
 
 /** The first access to an account (EIP-2929, EIP-8038). */
 export let coldAccountGas: i64 = 0
+/** EXTCODESIZE and EXTCODECOPY, for the code besides the account (EIP-8038). */
+export let codeAccessGas: i64 = 0
 /** A call that sends value, its stipend included (EIP-8038). */
 export let valueTransferGas: i64 = 0
 /** A call (EIP-161), and SELFDESTRUCT, that makes an account exist. */
@@ -125,11 +127,9 @@ const opcodes = memory.data<u16>([
   0x3b, 0x3b, 0, 20, 1, 1,
   0x3b, 0x3b, 3, 700, 1, 1, // EIP-150
   0x3b, 0x3b, 10, 100, 1, 1, // EIP-2929
-  0x3b, 0x3b, 24, 200, 1, 1, // EIP-8038
   0x3c, 0x3c, 0, 20, 4, 0,
   0x3c, 0x3c, 3, 700, 4, 0,
   0x3c, 0x3c, 10, 100, 4, 0,
-  0x3c, 0x3c, 24, 200, 4, 0,
   0x3d, 0x3d, 5, 2, 0, 1, // EIP-211
   0x3e, 0x3e, 5, 3, 3, 0,
   0x3f, 0x3f, 6, 400, 1, 1, // EIP-1052
@@ -165,8 +165,8 @@ const opcodes = memory.data<u16>([
   0xa2, 0xa2, 0, 0, 4, 0,
   0xa3, 0xa3, 0, 0, 5, 0,
   0xa4, 0xa4, 0, 0, 6, 0,
-  0xe6, 0xe6, 24, 3, 0, 1, // EIP-8024; how many words they need is in an operand
-  0xe7, 0xe8, 24, 3, 0, 0,
+  0xe6, 0xe6, 24, 3, 1, 2, // EIP-8024; how many words they need besides is in an operand
+  0xe7, 0xe8, 24, 3, 2, 2,
   0xf0, 0xf0, 0, 32000, 3, 1,
   0xf0, 0xf0, 24, 12000, 3, 1, // EIP-8038
   0xf1, 0xf1, 0, 40, 7, 1,
@@ -187,7 +187,7 @@ const opcodes = memory.data<u16>([
   0xff, 0xff, 0, 0, 1, 0,
   0xff, 0xff, 10, 5000, 1, 0,
 ])
-const opcodeRows: usize = 92
+const opcodeRows: usize = 90
 const rowBytes: usize = 12
 
 /** Stack bytes for an opcode that does not exist: no stack is deep enough. */
@@ -224,6 +224,7 @@ export function setFork(number: i32): void {
   }
   exponentByteGas = has(Fork.SpuriousDragon) ? 50 : 10
   coldAccountGas = has(Fork.Amsterdam) ? 3000 : 2600
+  codeAccessGas = has(Fork.Amsterdam) ? warmAccessGas : 0
   valueTransferGas = has(Fork.Amsterdam) ? 9000 + callStipend : 9000
   newAccountGas = has(Fork.Amsterdam) ? 0 : 25000
   newHeirGas = has(Fork.Amsterdam) ? 9000 : 25000

@@ -5,6 +5,7 @@
 import { Failure, Frame } from './frame'
 import { fail } from './frames'
 import { noteSpent } from './needs'
+import { traceStateGas } from './trace'
 
 /** Gas that only state gas is paid from: what exceeds the limit of a transaction's other gas (EIP-7825). */
 export let reservoir: i64 = 0
@@ -31,6 +32,7 @@ export function payStateGas(frame: Frame, amount: i64, gas: i64): i64 {
   if (spilled > gas) return fail(Failure.OutOfGas)
   reservoir -= amount - spilled
   frame.spilled += spilled
+  traceStateGas(spilled)
   stateGas += amount
   noteSpent(frame, gas - spilled)
   return gas - spilled
@@ -40,6 +42,7 @@ export function payStateGas(frame: Frame, amount: i64, gas: i64): i64 {
 export function refillStateGas(frame: Frame, amount: i64): i64 {
   const returned = min<i64>(amount, frame.spilled)
   frame.spilled -= returned
+  traceStateGas(-returned)
   reservoir += amount - returned
   stateGas -= amount
   return returned

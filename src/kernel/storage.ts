@@ -48,9 +48,11 @@ export function storeSlot(frame: Frame, key: usize, value: usize, gas: i64): i64
   gas -= isNet ? netGas(slot, value) : grossGas(slot, value)
   if (gas < 0) return failAfter(gas, Failure.OutOfGas)
   if (newSlotStateGas != 0 && isZero(originalOf(slot)) && isZero(slot.value) != isZero(value)) {
-    if (isZero(value)) gas += refillStateGas(frame, newSlotStateGas)
-    else gas = payStateGas(frame, newSlotStateGas, gas)
-    if (gas < 0) return gas
+    const left = isZero(value)
+      ? gas + refillStateGas(frame, newSlotStateGas)
+      : payStateGas(frame, newSlotStateGas, gas)
+    if (left < 0) return failAfter(gas, Failure.OutOfGas)
+    gas = left
   }
   traceCost(0x55, gas)
   if (!equals(slot.value, value)) setSlot(slot, value)

@@ -30,7 +30,7 @@ declare function tellStep(
 
 /**
  * Called within an instruction that can begin a frame, end one, or name an account or a slot, once it is paid:
- * `gasLeft` is the gas after its cost, before a creation takes its part.
+ * `gasLeft` is the gas after its cost, before a creation takes its part; state gas (EIP-8037) is not in the cost.
  */
 @external('trace', 'cost')
 declare function tellCost(gasLeft: i64): void
@@ -69,8 +69,17 @@ declare function tellExit(failure: Failure, gasLeft: i64, output: usize, outputL
 @external('trace', 'log')
 declare function tellLog(log: Log): void
 
+/** State gas (EIP-8037) that the current instruction took from the gas of its frame; negative where it gave some back. */
+let stateGasPaid: i64 = 0
+
+@inline
+export function traceStateGas(paid: i64): void {
+  if (isTracing) stateGasPaid += paid
+}
+
 @inline
 export function traceStep(frame: Frame, pc: usize, opcode: u32, gas: i64, sp: usize): void {
+  if (isTracing) stateGasPaid = 0
   if (isTracing && load<u8>(toldOpcodes + opcode) != 0) {
     tellStep(
       frame.depth,
@@ -101,7 +110,7 @@ export function traceEnter(
 
 @inline
 export function traceCost(opcode: u32, gasLeft: i64): void {
-  if (isTracing && load<u8>(toldOpcodes + opcode) != 0) tellCost(gasLeft)
+  if (isTracing && load<u8>(toldOpcodes + opcode) != 0) tellCost(gasLeft + stateGasPaid)
 }
 
 @inline

@@ -65,12 +65,21 @@ export function failureReason(
       const { stackWords, stackLeast } = kernel.failedInstruction
       return other(`stack underflow (${stackWords} <=> ${stackLeast})`)
     }
+    case 'operandUnderflow': {
+      const { stackWords, operandWords } = kernel.failedInstruction
+      return other(`stack underflow (${stackWords} <=> ${operandWords})`)
+    }
     case 'stackOverflow': {
       const { stackWords, stackMost } = kernel.failedInstruction
       return other(`stack limit reached ${stackWords} (${stackMost})`)
     }
     case 'invalidOpcode':
       return other(`invalid opcode: ${opcodeNames[kernel.failedInstruction.opcode]}`)
+    case 'invalidOperand': {
+      const { opcode, operand } = kernel.failedInstruction
+      const digits = operand.toString(16).padStart(2, '0')
+      return other(`invalid opcode: ${opcodeNames[opcode]} (operand: 0x${digits})`)
+    }
     case 'initcodeTooLarge':
       return {
         // As go-ethereum has it.

@@ -299,8 +299,7 @@ export class Kernel {
   }
 
   get failedInstruction(): FailedInstruction {
-    const { failedOpcode, failedStackWords } = this.#exports
-    return describeFailed(failedOpcode.value, failedStackWords.value, this.#memory)
+    return describeFailed(this.#exports, this.#memory)
   }
 
   /** The logs of the transaction, without transfers. */

@@ -23,6 +23,8 @@ export interface KernelExports {
   readonly stopReason: WasmGlobal
   readonly failedOpcode: WasmGlobal
   readonly failedStackWords: WasmGlobal
+  readonly failedOperand: WasmGlobal
+  readonly failedOperandWords: WasmGlobal
   readonly lacksCode: WasmGlobal
   readonly refusedCodeBytes: WasmGlobal<bigint>
   readonly neededGas: WasmGlobal<bigint>

@@ -1,5 +1,6 @@
 /** The kernel's report of a finished run. */
 import type { KernelMemory } from './kernelMemory.js'
+import type { KernelExports } from './kernelModule.js'
 
 /** As in src/kernel/layout.ts. */
 const opcodeTable = 0x2000
@@ -29,6 +30,8 @@ export const failures = [
   'costOverflow',
   'sentryReached',
   'writeRefused',
+  'operandUnderflow',
+  'invalidOperand',
 ] as const
 export type KernelFailure = (typeof failures)[number]
 
@@ -46,6 +49,9 @@ export interface FailedInstruction {
   /** Fewest and most words on the stack that let it begin. */
   readonly stackLeast: number
   readonly stackMost: number
+  /** Of DUPN, SWAPN and EXCHANGE: their operand, and how many words it needs. */
+  readonly operand: number
+  readonly operandWords: number
 }
 
 /** Gas that a run needed; see src/kernel/needs.ts. */
@@ -64,13 +70,16 @@ export interface GasNeed {
   readonly bindsOutermost: boolean
 }
 
-export function describeFailed(opcode: number, stackWords: number, memory: KernelMemory): FailedInstruction {
+export function describeFailed(exports: KernelExports, memory: KernelMemory): FailedInstruction {
+  const opcode = exports.failedOpcode.value
   const entry = opcodeTable + opcode * 8
   const stackLeast = memory.view.getUint16(entry + 2, true) / 32
   return {
     opcode,
-    stackWords,
+    stackWords: exports.failedStackWords.value,
     stackLeast,
     stackMost: stackLeast + memory.uint32(entry + 4) / 32,
+    operand: exports.failedOperand.value,
+    operandWords: exports.failedOperandWords.value,
   }
 }

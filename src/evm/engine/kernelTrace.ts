@@ -11,7 +11,10 @@ import { failures, type KernelFailure } from './kernelOutcome.js'
 export interface KernelTracer {
   /** Called before each instruction, even one that fails. After the end of code there is a STOP. */
   step(step: KernelStep): void
-  /** Called once an instruction that names an account or a slot, or calls, is paid: `gasLeft` is what is left. */
+  /**
+   * Called once an instruction that names an account or a slot, or calls, is paid: `gasLeft` is what its cost left,
+   * state gas (EIP-8037) apart.
+   */
   cost?(gasLeft: bigint): void
   /** Called when an instruction fails, before its frame ends. `cost` is its gas as far as go-ethereum computes it. */
   fault?(failure: KernelFailure, cost: bigint): void

@@ -7,7 +7,7 @@ import type { KernelStep } from '../engine/kernelTrace.js'
 import type { Call } from './callFrames.js'
 import { CallTracer } from './callTracer.js'
 import { hashedInput, hashing } from './keccakPreimages.js'
-import type { TracedFrame, TracedTransaction, TraceOutput } from './tracer.js'
+import type { FrameFailure, TracedFrame, TracedTransaction, TraceOutput } from './tracer.js'
 
 export interface Erc7562Options {
   readonly withLog: boolean
@@ -149,7 +149,7 @@ export class Erc7562Tracer extends CallTracer {
       transientWrites: Object.fromEntries(transientWrites),
     }
     const opcodes = [...used.opcodes].map(([opcode, times]) => [`0x${opcode.toString(16)}`, times] as const)
-    const outOfGas = depth > 0 && (failure?.kind === 'outOfGas' || failure?.kind === 'codeStoreOutOfGas')
+    const outOfGas = depth > 0 && failure !== undefined && isOutOfGas(failure)
     json.text(
       `,"accessedSlots":${JSON.stringify(slots)},"extCodeAccessInfo":${JSON.stringify(used.extCodes)}`,
     )
@@ -163,6 +163,11 @@ export class Erc7562Tracer extends CallTracer {
     this.#heldBytes += bytes
     this.output.holding(this.#heldBytes)
   }
+}
+
+/** OP-020. As in go-ethereum, also for what it finds out while it computes the cost: `out of gas: …`. */
+function isOutOfGas({ kind, why }: FrameFailure): boolean {
+  return kind === 'codeStoreOutOfGas' || /^out of gas(?::|$)/.test(why)
 }
 
 function count<K>(counts: Map<K, number>, key: K): void {

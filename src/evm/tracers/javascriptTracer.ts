@@ -10,6 +10,7 @@ import type { JobWatch } from '../engine/jobWatch.js'
 import type { KernelStep } from '../engine/kernelTrace.js'
 import { opcodeNames } from '../engine/opcodeNames.js'
 import { creationAddress } from '../transactions/creationAddress.js'
+import { staticCall } from './callFrames.js'
 import { keep, openContext } from './javascriptEngine.js'
 import { prelude } from './javascriptPrelude.js'
 import type { FrameEnd, TracedFrame, TracedTransaction, TraceOutput, Tracer } from './tracer.js'
@@ -22,7 +23,6 @@ export interface JavaScriptOptions {
 }
 
 const reverting = 0xfd
-const delegateCall = 0xf4
 
 /** An instruction that is told once its cost is known: then the state is still as before it. */
 interface Pending {
@@ -111,9 +111,8 @@ export class JavaScriptTracer implements Tracer {
     this.#tellStep(step.gas, undefined)
     const { opcode, pc, gas, depth, stackWords, memoryBytes } = step
     const frame = this.#frames.at(-1) as TracedFrame
-    const { refund } = this.#transaction.state
     this.#pending = {
-      told: [opcode, pc, Number(gas), 0, depth + 1, Number(refund), stackWords, memoryBytes],
+      told: [opcode, pc, Number(gas), 0, depth + 1, 0, stackWords, memoryBytes],
       gas,
       stack: this.#readsStack ? Array.from({ length: stackWords }, (_, at) => step.stackWord(at)) : [],
       memory: this.#readsMemory ? step.memory.slice() : new Uint8Array(0),
@@ -132,9 +131,9 @@ export class JavaScriptTracer implements Tracer {
 
   /** Of an instruction that did not begin `step` is told; `fault` of one that failed while it ran, once it is known why. */
   fault(cost: bigint, refusal: string | undefined): void {
+    this.#hasFaulted = refusal === undefined || this.#pending === undefined
     const gas = this.#pending?.gas ?? 0n
     this.#tellStep(gas - cost, refusal)
-    this.#hasFaulted = refusal === undefined
   }
 
   enter(frame: TracedFrame): void {
@@ -145,7 +144,7 @@ export class JavaScriptTracer implements Tracer {
     if (depth === 0 || !this.#hasFrames) return
     const type = opcodeNames[kind]
     const own = { type, from: hexDigits(from), to: hexDigits(to), input: hexDigits(input), gas: Number(gas) }
-    const sent = kind === delegateCall || kind === 0xfa ? {} : { value: value.toString(16) }
+    const sent = kind === staticCall ? {} : { value: value.toString(16) }
     this.#call('enter', { ...own, ...sent })
   }
 
@@ -174,7 +173,7 @@ export class JavaScriptTracer implements Tracer {
       from: hexDigits(sender),
       to: hexDigits(target),
       input: hexDigits(input),
-      output: hexDigits(failure === undefined || failure.kind === 'reverted' ? output : new Uint8Array(0)),
+      output: hexDigits(output),
       ...{ gas: Number(gasLimit), gasUsed: Number(gasUsed), block: Number(blockNumber) },
       ...{ value: value.toString(16), gasPrice: gasPrice.toString(16), coinbase: hexDigits(coinbase) },
       ...(failure === undefined ? {} : { error: failure.why }),
@@ -193,7 +192,9 @@ export class JavaScriptTracer implements Tracer {
     const pending = this.#pending
     if (pending === undefined) return
     this.#pending = undefined
-    const told = pending.told.with(3, Number(pending.gas - gasLeft))
+    // With the instruction's own refund, which go-ethereum counts with the cost.
+    const { refund } = this.#transaction.state
+    const told = pending.told.with(3, Number(pending.gas - gasLeft)).with(5, Number(refund))
     this.#last = { ...pending, told }
     if (this.#hasStep)
       this.#call('step', { s: told, contract: pending.contract, ...(error === undefined ? {} : { error }) })

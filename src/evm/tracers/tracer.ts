@@ -83,7 +83,7 @@ export interface FrameFailure {
   readonly isUndone: boolean
 }
 
-/** The end of the innermost frame. `output` is a view. */
+/** The end of the innermost frame. `output` is a view; of a creation that failed it is what was refused as code. */
 export interface FrameEnd {
   readonly depth: number
   readonly gasUsed: bigint

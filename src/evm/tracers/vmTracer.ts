@@ -125,7 +125,7 @@ export class VmTracer implements Tracer {
   fault(cost: bigint): void {
     const { pending } = this.#open.at(-1) as OpenCode
     if (pending === undefined) return
-    pending.cost = cost
+    pending.cost ??= cost
     pending.hasFailed = true
   }
 
@@ -133,9 +133,9 @@ export class VmTracer implements Tracer {
     const open = this.#open.pop() as OpenCode
     if (!open.isListed) return
     const { pending } = open
-    // The gas that a creation pays for its code is not its last instruction's.
-    const left =
-      open.isCreation && pending?.cost !== undefined ? pending.gas - pending.cost : open.gas - gasUsed
+    // The gas that a creation pays for its code is not its last instruction's; SELFDESTRUCT leaves none behind.
+    const paysForCode = open.isCreation && pending?.opcode !== selfdestruct
+    const left = paysForCode && pending?.cost !== undefined ? pending.gas - pending.cost : open.gas - gasUsed
     if (pending !== undefined && failure?.isUndone === true && failure.kind !== 'reverted') {
       pending.hasFailed ||= !open.isCreation
     }
