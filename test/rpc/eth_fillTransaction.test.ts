@@ -77,6 +77,16 @@ t.test('what no transaction can be is refused', async (t) => {
       -32000,
       'maxFeePerGas (0x1) < maxPriorityFeePerGas (0x2)',
     ],
+    [[{ from: bea, to: cal, blobVersionedHashes: [] }], -32000, 'need at least 1 blob in transaction'],
+    ...[7, 10].map(
+      (count) =>
+        [
+          [{ from: bea, to: cal, blobVersionedHashes: Array(count).fill(blobs.blobVersionedHashes[0]) }],
+          -32000,
+          `too many blobs in transaction (have=${count}, max=6)`,
+        ] as const,
+    ),
+    [[{ from: bea, data: '0x00', ...blobs }], -32000, 'missing "to" in blob transaction'],
     [[{ from: bea, to: cal, gasPrice: '0x0' }], -32000, 'gasPrice must be non-zero after london fork'],
     [
       [{ from: bea, to: cal, chainId: '0x1' }],

@@ -81,6 +81,44 @@ t.test('without validation nobody has to own what blobs cost', async (t) => {
 })
 
 t.test(
+  'without validation blobs are paid at the price of their block, as far as the sender can',
+  async (t) => {
+    const payer = person('6')
+    const reader = person('7')
+    // The balance of the caller, and the price that BLOBBASEFEE tells.
+    const seen = code('CALLER', 'BALANCE', 0, 'MSTORE', 'BLOBBASEFEE', 32, 'MSTORE', 64, 0, 'RETURN')
+    const paid = async (balance: bigint, price: bigint, count: number, more: Json = {}) => {
+      const blobVersionedHashes = Array.from({ length: count }, (_, at) => `0x01${`0${at}`.repeat(31)}`)
+      const [block] = (await simulate(t, {
+        blockStateCalls: [
+          {
+            blockOverrides: { blobBaseFee: quantity(price) },
+            stateOverrides: { [payer]: { balance: quantity(balance) }, [reader]: { code: seen } },
+            calls: [{ from: payer, to: reader, gas: '0x186a0', blobVersionedHashes, ...more }],
+          },
+        ],
+      })) as [Json]
+      const [{ returnData, status, error }] = block.calls as [Json & { readonly returnData: string }]
+      t.equal(status, '0x1', JSON.stringify(error))
+      t.equal(BigInt(`0x${returnData.slice(66)}`), price)
+      return balance - BigInt(returnData.slice(0, 66))
+    }
+    for (const price of [1n, 0x693ccn, 10n ** 9n]) {
+      for (const count of [1, 3, 6]) {
+        const cost = BigInt(count) * 131_072n * price
+        t.equal(await paid(10n ** 18n, price, count), cost)
+        t.equal(await paid(cost, price, count), cost)
+        t.equal(await paid(cost - 1n, price, count), cost - 1n)
+        t.equal(await paid(cost, price, count, { value: '0x2' }), cost, 'the value goes first')
+        const capped = { maxFeePerBlobGas: quantity(price) }
+        t.equal(await paid(cost + 5n, price, count, capped), cost)
+      }
+    }
+    t.equal(await paid(10n ** 18n, 0n, 2), 0n)
+  },
+)
+
+t.test(
   'the first block on the terminal total difficulty has proof of stake, and no choice of difficulty',
   async (t) => {
     // The demo network merges at block 130.

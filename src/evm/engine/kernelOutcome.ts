@@ -1,6 +1,6 @@
 /** The kernel's report of a finished run. */
+import type { WasmGlobal } from '../../primitives/webAssembly.js'
 import type { KernelMemory } from './kernelMemory.js'
-import type { KernelExports } from './kernelModule.js'
 
 /** As in src/kernel/layout.ts. */
 const opcodeTable = 0x2000
@@ -70,7 +70,12 @@ export interface GasNeed {
   readonly bindsOutermost: boolean
 }
 
-export function describeFailed(exports: KernelExports, memory: KernelMemory): FailedInstruction {
+/** What the kernel tells of the last instruction that failed. */
+type FailedGlobals = Readonly<
+  Record<'failedOpcode' | 'failedStackWords' | 'failedOperand' | 'failedOperandWords', WasmGlobal>
+>
+
+export function describeFailed(exports: FailedGlobals, memory: KernelMemory): FailedInstruction {
   const opcode = exports.failedOpcode.value
   const entry = opcodeTable + opcode * 8
   const stackLeast = memory.view.getUint16(entry + 2, true) / 32

@@ -1,5 +1,5 @@
 /**
- * Finds the least gas limit at which a message succeeds, in few runs. A run with much gas records the need of its
+ * Finds a least gas limit at which a message succeeds, in few runs. A run with much gas records the need of its
  * path (src/kernel/needs.ts). If nothing in it depended on gas and the outermost frame decides, that is the answer.
  * Otherwise the limit below it is tried; as long as that succeeds too, by another path, the need of that path is
  * next. If neither gives the answer, a binary search does. The 528 messages to code of the demo chain take 1.02 runs and

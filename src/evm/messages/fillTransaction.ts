@@ -3,6 +3,7 @@ import { bytesToHex, toQuantity } from '../../primitives/bytes.js'
 import { messageRefused } from '../../primitives/faults.js'
 import { keccak256 } from '../../primitives/keccak.js'
 import type { BlockContext } from '../blocks/blockContext.js'
+import { blobsMax } from '../transactions/transactionChecks.js'
 import { type TransactionFacts, unsignedTransaction, withFees } from './callTransaction.js'
 import type { CallMessage, FillRequest } from './executionRequest.js'
 
@@ -11,16 +12,23 @@ import type { CallMessage, FillRequest } from './executionRequest.js'
  * MessageRefused for what no transaction can be.
  */
 export function filledMessage({ message, tip }: FillRequest, context: BlockContext): CallMessage {
-  const { gasPrice, maxFeePerGas, maxPriorityFeePerGas, blobVersionedHashes } = message
+  const { gasPrice, maxFeePerGas, maxPriorityFeePerGas, blobVersionedHashes: blobs } = message
   const isPriced = gasPrice !== undefined || maxFeePerGas !== undefined || maxPriorityFeePerGas !== undefined
   let fees: Partial<CallMessage> = {}
   if (!context.hasBaseFee && !isPriced) fees = { gasPrice: tip }
   else if (gasPrice === undefined && maxPriorityFeePerGas === undefined) fees = { maxPriorityFeePerGas: tip }
   const filled = withFees({ ...message, ...fees }, context)
+  if (blobs?.length === 0) throw messageRefused('need at least 1 blob in transaction')
+  if (blobs !== undefined && blobs.length > blobsMax) {
+    throw messageRefused(`too many blobs in transaction (have=${blobs.length}, max=${blobsMax})`)
+  }
+  if (message.to === undefined && blobs !== undefined) {
+    throw messageRefused('missing "to" in blob transaction')
+  }
   if (message.to === undefined && message.data.length === 0) {
     throw messageRefused('contract creation without any data provided')
   }
-  const needsBlobFee = blobVersionedHashes !== undefined && filled.maxFeePerBlobGas === undefined
+  const needsBlobFee = blobs !== undefined && filled.maxFeePerBlobGas === undefined
   return needsBlobFee ? { ...filled, maxFeePerBlobGas: 2n * context.blobBaseFee } : filled
 }
 

@@ -9,7 +9,7 @@ import { type UnsignedTransaction, unsignedTransaction } from '../messages/callT
 import { checkWritable, refusingWith, transactionOf } from '../messages/gasBounds.js'
 import { type Failure, failureOf } from '../messages/messageCall.js'
 import { recoverAuthorities } from '../transactions/authorizations.js'
-import { priceTransaction } from '../transactions/pricedTransaction.js'
+import { priceTransaction, withAffordedBlobs } from '../transactions/pricedTransaction.js'
 import { applyTransaction, type TransactionOutcome } from '../transactions/transaction.js'
 import { checkTransaction } from '../transactions/transactionChecks.js'
 import type { SimulatedCall } from './simulationRequest.js'
@@ -64,17 +64,19 @@ export function runSimulatedCall(
     throw messageRefused(`chainId does not match node's (have=${chainId}, want=${context.chainId})`)
   }
   const transaction = unsignedTransaction(message, { chainId: context.chainId, gasLimit, nonce })
+  const balance = kernel.balanceOf(account)
   refusingWith(
     (why, rule) => refused(`err: ${why} (supplied gas ${gasLimit})`, rule),
     () =>
       checkTransaction(priced, {
         gasLimit,
-        balance: kernel.balanceOf(account),
+        balance,
         nonce: kernel.nonceOf(account),
       }),
   )
   const authorizations = recoverAuthorities(message.authorizationList ?? [], context.chainId, watch)
-  const outcome = applyTransaction(kernel, priced, { gasLimit, watch, authorizations }, true)
+  const payable = withAffordedBlobs(priced, gasLimit, balance)
+  const outcome = applyTransaction(kernel, payable, { gasLimit, watch, authorizations }, true)
   return {
     transaction,
     sender,

@@ -76,11 +76,22 @@ export function priceTransaction(tx: Transaction, block: BlockRules, rules: FeeR
     isFree,
     hasFreeBlobs,
     gasPrice: tipped < maxFeePerGas ? tipped : maxFeePerGas,
-    blobCost: hasFreeBlobs ? 0n : blobGas * seen.blobBaseFee,
+    blobCost: blobGas * seen.blobBaseFee,
     blobCostCap: blobGas * maxFeePerBlobGas,
     intrinsicGas: intrinsicGas(shape, block.fork),
     floorGas: calldataFloorGas(shape, block.fork),
   }
+}
+
+/** For a sender who need not own what blobs cost: it pays for them what it has besides gas and value. */
+export function withAffordedBlobs(
+  priced: PricedTransaction,
+  gasLimit: bigint,
+  balance: bigint,
+): PricedTransaction {
+  const { tx, hasFreeBlobs, blobCost, gasPrice } = priced
+  const owned = balance - tx.value - gasLimit * gasPrice
+  return hasFreeBlobs && blobCost > owned ? { ...priced, blobCost: owned } : priced
 }
 
 /** Blocks for free messages, cached because most messages are free. */

@@ -45,7 +45,7 @@ interface StartFacts {
 
 const blobVersion = 1
 /** EIP-7594. */
-const blobsMax = 6
+export const blobsMax = 6
 
 type Message = string | false | undefined
 

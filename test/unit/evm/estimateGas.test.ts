@@ -204,6 +204,24 @@ t.test('where one unit less fails a call that the contract survives, the estimat
   t.equal(estimate?.gas, await bisect(request))
 })
 
+t.test('where more gas fails and still more succeeds, one unit below the estimate fails', async (t) => {
+  const to = addressOf(1)
+  for (const [low, high] of [
+    [60_000, 90_000],
+    [200_000, 201_000],
+    [1_000_000, 20_000_000],
+  ] as const) {
+    // Fails with what is between: GAS below `high`, and above `low`.
+    const code = assemble(high, 'GAS', 'LT', low, 'GAS', 'GT', Uint8Array.of(0x16, 0x15))
+    const request = requestOf({ to }, [{ address: to, code: concatBytes(code, requireTrue(code.length)) }])
+    const { gas } = await demoExecution.estimate(request, goOn)
+    t.ok(await succeedsWith(demoExecution, request, gas))
+    t.notOk(await succeedsWith(demoExecution, request, gas - 1n))
+    t.ok(await succeedsWith(demoExecution, request, BigInt(low)), 'which may not be the lowest')
+    t.notOk(await succeedsWith(demoExecution, request, BigInt(low + high) / 2n))
+  }
+})
+
 t.test('plain transfers are answered without a run', async (t) => {
   const bytes = Uint8Array.of(0, 1, 2)
   const cases: readonly [Parameters<typeof requestOf>[0], bigint][] = [
