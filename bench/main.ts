@@ -12,14 +12,13 @@ import { constants, tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { packageRoot } from '../src/primitives/packageRoot.js'
-import { removeDrafts } from './data/benchData.js'
+import { removeDrafts } from './data/networks.js'
 import { type BenchOptions, helpText, parseOptions } from './options.js'
 import { Progress, planOf, type Step } from './plan.js'
 import { type Finding, isFailed, type Report } from './report/outcome.js'
-import { readReport, writeReport } from './report/reportFile.js'
-import { publish } from './report/speedPage.js'
+import { publish, readReport, writeReport } from './report/publish.js'
+import { detailLines, findingLine, footLines, headLine } from './report/table.js'
 import { parseTargets, verdictOf } from './report/targets.js'
-import { detailLines, findingLine, footLines, headLine } from './report/terminalReport.js'
 import type { RunMessage, RunTask } from './run.js'
 
 /** Status of a process that a signal ended is this and the signal's number, as shells have it. */
@@ -47,8 +46,7 @@ async function main(options: BenchOptions): Promise<number> {
     console.error(`\n${signal} ended the run after ${done.size} of ${steps.length} scenarios.`)
     if (done.size === 0) return signalStatus + constants.signals[signal]
   }
-  const stem = writeReport(report, options.out ?? join(packageRoot(), 'bench/results'))
-  console.log(`\nWritten: ${stem}.json and .html`)
+  console.log(`\nWritten: ${writeReport(report, options.out ?? join(packageRoot(), 'bench/results'))}`)
   const falls = (finding: Finding) => isFailed(finding) || (finding.missed ?? []).length > 0
   if (!options.isCheck) return report.findings.some(falls) ? 1 : 0
   // Of what was not measured nothing is known.

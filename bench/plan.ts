@@ -1,6 +1,5 @@
 /** What a run consists of: its scenarios, the networks that they need, and how long they take. */
-import { importChainBlocks, importChainBlocksQuick } from './data/importChainSizes.js'
-import type { NetworkPlan } from './data/networks.js'
+import { importPlan, type NetworkPlan } from './data/networks.js'
 import { httpScenarios, isOfAnyEndpoint, type NetworkName, type Scenario, slotsOf } from './load/scenarios.js'
 import { attacks } from './neighbours/attacks.js'
 import type { BenchOptions } from './options.js'
@@ -9,6 +8,7 @@ import { rivalBlocks } from './scenarios/logRun.js'
 import { pricedKinds } from './scenarios/pricedKinds.js'
 import type { SpecialScenario } from './scenarios/specialScenario.js'
 import { specialScenarios } from './scenarios/specialScenarios.js'
+import { secondsToMeasureState } from './scenarios/stateSize.js'
 
 export interface Plan {
   readonly http: readonly Scenario[]
@@ -28,32 +28,33 @@ export interface Step {
  * part of a name is in none.
  */
 export function planOf(options: BenchOptions, targets: readonly Target[]): Plan {
+  const { url, only, isCheck } = options
   const targeted = new Set(targets.map(({ scenario }) => scenario))
-  const all = httpScenarios(options).filter(
-    (scenario) => options.url === undefined || isOfAnyEndpoint(scenario),
-  )
-  const others = options.url === undefined ? specialScenarios(options.gasFolder) : []
-  const known = [...all, ...others]
-    .map(({ name }) => name)
-    .filter((name) => !options.isCheck || targeted.has(name))
-  const unknown = options.only.find((part) => !known.some((name) => name.includes(part)))
+  const offered = (scenario: { readonly name: string }) => !isCheck || targeted.has(scenario.name)
+  const all = httpScenarios(options)
+    .filter((scenario) => url === undefined || isOfAnyEndpoint(scenario))
+    .filter(offered)
+  const others = (url === undefined ? specialScenarios(options.gasFolder) : []).filter(offered)
+  const known = [...all, ...others].map(({ name }) => name)
+  const unknown = only.find((part) => !known.some((name) => name.includes(part)))
   if (unknown !== undefined || known.length === 0) {
     throw new RangeError(`--only: no scenario has "${unknown}" in its name; there are: ${known.join(', ')}`)
   }
-  const chosen = new Set(
-    known.filter((name) => options.only.length === 0 || options.only.some((part) => name.includes(part))),
-  )
-  const http = all.filter(({ name }) => chosen.has(name))
-  const special = others.filter(({ name }) => chosen.has(name))
+  const isChosen = ({ name }: { readonly name: string }) =>
+    only.length === 0 || only.some((part) => name.includes(part))
+  const [http, special] = [all.filter(isChosen), others.filter(isChosen)]
   const steps = [
-    ...http.map(({ name, title, ...rest }) => ({
-      name,
-      title,
-      seconds: secondsOfHttp({ name, ...rest }, options, targets),
+    ...http.map((scenario) => ({ ...stepOf(scenario), seconds: secondsOfHttp(scenario, options, targets) })),
+    ...special.map((scenario) => ({
+      ...stepOf(scenario),
+      seconds: secondsOfSpecial(scenario.name, options),
     })),
-    ...special.map(({ name, title }) => ({ name, title, seconds: secondsOfSpecial(name, options) })),
   ]
   return { http, special, steps }
+}
+
+function stepOf({ name, title }: Omit<Step, 'seconds'>): Omit<Step, 'seconds'> {
+  return { name, title }
 }
 
 /** What a network of a scenario over HTTP consists of. */
@@ -76,13 +77,10 @@ export function networkPlans({ http, special }: Plan, options: BenchOptions): Ne
   const names = new Set(special.map(({ name }) => name))
   const plans = ['demo', ...networksOf(http)].map((name) => networkPlan(name, options))
   for (const chain of ['transfers', 'tokens', 'mixed'] as const) {
-    const blocks = options.isQuick ? importChainBlocksQuick : importChainBlocks[chain]
-    if (names.has(`import-${chain}`)) plans.push({ kind: 'import', chain, blocks })
+    if (names.has(`import-${chain}`)) plans.push(importPlan(chain, options.isQuick))
   }
-  if (names.has('replicas') || names.has('replicas-reads'))
-    plans.push({ kind: 'import', chain: 'transfers', blocks: importChainBlocks.transfers })
   if (names.has('logs') || names.has('logs-many')) plans.push({ kind: 'logs', count: options.logBlocks })
-  if (names.has('logs') || names.has('gateway-search')) plans.push({ kind: 'logs', count: rivalBlocks })
+  if (names.has('logs')) plans.push({ kind: 'logs', count: rivalBlocks })
   return [...new Map(plans.map((plan) => [JSON.stringify(plan), plan])).values()]
 }
 
@@ -96,11 +94,7 @@ const latencyStartSeconds = 1.6
 /** Of the bare server, and of comparing answers. */
 const startSeconds = 1
 
-function secondsOfHttp(
-  scenario: Pick<Scenario, 'name' | 'anvil' | 'beside' | 'isSlow'>,
-  options: BenchOptions,
-  targets: readonly Target[],
-): number {
+function secondsOfHttp(scenario: Scenario, options: BenchOptions, targets: readonly Target[]): number {
   const { name, anvil, beside, isSlow } = scenario
   const wanted = options.isCheck ? rivalsIn(targets, name) : undefined
   const hasBare = wanted?.all.includes('bare') ?? true
@@ -130,8 +124,6 @@ function secondsOfSpecial(name: string, options: BenchOptions): number {
     case 'import-tokens':
     case 'import-mixed':
       return isQuick ? 16 : 25 + (3 + rounds) * 9
-    case 'gateway-search':
-      return 20
     case 'gateway-cached':
       return 5 + 2 * own + rounds * 2 * seconds
     case 'memory':
@@ -147,16 +139,13 @@ function secondsOfSpecial(name: string, options: BenchOptions): number {
     case 'logs-many':
       return 10
     case 'store':
-      return storeSeconds * options.storeShare
+      return secondsToMeasureState(options)
     case 'gas':
       return isQuick ? 90 : 150
     default:
       return 60
   }
 }
-
-/** Of the whole networks of the scenario `store`, on a quiet core. */
-const storeSeconds = 12_000
 
 /** How far a run is, and when it may be done. */
 export class Progress {

@@ -4,9 +4,9 @@
  */
 import { arch, cpus, platform, totalmem } from 'node:os'
 import { resolve } from 'node:path'
-import { type BenchNetwork, readThrough } from './data/benchData.js'
-import { findNetwork, makeMissing } from './data/networks.js'
-import { type Contestant, measureHttp, saturateUrl, startBare } from './load/httpRun.js'
+import { type BenchNetwork, findNetwork, makeMissing, readThrough } from './data/networks.js'
+import { saturate, targetOf, withConnections } from './load/httpLoader.js'
+import { type Contestant, measureHttp, startBare } from './load/httpRun.js'
 import type { Scenario } from './load/scenarios.js'
 import type { BenchOptions } from './options.js'
 import { networkPlan, networkPlans, networksOf, planOf } from './plan.js'
@@ -36,40 +36,24 @@ export type RunMessage =
   | { readonly type: 'scenario'; readonly name: string }
   | { readonly type: 'finding'; readonly finding: Finding }
 
-/** The networks of one run, each found when first used. */
-class Networks {
-  readonly #known = new Map<string, Promise<BenchNetwork>>()
-  readonly #options: BenchOptions
-
-  constructor(options: BenchOptions) {
-    this.#options = options
-  }
-
-  get(name: string): Promise<BenchNetwork> {
-    const network = this.#known.get(name) ?? findNetwork(name, networkPlan(name, this.#options))
-    this.#known.set(name, network)
-    return network
-  }
-}
-
 async function run({ options, targets, folder }: RunTask): Promise<void> {
   const plan = planOf(options, targets)
-  const networks = new Networks(options)
   // Before the loader is pinned, so that all cores take part.
   await makeMissing(networkPlans(plan, options))
   pinLoader()
-  const { machine, settings } = facts(options)
-  tell({ type: 'begun', machine, settings, loaderCeiling: await measureCeiling(folder, options) })
+  tell({ type: 'begun', ...facts(options), loaderCeiling: await measureCeiling(folder, options) })
+  const known = new Map<string, Promise<BenchNetwork>>()
   const context: RunContext = {
     folder,
     settings: options,
-    isQuick: options.isQuick,
-    logBlocks: options.logBlocks,
-    storeShare: options.storeShare,
     server: { limits: options.limits, nodeFlags: profileFlags(options.profileFolder) },
-    network: (name) => networks.get(name),
+    network(name) {
+      const network = known.get(name) ?? findNetwork(name, networkPlan(name, options))
+      known.set(name, network)
+      return network
+    },
   }
-  await measureAllHttp(plan.http, options, options.isCheck ? targets : undefined, context)
+  await measureAllHttp(plan.http, options.isCheck ? targets : undefined, context)
   for (const scenario of plan.special) {
     const { name, title } = scenario
     await attempt(scenario, async () => ({ name, title, ...(await scenario.run(context)) }))
@@ -87,32 +71,30 @@ function profileFlags(folder: string | undefined): readonly string[] {
 
 async function measureAllHttp(
   scenarios: readonly Scenario[],
-  options: BenchOptions,
   targets: readonly Target[] | undefined,
   { folder, settings, server, network }: RunContext,
 ): Promise<void> {
   if (scenarios.length === 0) return
+  const { url: endpoint, withAnvil } = settings
   const servers: ServerProcess[] = []
-  const started = async (server: Promise<ServerProcess>) => {
+  const started = async <S extends ServerProcess>(server: Promise<S>) => {
     servers.push(await server)
     return server
   }
   try {
-    const endpoint = options.url
     let ownOf = (_scenario: Scenario): Contestant => ({ name: 'endpoint', url: endpoint as string })
     let anvil: Contestant | undefined
     if (endpoint === undefined) {
       const served = await Promise.all(['demo', ...networksOf(scenarios)].map(network))
       const usual = await started(startTidegate(folder, served, server))
-      const uncached = await started(
-        startTidegate(folder, served, { ...server, limits: { ...server.limits, ...withoutCaches } }),
-      )
+      const limits = { ...server.limits, ...withoutCaches }
+      const uncached = await started(startTidegate(folder, served, { ...server, limits }))
       ownOf = ({ network, isUncached }) => {
         const process = isUncached === true ? uncached : usual
         return { name: 'tidegate', url: new URL(`/${network}`, process.said).href, process }
       }
     }
-    if (options.withAnvil) {
+    if (withAnvil) {
       const url = ownOf(scenarios[0] as Scenario).url
       const process = await started(startAnvil(folder, await network('demo'), new URL('/demo', url).href))
       anvil = { name: 'anvil', url: `http://127.0.0.1:${process.said}/`, process }
@@ -120,17 +102,16 @@ async function measureAllHttp(
     for (const scenario of scenarios) {
       if (endpoint === undefined)
         for (const name of networksOf([scenario])) await readThrough(await network(name))
-      const beside = scenario.beside && { ...ownOf(scenario.beside), name: scenario.beside.name }
-      const own = ownOf(scenario)
       const wanted = targets && rivalsIn(targets, scenario.name)
       const isWanted = (rival: string) => wanted?.all.includes(rival) ?? true
+      const own = ownOf(scenario)
       const rivals = {
-        isBareLeftOut: !isWanted('bare'),
+        hasBare: isWanted('bare'),
         anvil: isWanted('anvil') ? anvil : undefined,
-        beside,
+        beside: scenario.beside && { ...ownOf(scenario.beside), name: scenario.beside.name },
+        timed: wanted && (wanted.timed.length === 0 ? [] : [own.name, ...wanted.timed]),
       }
-      const timed = wanted && (wanted.timed.length === 0 ? [] : [own.name, ...wanted.timed])
-      await attempt(scenario, () => measureHttp(scenario, own, rivals, { ...settings, timed }, folder))
+      await attempt(scenario, () => measureHttp(scenario, own, rivals, settings, folder))
     }
   } finally {
     for (const server of servers) await server.stop()
@@ -151,19 +132,19 @@ async function attempt(
 const ceilingSecondsMax = 5
 
 /** Highest rate of the loader, in answers per second, against a bare server with a slot's bytes. */
-async function measureCeiling(folder: string, options: BenchOptions): Promise<number> {
-  const bare = await startBare(folder, [
-    JSON.stringify({ jsonrpc: '2.0', id: 1, result: `0x${'0'.repeat(64)}` }),
-  ])
+async function measureCeiling(folder: string, { seconds, connections }: BenchOptions): Promise<number> {
+  const answer = JSON.stringify({ jsonrpc: '2.0', id: 1, result: `0x${'0'.repeat(64)}` })
+  const body = '{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}'
+  const bare = await startBare(folder, [answer])
   try {
-    const body = '{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}'
-    const seconds = Math.min(options.seconds, ceilingSecondsMax)
-    const round = () => saturateUrl(`http://127.0.0.1:${bare.said}/`, options, seconds, () => body)
-    await round()
-    const run = await round()
-    return run.answers / run.seconds
+    return await withConnections(targetOf(bare.url), connections, async (open) => {
+      const round = () => saturate(open, Math.min(seconds, ceilingSecondsMax), () => body)
+      await round()
+      const run = await round()
+      return run.answers / run.seconds
+    })
   } finally {
-    await bare.stop()
+    await bare.process.stop()
   }
 }
 
@@ -181,7 +162,6 @@ function facts(options: BenchOptions) {
     'latency rounds': options.latencyRounds,
     'seconds a latency round': options.latencySeconds,
     connections: options.connections,
-    loader: options.loader,
     pinning: isPinned ? 'server and loader on a core each' : 'none',
   }
   return { machine, settings }

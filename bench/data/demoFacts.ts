@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type AbiValue, encodeCall } from '../../data/devnet/abi.js'
 import { bytesToHex, toQuantity } from '../../src/primitives/bytes.js'
-import { devnetFolder } from './benchData.js'
+import { packageRoot } from '../../src/primitives/packageRoot.js'
 
 interface Named {
   readonly name: string
@@ -26,6 +26,7 @@ interface Examples {
   readonly head: { readonly number: number; readonly stateRoot: string }
 }
 
+export const devnetFolder = join(packageRoot(), 'data/devnet')
 const examples = JSON.parse(readFileSync(join(devnetFolder, 'examples.json'), 'utf8')) as Examples
 
 function found<T>(what: string, value: T | undefined): T {

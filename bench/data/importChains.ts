@@ -9,7 +9,6 @@ import { encodeAbi } from '../../data/devnet/abi.js'
 import { compileContracts } from '../../data/devnet/contracts.js'
 import { createGenerator } from '../../data/devnet/generator.js'
 import { concatBytes, hexToBytes } from '../../src/primitives/bytes.js'
-import { schemaVersion } from '../../src/store/tables.js'
 import {
   ChainMaker,
   keysUpTo,
@@ -17,50 +16,25 @@ import {
   type TransactionPlan,
   testGenesis,
 } from '../../test/ingest/chainMaker.js'
-import { type BenchNetwork, devnetFolder, importWith, makeOnce } from './benchData.js'
-import { calldata } from './demoFacts.js'
-import type { ImportChainKind } from './importChainSizes.js'
+import { calldata, devnetFolder } from './demoFacts.js'
 
-/** Raised with every change of what is generated: it is part of the name of a cached chain. */
-const importChainsVersion = 2
+/** By what their transactions are. */
+export type ImportChainKind = 'transfers' | 'tokens' | 'mixed'
 
 const transactionsPerBlock = 20
 /** Accounts that send and receive. */
 const accounts = 500
 const setupPerBlock = 50
 
-/** A chain file, and the network imported from it. */
-export interface ImportChain extends BenchNetwork {
-  readonly chainPath: string
+/** Writes `chain.rlp` and `genesis.json` into the folder; `blocks` beside those that set it up. Takes minutes. */
+export async function writeImportChain(kind: ImportChainKind, blocks: number, folder: string): Promise<void> {
+  const file = openSync(join(folder, 'chain.rlp'), 'w')
+  const genesis = await makeImportChain(kind, blocks, (rlp) => writeSync(file, rlp))
+  closeSync(file)
+  writeFileSync(join(folder, 'genesis.json'), genesis)
 }
 
-/** The name under which the chain's store is kept. */
-export function importedName(kind: ImportChainKind, blocks: number): string {
-  return `${chainName(kind, blocks)}-schema${schemaVersion}`
-}
-
-function chainName(kind: ImportChainKind, blocks: number): string {
-  return `import-${kind}${importChainsVersion}-${blocks}`
-}
-
-/** Made and imported once; `blocks` beside those that set it up. */
-export async function importChain(kind: ImportChainKind, blocks: number): Promise<ImportChain> {
-  const what = `making a chain of ${blocks} blocks of ${kind}`
-  const chain = await makeOnce(chainName(kind, blocks), what, async (folder) => {
-    const file = openSync(join(folder, 'chain.rlp'), 'w')
-    const genesis = await makeImportChain(kind, blocks, (rlp) => writeSync(file, rlp))
-    closeSync(file)
-    writeFileSync(join(folder, 'genesis.json'), genesis)
-  })
-  const chainPath = join(chain, 'chain.rlp')
-  const genesisPath = join(chain, 'genesis.json')
-  const store = await makeOnce(importedName(kind, blocks), `importing a chain of ${kind}`, (folder) =>
-    importWith({ name: kind, folder, genesisPath, chainPath }),
-  )
-  return { name: kind, folder: join(store, 'networks', kind), genesisPath, chainPath }
-}
-
-/** Calls `take` with the blocks of a chain, one after the other, as RLP; returns its genesis. Takes minutes. */
+/** Calls `take` with the blocks of a chain, one after the other, as RLP; returns its genesis. */
 async function makeImportChain(
   kind: ImportChainKind,
   blocks: number,

@@ -1,19 +1,42 @@
-/** The networks of a run by what they consist of, and making those that are missing on all cores at once. */
-import { spawn } from 'node:child_process'
+/**
+ * The networks that benchmarks read: the demo chain and synthetic ones, by what they consist of. Each is made once and
+ * kept outside the repository, under a name that contains everything it depends on, so that a change makes a new one.
+ */
+import { execFileSync, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
-import { cores, endWithThisProcess } from '../servers/serverProcess.js'
 import {
-  type BenchNetwork,
-  demoNetwork,
-  isKept,
-  keptNames,
-  syntheticBlocks,
-  syntheticLogs,
-  syntheticNetwork,
-} from './benchData.js'
-import type { ImportChainKind } from './importChainSizes.js'
-import type { StateSize } from './syntheticState.js'
+  copyFileSync,
+  createReadStream,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { packageRoot } from '../../src/primitives/packageRoot.js'
+import { schemaVersion } from '../../src/store/tables.js'
+import { cores, endWithThisProcess } from '../servers/serverProcess.js'
+import { devnetFolder } from './demoFacts.js'
+import { syntheticGenesis } from './diffBuilder.js'
+import type { ImportChainKind } from './importChains.js'
+import { blocksVersion, writeSyntheticBlocks } from './syntheticBlocks.js'
+import { logsVersion, writeSyntheticLogs } from './syntheticLogs.js'
+import { generatorVersion, type StateSize, writeSyntheticNetwork } from './syntheticState.js'
+
+/** A network ready to be served. */
+export interface BenchNetwork {
+  readonly name: string
+  /** Holds `chain.mdb`. */
+  readonly folder: string
+  readonly genesisPath: string
+}
 
 export type NetworkPlan =
   | { readonly kind: 'demo' }
@@ -21,43 +44,150 @@ export type NetworkPlan =
   | { readonly kind: 'blocks' | 'logs'; readonly count: number }
   | { readonly kind: 'import'; readonly chain: ImportChainKind; readonly blocks: number }
 
-/** Found in the cache, or made. */
+/** Blocks of these chains beside those that set them up; in a short run still so many that a second thread takes part. */
+export function importPlan(chain: ImportChainKind, isQuick: boolean): NetworkPlan {
+  return { kind: 'import', chain, blocks: isQuick ? 300 : chain === 'mixed' ? 600 : 1_000 }
+}
+
+export const programPath = join(packageRoot(), 'dist/src/main.js')
+
+/** How a network is made: its folder gets `genesis.json`, `chain.mdb`, and `chain.rlp` where it is imported. */
+interface Recipe {
+  /** Name of its folder in the cache. */
+  readonly key: string
+  readonly what: string
+  /** CPU time to make it, on a quiet core of 2026. */
+  readonly seconds: number
+  make(folder: string): Promise<void>
+}
+
+/** Raised with every change of what `importChains.ts` generates. */
+const importChainsVersion = 3
+
+function recipeOf(plan: NetworkPlan): Recipe {
+  const schema = `schema${schemaVersion}`
+  const synthetic = (write: (storePath: string) => Promise<void>) => async (folder: string) => {
+    writeFileSync(join(folder, 'genesis.json'), syntheticGenesis)
+    await write(join(folder, 'chain.mdb'))
+  }
+  switch (plan.kind) {
+    case 'demo': {
+      const files = ['genesis.json', 'chain.rlp'] as const
+      const content = createHash('sha256')
+      for (const name of files) content.update(readFileSync(join(devnetFolder, name)))
+      return {
+        key: `demo2-${schema}-${content.digest('hex').slice(0, 16)}`,
+        what: 'importing the demo chain',
+        seconds: 5,
+        async make(folder) {
+          for (const name of files) copyFileSync(join(devnetFolder, name), join(folder, name))
+          importIn(folder)
+        },
+      }
+    }
+    case 'state': {
+      const { accounts, slotsPerAccount, slots } = plan
+      return {
+        key: `synthetic${generatorVersion}-${schema}-${accounts}x${slotsPerAccount}-${slots}`,
+        what: `making a network of ${accounts} accounts and ${slots} slots`,
+        seconds: accounts / 10_000 + slots / 65_000,
+        make: synthetic((path) => writeSyntheticNetwork(path, plan)),
+      }
+    }
+    case 'blocks':
+      return {
+        key: `blocks${blocksVersion}-${schema}-${plan.count}`,
+        what: `making a chain of ${plan.count} blocks`,
+        seconds: plan.count / 800,
+        make: synthetic((path) => writeSyntheticBlocks(path, plan.count)),
+      }
+    case 'logs':
+      return {
+        key: `logs${logsVersion}-${schema}-${plan.count}`,
+        what: `making a chain of ${plan.count} blocks with logs`,
+        seconds: plan.count / 3_300,
+        make: synthetic((path) => writeSyntheticLogs(path, plan.count)),
+      }
+    case 'import': {
+      const { chain, blocks } = plan
+      return {
+        key: `import-${chain}${importChainsVersion}-${schema}-${blocks}`,
+        what: `making a chain of ${blocks} blocks of ${chain}`,
+        seconds: blocks / 7,
+        async make(folder) {
+          // Loaded only when needed, because it needs a compiler and @ethereumjs.
+          const { writeImportChain } = await import('./importChains.js')
+          await writeImportChain(chain, blocks, folder)
+          importIn(folder)
+        },
+      }
+    }
+  }
+}
+
+/** Imports the chain file of a folder by the program itself. */
+function importIn(folder: string): void {
+  const data = mkdtempSync(join(folder, 'data-'))
+  const flags = ['--network', 'made', '--data', data, '--genesis', join(folder, 'genesis.json')]
+  execFileSync(process.execPath, [programPath, 'import', ...flags, join(folder, 'chain.rlp')], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  renameSync(join(data, 'networks/made/chain.mdb'), join(folder, 'chain.mdb'))
+  rmSync(data, { recursive: true })
+}
+
+/** `TIDEGATE_BENCH_CACHE`, or a folder in the user's cache. */
+function cacheFolder(): string {
+  const { TIDEGATE_BENCH_CACHE, XDG_CACHE_HOME } = process.env
+  return TIDEGATE_BENCH_CACHE ?? join(XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'tidegate-bench')
+}
+
+/** In the names of folders that a run, a process with its children, has begun and not finished. */
+const draftMark = (run: string | number) => `.draft-${run}-`
+
+/** Removes what a run that was ended has begun; `run` is what it had as TIDEGATE_BENCH_RUN. */
+export function removeDrafts(run: string): void {
+  if (!existsSync(cacheFolder())) return
+  for (const name of readdirSync(cacheFolder())) {
+    if (name.includes(draftMark(run))) rmSync(join(cacheFolder(), name), { recursive: true, force: true })
+  }
+}
+
+/** Found in the cache, or made there; unfinished ones are never used. */
 export async function findNetwork(name: string, plan: NetworkPlan): Promise<BenchNetwork> {
-  switch (plan.kind) {
-    case 'demo':
-      return demoNetwork()
-    case 'state':
-      return syntheticNetwork(name, plan)
-    case 'blocks':
-      return syntheticBlocks(name, plan.count)
-    case 'logs':
-      return syntheticLogs(name, plan.count)
-    case 'import':
-      return (await import('./importChains.js')).importChain(plan.chain, plan.blocks)
+  const { key, what, make } = recipeOf(plan)
+  const folder = join(cacheFolder(), key)
+  const network = { name, folder, genesisPath: join(folder, 'genesis.json') }
+  if (existsSync(folder)) return network
+  mkdirSync(cacheFolder(), { recursive: true })
+  const startedAtMs = Date.now()
+  console.error(`${what}, once; it is kept in ${folder} …`)
+  const draft = mkdtempSync(
+    join(cacheFolder(), key + draftMark(process.env.TIDEGATE_BENCH_RUN ?? process.pid)),
+  )
+  try {
+    await make(draft)
+    renameSync(draft, folder)
+  } catch (error) {
+    rmSync(draft, { recursive: true, force: true })
+    throw error
   }
+  console.error(`  done in ${Math.round((Date.now() - startedAtMs) / 1000)} s`)
+  return network
 }
 
-async function isMade(plan: NetworkPlan): Promise<boolean> {
-  if (plan.kind === 'demo') return isKept(keptNames.demo())
-  if (plan.kind === 'state') return isKept(keptNames.state(plan))
-  if (plan.kind !== 'import') return isKept(keptNames[plan.kind](plan.count))
-  return isKept((await import('./importChains.js')).importedName(plan.chain, plan.blocks))
+/**
+ * Reads a network's store once, so that the operating system has it in its file cache, and the server is measured,
+ * not the disk.
+ */
+export async function readThrough({ folder }: BenchNetwork): Promise<void> {
+  const pieces = createReadStream(join(folder, 'chain.mdb'), { highWaterMark: 2 ** 22 })
+  await once(pieces.resume(), 'end')
 }
 
-/** CPU time to make one, on a quiet core of 2026, in seconds. */
+/** CPU time to make it, on a quiet core of 2026. */
 export function secondsToMake(plan: NetworkPlan): number {
-  switch (plan.kind) {
-    case 'demo':
-      return 5
-    case 'state':
-      return plan.accounts / 10_000 + plan.slots / 65_000
-    case 'blocks':
-      return plan.count / 800
-    case 'logs':
-      return plan.count / 3_300
-    case 'import':
-      return plan.blocks / 7
-  }
+  return recipeOf(plan).seconds
 }
 
 /**
@@ -65,17 +195,17 @@ export function secondsToMake(plan: NetworkPlan): number {
  * takes longest first.
  */
 export async function makeMissing(plans: readonly NetworkPlan[]): Promise<void> {
-  const missing: NetworkPlan[] = []
-  for (const plan of plans) if (!(await isMade(plan))) missing.push(plan)
+  const missing = plans
+    .filter((plan) => !existsSync(join(cacheFolder(), recipeOf(plan).key)))
+    .sort((a, b) => secondsToMake(b) - secondsToMake(a))
   if (missing.length === 0) return
+  const lanes = Math.min(cores, missing.length)
   const seconds = missing.reduce((sum, plan) => sum + secondsToMake(plan), 0)
-  const minutes = Math.ceil(seconds / Math.min(cores, missing.length) / 60)
-  console.error(`${missing.length} networks are made, once, in about ${minutes} min`)
-  const queue = missing.sort((a, b) => secondsToMake(b) - secondsToMake(a))
+  console.error(`${missing.length} networks are made, once, in about ${Math.ceil(seconds / lanes / 60)} min`)
   const lane = async () => {
-    for (let plan = queue.shift(); plan !== undefined; plan = queue.shift()) await makeApart(plan)
+    for (let plan = missing.shift(); plan !== undefined; plan = missing.shift()) await makeApart(plan)
   }
-  await Promise.all(Array.from({ length: Math.min(cores, missing.length) }, lane))
+  await Promise.all(Array.from({ length: lanes }, lane))
 }
 
 async function makeApart(plan: NetworkPlan): Promise<void> {

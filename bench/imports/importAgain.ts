@@ -1,35 +1,30 @@
 /**
- * Imports a chain into a new store for each line of the input, and prints seconds, seconds of CPU, and gas as a line of
- * JSON.
- *
- *   npm run build && printf '\n\n' | node dist/bench/imports/importAgain.js GENESIS CHAIN
+ * Imports the chain of a folder into a new store for each line of the input, and prints seconds and gas as a line of JSON.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { importFiles } from '../../src/ingest/importFiles.js'
 import type { IngestMessage, IngestTask } from '../../src/ingest/messages.js'
-import { perform } from '../servers/program.js'
 
-const [genesisPath = '', chainPath = ''] = process.argv.slice(2)
+const [folder = ''] = process.argv.slice(2)
+const genesisPath = join(folder, 'genesis.json')
 
 export interface Imported {
   readonly seconds: number
-  /** Of CPU, of all threads. */
-  readonly cpuSeconds: number
   readonly gas: number
 }
 
 async function importOnce(): Promise<Imported> {
-  const folder = mkdtempSync(join(tmpdir(), 'tidegate-import-'))
+  const home = mkdtempSync(join(tmpdir(), 'tidegate-import-'))
   try {
     const task: IngestTask = {
-      storePath: join(folder, 'chain.mdb'),
+      storePath: join(home, 'chain.mdb'),
       mapBytes: 2 ** 34,
       genesis: { text: readFileSync(genesisPath, 'utf8'), path: genesisPath },
-      files: [chainPath],
+      files: [join(folder, 'chain.rlp')],
     }
-    const before = process.cpuUsage()
     let run = { seconds: 0, gas: 0 }
     const take = (message: IngestMessage) => {
       if (message.type !== 'finished') return
@@ -37,11 +32,11 @@ async function importOnce(): Promise<Imported> {
       run = { seconds: elapsedMs / 1000, gas }
     }
     await importFiles(task, { report: take, signal: new AbortController().signal })
-    const { user, system } = process.cpuUsage(before)
-    return { ...run, cpuSeconds: (user + system) / 1e6 }
+    return run
   } finally {
-    rmSync(folder, { recursive: true, force: true })
+    rmSync(home, { recursive: true, force: true })
   }
 }
 
-await perform(importOnce)
+for await (const _ of createInterface({ input: process.stdin }))
+  console.log(JSON.stringify(await importOnce()))

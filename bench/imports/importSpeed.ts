@@ -2,16 +2,20 @@
  * The speed of an import compared with that of the EVM alone on the same blocks, in turns. Prints one line of JSON: gas
  * per second of each, by round.
  *
- *   npm run build && node dist/bench/imports/importSpeed.js STORE GENESIS CHAIN [ROUNDS]
+ *   npm run build && node dist/bench/imports/importSpeed.js FOLDER [ROUNDS]
  *
- * STORE is the chain.mdb that came of importing CHAIN on GENESIS. "The EVM alone" runs the transactions, by
+ * FOLDER has genesis.json, chain.rlp, and the chain.mdb that came of importing both. "The EVM alone" runs the transactions, by
  * @ethereumjs, and nothing else: blocks are parsed and senders known before, all state that they read is in memory,
  * no trie is built, no root compared, nothing written. The import begins with the bytes of the chain file and ends
  * with the last flush; it may use all cores, as it does for whoever imports. It has a process of its own, where the
  * parsed blocks and states of the other, some hundred MB, do not burden its garbage collection. Both are measured after
  * three unmeasured runs, in which V8 compiles the code; the first also reads the states.
  */
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
 import { type Block, createBlockFromBytesArray } from '@ethereumjs/block'
 import { runTx } from '@ethereumjs/vm'
 import { type ForkName, ForkSchedule, parseGenesisConfig } from '../../src/chain/forks.js'
@@ -24,10 +28,18 @@ import { historicalState } from '../../src/state/stateView.js'
 import { ChainReader } from '../../src/store/chainReader.js'
 import { createForkEngine, type ForkEngine } from '../../test/library/forkEngine.js'
 import { JournaledState } from '../../test/library/journaledState.js'
-import { Program, roundsBefore } from '../servers/program.js'
+import { endWithThisProcess } from '../servers/serverProcess.js'
 import type { Imported } from './importAgain.js'
 
-const [storePath = '', genesisPath = '', chainPath = '', rounds = '1'] = process.argv.slice(2)
+const [folder = '', rounds = '1'] = process.argv.slice(2)
+/** After fewer imports a part of the code is still compiled meanwhile: half of the time of a first one. */
+const roundsBefore = 3
+
+/** What the program prints: gas a second, by round. */
+export interface ImportRates {
+  readonly import: readonly number[]
+  readonly evm: readonly number[]
+}
 
 /** A state without computing its root. */
 class RootlessState extends JournaledState {
@@ -68,10 +80,7 @@ async function readBlocks(store: ChainReader, schedule: ForkSchedule): Promise<R
 }
 
 /** Seconds and gas of the EVM alone. */
-async function executeOnce(
-  store: ChainReader,
-  blocks: readonly ReadyBlock[],
-): Promise<Pick<Imported, 'seconds' | 'gas'>> {
+async function executeOnce(store: ChainReader, blocks: readonly ReadyBlock[]): Promise<Imported> {
   let gas = 0n
   const startedAtMs = performance.now()
   for (const { block, engine, state } of blocks) {
@@ -85,20 +94,27 @@ async function executeOnce(
   return { seconds: (performance.now() - startedAtMs) / 1000, gas: Number(gas) }
 }
 
-const store = ChainReader.open({ path: storePath })
+const store = ChainReader.open({ path: join(folder, 'chain.mdb') })
 const schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(store.readIdentity()?.config ?? '{}')))
-const importRates: number[] = []
-const evmRates: number[] = []
-const rate = ({ seconds, gas }: Pick<Imported, 'seconds' | 'gas'>): number => gas / seconds
+const rates: { readonly [Side in keyof ImportRates]: number[] } = { import: [], evm: [] }
 const blocks = await readBlocks(store, schedule)
-const importing = new Program<Imported>('importAgain', [genesisPath, chainPath])
+const importing = spawn(
+  process.execPath,
+  [fileURLToPath(new URL('./importAgain.js', import.meta.url)), folder],
+  {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  },
+)
+endWithThisProcess(importing)
+const lines = createInterface({ input: importing.stdout })[Symbol.asyncIterator]()
 for (let round = 0; round < Number(rounds) + roundsBefore; round++) {
-  const imported = await importing.next()
-  const executed = await executeOnce(store, blocks)
+  importing.stdin.write('\n')
+  const { value, done } = await lines.next()
+  if (done === true) throw new Error('the importing process ended before it was done')
+  const sides = { import: JSON.parse(value) as Imported, evm: await executeOnce(store, blocks) }
   if (round < roundsBefore) continue
-  importRates.push(rate(imported))
-  evmRates.push(rate(executed))
+  for (const side of ['import', 'evm'] as const) rates[side].push(sides[side].gas / sides[side].seconds)
 }
-await importing.end()
+importing.stdin.end()
 await store.close()
-console.log(JSON.stringify({ importRates, evmRates }))
+console.log(JSON.stringify(rates))

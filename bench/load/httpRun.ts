@@ -3,18 +3,16 @@
  * suite's own loader, then at a fixed rate by autocannon. The result is the median of the rounds; for ratios the
  * median of the rounds' ratios.
  */
-
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import autocannon from 'autocannon'
+import type { BenchOptions } from '../options.js'
 import { compareSides, type Outcome, type Round, type Side } from '../report/outcome.js'
 import { latenciesOf, median, type Percentile, spread } from '../report/statistics.js'
 import { findDifference } from '../servers/anvil.js'
 import { type ServerProcess, startServer } from '../servers/serverProcess.js'
 import {
   answersUntilFast,
-  type LoadResult,
   type NextBody,
   saturate,
   type Target,
@@ -25,25 +23,6 @@ import {
 import { askByAutocannon } from './latencyRun.js'
 import { askBody, resultsOf } from './rpc.js'
 import type { Scenario } from './scenarios.js'
-
-export interface RunSettings {
-  readonly rounds: number
-  readonly seconds: number
-  /** Rounds at a fixed rate, two or more seconds each. */
-  readonly latencyRounds: number
-  /** An integer. */
-  readonly latencySeconds: number
-  /** Names of the servers in these rounds; undefined: all. */
-  readonly timed?: readonly string[] | undefined
-  /** Longest warm-up; it ends earlier when nothing improves. */
-  readonly warmUpSecondsMax: number
-  readonly connections: number
-  /** Whether the run is to be short rather than exact. */
-  readonly isQuick: boolean
-  readonly loader: 'own' | 'autocannon'
-  /** Attacks of the scenario `neighbours`, by name; empty: all. */
-  readonly attacks: readonly string[]
-}
 
 /** A server under measurement. Without a process its CPU time is unknown. */
 export interface Contestant {
@@ -71,10 +50,12 @@ const sampledAnswers = 64
 
 /** Servers beside the measured one, where they take part. */
 export interface Rivals {
-  readonly isBareLeftOut?: boolean
-  readonly anvil?: Contestant | undefined
+  readonly hasBare: boolean
+  readonly anvil: Contestant | undefined
   /** The measured server under the scenario `beside`. */
-  readonly beside?: Contestant | undefined
+  readonly beside: Contestant | undefined
+  /** Names of the servers that are asked at a fixed rate as well; undefined: all. */
+  readonly timed: readonly string[] | undefined
 }
 
 /**
@@ -84,24 +65,18 @@ export interface Rivals {
 export async function measureHttp(
   scenario: Scenario,
   own: Contestant,
-  { isBareLeftOut = false, anvil, beside }: Rivals,
-  runSettings: RunSettings,
+  { hasBare, anvil, beside, timed }: Rivals,
+  options: BenchOptions,
   folder: string,
 ): Promise<Outcome> {
-  const settings = scenario.isSlow
-    ? {
-        ...runSettings,
-        connections: runSettings.isQuick ? slowConnectionsQuick : slowConnections,
-        latencyRounds: 0,
-      }
-    : runSettings
+  const { name, title, question, variety, acceptEncoding, isSlow } = scenario
+  const slow = { connections: options.isQuick ? slowConnectionsQuick : slowConnections, latencyRounds: 0 }
+  const settings = isSlow === true ? { ...options, ...slow } : options
   const answers = await sampleAnswers(scenario, own)
   if (anvil !== undefined && scenario.anvil === 'same') await compareAnswers(scenario, answers, anvil)
-  const bareProcess = await startBare(folder, answers)
-  const bare = { name: 'bare', url: `http://127.0.0.1:${bareProcess.said}/`, process: bareProcess }
+  const bare = await startBare(folder, answers)
   try {
-    const { question, variety, acceptEncoding } = scenario
-    const asked = isBareLeftOut ? [own] : [own, bare]
+    const asked = hasBare ? [own, bare] : [own]
     const tracks = asked.map(
       (contestant) => new Track({ question, variety, acceptEncoding }, contestant, settings),
     )
@@ -116,29 +91,28 @@ export async function measureHttp(
     if (acceptEncoding !== undefined) await requireCompressed(own.url, question(0), acceptEncoding)
     await inTurns(tracks, settings.rounds, (track) => track.saturate())
     const common = Math.min(...tracks.slice(0, asked.length).map(({ rate }) => rate))
-    const timed = tracks.filter(({ contestant }) => settings.timed?.includes(contestant.name) ?? true)
-    await inTurns(timed, settings.latencyRounds, (track) =>
-      track.askAtRate(track.contestant.name === 'anvil' ? track.rate : common),
+    await inTurns(
+      tracks.filter(({ contestant }) => timed?.includes(contestant.name) ?? true),
+      settings.latencyRounds,
+      (track) => track.askAtRate(track.contestant === anvil ? track.rate : common),
     )
-    const sides = new Map(tracks.map((track) => [track.contestant.name, track.side()]))
-    const ownSide = sides.get(own.name) as Side
-    sides.delete(own.name)
-    const { name, title } = scenario
+    const [first, ...others] = tracks.map((track) => [track.contestant.name, track.side()] as const)
+    const ownSide = first?.[1] as Side
     return {
       name,
       title,
       unit: 'requests',
       answerBytes: Math.round(answers.reduce((sum, { length }) => sum + length, 0) / answers.length),
       own: ownSide,
-      rivals: Object.fromEntries(sides),
-      ratios: Object.fromEntries([...sides].map(([rival, side]) => [rival, compareSides(ownSide, side)])),
+      rivals: Object.fromEntries(others),
+      ratios: Object.fromEntries(others.map(([rival, side]) => [rival, compareSides(ownSide, side)])),
       note:
         typeof scenario.anvil === 'function' && anvil !== undefined
           ? 'anvil holds the demo chain'
           : undefined,
     }
   } finally {
-    await bareProcess.stop()
+    await bare.process.stop()
   }
 }
 
@@ -167,12 +141,12 @@ class Track {
   readonly #latencies: (readonly number[])[] = []
   #latencyRate: number | undefined
   readonly #requests: Requests
-  readonly #settings: RunSettings
+  readonly #settings: BenchOptions
 
   constructor(
     requests: Requests,
     readonly contestant: Contestant,
-    settings: RunSettings,
+    settings: BenchOptions,
   ) {
     this.#requests = requests
     this.#settings = settings
@@ -195,21 +169,21 @@ class Track {
   }
 
   async saturate(): Promise<void> {
-    const { url, process } = this.contestant
-    const { acceptEncoding } = this.#requests
-    const before = process?.cpuSeconds()
-    const faultsBefore = process?.pageFaults()
-    const result = await saturateUrl(url, this.#settings, this.#settings.seconds, this.#next, acceptEncoding)
-    const after = process?.cpuSeconds()
-    const faults = process?.pageFaults()
-    this.#faults.push(
-      faults === undefined || faultsBefore === undefined
-        ? undefined
-        : (faults - faultsBefore) / result.answers,
+    const { process } = this.contestant
+    const { connections, seconds } = this.#settings
+    const [cpuBefore, faultsBefore] = [process?.cpuSeconds(), process?.pageFaults()]
+    const result = await withConnections(this.#target, connections, (open) =>
+      saturate(open, seconds, this.#next),
     )
-    const rate = result.answers / result.seconds
-    const cpuSeconds = before === undefined || after === undefined ? undefined : after - before
-    this.#rounds.push({ rate, cpuMicros: cpuSeconds && (cpuSeconds * 1e6) / result.answers })
+    const since = (now: number | undefined, before: number | undefined) =>
+      now === undefined || before === undefined ? undefined : now - before
+    const cpuSeconds = since(process?.cpuSeconds(), cpuBefore)
+    const faults = since(process?.pageFaults(), faultsBefore)
+    this.#faults.push(faults && faults / result.answers)
+    this.#rounds.push({
+      rate: result.answers / result.seconds,
+      cpuMicros: cpuSeconds && (cpuSeconds * 1e6) / result.answers,
+    })
     this.#busy.push(cpuSeconds && cpuSeconds / result.seconds)
   }
 
@@ -285,42 +259,11 @@ async function compareAnswers(
   }
 }
 
-/** Starts the bare server with these answers. It prints its port. */
-export function startBare(folder: string, answers: readonly string[]): Promise<ServerProcess> {
+/** Starts the bare server with these answers. */
+export async function startBare(folder: string, answers: readonly string[]) {
   const answersPath = join(folder, 'answers.json')
   writeFileSync(answersPath, JSON.stringify(answers))
   const program = fileURLToPath(new URL('../servers/bareServer.js', import.meta.url))
-  return startServer([process.execPath, program, answersPath], /^(\d+)$/)
-}
-
-/** Saturates `url` with the loader of the settings. */
-export function saturateUrl(
-  url: string,
-  { connections, loader }: RunSettings,
-  seconds: number,
-  next: NextBody,
-  acceptEncoding?: string,
-): Promise<LoadResult> {
-  if (loader === 'autocannon') return saturateWithAutocannon(url, connections, seconds, next)
-  return withConnections(targetOf(url, acceptEncoding), connections, (open) => saturate(open, seconds, next))
-}
-
-/** Saturates with autocannon, for comparison; it reaches about half the rate. Its latencies are whole ms. */
-async function saturateWithAutocannon(
-  url: string,
-  connections: number,
-  seconds: number,
-  next: NextBody,
-): Promise<LoadResult> {
-  const result = await autocannon({
-    url,
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    requests: [{ setupRequest: (request) => ({ ...request, body: next() }) }],
-    connections,
-    duration: seconds,
-  })
-  const failed = result.non2xx + result.errors
-  if (failed > 0) throw new Error(`${url}: ${failed} of ${result.requests.total} requests failed`)
-  return { answers: result.requests.total, seconds: result.duration, latencies: [] }
+  const process = await startServer([globalThis.process.execPath, program, answersPath], /^(\d+)$/)
+  return { name: 'bare', url: `http://127.0.0.1:${process.said}/`, process }
 }

@@ -3,25 +3,14 @@
  * requests, and those that must not repeat do not.
  */
 import { bytesToHex, toQuantity } from '../../src/primitives/bytes.js'
-import {
-  addressOf,
-  blockTag,
-  calldata,
-  fullBlock,
-  headNumber,
-  slots,
-  smallBlock,
-  uncleBlock,
-  word,
-} from '../data/demoFacts.js'
+import { addressOf, blockTag, calldata, fullBlock, slots, smallBlock, word } from '../data/demoFacts.js'
 import { scatter, walk } from '../data/scatter.js'
 import { transactionsPerBlock } from '../data/syntheticBlocks.js'
 import { accountHex, contractAddress, contractOf, contracts, slotOf } from '../data/syntheticState.js'
-import { productionQuestion } from './productionMix.js'
 import { batch, rpc } from './rpc.js'
 
 /** Networks by their name in the configuration: the demo chain, and synthetic ones. */
-export type NetworkName = 'demo' | 'slots-1k' | 'slots-100k' | 'slots-large' | 'accounts' | 'blocks'
+export type NetworkName = 'demo' | 'slots-1k' | 'slots-large' | 'accounts' | 'blocks'
 
 export interface Scenario {
   /** As in `--only` and targets.json. */
@@ -56,19 +45,10 @@ export interface Sizes {
 }
 
 /** Number of slots of a network, but for those of accounts. */
-export function slotsOf(network: NetworkName, sizes: Sizes): number {
-  return {
-    demo: 0,
-    'slots-1k': 1_000,
-    'slots-100k': 100_000,
-    'slots-large': sizes.largeSlots,
-    accounts: 0,
-    blocks: 0,
-  }[network]
+export function slotsOf(network: NetworkName, { largeSlots }: Sizes): number {
+  return network === 'slots-1k' ? 1_000 : network === 'slots-large' ? largeSlots : 0
 }
 
-/** Keys of one request of the scenario `mapping-slots`. */
-const mappingKeys = 1_000
 /** Rounds of the loop whose gas is estimated: 1.64 million gas. */
 const loopRounds = 20_000
 /** Swapped against reserves of more than 10^20, so that varying it by a few wei changes no branch. */
@@ -106,23 +86,18 @@ function randomSlots(
   return many(network, title, question, { network, isUncached: true, anvil: 'none', ...more })
 }
 
+/** The same with the default limits, beside itself without caches. */
+function withCaches(name: string, what: string, uncached: Scenario): Scenario {
+  const { isUncached: _, ...scenario } = uncached
+  return { ...scenario, name, title: `${what}, with the default limits`, beside: uncached }
+}
+
 function estimate(call: { readonly to: string; readonly data?: string; readonly value?: string }): string {
   return rpc('eth_estimateGas', [{ from: bea, ...call }])
 }
 
 function call(request: { readonly from?: string; readonly to: string; readonly data: string }): string {
   return rpc('eth_call', [request, 'latest'])
-}
-
-/** Two blocks with five token transfers each, with other amounts for each n. */
-function simulation(n: number): string {
-  const calls = Array.from({ length: 5 }, (_, at) => ({
-    from: bea,
-    to: tide,
-    input: calldata('transfer(address,uint256)', [cal, 5 * n + at + 1]),
-    gas: '0x186a0',
-  }))
-  return rpc('eth_simulateV1', [{ blockStateCalls: [{ calls }, { calls }] }, 'latest'])
 }
 
 /** Contracts ignore bytes after the arguments; they make each request different. */
@@ -145,34 +120,11 @@ function tokenProof(n: number): string {
   return rpc('eth_getProof', [tide, [word(3 * n), word(3 * n + 1), word(3 * n + 2)], 'latest'])
 }
 
-function mappingSlots(n: number): string {
-  const keys = Array.from({ length: mappingKeys }, (_, at) => accountHex((n * mappingKeys + at) % 2 ** 31))
-  return rpc('tidegate_getMappingSlot', [keys, '0x3'])
-}
-
 function storageBatch(): string {
   return batch(
     Array.from({ length: 100 }, (_, at) => {
       const { address, slot } = slots[at % slots.length] as (typeof slots)[number]
       return ['eth_getStorageAt', [address, slot, 'latest']]
-    }),
-  )
-}
-
-/** A hundred reads of what a block explorer shows: slots, blocks, transactions, chain facts. */
-function mixedBatch(): string {
-  return batch(
-    Array.from({ length: 100 }, (_, at) => {
-      const { address, slot } = slots[at % slots.length] as (typeof slots)[number]
-      const block = blockTag(1 + (scatter(at) % headNumber))
-      const kinds = [
-        ['eth_getStorageAt', [address, slot, 'latest']],
-        ['eth_getBlockByNumber', [block, false]],
-        ['eth_getTransactionByBlockNumberAndIndex', [blockTag(fullBlock.number), blockTag(at)]],
-        ['eth_blockNumber', []],
-        ['eth_chainId', []],
-      ] as const
-      return kinds[at % kinds.length] as (typeof kinds)[number]
     }),
   )
 }
@@ -192,6 +144,22 @@ export function httpScenarios(sizes: Sizes): Scenario[] {
   const blockFull = one('block-full', 'block, 200 full transactions', fullBody)
   const blockStop = walk(sizes.blocks)
   const fewSlots = randomSlots('slots-1k', 'random slots of 1,000', sizes)
+  const manySlots = randomSlots('slots-large', `random slots of ${count(sizes.largeSlots)}`, sizes, {
+    beside: fewSlots,
+  })
+  const ofBlocks = { network: 'blocks', isUncached: true, anvil: 'none' } as const
+  const randomBlocks = many(
+    'block-random',
+    `random blocks of ${count(sizes.blocks)}, from the store`,
+    (n) => rpc('eth_getBlockByNumber', [blockTag(1 + blockStop(n)), false]),
+    ofBlocks,
+  )
+  const randomTransactions = many(
+    'transaction-random',
+    `random transactions of ${count(sizes.blocks * transactionsPerBlock)}, from the store`,
+    randomTransaction(sizes.blocks),
+    ofBlocks,
+  )
   return [
     one(
       'slot-cached',
@@ -199,8 +167,8 @@ export function httpScenarios(sizes: Sizes): Scenario[] {
       rpc('eth_getStorageAt', [cached.address, cached.slot, 'latest']),
     ),
     fewSlots,
-    randomSlots('slots-100k', 'random slots of 100,000', sizes, { beside: fewSlots }),
-    randomSlots('slots-large', `random slots of ${count(sizes.largeSlots)}`, sizes, { beside: fewSlots }),
+    manySlots,
+    withCaches('cached-slots', 'these slots', manySlots),
     one('block', 'block by hash, no transactions', rpc('eth_getBlockByHash', [smallBlock.hash, false])),
     blockFull,
     one('block-full-gzip', 'that block, compressed', fullBody, {
@@ -221,26 +189,10 @@ export function httpScenarios(sizes: Sizes): Scenario[] {
     ),
     one('block-full-uncached', 'that block, from the store', fullBody, { isUncached: true }),
     one('receipts-uncached', 'its receipts, from the store', receiptsBody, { isUncached: true }),
-    many(
-      'block-random',
-      `random blocks of ${count(sizes.blocks)}, from the store`,
-      (n) => rpc('eth_getBlockByNumber', [blockTag(1 + blockStop(n)), false]),
-      { network: 'blocks', isUncached: true, anvil: 'none' },
-    ),
-    // anvil knows no uncles and answers null.
-    one('uncle', 'uncle', rpc('eth_getUncleByBlockNumberAndIndex', [blockTag(uncleBlock.number), '0x0']), {
-      anvil: 'none',
-    }),
-    many('transaction', 'transaction by index', (n) =>
-      rpc('eth_getTransactionByBlockNumberAndIndex', [full, blockTag(n % fullBlock.transactions)]),
-    ),
-    many(
-      'transaction-random',
-      `random transactions of ${count(sizes.blocks * transactionsPerBlock)}, from the store`,
-      randomTransaction(sizes.blocks),
-      { network: 'blocks', isUncached: true, anvil: 'none' },
-    ),
-    one('proof-hot', 'proof, 3 slots, asked before', tokenProof(0)),
+    randomBlocks,
+    withCaches('cached-blocks', 'these blocks', randomBlocks),
+    randomTransactions,
+    withCaches('cached-transactions', 'these transactions', randomTransactions),
     many(
       'proof-random',
       `proof, 3 slots, random of ${count(sizes.accounts)} accounts`,
@@ -269,14 +221,6 @@ export function httpScenarios(sizes: Sizes): Scenario[] {
       (n) => estimate({ to: addressOf('Burner'), data: unlike(calldata('burn(uint256)', [loopRounds]), n) }),
       { isSlow: true },
     ),
-    // Headers of simulated blocks differ: anvil gives them other roots and hashes.
-    many('simulate', 'simulate, 2 blocks of 5 transfers', simulation, {
-      anvil: simulation,
-      isSlow: true,
-    }),
-    many('mapping-slots', 'mapping slots, 1,000 keys', mappingSlots, { anvil: 'none' }),
     one('batch-storage', 'batch of 100 storage reads', storageBatch()),
-    one('batch-mixed', 'batch of 100 mixed reads', mixedBatch()),
-    many('production-mix', 'production profile', productionQuestion),
   ]
 }

@@ -1,6 +1,4 @@
 /** Results of a run, as in the JSON report. */
-import type { GasFigures } from '../gas/gasSpeed.js'
-import type { KernelFigures } from '../kernel/kernelSpeed.js'
 import type { Memory } from '../servers/serverProcess.js'
 import { type Latencies, median, type Percentile } from './statistics.js'
 
@@ -74,16 +72,6 @@ export interface Phase {
   readonly told: Told
 }
 
-/** A kind of call, its charge and its CPU time. */
-export interface PricedCall {
-  readonly name: string
-  readonly answers: number
-  /** Charged for one. */
-  readonly units: number
-  /** Of the server, all threads together, for one; undefined where the system does not tell. */
-  readonly cpuMicros: number | undefined
-}
-
 export interface Outcome {
   readonly name: string
   readonly title: string
@@ -99,12 +87,8 @@ export interface Outcome {
   readonly failures?: number
   /** Parts of the scenario, in their order. */
   readonly phases?: readonly Phase[]
-  /** Calls with their prices. */
-  readonly calls?: readonly PricedCall[]
-  /** Of the scenario `kernel`. */
-  readonly kernel?: KernelFigures
-  /** Of the scenario `gas`. */
-  readonly gas?: GasFigures
+  /** Lines of a table of its own. */
+  readonly details?: readonly string[]
   /** What it had to reach, and did not. */
   readonly missed?: readonly string[]
 }

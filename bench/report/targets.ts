@@ -2,45 +2,57 @@
  * The targets of a build, and the comparison of a report with them. Targets are ratios of servers measured in the same
  * run, which are comparable between machines, as milliseconds are not. Memory is comparable too, so its bound is bytes.
  */
+import { z } from 'zod'
 import { isFailed, latencyTimes, type Outcome, type Report } from './outcome.js'
 import { type Percentile, percentiles } from './statistics.js'
 
-interface RatioTarget {
-  /** Name of a scenario. */
-  readonly scenario: string
-  /** What it is compared with, as in the scenario's `ratios`. */
-  readonly rival: string
-  /** How many times better than the rival, at least. */
-  readonly min: number
-  /** For a p99: it is also reached where it is at most so many ms more than the rival's. */
-  readonly orMsMore?: number
-  /** Cores that a machine must have for the target to count. */
-  readonly coresMin?: number
-}
+const positive = z.number().positive()
+/** A scenario, and what it is compared with, as in its `ratios`. */
+const pair = { scenario: z.string(), rival: z.string() }
+/** How many times better than the rival, at least. */
+const ratio = z.strictObject({ ...pair, min: positive })
+const entrySchema = z.union([
+  ratio,
+  // For a p99: it is also reached where it is at most so many ms more than the rival's.
+  ratio.extend({ orMsMore: positive }),
+  // Cores that a machine must have for the target to count.
+  ratio.extend({ coresMin: positive }),
+  // How many times the rival's percentiles, at most. The CPU time of so many answers is subtracted first: for jobs,
+  // whose work the rival does not do.
+  z
+    .strictObject({
+      ...pair,
+      ...{ p50: positive.optional(), p975: positive.optional(), p99: positive.optional() },
+      ...{ p999: positive.optional(), plusAnswers: positive.optional() },
+    })
+    .refine((entry) => Object.keys(entry).some((key) => key in percentiles)),
+  // Highest peak of the server's resident memory, in millions of bytes.
+  z.strictObject({ scenario: z.string(), maxMB: positive }),
+  // Most requests without a correct answer.
+  z.strictObject({ scenario: z.string(), maxFailures: z.number().nonnegative() }),
+])
 
 interface LatencyTarget {
   readonly scenario: string
   readonly rival: string
   readonly percentile: Percentile
-  /** How many times the rival's, at most. */
   readonly maxTimes: number
-  /** The CPU time of so many answers is subtracted first: for jobs, whose work the rival does not do. */
   readonly plusAnswers: number
 }
 
-interface MemoryTarget {
+interface RatioTarget {
   readonly scenario: string
-  /** Highest peak of the server's resident memory, in millions of bytes. */
-  readonly maxMB: number
+  readonly rival: string
+  readonly min: number
+  readonly orMsMore?: number
+  readonly coresMin?: number
 }
 
-interface FailuresTarget {
-  readonly scenario: string
-  /** Most requests without a correct answer. */
-  readonly maxFailures: number
-}
-
-export type Target = RatioTarget | LatencyTarget | MemoryTarget | FailuresTarget
+export type Target =
+  | RatioTarget
+  | LatencyTarget
+  | { readonly scenario: string; readonly maxMB: number }
+  | { readonly scenario: string; readonly maxFailures: number }
 
 export interface Shortfall {
   readonly target: Target
@@ -55,69 +67,32 @@ export function parseTargets(text: string): Target[] {
   if (!Array.isArray(entries)) throw new RangeError('targets: expected an array')
   const seen = new Set<string>()
   return entries.flatMap((entry: unknown, at) => {
-    const parsed = parseLatencies(entry) ?? parseTarget(entry)
-    if (parsed === undefined) {
+    const { data } = entrySchema.safeParse(entry)
+    if (data === undefined) {
       throw new RangeError(
         `targets[${at}]: expected scenario and either rival and a positive min, perhaps with orMsMore or coresMin, ` +
           'or rival and bounds of p50, p975, p99 or p999, perhaps with plusAnswers, or a positive maxMB, or ' +
           `maxFailures; got ${JSON.stringify(entry)}`,
       )
     }
-    const group = Array.isArray(parsed) ? parsed : [parsed]
-    for (const target of group) {
+    const targets = targetsOf(data)
+    for (const target of targets) {
       const id = `${target.scenario} ${measureOf(target)}`
       if (seen.has(id)) throw new RangeError(`targets[${at}]: ${id} is there twice`)
       seen.add(id)
     }
-    return group
+    return targets
   })
 }
 
-/** A bound for each percentile that the entry names; undefined where it names none, or anything else. */
-function parseLatencies(entry: unknown): LatencyTarget[] | undefined {
-  const { scenario, rival, plusAnswers = 0, ...bounds } = (entry ?? {}) as Record<string, unknown>
-  if (typeof scenario !== 'string' || typeof rival !== 'string') return undefined
-  if (plusAnswers !== 0 && !isPositive(plusAnswers)) return undefined
-  const targets = Object.entries(bounds).map(([percentile, maxTimes]) => {
-    if (!(percentile in percentiles) || !isPositive(maxTimes)) return undefined
-    return {
-      scenario,
-      rival,
-      percentile: percentile as Percentile,
-      maxTimes,
-      plusAnswers: plusAnswers as number,
-    }
-  })
-  if (targets.length === 0 || targets.includes(undefined)) return undefined
-  return targets as LatencyTarget[]
-}
-
-function parseTarget(entry: unknown): Target | undefined {
-  const { scenario, ...measure } = (entry ?? {}) as Partial<RatioTarget & MemoryTarget & FailuresTarget>
-  if (typeof scenario !== 'string') return undefined
-  const { rival, min, orMsMore, coresMin, maxMB, maxFailures } = measure
-  switch (Object.keys(measure).sort().join()) {
-    case 'min,rival':
-      return typeof rival === 'string' && isPositive(min) ? { scenario, rival, min } : undefined
-    case 'min,orMsMore,rival':
-      return typeof rival === 'string' && isPositive(min) && isPositive(orMsMore)
-        ? { scenario, rival, min, orMsMore }
-        : undefined
-    case 'coresMin,min,rival':
-      return typeof rival === 'string' && isPositive(min) && isPositive(coresMin)
-        ? { scenario, rival, min, coresMin }
-        : undefined
-    case 'maxMB':
-      return isPositive(maxMB) ? { scenario, maxMB } : undefined
-    case 'maxFailures':
-      return isPositive(maxFailures) || maxFailures === 0 ? { scenario, maxFailures } : undefined
-    default:
-      return undefined
-  }
-}
-
-function isPositive(value: unknown): value is number {
-  return typeof value === 'number' && value > 0
+/** One for each percentile that the entry names, or for the entry. */
+function targetsOf(entry: z.infer<typeof entrySchema>): Target[] {
+  if (!('rival' in entry) || 'min' in entry) return [entry]
+  const { scenario, rival, plusAnswers = 0, ...bounds } = entry
+  return Object.entries(bounds as Record<Percentile, number>).map(([percentile, maxTimes]) => ({
+    ...{ scenario, rival, maxTimes, plusAnswers },
+    percentile: percentile as Percentile,
+  }))
 }
 
 /** With whom targets compare a scenario, and of these, whose latencies they speak of. */
@@ -159,58 +134,49 @@ export function findShortfalls(report: Report, targets: readonly Target[]): Shor
     if (finding === undefined || isFailed(finding)) {
       return [{ target, measured: undefined, why: finding?.failed ?? 'not part of this run' }]
     }
-    const shortfall = shortfallOf(target, finding)
-    return shortfall === undefined ? [] : [shortfall]
+    const found = 'min' in target ? ratioShortfall(target, finding) : boundShortfall(target, finding)
+    return found === undefined ? [] : [{ target, ...found }]
   })
 }
 
-function shortfallOf(target: Target, outcome: Outcome): Shortfall | undefined {
-  if ('percentile' in target) return latencyShortfall(target, outcome)
-  if ('min' in target) return ratioShortfall(target, outcome)
-  return 'maxMB' in target ? memoryShortfall(target, outcome) : failuresShortfall(target, outcome)
-}
+type Found = Omit<Shortfall, 'target'> | undefined
 
-function ratioShortfall(target: RatioTarget, { ratios, own, rivals }: Outcome): Shortfall | undefined {
+const unknown = (why: string): Found => ({ measured: undefined, why })
+
+function ratioShortfall(target: RatioTarget, { ratios, own, rivals }: Outcome): Found {
   const ratio = ratios[target.rival]
-  if (ratio === undefined) {
-    return { target, measured: undefined, why: `no comparison with ${target.rival} in this run` }
-  }
+  if (ratio === undefined) return unknown(`no comparison with ${target.rival} in this run`)
   if (ratio.value >= target.min) return undefined
   const [p99, rivalP99] = [own.latencies?.p99, rivals[target.rival]?.latencies?.p99]
   const isNear = p99 !== undefined && rivalP99 !== undefined && p99 - rivalP99 <= (target.orMsMore ?? 0)
   if (isNear && ratio.by === 'p99') return undefined
   const short = ((1 - ratio.value / target.min) * 100).toFixed(0)
-  return { target, measured: ratio.value, why: `${short} % short, by ${ratio.by}` }
+  return { measured: ratio.value, why: `${short} % short, by ${ratio.by}` }
 }
 
-function latencyShortfall(target: LatencyTarget, { own, rivals }: Outcome): Shortfall | undefined {
+function boundShortfall(target: Exclude<Target, RatioTarget>, outcome: Outcome): Found {
+  const { own, rivals, failures } = outcome
+  if ('maxFailures' in target) {
+    if (failures === undefined) return unknown('it does not count failures')
+    if (failures <= target.maxFailures) return undefined
+    return { measured: failures, why: `${failures - target.maxFailures} too many` }
+  }
+  if ('maxMB' in target) {
+    if (own.peakResidentBytes === undefined) return unknown("this system does not tell a process' memory")
+    return over(own.peakResidentBytes / 1e6, target.maxMB)
+  }
   const { rival, percentile, maxTimes, plusAnswers } = target
   if (plusAnswers > 0 && own.cpuMicros === undefined) {
-    return { target, measured: undefined, why: "this system does not tell a process' CPU time" }
+    return unknown("this system does not tell a process' CPU time")
   }
-  const freeMs = plusAnswers * ((own.cpuMicros ?? 0) / 1000)
-  const measured = latencyTimes(own, rivals[rival], percentile, freeMs)
-  if (measured === undefined) {
-    return { target, measured, why: `no ${percentile} to compare with ${rival}'s in this run` }
-  }
-  if (measured <= maxTimes) return undefined
-  return { target, measured, why: `${((measured / maxTimes - 1) * 100).toFixed(0)} % over` }
+  const times = latencyTimes(own, rivals[rival], percentile, (plusAnswers * (own.cpuMicros ?? 0)) / 1_000)
+  if (times === undefined) return unknown(`no ${percentile} to compare with ${rival}'s in this run`)
+  return over(times, maxTimes)
 }
 
-function memoryShortfall(target: MemoryTarget, { own }: Outcome): Shortfall | undefined {
-  const { peakResidentBytes } = own
-  if (peakResidentBytes === undefined) {
-    return { target, measured: undefined, why: "this system does not tell a process' memory" }
-  }
-  const measured = peakResidentBytes / 1e6
-  if (measured <= target.maxMB) return undefined
-  return { target, measured, why: `${((measured / target.maxMB - 1) * 100).toFixed(0)} % over` }
-}
-
-function failuresShortfall(target: FailuresTarget, { failures }: Outcome): Shortfall | undefined {
-  if (failures === undefined) return { target, measured: undefined, why: 'it does not count failures' }
-  if (failures <= target.maxFailures) return undefined
-  return { target, measured: failures, why: `${failures - target.maxFailures} too many` }
+function over(measured: number, bound: number): Found {
+  if (measured <= bound) return undefined
+  return { measured, why: `${((measured / bound - 1) * 100).toFixed(0)} % over` }
 }
 
 function measureOf(target: Target): string {
@@ -239,14 +205,14 @@ export function shortfallTable(shortfalls: readonly Shortfall[]): string {
     measured === undefined ? '–' : measured.toFixed(2),
     why,
   ])
-  const header = ['scenario', 'measure', 'target', 'got', '']
-  const widths = header.map((_, at) =>
-    Math.max(...[header, ...rows].map((row) => (row[at] as string).length)),
-  )
-  const line = (row: readonly string[]) =>
-    row
-      .map((cell, at) => cell.padEnd(widths[at] as number))
-      .join('  ')
-      .trimEnd()
-  return [header, ...rows].map(line).join('\n')
+  const table = [['scenario', 'measure', 'target', 'got', ''], ...rows]
+  const widths = [0, 1, 2, 3, 4].map((at) => Math.max(...table.map((row) => row[at]?.length ?? 0)))
+  return table
+    .map((row) =>
+      row
+        .map((cell, at) => cell.padEnd(widths[at] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
 }

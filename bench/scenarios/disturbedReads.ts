@@ -39,14 +39,14 @@ const { address, slot } = slots[0] as (typeof slots)[number]
 const read = rpc('eth_getStorageAt', [address, slot, 'latest'])
 
 /** Cached reads of the demo chain at the fixed rate. */
-export function readAtRate(server: ServerProcess, seconds: number): Promise<LoadResult> {
+function readAtRate(server: ServerProcess, seconds: number): Promise<LoadResult> {
   return withConnections(targetOf(server.said), connections, (open) =>
     askAtRate(open, readsPerSecond, seconds, () => read),
   )
 }
 
 /** Reads on the disturbed server compared with reads under other conditions, by name. */
-export function latencyComparison(
+function latencyComparison(
   server: ServerProcess,
   disturbedRounds: readonly LoadResult[],
   otherRounds: Readonly<Record<string, readonly LoadResult[]>>,

@@ -14,7 +14,7 @@ import { rlpEndAt, rlpPayloadAt } from '../../src/primitives/rlp.js'
 import { ChainReader } from '../../src/store/chainReader.js'
 import { receiptLogsAt } from '../../src/store/logKeys.js'
 import type { StoredBlock } from '../../src/store/storedBlock.js'
-import { readThrough, syntheticLogs } from '../data/benchData.js'
+import { findNetwork, readThrough } from '../data/networks.js'
 import { logsPerSender, senderTopics, spreadLogs, spreadToken, tokenAddress } from '../data/syntheticLogs.js'
 import { saturate, targetOf, withConnections } from '../load/httpLoader.js'
 import { askBody, resultsOf, rpc } from '../load/rpc.js'
@@ -40,9 +40,10 @@ function question(blocks: number, n: number): string {
 export const fewLogs: SpecialScenario = {
   name: 'logs',
   title: 'ten logs out of a million blocks',
-  async run({ folder, settings, logBlocks, server: options }) {
-    const long = await syntheticLogs('logs', logBlocks)
-    const short = await syntheticLogs('logs-short', rivalBlocks)
+  async run({ folder, settings, server: options }) {
+    const { logBlocks } = settings
+    const long = await findNetwork('logs', { kind: 'logs', count: logBlocks })
+    const short = await findNetwork('logs-short', { kind: 'logs', count: rivalBlocks })
     for (const network of [long, short]) await readThrough(network)
     const limits = { ...options.limits, ...withoutCaches }
     const server = await startTidegate(folder, [long, short], { ...options, limits })
@@ -113,8 +114,8 @@ interface Found {
 export const manyLogs: SpecialScenario = {
   name: 'logs-many',
   title: '10,000 logs out of a million blocks, beside rendering them',
-  async run({ settings, logBlocks }) {
-    const { folder } = await syntheticLogs('logs', logBlocks)
+  async run({ settings: { rounds, logBlocks } }) {
+    const { folder } = await findNetwork('logs', { kind: 'logs', count: logBlocks })
     const store = ChainReader.open({ path: join(folder, 'chain.mdb') })
     try {
       const head = store.readHead()
@@ -128,7 +129,7 @@ export const manyLogs: SpecialScenario = {
       const render = () => renderAll(store, known)
       if (search() !== render()) throw new Error('both have to make the same text')
       const ms: number[][] = [[], []]
-      for (let round = -2; round < settings.rounds * 3; round++) {
+      for (let round = -2; round < rounds * 3; round++) {
         for (const [at, work] of [search, render].entries()) {
           const startedAtMs = performance.now()
           work()

@@ -28,7 +28,7 @@ interface HeapReport {
 export const memory: SpecialScenario = {
   name: 'memory',
   title: 'memory under the production profile',
-  async run({ folder, settings, isQuick, server: options, network }) {
+  async run({ folder, settings, server: options, network }) {
     const reportFlags = [
       '--report-on-signal',
       `--report-directory=${folder}`,
@@ -42,7 +42,8 @@ export const memory: SpecialScenario = {
       const { answers, seconds } = await withConnections(
         targetOf(server.said),
         settings.connections,
-        (open) => saturate(open, isQuick ? secondsQuick : secondsWhole, () => productionQuestion(n++)),
+        (open) =>
+          saturate(open, settings.isQuick ? secondsQuick : secondsWhole, () => productionQuestion(n++)),
       )
       const after = server.cpuSeconds()
       const isKnown = before !== undefined && after !== undefined

@@ -6,14 +6,23 @@
 import { bodyUnits } from '../../src/rpc/contexts/price.js'
 import { saturate, targetOf, withConnections } from '../load/httpLoader.js'
 import { batch } from '../load/rpc.js'
-import type { PricedCall } from '../report/outcome.js'
-import { pricesOutcome } from '../report/pricesTable.js'
+import type { Outcome } from '../report/outcome.js'
 import { startTidegate, type TidegateProcess, withoutCaches } from '../servers/tidegateServer.js'
 import { type PricedKind, pricedKinds } from './pricedKinds.js'
 import type { SpecialScenario } from './specialScenario.js'
 
 /** Time for each kind of call in a short run: the system counts CPU time in hundredths of a second. */
 const secondsQuick = 0.15
+
+/** A kind of call, its charge and its CPU time. */
+export interface PricedCall {
+  readonly name: string
+  readonly answers: number
+  /** Charged for one. */
+  readonly units: number
+  /** Of the server, all threads together, for one; undefined where the system does not tell. */
+  readonly cpuMicros: number | undefined
+}
 
 /** Limits of the server: a bucket that no kind of call empties in its time, at the lowest rate, and no caches. */
 export const priceLimits = { ...withoutCaches, keyUnitsPerSecond: 1, keyUnitsBurst: 1_000_000 } as const
@@ -37,14 +46,14 @@ const [connectionsUsual, connectionsOfLong] = [8, 2]
 export const prices: SpecialScenario = {
   name: 'prices',
   title: 'CPU time for a unit, by what is asked',
-  async run({ folder, settings, isQuick, server: options, network }) {
+  async run({ folder, settings, server: options, network }) {
     const limits = { ...options.limits, ...priceLimits }
     const keyNames = pricedKinds.map(({ name }) => name)
     const server = await startTidegate(folder, [await network('demo')], { ...options, limits, keyNames })
     try {
       const calls: PricedCall[] = []
       for (const [at, kind] of pricedKinds.entries()) {
-        const seconds = isQuick ? secondsQuick : settings.seconds
+        const seconds = settings.isQuick ? secondsQuick : settings.seconds
         calls.push(await measurePrice(server, server.keyedUrls[at] as string, kind, seconds))
       }
       const outcome = pricesOutcome(calls)
@@ -106,4 +115,42 @@ async function spend(
   if (response.status !== 200) throw new Error(`${url} answered ${response.status}: ${answer.slice(0, 200)}`)
   const unpaid = answer.match(limitExceeded)?.length ?? 0
   return { spent: bodyUnits(body.length) + (spendingCalls - unpaid) * units, isPaid: unpaid === 0 }
+}
+
+/** The first call is the one that defines the unit. */
+export function pricesOutcome(calls: readonly PricedCall[]): Omit<Outcome, 'name' | 'title'> {
+  const [first, ...others] = calls as readonly [PricedCall, ...PricedCall[]]
+  const most = others.reduce((a, b) => ((microsOfUnit(b) ?? 0) > (microsOfUnit(a) ?? 0) ? b : a))
+  const [unit, worst] = [microsOfUnit(first), microsOfUnit(most)]
+  const isKnown = unit !== undefined && worst !== undefined
+  return {
+    unit: 'units for a second of CPU',
+    own: { rate: worst === undefined ? 0 : 1e6 / worst, rateSpread: 0, cpuMicros: worst },
+    rivals: {},
+    ratios: isKnown ? { unit: { value: unit / worst, by: 'cpu' } } : {},
+    note: `the most for a unit: ${most.name}`,
+    details: pricesTable(calls, unit),
+  }
+}
+
+/** CPU time of the server for one unit, µs. */
+function microsOfUnit({ units, cpuMicros }: PricedCall): number | undefined {
+  return cpuMicros === undefined ? undefined : cpuMicros / units
+}
+
+const nameWidth = 52
+
+function pricesTable(calls: readonly PricedCall[], unit: number | undefined): string[] {
+  const rounded = (value?: number) => (value === undefined ? '–' : value.toFixed(value < 100 ? 1 : 0))
+  const line = (name: string, cells: readonly string[]) =>
+    name.padEnd(nameWidth) + cells.map((cell) => cell.padStart(14)).join('')
+  return [
+    line('', ['answers', 'units each', 'CPU µs each', 'CPU µs a unit', '× first']),
+    ...calls.map((call) => {
+      const micros = microsOfUnit(call)
+      const times = micros === undefined || unit === undefined ? undefined : micros / unit
+      const { name, answers, units, cpuMicros } = call
+      return line(name, [String(answers), ...[units, cpuMicros, micros, times].map(rounded)])
+    }),
+  ]
 }

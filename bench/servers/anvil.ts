@@ -9,15 +9,15 @@ import { headerFields } from '../../src/chain/header.js'
 import { bytesToHex, padLeft } from '../../src/primitives/bytes.js'
 import { decodeAccount } from '../../src/state/account.js'
 import { ChainReader } from '../../src/store/chainReader.js'
-import type { BenchNetwork } from '../data/benchData.js'
 import { blockTag } from '../data/demoFacts.js'
+import type { BenchNetwork } from '../data/networks.js'
 import { askResult } from '../load/rpc.js'
 import { type ServerProcess, startServer } from './serverProcess.js'
 
 type Json = Record<string, unknown>
 
 /** The program of the npm package; undefined where it has none for this machine. */
-export function anvilPath(): string | undefined {
+function anvilPath(): string | undefined {
   const resolve = createRequire(import.meta.url).resolve
   const { platform, arch } = process
   try {

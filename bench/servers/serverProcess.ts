@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -27,8 +27,6 @@ export interface ServerProcess {
   readonly said: string
   /** Seconds of CPU, user and system, taken so far; undefined where the system does not tell. */
   cpuSeconds(): number | undefined
-  /** The same for its main thread only. */
-  mainThreadSeconds(): number | undefined
   /** Page faults so far; undefined where the system does not tell. */
   pageFaults(): number | undefined
   /** Its memory now; nothing where the system does not tell. */
@@ -39,7 +37,7 @@ export interface ServerProcess {
 }
 
 /** Clock ticks of `/proc/<pid>/stat`; 100 a second on every Linux that Node runs on. */
-export const ticksPerSecond = 100
+const ticksPerSecond = 100
 
 /** Cores of the machine; counted before the loader is kept on one of them. */
 export const cores = availableParallelism()
@@ -64,23 +62,9 @@ export function pinLoader(): void {
     execFileSync('taskset', ['-a', '-p', '-c', loaderCore, String(process.pid)], { stdio: 'ignore' })
 }
 
-/** Moves all threads of a server but its main thread, which answers, to the loader's core. */
-export function leaveMainThreadAlone({ pid }: ServerProcess): void {
-  if (!isPinned) return
-  for (const thread of readdirSync(`/proc/${pid}/task`)) {
-    if (thread === String(pid)) continue
-    execFileSync('taskset', ['-p', '-c', loaderCore, thread], { stdio: 'ignore' })
-  }
-}
-
 /** A command line that runs `command` on the servers' core. */
 export function onServerCore(command: readonly string[]): readonly string[] {
   return isPinned ? ['taskset', '-c', serverCore, ...command] : command
-}
-
-/** A command line that runs `command` on the loader's core. */
-export function onLoaderCore(command: readonly string[]): readonly string[] {
-  return isPinned ? ['taskset', '-c', loaderCore, ...command] : command
 }
 
 /** Number of cores from which on a server's pool can have its own, besides those of its edge and the loader. */
@@ -183,8 +167,6 @@ export function startServer(
         pid,
         said,
         cpuSeconds: () => cpuSeconds(`/proc/${pid}/stat`),
-        // The main thread's id is the process id.
-        mainThreadSeconds: () => cpuSeconds(`/proc/${pid}/task/${pid}/stat`),
         pageFaults: () => pageFaults(`/proc/${pid}/stat`),
         memory: () => memoryOf(pid),
         hasEnded: () => hasEnded(child),

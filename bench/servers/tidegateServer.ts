@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createKey } from '../../src/access/keyChanges.js'
 import { KeyChecker } from '../../src/access/keyChecker.js'
 import { NodeStore } from '../../src/store/nodeStore.js'
-import { type BenchNetwork, programPath } from '../data/benchData.js'
+import { type BenchNetwork, programPath } from '../data/networks.js'
 import { onServerCore, type ServerProcess, startServer } from './serverProcess.js'
 
 export interface TidegateOptions {
@@ -40,7 +40,7 @@ export async function startTidegate(
   for (const network of networks) symlinkSync(network.folder, join(home, 'data/networks', network.name))
   const config = {
     networks: [
-      ...networks.map(({ name, genesisPath, source }) => ({ name, genesis: genesisPath, source })),
+      ...networks.map(({ name, genesisPath }) => ({ name, genesis: genesisPath })),
       ...(options.moreNetworks ?? []),
     ],
     limits: options.limits ?? {},

@@ -17,7 +17,7 @@ interface JobPoolLimits {
   readonly threads: number | undefined
   /**
    * Priority of the threads as in `os.setPriority`: from 0, the edge's own, to 19. With the pool saturated on 2
-   * cores, the p99 of cached reads is 136 ms at 0 and 11.4 ms at 10 (bench/scenarios/disturbedReads.ts).
+   * cores, the p99 of cached reads is 136 ms at 0 and 11.4 ms at 10 (scenario `reads-under-proofs`).
    */
   readonly niceness: number
   /** Jobs of each class that may wait. */

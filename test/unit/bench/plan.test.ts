@@ -22,7 +22,7 @@ t.test('parts are chosen by name, and unknown ones are named', async (t) => {
   for (const [args, part] of [
     [['--only', 'logs,nothing'], 'nothing'],
     // It has no target.
-    [['--check', '--only', 'gateway-miss'], 'gateway-miss'],
+    [['--check', '--only', 'store'], 'store'],
     [['--url', 'http://x', '--only', 'memory'], 'memory'],
   ] as const) {
     const message = new RegExp(`^--only: no scenario has "${part}" in its name; there are: `)

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { pricesOutcome, pricesTable } from '../../../bench/report/pricesTable.js'
 import { pricedKinds } from '../../../bench/scenarios/pricedKinds.js'
+import { pricesOutcome } from '../../../bench/scenarios/prices.js'
 import { methods } from '../../../src/rpc/registry.js'
 import { rollupMethods } from '../../../src/rpc/rollup/rollupRegistry.js'
 
@@ -16,7 +16,7 @@ const unmeasured: Readonly<Record<string, string>> = {
   eth_sendRawTransactionSync: 'as eth_sendRawTransaction, and a wait',
   eth_subscribe: 'for WebSockets alone; its events are free',
   eth_unsubscribe: 'for WebSockets alone',
-  tidegate_getHeaderProof: 'of blocks from archives, which the demo chain is not; the scenario era times it',
+  tidegate_getHeaderProof: 'of blocks from archives, which the demo chain is not',
   trace_rawTransaction: 'as trace_call, for a transaction that the demo chain has not mined',
   txpool_content: 'of a pool, which the demo chain does not have',
   txpool_contentFrom: 'of a pool, which the demo chain does not have',
@@ -61,6 +61,6 @@ t.test('the call that takes most for a unit counts', async (t) => {
   })
   const unknown = calls.map((call) => ({ ...call, cpuMicros: undefined }))
   t.same(pricesOutcome(unknown).ratios, {})
-  t.match(pricesTable(calls).join('\n'), /^loop +2 +100 +40000 +400 +40\.0$/m)
-  t.match(pricesTable(unknown).join('\n'), /^loop +2 +100 +– +– +–$/m)
+  t.match(pricesOutcome(calls).details?.join('\n'), /^loop +2 +100 +40000 +400 +40\.0$/m)
+  t.match(pricesOutcome(unknown).details?.join('\n'), /^loop +2 +100 +– +– +–$/m)
 })

@@ -29,8 +29,6 @@ t.test('questions that must never have been asked before do not repeat', async (
     'estimate-token',
     'estimate-swap',
     'estimate-loop',
-    'simulate',
-    'mapping-slots',
   ]) {
     const { question } = scenarios.find((scenario) => scenario.name === name) as (typeof scenarios)[number]
     const bodies = new Set(Array.from({ length: 500 }, (_, n) => question(n)))

@@ -1,0 +1,118 @@
+/** A run as a table: row by row on a terminal, and whole in Markdown. */
+import { phaseTable } from '../neighbours/phases.js'
+import { type Finding, isFailed, latencyTimes, type Ratio, type Report, saturatedMin } from './outcome.js'
+
+const nameWidth = 64
+const columns = [
+  ['a second', 10],
+  ['±', 6],
+  ['p50 ms', 9],
+  ['p97.5', 9],
+  ['p99', 9],
+  ['p99.9', 9],
+  ['p99 × bare', 12],
+  ['CPU µs', 10],
+  ['faults', 8],
+  ['warm-up', 9],
+  ['core', 6],
+  ['RSS MB', 8],
+  ['own MB', 8],
+  ['× bare', 9],
+  ['× anvil', 9],
+] as const
+
+export function headLine(): string {
+  return 'scenario'.padEnd(nameWidth) + columns.map(([name, width]) => name.padStart(width)).join('')
+}
+
+export function findingLine(finding: Finding): string {
+  const name = `${finding.name}: ${finding.title}`.padEnd(nameWidth)
+  if (isFailed(finding)) return `${name}  failed: ${finding.failed}`
+  const cells = cellsOf(finding).map((cell, at) => cell.padStart(columns[at]?.[1] ?? 0))
+  return `${name}${cells.join('')}  ${remarksOf(finding)}`.trimEnd()
+}
+
+/** What a scenario measured besides its row, as a table of its own. */
+export function detailLines(finding: Finding): string[] {
+  if (isFailed(finding)) return []
+  const { phases, details = phases ? phaseTable(phases) : [] } = finding
+  return details.length === 0 ? [] : ['', ...details, '']
+}
+
+export function markdownTable(findings: readonly Finding[]): string {
+  const rows = findings.map((finding) =>
+    isFailed(finding)
+      ? [finding.title, ...columns.map(() => '–'), `failed: ${finding.failed}`]
+      : [finding.title, ...cellsOf(finding), remarksOf(finding)],
+  )
+  const alignment = ['---', ...columns.map(() => '--:'), '---']
+  return [['', ...columns.map(([name]) => name), ''], alignment, ...rows]
+    .map((cells) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`)
+    .join('\n')
+}
+
+/** When, on what and how it was measured, as one sentence. */
+export function factsText({ startedAt, machine, settings, loaderCeiling }: Report): string {
+  const facts = Object.entries({ ...machine, ...settings }).map((pair) => pair.join(' '))
+  const at = startedAt.slice(0, 16).replace('T', ' ')
+  return `${at} UTC; ${facts.join(', ')}. The loader's ceiling: ${count(loaderCeiling)} answers a second.`
+}
+
+/** What stands below the table. */
+export function footLines(report: Report): string[] {
+  return [
+    '',
+    `The loader reaches ${count(report.loaderCeiling)} answers a second against a server that does nothing. Where a`,
+    `server's core was less than ${saturatedMin * 100} % busy the loader was the limit, not the server, and ratios are of CPU`,
+    'time per request (c) instead of rates. Percentiles over HTTP are taken by autocannon at a fixed rate, a quarter of',
+    "the slower server's at most; ± is the distance between the extremes of the rounds. RSS counts the mapped pages of",
+    "the stores, which are the system's file cache; what is the process' own stands beside it. CPU time and page faults",
+    'are of the whole server, for each answer; the warm-up is how many requests it answered before it reached 90 % of its',
+    'rate, which says most of the first scenario of a run: later ones find code that is compiled.',
+  ]
+}
+
+type Measured = Exclude<Finding, { readonly failed: string }>
+
+/** In the order of the columns. */
+function cellsOf({ own, rivals, ratios: { bare, anvil } }: Measured): string[] {
+  const { p50, p975, p99, p999 } = own.latencies ?? {}
+  const megabytes = (bytes: number | undefined) => shown(bytes && bytes / 1e6, 0)
+  return [
+    count(own.rate),
+    `${(own.rateSpread * 100).toFixed(0)} %`,
+    ...[p50, p975, p99, p999, latencyTimes(own, rivals.bare, 'p99')].map((value) => shown(value, 2)),
+    shown(own.cpuMicros, 1),
+    shown(own.pageFaults, 2),
+    own.answersUntilFast === undefined ? '–' : count(own.answersUntilFast),
+    own.busy === undefined ? '–' : `${(own.busy * 100).toFixed(0)} %`,
+    megabytes(own.residentBytes),
+    megabytes(own.anonymousBytes),
+    ratioText(bare),
+    ratioText(anvil),
+  ]
+}
+
+function remarksOf({ unit, note, ratios: { bare, anvil, ...others } }: Measured): string {
+  const compared = Object.entries(others).map(([rival, ratio]) => `${ratioText(ratio)} × ${rival}`)
+  return [unit === 'requests' ? undefined : unit, ...compared, note]
+    .filter((text) => text !== undefined)
+    .join('; ')
+}
+
+/** `1.24`; followed by what was compared, unless that was rates. */
+export function ratioText(ratio: Ratio | undefined): string {
+  if (ratio === undefined) return '–'
+  const value = shown(ratio.value, 2)
+  return ratio.by === 'rate' ? value : `${value} ${ratio.by === 'cpu' ? 'c' : ratio.by}`
+}
+
+/** With as many digits after the point where it is small; `–` where it is not known. */
+function shown(value: number | undefined, digits: number): string {
+  return value === undefined ? '–' : value.toFixed(value < 10 ** (3 - digits) ? digits : 0)
+}
+
+/** A number with separators: `12,345`. */
+function count(value: number): string {
+  return value.toLocaleString('en', { maximumFractionDigits: value < 10 ? 1 : 0 })
+}
