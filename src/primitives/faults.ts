@@ -7,7 +7,8 @@ export type Fault =
   /** `why` says which limit of a request was exceeded. */
   | { readonly kind: 'InvalidRequest'; readonly why?: string }
   | { readonly kind: 'EmptyBatch' }
-  | { readonly kind: 'BatchTooLarge' }
+  /** `id`: JSON of the id of the first call; undefined where none has one. */
+  | { readonly kind: 'BatchTooLarge'; readonly id: string | undefined }
   /** `meant` is the method with the most similar name, where one is similar enough. */
   | { readonly kind: 'MethodNotFound'; readonly method: string; readonly meant?: string | undefined }
   | { readonly kind: 'NotificationsNotSupported' }

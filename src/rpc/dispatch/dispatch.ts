@@ -266,6 +266,12 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     const failure = this.#runner.failure(thrown, 'request', context.keyId)
     const refusal = (isPaid ? undefined : unpaid(context, unitsMin)) ?? failure
     this.#counter?.failed('', refusal, context)
-    return singleAnswer('null', undefined, refusal, this.#blockNames.ofHead())
+    const { fault } = refusal
+    if (fault?.kind !== 'BatchTooLarge') {
+      return singleAnswer('null', undefined, refusal, this.#blockNames.ofHead())
+    }
+    // A list, as go-ethereum's: its client reads nothing else as the answer to a batch.
+    const answer = singleAnswer(fault.id ?? 'null', undefined, refusal, this.#blockNames.ofHead())
+    return { ...answer, body: `[${answer.body}]` }
   }
 }

@@ -41,6 +41,8 @@ export class BodyScan {
   readonly separators = new Map<number, readonly number[]>()
   /** Undefined before the first character that is not a space. */
   #isBatch: boolean | undefined
+  /** Whether the body is an array of more calls than allowed; the first of them are in {@link bounds}. */
+  isTooLong = false
   readonly #limits: BodyLimits
   #at = 0
   #nesting = 0
@@ -64,8 +66,8 @@ export class BodyScan {
 
   /**
    * Scans the next part of `bytes`, which is the same body at each call; true once all is scanned. If every member is
-   * then valid JSON, so is the body; invalid JSON may go unnoticed here. Throws FaultError: ParseError, EmptyBatch,
-   * BatchTooLarge, or InvalidRequest that names the limit exceeded.
+   * then valid JSON, so is the body; invalid JSON may go unnoticed here. Nothing is scanned behind the calls of a batch
+   * that is too long. Throws FaultError: ParseError, EmptyBatch, or InvalidRequest that names the limit exceeded.
    */
   pass(bytes: Uint8Array): boolean {
     const end = Math.min(this.#at + partBytes, bytes.length)
@@ -77,6 +79,7 @@ export class BodyScan {
       }
     }
     if (this.#at < end && !this.#isOver) this.#passSigns(bytes, end)
+    if (this.isTooLong) return true
     if (this.#isOver) {
       this.#at = skipSpace(bytes, this.#at, end)
       if (this.#at < end) throw parseFault()
@@ -108,6 +111,7 @@ export class BodyScan {
         values++
         if (nesting === ownNesting) this.#signs.push(at)
         else if (nesting === 1) this.#endMember(bytes, at)
+        if (this.isTooLong) break
       } else if (byte === colon) {
         values++
         this.#names++
@@ -142,8 +146,8 @@ export class BodyScan {
     const start = skipSpace(bytes, this.#start, end)
     this.#start = end + 1
     if (start === end && isLast && this.bounds.length === 0) return
-    if (this.bounds.length === this.#limits.batchCallsMax * 2) throw new FaultError({ kind: 'BatchTooLarge' })
-    this.#addMember(start, end)
+    this.isTooLong = this.bounds.length === this.#limits.batchCallsMax * 2
+    if (!this.isTooLong) this.#addMember(start, end)
   }
 
   #addMember(start: number, end: number): void {

@@ -7,6 +7,7 @@
  */
 import { isAscii, isUtf8, transcode } from 'node:buffer'
 import { asBuffer, latin1Text } from '../../primitives/bytes.js'
+import { FaultError } from '../../primitives/faults.js'
 import { type BodyLimits, BodyScan, parseFault, valuesMax } from './bodyScan.js'
 import { findCallHead } from './longCall.js'
 import { createCallSpans, guessId, memberSpan, type Span, scanCall, skipSpace } from './scan.js'
@@ -131,8 +132,19 @@ export class RequestReader<Known, Asked> {
     return (bounds[this.#read * 2 - 1] as number) - (bounds[this.#read * 2 - 2] as number)
   }
 
-  /** Reads the next call. Throws FaultError: ParseError. */
+  /**
+   * Reads the next call. Throws FaultError: ParseError; and for a batch that is too long, of which nothing may run,
+   * BatchTooLarge at the first call that has an id, whose answer that is, or at the last.
+   */
   read(lookup: CallLookup<Known, Asked> | undefined): Call<Known, Asked> {
+    const call = this.#readNext(lookup)
+    if (!this.#scan.isTooLong) return call
+    const id = call.kind === 'invalid' ? undefined : call.id
+    if (id !== undefined || this.left === 0) throw new FaultError({ kind: 'BatchTooLarge', id })
+    return call
+  }
+
+  #readNext(lookup: CallLookup<Known, Asked> | undefined): Call<Known, Asked> {
     const { bounds } = this.#scan
     const from = bounds[this.#read * 2] as number
     const to = bounds[this.#read * 2 + 1] as number

@@ -109,16 +109,31 @@ t.test('a batch with bad JSON anywhere runs nothing', async (t) => {
   t.equal(network.runs, 0)
 })
 
-t.test('a batch has at most 1,000 calls, counted before anything is parsed', async (t) => {
-  const { ask, network } = createTestEndpoint()
+t.test('a batch has at most 1,000 calls, counted before anything runs', async (t) => {
+  const { ask, network, endpoint } = createTestEndpoint()
   const batch = (count: number) => `[${Array(count).fill(call('test_count')).join(',')}]`
   t.equal(JSON.parse(ask(batch(1000))).length, 1000)
   network.runs = 0
-  t.equal(ask(batch(1001)), failure(-32600, 'batch too large', 'null'))
-  t.equal(
-    ask(`[${'{},'.repeat(1001)}no JSON`),
-    failure(-32600, 'batch too large', 'null'),
-    'the rest is not read',
+  const tooLarge = (id: string) => `[${failure(-32600, 'batch too large', id)}]`
+  const notification = '{"jsonrpc":"2.0","method":"test_count"}'
+  t.equal(ask(batch(1001)), tooLarge('1'), 'a list of one, with the id of the first call')
+  const rows = [
+    [call('test_count', '[]', '"a\\u0062"'), '"a\\u0062"'],
+    [notification, '7'],
+    ['5', '7'],
+    ['{"id":3}', '7'],
+  ] as const
+  for (const [first, id] of rows) {
+    t.equal(
+      ask(`[${first},${notification},${`${call('test_count', '[]', '7')},`.repeat(999)}9]`),
+      tooLarge(id),
+    )
+  }
+  t.equal(ask(`[${'{},'.repeat(1001)}no JSON`), tooLarge('null'), 'the rest is not read')
+  t.equal(ask(`[no JSON,${'{},'.repeat(1001)}`), failure(-32700, 'parse error', 'null'))
+  t.match(
+    endpoint.refuse(Buffer.from(batch(1001)), { kind: 'ServerBusy', retryAfterMs: 1 }).body,
+    tooLarge('1'),
   )
   t.equal(network.runs, 0)
 })

@@ -14,7 +14,7 @@ const examples: { [K in Fault['kind']]: [Extract<Fault, { kind: K }>, number, st
   ParseError: [{ kind: 'ParseError' }, -32700, 'parse error'],
   InvalidRequest: [{ kind: 'InvalidRequest' }, -32600, 'invalid request'],
   EmptyBatch: [{ kind: 'EmptyBatch' }, -32600, 'empty batch'],
-  BatchTooLarge: [{ kind: 'BatchTooLarge' }, -32600, 'batch too large'],
+  BatchTooLarge: [{ kind: 'BatchTooLarge', id: undefined }, -32600, 'batch too large'],
   MethodNotFound: [
     { kind: 'MethodNotFound', method: 'eth_x' },
     -32601,
