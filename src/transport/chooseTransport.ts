@@ -1,5 +1,5 @@
 /**
- * Chooses the HTTP and WebSocket library: uWebSockets.js where it can be loaded, because it takes half the CPU;
+ * Chooses the HTTP and WebSocket library: uWebSockets.js where it can be loaded, because it takes a quarter of the CPU;
  * otherwise node:http and ws. Owns the sentence about it for whoever starts the program.
  */
 import { OperatorError } from '../primitives/faults.js'
@@ -33,7 +33,7 @@ export async function chooseTransport(wanted: 'auto' | Transport['name']): Promi
     }
     return {
       transport: await loadTransport('node'),
-      notice: `${why}; serving on node:http and ws, which take about twice the CPU for a cached read. To change that: ${wayOut}, and another Node.js may too`,
+      notice: `${why}; serving on node:http and ws, which take about four times the CPU for a cached read. To change that: ${wayOut}, and another Node.js may too`,
       flaw: undefined,
     }
   }

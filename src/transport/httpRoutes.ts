@@ -104,12 +104,12 @@ export class HttpRoutes {
     if (method === 'POST') {
       const refused = this.#take(head, reply)
       if (refused === undefined) return
-      return this.#options.pages.has(path) || isResourcePath(path)
+      return this.#findPage(path) !== undefined || isResourcePath(path)
         ? this.#onOther(head, reply)
         : this.#reject(head, reply, refused)
     }
     const isRead = method === 'GET' || method === 'HEAD'
-    const page = isRead ? this.#options.pages.get(path) : undefined
+    const page = isRead ? (path === '/' ? rootPage : this.#findPage(path)) : undefined
     const resource = isRead && page === undefined ? parseResourcePath(path) : undefined
     if (page !== undefined) this.#sendPage(page, head, reply)
     else if (resource !== undefined && isResource(resource.segments)) {
@@ -118,6 +118,12 @@ export class HttpRoutes {
     } else if (method === 'OPTIONS') {
       reply.send(noContent, this.#cors.preflight(head.origin), this.#pool.isClosing)
     } else this.#onOther(head, reply)
+  }
+
+  /** One slash at the end is ignored, as by {@link parsePath}. */
+  #findPage(path: string): (() => Page | Promise<Page>) | undefined {
+    const { pages } = this.#options
+    return pages.get(path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path)
   }
 
   /** Passes a POST to its endpoint, or returns why it is refused. */
@@ -207,12 +213,16 @@ export class HttpRoutes {
 
   #onOther(head: RequestHead, reply: Reply): void {
     const { path } = head
-    const isRead = this.#options.pages.has(path) || isResourcePath(path)
+    const isRead = this.#findPage(path) !== undefined || isResourcePath(path)
     const isKnown = isRead || parsePath(path) !== undefined
     const isSocketPath = parseSocketPath(path) !== undefined
     const answer = isSocketPath ? wrongTransport : isKnown ? wrongMethod : notFound
-    const allow: ExtraHeaders =
-      answer !== wrongMethod ? [] : [['allow', isRead ? 'GET, HEAD, OPTIONS' : 'POST, OPTIONS']]
+    const allowed = isRead
+      ? 'GET, HEAD, OPTIONS'
+      : path === '/'
+        ? 'GET, HEAD, POST, OPTIONS'
+        : 'POST, OPTIONS'
+    const allow: ExtraHeaders = answer === wrongMethod ? [['allow', allowed]] : []
     this.#reject(head, reply, { answer, why: 'method' }, allow)
   }
 
@@ -238,6 +248,9 @@ function isResourcePath(path: string): boolean {
 /** Key in {@link RequestsPerTurn} of all requests without a valid key. */
 const nobody = ''
 
+/** Of `/`: balancers, and clients that look for a node, expect status 200 there, as go-ethereum answers. */
+const rootPage = (): Page => ({ status: 200, body: '{"note":"send JSON-RPC with POST"}' })
+
 const keyForm = '/v3/<key>'
 const notFound = refusal(404, -32600, 'no such path: use /v3/<key> or /<network>/v3/<key>')
 const wrongTransport = refusal(426, -32600, 'this path is for WebSockets: connect to it with ws://')
@@ -246,7 +259,8 @@ const wrongMethod = refusal(405, -32600, 'method not allowed: send JSON-RPC requ
 const wrongContentType = refusal(415, -32600, 'invalid content type, only application/json is supported')
 const noContent: Answer = { status: 204, body: '', retryAfterMs: undefined }
 
-const jsonContentTypePattern = /^\s*application\/json\s*(?:;|$)/i
+/** Those that go-ethereum takes. */
+const jsonContentTypePattern = /^\s*application\/json(?:-rpc|request)?\s*(?:;|$)/i
 
 function isJsonContentType(value: string): boolean {
   return value === 'application/json' || jsonContentTypePattern.test(value)

@@ -49,6 +49,8 @@ export interface SocketPool {
   /** Holds a key off that exceeded `limit` of `what`; see floodPenalties.ts. */
   penalize(keyId: string, what: string, limit: number): void
   gone(socket: Socket): void
+  /** A message was too long to be read, and its client was told nothing. */
+  logTooBig(socket: Socket): void
   defect(error: unknown): void
 }
 
@@ -201,7 +203,8 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
   }
 
   /** Releases everything; the connection is over. */
-  onClose(): void {
+  onClose(isTooBig = false): void {
+    if (isTooBig) this.#pool.logTooBig(this)
     this.#isOver = true
     clearImmediate(this.#drainDue)
     this.#cancelAll()

@@ -9,9 +9,12 @@ const MiB = 2 ** 20
 /** Most memory of unfinished messages of one key where they are not reported. */
 const unseenBytesMax = 1024 * MiB
 
-/** geth's limit where unfinished messages are counted; otherwise 1 MiB, which allows a key 1,024 WebSockets. */
+/**
+ * geth's limit where unfinished messages are counted; otherwise 4 MiB, twice a transaction with six blobs in hex, which
+ * allows a key 256 WebSockets.
+ */
 export function messageBytesDefault({ reportsUnfinished }: Transport): number {
-  return reportsUnfinished ? 32 * MiB : MiB
+  return reportsUnfinished ? 32 * MiB : 4 * MiB
 }
 
 /** WebSockets that a key may have without exceeding {@link unseenBytesMax}. */

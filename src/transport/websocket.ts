@@ -21,7 +21,7 @@ import {
 } from './admission.js'
 import { closeCodes } from './closeCodes.js'
 import { type FloodPenalties, heldOff } from './floodPenalties.js'
-import { parseSocketPath, redactPath } from './paths.js'
+import { parsePath, parseSocketPath, redactPath } from './paths.js'
 import type { RequestHead } from './requestHead.js'
 import type { RequestLog } from './requestLog.js'
 import { Socket, type SocketData, type SocketPool } from './socket.js'
@@ -155,6 +155,11 @@ export class WebSocketServer implements SocketPool {
     if (--this.#openSockets === 0 && this.#isClosing) this.#idle.resolve()
   }
 
+  logTooBig({ use: { address }, route }: Socket): void {
+    const why = `a message of more than ${this.limits.messageBytesMax} bytes on a WebSocket of network ${route.name}`
+    this.#options.logRefused?.({ status: 413, path: '/(network)/ws', address, why })
+  }
+
   penalize(keyId: string, what: string, limit: number): void {
     this.#options.floodPenalties.begin(keyId, what, limit)
   }
@@ -169,7 +174,8 @@ export class WebSocketServer implements SocketPool {
 
   #permit(head: RequestHead): SocketPermit | Refusal | Promise<Answer> {
     const { admission, noAuth, allowsOrigin, allowsHost, floodPenalties } = this.#options
-    const target = parseSocketPath(head.path)
+    // Clients that know one address alone ask there for whatever they want.
+    const target = parseSocketPath(head.path) ?? (noAuth ? parsePath(head.path) : undefined)
     if (target === undefined) return notFound
     const { ambiguity } = head
     if (ambiguity !== undefined) return { answer: refusal(400, -32600, ambiguity), why: ambiguity }

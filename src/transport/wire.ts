@@ -140,6 +140,9 @@ export interface SocketHandler {
   onActivity(): void
   /** Called when some unsent bytes were sent. */
   onDrain(): void
-  /** Called when the connection is over, whoever ended it. */
-  onClose(): void
+  /**
+   * Called when the connection is over, whoever ended it. `isTooBig`: the library ended it for a message that is longer
+   * than it reads, and told the client nothing.
+   */
+  onClose(isTooBig?: boolean): void
 }

@@ -10,11 +10,12 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { createServer as createTlsServer } from 'node:https'
 import { type AddressInfo, createServer as createTcpServer, Server, type Socket } from 'node:net'
 import { Server as TlsServer } from 'node:tls'
-import { WebSocketServer } from 'ws'
+import { WebSocket, WebSocketServer } from 'ws'
 import { OperatorError } from '../../primitives/faults.js'
 import type { Answer } from '../../rpc/answers/answer.js'
 import { refusal } from '../admission.js'
 import { lastingPieces, lengthOf } from '../answerBytes.js'
+import { closeCodes } from '../closeCodes.js'
 import { RequestHead } from '../requestHead.js'
 import { statusReason } from '../statusReason.js'
 import { readTlsFiles, type TlsFiles, tlsVersionMin } from '../tlsFiles.js'
@@ -36,10 +37,11 @@ import { NodeSocket } from './nodeSocket.js'
 const headBytesMax = 16 * 1024
 
 /**
- * How long a connection may wait for its next request: longer than the 60 s for which nginx keeps connections to its
- * upstreams, so that nginx never uses one that is just being closed.
+ * How long a connection may wait for its next request; answers announce it. Longer than fronts keep connections to what
+ * is behind them (nginx and AWS's balancer 60 s, Google's 600 s, not to be changed), so that none uses one that is just
+ * being closed.
  */
-const keepAliveMsMax = 65_000
+const keepAliveMsMax = 620_000
 
 /** How long a client may read nothing of an answer. */
 const stalledMsMax = 60_000
@@ -85,6 +87,7 @@ class NodeWire implements Wire {
     this.#head = new RequestHead((socket) => (socket as Socket).remoteAddress ?? '', handlers.clientOf)
     this.#webSockets = new WebSocketServer({
       noServer: true,
+      WebSocket: reasonedWebSocket(messageBytesMax),
       clientTracking: false,
       perMessageDeflate: false,
       autoPong: false,
@@ -247,6 +250,18 @@ class NodeWire implements Wire {
 const unreadable = refusal(400, -32600, 'this is no HTTP request')
 const headTooLong = refusal(431, -32600, `the headers of a request may have ${headBytesMax} bytes`)
 const headTooLate = refusal(408, -32600, 'the headers of this request took too long to arrive')
+
+/** WebSockets that say why they end for a message too long to be read; the library itself gives the code alone. */
+function reasonedWebSocket(messageBytesMax: number): typeof WebSocket {
+  return class extends WebSocket {
+    override close(code?: number, reason?: string): void {
+      super.close(
+        code,
+        code === closeCodes.tooBig ? (reason ?? `message too big (>${messageBytesMax})`) : reason,
+      )
+    }
+  }
+}
 
 /** Whether a request is a WebSocket handshake of RFC 6455. */
 function isHandshake({ method, headers }: IncomingMessage): boolean {

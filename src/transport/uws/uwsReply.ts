@@ -90,7 +90,7 @@ export class UwsReply implements Reply {
 
   #write(answer: Answer, headers: ExtraHeaders, isLast: boolean): void {
     const res = this.#res
-    writeHead(res, answer, headers)
+    writeHead(res, answer, headers, isLast)
     if (isBodiless(answer.status) || (this.#isHead && !isLast)) {
       if (!isBodiless(answer.status))
         res.writeHeader('content-length', String(Buffer.byteLength(wholeBody(answer.body))))
@@ -184,7 +184,12 @@ export class UwsReply implements Reply {
 
 const noPieces: readonly Uint8Array[] = []
 const contentTypeName = Buffer.from('content-type')
-const contentType = Buffer.from('application/json')
+const lastContentType = Buffer.from('application/json')
+/**
+ * The library ends a connection that was idle for 10 s, counted in steps of 4 s: clients that heed this header do not
+ * send a request on one that is just being ended.
+ */
+const contentType = Buffer.from('application/json\r\nkeep-alive: timeout=7')
 
 /** Entries of {@link headerLines}: the heads of all networks, and some blocks that requests are pinned to. */
 const headerLinesMax = 64
@@ -199,20 +204,20 @@ const headerLines = new Map<string, Uint8Array>()
 function contentTypeAndBlock(block: string): Uint8Array {
   const known = headerLines.get(block)
   if (known !== undefined) return known
-  const lines = Buffer.from(`application/json\r\ntidegate-block: ${block}`)
+  const lines = Buffer.from(`${contentType}\r\ntidegate-block: ${block}`)
   if (headerLines.size === headerLinesMax) headerLines.clear()
   headerLines.set(block, lines)
   return lines
 }
 
 /** Writes status and headers; the body must follow. */
-function writeHead(res: HttpResponse, answer: Answer, headers: ExtraHeaders): void {
-  if (answer.status !== 200) res.writeStatus(`${answer.status} ${statusReason(answer.status)}`)
-  if (!isBodiless(answer.status)) {
-    res.writeHeader(
-      contentTypeName,
-      answer.block === undefined ? contentType : contentTypeAndBlock(answer.block),
-    )
+function writeHead(res: HttpResponse, answer: Answer, headers: ExtraHeaders, isLast: boolean): void {
+  const { status, block } = answer
+  if (status !== 200) res.writeStatus(`${status} ${statusReason(status)}`)
+  if (!isBodiless(status)) {
+    const kept = block === undefined ? contentType : contentTypeAndBlock(block)
+    res.writeHeader(contentTypeName, isLast ? lastContentType : kept)
+    if (isLast && block !== undefined) res.writeHeader('tidegate-block', block)
   }
   if (answer.trust !== undefined) res.writeHeader('tidegate-trust', answer.trust)
   if (headers !== noHeaders) for (const [name, value] of headers) res.writeHeader(name, value)

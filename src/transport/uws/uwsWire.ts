@@ -33,6 +33,9 @@ import {
 import { UwsReply } from './uwsReply.js'
 import { UwsSocket, type UwsSocketData } from './uwsSocket.js'
 
+/** The library's reason for the end of a connection whose message is longer than `maxPayloadLength`. */
+const tooBigReason = 'Received too big message'
+
 /** Idle times that the library accepts, in seconds. */
 const deadSecondsMin = 8
 const deadSecondsMax = 960
@@ -118,8 +121,8 @@ class UwsWire implements Wire {
       drain: (ws) => ws.getUserData().handler?.onDrain(),
       ping: (ws) => ws.getUserData().handler?.onPing(),
       pong: (ws) => ws.getUserData().handler?.onActivity(),
-      close: (ws) => {
-        ws.getUserData().handler?.onClose()
+      close: (ws, _code, reason) => {
+        ws.getUserData().handler?.onClose(Buffer.from(reason).toString('latin1') === tooBigReason)
         closed()
       },
     })

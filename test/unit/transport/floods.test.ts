@@ -282,6 +282,7 @@ test('unfinished messages of all sockets share one bound where they can be count
     t.ok(bytes * socketsPerKeyFor(transport, bytes) <= 2 ** 30, 'else the product of both is bounded')
     t.ok(bytes * 64 * socketsPerKeyFor(transport, bytes * 64) <= 2 ** 30)
     t.equal(socketsPerKeyFor(transport, 2 ** 40), 1)
+    t.ok(bytes >= 4 * MiB && socketsPerKeyFor(transport, bytes) >= 256)
     return
   }
   const modest = await connect()

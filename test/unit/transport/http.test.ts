@@ -71,12 +71,26 @@ test('statuses of what is no request for JSON-RPC', async (t) => {
   }
   t.equal((await fetch(base + path, { method: 'HEAD' })).status, 405)
   t.equal((await fetch(`${base}/v3/a/b`)).status, 404)
-  for (const type of ['text/plain', 'application/jsonx', 'application/json-rpc', '']) {
+  for (const type of [
+    'text/plain',
+    'application/jsonx',
+    'application/json-rpcs',
+    'application/json+rpc',
+    '',
+  ]) {
     const refused = await post(path, echo, { 'content-type': type })
     t.equal(refused.status, 415, type)
     t.match(await refused.json(), { error: { message: /application\/json/ } })
   }
-  for (const type of ['application/json; charset=utf-8', 'Application/JSON', 'application/json ;x=y']) {
+  for (const type of [
+    'application/json; charset=utf-8',
+    'Application/JSON',
+    'application/json ;x=y',
+    'application/json-rpc',
+    'application/json-rpc; charset=utf-8',
+    'application/jsonrequest',
+    'Application/JSONRequest',
+  ]) {
     t.equal((await post(path, echo, { 'content-type': type })).status, 200, type)
   }
 })
@@ -95,11 +109,32 @@ test('the connection stays in step after a refused request with a body', async (
   t.equal((await client.read())?.body, echoed)
 })
 
+test('the root answers whoever looks whether there is a server', async (t) => {
+  const { base, post } = await withServer(t)
+  for (const method of ['GET', 'HEAD']) {
+    const answer = await fetch(`${base}/`, { method })
+    t.equal(answer.status, 200, method)
+    const text = await answer.text()
+    if (method === 'GET') t.type(JSON.parse(text), 'object')
+    else t.equal(text, '')
+  }
+  t.equal((await post('/', echo)).status, 401, 'a call still needs a key')
+  const wrong = await fetch(`${base}/`, { method: 'PUT' })
+  t.equal(wrong.status, 405)
+  t.equal(wrong.headers.get('allow'), 'GET, HEAD, POST, OPTIONS')
+  for (const path of ['/testnet', '/v3', `/v3/${goodKey}`]) {
+    t.equal((await fetch(base + path)).status, 405, path)
+  }
+})
+
 test('health needs no key', async (t) => {
   const { base, post } = await withServer(t)
-  const health = await fetch(`${base}/health`)
-  t.equal(health.status, 200)
-  t.same(await health.json(), { status: 'ok' })
+  for (const path of ['/health', '/health/', '/health?full']) {
+    const health = await fetch(base + path)
+    t.equal(health.status, 200, path)
+    t.same(await health.json(), { status: 'ok' })
+  }
+  t.equal((await fetch(`${base}/health//`)).status, 404)
   const wrong = await post('/health', '')
   t.equal(wrong.status, 405)
   t.equal(wrong.headers.get('allow'), 'GET, HEAD, OPTIONS')
@@ -166,7 +201,8 @@ test('an answer has only the headers it needs', async (t, { name }) => {
       'content-type',
       'date',
       'tidegate-block',
-      ...(name === 'uws' ? ['uwebsockets'] : ['connection', 'keep-alive']),
+      'keep-alive',
+      name === 'uws' ? 'uwebsockets' : 'connection',
     ].sort(),
   )
   t.equal(headers?.get('content-type'), 'application/json')

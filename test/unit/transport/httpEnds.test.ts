@@ -168,6 +168,19 @@ async function isReadFromNoMore(t: Test): Promise<void> {
   for (let answers = 0; answers < asked; answers++) t.equal((await client.read())?.status, 200)
 }
 
+test('an idle connection stays open for as long as its last answer announced', async (t, { name }) => {
+  const { port } = await withServer(t)
+  const client = await RawClient.connect(port)
+  t.teardown(() => client.socket.destroy())
+  client.write(rawPost(path, echo))
+  const [, announced] = /^timeout=(\d+)$/.exec((await client.read())?.headers.get('keep-alive') ?? '') ?? []
+  const beganMs = performance.now()
+  if (name === 'node') return t.ok(Number(announced) > 600, 'longer than any front keeps one')
+  await client.closed()
+  const heldMs = performance.now() - beganMs
+  t.ok(Number(announced) > 5 && heldMs > Number(announced) * 1_000, `${heldMs} ms, announced ${announced} s`)
+})
+
 test('closing lets answers under way finish and takes nothing new', async (t) => {
   const { port, server, network, post } = await startTestServer(t)
   const idle = await RawClient.connect(port)
@@ -196,6 +209,7 @@ test('closing answers what has arrived, and says that the connection ends', asyn
     const answer = await client.read()
     t.equal(answer?.body, echoed)
     t.equal(answer?.headers.get('connection'), 'close')
+    t.equal(answer?.headers.get('keep-alive'), undefined)
     await client.closed()
   }
   await closed

@@ -38,6 +38,17 @@ test('without authentication keys are neither asked for nor looked at', async (t
   t.equal((await refused('/nowhere/ws')).status, 404)
 })
 
+test('without authentication a WebSocket opens wherever a request is answered', async (t) => {
+  const { connect, refused } = await withSocketServer(t, {}, { noAuth: true })
+  for (const to of ['/', '/?a=b', '/testnet', '/testnet/', '/v3/any', '/testnet/v3/any']) {
+    t.equal(await (await connect(to)).ask(echo), echoed, to)
+  }
+  t.match(await (await connect('/other')).ask(call('test_count')), '"result":1001')
+  for (const to of ['/nowhere', '/health', '/testnet/x', '//']) t.equal((await refused(to)).status, 404, to)
+  const keyed = await withSocketServer(t)
+  for (const to of ['/', '/testnet']) t.equal((await keyed.refused(to)).status, 404, `${to} with keys`)
+})
+
 test('a path of WebSockets says so to whoever asks it over HTTP', async (t) => {
   const { base, post } = await withSocketServer(t)
   for (const answer of [await fetch(base + path), await post(path, echo), await post('/ws', echo)]) {
