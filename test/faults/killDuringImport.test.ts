@@ -22,7 +22,7 @@ import { checkedHead } from '../store/checkedStore.js'
 /** Number of the last block of the chain that is made here. */
 const length = 40
 /** `KILLS=50` for a longer run: each takes a process that imports the chain, and a check of its store. */
-const kills = Number(process.env.KILLS ?? 10)
+const kills = Number(process.env.KILLS ?? 4)
 /** So few kills may all fall into one moment. */
 const fewRuns = 4
 const mapBytes = 2 ** 30

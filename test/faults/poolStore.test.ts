@@ -14,7 +14,7 @@ import { fixtureDir } from '../service/service.js'
  * An unprotected thread took the process with it after a hundred or two, which would take too long here; `KILLS=300`
  * for a longer run.
  */
-const endings = Number(process.env.KILLS ?? 12)
+const endings = Number(process.env.KILLS ?? 6)
 
 t.test('threads that are ended in the midst of reads leave the store and the process whole', async (t) => {
   const path = join(fixtureDir, 'networks/demo/chain.mdb')

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# npm run test:long: what takes too long for each change. Run it before you call work done that touches what it tests. It
+# prints what it runs, and how each part ended; the output of each part is in the folder that it names. Parts can be
+# named: npm run test:long -- random kills.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 1
+logs=$(mktemp -d "${TMPDIR:-/tmp}/tidegate-long-XXXXXX")
+echo "Output: $logs"
+wanted=("$@")
+result=0
+
+# part NAME WHAT COMMAND…
+part() {
+  local name=$1 what=$2 start=$SECONDS
+  shift 2
+  [[ ${#wanted[@]} -eq 0 || " ${wanted[*]} " == *" $name "* ]] || return 0
+  echo "== $name: $what"
+  if "$@" >"$logs/$name" 2>&1; then echo "ok, $((SECONDS - start)) s"; else
+    result=1
+    echo "FAILED after $((SECONDS - start)) s:"
+    grep -aE '^ *not ok' "$logs/$name" | head -n 20
+  fi
+}
+
+part packages 'Hardhat, web3.py and the packed program, as they are installed' \
+  env HARDHAT=1 WEB3PY=1 PACKAGE=1 node dist/test/runTests.js dist/test/clients/{hardhat,web3py}.test.js \
+  dist/test/commands/{package,firstHour}.test.js
+part node 'Node.js 22 and 24' test/otherNode.sh 22 24
+part random 'random tests, ten times as many cases' env RUNS=10 node dist/test/runTests.js dist/test/unit dist/test/chains dist/test/fuzz
+part kills 'processes that are killed twenty times each' env KILLS=20 node dist/test/runTests.js dist/test/faults \
+  dist/test/chains/workingSet.test.js
+part storm 'nodes that lie and reorganise for ten minutes' env STORM_SECONDS=600 node dist/test/runTests.js \
+  dist/test/faults/followerStorm.test.js
+exit "$result"

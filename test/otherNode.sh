@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# test/otherNode.sh VERSION…: runs under other versions of Node.js what may differ there: binaries, WebAssembly, threads,
+# sockets, and the program as a whole. All at once, because a run of so few files waits more than it works, each in a
+# folder of its own, where tests make theirs. Random cases are the same for all, so that a tenth of them will do. Prints the
+# output of the test runner, and ends with 1 where a version cannot be had or fails.
+set -uo pipefail
+package=$(cd "$(dirname "$0")/.." && pwd)
+differing=(dist/test/unit/{primitives,kernel,store,pool,transport} dist/test/rpc/eth_{getProof,subscribe}.test.js)
+folders=$(mktemp -d)
+trap 'rm -rf "$folders"' EXIT
+result=0
+
+run() {
+  local version=$1 node
+  node=$(npx -y "node@$version" -p process.execPath 2>"$folders/fetch$version") || {
+    cat "$folders/fetch$version"
+    echo "not ok - Node.js $version cannot be had"
+    return 1
+  }
+  mkdir "$folders/$version" && cd "$folders/$version" || return 1
+  # What one process compiled, the others of its version load.
+  NODE_COMPILE_CACHE=$folders/compiled RUNS=${RUNS:-0.1} "$node" "$package/dist/test/runTests.js" "${differing[@]/#/$package/}"
+}
+
+for version in "$@"; do
+  run "$version" >"$folders/log$version" 2>&1 &
+  running[version]=$!
+done
+for version in "$@"; do
+  wait "${running[version]}" || result=1
+  echo "# Node.js $version"
+  cat "$folders/log$version"
+done
+exit "$result"
