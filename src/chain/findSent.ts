@@ -18,12 +18,17 @@ export function findSent(
   sender: Address,
   nonce: number,
 ): TransactionLocation | undefined {
-  const found = firstBlockWhere(chain, (block) => nonceAfter(block) > nonce)
-  if (found === undefined) return undefined
-  const { hash } = found
-  const block = chain.readBlock(hash)
-  const index = block === undefined ? -1 : indexOfSent(block, sender, nonce)
-  return index < 0 ? undefined : { blockHash: hash, index }
+  const placeIn = ({ hash }: ResolvedBlock): TransactionLocation | undefined => {
+    const block = chain.readBlock(hash)
+    const index = block === undefined ? -1 : indexOfSent(block, sender, nonce)
+    return index < 0 ? undefined : { blockHash: hash, index }
+  }
+  const found = firstBlockWhere(
+    chain,
+    (block) => nonceAfter(block) > nonce,
+    (oldest) => placeIn(oldest) !== undefined,
+  )
+  return found && placeIn(found)
 }
 
 function indexOfSent({ body, transactions, senders }: BlockRows, sender: Address, nonce: number): number {

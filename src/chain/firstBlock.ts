@@ -4,12 +4,14 @@ import type { ChainView } from './chainView.js'
 
 /**
  * The first block from genesis on of whose state something holds; undefined where it does not hold of the head. Where it
- * begins to hold more than once, any block at which it begins. Asks log₂ of the chain's height times. Throws FaultError
- * HistoryPruned where it began to hold in a block whose state was removed.
+ * begins to hold more than once, any block at which it begins. Asks log₂ of the chain's height times. Where it may have
+ * begun before the oldest block whose state is kept, `atOldest` tells whether it began with that. Throws
+ * FaultError HistoryPruned where it began in a block whose state was removed.
  */
 export function firstBlockWhere(
   chain: ChainView,
   holds: (block: ResolvedBlock) => boolean,
+  atOldest: (block: ResolvedBlock) => boolean,
 ): ResolvedBlock | undefined {
   const blockAt = (number: number): ResolvedBlock => {
     const block = chain.resolve({ kind: 'number', number }, 0)
@@ -19,9 +21,13 @@ export function firstBlockWhere(
   const oldest = chain.oldest.state
   let [low, high] = [oldest, chain.head.number]
   if (!holds(blockAt(high))) return undefined
-  // Where it began to hold was removed.
-  if (oldest > 0 && holds(blockAt(oldest)))
-    throw new FaultError({ kind: 'HistoryPruned', oldest: chain.firstExecutable })
+  if (oldest > 0) {
+    const block = blockAt(oldest)
+    if (holds(block)) {
+      if (atOldest(block)) return block
+      throw new FaultError({ kind: 'HistoryPruned', oldest })
+    }
+  }
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
     if (holds(blockAt(middle))) high = middle

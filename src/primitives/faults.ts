@@ -86,8 +86,11 @@ export type Fault =
     }
   /** No upstream gave an answer that is right. `why` is the whole text. */
   | { readonly kind: 'UpstreamsFailed'; readonly why: string }
-  /** `oldest`: number of the oldest block of which what was asked for is kept. */
-  | { readonly kind: 'HistoryPruned'; readonly oldest: number }
+  /**
+   * `oldest`: number of the oldest block of which what was asked for is kept. `needsParent`: it needs what the block
+   * before left, so that the next one is the oldest of which it can be asked.
+   */
+  | { readonly kind: 'HistoryPruned'; readonly oldest: number; readonly needsParent?: true }
   /** `why` is the whole text. */
   | { readonly kind: 'ResourceNotFound'; readonly why: string }
   /** Asked of a network that holds blocks and receipts alone, or not even receipts. */

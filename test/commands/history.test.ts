@@ -28,6 +28,12 @@ t.teardown(() => Promise.all([whole.stop(), cut.stop()]))
 
 const { address: account, slot } = examples.slots[0] as (typeof examples.slots)[number]
 const call = { to: account, data: '0x' }
+const pruned = `pruned history unavailable: the oldest block kept is ${at}`
+/** For what needs the state before a block. */
+const prunedBefore = {
+  code: 4444,
+  message: `${pruned}, and the state before a block is kept from ${quantity(oldest + 1)} on`,
+}
 
 /** Of each method the parameters at a block. */
 const atBlock: Readonly<Record<string, (block: string) => unknown[]>> = {
@@ -60,7 +66,7 @@ t.test('what is kept is answered as by a store that keeps all', async (t) => {
 })
 
 t.test('what was removed has one error, which names the oldest block', async (t) => {
-  const error = { code: 4444, message: `pruned history unavailable: the oldest block kept is ${at}` }
+  const error = { code: 4444, message: pruned }
   for (const block of [before, '0x1', '0x0']) {
     for (const [method, params] of Object.entries(atBlock)) {
       t.strictSame((await cut.call(method, params(block))).error, error, `${method} at ${block}`)
@@ -73,10 +79,53 @@ t.test('what was removed has one error, which names the oldest block', async (t)
     ['eth_getBlockReceipts', [old.hash]],
     ['eth_getBalance', [account, byHash]],
     ['eth_getLogs', [byHash]],
-    ['debug_traceBlockByNumber', [before]],
-    ['trace_block', [before]],
   ] as const) {
     t.strictSame((await cut.call(method, params)).error, error, method)
+  }
+})
+
+/** What is executed again, or needs the state before it, at a block with a transaction of this hash. */
+function executing(number: string, blockHash: string, transactionHash: string) {
+  const trace = ['trace', 'vmTrace', 'stateDiff']
+  return [
+    ['debug_traceBlockByNumber', [number]],
+    ['debug_traceBlockByHash', [blockHash, { tracer: 'callTracer' }]],
+    ['debug_traceTransaction', [transactionHash, { tracer: 'prestateTracer' }]],
+    ['debug_traceCall', [call, number, { txIndex: '0x0' }]],
+    ['debug_traceCallMany', [[{ transactions: [call] }], { blockNumber: number, transactionIndex: 0 }]],
+    ['trace_block', [number]],
+    ['trace_replayBlockTransactions', [number, trace]],
+    ['trace_transaction', [transactionHash]],
+    ['trace_get', [transactionHash, ['0x0']]],
+    ['trace_replayTransaction', [transactionHash, trace]],
+    ['trace_filter', [{ fromBlock: number, toBlock: number }]],
+    ['ots_traceTransaction', [transactionHash]],
+    ['ots_getInternalOperations', [transactionHash]],
+    ['ots_getTransactionError', [transactionHash]],
+    ['debug_executionWitness', [number]],
+    ['debug_intermediateRoots', [blockHash]],
+    ['debug_storageRangeAt', [blockHash, 0, account, '0x', 2]],
+    ['debug_getModifiedAccountsByNumber', [Number(number)]],
+    ['debug_getModifiedAccountsByHash', [blockHash]],
+    ['eth_callMany', [[{ transactions: [call] }], { blockNumber: number, transactionIndex: 0 }]],
+  ] as const
+}
+
+t.test('what needs the state before a block is told what is kept, and from where on', async (t) => {
+  for (const number of [oldest - 1, oldest, oldest + 1, oldest + 2]) {
+    const { result: block } = await whole.call('eth_getBlockByNumber', [quantity(number), false])
+    const [hash] = block.transactions
+    t.ok(hash, `block ${number} has a transaction`)
+    for (const [method, params] of executing(quantity(number), block.hash, hash)) {
+      const got = await cut.call(method, params)
+      if (number > oldest) {
+        t.strictSame(got, await whole.call(method, params), `${method} at ${number}`)
+        continue
+      }
+      if (number === oldest) t.strictSame(got.error, prunedBefore, `${method} at ${number}`)
+      // Here the first half says enough, as where a transaction is found no more, wherever it may have been.
+      else t.ok(got.error?.code === 4444 && got.error.message.startsWith(pruned), `${method} at ${number}`)
+    }
   }
 })
 
@@ -88,6 +137,15 @@ t.test('headers stay; a transaction that was removed is not known', async (t) =>
   const [{ hash } = { hash: '' }] = examples.transactions
   for (const method of ['eth_getTransactionByHash', 'eth_getTransactionReceipt']) {
     t.equal((await cut.call(method, [hash])).result, null)
+  }
+  // What cannot say that there is none.
+  for (const method of ['debug_getRawTransaction', 'eth_getRawTransactionByHash']) {
+    t.strictSame((await cut.call(method, [hash])).error, { code: 4444, message: pruned }, method)
+    t.strictSame(
+      (await whole.call(method, [`0x${'12'.repeat(32)}`])).result,
+      '0x',
+      'where nothing was removed',
+    )
   }
 })
 
@@ -110,19 +168,28 @@ t.test('where only tries are removed, only what needs them is refused', async (t
   t.equal(status, 0, err)
   const service = await startService([...flags, '--no-auth'])
   t.teardown(() => service.stop())
-  const error = { code: 4444, message: `pruned history unavailable: the oldest block kept is ${at}` }
+  const error = { code: 4444, message: pruned }
   const { result: old } = await whole.call('eth_getBlockByNumber', [before, false])
+  const { result: first } = await whole.call('eth_getBlockByNumber', [at, false])
   for (const [method, params] of [
     ['eth_getProof', [account, [slot], before]],
     ['eth_getProof', [account, [slot], { blockHash: old.hash }]],
     ['tidegate_getVerified', ['eth_getBalance', [account, before]]],
-    ['debug_executionWitness', [before]],
-    ['debug_intermediateRoots', [old.hash]],
     ['debug_accountRange', [before, '0x', 2, true, true, true]],
-    ['debug_storageRangeAt', [old.hash, 0, account, '0x', 2]],
     ['eth_simulateV1', [{ blockStateCalls: [{ calls: [call] }] }, before]],
   ] as const) {
     t.strictSame((await service.call(method, params)).error, error, method)
+  }
+  for (const { number, hash } of [old, first]) {
+    for (const [method, params] of [
+      ['debug_executionWitness', [number]],
+      ['debug_intermediateRoots', [hash]],
+      ['debug_storageRangeAt', [hash, 0, account, '0x', 2]],
+    ] as const) {
+      const { error: refused } = await service.call(method, params)
+      if (number === at) t.strictSame(refused, prunedBefore, `${method} at ${number}`)
+      else t.ok(refused?.code === 4444 && refused.message.startsWith(pruned), `${method} at ${number}`)
+    }
   }
   for (const method of ['eth_getBalance', 'eth_getStorageAt', 'eth_call', 'eth_getBlockReceipts']) {
     const params = atBlock[method]?.(before) ?? []
@@ -158,14 +225,14 @@ t.test('verify, export, snapshot and a second import go on from what is kept', a
 })
 
 t.test('what is searched for is found as far back as there is state', async (t) => {
-  const error = { code: 4444, message: /^pruned history unavailable: the oldest block kept is / }
+  const error = { code: 4444, message: pruned }
   let found = 0
   for (let number = oldest - 3; number <= headBlock.number; number++) {
     const block = (await whole.call('eth_getBlockByNumber', [quantity(number), true])).result
     for (const { hash, from, nonce } of block.transactions) {
       const method = 'eth_getTransactionBySenderAndNonce'
       const { result, error: refused } = await cut.call(method, [from, nonce])
-      if (number <= oldest) t.match(refused, error, `${method} of block ${number}`)
+      if (number < oldest) t.strictSame(refused, error, `${method} of block ${number}`)
       else if (result?.hash !== hash) t.equal(result?.hash, hash, `${method} of block ${number}`)
       else found++
       if (number <= oldest + 1) continue
@@ -181,7 +248,7 @@ t.test('what is searched for is found as far back as there is state', async (t) 
   const first = { fromBlock: quantity(oldest + 1) }
   t.strictSame(await traces(cut, first), await traces(whole, first))
   t.strictSame(await traces(cut, {}), await traces(whole, first), 'from the oldest on')
-  t.match((await traces(cut, { fromBlock: at })).error, error)
+  t.strictSame((await traces(cut, { fromBlock: at })).error, prunedBefore)
 })
 
 t.test('the earliest logs are the oldest that are kept', async (t) => {

@@ -5,6 +5,7 @@
  */
 import { type BlobParameters, type ForkSchedule, includesFork } from '../../chain/forks.js'
 import { decodeHeader, type Header } from '../../chain/header.js'
+import { requireKeptBefore } from '../../chain/removedHistory.js'
 import type { Hash32 } from '../../primitives/bytes.js'
 import { FaultError, messageRefused } from '../../primitives/faults.js'
 import { decodeRlpList, type RlpItem, rlpList } from '../../primitives/rlp.js'
@@ -67,11 +68,12 @@ export class BlockReplays {
     return decodeHeader(row)
   }
 
-  /** Reads a block. Throws FaultError where it is not known, and MessageRefused for the genesis block. */
+  /** Reads a block. Throws FaultError where it, or the state before it, is not kept, and for the genesis block. */
   read(hash: Uint8Array): ReplayedBlock {
     const header = this.readHeader(hash)
     if (header.number === 0) throw messageRefused('genesis is not traceable')
     const reference: BlockReference = { number: header.number, hash, isPending: false }
+    requireKeptBefore(this.#store, { number: header.number, hash: hash as Hash32 })
     const { context } = this.contexts.read(reference)
     const body = this.#store.readBody(hash as Hash32)
     if (body === undefined) throw new FaultError({ kind: 'HeaderForHashNotFound' })

@@ -7,6 +7,7 @@
 import type { ForkSchedule } from '../../chain/forks.js'
 import { decodeHeader, type Header } from '../../chain/header.js'
 import { headJson } from '../../chain/headJson.js'
+import { requireKeptBefore } from '../../chain/removedHistory.js'
 import { bytesToBigInt, equalBytes, type Hash32, latin1Key } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
 import { JsonBytes } from '../../primitives/jsonBytes.js'
@@ -67,11 +68,11 @@ export class Witnesses {
    */
   buildJson({ hash }: WitnessRequest, watch: JobWatch): Uint8Array {
     const headerRow = this.#store.readHeader(hash as Hash32)
-    const bodyRow = this.#store.readBody(hash as Hash32)
-    if (headerRow === undefined || bodyRow === undefined) {
-      throw new FaultError({ kind: 'HeaderForHashNotFound' })
-    }
+    if (headerRow === undefined) throw new FaultError({ kind: 'HeaderForHashNotFound' })
     const header = decodeHeader(headerRow)
+    requireKeptBefore(this.#store, { number: header.number, hash: hash as Hash32 }, ['trie'])
+    const bodyRow = this.#store.readBody(hash as Hash32)
+    if (bodyRow === undefined) throw new FaultError({ kind: 'HeaderForHashNotFound' })
     refuseUnknownFork(header)
     const ancestors = new Ancestors(this.#store, header)
     const reads = new NotedReads(this.#store)

@@ -4,6 +4,7 @@
  * are found by looking through rows. Does not own single reads (state/stateReader.ts).
  */
 import type { Header } from '../../chain/header.js'
+import { requireKeptBefore } from '../../chain/removedHistory.js'
 import {
   type Address,
   bytesToHex,
@@ -31,7 +32,7 @@ import { JobWatch } from '../engine/jobWatch.js'
 import { Kernel } from '../engine/kernel.js'
 import type { BlockReference } from '../messages/executionRequest.js'
 import type { TraceLimits } from '../tracers/traceRequest.js'
-import { BlockReplays } from './blockReplay.js'
+import { BlockReplays, type ReplayedBlock } from './blockReplay.js'
 import { statusOf } from './blockState.js'
 import { buildChanges } from './stateChanges.js'
 
@@ -116,7 +117,7 @@ export class StateParts {
     { blockHash, index, address, start, count }: StatePartsRequest & { kind: 'storageRange' },
     watch: JobWatch,
   ): unknown {
-    const { header, transactions } = this.#replays.read(blockHash)
+    const { header, transactions } = this.#readWithTries(blockHash)
     if (index >= transactions.length && index > 0) {
       throw messageRefused(`transaction index ${index} out of range for block ${bytesToHex(blockHash)}`)
     }
@@ -226,6 +227,14 @@ export class StateParts {
     return new Map([...names, ...namesOf(this.#store.accountsAt(block.number), wanted, watch, copy)])
   }
 
+  /** A block before which the state is kept with its tries. Throws FaultError as {@link BlockReplays.read}. */
+  #readWithTries(hash: Uint8Array): ReplayedBlock {
+    const block = this.#replays.read(hash)
+    const name = { number: block.header.number, hash: toHash32(Uint8Array.from(hash)) }
+    requireKeptBefore(this.#store as ChainRows, name, ['trie'])
+    return block
+  }
+
   /** The state after a block with all storage roots. */
   #wholeState(hash: Hash32, header: Header): StateView {
     if (!(this.#store as ChainRows).mayLack) return this.#replays.stateAfter(hash, header)
@@ -233,7 +242,7 @@ export class StateParts {
   }
 
   #roots(blockHash: Uint8Array, watch: JobWatch): unknown {
-    const block = this.#replays.read(blockHash)
+    const block = this.#readWithTries(blockHash)
     if (block.transactions.length === 0) return null
     const kernel = this.#kernel
     const { parentHash } = block.header

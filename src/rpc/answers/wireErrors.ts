@@ -118,8 +118,11 @@ const wireErrors: { readonly [K in FaultKind]: (fault: FaultOf<K>) => WireError 
   SequencerError: ({ code, message, data }) => wire(code, message, data),
   UpstreamError: ({ code, message, data }) => wire(code, message, data),
   UpstreamsFailed: ({ why }) => wire(-32000, why),
-  HistoryPruned: ({ oldest }) =>
-    wire(4444, `pruned history unavailable: the oldest block kept is ${toQuantity(oldest)}`),
+  HistoryPruned: ({ oldest, needsParent = false }) => {
+    const kept = `the oldest block kept is ${toQuantity(oldest)}`
+    const before = `, and the state before a block is kept from ${toQuantity(oldest + 1)} on`
+    return wire(4444, `pruned history unavailable: ${kept}${needsParent ? before : ''}`)
+  },
   ResourceNotFound: ({ why }) => wire(-32001, why),
   NoState: () => wire(-32000, 'this network holds no state'),
   NoReceipts: () => wire(-32000, 'this network holds no receipts'),

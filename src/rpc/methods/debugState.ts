@@ -206,6 +206,9 @@ function modifiedJson(
     throw messageRefused(why)
   }
   if (number === 0) throw messageRefused('block 0 has no parent')
+  const oldest = network.chain.oldest.state
+  if (oldest > 0 && number <= oldest)
+    throw new FaultError({ kind: 'HistoryPruned', oldest, needsParent: true })
   const parentHash = network.chain.readHeader(hash as never)?.parentHash
   if (parentHash === undefined) throw blockNotFound(bytesToHex(hash))
   return changed({ number: number - 1, hash: parentHash }, { number, hash })

@@ -133,7 +133,8 @@ function tracedRange({ chain }: Network, from: BlockId | undefined, to: BlockId 
   const first = from === undefined ? firstExecutable : canonicalNumber(chain, from)
   const last = to === undefined ? head.number : canonicalNumber(chain, to)
   if (first > last) throw new FaultError({ kind: 'InvalidBlockRange' })
-  if (first < firstExecutable) throw new FaultError({ kind: 'HistoryPruned', oldest: firstExecutable })
+  if (first < firstExecutable)
+    throw new FaultError({ kind: 'HistoryPruned', oldest: chain.oldest.state, needsParent: true })
   return { kind: 'range', head: { number: head.number, hash: head.hash }, first, last }
 }
 

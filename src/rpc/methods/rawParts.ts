@@ -3,6 +3,7 @@ import type { BlockId } from '../../chain/blockId.js'
 import { rawTransaction } from '../../chain/blockRows.js'
 import type { ChainView } from '../../chain/chainView.js'
 import type { TransactionLocation } from '../../chain/findTransaction.js'
+import { findKeptTransaction } from '../../chain/removedHistory.js'
 import { bytesToHex, type Hash32 } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
 import { JsonBytes } from '../../primitives/jsonBytes.js'
@@ -26,7 +27,7 @@ const transactionByHash = chainMethod({
   paramNames: ['transactionHash'],
   price: 5,
   result: bytesSchema,
-  run: ({ chain }, [hash]) => rawTransactionOf(chain, chain.findTransaction(hash)),
+  run: ({ chain }, [hash]) => rawTransactionOf(chain, findKeptTransaction(chain, hash)),
 })
 
 export const rawPartMethods = {

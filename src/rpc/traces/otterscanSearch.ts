@@ -126,7 +126,14 @@ export async function creatorJson(
 ): Promise<string> {
   const { chain, state } = network
   requireHistory(chain)
-  const block = firstBlockWhere(chain, (each) => hasCode(state.readAccount(each, address)))
+  const block = firstBlockWhere(
+    chain,
+    (each) => hasCode(state.readAccount(each, address)),
+    // To find a creation within it, the block has to be executed.
+    ({ number: oldest }) => {
+      throw new FaultError({ kind: 'HistoryPruned', oldest, needsParent: true })
+    },
+  )
   if (block === undefined || block.number === 0) return 'null'
   const text = bytesToHex(address)
   const receipts = JSON.parse(textOf(chain.receiptsJson(block.hash))) as readonly Receipt[]

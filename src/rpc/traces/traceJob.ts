@@ -2,6 +2,7 @@
 
 import type { BlockId } from '../../chain/blockId.js'
 import { messageGasMax } from '../../chain/intrinsicGas.js'
+import { findKeptTransaction } from '../../chain/removedHistory.js'
 import type { AccountOverride, BlockOverrides } from '../../evm/messages/executionRequest.js'
 import type { TracedCalls, TraceSubject } from '../../evm/tracers/traceRequest.js'
 import type { TracerOptions } from '../../evm/tracers/tracerOptions.js'
@@ -73,7 +74,7 @@ export function traceOfHashJson(
   config: TraceConfig,
   context: RequestContext,
 ): string | Promise<Uint8Array | JsonStream> {
-  const location = network.chain.findTransaction(hash)
+  const location = findKeptTransaction(network.chain, hash)
   if (location === undefined) return 'null'
   return traceJson(network, { kind: 'transaction', ...location }, config, context)
 }
@@ -85,7 +86,7 @@ export function blockNotFound(block: string): FaultError {
 
 /** The transaction as a subject. Throws FaultError where the chain has none of this hash. */
 export function tracedTransaction({ chain }: JobNetwork, hash: Hash32): TraceSubject {
-  const location = chain.findTransaction(hash)
+  const location = findKeptTransaction(chain, hash)
   if (location === undefined) {
     throw messageRefused('transaction not found')
   }
