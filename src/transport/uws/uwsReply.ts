@@ -26,6 +26,8 @@ export class UwsReply implements Reply {
   readonly #res: HttpResponse
   readonly #isHead: boolean
   #receiver: Pick<BodyReceiver, 'over'> | undefined
+  /** Whether the end of the connection is told. */
+  #isAwaited = false
   #isPaused = false
   #isSending = false
   #isOver = false
@@ -40,6 +42,7 @@ export class UwsReply implements Reply {
 
   receive(receiver: BodyReceiver): void {
     this.#receiver = receiver
+    this.#isAwaited = true
     this.#res.onAborted(this.#end)
     this.#res.onData((chunk, isLast) => {
       // Data may still arrive after an early answer.
@@ -50,6 +53,7 @@ export class UwsReply implements Reply {
 
   wait(end?: Pick<BodyReceiver, 'over'>): void {
     this.#receiver = end
+    this.#isAwaited = true
     this.#res.onAborted(this.#end)
     this.pause()
   }
@@ -78,6 +82,7 @@ export class UwsReply implements Reply {
   refuse(answer: Answer): void {
     // Sent later: while this answer is open, a further request in the same packet ends the connection instead of
     // being handled.
+    this.#isAwaited = true
     this.#res.onAborted(this.#end)
     setImmediate(() => this.send(answer, noHeaders, true))
   }
@@ -137,6 +142,8 @@ export class UwsReply implements Reply {
     if (!isJoined) this.#pieces = pieces
     send(0)
     if (this.#isOver) return
+    // Of a page, for which nothing waited: the library ends the process where a handler returns without this.
+    if (!this.#isAwaited) res.onAborted(this.#end)
     if (isJoined) this.#pieces = pieces = lastingPieces(body)
     res.onWritable(send)
   }

@@ -240,3 +240,17 @@ test('closing does not wait for ever', async (t) => {
   await client.closed()
   network.jobs.pop()?.resolve('"too late"')
 })
+
+test('whoever asks for long pages and does not read them ends a connection, and nothing else', async (t) => {
+  const { port, base } = await withServer(t)
+  for (const method of ['GET', 'HEAD']) {
+    for (const times of [1, 20]) {
+      const client = await RawClient.connect(port)
+      client.socket.pause()
+      client.write(`${method} /long HTTP/1.1\r\nhost: x\r\n\r\n`.repeat(times))
+      t.equal((await fetch(`${base}/health`)).status, 200)
+      client.socket.destroy()
+    }
+  }
+  t.equal((await (await fetch(`${base}/long`)).text()).length, 8_000_002)
+})

@@ -70,6 +70,8 @@ export async function startTestServer(
     cors: '*',
     pages: new Map<string, () => Page | Promise<Page>>([
       ['/health', () => ({ status: 200, body: '{"status":"ok"}' })],
+      // Longer than the system's buffers take at once.
+      ['/long', () => ({ status: 200, body: JSON.stringify('x'.repeat(8_000_000)) })],
       ['/failing', () => Promise.resolve({ status: 503, body: '{"status":"failing"}' })],
     ]),
     logDefect: (defect) => endpoint.defects.push(defect),
