@@ -1,14 +1,27 @@
 /** What a run consists of: its scenarios, the networks that they need, and how long they take. */
 import { importPlan, type NetworkPlan } from './data/networks.js'
+import { importScenarios } from './imports/importRun.js'
 import { httpScenarios, isOfAnyEndpoint, type NetworkName, type Scenario, slotsOf } from './load/scenarios.js'
 import { attacks } from './neighbours/attacks.js'
+import { neighbours } from './neighbours/neighbours.js'
 import type { BenchOptions } from './options.js'
 import { rivalsIn, type Target } from './report/targets.js'
-import { rivalBlocks } from './scenarios/logRun.js'
+import { readsUnderProofs } from './scenarios/disturbedReads.js'
+import { gas } from './scenarios/gas.js'
+import { gatewayCached } from './scenarios/gatewayRun.js'
+import { fewLogs, manyLogs, rivalBlocks } from './scenarios/logRun.js'
+import { memory, traceStream } from './scenarios/memoryRun.js'
 import { pricedKinds } from './scenarios/pricedKinds.js'
+import { prices } from './scenarios/prices.js'
 import type { SpecialScenario } from './scenarios/specialScenario.js'
-import { specialScenarios } from './scenarios/specialScenarios.js'
-import { secondsToMeasureState } from './scenarios/stateSize.js'
+import { secondsToMeasureState, stateSize } from './scenarios/stateSize.js'
+
+/** All that are more than requests over HTTP, in the order in which they run; `gas` where its folder is known. */
+export const specialScenarios = (gasFolder: string | undefined): readonly SpecialScenario[] => [
+  ...[readsUnderProofs, ...importScenarios, stateSize, gatewayCached, memory, traceStream],
+  ...[neighbours, prices, fewLogs, manyLogs],
+  ...(gasFolder === undefined ? [] : [gas(gasFolder)]),
+]
 
 export interface Plan {
   readonly http: readonly Scenario[]

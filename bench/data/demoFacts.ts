@@ -2,29 +2,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type AbiValue, encodeCall } from '../../data/devnet/abi.js'
+import type { Examples } from '../../data/devnet/examples.js'
 import { bytesToHex, toQuantity } from '../../src/primitives/bytes.js'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
-
-interface Named {
-  readonly name: string
-  readonly address: string
-}
-
-interface Block {
-  readonly hash: string
-  readonly number: number
-  readonly transactions: number
-  readonly uncles: number
-}
-
-interface Examples {
-  readonly accounts: readonly Named[]
-  readonly contracts: readonly Named[]
-  readonly slots: readonly { readonly address: string; readonly slot: string }[]
-  readonly blocks: readonly Block[]
-  readonly transactions: readonly { readonly hash: string }[]
-  readonly head: { readonly number: number; readonly stateRoot: string }
-}
 
 export const devnetFolder = join(packageRoot(), 'data/devnet')
 const examples = JSON.parse(readFileSync(join(devnetFolder, 'examples.json'), 'utf8')) as Examples

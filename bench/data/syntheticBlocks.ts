@@ -38,7 +38,7 @@ function halved(s: Uint8Array): Uint8Array {
 }
 
 /** The `serial`-th transaction of a chain as its block's body holds it: a token transfer of type 2. */
-export function transactionBytes(serial: number, chainId: bigint): Uint8Array {
+function transactionBytes(serial: number, chainId: bigint): Uint8Array {
   const recipient = padLeft(hexToBytes(accountHex(serial)), 32)
   const amount = padLeft(toMinimalBytes(serial + 1), 32)
   const fields = encodeRlp([
@@ -58,13 +58,20 @@ export function transactionBytes(serial: number, chainId: bigint): Uint8Array {
   return concatBytes(Uint8Array.of(2), fields)
 }
 
+/** What a block has of its own. */
+export interface BlockContent {
+  /** Numbers of its transactions; no two of a chain are the same. */
+  readonly serials: readonly number[]
+  readonly gasUsed: number
+  readonly logsBloom?: Uint8Array
+  /** RLP of each; a chain may have none. */
+  readonly receipts?: readonly Uint8Array[]
+}
+
 /** The block after `parent`. */
-function nextBlockDiff(parent: BlockDiff, chainId: bigint): BlockDiff {
+function nextBlockDiff(parent: BlockDiff, chainId: bigint, content: BlockContent): BlockDiff {
+  const { serials, gasUsed, receipts = [], logsBloom } = content
   const before = decodeHeader(parent.header)
-  const serials = Array.from(
-    { length: transactionsPerBlock },
-    (_, at) => parent.number * transactionsPerBlock + at,
-  )
   const transactions = serials.map((serial) => transactionBytes(serial, chainId))
   const number = parent.number + 1
   const header = encodeHeader({
@@ -72,9 +79,10 @@ function nextBlockDiff(parent: BlockDiff, chainId: bigint): BlockDiff {
     parentHash: parent.hash,
     number,
     timestamp: Number(before.timestamp) + secondsPerBlock,
-    gasUsed: BigInt(transferGas * transactionsPerBlock),
+    gasUsed: BigInt(gasUsed),
+    ...(logsBloom && { logsBloom }),
   })
-  const senderRows = transactions.map((bytes, at) =>
+  const senders = transactions.map((bytes, at) =>
     concatBytes(noise(3, serials[at] as number).subarray(0, 20), keccak256(bytes)),
   )
   return {
@@ -83,30 +91,19 @@ function nextBlockDiff(parent: BlockDiff, chainId: bigint): BlockDiff {
     parentHash: parent.hash,
     header,
     body: encodeRlp([transactions, [], []]),
-    senders: concatBytes(...senderRows),
-    ...emptyParts,
+    senders: concatBytes(...senders),
+    receipts: encodeRlp(receipts),
+    totalDifficulty: noBytes,
+    ...{ accounts: [], slots: [], trie: [], code: [] },
   }
 }
 
-/** What a chain without state and receipts leaves out of each block. */
-export const emptyParts = {
-  receipts: encodeRlp([]),
-  totalDifficulty: noBytes,
-  accounts: [],
-  slots: [],
-  trie: [],
-  code: [],
-} as const
-
-/**
- * Writes blocks 1 to `count` into a new store at `path`, so many in one transaction of it; `next` makes the block
- * after another.
- */
+/** Writes blocks 1 to `count` into a new store at `path`, so many in one transaction of it. */
 export async function writeSyntheticChain(
   path: string,
   count: number,
   blocksPerCommit: number,
-  next: (parent: BlockDiff, chainId: bigint) => BlockDiff,
+  contentOf: (number: number) => BlockContent,
 ): Promise<void> {
   const store = ChainWriter.openForWriting({ path })
   try {
@@ -118,7 +115,7 @@ export async function writeSyntheticChain(
       const blockDiffs: BlockDiff[] = []
       const forkNumber = parent.number
       while (blockDiffs.length < blocksPerCommit && parent.number < count) {
-        parent = next(parent, chainId)
+        parent = nextBlockDiff(parent, chainId, contentOf(parent.number + 1))
         blockDiffs.push(parent)
       }
       store.apply(forkNumber, blockDiffs)
@@ -129,5 +126,9 @@ export async function writeSyntheticChain(
 }
 
 export function writeSyntheticBlocks(path: string, count: number): Promise<void> {
-  return writeSyntheticChain(path, count, blocksPerCommit, nextBlockDiff)
+  const gasUsed = transferGas * transactionsPerBlock
+  return writeSyntheticChain(path, count, blocksPerCommit, (number) => {
+    const first = (number - 1) * transactionsPerBlock
+    return { serials: Array.from({ length: transactionsPerBlock }, (_, at) => first + at), gasUsed }
+  })
 }

@@ -4,12 +4,10 @@
  * pools; 10,000 blocks, evenly spread, a log of {@link spreadToken} as well. Transactions are those of
  * syntheticBlocks.ts; there is no state.
  */
-import { decodeHeader, encodeHeader } from '../../src/chain/header.js'
+import { Blooms, encodeReceipt, type Receipt } from '../../src/evm/blocks/receipts.js'
 import { bytesToHex, concatBytes, padLeft, toMinimalBytes } from '../../src/primitives/bytes.js'
 import { keccak256 } from '../../src/primitives/keccak.js'
-import { encodeRlp } from '../../src/primitives/rlp.js'
-import type { BlockDiff } from '../../src/store/blockDiff.js'
-import { emptyParts, noise, transactionBytes, writeSyntheticChain } from './syntheticBlocks.js'
+import { noise, writeSyntheticChain } from './syntheticBlocks.js'
 
 /** Raised with every change of what is generated: it is part of the name of a cached network. */
 export const logsVersion = 1
@@ -22,10 +20,9 @@ export const logsPerSender = 10
 export const spreadLogs = 10_000
 
 const pools = 1_000
-const secondsPerBlock = 12
 const gasUsed = 120_000
 
-type Log = readonly [address: Uint8Array, topics: readonly Uint8Array[], data: Uint8Array]
+type Log = Receipt['logs'][number]
 
 const addressOf = (salt: number, serial: number) => noise(salt, serial).subarray(12)
 const token = addressOf(11, 1)
@@ -54,69 +51,19 @@ function logsOf(number: number, count: number): Log[] {
   const topics = [transfer, accountTopic(number % senders), to]
   const amount = padLeft(toMinimalBytes(number + 1), 32)
   const logs: Log[] = [
-    [token, topics, amount],
-    [addressOf(15, number % pools), [sync], concatBytes(amount, amount)],
+    { address: token, topics, data: amount },
+    { address: addressOf(15, number % pools), topics: [sync], data: concatBytes(amount, amount) },
   ]
   const every = Math.max(1, Math.floor(count / spreadLogs))
-  if (number % every === 0) logs.push([spreadToken, topics, amount])
+  if (number % every === 0) logs.push({ address: spreadToken, topics, data: amount })
   return logs
 }
 
-const bloomBits = new Map<string, readonly number[]>()
-/** Of these there are few; the rest would only fill the memory. */
-const bloomBitsKept = 2_000
-
-function bitsOf(key: Uint8Array): readonly number[] {
-  const name = bytesToHex(key)
-  const known = bloomBits.get(name)
-  if (known !== undefined) return known
-  const hash = keccak256(key)
-  const bits = [0, 2, 4].map((at) => (((hash[at] as number) << 8) | (hash[at + 1] as number)) & 2047)
-  if (bloomBits.size < bloomBitsKept) bloomBits.set(name, bits)
-  return bits
-}
-
-function bloomOf(logs: readonly Log[]): Uint8Array {
-  const bloom = new Uint8Array(256)
-  for (const [address, topics] of logs) {
-    for (const bit of [address, ...topics].flatMap(bitsOf)) {
-      const at = 255 - (bit >> 3)
-      bloom[at] = (bloom[at] as number) | (1 << (bit & 7))
-    }
-  }
-  return bloom
-}
-
-/** The block after `parent` in a chain of `count`. */
-function nextBlockDiff(parent: BlockDiff, chainId: bigint, count: number): BlockDiff {
-  const before = decodeHeader(parent.header)
-  const number = parent.number + 1
-  const logs = logsOf(number, count)
-  const logsBloom = bloomOf(logs)
-  const header = encodeHeader({
-    ...before,
-    parentHash: parent.hash,
-    number,
-    timestamp: Number(before.timestamp) + secondsPerBlock,
-    gasUsed: BigInt(gasUsed),
-    logsBloom,
-  })
-  const transaction = transactionBytes(number, chainId)
-  const receipt = encodeRlp([Uint8Array.of(1), toMinimalBytes(gasUsed), logsBloom, logs as never])
-  return {
-    number,
-    hash: keccak256(header),
-    parentHash: parent.hash,
-    header,
-    body: encodeRlp([[transaction], [], []]),
-    senders: concatBytes(noise(3, number).subarray(0, 20), keccak256(transaction)),
-    ...emptyParts,
-    receipts: encodeRlp([concatBytes(Uint8Array.of(2), receipt)]),
-  }
-}
-
 export function writeSyntheticLogs(path: string, count: number): Promise<void> {
-  return writeSyntheticChain(path, count, blocksPerCommit, (parent, chainId) =>
-    nextBlockDiff(parent, chainId, count),
-  )
+  return writeSyntheticChain(path, count, blocksPerCommit, (number) => {
+    const logs = logsOf(number, count)
+    const logsBloom = new Blooms().bloomOf(logs)
+    const receipt = { type: 2, outcome: true, gasUsed: BigInt(gasUsed), logs }
+    return { serials: [number], gasUsed, logsBloom, receipts: [encodeReceipt(receipt, logsBloom)] }
+  })
 }

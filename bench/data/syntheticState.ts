@@ -157,7 +157,6 @@ export async function settle(store: ChainWriter, builder: DiffBuilder): Promise<
 export async function writeSyntheticNetwork(
   path: string,
   size: StateSize,
-  onProgress: (done: number, total: number) => void = () => undefined,
   keysPerBlock = keysPerBlockDefault,
 ): Promise<void> {
   const store = ChainWriter.openForWriting({ path })
@@ -174,10 +173,6 @@ export async function writeSyntheticNetwork(
         await settle(store, builder)
         settled = done
       }
-      onProgress(
-        done,
-        size.accounts * (1 + size.slotsPerAccount) + Math.min(contracts, size.slots) + size.slots,
-      )
     }
   } finally {
     await store.close()

@@ -1,10 +1,9 @@
 /**
- * Imports the chain of a folder into a new store for each line of the input, and prints seconds and gas as a line of JSON.
+ * Imports the chain of a folder into a new store each time that it gets a message, and sends seconds and gas.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { importFiles } from '../../src/ingest/importFiles.js'
 import type { IngestMessage, IngestTask } from '../../src/ingest/messages.js'
 
@@ -38,5 +37,4 @@ async function importOnce(): Promise<Imported> {
   }
 }
 
-for await (const _ of createInterface({ input: process.stdin }))
-  console.log(JSON.stringify(await importOnce()))
+process.on('message', async () => process.send?.(await importOnce()))

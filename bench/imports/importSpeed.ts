@@ -11,10 +11,9 @@
  * parsed blocks and states of the other, some hundred MB, do not burden its garbage collection. Both are measured after
  * three unmeasured runs, in which V8 compiles the code; the first also reads the states.
  */
-import { spawn } from 'node:child_process'
+import { fork } from 'node:child_process'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
-import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { type Block, createBlockFromBytesArray } from '@ethereumjs/block'
 import { runTx } from '@ethereumjs/vm'
@@ -28,12 +27,14 @@ import { historicalState } from '../../src/state/stateView.js'
 import { ChainReader } from '../../src/store/chainReader.js'
 import { createForkEngine, type ForkEngine } from '../../test/library/forkEngine.js'
 import { JournaledState } from '../../test/library/journaledState.js'
-import { endWithThisProcess } from '../servers/serverProcess.js'
+import { endWithThisProcess, messageOf } from '../servers/serverProcess.js'
 import type { Imported } from './importAgain.js'
 
 const [folder = '', rounds = '1'] = process.argv.slice(2)
 /** After fewer imports a part of the code is still compiled meanwhile: half of the time of a first one. */
 const roundsBefore = 3
+/** Far longer than any takes. */
+const importMsMax = 600_000
 
 /** What the program prints: gas a second, by round. */
 export interface ImportRates {
@@ -98,23 +99,16 @@ const store = ChainReader.open({ path: join(folder, 'chain.mdb') })
 const schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(store.readIdentity()?.config ?? '{}')))
 const rates: { readonly [Side in keyof ImportRates]: number[] } = { import: [], evm: [] }
 const blocks = await readBlocks(store, schedule)
-const importing = spawn(
-  process.execPath,
-  [fileURLToPath(new URL('./importAgain.js', import.meta.url)), folder],
-  {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  },
+const importing = endWithThisProcess(
+  fork(fileURLToPath(new URL('./importAgain.js', import.meta.url)), [folder]),
 )
-endWithThisProcess(importing)
-const lines = createInterface({ input: importing.stdout })[Symbol.asyncIterator]()
 for (let round = 0; round < Number(rounds) + roundsBefore; round++) {
-  importing.stdin.write('\n')
-  const { value, done } = await lines.next()
-  if (done === true) throw new Error('the importing process ended before it was done')
-  const sides = { import: JSON.parse(value) as Imported, evm: await executeOnce(store, blocks) }
+  const imported = messageOf(importing, 'an import', importMsMax)
+  importing.send({})
+  const sides = { import: (await imported) as Imported, evm: await executeOnce(store, blocks) }
   if (round < roundsBefore) continue
   for (const side of ['import', 'evm'] as const) rates[side].push(sides[side].gas / sides[side].seconds)
 }
-importing.stdin.end()
+importing.disconnect()
 await store.close()
 console.log(JSON.stringify(rates))

@@ -1,7 +1,7 @@
 /**
- * Cached reads at a fixed rate while the server also does something else: proofs and estimates on its pool, or an
- * import. Their p99 is compared with that of the same reads on an idle server, and beside processes in empty loops,
- * to separate the effect of the pool from that of any busy machine.
+ * Cached reads at a fixed rate while proofs and estimates keep the server's pool busy. Their p99 is compared with that of
+ * the same reads on an idle server, and beside processes in empty loops, to separate the effect of the pool from that of
+ * any busy machine.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -19,11 +19,10 @@ import {
   withConnections,
 } from '../load/httpLoader.js'
 import { rpc } from '../load/rpc.js'
-import type { Outcome, Ratio, Side } from '../report/outcome.js'
-import { latenciesOf, median } from '../report/statistics.js'
+import type { Side } from '../report/outcome.js'
+import { type Latencies, latenciesOf, median } from '../report/statistics.js'
 import { endWithThisProcess, freeCores, onFreeCores, type ServerProcess } from '../servers/serverProcess.js'
-import { startTidegate } from '../servers/tidegateServer.js'
-import type { SpecialScenario } from './specialScenario.js'
+import { onDemo, type SpecialScenario } from './specialScenario.js'
 
 /** Far below the server's highest rate, so that an idle server has no queues. */
 const readsPerSecond = 2_000
@@ -38,6 +37,51 @@ const niceness = 10
 const { address, slot } = slots[0] as (typeof slots)[number]
 const read = rpc('eth_getStorageAt', [address, slot, 'latest'])
 
+export const readsUnderProofs: SpecialScenario = {
+  name: 'reads-under-proofs',
+  title: 'cached reads under proofs and estimates',
+  run: (context) =>
+    onDemo(
+      context,
+      async (server) => {
+        const { settings } = context
+        const { rounds, seconds } = settings
+        const results = { own: [] as LoadResult[], idle: [] as LoadResult[], spun: [] as LoadResult[] }
+        await withHeavyLoad(server, (open, next) =>
+          warmUp(open, settings.warmUpSecondsMax, next, () => server.pageFaults()),
+        )
+        await readAtRate(server, seconds)
+        for (let round = 0; round < rounds; round++) {
+          results.idle.push(await readAtRate(server, seconds))
+          results.spun.push(await besideSpinners(server, seconds))
+          results.own.push(await underPoolLoad(server, seconds))
+        }
+        const { own, ...rivals } = Object.fromEntries(
+          Object.entries(results).map(([name, rounds]) => [name, toSide(rounds)] as const),
+        ) as Record<keyof typeof results, Side & { readonly latencies: Latencies }>
+        const ratios = Object.entries(rivals).map(([name, { latencies }]) => {
+          const [p99, rivalP99] = [own.latencies.p99, latencies.p99]
+          if (p99 === undefined || rivalP99 === undefined)
+            throw new Error('too few reads for a p99; use more --seconds')
+          return [name, { value: rivalP99 / p99, by: 'p99' }] as const
+        })
+        // The loader's own share in the latencies: it is disturbed by whatever else runs on its core.
+        const late = Object.entries(results).map(([name, rounds]) => {
+          const p99 = median(rounds.map(({ lateness }) => latenciesOf(lateness ?? []).p99))
+          return `${name} ${p99?.toFixed(2) ?? '–'}`
+        })
+        return {
+          unit: 'requests',
+          own: { ...own, ...server.memory() },
+          rivals,
+          ratios: Object.fromEntries(ratios),
+          note: `sent after due, p99 ms: ${late.join(', ')}`,
+        }
+      },
+      { onCores: onFreeCores },
+    ),
+}
+
 /** Cached reads of the demo chain at the fixed rate. */
 function readAtRate(server: ServerProcess, seconds: number): Promise<LoadResult> {
   return withConnections(targetOf(server.said), connections, (open) =>
@@ -45,64 +89,11 @@ function readAtRate(server: ServerProcess, seconds: number): Promise<LoadResult>
   )
 }
 
-/** Reads on the disturbed server compared with reads under other conditions, by name. */
-function latencyComparison(
-  server: ServerProcess,
-  disturbedRounds: readonly LoadResult[],
-  otherRounds: Readonly<Record<string, readonly LoadResult[]>>,
-): Omit<Outcome, 'name' | 'title'> {
-  const own = { ...toSide(disturbedRounds), ...server.memory() }
-  const rivals = Object.fromEntries(
-    Object.entries(otherRounds).map(([name, rounds]) => [name, toSide(rounds)] as const),
-  )
-  const ratioTo = ({ latencies }: Side): Ratio => {
-    const [ownP99, p99] = [own.latencies?.p99, latencies?.p99]
-    if (ownP99 === undefined || p99 === undefined)
-      throw new Error('too few reads for a p99; use more --seconds')
-    return { value: p99 / ownP99, by: 'p99' }
-  }
-  const ratios = Object.fromEntries(Object.entries(rivals).map(([name, side]) => [name, ratioTo(side)]))
-  const late = [disturbedRounds, ...Object.values(otherRounds)].map(latenessText).join(', ')
-  const note = `sent after due, p99 ms: ${late} (${['own', ...Object.keys(otherRounds)].join(', ')})`
-  return { unit: 'requests', own, rivals, ratios, note }
-}
-
-/** The loader's own share in the latencies: it is disturbed by whatever else runs on its core. */
-function latenessText(rounds: readonly LoadResult[]): string {
-  const p99 = median(rounds.map(({ lateness }) => latenciesOf(lateness ?? []).p99))
-  return p99?.toFixed(2) ?? '–'
-}
-
-function toSide(rounds: readonly LoadResult[]): Side {
+function toSide(rounds: readonly LoadResult[]) {
   const each = rounds.map((round) => latenciesOf(round.latencies))
-  const of = (key: keyof (typeof each)[number]) => median(each.map((latencies) => latencies[key]))
+  const of = (key: keyof Latencies) => median(each.map((latencies) => latencies[key]))
   const latencies = { p50: of('p50'), p975: of('p975'), p99: of('p99'), p999: of('p999') }
   return { rate: readsPerSecond, rateSpread: 0, latencies, latencyRate: readsPerSecond }
-}
-
-export const readsUnderProofs: SpecialScenario = {
-  name: 'reads-under-proofs',
-  title: 'cached reads under proofs and estimates',
-  async run({ folder, settings, server: options, network }) {
-    const server = await startTidegate(folder, [await network('demo')], { ...options, onCores: onFreeCores })
-    try {
-      const busy: LoadResult[] = []
-      const idle: LoadResult[] = []
-      const spun: LoadResult[] = []
-      await withHeavyLoad(server, (open, next) =>
-        warmUp(open, settings.warmUpSecondsMax, next, () => server.pageFaults()),
-      )
-      await readAtRate(server, settings.seconds)
-      for (let round = 0; round < settings.rounds; round++) {
-        idle.push(await readAtRate(server, settings.seconds))
-        spun.push(await besideSpinners(server, settings.seconds))
-        busy.push(await underPoolLoad(server, settings.seconds))
-      }
-      return latencyComparison(server, busy, { idle, spun })
-    } finally {
-      await server.stop()
-    }
-  },
 }
 
 /**
@@ -138,23 +129,19 @@ function underPoolLoad(server: ServerProcess, seconds: number): Promise<LoadResu
   })
 }
 
-/** Keeps the pool busy during `load`. */
+/** Keeps the pool busy during `load`, with a new proof of 3 keys and an estimate of a token transfer in turn. */
 function withHeavyLoad<T>(
   server: ServerProcess,
   load: (connections: readonly HttpConnection[], next: NextBody) => Promise<T>,
 ): Promise<T> {
-  const questions = heavyQuestions()
-  return withConnections(targetOf(server.said), heavyConnections, (open) =>
-    load(open, () => questions.next().value),
-  )
-}
-
-/** Alternating requests: a new proof with 3 keys, and an estimate of a token transfer. */
-function* heavyQuestions(): Generator<string, never> {
   const [token, from, to] = [addressOf('Tide'), addressOf('bea'), addressOf('cal')]
-  for (let serial = Date.now() * 100; ; serial += 6) {
-    yield rpc('eth_getProof', [token, [word(serial), word(serial + 1), word(serial + 2)], 'latest'])
+  let serial = Date.now() * 100
+  const next = () => {
+    serial += 3
+    if (serial % 2 === 0)
+      return rpc('eth_getProof', [token, [word(serial), word(serial + 1), word(serial + 2)], 'latest'])
     const data = calldata('transfer(address,uint256)', [to, 1 + (serial % 1_000_000)])
-    yield rpc('eth_estimateGas', [{ from, to: token, data }])
+    return rpc('eth_estimateGas', [{ from, to: token, data }])
   }
+  return withConnections(targetOf(server.said), heavyConnections, (open) => load(open, next))
 }

@@ -1,98 +1,85 @@
 /**
- * Memory of the server under the production profile with default limits, and its parts. Runs until the caches are as
- * full as this profile makes them; the target is for the highest resident memory.
+ * Memory of the server: under the production profile with default limits, until the caches are as full as that makes
+ * them, and while it sends a long trace. The targets are for the highest resident memory; of the trace for what that is
+ * above the memory before, when short traces have started everything that is needed.
  */
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
 import { saturate, targetOf, withConnections } from '../load/httpLoader.js'
 import { productionQuestion } from '../load/productionMix.js'
-import type { Side } from '../report/outcome.js'
-import type { ServerProcess } from '../servers/serverProcess.js'
-import { startTidegate } from '../servers/tidegateServer.js'
-import type { SpecialScenario } from './specialScenario.js'
+import { rpc } from '../load/rpc.js'
+import { onDemo, type SpecialScenario } from './specialScenario.js'
 
 /** Memory stops growing well before the end of a whole run; a short one sees most of it. */
-const secondsWhole = 60
-const secondsQuick = 15
-
-const reportName = 'memory.json'
-const reportMsMax = 10_000
-
-/** The members of Node's diagnostic report that are used, in bytes. */
-interface HeapReport {
-  readonly javascriptHeap: { readonly totalCommittedMemory: number; readonly externalMemory: number }
-  readonly workers?: readonly HeapReport[]
-}
+const [secondsWhole, secondsQuick] = [60, 15]
 
 export const memory: SpecialScenario = {
   name: 'memory',
   title: 'memory under the production profile',
-  async run({ folder, settings, server: options, network }) {
-    const reportFlags = [
-      '--report-on-signal',
-      `--report-directory=${folder}`,
-      `--report-filename=${reportName}`,
-    ]
-    const nodeFlags = [...(options.nodeFlags ?? []), ...reportFlags, '--report-exclude-network']
-    const server = await startTidegate(folder, [await network('demo')], { ...options, nodeFlags })
-    try {
+  run: (context) =>
+    onDemo(context, async (server) => {
+      const { connections, isQuick } = context.settings
       let n = 0
       const before = server.cpuSeconds()
-      const { answers, seconds } = await withConnections(
-        targetOf(server.said),
-        settings.connections,
-        (open) =>
-          saturate(open, settings.isQuick ? secondsQuick : secondsWhole, () => productionQuestion(n++)),
+      const { answers, seconds } = await withConnections(targetOf(server.said), connections, (open) =>
+        saturate(open, isQuick ? secondsQuick : secondsWhole, () => productionQuestion(n++)),
       )
       const after = server.cpuSeconds()
-      const isKnown = before !== undefined && after !== undefined
-      const own: Side = {
+      const cpu = before === undefined || after === undefined ? undefined : after - before
+      const own = {
         rate: answers / seconds,
         rateSpread: 0,
-        cpuMicros: isKnown ? ((after - before) * 1e6) / answers : undefined,
-        busy: isKnown ? (after - before) / seconds : undefined,
+        cpuMicros: cpu && (cpu * 1e6) / answers,
+        busy: cpu && cpu / seconds,
         ...server.memory(),
       }
-      const heaps = await readHeaps(server, join(folder, reportName))
-      return { unit: 'requests', own, rivals: {}, ratios: {}, note: `${compositionOf(own)}${heaps}` }
-    } finally {
-      await server.stop()
-    }
-  },
+      const note = `at most ${((own.peakResidentBytes ?? 0) / 1e6).toFixed(0)} MB`
+      return { unit: 'requests', own, rivals: {}, ratios: {}, note }
+    }),
 }
 
-function compositionOf({ residentBytes, anonymousBytes, peakResidentBytes }: Side): string {
-  if (residentBytes === undefined || anonymousBytes === undefined) return ''
-  const files = megabytes(residentBytes - anonymousBytes)
-  return `at most ${megabytes(peakResidentBytes ?? residentBytes)} MB; now ${files} of mapped files, `
+/** Instructions: some 60 MB without stacks that grow. */
+const steps = 1_000_000
+/** Instructions of one round of the loop, and its gas. */
+const roundSteps = 3
+const roundGas = 11
+const startGas = 21_000
+/** Short traces before. */
+const warmUps = 5
+const sampleMs = 20
+
+/** JUMPDEST PUSH0 JUMP until the gas is used up. */
+function loopTrace(count: number): string {
+  const to = `0x${'c0de'.padStart(40, '0')}`
+  const gas = `0x${(startGas + Math.ceil(count / roundSteps) * roundGas).toString(16)}`
+  return rpc('debug_traceCall', [{ to, gas }, 'latest', { stateOverrides: { [to]: { code: '0x5b5f56' } } }])
 }
 
-/** What V8 holds in all threads, by the diagnostic report that Node.js writes at a signal. */
-async function readHeaps({ pid }: ServerProcess, path: string): Promise<string> {
-  process.kill(pid, 'SIGUSR2')
-  const main = await readReport(path)
-  const all = [main, ...(main.workers ?? [])].map(({ javascriptHeap }) => javascriptHeap)
-  const sum = (key: keyof HeapReport['javascriptHeap']) => all.reduce((bytes, heap) => bytes + heap[key], 0)
-  return (
-    `${megabytes(sum('totalCommittedMemory'))} in heaps of ${all.length} threads, ` +
-    `${megabytes(sum('externalMemory'))} in buffers`
-  )
+export const traceStream: SpecialScenario = {
+  name: 'trace-stream',
+  title: `trace of ${steps.toLocaleString('en')} instructions, memory above idle`,
+  run: (context) =>
+    onDemo(context, async (server) => {
+      const resident = () => server.memory().residentBytes ?? 0
+      for (let n = 0; n < warmUps; n++) await read(server.said, loopTrace(steps / 50))
+      const before = resident()
+      let peak = before
+      const sampler = setInterval(() => {
+        peak = Math.max(peak, resident())
+      }, sampleMs)
+      const startedAtMs = performance.now()
+      const bytes = await read(server.said, loopTrace(steps))
+      const seconds = (performance.now() - startedAtMs) / 1_000
+      clearInterval(sampler)
+      const own = { rate: steps / seconds, rateSpread: 0, peakResidentBytes: peak - before }
+      const note = `${(bytes / 1e6).toFixed(0)} MB sent in ${seconds.toFixed(1)} s, idle ${(before / 1e6).toFixed(0)} MB`
+      return { unit: 'instructions', own, rivals: {}, ratios: {}, note }
+    }),
 }
 
-async function readReport(path: string): Promise<HeapReport> {
-  for (let waitedMs = 0; waitedMs < reportMsMax; waitedMs += 100) {
-    await setTimeout(100)
-    if (!existsSync(path)) continue
-    try {
-      return JSON.parse(readFileSync(path, 'utf8')) as HeapReport
-    } catch {
-      // It is still being written.
-    }
-  }
-  throw new Error('the server wrote no diagnostic report')
-}
-
-function megabytes(bytes: number): string {
-  return (bytes / 1e6).toFixed(0)
+/** Reads an answer and forgets it; its length. */
+async function read(url: string, body: string): Promise<number> {
+  const headers = { 'content-type': 'application/json' }
+  const response = await fetch(url, { method: 'POST', headers, body })
+  let bytes = 0
+  for await (const chunk of response.body ?? []) bytes += (chunk as Uint8Array).length
+  return bytes
 }

@@ -6,10 +6,9 @@
 import { bodyUnits } from '../../src/rpc/contexts/price.js'
 import { saturate, targetOf, withConnections } from '../load/httpLoader.js'
 import { batch } from '../load/rpc.js'
-import type { Outcome } from '../report/outcome.js'
-import { startTidegate, type TidegateProcess, withoutCaches } from '../servers/tidegateServer.js'
+import { type TidegateProcess, withoutCaches } from '../servers/tidegateServer.js'
 import { type PricedKind, pricedKinds } from './pricedKinds.js'
-import type { SpecialScenario } from './specialScenario.js'
+import { type Found, onDemo, type SpecialScenario } from './specialScenario.js'
 
 /** Time for each kind of call in a short run: the system counts CPU time in hundredths of a second. */
 const secondsQuick = 0.15
@@ -46,22 +45,21 @@ const [connectionsUsual, connectionsOfLong] = [8, 2]
 export const prices: SpecialScenario = {
   name: 'prices',
   title: 'CPU time for a unit, by what is asked',
-  async run({ folder, settings, server: options, network }) {
-    const limits = { ...options.limits, ...priceLimits }
-    const keyNames = pricedKinds.map(({ name }) => name)
-    const server = await startTidegate(folder, [await network('demo')], { ...options, limits, keyNames })
-    try {
-      const calls: PricedCall[] = []
-      for (const [at, kind] of pricedKinds.entries()) {
-        const seconds = settings.isQuick ? secondsQuick : settings.seconds
-        calls.push(await measurePrice(server, server.keyedUrls[at] as string, kind, seconds))
-      }
-      const outcome = pricesOutcome(calls)
-      return { ...outcome, own: { ...outcome.own, ...server.memory() } }
-    } finally {
-      await server.stop()
-    }
-  },
+  run: (context) =>
+    onDemo(
+      context,
+      async (server) => {
+        const { isQuick, seconds } = context.settings
+        const calls: PricedCall[] = []
+        for (const [at, kind] of pricedKinds.entries()) {
+          const url = server.keyedUrls[at] as string
+          calls.push(await measurePrice(server, url, kind, isQuick ? secondsQuick : seconds))
+        }
+        const outcome = pricesOutcome(calls)
+        return { ...outcome, own: { ...outcome.own, ...server.memory() } }
+      },
+      { limits: priceLimits, keyNames: pricedKinds.map(({ name }) => name) },
+    ),
 }
 
 /** Charge and CPU time of a kind of call, with its own key, on a server with {@link priceLimits}. */
@@ -118,7 +116,7 @@ async function spend(
 }
 
 /** The first call is the one that defines the unit. */
-export function pricesOutcome(calls: readonly PricedCall[]): Omit<Outcome, 'name' | 'title'> {
+export function pricesOutcome(calls: readonly PricedCall[]): Found {
   const [first, ...others] = calls as readonly [PricedCall, ...PricedCall[]]
   const most = others.reduce((a, b) => ((microsOfUnit(b) ?? 0) > (microsOfUnit(a) ?? 0) ? b : a))
   const [unit, worst] = [microsOfUnit(first), microsOfUnit(most)]

@@ -2,7 +2,7 @@
 import type { BenchNetwork } from '../data/networks.js'
 import type { BenchOptions } from '../options.js'
 import type { Outcome } from '../report/outcome.js'
-import type { TidegateOptions } from '../servers/tidegateServer.js'
+import { startTidegate, type TidegateOptions, type TidegateProcess } from '../servers/tidegateServer.js'
 
 export interface RunContext {
   /** The run's own, removed afterwards. */
@@ -14,9 +14,27 @@ export interface RunContext {
   network(name: string): Promise<BenchNetwork>
 }
 
+/** What a scenario finds, without its name and title. */
+export type Found = Omit<Outcome, 'name' | 'title'>
+
 export interface SpecialScenario {
   /** As in `--only` and targets.json. */
   readonly name: string
   readonly title: string
-  run(context: RunContext): Promise<Omit<Outcome, 'name' | 'title'>>
+  run(context: RunContext): Promise<Found>
+}
+
+/** Calls `use` with a server of the demo chain, which ends afterwards. */
+export async function onDemo(
+  { folder, server: options, network }: RunContext,
+  use: (server: TidegateProcess) => Promise<Found>,
+  more: TidegateOptions = {},
+): Promise<Found> {
+  const limits = { ...options.limits, ...more.limits }
+  const server = await startTidegate(folder, [await network('demo')], { ...options, ...more, limits })
+  try {
+    return await use(server)
+  } finally {
+    await server.stop()
+  }
 }

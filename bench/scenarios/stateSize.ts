@@ -4,12 +4,10 @@
  * changes; with all history and with as little as there can be. Rows are written as an import does, many blocks in one
  * transaction. All in this process, on one core where it is pinned.
  */
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { mkdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { open } from 'lmdb'
-import { toHash32 } from '../../src/primitives/bytes.js'
 import type { Change } from '../../src/store/blockDiff.js'
-import { ChainReader } from '../../src/store/chainReader.js'
 import { ChainWriter } from '../../src/store/chainWriter.js'
 import { rowsPerCommit } from '../../src/store/commitRows.js'
 import { keepsAll } from '../../src/store/keptHistory.js'
@@ -34,7 +32,6 @@ const pageBytes = 4_096
 /** Blocks of *busy*, and the random changes of each; fewer find fewer neighbours. */
 const busyBlocks = 40
 const [changesWhole, changesQuick] = [5_000, 500]
-const reads = 20_000
 
 interface Run {
   readonly name: string
@@ -88,8 +85,8 @@ export const stateSize: SpecialScenario = {
 }
 
 const columns = [
-  ...['network', 'past kept', 'bytes a key', 'bytes a change', 'pages a block', 'tries, CPU ms'],
-  ...['writing, CPU ms', 'wall ms, longest', 'a slot: head, past, µs', 'file MB'],
+  ...['network', 'past kept', 'bytes a key', 'bytes a change', 'tries, CPU ms a block', 'writing, CPU ms'],
+  ...['writing, wall ms', 'file MB'],
 ]
 
 async function measure(path: string, { name, size, blocks, changes, kept }: Run) {
@@ -109,25 +106,18 @@ async function measure(path: string, { name, size, blocks, changes, kept }: Run)
     const loading = loadBlocks(size, undefined, blocks === 0 ? 'rows' : 'hashes')
     let costs = await write(store, builder, loading, keysPerSettling)
     const loadedBytes = await settledBytes()
-    const loaded = store.head.number
     let bytes = loadedBytes
     if (blocks > 0) {
       costs = await write(store, builder, changeBlocks(size, blocks, changes), Number.POSITIVE_INFINITY)
       bytes = await settledBytes()
     }
     const keys = size.accounts + size.slots
-    // Blocks without changes follow; where little is kept, those alone.
-    const newest = kept === undefined ? loaded + blocks : store.head.number
-    const past = [kept === undefined ? loaded : newest, newest] as const
     const cells = [
       `${name}, ${count(keys)} keys${blocks === 0 ? '' : `, ${blocks} blocks of ${count(changes)}`}`,
       kept === undefined ? 'all' : `${kept} block`,
       (loadedBytes / keys).toFixed(0),
       blocks === 0 ? '' : ((bytes - loadedBytes) / costs.changes).toFixed(0),
-      count(costs.pages / costs.blocks),
-      ...[costs.rootsCpu, costs.writeCpu].map((ms) => (ms / costs.blocks).toFixed(0)),
-      `${(costs.writeWall / costs.blocks).toFixed(0)}, ${costs.longest.toFixed(0)}`,
-      [undefined, past].map((range) => readMicros(path, size, range).toFixed(1)).join(', '),
+      ...[costs.rootsCpu, costs.writeCpu, costs.writeWall].map((ms) => (ms / costs.blocks).toFixed(0)),
       count(statSync(path).size / 1e6),
     ]
     return { cells, blocksPerSecond: (1_000 * costs.blocks) / costs.writeWall }
@@ -141,12 +131,6 @@ function cpuMs(): number {
   return (user + system) / 1_000
 }
 
-/** Pages that this process passed to the system; NaN where that does not tell. */
-function pagesPassed(): number {
-  if (!existsSync('/proc/self/io')) return Number.NaN
-  return Number(/wchar: (\d+)/.exec(readFileSync('/proc/self/io', 'utf8'))?.[1]) / pageBytes
-}
-
 /** Applies blocks, and settles after so many changes, which does not count. Sums, in ms; CPU time of all threads. */
 async function write(
   store: ChainWriter,
@@ -154,22 +138,12 @@ async function write(
   source: Iterable<readonly AccountChange[]>,
   changesPerSettling: number,
 ) {
-  const sum = {
-    blocks: 0,
-    changes: 0,
-    pages: -pagesPassed(),
-    rootsCpu: 0,
-    writeCpu: 0,
-    writeWall: 0,
-    longest: 0,
-  }
+  const sum = { blocks: 0, changes: 0, rootsCpu: 0, writeCpu: 0, writeWall: 0 }
   const timed = async (work: () => Promise<void>) => {
     const [cpu, ms] = [cpuMs(), performance.now()]
     await work()
-    const took = performance.now() - ms
     sum.writeCpu += cpuMs() - cpu
-    sum.writeWall += took
-    sum.longest = Math.max(sum.longest, took)
+    sum.writeWall += performance.now() - ms
   }
   let settled = 0
   for (const changes of source) {
@@ -188,7 +162,6 @@ async function write(
     settled = sum.changes
   }
   await timed(() => store.commitBatch())
-  sum.pages += pagesPassed()
   return sum
 }
 
@@ -215,28 +188,6 @@ function* changeBlocks(size: StateSize, blocks: number, count: number): Generato
     }
     yield [...accounts, ...Array.from(slots, ([at, own]) => ({ address: contractAddress(at), slots: own }))]
   }
-}
-
-/** CPU time to read a random slot: at the head, or at random blocks from the first to the last given. */
-function readMicros(path: string, size: StateSize, range: readonly [number, number] | undefined): number {
-  const reader = ChainReader.open({ path })
-  const random = randomFrom(7)
-  const micros = ['cold', 'warm'].map(() => {
-    const begin = cpuMs()
-    for (let read = 0; read < reads; read++) {
-      const index = random(size.slots)
-      const [address, slot] = [contractAddress(contractOf(index)), toHash32(slotOf(index))]
-      const value =
-        range === undefined
-          ? reader.readSlot(address, slot)
-          : reader.readSlotAt(address, slot, range[0] + random(range[1] - range[0] + 1))
-      if (value === undefined) throw new Error(`slot ${index} is missing`)
-    }
-    return ((cpuMs() - begin) * 1_000) / reads
-  })
-  void reader.close()
-  // The first time finds pages that are not mapped, and code that is not compiled.
-  return micros[1] as number
 }
 
 /** Tables whose rows do not depend on how much blocks change. */

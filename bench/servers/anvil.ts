@@ -2,13 +2,13 @@
  * anvil with the demo chain: its state file is written from the answers of a Tidegate that serves the chain, and from
  * its store. Owns that file's format and the comparison of answers.
  */
-import { existsSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { headerFields } from '../../src/chain/header.js'
 import { bytesToHex, padLeft } from '../../src/primitives/bytes.js'
 import { decodeAccount } from '../../src/state/account.js'
 import { ChainReader } from '../../src/store/chainReader.js'
+import { anvilProgram } from '../../test/upstream/anvilProgram.js'
 import { blockTag } from '../data/demoFacts.js'
 import type { BenchNetwork } from '../data/networks.js'
 import { askResult } from '../load/rpc.js'
@@ -16,29 +16,12 @@ import { type ServerProcess, startServer } from './serverProcess.js'
 
 type Json = Record<string, unknown>
 
-/** The program of the npm package; undefined where it has none for this machine. */
-function anvilPath(): string | undefined {
-  const resolve = createRequire(import.meta.url).resolve
-  const { platform, arch } = process
-  try {
-    const folder = `@foundry-rs/anvil-${platform}-${arch === 'x64' ? 'amd64' : arch}`
-    const path = join(
-      resolve(`${folder}/package.json`),
-      '../bin',
-      platform === 'win32' ? 'anvil.exe' : 'anvil',
-    )
-    return existsSync(path) ? path : undefined
-  } catch {
-    return undefined
-  }
-}
-
 /** anvil's own accounts and contracts would be part of the state, and of every proof. */
 const nothingElse = ['--accounts', '0', '--disable-default-create2-deployer']
 
 /** Starts anvil with the state of `network`, which the server at `url` serves. anvil prints its port. */
 export async function startAnvil(folder: string, network: BenchNetwork, url: string): Promise<ServerProcess> {
-  const program = anvilPath()
+  const program = anvilProgram()
   if (program === undefined) {
     throw new Error(
       'the package @foundry-rs/anvil has no program for this machine; leave out --against anvil',
@@ -48,14 +31,7 @@ export async function startAnvil(folder: string, network: BenchNetwork, url: str
   const { state, chainId } = await buildState(network, url)
   writeFileSync(statePath, JSON.stringify(state))
   const flags = [
-    '--port',
-    '0',
-    '--load-state',
-    statePath,
-    '--chain-id',
-    chainId,
-    '--hardfork',
-    'osaka',
+    ...['--port', '0', '--load-state', statePath, '--chain-id', chainId, '--hardfork', 'osaka'],
     ...nothingElse,
   ]
   return startServer([program, ...flags], /^Listening on 127\.0\.0\.1:(\d+)/)

@@ -1,13 +1,12 @@
 /** anvil, started from a genesis file: a node whose chain a test extends, reorganises and takes back. */
 import { spawn } from 'node:child_process'
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Test } from 'tap'
 import { toQuantity } from '../../src/primitives/bytes.js'
 import { mergedConfig, requestContracts, testAddresses, testGenesis } from '../ingest/chainMaker.js'
 import { inTime, once, waitFor } from '../library/until.js'
 import { writeInto } from '../service/program.js'
+import { anvilProgram } from './anvilProgram.js'
 
 /** A block as nodes answer it, as far as tests look. */
 export interface NodeBlock {
@@ -28,18 +27,7 @@ export interface AnvilNode {
   stop(): Promise<void>
 }
 
-function programPath(): string | undefined {
-  const { platform, arch } = process
-  const name = `@foundry-rs/anvil-${platform}-${arch === 'x64' ? 'amd64' : arch}`
-  try {
-    const folder = dirname(createRequire(import.meta.url).resolve(`${name}/package.json`))
-    return join(folder, 'bin', platform === 'win32' ? 'anvil.exe' : 'anvil')
-  } catch {
-    return undefined
-  }
-}
-
-const program = programPath()
+const program = anvilProgram()
 
 /** Why tests that need anvil are skipped; false where it can run. */
 export const withoutAnvil = program === undefined && 'anvil has no program for this machine'

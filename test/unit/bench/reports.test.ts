@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { httpScenarios } from '../../../bench/load/scenarios.js'
 import { parseOptions } from '../../../bench/options.js'
+import { specialScenarios } from '../../../bench/plan.js'
 import {
   compareSides,
   type Finding,
@@ -19,7 +20,6 @@ import {
   shortfallTable,
   verdictOf,
 } from '../../../bench/report/targets.js'
-import { specialScenarios } from '../../../bench/scenarios/specialScenarios.js'
 import { packageRoot } from '../../../src/primitives/packageRoot.js'
 
 const latencies = { p50: 0.2, p975: 0.4, p99: 0.61, p999: undefined }

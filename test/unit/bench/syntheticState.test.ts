@@ -38,7 +38,7 @@ async function independentRoot(store: ChainReader): Promise<string> {
 t.test('the state root of a synthetic network is that of its accounts and slots', async (t) => {
   const path = join(folder, 'small/chain.mdb')
   const size = { accounts: 300, slotsPerAccount: 3, slots: 2_500 }
-  await writeSyntheticNetwork(path, size, () => undefined, 300)
+  await writeSyntheticNetwork(path, size, 300)
   const store = ChainReader.open({ path })
   t.teardown(() => store.close())
   const head = store.readHead()
@@ -70,12 +70,7 @@ t.test('the same size gives the same network however it is cut into blocks', asy
   const roots: string[] = []
   for (const keysPerBlock of [50, 10_000]) {
     const path = join(folder, `cut-${keysPerBlock}/chain.mdb`)
-    await writeSyntheticNetwork(
-      path,
-      { accounts: 120, slotsPerAccount: 1, slots: 80 },
-      () => undefined,
-      keysPerBlock,
-    )
+    await writeSyntheticNetwork(path, { accounts: 120, slotsPerAccount: 1, slots: 80 }, keysPerBlock)
     const store = ChainReader.open({ path })
     const head = store.readHead()
     roots.push(bytesToHex(decodeHeader(store.readHeader(head?.hash as never) as Uint8Array).stateRoot))

@@ -1,16 +1,17 @@
 /**
- * What gas costs in the worst case: each test of `gasTests.ts` on the kernel in this process, and the blocks of
- * `eest.tar.gz` through the importer. Roots, logs and gas are compared with those that the tests hold.
+ * What gas costs in the worst case: the state tests of `micro.ndjson.gz` on the kernel in this process, and the blocks of
+ * `eest.tar.gz` through the importer. Roots, logs and gas are compared with those that the tests hold. They are not part
+ * of the repository.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
 import { ripemd160 } from '@noble/hashes/legacy.js'
 import { type JsonChainTest, runChainTest } from '../../test/blockchainTests/chainTest.js'
 import { readTestFiles } from '../../test/stateTests/files.js'
-import { runCase } from '../../test/stateTests/stateTest.js'
+import { type JsonPost, type JsonStateTest, runCase } from '../../test/stateTests/stateTest.js'
 import { median } from '../report/statistics.js'
-import type { SpecialScenario } from '../scenarios/specialScenario.js'
-import { type GasTest, gasTests, isOfPrecompile } from './gasTests.js'
+import type { SpecialScenario } from './specialScenario.js'
 
 /** Gas of one benchmark and the CPU time that it takes. */
 export interface GasSpeed {
@@ -86,6 +87,11 @@ const mgas = ({ gas, micros }: GasSpeed): number => gas / micros
 /** Share of go-ethereum's speed; undefined where that is not known. */
 const shareOf = ({ micros, gethMicros }: GasSpeed) => gethMicros && gethMicros / micros
 
+/** Whether a test of this name calls a precompiled contract, the identity apart, which is no computation. */
+export function isOfPrecompile(name: string): boolean {
+  return /^(?:bls|bn|blake2f|ecrecover|modexp|p256|ripemd|sha256)/.test(name)
+}
+
 export function medianShare(speeds: readonly GasSpeed[]): number | undefined {
   return median(speeds.filter(({ name }) => isOfPrecompile(name)).map(shareOf))
 }
@@ -107,11 +113,13 @@ async function measureGas(folder: string, scratch: string, rounds: number): Prom
   const speeds: GasSpeed[] = []
   const problems: string[] = []
   const scale = machineScale()
-  for (const test of gasTests(folder)) {
-    const { name, gas, gethMicros } = test
-    const { micros, problem } = measureTest(test, rounds)
+  for (const { name, test, fork, post, gas, gethMicros } of recordedTests(folder)) {
+    // The first run compiles.
+    const [, ...results] = Array.from({ length: rounds + 1 }, () => runCase(test, fork, post))
+    const problem = results.find(({ problem }) => problem !== undefined)?.problem
     if (problem !== undefined) problems.push(`${name}: ${problem}`)
-    speeds.push({ name, gas, micros, gethMicros: gethMicros && gethMicros / scale })
+    const micros = median(results.map(({ cpuMicros }) => cpuMicros)) ?? 0
+    speeds.push({ name, gas, micros, gethMicros: gethMicros / scale })
   }
   for await (const found of measureChains(join(folder, 'eest.tar.gz'), scratch)) {
     if (typeof found === 'string') problems.push(found)
@@ -120,11 +128,21 @@ async function measureGas(folder: string, scratch: string, rounds: number): Prom
   return { scale, speeds, problems }
 }
 
-function measureTest({ test, fork, post }: GasTest, rounds: number) {
-  // The first run compiles.
-  const [, ...results] = Array.from({ length: rounds + 1 }, () => runCase(test, fork, post))
-  const micros = median(results.map(({ cpuMicros }) => cpuMicros)) ?? 0
-  return { micros, problem: results.find(({ problem }) => problem !== undefined)?.problem }
+/** Each with its gas and the CPU time of go-ethereum on the machine of the recording. */
+export function recordedTests(folder: string) {
+  const lines = gunzipSync(readFileSync(join(folder, 'micro.ndjson.gz')))
+    .toString()
+    .trim()
+    .split('\n')
+  return lines.flatMap((line) => {
+    const { name, test } = JSON.parse(line) as { name: string; test: JsonStateTest }
+    return Object.entries(test.post).flatMap(([fork, posts]) =>
+      (posts as readonly (JsonPost & { readonly gasUsed: string; readonly geth: number })[]).map((post) => {
+        const [gas, gethMicros] = [Number(post.gasUsed), post.geth * 1e6]
+        return { name, test: { ...test, _info: { gasUsed: post.gasUsed } }, fork, post, gas, gethMicros }
+      }),
+    )
+  })
 }
 
 /** Blocks with less gas, as those before the measured one, say nothing. */
