@@ -33,6 +33,7 @@ import { boundRollupMethods, prefixRollupMethods } from '../rpc/rollup/rollupReg
 import type { Tracer } from '../traces/tracer.js'
 import { createHttpServer, type HttpServer, type HttpServerOptions } from '../transport/http.js'
 import type { Page } from '../transport/httpRoutes.js'
+import { rarelyMade } from '../transport/rarelyMade.js'
 import type { RequestTracer } from '../transport/requestLog.js'
 import type { ServerTotals } from '../transport/totals.js'
 import { messageBytesDefault, socketsPerKeyFor } from '../transport/unfinishedMessages.js'
@@ -290,7 +291,7 @@ function createServer(
     trustedProxies: settings.trustedProxies,
     tls: settings.tls,
     pages: new Map<string, () => Page | Promise<Page>>([
-      ['/health', pages.health],
+      ['/health', rarelyMade(pages.health)],
       ['/openrpc.json', () => ({ status: 200, body: [pages.openRpc] })],
     ]),
     logDefect,

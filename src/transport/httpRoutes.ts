@@ -116,6 +116,7 @@ export class HttpRoutes {
       const refused = this.#show(head, reply, resource)
       if (refused !== undefined) this.#reject(head, reply, refused, notKept)
     } else if (method === 'OPTIONS') {
+      if (!this.#admitsNobody(head)) return reply.cut()
       reply.send(noContent, this.#cors.preflight(head.origin), this.#pool.isClosing)
     } else this.#onOther(head, reply)
   }
@@ -201,8 +202,9 @@ export class HttpRoutes {
     return undefined
   }
 
-  #sendPage(page: () => Page | Promise<Page>, { origin }: RequestHead, reply: Reply): void {
-    const headers = this.#cors.answer(origin)
+  #sendPage(page: () => Page | Promise<Page>, head: RequestHead, reply: Reply): void {
+    if (!this.#admitsNobody(head)) return reply.cut()
+    const headers = this.#cors.answer(head.origin)
     const send = ({ status, body }: Page) =>
       reply.send({ status, body, retryAfterMs: undefined }, headers, this.#pool.isClosing)
     const shown = page()
@@ -228,12 +230,17 @@ export class HttpRoutes {
 
   /** Answers without reading the body. If what is left of it is too long, or of unknown length, the connection ends. */
   #reject(head: RequestHead, reply: Reply, { answer, why }: Refusal, extra = noHeaders): void {
-    if (!this.#shares.admit(nobody, this.tick, this.#connections())) return reply.cut()
+    if (!this.#admitsNobody(head)) return reply.cut()
     this.#logRefused(head, answer.status, why)
     const upgrade = answer === wrongTransport ? upgradeHeader : noHeaders
     const endless = answer.status === 413 || head.transferEncoding !== ''
     const headers = [...this.#headersFor(head), ...extra, ...upgrade]
     reply.send(answer, headers, endless || this.#pool.isClosing)
+  }
+
+  /** As for a key, for all requests of a client's address that need no key, or have none that is valid. */
+  #admitsNobody({ address }: RequestHead): boolean {
+    return this.#shares.admit(address, this.tick, this.#connections())
   }
 
   #logRefused({ path, address }: RequestHead, status: number, why: string): void {
@@ -244,9 +251,6 @@ export class HttpRoutes {
 function isResourcePath(path: string): boolean {
   return isResource(parseResourcePath(path)?.segments ?? [])
 }
-
-/** Key in {@link RequestsPerTurn} of all requests without a valid key. */
-const nobody = ''
 
 /** Of `/`: balancers, and clients that look for a node, expect status 200 there, as go-ethereum answers. */
 const rootPage = (): Page => ({ status: 200, body: '{"note":"send JSON-RPC with POST"}' })

@@ -1,5 +1,5 @@
 /**
- * Counts the requests of each key in one turn of the event loop. A client that pipelines may send thousands of
+ * Counts the requests of each key in one turn of the event loop, and those without a valid one of each address. A client that pipelines may send thousands of
  * requests in one packet, which the library delivers one after the other without a pause while all others wait. Owns
  * the counting; the server decides what happens to a request beyond the share.
  */

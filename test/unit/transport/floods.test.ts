@@ -149,6 +149,32 @@ test('a key that sends thousands of requests at once leaves turns to others', as
   t.equal((await post('/v3/modest', echo)).status, 200)
 })
 
+/** Short, so that more than may be answered in a turn arrive in one packet. */
+const withoutKey = ['GET /health', 'HEAD /health', 'OPTIONS /', 'GET /other', 'PUT /health']
+
+for (const line of withoutKey) {
+  test(`requests that need no key have a share of a turn: ${line}`, async (t) => {
+    const { port, post } = await withServer(t)
+    const read = { head: line.startsWith('HEAD') }
+    const request = `${line} HTTP/1.1\r\nhost:a\r\n\r\n`
+    const flood = 1_900
+    const client = await RawClient.connect(port)
+    t.teardown(() => client.socket.destroy())
+    const other = async () => t.equal(await (await post(`/v3/${goodKey}`, echo)).text(), echoed)
+    await other()
+    client.write(request.repeat(flood))
+    let answered = 0
+    while (answered < flood && (await client.read(read)) !== undefined) answered++
+    t.ok(answered < flood, `${answered} answers, and then the end of the connection`)
+    await other()
+    client.socket.destroy()
+    const again = await RawClient.connect(port)
+    t.teardown(() => again.socket.destroy())
+    again.write(request)
+    t.ok((await again.read(read)) !== undefined, 'one of them is answered as ever')
+  })
+}
+
 test('a socket with a hundred thousand messages takes its part of each turn', async (t) => {
   const { connect, network, port } = await withSocketServer(t)
   const other = await connect()
