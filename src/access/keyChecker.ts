@@ -37,6 +37,12 @@ export type KeyProblem =
 /** What was presented, without its text: the digest of a key's text, or a token whose signature was right. */
 export type Credential = Uint8Array | CheckedToken
 
+/** Where a key comes from. */
+export interface Sender {
+  /** IP address of the client. */
+  readonly address: string
+}
+
 export type KeyCheck =
   | {
       readonly ok: true
@@ -151,14 +157,15 @@ export class KeyChecker {
   /**
    * Whether a request with this key is accepted. Synchronous; about 0.1 µs for a key seen before. Changes by other
    * processes are noticed here, by reading the clock, which needs neither a timer nor a system call. What was accepted
-   * before can be asked for by its credential; then one row is read, however many other keys were used meanwhile.
+   * before can be asked for by its credential; then one row is read, however many other keys were used meanwhile. The
+   * address of `from` is read only where a signature has to be checked.
    */
-  authorize(presented: string | Credential): KeyCheck {
-    if (typeof presented !== 'string') return this.#believed(presented)
+  authorize(presented: string | Credential, from?: Sender): KeyCheck {
+    if (typeof presented !== 'string') return this.#believed(presented, from)
     const nowMs = this.#clockMs()
     if (nowMs - this.#checkedAtMs >= recheckMsMax) this.#recheck(nowMs)
     const known = this.#remembered.get(presented)
-    if (known === undefined || this.#isOver(known)) return this.#lookUp(presented)
+    if (known === undefined || this.#isOver(known)) return this.#lookUp(presented, from)
     return known
   }
 
@@ -220,24 +227,25 @@ export class KeyChecker {
     }
   }
 
-  #lookUp(presented: string): KeyCheck {
+  #lookUp(presented: string, from: Sender | undefined): KeyCheck {
     if (presented === '') return refused.missing
-    const check = this.#believed(presented)
+    const check = this.#believed(presented, from)
     // A copy: a key cut out of a URL would keep the whole URL in memory.
     if (check.ok) this.#remembered.set(Buffer.from(presented, 'latin1').toString('latin1'), check)
     return check
   }
 
   /** What the store says, as far as it can be believed. */
-  #believed(presented: string | Credential): KeyCheck {
+  #believed(presented: string | Credential, from: Sender | undefined): KeyCheck {
     if (this.reach?.isOver) return refused.unreachable
-    const check = typeof presented === 'string' ? this.#checkText(presented) : this.#checkAgain(presented)
+    const check =
+      typeof presented === 'string' ? this.#checkText(presented, from) : this.#checkAgain(presented)
     const mayBeNew = !check.ok && (check.why === 'unknown' || check.why === 'tokenForged')
     return mayBeNew && this.reach?.isLost ? refused.unreachable : check
   }
 
-  #checkText(text: string): KeyCheck {
-    if (text.includes('.')) return this.#checkToken(this.#tokens.check(text))
+  #checkText(text: string, from: Sender | undefined): KeyCheck {
+    if (text.includes('.')) return this.#checkToken(this.#tokens.check(text, from?.address ?? ''))
     return isKeyText(text) ? this.#checkDigest(this.pepper.digest(text)) : refused.malformed
   }
 

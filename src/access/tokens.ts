@@ -27,11 +27,17 @@ const earlyMs = 60_000
 const secretBytesMin = 32
 const secretBytesMax = 1_024
 
-/** Wrong signatures of a key checked within a second: 2 % of a core. Beyond, its tokens that are not known wait. */
+/**
+ * Wrong signatures of a key checked within a second, from one address and from all: 2 % of a core. Beyond, its tokens that
+ * are not known wait, from that address, or from all that sent a wrong one lately.
+ */
 const wrongPerSecondMax = 200
 
-/** Keys whose wrong signatures are counted, those that had one last; 100 bytes each. */
-const countedKeysMax = 10_000
+/** How long an address is known for a wrong signature, so that each of many can send one in that time during a flood. */
+const latelyMs = 60_000
+
+/** Keys, and keys with addresses, whose wrong signatures are counted, those that had one last; 200 bytes each. */
+const countedMax = 20_000
 
 export type TokenProblem =
   | 'tokenMalformed'
@@ -59,9 +65,12 @@ export class Tokens {
   readonly #store: NodeStore
   readonly #pepper: Pepper
   readonly #dateMs: () => number
-  /** Key id → its wrong signatures at a time, which become fewer by {@link wrongPerSecondMax} a second. */
+  /**
+   * Key id, alone and with an address → its wrong signatures at a time, which become fewer by {@link wrongPerSecondMax} a
+   * second.
+   */
   readonly #wrong = new LRUCache<string, { readonly count: number; readonly atMs: number }>({
-    max: countedKeysMax,
+    max: countedMax,
   })
 
   constructor(store: NodeStore, pepper: Pepper, dateMs: () => number) {
@@ -70,8 +79,8 @@ export class Tokens {
     this.#dateMs = dateMs
   }
 
-  /** The key that a token stands for, whatever its state. */
-  check(token: string): TokenCheck {
+  /** The key that a token stands for, whatever its state; `address` is where it comes from. */
+  check(token: string, address: string): TokenCheck {
     const parsed = parseToken(token)
     if (parsed === undefined) return refused('tokenMalformed')
     const { algorithm, kid, claims } = parsed
@@ -80,11 +89,13 @@ export class Tokens {
     const verifiers = row?.details?.tokens?.filter((each) => each.algorithm === algorithm) ?? []
     // Without a signature to check nothing is spent that had to be limited.
     if (row === undefined || verifiers.length === 0) return refused('tokenForged')
-    const wrong = this.#wrongOf(kid, nowMs)
-    if (wrong > wrongPerSecondMax - 1) return refused('tokenFlood')
+    const sender = `${kid} ${networkOf(address)}`
+    if (this.#isFlooding(kid, sender, nowMs)) return refused('tokenFlood')
     const verifier = verifiers.find((each) => this.#isSigned(parsed, each))
     if (verifier === undefined) {
-      this.#wrong.set(kid, { count: wrong + 1, atMs: nowMs })
+      for (const counted of [kid, sender]) {
+        this.#wrong.set(counted, { count: this.#wrongOf(counted, nowMs) + 1, atMs: nowMs })
+      }
       return refused('tokenForged')
     }
     const { exp, nbf } = claims
@@ -106,6 +117,14 @@ export class Tokens {
     if (row === undefined || verifier === undefined) return refused('tokenForged')
     if (token.untilMs <= this.#dateMs()) return refused('tokenExpired')
     return isFor(token.claims, verifier) ? { ok: true, row, token } : refused('tokenForOthers')
+  }
+
+  /** Whether too many are wrong: from the same address, or of the key while this one sent such before. */
+  #isFlooding(kid: string, sender: string, nowMs: number): boolean {
+    const last = this.#wrong.get(sender)
+    if (last === undefined) return false
+    const counted = nowMs - last.atMs < latelyMs ? [sender, kid] : [sender]
+    return counted.some((each) => this.#wrongOf(each, nowMs) > wrongPerSecondMax - 1)
   }
 
   /** By now. Each moment makes room for some, so that during a flood nobody who returns is late by the same again. */
@@ -183,6 +202,14 @@ function parseToken(token: string): ParsedToken | undefined {
   } catch {
     return undefined
   }
+}
+
+/** An IPv4 address, or the 64 bits of an IPv6 address that a client does not choose itself. */
+function networkOf(address: string): string {
+  if (!address.includes(':')) return address
+  const [head = ''] = address.split('::')
+  const groups = head.split(':').map((group) => Number.parseInt(group, 16))
+  return Array.from({ length: 4 }, (_, at) => groups[at] || 0).join(':')
 }
 
 function isFor({ aud, sub }: CheckedToken['claims'], { audience, subject }: TokenVerifier): boolean {

@@ -240,8 +240,8 @@ function createServer(
     port: shared?.port ?? config.port,
     ...(shared && { totals: shared.totals }),
     routes,
-    authorize(presented) {
-      const result = ring.authorize(presented)
+    authorize(presented, from) {
+      const result = ring.authorize(presented, from)
       if (result.ok) return result
       const reason = keyProblemTexts[result.why].replace(/^unauthorized: /, '')
       const retryAfterMs = keyRetryMs[result.why]

@@ -74,9 +74,9 @@ export interface AdmissionOptions {
   readonly routes: readonly Route[]
   /**
    * Whether a key is accepted, or what was accepted before still is; throws where the keys cannot be read. `reason`
-   * completes `unauthorized: …` and must not contain the key.
+   * completes `unauthorized: …` and must not contain the key. `from`: where it comes from.
    */
-  authorize(key: string | Credential): AccessDecision
+  authorize(key: string | Credential, from: KeyUse): AccessDecision
   /** Ids of keys changed since the last call; undefined where any may have. Throws where they cannot be read. */
   changedKeys(): readonly string[] | undefined
   readonly logDefect: DefectLog
@@ -138,19 +138,21 @@ export class Admission {
     if (this.#options.noAuth) return this.#anonymous
     const { bearer, apiKey } = use
     const isInPath = bearer === '' && apiKey === ''
-    const admitted = isInPath ? this.#check(pathKey, form) : this.#checkAll([pathKey ?? '', apiKey, bearer])
+    const admitted = isInPath
+      ? this.#check(pathKey, use, form)
+      : this.#checkAll([pathKey ?? '', apiKey, bearer], use)
     return inScope(admitted, route, use)
   }
 
   /** Whether what was admitted before is so still, by what its keys are now. */
   admitAgain(route: Route, { credentials }: Allowed, use: KeyUse): Allowed | Refusal {
-    return this.#options.noAuth ? this.#anonymous : inScope(this.#checkAll(credentials), route, use)
+    return this.#options.noAuth ? this.#anonymous : inScope(this.#checkAll(credentials, use), route, use)
   }
 
-  #check(key: string | Credential | undefined, form: string): Allowed | Refusal {
+  #check(key: string | Credential | undefined, use: KeyUse, form: string): Allowed | Refusal {
     let decision: AccessDecision
     try {
-      decision = key === undefined ? keyMissing(form) : this.#options.authorize(key)
+      decision = key === undefined ? keyMissing(form) : this.#options.authorize(key, use)
     } catch (error) {
       const body = renderErrorAnswer('null', thrownToWireError(error, 'API key', this.#options.logDefect))
       return { answer: { status: 500, body, retryAfterMs: undefined }, why: 'the key could not be read' }
@@ -164,11 +166,11 @@ export class Admission {
   }
 
   /** All that are not empty must be valid and of one key; the one that ends first counts. */
-  #checkAll(keys: readonly (string | Credential)[]): Allowed | Refusal {
+  #checkAll(keys: readonly (string | Credential)[], use: KeyUse): Allowed | Refusal {
     let first: Allowed | undefined
     for (const key of keys) {
       if (key === '') continue
-      const checked = this.#check(key, '')
+      const checked = this.#check(key, use, '')
       if ('why' in checked) return checked
       if (first !== undefined && first.key.id !== checked.key.id) return keysDiffer
       first = first === undefined ? checked : both(first, checked)

@@ -17,8 +17,8 @@ const floodTokens = 2_000
 const burst = 50
 const body = '{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}'
 
-t.test('wrong tokens of a key hold off new ones of that key for a moment, and no others', async (t) => {
-  const { dataDir, config } = copyDemo(t)
+t.test('wrong tokens of a key hold off new ones of that key from their address, and no others', async (t) => {
+  const { dataDir, config } = copyDemo(t, { trustedProxies: ['127.0.0.1'] })
   const store = NodeStore.open({ path: join(dataDir, 'node/node.mdb') })
   const pepper = Pepper.open(store, join(dataDir, 'node/pepper'))
   const secret = randomBytes(32)
@@ -41,13 +41,13 @@ t.test('wrong tokens of a key hold off new ones of that key for a moment, and no
     received += chunk
   })
   /** The answers to requests with these tokens, sent in bursts that fit into a segment. */
-  const send = async (tokens: readonly string[]): Promise<string[]> => {
+  const send = async (tokens: readonly string[], from = '198.51.100.1'): Promise<string[]> => {
     const answers: string[] = []
     for (let at = 0; at < tokens.length; at += burst) {
       received = ''
       const asked = tokens.slice(at, at + burst).map((token) => {
-        const head = `POST /v3 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}`
-        return `${head}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+        const head = `POST /v3 HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: ${from}`
+        return `${head}\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
       })
       socket.write(asked.join(''))
       const bodies = () => received.split('"jsonrpc"').length - 1
@@ -70,4 +70,13 @@ t.test('wrong tokens of a key hold off new ones of that key for a moment, and no
   t.match(heldOff, /^HTTP\/1\.1 503 .*\r\nretry-after: 1\r\n.*too many wrong tokens of this API key/is)
   const [ofOther] = await send([await sign(ids[1])])
   t.match(ofOther, /^HTTP\/1\.1 200 /, 'a token of another key')
+
+  const served = new Map<string | undefined, number>()
+  for (let client = 1; client <= 100; client++) {
+    await send(Array<string>(burst).fill(forged))
+    const [answer] = await send([await sign(ids[0], { client })], `203.0.113.${client}`)
+    const status = answer?.split(' ', 2)[1]
+    served.set(status, (served.get(status) ?? 0) + 1)
+  }
+  t.strictSame([...served], [['200', 100]], 'new tokens of that key from other addresses')
 })

@@ -178,6 +178,46 @@ t.test('forged tokens of a key are checked only so often in a second, and other 
   )
 })
 
+/** Who sends wrong tokens, and from where others send right ones. */
+const floods = [
+  { what: 'one address', attackers: ['198.51.100.1'], others: ['198.51.100.2', '2001:db8::1'] },
+  {
+    what: 'many addresses of one IPv6 network',
+    attackers: Array.from({ length: 500 }, (_, at) => `2001:db8:0:1::${at.toString(16)}`),
+    others: ['2001:db8:0:2::1', '2001:0db8:0000:0003:0000:0000:0000:0001', '2001:db8::1'],
+  },
+  {
+    what: 'many addresses',
+    attackers: Array.from({ length: 500 }, (_, at) => `10.0.${at >> 8}.${at & 255}`),
+    others: ['10.1.0.1', '2001:db8::1'],
+  },
+]
+
+for (const { what, attackers, others } of floods) {
+  t.test(`a flood of wrong tokens from ${what} keeps nobody else out`, async (t) => {
+    const { ring, sign, setDate } = openSigned(t)
+    const forged = await sign({}, {}, pair().privateKey)
+    const beginMs = Date.now()
+    const seconds = 3
+    let checked = 0
+    const problems: string[] = []
+    for (let ms = 0; ms < seconds * 1_000; ms++) {
+      setDate(beginMs + ms)
+      for (let time = 0; time < 3; time++) {
+        const address = attackers[(ms * 3 + time) % attackers.length] as string
+        if (why(ring.authorize(forged, { address })) === 'tokenForged') checked++
+      }
+      if (ms % 100 > 0) continue
+      for (const address of others)
+        problems.push(why(ring.authorize(await sign({ ms, address }), { address })))
+    }
+    t.strictSame([...new Set(problems)], ['ok'])
+    const networks = what === 'many addresses' ? attackers.length : 1
+    t.ok(checked <= 200 * (seconds + 1) + networks, `${checked} wrong ones were checked`)
+    t.ok(checked >= 200 * seconds)
+  })
+}
+
 t.test('a signer needs a public key of P-256, or a secret that is long enough', async (t) => {
   const { ring } = openRig(t)
   const { privateKey } = pair()
