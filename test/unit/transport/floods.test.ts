@@ -150,7 +150,15 @@ test('a key that sends thousands of requests at once leaves turns to others', as
 })
 
 /** Short, so that more than may be answered in a turn arrive in one packet. */
-const withoutKey = ['GET /health', 'HEAD /health', 'OPTIONS /', 'GET /other', 'PUT /health']
+const withoutKey = [
+  'GET /health',
+  'HEAD /health',
+  'OPTIONS /',
+  'GET /other',
+  'PUT /health',
+  'GET /',
+  'GET /health/',
+]
 
 for (const line of withoutKey) {
   test(`requests that need no key have a share of a turn: ${line}`, async (t) => {
