@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { ImportChainKind } from '../data/importChains.js'
 import { findNetwork, importPlan } from '../data/networks.js'
-import { median, spread } from '../report/statistics.js'
+import { sideOf } from '../report/outcome.js'
 import type { SpecialScenario } from '../scenarios/specialScenario.js'
 import { onAllCores } from '../servers/serverProcess.js'
 import type { ImportRates } from './importSpeed.js'
@@ -20,10 +20,7 @@ function importScenario(title: string, kind?: ImportChainKind): SpecialScenario 
       const words = [process.execPath, program, folder, String(isQuick ? 1 : rounds)]
       const [file = '', ...args] = onAllCores(words)
       const rates = JSON.parse(execFileSync(file, args, { encoding: 'utf8' })) as ImportRates
-      const [own, evm] = [rates.import, rates.evm].map((each) => ({
-        rate: median(each) ?? 0,
-        rateSpread: spread(each),
-      })) as [{ rate: number; rateSpread: number }, { rate: number; rateSpread: number }]
+      const [own, evm] = [sideOf(rates.import), sideOf(rates.evm)]
       const ratios = { evm: { value: own.rate / evm.rate, by: 'rate' } } as const
       return { unit: 'gas', own, rivals: { evm }, ratios }
     },

@@ -126,177 +126,124 @@ function logFilter(tools: AttackTools, at: number): string {
   return rpc('eth_subscribe', ['logs', { address: addresses, ...(at % 2 === 0 && { fromBlock: '0x1' }) }])
 }
 
+function attack(name: string, title: string, drive: Attack['drive']): Attack {
+  return { name, title, drive }
+}
+
 export const attacks: readonly Attack[] = [
-  {
-    name: 'loop',
-    title: 'endless loop, 1 connection',
-    isAlone: true,
-    drive: (tools) => tools.ask(1, loop(tools)),
-  },
-  {
-    name: 'loops',
-    title: 'endless loops, 16 connections',
-    drive: (tools) => tools.ask(16, loop(tools)),
-  },
-  {
-    name: 'trials',
-    title: 'calls about as long as may be tried, 16 connections',
-    drive(tools) {
-      // Of 89 gas each: short, nearly the whole budget, and far more.
-      const rounds = inTurn([1_000, 2_200, 20_000])
-      tools.ask(16, () => {
-        const data = calldata('burn(uint256)', [rounds()]) + word(tools.serial()).slice(2)
-        return rpc('eth_call', [{ to: addressOf('Burner'), data }, 'latest'])
-      })
-    },
-  },
-  {
-    name: 'memory',
-    title: 'executions that take memory',
-    drive(tools) {
-      const { loop: _, ...others } = code
-      const next = inTurn(Object.values(others))
-      tools.ask(16, () => bomb(tools.serial(), next()))
-    },
-  },
-  {
-    name: 'precompiles',
-    title: 'precompiled contracts that take long',
-    drive(tools) {
-      const next = inTurn(precompileBombs)
-      tools.ask(16, () => {
-        const { address, data, sizeMax } = next()
-        return bomb(tools.serial(), precompileLoop(address), data(sizeMax))
-      })
-    },
-  },
-  {
-    name: 'probes',
-    title: 'malformed and deeply nested requests',
-    drive(tools) {
-      const text = inTurn([...malformedTexts, notText])
-      const hard = inTurn(hardTexts(bodyBytesMax))
-      const bytes = inTurn(malformedRequests(tools.path))
-      const message = inTurn([...malformedTexts, ...hardTexts(messageBytesMax)])
-      tools.ask(8, () => text()())
-      tools.ask(4, () => hard()())
-      tools.repeat(8, () => sendAlone(tools, bytes()()))
-      tools.repeat(2, async () => {
-        const { connection } = await tools.openSocket()
-        while (!connection.destroyed) {
-          const payload = Buffer.from(message()())
-          await write(connection, frame(textFrame, payload))
-          await setTimeout(50)
-        }
-      })
-    },
-  },
-  {
-    name: 'proofs',
-    title: 'proofs of 1,024 keys, mapping slots of 10,000',
-    drive(tools) {
-      tools.ask(8, () => proof(tools, 1_024))
-      tools.ask(8, () => mappingSlots(tools, 10_000, 4))
-    },
-  },
-  {
-    name: 'batches',
-    title: 'batches of 1,000 blocks and receipts',
-    drive(tools) {
-      const next = inTurn([
-        batch(times(1_000, () => ['eth_getBlockReceipts', [full]])),
-        batch(times(1_000, () => ['eth_getBlockByNumber', [full, true]])),
-      ])
-      tools.ask(16, next)
-    },
-  },
-  {
-    name: 'values',
-    title: 'values of 10,000 mapping keys',
-    drive(tools) {
-      const block = inTurn(['latest', blockTag(fullBlock.number)])
-      tools.ask(16, () => storageByKeys(tools, block()))
-    },
-  },
-  {
-    name: 'queues',
-    title: 'every queue of jobs full',
-    drive(tools) {
-      tools.ask(600, loop(tools))
-      tools.ask(1_100, () => proof(tools, 64))
-      tools.ask(150, () => mappingSlots(tools, 1_000, 1))
-    },
-  },
-  {
-    name: 'floods',
-    title: 'floods of reads, empty messages and pings',
-    drive(tools) {
-      const reads = post(tools, cachedRead).repeat(200)
-      tools.repeat(32, async () => {
-        const connection = await tools.connect()
-        tools.readStatuses(connection)
-        while (!connection.destroyed) await write(connection, reads)
-      })
-      const many = 100_000
-      const frames = (opcode: number, text: string) =>
-        Buffer.concat(times(many, () => frame(opcode, Buffer.from(text))))
-      floodSockets(tools, 4, frames(textFrame, '{}'), many)
-      floodSockets(tools, 4, frames(pingFrame, ''), many)
-    },
-  },
-  {
-    name: 'filters',
-    title: '8,400 filters of 1,000 addresses',
-    drive(tools) {
-      tools.repeat(12, async () => {
-        const { connection } = await tools.openSocket()
-        for (let at = 0; at < 700; at++)
-          await write(connection, frame(textFrame, Buffer.from(logFilter(tools, at))))
-        await ended(connection)
-      })
-    },
-  },
-  {
-    name: 'readers',
-    title: 'readers that stop',
-    drive(tools) {
-      const receipts = rpc('eth_getBlockReceipts', [full])
-      tools.repeat(12, async () =>
-        neverRead(
-          await tools.openSocket(),
-          times(250, () => receipts),
-        ),
-      )
-      tools.repeat(64, async () => {
-        const connection = await tools.connect()
-        connection.pause()
-        while (!connection.destroyed) await write(connection, post(tools, receipts))
-        tools.tally.add('closed')
-      })
-    },
-  },
-  {
-    name: 'unfinished',
-    title: 'messages and bodies that never end',
-    drive(tools) {
-      unfinished(tools, 120, 2_048 * mebibyte, async () => {
-        const { connection } = await tools.openSocket()
-        await write(connection, frame(textFrame, Buffer.alloc(0), { length: 31 * mebibyte }))
-        return { connection, pieces: 30 }
-      })
-      unfinished(tools, 120, 512 * mebibyte, async () => {
-        const connection = await tools.connect()
-        tools.readStatuses(connection)
-        await write(connection, post(tools, '', `content-length: ${bodyBytesMax}`))
-        return { connection, pieces: 4 }
-      })
-      const chunks = '1\r\n \r\n'.repeat(10_000)
-      tools.repeat(16, async () => {
-        const connection = await tools.connect()
-        tools.readStatuses(connection)
-        await write(connection, post(tools, '', 'transfer-encoding: chunked'))
-        while (!connection.destroyed) await write(connection, chunks)
-      })
-    },
-  },
+  { ...attack('loop', 'endless loop, 1 connection', (tools) => tools.ask(1, loop(tools))), isAlone: true },
+  attack('loops', 'endless loops, 16 connections', (tools) => tools.ask(16, loop(tools))),
+  attack('trials', 'calls about as long as may be tried, 16 connections', (tools) => {
+    // Of 89 gas each: short, nearly the whole budget, and far more.
+    const rounds = inTurn([1_000, 2_200, 20_000])
+    tools.ask(16, () => {
+      const data = calldata('burn(uint256)', [rounds()]) + word(tools.serial()).slice(2)
+      return rpc('eth_call', [{ to: addressOf('Burner'), data }, 'latest'])
+    })
+  }),
+  attack('memory', 'executions that take memory', (tools) => {
+    const { loop: _, ...others } = code
+    const next = inTurn(Object.values(others))
+    tools.ask(16, () => bomb(tools.serial(), next()))
+  }),
+  attack('precompiles', 'precompiled contracts that take long', (tools) => {
+    const next = inTurn(precompileBombs)
+    tools.ask(16, () => {
+      const { address, data, sizeMax } = next()
+      return bomb(tools.serial(), precompileLoop(address), data(sizeMax))
+    })
+  }),
+  attack('probes', 'malformed and deeply nested requests', (tools) => {
+    const text = inTurn([...malformedTexts, notText])
+    const hard = inTurn(hardTexts(bodyBytesMax))
+    const bytes = inTurn(malformedRequests(tools.path))
+    const message = inTurn([...malformedTexts, ...hardTexts(messageBytesMax)])
+    tools.ask(8, () => text()())
+    tools.ask(4, () => hard()())
+    tools.repeat(8, () => sendAlone(tools, bytes()()))
+    tools.repeat(2, async () => {
+      const { connection } = await tools.openSocket()
+      while (!connection.destroyed) {
+        const payload = Buffer.from(message()())
+        await write(connection, frame(textFrame, payload))
+        await setTimeout(50)
+      }
+    })
+  }),
+  attack('proofs', 'proofs of 1,024 keys, mapping slots of 10,000', (tools) => {
+    tools.ask(8, () => proof(tools, 1_024))
+    tools.ask(8, () => mappingSlots(tools, 10_000, 4))
+  }),
+  attack('batches', 'batches of 1,000 blocks and receipts', (tools) => {
+    const next = inTurn([
+      batch(times(1_000, () => ['eth_getBlockReceipts', [full]])),
+      batch(times(1_000, () => ['eth_getBlockByNumber', [full, true]])),
+    ])
+    tools.ask(16, next)
+  }),
+  attack('values', 'values of 10,000 mapping keys', (tools) => {
+    const block = inTurn(['latest', blockTag(fullBlock.number)])
+    tools.ask(16, () => storageByKeys(tools, block()))
+  }),
+  attack('queues', 'every queue of jobs full', (tools) => {
+    tools.ask(600, loop(tools))
+    tools.ask(1_100, () => proof(tools, 64))
+    tools.ask(150, () => mappingSlots(tools, 1_000, 1))
+  }),
+  attack('floods', 'floods of reads, empty messages and pings', (tools) => {
+    const reads = post(tools, cachedRead).repeat(200)
+    tools.repeat(32, async () => {
+      const connection = await tools.connect()
+      tools.readStatuses(connection)
+      while (!connection.destroyed) await write(connection, reads)
+    })
+    const many = 100_000
+    const frames = (opcode: number, text: string) =>
+      Buffer.concat(times(many, () => frame(opcode, Buffer.from(text))))
+    floodSockets(tools, 4, frames(textFrame, '{}'), many)
+    floodSockets(tools, 4, frames(pingFrame, ''), many)
+  }),
+  attack('filters', '8,400 filters of 1,000 addresses', (tools) => {
+    tools.repeat(12, async () => {
+      const { connection } = await tools.openSocket()
+      for (let at = 0; at < 700; at++)
+        await write(connection, frame(textFrame, Buffer.from(logFilter(tools, at))))
+      await ended(connection)
+    })
+  }),
+  attack('readers', 'readers that stop', (tools) => {
+    const receipts = rpc('eth_getBlockReceipts', [full])
+    tools.repeat(12, async () =>
+      neverRead(
+        await tools.openSocket(),
+        times(250, () => receipts),
+      ),
+    )
+    tools.repeat(64, async () => {
+      const connection = await tools.connect()
+      connection.pause()
+      while (!connection.destroyed) await write(connection, post(tools, receipts))
+      tools.tally.add('closed')
+    })
+  }),
+  attack('unfinished', 'messages and bodies that never end', (tools) => {
+    unfinished(tools, 120, 2_048 * mebibyte, async () => {
+      const { connection } = await tools.openSocket()
+      await write(connection, frame(textFrame, Buffer.alloc(0), { length: 31 * mebibyte }))
+      return { connection, pieces: 30 }
+    })
+    unfinished(tools, 120, 512 * mebibyte, async () => {
+      const connection = await tools.connect()
+      tools.readStatuses(connection)
+      await write(connection, post(tools, '', `content-length: ${bodyBytesMax}`))
+      return { connection, pieces: 4 }
+    })
+    const chunks = '1\r\n \r\n'.repeat(10_000)
+    tools.repeat(16, async () => {
+      const connection = await tools.connect()
+      tools.readStatuses(connection)
+      await write(connection, post(tools, '', 'transfer-encoding: chunked'))
+      while (!connection.destroyed) await write(connection, chunks)
+    })
+  }),
 ]

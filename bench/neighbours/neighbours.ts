@@ -7,13 +7,12 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { targetOf, warmUp, withConnections } from '../load/httpLoader.js'
-import type { Phase, Told } from '../report/outcome.js'
 import type { RunContext, SpecialScenario } from '../scenarios/specialScenario.js'
 import { endWithThisProcess, type Memory, messageOf } from '../servers/serverProcess.js'
 import { startTidegate, type TidegateProcess } from '../servers/tidegateServer.js'
 import { type Attack, attacks } from './attacks.js'
-import { outcomeOf, phaseOf, servedOf } from './phases.js'
-import { Tally } from './tally.js'
+import { outcomeOf, type Phase, phaseOf, servedOf } from './phases.js'
+import { Tally, type Told } from './tally.js'
 import { Victims } from './victims.js'
 
 const victimCount = 5

@@ -1,9 +1,39 @@
 /** Results of the victims in each phase of the scenario `neighbours`: the outcome and the table. */
 
-import type { Outcome, Phase, Served, Side, Told } from '../report/outcome.js'
-import { latenciesOf } from '../report/statistics.js'
+import type { Side } from '../report/outcome.js'
+import { type Latencies, latenciesOf } from '../report/statistics.js'
+import type { Found } from '../scenarios/specialScenario.js'
 import type { Memory } from '../servers/serverProcess.js'
+import type { Told } from './tally.js'
 import { type Heard, proofsPerSecond, readsPerSecond, type VictimsHeard } from './victims.js'
+
+/** One kind of request in one phase. */
+export interface Served {
+  readonly asked: number
+  readonly latencies: Latencies
+  readonly longestMs: number
+  /** The 99th percentile of how long after they were due questions were sent, ms. */
+  readonly sentAfterDueMs: number | undefined
+  readonly failed: number
+  /** Reasons of the failures, counted. */
+  readonly failures: Told
+}
+
+/** Victims alone, or beside one attack or several. */
+export interface Phase {
+  readonly title: string
+  readonly reads: Served
+  readonly proofs: Served
+  /** Of the server while the phase lasted. */
+  readonly peakResidentBytes: number | undefined
+  readonly hasServerEnded: boolean
+  /**
+   * Time from the end of the attack until the victims were served as if alone; undefined where that took too long.
+   */
+  readonly recoverySeconds: number | undefined
+  /** Answers and errors of all attackers. */
+  readonly told: Told
+}
 
 export function servedOf({ latencies, lateness, failures }: Heard): Served {
   return {
@@ -28,11 +58,7 @@ export function phaseOf(
  * The outcome: the attacked phase with the worst p99 of reads compared with the first phase, the idle one. Failed
  * requests and ends of the server are counted over all phases. `memory` is the server's at the end.
  */
-export function outcomeOf(
-  phases: readonly Phase[],
-  victims: number,
-  memory: Memory,
-): Omit<Outcome, 'name' | 'title'> {
+export function outcomeOf(phases: readonly Phase[], victims: number, memory: Memory): Found {
   const [idle, ...attacked] = phases as readonly [Phase, ...Phase[]]
   const p99 = ({ reads }: Phase) => reads.latencies.p99 ?? reads.longestMs
   const worst = attacked.reduce((a, b) => (p99(b) > p99(a) ? b : a))
@@ -60,7 +86,7 @@ export function outcomeOf(
     ratios: { idle: { value: p99(idle) / p99(worst), by: 'p99' } },
     failures: failed + ends,
     note: notes.join('; '),
-    phases,
+    details: phaseTable(phases),
   }
 }
 

@@ -1,5 +1,7 @@
 /** Counts the answers and errors of a client, as short texts. */
-import type { Told } from '../report/outcome.js'
+
+/** Counts by status, error code, or end of a connection. */
+export type Told = Readonly<Record<string, number>>
 
 /** Bytes of a body that are inspected. */
 export const lookedAtBytes = 2_048

@@ -8,8 +8,7 @@ import { setTimeout } from 'node:timers/promises'
 import { type ProofAnswer, verifyAnswer } from '../../test/rpc/proofOracle.js'
 import { addressOf, headStateRoot, slots, word } from '../data/demoFacts.js'
 import { rpc } from '../load/rpc.js'
-import type { Told } from '../report/outcome.js'
-import { answerKind, failureKind, lookedAtBytes, Tally } from './tally.js'
+import { answerKind, failureKind, lookedAtBytes, Tally, type Told } from './tally.js'
 
 /** Per victim and second. */
 export const readsPerSecond = 50

@@ -1,6 +1,6 @@
 /** Results of a run, as in the JSON report. */
 import type { Memory } from '../servers/serverProcess.js'
-import { type Latencies, median, type Percentile } from './statistics.js'
+import { type Latencies, median, type Percentile, spread } from './statistics.js'
 
 /** Results of one server in one round under saturation; members as in {@link Side}. */
 export interface Round {
@@ -41,37 +41,6 @@ export interface Ratio {
   readonly by: 'rate' | 'cpu' | 'p99'
 }
 
-/** Counts by status, error code, or end of a connection. */
-export type Told = Readonly<Record<string, number>>
-
-/** One kind of request in one phase. */
-export interface Served {
-  readonly asked: number
-  readonly latencies: Latencies
-  readonly longestMs: number
-  /** The 99th percentile of how long after they were due questions were sent, ms. */
-  readonly sentAfterDueMs: number | undefined
-  readonly failed: number
-  /** Reasons of the failures, counted. */
-  readonly failures: Told
-}
-
-/** Victims alone, or beside one attack or several. */
-export interface Phase {
-  readonly title: string
-  readonly reads: Served
-  readonly proofs: Served
-  /** Of the server while the phase lasted. */
-  readonly peakResidentBytes: number | undefined
-  readonly hasServerEnded: boolean
-  /**
-   * Time from the end of the attack until the victims were served as if alone; undefined where that took too long.
-   */
-  readonly recoverySeconds: number | undefined
-  /** Answers and errors of all attackers. */
-  readonly told: Told
-}
-
 export interface Outcome {
   readonly name: string
   readonly title: string
@@ -85,8 +54,6 @@ export interface Outcome {
   readonly note?: string | undefined
   /** Number of requests without a right answer, where every answer is checked. */
   readonly failures?: number
-  /** Parts of the scenario, in their order. */
-  readonly phases?: readonly Phase[]
   /** Lines of a table of its own. */
   readonly details?: readonly string[]
   /** What it had to reach, and did not. */
@@ -109,6 +76,11 @@ export interface Report {
   /** Highest rate of the loader, in answers per second, against a bare server. */
   readonly loaderCeiling: number
   readonly findings: readonly Finding[]
+}
+
+/** A side by its rates in the rounds. */
+export function sideOf(rates: readonly number[]): Side {
+  return { rate: median(rates) ?? 0, rateSpread: spread(rates), rounds: rates.map((rate) => ({ rate })) }
 }
 
 /** A server that used more of its core than this was saturated; otherwise the loader was the limit. */

@@ -1,5 +1,4 @@
 /** A run as a table: row by row on a terminal, and whole in Markdown. */
-import { phaseTable } from '../neighbours/phases.js'
 import { type Finding, isFailed, latencyTimes, type Ratio, type Report, saturatedMin } from './outcome.js'
 
 const nameWidth = 64
@@ -34,9 +33,8 @@ export function findingLine(finding: Finding): string {
 
 /** What a scenario measured besides its row, as a table of its own. */
 export function detailLines(finding: Finding): string[] {
-  if (isFailed(finding)) return []
-  const { phases, details = phases ? phaseTable(phases) : [] } = finding
-  return details.length === 0 ? [] : ['', ...details, '']
+  if (isFailed(finding) || finding.details === undefined) return []
+  return ['', ...finding.details, '']
 }
 
 export function markdownTable(findings: readonly Finding[]): string {

@@ -40,13 +40,7 @@ interface LatencyTarget {
   readonly plusAnswers: number
 }
 
-interface RatioTarget {
-  readonly scenario: string
-  readonly rival: string
-  readonly min: number
-  readonly orMsMore?: number
-  readonly coresMin?: number
-}
+type RatioTarget = z.infer<typeof ratio> & { readonly orMsMore?: number; readonly coresMin?: number }
 
 export type Target =
   | RatioTarget

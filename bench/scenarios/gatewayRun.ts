@@ -2,7 +2,7 @@
 import { slots } from '../data/demoFacts.js'
 import { saturate, targetOf, warmUp, withConnections } from '../load/httpLoader.js'
 import { rpc } from '../load/rpc.js'
-import { median, spread } from '../report/statistics.js'
+import { compareSides, sideOf } from '../report/outcome.js'
 import { startTidegate } from '../servers/tidegateServer.js'
 import type { SpecialScenario } from './specialScenario.js'
 
@@ -33,13 +33,8 @@ export const gatewayCached: SpecialScenario = {
       await archive.stop()
     }
     const [theirs, mine] = sides.map(({ rates }) => rates) as [number[], number[]]
-    const sideOf = (rates: readonly number[]) => ({ rate: median(rates) ?? 0, rateSpread: spread(rates) })
-    const ratio = median(mine.map((rate, at) => rate / (theirs[at] as number))) ?? 0
-    return {
-      unit: 'answers',
-      own: sideOf(mine),
-      rivals: { archive: sideOf(theirs) },
-      ratios: { archive: { value: ratio, by: 'rate' } },
-    }
+    const [own, rival] = [sideOf(mine), sideOf(theirs)]
+    const ratios = { archive: compareSides(own, rival) }
+    return { unit: 'answers', own, rivals: { archive: rival }, ratios }
   },
 }

@@ -18,8 +18,7 @@ import { findNetwork, readThrough } from '../data/networks.js'
 import { logsPerSender, senderTopics, spreadLogs, spreadToken, tokenAddress } from '../data/syntheticLogs.js'
 import { saturate, targetOf, withConnections } from '../load/httpLoader.js'
 import { askBody, resultsOf, rpc } from '../load/rpc.js'
-import { compareSides, type Side } from '../report/outcome.js'
-import { median, spread } from '../report/statistics.js'
+import { compareSides, type Side, sideOf } from '../report/outcome.js'
 import { findDifference, startAnvil } from '../servers/anvil.js'
 import { startTidegate, withoutCaches } from '../servers/tidegateServer.js'
 import type { SpecialScenario } from './specialScenario.js'
@@ -59,24 +58,20 @@ export const fewLogs: SpecialScenario = {
         const difference = findDifference(mine, theirs)
         if (difference !== undefined) throw new Error(`anvil differs: ${difference}`)
       }
-      // One connection that sends the next request at once, so that the rate gives the time of an answer.
-      let n = 0
-      const rateOf = async (url: string, blocks: number): Promise<number> => {
-        const { answers, seconds } = await withConnections(targetOf(url), 1, (open) =>
-          saturate(open, settings.seconds, () => question(blocks, n++)),
-        )
-        return answers / seconds
-      }
       const places = [
         [new URL('/logs', server.said).href, logBlocks],
         [shortUrl, rivalBlocks],
         [anvilUrl, rivalBlocks],
       ] as const
       const rates: number[][] = [[], [], []]
+      let n = 0
       for (let round = -warmUpRounds; round < settings.rounds; round++) {
         for (const [at, [url, blocks]] of places.entries()) {
-          const rate = await rateOf(url, blocks)
-          if (round >= 0) rates[at]?.push(rate)
+          // One connection that sends the next request at once, so that the rate gives the time of an answer.
+          const { answers, seconds } = await withConnections(targetOf(url), 1, (open) =>
+            saturate(open, settings.seconds, () => question(blocks, n++)),
+          )
+          if (round >= 0) rates[at]?.push(answers / seconds)
         }
       }
       const [own, mine, theirs] = rates.map(sideOf) as [Side, Side, Side]
@@ -95,10 +90,6 @@ export const fewLogs: SpecialScenario = {
       await server.stop()
     }
   },
-}
-
-function sideOf(rates: readonly number[]): Side {
-  return { rate: median(rates) ?? 0, rateSpread: spread(rates), rounds: rates.map((rate) => ({ rate })) }
 }
 
 /** A log at a known place. */

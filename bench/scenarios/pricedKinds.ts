@@ -57,52 +57,46 @@ function asked(name: string, params: (n: number) => readonly unknown[], what = '
   return { name: what === '' ? name : `${name}, ${what}`, question: (n) => rpc(name, params(n)) }
 }
 
-const withoutParameters = [
-  ...['eth_chainId', 'eth_syncing', 'net_version', 'web3_clientVersion', 'eth_accounts', 'eth_mining'],
-  ...[
-    'eth_hashrate',
-    'eth_capabilities',
-    'eth_config',
-    'admin_nodeInfo',
-    'debug_chainConfig',
-    'net_listening',
-    'net_peerCount',
-    'rpc_modules',
-    'ots_getApiLevel',
-  ],
-  ...['rpc_discover', 'debug_getBadBlocks', 'eth_baseFee', 'eth_blobBaseFee', 'eth_gasPrice'],
-  'eth_maxPriorityFeePerGas',
-]
-const ofAccounts = ['eth_getBalance', 'eth_getTransactionCount', 'eth_getCode', 'eth_getAccount']
-const ofTransactions = [
-  ...['eth_getTransactionByHash', 'eth_getTransactionReceipt', 'eth_getRawTransactionByHash'],
-  'debug_getRawTransaction',
-]
-const ofBlocks = [
-  ...[
-    'erigon_getHeaderByNumber',
-    'eth_getHeaderByNumber',
-    'eth_getBlockTransactionCountByNumber',
-    'eth_getUncleCountByBlockNumber',
-  ],
-  ...['debug_getRawHeader', 'debug_getRawBlock', 'debug_getRawReceipts'],
-]
-const ofBlockHashes = [
-  ...['eth_getHeaderByHash', 'eth_getBlockTransactionCountByHash', 'eth_getUncleCountByBlockHash'],
-]
+/** Calls that are asked alike. */
+function askedEach(names: string, params: (n: number) => readonly unknown[], what = ''): PricedKind[] {
+  return names.split(' ').map((name) => asked(name, params, what))
+}
+
+const withoutParameters =
+  'eth_chainId eth_syncing net_version web3_clientVersion eth_accounts eth_mining eth_hashrate eth_capabilities ' +
+  'eth_config admin_nodeInfo debug_chainConfig net_listening net_peerCount rpc_modules ots_getApiLevel rpc_discover ' +
+  'debug_getBadBlocks eth_baseFee eth_blobBaseFee eth_gasPrice eth_maxPriorityFeePerGas eth_newBlockFilter ' +
+  'eth_newPendingTransactionFilter'
+const ofTransactions =
+  'eth_getTransactionByHash eth_getTransactionReceipt eth_getRawTransactionByHash debug_getRawTransaction ' +
+  'debug_traceTransaction trace_transaction ots_traceTransaction ots_getInternalOperations ots_getTransactionError'
+const ofBlocks =
+  'erigon_getHeaderByNumber eth_getHeaderByNumber eth_getBlockTransactionCountByNumber ' +
+  'eth_getUncleCountByBlockNumber debug_getRawHeader debug_getRawBlock debug_getRawReceipts'
+const ofBlockHashes = 'eth_getHeaderByHash eth_getBlockTransactionCountByHash eth_getUncleCountByBlockHash'
+const ofMessages = 'eth_call eth_estimateGas eth_fillTransaction eth_createAccessList'
 
 /** The first one defines the unit: a read that is answered from memory. */
 export const pricedKinds: readonly PricedKind[] = [
   asked('eth_blockNumber', () => []),
-  ...withoutParameters.map((name) => asked(name, () => [])),
-  ...ofAccounts.map((name) => asked(name, (n) => [tide, someBlock(n)])),
-  ...ofTransactions.map((name) => asked(name, (n) => [transactionHashes[n % transactionHashes.length]])),
-  ...ofBlocks.map((name) => asked(name, () => [full])),
-  ...ofBlockHashes.map((name) => asked(name, () => [fullBlock.hash])),
-  asked('eth_getRawTransactionByBlockNumberAndIndex', (n) => [full, blockTag(n % fullBlock.transactions)]),
-  asked('eth_getRawTransactionByBlockHashAndIndex', (n) => [
-    fullBlock.hash,
-    blockTag(n % fullBlock.transactions),
+  ...askedEach(withoutParameters, () => []),
+  ...askedEach('eth_getBalance eth_getTransactionCount eth_getCode eth_getAccount ots_hasCode', (n) => [
+    tide,
+    someBlock(n),
+  ]),
+  ...askedEach(ofTransactions, (n) => [transactionHash(n)]),
+  ...askedEach(ofBlocks, () => [full]),
+  ...askedEach(ofBlockHashes, () => [fullBlock.hash]),
+  ...askedEach(ofMessages, (n) => [tokenTransfer(n)], 'token transfer'),
+  ...askedEach('ots_getBlockDetails debug_executionWitness trace_block', () => [full], '200 transactions'),
+  ...askedEach(
+    'ots_getBlockDetailsByHash debug_intermediateRoots',
+    () => [fullBlock.hash],
+    '200 transactions',
+  ),
+  ...['eth_getTransaction', 'eth_getRawTransaction'].flatMap((name) => [
+    asked(`${name}ByBlockNumberAndIndex`, (n) => [full, blockTag(n % fullBlock.transactions)]),
+    asked(`${name}ByBlockHashAndIndex`, (n) => [fullBlock.hash, blockTag(n % fullBlock.transactions)]),
   ]),
   asked('eth_getUncleByBlockHashAndIndex', () => [uncleBlock.hash, '0x0']),
   asked('eth_getTransactionBySenderAndNonce', (n) => [bea, blockTag(n % 20)]),
@@ -114,40 +108,24 @@ export const pricedKinds: readonly PricedKind[] = [
   asked('eth_getLogs', () => [{ fromBlock: full, toBlock: full }], '316 logs of a block'),
   asked('eth_getLogs', () => [{ address: tide, fromBlock: 'earliest' }], 'all logs of a token'),
   asked('tidegate_getLogs', () => [{ address: tide, fromBlock: 'earliest' }], 'the first page of a token'),
-  ...['eth_newFilter', 'eth_newBlockFilter', 'eth_newPendingTransactionFilter'].map((name) =>
-    asked(name, () => (name === 'eth_newFilter' ? [{ address: tide }] : [])),
-  ),
+  asked('eth_newFilter', () => [{ address: tide }]),
   asked('web3_sha3', (n) => [word(n)], '32 bytes'),
   asked('web3_sha3', () => [`0x${'5a'.repeat(2 ** 20)}`], '1 MiB'),
   asked('eth_getStorageAt', (n) => {
     const { address, slot } = slots[n % slots.length] as (typeof slots)[number]
     return [address, slot, someBlock(n)]
   }),
-  asked('eth_getTransactionByBlockNumberAndIndex', (n) => [full, blockTag(n % fullBlock.transactions)]),
-  asked('eth_getTransactionByBlockHashAndIndex', (n) => [
-    fullBlock.hash,
-    blockTag(n % fullBlock.transactions),
-  ]),
   asked('eth_getUncleByBlockNumberAndIndex', () => [blockTag(uncleBlock.number), '0x0']),
   asked('eth_getBlockByHash', () => [smallBlock.hash, false], 'small'),
   asked('eth_getBlockByNumber', () => [full, false], '200 hashes'),
   asked('eth_getBlockByNumber', () => [full, true], '200 transactions'),
   asked('eth_getBlockReceipts', () => [full], '200'),
-  asked('eth_call', (n) => [tokenTransfer(n)], 'token transfer'),
-  asked('eth_estimateGas', (n) => [tokenTransfer(n)], 'token transfer'),
-  asked('eth_fillTransaction', (n) => [tokenTransfer(n)], 'token transfer'),
-  asked('ots_hasCode', (n) => [tide, someBlock(n)]),
   asked('ots_getTransactionBySenderAndNonce', (n) => [bea, n % 20]),
-  asked('ots_getBlockDetailsByHash', () => [fullBlock.hash], '200 transactions'),
-  asked('ots_getBlockDetails', () => [full], '200 transactions'),
   asked('ots_getBlockTransactions', () => [full, 0, 25], '25 of 200 transactions'),
-  asked('debug_executionWitness', () => [full], '200 transactions'),
   asked('debug_executionWitness', (n) => [someBlock(n)], 'any block'),
   asked('debug_accountRange', (n) => [someBlock(n), '0x', 256], 'all accounts'),
   asked('debug_getModifiedAccountsByNumber', (n) => [scatter(n) % headNumber, headNumber]),
-  asked('debug_intermediateRoots', () => [fullBlock.hash], '200 transactions'),
   asked('debug_storageRangeAt', (n) => [someBlock(n), 0, tide, '0x', 1_024]),
-  asked('debug_traceTransaction', (n) => [transactionHash(n)]),
   asked('debug_traceTransaction', (n) => [transactionHash(n), { tracer: 'prestateTracer' }], 'prestate'),
   asked('debug_traceBlockByHash', () => [fullBlock.hash, { tracer: 'callTracer' }], '200 transactions'),
   asked('debug_traceBlockByNumber', () => [full, {}], 'each instruction of 200 transactions'),
@@ -162,17 +140,11 @@ export const pricedKinds: readonly PricedKind[] = [
   ),
   asked('trace_replayTransaction', (n) => [transactionHash(n), ['trace', 'vmTrace', 'stateDiff']]),
   asked('trace_replayBlockTransactions', () => [full, ['trace', 'stateDiff']], '200 transactions'),
-  asked('trace_block', () => [full], '200 transactions'),
   asked('trace_filter', (n) => [{ fromBlock: someBlock(n), toBlock: someBlock(n) }], 'one block'),
   asked('trace_get', (n) => [transactionHash(n), ['0x0']]),
-  asked('trace_transaction', (n) => [transactionHash(n)]),
-  asked('ots_traceTransaction', (n) => [transactionHash(n)]),
-  asked('ots_getInternalOperations', (n) => [transactionHash(n)]),
-  asked('ots_getTransactionError', (n) => [transactionHash(n)]),
   asked('ots_getContractCreator', () => [tide]),
   asked('ots_searchTransactionsBefore', () => [tide, 0, 25], '25 of a token'),
   asked('ots_searchTransactionsAfter', () => [bea, 0, 25], '25 of an account'),
-  asked('eth_createAccessList', (n) => [tokenTransfer(n)], 'token transfer'),
   asked('eth_simulateV1', (n) => [{ blockStateCalls: [{ calls: [tokenTransfer(n)] }] }], 'token transfer'),
   asked(
     'eth_simulateV1',

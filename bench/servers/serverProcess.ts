@@ -166,8 +166,8 @@ export function startServer(
       resolve({
         pid,
         said,
-        cpuSeconds: () => cpuSeconds(`/proc/${pid}/stat`),
-        pageFaults: () => pageFaults(`/proc/${pid}/stat`),
+        cpuSeconds: () => sumOf(pid, userTime, systemTime, ticksPerSecond),
+        pageFaults: () => sumOf(pid, minorFaults, majorFaults),
         memory: () => memoryOf(pid),
         hasEnded: () => hasEnded(child),
         stop: () => stop(child),
@@ -187,23 +187,15 @@ async function stop(child: ChildProcess): Promise<void> {
   await ended
 }
 
-/** CPU time in seconds of a process or thread, from its `stat` file; undefined without `/proc`. */
-function cpuSeconds(path: string): number | undefined {
-  const fields = statFields(path)
-  return fields && (Number(fields[11]) + Number(fields[12])) / ticksPerSecond
-}
+/** Places in `/proc/<pid>/stat`, counted after the program's name, which may contain any character. */
+const [minorFaults, majorFaults, userTime, systemTime] = [7, 9, 11, 12]
 
-/** Minor and major faults of a process, by its `stat` file. */
-function pageFaults(path: string): number | undefined {
-  const fields = statFields(path)
-  return fields && Number(fields[7]) + Number(fields[9])
-}
-
-/** The fields after the program's name, which may contain any character. */
-function statFields(path: string): readonly string[] | undefined {
+/** Of two of these, divided; undefined without `/proc`. */
+function sumOf(pid: number, first: number, second: number, unit = 1): number | undefined {
   try {
-    const stat = readFileSync(path, 'utf8')
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return (Number(fields[first]) + Number(fields[second])) / unit
   } catch {
     return undefined
   }

@@ -212,12 +212,8 @@ t.test('the table shows latencies beside those of the bare server', async (t) =>
   t.match(findingLine(timed), / 3\.00 /)
 })
 
-t.test('phases and tables of their own stand below the row of their scenario', async (t) => {
-  const served = { asked: 9, latencies, longestMs: 1, sentAfterDueMs: 0.1, failed: 0, failures: {} }
-  const phase = { reads: served, proofs: served, peakResidentBytes: 2e8, hasServerEnded: false }
-  const phases = [{ ...phase, title: '<idle>', recoverySeconds: 0, told: {} }]
+t.test('a table of its own stands below the row of a scenario', async (t) => {
   t.same(detailLines(measured), [])
-  t.match(detailLines({ ...measured, phases }).join('\n'), /^<idle> +0\.20 +0\.61 +1\.0 /m)
   t.same(detailLines({ ...measured, details: ['one', 'two'] }), ['', 'one', 'two', ''])
   t.same(detailLines(failed), [])
 })
