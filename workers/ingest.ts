@@ -8,11 +8,14 @@ import type { CallAnswerer } from '../src/ingest/callAnswerer.js'
 import type { ChainTask, IngestCommand, SourceTask } from '../src/ingest/messages.js'
 import type { SourceHost } from '../src/ingest/runSource.js'
 import { OperatorError } from '../src/primitives/faults.js'
-import { reportTimersTo } from '../src/primitives/timers.js'
+import { reportTimersTo, setTimeout } from '../src/primitives/timers.js'
 import { StoreError } from '../src/store/environment.js'
 
 const port = parentPort
 if (port === null) throw new Error('this file is the entry of a worker thread')
+
+/** How long a source that met a defect has to end in order; its questions to nodes take 20 s at most. */
+const endMsMax = 30_000
 
 const stop = new AbortController()
 let calls: CallAnswerer | undefined
@@ -61,9 +64,23 @@ async function run(task: SourceTask): Promise<void> {
   return task.publish === undefined ? takeChain(task, host) : publish(task, task.publish)
 }
 
+// What nobody waits for holds nothing up, whatever comes of it.
+process.on('unhandledRejection', (error) => {
+  const text = error instanceof Error ? error.stack : String(error)
+  host.report({ type: 'said', text: `a defect; the source goes on: ${text}`, isError: true })
+})
+let defect: unknown
+// What it leaves behind is not known, so the source ends, in order: its store is closed before the thread is.
+process.on('uncaughtException', (error) => {
+  defect ??= error
+  stop.abort()
+  setTimeout(() => process.exit(), endMsMax).unref()
+})
+
 let isBroken = false
 try {
   await run(workerData as SourceTask)
+  if (defect !== undefined) throw defect
 } catch (error) {
   const ofStore = error instanceof StoreError && (error.isLasting ? 'store' : 'room')
   isBroken = ofStore === 'store'

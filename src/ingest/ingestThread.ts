@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import type { Hash32 } from '../primitives/bytes.js'
-import { type Deferred, defer } from '../primitives/deferred.js'
+import { type Deferred, defer, waitedForLater } from '../primitives/deferred.js'
 import { FaultError, OperatorError } from '../primitives/faults.js'
 import type { FetchMissing } from '../primitives/notHeld.js'
 import type { Announced, UpstreamCalls } from '../primitives/upstreamCalls.js'
@@ -78,10 +78,7 @@ export function startIngest(
   const opened = defer<void>()
   const caughtUp = defer<void>()
   const finished = defer<{ progress: IngestProgress; stopped: boolean }>()
-  // Whoever waits for one of these promises handles a rejection; Node must not count the others as unhandled.
-  opened.promise.catch(() => undefined)
-  caughtUp.promise.catch(() => undefined)
-  finished.promise.catch(() => undefined)
+  for (const { promise } of [opened, caughtUp, finished]) void waitedForLater(promise)
   const fail = (error: Error) => {
     opened.reject(error)
     caughtUp.reject(error)

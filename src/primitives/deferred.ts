@@ -14,3 +14,12 @@ export function defer<T>(): Deferred<T> {
   })
   return { promise, resolve, reject }
 }
+
+/**
+ * Returns a promise that somebody waits for later, or nobody on some way: Node.js ends a thread where a promise rejects
+ * that nobody has waited for by then.
+ */
+export function waitedForLater<P extends Promise<unknown>>(promise: P): P {
+  promise.catch(() => undefined)
+  return promise
+}

@@ -4,6 +4,7 @@
  */
 import { decodeHeader, type Header } from '../../chain/header.js'
 import { bytesToHex, type Hash32 } from '../../primitives/bytes.js'
+import { waitedForLater } from '../../primitives/deferred.js'
 import { FaultError } from '../../primitives/faults.js'
 import type { Change } from '../../store/blockDiff.js'
 import type { GatewayWriter } from '../../store/gatewayWriter.js'
@@ -64,7 +65,7 @@ export class HeadReader {
     const head = this.#store.readHead()
     const isListed = head !== undefined && this.#headerOf(head.hash)?.blockAccessListHash !== undefined
     const way = this.#choose(isListed)
-    const block = this.#fetcher.readBlock(hash, this.#best(way))
+    const block = waitedForLater(this.#fetcher.readBlock(hash, this.#best(way)))
     return this.#complete(hash, block, way)
   }
 
@@ -82,7 +83,7 @@ export class HeadReader {
   ): Promise<WholeBlock | undefined> {
     const first = this.#best(way)
     const readReceipts = () => {
-      const header = block.then((of) => of?.header)
+      const header = waitedForLater(block.then((of) => of?.header))
       return this.#fetcher.readReceipts(hash, header, first)
     }
     const isHot = way === 'proofs' && isLast

@@ -135,7 +135,7 @@ export class LogFiller {
     const begunMs = performance.now()
     const { answering } = this.#options.upstreams
     const parts: FetchedParts[] = []
-    const wanted: Promise<FetchedParts>[] = []
+    const wanted: (readonly [StoredBlock, Header])[] = []
     let next = last
     for (let full = 0; next >= first && full < fullBlocksMax && last - next < blocksMax; next--) {
       const row = this.#store.readCanonicalRow(next)
@@ -147,9 +147,11 @@ export class LogFiller {
       }
       full++
       if (this.#store.holdsLogs(row)) continue
-      wanted.push(this.#fetch(row, header, answering[wanted.length % answering.length]))
+      wanted.push([row, header])
     }
-    const settled = await Promise.allSettled(wanted)
+    const settled = await Promise.allSettled(
+      wanted.map(([row, header], index) => this.#fetch(row, header, answering[index % answering.length])),
+    )
     const fetched = settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
     this.#store.fillLogs([...parts, ...fetched], next + 1, last)
     const failed = settled.find(({ status }) => status === 'rejected')

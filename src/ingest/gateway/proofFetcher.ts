@@ -12,6 +12,7 @@ import {
   type Hash32,
   toHash32,
 } from '../../primitives/bytes.js'
+import { waitedForLater } from '../../primitives/deferred.js'
 import { FaultError } from '../../primitives/faults.js'
 import { emptyCodeHash, keccak256 } from '../../primitives/keccak.js'
 import { type Wanted, type WantingCall, wantedKey } from '../../primitives/notHeld.js'
@@ -253,9 +254,8 @@ export class ProofFetcher extends BlockFetcher {
     const { hot } = this.options
     const questions = hot?.questions() ?? []
     const what = `the state of block ${bytesToHex(hash)}`
-    const stateRoot = block.then((found) => found?.header.stateRoot)
     // Whoever else waits for the block hears of its failure.
-    stateRoot.catch(() => undefined)
+    const stateRoot = waitedForLater(block.then((found) => found?.header.stateRoot))
     const proofs = await Promise.all(
       questions.map((question) =>
         this.#prove(what, question, hash, stateRoot, options).catch((error) => passOver(error)),

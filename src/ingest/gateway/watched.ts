@@ -73,8 +73,9 @@ export class Watched {
     for (const address of this.#options.addresses) {
       const name = bytesToHex(address)
       const isDue = performance.now() >= (this.#retryAt.get(name) ?? 0)
-      if (this.#isClosed || !isDue || this.#store.holdsWhole(address)) continue
+      if (this.#isClosed || !isDue) continue
       try {
+        if (this.#store.holdsWhole(address)) continue
         const why = await this.#hold(address)
         // The head may have moved too far meanwhile: the next one wakes this again.
         if (why === undefined || why === 'moved') continue
