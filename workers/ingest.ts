@@ -4,7 +4,7 @@
  * as long to load as all else together.
  */
 import { parentPort, workerData } from 'node:worker_threads'
-import type { CallAnswerer } from '../src/ingest/callAnswerer.js'
+import { type CallAnswerer, sourceStarts } from '../src/ingest/callAnswerer.js'
 import type { ChainTask, IngestCommand, SourceTask } from '../src/ingest/messages.js'
 import type { SourceHost } from '../src/ingest/runSource.js'
 import { OperatorError } from '../src/primitives/faults.js'
@@ -21,7 +21,8 @@ const stop = new AbortController()
 let calls: CallAnswerer | undefined
 port.on('message', (command: IngestCommand) => {
   if (command.type === 'stop') stop.abort()
-  else calls?.take(command)
+  else if (calls !== undefined) calls.take(command)
+  else host.report({ type: 'refused', serial: command.serial, fault: sourceStarts })
 })
 const host: SourceHost = {
   report: (message) => port.postMessage(message),

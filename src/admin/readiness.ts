@@ -8,6 +8,8 @@ export interface ReadinessFigures {
   readonly isDraining: boolean
   readonly networks: readonly {
     readonly network: string
+    /** Why it has no block to answer from yet; undefined where it has. */
+    readonly opening: string | undefined
     readonly isReadable: boolean
     /** Whether its source ended with an error, or no node that it asks answers. */
     readonly isCutOff: boolean
@@ -78,7 +80,11 @@ function* findFailures(
   { headAgeMsMax, queueAgeMsMax }: ReadinessLimits,
 ): Generator<FailedCheck> {
   if (isDraining) yield { check: 'draining', why: 'the server is stopping' }
-  for (const { network, isReadable, isCutOff, hasCaughtUp, headAgeMs } of networks) {
+  for (const { network, opening, isReadable, isCutOff, hasCaughtUp, headAgeMs } of networks) {
+    if (opening !== undefined) {
+      yield { check: isCutOff ? 'source' : 'firstImport', network, why: `it has no block yet: ${opening}` }
+      continue
+    }
     if (!isReadable) yield { check: 'store', network, why: 'its newest block cannot be read' }
     if (isCutOff) {
       yield {

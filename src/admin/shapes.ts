@@ -24,6 +24,7 @@ export const network = z.object({
   kind: z.enum(['archive', 'history', 'gateway', 'rollup']),
   hosts: z.array(z.string()).describe('host names at which a path without a network means this one'),
   isDefault: z.boolean(),
+  opening: z.string().nullable().describe('why a chain has no block yet; null where it has one'),
   chain: z
     .object({
       chainId: z.string().describe('decimal'),
@@ -88,7 +89,7 @@ export const network = z.object({
         .describe('the newest head that validators signed; null where the head is not a signed one'),
     })
     .nullable()
-    .describe('null for a rollup'),
+    .describe('null for a rollup, and before there is a block'),
   queue: z
     .object({
       waiting: count('submissions that wait for the sequencer'),

@@ -13,6 +13,7 @@ const blocksMax = 10
 export function readLastBlocks(networks: readonly OpenNetwork[], name: string): LastBlock[] {
   const network = networks.find((candidate) => candidate.name === name)
   if (network === undefined) throw new UsageError(`there is no network "${name}" with blocks`)
+  if (network.opening !== undefined) return []
   const { chain, head } = network.current
   const blocks: LastBlock[] = []
   let { hash } = head

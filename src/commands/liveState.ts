@@ -121,12 +121,16 @@ export function readNetworks(
   const chains = networks.flatMap((network): Network[] => {
     const open = services.edge.networks.find(({ name }) => name === network.name)
     if (open === undefined) return []
-    return [{ ...common(network), kind: kindOf(open), chain: chainOf(open), queue: null }]
+    if (open.opening !== undefined) {
+      const { opening } = open
+      return [{ ...common(network), kind: network.kind ?? 'archive', opening, chain: null, queue: null }]
+    }
+    return [{ ...common(network), kind: kindOf(open), opening: null, chain: chainOf(open), queue: null }]
   })
   const queues = rollups.flatMap((rollup): Network[] => {
     const open = services.rollups.find(({ name }) => name === rollup.name)
     if (open === undefined) return []
-    return [{ ...common(rollup), kind: 'rollup', chain: null, queue: queueOf(open) }]
+    return [{ ...common(rollup), kind: 'rollup', opening: null, chain: null, queue: queueOf(open) }]
   })
   return [...chains, ...queues].sort((a, b) => Number(b.isDefault) - Number(a.isDefault))
 }

@@ -1,17 +1,36 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { feedSchemaOf, type GatewayConfig, historyLimits, type NetworkConfig } from '../config/config.js'
-import { type ChainFeed, RelayedFeed, type SourceProgress, upToDate } from '../edge/chainFeed.js'
-import { startIngest } from '../ingest/ingestThread.js'
-import type { IngestFigures, IngestProgress, IngestStore, UpstreamsState } from '../ingest/messages.js'
+import {
+  type ChainFeed,
+  RelayedFeed,
+  type SourceProgress,
+  type SourceState,
+  upToDate,
+} from '../edge/chainFeed.js'
+import { type IngestThread, startIngest, upstreamCallsOver } from '../ingest/ingestThread.js'
+import type { IngestFigures, IngestProgress, IngestStore, SourceTask } from '../ingest/messages.js'
+import { defer, waitedForLater } from '../primitives/deferred.js'
+import { OperatorError } from '../primitives/faults.js'
 import type { FetchMissing } from '../primitives/notHeld.js'
 import type { UpstreamCalls } from '../primitives/upstreamCalls.js'
+import { StoreError } from '../store/environment.js'
 import { genesisOf } from './genesisOf.js'
+
+/** Wait before a source that ended is started again: at first, and at most; doubled each time. */
+const pauseMsMin = 1_000
+const pauseMsMax = 60_000
+/** A source that ran so long did not fail for what made it fail before. */
+const steadyMs = 5 * 60_000
 
 /** The running source of one network: its ingest thread, and the news of it that every edge gets. */
 export interface NetworkSource extends ChainFeed {
   readonly name: string
-  /** Resolves once the network's store can be opened. Rejects as {@link ingested} does. */
+  /**
+   * Resolves once the network's store can be opened, for the first time or as an earlier run left it. Rejects where the
+   * source ended before; then it may be started again nevertheless.
+   */
   readonly opened: Promise<void>
-  /** Resolves when the source has delivered all its blocks; rejects where it failed. */
+  /** Resolves when the source has delivered all its blocks; rejects where it failed for good. */
   readonly ingested: Promise<void>
   /**
    * Resolves when the network is up to date: with {@link ingested}, or once a replay has reached the blocks that it
@@ -36,7 +55,7 @@ const fetchMsMax = 20_000
 function taskOf(
   { name, source, gateway, forks, chainId, publish, history }: NetworkConfig,
   unpublished: IngestStore,
-) {
+): SourceTask {
   const schema = feedSchemaOf(name)
   const store = { ...unpublished, publish: publish && { ...publish, schema: publish.schema ?? schema } }
   if (source === undefined)
@@ -50,83 +69,170 @@ function taskOf(
   return { ...store, follow: { ...source, reorgDepthMax } }
 }
 
+interface SourceListeners {
+  readonly onProgress?: (progress: IngestProgress) => void
+  readonly onSaid?: (text: string, isError: boolean) => void
+  /** The source ended with an error; it starts again after so long, or never where that is undefined. */
+  readonly onEnded?: (error: Error, againMs: number | undefined) => void
+}
+
 /** Starts a network's source; undefined where it has none. */
 export function startSource(
   network: NetworkConfig,
   mapBytes: number,
-  onProgress: (progress: IngestProgress) => void,
-  onSaid?: (text: string, isError: boolean) => void,
+  listeners: SourceListeners = {},
 ): NetworkSource | undefined {
-  const { name, isEmbedded, source, gateway, storePath } = network
+  const { name, isEmbedded, source, gateway, storePath, chainId } = network
   if (source === undefined && gateway === undefined) return undefined
   const genesis = genesisOf(network)
-  const { chainId } = network
   const history = historyLimits(network.history)
   const task = taskOf(network, { storePath, mapBytes, genesis, chainId, isEmbedded, history })
-  const feed = new RelayedFeed()
-  const publish = (hasFailed = false) => {
-    feed.publish(
-      syncing === undefined && !hasFailed && upstreams === undefined
-        ? upToDate
-        : { syncing, hasFailed, upstreams },
+  return new RunningSource(name, task, listeners)
+}
+
+/** What it has to deliver is not known yet, so that it counts as behind. */
+const behind: SourceProgress = { startingBlock: undefined, number: 0 }
+
+class RunningSource implements NetworkSource {
+  readonly name: string
+  readonly opened: Promise<void>
+  readonly ingested: Promise<void>
+  readonly upstreamCalls = upstreamCallsOver((make) => this.#thread.call(make))
+  readonly #task: SourceTask
+  readonly #listeners: SourceListeners
+  readonly #feed = new RelayedFeed()
+  readonly #caughtUp = defer<void>()
+  readonly #closing = new AbortController()
+  #thread: IngestThread
+  #state: SourceState = { syncing: behind, opening: 'its source starts' }
+  figures: IngestFigures | undefined
+  hasCaughtUp = false
+
+  constructor(name: string, task: SourceTask, listeners: SourceListeners) {
+    this.name = name
+    this.#task = task
+    this.#listeners = listeners
+    this.#publish({})
+    this.#thread = this.#begin()
+    // What is stored can be served where nothing can be added.
+    this.opened = waitedForLater(
+      this.#thread.opened.catch((error) => {
+        if (!isRoom(error)) throw error
+        this.#publish({ opening: undefined })
+      }),
     )
+    this.ingested = waitedForLater(this.#run())
+    void waitedForLater(this.#caughtUp.promise)
   }
-  const onCurrent = () => {
-    syncing = undefined
-    hasCaughtUp = true
-    publish()
+
+  get caughtUp(): Promise<void> {
+    return this.#caughtUp.promise
   }
-  let hasCaughtUp = false
-  // What it has to deliver is not known yet, so that it counts as behind.
-  let syncing: SourceProgress | undefined = { startingBlock: undefined, number: 0 }
-  let upstreams: UpstreamsState | undefined
-  let figures: IngestFigures | undefined
-  publish()
-  const ingest = startIngest(
-    task,
-    (progress) => {
-      const { number } = progress
-      syncing = { startingBlock: syncing?.startingBlock ?? number, number }
-      publish()
-      onProgress(progress)
-    },
-    {
-      onHead: onCurrent,
-      ...(onSaid && { onSaid }),
-      onFigures(told) {
-        figures = told
+
+  get state(): SourceState {
+    return this.#feed.state
+  }
+
+  get fetch(): FetchMissing | undefined {
+    return 'upstreams' in this.#task ? (wanted, call) => this.#thread.fetch(wanted, call) : undefined
+  }
+
+  listen(listener: (state: SourceState) => void): () => void {
+    return this.#feed.listen(listener)
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort()
+    this.#thread.stop()
+    await this.ingested.catch(() => undefined)
+  }
+
+  #begin(): IngestThread {
+    const { onProgress, onSaid } = this.#listeners
+    const thread = startIngest(
+      this.#task,
+      (progress) => {
+        const { number } = progress
+        const startingBlock = this.#state.syncing?.startingBlock ?? number
+        this.#publish({ syncing: { startingBlock, number } })
+        onProgress?.(progress)
       },
-      onUpstreams(state) {
-        upstreams = state
-        publish()
+      {
+        onHead: () => this.#onCurrent(),
+        onSaid: (text, isError) => {
+          this.#waitFor(text)
+          onSaid?.(text, isError)
+        },
+        onFigures: (told) => {
+          this.figures = told
+        },
+        onUpstreams: (upstreams) => this.#publish({ upstreams }),
       },
-    },
-  )
-  const caughtUp = ingest.caughtUp.then(onCurrent)
-  const ingested = ingest.finished.then(onCurrent, (error) => {
-    publish(true)
-    throw error
-  })
-  // Whoever waits for these promises handles a rejection; until then Node must not count it as unhandled.
-  caughtUp.catch(() => undefined)
-  ingested.catch(() => undefined)
-  return {
-    name,
-    listen: (listener) => feed.listen(listener),
-    opened: ingest.opened,
-    fetch: gateway && ((wanted, call) => ingest.fetch(wanted, call)),
-    upstreamCalls: ingest.upstreamCalls,
-    caughtUp,
-    get hasCaughtUp() {
-      return hasCaughtUp
-    },
-    ingested,
-    get figures() {
-      return figures
-    },
-    async close() {
-      ingest.stop()
-      await ingested.catch(() => undefined)
-    },
+    )
+    thread.opened.then(
+      () => this.#publish({ opening: undefined, failure: undefined }),
+      () => undefined,
+    )
+    thread.caughtUp.then(
+      () => this.#onCurrent(),
+      () => undefined,
+    )
+    return thread
   }
+
+  /** Resolves once the source has delivered all, or was closed; it is started again where it may be. */
+  async #run(): Promise<void> {
+    for (let pauseMs = pauseMsMin; ; pauseMs = Math.min(2 * pauseMs, pauseMsMax)) {
+      const begunMs = performance.now()
+      const error = await this.#thread.finished.then(
+        () => undefined,
+        (thrown: Error) => thrown,
+      )
+      if (error === undefined) return this.#onCurrent()
+      const isBroken = error instanceof StoreError && error.isLasting
+      if (this.#closing.signal.aborted && !isBroken) return
+      if (performance.now() - begunMs > steadyMs) pauseMs = pauseMsMin
+      const againMs = startsAgain(error, this.#task) ? pauseMs : undefined
+      this.#waitFor(error.message)
+      this.#publish({ failure: againMs === undefined ? 'failed' : 'restarting' })
+      this.#listeners.onEnded?.(error, againMs)
+      if (againMs === undefined) {
+        this.#caughtUp.reject(error)
+        throw error
+      }
+      await sleep(againMs, undefined, { signal: this.#closing.signal }).catch(() => undefined)
+      if (this.#closing.signal.aborted) return
+      this.#publish({ syncing: behind })
+      this.#thread = this.#begin()
+    }
+  }
+
+  #onCurrent(): void {
+    this.hasCaughtUp = true
+    this.#publish({ syncing: undefined })
+    this.#caughtUp.resolve()
+  }
+
+  /** Says why the store cannot be opened, as long as it cannot be. */
+  #waitFor(what: string): void {
+    if (this.#state.opening !== undefined) this.#publish({ opening: what })
+  }
+
+  #publish(change: Partial<SourceState>): void {
+    this.#state = { ...this.#state, ...change }
+    const isUpToDate = Object.values(this.#state).every((each) => each === undefined)
+    this.#feed.publish(isUpToDate ? upToDate : this.#state)
+  }
+}
+
+/** Whether a source that ended with `error` is started again: what it lives on is outside, and may be mended there. */
+function startsAgain(error: Error, task: SourceTask): boolean {
+  // What files have is the same the next time, and a replay would take back what was served.
+  if ('files' in task || 'replay' in task) return false
+  if (error instanceof StoreError) return !error.isLasting
+  return !(error instanceof OperatorError) || 'upstreams' in task || 'follow' in task
+}
+
+function isRoom(error: unknown): boolean {
+  return error instanceof StoreError && !error.isLasting
 }

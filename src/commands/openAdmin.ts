@@ -9,7 +9,7 @@ import { readAdminToken } from '../admin/adminToken.js'
 import { checkReadiness, type Readiness, type ReadinessFigures } from '../admin/readiness.js'
 import type { Usage, UsageQuery } from '../admin/shapes.js'
 import type { AdminConfig, Config } from '../config/config.js'
-import { isCutOff } from '../edge/health.js'
+import { isBehind, isCutOff } from '../edge/health.js'
 import type { OpenNetwork } from '../edge/openNetwork.js'
 import { CallHistory } from '../metrics/callHistory.js'
 import type { EdgeCounts } from '../metrics/edgeCounts.js'
@@ -130,8 +130,14 @@ export function stuckEdges(counts: readonly EdgeCounts[]): string[] {
   )
 }
 
-function headTimestamp({ current }: OpenNetwork): number {
-  return Number(current.head.header.timestamp)
+/** In seconds since 1970; undefined before there is a head. */
+function headTimestamp(network: OpenNetwork): number | undefined {
+  return network.opening === undefined ? Number(network.current.head.header.timestamp) : undefined
+}
+
+function headAgeMs(network: OpenNetwork): number | undefined {
+  const timestamp = headTimestamp(network)
+  return timestamp === undefined ? undefined : Date.now() - timestamp * 1_000
 }
 
 function readiness(
@@ -150,10 +156,11 @@ function readiness(
     isDraining: isDraining(),
     networks: edge.networks.map((network) => ({
       network: network.name,
+      opening: network.opening,
       isReadable: network.isReadable,
       isCutOff: isCutOff(network),
       hasCaughtUp: sourceOf.get(network.name)?.hasCaughtUp ?? true,
-      headAgeMs: sourceOf.has(network.name) ? Date.now() - headTimestamp(network) * 1_000 : undefined,
+      headAgeMs: sourceOf.has(network.name) ? headAgeMs(network) : undefined,
     })),
     rollups: rollups.map(ofRollup),
     sharedKeys: reach?.figures,
@@ -179,9 +186,9 @@ function metricSources(config: Config, services: AdminServices): MetricSources {
     networks: () =>
       edge.networks.map((network) => ({
         network: network.name,
-        head: network.current.head.number,
+        head: network.opening === undefined ? network.current.head.number : undefined,
         headTimestamp: headTimestamp(network),
-        isSyncing: network.current.syncing !== undefined,
+        isSyncing: isBehind(network),
         isReadable: network.isReadable,
         hasSourceFailed: isCutOff(network),
       })),

@@ -71,7 +71,7 @@ export function startOtherEdges(
   const upstreamCallsOf = (name: string) => sources.find((source) => source.name === name)?.upstreamCalls
   const threads = startEdgeThreads(
     config.edges - 1,
-    { config, clientVersion, ...shared },
+    { config, clientVersion, ...shared, sources: new Map(sources.map(({ name, state }) => [name, state])) },
     {
       job: (job, owner) => pool.runEncoded(job, owner),
       submit: ([name, transaction]: [string, InvokeTransaction], owner: JobOwner) =>

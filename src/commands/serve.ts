@@ -2,6 +2,7 @@
  * `tidegate serve`: opens what exists once per process (keys, pool, sources, rollups) and the edges, answers until it
  * is interrupted, and closes everything in order.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { Allowances, allotSpentMemory, type SpentMemory } from '../access/allowances.js'
 import { KeyChecker } from '../access/keyChecker.js'
@@ -23,6 +24,7 @@ import type { Pool } from '../pool/pool.js'
 import type { ThreadLoss } from '../pool/poolOptions.js'
 import { defer } from '../primitives/deferred.js'
 import { endProcess } from '../primitives/endProcess.js'
+import { OperatorError } from '../primitives/faults.js'
 import { QuotaLeases } from '../shared/quotaLeases.js'
 import { SharedKeys } from '../shared/sharedKeys.js'
 import { freeBytesMin, StoreError } from '../store/environment.js'
@@ -44,6 +46,12 @@ import { type DemoAccess, welcomeLines } from './welcome.js'
 
 /** What is said at a start on a full disk. */
 const readOnlyUntil = `nothing is written until ${freeBytesMin / 2 ** 20} MiB are free; what is stored is served`
+
+/**
+ * How long the start waits for the sources. A store that an earlier run left is open within it, and a mistake in the
+ * configuration shows; a node that is away keeps nobody waiting.
+ */
+const openMsMax = 4_000
 
 /** How long jobs may continue after the edges are closed; nobody waits for their results then. */
 const poolCloseMsMax = 1_000
@@ -205,33 +213,43 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
   }
 }
 
-/** Starts the source of every network that has one, and resolves once all stores can be opened. */
+/**
+ * Starts the source of every network that has one. Resolves once all stores can be opened, or after {@link openMsMax};
+ * rejects where one cannot be, for a cause that shows before.
+ */
 async function startSources(
   config: Config,
   sources: NetworkSource[],
   { log, onStoreFailure }: { readonly log: Logger; readonly onStoreFailure: (failure: StoreError) => void },
   io: Io,
 ): Promise<void> {
+  let isStarting = true
   for (const network of config.networks) {
     const { name } = network
     const view = createProgressView(name, process.stderr, io.err)
-    const source = startSource(
-      network,
-      config.mapBytes,
-      (progress) => view.update(progress),
-      (text, isError) => log[isError ? 'error' : 'warn']({ network: name }, text),
-    )
+    const source = startSource(network, config.mapBytes, {
+      onProgress: (progress) => view.update(progress),
+      onSaid: (text, isError) => log[isError ? 'error' : 'warn']({ network: name }, text),
+      onEnded(error, againMs) {
+        // Of a mistake in the configuration the end of the program tells.
+        if (isStarting && error instanceof OperatorError && source?.state.opening !== undefined) return
+        const again = againMs === undefined ? '' : `; it is started again in ${againMs / 1_000} s`
+        log.error({ network: name }, `the source ended: ${error.message}${again}`)
+        if (error instanceof StoreError && error.isLasting) onStoreFailure(error)
+      },
+    })
     if (source === undefined) continue
     sources.push(source)
-    // On a full disk what the store has is served.
-    await source.opened.catch((error: Error) => {
-      if (!(error instanceof StoreError) || error.isLasting) throw error
-    })
     void source.caughtUp.then(view.clear, view.clear)
-    source.ingested.catch((error: Error) => {
-      log.error({ network: name }, `the source ended: ${error.message}`)
-      if (error instanceof StoreError && error.isLasting) onStoreFailure(error)
-    })
+  }
+  const ending = new AbortController()
+  const late = sleep(openMsMax, undefined, { signal: ending.signal }).catch(() => undefined)
+  await Promise.race([Promise.all(sources.map(({ opened }) => opened)), late])
+  ending.abort()
+  isStarting = false
+  for (const { name, state } of sources) {
+    if (state.opening === undefined) continue
+    log.warn({ network: name }, `the server listens before this network has a block: ${state.opening}`)
   }
 }
 

@@ -58,9 +58,9 @@ export function welcomeLines(
     return demo.kind === 'open' ? `${prefix}/ws` : `${prefix}/ws/v3/${secret}`
   }
   const lines = [`Tidegate listens on ${origin}`]
-  for (const { name, current } of networks) {
-    const { identity, head } = current.chain
-    lines.push(`  ${name}: chain id ${identity.chainId}, head ${head.number}, ${path(name)}`)
+  for (const network of networks) {
+    const { name } = network
+    lines.push(`  ${name}: ${stateOf(network)}, ${path(name)}`)
     lines.push(`  ${' '.repeat(name.length)}  ${socketPath(name)}`)
   }
   for (const { name, network } of rollups)
@@ -86,6 +86,12 @@ export function welcomeLines(
     lines.push(`  curl -s ${path(network)} -H 'Content-Type: application/json' -d '${body}'`)
   }
   return lines
+}
+
+function stateOf(network: OpenNetwork): string {
+  if (network.opening !== undefined) return 'no block yet'
+  const { identity, head } = network.current.chain
+  return `chain id ${identity.chainId}, head ${head.number}`
 }
 
 /** Accounts of the demo network that are printed. */

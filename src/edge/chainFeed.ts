@@ -10,19 +10,26 @@ export interface SourceProgress {
 export interface SourceState {
   /** Undefined where the source is up to date. Of a source that failed: its progress at that moment. */
   readonly syncing: SourceProgress | undefined
-  /** Whether the source ended with an error. It delivers no further blocks, though the chain may have some. */
-  readonly hasFailed: boolean
+  /** Why its store cannot be opened yet, as a sentence; undefined where it can. */
+  readonly opening?: string | undefined
+  /**
+   * The source ended with an error: for good, or until it is started again. It delivers no further blocks, though the
+   * chain may have some.
+   */
+  readonly failure?: 'failed' | 'restarting' | undefined
   /** Undefined for a source that follows no nodes. */
   readonly upstreams?: UpstreamsState | undefined
 }
 
 /** State of a source that delivers in time, or has delivered everything. */
-export const upToDate: SourceState = { syncing: undefined, hasFailed: false }
+export const upToDate: SourceState = { syncing: undefined }
 
 type FeedListener = (state: SourceState) => void
 
 /** News of a network's source, for networks on any thread. */
 export interface ChainFeed {
+  /** What was told last. */
+  readonly state: SourceState
   /**
    * Calls `listener` with the state of the source each time the store may have a new head, and at once if the source
    * is not up to date. Returns a function that stops this.
@@ -33,7 +40,15 @@ export interface ChainFeed {
 /** A feed that passes on what is published to it. */
 export class RelayedFeed implements ChainFeed {
   readonly #listeners = new Set<FeedListener>()
-  #state = upToDate
+  #state: SourceState
+
+  constructor(state = upToDate) {
+    this.#state = state
+  }
+
+  get state(): SourceState {
+    return this.#state
+  }
 
   listen(listener: FeedListener): () => void {
     this.#listeners.add(listener)

@@ -351,7 +351,10 @@ function createRoutes(
     bound.length === 0 ? archives : createDispatcher<Network>({ ...shared, methods: [...own, ...bound] })
   const dispatcherOf = ({ name }: OpenNetwork) => (name === config.defaultNetwork ? byDefault : archives)
   const endpoints = [
-    ...networks.map((network) => ({ name: network.name, endpoint: dispatcherOf(network).endpoint(network) })),
+    ...networks.map((network) => ({
+      name: network.name,
+      endpoint: dispatcherOf(network).endpoint(network, network.name),
+    })),
     ...rollups.map((rollup) => ({ name: rollup.name, endpoint: rollupEndpoint(rollup) })),
   ]
   const inOrder = endpoints.sort(

@@ -7,7 +7,8 @@ import type { OpenNetwork } from './openNetwork.js'
 
 export function readEdgeFigures(networks: readonly OpenNetwork[], server: HttpServer): EdgeFigures {
   const blocks = sumUses(networks.map(({ blockAnswers }) => blockAnswers))
-  const proofs = sumUses(networks.map(({ current }) => current.proofs.use))
+  const open = networks.filter(({ opening }) => opening === undefined)
+  const proofs = sumUses(open.map(({ current }) => current.proofs.use))
   return {
     atMs: Date.now(),
     cpuSeconds: threadCpuSeconds(),

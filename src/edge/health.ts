@@ -40,18 +40,16 @@ function renderHealth(
   { networks, rollups, sharedKeys, isDiskFull, isDraining, transportFlaw }: HealthSources,
   queues: readonly RollupHealth[],
 ): HealthPage {
-  const answering = [
-    ...networks.map(({ isReadable }) => isReadable),
-    ...queues.map(({ isStoring }) => isStoring),
-  ]
+  const open = networks.filter(({ opening }) => opening === undefined)
+  const answering = [...open.map(({ isReadable }) => isReadable), ...queues.map(({ isStoring }) => isStoring)]
   const isFailing =
     answering.includes(false) ||
-    networks.some(troubleOf) ||
+    open.some(troubleOf) ||
     networks.some(isCutOff) ||
     sharedKeys?.isAnswering === false ||
     isDiskFull
   const isUsable = answering.includes(true) && sharedKeys?.isAccepting !== false
-  const isSyncing = networks.some(({ current }) => current.syncing !== undefined)
+  const isSyncing = networks.some(isBehind)
   const entries = [
     ...networks.map((network) => [network.name, networkEntry(network)]),
     ...rollups.map(({ name }, index) => [name, queues[index]]),
@@ -75,32 +73,45 @@ export function fullStores({ node, networks }: Config): string[] {
 }
 
 /** Whether no further blocks come: its source or all its upstreams are gone, or what they have cannot be followed. */
-export function isCutOff({ hasSourceFailed, upstreams }: OpenNetwork): boolean {
-  return hasSourceFailed || upstreams?.isDown === true || upstreams?.trouble !== undefined
+export function isCutOff({ failure, upstreams }: OpenNetwork): boolean {
+  return failure !== undefined || upstreams?.isDown === true || upstreams?.trouble !== undefined
+}
+
+/** Whether its source has blocks that it has not taken in, as far as that is known. */
+export function isBehind(network: OpenNetwork): boolean {
+  return network.opening !== undefined || network.current.syncing !== undefined
 }
 
 /** What keeps a network from answering all that it should, as a sentence. */
-function troubleOf({ current, upstreams }: OpenNetwork): string | undefined {
-  return upstreams?.trouble ?? unknownForkOf(current.head.header)
+function troubleOf(network: OpenNetwork): string | undefined {
+  return network.opening ?? network.upstreams?.trouble ?? unknownForkOf(network.current.head.header)
 }
 
 function networkEntry(network: OpenNetwork) {
-  const { current, purpose, isReadable, hasSourceFailed, upstreams, logs } = network
+  const { opening, purpose, failure, upstreams, logs } = network
   const trouble = troubleOf(network)
-  const oldest = isReadable ? oldestOf(current.chain) : undefined
   return {
-    head: current.head.number,
-    syncing: current.syncing !== undefined,
+    ...(opening === undefined && headEntry(network)),
+    syncing: isBehind(network),
     ...(purpose && { purpose }),
-    ...(isCutOff(network) && { headAgeSeconds: ageSeconds(current.head.header.timestamp) }),
-    ...(!isReadable && { isReadable }),
-    ...(hasSourceFailed && { source: 'failed' }),
+    ...(failure && { source: failure }),
     ...(trouble !== undefined && { trouble }),
-    ...(oldest && { oldest }),
     ...(logs && { logs }),
     ...(upstreams && { upstreams: Object.fromEntries(upstreams.nodes.map(upstreamEntry)) }),
     ...(upstreams?.signed && { signed: signedEntry(upstreams.signed) }),
     ...(upstreams?.workingSet && { workingSet: upstreams.workingSet }),
+  }
+}
+
+/** Of a network that is open. */
+function headEntry(network: OpenNetwork) {
+  const { current, isReadable } = network
+  const oldest = isReadable ? oldestOf(current.chain) : undefined
+  return {
+    head: current.head.number,
+    ...(isCutOff(network) && { headAgeSeconds: ageSeconds(current.head.header.timestamp) }),
+    ...(!isReadable && { isReadable }),
+    ...(oldest && { oldest }),
   }
 }
 

@@ -8,7 +8,7 @@ import type { RequestContext } from '../rpc/contexts/requestContext.js'
 import type { FilterService } from '../rpc/logs/filterService.js'
 import { RelayedFeed } from './chainFeed.js'
 import type { Edge } from './edge.js'
-import type { AskedCall, AskedJob, CallName, EdgeCommand, EdgeMessage } from './messages.js'
+import type { AskedCall, AskedJob, CallName, EdgeCommand, EdgeData, EdgeMessage } from './messages.js'
 
 type Question =
   | Pick<AskedCall, 'type' | 'name' | 'args'>
@@ -33,8 +33,10 @@ export class MainLink {
   readonly #slots = new Map<number, Slot>()
   #serial = 0
 
-  constructor(port: MessagePort) {
+  /** `sources`: see {@link EdgeData}. */
+  constructor(port: MessagePort, sources: EdgeData['sources']) {
     this.#port = port
+    for (const [network, state] of sources) this.#feeds.set(network, new RelayedFeed(state))
     port.on('message', (command: EdgeCommand) => this.#take(command))
   }
 

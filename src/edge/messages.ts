@@ -25,6 +25,8 @@ export interface EdgeData {
   readonly spent: SpentMemory
   /** How far shared keys can be believed; undefined where keys are not shared. See `access/keyFreshness.ts`. */
   readonly reach: SharedArrayBuffer | undefined
+  /** Of each network that has a source: its state when the edge was started. */
+  readonly sources: ReadonlyMap<string, SourceState>
   /** One 32-bit integer per edge: 1 once it has stopped listening. */
   readonly silent: SharedArrayBuffer
 }

@@ -8,7 +8,7 @@ import type { Chain } from '../chain/chain.js'
 import type { SyncProgress } from '../chain/syncProgress.js'
 import type { GatewayConfig, NetworkConfig } from '../config/config.js'
 import type { UpstreamsState } from '../ingest/messages.js'
-import { OperatorError } from '../primitives/faults.js'
+import { FaultError, OperatorError } from '../primitives/faults.js'
 import type { FetchMissing, Wanted, WantingCall } from '../primitives/notHeld.js'
 import { reportingErrors } from '../primitives/reportingErrors.js'
 import { setInterval } from '../primitives/timers.js'
@@ -20,7 +20,7 @@ import { RowStateReader } from '../state/stateReader.js'
 import type { ChainReader } from '../store/chainReader.js'
 import { kindOf } from '../store/chainRows.js'
 import { type LogRange, logRangeAt } from '../store/logRanges.js'
-import type { ChainFeed, SourceState } from './chainFeed.js'
+import { type ChainFeed, type SourceState, upToDate } from './chainFeed.js'
 import { ChainViews, type ChainViewsOptions } from './chainViews.js'
 
 /** Between two looks for blocks that another process wrote: a read of 2 µs; chains make blocks more slowly. */
@@ -28,12 +28,17 @@ const pollMs = 250
 
 export interface OpenNetwork extends NetworkViews<Network> {
   readonly name: string
+  /**
+   * Why it has nothing to answer from yet, as a sentence: its source has not opened its store. Then {@link current} and
+   * {@link pinned} throw FaultError. Undefined once it is open.
+   */
+  readonly opening: string | undefined
   /** What it is for, where its blocks are made here. */
   readonly purpose: 'demo' | 'developer' | undefined
   /** Whether the newest head could be read. */
   readonly isReadable: boolean
-  /** Whether its source ended with an error, so that no further blocks come. */
-  readonly hasSourceFailed: boolean
+  /** Whether its source ended with an error, so that no further blocks come until it is started again, if it is. */
+  readonly failure: SourceState['failure']
   /** What its source knows of the nodes that it follows; undefined for a source that follows none. */
   readonly upstreams: UpstreamsState | undefined
   /** Of a gateway that completes its logs: how far it is. */
@@ -69,15 +74,22 @@ export interface OpenOptions
   readonly passThrough?: readonly string[]
 }
 
-/** Opens a network whose source has opened the store. Throws OperatorError where the store cannot be used. */
-export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNetwork {
+/** A store that is open, and the views of it. */
+interface OpenStore {
+  readonly store: ChainReader
+  readonly views: ChainViews
+  readonly readUnproved: (() => boolean) | undefined
+}
+
+/** Throws OperatorError where the store cannot be used. */
+function openStore(
+  config: NetworkConfig,
+  options: OpenOptions,
+  syncing: () => SyncProgress | undefined,
+): OpenStore {
   requireChain(config)
   const store = openRows({ path: config.storePath, mapBytes: options.mapBytes })
-  const { fetch, upstreamCalls, passThrough = [] } = options
-  let syncing: SyncProgress | undefined
-  let isReadable = true
-  let hasFailed = false
-  let upstreams: UpstreamsState | undefined
+  const { fetch } = options
   const views = new ChainViews(store, new RowStateReader(store), {
     ...options,
     name: config.name,
@@ -93,71 +105,106 @@ export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNe
       simulationGasMax: options.simulationGasMax,
     },
     networkId: config.networkId,
-    syncing: () => syncing,
+    syncing,
     fetchMissing: fetch && ((wanted, _, call) => supplyInto(store, wanted, call, fetch)),
   })
-  const { chain, streams } = views
-  checkIdentity(config, chain)
+  checkIdentity(config, views.chain)
+  return {
+    store,
+    views,
+    readUnproved: store instanceof ProvedRows ? () => store.readUnproved() : undefined,
+  }
+}
+
+/**
+ * Opens a network: at once, or when its source says that the store can be opened. Throws OperatorError where it is to be
+ * opened at once and cannot be used.
+ */
+export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNetwork {
+  const { feed, upstreamCalls, passThrough = [], reportDefect } = options
+  let syncing: SyncProgress | undefined
+  let isReadable = true
+  let source: SourceState = feed?.state ?? upToDate
+  const open = () => openStore(config, options, () => syncing)
+  let opened = source.opening === undefined ? open() : undefined
+  const why = () => (opened === undefined ? (source.opening ?? unusable) : undefined)
+  const need = (): OpenStore => {
+    if (opened === undefined)
+      throw new FaultError({ kind: 'NotOpen', network: config.name, why: why() ?? '' })
+    return opened
+  }
   // If the newest block cannot be read, the network stays at its previous head.
   const refresh = () => {
+    if (opened === undefined) return
     isReadable = false
-    chain.refreshHead()
+    opened.views.chain.refreshHead()
     isReadable = true
   }
-  const unlisten = options.feed?.listen(
-    reportingErrors(options.reportDefect, (state) => {
-      hasFailed = state.hasFailed
-      upstreams = state.upstreams
+  const unlisten = feed?.listen(
+    reportingErrors(reportDefect, (state) => {
+      source = state
+      if (state.opening === undefined) opened ??= open()
+      if (opened === undefined) return
       try {
         refresh()
       } finally {
-        syncing = syncProgress(state, chain.head.number)
-        streams.reportSyncing(syncing)
+        syncing = syncProgress(state, opened.views.chain.head.number)
+        opened.views.streams.reportSyncing(syncing)
       }
     }),
   )
-  const poll = setInterval(reportingErrors(options.reportDefect, refresh), pollMs)
+  const poll = setInterval(reportingErrors(reportDefect, refresh), pollMs)
   poll.unref()
   return {
     name: config.name,
     purpose: purposeOf(config),
-    get hasSourceFailed() {
-      return hasFailed
+    get opening() {
+      return why()
+    },
+    get failure() {
+      return source.failure
     },
     get upstreams() {
-      return upstreams
+      return source.upstreams
     },
     get current() {
-      return views.current
+      return need().views.current
     },
     get logs() {
       const logs = config.gateway?.logs
-      return logs && logProgress(store, logs, chain.head.number)
+      return logs && opened && logProgress(opened.store, logs, opened.views.chain.head.number)
     },
     get readers() {
-      return store.readers
+      return opened?.store.readers ?? 0
     },
     get blockAnswers() {
-      return chain.parts.answers.use
+      return opened?.views.chain.parts.answers.use ?? unused
     },
     get isReadable() {
-      return isReadable
+      return isReadable && opened !== undefined
     },
-    pinned: (hash) => views.pinned(hash),
-    fetchMissing: views.fetchMissing,
+    pinned: (hash) => need().views.pinned(hash),
+    get fetchMissing() {
+      return opened?.views.fetchMissing
+    },
     relay:
       upstreamCalls === undefined || passThrough.length === 0
         ? undefined
         : createRelay(passThrough, upstreamCalls),
-    readUnproved: store instanceof ProvedRows ? () => store.readUnproved() : undefined,
+    get readUnproved() {
+      return opened?.readUnproved
+    },
     async close() {
       clearInterval(poll)
       unlisten?.()
-      streams.close()
-      await store.close()
+      opened?.views.streams.close()
+      await opened?.store.close()
     },
   }
 }
+
+const unusable = 'its store cannot be used, see the log'
+const unused: CacheUse = { hits: 0, misses: 0, bytes: 0 }
 
 function purposeOf({ source, isEmbedded }: NetworkConfig): OpenNetwork['purpose'] {
   if (source?.type !== 'develop') return undefined
@@ -196,10 +243,10 @@ async function supplyInto(
  * followed, counts as syncing, because its chain may have further blocks.
  */
 function syncProgress(
-  { syncing, hasFailed, upstreams }: SourceState,
+  { syncing, failure, upstreams }: SourceState,
   currentBlock: number,
 ): SyncProgress | undefined {
-  const isCutOff = hasFailed || upstreams?.isDown === true || upstreams?.trouble !== undefined
+  const isCutOff = failure !== undefined || upstreams?.isDown === true || upstreams?.trouble !== undefined
   if (syncing === undefined && !isCutOff) return undefined
   return {
     startingBlock: syncing?.startingBlock ?? currentBlock,

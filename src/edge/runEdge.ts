@@ -26,7 +26,7 @@ import { readNetworkLayouts } from './storageLayouts.js'
  * whose effects are unknown, it closes its server at once, reports the exception to the main thread, and ends.
  */
 export async function runEdge(port: MessagePort, data: EdgeData): Promise<void> {
-  const link = new MainLink(port)
+  const link = new MainLink(port, data.sources)
   const closing = defer<void>()
   let server: HttpServer | undefined
   const abandon = () => {

@@ -10,6 +10,12 @@ export const sourceEnded: Fault = {
   why: 'the source of this network has ended, see the log; upstreams are not asked',
 }
 
+/** The fault of calls to a thread that takes none yet. */
+export const sourceStarts: Fault = {
+  kind: 'UpstreamsFailed',
+  why: 'the source of this network starts; upstreams are not asked yet',
+}
+
 /** The fault of calls whose answer finds no room; the store says more to the operator. */
 const noRoom: Fault = {
   kind: 'UpstreamsFailed',

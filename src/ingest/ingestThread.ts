@@ -47,8 +47,8 @@ export interface IngestThread {
    * a right answer.
    */
   readonly fetch: FetchMissing
-  /** Of a thread with upstreams, or of a developer chain. */
-  readonly upstreamCalls: UpstreamCalls
+  /** Of a thread with upstreams, or of a developer chain; see {@link upstreamCallsOver}. */
+  readonly call: (make: (serial: number) => IngestCall) => Promise<CallAnswer>
   /** Asks the thread to end after the current block, or at once while it waits; {@link finished} settles then. */
   stop(): void
 }
@@ -149,21 +149,26 @@ export function startIngest(
     opened: opened.promise,
     caughtUp: caughtUp.promise,
     finished: finished.promise,
+    call,
     fetch: (wanted, wanting) =>
       call((serial) => ({ type: 'fetch', serial, wanted, call: wanting })) as Promise<boolean>,
-    upstreamCalls: {
-      send: (raw) => call((serial) => ({ type: 'send', serial, raw })) as Promise<Hash32>,
-      pending: (hash) =>
-        call((serial) => ({ type: 'pending', serial, hash })) as Promise<Uint8Array | undefined>,
-      waiting: (sender, next) =>
-        call((serial) => ({ type: 'waiting', serial, sender, next })) as Promise<number>,
-      pool: (question, sender) =>
-        call((serial) => ({ type: 'pool', serial, question, sender })) as Promise<Uint8Array>,
-      announced: (after, waitMs) =>
-        call((serial) => ({ type: 'announced', serial, after, waitMs })) as Promise<Announced>,
-      relay: (method, params) =>
-        call((serial) => ({ type: 'relay', serial, method, params })) as Promise<string>,
-    },
     stop: () => send({ type: 'stop' }),
+  }
+}
+
+/** What `call` answers, as methods. */
+export function upstreamCallsOver(call: IngestThread['call']): UpstreamCalls {
+  return {
+    send: (raw) => call((serial) => ({ type: 'send', serial, raw })) as Promise<Hash32>,
+    pending: (hash) =>
+      call((serial) => ({ type: 'pending', serial, hash })) as Promise<Uint8Array | undefined>,
+    waiting: (sender, next) =>
+      call((serial) => ({ type: 'waiting', serial, sender, next })) as Promise<number>,
+    pool: (question, sender) =>
+      call((serial) => ({ type: 'pool', serial, question, sender })) as Promise<Uint8Array>,
+    announced: (after, waitMs) =>
+      call((serial) => ({ type: 'announced', serial, after, waitMs })) as Promise<Announced>,
+    relay: (method, params) =>
+      call((serial) => ({ type: 'relay', serial, method, params })) as Promise<string>,
   }
 }

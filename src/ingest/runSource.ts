@@ -14,6 +14,9 @@ import type { IngestMessage, IngestProgress, IngestStore } from './messages.js'
 import { PartWorker } from './partThread.js'
 import { openTaskStore } from './taskStore.js'
 
+/** How long the start waits for an upstream to say which chain it has, so that a wrong one is refused at once. */
+export const checkMs = 2_000
+
 export type Report = (message: IngestMessage) => void
 
 /** Makes what publishes the blocks of a store; undefined where nothing is published. */

@@ -181,7 +181,8 @@ export class Metrics {
     each.gauge(
       'tidegate_head_age_seconds',
       'Time since the timestamp of the newest block.',
-      ({ headTimestamp }) => Math.max(Date.now() / 1_000 - headTimestamp, 0),
+      ({ headTimestamp }) =>
+        headTimestamp === undefined ? undefined : Math.max(Date.now() / 1_000 - headTimestamp, 0),
     )
     each.gauge('tidegate_syncing', 'Whether the source has blocks that are not taken in yet.', 'isSyncing')
     each.gauge('tidegate_readable', 'Whether the newest block could be read from the store.', 'isReadable')

@@ -4,9 +4,10 @@ import type { EdgeCounts } from './edgeCounts.js'
 
 interface NetworkFigures {
   readonly network: string
-  readonly head: number
+  /** Undefined before it has one. */
+  readonly head: number | undefined
   /** Seconds since 1970. */
-  readonly headTimestamp: number
+  readonly headTimestamp: number | undefined
   readonly isSyncing: boolean
   readonly isReadable: boolean
   readonly hasSourceFailed: boolean

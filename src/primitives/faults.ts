@@ -84,6 +84,8 @@ export type Fault =
       readonly message: string
       readonly data: unknown
     }
+  /** The source of a network has no block yet. `why` is a sentence. */
+  | { readonly kind: 'NotOpen'; readonly network: string; readonly why: string }
   /** No upstream gave an answer that is right. `why` is the whole text. */
   | { readonly kind: 'UpstreamsFailed'; readonly why: string }
   /**

@@ -64,7 +64,10 @@ export interface MethodRelay {
 
 /** A network at any of its blocks. A view never changes, whatever is written meanwhile. */
 export interface NetworkViews<out N extends RpcNetwork> {
-  /** The network at the newest block: the same object until that changes. */
+  /**
+   * The network at the newest block: the same object until that changes. Throws FaultError `NotOpen` where there is
+   * none yet.
+   */
   readonly current: N
   /** The network at the block with this hash, a new object; undefined where no such block is known. */
   pinned(hash: Hash32): N | undefined

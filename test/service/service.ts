@@ -3,9 +3,9 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
-import { inTime, once } from '../library/until.js'
+import { inTime, once, waitFor } from '../library/until.js'
 import { checkParams, checkResult } from '../rpc/openRpc.js'
-import { post } from './httpClient.js'
+import { get, post } from './httpClient.js'
 
 /**
  * Data folder with the demo chain as network `demo` and the recorded one, where it is at hand, as `recorded`; made by
@@ -100,19 +100,37 @@ export function shareService(): () => Promise<void> {
 }
 
 /**
- * Starts `tidegate serve` and resolves once it listens; without flags, it serves the fixtures, and where they name no
- * configuration, calls may take long. Rejects with what it said where it does not.
+ * Starts `tidegate serve` and resolves once it listens and, unless `isEarly`, each network has a block; without flags,
+ * it serves the fixtures, and where they name no configuration, calls may take long. Rejects with what it said where it
+ * does not.
  */
 export async function startService(
   flags?: readonly string[],
   env: Readonly<Record<string, string>> = {},
+  isEarly = false,
 ): Promise<Service> {
-  if (flags !== undefined)
-    return start(flags.includes('--config') ? flags : ['--config', patientConfig, ...flags], env)
+  if (flags !== undefined) {
+    const service = await start(
+      flags.includes('--config') ? flags : ['--config', patientConfig, ...flags],
+      env,
+    )
+    // A busy machine needs more time for the first block of a node than the start waits.
+    if (!isEarly) await waitFor('the first blocks', () => hasBlocks(service))
+    return service
+  }
   const fixtures = ['--config', fixtureConfig, '--no-auth']
   if (shared === undefined) return start(fixtures, env)
   shared.service ??= start(fixtures, env)
   return { ...(await shared.service), stop: async () => 0 }
+}
+
+async function hasBlocks({ origin, lines }: Service): Promise<boolean> {
+  if (!lines.includes('Try it:')) return false
+  if (!lines.some((line) => line.includes(': no block yet, '))) return true
+  const { text } = await get(`${origin}/health`)
+  return Object.values<object>(JSON.parse(text).networks).every(
+    (network) => 'head' in network || 'waiting' in network,
+  )
 }
 
 async function start(flags: readonly string[], env: Readonly<Record<string, string>>): Promise<Service> {

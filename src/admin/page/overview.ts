@@ -159,7 +159,8 @@ function signedOf(signed: NonNullable<Network['chain']>['signed']): string {
   return `slot ${formatCount(signed.slot)} by ${Math.round(signed.participation * 100)} %, ${age} ago`
 }
 
-function stateOf({ chain, queue }: Network): string {
+function stateOf({ opening, chain, queue }: Network): string {
+  if (opening !== null) return `no block yet: ${opening}`
   if (queue !== null) {
     if (!queue.isStoring) return 'submissions cannot be stored'
     return queue.waiting === 0

@@ -5,14 +5,11 @@ import { openSigned } from '../beacon/openSigned.js'
 import type { FollowTask, IngestMessage } from '../messages.js'
 import { publishFigures } from '../publishFigures.js'
 import { Relay } from '../relay.js'
-import { runSource, type Source, type SourceHost, takeCalls } from '../runSource.js'
+import { checkMs, runSource, type Source, type SourceHost, takeCalls } from '../runSource.js'
 import { openTaskStore } from '../taskStore.js'
 import { Follower } from './follower.js'
 import { genesisOfNode } from './nodeGenesis.js'
 import { UpstreamBlocks } from './upstreamBlocks.js'
-
-/** How long the start waits for an upstream to say which chain it has, so that a wrong one is refused at once. */
-const checkMs = 2_000
 
 /** Follows until the signal is aborted. Rejects with OperatorError where an upstream is of another chain at the start. */
 export function followChain(task: FollowTask, host: SourceHost): Promise<void> {

@@ -17,7 +17,7 @@ import { parseGenesis } from '../genesis.js'
 import type { GatewayTask } from '../messages.js'
 import { publishFigures } from '../publishFigures.js'
 import { Relay } from '../relay.js'
-import { Ends, noProgress, type SourceHost, takeCalls } from '../runSource.js'
+import { checkMs, Ends, noProgress, type SourceHost, takeCalls } from '../runSource.js'
 import { tellUpstreams } from '../tellUpstreams.js'
 import { chainOf } from './chainOf.js'
 import { HeadKeeper } from './headKeeper.js'
@@ -48,7 +48,6 @@ export async function runGateway(task: GatewayTask, host: SourceHost): Promise<v
     const blocks = new UpstreamBlocks(upstreams, fetchMsMax)
     const signed = beacon && openSigned(beacon, { identity, store, blocks, upstreams, log })
     ends.add(() => signed?.close())
-    const isReachable = await upstreams.check(fetchMsMax)
     store.keptBlocks = historyBlocks
     const plan = task.workingSet
     const workingSet = new WorkingSet(store, upstreams, { schedule, fetchMsMax, log, plan })
@@ -61,19 +60,6 @@ export async function runGateway(task: GatewayTask, host: SourceHost): Promise<v
       : undefined
     filler?.wake()
     ends.add(() => filler?.close())
-    let isOpened = false
-    const open = () => {
-      if (!isOpened) report({ type: 'opened' })
-      isOpened = true
-    }
-    // Without an upstream, what is held is served as it is; the head is told of once it is that of upstreams. What is
-    // signed may be known much later, and what is held was signed.
-    if (store.readHead() !== undefined) {
-      if (isSigned || !isReachable) open()
-      // Some may answer, and too few for a head.
-      const opening = setTimeout(open, headMsMax)
-      ends.add(() => clearTimeout(opening))
-    }
     const relay = new Relay(store, upstreams, {
       schedule,
       proveHead: signed && ((checkpoint, blockHash) => signed.prove(checkpoint, blockHash)),
@@ -82,6 +68,11 @@ export async function runGateway(task: GatewayTask, host: SourceHost): Promise<v
       nonceOf: (address) => fetcher.readNonce(address),
     })
     ends.add(() => relay.close())
+    let isOpened = false
+    const open = () => {
+      if (!isOpened) report({ type: 'opened' })
+      isOpened = true
+    }
     let isOutdated = false
     const onHead = () => {
       const head = store.readHead()
@@ -115,6 +106,15 @@ export async function runGateway(task: GatewayTask, host: SourceHost): Promise<v
       if (call.type !== 'fetch') return relay.answer(call)
       return (await fetcher.fetch(call.wanted, call.call)) === 'absent'
     })
+    // Without an upstream, what is held is served as it is; the head is told of once it is that of upstreams. What is
+    // signed may be known much later, and what is held was signed.
+    if (store.readHead() !== undefined) {
+      // Some may answer, and too few for a head.
+      const opening = setTimeout(open, headMsMax)
+      ends.add(() => clearTimeout(opening))
+    }
+    const isReachable = await upstreams.check(checkMs)
+    if (store.readHead() !== undefined && (isSigned || !isReachable)) open()
     ends.add(upstreams.onHead((claim) => keeper.follow(claim)))
     if (upstreams.head !== undefined) keeper.follow(upstreams.head.claim)
     if (signed !== undefined) await signed.run(stopped)

@@ -48,7 +48,8 @@ export class AnswerMemo implements CallLookup<CachedAnswer, AskedCall> {
   #young = new Map<number, Entry>()
   #old = new Map<number, Entry>()
   #youngBytes = 0
-  #headGeneration: number
+  /** Of no head before the first look: there may be none yet. */
+  #headGeneration = -1
   /** The call that was looked for last; its words are in {@link words}. */
   #hash = 0
   #headBytes = 0
@@ -60,7 +61,6 @@ export class AnswerMemo implements CallLookup<CachedAnswer, AskedCall> {
   constructor(bytesMax: number, generation: () => number) {
     this.#generationBytesMax = bytesMax / 2
     this.#generation = generation
-    this.#headGeneration = generation()
   }
 
   find(

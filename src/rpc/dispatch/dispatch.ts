@@ -5,7 +5,7 @@
  * If every method of a request answers synchronously, so does dispatch, without a promise. A request is answered from
  * one block: the head at its arrival, or the block that it is pinned to (requestBasis.ts).
  */
-import type { Fault } from '../../primitives/faults.js'
+import { type Fault, FaultError } from '../../primitives/faults.js'
 import type { Answer } from '../answers/answer.js'
 import { AnswerMemo, type AskedCall, type CachedAnswer } from '../answers/answerMemo.js'
 import { collected } from '../answers/jsonStream.js'
@@ -42,7 +42,9 @@ export function createDispatcher<N extends RpcNetwork>(options: DispatcherOption
     methods.set(method.name, method)
   }
   return {
-    endpoint: (views: NetworkViews<N>): Endpoint => new NetworkEndpoint(views, methods, options),
+    /** `name` is needed of a network that may have no view yet. */
+    endpoint: (views: NetworkViews<N>, name = views.current.name): Endpoint =>
+      new NetworkEndpoint(views, name, methods, options),
   }
 }
 
@@ -61,13 +63,14 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
 
   constructor(
     views: NetworkViews<N>,
+    name: string,
     methods: ReadonlyMap<string, Method<N>>,
     { limits, log, counts, usageOf }: DispatcherOptions<N>,
   ) {
     this.#views = views
     this.#methods = methods
     this.#limits = limits
-    this.#counter = counts && new CallCounter(counts, usageOf?.(views.current.name))
+    this.#counter = counts && new CallCounter(counts, usageOf?.(name))
     this.#blockNames = new BlockLabels(views)
     const memo = new AnswerMemo(limits.memoBytesMax, () => views.current.head.generation)
     this.#runner = new CallRunner(views, methods, limits.turnMsMax, log, this.#counter, memo)
@@ -96,6 +99,8 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
           : this.#usual(usual, body.length, basis, context)
       return answer instanceof Promise ? this.#refusedLater(answer, context) : answer
     } catch (thrown) {
+      const isNotOpen = thrown instanceof FaultError && thrown.fault.kind === 'NotOpen'
+      if (isNotOpen) return this.refuse(body, thrown.fault, context)
       return this.#refusal(thrown, context)
     }
   }

@@ -1,7 +1,11 @@
 import t from 'tap'
 import { checkReadiness, type ReadinessFigures } from '../../../src/admin/readiness.js'
 
-const network = { network: 'demo', isReadable: true, isCutOff: false, hasCaughtUp: true, headAgeMs: 5_000 }
+const network = {
+  network: 'demo',
+  opening: undefined,
+  ...{ isReadable: true, isCutOff: false, hasCaughtUp: true, headAgeMs: 5_000 },
+}
 const rollup = { network: 'roll', isStoring: true, queueAgeMs: 5_000 }
 const sharedKeys = { isAnswering: false, ageSeconds: 7, isAccepting: true }
 const well: ReadinessFigures = {
@@ -26,6 +30,12 @@ t.test('each check fails alone, and is named with its network', async (t) => {
       ['store', 'demo', { ...well, networks: [{ ...network, isReadable: false }] }],
       ['source', 'demo', { ...well, networks: [{ ...network, isCutOff: true }] }],
       ['firstImport', 'demo', { ...well, networks: [{ ...network, hasCaughtUp: false }] }],
+      [
+        'firstImport',
+        'demo',
+        { ...well, networks: [{ ...network, opening: 'it starts', isReadable: false }] },
+      ],
+      ['source', 'demo', { ...well, networks: [{ ...network, opening: 'it starts', isCutOff: true }] }],
       ['headAge', 'demo', { ...well, networks: [{ ...network, headAgeMs: 10_001 }] }],
       ['flush', 'roll', { ...well, rollups: [{ ...rollup, isStoring: false }] }],
       ['queueAge', 'roll', { ...well, rollups: [{ ...rollup, queueAgeMs: 10_001 }] }],

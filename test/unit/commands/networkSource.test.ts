@@ -13,7 +13,7 @@ t.test('a source is behind from its start until it has delivered everything, at 
   const [network] = resolveServeConfig({ config }).networks
   if (network === undefined) throw new Error('no network')
   for (const start of ['first', 'second']) {
-    const source = startSource(network, 2 ** 30, () => undefined)
+    const source = startSource(network, 2 ** 30)
     if (source === undefined) throw new Error('no source')
     t.teardown(() => source.close())
     const states: (SourceState & { readonly hasCaughtUp: boolean })[] = []
@@ -34,13 +34,13 @@ t.test('a source that fails has not caught up', async (t) => {
   const networks = [{ name: 'tides', genesis: genesisPath, source: { type: 'file', path } }]
   const config = writeInto(folder, 'tidegate.json', { dataDir: 'data', networks })
   const [network] = resolveServeConfig({ config }).networks
-  const source = network && startSource(network, 2 ** 30, () => undefined)
+  const source = network && startSource(network, 2 ** 30)
   if (source === undefined) throw new Error('no source')
   let state: SourceState | undefined
   source.listen((found) => {
     state = found
   })
   await t.rejects(source.ingested)
-  t.match(state, { syncing: {}, hasFailed: true })
+  t.match(state, { syncing: {}, failure: 'failed' })
   t.equal(source.hasCaughtUp, false)
 })

@@ -17,7 +17,7 @@ function connect(t: Test): { main: MessagePort; link: MainLink; say(command: Edg
   t.teardown(() => main.close())
   return {
     main,
-    link: new MainLink(port2 as unknown as MessagePort),
+    link: new MainLink(port2 as unknown as MessagePort, new Map()),
     say: (command) => main.postMessage(command),
   }
 }
@@ -31,7 +31,7 @@ const faultOf = (thrown: unknown) => thrown instanceof FaultError && thrown.faul
 
 t.test('where a source stands is told at once, and to whoever listens later', async (t) => {
   const { link, say } = connect(t)
-  const state = { syncing: { startingBlock: 3, number: 5 }, hasFailed: false }
+  const state = { syncing: { startingBlock: 3, number: 5 } }
   const early: SourceState[] = []
   const late: SourceState[] = []
   const heard = new Promise<void>((resolve) => {
@@ -97,7 +97,7 @@ t.test('a call whose caller goes is cancelled, and one of a caller who is gone n
 
 t.test('who asked is no longer in memory after the next collection of young objects', async (t) => {
   const port = Object.assign(new EventEmitter(), { postMessage: () => undefined })
-  const link = new MainLink(port as unknown as MessagePort)
+  const link = new MainLink(port as unknown as MessagePort, new Map())
   const kept = shareKept((content, index) => {
     void link.call('filter', [], Object.assign(new RequestContext(), { content }))
     if (index < 64) return

@@ -14,7 +14,7 @@ t.test('each head of a replay reaches the network by a message of its own', asyn
   const [config] = resolveServeConfig({ config: configPath }).networks
   if (config === undefined) throw new Error('no network')
   const mapBytes = 2 ** 30
-  const source = startSource(config, mapBytes, () => undefined)
+  const source = startSource(config, mapBytes)
   if (source === undefined) throw new Error('no source')
   await source.opened
   const filters = () => undefined

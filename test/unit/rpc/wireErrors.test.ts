@@ -20,6 +20,11 @@ const examples: { [K in Fault['kind']]: [Extract<Fault, { kind: K }>, number, st
     -32601,
     'the method eth_x does not exist/is not available',
   ],
+  NotOpen: [
+    { kind: 'NotOpen', network: 'main', why: 'no upstream answers' },
+    -32000,
+    'network main has no block yet: no upstream answers',
+  ],
   NotificationsNotSupported: [{ kind: 'NotificationsNotSupported' }, -32601, 'notifications not supported'],
   SubscriptionNotFound: [
     { kind: 'SubscriptionNotFound', name: 'new"Heads' },
