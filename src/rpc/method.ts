@@ -99,6 +99,12 @@ type ArgumentsOf<P extends readonly Param<unknown>[]> = {
   readonly [I in keyof P]: P[I] extends Param<infer T> ? T : never
 }
 
+/** Runs what only reads, and again each time data that it lacked was fetched. */
+export type WhenHeld = <T>(read: () => T | Promise<T>) => T | Promise<T>
+
+/** For methods that only read, which run again as a whole. */
+export const readOnce: WhenHeld = (read) => read()
+
 export interface MethodDefinition<N extends RpcNetwork, P extends readonly Param<unknown>[]> {
   /** The name on the wire. Absent in a family of methods, where {@link nameMethods} gives it. */
   readonly name?: string
@@ -126,19 +132,26 @@ export interface MethodDefinition<N extends RpcNetwork, P extends readonly Param
   readonly isRelayed?: boolean
   /** Price of a call in compute units; see price.ts. */
   readonly price: Price<ArgumentsOf<P>>
+  /**
+   * Whether a call changes what others see, or what the caller's next calls mean: it sends, subscribes, makes or removes.
+   * Such a method runs once, whatever data has to be fetched; the parts of it that only read are passed to `whenHeld`.
+   */
+  readonly effect?: boolean
   /** `head`: the result depends on nothing but the parameters and the head, and may be repeated. Absent: never is. */
   readonly memo?: 'head' | 'never'
   /**
    * Answers a call. Returns a promise only for a job or data not held, which may resolve to a stream; throws
    * FaultError for a caller's fault. Pass
    * `context` to jobs, so that they end when nobody waits for the result. Long work of its own must pause after
-   * `turnMsMax` milliseconds (requestSlices.ts).
+   * `turnMsMax` milliseconds (requestSlices.ts). May run again where data was fetched that it lacked, unless it has an
+   * `effect`.
    */
   run(
     network: N,
     args: ArgumentsOf<P>,
     context: RequestContext,
     turnMsMax: number,
+    whenHeld: WhenHeld,
   ): Json | Promise<Json | JsonStream | UncacheableResult>
 }
 
@@ -155,6 +168,7 @@ export interface Method<N extends RpcNetwork = RpcNetwork>
     args: readonly unknown[],
     context: RequestContext,
     turnMsMax: number,
+    whenHeld: WhenHeld,
   ): Json | Promise<Json | JsonStream | UncacheableResult>
 }
 
@@ -177,9 +191,13 @@ export function defineMethod<const P extends readonly Param<unknown>[], N extend
   if (paramNames.length > 0 && paramNames.length !== params.length) {
     throw new RangeError(`${name} has ${params.length} parameters but ${paramNames.length} names`)
   }
+  if (definition.effect === true && memo === 'head')
+    throw new RangeError(`${name} has an effect, and is not repeated`)
   const { price, run } = definition as unknown as Pick<Method<N>, 'price' | 'run'>
-  const { summary, byName = false, isRelayed = false, result, cost = 'inline', jobClass } = definition
-  return { name, summary, params, paramNames, byName, isRelayed, result, cost, jobClass, price, memo, run }
+  const { summary, byName = false, isRelayed = false, effect = false } = definition
+  const { result, cost = 'inline', jobClass } = definition
+  const call = { params, paramNames, byName, isRelayed, effect, cost, jobClass, price, memo, run }
+  return { name, summary, result, ...call }
 }
 
 /** The methods with the names under which they stand, in the order of these names. */

@@ -17,7 +17,9 @@ import {
   type Method,
   type NetworkViews,
   type RpcNetwork,
+  readOnce,
   UncacheableResult,
+  type WhenHeld,
 } from '../method.js'
 import { busy, type Member } from './batch.js'
 import type { CallCounter } from './callCounter.js'
@@ -165,7 +167,7 @@ export class CallRunner<N extends RpcNetwork> {
       const isShort = !isLong && fetchMissing === undefined && readUnproved === undefined
       const running = { method, call, basis, context, network, price }
       const result = isShort
-        ? method.run(network, args, context, this.#turnMsMax)
+        ? method.run(network, args, context, this.#turnMsMax, readOnce)
         : this.#runFetching(running, args, isLong)
       if (result instanceof Promise) return this.#keptLater(running, result)
       // A stream only comes from a job.
@@ -200,11 +202,16 @@ export class CallRunner<N extends RpcNetwork> {
     )
   }
 
-  /** In a slice of its own where it is long; again each time what it lacked was fetched. What is only believed is noted. */
+  /**
+   * In a slice of its own where it is long; again each time what it lacked was fetched, or, of a method with an effect,
+   * only what reads. What is only believed is noted.
+   */
   #runFetching({ method, call, basis, context, network }: Running<N>, args: unknown[], isLong: boolean) {
-    const runOnce = basis.noting(() => method.run(network, args, context, this.#turnMsMax))
+    const wanting = { method: method.name, params: call.params }
+    const whenHeld: WhenHeld = (read) => retryAfterFetch(this.#views, context, wanting, read)
+    const runOnce = basis.noting(() => method.run(network, args, context, this.#turnMsMax, whenHeld))
     const run = isLong ? () => inOneSlice(new RequestSlices(this.#turnMsMax, context, 0), runOnce) : runOnce
-    return retryAfterFetch(this.#views, context, { method: method.name, params: call.params }, run)
+    return method.effect ? run() : whenHeld(run)
   }
 
   #keptLater(running: Running<N>, result: Promise<Json | JsonStream | UncacheableResult>): Promise<Streamed> {

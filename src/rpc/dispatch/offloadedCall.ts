@@ -6,7 +6,7 @@ import type { OffloadedAnswer } from '../../pool/jobs.js'
 import { FaultError } from '../../primitives/faults.js'
 import { priceOf, unitsMin } from '../contexts/price.js'
 import type { RequestContext } from '../contexts/requestContext.js'
-import { decodeParams, type Json, type Method, nameMethods } from '../method.js'
+import { decodeParams, type Json, type Method, nameMethods, readOnce } from '../method.js'
 import { callMethods } from '../methods/calls.js'
 import { mappingMethods } from '../methods/mappings.js'
 import { stateProofMethods } from '../methods/proofs.js'
@@ -35,7 +35,7 @@ export async function answerOffloaded(
     const args = decodeParams(method, params)
     price = priceOf(method.price, args)
     // No method with a `jobClass` makes streams.
-    const json = (await method.run(network, args, context, Number.POSITIVE_INFINITY)) as Json
+    const json = (await method.run(network, args, context, Number.POSITIVE_INFINITY, readOnce)) as Json
     return { price, json: typeof json === 'string' ? Buffer.from(json) : json }
   } catch (thrown) {
     if (!(thrown instanceof FaultError)) throw thrown

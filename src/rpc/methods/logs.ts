@@ -17,7 +17,7 @@ import {
 
 const nothing = Buffer.from('[]', 'latin1')
 
-const newFilter = { cost: 'job', result: textSchema } as const
+const newFilter = { cost: 'job', effect: true, result: textSchema } as const
 const ofFilter = {
   params: [text('a filter id')],
   paramNames: ['filterId'],
@@ -87,6 +87,7 @@ export const logMethods = {
   eth_uninstallFilter: chainMethod({
     ...ofFilter,
     summary: 'Removes a filter, and whether there was one',
+    effect: true,
     price: 1,
     result: booleanSchema,
     run({ filters }, [id], context) {

@@ -49,6 +49,7 @@ export const rollupMethodFamily = {
     params: [writtenTransaction],
     paramNames: ['invoke_transaction'],
     cost: 'job',
+    effect: true,
     price: 200,
     result: objectSchema('Submitted', { transaction_hash: feltSchema }),
     async run({ queue, invokeLimits, verdictMsMax }, [written], context) {
@@ -152,6 +153,7 @@ export const rollupMethodFamily = {
     ...byHash,
     summary: 'Id of a subscription to the status of a transaction, over a WebSocket',
     price: 10,
+    effect: true,
     result: textSchema,
     run({ queue, prefix }, [hash], context) {
       const { subscriber } = context
@@ -178,6 +180,7 @@ export const rollupMethodFamily = {
     params: [text('a subscription id')],
     paramNames: ['subscription_id'],
     price: 1,
+    effect: true,
     result: booleanSchema,
     run(_network, [id], { subscriber }) {
       if (subscriber === undefined) throw new FaultError({ kind: 'NotificationsNotSupported' })

@@ -1,4 +1,5 @@
 /** Subscriptions of the caller's connection; `streams` sends their events. */
+import { whenKnown } from '../../primitives/awaitable.js'
 import { FaultError } from '../../primitives/faults.js'
 import type { NetworkStreams, OpenedStream } from '../../streams/networkStreams.js'
 import type { PendingStreams } from '../../streams/pendingStreams.js'
@@ -45,21 +46,26 @@ export const subscriptionMethods = {
     paramNames: ['kind', 'options'],
     // An address or topic takes 10 µs: to decode, and to add to the index and remove again.
     price: (args) => 10 + countKeysOf(args),
+    effect: true,
     result: textSchema,
-    run({ streams, pendingStreams }, args, context) {
+    run({ streams, pendingStreams }, args, context, _turnMsMax, whenHeld) {
       const { subscriber } = context
       if (subscriber === undefined) throw new FaultError({ kind: 'NotificationsNotSupported' })
       const wanted = decodeSubscription(args, subscriber.limits, (keys) =>
         subscriber.requireRoom(bytesOfSubscription(keys)),
       )
-      const stream = openStream(wanted, subscriber, streams, pendingStreams)
-      context.onFinished(() => stream.start())
-      return `"${stream.id}"`
+      // What it lacks is lacking before anything is opened.
+      const opened = whenHeld(() => openStream(wanted, subscriber, streams, pendingStreams))
+      return whenKnown(opened, (stream) => {
+        context.onFinished(() => stream.start())
+        return `"${stream.id}"`
+      })
     },
   }),
   /** A fault where the connection has none with this id, as in go-ethereum. */
   eth_unsubscribe: chainMethod({
     summary: 'Ends a subscription of this connection',
+    effect: true,
     params: [optional(anything, undefined)],
     paramNames: ['subscription'],
     price: 1,

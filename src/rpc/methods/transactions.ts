@@ -1,7 +1,7 @@
 /** Transactions and their receipts; and what was sent from here. Specification, section 4. */
 import { findSent } from '../../chain/findSent.js'
 import type { TransactionLocation } from '../../chain/findTransaction.js'
-import { type Address, bytesToHex, type Hash32 } from '../../primitives/bytes.js'
+import { type Address, bytesToHex } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
 import { UncacheableResult } from '../method.js'
 import { chainMethod, type Network } from '../network.js'
@@ -28,9 +28,6 @@ const syncWaitMs = 20_000
 const syncWaitMsMax = 60_000
 /** Before the end of a request's time, so that its answer comes in it. */
 const lastAnswerMs = 500
-
-/** Arguments of calls that are under way → what was sent for them, and when (performance.now()). */
-const sentBefore = new WeakMap<object, { readonly hash: Hash32; readonly sinceMs: number }>()
 
 export const transactionMethods = {
   eth_getTransactionByBlockHashAndIndex: chainMethod({
@@ -95,6 +92,7 @@ export const transactionMethods = {
     params: [bytes],
     paramNames: ['transaction'],
     cost: 'job',
+    effect: true,
     price: 50,
     result: hashSchema,
     run({ upstreamCalls }, [raw]) {
@@ -103,24 +101,23 @@ export const transactionMethods = {
     },
   }),
   /**
-   * As EIP-7966 has it: a transaction that no block has in time is the fault SentNotMined, whose data is the hash. It is
-   * sent once, even where a gateway has to run the call again.
+   * As EIP-7966 has it: a transaction that no block has in time is the fault SentNotMined, whose data is the hash.
    */
   eth_sendRawTransactionSync: chainMethod({
     summary: 'Receipt of a signed transaction, once it was sent and a block has it',
     params: [bytes, optional(integer('a time in milliseconds'), undefined)],
     paramNames: ['transaction', 'timeout'],
     cost: 'job',
+    effect: true,
     price: 60,
     result: receiptSchema,
-    async run({ upstreamCalls, streams, requestMsMax }, args, context) {
+    async run({ upstreamCalls, streams, requestMsMax }, [raw, asked = 0], context, _turnMsMax, whenHeld) {
       if (upstreamCalls === undefined) throw new FaultError({ kind: 'NoUpstreamToSendTo' })
-      const [raw, asked = 0] = args
-      const sent = sentBefore.get(args) ?? { hash: await upstreamCalls.send(raw), sinceMs: performance.now() }
-      sentBefore.set(args, sent)
+      const hash = await upstreamCalls.send(raw)
+      const sinceMs = performance.now()
       const waitMs = Math.min(asked === 0 ? syncWaitMs : asked, syncWaitMsMax, requestMsMax - lastAnswerMs)
-      const receipt = await streams.awaitReceipt(sent.hash, sent.sinceMs + waitMs, context)
-      if (receipt === undefined) throw new FaultError({ kind: 'SentNotMined', waitMs, hash: sent.hash })
+      const receipt = await whenHeld(() => streams.awaitReceipt(hash, sinceMs + waitMs, context))
+      if (receipt === undefined) throw new FaultError({ kind: 'SentNotMined', waitMs, hash })
       return receipt
     },
   }),

@@ -6,7 +6,7 @@ import type { BlockId } from '../../chain/blockId.js'
 import { type Address, bytesToHex, type Hash32 } from '../../primitives/bytes.js'
 import { headProofMethod } from '../../primitives/upstreamCalls.js'
 import type { RequestContext } from '../contexts/requestContext.js'
-import { decodeParams, type Json, type Method } from '../method.js'
+import { decodeParams, type Json, type Method, readOnce } from '../method.js'
 import type { Network } from '../network.js'
 import { blockId, position } from '../params/params.js'
 import { minedBlock, stateBlock } from '../params/stateBlock.js'
@@ -55,7 +55,13 @@ function stateRead(method: Method<Network>): VerifiedRead {
     const block = stateBlock(chain, args[last] as BlockId, last, ['state', 'trie'])
     const { number, hash } = block
     const id: BlockId = { kind: 'hash', hash, requireCanonical: false }
-    const result = method.run(network, [...args.slice(0, last), id], context, Number.POSITIVE_INFINITY)
+    const result = method.run(
+      network,
+      [...args.slice(0, last), id],
+      context,
+      Number.POSITIVE_INFINITY,
+      readOnce,
+    )
     const before = answerStart(hash, chain.readRawHeader(hash), result as Json)
     const keys = last === 2 ? [{ slot: args[1] as Hash32, writtenBytes: 32 }] : []
     const stateRoot = state.stateRootAfter(block)

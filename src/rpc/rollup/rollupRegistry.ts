@@ -13,11 +13,11 @@ export const rollupMethods = nameMethods<RollupNetwork, RollupMethodName>(rollup
 export function boundRollupMethods(network: RollupNetwork, prefixes: readonly string[]): Method[] {
   return prefixRollupMethods(prefixes).map((method) => ({
     ...method,
-    run(_other, args, context, turnMsMax) {
+    run(_other, args, context, ...more) {
       if (context.identity.scope?.allowsNetwork(network.name) === false) {
         throw new FaultError({ kind: 'NetworkNotAllowed', network: network.name })
       }
-      return method.run(network, args, context, turnMsMax)
+      return method.run(network, args, context, ...more)
     },
   }))
 }
@@ -28,8 +28,7 @@ export function prefixRollupMethods(prefixes: readonly string[]): Method<RollupN
     Object.values<Method<RollupNetwork>>(rollupMethods).map((method) => ({
       ...method,
       name: method.name.replace(/^rollupx_/, `${prefix}_`),
-      run: (network, args, context, turnMsMax) =>
-        method.run({ ...network, prefix }, args, context, turnMsMax),
+      run: (network, args, context, ...more) => method.run({ ...network, prefix }, args, context, ...more),
     })),
   )
 }
