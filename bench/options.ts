@@ -10,38 +10,17 @@ import { packageRoot } from '../src/primitives/packageRoot.js'
  */
 const modes = {
   whole: {
-    rounds: 7,
-    seconds: 1,
     // A store of 10,000,000 slots is mapped, and code compiled, in 40 s; a busy machine may never become steady.
-    warmUpSecondsMax: 60,
-    latencyRounds: 3,
-    latencySeconds: 4,
-    accounts: 1_000_000,
-    slots: 1_000_000,
-    blocks: 50_000,
-    logBlocks: 1_000_000,
+    ...{ rounds: 7, seconds: 1, warmUpSecondsMax: 60, latencyRounds: 3, latencySeconds: 4 },
+    ...{ accounts: 1_000_000, slots: 1_000_000, blocks: 50_000, logBlocks: 1_000_000 },
   },
   quick: {
-    rounds: 3,
-    seconds: 0.5,
-    warmUpSecondsMax: 0.5,
-    latencyRounds: 1,
-    latencySeconds: 1,
-    accounts: 100_000,
-    slots: 100_000,
-    blocks: 20_000,
-    logBlocks: 100_000,
+    ...{ rounds: 3, seconds: 0.5, warmUpSecondsMax: 0.5, latencyRounds: 1, latencySeconds: 1 },
+    ...{ accounts: 100_000, slots: 100_000, blocks: 20_000, logBlocks: 100_000 },
   },
   check: {
-    rounds: 3,
-    seconds: 0.4,
-    warmUpSecondsMax: 2,
-    latencyRounds: 1,
-    latencySeconds: 2,
-    accounts: 250_000,
-    slots: 500_000,
-    blocks: 20_000,
-    logBlocks: 50_000,
+    ...{ rounds: 3, seconds: 0.4, warmUpSecondsMax: 2, latencyRounds: 1, latencySeconds: 2 },
+    ...{ accounts: 250_000, slots: 500_000, blocks: 20_000, logBlocks: 50_000 },
   },
 } as const
 
@@ -97,7 +76,7 @@ export const helpText = `Measures Tidegate beside a bare uWebSockets.js server t
   --url URL                        measure this endpoint, holding the demo chain, instead of a server of our own;
                                    what needs other networks, or a server without caches, is left out
   --only NAME[,NAME]               scenarios whose name contains one of these; neighbours is what attackers do to
-                                   others, prices what a unit of a key's allowance buys, store what states take on
+                                   others, prices what a unit of a key's allowance buys, store what a state takes on
                                    disk, gas how slow the slowest gas is by the files in the folder GAS
                                    (../shared/gas-benchmarks); it fails below 10 Mgas a second of CPU
   --attack NAME[,NAME]             of neighbours, these attacks only

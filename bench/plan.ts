@@ -14,7 +14,7 @@ import { memory, traceStream } from './scenarios/memoryRun.js'
 import { pricedKinds } from './scenarios/pricedKinds.js'
 import { prices } from './scenarios/prices.js'
 import type { SpecialScenario } from './scenarios/specialScenario.js'
-import { secondsToMeasureState, stateSize } from './scenarios/stateSize.js'
+import { slotsPerSecond, stateSize } from './scenarios/stateSize.js'
 
 /** All that are more than requests over HTTP, in the order in which they run; `gas` where its folder is known. */
 export const specialScenarios = (gasFolder: string | undefined): readonly SpecialScenario[] => [
@@ -152,7 +152,7 @@ function secondsOfSpecial(name: string, options: BenchOptions): number {
     case 'logs-many':
       return 10
     case 'store':
-      return secondsToMeasureState(options)
+      return 20 + options.largeSlots / slotsPerSecond
     case 'gas':
       return isQuick ? 90 : 150
     default:

@@ -21,14 +21,3 @@ export function walk(count: number): (n: number) => number {
 function commonDivisor(a: number, b: number): number {
   return b === 0 ? a : commonDivisor(b, a % b)
 }
-
-/** Numbers below a bound, from a seed (xorshift of 32 bits). */
-export function randomFrom(seed: number): (bound: number) => number {
-  let state = scatter(seed) || 1
-  return (bound) => {
-    state ^= state << 13
-    state ^= state >>> 17
-    state ^= state << 5
-    return (state >>> 0) % bound
-  }
-}

@@ -69,31 +69,17 @@ export function accountHex(index: number): string {
 export const accountAddress = (index: number): Address => toAddress(hexToBytes(accountHex(index)))
 
 /**
- * The blocks that load a state: contracts in the order of their rows, which so follow each other in full pages, or of their
- * hashes, which leaves pages half full, as in a state that grew (there a first block has one slot of each, for which the
- * store numbers them in the order of addresses); then accounts in the order of their hashes in the trie, of
- * which a block then changes the right edge alone.
+ * The blocks that load a state: contracts in the order of their rows, which so follow each other in full pages; then
+ * accounts in the order of their hashes in the trie, of which a block then changes the right edge alone.
  */
-export function* loadBlocks(
-  size: StateSize,
-  keysPerBlock = keysPerBlockDefault,
-  contractOrder: 'rows' | 'hashes' = 'rows',
-): Generator<AccountChange[]> {
+export function* loadBlocks(size: StateSize, keysPerBlock = keysPerBlockDefault): Generator<AccountChange[]> {
   const { accounts, slotsPerAccount, slots } = size
   const addresses = Array.from({ length: Math.min(contracts, slots) }, (_, index) => contractAddress(index))
-  const inRows = inOrder(addresses)
-  const slotsFrom = (contract: number, first: number, end = slots): AccountChange => {
+  yield* inBlocks(inOrder(addresses), keysPerBlock, (contract) => {
     const own: Change[] = []
-    for (let index = first; index < end; index += contracts) own.push([slotOf(index), amountOf(index)])
+    for (let index = contract; index < slots; index += contracts) own.push([slotOf(index), amountOf(index)])
     return { address: addresses[contract] as Address, slots: own }
-  }
-  if (contractOrder === 'rows')
-    yield* inBlocks(inRows, keysPerBlock, (contract) => slotsFrom(contract, contract))
-  else {
-    yield inRows.map((contract) => slotsFrom(contract, contract, contracts))
-    const inHashes = inHashOrder(addresses.length, contractAddress)
-    yield* inBlocks(inHashes, keysPerBlock, (contract) => slotsFrom(contract, contract + contracts))
-  }
+  })
   yield* inBlocks(inHashOrder(accounts, accountAddress), keysPerBlock, (index) => ({
     address: accountAddress(index),
     balance: 10n ** 18n + BigInt(index),

@@ -25,12 +25,14 @@ export type NextBody = () => string
 export interface LoadResult {
   readonly answers: number
   readonly seconds: number
+}
+
+/** At a fixed rate. */
+export interface TimedResult {
   /** Latency of each answer, in ms. */
   readonly latencies: readonly number[]
-  /** Under saturation, how many of them came in each tenth of a second, in order. */
-  readonly tenths?: readonly number[]
-  /** At a fixed rate, the delay in ms between the due time of each request and its sending; part of its latency. */
-  readonly lateness?: readonly number[]
+  /** The delay in ms between the due time of each request and its sending; part of its latency. */
+  readonly lateness: readonly number[]
 }
 
 /** Bytes per read; larger answers need several. */
@@ -184,29 +186,21 @@ export async function saturate(
 ): Promise<LoadResult> {
   const startedAtMs = performance.now()
   const endsAtMs = startedAtMs + seconds * 1000
-  const latencies: number[] = []
-  const tenths: number[] = []
+  let answers = 0
   const lane = (connection: HttpConnection) =>
     new Promise<void>((resolve) => {
-      let askedAtMs = 0
       const ask = () => {
-        askedAtMs = performance.now()
-        if (askedAtMs >= endsAtMs) return resolve()
+        if (performance.now() >= endsAtMs) return resolve()
         connection.ask(next(), onAnswer)
       }
       const onAnswer = () => {
-        const now = performance.now()
-        latencies.push(now - askedAtMs)
-        const tenth = Math.floor((now - startedAtMs) / 100)
-        while (tenths.length <= tenth) tenths.push(0)
-        tenths[tenth] = (tenths[tenth] as number) + 1
+        answers++
         ask()
       }
       ask()
     })
   await Promise.all(connections.map(lane))
-  const took = (performance.now() - startedAtMs) / 1000
-  return { answers: latencies.length, seconds: took, latencies, tenths }
+  return { answers, seconds: (performance.now() - startedAtMs) / 1000 }
 }
 
 /** Length of a part of a warm-up, and the number of parts without a gain that end it. */
@@ -220,51 +214,28 @@ const faultsMatterMin = 1 / 50
 /**
  * Saturates until the rate stops rising and the page faults per answer stop falling, for at most `secondsMax`.
  * Compilation during execution takes from a second to half a minute; so does mapping a large store, 16 pages per
- * fault, into a new server. Returns how many answers came in each tenth of a second, for {@link answersUntilFast}.
+ * fault, into a new server.
  */
 export async function warmUp(
   connections: readonly HttpConnection[],
   secondsMax: number,
   next: NextBody,
   pageFaults: () => number | undefined,
-): Promise<number[]> {
-  const all: number[] = []
+): Promise<void> {
   let best = 0
   let leastFaults = Number.POSITIVE_INFINITY
   let flat = 0
   // A piece takes as long as its last answer, which may be seconds.
   for (let total = 0; total < secondsMax && flat < flatPieces; ) {
     const before = pageFaults() ?? 0
-    const { answers, seconds, tenths } = await saturate(connections, Math.min(pieceSeconds, secondsMax), next)
+    const { answers, seconds } = await saturate(connections, Math.min(pieceSeconds, secondsMax), next)
     total += seconds
-    // What comes after its end is of a tenth that is not whole.
-    all.push(...(tenths ?? []).slice(0, Math.round(pieceSeconds * 10)))
     const faults = Math.max(((pageFaults() ?? 0) - before) / answers, faultsMatterMin)
     const isGain = answers > best * rateGainMin || faults * faultsGainMin < leastFaults
     flat = isGain ? 0 : flat + 1
     best = Math.max(best, answers)
     leastFaults = Math.min(leastFaults, faults)
   }
-  return all
-}
-
-/** Share of its last rate from which on a server counts as fast, and the tenths of a second that must reach it together. */
-const fastShare = 0.9
-const fastTenths = 3
-
-/**
- * How many requests a server answered before it reached 90 % of `rate` answers a second; all of the warm-up where it
- * did not.
- */
-export function answersUntilFast(tenths: readonly number[], rate: number): number {
-  let answers = 0
-  for (const [at, count] of tenths.entries()) {
-    const window = tenths.slice(at, at + fastTenths)
-    const sum = window.reduce((total, each) => total + each, 0)
-    if (window.length === fastTenths && sum * 10 >= fastShare * rate * fastTenths) return answers
-    answers += count
-  }
-  return answers
 }
 
 /**
@@ -276,7 +247,7 @@ export async function askAtRate(
   rate: number,
   seconds: number,
   next: NextBody,
-): Promise<LoadResult> {
+): Promise<TimedResult> {
   const total = Math.max(1, Math.floor(rate * seconds))
   const latencies: number[] = []
   const lateness: number[] = []
@@ -302,5 +273,5 @@ export async function askAtRate(
     // {@link withConnections} has rejected already.
     if (connections.some(({ isClosed }) => isClosed)) break
   }
-  return { answers: total, seconds: (performance.now() - startedAtMs) / 1000, latencies, lateness }
+  return { latencies, lateness }
 }

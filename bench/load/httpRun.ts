@@ -10,16 +10,8 @@ import type { BenchOptions } from '../options.js'
 import { compareSides, type Outcome, type Round, type Side } from '../report/outcome.js'
 import { latenciesOf, median, type Percentile, spread } from '../report/statistics.js'
 import { findDifference } from '../servers/anvil.js'
-import { type ServerProcess, startServer } from '../servers/serverProcess.js'
-import {
-  answersUntilFast,
-  type NextBody,
-  saturate,
-  type Target,
-  targetOf,
-  warmUp,
-  withConnections,
-} from './httpLoader.js'
+import { type ServerProcess, startServer, withCpu } from '../servers/serverProcess.js'
+import { type NextBody, saturate, type Target, targetOf, warmUp, withConnections } from './httpLoader.js'
 import { askByAutocannon } from './latencyRun.js'
 import { askBody, resultsOf } from './rpc.js'
 import type { Scenario } from './scenarios.js'
@@ -102,7 +94,6 @@ export async function measureHttp(
       name,
       title,
       unit: 'requests',
-      answerBytes: Math.round(answers.reduce((sum, { length }) => sum + length, 0) / answers.length),
       own: ownSide,
       rivals: Object.fromEntries(others),
       ratios: Object.fromEntries(others.map(([rival, side]) => [rival, compareSides(ownSide, side)])),
@@ -137,9 +128,7 @@ class Track {
   readonly #rounds: Round[] = []
   readonly #busy: (number | undefined)[] = []
   readonly #faults: (number | undefined)[] = []
-  #warmUp: readonly number[] = []
   readonly #latencies: (readonly number[])[] = []
-  #latencyRate: number | undefined
   readonly #requests: Requests
   readonly #settings: BenchOptions
 
@@ -163,28 +152,23 @@ class Track {
   async warmUp(): Promise<void> {
     const { connections, warmUpSecondsMax } = this.#settings
     const secondsMax = this.contestant.name === 'anvil' ? compiledWarmUpSeconds : warmUpSecondsMax
-    this.#warmUp = await withConnections(this.#target, connections, (open) =>
+    await withConnections(this.#target, connections, (open) =>
       warmUp(open, secondsMax, this.#next, () => this.contestant.process?.pageFaults()),
     )
   }
 
   async saturate(): Promise<void> {
     const { process } = this.contestant
-    const { connections, seconds } = this.#settings
-    const [cpuBefore, faultsBefore] = [process?.cpuSeconds(), process?.pageFaults()]
-    const result = await withConnections(this.#target, connections, (open) =>
-      saturate(open, seconds, this.#next),
+    const { connections, seconds: secondsWanted } = this.#settings
+    const faultsBefore = process?.pageFaults()
+    const [{ answers, seconds }, cpuSeconds] = await withCpu(process, () =>
+      withConnections(this.#target, connections, (open) => saturate(open, secondsWanted, this.#next)),
     )
-    const since = (now: number | undefined, before: number | undefined) =>
-      now === undefined || before === undefined ? undefined : now - before
-    const cpuSeconds = since(process?.cpuSeconds(), cpuBefore)
-    const faults = since(process?.pageFaults(), faultsBefore)
-    this.#faults.push(faults && faults / result.answers)
-    this.#rounds.push({
-      rate: result.answers / result.seconds,
-      cpuMicros: cpuSeconds && (cpuSeconds * 1e6) / result.answers,
-    })
-    this.#busy.push(cpuSeconds && cpuSeconds / result.seconds)
+    const faults = process?.pageFaults()
+    const isKnown = faults !== undefined && faultsBefore !== undefined
+    this.#faults.push(isKnown ? (faults - faultsBefore) / answers : undefined)
+    this.#rounds.push({ rate: answers / seconds, cpuMicros: cpuSeconds && (cpuSeconds * 1e6) / answers })
+    this.#busy.push(cpuSeconds && cpuSeconds / seconds)
   }
 
   /** `highest` is the rate in answers per second that all compared servers reach. */
@@ -201,7 +185,6 @@ class Track {
     this.#latencies.push(
       await askByAutocannon({ url: this.contestant.url, bodies, rate, seconds, acceptEncoding }),
     )
-    this.#latencyRate = rate
   }
 
   side(): Side {
@@ -216,7 +199,6 @@ class Track {
       cpuMicros: median(this.#rounds.map(({ cpuMicros }) => cpuMicros)),
       busy: median(this.#busy),
       pageFaults: median(this.#faults),
-      answersUntilFast: answersUntilFast(this.#warmUp, this.rate),
       ...this.contestant.process?.memory(),
       latencies: {
         p50: of('p50') ?? all.p50,
@@ -225,7 +207,6 @@ class Track {
         p999: of('p999') ?? all.p999,
       },
       latencyRounds,
-      latencyRate: this.#latencyRate,
     }
   }
 }

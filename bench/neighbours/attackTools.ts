@@ -3,10 +3,11 @@
  * Nothing is cleaned up, because an attacker's process ends with its attack.
  */
 import { once } from 'node:events'
-import { Agent, type IncomingMessage, request } from 'node:http'
+import { Agent, type IncomingMessage } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { WebSocket } from 'ws'
+import { exchange } from './exchange.js'
 import { answerKind, failureKind, lookedAtBytes, Tally } from './tally.js'
 
 /** Wait after a failed connection. */
@@ -57,7 +58,10 @@ export class AttackTools {
   /** Sends requests on kept-alive connections, on each the next one as soon as an answer has arrived. */
   ask(connections: number, next: () => string | Uint8Array): void {
     const agent = new Agent({ keepAlive: true, maxSockets: connections })
-    this.repeat(connections, async () => this.tally.add(await this.#post(agent, next())))
+    this.repeat(connections, async () => {
+      const { status, text } = await exchange(this.#url, agent, next(), lookedAtBytes)
+      this.tally.add(`${status} ${answerKind(text)}`)
+    })
   }
 
   /** A TCP connection to the server. */
@@ -98,22 +102,6 @@ export class AttackTools {
     socket.on('pong', () => this.tally.add('pong'))
     const [[response]] = await Promise.all([upgrade, once(socket, 'open')])
     return { socket, connection: response.socket }
-  }
-
-  #post(agent: Agent, body: string | Uint8Array): Promise<string> {
-    return new Promise((resolve, reject) => {
-      const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
-      const exchange = request(this.#url, { agent, method: 'POST', headers }, (response) => {
-        let start = ''
-        response.on('data', (chunk: Buffer) => {
-          if (start.length < lookedAtBytes) start += chunk.toString('latin1', 0, lookedAtBytes)
-        })
-        response.on('end', () => resolve(`${response.statusCode} ${answerKind(start)}`))
-        response.on('error', reject)
-      })
-      exchange.on('error', reject)
-      exchange.end(body)
-    })
   }
 }
 

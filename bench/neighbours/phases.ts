@@ -63,8 +63,7 @@ export function outcomeOf(phases: readonly Phase[], victims: number, memory: Mem
   const p99 = ({ reads }: Phase) => reads.latencies.p99 ?? reads.longestMs
   const worst = attacked.reduce((a, b) => (p99(b) > p99(a) ? b : a))
   const side = ({ reads: { latencies } }: Phase): Side => {
-    const rate = readsPerSecond * victims
-    return { rate, rateSpread: 0, latencies, latencyRate: rate }
+    return { rate: readsPerSecond * victims, rateSpread: 0, latencies }
   }
   const failed = phases.reduce((sum, { reads, proofs }) => sum + reads.failed + proofs.failed, 0)
   const ends = phases.filter(({ hasServerEnded }) => hasServerEnded).length

@@ -2,12 +2,13 @@
  * Well-behaved clients, each with its own key and connections: cached reads and new proofs, sent at fixed times
  * regardless of answers. Every answer is checked. Owns the requests and their checks.
  */
-import { Agent, request } from 'node:http'
+import { Agent } from 'node:http'
 import { performance } from 'node:perf_hooks'
 import { setTimeout } from 'node:timers/promises'
 import { type ProofAnswer, verifyAnswer } from '../../test/rpc/proofOracle.js'
 import { addressOf, headStateRoot, slots, word } from '../data/demoFacts.js'
 import { rpc } from '../load/rpc.js'
+import { exchange } from './exchange.js'
 import { answerKind, failureKind, lookedAtBytes, Tally, type Told } from './tally.js'
 
 /** Per victim and second. */
@@ -175,23 +176,8 @@ function resultOf(answer: string): unknown {
 }
 
 /** The body of an answer. Rejects for every status but 200 and where none comes. */
-function ask(url: string, agent: Agent, body: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const headers = { 'content-type': 'application/json', 'content-length': body.length }
-    const exchange = request(url, { agent, method: 'POST', headers }, (response) => {
-      let answer = ''
-      response.setEncoding('utf8').on('data', (text) => {
-        answer += text
-      })
-      response.on('end', () => {
-        if (response.statusCode === 200) resolve(answer)
-        else reject(new Error(`${response.statusCode} ${answerKind(answer.slice(0, lookedAtBytes))}`))
-      })
-      response.on('error', reject)
-    })
-    exchange.on('error', reject)
-    const giveUp = globalThis.setTimeout(() => exchange.destroy(new Error('no answer')), answerMsMax)
-    exchange.on('close', () => clearTimeout(giveUp))
-    exchange.end(body)
-  })
+async function ask(url: string, agent: Agent, body: string): Promise<string> {
+  const { status, text } = await exchange(url, agent, body, Number.POSITIVE_INFINITY, answerMsMax)
+  if (status !== 200) throw new Error(`${status} ${answerKind(text.slice(0, lookedAtBytes))}`)
+  return text
 }

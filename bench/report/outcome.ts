@@ -20,16 +20,12 @@ export interface Side extends Memory {
   readonly cpuMicros?: number | undefined
   /** Page faults of the server process per answer. */
   readonly pageFaults?: number | undefined
-  /** Requests that it answered in its warm-up before it reached 90 % of this rate. */
-  readonly answersUntilFast?: number | undefined
   /** Share of one core that the server took under saturation. */
   readonly busy?: number | undefined
   /** At a fixed rate; a stall counts for every request due in it. */
   readonly latencies?: Latencies | undefined
   /** Of each round at that rate; servers alternate. */
   readonly latencyRounds?: readonly Latencies[]
-  /** That rate, per second. */
-  readonly latencyRate?: number | undefined
 }
 
 /**
@@ -45,7 +41,6 @@ export interface Outcome {
   readonly name: string
   readonly title: string
   readonly unit: string
-  readonly answerBytes?: number | undefined
   /** The measured server. */
   readonly own: Side
   /** By name: `bare`, `anvil`, or what a scenario compares with. */

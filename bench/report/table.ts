@@ -12,7 +12,6 @@ const columns = [
   ['p99 × bare', 12],
   ['CPU µs', 10],
   ['faults', 8],
-  ['warm-up', 9],
   ['core', 6],
   ['RSS MB', 8],
   ['own MB', 8],
@@ -65,8 +64,7 @@ export function footLines(report: Report): string[] {
     'time per request (c) instead of rates. Percentiles over HTTP are taken by autocannon at a fixed rate, a quarter of',
     "the slower server's at most; ± is the distance between the extremes of the rounds. RSS counts the mapped pages of",
     "the stores, which are the system's file cache; what is the process' own stands beside it. CPU time and page faults",
-    'are of the whole server, for each answer; the warm-up is how many requests it answered before it reached 90 % of its',
-    'rate, which says most of the first scenario of a run: later ones find code that is compiled.',
+    'are of the whole server, for each answer.',
   ]
 }
 
@@ -82,7 +80,6 @@ function cellsOf({ own, rivals, ratios: { bare, anvil } }: Measured): string[] {
     ...[p50, p975, p99, p999, latencyTimes(own, rivals.bare, 'p99')].map((value) => shown(value, 2)),
     shown(own.cpuMicros, 1),
     shown(own.pageFaults, 2),
-    own.answersUntilFast === undefined ? '–' : count(own.answersUntilFast),
     own.busy === undefined ? '–' : `${(own.busy * 100).toFixed(0)} %`,
     megabytes(own.residentBytes),
     megabytes(own.anonymousBytes),

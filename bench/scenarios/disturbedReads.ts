@@ -11,9 +11,9 @@ import { addressOf, calldata, slots, word } from '../data/demoFacts.js'
 import {
   askAtRate,
   type HttpConnection,
-  type LoadResult,
   type NextBody,
   saturate,
+  type TimedResult,
   targetOf,
   warmUp,
   withConnections,
@@ -46,7 +46,7 @@ export const readsUnderProofs: SpecialScenario = {
       async (server) => {
         const { settings } = context
         const { rounds, seconds } = settings
-        const results = { own: [] as LoadResult[], idle: [] as LoadResult[], spun: [] as LoadResult[] }
+        const results = { own: [] as TimedResult[], idle: [] as TimedResult[], spun: [] as TimedResult[] }
         await withHeavyLoad(server, (open, next) =>
           warmUp(open, settings.warmUpSecondsMax, next, () => server.pageFaults()),
         )
@@ -67,7 +67,7 @@ export const readsUnderProofs: SpecialScenario = {
         })
         // The loader's own share in the latencies: it is disturbed by whatever else runs on its core.
         const late = Object.entries(results).map(([name, rounds]) => {
-          const p99 = median(rounds.map(({ lateness }) => latenciesOf(lateness ?? []).p99))
+          const p99 = median(rounds.map(({ lateness }) => latenciesOf(lateness).p99))
           return `${name} ${p99?.toFixed(2) ?? '–'}`
         })
         return {
@@ -83,24 +83,24 @@ export const readsUnderProofs: SpecialScenario = {
 }
 
 /** Cached reads of the demo chain at the fixed rate. */
-function readAtRate(server: ServerProcess, seconds: number): Promise<LoadResult> {
+function readAtRate(server: ServerProcess, seconds: number): Promise<TimedResult> {
   return withConnections(targetOf(server.said), connections, (open) =>
     askAtRate(open, readsPerSecond, seconds, () => read),
   )
 }
 
-function toSide(rounds: readonly LoadResult[]) {
+function toSide(rounds: readonly TimedResult[]) {
   const each = rounds.map((round) => latenciesOf(round.latencies))
   const of = (key: keyof Latencies) => median(each.map((latencies) => latencies[key]))
   const latencies = { p50: of('p50'), p975: of('p975'), p99: of('p99'), p999: of('p999') }
-  return { rate: readsPerSecond, rateSpread: 0, latencies, latencyRate: readsPerSecond }
+  return { rate: readsPerSecond, rateSpread: 0, latencies }
 }
 
 /**
  * Reads beside as many processes in empty loops as the pool has threads, on the server's cores and with their
  * niceness: the effect of any busy machine on latencies.
  */
-async function besideSpinners(server: ServerProcess, seconds: number): Promise<LoadResult> {
+async function besideSpinners(server: ServerProcess, seconds: number): Promise<TimedResult> {
   const turn = `require("node:os").setPriority(${niceness});process.send("turning");for(;;);`
   const [file = '', ...args] = onFreeCores([process.execPath, '-e', turn])
   const spinners = Array.from({ length: threadsDefault(freeCores) }, () =>
@@ -119,7 +119,7 @@ async function besideSpinners(server: ServerProcess, seconds: number): Promise<L
  * The load comes from the process of the reads, because another process on the loader's core would delay it by
  * milliseconds.
  */
-function underPoolLoad(server: ServerProcess, seconds: number): Promise<LoadResult> {
+function underPoolLoad(server: ServerProcess, seconds: number): Promise<TimedResult> {
   return withHeavyLoad(server, async (open, next) => {
     const load = saturate(open, loadedBeforeSeconds + seconds, next)
     await setTimeout(loadedBeforeSeconds * 1000)

@@ -6,6 +6,7 @@
 import { saturate, targetOf, withConnections } from '../load/httpLoader.js'
 import { productionQuestion } from '../load/productionMix.js'
 import { rpc } from '../load/rpc.js'
+import { withCpu } from '../servers/serverProcess.js'
 import { onDemo, type SpecialScenario } from './specialScenario.js'
 
 /** Memory stops growing well before the end of a whole run; a short one sees most of it. */
@@ -18,12 +19,11 @@ export const memory: SpecialScenario = {
     onDemo(context, async (server) => {
       const { connections, isQuick } = context.settings
       let n = 0
-      const before = server.cpuSeconds()
-      const { answers, seconds } = await withConnections(targetOf(server.said), connections, (open) =>
-        saturate(open, isQuick ? secondsQuick : secondsWhole, () => productionQuestion(n++)),
+      const [{ answers, seconds }, cpu] = await withCpu(server, () =>
+        withConnections(targetOf(server.said), connections, (open) =>
+          saturate(open, isQuick ? secondsQuick : secondsWhole, () => productionQuestion(n++)),
+        ),
       )
-      const after = server.cpuSeconds()
-      const cpu = before === undefined || after === undefined ? undefined : after - before
       const own = {
         rate: answers / seconds,
         rateSpread: 0,

@@ -6,6 +6,7 @@
 import { bodyUnits } from '../../src/rpc/contexts/price.js'
 import { saturate, targetOf, withConnections } from '../load/httpLoader.js'
 import { batch } from '../load/rpc.js'
+import { withCpu } from '../servers/serverProcess.js'
 import { type TidegateProcess, withoutCaches } from '../servers/tidegateServer.js'
 import { type PricedKind, pricedKinds } from './pricedKinds.js'
 import { type Found, onDemo, type SpecialScenario } from './specialScenario.js'
@@ -77,13 +78,11 @@ export async function measurePrice(
   const first = await spend(url, spending[0])
   const sinceMs = performance.now()
   const warmUp = await ask()
-  const before = server.cpuSeconds()
-  const { answers } = await ask()
-  const after = server.cpuSeconds()
+  const [{ answers }, cpuSeconds] = await withCpu(server, ask)
+  const rest = await spendAll(url)
   const filled = (priceLimits.keyUnitsPerSecond * (performance.now() - sinceMs)) / 1_000
-  const charged = priceLimits.keyUnitsBurst - first.spent + filled - (await spendAll(url))
-  const cpuMicros =
-    before === undefined || after === undefined ? undefined : ((after - before) * 1e6) / answers
+  const charged = priceLimits.keyUnitsBurst - first.spent + filled - rest
+  const cpuMicros = cpuSeconds && (cpuSeconds * 1e6) / answers
   return { name, answers, units: charged / (answers + warmUp.answers), cpuMicros }
 }
 

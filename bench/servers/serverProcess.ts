@@ -36,6 +36,17 @@ export interface ServerProcess {
   stop(): Promise<void>
 }
 
+/** What `work` resolves to, and the seconds of CPU that the server took meanwhile, where these are known. */
+export async function withCpu<T>(
+  server: ServerProcess | undefined,
+  work: () => Promise<T>,
+): Promise<readonly [T, number | undefined]> {
+  const before = server?.cpuSeconds()
+  const result = await work()
+  const after = server?.cpuSeconds()
+  return [result, before === undefined || after === undefined ? undefined : after - before]
+}
+
 /** Clock ticks of `/proc/<pid>/stat`; 100 a second on every Linux that Node runs on. */
 const ticksPerSecond = 100
 

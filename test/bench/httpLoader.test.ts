@@ -1,14 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import t from 'tap'
-import {
-  answersUntilFast,
-  askAtRate,
-  saturate,
-  targetOf,
-  warmUp,
-  withConnections,
-} from '../../bench/load/httpLoader.js'
+import { askAtRate, saturate, targetOf, warmUp, withConnections } from '../../bench/load/httpLoader.js'
 
 async function listen(server: Server): Promise<string> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -49,27 +42,10 @@ for (const isChunked of [false, true]) {
       )
       t.ok(result.answers > 0)
       t.equal(result.answers, asked.length)
-      t.equal(result.latencies.length, result.answers)
       t.same(new Set(asked), new Set(Array.from({ length: n }, (_, at) => `/some/path?x=1 body ${at}`)))
     },
   )
 }
-
-t.test('how many requests a server needs to become fast', async (t) => {
-  t.equal(answersUntilFast([1, 5, 9, 9, 10, 9, 10], 100), 6)
-  t.equal(answersUntilFast([10, 10, 10], 100), 0)
-  t.equal(answersUntilFast([1, 10, 1, 10, 1], 100), 23, 'it did not')
-  t.equal(answersUntilFast([], 100), 0)
-  let n = 0
-  const url = await answering(() => `answer ${n++}`)
-  const result = await withConnections(targetOf(url), 2, (open) => saturate(open, 0.3, () => 'body'))
-  const tenths = result.tenths ?? []
-  t.equal(
-    tenths.reduce((sum, count) => sum + count, 0),
-    n,
-  )
-  t.ok(tenths.length >= 3, `${tenths.length} tenths of a second`)
-})
 
 t.test('a stall counts for every question that was due in it', async (t) => {
   const stallMs = 400
@@ -82,12 +58,10 @@ t.test('a stall counts for every question that was due in it', async (t) => {
     }
     return 'answer'
   })
-  const {
-    answers,
-    latencies,
-    lateness = [],
-  } = await withConnections(targetOf(url), 2, (open) => askAtRate(open, 200, 1, () => 'body'))
-  t.equal(answers, 200)
+  const { latencies, lateness } = await withConnections(targetOf(url), 2, (open) =>
+    askAtRate(open, 200, 1, () => 'body'),
+  )
+  t.equal(latencies.length, 200)
   t.ok(
     latencies.length === lateness.length && Math.max(...lateness) > stallMs / 4,
     'what could not be sent in the stall was sent late',
