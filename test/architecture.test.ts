@@ -144,6 +144,24 @@ t.test('each rule catches a file that breaks it', async (t) => {
       'src/state/a.ts: 401 lines, at most 400; split it by what its parts own',
     ],
     ['src/state/a.ts', '\n'.repeat(400), undefined],
+    ...[
+      ['a.push(...b)', '.push'],
+      ['a.b.unshift(0, ...[...c].map((d) => d(e)), 1)', '.unshift'],
+      ['a.splice(\n  0,\n  1,\n  ...b,\n)', '.splice'],
+      ['a(Math.max(...b.map((c) => c.d)))', 'Math.max'],
+      ['String.fromCharCode(...a)', 'String.fromCharCode'],
+      ['String.fromCharCode.apply(null, a)', '.fromCharCode.apply('],
+      ['concatBytes(a, ...b)', 'concatBytes'],
+      ['a.push([...b])', undefined],
+      ['a.push({ ...b }, f(...c))', undefined],
+      ['f(...a)', undefined],
+      ['// a.push(...b)', undefined],
+    ].map(([text = '', call]): [string, string, string | undefined] => [
+      'src/state/a.ts',
+      text,
+      call &&
+        `src/state/a.ts: ${call} takes the items of a list by a spread, which ends at some 120,000; use a loop, joinBytes or largest`,
+    ]),
     [
       'src/state/a.ts',
       'class A {\n  private readonly width = 2\n}',

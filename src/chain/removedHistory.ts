@@ -1,5 +1,6 @@
 /** Refusals of what was removed, for those who would otherwise find something else missing, or nothing at all. */
 import type { Hash32 } from '../primitives/bytes.js'
+import { largest } from '../primitives/extremes.js'
 import { FaultError } from '../primitives/faults.js'
 import type { BlockName, ChainRows, TransactionLocation } from '../store/chainRows.js'
 import type { ChainView } from './chainView.js'
@@ -14,7 +15,7 @@ export function requireKeptBefore(
   kinds: readonly ('state' | 'trie')[] = ['state'],
 ): void {
   const kept = rows.readOldestKept?.()
-  const oldest = kept === undefined ? 0 : Math.max(...kinds.map((kind) => kept[kind]))
+  const oldest = kept === undefined ? 0 : largest(kinds.map((kind) => kept[kind]))
   if (oldest === 0 || number > oldest || !rows.isCanonical(number, hash)) return
   throw new FaultError({ kind: 'HistoryPruned', oldest, needsParent: true })
 }

@@ -37,7 +37,7 @@ export function* suggestTip(
       wanted++
       left--
     }
-    tips.push(...sample)
+    for (const tip of sample) tips.push(tip)
   }
   tips.sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))
   const tip = tips[Math.floor(((tips.length - 1) * percentile) / 100)] ?? tipDefault

@@ -1,4 +1,6 @@
 /** Help texts, made from the declarations of the commands, so that both always agree. */
+
+import { largest } from '../primitives/extremes.js'
 import { type Command, flagToWord, usageOf } from './commandLine.js'
 
 /** Width of help texts, in characters. */
@@ -60,7 +62,7 @@ export function buildCommandHelp(command: Command): string {
 
 /** Two columns; long lines of the second are wrapped within that column. */
 function layOut(rows: readonly (readonly [left: string, right: string])[]): string[] {
-  const width = Math.max(...rows.map(([left]) => left.length))
+  const width = largest(rows.map(([left]) => left.length))
   return rows.flatMap(([left, right]) =>
     wrap(right, columns - width - 4).map((line, index) =>
       `  ${(index === 0 ? left : '').padEnd(width)}  ${line}`.trimEnd(),

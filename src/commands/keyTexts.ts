@@ -1,5 +1,6 @@
 /** Keys as the command line shows them to people. */
 import { type KeyRecord, stateOf } from '../access/keyRecord.js'
+import { largest } from '../primitives/extremes.js'
 import { formatTime, layOutTable } from './tables.js'
 
 export function tableOfKeys(keys: readonly KeyRecord[]): string {
@@ -30,7 +31,7 @@ export function describeKey(key: KeyRecord): string {
     lines.push([kind, entries.length === 0 ? 'all' : entries.join(', ')])
   }
   for (const [name, value] of Object.entries(limits)) lines.push([spaced(name), String(value)])
-  const width = Math.max(...lines.map(([name]) => name.length))
+  const width = largest(lines.map(([name]) => name.length))
   return lines.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n')
 }
 

@@ -10,6 +10,7 @@ import {
 import { type IngestThread, startIngest, upstreamCallsOver } from '../ingest/ingestThread.js'
 import type { IngestFigures, IngestProgress, IngestStore, SourceTask } from '../ingest/messages.js'
 import { defer, waitedForLater } from '../primitives/deferred.js'
+import { smallest } from '../primitives/extremes.js'
 import { OperatorError } from '../primitives/faults.js'
 import type { FetchMissing } from '../primitives/notHeld.js'
 import type { UpstreamCalls } from '../primitives/upstreamCalls.js'
@@ -65,7 +66,7 @@ function taskOf(
   if (source.type === 'develop') return { ...store, develop: source }
   if (source.type === 'replay') return { ...store, replay: source }
   // A reorganisation goes back no further than the past is kept.
-  const reorgDepthMax = Math.min(source.reorgDepthMax, ...Object.values(historyLimits(history)))
+  const reorgDepthMax = smallest([source.reorgDepthMax, ...Object.values(historyLimits(history))])
   return { ...store, follow: { ...source, reorgDepthMax } }
 }
 

@@ -65,7 +65,7 @@ export function welcomeLines(
   }
   for (const { name, network } of rollups)
     lines.push(`  ${name}: rollup submissions, chain id ${network.chainId}, ${path(name)}`)
-  for (const network of config.networks) lines.push(...developerLines(network))
+  for (const network of config.networks) for (const line of developerLines(network)) lines.push(line)
   if (demo.kind === 'unknown') {
     lines.push(
       'Keys exist already and only their hashes are stored; make another with: tidegate keys create --name NAME',

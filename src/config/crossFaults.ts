@@ -120,9 +120,9 @@ export function findCrossFaults(raw: unknown, folder: string): string[] {
         `${path}.publish: expected a source beside it that is no feed, since only what it brings is published`,
       )
     }
-    faults.push(...findHistoryFaults(network.history, network.source).map((fault) => `${path}.${fault}`))
-    faults.push(...findUpstreamFaults(network).map((fault) => `${path}.${fault}`))
-    faults.push(...findSourceFaults(network.source, folder).map((fault) => `${path}.source.${fault}`))
+    for (const fault of findHistoryFaults(network.history, network.source)) faults.push(`${path}.${fault}`)
+    for (const fault of findUpstreamFaults(network)) faults.push(`${path}.${fault}`)
+    for (const fault of findSourceFaults(network.source, folder)) faults.push(`${path}.source.${fault}`)
   })
   const names = networks.length > 0 ? [...ownerOfName.keys()] : [demoNetworkName, demoRollupName]
   if (defaultNetwork !== undefined && !names.includes(defaultNetwork)) {

@@ -7,9 +7,9 @@
 import {
   type Address,
   bytesToHex,
-  concatBytes,
   equalBytes,
   type Hash32,
+  joinBytes,
   readUint32,
 } from '../primitives/bytes.js'
 import { emptyCodeHash, keccak256 } from '../primitives/keccak.js'
@@ -40,7 +40,7 @@ class Digest {
 
   /** Adds an entry of the account with this hash; to add it once more takes it out. */
   toggle(account: Uint8Array, ...entry: readonly Uint8Array[]): void {
-    const hash = keccak256(concatBytes(account, ...entry))
+    const hash = keccak256(joinBytes([account, ...entry]))
     const at = lanes * bucketOf(account)
     for (let lane = 0; lane < lanes; lane++) {
       this.#sums[at + lane] = (this.#sums[at + lane] as number) ^ readUint32(hash, 4 * lane)

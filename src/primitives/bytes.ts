@@ -201,6 +201,11 @@ export function trimLeft(bytes: Uint8Array): Uint8Array {
 }
 
 export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  return joinBytes(parts)
+}
+
+/** The same for any number of parts. */
+export function joinBytes(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   let length = 0
   for (const part of parts) length += part.length
   const joined = new Uint8Array(length)

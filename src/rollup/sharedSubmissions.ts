@@ -226,7 +226,7 @@ export class SharedSubmissions implements SubmissionStore {
         else settlers.push(() => outcome.reject(error as Error))
       }
     }
-    this.#waiting.unshift(...later)
+    this.#waiting = [...later, ...this.#waiting]
     const { waiting, waitingBytes, settled } = rows
     const changed = { version: version + 1, waiting, waitingBytes, settled }
     if (rows.isChanged) {

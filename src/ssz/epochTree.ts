@@ -11,7 +11,7 @@ import {
   subtreeFillToContents,
 } from '@chainsafe/persistent-merkle-tree'
 import { hasher } from '@chainsafe/persistent-merkle-tree/hasher/as-sha256'
-import { concatBytes, type Hash32, toHash32 } from '../primitives/bytes.js'
+import { type Hash32, joinBytes, toHash32 } from '../primitives/bytes.js'
 import { branchLength, epochBlocks } from './verifyHeaderProof.js'
 
 /**
@@ -61,7 +61,7 @@ export class EpochTree {
       branch.unshift((isRight ? node.left : node.right).root)
       node = isRight ? node.right : node.left
     }
-    return concatBytes(...branch)
+    return joinBytes(branch)
   }
 }
 

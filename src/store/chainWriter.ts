@@ -7,6 +7,7 @@
 import type { RootDatabase } from 'lmdb'
 import { Packr } from 'msgpackr'
 import { concatBytes, equalBytes, type Hash32 } from '../primitives/bytes.js'
+import { largest } from '../primitives/extremes.js'
 import { OperatorError } from '../primitives/faults.js'
 import type { BlockDiff } from './blockDiff.js'
 import { ChainReader, type ChainStoreOptions } from './chainReader.js'
@@ -173,7 +174,7 @@ export class ChainWriter extends ChainReader {
   }
 
   #requireUnwindable(forkNumber: number): void {
-    const oldest = Math.max(...Object.values(this.readOldestKept()))
+    const oldest = largest(Object.values(this.readOldestKept()))
     if (forkNumber >= oldest) {
       if (this.tables.changes.doesExist(numberKey(forkNumber + 1))) return
       throw new OperatorError(

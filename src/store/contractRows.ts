@@ -3,7 +3,7 @@
  * rows of one contract are in the order of their keys, and contracts in that of their numbers, which each store has for
  * itself. A range is over all rows, over those from a key on, or over rows of one contract.
  */
-import { addressBytes, equalBytes, readUint32, writeUint32 } from '../primitives/bytes.js'
+import { addressBytes, equalBytes, joinBytes, readUint32, writeUint32 } from '../primitives/bytes.js'
 import { ContractIds, idBytes, idKey, NewContractIds, noContract } from './contractIds.js'
 import type { Entry, Range, ReadTable, RowBuffer } from './readTable.js'
 import { type ContractTableName, keyAfterPrefix, keyBytesMax, type ReadTables } from './tables.js'
@@ -123,7 +123,7 @@ class ContractRows implements ReadTable {
   #nameOf(id: number): Uint8Array {
     if (this.addressAt === 1 && id === noContract) return Uint8Array.of(0)
     const address = this.ids.addressOf(id)
-    return this.addressAt === 0 ? address : Uint8Array.of(1, ...address)
+    return this.addressAt === 0 ? address : joinBytes([Uint8Array.of(1), address])
   }
 }
 

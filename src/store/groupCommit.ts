@@ -89,7 +89,7 @@ export class GroupCommit {
       } catch (error) {
         const failure = await this.#failureOf(error)
         // After a lasting failure lmdb settles no promise.
-        if (failure.isLasting) group.push(...this.#waiting.splice(0))
+        if (failure.isLasting) for (const one of this.#waiting.splice(0)) group.push(one)
         for (const { outcome } of group) outcome.reject(notStored(failure))
         continue
       }

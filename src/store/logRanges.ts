@@ -4,6 +4,7 @@
  * long.
  */
 import { readUint64, writeUint64 } from '../primitives/bytes.js'
+import { largest, smallest } from '../primitives/extremes.js'
 
 export type LogRange = readonly [first: number, last: number]
 
@@ -39,7 +40,7 @@ export function withNumber(ranges: readonly LogRange[], number: number): LogRang
   const below = ranges.filter(([, last]) => last < number - 1)
   const above = ranges.filter(([first]) => first > number + 1)
   const near = ranges.slice(below.length, ranges.length - above.length).flat()
-  return [...below, [Math.min(number, ...near), Math.max(number, ...near)], ...above]
+  return [...below, [smallest([number, ...near]), largest([number, ...near])], ...above]
 }
 
 /** The same ranges without a number. */

@@ -13,7 +13,7 @@
  */
 import type { RootDatabase } from 'lmdb'
 import { Packr } from 'msgpackr'
-import { bytesToQuantity, concatBytes, type Hex, hexToBytes } from '../primitives/bytes.js'
+import { bytesToQuantity, concatBytes, type Hex, hexToBytes, joinBytes } from '../primitives/bytes.js'
 import { openTable, type Table } from './environment.js'
 import type { GroupCommit } from './groupCommit.js'
 import { numberKey } from './tables.js'
@@ -177,7 +177,7 @@ export class Submissions {
   }
 
   #key(...parts: readonly Uint8Array[]): Uint8Array {
-    return concatBytes(this.#prefix, ...parts)
+    return joinBytes([this.#prefix, ...parts])
   }
 
   /** Ends the read transaction of this turn of the event loop, which may be older than the last commit. */

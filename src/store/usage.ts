@@ -130,7 +130,7 @@ export class UsageStore {
       const key = hourKey(hour, keyId)
       const row = hours.get(key)
       if (row === undefined) continue
-      cells.push(...decodeUsage(row).map((cell) => ({ ...cell, hour: hour - first })))
+      for (const cell of decodeUsage(row)) cells.push({ ...cell, hour: hour - first })
       hours.removeSync(key)
     }
     months.putSync(monthKey(month, keyId), deflateRawSync(encodeUsage(cells)))

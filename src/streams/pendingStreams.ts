@@ -79,7 +79,7 @@ export class PendingStreams {
       await deliverAll(keepEvents(this.#headNumber(), results), this.#hashes)
     }
     if (this.#whole.size === 0) return
-    this.#wanted.push(...hashes)
+    for (const hash of hashes) this.#wanted.push(hash)
     this.#wanted.splice(0, this.#wanted.length - waitingMax)
     this.#looking ??= this.#lookUp()
       .catch(this.#reportDefect)

@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { smallest } from '../primitives/extremes.js'
 import { OperatorError } from '../primitives/faults.js'
 import { setTimeout } from '../primitives/timers.js'
 import { type ChosenHead, HeadChoice, type HeadListener } from './headChoice.js'
@@ -287,7 +288,7 @@ export class Upstreams {
       if (asked !== undefined) return asked
       const pauses = ranked.map((upstream) => upstream.waitMs())
       const backOffMs = Math.min(retryMs * 2 ** (round - 1), retryMsMax) * (0.5 + Math.random())
-      const waitMs = Math.max(backOffMs, Math.min(...pauses, retryMsMax))
+      const waitMs = Math.max(backOffMs, smallest([...pauses, retryMsMax]))
       if (this.#ending.signal.aborted || round >= roundsMax || performance.now() + waitMs >= deadline) {
         throw new NoAnswerError(this.#explain(method, not, failures))
       }

@@ -9,8 +9,10 @@ import {
   defineChain,
   type Hex,
   http,
+  keccak256,
   parseEther,
   publicActions,
+  toBytes,
   walletActions,
   webSocket,
 } from 'viem'
@@ -321,6 +323,86 @@ t.test('rules by which no block can be made are said in a sentence', async (t) =
   t.match((await ask(service, 'evm_mine')).error, {
     message: /^block 1 cannot be made: the system contract 0x00000961\S+ of requests 1 has no code$/,
   })
+})
+
+/** Health of `dev`, as soon as `holds`. */
+function healthOf(service: Service, holds: (entry: { trouble?: string }) => boolean) {
+  return waitFor('the health of the network', async () => {
+    const { status, networks } = JSON.parse(await (await fetch(`${service.origin}/health`)).text())
+    return holds(networks.dev) && { status, ...networks.dev }
+  })
+}
+
+t.test(
+  'a transaction with which no block is valid is dropped, and the others have their blocks',
+  async (t) => {
+    // No rule of a transaction is broken: the block is invalid for the log of a deposit that it has then.
+    const [deposits, topic] = [
+      `0x${'de'.repeat(20)}`,
+      keccak256(toBytes('DepositEvent(bytes,bytes,bytes,bytes,bytes)')),
+    ]
+    const { config, alloc, ...rest } = testGenesis(mergedConfig()) as unknown as Record<string, object>
+    const own = await startDeveloper(t, {
+      genesis: {
+        ...rest,
+        config: { ...config, depositContractAddress: deposits },
+        alloc: { ...alloc, [deposits]: { balance: '0x0', code: `0x7f${topic.slice(2)}60006000a100` } },
+      },
+      blockSeconds: 3_600,
+    })
+    const { service } = own
+    const [one, other] = [clientOf(service, ada), clientOf(service, bea)]
+    const to = stranger
+    const bad = { to: deposits as Hex, gas: 100_000n }
+    for (let nonce = 0; nonce < 3; nonce++) await one.sendTransaction({ to, value: 1n, nonce })
+    const dropped = await other.sendTransaction(bad)
+    const last = await one.sendTransaction({ to, value: 1n, nonce: 3 })
+    await one.mine({ blocks: 2 })
+    t.match(service.said.err, new RegExp(`${dropped}, which waited for block 1, is dropped: .*deposit`))
+    t.equal((await one.getBlock({ blockNumber: 1n })).transactions.length, 3)
+    t.strictSame((await one.getBlock({ blockNumber: 2n })).transactions, [last])
+    await other.sendTransaction(bad)
+    await one.mine({ blocks: 1 })
+    t.strictSame((await one.getBlock()).transactions, [], 'one that is alone')
+    t.match(await healthOf(service, () => true), { status: 'ok', trouble: undefined })
+    await checkChain(t, own)
+  },
+)
+
+t.test('a block may have more logs than a call has arguments', async (t) => {
+  // JUMPDEST; 100 times PUSH0 PUSH0 LOG0; again while more than 65,536 gas are left.
+  const code = `0x5b${'5f5fa0'.repeat(100)}5a62010000105f5700`
+  const { alloc, ...rest } = testGenesis(mergedConfig()) as unknown as Record<string, object>
+  const logger: Hex = `0x${'10'.repeat(20)}`
+  const own = await startDeveloper(t, {
+    genesis: {
+      ...rest,
+      gasLimit: `0x${(240_000_000).toString(16)}`,
+      alloc: { ...alloc, [logger]: { balance: '0x0', code } },
+    },
+  })
+  const client = clientOf(own.service, ada)
+  const hash = await client.sendTransaction({ to: logger, gas: 239_000_000n })
+  const block = await client.getBlock()
+  t.strictSame(block.transactions, [hash])
+  t.ok(block.gasUsed > 238_000_000n, `${block.gasUsed / 381n} logs`)
+  await checkChain(t, own)
+})
+
+t.test('health tells of a chain that makes no blocks, until it makes one', async (t) => {
+  const { alloc, ...genesis } = testGenesis(mergedConfig()) as unknown as { alloc: Record<string, unknown> }
+  const accounts = Object.entries(alloc).filter(([address]) => !address.startsWith('0x00000961'))
+  const { service } = await startDeveloper(t, {
+    genesis: { ...genesis, alloc: Object.fromEntries(accounts) },
+    blockSeconds: 1,
+  })
+  const { status, trouble } = await healthOf(service, ({ trouble }) => trouble !== undefined)
+  t.equal(status, 'failing')
+  t.match(trouble, /^no blocks are made: block 1 cannot be made: the system contract 0x00000961/)
+  await waitFor('the log', () => service.said.err.includes('no blocks are made'))
+  t.match((await ask(service, 'eth_chainId')).result, /^0x/, 'what there is, is answered')
+  t.equal(await service.stop(), 0)
+  t.equal(service.said.err.split('no blocks are made').length, 2, 'once, not with each attempt')
 })
 
 t.test('after a kill the chain goes on from where it was', async (t) => {

@@ -90,6 +90,31 @@ function stripComments(text: string): string {
   return text.replace(tokens, (token) => (token.startsWith('/') ? ' ' : token))
 }
 
+/** Functions that take any number of values. Others take as many as they name, whatever is spread. */
+const gathering =
+  /(?:\.(?:push|unshift|splice|concat|of)|Math\.(?:max|min|hypot)|String\.from(?:CharCode|CodePoint)|(?<!function )concatBytes)$/
+
+/**
+ * A call that is passed a list by a spread, or by `apply`: each item takes a place on the stack, so that a list of some
+ * 120,000 (on other threads more) ends it with a RangeError. Undefined where there is none.
+ */
+function findSpreadCall(text: string): string | undefined {
+  const code = stripComments(text)
+  const applied = /\.(?:push|unshift|max|min|fromCharCode|fromCodePoint)\.apply\(/.exec(code)
+  if (applied) return applied[0]
+  for (const { index } of code.matchAll(/(?<=[(,]\s*)\.\.\./g)) {
+    let open = index
+    for (let depth = 0; open > 0 && depth < 1; ) {
+      const sign = code[--open] as string
+      if ('([{'.includes(sign)) depth++
+      else if (')]}'.includes(sign)) depth--
+    }
+    const called = gathering.exec(code.slice(0, open))
+    if (code[open] === '(' && called) return called[0]
+  }
+  return undefined
+}
+
 /** Static imports, re-exports, dynamic imports and type queries. */
 function findImports(text: string): Import[] {
   const code = stripComments(text)
@@ -175,6 +200,12 @@ export function findBreaches(file: SourceFile): string[] {
   )
   if (timer !== undefined && !isContained)
     breaches.push(`${path}: ${timer} is not that of ${timersPath}, which contains what a callback throws`)
+  const spread = findSpreadCall(text)
+  if (spread !== undefined) {
+    breaches.push(
+      `${path}: ${spread} takes the items of a list by a spread, which ends at some 120,000; use a loop, joinBytes or largest`,
+    )
+  }
   const lastWords = path.split('/').map(
     (part) =>
       part

@@ -5,7 +5,7 @@
 import { blockAccessListHash } from '../../chain/blockAccessList.js'
 import type { ForkSchedule } from '../../chain/forks.js'
 import { type Header, requireKnownFork } from '../../chain/header.js'
-import { bytesToHex, concatBytes, equalBytes } from '../../primitives/bytes.js'
+import { bytesToHex, equalBytes, joinBytes } from '../../primitives/bytes.js'
 import { emptyUnclesHash, hashRlp } from '../../primitives/keccak.js'
 import {
   decodeRlpList,
@@ -125,8 +125,8 @@ export class BlockParts {
     const fork = this.#schedule.forkAt(header.number, header.timestamp, isMerged)
     const { chainId } = this.#schedule.config
     try {
-      return concatBytes(
-        ...transactions.flatMap((item) => {
+      return joinBytes(
+        transactions.flatMap((item) => {
           const { sender, hash } = readSignedTransaction(item, fork, chainId, this.#keys)
           return [sender, hash]
         }),

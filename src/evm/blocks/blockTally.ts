@@ -34,7 +34,7 @@ export class ReceiptTally {
     this.blobGas += BigInt(blobs) * gasPerBlob
     const receipt = { type, outcome, gasUsed: this.#gasUsed, logs }
     this.receipts.push(encodeReceipt(receipt, this.#blooms.bloomOf(logs)))
-    this.logs.push(...logs)
+    for (const log of logs) this.logs.push(log)
   }
 
   /** As in the header: from Amsterdam on the larger dimension (EIP-8037). */

@@ -7,7 +7,7 @@
 import { anyBlock, decodeBlockAccessList } from '../../chain/blockAccessList.js'
 import type { ForkName, ForkSchedule } from '../../chain/forks.js'
 import type { Header } from '../../chain/header.js'
-import { concatBytes, equalBytes, type Hash32, latin1Key } from '../../primitives/bytes.js'
+import { concatBytes, equalBytes, type Hash32, joinBytes, latin1Key } from '../../primitives/bytes.js'
 import { type RlpItem, rlpList } from '../../primitives/rlp.js'
 import { hasCode } from '../../state/account.js'
 import { indexedRoot } from '../../state/indexedRoot.js'
@@ -243,7 +243,7 @@ export class PartsExecutor {
     const isChild = last !== undefined && equalBytes(last.hash, parentHash)
     const ancestors = isChild
       ? concatBytes(parentHash, last.ancestors.subarray(0, (ancestorsMax - 1) * parentHash.length))
-      : concatBytes(...hashesBelow(number, ancestorHash))
+      : joinBytes(hashesBelow(number, ancestorHash))
     this.#last = { hash, ancestors }
     return ancestors
   }

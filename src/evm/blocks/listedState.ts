@@ -10,6 +10,7 @@ import {
   concatBytes,
   equalBytes,
   type Hash32,
+  joinBytes,
   latin1Key,
   noBytes,
 } from '../../primitives/bytes.js'
@@ -158,7 +159,7 @@ export class ListedBlock {
       put(before === undefined ? noBytes : encodeAccount(before))
       for (const { before } of slots.values()) put(before ?? noBytes)
     }
-    return concatBytes(...parts)
+    return joinBytes(parts)
   }
 }
 

@@ -12,6 +12,7 @@ import {
   equalBytes,
   type Hash32,
   hexToBytes,
+  joinBytes,
   noBytes,
   toHash32,
 } from '../../primitives/bytes.js'
@@ -71,7 +72,7 @@ export function requestsHashOf(
   const hashes = lists
     .filter(([, requests]) => requests.length > 0)
     .map(([type, requests]) => sha256(concatBytes(Uint8Array.of(type), requests)))
-  return hashes.length === 0 ? emptyRequestsHash : toHash32(sha256(concatBytes(...hashes)))
+  return hashes.length === 0 ? emptyRequestsHash : toHash32(sha256(joinBytes(hashes)))
 }
 
 function callSystem(
@@ -119,5 +120,5 @@ function depositsOf(logs: readonly KernelLog[], address: Uint8Array): Uint8Array
       parts.push(data.subarray(offset + 32, offset + 32 + bytes))
     }
   }
-  return concatBytes(...parts)
+  return joinBytes(parts)
 }

@@ -8,6 +8,7 @@ import {
   bytesToBigInt,
   concatBytes,
   type Hash32,
+  joinBytes,
   latin1Key,
   latin1Text,
   padLeft,
@@ -132,7 +133,7 @@ export function recoverKeys(block: Uint8Array, shouldStop: () => boolean): Uint8
 function encodeRecords(senders: readonly Uint8Array[], keys: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const count = new Uint8Array(countBytes)
   writeUint32(count, senders.length / 2, 0)
-  return concatBytes(count, ...senders, ...keys)
+  return joinBytes([count, ...senders, ...keys])
 }
 
 function transactionsOf(block: Uint8Array): readonly RlpItem[] {

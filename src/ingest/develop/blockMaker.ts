@@ -89,9 +89,9 @@ export class BlockMaker {
   }
 
   /**
-   * Makes a block; it is on disk when this returns. One with a payment has no transactions. A transaction that turns out
-   * invalid is dropped, and the block ends before it. Throws OperatorError where the chain's own rules let no block be
-   * made, FaultError MessageRefused for a payment before Shanghai.
+   * Makes a block; it is on disk when this returns. One with a payment has no transactions. The first transaction with
+   * which the block fails, for whatever reason, is dropped, and the block ends before it. Throws OperatorError where the
+   * chain's own rules let no block be made, FaultError MessageRefused for a payment before Shanghai.
    */
   make(timestamp: number, payment?: Payment): void {
     const draft = this.#draft(timestamp)
@@ -100,20 +100,40 @@ export class BlockMaker {
       throw messageRefused(`block ${number} pays nobody, because it is before Shanghai`)
     }
     const chosen = payment === undefined ? this.#choose(draft) : []
-    const apply = (chosen: readonly SentTransaction[]) =>
-      this.#store.apply(number - 1, [this.#execute(draft, chosen, payment)])
-    try {
-      apply(chosen)
-    } catch (error) {
-      if (!(error instanceof InvalidBlockError)) throw error
-      const { message, transaction: index = chosen.length } = error
-      const bad = chosen[index]
-      if (bad === undefined) throw new OperatorError(`block ${number} cannot be made: ${message}`)
-      this.#say(`${bytesToHex(bad.hash)}, which waited for block ${number}, is dropped: ${message}`)
-      this.waiting.remove(bad)
-      apply(chosen.slice(0, index))
-    }
+    this.#store.apply(number - 1, [this.#executeSome(draft, chosen, payment)])
     this.waiting.removePast()
+  }
+
+  /** Executes a block of as many transactions as it can have, in order; see {@link make}. */
+  #executeSome(draft: Draft, chosen: readonly SentTransaction[], payment: Payment | undefined): BlockDiff {
+    const { number } = draft.header
+    let made: BlockDiff | undefined
+    let failure: unknown
+    // A block has as many transactions as it is known to run with, and with one more it is known to fail. Not every
+    // failure names its transaction, so that it is searched for by halves.
+    let [runs, fails, next] = [0, chosen.length + 1, chosen.length]
+    while (made === undefined || fails - runs > 1) {
+      try {
+        made = this.#execute(draft, chosen.slice(0, next), payment)
+        runs = next
+        next = Math.floor((runs + fails) / 2)
+      } catch (error) {
+        const rule = error instanceof InvalidBlockError ? error : undefined
+        if (next === 0)
+          throw rule ? new OperatorError(`block ${number} cannot be made: ${rule.message}`) : error
+        failure = error
+        fails = Math.min(next, (rule?.transaction ?? next) + 1)
+        next = rule?.transaction === undefined ? Math.floor((runs + fails) / 2) : fails - 1
+      }
+    }
+    const bad = chosen[runs]
+    if (bad !== undefined) {
+      this.#say(
+        `${bytesToHex(bad.hash)}, which waited for block ${number}, is dropped: ${(failure as Error).message}`,
+      )
+      this.waiting.remove(bad)
+    }
+    return made
   }
 
   #draft(timestamp: number): Draft {

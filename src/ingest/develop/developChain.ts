@@ -8,6 +8,7 @@ import { bytesToHex, hexToBytes, toAddress, toQuantity } from '../../primitives/
 import { FaultError, messageRefused, OperatorError } from '../../primitives/faults.js'
 import { type DeveloperMethod, headProofMethod } from '../../primitives/upstreamCalls.js'
 import type { ChainWriter } from '../../store/chainWriter.js'
+import { StoreError } from '../../store/environment.js'
 import { Announcements } from '../announcements.js'
 import { sourceEnded } from '../callAnswerer.js'
 import { readChainFile } from '../chainFile.js'
@@ -45,9 +46,19 @@ export async function developChain(task: DevelopTask, host: SourceHost): Promise
       report({ type: 'head' })
       await publisher?.committed()
     }
+    let told: string | undefined
+    const tell = (trouble: string | undefined) => {
+      if (trouble === told) return
+      told = trouble
+      if (trouble !== undefined) say(trouble)
+      report({
+        type: 'upstream',
+        state: { head: undefined, isDown: false, ...(trouble !== undefined && { trouble }), nodes: [] },
+      })
+    }
     const ready = importAbove(recorded, source, signal).then((isWhole) => {
       const maker = new BlockMaker(store, schedule, say)
-      return isWhole ? new Developer(store, maker, blockSeconds === 0, onMade, signal) : undefined
+      return isWhole ? new Developer(store, maker, blockSeconds === 0, { onMade, tell }, signal) : undefined
     })
     takeCalls(host, onEnd, async (call) => {
       const developer = await ready.catch(() => undefined)
@@ -60,7 +71,8 @@ export async function developChain(task: DevelopTask, host: SourceHost): Promise
     if (developer === undefined) return
     report({ type: 'head' })
     const pace = blockSeconds === 0 ? undefined : new Ticker(blockSeconds * 1_000, signal)
-    while (await pace?.wait()) await developer.make()
+    // What keeps a block from being made may be gone at the next one; `tell` has it said.
+    while (await pace?.wait()) await developer.make().catch(throwStoreErrors)
     if (!signal.aborted) await once(signal, 'abort')
   })
 }
@@ -82,6 +94,17 @@ async function importAbove(
   return isWhole && !signal.aborted
 }
 
+function throwStoreErrors(error: unknown): void {
+  if (error instanceof StoreError) throw error
+}
+
+interface DeveloperEvents {
+  /** Called after each block and revert. */
+  onMade(): Promise<void>
+  /** Called with what keeps blocks from being made, as a sentence; undefined once one was made. */
+  tell(trouble: string | undefined): void
+}
+
 /** What `evm_revert` goes back to. */
 interface Snapshot {
   readonly number: number
@@ -92,7 +115,7 @@ class Developer {
   readonly #store: ChainWriter
   readonly #maker: BlockMaker
   readonly #minesAtOnce: boolean
-  readonly #onMade: () => Promise<void>
+  readonly #events: DeveloperEvents
   readonly #signal: AbortSignal
   readonly #snapshots = new Map<number, Snapshot>()
   readonly #announcements = new Announcements()
@@ -103,32 +126,38 @@ class Developer {
   #nextTimestamp: number | undefined
 
   /**
-   * `minesAtOnce`: blocks are made for each transaction. `onMade` is called after each block and revert. Calls that make
-   * many blocks end early once `signal` is aborted.
+   * `minesAtOnce`: blocks are made for each transaction. Calls that make many blocks end early once `signal` is aborted.
    */
   constructor(
     store: ChainWriter,
     maker: BlockMaker,
     minesAtOnce: boolean,
-    onMade: () => Promise<void>,
+    events: DeveloperEvents,
     signal: AbortSignal,
   ) {
     this.#store = store
     this.#maker = maker
     this.#minesAtOnce = minesAtOnce
-    this.#onMade = onMade
+    this.#events = events
     this.#signal = signal
     signal.addEventListener('abort', () => void this.#announcements.close())
     this.#aheadSeconds = Math.max(0, Number(maker.head.timestamp) - clockSeconds())
   }
 
   /** Makes a block now; its timestamp is the chain's time, and after the parent's. */
-  make(payment?: Payment): Promise<void> {
+  async make(payment?: Payment): Promise<void> {
     const timestamp = this.#timestamp()
     if (this.#nextTimestamp !== undefined) this.#aheadSeconds = timestamp - clockSeconds()
     this.#nextTimestamp = undefined
-    this.#maker.make(timestamp, payment)
-    return this.#onMade()
+    try {
+      this.#maker.make(timestamp, payment)
+    } catch (error) {
+      const isCallers = error instanceof FaultError || error instanceof StoreError
+      if (!isCallers) this.#events.tell(`no blocks are made: ${(error as Error).message}`)
+      throw error
+    }
+    this.#events.tell(undefined)
+    await this.#events.onMade()
   }
 
   /** Rejects with FaultError for a caller's fault. */
@@ -237,7 +266,7 @@ class Developer {
     this.#maker.waiting.clear()
     this.#aheadSeconds = aheadSeconds
     this.#nextTimestamp = undefined
-    await this.#onMade()
+    await this.#events.onMade()
     return true
   }
 

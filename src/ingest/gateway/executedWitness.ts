@@ -9,7 +9,14 @@ import { decodeHeader, type Header, headerHash, isProofOfStake } from '../../cha
 import { BlockExecutor, type ExecutedBlock } from '../../evm/blocks/executeBlock.js'
 import { InvalidBlockError } from '../../evm/blocks/invalidBlock.js'
 import { RecoveredKeys } from '../../evm/transactions/recoveredKeys.js'
-import { bytesToHex, concatBytes, type Hash32, latin1Key, writeUint32 } from '../../primitives/bytes.js'
+import {
+  bytesToHex,
+  concatBytes,
+  type Hash32,
+  joinBytes,
+  latin1Key,
+  writeUint32,
+} from '../../primitives/bytes.js'
 import { keccak256 } from '../../primitives/keccak.js'
 import { decodeRlpList, encodeRlp } from '../../primitives/rlp.js'
 import { decodeAccount } from '../../state/account.js'
@@ -191,7 +198,7 @@ function senderRecords(senders: Uint8Array): Uint8Array {
     const at = index * 52
     return concatBytes(senders.subarray(at + 20, at + 52), senders.subarray(at, at + 20))
   })
-  return concatBytes(head, ...records)
+  return joinBytes([head, ...records])
 }
 
 function byHash(list: unknown): ReadonlyMap<string, Change> {

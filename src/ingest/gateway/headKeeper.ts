@@ -209,7 +209,7 @@ export class HeadKeeper {
       const number = claim.number - branch.length
       const hashes = await this.#linkedDown(next, number)
       const fetched = await Promise.all(hashes.map((hash, index) => this.#read(hash, number - index)))
-      branch.unshift(...fetched.reverse())
+      for (const block of fetched) branch.unshift(block)
       next = (branch[0] as ProvedBlock).header.parentHash
       fork = this.#canonicalNumber(next)
     }
@@ -288,9 +288,8 @@ export class HeadKeeper {
     const whole: WholeBlock[] = []
     for (let start = 0; start < branch.length; start += branchBatch) {
       const batch = branch.slice(start, start + branchBatch)
-      whole.push(
-        ...(await Promise.all(batch.map((block) => this.#reader.completed(block, block === branch.at(-1))))),
-      )
+      const completed = batch.map((block) => this.#reader.completed(block, block === branch.at(-1)))
+      for (const block of await Promise.all(completed)) whole.push(block)
     }
     return whole
   }

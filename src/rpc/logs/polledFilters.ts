@@ -285,7 +285,7 @@ function* newLogs(
     if (turns.isOver) yield* turns.pause()
     turns.begin()
     const logs = (chain.readLogs(hash) ?? []).filter((log) => matcher.matches(log))
-    removed.push(...logs.map(({ json }) => removedLogJson(json)).reverse())
+    for (const { json } of logs.reverse()) removed.push(removedLogJson(json))
   }
   const search = {
     criteria,

@@ -1,6 +1,7 @@
 import type { BlockId } from '../../chain/blockId.js'
 import type { ResolvedBlock } from '../../chain/chainBlocks.js'
 import type { ChainView } from '../../chain/chainView.js'
+import { largest } from '../../primitives/extremes.js'
 import { FaultError } from '../../primitives/faults.js'
 
 /** The block that an id of argument `argument` names. Throws FaultError for an unknown one. */
@@ -23,7 +24,7 @@ export function stateBlock(
   kinds: readonly ('state' | 'trie')[] = ['state'],
 ): ResolvedBlock {
   const block = knownBlock(chain, id, argument)
-  const oldest = Math.max(...kinds.map((kind) => chain.oldest[kind]))
+  const oldest = largest(kinds.map((kind) => chain.oldest[kind]))
   if (block.number < oldest) throw new FaultError({ kind: 'HistoryPruned', oldest })
   return block
 }

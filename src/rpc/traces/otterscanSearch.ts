@@ -71,7 +71,7 @@ export async function searchJson(
       context,
     )
     const ofBlock = touched.flatMap(({ result }, index) => (result ? [{ blockHash, index }] : []))
-    found.push(...(isBackward ? ofBlock.reverse() : ofBlock))
+    for (const one of isBackward ? ofBlock.reverse() : ofBlock) found.push(one)
   }
   if (!isBackward) found.reverse()
   const isEnd = isWhole && at === hashes.length

@@ -119,7 +119,7 @@ export function headerLines(answer: Answer, headers: ExtraHeaders, bytes: number
   if (!isBodiless(answer.status) && bytes !== undefined) lines.push('content-length', String(bytes))
   if (answer.block !== undefined) lines.push('tidegate-block', answer.block)
   if (answer.trust !== undefined) lines.push('tidegate-trust', answer.trust)
-  for (const header of headers) lines.push(...header)
+  for (const header of headers) lines.push(header[0], header[1])
   if (answer.retryAfterMs !== undefined) {
     lines.push('retry-after', String(Math.ceil(answer.retryAfterMs / 1000)))
   }
