@@ -34,7 +34,7 @@ export interface JobContext {
   readonly settings: unknown
   /** What was handed over with the arguments; empty where nothing was. */
   readonly body: Uint8Array
-  /** Whether to stop: nobody waits, or the time is over. Takes 50 ns; call it every few thousand steps. */
+  /** Whether to stop: nobody waits, or the time is over. Call it every few thousand steps. */
   shouldStop(): boolean
   /**
    * Sends a part of the result, whose memory is transferred, and waits while {@link partsMax} parts are not taken; passes
@@ -54,7 +54,7 @@ const { cells, stores: locations, settings, niceness } = workerData as ThreadDat
 const jobCell = new JobSignal(cells)
 /**
  * Network → its store. Each read, and each step of a walk, holds the lock of the running job's cell, so that the
- * thread is never ended inside lmdb. That takes 50 ns, besides 2 µs for the read itself.
+ * thread is never ended inside lmdb. The read itself takes far longer.
  */
 const stores = new Map<string, ChainReader>()
 

@@ -23,12 +23,12 @@ import { openParts } from './parts.js'
 import { readThreadCpuMs } from './threadCpu.js'
 
 /**
- * Jobs after which the thread's event loop gets a turn, which takes 10 µs. Without one, the timers of 200 bytes that
+ * Jobs after which the thread's event loop gets a turn. Without one, the timers of 200 bytes that
  * lmdb leaves after each read would never be removed.
  */
 const jobsPerTurn = 64
 
-/** Below this the elapsed time of a job counts as its CPU time, because reading that takes 3 µs and lags behind. */
+/** Below this the elapsed time of a job counts as its CPU time, because reading that takes a call into the system and lags behind. */
 const exactMsMin = 2
 
 /**

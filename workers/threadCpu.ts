@@ -14,7 +14,7 @@ function open(): number | undefined {
 
 /**
  * CPU time of this thread so far, in milliseconds: the first number, in nanoseconds, of
- * `/proc/thread-self/schedstat`. Undefined where the system has no such file. Takes about 3 µs.
+ * `/proc/thread-self/schedstat`. Undefined where the system has no such file.
  */
 export function readThreadCpuMs(): number | undefined {
   if (file === undefined) return undefined

@@ -148,7 +148,7 @@ export class KeyAllowance {
 
   /**
    * Takes `units` for so many requests and returns 0. Where any limit leaves fewer, takes nothing and returns the
-   * milliseconds until they are there if nothing else is spent. About 0.1 µs for each limit.
+   * milliseconds until they are there if nothing else is spent.
    */
   charge(units: number, requests = 1): number {
     this.exceededLimit = undefined

@@ -102,14 +102,14 @@ interface DemoKey {
 const demoKeyName = 'demo'
 
 /**
- * Longest time until a change by another process is seen. Asking the store costs about 3 µs, so at this interval it
- * takes 0.001 % of a core, and a revocation still takes effect before its operator has read the confirmation.
+ * Longest time until a change by another process is seen. Asking the store is one read, so at this interval it
+ * takes next to nothing of a core, and a revocation still takes effect before its operator has read the confirmation.
  */
 const recheckMsMax = 250
 
 /**
- * Valid keys remembered. Each takes about 1 KB, so 10 MB when full; a miss costs about 10 µs
- * (HMAC and a read), so a node with more keys in use at once is slower, not wrong.
+ * Valid keys remembered. Each takes about 1 KB, so 10 MB when full; a miss costs an HMAC
+ * and a read, so a node with more keys in use at once is slower, not wrong.
  */
 const rememberedKeysMax = 10_000
 
@@ -155,7 +155,7 @@ export class KeyChecker {
   }
 
   /**
-   * Whether a request with this key is accepted. Synchronous; about 0.1 µs for a key seen before. Changes by other
+   * Whether a request with this key is accepted. Synchronous; a look-up for a key seen before. Changes by other
    * processes are noticed here, by reading the clock, which needs neither a timer nor a system call. What was accepted
    * before can be asked for by its credential; then one row is read, however many other keys were used meanwhile. The
    * address of `from` is read only where a signature has to be checked.

@@ -2,7 +2,7 @@
 import { BlockList, isIPv4 } from 'node:net'
 import type { KeyScopes } from '../store/keyRows.js'
 
-/** Names and addresses whose check is remembered for a key: an address takes 1 µs, and 40 ns once remembered. */
+/** Names and addresses whose check is remembered for a key. */
 const rememberedMax = 1_000
 const rememberedCharsMax = 64
 
@@ -54,7 +54,6 @@ export class MethodScope {
     this.#beginnings = entries.filter((entry) => entry.endsWith('*')).map((entry) => entry.slice(0, -1))
   }
 
-  /** About 30 ns for a name asked before. */
   allows(name: string): boolean {
     // Longer names are of no method here, and clients can think of many.
     return name.length > rememberedCharsMax

@@ -32,7 +32,7 @@ export function makeKeyText(): string {
   return start + checksum(start)
 }
 
-/** Whether `text` has the shape of a key and its checksum is right. About 1 µs. */
+/** Whether `text` has the shape of a key and its checksum is right. */
 export function isKeyText(text: string): boolean {
   if (text.length !== keyTextChars || !shape.test(text)) return false
   const start = text.slice(0, -checksumChars)

@@ -4,7 +4,8 @@ import { AnswerCache, type CacheUse } from './answerCache.js'
 
 /**
  * Answers that are kept when they are asked for a second time, among so many. To keep each block of which the header
- * and ten hashes are asked for once costs 27 µs, most of it the garbage collector's, where to write it costs 10.
+ * and ten hashes are asked for once costs three times what writing it does, most of it the garbage collector's (scenario
+ * `cached-blocks` beside `block-random`).
  */
 const askedAnswers = 2 ** 14
 
@@ -30,7 +31,7 @@ export class BlockAnswers {
     kind: keyof typeof kinds,
     render: (isKept: boolean) => Uint8Array | undefined,
   ): Uint8Array | undefined {
-    // What was never asked for is not kept; to look for it takes 0.3 µs. An answer whose place the doorkeeper gave to
+    // What was never asked for is not kept, nor looked for. An answer whose place the doorkeeper gave to
     // others is rendered once more. Memory of an answer that is not kept is used again: without a budget that is a third
     // of what receipts take, most of it the collector's.
     if (!this.#answers.keepsAny || !this.#doorkeeper.admitsHash(hash, kinds[kind])) {

@@ -141,9 +141,9 @@ const spanBytes = 64
 const emptyBytes = 2_000
 
 /**
- * Number of requested blocks that are remembered: only those requested again are kept. To keep one takes 10 µs, mostly
- * of the garbage collector, which moves it twice and must mark the whole heap to free it; to read it again takes 2. So
- * it has to be requested several times before others take its place, of which there is room for some thousand.
+ * Number of requested blocks that are remembered: only those requested again are kept. To keep one takes five times
+ * as long as to read it again, mostly of the garbage collector, which moves it twice and must mark the whole heap to
+ * free it (scenario `cached-transactions` beside `transaction-random`). So it has to be requested several times before others take its place, of which there is room for some thousand.
  */
 const askedBlocks = 512
 

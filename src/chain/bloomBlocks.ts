@@ -10,7 +10,7 @@ const logsBloomIndex = 6
 
 /**
  * Canonical blocks that may contain logs of a filter, ascending, by the blooms in their headers: for blocks that the
- * index of logs does not have. Takes time linear in the blocks of the range, 3 µs each.
+ * index of logs does not have. Takes time linear in the blocks of the range.
  */
 export class BloomBlocks {
   readonly #rows: ChainRows

@@ -17,8 +17,8 @@ import type { NodeStore } from '../store/nodeStore.js'
 import { openSubmissions } from './openSubmissions.js'
 
 /**
- * Time between two removals of old submissions: short enough for the shortest age that may be configured; each takes
- * 10 µs.
+ * Time between two removals of old submissions: short enough for the shortest age that may be configured; most
+ * find nothing.
  */
 const sweepMs = 1_000
 

@@ -23,7 +23,7 @@ import { type LogRange, logRangeAt } from '../store/logRanges.js'
 import { type ChainFeed, type SourceState, upToDate } from './chainFeed.js'
 import { ChainViews, type ChainViewsOptions } from './chainViews.js'
 
-/** Between two looks for blocks that another process wrote: a read of 2 µs; chains make blocks more slowly. */
+/** Between two looks for blocks that another process wrote: one read each; chains make blocks more slowly. */
 const pollMs = 250
 
 export interface OpenNetwork extends NetworkViews<Network> {

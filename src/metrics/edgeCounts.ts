@@ -40,12 +40,11 @@ function sizeBucketOf(bytes: number): number {
 
 /**
  * One in so many calls that are answered at once is timed, and counts as so many: two readings of the clock take
- * 0.1 to 0.4 µs, such a call 1 to 10. Calls that wait for a job are all timed.
+ * up to a tenth of what such a call does. Calls that wait for a job are all timed.
  */
 const timedOneIn = 16
 /**
- * As {@link timedOneIn}, of stored answers to single calls: one takes 1 to 3 µs, so that two readings of the clock for
- * each would be a tenth of it. Those in a batch are looked up before any call of it runs, and not timed.
+ * As {@link timedOneIn}, of stored answers to single calls, which take still less (scenario `slot-cached`). Those in a batch are looked up before any call of it runs, and not timed.
  */
 export const storedTimedOneIn = 64
 

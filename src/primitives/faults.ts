@@ -146,7 +146,7 @@ export type Fault =
 const invokeErrorCodes = [52, 53, 54, 55, 58, 59, 61, 63, 64, 65, 69] as const
 export type InvokeErrorCode = (typeof invokeErrorCodes)[number]
 
-/** An error without a stack trace: that takes 10 µs, and a wrong request is no fault of the code. */
+/** An error without a stack trace: that takes most of the time, and a wrong request is no fault of the code. */
 export class RequestError extends Error {
   constructor(message: string) {
     const { stackTraceLimit } = Error

@@ -2,8 +2,8 @@
  * Writes JSON that is mostly hex (chain objects, proofs) directly as bytes. Owns the spelling of wire values, and the
  * growing memory of a text.
  *
- * Values are passed as an array with start and end, because a view of each takes 60 ns, more than the 40 ns for 32
- * bytes as hex (Buffer's own `toString('hex')` takes 150 ns).
+ * Values are passed as an array with start and end, because a view of each takes longer than to write 32
+ * bytes as hex, and Buffer's own `toString('hex')` three times as long (scenario `block-full-uncached`).
  */
 import { lend } from './lentMemory.js'
 import { briefSlab } from './slab.js'
@@ -44,8 +44,8 @@ export function memberNames<const N extends string>(...names: readonly N[]): Rea
 }
 
 /**
- * Short ASCII text for {@link JsonBytes.constant}, which takes 7 ns for a name of 16 bytes, where `Uint8Array.set` takes 30:
- * the names of a block's members were a sixth of the time of writing it.
+ * Short ASCII text for {@link JsonBytes.constant}, which takes a quarter of the time of `Uint8Array.set`: with
+ * that the names of a block's members were a sixth of the time of writing it (scenario `block-full-uncached`).
  */
 export function ascii(text: string): Constant {
   const view = new DataView(new ArrayBuffer(text.length + 7))

@@ -18,7 +18,7 @@ const primeDigits = fieldPrime.toString(16).length
 /** P has 76 decimal digits. The limit bounds the time for parsing, which grows with the square of the length. */
 const decimalPattern = /^(?:0|[1-9][0-9]{0,75})$/
 
-/** Parses up to 64 hex digits after `0x`; undefined where the text is no felt. 0.3 µs. */
+/** Parses up to 64 hex digits after `0x`; undefined where the text is no felt. */
 export function hexToFelt(text: string): Felt | undefined {
   if (!hexPattern.test(text)) return undefined
   let start = 2

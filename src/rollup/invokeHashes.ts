@@ -43,8 +43,7 @@ export class InvokeHashes {
   }
 
   /**
-   * The hash of a transaction. Rejects as the computation does. Takes 10 µs where the hash is known, 1 ms with 5,000
-   * felts.
+   * The hash of a transaction. Rejects as the computation does. Quick where the hash is known.
    */
   async hashOf(transaction: InvokeTransaction, waiter: HashWaiter): Promise<Felt> {
     const fields = toHashedFields(transaction)

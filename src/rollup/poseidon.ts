@@ -1,8 +1,8 @@
 /**
  * Poseidon with the rollup's parameters: width 3, rate 2, 8 full and 83 partial rounds, S-box x³, over the field of
- * {@link fieldPrime}. The permutation is WebAssembly (`assembly/poseidon.ts`) and takes 11 µs; this file passes it
- * constants and input. The round constants come from @scure/starknet, with which the tests compare results, and whose
- * own permutation takes 270 µs.
+ * {@link fieldPrime}. The permutation is WebAssembly (`assembly/poseidon.ts`); this file passes it constants and input. The
+ * round constants come from @scure/starknet, with which the tests compare results, and whose own permutation takes
+ * twenty times as long.
  */
 import { poseidonSmall } from '@scure/starknet'
 import { instantiate, type WasmGlobal, type WasmMemory } from '../primitives/webAssembly.js'

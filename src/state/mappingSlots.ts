@@ -17,7 +17,7 @@ export interface MappingSlotsRequest {
   readonly keys: readonly MappingPath[]
 }
 
-/** Slot of one entry. 1 µs per mapping, more for a `string` key beyond 100 bytes. */
+/** Slot of one entry: a hash per mapping. */
 export function mappingSlot(slot: Uint8Array, path: MappingPath): Hash32 {
   let entry = slot
   for (const key of path) entry = keccak256(concatBytes(key, entry))

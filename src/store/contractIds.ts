@@ -20,7 +20,7 @@ const idMax = 2 ** 32 - 2
 
 /**
  * Contracts whose numbers are at hand, 384 KiB at most for each thread that has the store open: of 1,000 that are read at
- * random, one of 33 reads finds another one in its place and looks into the table, which takes 0.7 µs.
+ * random, one of 33 reads finds another one in its place and looks into the table (scenario `slots-large`).
  */
 const placeBits = 14
 

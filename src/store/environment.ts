@@ -247,12 +247,12 @@ export async function closeEnvironment(environment: RootDatabase): Promise<void>
  */
 export const freeBytesMin = 64 * 2 ** 20
 
-/** Throws StoreError (not `isLasting`) where the disk is full. Takes 5 µs; call it before a transaction begins. */
+/** Throws StoreError (not `isLasting`) where the disk is full. Call it before a transaction begins. */
 export function assertRoom(path: string): void {
   if (!hasRoom(path)) throw fullDisk(path, false)
 }
 
-/** Whether the disk that holds a store has room for a transaction. Takes 5 µs. */
+/** Whether the disk that holds a store has room for a transaction. */
 export function hasRoom(path: string): boolean {
   const { bavail, bsize } = statfsSync(dirname(path))
   return bavail * bsize >= freeBytesMin

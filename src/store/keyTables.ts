@@ -63,7 +63,7 @@ export class KeyTables {
     this.#keySecrets = keySecrets
   }
 
-  /** A number that differs after every change of keys, by any process. One read, about 3 µs. */
+  /** A number that differs after every change of keys, by any process. One read. */
   readKeyGeneration(): number {
     this.#renewReads()
     return this.#readMeta<number>('keyGeneration') ?? 0

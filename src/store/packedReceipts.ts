@@ -154,7 +154,8 @@ function addLogs(rlp: Uint8Array, view: DataView, logs: number, bloom: Uint8Arra
 
 /**
  * The bits of items that were met before: most logs are of few contracts, and of few kinds. An item has one place, by a
- * hash of its own, and takes it from another one; 1.3 MB. A lookup takes 30 ns, by a Map of strings 250, a new item 500.
+ * hash of its own, and takes it from another one; 1.3 MB. A lookup takes an eighth of one by a Map of strings (scenario
+ * `receipts-uncached`).
  */
 const knownItems = 2 ** 15
 const itemWords = 8

@@ -16,7 +16,7 @@ export class RowDigest {
     this.#high = readUint32(bytes, 4) | 0
   }
 
-  /** Adds a row, `since` being a number in its key or value; to add it once more takes it out. Takes some 0.2 µs. */
+  /** Adds a row, `since` being a number in its key or value; to add it once more takes it out. */
   toggle(key: Uint8Array, since: number, value: Uint8Array): void {
     let low = Math.imul(since | 0, 0x9e3779b1) ^ key.length
     let high = Math.imul(Math.floor(since / 2 ** 32), 0x85ebca77) ^ value.length ^ 0x2545f491

@@ -48,7 +48,7 @@ export function slimAccount(rlp: Uint8Array): Uint8Array {
 /** Most are decoded at once; who keeps one keeps no more than this. */
 const slab = new Slab(2_048)
 
-/** The inverse of {@link slimAccount}; takes some 0.2 µs. Throws RangeError for a row that is none. */
+/** The inverse of {@link slimAccount}. Throws RangeError for a row that is none. */
 export function fullAccount(row: Uint8Array): Uint8Array {
   const kind = row[0]
   if (kind === undefined) return row

@@ -24,7 +24,7 @@ const runningMax = 2
 /** Bytes that wait to be compressed: a tenth of a second of work. */
 const waitingBytesMax = 4 * 2 ** 20
 
-/** Longest bytes that are hashed right here, in 50 µs. */
+/** Longest bytes that are hashed right here. */
 const hashedHereMax = 16 * 1024
 
 /** A block of 174 KB becomes 32 KB in some milliseconds. Brotli's highest level takes a hundred times as long. */

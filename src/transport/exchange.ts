@@ -56,8 +56,8 @@ export function slicesOfBodies(): TimeSlices<Exchange> {
 }
 
 /**
- * Parts of a body above which their average length must be {@link pieceBytesMin}. Each part takes 1 µs however short
- * it is, so 5 MiB in chunks of one byte would take five seconds. A client that writes its JSON call by call sends 100
+ * Parts of a body above which their average length must be {@link pieceBytesMin}. Each part takes as long however
+ * short it is, so 5 MiB in chunks of one byte would take five seconds. A client that writes its JSON call by call sends 100
  * bytes at a time.
  */
 const piecesMax = 1_024

@@ -36,7 +36,7 @@ function localTotal(): Total {
   }
 }
 
-/** 64 bits, because counts of bytes may exceed 32. A change takes 0.1 µs. */
+/** 64 bits, because counts of bytes may exceed 32. */
 function sharedTotal(words: BigInt64Array, index: number): Total {
   return {
     get value() {

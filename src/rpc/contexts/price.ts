@@ -2,7 +2,7 @@
  * Prices of calls in compute units. Owns the unit and the limits of a price; prices are in the method files, and
  * `access/meter.ts` decides whether a caller can pay.
  *
- * One unit is the work for a read that is answered from memory: about 10 µs of CPU, all threads together. Other
+ * One unit is the work for a read that is answered from memory, all threads together (scenario `prices`). Other
  * prices are proportional to the CPU time of calls that are not cached, on the demo chain, rounded to a few numbers.
  * They do not depend on caches, so a call always costs the same.
  */
@@ -10,7 +10,7 @@
 /** Units that a millisecond of CPU costs. */
 export const unitsPerMs = 100
 
-/** Bytes of an answer per unit: reading and rendering them takes about 10 µs. */
+/** Bytes of an answer per unit: reading and rendering them takes about one. */
 export const bytesPerUnit = 4_096
 
 /** Bytes of a request per unit, charged before it is read: the slowest takes 26 ms for 5 MiB. */

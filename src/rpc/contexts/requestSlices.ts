@@ -7,8 +7,8 @@ import { TimeSlices, type Work } from '../../primitives/timeSlices.js'
 import type { RequestContext } from './requestContext.js'
 
 /**
- * Milliseconds of a turn after which long work pauses. A batch of 1,000 slots needs no pause. A pause takes 20 µs; a
- * few milliseconds of waiting are acceptable for other calls.
+ * Milliseconds of a turn after which long work pauses. A batch of 1,000 slots needs no pause; a few
+ * milliseconds of waiting are acceptable for other calls.
  */
 export const turnMsDefault = 4
 
@@ -105,7 +105,7 @@ export class RequestSlices {
   }
 }
 
-/** Work on one call that is shorter is not counted: to begin a turn, and to end it, takes 3 to 5 µs. */
+/** Work on one call that is shorter is not counted: to begin and end a turn would be a tenth of it. */
 const shortMsMax = 0.05
 
 /** Begins a turn, if none has begun, after work on a call that was passed on, or was not short. */

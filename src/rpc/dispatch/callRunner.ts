@@ -41,7 +41,7 @@ interface Running<N extends RpcNetwork> {
   readonly price: number
 }
 
-/** Most edits between an unknown method name and the suggested one; the search takes 20 µs. */
+/** Most edits between an unknown method name and the suggested one. */
 const misspellingsMax = 3
 
 /** Price above which a call is long (0.2 ms) and waits if the turn is over. */

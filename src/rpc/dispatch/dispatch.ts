@@ -48,7 +48,7 @@ export function createDispatcher<N extends RpcNetwork>(options: DispatcherOption
   }
 }
 
-/** Longest body, as most are, that is read even if the turn of the event loop is over: 50 µs. */
+/** Longest body, as most are, that is read even if the turn of the event loop is over: a call or two. */
 const shortBytesMax = 1_024
 
 class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {

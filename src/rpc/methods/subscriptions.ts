@@ -44,7 +44,7 @@ export const subscriptionMethods = {
     // The second parameter depends on the first, and without a connection both are ignored.
     params: [optional(anything, undefined), optional(anything, undefined)],
     paramNames: ['kind', 'options'],
-    // An address or topic takes 10 µs: to decode, and to add to the index and remove again.
+    // An address or topic takes a unit: to decode, and to add to the index and remove again.
     price: (args) => 10 + countKeysOf(args),
     effect: true,
     result: textSchema,

@@ -31,8 +31,7 @@ export interface CallObject {
 }
 
 /*
- * Limits of what the edge decodes for one call. An account or a slot takes 5 to 10 µs to decode and a few more to
- * pass on, so the largest call delays others by 10 to 20 ms on a busy machine. go-ethereum has no such limits.
+ * Limits of what the edge decodes for one call, so that the largest delays others by 10 to 20 ms on a busy machine. go-ethereum has no such limits.
  */
 /** Accounts in the state overrides of a call. */
 const overriddenAccountsMax = 500

@@ -18,7 +18,7 @@ import { listSchema, textSchema } from './schema.js'
 /** Most values in the keys of one call: 30 to 40 ms of work spread over the pool. */
 const mappingValuesMax = 10_000
 
-/** Values up to which slots are computed at once: to pass 32 to the pool takes as long, 36 µs. */
+/** Values up to which slots are computed at once: to pass 32 to the pool takes as long. */
 const inlineValuesMax = 32
 
 /** Keys of one job: about 10 ms, so that several threads share a large call and other jobs do not wait long. */

@@ -5,10 +5,10 @@
 import { FaultError } from '../../primitives/faults.js'
 import { nestingMax, passString, skipSpace } from './scan.js'
 
-/** Most values and names of one body. JSON.parse takes up to 0.3 µs each; 5 MiB hold 76,000 slots. */
+/** Most values and names of one body, which bounds the time of JSON.parse; 5 MiB hold 76,000 slots. */
 export const valuesMax = 100_000
 
-/** Most names of one call, for an access list of 10,000 addresses. JSON.parse takes 1.1 µs for each. */
+/** Most names of one call, for an access list of 10,000 addresses; for JSON.parse they are the dearest. */
 const namesMax = 20_100
 
 /** Bytes scanned at a time: a quarter of a millisecond. */

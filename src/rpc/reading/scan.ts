@@ -1,6 +1,6 @@
 /**
  * Finds positions in JSON without building values, on the bytes of its UTF-8 text: all structural characters of JSON
- * are ASCII, and V8 reads bytes several times as fast as characters of a string (150 bytes: 0.75 µs by charCodeAt).
+ * are ASCII, and V8 reads bytes several times as fast as characters of a string.
  *
  * {@link scanCall} reads a call in the form that nearly all clients send and returns −1 for anything else.
  * {@link memberSpan} walks any JSON. Neither uses recursion.
