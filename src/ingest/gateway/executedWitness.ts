@@ -27,7 +27,7 @@ import type { Change } from '../../store/blockDiff.js'
 import type { AccountChange, BlockChanges } from '../../store/heldValues.js'
 import { compareWithHeader } from '../compareWithHeader.js'
 import type { ProvedBlock } from './blockFetcher.js'
-import { LieError } from './lie.js'
+import { LackError, LieError } from './lie.js'
 import { bytesOf } from './receiptsFromJson.js'
 
 /** A block that was executed, and what it takes to hold what it changes. */
@@ -60,8 +60,9 @@ export class WitnessExecutor {
   }
 
   /**
-   * Throws {@link LieError} for a witness that lacks something or has a header that is none of the block's ancestors, and
-   * InvalidBlockError for a block whose execution leads elsewhere than its header says.
+   * Throws {@link LackError} for a witness that lacks something, {@link LieError} for one that cannot be read or has a
+   * header in the place of an ancestor that is none, and InvalidBlockError for a block whose execution leads elsewhere
+   * than its header says.
    */
   execute(answer: unknown, block: ProvedBlock, context: WitnessContext): WitnessedBlock {
     const { header, headerRlp, bodyRlp, senders } = block
@@ -81,7 +82,7 @@ export class WitnessExecutor {
     const executed = this.#executor.execute(items, fork, state, (number) => {
       const hash = hashAt(number)
       if (hash === undefined && number >= 0 && number < header.number) {
-        throw new LieError(`a witness of block ${header.number} without the header of block ${number}`)
+        throw lacking(header.number, `the header of block ${number}`)
       }
       return hash
     })
@@ -117,23 +118,28 @@ class GivenParts {
   constructor(answer: unknown, { number, parentHash }: Header) {
     const { state, codes, headers } = (answer ?? {}) as Record<string, unknown>
     this.#number = number
-    this.#nodes = byHash(state)
-    this.#codes = byHash(codes)
+    this.#nodes = byHash(listOf(state, number))
+    this.#codes = byHash(listOf(codes, number))
     const given = new Map(
-      listOf(headers).map((each) => {
+      listOf(headers, number).map((each) => {
         const rlp = typeof each === 'string' ? bytesOf(each) : headerRlpFromJson(each)
         return [latin1Key(headerHash(rlp)), rlp]
       }),
     )
     let hash = parentHash
-    for (let at = number - 1; given.size > 0; at--) {
+    let at = number - 1
+    for (; ; at--) {
       const rlp = given.get(latin1Key(hash))
-      if (rlp === undefined) {
-        throw new LieError(`a witness of block ${number} with a header that none of its ancestors has`)
-      }
+      if (rlp === undefined) break
       given.delete(latin1Key(hash))
       this.#hashes.set(at, hash)
       hash = decodeHeader(rlp).parentHash
+    }
+    // Further down one may be lacking between; what is left is not used.
+    for (const rlp of given.values()) {
+      if (decodeHeader(rlp).number > at) {
+        throw new LieError(`a witness of block ${number} with a header that none of its ancestors has`)
+      }
     }
   }
 
@@ -161,9 +167,7 @@ class GivenParts {
   ): Uint8Array {
     const key = latin1Key(hash)
     const part = given.get(key)
-    if (part === undefined) {
-      throw new LieError(`a witness of block ${this.#number} that lacks the ${what} ${bytesToHex(hash)}`)
-    }
+    if (part === undefined) throw lacking(this.#number, `the ${what} ${bytesToHex(hash)}`)
     this.used[kind].set(key, part)
     return part[1]
   }
@@ -201,9 +205,9 @@ function senderRecords(senders: Uint8Array): Uint8Array {
   return joinBytes([head, ...records])
 }
 
-function byHash(list: unknown): ReadonlyMap<string, Change> {
+function byHash(list: readonly unknown[]): ReadonlyMap<string, Change> {
   return new Map(
-    listOf(list).map((each) => {
+    list.map((each) => {
       const bytes = bytesOf(each)
       const hash = keccak256(bytes)
       return [latin1Key(hash), [hash, bytes]]
@@ -211,7 +215,11 @@ function byHash(list: unknown): ReadonlyMap<string, Change> {
   )
 }
 
-function listOf(value: unknown): readonly unknown[] {
+function listOf(value: unknown, number: number): readonly unknown[] {
   if (Array.isArray(value)) return value
-  throw new LieError('a witness without its lists')
+  throw lacking(number, 'its lists')
+}
+
+function lacking(number: number, what: string): LackError {
+  return new LackError('debug_executionWitness', `its witness of block ${number} lacks ${what}`)
 }

@@ -4,6 +4,21 @@ export class LieError extends Error {
 }
 
 /**
+ * An answer that lacks what it is to have, which is no lie: nothing proves that the node has it. It is not asked for this
+ * method for a while. The message says what is lacking.
+ */
+export class LackError extends Error {
+  override readonly name = 'LackError'
+
+  constructor(
+    readonly method: string,
+    message: string,
+  ) {
+    super(message)
+  }
+}
+
+/**
  * Two answers of an upstream that do not fit: its chain moved between them, or it lied, which nothing proves. The message
  * says what they were.
  */

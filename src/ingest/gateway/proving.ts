@@ -11,7 +11,7 @@ import { FaultError } from '../../primitives/faults.js'
 import { RlpError } from '../../primitives/rlp.js'
 import { NodeError, type Upstream } from '../../upstream/upstream.js'
 import { NoAnswerError, type Upstreams } from '../../upstream/upstreams.js'
-import { LieError, MovedError } from './lie.js'
+import { LackError, LieError, MovedError } from './lie.js'
 
 export type Asking = Pick<Upstreams, 'ask' | 'answering' | 'count' | 'quorum'>
 
@@ -137,6 +137,7 @@ export class Proving {
         if (error instanceof NoAnswerError && attempt.node === undefined) throw unavailable(error.message)
         if (isLie(error)) attempt.node?.accuse(error.message)
         else if (!isFailure(error)) throw error
+        if (error instanceof LackError && attempt.node) this.#lacks.note(attempt.node, error.method)
         reason = `${attempt.node?.name}: ${error.message}`
       }
       if (attempt.node === undefined) throw new Error('nobody was asked')
@@ -249,7 +250,7 @@ class OneNode implements Attempt {
 
 /** Whether a node gave no answer that can be used, and did not lie. */
 function isFailure(error: unknown): error is Error {
-  const kinds = [NodeError, NoAnswerError, MovedError, UnknownForkError]
+  const kinds = [NodeError, NoAnswerError, MovedError, LackError, UnknownForkError]
   return kinds.some((kind) => error instanceof kind)
 }
 
