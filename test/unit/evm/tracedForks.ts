@@ -233,6 +233,15 @@ export class TracedChains {
     return JSON.parse(Buffer.concat(parts).toString())
   }
 
+  /** What `fault` of a tracer in JavaScript is told. */
+  traceFaults(
+    fork: ForkName,
+    message: Partial<CallMessage>,
+    stateOverrides: readonly AccountOverride[],
+  ): readonly ToldFault[] {
+    return this.trace(fork, message, stateOverrides, javascript(faultTracer))
+  }
+
   traceAll(
     fork: ForkName,
     message: Partial<CallMessage>,

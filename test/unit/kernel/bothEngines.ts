@@ -43,7 +43,7 @@ const block = {
   slotNumber: 0n,
 }
 const ancestorHash = (number: number) => keccak256(Buffer.from(String(number)))
-const startBalance = 10n ** 18n
+export const startBalance = 10n ** 18n
 
 /** Runs a message with both; what differs first, and how many steps it took. */
 export async function compare(
@@ -81,7 +81,7 @@ async function engineOf(fork: ForkName): Promise<EVM> {
   return engine
 }
 
-interface LibraryRun {
+export interface LibraryRun {
   readonly steps: readonly Step[]
   readonly isSuccess: boolean
   readonly gasLeft: bigint
@@ -91,7 +91,7 @@ interface LibraryRun {
 }
 
 /** Undefined where the library cannot: it has no room for what a REVERT of absurd length would return. */
-async function runLibrary(scenario: Scenario): Promise<LibraryRun | undefined> {
+export async function runLibrary(scenario: Scenario): Promise<LibraryRun | undefined> {
   try {
     return await runMessage(scenario)
   } catch (error) {
