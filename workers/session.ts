@@ -28,7 +28,7 @@ import { readThreadCpuMs } from './threadCpu.js'
  */
 const jobsPerTurn = 64
 
-/** Below this the elapsed time of a job counts as its CPU time, because reading that takes a call into the system and lags behind. */
+/** Below this the elapsed time of a job counts as its CPU time: to read that is a call into the system, and it lags behind. */
 const exactMsMin = 2
 
 /**

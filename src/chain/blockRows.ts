@@ -143,7 +143,8 @@ const emptyBytes = 2_000
 /**
  * Number of requested blocks that are remembered: only those requested again are kept. To keep one takes five times
  * as long as to read it again, mostly of the garbage collector, which moves it twice and must mark the whole heap to
- * free it (scenario `cached-transactions` beside `transaction-random`). So it has to be requested several times before others take its place, of which there is room for some thousand.
+ * free it (scenario `cached-transactions` beside `transaction-random`). So it has to be requested several times before
+ * others take its place, of which there is room for some thousand.
  */
 const askedBlocks = 512
 

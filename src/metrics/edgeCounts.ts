@@ -44,7 +44,8 @@ function sizeBucketOf(bytes: number): number {
  */
 const timedOneIn = 16
 /**
- * As {@link timedOneIn}, of stored answers to single calls, which take still less (scenario `slot-cached`). Those in a batch are looked up before any call of it runs, and not timed.
+ * As {@link timedOneIn}, of stored answers to single calls, which take still less (scenario `slot-cached`). Those in a
+ * batch are looked up before any call of it runs, and not timed.
  */
 export const storedTimedOneIn = 64
 

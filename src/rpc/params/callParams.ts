@@ -31,7 +31,8 @@ export interface CallObject {
 }
 
 /*
- * Limits of what the edge decodes for one call, so that the largest delays others by 10 to 20 ms on a busy machine. go-ethereum has no such limits.
+ * Limits of what the edge decodes for one call, so that the largest delays others by 10 to 20 ms on a busy machine.
+ * go-ethereum has no such limits.
  */
 /** Accounts in the state overrides of a call. */
 const overriddenAccountsMax = 500
