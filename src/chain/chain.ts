@@ -4,6 +4,7 @@ import type { ChainRows } from '../store/chainRows.js'
 import { ChainBlocks, type ChainOptions, ChainParts, type Head } from './chainBlocks.js'
 import { type ChainCursor, type ChainStep, nextStep } from './chainSteps.js'
 import { decodeHeader } from './header.js'
+import { countLogs } from './logJson.js'
 
 export class Chain extends ChainBlocks {
   readonly #store: ChainRows
@@ -26,6 +27,12 @@ export class Chain extends ChainBlocks {
   /** Number of the newest block that is not replaced any more. */
   get finalizedNumber(): number {
     return this.#store.readMarker('finalized')?.number ?? this.head.number - this.parts.options.finalizedLag
+  }
+
+  /** Number of logs of a known block; 0 where it was never executed. */
+  countLogs(hash: Hash32): number {
+    const receipts = this.#store.readReceipts(hash, true)
+    return receipts === undefined ? 0 : countLogs(receipts)
   }
 
   /** Reads the newest head; if it changed, listeners run before this returns. New markers are a new generation of it. */

@@ -289,13 +289,13 @@ export abstract class ChainBlocks {
     return rlp && decodeHeader(rlp)
   }
 
-  /** The logs of a known block, canonical or not; undefined where it was never executed. */
-  readLogs(hash: Hash32): BlockLog[] | undefined {
+  /** The logs of a known block, canonical or not, from index `first` on, made one by one; undefined if never executed. */
+  eachLog(hash: Hash32, first = 0): Iterable<BlockLog> | undefined {
     const receipts = this.parts.store.readReceipts(hash, true)
     // The body of a block without transactions may not be held.
     if (receipts?.length === 1) return []
     const rows = receipts && this.parts.rows.read(hash)
-    return receipts && rows && blockLogs(rows, receipts)
+    return receipts && rows && blockLogs(rows, receipts, first)
   }
 
   /** The JSON is for use at once. */

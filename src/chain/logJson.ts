@@ -115,31 +115,43 @@ export function readReceipt(receipts: Uint8Array, at: number): ReceiptFields {
 /** Bytes of most logs with their position members: a token transfer has 750. */
 const logBytesExpected = 2_048
 
-/** All logs of an executed block, in order; `receipts` is the store's row. */
-export function blockLogs(rows: BlockRows, receipts: Uint8Array): BlockLog[] {
-  const found: BlockLog[] = []
+/**
+ * The logs of an executed block from index `first` on, in order, each made when it is asked for; `receipts` is the
+ * store's row.
+ */
+export function* blockLogs(rows: BlockRows, receipts: Uint8Array, first = 0): Generator<BlockLog, void> {
   const json = new JsonBytes(logBytesExpected)
   const block = blockMembers(rows)
   const keyOf = (item: number) =>
     latin1Key(receipts.subarray(rlpPayloadAt(receipts, item), rlpEndAt(receipts, item)))
   const end = rlpEndAt(receipts, 0)
-  let index = 0
+  let [transaction, index] = [0, 0]
   for (let receipt = rlpPayloadAt(receipts, 0); receipt < end; receipt = rlpEndAt(receipts, receipt)) {
     const { logs } = readReceipt(receipts, receipt)
-    const position = transactionPosition(rows, index++)
-    json.clear()
-    const members = writePositionMembers(json, position, block)
+    const position = transactionPosition(rows, transaction++)
     const logsEnd = rlpEndAt(receipts, logs)
     for (let log = rlpPayloadAt(receipts, logs); log < logsEnd; log = rlpEndAt(receipts, log)) {
-      const start = json.length
-      writeLog(json, receipts, log, members, block, found.length)
+      if (index++ < first) continue
+      json.clear()
+      writeLog(json, receipts, log, position, block, index - 1)
       const address = rlpPayloadAt(receipts, log)
       const list = rlpEndAt(receipts, address)
       const topics: string[] = []
       for (let at = rlpPayloadAt(receipts, list); at < rlpEndAt(receipts, list); at = rlpEndAt(receipts, at))
         topics.push(keyOf(at))
-      found.push({ address: keyOf(address), topics, json: json.textFrom(start) })
+      yield { address: keyOf(address), topics, json: json.textFrom(0) }
     }
   }
-  return found
+}
+
+/** Number of logs in a store's row of receipts. */
+export function countLogs(receipts: Uint8Array): number {
+  let count = 0
+  const end = rlpEndAt(receipts, 0)
+  for (let receipt = rlpPayloadAt(receipts, 0); receipt < end; receipt = rlpEndAt(receipts, receipt)) {
+    const { logs } = readReceipt(receipts, receipt)
+    const logsEnd = rlpEndAt(receipts, logs)
+    for (let log = rlpPayloadAt(receipts, logs); log < logsEnd; log = rlpEndAt(receipts, log)) count++
+  }
+  return count
 }

@@ -8,8 +8,8 @@
  * - Works of one lane, which is that of a key, go on in their order; lanes take turns, one work at a time. So however
  *   much one key has waiting, the first work of another comes next.
  * - Works that wait hold at most `bytesMax`. Beyond, the newest of the lane with the most is refused.
- * - A {@link Share} limits what one connection does in a turn, by number and by cost. Whatever it holds back goes on in
- *   its order, because it waits as one work.
+ * - A {@link Share} limits what one connection does in a turn, by number and by cost, and what all do by time. Whatever
+ *   it holds back goes on in its order, because it waits as one work.
  */
 import { type Linked, LinkedList } from './linkedList.js'
 
@@ -39,7 +39,8 @@ export interface SliceOptions<W> {
   readonly worksMax?: number
   /** Called first in each turn; returns whether it needs another. */
   onTurn?(): boolean
-  readonly share?: { readonly worksMax: number; readonly costMax: number }
+  /** Of one {@link Share}; `msMax`: of all together. */
+  readonly share?: { readonly worksMax: number; readonly costMax: number; readonly msMax?: number }
 }
 
 /** What somebody has used of a turn. */
@@ -86,16 +87,23 @@ export class TimeSlices<W extends Work> {
     return this.#beganMs !== undefined && performance.now() - this.#beganMs >= msMax
   }
 
-  /** Counts a work that is about to be done; false, and it is not counted, where the share of this turn is used up. */
-  take(share: Share, cost: number): boolean {
+  /**
+   * Counts a work that is about to be done; false, and it is not counted, where the share of this turn is used up. Short
+   * work, `isShort`, is done whatever the time.
+   */
+  take(share: Share, cost: number, isShort = false): boolean {
     this.#endTurnLater()
     if (share.turn !== this.#turn) {
       share.turn = this.#turn
       share.works = 0
       share.cost = 0
     }
-    const { worksMax, costMax } = this.#options.share as NonNullable<SliceOptions<W>['share']>
+    const { worksMax, costMax, msMax } = this.#options.share as NonNullable<SliceOptions<W>['share']>
     if (share.works >= worksMax || share.cost >= costMax) return false
+    if (msMax !== undefined && !isShort) {
+      this.begin()
+      if (this.isOver(msMax)) return false
+    }
     share.works++
     share.cost += cost
     return true

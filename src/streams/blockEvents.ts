@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { Chain } from '../chain/chain.js'
 import type { ChainStep } from '../chain/chainSteps.js'
 import type { LogFilter, LogKeys } from '../chain/logFilter.js'
-import { removedLogJson } from '../chain/logJson.js'
+import { type BlockLog, removedLogJson } from '../chain/logJson.js'
 import { asBuffer, bytesToHex, type Hash32, latin1Key } from '../primitives/bytes.js'
 import { type ChainRequest, isWithin, type WantedReceipts, wantsStep } from './chainRequest.js'
 import { EventMessage } from './eventMessage.js'
@@ -24,6 +24,12 @@ const cacheBytesMax = 16 * 2 ** 20
 /** Bytes of sender and hash of a transaction in a block's row. */
 const senderBytes = 52
 
+/** Logs between two places where making them may pause: 0.1 ms. */
+const logsPerPause = 16
+
+/** Logs of a block that are made at once, in 5 ms, and kept for others. */
+const shortLogsMax = 2_000
+
 /** Counted for an entry itself, which a block without logs has too. */
 const entryBytes = 100
 
@@ -43,15 +49,16 @@ export class BlockEvents {
   })
   /** The transactions of the block that was asked for last. */
   #transactions: { readonly block: Hash32; readonly indexOf: ReadonlyMap<string, number> } | undefined
-  /** What was made last is there for the next reader, also where it is larger than the memory. */
-  #newestLogs: { readonly key: string; readonly events: readonly LogEvent[] } | undefined
 
   constructor(chain: Chain) {
     this.#chain = chain
   }
 
-  /** The events that a subscription gets of a step, from index `first` on. */
-  *of(request: ChainRequest, step: ChainStep, first = 0): Generator<ChainEvent> {
+  /**
+   * The events that a subscription gets of a step, from index `first` on; between them numbers, of events that were
+   * looked at so far: whoever pauses there goes on from there.
+   */
+  *of(request: ChainRequest, step: ChainStep, first = 0): Generator<ChainEvent | number> {
     const { filter, receipts } = request
     if (filter !== undefined) yield* this.#matching(request, filter, step, first)
     else if (receipts === undefined) {
@@ -84,13 +91,26 @@ export class BlockEvents {
     return message
   }
 
-  /** The log events of a step: in log order for a block that is added, reversed for one that is removed. */
-  logs(step: ChainStep): readonly LogEvent[] {
-    const key = `${step.kind} ${latin1Key(step.hash)}`
-    const known = this.#newestLogs?.key === key ? this.#newestLogs.events : this.#logs.get(key)
-    const events = known ?? this.#renderLogs(step)
-    if (known === undefined) this.#logs.set(key, events)
-    this.#newestLogs = { key, events }
+  /**
+   * All log events of a step: in log order for a block that is added, reversed for one that is removed. May pause wherever
+   * it yields.
+   */
+  *logs(step: ChainStep): Generator<void, readonly LogEvent[]> {
+    const key = logsKey(step)
+    const known = this.#logs.get(key)
+    if (known !== undefined) return known
+    const logs: BlockLog[] = []
+    for (const log of this.#eachLog(step, 0)) {
+      logs.push(log)
+      if (logs.length % logsPerPause === 0) yield
+    }
+    if (step.kind === 'removed') logs.reverse()
+    const events: LogEvent[] = []
+    for (const log of logs) {
+      events.push(logEvent(log, step, events.length))
+      if (events.length % logsPerPause === 0) yield
+    }
+    this.#logs.set(key, events)
     return events
   }
 
@@ -99,25 +119,39 @@ export class BlockEvents {
     filter: LogFilter,
     step: ChainStep,
     first: number,
-  ): Generator<ChainEvent> {
+  ): Generator<ChainEvent | number> {
     if (!isWithin(request, step)) return
     const header = this.#chain.readHeader(step.hash)
     if (header === undefined || !filter.mayMatch(header.logsBloom)) return
-    const events = this.logs(step)
-    for (let index = first; index < events.length; index++) {
-      const { keys, message } = events[index] as LogEvent
+    let looked = first
+    for (const { keys, message } of this.#logsFrom(step, first)) {
       if (filter.matches(keys)) yield message
+      if (++looked % logsPerPause === 0) yield looked
     }
   }
 
-  #renderLogs(step: ChainStep): LogEvent[] {
-    const logs = this.#chain.readLogs(step.hash)
-    if (logs === undefined) throw new Error(`the receipts of ${bytesToHex(step.hash)} are missing`)
-    if (step.kind === 'removed') logs.reverse()
-    return logs.map(({ address, topics, json }, index) => ({
-      keys: { address, topics },
-      message: new EventMessage(step.kind === 'added' ? json : removedLogJson(json), step, index),
-    }))
+  /**
+   * Log events from index `first` on: those that are there; otherwise all are made where that is short, or each is when
+   * it is asked for. Those of a block that is removed come in reverse, so that all have to be made.
+   */
+  *#logsFrom(step: ChainStep, first: number): Generator<LogEvent> {
+    const known = this.#logs.get(logsKey(step)) ?? (this.#isShort(step) ? whole(this.logs(step)) : undefined)
+    if (known !== undefined) {
+      for (let index = first; index < known.length; index++) yield known[index] as LogEvent
+    } else {
+      let index = first
+      for (const log of this.#eachLog(step, first)) yield logEvent(log, step, index++)
+    }
+  }
+
+  #isShort({ kind, hash }: ChainStep): boolean {
+    return kind === 'removed' || this.#chain.countLogs(hash) <= shortLogsMax
+  }
+
+  #eachLog({ hash }: ChainStep, first: number): Iterable<BlockLog> {
+    const logs = this.#chain.eachLog(hash, first)
+    if (logs === undefined) throw new Error(`the receipts of ${bytesToHex(hash)} are missing`)
+    return logs
   }
 
   /** Hash of a transaction of a block → its index. */
@@ -155,3 +189,20 @@ export class BlockEvents {
 }
 
 const [opening, comma, closing] = ['[', ',', ']'].map((text) => Buffer.from(text)) as [Buffer, Buffer, Buffer]
+
+function logsKey({ kind, hash }: ChainStep): string {
+  return `${kind} ${latin1Key(hash)}`
+}
+
+function logEvent({ address, topics, json }: BlockLog, step: ChainStep, index: number): LogEvent {
+  const text = step.kind === 'added' ? json : removedLogJson(json)
+  return { keys: { address, topics }, message: new EventMessage(text, step, index) }
+}
+
+/** What a generator returns, without a pause. */
+function whole<T>(steps: Generator<void, T>): T {
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done) return value
+  }
+}

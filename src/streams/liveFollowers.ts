@@ -96,7 +96,7 @@ export class LiveFollowers {
 
   *#tellLogs(step: ChainStep): Generator<void, void> {
     let looks = 0
-    for (const { keys, message } of this.#events.logs(step)) {
+    for (const { keys, message } of yield* this.#events.logs(step)) {
       for (const follower of this.#logs.matches(keys)) {
         if (follower === undefined || ++looks % looksPerPause === 0) yield
         if (follower === undefined) continue

@@ -196,7 +196,7 @@ export class NetworkStreams {
 
   /** A socket has room again. Sends at once, so that at each drain the subscriptions of a connection take turns. */
   #onIdle(follower: Follower): void {
-    if (!follower.isLive && this.#replay(follower)) this.#schedule(follower)
+    if (!follower.isLive) this.#replay(follower)
   }
 
   #schedule(follower: Follower): void {
@@ -254,17 +254,16 @@ export class NetworkStreams {
   }
 
   /** As {@link #takeSteps}; a step that cannot be rendered ends the subscription. */
-  #replay(follower: Follower): boolean {
+  #replay(follower: Follower): void {
     try {
-      return this.#takeSteps(follower)
+      this.#takeSteps(follower)
     } catch (error) {
       this.#cannotRender(follower, error)
-      return false
     }
   }
 
   /** The events of a step that wait for a follower; see {@link Subscription}. */
-  *#again(follower: Follower, step: ChainStep, first: number): Generator<ChainEvent> {
+  *#again(follower: Follower, step: ChainStep, first: number): Generator<ChainEvent | number> {
     try {
       yield* this.#events.of(follower.request, step, first)
     } catch (error) {
@@ -278,28 +277,28 @@ export class NetworkStreams {
     subscription.fail()
   }
 
-  /**
-   * Takes up to {@link blocksPerReplay} steps of a follower. Returns whether it has more steps and room to send them.
-   */
-  #takeSteps(follower: Follower): boolean {
+  /** Takes up to {@link blocksPerReplay} steps of a follower; further ones when those of its connection had theirs. */
+  #takeSteps(follower: Follower): void {
     const { subscription, request } = follower
     this.#slices.begin()
     for (let blocks = 0; blocks < blocksPerReplay; blocks++) {
-      if (blocks > 0 && this.#slices.isOver(turnMsMax)) return true
-      if (subscription.isEnded || this.#join(follower)) return false
-      if (!subscription.hasRoom) {
-        subscription.waitForRoom()
-        return false
-      }
+      if (subscription.isEnded || this.#join(follower)) return
+      if (!subscription.hasRoom || (blocks > 0 && this.#slices.isOver(turnMsMax))) break
       const step = this.#chain.nextStep(follower.cursor)
       if (step === undefined) {
         this.#ahead.add(follower)
-        return false
+        return
       }
       follower.cursor = step.cursor
-      for (const message of this.#events.of(request, step)) subscription.deliver(message)
+      for (const message of this.#events.of(request, step)) {
+        const isMessage = typeof message !== 'number'
+        if (!subscription.hasRoom || this.#slices.isOver(turnMsMax)) {
+          return subscription.waitFrom(step, isMessage ? message.index : message)
+        }
+        if (isMessage) subscription.deliver(message)
+      }
     }
-    return true
+    subscription.waitForRoom()
   }
 
   /** Makes a follower live if it is at the network's cursor. */

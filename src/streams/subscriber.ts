@@ -8,8 +8,8 @@ export interface OwnedSubscription {
   readonly id: string
   /** Memory counted for it against {@link SubscriptionLimits}. */
   readonly bytes: number
-  /** Called when there is room again, after {@link Subscriber.resumeLater}. */
-  resume(): void
+  /** Called when there is room again, after {@link Subscriber.resumeLater}; what takes long goes on until `isOver`. */
+  resume(isOver: () => boolean): void
   /** Sends nothing more. */
   end(): void
 }
@@ -72,17 +72,17 @@ export class Subscriber implements Work {
     if (this.#waitingForRoom.size > 0) this.#pool.resume(this)
   }
 
-  /** Has one subscription after the other go on, at least one, until `isOver`. Returns whether more could go on. */
-  resume(isOver: () => boolean): boolean {
+  /** Has one subscription after the other go on, at least one, until `isOver`. */
+  resume(isOver: () => boolean): void {
     // One that was served goes to the end of the line, so that one with much to send does not delay the others.
     for (let left = this.#waitingForRoom.size; left > 0 && this.hasRoom; left--) {
       const [subscription] = this.#waitingForRoom
       if (subscription === undefined) break
       this.#waitingForRoom.delete(subscription)
-      subscription.resume()
+      subscription.resume(isOver)
       if (isOver()) break
     }
-    return this.#waitingForRoom.size > 0 && this.hasRoom
+    if (this.#waitingForRoom.size > 0 && this.hasRoom) this.#pool.resumeLater(this)
   }
 
   /**
@@ -151,9 +151,11 @@ export class Subscriber implements Work {
     if (this.#bytes + bytes > bytesMax) throw tooMuch('this connection', bytesMax)
   }
 
-  /** Calls `subscription.resume()` when the socket has sent some of what it held. */
+  /** Calls `subscription.resume()` when the socket has sent some of what it held, or in a later turn where it has room. */
   resumeLater(subscription: OwnedSubscription): void {
-    if (!this.#isClosed) this.#waitingForRoom.add(subscription)
+    if (this.#isClosed) return
+    this.#waitingForRoom.add(subscription)
+    if (this.hasRoom) this.#pool.resumeLater(this)
   }
 
   /** Counts further memory of a subscription; false where there is no room. */

@@ -27,8 +27,8 @@ export interface SubscriptionTotals {
 /** A connection of which subscriptions wait for room. */
 interface SlowSubscriber extends Work {
   readonly key: string | undefined
-  /** Has them go on until `isOver`, at least one. Returns whether more could. */
-  resume(isOver: () => boolean): boolean
+  /** Has them go on until `isOver`, at least one. */
+  resume(isOver: () => boolean): void
 }
 
 /** Bytes counted for a subscription with all that is kept for it; V8 counts 1,500. */
@@ -72,8 +72,9 @@ export class SubscriberPool {
   readonly #ends: Iterator<number>[] = []
   readonly #slices = new TimeSlices<never>({ onTurn: () => this.#endSome(), goOn: () => undefined })
 
+  readonly #isResumeOver = () => this.#resumes.isOver(turnMsMax)
   readonly #resumes: TimeSlices<SlowSubscriber> = new TimeSlices<SlowSubscriber>({
-    goOn: (subscriber) => this.#resume(subscriber),
+    goOn: (subscriber) => subscriber.resume(this.#isResumeOver),
     laneOf: ({ key = '' }) => key,
     msMaxOf: () => turnMsMax,
   })
@@ -134,12 +135,12 @@ export class SubscriberPool {
   /** Has the subscriptions of a connection that has room again go on: now, or beside those of others in later turns. */
   resume(subscriber: SlowSubscriber): void {
     this.#resumes.begin()
-    if (this.#resumes.isEmpty && !this.#resumes.isOver(turnMsMax)) this.#resume(subscriber)
-    else this.#resumes.wait(subscriber)
+    if (this.#resumes.isEmpty && !this.#isResumeOver()) subscriber.resume(this.#isResumeOver)
+    else this.resumeLater(subscriber)
   }
 
-  #resume(subscriber: SlowSubscriber): void {
-    if (subscriber.resume(() => this.#resumes.isOver(turnMsMax))) this.#resumes.wait(subscriber)
+  resumeLater(subscriber: SlowSubscriber): void {
+    this.#resumes.wait(subscriber)
   }
 
   /**

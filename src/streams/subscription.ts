@@ -21,10 +21,10 @@ export interface Delivery {
 /** Callbacks to whoever produces a subscription's events. */
 interface SubscriptionEvents<O extends EventOrigin> {
   /**
-   * The events of `origin` that this subscription gets, from index `first` on, made again. Where they cannot be made
-   * it has the subscription end, and returns none.
+   * The events of `origin` that this subscription gets, from index `first` on, made again; between them numbers, of
+   * events that were looked at so far. Where they cannot be made it has the subscription end, and returns none.
    */
-  again(origin: O, first: number): Iterable<EventMessage<O>>
+  again(origin: O, first: number): Iterable<EventMessage<O> | number>
   /** The socket accepted all waiting events, or has room again after {@link Subscription.waitForRoom}. */
   onIdle(): void
   /** The subscription ended, for any reason; called once. */
@@ -38,6 +38,7 @@ interface Waiting<O> {
   first: number
   /** How many of the first ones are skipped. */
   skipped: number
+  /** Infinity: all that there are from the first on. */
   count: number
   bytes: number
 }
@@ -120,11 +121,18 @@ export class Subscription<O extends EventOrigin = EventOrigin> {
     else this.#wait(message)
   }
 
-  /** Sends waiting events while there is room. */
-  resume(): void {
+  /** Has all events of an origin wait, from index `first` on. */
+  waitFrom(origin: O, first: number): void {
+    if (this.isEnded) return
+    this.#waiting.push({ origin, first, skipped: 0, count: Number.POSITIVE_INFINITY, bytes: 0 })
+    this.#subscriber.resumeLater(this)
+  }
+
+  /** Sends waiting events while there is room, until `isOver`. */
+  resume(isOver: () => boolean): void {
     while (!this.isEnded) {
       if (this.#waiting.length === 0) return this.#events.onIdle()
-      if (!this.#sendOf(this.#waiting.oldest)) return
+      if (!this.#sendOf(this.#waiting.oldest, isOver)) return
       this.#shift()
     }
   }
@@ -163,10 +171,11 @@ export class Subscription<O extends EventOrigin = EventOrigin> {
   }
 
   /** Sends events of one origin. Returns whether none of them waits any more. */
-  #sendOf(waiting: Waiting<O>): boolean {
+  #sendOf(waiting: Waiting<O>, isOver: () => boolean): boolean {
     for (const message of this.#events.again(waiting.origin, waiting.first)) {
-      if (waiting.skipped > 0) waiting.skipped--
-      else {
+      const isMessage = typeof message !== 'number'
+      if (isMessage && waiting.skipped > 0) waiting.skipped--
+      else if (isMessage) {
         if (!this.#subscriber.hasRoom) {
           this.#subscriber.resumeLater(this)
           return false
@@ -176,8 +185,12 @@ export class Subscription<O extends EventOrigin = EventOrigin> {
         if (this.isEnded) return false
         this.#take(waiting, 1, Math.min(message.size, waiting.bytes))
       }
-      waiting.first = message.index + 1
+      waiting.first = isMessage ? message.index + 1 : message
       if (waiting.count === 0) break
+      if (isOver()) {
+        this.#subscriber.resumeLater(this)
+        return false
+      }
     }
     return !this.isEnded
   }

@@ -145,7 +145,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
     const isFirst = this.#held.length === 0 && this.#unsentBytes <= heldAboveBytes
     if (isFirst && this.#takeTurn(body)) this.#answer(body)
     else if (this.#hold(body)) this.#answerHeld()
-    else if (this.#takeTurn(body)) this.#refuse(body)
+    else if (this.#takeTurn(body, true)) this.#refuse(body)
     else {
       this.#pool.penalize(this.identity.key.id, 'messages sent at once on one WebSocket', this.#held.length)
       this.close(closeCodes.tryLater, 'more messages at once than can wait; ask more slowly')
@@ -331,8 +331,8 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
     this.#wire.resume()
   }
 
-  #takeTurn(body: Uint8Array): boolean {
-    return this.#pool.slices.take(this.#share, body.length)
+  #takeTurn(body: Uint8Array, isRefused = false): boolean {
+    return this.#pool.slices.take(this.#share, body.length, isRefused)
   }
 
   #refuse(body: Uint8Array): void {

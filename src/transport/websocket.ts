@@ -63,8 +63,8 @@ const unusedMax = 256
 const messagesPerTurn = 32
 const bytesPerTurn = 64 * 1024
 
-/** Sockets whose waiting messages continue in one turn: 10 ms where all have many. */
-const socketsPerTurn = 16
+/** Time that the messages of all sockets take of a turn, whatever they ask for; as much again for those that waited. */
+const turnMsMax = 8
 
 const keyForm = '/ws/v3/<key>'
 const notFound: Refusal = {
@@ -93,8 +93,8 @@ export class WebSocketServer implements SocketPool {
   /** Where a client sends 600,000 messages at once, others are read and answered between them. */
   readonly slices = new TimeSlices<Socket>({
     goOn: (socket) => socket.onTurn(),
-    worksMax: socketsPerTurn,
-    share: { worksMax: messagesPerTurn, costMax: bytesPerTurn },
+    msMaxOf: () => turnMsMax,
+    share: { worksMax: messagesPerTurn, costMax: bytesPerTurn, msMax: turnMsMax },
   })
   nowMs: number
   readonly #options: WebSocketServerOptions

@@ -132,6 +132,7 @@ class StreamOwner implements JobOwner {
   }
 
   onFinished(listener: () => void): void {
+    if (this.isFinished) return listener()
     this.#listeners.add(listener)
     this.#context.onFinished(listener)
   }

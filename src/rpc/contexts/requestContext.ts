@@ -147,7 +147,9 @@ export class RequestContext implements JobOwner {
     return this.#isFinished
   }
 
+  /** Calls `listener` at the end; at once where that has come. */
   onFinished(listener: () => void): void {
+    if (this.#isFinished) return listener()
     this.#listeners ??= new Set()
     this.#listeners.add(listener)
   }

@@ -284,8 +284,12 @@ function* newLogs(
     if (number < first || number > last) continue
     if (turns.isOver) yield* turns.pause()
     turns.begin()
-    const logs = (chain.readLogs(hash) ?? []).filter((log) => matcher.matches(log))
-    for (const { json } of logs.reverse()) removed.push(removedLogJson(json))
+    const gone: string[] = []
+    for (const log of chain.eachLog(hash) ?? []) {
+      if (turns.isOverAfter(log.json.length)) yield* turns.pause()
+      if (matcher.matches(log)) gone.push(removedLogJson(log.json))
+    }
+    for (const json of gone.reverse()) removed.push(json)
   }
   const search = {
     criteria,

@@ -65,7 +65,7 @@ function isWanted(log: ChosenLog, { addresses, topics }: Filter): boolean {
 /** The texts of the logs that match, by block, as the block itself tells them. */
 function scan(forks: ForkingChain, chain: readonly ForkBlock[], filter: Filter): string[][] {
   return chain.map(({ blockDiff, logs }) => {
-    const rendered = forks.chain.readLogs(blockDiff.hash) ?? []
+    const rendered = [...(forks.chain.eachLog(blockDiff.hash) ?? [])]
     if (rendered.length !== logs.length) throw new Error('a block has other logs than it was made with')
     return rendered.filter((_, at) => isWanted(logs[at] as ChosenLog, filter)).map(({ json }) => json)
   })

@@ -125,6 +125,19 @@ t.test('a share is used up by works or by cost, and is whole again in the next t
   t.ok(slices.take(byCost, 1))
 })
 
+t.test('a share is used up for all once the time of a turn is, and whole again in the next', async (t) => {
+  const { slices } = noting({ share: { worksMax: 10, costMax: 10, msMax: 2 } })
+  const [one, two] = [new Share(), new Share()]
+  t.ok(slices.take(one, 1))
+  for (const untilMs = performance.now() + 2; performance.now() < untilMs; );
+  t.same(
+    [one, two].map((share) => slices.take(share, 1)),
+    [false, false],
+  )
+  await nextTurn()
+  t.ok(slices.take(two, 1))
+})
+
 t.test('time that work took which never waited counts in its turn', async (t) => {
   const { slices } = noting()
   t.notOk(slices.isOver(0), 'nothing began')
