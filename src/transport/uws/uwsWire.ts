@@ -143,13 +143,19 @@ class UwsWire implements Wire {
 
   /** An app keeps the certificate that it was made with, so another one listens on the same port. */
   async renewTls(files: TlsFiles): Promise<void> {
+    if (this.#listenSocket === undefined) return
+    const next = this.#createApp(files)
+    const port = uWS.us_socket_local_port(this.#listenSocket)
+    const listener = await bind(next.app, { host: this.#host, port }, sharedPort).catch((error) => {
+      next.app.close()
+      throw error
+    })
     const former = this.#current
     const formerListener = this.#listenSocket
-    if (formerListener === undefined) return
-    const app = this.#createApp(files)
-    const port = uWS.us_socket_local_port(formerListener)
-    this.#listenSocket = await bind(app.app, { host: this.#host, port }, sharedPort)
-    this.#current = app
+    // It stopped listening meanwhile.
+    if (formerListener === undefined) return void next.app.close()
+    this.#listenSocket = listener
+    this.#current = next
     this.#former.add(former)
     uWS.us_listen_socket_close(formerListener)
     if (former.open === 0) this.#closeFormer(former)

@@ -115,6 +115,24 @@ for (const transport of transports) {
       await t.rejects(RawClient.connect(port))
     })
 
+    await t.test('a server that ends while it gets a new certificate listens no more', async (t) => {
+      const { port, server } = await start()
+      const renewed = server.reconfigure({ ...settings, tls: second })
+      await Promise.all([renewed, server.close()])
+      await t.rejects(RawClient.connect(port))
+    })
+
+    await t.test('of two new certificates at once one is shown, and the former is not', async (t) => {
+      const { port, server } = await start()
+      const third = makeCertificate(folder, 'third')
+      await Promise.all([second, third].map((tls) => server.reconfigure({ ...settings, tls })))
+      for (let time = 0; time < 8; time++) {
+        t.equal((await post(agentOf(), port, echo, third)).fingerprint, third.fingerprint)
+      }
+      await server.close()
+      await t.rejects(RawClient.connect(port))
+    })
+
     await t.test('files that do not fit are refused, and the former certificate stays', async (t) => {
       const { port, server } = await start()
       const wrong = { cert: first.cert, key: second.key }
