@@ -8,6 +8,8 @@ import { BatchAnswer } from '../answers/batchAnswer.js'
 import { Failure, type Outcome, renderOutcome } from '../answers/outcome.js'
 import { renderErrorAnswer } from '../answers/wireErrors.js'
 import { Deadline } from '../contexts/deadline.js'
+import { unpaid } from '../contexts/payment.js'
+import { unitsMin } from '../contexts/price.js'
 import type { RequestContext } from '../contexts/requestContext.js'
 import type { RequestSlices, SlicedWork } from '../contexts/requestSlices.js'
 import type { RpcNetwork } from '../method.js'
@@ -24,7 +26,12 @@ const batchJobsMax = 8
 const tooLarge = Failure.of({ kind: 'ResponseTooLarge' })
 export const timedOut = Failure.of({ kind: 'RequestTimedOut' })
 /** Full queues of the pool hold about a second of work, so after a second there is room. */
-export const busy = Failure.of({ kind: 'ServerBusy', retryAfterMs: 1000 })
+const busy = Failure.of({ kind: 'ServerBusy', retryAfterMs: 1000 })
+
+/** Takes a place for a call that may wait, for `release`; the failure of one that finds none, which is charged as refused. */
+export function noRoom(context: RequestContext): Failure | undefined {
+  return context.admit() ? undefined : (unpaid(context, unitsMin) ?? busy)
+}
 
 /** The call's own member `at`, as written; undefined where it has none. */
 export function pinOfCall(call: Member): unknown {
@@ -44,6 +51,8 @@ interface BatchRun<N extends RpcNetwork> {
   readonly limits: { readonly batchBytesMax: number; readonly requestMsMax: number }
   /** Begins a call. Never throws; the promise never rejects. */
   start(call: Member): Outcome | Promise<Outcome>
+  /** Charges and counts a call that is not begun for `why`. */
+  refuse(call: Member, why: Failure): Failure
   /** The failure for an exception that nothing else caught. */
   fail(thrown: unknown): Failure
 }
@@ -69,9 +78,9 @@ export function* runBatch<N extends RpcNetwork>(run: BatchRun<N>): SlicedWork<An
     // A batch whose client has left runs no further calls; its answer is not sent.
     if (context.isFinished || isBroken) break
     let outcome: Outcome | Promise<Outcome>
-    if (answer.isFull) outcome = tooLarge
-    else if (deadline?.hasPassed) outcome = timedOut
-    else outcome = isRefused ? busy : run.start(call)
+    const unbegun = answer.isFull ? tooLarge : deadline?.hasPassed ? timedOut : isRefused ? busy : undefined
+    if (unbegun !== undefined) outcome = run.refuse(call, unbegun)
+    else outcome = run.start(call)
     if (outcome instanceof Promise) {
       deadline ??= new Deadline(limits.requestMsMax, timedOut)
       const done = deadline.race(outcome).then((settled) => {

@@ -21,7 +21,7 @@ import {
   UncacheableResult,
   type WhenHeld,
 } from '../method.js'
-import { busy, type Member } from './batch.js'
+import { type Member, noRoom } from './batch.js'
 import type { CallCounter } from './callCounter.js'
 import { offload, refuseUnread } from './offload.js'
 import { invalidRequest } from './refuseRequest.js'
@@ -93,6 +93,14 @@ export class CallRunner<N extends RpcNetwork> {
     return outcome
   }
 
+  /** Charges for a call that is not begun as for one that is refused, and counts it. */
+  refuse(call: Member, why: Failure, context: RequestContext): Failure {
+    const failure = unpaid(context, unitsMin) ?? why
+    if (call.kind === 'known') this.#counter?.failedAt(call.known.slot, failure, context)
+    else this.#counter?.failed(call.kind === 'call' ? call.method : '', failure, context)
+    return failure
+  }
+
   #start(
     call: Member,
     basis: RequestBasis<N>,
@@ -112,7 +120,8 @@ export class CallRunner<N extends RpcNetwork> {
     if (method.cost === 'inline' && this.#views.fetchMissing === undefined) {
       return this.#run(method, call, basis, context, turns)
     }
-    if (!context.admit()) return busy
+    const crowded = noRoom(context)
+    if (crowded !== undefined) return crowded
     const outcome = this.#run(method, call, basis, context, turns)
     if (outcome instanceof Promise) void outcome.then(() => context.release())
     else context.release()

@@ -204,6 +204,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
         turns,
         limits: this.#limits,
         start: (call) => this.#whole(this.#runner.run(call, basis, context, turns), context),
+        refuse: (call, why) => this.#runner.refuse(call, why, context),
         fail: (thrown) => this.#runner.failure(thrown, 'request', context.keyId),
       })
       return { ...this.#batchAnswer(answer, basis.used(undefined)), trust: basis.trust }

@@ -5,9 +5,10 @@
 import type { UpstreamCalls } from '../../primitives/upstreamCalls.js'
 import { Failure } from '../answers/outcome.js'
 import { notAllowed, unpaid } from '../contexts/payment.js'
+import { unitsMin } from '../contexts/price.js'
 import type { RequestContext } from '../contexts/requestContext.js'
 import type { Json, MethodRelay } from '../method.js'
-import { busy, type Member } from './batch.js'
+import { type Member, noRoom } from './batch.js'
 
 /** As for a transaction, which is passed on as well. */
 const relayUnits = 50
@@ -28,19 +29,30 @@ export function createRelay(passed: readonly string[], { relay }: UpstreamCalls)
   }
 }
 
-/** Charges for a call and passes it on; upstreams would not know the block to which it is pinned. */
+/**
+ * Charges for a call and passes it on; upstreams would not know the block to which it is pinned. As for other calls, what
+ * does not come so far is charged the least.
+ */
 export function passOn(
   relay: MethodRelay,
   { method, params }: Extract<Member, { kind: 'call' }>,
   isPinned: boolean,
   context: RequestContext,
 ): Failure | Promise<Json> {
-  const refusal = notAllowed(context, method) ?? unpaid(context, relayUnits)
-  if (refusal !== undefined) return refusal
-  if (isPinned) return pinned
+  const refused = notAllowed(context, method)
+  if (refused !== undefined) return refused
   const given = params ?? []
-  if (typeof given !== 'object') return Failure.of({ kind: 'ParamsNotArray' })
-  if (!context.admit()) return busy
+  const isList = typeof given === 'object'
+  if (isPinned || !isList) {
+    return unpaid(context, unitsMin) ?? (isPinned ? pinned : Failure.of({ kind: 'ParamsNotArray' }))
+  }
+  const crowded = noRoom(context)
+  if (crowded !== undefined) return crowded
+  const refusal = unpaid(context, relayUnits)
+  if (refusal !== undefined) {
+    context.release()
+    return refusal
+  }
   return relay.ask(method, JSON.stringify(given)).finally(() => context.release())
 }
 

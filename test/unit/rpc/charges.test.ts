@@ -2,10 +2,11 @@
 import t from 'tap'
 import { Allowances } from '../../../src/access/allowances.js'
 import { Meter } from '../../../src/access/meter.js'
+import { bytesToHex } from '../../../src/primitives/bytes.js'
 import { bytesPerUnit, priceOf, unitsMax } from '../../../src/rpc/contexts/price.js'
 import { RequestContext } from '../../../src/rpc/contexts/requestContext.js'
 import { defineMethod } from '../../../src/rpc/method.js'
-import { bodyText, createTestEndpoint, type TestEndpoint } from './testMethods.js'
+import { bodyText, createTestEndpoint, type TestEndpoint, testHash } from './testMethods.js'
 
 const call = (method: string, params = '[]', id = 1) =>
   `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params}}`
@@ -247,12 +248,17 @@ t.test('reading what is refused is paid for, and what is long and cannot be paid
   t.equal(await unitsLeft(metered), -5, 'owed')
 })
 
-t.test('a call that finds no room to wait in is not charged', async (t) => {
-  const { endpoint } = createTestEndpoint()
+/** What a caller is charged for calls, each of which ends early. */
+function chargedCaller(hasRoom: boolean) {
   const charged: number[] = []
-  class Crowded extends RequestContext {
+  let places = 0
+  class Caller extends RequestContext {
     override admit(): boolean {
-      return false
+      if (hasRoom) places++
+      return hasRoom
+    }
+    override release(): void {
+      places--
     }
   }
   const allowance = {
@@ -263,16 +269,80 @@ t.test('a call that finds no room to wait in is not charged', async (t) => {
     },
     debit: () => t.fail('nothing ran'),
   }
-  t.match(
-    bodyText(
-      await endpoint.handle(
-        Buffer.from(call('test_job')),
-        new Crowded(undefined, { key: { id: '0' }, allowance }),
-      ),
-    ),
-    'busy',
+  const context = new Caller(undefined, { key: { id: '0123456789ab' }, allowance })
+  return { charged, context, places: () => places }
+}
+
+t.test(
+  'a call that finds no room to wait in is charged as one that is refused, wherever it would run',
+  async (t) => {
+    const ofPool = createTestEndpoint()
+    const views = { fetchMissing: () => Promise.reject(new Error('nothing is fetched')) }
+    const ofGateway = createTestEndpoint({}, views)
+    const relayed = { passes: (name: string) => name === 'test_relayed', ask: async () => '1' }
+    const ofRelay = createTestEndpoint({}, { relay: relayed })
+    const cases = [
+      [ofPool, 'test_job'],
+      [ofGateway, 'test_echo'],
+      [ofRelay, 'test_relayed'],
+    ] as const
+    for (const [{ endpoint }, method] of cases) {
+      const { charged, context } = chargedCaller(false)
+      t.match(bodyText(await endpoint.handle(Buffer.from(call(method)), context)), 'busy', method)
+      t.strictSame(charged, [1], method)
+    }
+  },
+)
+
+t.test('a relayed call that does not come so far costs the least, and keeps no place', async (t) => {
+  const relayed = { passes: () => true, ask: async () => '1' }
+  const { endpoint } = createTestEndpoint({}, { relay: relayed })
+  const cases: readonly [string, string | undefined, number][] = [
+    [call('other_method', '5'), undefined, 1],
+    [call('other_method'), bytesToHex(testHash(1)), 1],
+    [call('other_method'), undefined, 50],
+  ]
+  for (const [body, at, units] of cases) {
+    const { charged, context, places } = chargedCaller(true)
+    await endpoint.handle(Buffer.from(body), context, at)
+    t.strictSame(charged, [units], body)
+    await new Promise(setImmediate)
+    t.equal(places(), 0)
+  }
+})
+
+t.test('members of a batch that are not begun are charged and counted as refused', async (t) => {
+  const ended: (readonly [slot: number, code: number | undefined])[] = []
+  const counts = {
+    slotOf: (method: string) => method.length,
+    begin: () => 0,
+    beginStored: () => 0,
+    repeated: () => undefined,
+    ended: (slot: number, _isJob: boolean, _startedMs: number, _bytes: unknown, code?: number) => {
+      ended.push([slot, code])
+      return 0
+    },
+  }
+  const { endpoint } = createTestEndpoint({ batchBytesMax: 1_000 }, {}, counts as never)
+  const { charged, context } = chargedCaller(true)
+  const long = call('test_bytes', '["0x400"]')
+  const batch = `[${long},${call('test_echo')},{"jsonrpc":"2.0","method":"test_count"},${call('test_dear')},5]`
+  const answers = JSON.parse(bodyText(await endpoint.handle(Buffer.from(batch), context)))
+  t.ok(
+    answers.slice(1).every(({ error }: { error?: { code: number } }) => error?.code === -32003),
+    JSON.stringify(answers),
   )
-  t.strictSame(charged, [])
+  t.strictSame(charged, [1, 1, 1, 1, 1], 'the first one, and each that came after')
+  t.equal(ended.length, 5)
+  t.strictSame(
+    ended.slice(1).map(([slot, code]) => [slot, code]),
+    [
+      ['test_echo'.length, -32003],
+      ['test_count'.length, -32003],
+      ['test_dear'.length, -32003],
+      [0, -32003],
+    ],
+  )
 })
 
 t.test('no call costs more than a bucket holds at least', async (t) => {

@@ -1,3 +1,4 @@
+import type { EdgeCounts } from '../../../src/metrics/edgeCounts.js'
 import { type Hash32, toHash32 } from '../../../src/primitives/bytes.js'
 import { FaultError } from '../../../src/primitives/faults.js'
 import type { Answer, AnswerBody } from '../../../src/rpc/answers/answer.js'
@@ -243,13 +244,18 @@ export interface TestEndpoint {
   askLater(body: string | Uint8Array, at?: string): Promise<string>
 }
 
-export function createTestEndpoint(limits: Partial<DispatchLimits> = {}): TestEndpoint {
-  const network = new TestNetwork()
+export function createTestEndpoint(
+  limits: Partial<DispatchLimits> = {},
+  views: Pick<NetworkViews<TestView>, 'fetchMissing' | 'relay'> = {},
+  counts?: EdgeCounts,
+): TestEndpoint {
+  const network = Object.assign(new TestNetwork(), views)
   const defects: Defect[] = []
   const dispatcher = createDispatcher({
     methods: testMethods,
     limits: { ...wideDispatchLimits, ...limits },
     log: (defect) => defects.push(defect),
+    counts,
   })
   const endpoint = dispatcher.endpoint(network)
   const bytes = (body: string | Uint8Array) => (typeof body === 'string' ? Buffer.from(body) : body)
