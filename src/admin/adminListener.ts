@@ -105,10 +105,9 @@ export class AdminListener {
         await once(this.#server, 'listening')
         return
       } catch (error) {
-        const { code } = error as NodeJS.ErrnoException
-        const isTaken = code === 'EADDRINUSE'
-        if (isTaken && at + 1 < portsMax) continue
-        const why = isTaken ? 'the port is taken' : code
+        const { code = '' } = error as NodeJS.ErrnoException
+        if (code === 'EADDRINUSE' && at + 1 < portsMax) continue
+        const why = whyNotListening[code] ?? code
         const ports = at === 0 ? String(port) : `${port} to ${port + at}`
         throw new OperatorError(`the admin listener cannot listen on ${host}:${ports} (${why})`)
       }
@@ -242,4 +241,10 @@ function json(status: number, value: unknown): Page {
 
 function problem(status: number, error: string): Page {
   return json(status, { error })
+}
+
+const whyNotListening: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'the port is taken',
+  EACCES: 'this user may not use that port',
+  EADDRNOTAVAIL: 'this machine has no such address',
 }

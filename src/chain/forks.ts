@@ -147,14 +147,21 @@ export function parseGenesisConfig(config: unknown): GenesisConfig {
     if (value === null || value === undefined) continue
     const byBlock = blockMembers.get(member)
     const byTime = timeMembers.get(member)
-    if (byBlock !== undefined) blocks.set(byBlock, toInteger(value, `config.${member}`))
-    else if (byTime !== undefined) times.set(byTime, toInteger(value, `config.${member}`))
+    if (byBlock !== undefined) {
+      const block = toInteger(value, `config.${member}`)
+      if ((blocks.get(byBlock) ?? block) !== block)
+        throw new RangeError(
+          `config.${member}: ${byBlock} begins at block ${blocks.get(byBlock)} by another member`,
+        )
+      blocks.set(byBlock, block)
+    } else if (byTime !== undefined) times.set(byTime, toInteger(value, `config.${member}`))
     else if (!silentMembers.has(member)) {
       throw new RangeError(whyUnknown(member))
     }
   }
   if (config.daoForkSupport !== true) blocks.delete('dao')
-  if (config.eip155Block !== undefined && config.eip155Block !== config.eip158Block) {
+  const eip155 = config.eip155Block ?? undefined
+  if (eip155 !== undefined && toInteger(eip155, 'config.eip155Block') !== blocks.get('spuriousDragon')) {
     throw new RangeError(
       'config.eip155Block and config.eip158Block have to be equal, both are Spurious Dragon',
     )
@@ -338,7 +345,7 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
 /** A JSON number, or a decimal or hex string, as a non-negative integer. Throws RangeError naming `path`. */
 export function toBigInteger(value: unknown, path: string): bigint {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return BigInt(value)
-  if (typeof value === 'string' && /^(0x[0-9a-fA-F]+|[0-9]+)$/.test(value)) return BigInt(value)
+  if (typeof value === 'string' && /^(0[xX][0-9a-fA-F]+|[0-9]+)$/.test(value)) return BigInt(value)
   throw new RangeError(`${path}: expected a non-negative integer, got ${JSON.stringify(value)}`)
 }
 

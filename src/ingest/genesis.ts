@@ -46,12 +46,26 @@ export interface Genesis {
   readonly blockDiff: BlockDiff
 }
 
-/** geth's default for a proof-of-work genesis. */
-const difficultyDefault = 131_072n
-const gasLimitDefault = 4_712_388n
 const baseFeeDefault = 1_000_000_000n
 
 type Json = Record<string, unknown>
+
+/** Members that are read; go-ethereum reads their names in any case. */
+const members = [
+  ...[
+    'config',
+    'alloc',
+    'number',
+    'parentHash',
+    'coinbase',
+    'difficulty',
+    'gasLimit',
+    'gasUsed',
+    'timestamp',
+  ],
+  ...['extraData', 'mixHash', 'nonce', 'baseFeePerGas', 'blobGasUsed', 'excessBlobGas', 'slotNumber'],
+]
+const accountMembers = ['nonce', 'balance', 'code', 'storage']
 
 /**
  * Reads a geth-format genesis, or a chainspec, from JSON text. Throws RangeError naming the member that is wrong. `more`
@@ -109,12 +123,24 @@ export function genesisWithForks(text: string, forks: ForkTimes): string {
 function parseJson(text: string): Json {
   let json: unknown
   try {
-    json = JSON.parse(quoteLargeIntegers(text))
+    json = JSON.parse(quoteLargeIntegers(text.replace(/^\uFEFF/, '')))
   } catch (error) {
     throw new RangeError(`not JSON: ${(error as Error).message}`)
   }
   if (!isRecord(json)) throw new RangeError('expected a JSON object')
-  return isChainspec(json) ? genesisOfChainspec(json) : json
+  return isChainspec(json) ? genesisOfChainspec(json) : withNames(json, members)
+}
+
+/** The same object with these names as they are written here. Throws RangeError where a name stands there twice. */
+function withNames(json: Json, names: readonly string[], path = ''): Json {
+  const byLowerCase = new Map(names.map((name) => [name.toLowerCase(), name]))
+  const named = new Map<string, unknown>()
+  for (const [key, value] of Object.entries(json)) {
+    const name = byLowerCase.get(key.toLowerCase()) ?? key
+    if (named.has(name)) throw new RangeError(`${path}${key}: given twice`)
+    named.set(name, value)
+  }
+  return Object.fromEntries(named)
 }
 
 /**
@@ -132,7 +158,11 @@ function withAccounts(alloc: Json, more: Json): Json {
   for (const [address, entry] of Object.entries(more)) {
     const digits = address.slice(2)
     const known = Object.keys(alloc).find((key) => key.toLowerCase().replace(/^0x/, '') === digits)
-    merged[known ?? digits] = { ...(known === undefined ? {} : (alloc[known] as Json)), ...(entry as Json) }
+    const before = known === undefined ? undefined : alloc[known]
+    merged[known ?? digits] = {
+      ...(isRecord(before) && withNames(before, accountMembers)),
+      ...(entry as Json),
+    }
   }
   return merged
 }
@@ -153,13 +183,13 @@ function buildHeader(json: Json, schedule: ForkSchedule, stateRoot: Hash32): Hea
     transactionsRoot: emptyTrieRoot,
     receiptsRoot: emptyTrieRoot,
     logsBloom: new Uint8Array(256),
-    difficulty: genesisDifficulty(json),
+    difficulty: limitedInteger(required(json, 'difficulty'), 256, 'difficulty'),
     number,
-    gasLimit: json.gasLimit === undefined ? gasLimitDefault : toBigInteger(json.gasLimit, 'gasLimit'),
+    gasLimit: limitedInteger(required(json, 'gasLimit'), 64, 'gasLimit'),
     gasUsed: toBigInteger(json.gasUsed ?? 0, 'gasUsed'),
     timestamp,
     extraData: toBytes(json.extraData ?? '0x', 'extraData'),
-    mixHash: toHash32(fixedBytes(json.mixHash ?? json.mixhash ?? '0x', 32, 'mixHash')),
+    mixHash: toHash32(fixedBytes(json.mixHash ?? '0x', 32, 'mixHash')),
     nonce: padLeft(toMinimalBytes(limitedInteger(json.nonce ?? 0, 64, 'nonce')), 8),
     ...(isLondon
       ? { baseFeePerGas: toBigInteger(json.baseFeePerGas ?? baseFeeDefault.toString(), 'baseFeePerGas') }
@@ -182,10 +212,11 @@ function buildHeader(json: Json, schedule: ForkSchedule, stateRoot: Hash32): Hea
   }
 }
 
-function genesisDifficulty(json: Json): bigint {
-  if (json.difficulty !== undefined) return toBigInteger(json.difficulty, 'difficulty')
-  const isProofOfWork = isRecord(json.config) && json.config.ethash !== undefined
-  return isProofOfWork ? difficultyDefault : 0n
+/** go-ethereum reads no genesis without these either. */
+function required(json: Json, member: string): unknown {
+  const value = json[member] ?? undefined
+  if (value === undefined) throw new RangeError(`${member}: missing, and a genesis has to name it`)
+  return value
 }
 
 function buildState(
@@ -197,21 +228,22 @@ function buildState(
   const code = new Map<string, Change>()
   const readNode = () => undefined
   const changes: TrieChange[] = []
-  for (const [addressText, entry] of Object.entries(alloc)) {
+  for (const [addressText, written] of Object.entries(alloc)) {
     const path = `alloc.${addressText}`
     const address = fixedBytes(addressText, 20, path)
     if (accounts.has(bytesToHex(address))) throw new RangeError(`${path}: address given twice`)
-    if (!isRecord(entry)) throw new RangeError(`${path}: expected an object`)
+    if (!isRecord(written)) throw new RangeError(`${path}: expected an object`)
+    const entry = withNames(written, accountMembers, `${path}.`)
     const codeBytes = toBytes(entry.code ?? '0x', `${path}.code`)
     const codeHash = codeBytes.length === 0 ? emptyCodeHash : keccak256(codeBytes)
     if (codeBytes.length > 0) code.set(bytesToHex(codeHash), [codeHash, codeBytes])
-    const written = parseStorage(entry.storage, path)
-    for (const [slot, value] of written) slots.push([concatBytes(address, slot), value])
+    const storage = parseStorage(entry.storage, path)
+    for (const [slot, value] of storage) slots.push([concatBytes(address, slot), value])
     const row = encodeAccount({
       ...emptyAccount,
       nonce: limitedInteger(entry.nonce ?? 0, 64, `${path}.nonce`),
       balance: limitedInteger(entry.balance ?? 0, 256, `${path}.balance`),
-      storageRoot: updateStorageRoot(emptyTrieRoot, written, readNode, rowSink(trie, address)),
+      storageRoot: updateStorageRoot(emptyTrieRoot, storage, readNode, rowSink(trie, address)),
       codeHash,
     })
     accounts.set(bytesToHex(address), [address, row])
@@ -250,7 +282,7 @@ function inKeyOrder(changes: Iterable<Change>): Change[] {
 function toBytes(value: unknown, path: string): Uint8Array {
   if (typeof value !== 'string') throw new RangeError(`${path}: expected hex, got ${JSON.stringify(value)}`)
   try {
-    return hexToBytes(value)
+    return hexToBytes(value.replace(/^0X/, '0x'))
   } catch {
     throw new RangeError(`${path}: expected hex, got ${excerpt(JSON.stringify(value), 80)}`)
   }
@@ -265,7 +297,7 @@ function limitedInteger(value: unknown, bits: number, path: string): bigint {
 /** Decodes hex of at most `width` bytes, also with an odd number of digits, and pads it on the left. */
 function fixedBytes(value: unknown, width: number, path: string): Uint8Array {
   if (typeof value !== 'string') throw new RangeError(`${path}: expected hex, got ${JSON.stringify(value)}`)
-  const digits = value.startsWith('0x') ? value.slice(2) : value
+  const digits = value.replace(/^0x/i, '')
   const bytes = toBytes(digits.length % 2 === 0 ? digits : `0${digits}`, path)
   if (bytes.length > width)
     throw new RangeError(`${path}: expected at most ${width} bytes, got ${bytes.length}`)

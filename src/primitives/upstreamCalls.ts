@@ -4,11 +4,13 @@ import type { Address, Hash32 } from './bytes.js'
 export const developerMethods = [
   'evm_mine',
   'anvil_mine',
+  'hardhat_mine',
   'evm_increaseTime',
   'evm_setNextBlockTimestamp',
   'evm_snapshot',
   'evm_revert',
   'anvil_setBalance',
+  'hardhat_setBalance',
 ] as const
 
 export type DeveloperMethod = (typeof developerMethods)[number]

@@ -20,10 +20,19 @@ export interface Address {
   readonly port: number
 }
 
-export function cannotListen({ host, port }: Address): OperatorError {
-  return new OperatorError(
-    `Cannot listen on ${host}:${port}: choose another address or port, or stop the process that uses it.`,
-  )
+/** `code`: why, as Node.js names it; undefined where that is not known. */
+export function cannotListen({ host, port }: Address, code: string | undefined): OperatorError {
+  return new OperatorError(`Cannot listen on ${host}:${port}: ${waysToListen[code ?? ''] ?? inUse}`)
+}
+
+const inUse = 'choose another address or port, or stop the process that uses it.'
+const noAddress = 'this machine has no such address; choose one of its own, or 0.0.0.0 or :: for all of them.'
+const waysToListen: Readonly<Record<string, string>> = {
+  EACCES:
+    'this user may not use that port; choose one from 1024 on, or let the program have CAP_NET_BIND_SERVICE.',
+  EADDRNOTAVAIL: noAddress,
+  EAFNOSUPPORT: noAddress,
+  ENOTFOUND: 'no address is known for this host name; choose an address of this machine.',
 }
 
 export interface Transport {

@@ -314,6 +314,33 @@ t.test('a chain with proof of work gets blocks too', async (t) => {
   t.match(await runHere(['verify', '--config', own.config, '--network', 'dev']), { status: 0 })
 })
 
+t.test('a client that takes the chain for that of Hardhat mines and pays', async (t) => {
+  const own = await startDeveloper(t, { blockSeconds: 3_600 })
+  const chain = defineChain({
+    id: 7357,
+    name: 'dev',
+    nativeCurrency: { name: 'ether', symbol: 'ETH', decimals: 18 },
+    rpcUrls: { default: { http: [own.service.origin] } },
+  })
+  const client = createTestClient({
+    mode: 'hardhat',
+    chain,
+    transport: http(own.service.origin),
+    cacheTime: 0,
+  })
+  await client.mine({ blocks: 3, interval: 60 })
+  await client.setBalance({ address: stranger, value: 10n ** 18n })
+  const reader = client.extend(publicActions)
+  t.equal(await reader.getBalance({ address: stranger }), 10n ** 18n)
+  const [first, third] = [
+    await reader.getBlock({ blockNumber: 1n }),
+    await reader.getBlock({ blockNumber: 3n }),
+  ]
+  t.equal(third.timestamp - first.timestamp, 120n)
+  t.match(await ask(own.service, 'hardhat_mine'), { result: true })
+  await checkChain(t, own)
+})
+
 t.test('rules by which no block can be made are said in a sentence', async (t) => {
   const { alloc, ...genesis } = testGenesis(mergedConfig()) as unknown as { alloc: Record<string, unknown> }
   const accounts = Object.entries(alloc).filter(([address]) => !address.startsWith('0x00000961'))

@@ -207,9 +207,13 @@ class Developer {
       await this.#mine(integer(blocks, minedMax), 0)
       return '0x0'
     },
-    anvil_mine: async ([blocks = 1, seconds = 0]) => {
-      await this.#mine(integer(blocks, minedMax), integer(seconds, secondsMax, 1))
+    anvil_mine: async (params) => {
+      await this.#mineAs(params)
       return null
+    },
+    hardhat_mine: async (params) => {
+      await this.#mineAs(params)
+      return true
     },
     evm_increaseTime: ([seconds]) => {
       // Blocks that were made faster than seconds pass are ahead of the clock.
@@ -229,7 +233,18 @@ class Developer {
       return toQuantity(this.#lastSnapshot)
     },
     evm_revert: ([id]) => this.#revert(integer(id, Number.MAX_SAFE_INTEGER)),
-    anvil_setBalance: ([address, wei]) => this.#setBalance(address, wei),
+    anvil_setBalance: async ([address, wei]) => {
+      await this.#setBalance(address, wei)
+      return null
+    },
+    hardhat_setBalance: async ([address, wei]) => {
+      await this.#setBalance(address, wei)
+      return true
+    },
+  }
+
+  #mineAs([blocks = 1, seconds = 0]: readonly unknown[]): Promise<void> {
+    return this.#mine(integer(blocks, minedMax), integer(seconds, secondsMax, 1))
   }
 
   async #mine(blocks: number, seconds: number): Promise<void> {
@@ -271,12 +286,12 @@ class Developer {
   }
 
   /** Raises a balance by a withdrawal in a block of its own: what any node can check, where a change by hand is not. */
-  async #setBalance(hex: unknown, value: unknown): Promise<null> {
+  async #setBalance(hex: unknown, value: unknown): Promise<void> {
     if (typeof hex !== 'string' || !/^0x[0-9a-f]{40}$/i.test(hex)) throw invalid('expected an address', 0)
     const wanted = quantity(value, 1)
     const address = toAddress(hexToBytes(hex))
     const balance = this.#maker.accountOf(address)?.balance ?? 0n
-    if (wanted === balance) return null
+    if (wanted === balance) return
     if (wanted < balance) {
       throw messageRefused(
         `${bytesToHex(address)} has ${balance} wei: a balance can be raised, by a withdrawal, not lowered`,
@@ -285,7 +300,6 @@ class Developer {
     const amount = (wanted - balance + gwei - 1n) / gwei
     if (amount > gweiMax) throw messageRefused(`a balance can be raised by at most ${gweiMax} gwei at once`)
     await this.make({ address, gwei: amount })
-    return null
   }
 }
 

@@ -287,7 +287,7 @@ function endWith(socket: Socket, answer: Answer): void {
 
 function bind(server: Server, address: Address, isShared: boolean): Promise<number> {
   return new Promise((resolve, reject) => {
-    server.on('error', () => reject(cannotListen(address)))
+    server.on('error', ({ code }: NodeJS.ErrnoException) => reject(cannotListen(address, code)))
     server.listen({ ...address, exclusive: true, ...(isShared && { reusePort: true }) }, () =>
       resolve((server.address() as AddressInfo).port),
     )

@@ -11,6 +11,7 @@
  * connection that was ended counts as over once the close frame is sent; the library waits at most 16 s for the
  * client's close frame.
  */
+
 import uWS, {
   type HttpRequest,
   type HttpResponse,
@@ -18,6 +19,8 @@ import uWS, {
   type us_listen_socket,
   type us_socket_context_t,
 } from 'uWebSockets.js'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
 import { RequestHead } from '../requestHead.js'
 import { readTlsFiles, type TlsFiles } from '../tlsFiles.js'
 import {
@@ -232,7 +235,20 @@ function bind(
     const listener = app as unknown as AppWithListenOptions
     listener.listen(host, port, listenOptions, (socket) => {
       if (socket !== false) return resolve(socket)
-      reject(cannotListen({ host, port }))
+      void whyNotListening({ host, port }).then((code) => reject(cannotListen({ host, port }, code)))
     })
   })
+}
+
+/** The library does not say why it cannot listen; Node.js is asked to. */
+async function whyNotListening(address: Address): Promise<string | undefined> {
+  const server = createServer()
+  try {
+    await once(server.listen({ ...address, exclusive: true }), 'listening')
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code
+  } finally {
+    server.close()
+  }
+  return undefined
 }

@@ -16,7 +16,7 @@ import { recordings, withoutRecordings } from '../../service/service.js'
 type Json = Record<string, unknown>
 
 const address = `0x${'ab'.repeat(20)}`
-const base: Json = { config: { chainId: 1 }, alloc: {}, difficulty: '0x1' }
+const base: Json = { config: { chainId: 1 }, alloc: {}, difficulty: '0x1', gasLimit: '0x1388' }
 
 function faultOf(json: unknown): string {
   try {
@@ -73,6 +73,13 @@ t.test('every fault is named by its path', async (t) => {
     [{ ...base, gasLimit: -1 }, /^gasLimit: /],
     [{ ...base, gasUsed: '0x' }, /^gasUsed: /],
     [{ ...base, difficulty: 'hard' }, /^difficulty: /],
+    [{ ...base, difficulty: undefined }, /^difficulty: missing/],
+    [{ ...base, difficulty: null }, /^difficulty: missing/],
+    [{ ...base, gasLimit: undefined }, /^gasLimit: missing/],
+    [{ ...base, gasLimit: '0x10000000000000000' }, /^gasLimit: /],
+    [{ ...base, GasLimit: '0x1388' }, /^GasLimit: given twice/],
+    [{ ...base, mixhash: '0x', mixHash: '0x' }, /^mixHash: given twice/],
+    [account({ balance: '1', Balance: '1' }), /^alloc\.0xabab\w*\.Balance: given twice/],
     [{ ...base, nonce: '0x112233445566778899' }, /^nonce: /],
     [{ ...base, mixHash: `0x${'00'.repeat(33)}` }, /^mixHash: /],
     [{ ...base, coinbase: 7 }, /^coinbase: /],
@@ -105,11 +112,71 @@ t.test('the ways to write a number mean the same', async (t) => {
   t.equal(hash({ ...base, gasLimit: '0x1388', alloc: { [address]: { balance: '1000', nonce: null } } }), want)
   const upper = { [`0x${'AB'.repeat(20)}`]: { balance: 1000, code: null, storage: null } }
   t.equal(hash({ ...base, gasLimit: 5000, alloc: upper }), want)
+  const bigX = { [`0X${'AB'.repeat(20)}`]: { balance: '0X3E8', nonce: '0X0', code: '0X' } }
+  t.equal(hash({ ...base, gasLimit: '0X1388', difficulty: '0X1', extraData: '0X', alloc: bigX }), want)
+})
+
+t.test('names are read in any case, and a byte order mark is passed over', async (t) => {
+  const hash = (text: string) => parseGenesis(text).identity.genesisHash
+  const slot = `0x${'01'.repeat(32)}`
+  const whole = {
+    ...{ ...base, config: { chainId: 1, londonBlock: 0 }, number: 0, parentHash: slot, coinbase: address },
+    ...{ gasUsed: 7, timestamp: 8, extraData: '0x09', mixHash: slot, nonce: '0xa', baseFeePerGas: 11 },
+    alloc: { [address]: { nonce: 1, balance: 2, code: '0x03', storage: { [slot]: slot } } },
+  }
+  const want = hash(JSON.stringify(whole))
+  t.equal(hash(`\uFEFF${JSON.stringify(whole)}`), want)
+  const recased = (json: Json, change: (name: string) => string) =>
+    Object.fromEntries(Object.entries(json).map(([name, value]) => [change(name), value]))
+  const changes = [
+    (name: string) => name.toUpperCase(),
+    (name: string) => name.toLowerCase(),
+    (name: string) => (name[0]?.toUpperCase() ?? '') + name.slice(1),
+  ]
+  for (const change of changes) {
+    const alloc = { [address]: recased(whole.alloc[address] as Json, change) }
+    t.equal(hash(JSON.stringify(recased({ ...whole, alloc }, change))), want, change('gasLimit'))
+  }
+  for (const member of ['LondonBlock', 'londonblock', 'chainID']) {
+    const json = { ...base, config: { chainId: 1, [member]: 0 } }
+    t.match(faultOf(json), new RegExp(`^config\\.${member} `), 'of rules, another case is refused')
+  }
+})
+
+t.test('members of the rules are compared by their values', async (t) => {
+  const rulesOf = (config: Json) => {
+    const { schedule } = parseGenesis(JSON.stringify({ ...base, config: { chainId: 1, ...config } }))
+    return [...schedule.config.blocks]
+  }
+  const none = ['eip155Block', 'eip158Block', 'petersburgBlock', 'constantinopleFixBlock', 'eip150Block']
+  t.strictSame(rulesOf(Object.fromEntries(none.map((name) => [name, null]))), [])
+  const zeros = [0, '0', '0x0', '0X0', '0x00']
+  for (const a of zeros) {
+    for (const b of zeros) {
+      t.strictSame(rulesOf({ eip158Block: a, eip155Block: b }), [['spuriousDragon', 0]], `${a} and ${b}`)
+      t.strictSame(rulesOf({ petersburgBlock: a, constantinopleFixBlock: b }), [['petersburg', 0]])
+    }
+    t.strictSame(rulesOf({ eip158Block: a, eip155Block: null }), [['spuriousDragon', 0]])
+  }
+  const both = /eip155Block and config\.eip158Block have to be equal/
+  const refused: [Json, RegExp][] = [
+    [{ eip155Block: 0 }, both],
+    [{ eip155Block: 0, eip158Block: null }, both],
+    [{ eip155Block: '0x1', eip158Block: 0 }, both],
+    [{ eip155Block: 'x', eip158Block: 0 }, /^config\.eip155Block: expected/],
+    [
+      { petersburgBlock: 1, constantinopleFixBlock: '0x2' },
+      /^config\.constantinopleFixBlock: petersburg begins/,
+    ],
+  ]
+  for (const [config, message] of refused) {
+    t.match(faultOf({ ...base, config: { chainId: 1, ...config } }), message, JSON.stringify(config))
+  }
 })
 
 t.test('bare numbers beyond 2^53, as geth writes them, keep every digit', async (t) => {
   const text = `{"config":{"chainId":1,"terminalTotalDifficulty": 58750000000000000000001},
-    "difficulty":"1", "extraData":"0x", "note": "12345678901234567890 \\" 12345678901234567890",
+    "difficulty":"1", "gasLimit":5000, "extraData":"0x", "note": "12345678901234567890 \\" 12345678901234567890",
     "alloc":{"${address}":{"balance":123456789012345678901234567890}}}`
   const { schedule, blockDiff } = parseGenesis(text)
   t.equal(schedule.config.terminalTotalDifficulty, 58750000000000000000001n)
@@ -123,7 +190,7 @@ t.test(
   'fork times of the configuration are added to a genesis, whose large integers stay exact',
   async (t) => {
     const text =
-      '{"config":{"chainId":5,"terminalTotalDifficulty":58750000000000000000000},"alloc":{"01":{"balance":"1"}}}'
+      '{"config":{"chainId":5,"terminalTotalDifficulty":58750000000000000000000},"alloc":{"01":{"balance":"1"}},"difficulty":1,"gasLimit":5000}'
     const added = genesisWithForks(text, { amsterdamTime: 7 })
     const { config } = parseGenesis(added).schedule
     t.equal(config.times.get('amsterdam'), 7)

@@ -1,4 +1,5 @@
 import { OperatorError } from '../../../src/primitives/faults.js'
+import { cannotListen } from '../../../src/transport/wire.js'
 import { test } from '../../transport/eachTransport.js'
 import { testHash } from '../rpc/testMethods.js'
 import { RawClient, rawPost } from './rawClient.js'
@@ -261,14 +262,26 @@ test('a busy server says when to come back', async (t) => {
   t.match(await busy.json(), { error: { code: -32005, data: { retryAfterMs: 1500 } } })
 })
 
-test('a port that is taken is told in a sentence', async (t) => {
+test('an address that cannot be listened on is told in a sentence', async (t) => {
   const { port } = await withServer(t)
-  const error = await startTestServer(t, {}, { port }).then(
-    () => undefined,
-    (thrown: unknown) => thrown,
+  const rows = [
+    [{ port }, `Cannot listen on 127.0.0.1:${port}: choose another address or port, or stop`],
+    // RFC 5737: no machine has it.
+    [{ host: '192.0.2.1', port }, `Cannot listen on 192.0.2.1:${port}: this machine has no such address;`],
+    [{ host: 'no.such.invalid', port }, /^Cannot listen on no\.such\.invalid:\d+: /],
+  ] as const
+  for (const [options, message] of rows) {
+    const error = await startTestServer(t, {}, options).then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    )
+    t.type(error, OperatorError)
+    t.match(error, { message })
+  }
+  t.match(
+    cannotListen({ host: '0.0.0.0', port: 80 }, 'EACCES').message,
+    /:80: this user may not use that port;/,
   )
-  t.type(error, OperatorError)
-  t.match(error, { message: `Cannot listen on 127.0.0.1:${port}` })
 })
 
 test('network names that would hide another path are refused', async (t) => {
