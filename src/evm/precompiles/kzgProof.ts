@@ -1,7 +1,7 @@
 /** Precompiled contract 10: verifies that a committed polynomial has a value at a point (EIP-4844). */
 import { hash } from 'node:crypto'
 import { equalBytes, hexToBytes } from '../../primitives/bytes.js'
-import { bls12381 } from './bls12381.js'
+import { bls12381, isInGroup1 } from './bls12381.js'
 import { isZero } from './fields.js'
 import { fieldBytes, g1Bytes, g2Bytes, scalarBytes } from './mcl.js'
 import { notInField, refuse, wrongLength } from './refusal.js'
@@ -149,5 +149,5 @@ function readCompressed(out: number, bytes: Uint8Array): void {
   const isGreater = Buffer.compare(bare, lesserMax) > 0
   if (isGreater !== (flags === 0b101)) lib.mclBnFp_neg(y, y)
   mcl.completeG1(out)
-  if (lib.mclBnG1_isValidOrder(out) === 0) refuseProof('invalid point: subgroup check failed')
+  if (!isInGroup1(out)) refuseProof('invalid point: subgroup check failed')
 }

@@ -33,10 +33,11 @@ interface Exports {
   mclBnG1_clear(out: number): void
   mclBnG1_isZero(point: number): number
   mclBnG1_isValid(point: number): number
-  mclBnG1_isValidOrder(point: number): number
+  mclBnG1_isEqual(a: number, b: number): number
   mclBnG1_normalize(out: number, point: number): void
   mclBnG1_neg(out: number, point: number): void
   mclBnG1_add(out: number, a: number, b: number): void
+  mclBnG1_dbl(out: number, point: number): void
   mclBnG1_mul(out: number, point: number, scalar: number): void
   mclBnG1_mulVec(out: number, points: number, scalars: number, count: number): void
   mclBnG2_clear(out: number): void

@@ -20,7 +20,6 @@ function groupOf(mcl: Mcl, name: 'G1' | 'G2') {
     clear: lib[`mclBn${name}_clear` as const],
     isZero: lib[`mclBn${name}_isZero` as const],
     isValid: lib[`mclBn${name}_isValid` as const],
-    isValidOrder: lib[`mclBn${name}_isValidOrder` as const],
     normalize: lib[`mclBn${name}_normalize` as const],
     add: lib[`mclBn${name}_add` as const],
     mulVec: lib[`mclBn${name}_mulVec` as const],

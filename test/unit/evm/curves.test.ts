@@ -2,6 +2,8 @@
 import { bls12_381 } from '@noble/curves/bls12-381.js'
 import { bn254 } from '@noble/curves/bn254.js'
 import t from 'tap'
+import { bls12381, isInGroup1 } from '../../../src/evm/precompiles/bls12381.js'
+import { fieldBytes, g1Bytes } from '../../../src/evm/precompiles/mcl.js'
 import { bytesToHex, concatBytes } from '../../../src/primitives/bytes.js'
 import { runsFactor } from '../../library/property.js'
 import { dice, modulo, run, seed, someNumber, word } from './curveInputs.js'
@@ -335,4 +337,66 @@ t.test('field elements mapped to points', async (t) => {
       t.equal(run(0x11, word(number, 64), word(other, 64)), bytesToHex(expected), `${number} ${other}`)
     }
   }
+})
+
+t.test('the first group of BLS12-381 is told from all other points of its curve', async (t) => {
+  const { Fp, Fr } = bls12_381.fields
+  const { mcl } = bls12381()
+  const at = mcl.allocate(g1Bytes)
+  const isInside = (point: Point): boolean => {
+    if (point.is0()) mcl.lib.mclBnG1_clear(at)
+    else {
+      const { x, y } = point.toAffine() as { x: bigint; y: bigint }
+      mcl.readField(at, word(x, fieldBytes), 0)
+      mcl.readField(at + fieldBytes, word(y, fieldBytes), 0)
+      mcl.completeG1(at)
+    }
+    return isInGroup1(at)
+  }
+  /** A multiple by any number, not only by one below the order. */
+  const multiple = (point: Point, factor: bigint): Point => {
+    let sum = bls.g1.ZERO
+    for (const bit of factor.toString(2)) {
+      sum = sum.add(sum)
+      if (bit === '1') sum = sum.add(point)
+    }
+    return sum
+  }
+  const anyPoint = (): Point => {
+    for (;;) {
+      const x = someNumber(fieldBytes) % Fp.ORDER
+      try {
+        return bls.g1.fromAffine({ x, y: Fp.sqrt((x ** 3n + 4n) % Fp.ORDER) } as never)
+      } catch {
+        // No point of the curve has this x.
+      }
+    }
+  }
+  const cofactor = 0x396c8c005555e1568c00aaab0000aaabn
+  const counts = { inside: 0, outside: 0 }
+  const check = (point: Point, want: boolean, name: string) => {
+    if (point.isTorsionFree() !== want || isInside(point) !== want) t.fail(`${name} (seed ${seed})`)
+    else counts[want ? 'inside' : 'outside']++
+  }
+  for (let round = 0; round < 2 * rounds; round++) {
+    const point = anyPoint()
+    check(point, false, 'any point')
+    const own = multiple(point, cofactor)
+    check(own, true, 'a point of the group')
+    check(own.negate(), true, 'its negative')
+    check(multiple(point, Fr.ORDER), false, 'a point of the cofactor')
+    // Points whose order is a prime of the cofactor, alone and beside one of the group.
+    for (const prime of [3n, 11n, 10_177n, 859_267n, 52_437_899n]) {
+      let rest = Fr.ORDER * cofactor
+      while (rest % prime === 0n) rest /= prime
+      let small = multiple(point, rest)
+      for (let next = small; !next.is0(); next = multiple(next, prime)) small = next
+      if (small.is0()) continue
+      check(small, false, `a point of order ${prime}`)
+      check(small.add(own), false, `a point of order ${prime} and one of the group`)
+      check(multiple(small.add(own), prime), true, `its multiple by ${prime}`)
+    }
+  }
+  for (const point of pointsOf(bls.g1, Fr.ORDER)) check(point, true, 'a point that comes again')
+  t.ok(counts.inside > 10 && counts.outside > 10, JSON.stringify(counts))
 })
