@@ -1,5 +1,5 @@
 import { Packr } from 'msgpackr'
-import { concatBytes, equalBytes, type Hash32, noBytes, toHash32 } from '../primitives/bytes.js'
+import { concatBytes, equalBytes, type Hash32, noBytes, readUint64, toHash32 } from '../primitives/bytes.js'
 import { OperatorError } from '../primitives/faults.js'
 import type { Change } from './blockDiff.js'
 import type { BlockName, ChainIdentity, TransactionLocation } from './chainRows.js'
@@ -59,6 +59,9 @@ export interface HeadNews {
  * is filled, and each search reads all.
  */
 export const logRangesMax = 64
+
+/** Blocks that leave the chain in one transaction: 50 ms. */
+const movedMax = 4_096
 
 const noNews: HeadNews = { changesOf: () => undefined, proved: [] }
 
@@ -154,6 +157,23 @@ export class GatewayWriter extends StateWriter {
       if (isUnlinked && headers[0]) meta.putSync(metaKeys.linkedFrom, numberKey(headers[0].number))
       if (this.keepsLogIndex && headers[0] && last) this.#indexLogs(headers[0].number, last.number)
     })
+  }
+
+  /**
+   * Moves the lowest canonical blocks above genesis and below `number` aside, some thousand at a time: which numbers they
+   * have is no longer known. Returns whether there are more.
+   */
+  moveAsideBelow(number: number): boolean {
+    const range = { start: numberKey(1), end: numberKey(number), limit: movedMax }
+    const numbers = Array.from(this.tables.blocks.getRange(range), ({ key }) => readUint64(key, 0))
+    const last = numbers.at(-1)
+    if (last === undefined) return false
+    const linkedFrom = Math.max(this.readLinkedFrom() ?? 0, last + 1)
+    this.commit(() => {
+      for (const each of numbers) this.#moveAside(each)
+      this.tables.meta.putSync(metaKeys.linkedFrom, numberKey(linkedFrom))
+    })
+    return numbers.length === movedMax
   }
 
   /** Adds headers below the oldest linked one, newest first. */

@@ -3,7 +3,7 @@
  * down to the head before, and in the background further down. Owns what a number means, and whether a header follows
  * from its parent by the rules of the chain. Does not own fetching (`proofFetcher.ts`).
  */
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import type { ForkSchedule } from '../../chain/forks.js'
 import { decodeHeader, type Header, isProofOfStake, UnknownForkError } from '../../chain/header.js'
 import { InvalidBlockError } from '../../evm/blocks/invalidBlock.js'
@@ -25,14 +25,17 @@ import { checkHeader } from '../blockRules.js'
 import type { SignedLinks } from '../follow/signedLinks.js'
 import { markers, type SignedMarks, writeMarks } from '../mayMark.js'
 import type { ProvedBlock } from './blockFetcher.js'
+import { HeaderLinks, type LinkedHeader, requireNumber } from './headerLinks.js'
 import type { HeadReader, WholeBlock } from './headReader.js'
 import type { ProofFetcher } from './proofFetcher.js'
 import { addTotals } from './totals.js'
 
 /** Blocks between two heads that are fetched whole, so that their subscribers are told of each without a wait. */
 const wholeMax = 64
-/** Blocks of a branch that are asked for together, and whose receipts are. */
+/** Blocks of a branch whose receipts are asked for together. */
 const branchBatch = 16
+/** Most blocks that a reorganisation replaces, wherever `historyBlocks` ends: their headers take 40 MB. */
+const relinkedMax = 65_536
 /** Wait before a head that could not be proved is tried again: at first, and at most; doubled each time. */
 const retryMs = 100
 const retryMsMax = 2_000
@@ -70,6 +73,7 @@ export class HeadKeeper {
   readonly #store: GatewayWriter
   readonly #fetcher: ProofFetcher
   readonly #reader: HeadReader
+  readonly #links: HeaderLinks
   readonly #options: HeadKeeperOptions
   #claimed: ClaimedBlock | undefined
   #moving: Promise<void> | undefined
@@ -86,6 +90,7 @@ export class HeadKeeper {
     this.#store = store
     this.#fetcher = fetcher
     this.#reader = reader
+    this.#links = new HeaderLinks(store, fetcher)
     this.#options = options
   }
 
@@ -161,7 +166,9 @@ export class HeadKeeper {
     for (;;) {
       const head = this.#store.readHead()
       const gap = claim.number - (head?.number ?? 0)
-      if (head === undefined || gap > this.#options.historyBlocks) return this.#begin(claim)
+      if (head === undefined || gap > this.#options.historyBlocks) {
+        return this.#begin(claim, await this.#isHeadLeft())
+      }
       if (gap <= wholeMax) return this.#follow(claim)
       // Step by step, so that memory does not grow with the time for which upstreams were away.
       const next = await this.#between(head.number + wholeMax, head.number + 1, claim)
@@ -178,47 +185,64 @@ export class HeadKeeper {
     return this.#fetcher.readAgreed(number)
   }
 
-  /** Makes a head that nothing links to what was held before. */
-  async #begin(claim: ClaimedBlock): Promise<void> {
-    const fetched = await this.#read(toHash32(hexToBytes(claim.hash)), claim.number)
+  /** Makes a head that nothing links to what was held before; `hasLeft`: the head before is no block of its chain. */
+  async #begin(claim: ClaimedBlock, hasLeft: boolean): Promise<void> {
+    const fetched = await this.#links.read(toHash32(hexToBytes(claim.hash)), claim.number)
     const { number, parentHash } = fetched.header
-    const below = number === 0 ? [] : [await this.#read(parentHash, number - 1)]
+    const below = number === 0 ? [] : [await this.#links.read(parentHash, number - 1)]
     for (const parent of below) this.#checkHeaders(parent.header, [fetched])
     await this.#complete([fetched])
-    this.#advance(number - 1 - below.length, [...below, fetched], true)
+    const head = this.#store.readHead()
+    // Which numbers below belong to its branch too nobody says: each is asked for again.
+    if (hasLeft && head !== undefined) {
+      while (!this.#isClosed && this.#store.moveAsideBelow(head.number)) await setImmediate()
+      if (this.#isClosed) return
+    }
+    const highest = hasLeft && head !== undefined ? head.number - 1 : number
+    this.#advance(Math.min(number - 1 - below.length, highest), [...below, fetched], true)
   }
 
-  /** Moves to a head whose ancestors lead to a canonical block, at most {@link wholeMax} below. */
+  /** Whether the head that is held is on the chain still, as far as upstreams say. */
+  async #isHeadLeft(): Promise<boolean> {
+    const head = this.#store.readHead()
+    if (head === undefined) return false
+    const agreed = await this.#fetcher.readAgreed(head.number)
+    if (agreed === undefined) throw new Error(`too few upstreams agree on block ${head.number}`)
+    return !equalBytes(agreed.hash, head.hash)
+  }
+
+  /** Moves to a head whose ancestors lead to a canonical block; anew where none does. */
   async #follow(claim: ClaimedBlock): Promise<void> {
-    let next = toHash32(hexToBytes(claim.hash))
-    let fork = this.#canonicalNumber(next)
+    const hash = toHash32(hexToBytes(claim.hash))
     // A block of the chain, also below the head, is no news: an upstream may be behind for a moment.
-    if (fork !== undefined) return
-    const head = await this.#reader.read(next)
+    if (this.#links.canonicalNumber(hash) !== undefined) return
+    const head = await this.#reader.read(hash)
     if (head === undefined) throw new Error(`no upstream has block ${claim.hash}`)
-    this.#requireNumber(head, claim.number)
-    const branch: ProvedBlock[] = [head]
-    next = head.header.parentHash
-    fork = this.#canonicalNumber(next)
-    while (fork === undefined) {
-      if (branch.length > 2 * wholeMax) {
-        throw new Error(
-          `its branch leaves the chain more than ${2 * wholeMax} blocks below; it is not followed`,
-        )
-      }
-      const number = claim.number - branch.length
-      const hashes = await this.#linkedDown(next, number)
-      const fetched = await Promise.all(hashes.map((hash, index) => this.#read(hash, number - index)))
-      for (const block of fetched) branch.unshift(block)
-      next = (branch[0] as ProvedBlock).header.parentHash
-      fork = this.#canonicalNumber(next)
+    requireNumber(head, claim.number)
+    const lowest = claim.number - Math.min(this.#options.historyBlocks, relinkedMax)
+    const below = await this.#links.toChain(head.header.parentHash, claim.number - 1, lowest)
+    if (this.#isClosed) return
+    const [oldest] = [...(below ?? []), head]
+    const fork = below && this.#links.canonicalNumber((oldest as LinkedHeader).header.parentHash)
+    if (below === undefined || fork === undefined) {
+      this.#options.log(
+        `the chain of block ${claim.number} leaves what is held below block ${lowest}; it is begun anew there`,
+      )
+      return this.#begin(claim, true)
     }
-    this.#checkHeaders(decodeHeader(this.#store.readHeader(next) as Uint8Array), branch)
-    this.#advance(fork, branch.length === 1 ? [head] : await this.#complete(branch), false)
+    const branch = [...below, head]
+    const parent = this.#store.readHeader((oldest as LinkedHeader).header.parentHash) as Uint8Array
+    this.#checkHeaders(decodeHeader(parent), branch)
+    if (below.length === 0) return this.#advance(fork, branch, false)
+    // Whoever is told of more blocks at once fetches what it wants of the others.
+    const told = below.slice(-wholeMax)
+    const bodies = await Promise.all(told.map((block) => this.#links.read(block.hash, block.header.number)))
+    const whole = await this.#complete([...bodies, head])
+    this.#advance(fork, [...below.slice(0, below.length - told.length), ...whole], false)
   }
 
   /** Throws InvalidBlockError where a header does not follow from its parent; whoever has it on its chain lied. */
-  #checkHeaders(below: Header, branch: readonly ProvedBlock[]): void {
+  #checkHeaders(below: Header, branch: readonly LinkedHeader[]): void {
     const { schedule, upstreams } = this.#options
     const isDevelopment = this.#store.readIdentity()?.development !== undefined
     let parent = below
@@ -243,44 +267,6 @@ export class HeadKeeper {
     }
   }
 
-  /**
-   * Hashes of a block and those below it, as far down as headers that nodes have at these numbers link, and no further
-   * than to the chain. So a branch takes a few round trips, not one for each block.
-   */
-  async #linkedDown(hash: Hash32, number: number): Promise<Hash32[]> {
-    const numbers = Array.from({ length: Math.min(branchBatch, number) }, (_, index) => number - index)
-    const headers = await Promise.all(
-      numbers.map((each) => this.#fetcher.readHeaderAt(each).catch(() => undefined)),
-    )
-    const hashes = [hash]
-    let expected = hash
-    for (const header of headers) {
-      if (header === undefined || !equalBytes(header.hash, expected)) break
-      expected = decodeHeader(header.header).parentHash
-      if (this.#canonicalNumber(expected) !== undefined) break
-      hashes.push(expected)
-    }
-    return hashes.slice(0, branchBatch)
-  }
-
-  async #read(hash: Hash32, number: number): Promise<ProvedBlock> {
-    const block = await this.#fetcher.readBlock(hash)
-    if (block === undefined) throw new Error(`no upstream has block ${bytesToHex(hash)}`)
-    this.#requireNumber(block, number)
-    return block
-  }
-
-  #requireNumber({ header }: ProvedBlock, number: number): void {
-    if (header.number !== number) throw new Error(`block ${header.number} instead of ${number}`)
-  }
-
-  #canonicalNumber(hash: Hash32): number | undefined {
-    const header = this.#store.hasHeader(hash) ? this.#store.readHeader(hash) : undefined
-    if (header === undefined) return undefined
-    const { number } = decodeHeader(header)
-    return this.#store.isCanonical(number, hash) ? number : undefined
-  }
-
   /** Reads the parts of blocks, each of which follows the one before. */
   async #complete(branch: readonly ProvedBlock[]): Promise<WholeBlock[]> {
     // What a block is executed on has to be held.
@@ -294,7 +280,7 @@ export class HeadKeeper {
     return whole
   }
 
-  #advance(forkNumber: number, branch: readonly (ProvedBlock | WholeBlock)[], isUnlinked: boolean): void {
+  #advance(forkNumber: number, branch: readonly (LinkedHeader | WholeBlock)[], isUnlinked: boolean): void {
     // Stored before they become canonical, because subscribers are told of them then.
     for (const block of branch) {
       if (!('receipts' in block)) continue
@@ -306,7 +292,7 @@ export class HeadKeeper {
       const { difficulty, number } = block.header
       total = number === 0 ? difficulty : total === undefined ? undefined : total + difficulty
       return {
-        ...canonicalOf(block),
+        ...{ number, hash: block.hash, header: block.headerRlp },
         totalDifficulty: total === undefined ? undefined : toMinimalBytes(total),
       }
     })
@@ -366,20 +352,10 @@ export class HeadKeeper {
       if (from <= linkTo) return false
       lowest = linkTo
     }
-    const numbers: number[] = []
-    for (let number = from - 1; number >= Math.max(lowest, from - walkBatch); number--) numbers.push(number)
-    const claimed = await Promise.all(numbers.map((number) => this.#fetcher.readHeaderAt(number)))
-    const linked: CanonicalHeader[] = []
-    let parentHash = this.#parentOf(from)
-    for (const [index, number] of numbers.entries()) {
-      const given = claimed[index]
-      const isRight = given !== undefined && equalBytes(given.hash, parentHash)
-      const header = isRight ? given : canonicalOf(await this.#read(parentHash, number))
-      linked.push(header)
-      parentHash = decodeHeader(header.header).parentHash
-    }
+    const bottom = Math.max(lowest, from - walkBatch)
+    const linked = await this.#links.down(this.#parentOf(from), from - 1, bottom)
     // The head may have moved below meanwhile.
-    if (this.#store.readLinkedFrom() === from) this.#store.extendDown(linked)
+    if (this.#store.readLinkedFrom() === from) this.#store.extendDown(linked.map(canonicalOf))
     return true
   }
 
@@ -390,6 +366,6 @@ export class HeadKeeper {
   }
 }
 
-function canonicalOf({ hash, header, headerRlp }: ProvedBlock): CanonicalHeader {
+function canonicalOf({ hash, header, headerRlp }: LinkedHeader): CanonicalHeader {
   return { number: header.number, hash, header: headerRlp, totalDifficulty: undefined }
 }
