@@ -7,7 +7,7 @@
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { constants, tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -66,8 +66,6 @@ async function measure(
   steps: readonly Step[],
 ): Promise<Measured> {
   const folder = mkdtempSync(join(tmpdir(), 'tidegate-bench-'))
-  // A database that the run starts has another user.
-  chmodSync(folder, 0o711)
   const runId = basename(folder)
   const task: RunTask = { options, targets, folder }
   const env = { ...process.env, TMPDIR: folder, TIDEGATE_BENCH_RUN: runId }

@@ -79,7 +79,7 @@ export function onServerCore(command: readonly string[]): readonly string[] {
 }
 
 /** Number of cores from which on a server's pool can have its own, besides those of its edge and the loader. */
-export const freeCoresMin = 4
+const freeCoresMin = 4
 
 /** Number of cores that {@link onFreeCores} uses. */
 export const freeCores = isPinned && cores >= freeCoresMin ? cores - 1 : 1

@@ -17,7 +17,7 @@ function must(holds: boolean, block: BlockHeader, what: string): void {
 }
 
 /** Each block's bytes, as views. */
-export function splitChain(chain: Uint8Array): Uint8Array[] {
+function splitChain(chain: Uint8Array): Uint8Array[] {
   const blocks: Uint8Array[] = []
   for (let offset = 0; offset < chain.length; ) {
     const { end } = rlpSpanAt(chain, offset)

@@ -2,7 +2,7 @@
  * Where Solidity keeps things. Every function returns a slot as 32 bytes.
  * See "Layout of State Variables in Storage" in the Solidity documentation.
  */
-import { bytesToBigInt, concatBytes, padLeft, toMinimalBytes } from '../../src/primitives/bytes.js'
+import { concatBytes, padLeft, toMinimalBytes } from '../../src/primitives/bytes.js'
 import { keccak256 } from '../../src/primitives/keccak.js'
 
 /** A plain variable's slot. */
@@ -15,11 +15,6 @@ export function mappingSlot(key: Uint8Array | number | bigint, mapping: Uint8Arr
   const keyBytes = key instanceof Uint8Array ? key : toMinimalBytes(key)
   const mappingBytes = mapping instanceof Uint8Array ? mapping : plainSlot(mapping)
   return keccak256(concatBytes(padLeft(keyBytes, 32), mappingBytes))
-}
-
-/** The slot `words` after another one. */
-export function slotAfter(slot: Uint8Array, words: number): Uint8Array {
-  return plainSlot(BigInt.asUintN(256, bytesToBigInt(slot) + BigInt(words)))
 }
 
 /** Where a dynamic array's items or a long string's bytes begin: Keccak-256 of its slot. */

@@ -125,7 +125,7 @@ function configOf(network: string): Record<string, number | boolean> {
 
 /** The test's genesis in geth's form. */
 /** The genesis of a test, as go-ethereum writes it. */
-export function genesisTextOf({ network, config, genesisBlockHeader: header, pre }: JsonChainTest): string {
+function genesisTextOf({ network, config, genesisBlockHeader: header, pre }: JsonChainTest): string {
   const schedule = Object.entries(config?.blobSchedule ?? {}).map(([fork, parameters]) => [
     fork.toLowerCase(),
     Object.fromEntries(Object.entries(parameters).map(([member, value]) => [member, Number(value)])),

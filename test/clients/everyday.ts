@@ -26,6 +26,5 @@ export const facts = {
   /** Of the token, in decimal units. */
   totalSupply: 10n ** 27n,
   totalSupplyCall: hex(encodeCall('totalSupply()', [])),
-  balanceOfBeaCall: hex(encodeCall('balanceOf(address)', [bytesOf(addressOf('bea'))])),
   transferTopic,
 } as const

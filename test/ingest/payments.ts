@@ -39,7 +39,7 @@ export interface Payment {
 }
 
 /** Up to three payments, to different payees, in each block but the first. */
-export function paymentsOf(number: number, branch: number): Payment[] {
+function paymentsOf(number: number, branch: number): Payment[] {
   const count = number === 1 ? 0 : (number + branch) % 4
   return Array.from({ length: count }, (_, index) => ({
     payee: payees[(number + index) % payees.length] as string,

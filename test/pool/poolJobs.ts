@@ -1,4 +1,4 @@
-/** Jobs that only tests and benches run: what a thread can do well and badly, without any store. */
+/** Jobs that only tests run: what a thread can do well and badly, without any store. */
 
 import { Pool } from '../../src/pool/pool.js'
 import type { ClassLimits, JobDefinition, PoolOptions, ThreadLoss } from '../../src/pool/poolOptions.js'

@@ -79,7 +79,7 @@ export function encode(raw: Raw): Uint8Array {
 }
 
 /** The blocks of a chain file as bytes, one after another. */
-export function splitFile(bytes: Uint8Array): Uint8Array[] {
+function splitFile(bytes: Uint8Array): Uint8Array[] {
   const blocks: Uint8Array[] = []
   let rest = bytes
   while (rest.length > 0) {

@@ -28,7 +28,7 @@ export interface ConsoleCommand {
 }
 
 /** The commands of a page. */
-export function readCommands(markdown: string): ConsoleCommand[] {
+function readCommands(markdown: string): ConsoleCommand[] {
   const commands: ConsoleCommand[] = []
   for (const [, block = ''] of markdown.matchAll(/^```console\n([\s\S]*?)^```$/gm)) {
     for (const part of block.split(/^\$ /m).slice(1)) {
@@ -68,7 +68,7 @@ const places = new RegExp(forms.map(([shown]) => `(${shown.source})`).join('|'),
 export type Names = Map<string, string>
 
 /** Whether a line that came out is what a page shows. Adds the names that it makes known. */
-export function isAsShown(line: string, shown: string, names: Names): boolean {
+function isAsShown(line: string, shown: string, names: Names): boolean {
   let form = ''
   let end = 0
   const found: string[] = []

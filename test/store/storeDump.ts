@@ -7,13 +7,7 @@ import type { ReadTables, TableName } from '../../src/store/tables.js'
 export type StoreDump = Readonly<Record<TableName, Readonly<Record<string, string>>>>
 
 /** Tables that a block leaves its rows in when it is no longer canonical: what a hash names never changes. */
-export const addressedByContent: readonly TableName[] = [
-  'sideBlocks',
-  'bodies',
-  'receipts',
-  'sideTries',
-  'code',
-]
+const addressedByContent: readonly TableName[] = ['sideBlocks', 'bodies', 'receipts', 'sideTries', 'code']
 
 function tablesOf(store: ChainReader): ReadTables {
   return (store as unknown as { tables: ReadTables }).tables

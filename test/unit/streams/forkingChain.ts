@@ -149,11 +149,6 @@ export class ForkingChain {
     this.#head = head
   }
 
-  /** Puts one more block into the store. The chain does not look yet. */
-  writeNext(logs: readonly ChosenLog[]): void {
-    this.write(makeBlock(this.#head, logs))
-  }
-
   /** Extends the head by blocks with these logs, and looks. */
   extend(...blocks: readonly (readonly ChosenLog[])[]): ForkBlock[] {
     const made = growFrom(this.#head, blocks)
