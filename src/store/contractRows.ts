@@ -173,11 +173,6 @@ class ContractBuffer extends ContractRows implements RowBuffer {
   }
 }
 
-/** The key in the file of a row of a table of that name there; a contract without a number is given one. */
-export function fileKey(name: string, key: Uint8Array, ids: NewContractIds): Uint8Array {
-  return name === 'slots' || name === 'trie' ? newRowKey(addressAt[name], key, ids) : key
-}
-
 function newRowKey(at: 0 | 1, key: Uint8Array, ids: NewContractIds): Uint8Array {
   const owner = ownerBytesOf(at, key)
   return askedKey(owner === 1 ? noContract : ids.findOrGive(key, at), key, owner).slice()

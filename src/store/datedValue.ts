@@ -48,13 +48,3 @@ export function datedValue(since: number, value: Uint8Array): Uint8Array {
   row.set(value, writeNumber(row, since, 0))
   return row
 }
-
-/** The block since which the value holds. Throws RangeError for a row of another form. */
-export function sinceOf(row: Uint8Array): number {
-  return readNumber(row, 0)
-}
-
-/** The value, as a view of the row. */
-export function valueOfRow(row: Uint8Array): Uint8Array {
-  return row.subarray(endOfNumber(row, 0))
-}

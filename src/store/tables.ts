@@ -84,8 +84,6 @@ const tableNames = {
 } as const
 
 export type TableName = keyof typeof tableNames
-/** Tables of the file. */
-export const fileTables: readonly string[] = [...new Set(Object.values(tableNames))]
 export type ChainTables = { readonly [name in TableName]: Table }
 /** Tables as readers see them. */
 export type ReadTables = { readonly [name in TableName]: ReadTable }

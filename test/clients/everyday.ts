@@ -1,6 +1,6 @@
 /** What every client is asked first, and what has to come out of it: facts of the demo chain, by code of others. */
 import { encodeCall } from '../../data/devnet/abi.js'
-import { addressOf, blocks, bytesOf, examples, headBlock, hex } from '../rpc/demoChain.js'
+import { addressOf, blocks, examples, headBlock, hex } from '../rpc/demoChain.js'
 import { baseFeeOf, expectedTransaction } from '../rpc/transactionOracle.js'
 
 const ada = examples.accounts.find(({ name }) => name === 'ada')

@@ -4,7 +4,7 @@ import t from 'tap'
 import { concatBytes, toHash32 } from '../../../src/primitives/bytes.js'
 import { emptyCodeHash, emptyTrieRoot } from '../../../src/primitives/keccak.js'
 import { encodeAccount } from '../../../src/state/account.js'
-import { datedValue, sinceOf, valueOfRow } from '../../../src/store/datedValue.js'
+import { datedValue, endOfNumber, readNumber } from '../../../src/store/datedValue.js'
 import { RowDigest } from '../../../src/store/rowDigest.js'
 import { fullAccount, slimAccount } from '../../../src/store/slimAccounts.js'
 import { decodeUndo, encodeUndo, type UndoEntry } from '../../../src/store/undoRecord.js'
@@ -45,14 +45,14 @@ t.test('a value is read with the block since which it holds', async (t) => {
   fc.assert(
     fc.property(since, fc.uint8Array({ maxLength: 40 }), (number, value) => {
       const row = datedValue(number, value)
-      if (sinceOf(row) !== number || Buffer.compare(valueOfRow(row), value) !== 0)
+      if (readNumber(row, 0) !== number || Buffer.compare(row.subarray(endOfNumber(row, 0)), value) !== 0)
         throw new Error('another row')
     }),
     propertyRuns(300),
   )
   t.equal(datedValue(0, Uint8Array.of(7)).length, 2)
   for (const row of [new Uint8Array(0), Uint8Array.of(3, 1, 2), Uint8Array.of(9, 1, 1, 1, 1, 1, 1, 1, 1, 1)])
-    t.throws(() => sinceOf(row), RangeError)
+    t.throws(() => readNumber(row, 0), RangeError)
 })
 
 t.test('an undo record names the keys and blocks that it was made of', async (t) => {
