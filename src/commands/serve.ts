@@ -16,6 +16,7 @@ import { type Edge, openEdge, servedMethods } from '../edge/edge.js'
 import type { EdgeThreads } from '../edge/edgeThreads.js'
 import { fullStores } from '../edge/health.js'
 import { createLog } from '../edge/log.js'
+import { readOpenFiles } from '../edge/openFiles.js'
 import { readNetworkLayouts } from '../edge/storageLayouts.js'
 import { allotCounts, EdgeCounts } from '../metrics/edgeCounts.js'
 import { jobsOfNetwork, openJobPool } from '../pool/jobPool.js'
@@ -103,6 +104,12 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
     await startSources(config, sources, { log, onStoreFailure }, io)
     const full = fullStores(config)
     if (full.length > 0) log.error(`the disk that holds ${full.join(', ')} is full: ${readOnlyUntil}`)
+    const files = readOpenFiles()
+    if (files && files.connectionsMax < config.limits.socketsMax) {
+      log.warn(
+        `this process may have ${files.max} open files, which leaves ${files.connectionsMax} for connections, and limits.socketsMax is ${config.limits.socketsMax}; raise the limit (ulimit -n, LimitNOFILE= of systemd)`,
+      )
+    }
     const shared = await shareBetweenEdges(config, transport)
     const served = servedMethods(config)
     const countsMemory = allotCounts(served, config.edges)

@@ -43,6 +43,7 @@ import { readEdgeFigures } from './edgeFigures.js'
 import type { EdgeRollup } from './edgeRollup.js'
 import { fullStores, readHealth } from './health.js'
 import { watchLoop } from './loopWatch.js'
+import { readOpenFiles } from './openFiles.js'
 import { type OpenNetwork, openNetwork } from './openNetwork.js'
 import { type EdgeSettings, settingsOf } from './settings.js'
 
@@ -234,6 +235,7 @@ function createServer(
   const settings = settingsOf(config)
   let seenGeneration = ring.seenGeneration
   const messageBytesMax = limits.socketMessageBytesMax ?? messageBytesDefault(options.transport)
+  const files = readOpenFiles()
   const server: HttpServerOptions = {
     transport: options.transport,
     host: config.host,
@@ -263,6 +265,7 @@ function createServer(
         config.graceMs - config.drainDelayMs - closeMs,
       ),
       compressedBytesMax: share(copyBytesOf(config), config.edges),
+      ...(files && { connectionsMax: Math.max(Math.floor(files.connectionsMax / config.edges), 1) }),
     },
     socketLimits: {
       messageBytesMax,
@@ -300,6 +303,9 @@ function createServer(
       settings: settings.requestLog,
       write: (line, isSampled) => (isSampled ? log.info(line, 'request') : log.debug(line, 'request')),
       tracer,
+    },
+    logFull(ended) {
+      log.warn(`as many connections are open as ${files?.max} open files allow; ended at once: ${ended} more`)
     },
     logRefused(refused) {
       options.counts.rejected(refused.status)

@@ -33,6 +33,11 @@ export interface HttpLimits {
   readonly bodyMsMax: number
   /** How long {@link HttpServer.close} waits for answers under way. */
   readonly closeMsMax: number
+  /**
+   * Connections, WebSockets included; absent: no limit. At the limit of open files of a process its listener could
+   * neither accept a connection nor leave it, and would try on without end.
+   */
+  readonly connectionsMax?: number
   /** Bytes of compressed copies of answers; 0: nothing is compressed. */
   readonly compressedBytesMax: number
 }
@@ -49,6 +54,8 @@ export interface HttpServerOptions extends AdmissionOptions, HttpRoutesOptions {
   readonly limits: HttpLimits
   readonly socketLimits: SocketLimits
   readonly trustedProxies?: readonly string[]
+  /** Called at most once a minute, with the number of connections above `connectionsMax` that were ended since. */
+  logFull?(ended: number): void
   /** Absent: requests are not logged. */
   readonly requestLog?: Omit<RequestLogOptions, 'routes'> | undefined
   /** Clock for pings and time limits of WebSockets and for hold-offs, in milliseconds; never goes back. */
@@ -76,6 +83,9 @@ export interface HttpServer {
   /** Applies the settings; rejects as {@link Wire.renewTls} does, and all others apply then. */
   reconfigure(settings: ServerSettings): Promise<void>
 }
+
+/** Time between two reports of connections that find no room. */
+const fullMsMin = 60_000
 
 /** Sweeps per time limit of a body, so that a late body is ended after 1 to 1.1 limits. */
 const sweepsPerBodyLimit = 10
@@ -134,14 +144,26 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     clockMs,
     dateMs: options.dateMs ?? Date.now,
   })
+  const full = { ended: 0, toldMs: Number.NEGATIVE_INFINITY }
   const { messageBytesMax, idleMsMax } = options.socketLimits
   const wire = options.transport.createWire(
     {
       onRequest: (head, reply) => routes.onRequest(head, reply),
       onUpgrade: (head) => sockets.admit(head),
       clientOf: (peer, forwardedFor) => proxies.clientOf(peer, forwardedFor),
+      onFull() {
+        full.ended++
+        if (clockMs() - full.toldMs < fullMsMin) return
+        options.logFull?.(full.ended)
+        Object.assign(full, { ended: 0, toldMs: clockMs() })
+      },
     },
-    { headMsMax: limits.bodyMsMax, messageBytesMax, idleMsMax },
+    {
+      headMsMax: limits.bodyMsMax,
+      connectionsMax: limits.connectionsMax ?? Number.POSITIVE_INFINITY,
+      messageBytesMax,
+      idleMsMax,
+    },
     options.tls,
   )
   let isListening = false

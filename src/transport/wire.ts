@@ -54,6 +54,8 @@ export interface WireLimits {
   readonly headMsMax: number
   readonly messageBytesMax: number
   readonly idleMsMax: number
+  /** Connections, WebSockets included; further ones are accepted and ended at once. */
+  readonly connectionsMax: number
 }
 
 /** A listening socket and its connections. */
@@ -73,6 +75,8 @@ export interface Wire {
 }
 
 export interface WireHandlers {
+  /** Called for each connection above {@link WireLimits.connectionsMax}. */
+  onFull(): void
   /** Whose request it is that comes from `peer` with this X-Forwarded-For; see {@link TrustedProxies.clientOf}. */
   clientOf(peer: string, forwardedFor: string): string
   /**

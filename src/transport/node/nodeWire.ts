@@ -82,7 +82,11 @@ class NodeWire implements Wire {
   readonly #carriers = new Set<Socket>()
   readonly #webSockets
 
-  constructor(handlers: WireHandlers, { headMsMax, messageBytesMax }: WireLimits, tls?: TlsFiles) {
+  constructor(
+    handlers: WireHandlers,
+    { headMsMax, messageBytesMax, connectionsMax }: WireLimits,
+    tls?: TlsFiles,
+  ) {
     this.#handlers = handlers
     this.#head = new RequestHead((socket) => (socket as Socket).remoteAddress ?? '', handlers.clientOf)
     this.#webSockets = new WebSocketServer({
@@ -121,6 +125,8 @@ class NodeWire implements Wire {
             handshakeTimeout: headMsMax,
           })
     this.#arrival = tls === undefined ? 'connection' : 'secureConnection'
+    if (Number.isFinite(connectionsMax)) this.#server.maxConnections = connectionsMax
+    this.#server.on('drop', () => handlers.onFull())
     // No limit besides the head's bytes: above its own limit Node.js drops headers silently.
     this.#server.maxHeadersCount = 0
     this.#server.on(this.#arrival, (socket: Socket) => this.#connectionOf(socket))

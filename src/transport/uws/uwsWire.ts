@@ -73,6 +73,8 @@ class UwsWire implements Wire {
   readonly #former = new Set<CountedApp>()
   #listenSocket: us_listen_socket | undefined
   #host = ''
+  /** Connections of all apps, WebSockets included. */
+  #open = 0
   connections = 0
 
   constructor(handlers: WireHandlers, limits: WireLimits, tls?: TlsFiles) {
@@ -93,13 +95,17 @@ class UwsWire implements Wire {
     const counted: CountedApp = { app, open: 0 }
     const closed = () => {
       counted.open--
+      this.#open--
       // Not within the library's callback.
       if (counted.open === 0 && this.#former.has(counted)) setImmediate(() => this.#closeFormer(counted))
     }
-    const count = (_: HttpResponse, change: number) => {
+    const count = (res: HttpResponse, change: number) => {
       this.connections += change
-      if (change > 0) counted.open++
-      else closed()
+      if (change < 0) return closed()
+      counted.open++
+      if (++this.#open <= this.#limits.connectionsMax) return
+      this.#handlers.onFull()
+      res.close()
     }
     app.filter(count as (res: HttpResponse, change: unknown) => void)
     const { messageBytesMax, idleMsMax } = this.#limits
