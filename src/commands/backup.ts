@@ -8,6 +8,7 @@ import type { DataConfig, NetworkStoreConfig, StoresConfig } from '../config/con
 import { OperatorError } from '../primitives/faults.js'
 import { isThere } from '../primitives/isThere.js'
 import { makeFolder } from '../primitives/makeFolder.js'
+import { version } from '../primitives/version.js'
 import { assertRoomFor, copyFile, copyStore, digestFile, draftFolder } from '../store/copyFiles.js'
 import {
   type Manifest,
@@ -21,7 +22,6 @@ import { schemaVersion } from '../store/tables.js'
 import type { Io } from './commandLine.js'
 import { type CopyView, createCopyView } from './copyProgress.js'
 import { onInterrupt } from './interrupt.js'
-import { version } from './version.js'
 
 /** A file of the data folder, by its path in it. */
 interface Source {

@@ -7,9 +7,9 @@ import type { OpenNetwork } from '../edge/openNetwork.js'
 import type { CallHistory } from '../metrics/callHistory.js'
 import type { EdgeFigures } from '../metrics/edgeCounts.js'
 import type { RecentRates } from '../metrics/recentCalls.js'
+import { clientVersion } from '../primitives/version.js'
 import type { AdminServices } from './adminServices.js'
 import type { OpenRollup } from './openRollup.js'
-import { clientVersion } from './version.js'
 
 type Services = Pick<AdminServices, 'edge' | 'counts' | 'pool' | 'rollups' | 'transport' | 'usage'>
 

@@ -17,6 +17,7 @@ import { Metrics } from '../metrics/metrics.js'
 import { RecentCalls } from '../metrics/recentCalls.js'
 import type { MetricSources } from '../metrics/sources.js'
 import { OperatorError } from '../primitives/faults.js'
+import { clientVersion, version } from '../primitives/version.js'
 import type { NodeStore } from '../store/nodeStore.js'
 import { hourMs } from '../store/usage.js'
 import { adminActor, openAdminKeys } from './adminKeys.js'
@@ -26,7 +27,6 @@ import { readLastBlocks } from './lastBlocks.js'
 import { readHistory, readLive, readNetworks } from './liveState.js'
 import { openPlayground } from './openPlayground.js'
 import type { OpenRollup } from './openRollup.js'
-import { clientVersion, version } from './version.js'
 
 /** Ports that are tried where none was chosen: several servers on one machine, each with the next. */
 const portsMax = 16

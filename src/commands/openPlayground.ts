@@ -2,10 +2,10 @@ import type { ApiServices } from '../admin/routes.js'
 import type { Config } from '../config/config.js'
 import type { Edge } from '../edge/edge.js'
 import { UsageError } from '../primitives/faults.js'
+import { clientVersion } from '../primitives/version.js'
 import { RequestContext } from '../rpc/contexts/requestContext.js'
 import { renderOpenRpc } from '../rpc/openRpc.js'
 import { lastingPieces } from '../transport/answerBytes.js'
-import { clientVersion } from './version.js'
 import { networkUrl } from './welcome.js'
 
 /** Calls of the operator: they pass through the main thread's edge as those of clients do, but need no key. */

@@ -9,6 +9,7 @@ import { toAddress, toHash32 } from '../primitives/bytes.js'
 import { UsageError } from '../primitives/faults.js'
 import type { FetchMissing } from '../primitives/notHeld.js'
 import type { PoolQuestion } from '../primitives/upstreamCalls.js'
+import { clientVersion } from '../primitives/version.js'
 import type { Felt } from '../rollup/felt.js'
 import type { InvokeTransaction } from '../rollup/invokeTransaction.js'
 import type { SubmissionReader } from '../rollup/submissionStore.js'
@@ -19,7 +20,6 @@ import { allotTotals } from '../transport/totals.js'
 import type { Transport } from '../transport/wire.js'
 import type { NetworkSource } from './networkSource.js'
 import type { OpenRollup } from './openRollup.js'
-import { clientVersion } from './version.js'
 
 /** The port and the counters that all edges share; see {@link EdgeData}. */
 type Shared = Pick<EdgeData, 'port' | 'totals'>

@@ -1,6 +1,7 @@
 /** Where a network learns which head is signed: the schema of `beacon`, with the reasons for its limits. */
 import * as z from 'zod'
 import { integer, list, object, withShortForm } from './schema.js'
+import { proxyUrl } from './upstream.js'
 
 /** A block is signed each 12 s; a local node has the signatures 4 s after its beginning. */
 const pollMsDefault = 2_000
@@ -21,6 +22,8 @@ const nodeSchema = withShortForm(
       url: beaconUrl,
       /** Headers of every request, for instance with a key; never logged. */
       headers: z.record(z.string(), z.string(), { error: 'expected an object' }).optional(),
+      /** As of an upstream. */
+      proxy: proxyUrl.optional(),
       timeoutMs: integer(100, 600_000).default(timeoutMsDefault),
       /** Most questions per second; absent: no limit. */
       requestsPerSecond: integer(1, 1_000_000).optional(),

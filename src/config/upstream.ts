@@ -10,6 +10,9 @@ const answerBytesDefault = 64 * 2 ** 20
 const urlExpected = 'a URL of http, https, ws or wss'
 const nodeUrl = z.url({ protocol: /^(?:https?|wss?)$/, error: `expected ${urlExpected}` })
 
+/** A proxy through which a node is reached. */
+export const proxyUrl = z.url({ protocol: /^https?$/, error: 'expected a URL of http or https' })
+
 const upstreamShape = {
   /** May contain a key or password; it is never logged. */
   url: nodeUrl,
@@ -19,6 +22,8 @@ const upstreamShape = {
   headers: z
     .record(text('the name of a header'), text('the value of a header'), { error: 'expected an object' })
     .optional(),
+  /** May contain a user and password; it is never logged. Absent: as the environment says. */
+  proxy: proxyUrl.optional(),
   /** Longest time of one attempt. */
   timeoutMs: integer(100, 600_000).default(timeoutMsDefault),
   /** Most bytes of one answer. */

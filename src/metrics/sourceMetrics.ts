@@ -78,7 +78,7 @@ function defineUpstreams(register: Register, sources: MetricSources['sources']):
     'hedges',
   )
   each.counter('tidegate_upstream_lies_total', 'Answers of an upstream that were proved wrong.', 'lies')
-  each.gauge('tidegate_upstream_answering', 'Whether the last question was answered.', 'isAnswering')
+  each.gauge('tidegate_upstream_answering', 'Whether it is in service.', 'isAnswering')
   each.gauge(
     'tidegate_upstream_quarantined',
     'Whether an upstream is not asked because it lied.',

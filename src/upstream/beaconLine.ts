@@ -9,6 +9,7 @@ const accept = 'application/octet-stream;q=1.0,application/json;q=0.9'
 
 /** GET requests of the Beacon API. The method of a call is its path, and the result a {@link BeaconBody}. */
 export class BeaconLine implements Line {
+  readonly probe = '/eth/v1/beacon/genesis'
   readonly #connection: HttpConnection
   readonly #base: string
   /** Where services take a key. */

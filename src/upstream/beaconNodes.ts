@@ -1,7 +1,7 @@
 import { type BeaconBody, BeaconLine } from './beaconLine.js'
 import { UpstreamFailure } from './line.js'
+import { namesOf } from './namesOf.js'
 import { NodeError, Upstream, type UpstreamOptions } from './upstream.js'
-import { namesOf } from './upstreams.js'
 
 /** What `/health` says of a node. */
 export interface BeaconNodeState {
@@ -25,8 +25,8 @@ export class BeaconNodes {
   constructor(nodes: readonly UpstreamOptions[], options: BeaconNodesOptions) {
     this.#options = options
     this.#nodes = namesOf(nodes).map(([node, name]) => {
-      const { headers = {}, answerBytesMax } = node
-      const line = new BeaconLine({ url: new URL(node.url), headers, answerBytesMax })
+      const { headers = {}, answerBytesMax, proxy } = node
+      const line = new BeaconLine({ url: new URL(node.url), headers, answerBytesMax, proxy })
       return new Upstream(node, `beacon node ${name}`, options.log, line)
     })
   }

@@ -93,11 +93,12 @@ export class HeadWatch {
 
   async #subscribe(): Promise<void> {
     for (const url of socketUrls(this.#upstream)) {
-      const { headers = {}, answerBytesMax, timeoutMs } = this.#upstream.options
+      const { headers = {}, answerBytesMax, timeoutMs, proxy } = this.#upstream.options
       const socket = new SocketLine({
         url,
         headers,
         answerBytesMax,
+        proxy,
         onNotification: (params) => {
           this.#toldAt = performance.now()
           this.#take((params as { readonly result?: unknown } | undefined)?.result)

@@ -3,6 +3,7 @@ import { type Call, type Line, renderCalls, UpstreamFailure } from './line.js'
 
 /** Calls by HTTP POST over connections that are kept alive. */
 export class HttpLine implements Line {
+  readonly probe = 'eth_chainId'
   readonly #connection: HttpConnection
   readonly #path: string
 
@@ -21,11 +22,9 @@ export class HttpLine implements Line {
     })
     const json = parseJson(body)
     // Some servers send JSON-RPC errors with a status of 4xx or 5xx.
-    if (json === undefined || (status >= 300 && !isRpcAnswer(json))) {
-      const what = json === undefined ? ', not JSON' : ''
-      throw new UpstreamFailure('unreadable', `HTTP status ${status}${what}`)
-    }
-    return json
+    if (json !== undefined && (status < 300 || isRpcAnswer(json))) return json
+    const text = `HTTP status ${status}${status < 300 ? ', not JSON' : ''}`
+    throw new UpstreamFailure(isRefusal(status) ? 'refused' : 'unreadable', text, undefined, status)
   }
 
   close(): void {
@@ -34,5 +33,11 @@ export class HttpLine implements Line {
 }
 
 function isRpcAnswer(json: unknown): boolean {
-  return Array.isArray(json) || (typeof json === 'object' && json !== null && 'error' in json)
+  const error = (each: unknown) => (each as { readonly error?: unknown } | null)?.error
+  return Array.isArray(json) ? json.length > 0 : typeof error(json) === 'object' && error(json) !== null
+}
+
+/** Whether the status says that the question is at fault, and not the server: of 4xx all but those of its load. */
+function isRefusal(status: number): boolean {
+  return (status >= 400 && status < 500 && status !== 408 && status !== 425) || status === 501
 }

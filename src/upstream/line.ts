@@ -7,6 +7,8 @@ export interface Call {
 
 /** A way to a node: HTTP or a WebSocket. */
 export interface Line {
+  /** A question that every node answers: where one refuses another, this one tells whether it refuses all. */
+  readonly probe: string
   /**
    * Sends calls, as a JSON-RPC batch where there is more than one, and resolves to the parsed answer. Rejects with
    * {@link UpstreamFailure} where none came that can be read, also once `signal` is aborted.
@@ -21,7 +23,9 @@ export interface Line {
  * - `abandoned`: nobody waits any longer, though there was less time than the node may take.
  * - `busy`: the node or its front asks for fewer questions (HTTP status 429, JSON-RPC code -32005), or its budget here
  *   is spent.
- * - `unreadable`: an answer that is not JSON-RPC: another HTTP status, HTML, half a body.
+ * - `unreadable`: an answer that is not JSON-RPC: an HTTP status of 5xx, HTML, half a body.
+ * - `refused`: an HTTP status of 4xx: the front forbids this question, or all of them.
+ * - `batchRefused`: no answer to a batch, which may be because it is one.
  * - `tooLong`: an answer of more bytes than are accepted.
  * - `resting`: not asked, because it failed several times in a row.
  * - `quarantined`: not asked, because it lied.
@@ -33,6 +37,8 @@ export type FailureKind =
   | 'abandoned'
   | 'busy'
   | 'unreadable'
+  | 'refused'
+  | 'batchRefused'
   | 'tooLong'
   | 'resting'
   | 'quarantined'
@@ -46,6 +52,8 @@ export class UpstreamFailure extends Error {
     message: string,
     /** The wait that the node asks for. */
     readonly retryAfterMs?: number,
+    /** Of `refused`: the HTTP status. */
+    readonly status?: number,
   ) {
     super(message)
   }

@@ -3,7 +3,9 @@ import { causeOf } from '../primitives/causeOf.js'
 import { type Deferred, defer } from '../primitives/deferred.js'
 import { setInterval } from '../primitives/timers.js'
 import { authorization, withoutCredentials } from '../primitives/urlCredentials.js'
+import { userAgent } from './httpConnection.js'
 import { type Call, type Line, renderCalls, UpstreamFailure } from './line.js'
+import { proxyOf, tunnel } from './proxy.js'
 
 /** Time between two pings; a connection that was silent through one interval is lost. */
 const pingMs = 10_000
@@ -27,6 +29,8 @@ interface SocketLineOptions {
   readonly headers: Readonly<Record<string, string>>
   /** Most bytes of one message. */
   readonly answerBytesMax: number
+  /** URL of a proxy; absent: as the environment says. */
+  readonly proxy?: string | undefined
   /** Called with the parameters of each notification. */
   readonly onNotification: (params: unknown) => void
   /** Called once when an open connection is lost, not after {@link SocketLine.close}. */
@@ -35,6 +39,7 @@ interface SocketLineOptions {
 
 /** Calls over a WebSocket, which is opened when first needed and again after it was lost. */
 export class SocketLine implements Line {
+  readonly probe = 'eth_chainId'
   /** Exchanges under way, by the id of each of their calls. */
   readonly #pending = new Map<number, Deferred<unknown>>()
   readonly #options: SocketLineOptions
@@ -87,8 +92,11 @@ export class SocketLine implements Line {
     // Most nodes are asked over HTTP alone, and to load the library takes as long as all else here.
     const { WebSocket } = await import('ws')
     const { url, headers, answerBytesMax } = this.#options
+    const proxy = proxyOf(url, this.#options.proxy)
+    const through = proxy && (await tunnel(proxy, url, handshakeMsMax))
     const socket = new WebSocket(withoutCredentials(url), {
-      headers: { ...authorization(url), ...headers },
+      headers: { 'user-agent': userAgent, ...authorization(url), ...headers },
+      ...(through !== undefined && { createConnection: () => through }),
       maxPayload: answerBytesMax,
       handshakeTimeout: handshakeMsMax,
     })

@@ -15,39 +15,29 @@ import {
 import { type Deferred, defer } from '../primitives/deferred.js'
 import { textOf } from '../primitives/excerpt.js'
 import { setTimeout } from '../primitives/timers.js'
+import { type Answer, isBusy, type RpcError, readAnswers } from './answers.js'
+import { BatchSize } from './batchSize.js'
 import { Budget } from './budget.js'
-import { HttpLine } from './httpLine.js'
+import { LackedMethods, refusesMethod } from './lackedMethods.js'
 import { type Call, type FailureKind, type Line, UpstreamFailure } from './line.js'
+import { type LineOptions, lineTo } from './lineTo.js'
 import { NodeScore } from './nodeScore.js'
-import { SocketLine } from './socketLine.js'
+import { Quarantine } from './quarantine.js'
+import { Service } from './service.js'
 
-/** Calls in one batch: what go-ethereum takes. Of a node that refuses so many, what most hosted nodes take. */
-const batchMax = 1_000
-const smallBatchMax = 100
 /** Failures in a row after which a node is left alone for a while, so that it can recover. */
 const failuresMax = 5
 /** How long it is left alone, at first and at most; doubled, with jitter, by each failure of the probe that ends it. */
 const restMs = 200
 const restMsMax = 5_000
-/** Wait after status 429 or 503 without `Retry-After`. */
-const busyMs = 1_000
-/** How long a liar is not asked after its first lie, and at most; doubled by each further lie. */
-const quarantineMs = 5_000
-const quarantineMsMax = 3_600_000
-/** How long it has to be asked again without a lie for one doubling to be forgiven. Ten of them make an hour. */
-const forgiveMs = 60_000
-
-export interface UpstreamOptions {
-  /** `http:`, `https:`, `ws:` or `wss:`. May contain secrets, so it is never shown; {@link Upstream.name} is. */
-  readonly url: string
+/** Wait after status 429 or 503 without `Retry-After`, at first and at most; doubled by each in a row. */
+const busyMs = 250
+const busyMsMax = 4_000
+export interface UpstreamOptions extends LineOptions {
   /** Where heads are subscribed to, for a URL of HTTP; absent: looked for at the same address. */
   readonly socketUrl?: string | undefined
-  /** Headers of every request, for instance with a key. Never shown. */
-  readonly headers?: Readonly<Record<string, string>> | undefined
   /** Longest time of one attempt, in ms. */
   readonly timeoutMs: number
-  /** Most bytes of one answer; of a batch, of all its answers together. */
-  readonly answerBytesMax: number
   /** Most questions per second; absent: no limit. */
   readonly requestsPerSecond?: number | undefined
 }
@@ -71,9 +61,6 @@ interface Waiting extends Call {
   isSettled: boolean
 }
 
-/** JSON-RPC codes for "too many questions": EIP-1474's, and Alchemy's, which is the HTTP status. */
-const busyCodes: ReadonlySet<unknown> = new Set([-32005, 429])
-
 /** One node. */
 export class Upstream {
   readonly score = new NodeScore()
@@ -86,28 +73,28 @@ export class Upstream {
   readonly #budget: Budget
   readonly #breaker: CircuitBreakerPolicy
   readonly #notice: (text: string) => void
+  readonly #service: Service
   #waiting: Waiting[] = []
   #restsUntil = 0
-  #quarantinedUntil = 0
-  /** Lies that were not forgiven when it was accused last, that one among them. */
-  #offences = 0
-  /** Calls that it takes in one batch. */
-  #batchMax = batchMax
+  readonly #quarantine = new Quarantine()
+  readonly #batch = new BatchSize()
+  readonly #lacked = new LackedMethods()
   #nextId = 1
-  #isAnswering: boolean | undefined
-  #outages = 0
-  #outagesEnded = 0
+  /** Answers since the last one that was not to ask for fewer questions. */
+  #busyAnswers = 0
+  #probing: Promise<UpstreamFailure | undefined> | undefined
 
   /** `notice` is called with a sentence when the node stops answering, and when it answers again. */
   constructor(
     options: UpstreamOptions,
-    name = hostOf(options.url),
+    name = new URL(options.url).host,
     notice = (_text: string) => {},
     line = lineTo(options),
   ) {
     this.options = options
     this.name = name
     this.#notice = notice
+    this.#service = new Service(name, notice)
     this.#budget = new Budget(options.requestsPerSecond ?? Infinity)
     this.#line = line
     this.#breaker = circuitBreaker(handleWhen(isOutage), {
@@ -116,29 +103,43 @@ export class Upstream {
     })
   }
 
-  /** Whether the last question was answered; undefined before the first. */
+  /** Whether it is in service: not where several questions in a row failed; undefined before the first. */
   get isAnswering(): boolean | undefined {
-    return this.#isAnswering
+    return this.#service.isAnswering
   }
 
   /** How often it stopped answering. */
   get outages(): number {
-    return this.#outages
+    return this.#service.outages
   }
 
   get isQuarantined(): boolean {
-    return performance.now() < this.#quarantinedUntil
+    return this.#quarantine.isOn
   }
 
   /** Lies that are not forgiven yet. */
   get offences(): number {
-    const cleanMs = Math.max(performance.now() - this.#quarantinedUntil, 0)
-    return Math.max(this.#offences - Math.floor(cleanMs / forgiveMs), 0)
+    return this.#quarantine.offences
   }
 
   /** Whether it is not asked for the moment, because it failed several times in a row. */
   get isResting(): boolean {
     return this.#breaker.state === CircuitState.Open
+  }
+
+  /** Whether it may have a method: not for ten minutes after it refused it, in whatever manner. */
+  mayHave(method: string): boolean {
+    return !this.#lacked.has(method)
+  }
+
+  /** Says that what it answers to a method is of no use. */
+  lack(method: string): void {
+    this.#lacked.note(method)
+  }
+
+  /** Says that it did not answer a method, and another one gave what was asked for. */
+  noteLack(method: string): void {
+    this.#lacked.failed(method)
   }
 
   /** Time in ms until it may be asked; 0 for now. */
@@ -158,19 +159,23 @@ export class Upstream {
         new UpstreamFailure('busy', 'it asked for a pause, or its budget is spent', waitMs),
       )
     }
-    const answer = defer<unknown>()
+    const call = this.#call(method, params, deadline)
+    if (this.#waiting.length === 0) setImmediate(() => this.#flush())
+    this.#waiting.push(call)
+    return call.answer.promise
+  }
+
+  #call(method: string, params: readonly unknown[], deadline: number): Waiting {
     const ms = Math.min(deadline - performance.now(), this.options.timeoutMs)
     const call: Waiting = {
       id: this.#nextId++,
       method,
       params,
-      answer,
+      answer: defer<unknown>(),
       timer: setTimeout(() => this.#late(call), Math.max(ms, 0)),
       isSettled: false,
     }
-    if (this.#waiting.length === 0) setImmediate(() => this.#flush())
-    this.#waiting.push(call)
-    return answer.promise
+    return call
   }
 
   /**
@@ -179,19 +184,14 @@ export class Upstream {
    */
   accuse(what: string): void {
     if (this.isQuarantined) return
-    const { offences } = this
-    const ms = Math.min(quarantineMs * 2 ** offences, quarantineMsMax)
-    this.#offences = offences + 1
     this.score.lied(what)
-    this.#quarantinedUntil = performance.now() + ms
+    const ms = this.#quarantine.begin()
     this.#notice(`${this.name} lied: ${what}; it is not asked for ${ms / 1_000} s`)
   }
 
   close(): void {
     this.#line.close()
-    for (const call of this.#waiting) {
-      this.#settle(call, () => call.answer.reject(new UpstreamFailure('unreachable', 'closed')))
-    }
+    this.#reject(this.#waiting, new UpstreamFailure('unreachable', 'closed'))
   }
 
   #flush(): void {
@@ -201,63 +201,121 @@ export class Upstream {
   }
 
   #sendParts(calls: readonly Waiting[]): void {
-    const size = this.#batchMax
+    const size = this.#batch.max
     for (let start = 0; start < calls.length; start += size) void this.#send(calls.slice(start, start + size))
   }
 
-  /** Sends calls and settles each. Never rejects. */
-  async #send(calls: readonly Waiting[]): Promise<void> {
+  /** Sends one part, and the others once that shows which size is taken. */
+  async #sendInTurn(calls: readonly Waiting[]): Promise<void> {
+    const size = this.#batch.max
+    await this.#send(calls.slice(0, size))
+    this.#sendParts(calls.slice(size))
+  }
+
+  /** Sends calls and settles each. Never rejects; resolves to why there was no answer. */
+  async #send(calls: readonly Waiting[]): Promise<UpstreamFailure | undefined> {
     const open = calls.filter(({ isSettled }) => !isSettled)
-    if (open.length === 0) return
+    if (open.length === 0) return undefined
     const start = performance.now()
     const ending = new AbortController()
     this.#abortWhenSettled(open, ending)
     try {
-      const answer = refusalOf(open, await this.#breaker.execute(() => this.#exchange(open, ending.signal)))
-      this.#isAnswering = true
-      if (this.#outages > this.#outagesEnded) this.#notice(`${this.name} answers again`)
-      this.#outagesEnded = this.#outages
+      const answers = await this.#breaker.execute(() => this.#exchange(open, ending.signal))
+      this.#busyAnswers = 0
+      this.#service.answered()
       this.score.answered(performance.now() - start)
-      if (open.length > 1 && !Array.isArray(answer) && !isBusy(answer)) return this.#sendSmaller(open)
-      const answers = new Map((Array.isArray(answer) ? answer : []).map((each) => [each?.id, each]))
-      for (const call of open) this.#take(call, Array.isArray(answer) ? answers.get(call.id) : answer)
+      const missing = open.filter((call) => !answers.has(String(call.id)))
+      // A front that answers only some of a batch.
+      if (missing.length > 0 || [...answers.values()].some(isBusy)) this.#batch.refused(open.length)
+      for (const call of open) {
+        if (!missing.includes(call)) this.#take(call, answers.get(String(call.id)) as Answer)
+      }
+      this.#sendParts(missing)
+      return undefined
+    } catch (error) {
+      return this.#fail(open, asFailure(error), start)
+    }
+  }
+
+  /** Answers by the ids of their calls, at least one. An exchange that is given up early says nothing against the node. */
+  async #exchange(calls: readonly Call[], signal: AbortSignal): Promise<ReadonlyMap<string, Answer>> {
+    const start = performance.now()
+    const isBatch = calls.length > 1
+    try {
+      return readAnswers(calls, await this.#line.exchange(calls, signal))
     } catch (error) {
       const failure = asFailure(error)
-      if (failure.kind === 'tooLong' && open.length > 1) return this.#sendHalves(open)
-      if (failure.kind === 'unreadable' && open.length > smallBatchMax) return this.#sendSmaller(open)
-      if (failure.kind === 'busy') this.#pause(failure.retryAfterMs)
-      else if (failure.kind !== 'resting') this.score.failed()
-      if (isOutage(failure) && this.#isAnswering !== false) {
-        this.#isAnswering = false
-        this.#outages++
-        this.#notice(`${this.name} does not answer (${failure.message}); trying again`)
-      }
-      for (const call of open) this.#settle(call, () => call.answer.reject(failure))
-    }
-  }
-
-  /** An exchange that is given up early says nothing against the node. */
-  async #exchange(calls: readonly Call[], signal: AbortSignal): Promise<unknown> {
-    const start = performance.now()
-    try {
-      return await this.#line.exchange(calls, signal)
-    } catch (error) {
       // Timers may fire up to 1 ms early.
-      if (!signal.aborted || performance.now() - start >= this.options.timeoutMs - 1) throw error
-      throw new UpstreamFailure('abandoned', 'no answer in time')
+      if (signal.aborted && performance.now() - start < this.options.timeoutMs - 1)
+        throw new UpstreamFailure('abandoned', 'no answer in time')
+      if (isBatch && maybeOfBatch.has(failure.kind))
+        throw new UpstreamFailure('batchRefused', failure.message)
+      const refusesAll = failure.kind === 'refused' && calls[0]?.method === this.#line.probe
+      throw refusesAll ? new UpstreamFailure('unreadable', failure.message) : failure
     }
   }
 
-  /** A node that answers a batch with one object takes none so long, or none at all. */
-  #sendSmaller(calls: readonly Waiting[]): void {
-    this.#batchMax = calls.length > smallBatchMax ? smallBatchMax : 1
-    this.#sendParts(calls)
+  /** Calls got no answer to an exchange that began at `start`: asks again where there is another way, and settles them. */
+  async #fail(calls: readonly Waiting[], failure: UpstreamFailure, start: number): Promise<UpstreamFailure> {
+    const [first] = calls as readonly [Waiting]
+    if (failure.kind === 'tooLong' && calls.length > 1) {
+      const middle = Math.ceil(calls.length / 2)
+      for (const half of [calls.slice(0, middle), calls.slice(middle)]) void this.#send(half)
+      return failure
+    }
+    if (failure.kind === 'batchRefused') return this.#sendOneFirst(calls)
+    if (failure.kind === 'refused') return this.#refuse(first, failure)
+    if (failure.kind === 'busy') {
+      this.#pause(failure.retryAfterMs)
+      // Perhaps it is the batch that is too much; then one by one is what works.
+      if (calls.length > 1) this.#batch.refused(calls.length)
+    } else if (failure.kind !== 'resting') this.score.failed()
+    if (isOutage(failure)) void this.#noteOutage(calls, failure, start)
+    this.#reject(calls, failure)
+    return failure
   }
 
-  #sendHalves(calls: readonly Waiting[]): void {
-    const middle = Math.ceil(calls.length / 2)
-    void this.#send(calls.slice(0, middle))
-    void this.#send(calls.slice(middle))
+  /** A batch got no answer: the first call alone tells whether that was because it is one. */
+  async #sendOneFirst(calls: readonly Waiting[]): Promise<UpstreamFailure> {
+    const [first, ...rest] = calls as readonly [Waiting, ...Waiting[]]
+    const failure = await this.#send([first])
+    if (failure === undefined) this.#batch.refused(calls.length)
+    if (failure?.kind === 'refused') {
+      // The first one is what is refused; the others may be taken as they are.
+      const isSame = ({ method }: Call) => method === first.method
+      this.#reject(rest.filter(isSame), refusedBy(this, failure))
+      await this.#sendInTurn(rest.filter((call) => !isSame(call)))
+    } else if (failure === undefined) await this.#sendInTurn(rest)
+    else this.#reject(rest, failure)
+    return failure ?? new UpstreamFailure('batchRefused', 'a batch is refused')
+  }
+
+  /** A question was refused: the node lacks its method, unless it refuses every other question too. */
+  async #refuse(call: Waiting, refusal: UpstreamFailure): Promise<UpstreamFailure> {
+    const failure = await this.#probe()
+    if (failure === undefined) this.#lacked.note(call.method)
+    this.#reject([call], failure ?? refusedBy(this, refusal))
+    return failure ?? refusal
+  }
+
+  /** One failed question is no outage where another one is answered: then it counts against its method. */
+  async #noteOutage(calls: readonly Call[], failure: UpstreamFailure, start: number): Promise<void> {
+    const [{ method }] = calls as readonly [Call]
+    const isSure = this.isAnswering !== true || failure.kind === 'late' || method === this.#line.probe
+    const isOut = isSure ? this.#service.failed(start, failure.message) : await this.#probe()
+    if (!isOut && calls.length === 1) this.#lacked.failed(method)
+  }
+
+  /** Resolves to why it does not answer a question that every node answers; undefined where it does. */
+  #probe(): Promise<UpstreamFailure | undefined> {
+    if (this.#probing === undefined) {
+      const probe = this.#call(this.#line.probe, [], performance.now() + this.options.timeoutMs)
+      probe.answer.promise.catch(() => undefined)
+      this.#probing = this.#send([probe]).finally(() => {
+        this.#probing = undefined
+      })
+    }
+    return this.#probing
   }
 
   #abortWhenSettled(calls: readonly Waiting[], ending: AbortController): void {
@@ -268,33 +326,40 @@ export class Upstream {
     for (const { answer } of calls) answer.promise.then(close, close)
   }
 
-  #take(call: Waiting, answer: unknown): void {
+  #take(call: Waiting, answer: Answer): void {
     this.#settle(call, () => {
-      const { result, error } = (answer ?? {}) as {
-        result?: unknown
-        error?: { code?: unknown; message?: unknown; data?: unknown }
+      const { result, error } = answer
+      if (error === undefined || error === null) {
+        if (result !== null) this.#lacked.answered(call.method)
+        return call.answer.resolve(result)
       }
-      if (typeof error === 'object' && error !== null) {
-        const { code, message, data } = error
-        const text = textOf(message)
-        if (isBusy(answer)) {
-          this.#pause(undefined)
-          call.answer.reject(new UpstreamFailure('busy', `error ${textOf(code)}: ${text}`))
-        } else call.answer.reject(new NodeError(this, Number(textOf(code)), text, data))
-      } else if (result === undefined) {
-        this.score.failed()
-        call.answer.reject(new UpstreamFailure('unreadable', 'an answer with neither result nor error'))
-      } else call.answer.resolve(result)
+      const { code, message, data } = typeof error === 'object' ? (error as RpcError) : { message: error }
+      const text = textOf(message)
+      if (isBusy(answer)) {
+        this.#pause(undefined)
+        return call.answer.reject(new UpstreamFailure('busy', `error ${textOf(code)}: ${text}`))
+      }
+      const number = Number(textOf(code))
+      if (refusesMethod(number, text)) this.#lacked.note(call.method)
+      call.answer.reject(new NodeError(this, number, text, data))
     })
   }
 
-  #pause(retryAfterMs = busyMs): void {
+  #pause(retryAfterMs: number | undefined): void {
     this.score.failed()
-    this.#restsUntil = Math.max(this.#restsUntil, performance.now() + retryAfterMs)
+    const now = performance.now()
+    // Several questions under way are told so together.
+    if (retryAfterMs === undefined && now < this.#restsUntil) return
+    const ms = retryAfterMs ?? Math.min(busyMs * 2 ** this.#busyAnswers++, busyMsMax)
+    this.#restsUntil = Math.max(this.#restsUntil, now + ms)
   }
 
   #late(call: Waiting): void {
     this.#settle(call, () => call.answer.reject(new UpstreamFailure('late', 'no answer in time')))
+  }
+
+  #reject(calls: readonly Waiting[], error: Error): void {
+    for (const call of calls) this.#settle(call, () => call.answer.reject(error))
   }
 
   #settle(call: Waiting, settle: () => void): void {
@@ -305,28 +370,9 @@ export class Upstream {
   }
 }
 
-/** JSON-RPC as the URL says. */
-function lineTo({ url, headers = {}, answerBytesMax }: UpstreamOptions): Line {
-  const options = { url: new URL(url), headers, answerBytesMax }
-  return options.url.protocol.startsWith('http')
-    ? new HttpLine(options)
-    : new SocketLine({ ...options, onNotification: () => {}, onLost: () => {} })
-}
-
-/** What a batch was answered; the error alone where a node refuses it in a list of one, as go-ethereum and Erigon do. */
-function refusalOf(calls: readonly Call[], answer: unknown): unknown {
-  const [first] = Array.isArray(answer) && answer.length === 1 && calls.length > 1 ? answer : []
-  return typeof first?.error === 'object' ? first : answer
-}
-
-/** Whether a JSON-RPC answer asks for fewer questions. */
-function isBusy(answer: unknown): boolean {
-  return busyCodes.has((answer as { readonly error?: { readonly code?: unknown } } | null)?.error?.code)
-}
-
-/** Host and port of a URL. */
-function hostOf(url: string): string {
-  return new URL(url).host
+/** A node's front refused a question by an HTTP status. */
+function refusedBy(upstream: Upstream, { status = Number.NaN, message }: UpstreamFailure): NodeError {
+  return new NodeError(upstream, status, message, undefined)
 }
 
 /** Whether a failure says that the node is out of service. */
@@ -335,6 +381,13 @@ function isOutage(error: unknown): boolean {
 }
 
 const outages: ReadonlySet<FailureKind> = new Set(['unreachable', 'late', 'unreadable'])
+/** What may be because it was asked in a batch. */
+const maybeOfBatch: ReadonlySet<FailureKind> = new Set([
+  'unreachable',
+  'unreadable',
+  'refused',
+  'batchRefused',
+])
 
 function asFailure(error: unknown): UpstreamFailure {
   if (error instanceof UpstreamFailure) return error

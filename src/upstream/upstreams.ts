@@ -7,7 +7,8 @@ import { type ChosenHead, HeadChoice, type HeadListener } from './headChoice.js'
 import { HeadClaimer } from './headClaimer.js'
 import { type HeadClaim, HeadWatch } from './headWatch.js'
 import { UpstreamFailure } from './line.js'
-import { Upstream, type UpstreamOptions } from './upstream.js'
+import { namesOf } from './namesOf.js'
+import { NodeError, Upstream, type UpstreamOptions } from './upstream.js'
 import { type ChainName, VettedNode } from './vettedNode.js'
 
 /** Wait before nodes that all failed are asked again, at first; doubled each time up to the longest, with jitter. */
@@ -45,6 +46,8 @@ export interface AskOptions {
   readonly first?: Upstream | undefined
   /** The one node that is to be asked, once, for instance because it answered the question before. */
   readonly only?: Upstream
+  /** Whether each node is asked at most once, because there is another way. */
+  readonly once?: boolean
 }
 
 /** An answer and who gave it. Unproved. */
@@ -76,6 +79,15 @@ export interface UpstreamFigures extends Omit<UpstreamState, 'lies'> {
   readonly failed: number
   readonly hedges: number
   readonly lies: number
+}
+
+interface Question {
+  readonly method: string
+  readonly params: readonly unknown[]
+  readonly deadline: number
+  /** By name of the node, in words. */
+  readonly failures: Map<string, string>
+  readonly refusals: Map<Upstream, NodeError>
 }
 
 interface Watched {
@@ -120,9 +132,14 @@ export class Upstreams {
     return this.#choice.disagreement
   }
 
+  /** Nodes that may be asked, best first; those that did not answer the last time come last. */
+  get candidates(): readonly Upstream[] {
+    return this.#ranked([])
+  }
+
   /** Nodes that answer, best first. */
   get answering(): readonly Upstream[] {
-    return this.#ranked([]).filter(({ isAnswering }) => isAnswering !== false)
+    return this.candidates.filter(({ isAnswering }) => isAnswering !== false)
   }
 
   /** How many there are. */
@@ -160,16 +177,16 @@ export class Upstreams {
   }
 
   /**
-   * Asks a node, and others where it fails or is slow. Rejects with {@link NodeError}, the first that a node answers,
-   * or with {@link NoAnswerError}.
+   * Asks a node, and others where it fails, is slow or does not have the method. Rejects with {@link NodeError}, the first
+   * that a node answers, or with {@link NoAnswerError}.
    */
   async ask(method: string, params: readonly unknown[], options: AskOptions): Promise<Asked> {
-    const { deadline, first, only } = options
-    const not = only === undefined ? (options.not ?? []) : this.#allBut(only)
+    const { deadline, first, only, once = only !== undefined } = options
+    const not = only === undefined ? (options.not ?? []) : this.candidates.filter((each) => each !== only)
     if (!repeatable.test(method) || answersInTime.test(method)) {
-      return this.#search(method, params, { deadline, not }, 1)
+      return this.#search(method, params, { deadline, not }, 1, 1)
     }
-    const key = `${method} ${JSON.stringify(params)} ${not.map(({ name }) => name).join()}`
+    const key = `${method} ${JSON.stringify(params)} ${once} ${not.map(({ name }) => name).join()}`
     for (;;) {
       const flight = this.#flights.get(key)
       if (flight === undefined) break
@@ -180,7 +197,7 @@ export class Upstreams {
         if (!(error instanceof NoAnswerError) || performance.now() >= deadline) throw error
       }
     }
-    const rounds = only === undefined ? Infinity : 1
+    const rounds = once ? 1 : Infinity
     const flight = this.#search(method, params, { deadline, not, first }, rounds).finally(() =>
       this.#flights.delete(key),
     )
@@ -251,12 +268,8 @@ export class Upstreams {
     }
   }
 
-  #allBut(only: Upstream): Upstream[] {
-    return this.#nodes.flatMap(({ upstream }) => (upstream === only ? [] : [upstream]))
-  }
-
-  /** Nodes that may be asked, best first; those that did not answer the last time come last. */
-  #ranked(not: readonly Upstream[]): Upstream[] {
+  /** Nodes that may be asked, best first; then those that did not answer the last time, and those without the method. */
+  #ranked(not: readonly Upstream[], method?: string): Upstream[] {
     // Not the highest claim: that may be of a block that is nowhere, and its node would be asked first.
     const head = this.head?.claim.number ?? 0
     return this.#nodes
@@ -265,12 +278,13 @@ export class Upstreams {
       })
       .map(({ upstream, claimer }) => ({
         upstream,
+        lacks: Number(method !== undefined && !upstream.mayHave(method)),
         isSilent: Number(upstream.isAnswering === false),
         // Who lied not long ago is asked where the others do not help.
         cost:
           upstream.score.cost(Math.max(0, head - (claimer.claim?.number ?? head))) * 10 ** upstream.offences,
       }))
-      .sort((a, b) => a.isSilent - b.isSilent || a.cost - b.cost)
+      .sort((a, b) => a.lacks - b.lacks || a.isSilent - b.isSilent || a.cost - b.cost)
       .map(({ upstream }) => upstream)
   }
 
@@ -279,18 +293,27 @@ export class Upstreams {
     params: readonly unknown[],
     { deadline, not, first }: AskOptions & { readonly not: readonly Upstream[] },
     roundsMax: number,
+    nodesMax = Infinity,
   ): Promise<Asked> {
-    const failures = new Map<string, string>()
+    const refusals = new Map<Upstream, NodeError>()
+    const question = { method, params, deadline, failures: new Map<string, string>(), refusals }
+    let failed = 0
     for (let round = 1; ; round++) {
-      const ranked = this.#ranked(not).sort((a, b) => Number(b === first) - Number(a === first))
-      const ready = ranked.filter((upstream) => upstream.waitMs() === 0)
-      const asked = await this.#race(ready.slice(0, roundsMax), method, params, deadline, failures)
+      const ranked = this.#ranked([...not, ...refusals.keys()], method).sort(
+        (a, b) => Number(b === first) - Number(a === first),
+      )
+      const ready = ranked.filter((upstream) => upstream.waitMs() === 0).slice(0, nodesMax)
+      const asked = await this.#race(ready, question)
       if (asked !== undefined) return asked
+      const [refusal] = refusals.values()
+      if (refusal && ranked.every((upstream) => refusals.has(upstream))) throw refusal
       const pauses = ranked.map((upstream) => upstream.waitMs())
-      const backOffMs = Math.min(retryMs * 2 ** (round - 1), retryMsMax) * (0.5 + Math.random())
-      const waitMs = Math.max(backOffMs, smallest([...pauses, retryMsMax]))
+      // Whoever waits for the end of a pause is asked then; pauses get longer by themselves.
+      const pauseMs = ranked.length > 0 ? smallest([...pauses, retryMsMax]) : 0
+      const backOffMs = Math.min(retryMs * 2 ** (pauseMs > 0 ? 0 : failed++), retryMsMax)
+      const waitMs = pauseMs + backOffMs * (0.5 + Math.random())
       if (this.#ending.signal.aborted || round >= roundsMax || performance.now() + waitMs >= deadline) {
-        throw new NoAnswerError(this.#explain(method, not, failures))
+        throw new NoAnswerError(this.#explain(method, not, question.failures))
       }
       await sleep(waitMs, undefined, { signal: this.#ending.signal }).catch(() => undefined)
     }
@@ -298,15 +321,11 @@ export class Upstreams {
 
   /**
    * Asks the first node; each further one when all before it failed, or are slow: two may be silent. The wait for that
-   * doubles with each. Resolves to the first answer, or to undefined where there was none; `failures` then has the reasons.
+   * doubles with each. Resolves to the first answer, or to undefined where there was none: `failures` then has the
+   * reasons, `refusals` the errors of nodes without the method. Any other error of a node is an answer.
    */
-  #race(
-    upstreams: readonly Upstream[],
-    method: string,
-    params: readonly unknown[],
-    deadline: number,
-    failures: Map<string, string>,
-  ): Promise<Asked | undefined> {
+  #race(upstreams: readonly Upstream[], question: Question): Promise<Asked | undefined> {
+    const { method, params, deadline, failures, refusals } = question
     return new Promise((resolve, reject) => {
       let next = 0
       let running = 0
@@ -329,7 +348,9 @@ export class Upstreams {
           (result) => finish(() => resolve({ result, upstream })),
           (error) => {
             running--
-            if (!(error instanceof UpstreamFailure)) return finish(() => reject(error))
+            const isRefusal = error instanceof NodeError && !upstream.mayHave(method)
+            if (!(error instanceof UpstreamFailure || isRefusal)) return finish(() => reject(error))
+            if (isRefusal) refusals.set(upstream, error)
             failures.set(upstream.name, error.message)
             startNext()
           },
@@ -359,17 +380,6 @@ export class Upstreams {
 
 function hedgeMs({ score: standing }: Upstream): number {
   return Math.max(standing.quantile(0.95) ?? hedgeMsDefault, hedgeMsMin)
-}
-
-/** Nodes with names that differ: host and port, with a number where two have the same. */
-export function namesOf(nodes: readonly UpstreamOptions[]): [UpstreamOptions, string][] {
-  const counts = new Map<string, number>()
-  return nodes.map((node) => {
-    const { host } = new URL(node.url)
-    const count = (counts.get(host) ?? 0) + 1
-    counts.set(host, count)
-    return [node, count === 1 ? host : `${host} (${count})`]
-  })
 }
 
 /** Rejects with NoAnswerError at the deadline. */

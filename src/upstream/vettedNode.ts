@@ -1,4 +1,5 @@
 import { parseQuantity } from '../primitives/bytes.js'
+import { askGenesis } from './askGenesis.js'
 import { UpstreamFailure } from './line.js'
 import type { Upstream } from './upstream.js'
 
@@ -10,6 +11,8 @@ export interface ChainName {
   readonly chainId: bigint
   /** Lower-case hex. */
   readonly genesisHash: string
+  /** A block of the chain that is held and stays, for nodes that do not tell their first one; its hash in lower-case hex. */
+  readonly held?: () => { readonly number: number; readonly hash: string } | undefined
 }
 
 /**
@@ -24,6 +27,9 @@ export class VettedNode {
   #vettedAt: number | undefined
   #vetting: Promise<string | undefined> | undefined
   #refusedUntil = 0
+  /** Why it did not say which chain it has, and what was said of that to the operator. */
+  #why = ''
+  #said = ''
 
   /** `log` is called with a sentence for the operator where it is of another chain. */
   constructor(upstream: Upstream, chain: ChainName, log: (text: string) => void) {
@@ -41,7 +47,8 @@ export class VettedNode {
   async ask(method: string, params: readonly unknown[], deadline: number): Promise<unknown> {
     if (!this.#isVetted) {
       const verdict = await this.verdict(deadline)
-      if (verdict === undefined) throw new UpstreamFailure('late', 'it did not say which chain it has')
+      if (verdict === undefined)
+        throw new UpstreamFailure('late', `it did not say which chain it has (${this.#why})`)
       if (verdict !== '') throw new UpstreamFailure('otherChain', verdict)
     }
     return this.upstream.ask(method, params, deadline)
@@ -62,30 +69,56 @@ export class VettedNode {
 
   async #vet(deadline: number): Promise<string | undefined> {
     const { upstream } = this
-    const answers = await Promise.all([
-      upstream.ask('eth_chainId', [], deadline),
-      upstream.ask('eth_getBlockByNumber', ['0x0', false], deadline),
-    ]).catch(() => undefined)
-    if (answers === undefined) return undefined
-    const wrong = this.#compare(...answers)
-    if (wrong === '') {
-      this.#vettedAt = upstream.outages
-      return ''
+    const ask = (method: string, params: readonly unknown[]) => upstream.ask(method, params, deadline)
+    try {
+      const [id, genesis] = await Promise.all([ask('eth_chainId', []), askGenesis(ask)])
+      const wrong =
+        this.#wrongId(id) ??
+        ('why' in genesis
+          ? await this.#wrongHeld(genesis.why, deadline)
+          : this.#wrongHash(genesis.block.hash))
+      if (wrong === undefined) {
+        this.#vettedAt = upstream.outages
+        return ''
+      }
+      this.#refusedUntil = performance.now() + otherChainMs
+      const verdict = `upstream ${upstream.name} is of another chain: ${wrong}`
+      this.#log(verdict)
+      return verdict
+    } catch (error) {
+      this.#why = (error as Error).message
+      return undefined
     }
-    this.#refusedUntil = performance.now() + otherChainMs
-    const verdict = `upstream ${upstream.name} is of another chain: ${wrong}`
-    this.#log(verdict)
-    return verdict
   }
 
-  #compare(id: unknown, genesis: unknown): string {
-    const { chainId, genesisHash } = this.#chain
-    const { hash } = (genesis ?? {}) as { readonly hash?: unknown }
+  #wrongId(id: unknown): string | undefined {
+    const { chainId } = this.#chain
     const told = parseQuantity(id)
     if (told === undefined) return 'it says no chain id'
-    if (told !== chainId) return `its chain id is ${told}, this network's is ${chainId}`
-    if (typeof hash !== 'string') return 'it has no genesis block'
-    if (hash.toLowerCase() === genesisHash) return ''
+    return told === chainId ? undefined : `its chain id is ${told}, this network's is ${chainId}`
+  }
+
+  #wrongHash(hash: string): string | undefined {
+    const { genesisHash } = this.#chain
+    if (hash.toLowerCase() === genesisHash) return undefined
     return `its genesis is ${hash}, this network's is ${genesisHash}`
+  }
+
+  /** It does not tell its first block: a block that is held is compared, where it tells that. */
+  async #wrongHeld(why: string, deadline: number): Promise<string | undefined> {
+    const held = this.#chain.held?.()
+    const params = [`0x${(held?.number ?? 0).toString(16)}`, false]
+    const block =
+      held && (await this.upstream.ask('eth_getBlockByNumber', params, deadline).catch(() => null))
+    const { hash } = (block ?? {}) as { readonly hash?: unknown }
+    const isTold = held !== undefined && typeof hash === 'string'
+    if (isTold && hash.toLowerCase() !== held.hash) {
+      return `its block ${held.number} is ${hash}, this network's is ${held.hash}`
+    }
+    const basis = isTold ? `its chain id and block ${held.number}` : 'its chain id alone'
+    const text = `upstream ${this.upstream.name} does not tell its first block (${why}); ${basis} says which chain it has`
+    if (text !== this.#said) this.#log(text)
+    this.#said = text
+    return undefined
   }
 }

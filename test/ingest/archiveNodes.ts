@@ -9,6 +9,7 @@ import type { BlockName, ChainIdentity } from '../../src/store/chainRows.js'
 import { type CanonicalHeader, GatewayWriter } from '../../src/store/gatewayWriter.js'
 import { NodeError, type Upstream } from '../../src/upstream/upstream.js'
 import { type AskOptions, NoAnswerError } from '../../src/upstream/upstreams.js'
+import { upstreamDouble } from '../upstream/upstreamDouble.js'
 
 /** A store for a gateway, with the headers of the whole archive; nothing else is held. */
 export function makeGatewayStore(path: string, archive: ChainReader): GatewayWriter {
@@ -48,7 +49,7 @@ export class ArchiveNodes implements Asking {
     this.#archive = archive
     this.#tells = new Map(
       Object.entries(tells).map(([name, tell]) => [
-        { name, accuse: (what: string) => this.accused.push(`${name}: ${what}`) } as unknown as Upstream,
+        upstreamDouble(name, (what) => this.accused.push(`${name}: ${what}`)),
         tell,
       ]),
     )
@@ -58,8 +59,12 @@ export class ArchiveNodes implements Asking {
     return this.#tells.size
   }
 
-  get answering(): readonly Upstream[] {
+  get candidates(): readonly Upstream[] {
     return [...this.#tells.keys()]
+  }
+
+  get answering(): readonly Upstream[] {
+    return this.candidates
   }
 
   async ask(

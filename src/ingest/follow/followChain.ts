@@ -7,6 +7,7 @@ import { publishFigures } from '../publishFigures.js'
 import { Relay } from '../relay.js'
 import { checkMs, runSource, type Source, type SourceHost, takeCalls } from '../runSource.js'
 import { openTaskStore } from '../taskStore.js'
+import { chainNameOf } from './chainName.js'
 import { Follower } from './follower.js'
 import { genesisOfNode } from './nodeGenesis.js'
 import { UpstreamBlocks } from './upstreamBlocks.js'
@@ -20,7 +21,7 @@ export function followChain(task: FollowTask, host: SourceHost): Promise<void> {
     const identity = store.readIdentity()
     if (identity === undefined) throw new Error('the store has no genesis')
     const { upstreams: nodes, pollMs, quorum, timeoutMs, beacon } = task.follow
-    const chain = { chainId: BigInt(identity.chainId), genesisHash: identity.genesisHash }
+    const chain = chainNameOf(identity, store)
     const isSigned = beacon !== undefined
     const upstreams = new Upstreams(nodes, { chain, pollMs, quorum, isSigned, log })
     onEnd(() => upstreams.close())

@@ -11,6 +11,8 @@ import { bytesToHex, equalBytes, hexToBytes } from '../../primitives/bytes.js'
 import { OperatorError } from '../../primitives/faults.js'
 import { emptyTrieRoot, keccak256 } from '../../primitives/keccak.js'
 import type { ChainWriter } from '../../store/chainWriter.js'
+import { askGenesis } from '../../upstream/askGenesis.js'
+import { askPatiently } from '../../upstream/askPatiently.js'
 import { NodeError, Upstream, type UpstreamOptions } from '../../upstream/upstream.js'
 import { type Genesis, parseGenesis } from '../genesis.js'
 import { toldGenesis } from './toldGenesis.js'
@@ -41,6 +43,10 @@ export async function genesisOfNode(
 ): Promise<Genesis | undefined> {
   if (store.readIdentity() !== undefined) return genesis && completedGenesis(genesis, store)
   const upstreams = nodes.map((node) => new Upstream(node, undefined, notice))
+  const close = () => {
+    for (const upstream of upstreams) upstream.close()
+  }
+  signal.addEventListener('abort', close)
   try {
     for (let turn = 0; ; turn++) {
       const upstream = upstreams[turn % upstreams.length] as Upstream
@@ -58,7 +64,8 @@ export async function genesisOfNode(
       }
     }
   } finally {
-    for (const upstream of upstreams) upstream.close()
+    signal.removeEventListener('abort', close)
+    close()
   }
 }
 
@@ -76,8 +83,11 @@ export function completedGenesis(genesis: Genesis, store: ChainWriter): Genesis 
 
 async function askedGenesis(genesis: Genesis, text: string, upstream: Upstream): Promise<Genesis> {
   const ask = (method: string, params: readonly unknown[]) =>
-    upstream.ask(method, params, performance.now() + upstream.options.timeoutMs)
-  const header = headerRlpFromJson(await ask('eth_getBlockByNumber', ['0x0', false]))
+    askPatiently(upstream, method, params, performance.now() + upstream.options.timeoutMs)
+  const told = await askGenesis(ask)
+  // A node with pruned history; its chain id is compared when it is first asked.
+  if ('why' in told) return genesis
+  const header = headerRlpFromJson(told.block)
   const { hash } = genesis.blockDiff
   const isSame = equalBytes(headerHash(header), hash)
   const hasNoState = equalBytes(decodeHeader(header).stateRoot, emptyTrieRoot)

@@ -9,8 +9,10 @@ import { decodeHeader, type Header, headerHash } from '../../chain/header.js'
 import { bytesToHex, equalBytes, toQuantity } from '../../primitives/bytes.js'
 import { OperatorError } from '../../primitives/faults.js'
 import { emptyTrieRoot } from '../../primitives/keccak.js'
+import { askGenesis } from '../../upstream/askGenesis.js'
+import { askIfKnown, askPatiently } from '../../upstream/askPatiently.js'
 import type { Upstream } from '../../upstream/upstream.js'
-import { askIfKnown, memberOf, toldConfig } from '../gateway/chainOf.js'
+import { memberOf, toldConfig } from '../gateway/chainOf.js'
 import { parseGenesis } from '../genesis.js'
 
 /** Accounts of one answer, as many as go-ethereum gives. */
@@ -35,9 +37,10 @@ const filesByClient: readonly (readonly [client: RegExp, file: string])[] = [
  */
 export async function toldGenesis(upstream: Upstream, notice: (text: string) => void): Promise<string> {
   const deadline = performance.now() + upstream.options.timeoutMs
-  const [id, block, anvil, client] = await Promise.all([
-    upstream.ask('eth_chainId', [], deadline),
-    upstream.ask('eth_getBlockByNumber', ['0x0', false], deadline),
+  const ask = (method: string, params: readonly unknown[]) => askPatiently(upstream, method, params, deadline)
+  const [id, genesis, anvil, client] = await Promise.all([
+    ask('eth_chainId', []),
+    askGenesis(ask),
     askIfKnown(upstream, 'anvil_nodeInfo', deadline),
     askIfKnown(upstream, 'web3_clientVersion', deadline),
   ])
@@ -47,7 +50,8 @@ export async function toldGenesis(upstream: Upstream, notice: (text: string) => 
     new OperatorError(
       `upstream ${upstream.name} does not tell ${what}; name the genesis that the node was started with: --genesis FILE (${file})`,
     )
-  const rlp = headerRlpFromJson(block)
+  if ('why' in genesis) throw untold(`its first block (${genesis.why})`)
+  const rlp = headerRlpFromJson(genesis.block)
   const header = decodeHeader(rlp)
   if (typeof id !== 'string') throw new BlockJsonError('no chain id')
   const chainId = Number(id)

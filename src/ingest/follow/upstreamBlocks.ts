@@ -25,7 +25,6 @@ import { NodeError, type Upstream } from '../../upstream/upstream.js'
 import { type Asked, NoAnswerError, type Upstreams } from '../../upstream/upstreams.js'
 import { type Block, type BlockLink, linkOf, parseBlock } from '../block.js'
 import { bodyItems, checkContent } from '../blockRules.js'
-import { unknownMethodCodes } from '../gateway/proving.js'
 
 export interface FetchedBlock extends BlockLink {
   /** May be empty where the block is of a fork that is not known. */
@@ -40,6 +39,8 @@ export interface FetchedBlock extends BlockLink {
  * nowhere then, and a node that is silent must not hold up the others.
  */
 const deniedMs = 1_000
+/** The shortest form of a block, which not every node has. */
+const rawMethod = 'debug_getRawBlock'
 /** Longest time for the nodes to say which block a number is. */
 const agreeMs = 5_000
 
@@ -54,8 +55,6 @@ interface Unread<B> extends Asked {
 export class UpstreamBlocks {
   readonly #upstreams: Upstreams
   readonly #requestMs: number
-  /** Nodes without `debug_getRawBlock`. */
-  readonly #withoutRaw = new Set<Upstream>()
 
   /** `requestMs` is the longest time for one block, over all attempts. */
   constructor(upstreams: Upstreams, requestMs: number) {
@@ -157,9 +156,11 @@ export class UpstreamBlocks {
     method: 'eth_getBlockByNumber' | 'eth_getBlockByHash',
     claimer?: Upstream,
   ): Promise<Unread<FetchedBlock> | undefined> {
-    const raw = await this.#askPresent('debug_getRawBlock', [id], claimer, this.#withoutRaw)
+    const inVain: Upstream[] = []
+    const raw = await this.#askRaw(id, inVain)
     if (raw !== undefined) return { ...raw, read: () => readFetched(rawBytes(raw.result), raw.upstream) }
     const asked = await this.#askPresent(method, [id, true], claimer)
+    if (asked !== undefined && inVain.includes(asked.upstream)) asked.upstream.noteLack(rawMethod)
     return asked && { ...asked, read: () => this.#readWithUncles(asked) }
   }
 
@@ -186,27 +187,48 @@ export class UpstreamBlocks {
   }
 
   /**
-   * Asks node after node until one has what is asked for; undefined where none has. `without` gets those that lack the
-   * method, which are not asked.
+   * Asks each node that may have raw blocks once, until one has this one; undefined where none has. `inVain` gets those
+   * that answered none.
+   */
+  async #askRaw(id: string, inVain: Upstream[]): Promise<Asked | undefined> {
+    const start = performance.now()
+    for (;;) {
+      const { candidates } = this.#upstreams
+      const not = candidates.filter((node) => inVain.includes(node) || !node.mayHave(rawMethod))
+      if (not.length === candidates.length) return undefined
+      const ms = inVain.length > 0 ? Math.min(this.#requestMs, deniedMs) : this.#requestMs
+      const deadline = start + ms
+      try {
+        const asked = await this.#upstreams.ask(rawMethod, [id], { deadline, not, once: true })
+        if (isPresent(asked)) return asked
+        inVain.push(asked.upstream)
+      } catch (error) {
+        if (error instanceof NoAnswerError) return undefined
+        if (!(error instanceof NodeError)) throw error
+        inVain.push(error.upstream)
+      }
+    }
+  }
+
+  /**
+   * Asks node after node until one has what is asked for; undefined where none has. Of a claimed block others are not
+   * waited for long once its claimer denied it.
    */
   async #askPresent(
     method: string,
     params: readonly unknown[],
     claimer?: Upstream,
-    without = new Set<Upstream>(),
   ): Promise<Asked | undefined> {
-    const not = [...without]
+    const not: Upstream[] = []
     while (not.length < this.#upstreams.count) {
       try {
         const asked = await this.#ask(method, params, not, claimer)
-        // Some nodes have no null for a raw block that they do not have.
-        if (asked.result !== null && asked.result !== '0x') return asked
+        if (isPresent(asked)) return asked
         not.push(asked.upstream)
       } catch (error) {
         if (error instanceof NoAnswerError && not.length > 0) return undefined
         if (!(error instanceof NodeError)) throw error
         not.push(error.upstream)
-        if (unknownMethodCodes.has(error.code)) without.add(error.upstream)
       }
     }
     return undefined
@@ -222,6 +244,11 @@ export class UpstreamBlocks {
     const ms = isDenied ? Math.min(this.#requestMs, deniedMs) : this.#requestMs
     return this.#upstreams.ask(method, params, { deadline: performance.now() + ms, not })
   }
+}
+
+/** Some nodes have no null for a raw block that they do not have. */
+function isPresent({ result }: Asked): boolean {
+  return result !== null && result !== '0x'
 }
 
 function readFetched(rlp: Uint8Array, upstream: Upstream): FetchedBlock {

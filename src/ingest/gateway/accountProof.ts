@@ -21,7 +21,9 @@ export function checkProof(answer: unknown, { stateRoot, address, slots }: Proof
   const given = new Map<string, Uint8Array>()
   const { accountProof, storageProof } = (answer ?? {}) as Record<string, unknown>
   addNodes(accountProof, given)
-  for (const each of listOf(storageProof)) addNodes((each as Record<string, unknown> | null)?.proof, given)
+  // Of no slots some nodes give null.
+  const proofs = slots.length === 0 ? (storageProof ?? []) : storageProof
+  for (const each of listOf(proofs)) addNodes((each as Record<string, unknown> | null)?.proof, given)
   const used = new Map<string, Change>()
   const readNode = (hash: Uint8Array) => {
     const key = latin1Key(hash)

@@ -22,18 +22,20 @@ export const accessListMethods: readonly string[] = ['debug_getRawBlockAccessLis
 export const witnessMethods: readonly string[] = ['debug_executionWitness']
 
 export async function askBlock(hash: Hash32, attempt: Attempt): Promise<Block | undefined> {
-  const raw = await attempt.askRaw('debug_getRawBlock', hash)
-  if (raw !== undefined) return parseBlock(bytesOf(raw))
   const text = bytesToHex(hash)
-  const json = await attempt.ask('eth_getBlockByHash', [text, true])
-  if (json === null) return undefined
+  const { method, result } = await attempt.askOneOf([
+    { method: 'debug_getRawBlock', params: [text] },
+    { method: 'eth_getBlockByHash', params: [text, true] },
+  ])
+  if (result === null) return undefined
+  if (method === 'debug_getRawBlock') return parseBlock(bytesOf(result))
   const uncles = await Promise.all(
-    uncleHashesOf(json).map((_, index) =>
+    uncleHashesOf(result).map((_, index) =>
       attempt.ask('eth_getUncleByBlockHashAndIndex', [text, toQuantity(index)]),
     ),
   )
   if (uncles.includes(null)) return undefined
-  return parseBlock(blockRlpFromJson(json, uncles.map(headerRlpFromJson)))
+  return parseBlock(blockRlpFromJson(result, uncles.map(headerRlpFromJson)))
 }
 
 /** A row of the store. `header` resolves to that of the block, undefined where nobody has it. */
@@ -42,29 +44,50 @@ export async function askReceipts(
   attempt: Attempt,
   header: Header | Promise<Header | undefined>,
 ): Promise<Uint8Array | undefined> {
-  const raw = await attempt.askRaw('debug_getRawReceipts', hash)
-  // go-ethereum answers so of a block that it does not have, too: where there should be some, the JSON method tells.
-  const isNone = Array.isArray(raw) && raw.length === 0
-  const isUnclear = isNone && !equalBytes((await header)?.receiptsRoot ?? hash, emptyTrieRoot)
-  if (raw !== undefined && !isUnclear) return receiptsFromRaw(raw)
-  const json = await attempt.ask('eth_getBlockReceipts', [bytesToHex(hash)])
-  return json === null ? undefined : receiptsFromJson(json)
+  const text = bytesToHex(hash)
+  const params = [text]
+  // go-ethereum has no raw receipts of a block that it does not have, too: where there should be some, JSON tells.
+  const isNone = async (result: unknown) =>
+    result === null ||
+    (Array.isArray(result) &&
+      result.length === 0 &&
+      !equalBytes((await header)?.receiptsRoot ?? hash, emptyTrieRoot))
+  const { method, result } = await attempt.askOneOf([
+    { method: 'debug_getRawReceipts', params, isNone },
+    { method: 'eth_getBlockReceipts', params, isPatient: true },
+    // Hosted nodes often have receipts one by one alone.
+    { method: 'eth_getBlockByHash', params: [text, false] },
+  ])
+  if (result === null) return undefined
+  if (method === 'debug_getRawReceipts') return receiptsFromRaw(result)
+  if (method === 'eth_getBlockReceipts') return receiptsFromJson(result)
+  const { transactions } = result as { readonly transactions?: unknown }
+  if (!Array.isArray(transactions)) throw new LieError('a block without its transactions')
+  const receipts = await Promise.all(
+    transactions.map((each) => attempt.ask('eth_getTransactionReceipt', [each])),
+  )
+  return receipts.includes(null) ? undefined : receiptsFromJson(receipts)
 }
 
 export async function askHeaderAt(number: number, attempt: Attempt): Promise<CanonicalHeader | undefined> {
-  const raw = await attempt.askRaw('debug_getRawHeader', number)
-  if (raw !== undefined) return readCanonical(bytesOf(raw), number)
-  const json = await attempt.ask('eth_getBlockByNumber', [toQuantity(number), false])
-  if (json === null) return undefined
-  const found = readCanonical(headerRlpFromJson(json), number)
-  const hash = textOf((json as { readonly hash?: unknown }).hash)
+  const quantity = toQuantity(number)
+  const { method, result } = await attempt.askOneOf([
+    { method: 'debug_getRawHeader', params: [quantity] },
+    { method: 'eth_getBlockByNumber', params: [quantity, false] },
+  ])
+  if (result === null) return undefined
+  if (method === 'debug_getRawHeader') return readCanonical(bytesOf(result), number)
+  const found = readCanonical(headerRlpFromJson(result), number)
+  const hash = textOf((result as { readonly hash?: unknown }).hash)
   if (hash.toLowerCase() === bytesToHex(found.hash)) return found
   throw new LieError(`block ${number} with the hash ${bytesToHex(found.hash)}, called ${excerpt(hash, 80)}`)
 }
 
 /** RLP of a block's access list, unchecked. */
 export async function askAccessList(hash: Hash32, attempt: Attempt): Promise<Uint8Array | undefined> {
-  const { method, result } = await attempt.askOneOf(accessListMethods, [bytesToHex(hash)])
+  const params = [bytesToHex(hash)]
+  const questions = accessListMethods.map((method) => ({ method, params }))
+  const { method, result } = await attempt.askOneOf(questions)
   if (result === null) return undefined
   return method === 'eth_getBlockAccessList' ? accessListFromJson(result) : bytesOf(result)
 }

@@ -133,7 +133,7 @@ export class BlockFetcher {
   ): Promise<T | undefined> {
     const read = async (attempt: Attempt) => {
       const [{ result }, of] = await Promise.all([
-        attempt.askOneOf(witnessMethods, [bytesToHex(hash)]),
+        attempt.askOneOf(witnessMethods.map((method) => ({ method, params: [bytesToHex(hash)] }))),
         block,
       ])
       return result === null || of === undefined ? undefined : execute(result, of)

@@ -5,7 +5,9 @@ import { bytesToHex, parseQuantity } from '../../primitives/bytes.js'
 import { OperatorError } from '../../primitives/faults.js'
 import { emptyTrieRoot } from '../../primitives/keccak.js'
 import type { ChainIdentity } from '../../store/chainRows.js'
-import { NodeError, type Upstream } from '../../upstream/upstream.js'
+import { askGenesis } from '../../upstream/askGenesis.js'
+import { askIfKnown, askPatiently } from '../../upstream/askPatiently.js'
+import type { Upstream } from '../../upstream/upstream.js'
 
 /** Methods with which nodes tell the `config` member of their genesis, and where it is in the answer. */
 const configMethods: readonly (readonly [method: string, find: (answer: unknown) => unknown])[] = [
@@ -23,24 +25,27 @@ export async function chainOf(
   deadline: number,
   onBelieved: () => void,
 ): Promise<ChainIdentity> {
-  const [id, genesis] = await Promise.all([
-    upstream.ask('eth_chainId', [], deadline),
-    upstream.ask('eth_getBlockByNumber', ['0x0', false], deadline),
-  ])
-  const hash = memberOf(genesis, 'hash')
+  const ask = (method: string, params: readonly unknown[]) => askPatiently(upstream, method, params, deadline)
+  const [id, genesis] = await Promise.all([ask('eth_chainId', []), askGenesis(ask)])
   const told = parseQuantity(id)
-  if (typeof hash !== 'string' || told === undefined) {
-    throw new OperatorError(`upstream ${upstream.name} does not say its chain id and genesis block`)
-  }
-  const genesisHash = hash.toLowerCase()
+  if (told === undefined) throw new OperatorError(`upstream ${upstream.name} does not say its chain id`)
   const chainId = told.toString()
   const known = knownIdentity('', Number(chainId))
+  // A node with pruned history; whether it is of that chain is looked at again when it is first asked.
+  if ('why' in genesis && known !== undefined) return known
+  if ('why' in genesis) {
+    throw new OperatorError(
+      `upstream ${upstream.name} does not tell its first block (${genesis.why}); name the chain's genesis.json with --genesis`,
+    )
+  }
+  const { block } = genesis
+  const genesisHash = block.hash.toLowerCase()
   if (known?.genesisHash === genesisHash) return known
   const config = await toldConfig(upstream, deadline)
   if (config !== undefined) {
     onBelieved()
     // anvil's accounts are not in the header of its genesis; it makes headers that do not follow from their parents.
-    const stateRoot = String(memberOf(genesis, 'stateRoot')).toLowerCase()
+    const stateRoot = String(memberOf(block, 'stateRoot')).toLowerCase()
     const development = stateRoot === bytesToHex(emptyTrieRoot) ? { development: { stateRoot } } : {}
     return { chainId, networkId: chainId, genesisHash, config: JSON.stringify(config), ...development }
   }
@@ -67,21 +72,6 @@ export async function toldConfig(upstream: Upstream, deadline: number): Promise<
     return config
   }
   return undefined
-}
-
-/** The answer; undefined where the node refuses the question, as nodes do that do not know the method. */
-export async function askIfKnown(
-  upstream: Upstream,
-  method: string,
-  deadline: number,
-  params: readonly unknown[] = [],
-): Promise<unknown> {
-  try {
-    return await upstream.ask(method, params, deadline)
-  } catch (error) {
-    if (error instanceof NodeError) return undefined
-    throw error
-  }
 }
 
 /** A member of an answer; undefined where it has none. */

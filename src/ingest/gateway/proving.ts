@@ -3,23 +3,24 @@
  * about one thing go to one node: of two nodes one may be behind the other, so that their answers fit badly though
  * neither lied.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { BlockJsonError } from '../../chain/blockFromJson.js'
 import { UnknownForkError } from '../../chain/header.js'
 import { InvalidBlockError } from '../../evm/blocks/invalidBlock.js'
-import { bytesToHex, type Hash32, toQuantity } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
 import { RlpError } from '../../primitives/rlp.js'
 import { NodeError, type Upstream } from '../../upstream/upstream.js'
-import { NoAnswerError, type Upstreams } from '../../upstream/upstreams.js'
+import { type AskOptions, NoAnswerError, type Upstreams } from '../../upstream/upstreams.js'
 import { LackError, LieError, MovedError } from './lie.js'
 
-export type Asking = Pick<Upstreams, 'ask' | 'answering' | 'count' | 'quorum'>
+export type Asking = Pick<Upstreams, 'ask' | 'candidates' | 'count' | 'quorum'>
 
 /** Least nodes that have to say that there is no such block or transaction, where there are so many. */
 const denialsMin = 2
 
-/** JSON-RPC codes of nodes that do not have a method. */
-export const unknownMethodCodes: ReadonlySet<number> = new Set([-32601, -32600, -32004, -32604])
+/** Wait before nodes that all failed are asked again, at first and at most; doubled each time. */
+const retryMs = 50
+const retryMsMax = 2_000
 
 export interface ProvingOptions {
   /** Longest time for one thing that is proved, with all repetitions. */
@@ -35,14 +36,24 @@ export interface ProveOptions {
   readonly msMax?: number
 }
 
+export interface Question {
+  readonly method: string
+  readonly params: readonly unknown[]
+  /** Whether it is asked again where there is no answer, because what comes after it takes many questions. */
+  readonly isPatient?: boolean
+  /** Tells an answer that is none; absent: null, and no bytes. */
+  readonly isNone?: (result: unknown) => unknown
+}
+
 /** Questions to one node: the one that answered the first of them. */
 export interface Attempt {
   /** Rejects with NodeError or NoAnswerError. */
   ask(method: string, params: readonly unknown[]): Promise<unknown>
-  /** The answer of a method that not every node has; undefined where this node has no such method, or no such block. */
-  askRaw(method: string, block: Hash32 | number): Promise<unknown>
-  /** The answer of the first of these methods that the node has, with its name. Rejects as {@link ask} does. */
-  askOneOf(methods: readonly string[], params: readonly unknown[]): Promise<MethodAnswer>
+  /**
+   * The answer to the first of these questions, all about the same, that the node answers; those before the last one not
+   * every node has. Rejects as {@link ask} does where the last one fails.
+   */
+  askOneOf(questions: readonly Question[]): Promise<MethodAnswer>
 }
 
 interface MethodAnswer {
@@ -50,10 +61,16 @@ interface MethodAnswer {
   readonly result: unknown
 }
 
+interface Tried<T> {
+  readonly node: Upstream
+  readonly found: T | undefined
+  /** Why there is nothing found; absent where the node says that there is no such thing. */
+  readonly reason: string | undefined
+}
+
 export class Proving {
   readonly #upstreams: Asking
   readonly #options: ProvingOptions
-  readonly #lacks = new LackedMethods()
 
   constructor(upstreams: Asking, options: ProvingOptions) {
     this.#upstreams = upstreams
@@ -85,14 +102,15 @@ export class Proving {
     const { count, quorum } = this.#upstreams
     const denialsMax = Math.max(denialsMin, count - quorum + 1)
     let denials = 0
-    const reasons: string[] = []
-    for await (const tried of this.#tries(prove, options)) {
-      if (tried.found !== undefined) return tried.found
-      if (tried.reason === undefined && ++denials >= denialsMax) return undefined
-      if (tried.reason !== undefined) reasons.push(tried.reason)
+    const reasons = new Map<Upstream, string>()
+    for await (const { node, found, reason } of this.#tries(prove, options)) {
+      if (found !== undefined) return found
+      if (reason !== undefined) reasons.set(node, `${node.name}: ${reason}`)
+      else if (++denials >= denialsMax) return undefined
+      else reasons.delete(node)
     }
-    if (denials > 0 && reasons.length === 0) return undefined
-    throw unavailable(`no upstream gave ${what} (${reasons.join('; ') || 'none answers'})`)
+    if (denials > 0 && reasons.size === 0) return undefined
+    throw unavailable(`no upstream gave ${what} (${[...reasons.values()].join('; ') || 'none answers'})`)
   }
 
   /** What so many nodes say as the quorum is; undefined where fewer agree. `keyOf` tells whether two say the same. */
@@ -113,95 +131,139 @@ export class Proving {
 
   /** The best node that may have one of these methods; undefined where none may. */
   bestWith(methods: readonly string[]): Upstream | undefined {
-    return this.#upstreams.answering.find((upstream) => this.#lacks.mayHave(upstream, methods))
+    return this.#upstreams.candidates.find(
+      (upstream) => upstream.isAnswering !== false && hasOneOf(upstream, methods),
+    )
   }
 
-  /** Runs `prove` with node after node, best first; whoever lies is accused. `reason`: why there is nothing found. */
+  /**
+   * Runs `prove` with node after node, best first, and again with those that failed until the time is over; whoever lies
+   * is accused.
+   */
   async *#tries<T>(
     prove: (attempt: Attempt) => Promise<T | undefined>,
     { first, methods = [], msMax = this.#options.fetchMsMax }: ProveOptions = {},
-  ): AsyncGenerator<{ readonly found: T | undefined; readonly reason: string | undefined }> {
+  ): AsyncGenerator<Tried<T>> {
     const deadline = performance.now() + msMax
-    const without = (upstream: Upstream) => methods.length > 0 && !this.#lacks.mayHave(upstream, methods)
     const passed = new Set<Upstream>()
+    const failed = new Set<Upstream>()
+    let isDenied = false
+    let waitMs = retryMs
     for (;;) {
       // Another question may have shown since the last node that one lacks the methods.
-      for (const upstream of this.#upstreams.answering) if (without(upstream)) passed.add(upstream)
-      if (this.#upstreams.answering.every((upstream) => passed.has(upstream))) return
-      const attempt = new OneNode(this.#upstreams, this.#lacks, passed, deadline, first)
+      const left = this.#upstreams.candidates.filter(
+        (upstream) => !passed.has(upstream) && (methods.length === 0 || hasOneOf(upstream, methods)),
+      )
+      if (left.length === 0) {
+        // Whoever is silent is not waited for where others say that there is no such thing.
+        const again = [...failed].filter(({ isAnswering }) => !isDenied || isAnswering !== false)
+        if (again.length === 0 || performance.now() + waitMs >= deadline) return
+        await sleep(waitMs)
+        waitMs = Math.min(2 * waitMs, retryMsMax)
+        for (const upstream of again) passed.delete(upstream)
+        failed.clear()
+        continue
+      }
+      const once = isDenied && left.every(({ isAnswering }) => isAnswering === false)
+      const not = this.#upstreams.candidates.filter((upstream) => !left.includes(upstream))
+      const attempt = new OneNode(this.#upstreams, not, { deadline, first, once })
       let found: T | undefined
       let reason: string | undefined
       try {
         found = await prove(attempt)
       } catch (error) {
-        if (error instanceof NoAnswerError && attempt.node === undefined) throw unavailable(error.message)
+        if (error instanceof NoAnswerError && attempt.node === undefined) {
+          if (once) return
+          throw unavailable(error.message)
+        }
         if (isLie(error)) attempt.node?.accuse(error.message)
         else if (!isFailure(error)) throw error
-        if (error instanceof LackError && attempt.node) this.#lacks.note(attempt.node, error.method)
-        reason = `${attempt.node?.name}: ${error.message}`
+        if (error instanceof LackError) attempt.node?.lack(error.method)
+        if (error instanceof NoAnswerError && attempt.node !== undefined) failed.add(attempt.node)
+        reason = error.message
       }
-      if (attempt.node === undefined) throw new Error('nobody was asked')
-      passed.add(attempt.node)
-      yield { found, reason }
+      const { node } = attempt
+      if (node === undefined) throw new Error('nobody was asked')
+      passed.add(node)
+      isDenied ||= found === undefined && reason === undefined
+      yield { node, found, reason }
     }
   }
 }
 
-/** How long a node that has no such method is not asked for it; then its operator may have upgraded it. */
-const lackedMs = 600_000
-
-/** Which methods nodes lack, as their answers said. */
-class LackedMethods {
-  /** Node → method → until when that is believed, in the time of `performance.now()`. */
-  readonly #until = new Map<Upstream, Map<string, number>>()
-
-  has(upstream: Upstream, method: string): boolean {
-    return performance.now() >= (this.#until.get(upstream)?.get(method) ?? 0)
-  }
-
-  mayHave(upstream: Upstream, methods: readonly string[]): boolean {
-    return methods.some((method) => this.has(upstream, method))
-  }
-
-  note(upstream: Upstream, method: string): void {
-    const known = this.#until.get(upstream) ?? new Map<string, number>()
-    known.set(method, performance.now() + lackedMs)
-    this.#until.set(upstream, known)
-  }
+function hasOneOf(upstream: Upstream, methods: readonly string[]): boolean {
+  return methods.some((method) => upstream.mayHave(method))
 }
 
-/** Stands for all `debug_getRaw…` methods of blocks, which nodes have together. */
-const rawMethods = 'debug_getRaw'
+interface OneNodeOptions {
+  readonly deadline: number
+  readonly first: Upstream | undefined
+  /** Whether nobody is asked again. */
+  readonly once: boolean
+}
 
 class OneNode implements Attempt {
   /** Undefined before the first answer. */
   node: Upstream | undefined
   readonly #upstreams: Asking
-  readonly #lacks: LackedMethods
-  readonly #passed: ReadonlySet<Upstream>
-  readonly #deadline: number
-  readonly #first: Upstream | undefined
+  readonly #not: readonly Upstream[]
+  readonly #options: OneNodeOptions
 
-  constructor(
-    upstreams: Asking,
-    lacks: LackedMethods,
-    passed: ReadonlySet<Upstream>,
-    deadline: number,
-    first: Upstream | undefined,
-  ) {
+  /** `not` are not asked. */
+  constructor(upstreams: Asking, not: readonly Upstream[], options: OneNodeOptions) {
     this.#upstreams = upstreams
-    this.#lacks = lacks
-    this.#passed = passed
-    this.#deadline = deadline
-    this.#first = first
+    this.#not = not
+    this.#options = options
   }
 
   async ask(method: string, params: readonly unknown[]): Promise<unknown> {
-    const deadline = this.#deadline
+    const { first, once } = this.#options
+    // Where there are others it is asked once, so that they get their turn.
+    const isFirst = this.node === undefined || this.#upstreams.count === 1
+    return this.#ask(
+      method,
+      params,
+      isFirst ? { not: this.#not, first, once } : { only: this.node as Upstream },
+    )
+  }
+
+  async askOneOf(questions: readonly Question[]): Promise<MethodAnswer> {
+    const inVain: string[] = []
+    for (const question of questions.slice(0, -1)) {
+      const { method, isNone = isNull } = question
+      const result = await this.#askIfKnown(question)
+      if (result !== undefined && !(await isNone(result))) return { method, result }
+      if (result !== undefined || this.node?.mayHave(method)) inVain.push(method)
+    }
+    const { method, params } = questions.at(-1) as Question
+    const result = await this.ask(method, params)
+    // It has what was asked for, so it does not have these.
+    if (result !== null) for (const other of inVain) this.node?.noteLack(other)
+    return { method, result }
+  }
+
+  /** Undefined where this node, or of those that may be asked none, gives an answer. */
+  async #askIfKnown({ method, params, isPatient = false }: Question): Promise<unknown> {
+    for (let waitMs = retryMs; ; waitMs = Math.min(2 * waitMs, retryMsMax)) {
+      const candidates = this.node === undefined ? this.#upstreams.candidates : [this.node]
+      const not = [...this.#not, ...candidates.filter((upstream) => !upstream.mayHave(method))]
+      if (candidates.every((upstream) => not.includes(upstream))) return undefined
+      const { first, deadline } = this.#options
+      const to = this.node === undefined ? { not, first, once: true } : { only: this.node }
+      try {
+        return await this.#ask(method, params, to)
+      } catch (error) {
+        if (!(error instanceof NodeError || error instanceof NoAnswerError)) throw error
+        const mayAnswer = error instanceof NoAnswerError && performance.now() + waitMs < deadline
+        if (!isPatient || !mayAnswer) return undefined
+        await sleep(waitMs)
+      }
+    }
+  }
+
+  async #ask(method: string, params: readonly unknown[], to: Omit<AskOptions, 'deadline'>): Promise<unknown> {
     try {
-      // Where there are others it is asked once, so that they get their turn.
-      const isFirst = this.node === undefined || this.#upstreams.count === 1
-      const to = isFirst ? { not: [...this.#passed], first: this.#first } : { only: this.node as Upstream }
+      const { deadline } = this.#options
       const { result, upstream } = await this.#upstreams.ask(method, params, { deadline, ...to })
       this.node ??= upstream
       return result
@@ -210,42 +272,11 @@ class OneNode implements Attempt {
       throw error
     }
   }
+}
 
-  async askRaw(method: string, block: Hash32 | number): Promise<unknown> {
-    const next = this.#next
-    if (next === undefined || !this.#lacks.has(next, rawMethods)) return undefined
-    try {
-      const param = typeof block === 'number' ? toQuantity(block) : bytesToHex(block)
-      return (await this.ask(method, [param])) ?? undefined
-    } catch (error) {
-      if (!(error instanceof NodeError)) throw error
-      // Of an unknown block some nodes answer with an error: the JSON method tells.
-      if (unknownMethodCodes.has(error.code)) this.#lacks.note(error.upstream, rawMethods)
-      return undefined
-    }
-  }
-
-  async askOneOf(methods: readonly string[], params: readonly unknown[]): Promise<MethodAnswer> {
-    const next = this.#next
-    const had = methods.filter((method) => next === undefined || this.#lacks.has(next, method))
-    for (const [at, method] of had.entries()) {
-      try {
-        return { method, result: await this.ask(method, params) }
-      } catch (error) {
-        if (!(error instanceof NodeError)) throw error
-        if (unknownMethodCodes.has(error.code)) this.#lacks.note(error.upstream, method)
-        if (at === had.length - 1) throw error
-      }
-    }
-    throw new Error('a node without any of the methods was asked')
-  }
-
-  /** Who is asked next, as long as it answers. */
-  get #next(): Upstream | undefined {
-    const { answering } = this.#upstreams
-    const first = answering.find((upstream) => upstream === this.#first)
-    return this.node ?? [first, ...answering].find((each) => each && !this.#passed.has(each))
-  }
+/** Some nodes have no null for a raw block that they do not have. */
+function isNull(result: unknown): unknown {
+  return result === null || result === '0x'
 }
 
 /** Whether a node gave no answer that can be used, and did not lie. */

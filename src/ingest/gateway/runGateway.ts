@@ -11,6 +11,7 @@ import { GatewayWriter } from '../../store/gatewayWriter.js'
 import { Upstream } from '../../upstream/upstream.js'
 import { Upstreams } from '../../upstream/upstreams.js'
 import { openSigned } from '../beacon/openSigned.js'
+import { chainNameOf } from '../follow/chainName.js'
 import { SignedLinks } from '../follow/signedLinks.js'
 import { UpstreamBlocks } from '../follow/upstreamBlocks.js'
 import { parseGenesis } from '../genesis.js'
@@ -40,7 +41,7 @@ export async function runGateway(task: GatewayTask, host: SourceHost): Promise<v
     if (identity === undefined) return report({ type: 'finished', progress: noProgress, stopped: true })
     store.begin(identity)
     const schedule = ForkSchedule.of(identity)
-    const chain = { chainId: BigInt(identity.chainId), genesisHash: identity.genesisHash }
+    const chain = chainNameOf(identity, store)
     const { quorum, pollMs, fetchMsMax, historyBlocks, logs, beacon } = task
     const isSigned = beacon !== undefined
     const upstreams = new Upstreams(task.upstreams, { chain, pollMs, quorum, isSigned, log })
@@ -150,23 +151,26 @@ async function learnIdentity(
   const known = knownIdentity(network, chainId)
   if (known !== undefined) return withForks(known)
   let said = ''
+  const nodes = upstreams.map((options) => new Upstream(options))
+  const close = () => {
+    for (const node of nodes) node.close()
+  }
+  stopped.addEventListener('abort', close)
   while (!stopped.aborted) {
-    for (const options of upstreams) {
-      const upstream = new Upstream(options)
+    for (const upstream of nodes) {
       try {
         const told = await chainOf(upstream, performance.now() + fetchMsMax, () =>
           log(
             `the rules of the chain come from upstream ${upstream.name}, and nothing proves them; to use your own, give a genesis file`,
           ),
         )
+        close()
         return withForks(told)
       } catch (error) {
         if (error instanceof OperatorError) throw error
         const text = `upstream ${upstream.name} does not say which chain it has: ${(error as Error).message}`
         if (text !== said) log(text)
         said = text
-      } finally {
-        upstream.close()
       }
     }
     await sleep(identityRetryMs, undefined, { signal: stopped }).catch(() => undefined)

@@ -28,6 +28,7 @@ import { makeAmsterdamReplay } from '../../ingest/amsterdamReplay.js'
 import { ArchiveNode, type Offer } from '../../ingest/gatewayRig.js'
 import { Dice, propertyRuns } from '../../library/property.js'
 import { misarrange, tellOneLie } from '../../upstream/lies.js'
+import { upstreamDouble } from '../../upstream/upstreamDouble.js'
 
 const nothing = new Uint8Array(0)
 /** Blocks whose headers the gateway has below the one that is read. */
@@ -48,16 +49,10 @@ class TwoNodes implements Asking {
   accused: string | undefined
   /** Whether the honest node was asked about it in place of the liar. */
   isPassedOver = false
-  readonly #liar = {
-    name: 'liar',
-    accuse: (what: string) => {
-      this.accused = what
-    },
-  } as Upstream
-  readonly #honest = {
-    name: 'honest',
-    accuse: (what: string) => t.fail(`honest: ${what}`),
-  } as unknown as Upstream
+  readonly #liar: Upstream = upstreamDouble('liar', (what) => {
+    this.accused = what
+  })
+  readonly #honest: Upstream = upstreamDouble('honest', (what) => t.fail(`honest: ${what}`))
   readonly #archive: ArchiveNode
   readonly #method: string
   readonly #dice: Dice
@@ -68,7 +63,7 @@ class TwoNodes implements Asking {
     this.#dice = dice
   }
 
-  get answering(): readonly Upstream[] {
+  get candidates(): readonly Upstream[] {
     return this.accused === undefined ? [this.#liar, this.#honest] : [this.#honest]
   }
 
@@ -78,8 +73,8 @@ class TwoNodes implements Asking {
     { not = [], only, first }: { not?: readonly Upstream[]; only?: Upstream; first?: Upstream | undefined },
   ) {
     const may = (node: Upstream | undefined) =>
-      node !== undefined && !not.includes(node) && this.answering.includes(node)
-    const upstream = only ?? [first, ...this.answering].find(may)
+      node !== undefined && !not.includes(node) && this.candidates.includes(node)
+    const upstream = only ?? [first, ...this.candidates].find(may)
     if (upstream === undefined) throw new Error('nobody is left')
     const answer = this.#archive.answer({ method, params })
     if ('error' in answer) throw new NodeError(upstream, answer.error.code, answer.error.message, undefined)

@@ -20,6 +20,7 @@ import { NodeError, type Upstream } from '../../../src/upstream/upstream.js'
 import { Dice, propertyRuns } from '../../library/property.js'
 import { blockAt, blocks, examples } from '../../rpc/demoChain.js'
 import { tellOneLie } from '../../upstream/lies.js'
+import { upstreamDouble } from '../../upstream/upstreamDouble.js'
 import { demoStore } from '../evm/demoExecution.js'
 import { demoEndpoint, opened } from '../rpc/demoRig.js'
 
@@ -48,14 +49,11 @@ class Liar implements Asking {
   at = 0
   lie = 'none'
   accused: string | undefined
-  readonly #upstream = {
-    name: 'liar',
-    accuse: (what: string) => {
-      this.accused = what
-    },
-  } as Upstream
+  readonly #upstream: Upstream = upstreamDouble('liar', (what) => {
+    this.accused = what
+  })
 
-  get answering(): readonly Upstream[] {
+  get candidates(): readonly Upstream[] {
     return this.accused === undefined ? [this.#upstream] : []
   }
 

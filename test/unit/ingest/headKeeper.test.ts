@@ -25,7 +25,7 @@ t.test('an older block of the chain, told as the head, changes nothing', async (
   }))
   store.advance(-1, headers, true)
   const nobody = {
-    answering: [],
+    candidates: [],
     quorum: 1,
     count: 1,
     ask: () => Promise.reject(new NoAnswerError('no upstream')),

@@ -21,6 +21,7 @@ import { NoAnswerError } from '../../../src/upstream/upstreams.js'
 import { amsterdamFile, readAmsterdamBlocks, withoutAmsterdam } from '../../ingest/amsterdam.js'
 import { makeAmsterdamReplay } from '../../ingest/amsterdamReplay.js'
 import { ArchiveNode, type Offer } from '../../ingest/gatewayRig.js'
+import { upstreamDouble } from '../../upstream/upstreamDouble.js'
 
 /** What happens to a question. After `away` nobody answers any more. */
 const failures = ['away', 'late', 'error', 'unknown', 'null', 'wrong', 'shape'] as const
@@ -47,8 +48,8 @@ class FailingNodes implements Asking {
       const accuse = () => {
         node.isGone = true
       }
-      const node = { name: `n${index}`, asked: 0, isGone: at < 0, accuse }
-      return node as unknown as Upstream & { asked: number; isGone: boolean }
+      const node = Object.assign(upstreamDouble(`n${index}`, accuse), { asked: 0, isGone: at < 0 })
+      return node
     })
   }
 
@@ -61,7 +62,7 @@ class FailingNodes implements Asking {
     return Math.max(...this.#nodes.map(({ asked }) => asked))
   }
 
-  get answering(): readonly Upstream[] {
+  get candidates(): readonly Upstream[] {
     return this.#nodes.filter(({ isGone }) => !isGone)
   }
 

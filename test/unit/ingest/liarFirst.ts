@@ -2,6 +2,7 @@
 import type { Asking } from '../../../src/ingest/gateway/proving.js'
 import { NodeError, type Upstream } from '../../../src/upstream/upstream.js'
 import { NoAnswerError } from '../../../src/upstream/upstreams.js'
+import { upstreamDouble } from '../../upstream/upstreamDouble.js'
 import type { NodeCall } from '../../upstream/weatherNode.js'
 import { demoEndpoint, opened } from '../rpc/demoRig.js'
 
@@ -27,7 +28,7 @@ export class LiarFirst implements Asking {
   readonly #hasRaw: boolean
   readonly #change: Change
   readonly #nodes = ['liar', 'honest', 'other'].map(
-    (name) => ({ name, accuse: () => this.accused.push(name) }) as unknown as Upstream,
+    (name): Upstream => upstreamDouble(name, () => this.accused.push(name)),
   )
 
   /** `hasRaw`: whether they have the methods for raw blocks. `change` makes the liar's answer of the honest one. */
@@ -36,12 +37,12 @@ export class LiarFirst implements Asking {
     this.#change = change
   }
 
-  get answering(): readonly Upstream[] {
+  get candidates(): readonly Upstream[] {
     return this.#nodes.filter(({ name }) => !this.accused.includes(name))
   }
 
   async ask(method: string, params: readonly unknown[], { not = [], only }: Asked) {
-    const upstream = this.answering.find((node) => (only ? node === only : !not.includes(node)))
+    const upstream = this.candidates.find((node) => (only ? node === only : !not.includes(node)))
     if (upstream === undefined) throw new NoAnswerError('nobody is left')
     if (method.startsWith('debug_') && !this.#hasRaw) {
       throw new NodeError(upstream, -32601, 'no such method', undefined)

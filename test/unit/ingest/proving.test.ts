@@ -5,6 +5,7 @@ import { type Asking, type Attempt, Proving } from '../../../src/ingest/gateway/
 import { FaultError } from '../../../src/primitives/faults.js'
 import { NodeError, type Upstream } from '../../../src/upstream/upstream.js'
 import { NoAnswerError } from '../../../src/upstream/upstreams.js'
+import { upstreamDouble } from '../../upstream/upstreamDouble.js'
 
 /** Nodes by name; each answers every question with the next of its answers, the last one for ever, or an error. */
 class Nodes implements Asking {
@@ -12,12 +13,12 @@ class Nodes implements Asking {
   readonly asked: string[] = []
   readonly accused: string[] = []
   readonly quorum: number
-  readonly #nodes: { readonly upstream: Upstream; readonly answers: unknown[] }[]
+  readonly #nodes: { readonly upstream: ReturnType<typeof upstreamDouble>; readonly answers: unknown[] }[]
 
   constructor(answers: Readonly<Record<string, readonly unknown[]>>, quorum: number) {
     this.quorum = quorum
     this.#nodes = Object.entries(answers).map(([name, list]) => ({
-      upstream: { name, accuse: () => this.accused.push(name) } as unknown as Upstream,
+      upstream: upstreamDouble(name, () => this.accused.push(name)),
       answers: [...list],
     }))
   }
@@ -26,7 +27,7 @@ class Nodes implements Asking {
     return this.#nodes.length
   }
 
-  get answering(): readonly Upstream[] {
+  get candidates(): readonly Upstream[] {
     return this.#nodes.map(({ upstream }) => upstream)
   }
 
@@ -41,7 +42,10 @@ class Nodes implements Asking {
     this.asked.push(`${upstream.name} ${method}`)
     const result = answers.length > 1 ? answers.shift() : answers[0]
     if (result === 'error') throw new NodeError(upstream, -32000, 'header not found', undefined)
-    if (result === 'unknown') throw new NodeError(upstream, -32601, 'no such method', undefined)
+    if (result === 'unknown') {
+      upstream.lack(method)
+      throw new NodeError(upstream, -32601, 'no such method', undefined)
+    }
     if (result === 'silence') throw new NoAnswerError('no answer')
     return { result, upstream }
   }
@@ -85,7 +89,8 @@ t.test('something does not exist where fewer than a quorum are left to have it',
 t.test('who was found meanwhile to lack a method is passed over', async (t) => {
   const nodes = new Nodes({ a: [null], b: ['unknown'], c: [null, 1] }, 2)
   const asker = proving(nodes)
-  const ask = async (attempt: Attempt) => (await attempt.askOneOf(['it'], [])).result ?? undefined
+  const ask = async (attempt: Attempt) =>
+    (await attempt.askOneOf([{ method: 'it', params: [] }])).result ?? undefined
   const methods = ['it']
   let other: Promise<unknown> | undefined
   const answer = await asker.prove(

@@ -59,6 +59,85 @@ t.test('a refusal of a batch has many forms', async (t) => {
   }
 })
 
+t.test('the size of batches that works is remembered', async (t) => {
+  const node = await openNode(t)
+  node.weather = (calls) =>
+    calls.length <= 3 ? fine : { kind: 'status', status: 500, body: '{"message":"no"}' }
+  const upstream = new Upstream(optionsOf(node))
+  t.teardown(() => upstream.close())
+  const codes = Array.from({ length: 50 }, (_, index) => `0x${index + 1}`)
+  const ask = () => Promise.all(codes.map((code) => upstream.ask('eth_getCode', [code], soon())))
+  t.strictSame(await ask(), codes)
+  const { length } = node.requests
+  t.strictSame(await ask(), codes)
+  const sizes = node.requests.slice(length).map((calls) => calls.length)
+  t.equal(Math.max(...sizes), 3)
+  t.equal(sizes.length, 17, 'none is refused again')
+  t.not(upstream.isAnswering, false)
+})
+
+t.test('a method that is refused in whatever manner is missing for ten minutes', async (t) => {
+  for (const [manner, weather] of [
+    ['403', { kind: 'status', status: 403, body: '<html></html>' }],
+    ['405', { kind: 'status', status: 405 }],
+    [
+      'words',
+      {
+        kind: 'status',
+        status: 200,
+        body: '{"id":1,"error":{"code":-32000,"message":"Method not whitelisted"}}',
+      },
+    ],
+    ['text', { kind: 'status', status: 200, body: '{"error":"Unauthorized"}' }],
+  ] as const) {
+    const node = await openNode(t)
+    node.weather = (calls) => (calls.some(({ method }) => method === 'eth_getCode') ? weather : fine)
+    const upstream = new Upstream(optionsOf(node))
+    t.teardown(() => upstream.close())
+    let laterMs = 0
+    const { now } = performance
+    t.intercept(performance, 'now', { value: () => now.call(performance) + laterMs })
+    t.equal(upstream.mayHave('eth_getCode'), true)
+    await t.rejects(upstream.ask('eth_getCode', ['0x1'], performance.now() + 60_000), NodeError, manner)
+    t.equal(upstream.mayHave('eth_getCode'), false, manner)
+    t.equal(upstream.isAnswering, true, manner)
+    laterMs = 600_001
+    t.equal(upstream.mayHave('eth_getCode'), true, manner)
+  }
+})
+
+t.test('a method that fails alone, again and again, counts as missing', async (t) => {
+  const node = await openNode(t)
+  node.weather = (calls) =>
+    calls.some(({ method }) => method === 'eth_getCode') ? { kind: 'status', status: 502 } : fine
+  const upstream = new Upstream(optionsOf(node))
+  t.teardown(() => upstream.close())
+  await upstream.ask('eth_chainId', [], soon())
+  while (upstream.mayHave('eth_getCode')) {
+    t.equal((await failureOf(upstream.ask('eth_getCode', ['0x1'], soon()))).kind, 'unreadable')
+    await upstream.ask('eth_chainId', [], soon())
+  }
+  t.equal(node.calls.filter(({ method }) => method === 'eth_getCode').length, 0)
+  t.equal(upstream.isAnswering, true)
+})
+
+t.test('one failed question is no outage while others are answered', async (t) => {
+  for (const kind of ['drop', 'half', 'silent'] as const) {
+    const node = await openNode(t)
+    node.weather = (calls) => (calls.some(({ method }) => method === 'eth_getCode') ? { kind } : fine)
+    const notices: string[] = []
+    const upstream = new Upstream(optionsOf(node, { timeoutMs: 300 }), 'toy', (line) => notices.push(line))
+    t.teardown(() => upstream.close())
+    await upstream.ask('eth_chainId', [], soon())
+    const failed = failureOf(upstream.ask('eth_getCode', ['0x1'], soon()))
+    await new Promise(setImmediate)
+    await upstream.ask('eth_chainId', [], soon())
+    await failed
+    await upstream.ask('eth_chainId', [], soon())
+    t.strictSame(notices, [], kind)
+  }
+})
+
 t.test('over a WebSocket the same', async (t) => {
   const node = await openNode(t)
   const upstream = new Upstream({ ...optionsOf(node), url: node.url.replace('http', 'ws') })
@@ -150,10 +229,7 @@ t.test('after failures in a row the node is left alone, and asked again later', 
     answer = await upstream.ask('eth_getCode', ['0x1'], soon()).catch(() => undefined)
   }
   t.equal(answer, '0x1')
-  t.strictSame(notices, [
-    'toy does not answer (HTTP status 500, not JSON); trying again',
-    'toy answers again',
-  ])
+  t.strictSame(notices, ['toy does not answer (HTTP status 500); trying again', 'toy answers again'])
 })
 
 t.test('Retry-After is a pause', async (t) => {

@@ -1,0 +1,443 @@
+/**
+ * Upstreams as they are in the world, by rows, and whatever asks them, by columns: no honest node is called a liar, what
+ * it can give is given, and the start takes at most ten seconds where it answers at all.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { ForkSchedule } from '../../src/chain/forks.js'
+import type { CallAnswerer } from '../../src/ingest/callAnswerer.js'
+import { followChain } from '../../src/ingest/follow/followChain.js'
+import { genesisOfNode } from '../../src/ingest/follow/nodeGenesis.js'
+import { chainOf } from '../../src/ingest/gateway/chainOf.js'
+import { runGateway } from '../../src/ingest/gateway/runGateway.js'
+import type { BeaconPlan, IngestMessage } from '../../src/ingest/messages.js'
+import type { SourceHost } from '../../src/ingest/runSource.js'
+import { type Hash32, hexToBytes } from '../../src/primitives/bytes.js'
+import { defer } from '../../src/primitives/deferred.js'
+import type { Wanted } from '../../src/primitives/notHeld.js'
+import { ChainWriter } from '../../src/store/chainWriter.js'
+import { Upstream, type UpstreamOptions } from '../../src/upstream/upstream.js'
+import { SignedChain } from '../consensus/signedChain.js'
+import { inTime, waitFor } from '../library/until.js'
+import {
+  addressOf,
+  blockAt,
+  bytesOf,
+  type DemoBlock,
+  examples,
+  genesisPath,
+  headBlock,
+  keccak,
+} from '../rpc/demoChain.js'
+import { makeFolder } from '../service/program.js'
+import { demoEndpoint, opened } from '../unit/rpc/demoRig.js'
+import {
+  answers,
+  answersMethods,
+  both,
+  changesBatches,
+  type Front,
+  type FrontCall,
+  type FrontReply,
+  forbids,
+  html,
+  json,
+  openFront,
+  packs,
+  passes,
+  refusesBatches,
+  rpcError,
+  sometimes,
+  text,
+} from '../upstream/front.js'
+import { type NodeAnswer, type NodeCall, WeatherNode } from '../upstream/weatherNode.js'
+
+interface Row {
+  readonly front: Front
+  /** What it cannot give: kinds of things that a gateway fetches. */
+  readonly lacks?: readonly Wanted['kind'][]
+  /** Whether it tells its whole genesis; absent: yes. */
+  readonly tellsGenesis?: boolean
+  /** Whether it gives nothing at all. */
+  readonly isDead?: boolean
+}
+
+const debug = /^(debug|admin|anvil|erigon)_/
+/** What hosted endpoints do not have. */
+const unhosted =
+  /^(debug|admin|anvil|erigon|trace|txpool)_|^eth_(getBlockReceipts|createAccessList|config|getHeaderBy.*)$/
+const tooMany = 'Batch of more than 3 requests are not allowed on free tier'
+
+const batchRefusals: Readonly<Record<string, FrontReply | ((calls: readonly FrontCall[]) => FrontReply)>> = {
+  ...Object.fromEntries(
+    [400, 403, 405, 413, 429, 500, 502].flatMap((status) => [
+      [`${status} HTML`, html(status)],
+      [`${status} text`, text(status, 'no')],
+      [`${status} message`, json(status, { message: tooMany, code: 31 })],
+    ]),
+  ),
+  '400 error': json(400, rpcError(-32600, 'batch requests are not supported')),
+  '403 nothing': text(403, ''),
+  '503 nothing': text(503, ''),
+  '200 message': json(200, { message: tooMany }),
+  '200 HTML': html(200),
+  '200 nothing': text(200, ''),
+  '200 error': json(200, rpcError(-32600, 'batch requests are not supported')),
+  'one error in a list': json(200, [rpcError(-32600, 'batch too large')]),
+  'an error for each': (calls) =>
+    json(
+      200,
+      calls.map(({ id }) => rpcError(-32000, 'no batch requests', id)),
+    ),
+  'an empty list': json(200, []),
+  null: json(200, null),
+  'an error in words': json(200, { error: 'batch requests are not supported' }),
+}
+
+const reversed = <T>(list: readonly T[]) => [...list].reverse()
+
+const methodRefusals: Readonly<Record<string, (methods: RegExp) => Front>> = {
+  ...Object.fromEntries(
+    [400, 401, 402, 403, 404, 405, 410, 451, 500, 501, 502].map((status) => [
+      String(status),
+      (methods: RegExp) => forbids(methods, html(status)),
+    ]),
+  ),
+  '403 message': (methods) => forbids(methods, json(403, { message: 'Forbidden' })),
+  '403 error': (methods) => forbids(methods, json(403, rpcError(-32052, 'access denied'))),
+  '200 words': (methods) => forbids(methods, json(200, { error: 'Unauthorized' })),
+  ...Object.fromEntries(
+    [
+      [-32601, 'the method does not exist'],
+      [-32004, 'method not supported'],
+      [-32000, 'this call is not available on your plan'],
+      [-32000, 'not whitelisted'],
+      [-32603, 'Internal error'],
+      [-32602, 'unsupported'],
+      [4200, 'something else'],
+    ].map(([code, message]) => [
+      `${code} ${message}`,
+      (methods: RegExp) => answersMethods(methods, { error: { code, message } }),
+    ]),
+  ),
+  null: (methods) => answersMethods(methods, { result: null }),
+}
+
+const pruned = { error: { code: 4444, message: 'pruned history unavailable' } }
+const isFirst = ({ method, params }: FrontCall) =>
+  /^eth_get(Block|Header)ByNumber$/.test(method) && params[0] === '0x0'
+
+const rows: Readonly<Record<string, Row>> = {
+  'as it is': { front: passes },
+  ...Object.fromEntries(
+    Object.entries(batchRefusals).map(([name, reply]) => [
+      `batches: ${name}`,
+      { front: refusesBatches(reply) },
+    ]),
+  ),
+  'batches of 3': { front: refusesBatches(json(500, { message: tooMany, code: 31 }), 3) },
+  'batches of 7': { front: refusesBatches(json(200, rpcError(-32600, 'too many')), 7) },
+  'batches: 429, of 10': { front: refusesBatches(text(429, ''), 10) },
+  'answers of the first alone': { front: changesBatches(([first]) => first) },
+  'answers: a list of one': { front: changesBatches((list) => list.slice(0, 1)) },
+  'answers: a shorter list': { front: changesBatches((list) => list.slice(0, -1)) },
+  'answers reversed': { front: changesBatches(reversed) },
+  'answers with ids as text': {
+    front: changesBatches((list) => list.map((each) => ({ ...each, id: `${each.id}` }))),
+  },
+  'answers without ids': { front: changesBatches((list) => list.map((each) => ({ ...each, id: null }))) },
+  'one of a batch is busy': {
+    front: changesBatches(([first, ...others]) => [
+      { ...rpcError(-32005, 'limit exceeded'), id: first?.id },
+      ...others,
+    ]),
+  },
+  ...Object.fromEntries(
+    Object.entries(methodRefusals).map(([name, refuses]) => [
+      `debug_*: ${name}`,
+      { front: refuses(debug), tellsGenesis: false },
+    ]),
+  ),
+  ...Object.fromEntries(
+    ['403', '500', '-32601 the method does not exist', '-32000 not whitelisted', 'null'].map((name) => [
+      `hosted: ${name}`,
+      { front: methodRefusals[name]?.(unhosted) as Front, tellsGenesis: false },
+    ]),
+  ),
+  'hosted, no batches': {
+    front: both(refusesBatches(html(403)), forbids(unhosted, html(403))),
+    tellsGenesis: false,
+  },
+  'no proofs: 403': { front: forbids(/^eth_getProof$/, html(403)), lacks: ['state', 'code'] },
+  'no code: -32601': {
+    front: answersMethods(/^eth_getCode$/, { error: { code: -32601, message: 'no' } }),
+    lacks: ['code'],
+  },
+  'pruned, with headers': {
+    front: answers(
+      (call) => isFirst(call) && call.method === 'eth_getBlockByNumber',
+      () => pruned,
+    ),
+  },
+  'pruned, without headers': { front: answers(isFirst, () => pruned), tellsGenesis: false },
+  'pruned: null': { front: answers(isFirst, () => ({ result: null })), tellsGenesis: false },
+  'pruned: 403': {
+    front: ({ calls }, pass) => (calls.some(isFirst) ? html(403) : pass()),
+    tellsGenesis: false,
+  },
+  'refuses who says no User-Agent': {
+    front: ({ headers }, pass) => (headers['user-agent'] === undefined ? html(403) : pass()),
+  },
+  'gzip unasked': { front: packs },
+  'a redirect': { front: () => text(301, '', { location: 'https://elsewhere.example/KEY' }), isDead: true },
+  'one byte a second': { front: async (_, pass) => ({ ...(await pass()), isSlow: true }), isDead: true },
+  'a third of all answers 429': { front: sometimes(3, text(429, '')) },
+  'a third of all answers 502': { front: sometimes(3, html(502)) },
+  'a third of all answers 502, no batches': {
+    front: both(refusesBatches(html(400)), sometimes(3, html(502))),
+  },
+  'a key that expired': { front: () => html(401), isDead: true },
+}
+
+const endpoint = demoEndpoint(opened)
+
+async function answerOf(call: NodeCall): Promise<NodeAnswer> {
+  const { body } = await endpoint.handle(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, ...call })))
+  const pieces = typeof body === 'string' ? [body] : body
+  const { jsonrpc, id, ...answer } = JSON.parse(
+    Buffer.concat(pieces.map((piece) => Buffer.from(piece))).toString(),
+  )
+  return answer
+}
+
+async function startNode(answer: WeatherNode['answer']): Promise<WeatherNode> {
+  const node = new WeatherNode(answer)
+  node.hasSockets = false
+  await node.start()
+  t.teardown(() => node.stop())
+  return node
+}
+
+const archive = await startNode(answerOf)
+/** The same chain up to a lower head, which takes a follower less time. */
+const low = 36
+const lowArchive = await startNode(({ method, params }) => {
+  const isNamed = method === 'eth_getBlockByNumber' && /latest|safe|finalized/.test(String(params[0]))
+  return answerOf({ method, params: isNamed ? [`0x${low.toString(16)}`, ...params.slice(1)] : params })
+})
+
+/** On a machine that does nothing else; the row without a front, which is the first, tells how slow it is. */
+let startMsMax = 10_000
+const plainStartMs = 1_500
+/** How long nothing may come of a node that gives nothing. */
+const deadMs = 1_500
+const genesis = { text: readFileSync(genesisPath, 'utf8'), path: genesisPath }
+
+const upstreamAt = (url: string): UpstreamOptions => ({ url, timeoutMs: 5_000, answerBytesMax: 2 ** 26 })
+
+/** A source on this thread, and what it told. */
+class Run {
+  readonly messages: IngestMessage[] = []
+  readonly began = performance.now()
+  readonly ready = defer<CallAnswerer>()
+  #serial = 0
+
+  constructor(t: Test, run: (host: SourceHost) => Promise<void>) {
+    const stop = new AbortController()
+    const ended = run({
+      report: (message) => void this.messages.push(message),
+      signal: stop.signal,
+      onReady: (calls) => this.ready.resolve(calls),
+    })
+    ended.catch((error) => stop.signal.aborted || t.fail(String(error)))
+    t.teardown(async () => {
+      stop.abort()
+      await ended.catch(() => undefined)
+    })
+  }
+
+  get said(): string {
+    return this.messages.flatMap((message) => (message.type === 'said' ? [message.text] : [])).join('\n')
+  }
+
+  /** Resolves once `isThere`; then the start is over. */
+  async starts(t: Test, isThere: () => boolean): Promise<number> {
+    await waitFor(
+      `the start; ${this.said}`,
+      () => isThere() || performance.now() - this.began > 3 * startMsMax,
+    )
+    t.ok(isThere(), `it starts: ${this.said}`)
+    const ms = performance.now() - this.began
+    t.ok(ms < startMsMax, `at once: ${ms} ms`)
+    return ms
+  }
+
+  async fetch(wanted: Wanted): Promise<unknown> {
+    const serial = ++this.#serial
+    ;(await this.ready.promise).take({ type: 'fetch', serial, wanted, call: undefined })
+    const isAnswer = (message: IngestMessage) => 'serial' in message && message.serial === serial
+    const answer = await waitFor('what is fetched', () => this.messages.find(isAnswer))
+    return answer.type === 'answered' ? answer.answer : answer
+  }
+}
+
+const hash = (block: DemoBlock) => hexToBytes(block.hash) as Hash32
+const withTransactions = [264, 263, 262].map(blockAt)
+const vault = bytesOf(addressOf('Vault'))
+const codeOfVault = (await answerOf({ method: 'eth_getCode', params: [addressOf('Vault'), 'latest'] })) as {
+  readonly result: string
+}
+const slot = bytesOf(examples.slots.find(({ contract }) => contract === 'Vault')?.slot as string)
+
+const stateAt = (block: DemoBlock): Wanted => ({
+  ...{
+    kind: 'state',
+    block: hash(block),
+    stateRoot: Uint8Array.from(block.header[3] as Uint8Array) as Hash32,
+  },
+  ...{ address: vault, slots: [slot] },
+})
+
+/** What a gateway is asked for: each in its head's chain, or below its headers. */
+const wanted: readonly Wanted[] = [
+  stateAt(headBlock),
+  { kind: 'code', hash: bytesOf(keccak(bytesOf(codeOfVault.result))) as Hash32 },
+  ...withTransactions.map((block): Wanted => ({ kind: 'body', hash: hash(block) })),
+  {
+    kind: 'receipts',
+    hash: hash(withTransactions[1] as DemoBlock),
+    others: [hash(withTransactions[2] as DemoBlock)],
+  },
+  { kind: 'location', hash: bytesOf(withTransactions[0]?.transactions[0]?.hash as string) as Hash32 },
+  { kind: 'location', hash: bytesOf(blockAt(30).transactions[0]?.hash as string) as Hash32 },
+  { kind: 'canonical', number: 60 },
+  { kind: 'body', hash: hash(blockAt(60)) },
+  { kind: 'receipts', hash: hash(blockAt(60)) },
+  stateAt(blockAt(200)),
+]
+
+const gatewayTask = (t: Test, url: string, beacon?: BeaconPlan) => ({
+  ...{
+    storePath: join(makeFolder(t), 'gateway.mdb'),
+    mapBytes: 2 ** 30,
+    genesis,
+    network: 'main',
+    forks: {},
+  },
+  ...{ chainId: undefined, upstreams: [upstreamAt(url)], quorum: 1, pollMs: 100, historyBlocks: 24 },
+  ...{ fetchMsMax: 20_000, beacon },
+})
+
+/** Each gets a row and the URL of a front of it before the archive. */
+type Column = (
+  t: Test,
+  row: Row,
+  frontOf: (node: { readonly url: string }) => Promise<string>,
+) => Promise<string>
+
+const columns: Readonly<Record<string, Column>> = {
+  async gateway(t, { lacks = [], isDead }, frontOf) {
+    const run = new Run(t, async (host) => runGateway(gatewayTask(t, await frontOf(archive)), host))
+    if (isDead === true) return staysAway(run)
+    await run.starts(t, () => run.messages.some(({ type }) => type === 'opened'))
+    for (const each of wanted) {
+      const answer = await run.fetch(each)
+      if (lacks.includes(each.kind)) t.match(answer, { type: 'refused' }, each.kind)
+      else t.equal(answer, false, `${each.kind} ${JSON.stringify(answer)}`)
+    }
+    return run.said
+  },
+
+  async follower(t, { isDead }, frontOf) {
+    const follow = {
+      ...{ pollMs: 100, timeoutMs: 20_000, reorgDepthMax: 128, revertAfterMs: 5_000, quorum: 1 },
+      upstreams: [upstreamAt(await frontOf(lowArchive))],
+    }
+    const store = { storePath: join(makeFolder(t), 'chain.mdb'), mapBytes: 2 ** 30, genesis }
+    const run = new Run(t, (host) => followChain({ ...store, follow }, host))
+    if (isDead === true) return staysAway(run)
+    await run.starts(t, () => run.messages.some(({ type }) => type === 'head'))
+    return run.said
+  },
+
+  async 'light client'(t, { isDead }, frontOf) {
+    const signed = new SignedChain()
+    const server = await signed.server(t)
+    const final = blockAt(250)
+    const checkpoint = signed.checkpoint(final)
+    signed.sign(headBlock, final)
+    const { nodes: _, ...plan } = signed.config([server], checkpoint)
+    const beacon = { ...plan, nodes: [upstreamAt(await frontOf(server))] } as BeaconPlan
+    const run = new Run(t, async (host) => runGateway(gatewayTask(t, await frontOf(archive), beacon), host))
+    if (isDead === true) return staysAway(run)
+    const isSigned = (message: IngestMessage) =>
+      message.type === 'upstream' && message.state.signed?.slot !== undefined
+    await run.starts(t, () =>
+      ['opened', 'head'].every((each) => run.messages.some(({ type }) => type === each)),
+    )
+    await waitFor('the signed head', () => run.messages.some(isSigned))
+    return run.said
+  },
+
+  async 'genesis discovery'(t, { tellsGenesis, isDead }, frontOf) {
+    const said: string[] = []
+    const options = upstreamAt(await frontOf(archive))
+    const upstream = new Upstream(options, undefined, (line) => said.push(line))
+    t.teardown(() => upstream.close())
+    const began = performance.now()
+    const deadline = began + (isDead === true ? deadMs : 20_000)
+    const chain = chainOf(upstream, deadline, () => undefined)
+    if (isDead === true) {
+      await t.rejects(chain)
+      return said.join('\n')
+    }
+    const store = ChainWriter.openForWriting({ path: join(makeFolder(t), 'chain.mdb'), mapBytes: 2 ** 30 })
+    t.teardown(() => store.close())
+    const signal = new AbortController().signal
+    const notice = (line: string) => void said.push(line)
+    const found = genesisOfNode(undefined, '', store, [options], { notice, signal })
+    if (tellsGenesis === false) {
+      for (const each of await Promise.allSettled([chain, found])) {
+        t.match(each, { status: 'rejected', reason: { name: 'OperatorError', message: /--genesis/ } })
+      }
+    } else {
+      t.equal((await chain).genesisHash, examples.genesisHash)
+      t.equal((await found)?.identity.genesisHash, examples.genesisHash)
+      t.same(ForkSchedule.of(await chain).config, ForkSchedule.of((await found)?.identity as never).config)
+    }
+    t.ok(performance.now() - began < startMsMax, `at once: ${performance.now() - began} ms`)
+    return said.join('\n')
+  },
+}
+
+/** Gives what is said a while, for a node that gives nothing. */
+async function staysAway(run: Run): Promise<string> {
+  await waitFor('the time', () => performance.now() - run.began > deadMs)
+  return run.said
+}
+
+/** `ROW` and `COLUMN` name parts of the rows and columns that are run; absent: all. */
+const { ROW = '', COLUMN = '' } = process.env
+
+t.test('how slow this machine is', async (t) => {
+  const measured = async (times: number) => {
+    const run = new Run(t, (host) => runGateway(gatewayTask(t, archive.url), host))
+    const ms = await run.starts(t, () => run.messages.some(({ type }) => type === 'opened'))
+    if (times === 1) startMsMax *= Math.max(1, ms / plainStartMs)
+  }
+  for (const times of [0, 1]) await measured(times)
+})
+
+for (const [name, row] of Object.entries(rows).filter(([name]) => name.includes(ROW))) {
+  t.test(name, async (t) => {
+    const frontOf = (node: { readonly url: string }) => openFront(t, node.url, row.front)
+    const cells = Object.entries(columns).filter(([column]) => column.includes(COLUMN))
+    for (const [column, ask] of cells) {
+      await t.test(column, async (t) => {
+        const said = await inTime(column, ask(t, row, frontOf))
+        t.notMatch(said, / lied|defect/, said)
+      })
+    }
+  })
+}
