@@ -6,7 +6,7 @@
 import type { Linked, LinkedList } from '../primitives/linkedList.js'
 import { type Place, type Share, TimeSlices } from '../primitives/timeSlices.js'
 import type { Answer, AnswerBody } from '../rpc/answers/answer.js'
-import { type Identity, RequestContext } from '../rpc/contexts/requestContext.js'
+import { anonymousId, type Identity, RequestContext } from '../rpc/contexts/requestContext.js'
 import type { Endpoint } from '../rpc/dispatch/endpoint.js'
 import { chooseEncoding, type Encoding } from './acceptEncoding.js'
 import { type CompressedCopies, compressedBytesMin } from './compressedCopies.js'
@@ -19,6 +19,8 @@ export interface ExchangePool {
   readonly bodyBytesMax: number
   readonly bufferedBytesMax: number
   readonly bufferedBytes: Total
+  /** Key id → bytes of its bodies among them, of those that have any on this edge. */
+  readonly bufferedOfKeys: Map<string, number>
   /** Number of exchanges that are not over. */
   open: number
   /** Whether the server is closing; answers then end their connection. */
@@ -42,6 +44,9 @@ export interface ExchangePool {
 
 /** Bytes of bodies read in one turn: 3 ms, most of it for the operating system to provide memory. */
 const bytesPerTurn = 2 ** 20
+
+/** Part of the memory for unfinished bodies that one key may hold, so that there is some for others: 64 MiB by default. */
+const shareOfKey = 1 / 4
 
 /** Waiting bodies that continue in one turn; uWebSockets.js reads 512 KiB at once. */
 const bodiesPerTurn = 2
@@ -152,7 +157,7 @@ export class Exchange extends RequestContext implements BodyReceiver, Linked<Exc
     const { bufferedBytes, bufferedBytesMax, bodyBytesMax } = this.pool
     const held = this.#memory.length
     if (bytes <= held) return true
-    const free = bufferedBytesMax - bufferedBytes.value
+    const free = Math.min(bufferedBytesMax - bufferedBytes.value, this.#freeOfKey())
     if (bytes - held > free) return false
     const wanted = this.announcedBytes <= 2 * bytes ? this.announcedBytes : 2 * held
     const grown = Math.max(bytes, Math.min(wanted, bodyBytesMax, held + free))
@@ -160,8 +165,24 @@ export class Exchange extends RequestContext implements BodyReceiver, Linked<Exc
     const memory = Buffer.allocUnsafeSlow(grown)
     memory.set(this.#memory.subarray(0, this.#bytes))
     this.#memory = memory
-    bufferedBytes.add(grown - held)
+    this.#hold(grown - held)
     return true
+  }
+
+  /** Bytes that its key may still hold; without keys all callers have the same. */
+  #freeOfKey(): number {
+    const { bufferedOfKeys, bufferedBytesMax, bodyBytesMax } = this.pool
+    if (this.keyId === anonymousId) return bufferedBytesMax
+    const most = Math.max(bufferedBytesMax * shareOfKey, bodyBytesMax)
+    return most - (bufferedOfKeys.get(this.keyId) ?? 0)
+  }
+
+  #hold(change: number): void {
+    const { bufferedBytes, bufferedOfKeys } = this.pool
+    bufferedBytes.add(change)
+    const ofKey = (bufferedOfKeys.get(this.keyId) ?? 0) + change
+    if (ofKey > 0) bufferedOfKeys.set(this.keyId, ofKey)
+    else bufferedOfKeys.delete(this.keyId)
   }
 
   /** `isOwn`: in memory that was made for it. */
@@ -219,7 +240,7 @@ export class Exchange extends RequestContext implements BodyReceiver, Linked<Exc
     this.pool.receiving.remove(this)
     this.pool.bodySlices.forget(this)
     if (this.#memory === noMemory) return
-    this.pool.bufferedBytes.add(-this.#memory.length)
+    this.#hold(-this.#memory.length)
     this.#memory = noMemory
   }
 }

@@ -103,6 +103,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     bodyBytesMax: limits.bodyBytesMax,
     bufferedBytesMax: limits.bufferedBytesMax,
     bufferedBytes: totals.bodyBytes,
+    bufferedOfKeys: new Map(),
     open: 0,
     isClosing: false,
     receiving: new LinkedList(),

@@ -62,6 +62,34 @@ test('a body in thousands of chunks takes the memory of its bytes', async (t) =>
   t.equal((await client.read())?.body, echoed)
 })
 
+test('unfinished bodies of a key leave room for those of others', async (t) => {
+  const bodyBytesMax = MiB
+  const { port } = await withServer(t, { bodyBytesMax, bufferedBytesMax: 16 * MiB })
+  const begin = async (key: string) => {
+    const client = await RawClient.connect(port)
+    t.teardown(() => client.socket.destroy())
+    const request = rawPost(`/v3/${key}`, echo.padEnd(bodyBytesMax))
+    client.write(request.slice(0, -1))
+    return client
+  }
+  const greedy = await Promise.all(Array.from({ length: 20 }, () => begin(goodKey)))
+  let refused = 0
+  for (const client of greedy) {
+    void client.read().then(
+      (answer) => {
+        if (answer?.status === 503) refused++
+      },
+      () => undefined,
+    )
+  }
+  await until(() => refused >= 16)
+  const modest = await Promise.all(Array.from({ length: 4 }, () => begin(otherKey)))
+  for (const client of modest) {
+    client.write(' ')
+    t.equal((await client.read())?.body, echoed)
+  }
+})
+
 test('a body in pieces of a byte ends its connection before it takes long', async (t) => {
   // Held off for a second, which a slow machine may take for the next three lines.
   const { port, post } = await withServer(t, {}, { clockMs: () => 0 })
