@@ -12,6 +12,8 @@ const voteMsMax = 1_000
  */
 const heardMsMin = 10_000
 const unheardMs = 3_000
+/** The same where blocks come at regular times: beside a subscription it is asked after one and a half of them. */
+const heardBlocks = 2.5
 /** How long a node leads no more, after nobody had its head: at first, and at most; doubled each time. */
 const doubtMs = 10_000
 const doubtMsMax = 600_000
@@ -57,9 +59,10 @@ export class HeadClaimer {
     return performance.now() < this.#doubtedUntil ? this.#doubts : 0
   }
 
-  take(claim: HeadClaim): void {
+  /** `blockMs` is the time between two blocks of its chain, for about which it is not asked. */
+  take(claim: HeadClaim, blockMs = 0): void {
     const { number, hash, parentHash } = claim
-    this.#countsUntil = performance.now() + this.#heardMs
+    this.#countsUntil = performance.now() + Math.max(this.#heardMs, heardBlocks * blockMs)
     this.#claim = claim
     const isLinked = this.#hashes.get(number) === hash || this.#hashes.get(number - 1) === parentHash
     for (const each of this.#hashes.keys()) {

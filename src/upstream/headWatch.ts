@@ -1,4 +1,5 @@
 import { setTimeout } from '../primitives/timers.js'
+import { BlockPace } from './blockPace.js'
 import { NoSocketError, SocketLine } from './socketLine.js'
 import type { Upstream } from './upstream.js'
 
@@ -10,15 +11,18 @@ export interface HeadClaim {
   readonly parentHash: string
 }
 
-/** Time between two polls beside a subscription, which may fall silent without an error. */
+/** Time between two looks whether a subscription has fallen silent, which it may without an error. */
 const pollMsBesideSocket = 4_000
+/** Intervals between blocks without one after which it may have. */
+const silentBlocks = 1.5
 /** Time between two attempts to subscribe; a socket that was lost is first tried again after a poll. */
 const socketMs = 30_000
 
 interface HeadWatchOptions {
-  /** Time between two polls of a node without a WebSocket. */
+  /** Time between two polls of a node without a WebSocket whose blocks come at no regular times. */
   readonly pollMs: number
-  readonly onHead: (claim: HeadClaim) => void
+  /** `blockMs`: see {@link BlockPace.intervalMs}. */
+  readonly onHead: (claim: HeadClaim, blockMs: number | undefined) => void
 }
 
 /**
@@ -28,6 +32,7 @@ interface HeadWatchOptions {
 export class HeadWatch {
   readonly #upstream: Upstream
   readonly #options: HeadWatchOptions
+  readonly #pace: BlockPace
   #socket: SocketLine | undefined
   #isStarted = false
   #isSubscribed = false
@@ -42,6 +47,7 @@ export class HeadWatch {
   constructor(upstream: Upstream, options: HeadWatchOptions) {
     this.#upstream = upstream
     this.#options = options
+    this.#pace = new BlockPace(options.pollMs)
   }
 
   /** Begins, unless it has. */
@@ -70,9 +76,11 @@ export class HeadWatch {
 
   async #turn(): Promise<void> {
     this.#isTurning = true
+    const sentMs = performance.now()
     await this.#look()
     this.#isTurning = false
-    if (!this.#isClosed) this.#wait(this.#isSubscribed ? pollMsBesideSocket : this.#options.pollMs)
+    if (this.#isClosed) return
+    this.#wait(this.#isSubscribed ? pollMsBesideSocket : this.#pace.waitMs(sentMs, performance.now()))
   }
 
   #wait(ms: number): void {
@@ -83,7 +91,8 @@ export class HeadWatch {
   /** Polls, and subscribes where that is due. Never rejects. */
   async #look(): Promise<void> {
     // A subscription that tells of heads has not fallen silent.
-    const isTold = this.#isSubscribed && performance.now() - this.#toldAt < pollMsBesideSocket
+    const silentMs = Math.max(pollMsBesideSocket, silentBlocks * (this.#pace.intervalMs ?? 0))
+    const isTold = this.#isSubscribed && performance.now() - this.#toldAt < silentMs
     if (!isTold) await this.poll()
     if (this.#isClosed || this.#isSubscribed || this.#upstream.isAnswering !== true) return
     if (performance.now() < this.#nextTryAt) return
@@ -131,7 +140,9 @@ export class HeadWatch {
   #take(block: unknown): void {
     if (this.#isClosed) return
     const claim = readClaim(block)
-    if (claim !== undefined) this.#options.onHead(claim)
+    if (claim === undefined) return
+    this.#pace.note(claim.number, performance.now())
+    this.#options.onHead(claim, this.#pace.intervalMs)
   }
 }
 

@@ -256,15 +256,15 @@ export class Upstreams {
     const { chain, log, pollMs } = this.#options
     const vetted = new VettedNode(upstream, chain, log)
     const claimer = new HeadClaimer(upstream, vetted, pollMs)
-    const onHead = async (claim: HeadClaim) => {
+    const onHead = async (claim: HeadClaim, blockMs: number | undefined) => {
       if ((await vetted.verdict(performance.now() + upstream.options.timeoutMs)) !== '') return
-      claimer.take(claim)
+      claimer.take(claim, blockMs)
       this.#choice.claimed(claimer)
     }
     return {
       upstream,
       claimer,
-      watch: new HeadWatch(upstream, { pollMs, onHead: (claim) => void onHead(claim) }),
+      watch: new HeadWatch(upstream, { pollMs, onHead: (...told) => void onHead(...told) }),
     }
   }
 
