@@ -60,7 +60,7 @@ export declare function runPrecompile(id: u32, input: usize, length: usize, gas:
 @external('host', 'mayGoOn')
 export declare function mayGoOn(steps: u32): bool
 
-/** Bytes of an instruction's work above which the host is asked first, which takes 0.1 µs. */
+/** Bytes of an instruction's work above which the host is asked first. */
 const muchBytes: u64 = 4096
 
 /** Asks the host before work on `bytes`, of which a step does `bytesPerStep`; stops the run if it may not continue. */

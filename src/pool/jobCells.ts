@@ -83,7 +83,7 @@ export class JobSignal {
     this.#isLocked = true
   }
 
-  /** Whether the edge has asked the job to stop. Takes 5 ns. */
+  /** Whether the edge has asked the job to stop. */
   get isStopped(): boolean {
     return Atomics.load(this.#words, this.#index) === this.#serial
   }

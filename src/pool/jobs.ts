@@ -119,8 +119,8 @@ export interface NetworkJobs {
   /**
    * Runs a job on a thread of the pool. `owner` is the third argument of a method's `run`. Rejects with FaultError: a
    * fault of the job itself, ServerBusy where its queue is full, RequestTimedOut or ExecutionTimedOut past its time;
-   * with another Error for a defect or a thread that died. Bytes of the result belong to the caller. Takes 30 µs of
-   * the edge's CPU or more, besides the work.
+   * with another Error for a defect or a thread that died. Bytes of the result belong to the caller. Takes CPU time
+   * of the edge besides the work (scenario `proof-random`).
    *
    * `body` is transferred without a copy: the pool takes over its memory, which nothing else may use.
    */

@@ -51,8 +51,8 @@ const endMsMax = 5_000
 
 /**
  * Short jobs that are posted together where many wait, because each message wakes two threads. A proof of three slots
- * takes 164 µs of the edge's CPU if posted alone, 75 µs in groups of 8, and 70 µs in groups of 16, for which the next
- * job must wait.
+ * posted alone takes twice the edge's CPU of one in groups of 8 (scenario `proof-random`); groups of 16, for which the
+ * next job must wait, save little more.
  */
 const groupMax = 8
 
@@ -148,7 +148,7 @@ export class Pool<J extends JobTable<J>> {
 
   /**
    * As {@link run}, with arguments from `encodeArgs`; resolves to the reply, for `decodeReply`. So jobs of another thread
-   * pass through this one as bytes: to decode and to encode them again takes 5 to 11 µs, and 50 µs for a long trace.
+   * pass through this one as bytes: to decode and to encode them again would take the edge's time.
    */
   runEncoded(
     { name, network, args, body }: Pick<JobMessage, 'name' | 'network' | 'args' | 'body'>,

@@ -12,7 +12,7 @@ const places = 5
 const shards = 64
 const shardShift = 25
 
-/** Comparisons without a pause: 10 µs. */
+/** Comparisons without a pause. */
 const comparisonsPerPause = 64
 
 /** All members with the same filter. */

@@ -8,7 +8,7 @@ export interface JobLimits {
   readonly memoryBytesMax: number
 }
 
-/** Steps of about 0.1 µs between two readings of the clock, which take 0.06 µs each. */
+/** Steps of about 0.1 µs between two readings of the clock. */
 const stepsPerLook = 512
 
 /** Stops a job that takes too long, by a thrown FaultError that no contract can catch. */

@@ -1,8 +1,8 @@
 /**
- * Short calls and estimates at the head, executed on the calling thread, because passing one to the pool takes 30 µs of
- * the edge and as much of a thread, and most take 5 to 15 µs: a token transfer over HTTP takes the server 24 µs of CPU
- * in all, and 97 by the pool. Nobody knows beforehand which are short, so each is *tried*: it runs until its budget is
- * used up, all runs of an estimate together, and then begins again on the pool. Owns the budget; rules, prices and
+ * Short calls and estimates at the head, executed on the calling thread, because passing one to the pool takes longer,
+ * of the edge and of a thread, than most run: by the pool a token transfer takes the server four times the CPU
+ * (scenarios `call-balance`, `estimate-token`). Nobody knows beforehand which are short, so each is *tried*: it runs until its
+ * budget is used up, all runs of an estimate together, and then begins again on the pool. Owns the budget; rules, prices and
  * faults are those of {@link Execution}, by the same functions.
  */
 
@@ -25,14 +25,14 @@ import { TrialRecord } from './trialRecord.js'
 
 /** Steps of a trial, of about 0.1 µs each: 200,000 gas of cheap instructions, or 60 rows that are read. */
 const trialStepsMax = 2_000
-/** A function that took more twice at a head is passed on the next times: to pass a call on takes the edge 20 to 30 µs. */
+/** A function that took more twice at a head is passed on the next times: that takes the edge a quarter of it. */
 const shortStepsMax = 1_000
 const stepsPerMs = 10_000
-/** Gas between two looks at the budget: 10 µs, of the slowest instructions 40. */
+/** Gas between two looks at the budget: a twentieth of it, of the slowest instructions a fifth. */
 const trialLookGas = 10_000
 /** Memory of a trial: its blocks are 64 KiB. */
 const trialBytesMax = 2 ** 20
-/** Longest data of a tried call; reading and pricing it takes 10 µs. */
+/** Longest data of a tried call, which has to be read and priced. */
 const dataBytesMax = 4_096
 
 /** Steps of the precompiled contracts that a trial may run, and bytes of their input in a step. Others end it. */

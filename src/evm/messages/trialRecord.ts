@@ -5,7 +5,7 @@
 import { latin1Key } from '../../primitives/bytes.js'
 import type { CallMessage } from './executionRequest.js'
 
-/** Calls of a key that pay for one failed trial, which takes 0.4 ms at most: 4 µs a call. */
+/** Calls of a key that pay for one failed trial, which takes 0.4 ms at most. */
 const callsPerFailure = 100
 
 /** Failed trials of a key that may be unpaid: enough for a page with several long calls. */

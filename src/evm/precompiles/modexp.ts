@@ -10,7 +10,7 @@ import { instantiate, type WasmGlobal, type WasmMemory } from '../../primitives/
 import type { JobWatch } from '../engine/jobWatch.js'
 import { refuse } from './refusal.js'
 
-/** Steps of the watch between two looks at it: some 50 µs. */
+/** Steps of the watch between two looks at it. */
 const stepsPerLook = 512
 
 /** Longest operand since Osaka (EIP-7823). */
@@ -116,7 +116,7 @@ class Power {
       base.length <= inputBytesMax ? base : toMinimalBytes(bytesToBigInt(base) % bytesToBigInt(modulus))
     bytes.set(reduced, assembly.input.value)
     assembly.setBase(reduced.length, isLong)
-    // Products take 1 ns for each pair of limbs of 32 bits, and 8 more; an even modulus has them twice.
+    // Products take a step for each hundred pairs of limbs of 32 bits; an even modulus has them twice (scenario `gas`).
     const limbs = modulus.length / 4
     const stepsPerByte = Math.ceil(0.4 * limbs * limbs) + 2
     const partBytes = Math.min(inputBytesMax, Math.max(1, Math.floor(stepsPerLook / stepsPerByte)))

@@ -35,7 +35,7 @@ import type { TracedCall, TracedCalls, TraceLimits, TraceRequest, TraceSubject }
 import type { TracedTransaction, TraceOutput, Tracer, TransactionPlace } from './tracer.js'
 import { createTracer } from './tracerOptions.js'
 
-/** Bytes of a part, which takes some 50 µs to pass on; its JSON takes a millisecond to write. */
+/** Bytes of a part: its JSON takes far longer to write than to pass on (scenario `trace-stream`). */
 const partBytes = 256 * 1024
 
 /** Steps of {@link JobWatch.take} for what is written between two flushes: an instruction, a call, an account. */

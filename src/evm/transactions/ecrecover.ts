@@ -1,7 +1,7 @@
 /**
- * Recovery of the public key behind a signature (SEC 1, section 4.1.6), by libsecp256k1: as a binary (65 µs) where
- * the package `secp256k1` has one for the system, elsewhere as WebAssembly (325 µs). The package's fallback in
- * JavaScript is never used.
+ * Recovery of the public key behind a signature (SEC 1, section 4.1.6), by libsecp256k1: as a binary where the
+ * package `secp256k1` has one for the system, elsewhere as WebAssembly, which takes five times as long (scenario
+ * `import-transfers`). The package's fallback in JavaScript is never used.
  */
 import { createRequire } from 'node:module'
 import { padLeft } from '../../primitives/bytes.js'

@@ -7,7 +7,7 @@ const table = Int32Array.from({ length: 256 }, (_, byte) => {
   return crc
 })
 
-/** CRC-32C (RFC 3720, appendix B.4). 2.5 ns per byte. */
+/** CRC-32C (RFC 3720, appendix B.4). */
 export function crc32c(bytes: Uint8Array): number {
   let crc = -1
   for (let i = 0; i < bytes.length; i++) {

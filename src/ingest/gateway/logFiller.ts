@@ -18,7 +18,7 @@ import type { ProofFetcher } from './proofFetcher.js'
 
 /** Blocks with transactions that are taken at once: some 10 MB of answers, and 50 ms to prove and store them. */
 const fullBlocksMax = 32
-/** Blocks that are taken at once, nearly all without transactions: looking at each takes 10 µs. */
+/** Blocks that are taken at once, nearly all without transactions: looking at all takes some 10 ms. */
 const blocksMax = 1_024
 /**
  * Bytes of transactions and receipts that are fetched in a second, over some seconds: as JSON they are three times as
