@@ -104,12 +104,6 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
     await startSources(config, sources, { log, onStoreFailure }, io)
     const full = fullStores(config)
     if (full.length > 0) log.error(`the disk that holds ${full.join(', ')} is full: ${readOnlyUntil}`)
-    const files = readOpenFiles()
-    if (files && files.connectionsMax < config.limits.socketsMax) {
-      log.warn(
-        `this process may have ${files.max} open files, which leaves ${files.connectionsMax} for connections, and limits.socketsMax is ${config.limits.socketsMax}; raise the limit (ulimit -n, LimitNOFILE= of systemd)`,
-      )
-    }
     const shared = await shareBetweenEdges(config, transport)
     const served = servedMethods(config)
     const countsMemory = allotCounts(served, config.edges)
@@ -135,6 +129,12 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
       usage: used,
     })
     const port = await edge.server.listen()
+    const files = readOpenFiles()
+    if (files && files.max < config.limits.socketsMax) {
+      log.warn(
+        `this process may have ${files.max} open files, which leaves ${files.connectionsMax} for connections, and limits.socketsMax is ${config.limits.socketsMax}; raise the limit (ulimit -n, LimitNOFILE= of systemd)`,
+      )
+    }
     others =
       shared &&
       startOtherEdges(

@@ -36,7 +36,7 @@ for (const { name } of transports) {
     })
     await waitFor('the server', () => origin !== undefined)
     const { port, href } = new URL(origin ?? '')
-    t.match(said, `this process may have ${filesMax} open files`)
+    await waitFor('the warning', () => said.includes(`this process may have ${filesMax} open files`))
 
     const open = new Set<Socket>()
     let ended = 0

@@ -44,7 +44,8 @@ test('without authentication a WebSocket opens wherever a request is answered', 
     t.equal(await (await connect(to)).ask(echo), echoed, to)
   }
   t.match(await (await connect('/other')).ask(call('test_count')), '"result":1001')
-  for (const to of ['/nowhere', '/health', '/testnet/x', '/v3/a/b']) t.equal((await refused(to)).status, 404, to)
+  for (const to of ['/nowhere', '/health', '/testnet/x', '/v3/a/b'])
+    t.equal((await refused(to)).status, 404, to)
   const keyed = await withSocketServer(t)
   for (const to of ['/', '/testnet']) t.equal((await keyed.refused(to)).status, 404, `${to} with keys`)
 })
