@@ -7,6 +7,8 @@
 const intervalsMin = 6
 /** Largest share of an interval by which one may differ: missed slots are whole ones more, chance hardly fits so often. */
 const toleranceMax = 1 / 5
+/** Most slots without a block among them: more are intervals that are half as long by chance. */
+const missedMax = 2
 /** Longest interval that is waited for. */
 const intervalMsMax = 60_000
 /** Share of an interval after which it is asked again where there was no head yet: at first, and at most. */
@@ -101,6 +103,8 @@ export class BlockPace {
     if (!(median > 0)) return undefined
     // A slot without a block makes one interval as long as two.
     const units = steps.map(({ count, ms }) => Math.max(count, Math.round(ms / median)))
+    const missed = steps.reduce((sum, { count }, at) => sum + (units[at] as number) - count, 0)
+    if (missed > missedMax) return undefined
     const total = steps.reduce((sum, { ms }) => sum + ms, 0)
     const intervalMs = total / units.reduce((sum, count) => sum + count, 0)
     // What is asked for seldom is heard of late.
