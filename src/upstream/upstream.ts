@@ -22,6 +22,7 @@ import { LackedMethods, refusesMethod } from './lackedMethods.js'
 import { type Call, type FailureKind, type Line, UpstreamFailure } from './line.js'
 import { type LineOptions, lineTo } from './lineTo.js'
 import { NodeScore } from './nodeScore.js'
+import { Pause } from './pause.js'
 import { Quarantine } from './quarantine.js'
 import { Service } from './service.js'
 
@@ -30,9 +31,6 @@ const failuresMax = 5
 /** How long it is left alone, at first and at most; doubled, with jitter, by each failure of the probe that ends it. */
 const restMs = 200
 const restMsMax = 5_000
-/** Wait after status 429 or 503 without `Retry-After`, at first and at most; doubled by each in a row. */
-const busyMs = 250
-const busyMsMax = 4_000
 export interface UpstreamOptions extends LineOptions {
   /** Where heads are subscribed to, for a URL of HTTP; absent: looked for at the same address. */
   readonly socketUrl?: string | undefined
@@ -75,13 +73,11 @@ export class Upstream {
   readonly #notice: (text: string) => void
   readonly #service: Service
   #waiting: Waiting[] = []
-  #restsUntil = 0
+  readonly #pause = new Pause()
   readonly #quarantine = new Quarantine()
   readonly #batch = new BatchSize()
   readonly #lacked = new LackedMethods()
   #nextId = 1
-  /** Answers since the last one that was not to ask for fewer questions. */
-  #busyAnswers = 0
   #probing: Promise<UpstreamFailure | undefined> | undefined
 
   /** `notice` is called with a sentence when the node stops answering, and when it answers again. */
@@ -144,7 +140,7 @@ export class Upstream {
 
   /** Time in ms until it may be asked; 0 for now. */
   waitMs(): number {
-    return Math.max(this.#restsUntil - performance.now(), this.#budget.waitMs(), 0)
+    return Math.max(this.#pause.leftMs, this.#budget.waitMs())
   }
 
   /**
@@ -221,7 +217,7 @@ export class Upstream {
     this.#abortWhenSettled(open, ending)
     try {
       const answers = await this.#breaker.execute(() => this.#exchange(open, ending.signal))
-      this.#busyAnswers = 0
+      this.#pause.answered()
       this.#service.answered()
       this.score.answered(performance.now() - start)
       const missing = open.filter((call) => !answers.has(String(call.id)))
@@ -266,7 +262,8 @@ export class Upstream {
     if (failure.kind === 'batchRefused') return this.#sendOneFirst(calls)
     if (failure.kind === 'refused') return this.#refuse(first, failure)
     if (failure.kind === 'busy') {
-      this.#pause(failure.retryAfterMs)
+      this.#pause.begin(failure.retryAfterMs)
+      this.score.failed()
       // Perhaps it is the batch that is too much; then one by one is what works.
       if (calls.length > 1) this.#batch.refused(calls.length)
     } else if (failure.kind !== 'resting') this.score.failed()
@@ -292,7 +289,7 @@ export class Upstream {
 
   /** A question was refused: the node lacks its method, unless it refuses every other question too. */
   async #refuse(call: Waiting, refusal: UpstreamFailure): Promise<UpstreamFailure> {
-    const failure = await this.#probe()
+    const failure = await this.#outage()
     if (failure === undefined) this.#lacked.note(call.method)
     this.#reject([call], failure ?? refusedBy(this, refusal))
     return failure ?? refusal
@@ -301,12 +298,20 @@ export class Upstream {
   /** One failed question is no outage where another one is answered: then it counts against its method. */
   async #noteOutage(calls: readonly Call[], failure: UpstreamFailure, start: number): Promise<void> {
     const [{ method }] = calls as readonly [Call]
-    const isSure = this.isAnswering !== true || failure.kind === 'late' || method === this.#line.probe
-    const isOut = isSure ? this.#service.failed(start, failure.message) : await this.#probe()
+    if (method === this.#line.probe && this.isAnswering === true) return
+    const isSure = this.isAnswering !== true || failure.kind === 'late'
+    const isOut = isSure ? this.#service.failed(start, failure.message) : await this.#outage()
     if (!isOut && calls.length === 1) this.#lacked.failed(method)
   }
 
-  /** Resolves to why it does not answer a question that every node answers; undefined where it does. */
+  /** Resolves to why it is out of service: it does not answer twice what every node answers. Undefined where it does. */
+  async #outage(): Promise<UpstreamFailure | undefined> {
+    const failure = (await this.#probe()) && (await this.#probe())
+    if (isOutage(failure)) this.#service.failed(performance.now(), failure.message)
+    return failure
+  }
+
+  /** Resolves to why there was no answer. */
   #probe(): Promise<UpstreamFailure | undefined> {
     if (this.#probing === undefined) {
       const probe = this.#call(this.#line.probe, [], performance.now() + this.options.timeoutMs)
@@ -336,22 +341,14 @@ export class Upstream {
       const { code, message, data } = typeof error === 'object' ? (error as RpcError) : { message: error }
       const text = textOf(message)
       if (isBusy(answer)) {
-        this.#pause(undefined)
+        this.#pause.begin()
+        this.score.failed()
         return call.answer.reject(new UpstreamFailure('busy', `error ${textOf(code)}: ${text}`))
       }
       const number = Number(textOf(code))
       if (refusesMethod(number, text)) this.#lacked.note(call.method)
       call.answer.reject(new NodeError(this, number, text, data))
     })
-  }
-
-  #pause(retryAfterMs: number | undefined): void {
-    this.score.failed()
-    const now = performance.now()
-    // Several questions under way are told so together.
-    if (retryAfterMs === undefined && now < this.#restsUntil) return
-    const ms = retryAfterMs ?? Math.min(busyMs * 2 ** this.#busyAnswers++, busyMsMax)
-    this.#restsUntil = Math.max(this.#restsUntil, now + ms)
   }
 
   #late(call: Waiting): void {
@@ -376,7 +373,7 @@ function refusedBy(upstream: Upstream, { status = Number.NaN, message }: Upstrea
 }
 
 /** Whether a failure says that the node is out of service. */
-function isOutage(error: unknown): boolean {
+function isOutage(error: unknown): error is UpstreamFailure {
   return error instanceof UpstreamFailure && outages.has(error.kind)
 }
 

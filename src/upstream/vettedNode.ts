@@ -5,6 +5,8 @@ import type { Upstream } from './upstream.js'
 
 /** How long a node of another chain is left alone; then somebody may have corrected it. */
 const otherChainMs = 5_000
+/** Times that a question about its chain is asked where a front answers with an HTTP status of 5xx, or HTML. */
+const triesMax = 3
 
 /** Which chain nodes must have. */
 export interface ChainName {
@@ -69,7 +71,7 @@ export class VettedNode {
 
   async #vet(deadline: number): Promise<string | undefined> {
     const { upstream } = this
-    const ask = (method: string, params: readonly unknown[]) => upstream.ask(method, params, deadline)
+    const ask = (method: string, params: readonly unknown[]) => this.#ask(method, params, deadline)
     try {
       const [id, genesis] = await Promise.all([ask('eth_chainId', []), askGenesis(ask)])
       const wrong =
@@ -88,6 +90,18 @@ export class VettedNode {
     } catch (error) {
       this.#why = (error as Error).message
       return undefined
+    }
+  }
+
+  /** Again where a front has no answer: all that is asked of the node waits for this. */
+  async #ask(method: string, params: readonly unknown[], deadline: number): Promise<unknown> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.upstream.ask(method, params, deadline)
+      } catch (error) {
+        const isOver = tries >= triesMax || !(error instanceof UpstreamFailure) || error.kind !== 'unreadable'
+        if (isOver) throw error
+      }
     }
   }
 
