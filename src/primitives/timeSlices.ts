@@ -87,6 +87,11 @@ export class TimeSlices<W extends Work> {
     return this.#beganMs !== undefined && performance.now() - this.#beganMs >= msMax
   }
 
+  /** Counts time that what follows from a work will take at the end of this turn. */
+  spend(ms: number): void {
+    if (this.#beganMs !== undefined) this.#beganMs -= ms
+  }
+
   /**
    * Counts a work that is about to be done; false, and it is not counted, where the share of this turn is used up. Short
    * work, `isShort`, is done whatever the time.

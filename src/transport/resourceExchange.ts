@@ -11,7 +11,7 @@ import { chooseEncoding } from './acceptEncoding.js'
 import { refusal } from './admission.js'
 import { compressedBytesMin } from './compressedCopies.js'
 import { isNamedIn } from './entityTag.js'
-import type { ExchangePool } from './exchange.js'
+import { countUnread, type ExchangePool, unreadBytes } from './exchange.js'
 import { type ExtraHeaders, noHeaders, type Reply } from './wire.js'
 
 export interface Wanted {
@@ -34,6 +34,9 @@ export class ResourceExchange extends RequestContext {
   readonly #reply: Reply
   readonly #pool: ExchangePool
   readonly #headers: ExtraHeaders
+  #isOver = false
+  /** Bytes of the answer, counted while they wait. */
+  #unread = 0
 
   /** Takes over `reply`. Call it inside the handler of the request, and then {@link answer}. */
   constructor(reply: Reply, pool: ExchangePool, identity: Identity, headers: ExtraHeaders) {
@@ -59,6 +62,8 @@ export class ResourceExchange extends RequestContext {
   }
 
   over(): void {
+    this.#isOver = true
+    if (this.#unread > 0) this.#pool.bufferedBytes.add(-this.#unread)
     this.finish()
     if (--this.#pool.open === 0 && this.#pool.isClosing) this.#pool.onIdle()
   }
@@ -97,5 +102,8 @@ export class ResourceExchange extends RequestContext {
     const headers: (readonly [string, string])[] = [['etag', tag], keptForever, vary, ...this.#headers]
     if (encoding !== undefined) headers.push(['content-encoding', encoding])
     this.#reply.send({ status, body, retryAfterMs: undefined, trust }, headers, this.#pool.isClosing)
+    if (this.#isOver) return
+    this.#unread = unreadBytes({ body })
+    if (!countUnread(this.#pool, this.#unread)) this.#reply.cut()
   }
 }

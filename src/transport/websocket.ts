@@ -64,7 +64,7 @@ const messagesPerTurn = 32
 const bytesPerTurn = 64 * 1024
 
 /** Time that the messages of all sockets take of a turn, whatever they ask for; as much again for those that waited. */
-const turnMsMax = 8
+const turnMsMax = 6
 
 const keyForm = '/ws/v3/<key>'
 const notFound: Refusal = {

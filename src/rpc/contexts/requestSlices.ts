@@ -135,6 +135,20 @@ export function doAround<T>(around: Around, work: () => T): T {
   }
 }
 
+/**
+ * Answers of work that waited are sent once the turn is over, many of them after little work where they are stored: 3 MB
+ * take some 10 ms to copy and to send.
+ */
+const sentBytesPerMs = 256 * 1024
+
+/** Bytes of a result, or of an answer. */
+function answerBytes(value: unknown): number {
+  if (typeof value === 'string' || value instanceof Uint8Array) return value.length
+  if (Array.isArray(value)) return value.reduce((sum, part) => sum + answerBytes(part), 0)
+  const isAnswer = typeof value === 'object' && value !== null && 'body' in value
+  return isAnswer ? answerBytes(value.body) : 0
+}
+
 /** Does the work; without a promise if it never has to wait. Throws what it throws. */
 export function doSliced<T>(steps: SlicedWork<T>): T | Promise<Awaited<T>> {
   const around = present
@@ -144,8 +158,10 @@ export function doSliced<T>(steps: SlicedWork<T>): T | Promise<Awaited<T>> {
     const goOn = (next: () => IteratorResult<Promise<unknown> | TurnWait, T>): void => {
       try {
         const step = around === undefined ? next() : doAround(around, next)
-        if (step.done) resolve(step.value as Awaited<T>)
-        else wait(step.value)
+        if (step.done) {
+          slices.spend(answerBytes(step.value) / sentBytesPerMs)
+          resolve(step.value as Awaited<T>)
+        } else wait(step.value)
       } catch (thrown) {
         reject(thrown)
       }

@@ -191,3 +191,23 @@ t.test('what has gone on is no longer in memory after the next collection of you
   t.ok(kept < 0.3, `${kept} of all are kept`)
   slices.close()
 })
+
+t.test('what follows from a work counts in its turn', async (t) => {
+  const { slices, wait, turns } = noting({
+    msMaxOf: () => 1_000,
+    goOn: (work) => {
+      done.push(work.name)
+      slices.spend(600)
+    },
+  })
+  const done: string[] = []
+  for (const name of ['a', 'b', 'c', 'd', 'e']) wait(name)
+  const counts: number[] = []
+  while (!slices.isEmpty) {
+    const before = done.length
+    await nextTurn()
+    counts.push(done.length - before)
+  }
+  t.same(counts, [2, 2, 1])
+  t.same(await turns(), [])
+})

@@ -254,3 +254,25 @@ test('whoever asks for long pages and does not read them ends a connection, and 
   }
   t.equal((await (await fetch(`${base}/long`)).text()).length, 8_000_002)
 })
+
+test('answers that nobody reads are counted, and beyond what may wait their connections end', async (t) => {
+  const bufferedBytesMax = 64 * 2 ** 20
+  const { port, base, network, server } = await withServer(t, { bufferedBytesMax })
+  const { totals } = server
+  const answerBytes = 16 * 2 ** 20
+  const clients: RawClient[] = []
+  for (let asked = 1; asked <= 8; asked++) {
+    const client = await RawClient.connect(port)
+    clients.push(client)
+    client.socket.pause()
+    client.write(rawPost(path, call('test_job')))
+    await until(() => network.jobs.length > 0)
+    network.jobs.pop()?.resolve(Buffer.from(JSON.stringify('x'.repeat(answerBytes))))
+    const due = Math.min(asked * answerBytes, bufferedBytesMax)
+    await until(() => totals.bodyBytes.value >= Math.min(due, bufferedBytesMax - answerBytes))
+    t.ok(totals.bodyBytes.value <= bufferedBytesMax + 1_000, `${totals.bodyBytes.value} of ${asked} answers`)
+  }
+  t.equal((await fetch(`${base}/health`)).status, 200)
+  for (const { socket } of clients) socket.destroy()
+  await until(() => totals.bodyBytes.value === 0)
+})
