@@ -134,7 +134,7 @@ export class Metrics {
     process.gauge('tidegate_websockets', 'Open WebSockets.', ({ totals }) => totals.sockets.value)
     process.gauge(
       'tidegate_body_buffer_bytes',
-      'Bytes of unfinished request bodies.',
+      'Bytes of unfinished request bodies, and of answers over HTTP that were not read yet.',
       ({ totals }) => totals.bodyBytes.value,
     )
     process.gauge(

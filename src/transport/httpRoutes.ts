@@ -30,7 +30,7 @@ import {
 } from './paths.js'
 import type { RequestHead } from './requestHead.js'
 import { type RequestLog, readRequestId, withRequestId } from './requestLog.js'
-import { RequestsPerTurn, requestsOfKeyMax } from './requestsPerTurn.js'
+import { keylessMax, RequestsPerTurn, requestsOfKeyMax } from './requestsPerTurn.js'
 import { notKept, ResourceExchange } from './resourceExchange.js'
 import type { ServerSettings } from './serverSettings.js'
 import { type ExtraHeaders, noHeaders, type Reply } from './wire.js'
@@ -240,7 +240,7 @@ export class HttpRoutes {
 
   /** As for a key, for all requests of a client's address that need no key, or have none that is valid. */
   #admitsNobody({ address }: RequestHead): boolean {
-    return this.#shares.admit(address, this.tick, this.#connections())
+    return this.#shares.admit(address, this.tick, this.#connections(), keylessMax)
   }
 
   #logRefused({ path, address }: RequestHead, status: number, why: string): void {

@@ -10,6 +10,9 @@ const togetherMax = 64
 /** Requests of one key in a turn: 10 ms of cached reads, or 16 at once from each of 64 connections. */
 export const requestsOfKeyMax = 1_024
 
+/** The same of one address that shows no key, for pages and refusals: balancers check health a few times. */
+export const keylessMax = 256
+
 /** Sweeps for which a key counts as active after a request. */
 const presentTicks = 1
 
@@ -31,7 +34,7 @@ export class RequestsPerTurn {
    * server's sweep counter. Beyond its share a key may have one request per open connection (`connections`), so a
    * client that waits for each answer is never refused.
    */
-  admit(keyId: string, tick: number, connections: number): boolean {
+  admit(keyId: string, tick: number, connections: number, max = requestsOfKeyMax): boolean {
     if (keyId !== this.#lastKey) {
       if (this.#lastKey !== undefined) this.#otherTick = tick
       this.#lastKey = keyId
@@ -43,6 +46,6 @@ export class RequestsPerTurn {
     }
     const count = (this.#ofKeys.get(keyId) ?? 0) + 1
     this.#ofKeys.set(keyId, count)
-    return count <= requestsOfKeyMax + connections || tick - this.#otherTick > presentTicks
+    return count <= max + connections || tick - this.#otherTick > presentTicks
   }
 }

@@ -18,6 +18,7 @@ const unsentBytesMax = 1024 * 1024
 export class NodeConnection {
   readonly #replies = new Set<OpenReply>()
   readonly #waiting: (() => void)[] = []
+  #goingOn: NodeJS.Immediate | undefined
   #unsentBytes = 0
   /** Whether the connection ends after an answer that was given; no later request is begun. */
   isEnding = false
@@ -25,6 +26,7 @@ export class NodeConnection {
   constructor(readonly socket: Socket) {
     socket.once('close', () => {
       this.#waiting.length = 0
+      clearImmediate(this.#goingOn)
       for (const reply of this.#replies) reply.over()
     })
   }
@@ -44,15 +46,21 @@ export class NodeConnection {
     this.#replies.add(reply)
   }
 
+  /** Begins requests that wait in a later turn, at most as many as there are replies: they may be hundreds. */
   remove(reply: OpenReply): void {
     this.#replies.delete(reply)
-    if (this.#waiting.length === 0) return
-    while (this.#hasRoom) {
+    if (this.#waiting.length > 0) this.#goingOn ??= setImmediate(() => this.#goOn())
+  }
+
+  #goOn(): void {
+    this.#goingOn = undefined
+    for (let begun = 0; begun < repliesMax && this.#hasRoom; begun++) {
       const next = this.#waiting.shift()
       if (next === undefined) break
       next()
     }
     if (this.#waiting.length === 0) this.socket.resume()
+    else if (this.#replies.size === 0) this.#goingOn ??= setImmediate(() => this.#goOn())
   }
 
   /** Counts bytes of an answer that are handed to Node.js, and with a negative number those that are sent. */
