@@ -127,7 +127,7 @@ t.test('attack tools count answers over HTTP and over WebSockets, and ends of co
   const tools = new AttackTools(server.keyedUrls[0] as string)
   const raw = await tools.connect()
   tools.readStatuses(raw)
-  raw.write('GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n')
+  raw.write('PUT / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n')
   await once(raw, 'data')
   raw.destroy()
   const { socket, connection } = await tools.openSocket()

@@ -50,6 +50,7 @@ const headers = () => ({ 'x-key': secret() })
 const nodes = (scheme: string) => [
   { url: node(scheme), headers: headers() },
   { url: node(scheme, closedPort), headers: headers() },
+  { url: node(scheme, closedPort), proxy: node('http', port, '') },
 ]
 const upstreams = [...nodes('http').map((entry) => ({ ...entry, socketUrl: node('ws') })), ...nodes('ws')]
 const beacon = { nodes: nodes('http'), checkpoint: `0x${'11'.repeat(32)}` }

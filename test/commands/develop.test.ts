@@ -48,7 +48,7 @@ function clientOf({ origin }: Service, account: PrivateKeyAccount, id = 7357) {
     nativeCurrency: { name: 'ether', symbol: 'ETH', decimals: 18 },
     rpcUrls: { default: { http: [origin] } },
   })
-  const transport = http(origin)
+  const transport = http(origin, { timeout: 0 })
   return createTestClient({ mode: 'anvil', account, chain, transport, cacheTime: 0, pollingInterval: 20 })
     .extend(publicActions)
     .extend(walletActions)
@@ -325,7 +325,7 @@ t.test('a client that takes the chain for that of Hardhat mines and pays', async
   const client = createTestClient({
     mode: 'hardhat',
     chain,
-    transport: http(own.service.origin),
+    transport: http(own.service.origin, { timeout: 0 }),
     cacheTime: 0,
   })
   await client.mine({ blocks: 3, interval: 60 })

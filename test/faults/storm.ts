@@ -190,7 +190,7 @@ export class Storm {
       const pause = sleep(lookMs)
       const asked = [
         this.#lookAtHead(service),
-        this.#lookAtHealth(service),
+        this.#lookAtHealth(service, options),
         this.#ask(service, options),
         this.#askForOrphan(service, options),
       ]
@@ -213,15 +213,18 @@ export class Storm {
     if (isLong ? ms > ageMsMax : steps > ageStepsMax) looks.late++
   }
 
-  async #lookAtHealth(service: Service): Promise<void> {
-    const { isWell, text } = await this.#health(service)
-    if (!isWell) this.#wrong(`/health says ${text}`)
+  async #lookAtHealth(service: Service, { lateShareMax }: LookOptions): Promise<void> {
+    const { isWell, isBehind, text } = await this.#health(service)
+    // Who may be late says so.
+    if (!isWell && !(isBehind && lateShareMax !== undefined)) this.#wrong(`/health says ${text}`)
   }
 
-  async #health({ origin }: Service): Promise<{ readonly isWell: boolean; readonly text: string }> {
+  async #health({ origin }: Service) {
     const { status: code, text } = await get(`${origin}/health`)
     const { status, networks } = JSON.parse(text)
-    return { isWell: code === 200 && status === 'ok' && networks.dev.syncing === false, text }
+    const { syncing } = networks.dev
+    const isWell = code === 200 && status === 'ok' && syncing === false
+    return { isWell, isBehind: status === 'syncing' && syncing === true, text: text as string }
   }
 
   /** A question about a block that the service has, by its hash or as `latest`. */
