@@ -4,6 +4,7 @@
  * /proc, it says nothing.
  */
 import { readFileSync, writeSync } from 'node:fs'
+import { isMainThread } from 'node:worker_threads'
 
 /** Ticks of the clock that /proc counts in, a second. It is 100 on every platform of Linux that Node.js runs on. */
 const ticksPerSecond = 100
@@ -32,4 +33,5 @@ export function reportCpu(file: string): void {
   counted = seconds
 }
 
-process.on('exit', () => reportCpu(process.argv[1]?.replace(/^.*\/dist\//, '') ?? ''))
+// A test's threads load it as well.
+if (isMainThread) process.on('exit', () => reportCpu(process.argv[1]?.replace(/^.*\/dist\//, '') ?? ''))
