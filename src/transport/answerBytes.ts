@@ -28,7 +28,7 @@ function writeText(target: Buffer, text: string, offset: number): number {
  * From this length on a piece is sent by itself, although each takes a system call: copying a block of 174 KB to join
  * it with its neighbours takes four times the CPU (scenario `block-full`).
  */
-const longBytesMin = 32 * 1024
+export const longBytesMin = 32 * 1024
 
 let scratch = Buffer.allocUnsafeSlow(64 * 1024)
 /** A plain view of the same memory: its `subarray` takes half the time of a Buffer's. */

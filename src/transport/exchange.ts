@@ -9,17 +9,14 @@ import type { Answer, AnswerBody } from '../rpc/answers/answer.js'
 import { anonymousId, type Identity, RequestContext } from '../rpc/contexts/requestContext.js'
 import type { Endpoint } from '../rpc/dispatch/endpoint.js'
 import { chooseEncoding, type Encoding } from './acceptEncoding.js'
-import { lengthOf } from './answerBytes.js'
 import { type CompressedCopies, compressedBytesMin } from './compressedCopies.js'
 import type { FloodPenalties } from './floodPenalties.js'
 import { gzipMember } from './gzipMember.js'
-import type { Total } from './totals.js'
+import { UnreadAnswer, type UnreadPool } from './unreadAnswer.js'
 import { type BodyReceiver, type ExtraHeaders, noHeaders, type Reply } from './wire.js'
 
-export interface ExchangePool {
+export interface ExchangePool extends UnreadPool {
   readonly bodyBytesMax: number
-  readonly bufferedBytesMax: number
-  readonly bufferedBytes: Total
   /** Key id → bytes of its bodies among them, of those that have any on this edge. */
   readonly bufferedOfKeys: Map<string, number>
   /** Number of exchanges that are not over. */
@@ -61,20 +58,6 @@ export function slicesOfBodies(): TimeSlices<Exchange> {
   })
 }
 
-/** Bytes that wait with an answer which was not sent at once; what a cache keeps is there in any case. */
-export function unreadBytes({ body, isKept }: Pick<Answer, 'body' | 'isKept'>): number {
-  return isKept === true ? 0 : lengthOf(body)
-}
-
-/**
- * Counts the bytes of an answer until its client has read them, with those of bodies that arrive; its exchange gives them
- * back. False where all together are too many and these are more than the average.
- */
-export function countUnread(pool: ExchangePool, bytes: number): boolean {
-  const { bufferedBytes, bufferedBytesMax, open } = pool
-  return bufferedBytes.add(bytes) <= bufferedBytesMax || bytes <= bufferedBytesMax / open
-}
-
 /**
  * Parts of a body above which their average length must be {@link pieceBytesMin}. Each part takes as long however
  * short it is, so 5 MiB in chunks of one byte would take five seconds. A client that writes its JSON call by call sends 100
@@ -104,8 +87,7 @@ export class Exchange extends RequestContext implements BodyReceiver, Linked<Exc
   #memory = noMemory
   #bytes = 0
   #pieces = 0
-  /** Bytes of the answer, counted while they wait. */
-  #unread = 0
+  #unread: UnreadAnswer | undefined
 
   /** `startTick` is the server's sweep counter; `at` the block that the request is pinned to, empty for none. */
   constructor(
@@ -162,7 +144,7 @@ export class Exchange extends RequestContext implements BodyReceiver, Linked<Exc
     if (this.#state === 'over') return
     if (this.#state === 'receiving') this.#stopReceiving()
     this.#state = 'over'
-    if (this.#unread > 0) this.pool.bufferedBytes.add(-this.#unread)
+    this.#unread?.over()
     this.finish()
     if (--this.pool.open === 0 && this.pool.isClosing) this.pool.onIdle()
   }
@@ -228,15 +210,13 @@ export class Exchange extends RequestContext implements BodyReceiver, Linked<Exc
       const body = answer.isKept === true ? this.#gzip(answer) : undefined
       const { allowance } = this.identity
       const own = allowance === undefined ? this.headers : [...this.headers, ...(allowance.headers?.() ?? [])]
-      if (body === undefined) this.#reply.send(answer, own, isEnd)
-      else {
-        const headers = own === noHeaders ? gzipHeaders : [...own, ...gzipHeaders]
-        this.#reply.send({ ...answer, body }, headers, isEnd)
-      }
+      const sent = body === undefined ? answer : { ...answer, body }
+      const headers = body === undefined ? own : own === noHeaders ? gzipHeaders : [...own, ...gzipHeaders]
+      this.#reply.send(sent, headers, isEnd)
       // A short one is sent by now.
       if (this.#state !== 'sending') return
-      this.#unread = unreadBytes(answer)
-      if (!countUnread(this.pool, this.#unread)) this.#reply.cut()
+      this.#unread = new UnreadAnswer(this.pool, () => this.giveUp())
+      this.#unread.count(sent)
     } catch (error) {
       // Part of the answer may have been written, so the connection is closed.
       this.pool.defect(error)

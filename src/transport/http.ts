@@ -104,6 +104,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     bufferedBytesMax: limits.bufferedBytesMax,
     bufferedBytes: totals.bodyBytes,
     bufferedOfKeys: new Map(),
+    sharedPieces: new Map(),
     open: 0,
     isClosing: false,
     receiving: new LinkedList(),

@@ -11,7 +11,8 @@ import { chooseEncoding } from './acceptEncoding.js'
 import { refusal } from './admission.js'
 import { compressedBytesMin } from './compressedCopies.js'
 import { isNamedIn } from './entityTag.js'
-import { countUnread, type ExchangePool, unreadBytes } from './exchange.js'
+import type { ExchangePool } from './exchange.js'
+import { UnreadAnswer } from './unreadAnswer.js'
 import { type ExtraHeaders, noHeaders, type Reply } from './wire.js'
 
 export interface Wanted {
@@ -35,8 +36,7 @@ export class ResourceExchange extends RequestContext {
   readonly #pool: ExchangePool
   readonly #headers: ExtraHeaders
   #isOver = false
-  /** Bytes of the answer, counted while they wait. */
-  #unread = 0
+  #unread: UnreadAnswer | undefined
 
   /** Takes over `reply`. Call it inside the handler of the request, and then {@link answer}. */
   constructor(reply: Reply, pool: ExchangePool, identity: Identity, headers: ExtraHeaders) {
@@ -63,7 +63,7 @@ export class ResourceExchange extends RequestContext {
 
   over(): void {
     this.#isOver = true
-    if (this.#unread > 0) this.#pool.bufferedBytes.add(-this.#unread)
+    this.#unread?.over()
     this.finish()
     if (--this.#pool.open === 0 && this.#pool.isClosing) this.#pool.onIdle()
   }
@@ -103,7 +103,7 @@ export class ResourceExchange extends RequestContext {
     if (encoding !== undefined) headers.push(['content-encoding', encoding])
     this.#reply.send({ status, body, retryAfterMs: undefined, trust }, headers, this.#pool.isClosing)
     if (this.#isOver) return
-    this.#unread = unreadBytes({ body })
-    if (!countUnread(this.#pool, this.#unread)) this.#reply.cut()
+    this.#unread = new UnreadAnswer(this.#pool, () => this.#reply.cut())
+    this.#unread.count({ body })
   }
 }

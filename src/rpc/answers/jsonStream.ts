@@ -23,20 +23,42 @@ export class JsonStream {
   #sink: PartSink | undefined
   /** Bytes of the parts that came so far. */
   bytes = 0
+  /** Those of them that nobody has taken. */
+  #held = 0
+  #count: ((change: number) => void) | undefined
 
   /** `cancel` ends the work; the stream fails. */
   constructor(readonly cancel: () => void) {}
 
-  put(part: Uint8Array, taken: () => void): void {
+  put(part: Uint8Array, passedOn: () => void): void {
     this.bytes += part.length
+    this.#hold(part.length)
+    const taken = () => {
+      this.#hold(-part.length)
+      passedOn()
+    }
     if (this.#sink === undefined) this.#waiting.push({ part, taken })
     else this.#sink.put(part, taken)
   }
 
   finish(end: End): void {
     this.#end = end
-    if ('last' in end) this.bytes += end.last.length
+    if ('last' in end) {
+      this.bytes += end.last.length
+      this.#hold(end.last.length)
+    }
     if (this.#sink !== undefined) this.#finishSink(this.#sink)
+  }
+
+  /** Has `count` know how many bytes wait to be taken, from now on; the last part is never taken. */
+  countWaiting(count: (change: number) => void): void {
+    this.#count = count
+    count(this.#held)
+  }
+
+  #hold(change: number): void {
+    this.#held += change
+    this.#count?.(change)
   }
 
   /** Passes everything to a sink. Call it once. */
