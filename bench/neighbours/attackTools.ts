@@ -7,6 +7,7 @@ import { Agent, type IncomingMessage } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { WebSocket } from 'ws'
+import { frame } from '../../test/transport/socketClient.js'
 import { exchange } from './exchange.js'
 import { answerKind, failureKind, lookedAtBytes, Tally } from './tally.js'
 
@@ -17,6 +18,15 @@ const retryMs = 20
 export interface RawSocket {
   readonly socket: WebSocket
   readonly connection: Socket
+}
+
+export interface Attack {
+  readonly name: string
+  readonly title: string
+  /** Runs only alone, because another attack includes it. */
+  readonly isAlone?: boolean
+  /** Starts the attack and returns. */
+  drive(tools: AttackTools): void
 }
 
 export class AttackTools {
@@ -33,6 +43,11 @@ export class AttackTools {
   /** Path of the attacker's HTTP requests. */
   get path(): string {
     return this.#url.pathname
+  }
+
+  /** Where the attacker asks a network that is not the first; `before` its path, as `/made`. */
+  urlOf(before: string): URL {
+    return new URL(before + this.#url.pathname, this.#url)
   }
 
   /** A number that was never used before, in any run, for requests that must be new. */
@@ -86,11 +101,10 @@ export class AttackTools {
     })
   }
 
-  /** Opens a WebSocket with the attacker's key. Its messages and its end are counted. */
-  async openSocket(): Promise<RawSocket> {
-    const url = new URL(this.#url)
+  /** Opens a WebSocket with the attacker's key, to the first network or another. Its messages and its end are counted. */
+  async openSocket(network = ''): Promise<RawSocket> {
+    const url = this.urlOf(`${network}/ws`)
     url.protocol = 'ws:'
-    url.pathname = `/ws${url.pathname}`
     const socket = new WebSocket(url, { perMessageDeflate: false, autoPong: false })
     const upgrade = once(socket, 'upgrade') as Promise<[IncomingMessage]>
     socket.on('error', (error) => this.tally.add(`WebSocket ${failureKind(error)}`))
@@ -102,6 +116,13 @@ export class AttackTools {
     socket.on('pong', () => this.tally.add('pong'))
     const [[response]] = await Promise.all([upgrade, once(socket, 'open')])
     return { socket, connection: response.socket }
+  }
+
+  /** Sends messages and never reads the answers. */
+  async neverRead({ connection }: RawSocket, messages: readonly string[]): Promise<void> {
+    connection.pause()
+    for (const message of messages) await write(connection, frame(0x1, Buffer.from(message)))
+    await ended(connection)
   }
 }
 

@@ -2,9 +2,9 @@
 import type { Socket } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { frame } from '../../test/transport/socketClient.js'
-import { addressOf, blockTag, calldata, fullBlock, slots, word } from '../data/demoFacts.js'
+import { addressOf, blockTag, calldata, fullBlock, headNumber, slots, word } from '../data/demoFacts.js'
 import { batch, rpc } from '../load/rpc.js'
-import { type AttackTools, ended, type RawSocket, write } from './attackTools.js'
+import { type Attack, type AttackTools, ended, write } from './attackTools.js'
 import { bomb, code, executing, precompileBombs, precompileLoop } from './bombs.js'
 import {
   bodyBytesMax,
@@ -14,15 +14,7 @@ import {
   messageBytesMax,
   notText,
 } from './probes.js'
-
-export interface Attack {
-  readonly name: string
-  readonly title: string
-  /** Runs only alone, because another attack includes it. */
-  readonly isAlone?: boolean
-  /** Starts the attack and returns. */
-  drive(tools: AttackTools): void
-}
+import { subscriptionAttacks } from './subscriptionAttacks.js'
 
 const tide = addressOf('Tide')
 const { address, slot } = slots[0] as (typeof slots)[number]
@@ -91,13 +83,6 @@ function floodSockets(tools: AttackTools, count: number, bytes: Uint8Array, answ
       await Promise.race([answered, ended(connection)])
     }
   })
-}
-
-/** Sends messages and never reads the answers. */
-async function neverRead({ connection }: RawSocket, messages: readonly string[]): Promise<void> {
-  connection.pause()
-  for (const message of messages) await write(connection, frame(textFrame, Buffer.from(message)))
-  await ended(connection)
 }
 
 /** Sends pieces while the sum of all bytes stays below `bytesMax`, then keeps the connection until its end. */
@@ -190,11 +175,12 @@ export const attacks: readonly Attack[] = [
     tools.ask(1_100, () => proof(tools, 64))
     tools.ask(150, () => mappingSlots(tools, 1_000, 1))
   }),
-  attack('floods', 'floods of reads, empty messages and pings', (tools) => {
-    const reads = post(tools, cachedRead).repeat(200)
+  attack('floods', 'floods of reads, pages, empty messages and pings', (tools) => {
+    const next = inTurn([post(tools, cachedRead), 'GET /health HTTP/1.1\r\nhost: x\r\n\r\n'])
     tools.repeat(32, async () => {
       const connection = await tools.connect()
       tools.readStatuses(connection)
+      const reads = next().repeat(200)
       while (!connection.destroyed) await write(connection, reads)
     })
     const many = 100_000
@@ -202,6 +188,11 @@ export const attacks: readonly Attack[] = [
       Buffer.concat(times(many, () => frame(opcode, Buffer.from(text))))
     floodSockets(tools, 4, frames(textFrame, '{}'), many)
     floodSockets(tools, 4, frames(pingFrame, ''), many)
+  }),
+  attack('traces', 'witnesses and filters of traces', (tools) => {
+    const block = inTurn(times(headNumber, (at) => blockTag(at + 1)))
+    tools.ask(8, () => rpc('debug_executionWitness', [block()]))
+    tools.ask(8, () => rpc('trace_filter', [{ fromBlock: '0x1', toBlock: block(), count: tools.serial() }]))
   }),
   attack('filters', '8,400 filters of 1,000 addresses', (tools) => {
     tools.repeat(12, async () => {
@@ -213,12 +204,8 @@ export const attacks: readonly Attack[] = [
   }),
   attack('readers', 'readers that stop', (tools) => {
     const receipts = rpc('eth_getBlockReceipts', [full])
-    tools.repeat(12, async () =>
-      neverRead(
-        await tools.openSocket(),
-        times(250, () => receipts),
-      ),
-    )
+    const messages = times(250, () => receipts)
+    tools.repeat(12, async () => tools.neverRead(await tools.openSocket(), messages))
     tools.repeat(64, async () => {
       const connection = await tools.connect()
       connection.pause()
@@ -246,4 +233,5 @@ export const attacks: readonly Attack[] = [
       while (!connection.destroyed) await write(connection, chunks)
     })
   }),
+  ...subscriptionAttacks,
 ]

@@ -10,8 +10,10 @@ import { targetOf, warmUp, withConnections } from '../load/httpLoader.js'
 import type { RunContext, SpecialScenario } from '../scenarios/specialScenario.js'
 import { endWithThisProcess, type Memory, messageOf } from '../servers/serverProcess.js'
 import { startTidegate, type TidegateProcess } from '../servers/tidegateServer.js'
-import { type Attack, attacks } from './attacks.js'
+import { attacks } from './attacks.js'
+import type { Attack } from './attackTools.js'
 import { outcomeOf, type Phase, phaseOf, servedOf } from './phases.js'
+import { madeNetwork } from './subscriptionAttacks.js'
 import { Tally, type Told } from './tally.js'
 import { Victims } from './victims.js'
 
@@ -72,7 +74,8 @@ class Stage {
       ...attacks.map(({ name }) => `attacker ${name}`),
     ]
     await this.close()
-    const server = await startTidegate(folder, [await network('demo')], { ...options, keyNames })
+    const more = { ...options, keyNames, moreNetworks: [madeNetwork(folder)] }
+    const server = await startTidegate(folder, [await network('demo')], more)
     this.#server = server
     this.#victims = new Victims(server.keyedUrls.slice(0, victimCount))
     await this.#victims.learn()

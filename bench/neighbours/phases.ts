@@ -112,8 +112,18 @@ export function phaseTable(phases: readonly Phase[]): string[] {
     `Beside attackers: ${readsPerSecond} reads and ${proofsPerSecond} proofs a second of each victim`,
     head,
     ...phases.flatMap((phase) => [phaseLine(phase, idle), ...remarksOf(phase)]),
+    worstOf(phases.slice(1)),
     'late: p99 of how long after it was due the loader sent a question; calm: until victims were served as if alone again',
   ]
+}
+
+function worstOf(attacked: readonly Phase[]): string {
+  const most = (of: (phase: Phase) => number | undefined) =>
+    Math.max(...attacked.map((each) => of(each) ?? 0))
+  const reads = milliseconds(most((phase) => phase.reads.latencies.p99))
+  const proofs = milliseconds(most((phase) => phase.proofs.longestMs))
+  const megabytes = (most((phase) => phase.peakResidentBytes) / 1e6).toFixed(0)
+  return `At worst: p99 of reads ${reads} ms (at most 60), longest proof ${proofs} ms (300), RSS ${megabytes} MB (400)`
 }
 
 function phaseLine({ title, reads, proofs, ...phase }: Phase, idleP99: number | undefined): string {
