@@ -48,12 +48,6 @@ import { type DemoAccess, welcomeLines } from './welcome.js'
 /** What is said at a start on a full disk. */
 const readOnlyUntil = `nothing is written until ${freeBytesMin / 2 ** 20} MiB are free; what is stored is served`
 
-/**
- * How long the start waits for the sources. A store that an earlier run left is open within it, and a mistake in the
- * configuration shows; a node that is away keeps nobody waiting.
- */
-const openMsMax = 4_000
-
 /** How long jobs may continue after the edges are closed; nobody waits for their results then. */
 const poolCloseMsMax = 1_000
 
@@ -221,7 +215,7 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
 }
 
 /**
- * Starts the source of every network that has one. Resolves once all stores can be opened, or after {@link openMsMax};
+ * Starts the source of every network that has one. Resolves once all stores can be opened, or after `limits.startMsMax`;
  * rejects where one cannot be, for a cause that shows before.
  */
 async function startSources(
@@ -250,7 +244,7 @@ async function startSources(
     void source.caughtUp.then(view.clear, view.clear)
   }
   const ending = new AbortController()
-  const late = sleep(openMsMax, undefined, { signal: ending.signal }).catch(() => undefined)
+  const late = sleep(config.limits.startMsMax, undefined, { signal: ending.signal }).catch(() => undefined)
   await Promise.race([Promise.all(sources.map(({ opened }) => opened)), late])
   ending.abort()
   isStarting = false

@@ -46,6 +46,11 @@ export const limitsShape = {
   batchAnswerBytesMax: integer(KiB, GiB).default(25_000_000),
   /** Time for one request, batch or not. geth's write deadline, after which clients have given up. */
   requestMsMax: milliseconds(100).default(requestMsDefault),
+  /**
+   * Time that the start waits for the sources of networks before it listens. A store that an earlier run left is open within
+   * it, and a mistake in the configuration shows and ends the start; a node that is away keeps nobody waiting for longer.
+   */
+  startMsMax: milliseconds(100).default(4_000),
   /** Threads for proofs, calls and bulk work. Where absent, all cores but one, and at least two. */
   poolThreads: integer(2, 256).optional(),
   /**

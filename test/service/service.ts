@@ -26,6 +26,8 @@ export const patientLimits = {
   executionMsMax: 300_000,
   traceMsMax: 600_000,
   poolNiceness: 0,
+  // A mistake ends the start within it.
+  startMsMax: 60_000,
 } as const
 
 /** A configuration that has nothing but these; made by `prepare.ts`. */
