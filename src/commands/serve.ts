@@ -245,8 +245,11 @@ async function startSources(
   }
   const ending = new AbortController()
   const late = sleep(config.limits.startMsMax, undefined, { signal: ending.signal }).catch(() => undefined)
-  await Promise.race([Promise.all(sources.map(({ opened }) => opened)), late])
-  ending.abort()
+  try {
+    await Promise.race([Promise.all(sources.map(({ opened }) => opened)), late])
+  } finally {
+    ending.abort()
+  }
   isStarting = false
   for (const { name, state } of sources) {
     if (state.opening === undefined) continue

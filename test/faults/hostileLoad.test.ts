@@ -21,8 +21,9 @@ import { HostileCalls } from './hostileCalls.js'
 
 /** Length of a window, and how many there may be until one has only short turns: machines are busy at times. */
 const seconds = Number(process.env.HOSTILE_SECONDS ?? 6)
-const windowsMax = 5
-const turnMsMax = 50
+const windowsMax = 8
+/** node:http parses all requests of a packet at once, before any code of ours runs. */
+const turnMsMax = { uws: 50, node: 100 }
 const seed = Number(process.env.SEED ?? Date.now() & 0x7fffffff)
 
 /** Code that makes as many logs as its input says, without data, of two topics each. */
@@ -252,7 +253,8 @@ for (const transport of ['uws', 'node'] as const) {
         return attacker
       })
       let longest = Number.POSITIVE_INFINITY
-      for (let window = 0; window < windowsMax && longest > turnMsMax; window++) {
+      const longestAllowed = turnMsMax[transport]
+      for (let window = 0; window < windowsMax && longest > longestAllowed; window++) {
         const sinceMs = Date.now()
         await sleep(seconds * 1_000)
         const turns = notedTurns(path, sinceMs).sort((a, b) => b - a)
@@ -260,7 +262,7 @@ for (const transport of ['uws', 'node'] as const) {
         t.comment(`longest turns of ${seconds} s: ${shown.join(', ')} ms`)
         longest = turns[0] ?? 0
       }
-      t.ok(longest <= turnMsMax, `${longest} ms`)
+      t.ok(longest <= longestAllowed, `${longest} ms`)
       for (const attacker of attackers) attacker.isOver = true
       const { exitCode, signalCode } = service.process
       t.same({ exitCode, signalCode }, { exitCode: null, signalCode: null }, service.said.err.slice(-500))

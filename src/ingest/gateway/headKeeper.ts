@@ -185,8 +185,19 @@ export class HeadKeeper {
     return this.#fetcher.readAgreed(number)
   }
 
+  /** Throws where upstreams have another block 0: what they lead to is no branch of this chain. */
+  async #requireOwnGenesis(): Promise<void> {
+    const genesis = await this.#fetcher.readAgreed(0).catch(() => undefined)
+    const own = this.#store.readIdentity()?.genesisHash.toLowerCase()
+    if (genesis !== undefined && bytesToHex(genesis.hash) !== own)
+      throw new Error(
+        `upstreams have another genesis, ${bytesToHex(genesis.hash)}; their chain is not followed`,
+      )
+  }
+
   /** Makes a head that nothing links to what was held before; `hasLeft`: the head before is no block of its chain. */
   async #begin(claim: ClaimedBlock, hasLeft: boolean): Promise<void> {
+    if (hasLeft) await this.#requireOwnGenesis()
     const fetched = await this.#links.read(toHash32(hexToBytes(claim.hash)), claim.number)
     const { number, parentHash } = fetched.header
     const below = number === 0 ? [] : [await this.#links.read(parentHash, number - 1)]

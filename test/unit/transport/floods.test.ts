@@ -6,7 +6,7 @@ import { requestsOfKeyMax } from '../../../src/transport/requestsPerTurn.js'
 import { localTotals } from '../../../src/transport/totals.js'
 import { messageBytesDefault, socketsPerKeyFor } from '../../../src/transport/unfinishedMessages.js'
 import { once, until } from '../../library/until.js'
-import { test } from '../../transport/eachTransport.js'
+import { test, transportOf } from '../../transport/eachTransport.js'
 import { frame, rawWebSocket } from '../../transport/socketClient.js'
 import { RawClient, rawPost } from './rawClient.js'
 import { path, withSocketServer } from './socketServer.js'
@@ -201,7 +201,9 @@ for (const line of withoutKey) {
     client.write(request.repeat(flood))
     let answered = 0
     while (answered < flood && (await client.read(read)) !== undefined) answered++
-    t.ok(answered < flood, `${answered} answers, and then the end of the connection`)
+    // node:http is given one request of a connection a turn, so that others have their turns meanwhile.
+    if (transportOf(t).name === 'node') t.equal(answered, flood)
+    else t.ok(answered < flood, `${answered} answers, and then the end of the connection`)
     await other()
     client.socket.destroy()
     const again = await RawClient.connect(port)
