@@ -2,6 +2,7 @@ import t from 'tap'
 import { Chain } from '../../src/chain/chain.js'
 import { ChainReader } from '../../src/store/chainReader.js'
 import { NetworkStreams } from '../../src/streams/networkStreams.js'
+import { waitFor } from '../library/until.js'
 import { startService } from '../service/service.js'
 import { demoStorePath } from '../store/storedMessages.js'
 import { endpointOver } from '../unit/streams/openStreams.js'
@@ -52,8 +53,10 @@ function openDemo() {
   return { chain, client: new TestClient(endpointOver(chain, streams)) }
 }
 
+/** Replays are cut by time, so that a busy machine takes more turns for them. */
 async function untilCount(client: TestClient, count: number): Promise<void> {
-  for (let turn = 0; turn < 1000 && client.sent.length < count; turn++) await settle()
+  await waitFor(`${count} messages`, () => client.sent.length >= count)
+  await settle()
 }
 
 function expectedHead(block: DemoBlock): Json {

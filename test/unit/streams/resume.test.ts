@@ -133,7 +133,7 @@ t.test('whoever is cut at any moment and resumes has every block and log of the 
     const heads = canonical.map(({ hash }) => hash).join()
     const logs = expectedLogs(canonical).join()
     const isDone = () => followers.every(({ view }, index) => view.join() === (index < 2 ? heads : logs))
-    for (let turn = 0; turn < 1_000 && !isDone(); turn++) {
+    for (let turn = 0; turn < 100_000 && !isDone(); turn++) {
       for (const follower of followers) {
         if (follower.client === undefined) follower.connect()
         follower.read(Number.POSITIVE_INFINITY)
