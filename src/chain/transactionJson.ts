@@ -89,16 +89,13 @@ function layoutOf(number: number): Layout {
     if (at === undefined) throw new Error(`transactions of type ${number} have no ${name}`)
     return at
   }
-  const own = type.names.flatMap((member, at) =>
-    member in name
-      ? []
-      : [
-          {
-            ...{ at, form: type.fields[member] as FieldForm },
-            member: memberNames(member)[member] as Constant,
-          },
-        ],
-  )
+  const own = type.names
+    .filter((member) => !(member in name))
+    .map((member) => ({
+      member: memberNames(member)[member] as Constant,
+      at: place(member),
+      form: type.fields[member] as FieldForm,
+    }))
   const isFee = ({ form }: OwnField) => form === 'integer' || form === 'integer64'
   const layout = {
     nonce: place('nonce'),

@@ -17,7 +17,10 @@ import type { UpstreamCalls } from '../primitives/upstreamCalls.js'
 import { StoreError } from '../store/environment.js'
 import { genesisOf } from './genesisOf.js'
 
-/** Wait before a source that ended is started again: at first, and at most; doubled each time. */
+/**
+ * Wait before a source that ended is started again: at first, and at most; doubled each time. A node that restarts is back
+ * within some seconds, and what lasts is looked at once a minute at the cost of starting a thread.
+ */
 const pauseMsMin = 1_000
 const pauseMsMax = 60_000
 /** A source that ran so long did not fail for what made it fail before. */

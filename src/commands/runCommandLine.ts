@@ -1,10 +1,7 @@
 /** The command line: finding the command that was typed, and turning failures into one sentence and an exit status. */
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { redactText } from '../access/keyText.js'
 import { OperatorError, UsageError } from '../primitives/faults.js'
 import { nearest } from '../primitives/nearest.js'
-import { packageRoot } from '../primitives/packageRoot.js'
 import { type Command, defineCommand, type Io } from './commandLine.js'
 import { commandList } from './commandList.js'
 import { completionScript, type Shell, shells } from './completion.js'
@@ -18,7 +15,7 @@ const help = defineCommand({
   positionals: { placeholder: 'COMMAND', summary: 'a command, such as serve or keys create', min: 0, max: 2 },
   examples: [['tidegate help keys create', 'the same as tidegate keys create --help']],
   run: async (_flags, words, io) => {
-    io.out(explain(words))
+    io.out(await explain(words))
     return 0
   },
 })
@@ -30,7 +27,7 @@ const versionCommand = defineCommand({
   flags: {},
   examples: [['tidegate version', 'as in 0.1.0']],
   run: async (_flags, _words, io) => {
-    io.out(readVersion())
+    io.out(await readVersion())
     return 0
   },
 })
@@ -76,7 +73,7 @@ async function dispatch(words: readonly string[], io: Io): Promise<number> {
   const end = words.indexOf('--')
   const flags = end === -1 ? words : words.slice(0, end)
   if (flags.includes('--help') || flags.includes('-h')) {
-    io.out(explain(wordsOfName(words)))
+    io.out(await explain(wordsOfName(words)))
     return 0
   }
   if (first.startsWith('-')) {
@@ -95,9 +92,9 @@ function wordsOfName(words: readonly string[]): string[] {
   return name.filter((word) => !word.startsWith('-'))
 }
 
-function explain(words: readonly string[]): string {
+async function explain(words: readonly string[]): Promise<string> {
   const [first] = words
-  if (first === undefined) return buildOverview(commands, readVersion())
+  if (first === undefined) return buildOverview(commands, await readVersion())
   if (groups.has(first) && words.length === 1) return buildGroupHelp(first, commandsOf(first))
   return buildCommandHelp(findCommand(words))
 }
@@ -128,9 +125,8 @@ function commandsOf(group: string): Command[] {
 }
 
 // Not at the start, so that what goes wrong here is told like any other failure.
-function readVersion(): string {
-  const content: { version: string } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8'))
-  return content.version
+async function readVersion(): Promise<string> {
+  return (await import('../primitives/version.js')).version
 }
 
 function describe(error: unknown): string {

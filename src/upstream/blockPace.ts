@@ -7,6 +7,9 @@
 const intervalsMin = 6
 /** Largest share of an interval by which one may differ: missed slots are whole ones more, chance hardly fits so often. */
 const toleranceMax = 1 / 5
+/** What is asked for seldom is heard of late: shares of the time between two questions, and of an interval, that are let pass. */
+const lateShareOfPoll = 0.6
+const lateShareOfInterval = 1 / 3
 /** Most slots without a block among them: more are intervals that are half as long by chance. */
 const missedMax = 2
 /** Longest interval that is waited for. */
@@ -107,8 +110,8 @@ export class BlockPace {
     if (missed > missedMax) return undefined
     const total = steps.reduce((sum, { ms }) => sum + ms, 0)
     const intervalMs = total / units.reduce((sum, count) => sum + count, 0)
-    // What is asked for seldom is heard of late.
-    const toleranceMs = Math.max(intervalMs * toleranceMax, Math.min(0.6 * this.#pollMs, intervalMs / 3))
+    const lateMs = Math.min(lateShareOfPoll * this.#pollMs, lateShareOfInterval * intervalMs)
+    const toleranceMs = Math.max(intervalMs * toleranceMax, lateMs)
     const isRegular = steps.every(({ ms }, at) => {
       return Math.abs(ms - (units[at] as number) * intervalMs) <= toleranceMs
     })

@@ -32,7 +32,7 @@ import {
   keccak,
 } from '../rpc/demoChain.js'
 import { makeFolder } from '../service/program.js'
-import { demoEndpoint, opened } from '../unit/rpc/demoRig.js'
+import { answersOf, demoEndpoint, opened } from '../unit/rpc/demoRig.js'
 import {
   answers,
   answersMethods,
@@ -52,7 +52,7 @@ import {
   sometimes,
   text,
 } from '../upstream/front.js'
-import { type NodeAnswer, type NodeCall, WeatherNode } from '../upstream/weatherNode.js'
+import { WeatherNode } from '../upstream/weatherNode.js'
 
 interface Row {
   readonly front: Front
@@ -201,16 +201,7 @@ const rows: Readonly<Record<string, Row>> = {
   'a key that expired': { front: () => html(401), isDead: true },
 }
 
-const endpoint = demoEndpoint(opened)
-
-async function answerOf(call: NodeCall): Promise<NodeAnswer> {
-  const { body } = await endpoint.handle(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, ...call })))
-  const pieces = typeof body === 'string' ? [body] : body
-  const { jsonrpc, id, ...answer } = JSON.parse(
-    Buffer.concat(pieces.map((piece) => Buffer.from(piece))).toString(),
-  )
-  return answer
-}
+const answerOf = answersOf(demoEndpoint(opened))
 
 async function startNode(answer: WeatherNode['answer']): Promise<WeatherNode> {
   const node = new WeatherNode(answer)

@@ -26,6 +26,24 @@ export function makeGatewayStore(path: string, archive: ChainReader): GatewayWri
   return store
 }
 
+/** A store for a gateway, with the headers of `count` blocks of the archive from block `number` on; nothing else is held. */
+export function makeLinkedStore(
+  path: string,
+  archive: ChainReader,
+  number: number,
+  count: number,
+): GatewayWriter {
+  const store = GatewayWriter.open({ path, mapBytes: 2 ** 28 })
+  store.begin(archive.readIdentity() as ChainIdentity)
+  const headers = Array.from({ length: count }, (_, index) => {
+    const hash = archive.readCanonicalHash(number + index) as Hash32
+    const header = Uint8Array.from(archive.readHeader(hash) as Uint8Array)
+    return { number: number + index, hash, header, totalDifficulty: undefined }
+  })
+  store.advance(-1, headers, true)
+  return store
+}
+
 export type MadeReceipt = Receipt
 
 /** What a node makes of the receipts of a block. */

@@ -3,7 +3,7 @@
  * process and of all that it started and saw end, so that a run can name the files that take most. Where there is no
  * /proc, it says nothing.
  */
-import { readFileSync, writeSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { isMainThread } from 'node:worker_threads'
 
 /** Ticks of the clock that /proc counts in, a second. It is 100 on every platform of Linux that Node.js runs on. */
@@ -29,7 +29,8 @@ let counted = 0
 export function reportCpu(file: string): void {
   const seconds = cpuSeconds()
   if (seconds === undefined) return
-  writeSync(1, `# cpu: ${(seconds - counted).toFixed(2)} ${file}\n`)
+  // Through the stream, which waits for a reader that is behind: the file itself may be one that does not wait.
+  process.stdout.write(`# cpu: ${(seconds - counted).toFixed(2)} ${file}\n`)
   counted = seconds
 }
 

@@ -91,16 +91,12 @@ export function unsignedTransaction(
   return { type: number, bytes: number === 0 ? rlp : concatBytes(Uint8Array.of(number), rlp) }
 }
 
-/** The least type that has what a message has, as go-ethereum chooses it. */
-function typeOfMessage({ gasPrice, blobVersionedHashes, authorizationList }: CallMessage): TransactionType {
-  const needed =
-    gasPrice !== undefined
-      ? 'gasPrice'
-      : authorizationList !== undefined
-        ? 'authorizationList'
-        : blobVersionedHashes !== undefined
-          ? 'blobVersionedHashes'
-          : 'maxFeePerGas'
+/** What only some types have, in the order in which go-ethereum asks for it. */
+const choosing = ['gasPrice', 'authorizationList', 'blobVersionedHashes'] as const
+
+/** The least type that has what a message has; without any of it, the first of the fee market. */
+function typeOfMessage(message: CallMessage): TransactionType {
+  const needed = choosing.find((name) => message[name] !== undefined) ?? 'maxFeePerGas'
   return [...transactionTypes.values()].find((type) => type.placeOf(needed) !== undefined) as TransactionType
 }
 

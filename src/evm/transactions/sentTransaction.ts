@@ -65,7 +65,7 @@ export function checkSentTransaction(raw: Uint8Array, fork: ForkName, chainId: b
   const { hash, sender, nonce, gasLimit, maxFeePerGas, maxFeePerBlobGas } = tx
   const blobCount = tx.blobVersionedHashes?.length ?? 0
   const cost = gasLimit * maxFeePerGas + tx.value + BigInt(blobCount) * gasPerBlob * maxFeePerBlobGas
-  const bytes = hasBlobs(typeOf(raw)) ? withoutBlobs(raw) : raw
+  const bytes = tx.blobVersionedHashes === undefined ? raw : withoutBlobs(raw)
   return { hash, sender, nonce, gasLimit, maxFeePerGas, blobCount, maxFeePerBlobGas, cost, raw, bytes }
 }
 

@@ -20,11 +20,11 @@ import {
 import { decodeRlp, encodeRlp, type RlpItem } from '../../../src/primitives/rlp.js'
 import { decodeAccount } from '../../../src/state/account.js'
 import type { ChainIdentity } from '../../../src/store/chainRows.js'
-import { GatewayWriter } from '../../../src/store/gatewayWriter.js'
 import type { BlockChanges } from '../../../src/store/heldValues.js'
 import { NodeError, type Upstream } from '../../../src/upstream/upstream.js'
 import { amsterdamFile, withoutAmsterdam } from '../../ingest/amsterdam.js'
 import { makeAmsterdamReplay } from '../../ingest/amsterdamReplay.js'
+import { makeLinkedStore } from '../../ingest/archiveNodes.js'
 import { ArchiveNode, type Offer } from '../../ingest/gatewayRig.js'
 import { Dice, propertyRuns } from '../../library/property.js'
 import { misarrange, tellOneLie } from '../../upstream/lies.js'
@@ -139,14 +139,7 @@ t.test('no lie about what a block changes is believed', { skip: withoutAmsterdam
   const perBlock = Math.ceil(numRuns / 20 / lied.length)
   for (const { rlp, number, hash } of blocks.slice(50)) {
     await archive.take(rlp)
-    const store = GatewayWriter.open({ path: join(t.testdir(), 'chain.mdb'), mapBytes: 2 ** 28 })
-    store.begin(identity)
-    const headers = Array.from({ length: linked }, (_, index) => {
-      const below = archive.store.readCanonicalHash(number - linked + index) as Hash32
-      const header = Uint8Array.from(archive.store.readHeader(below) as Uint8Array)
-      return { number: number - linked + index, hash: below, header, totalDifficulty: undefined }
-    })
-    store.advance(-1, headers, true)
+    const store = makeLinkedStore(join(t.testdir(), 'chain.mdb'), archive.store, number - linked, linked)
     for (const [method, offers] of lied) {
       archive.offers = new Set(offers)
       for (let run = 0; run < perBlock; run++) {

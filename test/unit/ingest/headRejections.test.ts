@@ -11,15 +11,15 @@ import { HeadReader } from '../../../src/ingest/gateway/headReader.js'
 import { HotSet } from '../../../src/ingest/gateway/hotSet.js'
 import { ProofFetcher } from '../../../src/ingest/gateway/proofFetcher.js'
 import type { Asking } from '../../../src/ingest/gateway/proving.js'
-import { type Address, type Hash32, hexToBytes } from '../../../src/primitives/bytes.js'
+import { type Address, hexToBytes } from '../../../src/primitives/bytes.js'
 import { FaultError } from '../../../src/primitives/faults.js'
 import type { ChainIdentity } from '../../../src/store/chainRows.js'
-import { GatewayWriter } from '../../../src/store/gatewayWriter.js'
 import { HeldUse } from '../../../src/store/heldUse.js'
 import { NodeError, type Upstream } from '../../../src/upstream/upstream.js'
 import { NoAnswerError } from '../../../src/upstream/upstreams.js'
 import { amsterdamFile, readAmsterdamBlocks, withoutAmsterdam } from '../../ingest/amsterdam.js'
 import { makeAmsterdamReplay } from '../../ingest/amsterdamReplay.js'
+import { makeLinkedStore } from '../../ingest/archiveNodes.js'
 import { ArchiveNode, type Offer } from '../../ingest/gatewayRig.js'
 import { upstreamDouble } from '../../upstream/upstreamDouble.js'
 
@@ -126,15 +126,8 @@ t.test('no failure of a question for a head rejects unheard', { skip: withoutAms
   for (const { rlp } of blocks.slice(0, 52)) await archive.take(rlp)
   const { number, hash } = archive.head
   const identity = archive.store.readIdentity() as ChainIdentity
-  const store = GatewayWriter.open({ path: join(t.testdir(), 'chain.mdb'), mapBytes: 2 ** 28 })
+  const store = makeLinkedStore(join(t.testdir(), 'chain.mdb'), archive.store, number - linked, linked)
   t.teardown(() => store.close())
-  store.begin(identity)
-  const headers = Array.from({ length: linked }, (_, index) => {
-    const below = archive.store.readCanonicalHash(number - linked + index) as Hash32
-    const header = Uint8Array.from(archive.store.readHeader(below) as Uint8Array)
-    return { number: number - linked + index, hash: below, header, totalDifficulty: undefined }
-  })
-  store.advance(-1, headers, true)
   const hot = new HotSet(HeldUse.shared(), { units: 64, bytes: 2 ** 20 })
   const touched = readAmsterdamBlocks('a1-cross').flatMap(({ blockAccessList = [] }) => blockAccessList)
   for (const { address } of touched.slice(0, 3)) {

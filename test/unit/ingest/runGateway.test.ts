@@ -8,19 +8,10 @@ import type { IngestMessage } from '../../../src/ingest/messages.js'
 import { toHash32 } from '../../../src/primitives/bytes.js'
 import { defer } from '../../../src/primitives/deferred.js'
 import { inTime, waitFor } from '../../library/until.js'
-import { type NodeAnswer, type NodeCall, WeatherNode } from '../../upstream/weatherNode.js'
-import { demoEndpoint, opened } from '../rpc/demoRig.js'
+import { type NodeAnswer, WeatherNode } from '../../upstream/weatherNode.js'
+import { answersOf, demoEndpoint, opened } from '../rpc/demoRig.js'
 
-const endpoint = demoEndpoint(opened)
-
-async function answerOf(call: NodeCall): Promise<NodeAnswer> {
-  const { body } = await endpoint.handle(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, ...call })))
-  const pieces = typeof body === 'string' ? [body] : body
-  const { jsonrpc, id, ...answer } = JSON.parse(
-    Buffer.concat(pieces.map((piece) => Buffer.from(piece))).toString(),
-  )
-  return answer
-}
+const answerOf = answersOf(demoEndpoint(opened))
 
 t.test('a fetch that comes while the source ends, or after, is refused', async (t) => {
   const asked = defer<void>()

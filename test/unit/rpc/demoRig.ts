@@ -14,6 +14,7 @@ import { mapBytesDefault } from '../../../src/store/environment.js'
 import { fixtureConfig } from '../../service/service.js'
 import { demoStorePath } from '../../store/storedMessages.js'
 import { wideDispatchLimits, wideFilterLimits } from '../../transport/serverLimits.js'
+import type { NodeAnswer, NodeCall } from '../../upstream/weatherNode.js'
 
 const config = resolveServeConfig({ config: fixtureConfig }).networks.find(({ name }) => name === 'demo')
 if (config === undefined) throw new Error('the fixture has no demo network')
@@ -60,4 +61,16 @@ export function demoEndpoint(views: NetworkViews<Network>, limits: Partial<Dispa
     limits: { ...wideDispatchLimits, requestMsMax: 200_000, ...limits },
     log: ({ error }) => t.fail(String(error)),
   }).endpoint(views)
+}
+
+/** What a node says that has what `endpoint` has. */
+export function answersOf(endpoint: Endpoint): (call: NodeCall) => Promise<NodeAnswer> {
+  return async (call) => {
+    const { body } = await endpoint.handle(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, ...call })))
+    const pieces = typeof body === 'string' ? [body] : body
+    const { jsonrpc, id, ...answer } = JSON.parse(
+      Buffer.concat(pieces.map((piece) => Buffer.from(piece))).toString(),
+    )
+    return answer
+  }
 }
