@@ -5,7 +5,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { runCommandLine } from '../src/commands/runCommandLine.js'
+import { runCommandLine } from '../src/operation/commands/runCommandLine.js'
 import { packageRoot } from '../src/primitives/packageRoot.js'
 
 export const commandsPagePaths = ['commands', 'key-commands'].map((name) =>

@@ -6,8 +6,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { packageRoot } from '../src/primitives/packageRoot.js'
-import type { Method } from '../src/rpc/method.js'
-import { methods } from '../src/rpc/registry.js'
+import type { Method } from '../src/serving/rpc/method.js'
+import { methods } from '../src/serving/rpc/registry.js'
 
 const listPattern = /(?<=<!-- What is between [^\n]*-->\n).*(?=<!-- End\. -->)/s
 

@@ -2,9 +2,9 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { Metrics } from '../src/metrics/metrics.js'
-import type { DeclaredMetric } from '../src/metrics/register.js'
 import { packageRoot } from '../src/primitives/packageRoot.js'
+import { Metrics } from '../src/serving/metrics/metrics.js'
+import type { DeclaredMetric } from '../src/serving/metrics/register.js'
 
 const tablePattern = /(?<=<!-- What is between [^\n]*-->\n).*(?=<!-- End\. -->)/s
 

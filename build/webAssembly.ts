@@ -1,8 +1,8 @@
 /**
- * Compiles AssemblyScript: `src/MODULE/assembly/NAME.ts` to `dist/src/MODULE/NAME.wasm`, beside the JavaScript that loads
- * it, and the module `src/kernel` to `dist/src/kernel/kernel.wasm`, with its trace code to `tracingKernel.wasm`, and its
- * Keccak alone to `hasher.wasm`. Unpacks `mcl.wasm` of the package mcl-wasm. The last step of `npm run product`, after tsc; a module that is newer than its sources
- * and this file is not compiled again.
+ * Compiles AssemblyScript: `FOLDER/assembly/NAME.ts` of `src` to `FOLDER/NAME.wasm` of `dist/src`, beside the JavaScript
+ * that loads it, and the module `src/execution/kernel` to `kernel.wasm`, with its trace code to `tracingKernel.wasm`, and
+ * its Keccak alone to `hasher.wasm`. Unpacks `mcl.wasm` of the package mcl-wasm. The last step of `npm run product`, after
+ * tsc; a module that is newer than its sources and this file is not compiled again.
  */
 import { execFile } from 'node:child_process'
 import {
@@ -39,7 +39,7 @@ interface Module {
   readonly flags: readonly string[]
 }
 
-/** Data that the compiler places is below the kernel's fixed memory map (src/kernel/layout.ts). */
+/** Data that the compiler places is below the kernel's fixed memory map (src/execution/kernel/layout.ts). */
 const mapFlags = ['--memoryBase', '64']
 /** That map needs 34 MB. */
 const kernelFlags = ['--enable', 'simd', '--initialMemory', '560', ...mapFlags]
@@ -64,9 +64,9 @@ function findModules(): Module[] {
   return [
     ...modules,
     ...kernels.map(([name, entry, flags]) => ({
-      entry: join(root, `src/kernel/${entry}.ts`),
+      entry: join(root, `src/execution/kernel/${entry}.ts`),
       sources: kernel,
-      target: join(root, `dist/src/kernel/${name}.wasm`),
+      target: join(root, `dist/src/execution/kernel/${name}.wasm`),
       flags,
     })),
   ]
@@ -90,8 +90,8 @@ async function compile({ entry, sources, target, flags: own }: Module): Promise<
 /** The package has its binary within a script, which instantiates it by a promise; blocks are executed without any. */
 function unpackMcl(): void {
   const script = join(root, 'node_modules/mcl-wasm/dist/mcl_c.js')
-  const license = join(root, 'src/evm/precompiles/mcl.LICENSE')
-  const folder = join(root, 'dist/src/evm/precompiles')
+  const license = join(root, 'src/execution/evm/precompiles/mcl.LICENSE')
+  const folder = join(root, 'dist/src/execution/evm/precompiles')
   const target = join(folder, 'mcl.wasm')
   copyFileSync(license, join(folder, 'mcl.LICENSE'))
   if (changedMs(target) > Math.max(changedMs(script), changedMs(import.meta.filename))) return

@@ -6,7 +6,7 @@
 import './requireNode.cjs'
 import { endProcess } from './primitives/endProcess.js'
 
-const { runCommandLine } = await import('./commands/runCommandLine.js')
+const { runCommandLine } = await import('./operation/commands/runCommandLine.js')
 
 /** Exit status where standard output could not be written. */
 const outputLost = 1

@@ -5,7 +5,7 @@
 # output of the test runner, and ends with 1 where a version cannot be had or fails.
 set -uo pipefail
 package=$(cd "$(dirname "$0")/.." && pwd)
-differing=(dist/test/unit/{primitives,kernel,store,pool,transport} dist/test/rpc/eth_{getProof,subscribe}.test.js)
+differing=(dist/test/unit/{primitives,execution/kernel,data/store,serving/pool,serving/transport} dist/test/rpc/eth_{getProof,subscribe}.test.js)
 folders=$(mktemp -d)
 trap 'rm -rf "$folders"' EXIT
 result=0

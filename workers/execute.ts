@@ -1,6 +1,6 @@
 /** Entry of pool threads for calls, estimates and access lists. */
-import { Execution } from '../src/evm/messages/execution.js'
-import type { ExecutionRequest, FillRequest } from '../src/evm/messages/executionRequest.js'
+import { Execution } from '../src/execution/evm/messages/execution.js'
+import type { ExecutionRequest, FillRequest } from '../src/execution/evm/messages/executionRequest.js'
 import { type JobContext, jobHandler } from './jobThread.js'
 import { perStore } from './perStore.js'
 

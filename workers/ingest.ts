@@ -4,12 +4,12 @@
  * as long to load as all else together.
  */
 import { parentPort, workerData } from 'node:worker_threads'
-import { type CallAnswerer, sourceStarts } from '../src/ingest/callAnswerer.js'
-import type { ChainTask, IngestCommand, SourceTask } from '../src/ingest/messages.js'
-import type { SourceHost } from '../src/ingest/runSource.js'
+import { StoreError } from '../src/data/store/environment.js'
 import { OperatorError } from '../src/primitives/faults.js'
 import { reportTimersTo, setTimeout } from '../src/primitives/timers.js'
-import { StoreError } from '../src/store/environment.js'
+import { type CallAnswerer, sourceStarts } from '../src/sources/ingest/callAnswerer.js'
+import type { ChainTask, IngestCommand, SourceTask } from '../src/sources/ingest/messages.js'
+import type { SourceHost } from '../src/sources/ingest/runSource.js'
 
 const port = parentPort
 if (port === null) throw new Error('this file is the entry of a worker thread')
@@ -37,30 +37,32 @@ reportTimersTo((error) => {
 })
 
 async function takeChain(task: ChainTask, host: SourceHost): Promise<void> {
-  if ('replay' in task) return (await import('../src/ingest/replayFile.js')).replayFile(task, host)
-  if ('follow' in task) return (await import('../src/ingest/follow/followChain.js')).followChain(task, host)
+  if ('replay' in task) return (await import('../src/sources/ingest/replayFile.js')).replayFile(task, host)
+  if ('follow' in task)
+    return (await import('../src/sources/ingest/follow/followChain.js')).followChain(task, host)
   if ('develop' in task) {
-    return (await import('../src/ingest/develop/developChain.js')).developChain(task, host)
+    return (await import('../src/sources/ingest/develop/developChain.js')).developChain(task, host)
   }
-  return (await import('../src/ingest/importFiles.js')).importFiles(task, host)
+  return (await import('../src/sources/ingest/importFiles.js')).importFiles(task, host)
 }
 
 async function publish(task: ChainTask, feed: NonNullable<ChainTask['publish']>): Promise<void> {
-  const { publishSource } = await import('../src/ingest/feed/publishSource.js')
-  const { openFollowedStore } = await import('../src/ingest/follow/followChain.js')
-  const { openTaskStore } = await import('../src/ingest/taskStore.js')
+  const { publishSource } = await import('../src/sources/ingest/feed/publishSource.js')
+  const { openFollowedStore } = await import('../src/sources/ingest/follow/followChain.js')
+  const { openTaskStore } = await import('../src/sources/ingest/taskStore.js')
   const openStore = () => ('follow' in task ? openFollowedStore(task, host) : openTaskStore(task))
   return publishSource(feed, host, openStore, (published) => takeChain(task, published))
 }
 
 async function run(task: SourceTask): Promise<void> {
-  if ('feed' in task) return (await import('../src/ingest/feed/followFeed.js')).followFeed(task, host)
-  if ('upstreams' in task) return (await import('../src/ingest/gateway/runGateway.js')).runGateway(task, host)
+  if ('feed' in task) return (await import('../src/sources/ingest/feed/followFeed.js')).followFeed(task, host)
+  if ('upstreams' in task)
+    return (await import('../src/sources/ingest/gateway/runGateway.js')).runGateway(task, host)
   if ('archives' in task && task.identity.gateway) {
-    return (await import('../src/ingest/era/importBeneath.js')).importBeneath(task, host)
+    return (await import('../src/sources/ingest/era/importBeneath.js')).importBeneath(task, host)
   }
   if ('archives' in task) {
-    return (await import('../src/ingest/era/importArchives.js')).importArchives(task, host)
+    return (await import('../src/sources/ingest/era/importArchives.js')).importArchives(task, host)
   }
   return task.publish === undefined ? takeChain(task, host) : publish(task, task.publish)
 }

@@ -5,7 +5,11 @@
 import { setPriority } from 'node:os'
 import { performance } from 'node:perf_hooks'
 import { workerData } from 'node:worker_threads'
-import { JobSignal } from '../src/pool/jobCells.js'
+import { openRows } from '../src/data/state/provedRows.js'
+import type { ChainReader } from '../src/data/store/chainReader.js'
+import type { ReadGuard } from '../src/data/store/readTable.js'
+import { FaultError } from '../src/primitives/faults.js'
+import { JobSignal } from '../src/serving/pool/jobCells.js'
 import {
   decodeArgs,
   encodePiece,
@@ -13,11 +17,7 @@ import {
   encodeThrown,
   type JobMessage,
   type ThreadData,
-} from '../src/pool/messages.js'
-import { FaultError } from '../src/primitives/faults.js'
-import { openRows } from '../src/state/provedRows.js'
-import type { ChainReader } from '../src/store/chainReader.js'
-import type { ReadGuard } from '../src/store/readTable.js'
+} from '../src/serving/pool/messages.js'
 import { sendPart } from './parts.js'
 
 /** Handlers that are not joined with this module (build/bundle.ts) take it from here: faults are known by their class. */

@@ -1,5 +1,5 @@
 /** Entry of pool threads for searches of logs. */
-import { type LogBounds, type LogSearch, searchLogs as search } from '../src/chain/logSearch.js'
+import { type LogBounds, type LogSearch, searchLogs as search } from '../src/data/chain/logSearch.js'
 import { FaultError } from '../src/primitives/faults.js'
 import { jobHandler } from './jobThread.js'
 

@@ -1,6 +1,6 @@
 /** The port of this thread, over which jobs send parts of their results. */
 import type { MessagePort } from 'node:worker_threads'
-import type { JobPart } from '../src/pool/messages.js'
+import type { JobPart } from '../src/serving/pool/messages.js'
 
 let port: MessagePort | undefined
 

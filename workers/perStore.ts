@@ -1,5 +1,5 @@
-import type { JobSettings } from '../src/pool/jobPool.js'
-import type { ChainReader } from '../src/store/chainReader.js'
+import type { ChainReader } from '../src/data/store/chainReader.js'
+import type { JobSettings } from '../src/serving/pool/jobPool.js'
 import type { JobContext } from './jobThread.js'
 
 /** What a thread keeps between the jobs of one store: made by the first job that needs it. */

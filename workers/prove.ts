@@ -1,8 +1,8 @@
 /** Entry of pool threads for proofs. */
-import { type HeaderProofRequest, HeaderProver } from '../src/chain/headerProof.js'
-import { buildIndexProofJson, type IndexProofRequest } from '../src/state/indexProof.js'
-import { buildProofJson, type ProofRequest, UpperNodes } from '../src/state/proof.js'
-import { triesAfter } from '../src/state/tries.js'
+import { type HeaderProofRequest, HeaderProver } from '../src/data/chain/headerProof.js'
+import { buildIndexProofJson, type IndexProofRequest } from '../src/data/state/indexProof.js'
+import { buildProofJson, type ProofRequest, UpperNodes } from '../src/data/state/proof.js'
+import { triesAfter } from '../src/data/state/tries.js'
 import { type JobContext, jobHandler } from './jobThread.js'
 import { perStore } from './perStore.js'
 

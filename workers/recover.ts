@@ -3,9 +3,9 @@
  * they will need; see keysAhead.ts.
  */
 import { parentPort, workerData } from 'node:worker_threads'
-import { recoverKeys } from '../src/evm/transactions/recoveredKeys.js'
-import type { RecoveryReady, RecoverySettings, RecoveryTask } from '../src/ingest/keysAhead.js'
-import { ReadAhead } from '../src/ingest/readAhead.js'
+import { recoverKeys } from '../src/execution/evm/transactions/recoveredKeys.js'
+import type { RecoveryReady, RecoverySettings, RecoveryTask } from '../src/sources/ingest/keysAhead.js'
+import { ReadAhead } from '../src/sources/ingest/readAhead.js'
 
 const port = parentPort
 if (port === null) throw new Error('this file is the entry of a worker thread')

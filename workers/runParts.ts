@@ -1,8 +1,8 @@
-/** Entry of the thread that runs parts of blocks; see src/ingest/partThread.ts. */
+/** Entry of the thread that runs parts of blocks; see src/sources/ingest/partThread.ts. */
 import { parentPort, workerData } from 'node:worker_threads'
-import { ForkSchedule } from '../src/chain/forks.js'
-import { PartRunner, type PartsTask } from '../src/evm/blocks/blockPart.js'
-import type { PartThreadData, PartThreadMessage } from '../src/ingest/partThread.js'
+import { ForkSchedule } from '../src/data/chain/forks.js'
+import { PartRunner, type PartsTask } from '../src/execution/evm/blocks/blockPart.js'
+import type { PartThreadData, PartThreadMessage } from '../src/sources/ingest/partThread.js'
 
 const port = parentPort
 if (port === null) throw new Error('this file is the entry of a worker thread')

@@ -5,7 +5,7 @@
 import { performance } from 'node:perf_hooks'
 import { getHeapStatistics } from 'node:v8'
 import { receiveMessageOnPort, workerData } from 'node:worker_threads'
-import { JobSignal } from '../src/pool/jobCells.js'
+import { JobSignal } from '../src/serving/pool/jobCells.js'
 import {
   encodeThrown,
   type JobMessage,
@@ -17,7 +17,7 @@ import {
   type ThreadData,
   type ThreadReady,
   unpackJobs,
-} from '../src/pool/messages.js'
+} from '../src/serving/pool/messages.js'
 import type { JobHandler } from './jobThread.js'
 import { openParts } from './parts.js'
 import { readThreadCpuMs } from './threadCpu.js'

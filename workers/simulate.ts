@@ -1,6 +1,6 @@
 /** Entry of pool threads for simulations of blocks. */
-import { Simulation } from '../src/evm/simulate/simulation.js'
-import type { SimulationRequest } from '../src/evm/simulate/simulationRequest.js'
+import { Simulation } from '../src/execution/evm/simulate/simulation.js'
+import type { SimulationRequest } from '../src/execution/evm/simulate/simulationRequest.js'
 import { type JobContext, jobHandler } from './jobThread.js'
 import { perStore } from './perStore.js'
 

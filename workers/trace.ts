@@ -1,8 +1,8 @@
 /** Entry of pool threads for traces, and for parts of states. */
-import { StateParts, type StatePartsRequest } from '../src/evm/blocks/stateParts.js'
-import { loadJavaScript } from '../src/evm/tracers/javascriptEngine.js'
-import type { TraceRequest } from '../src/evm/tracers/traceRequest.js'
-import { Tracing } from '../src/evm/tracers/tracing.js'
+import { StateParts, type StatePartsRequest } from '../src/execution/evm/blocks/stateParts.js'
+import { loadJavaScript } from '../src/execution/evm/tracers/javascriptEngine.js'
+import type { TraceRequest } from '../src/execution/evm/tracers/traceRequest.js'
+import { Tracing } from '../src/execution/evm/tracers/tracing.js'
 import { jobHandler } from './jobThread.js'
 import { perStore } from './perStore.js'
 

@@ -1,7 +1,7 @@
 /** Entry of pool threads for witnesses of blocks. */
-import { Witnesses, type WitnessRequest } from '../src/evm/blocks/executionWitness.js'
-import { JobWatch } from '../src/evm/engine/jobWatch.js'
-import type { JobSettings } from '../src/pool/jobPool.js'
+import { Witnesses, type WitnessRequest } from '../src/execution/evm/blocks/executionWitness.js'
+import { JobWatch } from '../src/execution/evm/engine/jobWatch.js'
+import type { JobSettings } from '../src/serving/pool/jobPool.js'
 import { jobHandler } from './jobThread.js'
 import { perStore } from './perStore.js'
 

@@ -2,19 +2,19 @@
  * Block diffs that no execution leads to: given changes of accounts and slots, with the tries that follow from them, as
  * the importer would make them.
  */
-import { forksUpToLondon } from '../../src/chain/forks.js'
-import { decodeHeader, encodeHeader, type Header } from '../../src/chain/header.js'
-import { sortChanges } from '../../src/evm/blocks/stateChanges.js'
-import { parseGenesis } from '../../src/ingest/genesis.js'
+import { forksUpToLondon } from '../../src/data/chain/forks.js'
+import { decodeHeader, encodeHeader, type Header } from '../../src/data/chain/header.js'
+import { decodeAccount, encodeAccount } from '../../src/data/state/account.js'
+import { updateStorageRoot } from '../../src/data/state/stateView.js'
+import { RecentTries, type TrieChange, updateTrieRows } from '../../src/data/state/trie.js'
+import { headTries, rowSink } from '../../src/data/state/tries.js'
+import type { BlockDiff, Change } from '../../src/data/store/blockDiff.js'
+import type { ChainWriter } from '../../src/data/store/chainWriter.js'
+import { sortChanges } from '../../src/execution/evm/blocks/stateChanges.js'
 import { type Address, concatBytes, type Hash32 } from '../../src/primitives/bytes.js'
 import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../../src/primitives/keccak.js'
 import { encodeRlp } from '../../src/primitives/rlp.js'
-import { decodeAccount, encodeAccount } from '../../src/state/account.js'
-import { updateStorageRoot } from '../../src/state/stateView.js'
-import { RecentTries, type TrieChange, updateTrieRows } from '../../src/state/trie.js'
-import { headTries, rowSink } from '../../src/state/tries.js'
-import type { BlockDiff, Change } from '../../src/store/blockDiff.js'
-import type { ChainWriter } from '../../src/store/chainWriter.js'
+import { parseGenesis } from '../../src/sources/ingest/genesis.js'
 
 /** geth-format genesis of every synthetic network: an empty state under the rules of Cancun. */
 export const syntheticGenesis = JSON.stringify({

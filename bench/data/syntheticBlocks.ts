@@ -3,13 +3,13 @@
  * requested before. Bodies, senders and hashes are those of well-formed transactions. Their signatures and senders are
  * random, there is no state and there are no receipts, and the headers' roots do not match.
  */
-import { decodeHeader, encodeHeader } from '../../src/chain/header.js'
-import { parseGenesis } from '../../src/ingest/genesis.js'
+import { decodeHeader, encodeHeader } from '../../src/data/chain/header.js'
+import type { BlockDiff } from '../../src/data/store/blockDiff.js'
+import { ChainWriter } from '../../src/data/store/chainWriter.js'
 import { concatBytes, hexToBytes, padLeft, toMinimalBytes, trimLeft } from '../../src/primitives/bytes.js'
 import { keccak256 } from '../../src/primitives/keccak.js'
 import { encodeRlp } from '../../src/primitives/rlp.js'
-import type { BlockDiff } from '../../src/store/blockDiff.js'
-import { ChainWriter } from '../../src/store/chainWriter.js'
+import { parseGenesis } from '../../src/sources/ingest/genesis.js'
 import { syntheticGenesis } from './diffBuilder.js'
 import { accountHex } from './syntheticState.js'
 

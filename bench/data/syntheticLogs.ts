@@ -4,7 +4,7 @@
  * pools; 10,000 blocks, evenly spread, a log of {@link spreadToken} as well. Transactions are those of
  * syntheticBlocks.ts; there is no state.
  */
-import { Blooms, encodeReceipt, type Receipt } from '../../src/evm/blocks/receipts.js'
+import { Blooms, encodeReceipt, type Receipt } from '../../src/execution/evm/blocks/receipts.js'
 import { bytesToHex, concatBytes, padLeft, toMinimalBytes } from '../../src/primitives/bytes.js'
 import { keccak256 } from '../../src/primitives/keccak.js'
 import { noise, writeSyntheticChain } from './syntheticBlocks.js'

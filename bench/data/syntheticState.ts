@@ -4,6 +4,10 @@
  * proof of it verifies against the state root of its head. No transactions stand behind these blocks: the state is
  * consistent, but no execution leads to it.
  */
+
+import type { Change } from '../../src/data/store/blockDiff.js'
+import { ChainWriter } from '../../src/data/store/chainWriter.js'
+import { undoBlocks } from '../../src/data/store/tables.js'
 import {
   type Address,
   concatBytes,
@@ -14,9 +18,6 @@ import {
   writeUint32,
 } from '../../src/primitives/bytes.js'
 import { keccak256 } from '../../src/primitives/keccak.js'
-import type { Change } from '../../src/store/blockDiff.js'
-import { ChainWriter } from '../../src/store/chainWriter.js'
-import { undoBlocks } from '../../src/store/tables.js'
 import { type AccountChange, DiffBuilder } from './diffBuilder.js'
 import { scatter } from './scatter.js'
 

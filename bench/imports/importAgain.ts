@@ -4,8 +4,8 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { importFiles } from '../../src/ingest/importFiles.js'
-import type { IngestMessage, IngestTask } from '../../src/ingest/messages.js'
+import { importFiles } from '../../src/sources/ingest/importFiles.js'
+import type { IngestMessage, IngestTask } from '../../src/sources/ingest/messages.js'
 
 const [folder = ''] = process.argv.slice(2)
 const genesisPath = join(folder, 'genesis.json')

@@ -6,7 +6,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
-import { threadsDefault } from '../../src/pool/jobPool.js'
+import { threadsDefault } from '../../src/serving/pool/jobPool.js'
 import { addressOf, calldata, slots, word } from '../data/demoFacts.js'
 import {
   askAtRate,

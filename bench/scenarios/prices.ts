@@ -3,7 +3,7 @@
  * from outside: after the load the rest of the key's bucket is spent, and the difference was charged. Caches are off,
  * as prices assume.
  */
-import { bodyUnits } from '../../src/rpc/contexts/price.js'
+import { bodyUnits } from '../../src/serving/rpc/contexts/price.js'
 import { saturate, targetOf, withConnections } from '../load/httpLoader.js'
 import { batch } from '../load/rpc.js'
 import { withCpu } from '../servers/serverProcess.js'

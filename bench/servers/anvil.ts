@@ -4,10 +4,10 @@
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { headerFields } from '../../src/chain/header.js'
+import { headerFields } from '../../src/data/chain/header.js'
+import { decodeAccount } from '../../src/data/state/account.js'
+import { ChainReader } from '../../src/data/store/chainReader.js'
 import { bytesToHex, padLeft } from '../../src/primitives/bytes.js'
-import { decodeAccount } from '../../src/state/account.js'
-import { ChainReader } from '../../src/store/chainReader.js'
 import { anvilProgram } from '../../test/upstream/anvilProgram.js'
 import { blockTag } from '../data/demoFacts.js'
 import type { BenchNetwork } from '../data/networks.js'

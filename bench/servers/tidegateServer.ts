@@ -1,9 +1,9 @@
 /** Starts Tidegate on networks that were made before, each in a process of its own with a data folder of its own. */
 import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createKey } from '../../src/access/keyChanges.js'
-import { KeyChecker } from '../../src/access/keyChecker.js'
-import { NodeStore } from '../../src/store/nodeStore.js'
+import { NodeStore } from '../../src/data/store/nodeStore.js'
+import { createKey } from '../../src/serving/access/keyChanges.js'
+import { KeyChecker } from '../../src/serving/access/keyChecker.js'
 import { type BenchNetwork, programPath } from '../data/networks.js'
 import { onServerCore, type ServerProcess, startServer } from './serverProcess.js'
 

@@ -2,7 +2,7 @@ import { type Hash32, hexToBytes, toHash32 } from './bytes.js'
 import { encodeRlp, type RlpItem, writeRlp } from './rlp.js'
 import { instantiate, type WasmGlobal, type WasmMemory } from './webAssembly.js'
 
-/** Exports of src/kernel/hasher.ts. */
+/** Exports of src/execution/kernel/hasher.ts. */
 interface Hasher {
   readonly memory: WasmMemory
   readonly input: WasmGlobal
@@ -14,7 +14,7 @@ interface Hasher {
   hash(length: number): void
 }
 
-const hasher = instantiate<Hasher>(new URL('../kernel/hasher.wasm', import.meta.url))
+const hasher = instantiate<Hasher>(new URL('../execution/kernel/hasher.wasm', import.meta.url))
 const { buffer } = hasher.memory
 const hash = new Uint8Array(buffer, hasher.output.value, 32)
 
@@ -41,8 +41,8 @@ export function lendHashOfInput(length: number): Uint8Array {
  * seventh of the time of JavaScript.
  *
  * @noble/hashes is the reference with which the tests compare all faster implementations: this one, the kernel's Keccak
- * (test/unit/kernel/keccak.test.ts), the SHA-256 of OpenSSL and the BLAKE2b of the precompiled contracts
- * (test/unit/evm/precompiles.test.ts). Poseidon, which it lacks, is compared with @scure/starknet.
+ * (test/unit/execution/kernel/keccak.test.ts), the SHA-256 of OpenSSL and the BLAKE2b of the precompiled contracts
+ * (test/unit/execution/evm/precompiles.test.ts). Poseidon, which it lacks, is compared with @scure/starknet.
  */
 export function keccak256(bytes: Uint8Array): Hash32 {
   const { length } = bytes

@@ -1,8 +1,12 @@
-import { readUpgradedBootstrap, readUpgradedOptimistic, readUpgradedUpdate } from '../consensus/gloasForm.js'
-import { knownConsensus } from '../consensus/knownNetworks.js'
-import { LightClient, LightClientError, staleness } from '../consensus/lightClient.js'
-import { type ConsensusNetwork, slotAt } from '../consensus/network.js'
-import { SszError } from '../ssz/types.js'
+import { SszError } from '../data/ssz/types.js'
+import {
+  readUpgradedBootstrap,
+  readUpgradedOptimistic,
+  readUpgradedUpdate,
+} from '../sources/consensus/gloasForm.js'
+import { knownConsensus } from '../sources/consensus/knownNetworks.js'
+import { LightClient, LightClientError, staleness } from '../sources/consensus/lightClient.js'
+import { type ConsensusNetwork, slotAt } from '../sources/consensus/network.js'
 import { hexOf, readHex } from './bytes.js'
 import { refuse, VerifyError } from './refuse.js'
 

@@ -2,12 +2,13 @@
  * Ethereum's blockchain tests (https://github.com/ethereum/execution-specs, legacy: ethereum/tests): a genesis, blocks
  * that are valid or not, also of competing branches, and the head that they lead to.
  */
-import { InvalidBlockError } from '../../src/evm/blocks/invalidBlock.js'
-import { parseBlock } from '../../src/ingest/block.js'
-import { parseGenesis } from '../../src/ingest/genesis.js'
-import { BadBlockError, ChainImporter } from '../../src/ingest/importer.js'
+
+import { ChainWriter } from '../../src/data/store/chainWriter.js'
+import { InvalidBlockError } from '../../src/execution/evm/blocks/invalidBlock.js'
 import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.js'
-import { ChainWriter } from '../../src/store/chainWriter.js'
+import { parseBlock } from '../../src/sources/ingest/block.js'
+import { parseGenesis } from '../../src/sources/ingest/genesis.js'
+import { BadBlockError, ChainImporter } from '../../src/sources/ingest/importer.js'
 
 export interface JsonChainTest {
   readonly network: string

@@ -1,11 +1,11 @@
 /** Every transaction of the demo chain and of the recorded chain: as a call against its receipt, and estimated. */
 import { isDeepStrictEqual } from 'node:util'
 import t, { type Test } from 'tap'
-import { Execution } from '../../src/evm/messages/execution.js'
-import type { AccountOverride, ExecutionRequest } from '../../src/evm/messages/executionRequest.js'
+import { ChainReader } from '../../src/data/store/chainReader.js'
+import { Execution } from '../../src/execution/evm/messages/execution.js'
+import type { AccountOverride, ExecutionRequest } from '../../src/execution/evm/messages/executionRequest.js'
 import { bytesToHex } from '../../src/primitives/bytes.js'
 import { FaultError } from '../../src/primitives/faults.js'
-import { ChainReader } from '../../src/store/chainReader.js'
 import { withoutRecordings } from '../service/service.js'
 import { BlockReplay } from '../store/stateBefore.js'
 import {
@@ -14,7 +14,7 @@ import {
   type StoredMessage,
   storedMessages,
 } from '../store/storedMessages.js'
-import { goOn, limits, succeedsWith } from '../unit/evm/demoExecution.js'
+import { goOn, limits, succeedsWith } from '../unit/execution/evm/demoExecution.js'
 
 /** What cannot be the same in the block of the parent, by block and index. */
 interface Exceptions {

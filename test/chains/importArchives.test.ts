@@ -1,14 +1,14 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { importArchives } from '../../src/ingest/era/importArchives.js'
-import type { ArchiveTask, ImportedEpoch, IngestMessage } from '../../src/ingest/messages.js'
-import { verifyChain } from '../../src/ingest/verifyChain.js'
+import { EpochTree } from '../../src/data/ssz/epochTree.js'
+import { ChainReader } from '../../src/data/store/chainReader.js'
+import { anyLogKey } from '../../src/data/store/logKeys.js'
 import { bytesToHex, equalBytes, type Hash32 } from '../../src/primitives/bytes.js'
 import { FaultError, OperatorError } from '../../src/primitives/faults.js'
-import { EpochTree } from '../../src/ssz/epochTree.js'
-import { ChainReader } from '../../src/store/chainReader.js'
-import { anyLogKey } from '../../src/store/logKeys.js'
+import { importArchives } from '../../src/sources/ingest/era/importArchives.js'
+import type { ArchiveTask, ImportedEpoch, IngestMessage } from '../../src/sources/ingest/messages.js'
+import { verifyChain } from '../../src/sources/ingest/verifyChain.js'
 import {
   archivedConfig,
   type MadeBlock,

@@ -2,8 +2,8 @@
 import type { InterpreterStep } from '@ethereumjs/evm'
 import type { VM } from '@ethereumjs/vm'
 import t from 'tap'
-import type { ReplayedBlock } from '../../src/evm/blocks/blockReplay.js'
-import { opcodeNames } from '../../src/evm/engine/opcodeNames.js'
+import type { ReplayedBlock } from '../../src/execution/evm/blocks/blockReplay.js'
+import { opcodeNames } from '../../src/execution/evm/engine/opcodeNames.js'
 import { LibraryExecutor } from '../library/executeBlock.js'
 import { type TracedChain, tracedChains } from './tracedChains.js'
 

@@ -1,11 +1,11 @@
 /** The demo chain and the recorded one, with what their traces are compared with. */
 import { existsSync } from 'node:fs'
-import { BlockReplays, type ReplayedBlock } from '../../src/evm/blocks/blockReplay.js'
-import type { TracerOptions } from '../../src/evm/tracers/tracerOptions.js'
-import { Tracing } from '../../src/evm/tracers/tracing.js'
+import { ChainReader } from '../../src/data/store/chainReader.js'
+import { BlockReplays, type ReplayedBlock } from '../../src/execution/evm/blocks/blockReplay.js'
+import type { TracerOptions } from '../../src/execution/evm/tracers/tracerOptions.js'
+import { Tracing } from '../../src/execution/evm/tracers/tracing.js'
 import type { Hash32 } from '../../src/primitives/bytes.js'
 import { decodeRlpList, type RlpItem } from '../../src/primitives/rlp.js'
-import { ChainReader } from '../../src/store/chainReader.js'
 import { storePathOf } from '../service/program.js'
 import { fixtureDir } from '../service/service.js'
 

@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { ChainReader } from '../../src/store/chainReader.js'
+import { ChainReader } from '../../src/data/store/chainReader.js'
 import { once } from '../library/until.js'
 import { genesisPath, headBlock } from '../rpc/demoChain.js'
 import {

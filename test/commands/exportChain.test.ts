@@ -11,7 +11,7 @@ import {
 import { chainPath, genesisPath, headBlock } from '../rpc/demoChain.js'
 import { makeFolder, runHere, runProgram } from '../service/program.js'
 import { fixtureDir } from '../service/service.js'
-import { demoStore } from '../unit/evm/demoExecution.js'
+import { demoStore } from '../unit/execution/evm/demoExecution.js'
 
 t.test('an archive of Sepolia comes out as it went in', { skip: withoutSepolia }, async (t) => {
   const folder = makeFolder(t)

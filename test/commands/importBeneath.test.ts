@@ -8,7 +8,7 @@ import { blockAt, chainPath, genesisPath, headBlock, quantity } from '../rpc/dem
 import { readQuestions } from '../rpc/readQuestions.js'
 import { makeFolder, runHere, writeConfig } from '../service/program.js'
 import { type Service, startService } from '../service/service.js'
-import { demoStore } from '../unit/evm/demoExecution.js'
+import { demoStore } from '../unit/execution/evm/demoExecution.js'
 import { startFollower, writeFollowConfig } from '../upstream/followedNode.js'
 import { forwardTo, WeatherNode } from '../upstream/weatherNode.js'
 

@@ -2,10 +2,10 @@
 import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Test } from 'tap'
-import { importFiles } from '../../src/ingest/importFiles.js'
+import { ChainReader } from '../../src/data/store/chainReader.js'
+import { mapBytesDefault } from '../../src/data/store/environment.js'
 import { OperatorError } from '../../src/primitives/faults.js'
-import { ChainReader } from '../../src/store/chainReader.js'
-import { mapBytesDefault } from '../../src/store/environment.js'
+import { importFiles } from '../../src/sources/ingest/importFiles.js'
 import { blockBytes, genesisPath } from '../rpc/demoChain.js'
 import { type Outcome, runProgram, storePathOf } from '../service/program.js'
 

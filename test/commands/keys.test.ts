@@ -3,9 +3,9 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { createKey, listKeys } from '../../src/access/keyChanges.js'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
-import { openRig, why } from '../unit/access/keyRig.js'
+import { createKey, listKeys } from '../../src/serving/access/keyChanges.js'
+import { openRig, why } from '../unit/serving/access/keyRig.js'
 
 const main = join(packageRoot(), 'dist/src/main.js')
 

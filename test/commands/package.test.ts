@@ -45,7 +45,7 @@ t.test('the package runs from an empty folder, and takes less than 120 MB', { sk
     [],
     'binaries of other systems are left out',
   )
-  const page = join(modules, 'tidegate/dist/src/admin/page')
+  const page = join(modules, 'tidegate/dist/src/operation/admin/page')
   t.ok(existsSync(join(page, 'uplot.LICENSE')))
   t.notOk(existsSync(join(modules, 'uplot')), 'the page holds it')
   t.equal((await run('npx', ['tidegate', '--version'], { cwd: folder })).stdout.trim(), version)

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
+import { ChainReader } from '../../src/data/store/chainReader.js'
 import { bytesToHex } from '../../src/primitives/bytes.js'
-import { ChainReader } from '../../src/store/chainReader.js'
 import type { MadeBlock } from '../ingest/chainMaker.js'
 import { makeReplayedChain, type ReplayedChain, replayedStorePath } from '../ingest/replayedChain.js'
 import { Steps } from '../ingest/steppedReplay.js'

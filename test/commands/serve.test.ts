@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import t, { type Test } from 'tap'
-import { chooseTransport } from '../../src/transport/chooseTransport.js'
+import { chooseTransport } from '../../src/serving/transport/chooseTransport.js'
 import { once, waitFor } from '../library/until.js'
 import { genesisPath, headBlock, quantity } from '../rpc/demoChain.js'
 import {

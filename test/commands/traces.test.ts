@@ -9,7 +9,7 @@ import { makeFolder, writeConfig } from '../service/program.js'
 import { fixtureConfig, reportsOf, startService } from '../service/service.js'
 import { transports } from '../transport/eachTransport.js'
 import { SocketClient } from '../transport/socketClient.js'
-import { attributesOf, startCollector } from '../unit/traces/collector.js'
+import { attributesOf, startCollector } from '../unit/serving/traces/collector.js'
 
 const address = `0x${'c0ffee'.padEnd(40, '1')}`
 const call = (method: string) =>

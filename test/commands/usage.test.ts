@@ -1,7 +1,7 @@
 /** What each key uses, counted by a running server and read by `tidegate usage` and the admin API. */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { methods } from '../../src/rpc/registry.js'
+import { methods } from '../../src/serving/rpc/registry.js'
 import { waitFor } from '../library/until.js'
 import { adminOf } from '../service/adminClient.js'
 import { startKeyedDemo } from '../service/keyedDemo.js'

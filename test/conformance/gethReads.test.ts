@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import t from 'tap'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
-import { methods } from '../../src/rpc/registry.js'
+import { methods } from '../../src/serving/rpc/registry.js'
 import { startService } from '../service/service.js'
 import { recordingOf, replay } from './gethReplay.js'
 

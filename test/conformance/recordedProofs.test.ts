@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { ChainReader } from '../../src/store/chainReader.js'
+import { ChainReader } from '../../src/data/store/chainReader.js'
 import { verifyAnswer } from '../rpc/proofOracle.js'
 import { checkRandomProofs, proofsPerBlock } from '../rpc/randomProofs.js'
 import { recordedConfig, recordings, startService, withoutRecordings } from '../service/service.js'

@@ -6,7 +6,7 @@ import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { methods } from '../../src/rpc/registry.js'
+import { methods } from '../../src/serving/rpc/registry.js'
 import { inTime } from '../library/until.js'
 import {
   conformanceDir,

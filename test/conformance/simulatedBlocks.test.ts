@@ -4,13 +4,16 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import t, { type Test } from 'tap'
-import { BlockRowsReader } from '../../src/chain/blockRows.js'
-import type { Header } from '../../src/chain/header.js'
-import { Simulation } from '../../src/evm/simulate/simulation.js'
-import type { BlockStateCalls, SimulationRequest } from '../../src/evm/simulate/simulationRequest.js'
+import { BlockRowsReader } from '../../src/data/chain/blockRows.js'
+import type { Header } from '../../src/data/chain/header.js'
+import { ChainReader } from '../../src/data/store/chainReader.js'
+import { Simulation } from '../../src/execution/evm/simulate/simulation.js'
+import type {
+  BlockStateCalls,
+  SimulationRequest,
+} from '../../src/execution/evm/simulate/simulationRequest.js'
 import { bytesToBigInt, bytesToHex, toQuantity } from '../../src/primitives/bytes.js'
 import { rlpBytes, rlpList } from '../../src/primitives/rlp.js'
-import { ChainReader } from '../../src/store/chainReader.js'
 import { withoutRecordings } from '../service/service.js'
 import {
   demoStorePath,
@@ -18,7 +21,7 @@ import {
   type StoredMessage,
   storedMessages,
 } from '../store/storedMessages.js'
-import { goOn, limits } from '../unit/evm/demoExecution.js'
+import { goOn, limits } from '../unit/execution/evm/demoExecution.js'
 
 interface StoredBlock {
   readonly header: Header

@@ -6,7 +6,7 @@ import { toMinimalBytes } from '../../src/primitives/bytes.js'
 import { addressOf, bytesOf, forkBlock, hex, type Json, keccak, quantity } from '../rpc/demoChain.js'
 import { checkBlocks, code, person, word } from '../rpc/simulating.js'
 import { startService } from '../service/service.js'
-import { returnTop } from '../unit/evm/assembly.js'
+import { returnTop } from '../unit/execution/evm/assembly.js'
 
 const service = await startService()
 t.teardown(() => service.stop())

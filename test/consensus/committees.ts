@@ -1,14 +1,15 @@
 /** Stand-ins for the states of a beacon chain: a checkpoint whose sync committee is any, with branches of zeros. */
-import { beaconBlockHeader, type LightClientBootstrap } from '../../src/consensus/gloasForm.js'
+
+import { branchRoot } from '../../src/data/ssz/types.js'
+import { beaconBlockHeader, type LightClientBootstrap } from '../../src/sources/consensus/gloasForm.js'
 import {
   branchDepth,
   type ConsensusNetwork,
   executionIndexAt,
   formAt,
   stateIndicesOf,
-} from '../../src/consensus/network.js'
-import type { SyncCommittee } from '../../src/consensus/syncCommittee.js'
-import { branchRoot } from '../../src/ssz/types.js'
+} from '../../src/sources/consensus/network.js'
+import type { SyncCommittee } from '../../src/sources/consensus/syncCommittee.js'
 
 export const zeros = (length: number): Uint8Array[] => Array.from({ length }, () => new Uint8Array(32))
 

@@ -1,7 +1,7 @@
 /** The consensus layer of a chain of blocks that a test makes: signs those that it is told to, at real beacon servers. */
 import type { Test } from 'tap'
-import { slotsPerPeriod } from '../../src/consensus/network.js'
 import { hexToBytes } from '../../src/primitives/bytes.js'
+import { slotsPerPeriod } from '../../src/sources/consensus/network.js'
 import { BeaconServer, BeaconView } from './beaconServer.js'
 import { crossedEpochs, SimulatedChain, simulatedNetwork } from './simulatedChain.js'
 

@@ -4,14 +4,19 @@
  */
 import { createHash } from 'node:crypto'
 import { bls12_381 } from '@noble/curves/bls12-381.js'
+import { hashPair, type SszType } from '../../src/data/ssz/types.js'
 import {
   executionCapella,
   executionDeneb,
   lightClientTypes,
   type UpdateKind,
-} from '../../src/consensus/containers.js'
-import { type BeaconBlockHeader, beaconBlockHeader, syncCommittee } from '../../src/consensus/gloasForm.js'
-import { signingRootOf } from '../../src/consensus/lightClient.js'
+} from '../../src/sources/consensus/containers.js'
+import {
+  type BeaconBlockHeader,
+  beaconBlockHeader,
+  syncCommittee,
+} from '../../src/sources/consensus/gloasForm.js'
+import { signingRootOf } from '../../src/sources/consensus/lightClient.js'
 import {
   type ConsensusNetwork,
   committeeSize,
@@ -23,8 +28,7 @@ import {
   formAt,
   periodAt,
   stateIndicesOf,
-} from '../../src/consensus/network.js'
-import { hashPair, type SszType } from '../../src/ssz/types.js'
+} from '../../src/sources/consensus/network.js'
 import { zeros } from './committees.js'
 
 const { G1, longSignatures } = bls12_381

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { ChainReader } from '../../src/store/chainReader.js'
+import { ChainReader } from '../../src/data/store/chainReader.js'
 import { flagsOf, headOf, network } from '../commands/importing.js'
 import { once, until, waitFor } from '../library/until.js'
 import { makeTransaction } from '../rollup/invokeTransactions.js'

@@ -5,15 +5,15 @@
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { asciiToFelt } from '../../src/rollup/felt.js'
-import { NodeStore } from '../../src/store/nodeStore.js'
+import { NodeStore } from '../../src/data/store/nodeStore.js'
+import { asciiToFelt } from '../../src/serving/rollup/felt.js'
 import { propertyRuns } from '../library/property.js'
 import { once, until } from '../library/until.js'
 import { makeTransaction } from '../rollup/invokeTransactions.js'
 import { serveDemo } from '../service/servedDemo.js'
 import { transports } from '../transport/eachTransport.js'
 import { SocketClient } from '../transport/socketClient.js'
-import { RawClient, rawPost } from '../unit/transport/rawClient.js'
+import { RawClient, rawPost } from '../unit/serving/transport/rawClient.js'
 
 const drains = Number(process.env.DRAINS ?? 3)
 const clients = 12

@@ -1,6 +1,6 @@
 /** Heads for many clients of which some stop reading, against the program as its operator runs it. */
 import t from 'tap'
-import { policies } from '../../src/streams/subscription.js'
+import { policies } from '../../src/serving/streams/subscription.js'
 import { makeReplayedChain } from '../ingest/replayedChain.js'
 import { Steps } from '../ingest/steppedReplay.js'
 import { waitFor } from '../library/until.js'

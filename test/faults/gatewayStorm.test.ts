@@ -1,8 +1,8 @@
 /** A gateway before nodes that lag, lie and reorganise. */
 import { join } from 'node:path'
 import t from 'tap'
-import { verifyGateway } from '../../src/ingest/gateway/verifyGateway.js'
-import { ChainReader } from '../../src/store/chainReader.js'
+import { ChainReader } from '../../src/data/store/chainReader.js'
+import { verifyGateway } from '../../src/sources/ingest/gateway/verifyGateway.js'
 import { makeFolder, storePathOf } from '../service/program.js'
 import { startGateway } from '../upstream/followedNode.js'
 import { Storm } from './storm.js'

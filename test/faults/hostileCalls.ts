@@ -1,5 +1,5 @@
 /** Calls of every method, made worse at random: parameters that are wrong, huge or deep, in batches and alone. */
-import { methods } from '../../src/rpc/registry.js'
+import { methods } from '../../src/serving/rpc/registry.js'
 import { Dice } from '../library/property.js'
 import { type AnyMethod, examplesOf, longCalls } from '../rpc/parityExamples.js'
 

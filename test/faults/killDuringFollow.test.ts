@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import type { FollowTask } from '../../src/ingest/messages.js'
+import { ChainReader } from '../../src/data/store/chainReader.js'
 import { bytesToHex } from '../../src/primitives/bytes.js'
-import { ChainReader } from '../../src/store/chainReader.js'
+import type { FollowTask } from '../../src/sources/ingest/messages.js'
 import { withoutAmsterdam } from '../ingest/amsterdam.js'
 import { makeAmsterdamReplay } from '../ingest/amsterdamReplay.js'
 import { Steps } from '../ingest/steppedReplay.js'
@@ -19,7 +19,7 @@ import { anvilGenesis, startAnvil, withoutAnvil } from '../upstream/anvilNode.js
 /** `KILLS=50` for a longer run: each takes a process that follows, and a check of its store. */
 const kills = Number(process.env.KILLS ?? 4)
 const mapBytes = 2 ** 30
-const threadUrl = new URL('../../src/ingest/ingestThread.js', import.meta.url).href
+const threadUrl = new URL('../../src/sources/ingest/ingestThread.js', import.meta.url).href
 
 /** Follows in a thread, as the program does, and prints each head and what becomes of it. */
 const childSource = `

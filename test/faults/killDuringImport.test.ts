@@ -3,7 +3,7 @@ import { rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import type { HistoryLimits } from '../../src/store/keptHistory.js'
+import type { HistoryLimits } from '../../src/data/store/keptHistory.js'
 import { withoutAmsterdam } from '../ingest/amsterdam.js'
 import { makeAmsterdamReplay } from '../ingest/amsterdamReplay.js'
 import {
@@ -26,7 +26,7 @@ const kills = Number(process.env.KILLS ?? 4)
 /** So few kills may all fall into one moment. */
 const fewRuns = 4
 const mapBytes = 2 ** 30
-const threadUrl = new URL('../../src/ingest/ingestThread.js', import.meta.url).href
+const threadUrl = new URL('../../src/sources/ingest/ingestThread.js', import.meta.url).href
 
 /** A moment of an import: some time after a block of this number is on disk; 0 is the genesis. */
 interface Moment {

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import fc from 'fast-check'
 import t from 'tap'
-import type { ReplayTask } from '../../src/ingest/messages.js'
 import { bytesToHex } from '../../src/primitives/bytes.js'
+import type { ReplayTask } from '../../src/sources/ingest/messages.js'
 import { playedChains } from '../ingest/playedChains.js'
 import { propertyRuns } from '../library/property.js'
 import { once } from '../library/until.js'
@@ -16,7 +16,7 @@ const kills = Number(process.env.KILLS ?? 3)
 /** So few kills may all fall into one moment. */
 const fewRuns = 4
 const mapBytes = 2 ** 30
-const threadUrl = new URL('../../src/ingest/ingestThread.js', import.meta.url).href
+const threadUrl = new URL('../../src/sources/ingest/ingestThread.js', import.meta.url).href
 
 /** Plays in a thread, as the program does, and prints what becomes of it. */
 const childSource = `

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { openEnvironment, openTable } from '../../src/store/environment.js'
+import { openEnvironment, openTable } from '../../src/data/store/environment.js'
 import { waitFor } from '../library/until.js'
 import { makeFolder, storePathOf, writeConfig, writeInto } from '../service/program.js'
 import { patientLimits, type Service, startService } from '../service/service.js'

@@ -1,10 +1,10 @@
 /** The pool with real threads that crash, spin, swell and are asked too much. */
 import { isDeepStrictEqual } from 'node:util'
 import t, { type Test } from 'tap'
-import { decodeReply, encodeArgs } from '../../src/pool/messages.js'
 import { defer } from '../../src/primitives/deferred.js'
 import { type Fault, FaultError } from '../../src/primitives/faults.js'
-import { RequestContext } from '../../src/rpc/contexts/requestContext.js'
+import { decodeReply, encodeArgs } from '../../src/serving/pool/messages.js'
+import { RequestContext } from '../../src/serving/rpc/contexts/requestContext.js'
 import { until } from '../library/until.js'
 import { openTestPool, type TestJobs } from '../pool/poolJobs.js'
 

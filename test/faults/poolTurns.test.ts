@@ -1,7 +1,7 @@
 /** How real threads are shared out among keys: by time, with turns, whatever one of them asks for. */
 import t, { type Test } from 'tap'
 import { type Fault, FaultError } from '../../src/primitives/faults.js'
-import { RequestContext } from '../../src/rpc/contexts/requestContext.js'
+import { RequestContext } from '../../src/serving/rpc/contexts/requestContext.js'
 import { until } from '../library/until.js'
 import { openTestPool, type TestJobs } from '../pool/poolJobs.js'
 

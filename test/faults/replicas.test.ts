@@ -6,10 +6,10 @@
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { historyBlocksMin } from '../../src/config/config.js'
-import { verifyChain } from '../../src/ingest/verifyChain.js'
+import { ChainReader } from '../../src/data/store/chainReader.js'
+import { historyBlocksMin } from '../../src/operation/config/config.js'
 import { hexDigits, hexToBytes } from '../../src/primitives/bytes.js'
-import { ChainReader } from '../../src/store/chainReader.js'
+import { verifyChain } from '../../src/sources/ingest/verifyChain.js'
 import { type Postgres, startPostgres, withoutPostgres } from '../feed/postgres.js'
 import { compareAnswers } from '../feed/replicaAnswers.js'
 import {

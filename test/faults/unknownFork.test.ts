@@ -2,7 +2,7 @@
 import { RLP } from '@ethereumjs/rlp'
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import t, { type Test } from 'tap'
-import { appendedFields } from '../../src/chain/header.js'
+import { appendedFields } from '../../src/data/chain/header.js'
 import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.js'
 import { contracts } from '../ingest/chainMaker.js'
 import { Dice } from '../library/property.js'

@@ -3,8 +3,8 @@
  * comes, the answer is JSON-RPC and no defect. RUNS makes it longer, SEED repeats a run.
  */
 import t from 'tap'
-import type { MethodName } from '../../src/rpc/registry.js'
-import type { RollupMethodName } from '../../src/rpc/rollup/rollupRegistry.js'
+import type { MethodName } from '../../src/serving/rpc/registry.js'
+import type { RollupMethodName } from '../../src/serving/rpc/rollup/rollupRegistry.js'
 import { Dice, runsFactor } from '../library/property.js'
 import { makeTransaction } from '../rollup/invokeTransactions.js'
 import { startRollup } from '../rollup/rollupService.js'

@@ -4,8 +4,8 @@
  */
 import fc from 'fast-check'
 import { test } from '../transport/eachTransport.js'
-import { RawClient, type RawResponse, rawPost } from '../unit/transport/rawClient.js'
-import { goodKey, startTestServer } from '../unit/transport/testServer.js'
+import { RawClient, type RawResponse, rawPost } from '../unit/serving/transport/rawClient.js'
+import { goodKey, startTestServer } from '../unit/serving/transport/testServer.js'
 import { requestBody } from './requestBody.js'
 
 const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)

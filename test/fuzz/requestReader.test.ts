@@ -12,7 +12,7 @@ import {
   parseCallText,
   RequestReader,
   readUsualCall,
-} from '../../src/rpc/reading/envelope.js'
+} from '../../src/serving/rpc/reading/envelope.js'
 import { propertyRuns } from '../library/property.js'
 import { requestBody } from './requestBody.js'
 

@@ -4,7 +4,7 @@ import { propertyRuns } from '../library/property.js'
 import { addressOf, type Json, quantity } from '../rpc/demoChain.js'
 import { code, findBreach, person, sending, word } from '../rpc/simulating.js'
 import { startService } from '../service/service.js'
-import { returnTop } from '../unit/evm/assembly.js'
+import { returnTop } from '../unit/execution/evm/assembly.js'
 
 const service = await startService()
 t.teardown(() => service.stop())

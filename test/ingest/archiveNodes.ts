@@ -1,14 +1,14 @@
 /** Nodes that answer a gateway's questions about blocks and receipts from an archive, in this process, and may lie. */
-import { blockRlp } from '../../src/chain/blockRows.js'
-import { Blooms, encodeReceipt, type Receipt } from '../../src/evm/blocks/receipts.js'
-import type { Asking } from '../../src/ingest/gateway/proving.js'
+import { blockRlp } from '../../src/data/chain/blockRows.js'
+import type { ChainReader } from '../../src/data/store/chainReader.js'
+import type { BlockName, ChainIdentity } from '../../src/data/store/chainRows.js'
+import { type CanonicalHeader, GatewayWriter } from '../../src/data/store/gatewayWriter.js'
+import { Blooms, encodeReceipt, type Receipt } from '../../src/execution/evm/blocks/receipts.js'
 import { bytesToBigInt, bytesToHex, type Hash32, hexToBytes, toQuantity } from '../../src/primitives/bytes.js'
 import { decodeRlp, decodeRlpList, rlpBytes, rlpList } from '../../src/primitives/rlp.js'
-import type { ChainReader } from '../../src/store/chainReader.js'
-import type { BlockName, ChainIdentity } from '../../src/store/chainRows.js'
-import { type CanonicalHeader, GatewayWriter } from '../../src/store/gatewayWriter.js'
-import { NodeError, type Upstream } from '../../src/upstream/upstream.js'
-import { type AskOptions, NoAnswerError } from '../../src/upstream/upstreams.js'
+import type { Asking } from '../../src/sources/ingest/gateway/proving.js'
+import { NodeError, type Upstream } from '../../src/sources/upstream/upstream.js'
+import { type AskOptions, NoAnswerError } from '../../src/sources/upstream/upstreams.js'
 import { upstreamDouble } from '../upstream/upstreamDouble.js'
 
 /** A store for a gateway, with the headers of the whole archive; nothing else is held. */

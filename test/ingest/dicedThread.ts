@@ -1,6 +1,6 @@
-import type { ForkSchedule } from '../../src/chain/forks.js'
-import { PartRunner, type PartsTask } from '../../src/evm/blocks/blockPart.js'
-import type { PartThread } from '../../src/evm/blocks/executeInParts.js'
+import type { ForkSchedule } from '../../src/data/chain/forks.js'
+import { PartRunner, type PartsTask } from '../../src/execution/evm/blocks/blockPart.js'
+import type { PartThread } from '../../src/execution/evm/blocks/executeInParts.js'
 import type { Dice } from '../library/property.js'
 
 /** Runs as many shares of each block as the dice say, on the caller's thread, before the executor takes any. */

@@ -1,10 +1,10 @@
 /** Random blocks of Amsterdam with their access lists: programs that call each other, payments, creations, delegations. */
-import { authorizationHash } from '../../src/evm/transactions/recoveredKeys.js'
+import { authorizationHash } from '../../src/execution/evm/transactions/recoveredKeys.js'
 import { bytesToHex, concatBytes, padLeft, toMinimalBytes } from '../../src/primitives/bytes.js'
 import type { RlpItem } from '../../src/primitives/rlp.js'
 import type { Dice } from '../library/property.js'
-import { assemble } from '../unit/evm/assembly.js'
-import { throwScenario } from '../unit/kernel/programs.js'
+import { assemble } from '../unit/execution/evm/assembly.js'
+import { throwScenario } from '../unit/execution/kernel/programs.js'
 import {
   type ListedBlock,
   ListedChain,

@@ -1,15 +1,22 @@
 /** Makes chains of Amsterdam with their access lists: executes each block in order once, to fill its header. */
 import { createRequire } from 'node:module'
-import { blockAccessListHash } from '../../src/chain/blockAccessList.js'
-import { nextBaseFee } from '../../src/chain/feeMarket.js'
-import type { ForkSchedule } from '../../src/chain/forks.js'
-import { decodeHeader, encodeHeader, type Header, headerHash, toTimestamp } from '../../src/chain/header.js'
-import { bodyHashes } from '../../src/evm/blocks/blockParts.js'
-import { BlockExecutor, type ExecutedBlock } from '../../src/evm/blocks/executeBlock.js'
-import type { ListedBlockInput } from '../../src/evm/blocks/executeInParts.js'
-import { InvalidBlockError } from '../../src/evm/blocks/invalidBlock.js'
-import { addressOfKey, RecoveredKeys } from '../../src/evm/transactions/recoveredKeys.js'
-import { parseGenesis } from '../../src/ingest/genesis.js'
+import { blockAccessListHash } from '../../src/data/chain/blockAccessList.js'
+import { nextBaseFee } from '../../src/data/chain/feeMarket.js'
+import type { ForkSchedule } from '../../src/data/chain/forks.js'
+import {
+  decodeHeader,
+  encodeHeader,
+  type Header,
+  headerHash,
+  toTimestamp,
+} from '../../src/data/chain/header.js'
+import { BranchState, emptyState, type StateView } from '../../src/data/state/stateView.js'
+import { RecentTries } from '../../src/data/state/trie.js'
+import { bodyHashes } from '../../src/execution/evm/blocks/blockParts.js'
+import { BlockExecutor, type ExecutedBlock } from '../../src/execution/evm/blocks/executeBlock.js'
+import type { ListedBlockInput } from '../../src/execution/evm/blocks/executeInParts.js'
+import { InvalidBlockError } from '../../src/execution/evm/blocks/invalidBlock.js'
+import { addressOfKey, RecoveredKeys } from '../../src/execution/evm/transactions/recoveredKeys.js'
 import {
   type Address,
   bytesToHex,
@@ -27,8 +34,7 @@ import {
   rlpListSpans,
   rlpSpanAt,
 } from '../../src/primitives/rlp.js'
-import { BranchState, emptyState, type StateView } from '../../src/state/stateView.js'
-import { RecentTries } from '../../src/state/trie.js'
+import { parseGenesis } from '../../src/sources/ingest/genesis.js'
 import { amsterdamConfig, requestContracts } from './chainMaker.js'
 
 const secp256k1 = createRequire(import.meta.url)('secp256k1') as typeof import('secp256k1')

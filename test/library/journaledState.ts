@@ -1,6 +1,10 @@
 import type { AccountFields, StateManagerInterface } from '@ethereumjs/common'
 import { Account as EvmAccount, type Address as EvmAddress } from '@ethereumjs/util'
-import type { StateChanges } from '../../src/evm/blocks/stateChanges.js'
+import { type Account, emptyAccount, encodeAccount } from '../../src/data/state/account.js'
+import { type Change, type StateView, slotChanges } from '../../src/data/state/stateView.js'
+import { type TrieChange, updateTrie, updateTrieRows } from '../../src/data/state/trie.js'
+import { rowSink } from '../../src/data/state/tries.js'
+import type { StateChanges } from '../../src/execution/evm/blocks/stateChanges.js'
 import {
   type Address,
   type Hash32,
@@ -9,10 +13,6 @@ import {
   trimLeft,
 } from '../../src/primitives/bytes.js'
 import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../../src/primitives/keccak.js'
-import { type Account, emptyAccount, encodeAccount } from '../../src/state/account.js'
-import { type Change, type StateView, slotChanges } from '../../src/state/stateView.js'
-import { type TrieChange, updateTrie, updateTrieRows } from '../../src/state/trie.js'
-import { rowSink } from '../../src/state/tries.js'
 
 interface AccountEntry {
   readonly address: Address

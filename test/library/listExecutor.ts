@@ -3,18 +3,18 @@
  * those that another node gave. No code of a contract runs, so this tests what surrounds execution, and that a list
  * leads from one state to the next.
  */
-import { decodeBlockAccessList } from '../../src/chain/blockAccessList.js'
-import type { ForkSchedule } from '../../src/chain/forks.js'
-import { headerFromItems } from '../../src/chain/header.js'
-import { BlockExecutor, type ExecutedBlock } from '../../src/evm/blocks/executeBlock.js'
-import { ListedBlock, listedChanges } from '../../src/evm/blocks/listedState.js'
-import { Blooms } from '../../src/evm/blocks/receipts.js'
-import { RecoveredKeys } from '../../src/evm/transactions/recoveredKeys.js'
-import { receiptsFromJson } from '../../src/ingest/gateway/receiptsFromJson.js'
-import type { Executor } from '../../src/ingest/importer.js'
+import { decodeBlockAccessList } from '../../src/data/chain/blockAccessList.js'
+import type { ForkSchedule } from '../../src/data/chain/forks.js'
+import { headerFromItems } from '../../src/data/chain/header.js'
+import { indexedRoot } from '../../src/data/state/indexedRoot.js'
+import { BlockExecutor, type ExecutedBlock } from '../../src/execution/evm/blocks/executeBlock.js'
+import { ListedBlock, listedChanges } from '../../src/execution/evm/blocks/listedState.js'
+import { Blooms } from '../../src/execution/evm/blocks/receipts.js'
+import { RecoveredKeys } from '../../src/execution/evm/transactions/recoveredKeys.js'
 import { hexToBytes } from '../../src/primitives/bytes.js'
 import { decodeRlpList, rlpBytes, rlpList } from '../../src/primitives/rlp.js'
-import { indexedRoot } from '../../src/state/indexedRoot.js'
+import { receiptsFromJson } from '../../src/sources/ingest/gateway/receiptsFromJson.js'
+import type { Executor } from '../../src/sources/ingest/importer.js'
 import type { AmsterdamBlock } from '../ingest/amsterdam.js'
 
 type Execute = Parameters<Executor['execute']>

@@ -3,11 +3,11 @@
  * so an input that it refused is looked at once more by the contracts of this module.
  */
 import { EVMError, type ExecResult } from '@ethereumjs/evm'
-import type { ForkName } from '../../src/chain/forks.js'
-import type { JobWatch } from '../../src/evm/engine/jobWatch.js'
-import { modexpGas, modexpPower } from '../../src/evm/precompiles/modexp.js'
-import { refusalReason } from '../../src/evm/precompiles/precompiles.js'
-import { InputRefusal } from '../../src/evm/precompiles/refusal.js'
+import type { ForkName } from '../../src/data/chain/forks.js'
+import type { JobWatch } from '../../src/execution/evm/engine/jobWatch.js'
+import { modexpGas, modexpPower } from '../../src/execution/evm/precompiles/modexp.js'
+import { refusalReason } from '../../src/execution/evm/precompiles/precompiles.js'
+import { InputRefusal } from '../../src/execution/evm/precompiles/refusal.js'
 
 /** A precompiled contract refused its input; all the gas of the call is gone. */
 export class PrecompileError extends EVMError {

@@ -1,6 +1,6 @@
 /** Entry of a thread that counts keys up and down again, as edges do at the same time; `rounds` may be endless. */
 import { parentPort, workerData } from 'node:worker_threads'
-import { sharedTotals } from '../../src/transport/totals.js'
+import { sharedTotals } from '../../src/serving/transport/totals.js'
 
 export interface CountingTask {
   readonly memory: SharedArrayBuffer

@@ -1,8 +1,13 @@
 /** Jobs that only tests run: what a thread can do well and badly, without any store. */
 
-import { Pool } from '../../src/pool/pool.js'
-import type { ClassLimits, JobDefinition, PoolOptions, ThreadLoss } from '../../src/pool/poolOptions.js'
 import type { Fault } from '../../src/primitives/faults.js'
+import { Pool } from '../../src/serving/pool/pool.js'
+import type {
+  ClassLimits,
+  JobDefinition,
+  PoolOptions,
+  ThreadLoss,
+} from '../../src/serving/pool/poolOptions.js'
 
 export interface TestJobs {
   /** Gives its argument back. Short. */

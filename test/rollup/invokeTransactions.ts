@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
-import { fieldPrime } from '../../src/rollup/felt.js'
+import { fieldPrime } from '../../src/serving/rollup/felt.js'
 
 export interface HashVector {
   readonly name: string

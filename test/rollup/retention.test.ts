@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
-import type { Felt } from '../../src/rollup/felt.js'
+import type { Felt } from '../../src/serving/rollup/felt.js'
 import { waitFor } from '../library/until.js'
 import { makeTransaction } from './invokeTransactions.js'
 import { openQueue, queueStores, refusal } from './queues.js'
@@ -127,7 +127,7 @@ for (const [where, open] of await queueStores(t)) {
 t.test('a store of another chain is refused under the same name', async (t) => {
   const folder = t.testdir()
   await openQueue(t, folder).close()
-  const { NodeStore } = await import('../../src/store/nodeStore.js')
+  const { NodeStore } = await import('../../src/data/store/nodeStore.js')
   const store = NodeStore.open({ path: `${folder}/node.mdb`, mapBytes: 2 ** 30 })
   t.throws(() => store.openSubmissions('roll', '0x1'), {
     name: 'OperatorError',

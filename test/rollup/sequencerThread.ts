@@ -5,13 +5,13 @@ import { setTimeout } from 'node:timers/promises'
 import { parentPort } from 'node:worker_threads'
 import { hash as starknetHash } from 'starknet'
 import { defer } from '../../src/primitives/deferred.js'
-import { asciiToFelt } from '../../src/rollup/felt.js'
-import { computeInvokeHash } from '../../src/rollup/invokeHash.js'
+import { asciiToFelt } from '../../src/serving/rollup/felt.js'
+import { computeInvokeHash } from '../../src/serving/rollup/invokeHash.js'
 import {
   invokeLimitsDefault,
   parseInvokeTransaction,
   toHashedFields,
-} from '../../src/rollup/invokeTransaction.js'
+} from '../../src/serving/rollup/invokeTransaction.js'
 import type { Arrival, RawAnswer, Reaction, SequencerOrder, SequencerReport } from './sequencer.js'
 
 interface Invoke {

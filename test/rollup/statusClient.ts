@@ -1,11 +1,11 @@
 /** A connection to a rollup network's methods, inside the test's process, without a socket. */
 import type { Test } from 'tap'
-import type { SubmissionService } from '../../src/rollup/submissionService.js'
-import { createDispatcher } from '../../src/rpc/dispatch/dispatch.js'
-import type { RollupNetwork } from '../../src/rpc/rollup/rollupNetwork.js'
-import { prefixRollupMethods } from '../../src/rpc/rollup/rollupRegistry.js'
+import type { SubmissionService } from '../../src/serving/rollup/submissionService.js'
+import { createDispatcher } from '../../src/serving/rpc/dispatch/dispatch.js'
+import type { RollupNetwork } from '../../src/serving/rpc/rollup/rollupNetwork.js'
+import { prefixRollupMethods } from '../../src/serving/rpc/rollup/rollupRegistry.js'
 import { wideDispatchLimits } from '../transport/serverLimits.js'
-import { limits, TestClient } from '../unit/streams/testClient.js'
+import { limits, TestClient } from '../unit/serving/streams/testClient.js'
 import { chainId } from './queues.js'
 
 export function connect(

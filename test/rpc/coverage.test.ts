@@ -2,8 +2,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
-import { methods as archiveMethods, type MethodName } from '../../src/rpc/registry.js'
-import { type RollupMethodName, rollupMethods } from '../../src/rpc/rollup/rollupRegistry.js'
+import { methods as archiveMethods, type MethodName } from '../../src/serving/rpc/registry.js'
+import { type RollupMethodName, rollupMethods } from '../../src/serving/rpc/rollup/rollupRegistry.js'
 
 const methods = { ...archiveMethods, ...rollupMethods }
 
@@ -145,7 +145,7 @@ t.test('every method has a test of its own', async (t) => {
 })
 
 t.test('every method is declared in one line, by its name on the wire', async (t) => {
-  const folder = join(packageRoot(), 'src/rpc/methods')
+  const folder = join(packageRoot(), 'src/serving/rpc/methods')
   const sources = readdirSync(folder).map((file) => readFileSync(join(folder, file), 'utf8'))
   for (const [name, method] of Object.entries(methods)) {
     t.equal(method.name, name)

@@ -8,7 +8,7 @@ import {
   type ForkBlock,
   ForkingChain,
   growFrom,
-} from '../unit/streams/forkingChain.js'
+} from '../unit/serving/streams/forkingChain.js'
 import { openForkingEndpoint } from './forkingEndpoint.js'
 
 const method = 'eth_getFilterChanges'

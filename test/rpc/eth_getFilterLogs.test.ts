@@ -1,5 +1,5 @@
 import t from 'tap'
-import { addressOfNumber } from '../unit/streams/forkingChain.js'
+import { addressOfNumber } from '../unit/serving/streams/forkingChain.js'
 import { openForkingEndpoint } from './forkingEndpoint.js'
 
 const some = [{ address: addressOfNumber(1), topics: [] }]

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { ChainReader } from '../../src/store/chainReader.js'
+import { ChainReader } from '../../src/data/store/chainReader.js'
 import { fixtureDir, startService } from '../service/service.js'
 import { blockAt, blocks, examples, headBlock, quantity, unknownHash } from './demoChain.js'
 import { hex, type ProofAnswer, verifyAnswer } from './proofOracle.js'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { growFrom } from '../unit/streams/forkingChain.js'
+import { growFrom } from '../unit/serving/streams/forkingChain.js'
 import { openForkingEndpoint } from './forkingEndpoint.js'
 
 t.test('tells the hashes of new blocks, those of a new branch too', async (t) => {

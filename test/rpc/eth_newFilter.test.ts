@@ -5,7 +5,7 @@ import { mergedConfig, testGenesis } from '../ingest/chainMaker.js'
 import { waitFor } from '../library/until.js'
 import { makeFolder, writeConfig, writeInto } from '../service/program.js'
 import { fixtureConfig, startService } from '../service/service.js'
-import { addressOfNumber } from '../unit/streams/forkingChain.js'
+import { addressOfNumber } from '../unit/serving/streams/forkingChain.js'
 import { openForkingEndpoint } from './forkingEndpoint.js'
 
 const method = 'eth_newFilter'

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { startService } from '../service/service.js'
 
-// What it does on a connection stands in test/unit/streams/networkStreams.test.ts.
+// What it does on a connection stands in test/unit/serving/streams/networkStreams.test.ts.
 t.test('HTTP has no connection that a subscription could be of', async (t) => {
   const service = await startService()
   t.teardown(() => service.stop())

@@ -1,16 +1,16 @@
 /** Methods of logs over a chain that a test grows and forks. Jobs are done at once, on the test's own thread. */
 import type { Test } from 'tap'
-import { ChainView } from '../../src/chain/chainView.js'
-import type { LogBounds } from '../../src/chain/logSearch.js'
-import type { Jobs } from '../../src/pool/jobs.js'
-import { RequestContext } from '../../src/rpc/contexts/requestContext.js'
-import { createDispatcher } from '../../src/rpc/dispatch/dispatch.js'
-import { type FilterLimits, PolledFilters } from '../../src/rpc/logs/polledFilters.js'
-import type { Network } from '../../src/rpc/network.js'
-import { methods } from '../../src/rpc/registry.js'
+import { ChainView } from '../../src/data/chain/chainView.js'
+import type { LogBounds } from '../../src/data/chain/logSearch.js'
+import type { Jobs } from '../../src/serving/pool/jobs.js'
+import { RequestContext } from '../../src/serving/rpc/contexts/requestContext.js'
+import { createDispatcher } from '../../src/serving/rpc/dispatch/dispatch.js'
+import { type FilterLimits, PolledFilters } from '../../src/serving/rpc/logs/polledFilters.js'
+import type { Network } from '../../src/serving/rpc/network.js'
+import { methods } from '../../src/serving/rpc/registry.js'
 import type { RpcAnswer } from '../service/service.js'
 import { wideDispatchLimits, wideFilterLimits } from '../transport/serverLimits.js'
-import { ForkingChain } from '../unit/streams/forkingChain.js'
+import { ForkingChain } from '../unit/serving/streams/forkingChain.js'
 
 export interface ForkingEndpoint {
   readonly forks: ForkingChain

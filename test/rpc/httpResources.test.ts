@@ -1,7 +1,7 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import t from 'tap'
 import { request } from 'undici'
-import { encodings } from '../../src/transport/compressedCopies.js'
+import { encodings } from '../../src/serving/transport/compressedCopies.js'
 import { fixtureConfig, type Service, startService } from '../service/service.js'
 import { examples } from './demoChain.js'
 

@@ -1,13 +1,13 @@
 /** Rows of a real store that arrive late: a network of a kind that the service does not have. */
 import { setImmediate } from 'node:timers/promises'
-import { decodeHeader } from '../../src/chain/header.js'
+import { decodeHeader } from '../../src/data/chain/header.js'
+import { buildProofJson } from '../../src/data/state/proof.js'
+import { singleNodes, triesAfter } from '../../src/data/state/tries.js'
+import type { ChainReader } from '../../src/data/store/chainReader.js'
+import type { ChainIdentity, ChainRows, Marker } from '../../src/data/store/chainRows.js'
+import type { StoredBlock } from '../../src/data/store/storedBlock.js'
 import { type Address, bytesToHex, equalBytes, type Hash32 } from '../../src/primitives/bytes.js'
 import { NotHeldError, type Wanted, wantedKey } from '../../src/primitives/notHeld.js'
-import { buildProofJson } from '../../src/state/proof.js'
-import { singleNodes, triesAfter } from '../../src/state/tries.js'
-import type { ChainReader } from '../../src/store/chainReader.js'
-import type { ChainIdentity, ChainRows, Marker } from '../../src/store/chainRows.js'
-import type { StoredBlock } from '../../src/store/storedBlock.js'
 
 /** Everything but the head is not held until {@link supply} has got it from the store. */
 export class LateRows implements ChainRows {

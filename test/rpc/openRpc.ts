@@ -1,8 +1,8 @@
 /** Answers, and the parameters that were answered, held against what the methods declare of them. */
 import { Ajv, type ValidateFunction } from 'ajv'
-import type { Method } from '../../src/rpc/method.js'
-import { methods } from '../../src/rpc/registry.js'
-import { rollupMethods } from '../../src/rpc/rollup/rollupRegistry.js'
+import type { Method } from '../../src/serving/rpc/method.js'
+import { methods } from '../../src/serving/rpc/registry.js'
+import { rollupMethods } from '../../src/serving/rpc/rollup/rollupRegistry.js'
 
 const ajv = new Ajv({ strict: false, inlineRefs: false })
 const all: Readonly<Record<string, Method<never>>> = { ...methods, ...rollupMethods }

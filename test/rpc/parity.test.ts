@@ -5,8 +5,8 @@
  */
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { methods } from '../../src/rpc/registry.js'
-import { rollupMethods } from '../../src/rpc/rollup/rollupRegistry.js'
+import { methods } from '../../src/serving/rpc/registry.js'
+import { rollupMethods } from '../../src/serving/rpc/rollup/rollupRegistry.js'
 import { startPostgres, withoutPostgres } from '../feed/postgres.js'
 import { waitFor } from '../library/until.js'
 import { startSequencer } from '../rollup/sequencer.js'

@@ -3,8 +3,8 @@
  * {@link readQuestions}, all others from here; what makes its answers longer than 1 MiB stands here, too.
  */
 import { Wallet } from 'ethers'
-import type { MethodName } from '../../src/rpc/registry.js'
-import type { RollupMethodName } from '../../src/rpc/rollup/rollupRegistry.js'
+import type { MethodName } from '../../src/serving/rpc/registry.js'
+import type { RollupMethodName } from '../../src/serving/rpc/rollup/rollupRegistry.js'
 import { hashVectors } from '../rollup/invokeTransactions.js'
 import { addressOf, blockAt, examples, quantity } from './demoChain.js'
 import { readQuestions } from './readQuestions.js'

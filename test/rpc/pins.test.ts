@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import { encodeCall } from '../../data/devnet/abi.js'
-import type { MethodName } from '../../src/rpc/registry.js'
+import type { MethodName } from '../../src/serving/rpc/registry.js'
 import { waitFor } from '../library/until.js'
 import { makeFolder, startProgram, writeInto } from '../service/program.js'
 import { type RpcAnswer, type Service, startService } from '../service/service.js'

@@ -2,7 +2,7 @@
 import { verifyMerkleProof } from '@ethereumjs/mpt'
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import type { Test } from 'tap'
-import type { ChainReader } from '../../src/store/chainReader.js'
+import type { ChainReader } from '../../src/data/store/chainReader.js'
 import { Dice, propertyRuns, runsFactor } from '../library/property.js'
 import type { Service } from '../service/service.js'
 import { bytesOf, hex, type ProofAnswer, provenAccount, verifyAnswer } from './proofOracle.js'

@@ -1,5 +1,5 @@
 /** Questions to every method that reads the demo chain, for networks that are compared with its archive. */
-import type { MethodName } from '../../src/rpc/registry.js'
+import type { MethodName } from '../../src/serving/rpc/registry.js'
 import { blockAt, examples, quantity, unknownHash } from './demoChain.js'
 
 const blocks = [1, 14, 60, 148, 167, 200, 264]

@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module'
 import { Ajv } from 'ajv'
 import t from 'tap'
-import { methods } from '../../src/rpc/registry.js'
-import { rollupMethods } from '../../src/rpc/rollup/rollupRegistry.js'
+import { methods } from '../../src/serving/rpc/registry.js'
+import { rollupMethods } from '../../src/serving/rpc/rollup/rollupRegistry.js'
 import { startService } from '../service/service.js'
 import { checkRefusals, countRefusals } from './questions.js'
 

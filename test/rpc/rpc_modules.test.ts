@@ -1,5 +1,5 @@
 import t from 'tap'
-import { methods } from '../../src/rpc/registry.js'
+import { methods } from '../../src/serving/rpc/registry.js'
 import { startService } from '../service/service.js'
 import { checkRefusals, countRefusals } from './questions.js'
 

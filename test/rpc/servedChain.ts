@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { importFiles } from '../../src/ingest/importFiles.js'
+import { importFiles } from '../../src/sources/ingest/importFiles.js'
 import { waitFor } from '../library/until.js'
 import { storePathOf, writeInto } from '../service/program.js'
 import { startService } from '../service/service.js'

@@ -1,7 +1,7 @@
 /** Simulations of the demo chain: what tests of them share. */
 import type { Test } from 'tap'
 import { bytesToHex } from '../../src/primitives/bytes.js'
-import { assemble, type Item } from '../unit/evm/assembly.js'
+import { assemble, type Item } from '../unit/execution/evm/assembly.js'
 import { findBadHex, hashOfBlockJson } from './blockOracle.js'
 import type { Json } from './demoChain.js'
 

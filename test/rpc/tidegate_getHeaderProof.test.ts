@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import t from 'tap'
+import { verifyHeaderProof } from '../../src/data/ssz/verifyHeaderProof.js'
 import { bytesToHex } from '../../src/primitives/bytes.js'
-import { verifyHeaderProof } from '../../src/ssz/verifyHeaderProof.js'
 import { sepoliaArchive, storedBlocks, withoutSepolia, writeArchive } from '../ingest/eraArchives.js'
 import { makeFolder, runProgram, writeConfig } from '../service/program.js'
 import { startService } from '../service/service.js'
-import { demoStore } from '../unit/evm/demoExecution.js'
+import { demoStore } from '../unit/execution/evm/demoExecution.js'
 import { blocks, genesisPath, headBlock, unknownHash } from './demoChain.js'
 import { askResults, checkRefusals, countRefusals, hashRefusals } from './questions.js'
 

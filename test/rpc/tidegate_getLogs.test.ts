@@ -1,6 +1,6 @@
 import t from 'tap'
 import { startService } from '../service/service.js'
-import { addressOfNumber, growFrom } from '../unit/streams/forkingChain.js'
+import { addressOfNumber, growFrom } from '../unit/serving/streams/forkingChain.js'
 import { quantity } from './demoChain.js'
 import { openForkingEndpoint } from './forkingEndpoint.js'
 import { askResults, checkRefusals } from './questions.js'

@@ -1,7 +1,23 @@
-/** The rules that the sources keep: what each module may import, what files are called and how long they are. */
+/** The rules that the sources keep: where modules stand, what each imports, what files are called and how long they are. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
+
+/**
+ * The rooms: the folders of src, and the modules in each. A room imports from itself and from those above it.
+ * `primitives` and `verify` are modules themselves.
+ */
+export const rooms: Readonly<Record<string, readonly string[]>> = {
+  primitives: [],
+  data: ['store', 'ssz', 'chain', 'state', 'postgres'],
+  execution: ['kernel', 'evm'],
+  sources: ['upstream', 'consensus', 'feed', 'ingest'],
+  verify: [],
+  serving: ['access', 'streams', 'pool', 'rollup', 'metrics', 'rpc', 'transport', 'traces'],
+  operation: ['config', 'shared', 'admin', 'edge', 'commands'],
+}
+const order = Object.keys(rooms)
+const rankOf = (module: string) => order.findIndex((room) => room === module || rooms[room]?.includes(module))
 
 /**
  * What each module may import besides `primitives` and itself; a module after `types:` for types only. `main.ts` and
@@ -54,7 +70,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
 const buildsAll: ReadonlySet<string> = new Set(['main', 'commands'])
 
 /** Modules that the others enter by one file. */
-const entryOf: Readonly<Record<string, string>> = { config: 'src/config/config.ts' }
+const entryOf: Readonly<Record<string, string>> = { config: 'src/operation/config/config.ts' }
 
 /** Last words of names that tell a reader nothing; as a first word, as in `commonPrefix`, they are fine. */
 const vagueWord = /^(?:utils?|utility|utilities|helpers?|common|misc|managers?)$/i
@@ -76,12 +92,12 @@ interface Import {
   readonly isTypeOnly: boolean
 }
 
-/** `src/rpc/methods/eth_call.ts` → `rpc`; a file directly in src is a module of its own. */
+/** `src/serving/rpc/methods/eth_call.ts` → `rpc`; a file directly in src is a module of its own. */
 export function moduleOf(path: string): string {
-  const [top, second = ''] = path.split('/')
+  const [top, room = '', module = ''] = path.split('/')
   if (top === 'workers') return 'workers'
   if (top !== 'src') return `outside src (${top})`
-  return second.replace(/\.ts$/, '')
+  return (rooms[room]?.length ? module : room).replace(/\.ts$/, '')
 }
 
 /** The text with comments blanked out and strings kept. */
@@ -159,6 +175,9 @@ export function findBreaches(file: SourceFile): string[] {
       `${path}: ${module} is no module of the import table; add it to the table, or move the file into a module`,
     ]
   }
+  const room = order[rankOf(module)]
+  if (room !== undefined && !path.startsWith(`src/${room}/`))
+    breaches.push(`${path}: ${module} stands in src/${room}`)
   for (const { module: target, path: imported, isTypeOnly } of findImportedFiles(file)) {
     if (target === module) continue
     const said = `${path}: ${module} imports ${target}`
@@ -193,7 +212,7 @@ export function findBreaches(file: SourceFile): string[] {
   if (hidden !== undefined)
     breaches.push(`${path}: ${hidden} is private to the compiler alone; write #${hidden}`)
   // Pages run in browsers, which have their own.
-  const isPage = path.startsWith('src/admin/page/') || path === timersPath
+  const isPage = path.startsWith('src/operation/admin/page/') || path === timersPath
   const timer = isPage ? undefined : /(?<![.\w])(set(?:Timeout|Interval))\(/.exec(stripComments(text))?.[1]
   const isContained = findImports(text).some(({ specifier }) =>
     /(?:\/|:)timers(?:\.js|\/promises)$/.test(specifier),
@@ -253,7 +272,7 @@ function findCircles(targetsOf: ReadonlyMap<string, Iterable<string>>): string[]
 }
 
 /** Circles of modules, types included. */
-export function findRoomCircles(files: readonly SourceFile[]): string[] {
+export function findModuleCircles(files: readonly SourceFile[]): string[] {
   const targetsOf = new Map<string, Set<string>>()
   for (const file of files) {
     const module = moduleOf(file.path)

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { createKey } from '../../src/access/keyChanges.js'
-import { KeyChecker } from '../../src/access/keyChecker.js'
-import { NodeStore } from '../../src/store/nodeStore.js'
+import { NodeStore } from '../../src/data/store/nodeStore.js'
+import { createKey } from '../../src/serving/access/keyChanges.js'
+import { KeyChecker } from '../../src/serving/access/keyChecker.js'
 import { copyDemo, type DemoSettings } from './servedDemo.js'
 import { type Service, startService } from './service.js'
 

@@ -3,21 +3,28 @@
  * given state, and for each fork the state root and the hash of the logs that follow.
  */
 
-import { blobBaseFee } from '../../src/chain/feeMarket.js'
-import type { BlobParameters, ForkName } from '../../src/chain/forks.js'
-import { includesFork } from '../../src/chain/forks.js'
-import { buildBlockAccessList, recordedBy } from '../../src/evm/blocks/blockAccesses.js'
-import type { BlockRules } from '../../src/evm/blocks/blockContext.js'
-import { JobWatch } from '../../src/evm/engine/jobWatch.js'
-import { Kernel } from '../../src/evm/engine/kernel.js'
-import { forkPrecompiles } from '../../src/evm/precompiles/precompileMoves.js'
-import { recoverAuthorities, type SignedAuthorization } from '../../src/evm/transactions/authorizations.js'
+import { blobBaseFee } from '../../src/data/chain/feeMarket.js'
+import type { BlobParameters, ForkName } from '../../src/data/chain/forks.js'
+import { includesFork } from '../../src/data/chain/forks.js'
+import { type Account, encodeAccount } from '../../src/data/state/account.js'
+import type { StateView } from '../../src/data/state/stateView.js'
+import { emptyState } from '../../src/data/state/stateView.js'
+import { type TrieChange, updateTrie } from '../../src/data/state/trie.js'
+import { buildBlockAccessList, recordedBy } from '../../src/execution/evm/blocks/blockAccesses.js'
+import type { BlockRules } from '../../src/execution/evm/blocks/blockContext.js'
+import { JobWatch } from '../../src/execution/evm/engine/jobWatch.js'
+import { Kernel } from '../../src/execution/evm/engine/kernel.js'
+import { forkPrecompiles } from '../../src/execution/evm/precompiles/precompileMoves.js'
+import {
+  recoverAuthorities,
+  type SignedAuthorization,
+} from '../../src/execution/evm/transactions/authorizations.js'
 import {
   type BlockTransaction,
   runTransaction,
   type TransactionOutcome,
-} from '../../src/evm/transactions/transaction.js'
-import { InvalidTransactionError } from '../../src/evm/transactions/transactionChecks.js'
+} from '../../src/execution/evm/transactions/transaction.js'
+import { InvalidTransactionError } from '../../src/execution/evm/transactions/transactionChecks.js'
 import {
   type Address,
   bytesToHex,
@@ -29,10 +36,6 @@ import {
 } from '../../src/primitives/bytes.js'
 import { emptyTrieRoot, keccak256 } from '../../src/primitives/keccak.js'
 import { encodeRlp } from '../../src/primitives/rlp.js'
-import { type Account, encodeAccount } from '../../src/state/account.js'
-import type { StateView } from '../../src/state/stateView.js'
-import { emptyState } from '../../src/state/stateView.js'
-import { type TrieChange, updateTrie } from '../../src/state/trie.js'
 
 interface JsonAccount {
   readonly balance: string

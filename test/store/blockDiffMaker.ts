@@ -1,5 +1,8 @@
 /** Block diffs of random content, for tests of what a store does with them. */
 import fc from 'fast-check'
+import type { BlockDiff, Change } from '../../src/data/store/blockDiff.js'
+import { encodeTrieRow } from '../../src/data/store/trieRow.js'
+import { accountTrie, storageTrie, trieKey } from '../../src/data/store/trieRows.js'
 import {
   type Address,
   bytesToHex,
@@ -10,9 +13,6 @@ import {
 } from '../../src/primitives/bytes.js'
 import { keccak256 } from '../../src/primitives/keccak.js'
 import { encodeRlp } from '../../src/primitives/rlp.js'
-import type { BlockDiff, Change } from '../../src/store/blockDiff.js'
-import { encodeTrieRow } from '../../src/store/trieRow.js'
-import { accountTrie, storageTrie, trieKey } from '../../src/store/trieRows.js'
 
 /** Neighbours, and those at both ends of the key space. */
 export const addresses = [

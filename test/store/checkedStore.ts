@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
-import { verifyChain } from '../../src/ingest/verifyChain.js'
+import { ChainWriter } from '../../src/data/store/chainWriter.js'
 import { bytesToHex } from '../../src/primitives/bytes.js'
-import { ChainWriter } from '../../src/store/chainWriter.js'
+import { verifyChain } from '../../src/sources/ingest/verifyChain.js'
 
 /** A block as far as its name. */
 interface Named {

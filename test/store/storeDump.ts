@@ -1,7 +1,8 @@
 /** What a store holds, table by table, for tests that compare two stores or two moments of one. */
+
+import type { ChainReader } from '../../src/data/store/chainReader.js'
+import type { ReadTables, TableName } from '../../src/data/store/tables.js'
 import { hexDigits } from '../../src/primitives/bytes.js'
-import type { ChainReader } from '../../src/store/chainReader.js'
-import type { ReadTables, TableName } from '../../src/store/tables.js'
 
 /** Key → value of each table, as hex. */
 export type StoreDump = Readonly<Record<TableName, Readonly<Record<string, string>>>>

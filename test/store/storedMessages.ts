@@ -1,8 +1,13 @@
 import { join } from 'node:path'
-import { BlockRowsReader } from '../../src/chain/blockRows.js'
-import type { Header } from '../../src/chain/header.js'
-import { fieldSpan, readTransaction, type Transaction } from '../../src/chain/transactionJson.js'
-import type { AccessListEntry, Authorization, CallMessage } from '../../src/evm/messages/executionRequest.js'
+import { BlockRowsReader } from '../../src/data/chain/blockRows.js'
+import type { Header } from '../../src/data/chain/header.js'
+import { fieldSpan, readTransaction, type Transaction } from '../../src/data/chain/transactionJson.js'
+import type { ChainReader } from '../../src/data/store/chainReader.js'
+import type {
+  AccessListEntry,
+  Authorization,
+  CallMessage,
+} from '../../src/execution/evm/messages/executionRequest.js'
 import { bytesToBigInt, bytesToHex, bytesToNumber, type Hash32 } from '../../src/primitives/bytes.js'
 import {
   decodeRlp,
@@ -12,7 +17,6 @@ import {
   rlpBytes,
   rlpList,
 } from '../../src/primitives/rlp.js'
-import type { ChainReader } from '../../src/store/chainReader.js'
 import { fixtureDir } from '../service/service.js'
 
 /** Store of the demo chain, made by `prepare.ts`. */

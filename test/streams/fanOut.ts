@@ -2,7 +2,7 @@
  * Many clients on one stream of heads while some stop reading: the chain that fills their buffers, what they
  * subscribe to under each policy, and whether they got what it declares. For a test and for a measurement.
  */
-import type { Policy } from '../../src/streams/subscription.js'
+import type { Policy } from '../../src/serving/streams/subscription.js'
 import type { BlockPlan } from '../ingest/chainMaker.js'
 import type { EventListener, StreamParams } from './eventListener.js'
 

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
-import { loadTransport } from '../../src/transport/loadTransport.js'
-import type { Transport } from '../../src/transport/wire.js'
+import { loadTransport } from '../../src/serving/transport/loadTransport.js'
+import type { Transport } from '../../src/serving/transport/wire.js'
 
 const names = ['uws', 'node'] as const
 

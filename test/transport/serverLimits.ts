@@ -1,8 +1,8 @@
-import type { DispatchLimits } from '../../src/rpc/dispatch/endpoint.js'
-import type { FilterLimits } from '../../src/rpc/logs/polledFilters.js'
-import type { SubscriptionLimits } from '../../src/streams/subscriberPool.js'
-import type { HttpLimits } from '../../src/transport/http.js'
-import type { SocketLimits } from '../../src/transport/socketLimits.js'
+import type { DispatchLimits } from '../../src/serving/rpc/dispatch/endpoint.js'
+import type { FilterLimits } from '../../src/serving/rpc/logs/polledFilters.js'
+import type { SubscriptionLimits } from '../../src/serving/streams/subscriberPool.js'
+import type { HttpLimits } from '../../src/serving/transport/http.js'
+import type { SocketLimits } from '../../src/serving/transport/socketLimits.js'
 
 /** Limits of servers inside a test's process, which no test meets by accident: mostly the configuration's defaults. */
 export const wideHttpLimits: HttpLimits = {

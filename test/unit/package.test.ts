@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import t from 'tap'
-import { resolveServeConfig } from '../../src/config/config.js'
+import { resolveServeConfig } from '../../src/operation/config/config.js'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
 
 const folder = join(packageRoot(), 'package')
@@ -37,7 +37,7 @@ t.test('the unit waits for what the server tells, reloads it and watches it', as
 t.test('the page of the dashboard has the licence of what it was made with beside it', async (t) => {
   const { dependencies } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8'))
   t.notOk('uplot' in dependencies, 'the page holds it')
-  const licence = readFileSync(join(packageRoot(), 'dist/src/admin/page/uplot.LICENSE'), 'utf8')
+  const licence = readFileSync(join(packageRoot(), 'dist/src/operation/admin/page/uplot.LICENSE'), 'utf8')
   t.match(licence, 'Copyright (c) 2022 Leon Sorokin')
 })
 

@@ -6,11 +6,11 @@ import { packageRoot } from '../../src/primitives/packageRoot.js'
 
 t.test('sources are compiled where they changed since they last were, and only then', async (t) => {
   const root = t.testdir({ 'package.json': '{}', 'package-lock.json': '{}', 'tsconfig.json': '{}' })
-  for (const folder of ['src/rpc', 'workers', 'bench', 'build', 'test', 'data/devnet']) {
+  for (const folder of ['src/serving/rpc', 'workers', 'bench', 'build', 'test', 'data/devnet']) {
     mkdirSync(join(root, folder), { recursive: true })
   }
   copyFileSync(join(packageRoot(), 'build/whenChanged.cjs'), join(root, 'build/whenChanged.cjs'))
-  const source = join(root, 'src/rpc/a.ts')
+  const source = join(root, 'src/serving/rpc/a.ts')
   writeFileSync(source, 'one')
   // Stands for the compiler: it says that it ran, and fails where there is a file `fault`.
   writeFileSync(

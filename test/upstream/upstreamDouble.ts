@@ -1,5 +1,5 @@
-import { LackedMethods } from '../../src/upstream/lackedMethods.js'
-import type { Upstream } from '../../src/upstream/upstream.js'
+import { LackedMethods } from '../../src/sources/upstream/lackedMethods.js'
+import type { Upstream } from '../../src/sources/upstream/upstream.js'
 
 /** Stands for an upstream whose answers a test gives itself; `accuse` is told of lies. */
 export function upstreamDouble(

@@ -12,7 +12,7 @@ import {
 import { answerKind, Tally } from '../../../bench/neighbours/tally.js'
 import type { VictimsHeard } from '../../../bench/neighbours/victims.js'
 import { parseTargets } from '../../../bench/report/targets.js'
-import { defaultConfigFile } from '../../../src/config/file.js'
+import { defaultConfigFile } from '../../../src/operation/config/file.js'
 import { packageRoot } from '../../../src/primitives/packageRoot.js'
 
 t.test('hard texts fill what a body may hold, and no two probes are alike', async (t) => {

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { pricedKinds } from '../../../bench/scenarios/pricedKinds.js'
 import { pricesOutcome } from '../../../bench/scenarios/prices.js'
-import { methods } from '../../../src/rpc/registry.js'
-import { rollupMethods } from '../../../src/rpc/rollup/rollupRegistry.js'
+import { methods } from '../../../src/serving/rpc/registry.js'
+import { rollupMethods } from '../../../src/serving/rpc/rollup/rollupRegistry.js'
 
 /** Methods whose cost is not what one HTTP request to a network with a chain shows, and why. */
 const unmeasured: Readonly<Record<string, string>> = {

@@ -3,10 +3,10 @@ import { createCustomCommon, Hardfork, Mainnet } from '@ethereumjs/common'
 import { createTxFromRLP } from '@ethereumjs/tx'
 import t from 'tap'
 import { transactionsPerBlock, writeSyntheticBlocks } from '../../../bench/data/syntheticBlocks.js'
-import { Chain } from '../../../src/chain/chain.js'
+import { Chain } from '../../../src/data/chain/chain.js'
+import { ChainReader } from '../../../src/data/store/chainReader.js'
 import { bytesToHex } from '../../../src/primitives/bytes.js'
 import { decodeRlpList } from '../../../src/primitives/rlp.js'
-import { ChainReader } from '../../../src/store/chainReader.js'
 
 t.test('every block of a synthetic chain holds transactions of its own, as they are rendered', async (t) => {
   const path = join(t.testdir(), 'chain.mdb')

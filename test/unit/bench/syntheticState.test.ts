@@ -11,14 +11,14 @@ import {
   slotOf,
   writeSyntheticNetwork,
 } from '../../../bench/data/syntheticState.js'
-import { decodeHeader } from '../../../src/chain/header.js'
+import { decodeHeader } from '../../../src/data/chain/header.js'
+import { decodeAccount } from '../../../src/data/state/account.js'
+import { readTrie } from '../../../src/data/state/trie.js'
+import { headTries } from '../../../src/data/state/tries.js'
+import { ChainReader } from '../../../src/data/store/chainReader.js'
 import { bytesToHex, padLeft, toHash32 } from '../../../src/primitives/bytes.js'
 import { keccak256 } from '../../../src/primitives/keccak.js'
 import { encodeRlp } from '../../../src/primitives/rlp.js'
-import { decodeAccount } from '../../../src/state/account.js'
-import { readTrie } from '../../../src/state/trie.js'
-import { headTries } from '../../../src/state/tries.js'
-import { ChainReader } from '../../../src/store/chainReader.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'tidegate-synthetic-'))
 t.teardown(() => rmSync(folder, { recursive: true, force: true }))

@@ -1,18 +1,18 @@
 /** A new type of transaction is an object and a line in the table: a block with one is made, imported and served. */
 import { join } from 'node:path'
 import t from 'tap'
-import { transactionFromJson } from '../../../src/chain/blockFromJson.js'
-import { pendingTransactionJson } from '../../../src/chain/transactionJson.js'
-import { checkSentTransaction } from '../../../src/evm/transactions/sentTransaction.js'
-import { parseBlock } from '../../../src/ingest/block.js'
-import { parseGenesis } from '../../../src/ingest/genesis.js'
-import { ChainImporter } from '../../../src/ingest/importer.js'
-import { verifyChain } from '../../../src/ingest/verifyChain.js'
+import { transactionFromJson } from '../../../src/data/chain/blockFromJson.js'
+import { pendingTransactionJson } from '../../../src/data/chain/transactionJson.js'
+import { ChainWriter } from '../../../src/data/store/chainWriter.js'
+import { checkSentTransaction } from '../../../src/execution/evm/transactions/sentTransaction.js'
 import { bytesToHex, concatBytes, noBytes, toMinimalBytes } from '../../../src/primitives/bytes.js'
 import { keccak256 } from '../../../src/primitives/keccak.js'
 import { decodeRlpList } from '../../../src/primitives/rlp.js'
 import { TransactionType, transactionTypes } from '../../../src/primitives/transactionTypes.js'
-import { ChainWriter } from '../../../src/store/chainWriter.js'
+import { parseBlock } from '../../../src/sources/ingest/block.js'
+import { parseGenesis } from '../../../src/sources/ingest/genesis.js'
+import { ChainImporter } from '../../../src/sources/ingest/importer.js'
+import { verifyChain } from '../../../src/sources/ingest/verifyChain.js'
 import { readTransaction } from '../../../src/verify/transaction.js'
 import {
   ListedChain,
@@ -75,7 +75,7 @@ t.test('with it, a block is imported, and its transaction is JSON and back', asy
     number,
     new TransactionType(number, 'berlin', fields),
   )
-  const { transactionSchema } = await import('../../../src/rpc/params/schema.js')
+  const { transactionSchema } = await import('../../../src/serving/rpc/params/schema.js')
   const members = Object.keys(transactionSchema.properties as object)
   for (const name of ['memo', 'storageFee', 'witnesses'])
     t.ok(members.includes(name), `the schema has ${name}`)

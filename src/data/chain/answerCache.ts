@@ -1,0 +1,84 @@
+import { LRUCache } from 'lru-cache'
+import type { Doorkeeper } from '../../primitives/doorkeeper.js'
+
+/** How a cache was used since it was made, and the bytes that it holds. */
+export interface CacheUse {
+  readonly hits: number
+  readonly misses: number
+  readonly bytes: number
+}
+
+/** Largest share of the budget for one answer: a larger one would evict hundreds of others. */
+const shareMax = 1 / 4
+
+/**
+ * An LRU cache of rendered answers with a budget of bytes. Keys name content (a block hash and the part rendered), so
+ * entries never become wrong.
+ */
+export class AnswerCache {
+  /** Answers that were looked up and found, and not found. */
+  #hits = 0
+  #misses = 0
+  /** Undefined where the budget is zero. */
+  readonly #answers: LRUCache<string, Uint8Array> | undefined
+  readonly #doorkeeper: Doorkeeper | undefined
+
+  /**
+   * `bytesMax` limits the bytes of answers; keys and bookkeeping take about 200 bytes more per answer. With `doorkeeper`,
+   * an answer is kept only when its key is requested a second time, for answers that are seldom repeated.
+   */
+  constructor(bytesMax: number, doorkeeper?: Doorkeeper) {
+    const maxEntrySize = Math.floor(bytesMax * shareMax)
+    this.#answers =
+      maxEntrySize === 0
+        ? undefined
+        : new LRUCache({ maxSize: bytesMax, maxEntrySize, sizeCalculation: ({ length }) => length })
+    this.#doorkeeper = doorkeeper
+  }
+
+  /**
+   * The answer under `key`; rendered if it is not in the cache. Owned by the cache: never write to it.
+   */
+  getOrRender(key: string, render: () => string | Uint8Array): Uint8Array
+  getOrRender(key: string, render: () => string | Uint8Array | undefined): Uint8Array | undefined
+  getOrRender(key: string, render: () => string | Uint8Array | undefined): Uint8Array | undefined {
+    const held = this.read(key)
+    if (held !== undefined) return held
+    const rendered = render()
+    if (rendered === undefined) return undefined
+    // Rendered JSON is ASCII, which latin1 copies without checking each character.
+    const answer = typeof rendered === 'string' ? Buffer.from(rendered, 'latin1') : rendered
+    this.keep(key, answer)
+    return answer
+  }
+
+  get use(): CacheUse {
+    return { hits: this.#hits, misses: this.#misses, bytes: this.#answers?.calculatedSize ?? 0 }
+  }
+
+  /** Whether the budget has room for any answer at all. */
+  get keepsAny(): boolean {
+    return this.#answers !== undefined
+  }
+
+  /** Counts an answer that was not looked up, because it cannot be in the cache. */
+  countMiss(): void {
+    this.#misses++
+  }
+
+  /** The answer under `key`, if it is in the cache. Owned by the cache: never write to it. */
+  read(key: string): Uint8Array | undefined {
+    const held = this.#answers?.get(key)
+    if (held === undefined) this.#misses++
+    else this.#hits++
+    return held
+  }
+
+  /**
+   * Stores a non-empty `answer` under `key`, unless it takes more than {@link shareMax} of the budget. The cache
+   * takes over its memory.
+   */
+  keep(key: string, answer: Uint8Array): void {
+    if (this.#doorkeeper?.admits(key) !== false) this.#answers?.set(key, answer)
+  }
+}

@@ -1,0 +1,192 @@
+/**
+ * Blocks from their JSON, as nodes answer `eth_getBlockByHash` with full transactions: the inverse of `blockJson.ts`
+ * and `transactionJson.ts`. Nothing is believed: the hash of the RLP shows whether a member was missing or wrong.
+ */
+import { bytesToHex, concatBytes, digitsToBytes, noBytes, trimLeft } from '../../primitives/bytes.js'
+import { excerpt, textOf } from '../../primitives/excerpt.js'
+import { encodeRlp, encodeRlpListOfEncoded, type RlpItem } from '../../primitives/rlp.js'
+import { authorizationMembers, type FieldForm, transactionTypes } from '../../primitives/transactionTypes.js'
+import {
+  decodeHeader,
+  fieldsMin,
+  type Header,
+  headerFields,
+  headerHash,
+  headerIntegers,
+  requireKnownFork,
+} from './header.js'
+
+/** What a node answered is no block. */
+export class BlockJsonError extends Error {
+  override readonly name = 'BlockJsonError'
+}
+
+type Json = Readonly<Record<string, unknown>>
+
+/** How a member is written as RLP: an integer without leading zeros, or its bytes as they are. */
+type Form = 'quantity' | 'data'
+
+/** Most members of a block that may be header fields of a fork that this version does not know. */
+const unknownMembersMax = 4
+/** Members of blocks that are no header fields. */
+const otherMembers: ReadonlySet<string> = new Set([
+  ...['hash', 'size', 'totalDifficulty', 'transactions', 'uncles', 'withdrawals', 'blockAccessList'],
+])
+
+/**
+ * RLP of a block's header. Members that are not known here are taken for fields of a later fork where the block's hash
+ * shows that they are. Throws {@link BlockJsonError}.
+ */
+export function headerRlpFromJson(json: unknown): Uint8Array {
+  const block = toRecord(json, 'block')
+  const items: Uint8Array[] = []
+  for (const [index, name] of headerFields.entries()) {
+    const isMissing = block[name] === undefined || block[name] === null
+    if (isMissing && index >= fieldsMin) break
+    items.push(read(block, name, headerIntegers.has(name) ? 'quantity' : 'data'))
+  }
+  const rlp = encodeRlp(items)
+  const isHash = (bytes: Uint8Array) => bytesToHex(headerHash(bytes)) === textOf(block.hash).toLowerCase()
+  if (items.length < headerFields.length || isHash(rlp)) return rlp
+  const isKnown = new Set<string>([...headerFields, ...otherMembers])
+  const unknown = Object.keys(block).filter(
+    (name) => !isKnown.has(name) && /^0x[0-9a-f]*$/i.test(textOf(block[name])),
+  )
+  if (unknown.length > unknownMembersMax) return rlp
+  for (const names of arrangements(unknown)) {
+    // A field of a header is a hash or an integer.
+    const more = names.map((name) =>
+      read(block, name, textOf(block[name]).length === 66 ? 'data' : 'quantity'),
+    )
+    const longer = encodeRlp([...items, ...more])
+    if (isHash(longer)) return longer
+  }
+  return rlp
+}
+
+/** Every choice of at least one of these, in every order: 64 of four. */
+function arrangements(names: readonly string[]): string[][] {
+  return names.flatMap((first) => {
+    const rest = arrangements(names.filter((name) => name !== first))
+    return [[first], ...rest.map((others) => [first, ...others])]
+  })
+}
+
+/**
+ * RLP of a block with full transactions. `uncleHeaders` are the RLP of its uncles, in order. Throws
+ * {@link BlockJsonError}, and {@link UnknownForkError} where the block is of a fork that may have more in it than is
+ * known here.
+ */
+export function blockRlpFromJson(json: unknown, uncleHeaders: readonly Uint8Array[]): Uint8Array {
+  const block = toRecord(json, 'block')
+  try {
+    const transactions = toArray(block.transactions, 'transactions').map((each) =>
+      encodeRlp(transactionFromJson(each)),
+    )
+    const parts = [
+      headerRlpFromJson(json),
+      encodeRlpListOfEncoded(transactions),
+      encodeRlpListOfEncoded(uncleHeaders),
+    ]
+    if (block.withdrawals !== undefined && block.withdrawals !== null) {
+      parts.push(encodeRlp(toArray(block.withdrawals, 'withdrawals').map(withdrawalItem)))
+    }
+    return encodeRlpListOfEncoded(parts)
+  } catch (error) {
+    const header = readIfHeader(json)
+    // Its content may be of a form that is not known.
+    if (header !== undefined) requireKnownFork(header)
+    throw error
+  }
+}
+
+function readIfHeader(json: unknown): Header | undefined {
+  try {
+    return decodeHeader(headerRlpFromJson(json))
+  } catch {
+    return undefined
+  }
+}
+
+/** Hashes of a block's uncles, as its JSON lists them. Throws {@link BlockJsonError}. */
+export function uncleHashesOf(json: unknown): readonly unknown[] {
+  return toArray(toRecord(json, 'block').uncles ?? [], 'uncles')
+}
+
+/** An item of a body's list: a list for legacy, else bytes of type and list. Throws {@link BlockJsonError}. */
+export function transactionFromJson(json: unknown): RlpItem {
+  const transaction = toRecord(json, 'transaction')
+  const type = transactionTypes.get(Number(textOf(transaction.type ?? 0)))
+  if (type === undefined)
+    throw new BlockJsonError(`transaction type ${excerpt(textOf(transaction.type), 20)}`)
+  const { number, fields } = type
+  // Some nodes write only v, which is the parity for typed transactions.
+  const parity = number === 0 || transaction.yParity === undefined ? 'v' : 'yParity'
+  const list = [
+    ...Object.entries(fields).map(([name, form]) => transactionItem(transaction, name, form)),
+    ...[parity, 'r', 's'].map((name) => read(transaction, name, 'quantity')),
+  ]
+  return number === 0 ? list : concatBytes(Uint8Array.of(number), encodeRlp(list))
+}
+
+function transactionItem(transaction: Json, name: string, form: FieldForm): RlpItem {
+  const value = transaction[name]
+  switch (form) {
+    case 'recipient':
+      return value === null || value === undefined ? noBytes : read(transaction, name, 'data')
+    case 'bytes':
+      return read(transaction, name, 'data')
+    case 'accessList':
+      return toArray(value, name).map((entry) => {
+        const { address, storageKeys } = toRecord(entry, name)
+        return [toBytes(address, name), toArray(storageKeys, name).map((key) => toBytes(key, name))]
+      })
+    case 'hashes':
+      return toArray(value, name).map((hash) => toBytes(hash, name))
+    case 'authorizations':
+      return toArray(value, name).map((entry) => {
+        const authorization = toRecord(entry, name)
+        return authorizationMembers.map((member) =>
+          read(authorization, member, member === 'address' ? 'data' : 'quantity'),
+        )
+      })
+    case 'integer':
+    case 'integer64':
+      return read(transaction, name, 'quantity')
+  }
+}
+
+function withdrawalItem(json: unknown): RlpItem {
+  const withdrawal = toRecord(json, 'withdrawal')
+  return [
+    read(withdrawal, 'index', 'quantity'),
+    read(withdrawal, 'validatorIndex', 'quantity'),
+    read(withdrawal, 'address', 'data'),
+    read(withdrawal, 'amount', 'quantity'),
+  ]
+}
+
+function read(json: Json, name: string, form: Form): Uint8Array {
+  const bytes = toBytes(json[name], name)
+  return form === 'data' ? bytes : trimLeft(bytes)
+}
+
+function toBytes(value: unknown, name: string): Uint8Array {
+  const digits = typeof value === 'string' && value.startsWith('0x') ? value.slice(2) : undefined
+  const bytes =
+    digits === undefined ? undefined : digitsToBytes(digits.length % 2 === 0 ? digits : `0${digits}`)
+  if (bytes === undefined) throw new BlockJsonError(`${name} is ${excerpt(textOf(value), 40)}`)
+  return bytes
+}
+
+function toRecord(value: unknown, what: string): Json {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new BlockJsonError(`${what} is no object`)
+  }
+  return value as Json
+}
+
+function toArray(value: unknown, name: string): readonly unknown[] {
+  if (!Array.isArray(value)) throw new BlockJsonError(`${name} is no list`)
+  return value
+}

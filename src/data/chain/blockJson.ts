@@ -1,0 +1,235 @@
+/**
+ * Blocks, headers and uncles as JSON, written directly from the RLP of their headers, because decoding a header first
+ * takes more time than writing it. Members and spelling follow go-ethereum, plus `totalDifficulty`.
+ */
+import { toMinimalBytes } from '../../primitives/bytes.js'
+import {
+  ascii,
+  type Constant,
+  closeBracket,
+  comma,
+  type JsonBytes,
+  memberNames,
+  openBracket,
+} from '../../primitives/jsonBytes.js'
+import { type RlpItem, rlpBytes, rlpEndAt, rlpLength, rlpList, rlpPayloadAt } from '../../primitives/rlp.js'
+import { encodeHeader, type Header, type HeaderField, headerFields, headerIntegers } from './header.js'
+
+/** Members that are null for a pending block. */
+interface BlockIdentity {
+  readonly hash: Uint8Array | null
+  /** Big-endian. Undefined: not known, shown as null. */
+  readonly totalDifficulty: Uint8Array | undefined
+  readonly size: number
+}
+
+const fieldIndex = new Map(headerFields.map((name, index) => [name, index]))
+/** Fields that are null for a pending block. */
+const nullWhilePending: ReadonlySet<HeaderField> = new Set<HeaderField>(['logsBloom', 'nonce', 'number'])
+
+interface Member {
+  /** Index in a header's RLP. */
+  readonly index: number
+  /** `,"name":` */
+  readonly name: Constant
+  /** `"name":` */
+  readonly firstName: Constant
+  readonly kind: 'quantity' | 'hex' | 'bloom'
+  readonly isNullWhilePending: boolean
+}
+
+/** Members in alphabetical order, as in go-ethereum, split where members come that are not header fields. */
+const beforeHash = membersOf(
+  ...(['baseFeePerGas', 'blobGasUsed', 'blockAccessListHash', 'difficulty', 'excessBlobGas'] as const),
+  ...(['extraData', 'gasLimit', 'gasUsed'] as const),
+)
+const beforeSize = membersOf(
+  ...(['logsBloom', 'miner', 'mixHash', 'nonce', 'number', 'parentBeaconBlockRoot', 'parentHash'] as const),
+  ...(['receiptsRoot', 'requestsHash', 'sha3Uncles'] as const),
+)
+const afterSize = membersOf('slotNumber', 'stateRoot', 'timestamp')
+const rootOfTransactions = membersOf('transactionsRoot')
+const rootOfWithdrawals = membersOf('withdrawalsRoot')
+
+const names = memberNames(
+  ...(['hash', 'size', 'totalDifficulty', 'withdrawals'] as const),
+  ...(['validatorIndex', 'address', 'amount'] as const),
+)
+const nullText = ascii('null')
+const unclesStart = ascii(',"uncles":[')
+const transactionsStart = ascii(',"transactions":[')
+const openBrace = ascii('{')
+const withdrawalStart = ascii('{"index":')
+const closeBrace = ascii('}')
+
+function membersOf(...of: readonly HeaderField[]): readonly Member[] {
+  return of.map((field) => ({
+    index: fieldIndex.get(field) as number,
+    name: ascii(`,"${field}":`),
+    firstName: ascii(`"${field}":`),
+    kind: field === 'logsBloom' ? 'bloom' : headerIntegers.has(field) ? 'quantity' : 'hex',
+    isNullWhilePending: nullWhilePending.has(field),
+  }))
+}
+
+/** Start and end of each field's payload in the header that is being written. */
+const bounds = new Int32Array(2 * headerFields.length)
+let fieldCount = 0
+
+/** Finds the fields of a header that is known to be well-formed. */
+function findFields(rlp: Uint8Array): void {
+  fieldCount = 0
+  for (let at = rlpPayloadAt(rlp, 0); at < rlp.length; fieldCount++) {
+    const end = rlpEndAt(rlp, at)
+    bounds[2 * fieldCount] = rlpPayloadAt(rlp, at)
+    bounds[2 * fieldCount + 1] = end
+    at = end
+  }
+}
+
+/** Writes the members that the header has; the first member of an object without its comma. */
+function writeMembers(
+  json: JsonBytes,
+  rlp: Uint8Array,
+  members: readonly Member[],
+  isPending: boolean,
+  isFirst = false,
+): void {
+  let first = isFirst
+  for (const { index, name, firstName, kind, isNullWhilePending } of members) {
+    if (index >= fieldCount) continue
+    json.constant(first ? firstName : name)
+    first = false
+    const start = bounds[2 * index] as number
+    const end = bounds[2 * index + 1] as number
+    if (isPending && isNullWhilePending) json.constant(nullText)
+    else if (kind === 'quantity') json.quantityOf(rlp, start, end)
+    else if (kind === 'bloom') json.sparseHex(rlp, start, end)
+    else json.hex(rlp, start, end)
+  }
+}
+
+/**
+ * Writes the members before the place where a block has `transactions`. Without `size` it is a header object, which
+ * has no `totalDifficulty` either.
+ */
+function writeStart(
+  json: JsonBytes,
+  rlp: Uint8Array,
+  hash: Uint8Array | null,
+  size?: Omit<BlockIdentity, 'hash'>,
+): void {
+  const isPending = hash === null
+  findFields(rlp)
+  json.constant(openBrace)
+  writeMembers(json, rlp, beforeHash, isPending, true)
+  json.constant(names.hash)
+  if (isPending) json.constant(nullText)
+  else json.hex(hash)
+  writeMembers(json, rlp, beforeSize, isPending)
+  if (size !== undefined) {
+    json.constant(names.size)
+    json.quantity(size.size)
+  }
+  writeMembers(json, rlp, afterSize, isPending)
+  if (size === undefined) return
+  json.constant(names.totalDifficulty)
+  const { totalDifficulty } = size
+  if (totalDifficulty === undefined) json.constant(nullText)
+  else json.quantityOf(totalDifficulty, 0, totalDifficulty.length)
+}
+
+/** Writes a header object; `hash` is null for the pending block. */
+export function writeHeader(json: JsonBytes, rlp: Uint8Array, hash: Uint8Array | null): void {
+  writeStart(json, rlp, hash)
+  writeMembers(json, rlp, rootOfTransactions, hash === null)
+  writeMembers(json, rlp, rootOfWithdrawals, hash === null)
+  json.constant(closeBrace)
+}
+
+/**
+ * Writes a block object from its header's RLP. `writeTransactions` writes the items of the transactions array:
+ * objects, or hashes.
+ */
+export function writeBlock(
+  json: JsonBytes,
+  rlp: Uint8Array,
+  identity: BlockIdentity,
+  writeTransactions: () => void,
+  uncleHashes: readonly Uint8Array[],
+  withdrawals: readonly RlpItem[] | undefined,
+): void {
+  const isPending = identity.hash === null
+  writeStart(json, rlp, identity.hash, identity)
+  json.constant(transactionsStart)
+  writeTransactions()
+  json.constant(closeBracket)
+  writeMembers(json, rlp, rootOfTransactions, isPending)
+  writeUncles(json, uncleHashes)
+  if (withdrawals !== undefined) {
+    json.constant(names.withdrawals)
+    json.constant(openBracket)
+    withdrawals.forEach((item, index) => {
+      if (index > 0) json.constant(comma)
+      writeWithdrawal(json, item)
+    })
+    json.constant(closeBracket)
+  }
+  writeMembers(json, rlp, rootOfWithdrawals, isPending)
+  json.constant(closeBrace)
+}
+
+/** Writes the pending block, which is empty, from its header and its parent's total difficulty. */
+export function writePendingBlock(json: JsonBytes, header: Header, parentTotal: bigint): void {
+  const rlp = encodeHeader(header)
+  const totalDifficulty = toMinimalBytes(parentTotal + header.difficulty)
+  const withdrawals = header.withdrawalsRoot === undefined ? undefined : []
+  const size = bareBlockSize(rlp, withdrawals !== undefined)
+  writeBlock(json, rlp, { hash: null, totalDifficulty, size }, () => {}, [], withdrawals)
+}
+
+function writeUncles(json: JsonBytes, hashes: readonly Uint8Array[]): void {
+  json.constant(unclesStart)
+  hashes.forEach((hash, index) => {
+    if (index > 0) json.constant(comma)
+    json.hex(hash)
+  })
+  json.constant(closeBracket)
+}
+
+/** Writes an uncle object: a block without transactions and uncles. */
+export function writeUncle(
+  json: JsonBytes,
+  rlp: Uint8Array,
+  hash: Uint8Array,
+  totalDifficulty: Uint8Array | undefined,
+): void {
+  writeStart(json, rlp, hash, { totalDifficulty, size: bareBlockSize(rlp) })
+  writeMembers(json, rlp, rootOfTransactions, false)
+  writeUncles(json, [])
+  writeMembers(json, rlp, rootOfWithdrawals, false)
+  json.constant(closeBrace)
+}
+
+/** RLP size of a block with this header and an empty body, with or without a list of withdrawals. */
+function bareBlockSize(headerRlp: Uint8Array, hasWithdrawals = false): number {
+  return rlpLength(headerRlp.length + (hasWithdrawals ? 3 : 2))
+}
+
+function writeWithdrawal(json: JsonBytes, item: RlpItem): void {
+  const [index, validatorIndex, address, amount] = rlpList(item).map(rlpBytes) as [
+    Uint8Array,
+    Uint8Array,
+    Uint8Array,
+    Uint8Array,
+  ]
+  json.constant(withdrawalStart)
+  json.quantityOf(index, 0, index.length)
+  json.constant(names.validatorIndex)
+  json.quantityOf(validatorIndex, 0, validatorIndex.length)
+  json.constant(names.address)
+  json.hex(address)
+  json.constant(names.amount)
+  json.quantityOf(amount, 0, amount.length)
+  json.constant(closeBrace)
+}

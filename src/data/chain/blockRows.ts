@@ -1,0 +1,282 @@
+import { LRUCache } from 'lru-cache'
+import { equalBytes, type Hash32, readUint32 } from '../../primitives/bytes.js'
+import { Doorkeeper } from '../../primitives/doorkeeper.js'
+import { FaultError } from '../../primitives/faults.js'
+import { emptyTrieRoot, emptyUnclesHash } from '../../primitives/keccak.js'
+import { NotHeldError } from '../../primitives/notHeld.js'
+import {
+  decodeRlpList,
+  encodeRlpListOfEncoded,
+  type RlpItem,
+  type RlpSpan,
+  rlpEndAt,
+  rlpLength,
+  rlpListSpans,
+  rlpPayloadAt,
+  rlpPayloadLength,
+  rlpSpanAt,
+} from '../../primitives/rlp.js'
+import type { ChainRows } from '../store/chainRows.js'
+import { StoredBlock, senderBytes } from '../store/storedBlock.js'
+import {
+  type BlockFacts,
+  decodeHeader,
+  type Header,
+  headerFieldAt,
+  readBlockFacts,
+  unclesHashIndex,
+  withdrawalsRootIndex,
+} from './header.js'
+import type { TransactionPosition } from './transactionJson.js'
+
+/**
+ * A block from the store. Its parts are decoded when first needed: most answers need only some, and each takes as
+ * long as a read.
+ */
+export class BlockRows {
+  readonly hash: Hash32
+  readonly headerRlp: Uint8Array
+  /** Sender (20 bytes) ‖ transaction hash (32 bytes), per transaction. */
+  readonly senders: Uint8Array
+  readonly transactionCount: number
+  readonly #stored: StoredBlock
+  readonly #readBody: (hash: Hash32) => Uint8Array
+  #body: Uint8Array | undefined
+  #header: Header | undefined
+  #facts: BlockFacts | undefined
+  #transactions: readonly RlpSpan[] | undefined
+
+  constructor(hash: Hash32, stored: StoredBlock, readBody: (hash: Hash32) => Uint8Array) {
+    this.hash = hash
+    this.#stored = stored
+    this.#readBody = readBody
+    this.headerRlp = stored.header
+    this.senders = stored.senders
+    this.transactionCount = this.senders.length / senderBytes
+  }
+
+  /** RLP list of transactions, uncles and, since Shanghai, withdrawals. Throws NotHeldError where it is not held. */
+  get body(): Uint8Array {
+    this.#body ??= this.#readBody(this.hash)
+    return this.#body
+  }
+
+  /** RLP size of the whole block. */
+  get size(): number {
+    return rlpLength(this.headerRlp.length + rlpPayloadLength(this.#stored.bodyBytes))
+  }
+
+  /** Its memory, once all parts are read. */
+  get bytesHeld(): number {
+    const { bytes, bodyBytes } = this.#stored
+    return emptyBytes + bytes.length + bodyBytes + this.transactionCount * spanBytes
+  }
+
+  /** Total difficulty up to and including this block, shortest big-endian bytes. */
+  get totalDifficulty(): Uint8Array {
+    return this.#stored.totalDifficulty
+  }
+
+  get header(): Header {
+    this.#header ??= decodeHeader(this.headerRlp)
+    return this.#header
+  }
+
+  get facts(): BlockFacts {
+    this.#facts ??= readBlockFacts(this.headerRlp)
+    return this.#facts
+  }
+
+  /** Positions of the transactions in the body: lists (legacy), or byte strings of type byte and list (EIP-2718). */
+  get transactions(): readonly RlpSpan[] {
+    this.#transactions ??= rlpListSpans(this.body, rlpSpanAt(this.body, rlpPayloadAt(this.body, 0)))
+    return this.#transactions
+  }
+
+  /** Position of one of {@link transactions}; undefined beyond the last. */
+  transactionAt(index: number): RlpSpan | undefined {
+    if (index >= this.transactionCount) return undefined
+    if (this.#transactions !== undefined) return this.#transactions[index]
+    let at = rlpPayloadAt(this.body, rlpPayloadAt(this.body, 0))
+    for (let before = 0; before < index; before++) at = rlpEndAt(this.body, at)
+    return rlpSpanAt(this.body, at)
+  }
+
+  /** Positions of the uncles' headers in the body. Where there are none, the body is not read. */
+  get uncles(): readonly RlpSpan[] {
+    if (this.#headerHas(unclesHashIndex, emptyUnclesHash)) return []
+    return rlpListSpans(this.body, rlpSpanAt(this.body, this.#unclesAt))
+  }
+
+  /** Withdrawals; undefined before Shanghai. Where there are none, the body is not read. */
+  get withdrawals(): readonly RlpItem[] | undefined {
+    if (this.#headerHas(withdrawalsRootIndex, emptyTrieRoot)) return []
+    if (headerFieldAt(this.headerRlp, withdrawalsRootIndex) === undefined) return undefined
+    const at = rlpEndAt(this.body, this.#unclesAt)
+    return decodeRlpList(this.body.subarray(at, rlpEndAt(this.body, at)))
+  }
+
+  get #unclesAt(): number {
+    return rlpEndAt(this.body, rlpPayloadAt(this.body, 0))
+  }
+
+  #headerHas(index: number, hash: Hash32): boolean {
+    const { headerRlp } = this
+    const field = headerFieldAt(headerRlp, index)
+    if (field === undefined) return false
+    const at = rlpPayloadAt(headerRlp, field)
+    for (let i = 0; i < hash.length; i++) if (headerRlp[at + i] !== hash[i]) return false
+    return true
+  }
+}
+
+/**
+ * Memory for recently read blocks: clients often request each transaction of a block, or a block with its receipts.
+ * Room for the largest block that Osaka allows (10 MiB), or some hundred ordinary ones.
+ */
+const keptBytesMax = 16 * 2 ** 20
+
+/** Memory of a transaction's span in V8, and of a block without transactions. */
+const spanBytes = 64
+const emptyBytes = 2_000
+
+/**
+ * Number of requested blocks that are remembered: only those requested again are kept. To keep one takes five times
+ * as long as to read it again, mostly of the garbage collector, which moves it twice and must mark the whole heap to
+ * free it (scenario `cached-transactions` beside `transaction-random`). So it has to be requested several times before
+ * others take its place, of which there is room for some thousand.
+ */
+const askedBlocks = 512
+
+/**
+ * Longest row and longest body of a lent block. Most blocks have no longer ones; lmdb's own memory, through which they
+ * come, would grow to the length of a longer one.
+ */
+const lentBytesMax = 8 * 1024
+
+/** Reads blocks from the store and caches them. Keys are hashes, so entries never become wrong. */
+export class BlockRowsReader {
+  readonly #store: ChainRows
+  /** By the first four bytes of the hash; of two blocks with the same the later one is kept. */
+  readonly #kept = new LRUCache<number, BlockRows>({
+    maxSize: keptBytesMax,
+    sizeCalculation: ({ bytesHeld }) => bytesHeld,
+  })
+  readonly #doorkeeper = new Doorkeeper(askedBlocks)
+  /** The last block read, for further parts of the same answer and the next transaction. */
+  #last: BlockRows | undefined
+  /** The last block lent, for the same; its row and body are in memory that the next one overwrites. */
+  #view: BlockRows | undefined
+  readonly #lentRow = new Uint8Array(lentBytesMax)
+  readonly #lentBody = new Uint8Array(lentBytesMax)
+
+  constructor(store: ChainRows) {
+    this.#store = store
+  }
+
+  /**
+   * A block; undefined where it is not known. `number` is its number, if known. Throws NotHeldError where only a part
+   * of it is held.
+   */
+  read(hash: Hash32, number?: number): BlockRows | undefined {
+    const held = this.#held(hash, number)
+    if (held !== undefined) return held
+    const stored = this.#whole(this.#store.readBlock(hash, number))
+    if (stored === undefined) return undefined
+    this.#last = new BlockRows(hash, stored, this.#readBody)
+    return this.#last
+  }
+
+  /**
+   * As {@link read}, for use at once: the next call may overwrite the block. It leaves no memory outside V8's heap to
+   * be freed. With 5 KB of that for each of the blocks that random reads ask for, V8 marks the whole heap every 2,600
+   * answers, and each costs 1.6 times as much.
+   */
+  viewUntilNextRead(hash: Hash32, number?: number): BlockRows | undefined {
+    const lent = this.#view
+    if (lent !== undefined && equalBytes(lent.hash, hash)) return lent
+    this.#view = undefined
+    const held = this.#held(hash, number)
+    if (held !== undefined) return held
+    const stored = this.#whole(this.#store.readBlock(hash, number, true))
+    if (stored === undefined) return undefined
+    const { bytes, bodyBytes } = stored
+    if (bytes.length > lentBytesMax) {
+      this.#last = new BlockRows(hash, copyOf(stored), this.#readBody)
+      return this.#last
+    }
+    this.#lentRow.set(bytes)
+    const row = new StoredBlock(this.#lentRow.subarray(0, bytes.length))
+    this.#view = new BlockRows(hash, row, bodyBytes > lentBytesMax ? this.#readBody : this.#viewBody)
+    return this.#view
+  }
+
+  /** A block in memory of its own; undefined for one that is requested for the first time, or not known. */
+  #held(hash: Hash32, number: number | undefined): BlockRows | undefined {
+    const last = this.#last
+    if (last !== undefined && equalBytes(last.hash, hash)) return last
+    if (!this.#doorkeeper.admitsHash(hash, 0)) return undefined
+    const kept = this.#kept.get(readUint32(hash, 0))
+    if (kept === undefined || !equalBytes(kept.hash, hash)) return this.#keep(hash, number)
+    this.#last = kept
+    return kept
+  }
+
+  #keep(hash: Hash32, number: number | undefined): BlockRows | undefined {
+    const stored = this.#whole(this.#store.readBlock(hash, number, true))
+    if (stored === undefined) return undefined
+    const own = copyOf(stored)
+    const rows = new BlockRows(own.hash, own, this.#readBody)
+    this.#kept.set(readUint32(hash, 0), rows)
+    this.#last = rows
+    return rows
+  }
+
+  /** Throws FaultError for a block whose body was removed, and with it how many transactions it has. */
+  #whole(stored: StoredBlock | undefined): StoredBlock | undefined {
+    const oldest = stored?.hasBody === false ? this.#store.readOldestKept?.().bodies : undefined
+    if (oldest) throw new FaultError({ kind: 'HistoryPruned', oldest })
+    return stored
+  }
+
+  readonly #readBody = (hash: Hash32): Uint8Array => bodyOf(hash, this.#store.readBody(hash))
+
+  readonly #viewBody = (hash: Hash32): Uint8Array => {
+    const body = bodyOf(hash, this.#store.readBody(hash, true))
+    this.#lentBody.set(body)
+    return this.#lentBody.subarray(0, body.length)
+  }
+}
+
+function copyOf({ bytes }: StoredBlock): StoredBlock {
+  return new StoredBlock(bytes.slice())
+}
+
+function bodyOf(hash: Hash32, body: Uint8Array | undefined): Uint8Array {
+  if (body === undefined) throw new NotHeldError({ kind: 'body', hash })
+  return body
+}
+
+/**
+ * A block's RLP: a list of its header and the items of its body. With `accessList`, the RLP of its block access list, it
+ * is the form in which chain files have blocks of Amsterdam.
+ */
+export function blockRlp(header: Uint8Array, body: Uint8Array, accessList?: Uint8Array): Uint8Array {
+  const { payload, end } = rlpSpanAt(body, 0)
+  const parts = [header, body.subarray(payload, end)]
+  return encodeRlpListOfEncoded(accessList === undefined ? parts : [...parts, accessList])
+}
+
+/** The signed encoding of a transaction: an RLP list, or a type byte and an RLP list (EIP-2718). */
+export function rawTransaction(rows: BlockRows, index: number): Uint8Array | undefined {
+  const { body } = rows
+  const span = rows.transactionAt(index)
+  return span && body.subarray(span.isList ? span.start : span.payload, span.end)
+}
+
+/** Position of transaction `index` of a block. */
+export function transactionPosition(rows: BlockRows, index: number): TransactionPosition {
+  const { hash, facts, senders } = rows
+  const { number, timestamp, baseFeePerGas } = facts
+  return { blockHash: hash, blockNumber: number, timestamp, baseFeePerGas, index, senders }
+}

@@ -1,0 +1,399 @@
+/**
+ * One network's blocks, in the chain that ends with one of them. Owns the resolution of block ids, and the rendered
+ * JSON of blocks, transactions, uncles and receipts. Only reads the store. Does not own state.
+ */
+import { bytesToBigInt, equalBytes, type Hash32, latin1Key, toMinimalBytes } from '../../primitives/bytes.js'
+import { FaultError } from '../../primitives/faults.js'
+import { JsonBytes } from '../../primitives/jsonBytes.js'
+import { giveBack } from '../../primitives/lentMemory.js'
+import { NotHeldError } from '../../primitives/notHeld.js'
+import type { ChainIdentity, ChainRows, Marker, TransactionLocation } from '../store/chainRows.js'
+import type { OldestKept } from '../store/keptHistory.js'
+import { AnswerCache } from './answerCache.js'
+import { writeBlockAccessList } from './blockAccessList.js'
+import { BlockAnswers } from './blockAnswers.js'
+import type { BlockId } from './blockId.js'
+import { writeHeader, writePendingBlock, writeUncle } from './blockJson.js'
+import { type ExecutedBlock, writeReceiptAt, writeReceipts } from './blockReceipts.js'
+import { type BlockRows, BlockRowsReader, blockRlp, transactionPosition } from './blockRows.js'
+import { blobGasPrice } from './feeMarket.js'
+import { findTransaction, requireHeader } from './findTransaction.js'
+import { ForkSchedule } from './forks.js'
+import { decodeHeader, encodeHeader, type Header, headerHash, readBlockFacts } from './header.js'
+import { headJson } from './headJson.js'
+import { type BlockLog, blockLogs } from './logJson.js'
+import { type FoundLogs, type LogBounds, type LogSearch, searchLogs } from './logSearch.js'
+import { buildPendingHeader } from './pendingHeader.js'
+import { readAccessList } from './readAccessList.js'
+import { writeStoredBlock } from './storedBlockJson.js'
+import { readTransaction, writeTransaction } from './transactionJson.js'
+
+/** A resolved block id, fixed for the rest of a call. */
+export interface ResolvedBlock {
+  readonly number: number
+  readonly hash: Hash32
+  /** Whether the pending block was requested; number and hash are then those of its parent, the head. */
+  readonly isPending: boolean
+}
+
+/** The newest canonical block that this process has seen. */
+export interface Head {
+  readonly number: number
+  readonly hash: Hash32
+  readonly header: Header
+  /** Grows with every change of the head; results that depend on the head are valid within one generation. */
+  readonly generation: number
+}
+
+export interface ChainOptions {
+  readonly supportsSafe: boolean
+  /** Blocks by which `safe` and `finalized` follow the head. */
+  readonly safeLag: number
+  readonly finalizedLag: number
+  /** Bytes of rendered blocks and receipts kept. */
+  readonly answerCacheBytes: number
+}
+
+const nothingRemoved: OldestKept = { state: 0, receipts: 0, bodies: 0, trie: 0 }
+
+/** Initial memory of a block's JSON; a block with 200 full transactions has 174 KB, its receipts have 397 KB. */
+const jsonBytesExpected = 64 * 1024
+
+/** Some hundred of them. */
+const headAnswerBytes = 256 * 1024
+
+/** What all views of one chain share. */
+export class ChainParts {
+  readonly identity: ChainIdentity
+  readonly schedule: ForkSchedule
+  /** Of the oldest block that is held. */
+  readonly firstNumber: number
+  /** Read with each head: what is removed between two heads is found missing by those who read it. */
+  oldest: OldestKept = nothingRemoved
+  readonly answers: BlockAnswers
+  /** Pending blocks, and heads as subscribers get them: asked for at once by many, and never again. */
+  readonly headAnswers = new AnswerCache(headAnswerBytes)
+  readonly rows: BlockRowsReader
+  /** Shared by all answers, which are written one after the other. */
+  readonly json = new JsonBytes(jsonBytesExpected)
+
+  /** Throws OperatorError where the store holds no chain or one of another schema. */
+  constructor(
+    readonly store: ChainRows,
+    readonly options: ChainOptions,
+  ) {
+    const identity = store.readIdentity()
+    if (identity === undefined) throw new Error('a chain needs a store with a genesis')
+    this.identity = identity
+    this.firstNumber = identity.history?.first ?? 0
+    this.schedule = ForkSchedule.of(identity)
+    this.answers = new BlockAnswers(options.answerCacheBytes)
+    this.rows = new BlockRowsReader(store)
+    this.readOldest()
+  }
+
+  readOldest(): void {
+    const { state, receipts, bodies, trie } = this.store.readOldestKept?.() ?? nothingRemoved
+    const first = this.firstNumber
+    this.oldest = {
+      state: Math.max(state, first),
+      receipts: Math.max(receipts, first),
+      bodies: Math.max(bodies, first),
+      trie: Math.max(trie, first),
+    }
+  }
+}
+
+/** Blocks above {@link head} do not exist here; reads by hash are the same whatever it is. */
+export abstract class ChainBlocks {
+  abstract readonly head: Head
+  readonly identity: ChainIdentity
+  readonly schedule: ForkSchedule
+  readonly firstNumber: number
+
+  constructor(readonly parts: ChainParts) {
+    this.identity = parts.identity
+    this.schedule = parts.schedule
+    this.firstNumber = parts.firstNumber
+  }
+
+  /** From which blocks on there are state, receipts, bodies and tries; of the newest head, whatever this one is. */
+  get oldest(): OldestKept {
+    return this.parts.oldest
+  }
+
+  /** The first block that can be executed again: the state before it is kept. The genesis does nothing. */
+  get firstExecutable(): number {
+    const { state } = this.oldest
+    return state === 0 ? 0 : state + 1
+  }
+
+  /**
+   * Resolves a block id in this chain; only here do tags get their meaning. Undefined where
+   * there is no such block. `argument` is the argument's index, from 0. Throws FaultError where `safe` is not
+   * supported, or a hash is not canonical as required.
+   */
+  resolve(id: BlockId, argument: number): ResolvedBlock | undefined {
+    const { head } = this
+    switch (id.kind) {
+      case 'number':
+        return this.#blockByNumber(id.number, head)
+      case 'hash':
+        return this.#blockByHash(id.hash, id.requireCanonical, head)
+      case 'tag':
+        switch (id.tag) {
+          case 'latest':
+            return { number: head.number, hash: head.hash, isPending: false }
+          case 'pending':
+            return { number: head.number, hash: head.hash, isPending: true }
+          case 'earliest':
+            return this.#blockByNumber(Math.max(this.firstNumber, this.oldest.bodies), head)
+          case 'finalized':
+            return this.#marked('finalized', head) ?? this.#behind(head, this.parts.options.finalizedLag)
+          case 'safe': {
+            const marked = this.#marked('safe', head)
+            if (marked === undefined && !this.parts.options.supportsSafe) {
+              throw new FaultError({ kind: 'SafeTagNotSupported', index: argument })
+            }
+            return marked ?? this.#behind(head, this.parts.options.safeLag)
+          }
+        }
+    }
+  }
+
+  /**
+   * The block object of a known block, with full transactions or their hashes. Passing its `number`, if known, saves
+   * a read; the same holds for the methods below.
+   */
+  blockJson(hash: Hash32, isFull: boolean, number?: number): Uint8Array | undefined {
+    return this.parts.answers.getOrRender(hash, isFull ? 'full block' : 'block', (isKept) =>
+      this.#renderBlock(hash, isFull, number, isKept),
+    )
+  }
+
+  /**
+   * The pending block on top of the head: it is empty, and its state is the head's. `hash`, `logsBloom`, `nonce` and
+   * `number` are null.
+   */
+  pendingBlockJson(): Uint8Array {
+    return this.parts.headAnswers.getOrRender(`p${latin1Key(this.head.hash)}`, () =>
+      this.#renderPendingBlock(),
+    )
+  }
+
+  /** One transaction object of a known block; undefined for an index beyond its last. */
+  transactionJson(hash: Hash32, index: number, number?: number): Uint8Array | undefined {
+    const rows = this.parts.rows.viewUntilNextRead(hash, number)
+    const span = rows?.transactionAt(index)
+    if (rows === undefined || span === undefined) return undefined
+    const transaction = readTransaction(rows.body, span)
+    return this.#render((json) => writeTransaction(json, transaction, transactionPosition(rows, index)), true)
+  }
+
+  /** The receipts of a known, executed block. */
+  receiptsJson(hash: Hash32): Uint8Array | undefined {
+    return this.parts.answers.getOrRender(hash, 'receipts', (isKept) => {
+      const executed = this.#executed(hash, this.parts.rows.viewUntilNextRead(hash))
+      if (executed === undefined) return undefined
+      const json = this.#render((json) => writeReceipts(json, executed), !isKept)
+      giveBack(executed.receipts)
+      return json
+    })
+  }
+
+  receiptJson({ blockHash, index }: TransactionLocation): Uint8Array | undefined {
+    const executed = this.#executed(blockHash, this.parts.rows.viewUntilNextRead(blockHash))
+    return executed && this.#render((json) => writeReceiptAt(json, executed, index), true)
+  }
+
+  /** Those of the transactions from index `first` up to `end`, as {@link receiptsJson} has all. */
+  someReceiptsJson(hash: Hash32, first: number, end: number): Uint8Array | undefined {
+    const executed = this.#executed(hash, this.parts.rows.viewUntilNextRead(hash))
+    return executed && this.#render((json) => writeReceipts(json, executed, first, end), true)
+  }
+
+  /** A block with the receipts of its execution; undefined where it is not known, or was never executed. */
+  readExecuted(hash: Hash32): ExecutedBlock | undefined {
+    return this.#executed(hash, this.parts.rows.read(hash))
+  }
+
+  #executed(hash: Hash32, rows: BlockRows | undefined): ExecutedBlock | undefined {
+    const receipts = rows && this.readReceipts(hash)
+    return rows && receipts && { rows, receipts, blobGasPrice: blobGasPrice(rows.header, this.schedule) }
+  }
+
+  /** The receipts of an executed block in the store's encoding; undefined where there is no such block. */
+  readReceipts(hash: Hash32): Uint8Array | undefined {
+    const receipts = this.parts.store.readReceipts(hash)
+    if (receipts !== undefined) return receipts
+    const header = this.readHeader(hash)
+    if (header === undefined || !this.parts.store.isCanonical(header.number, hash)) return undefined
+    throw new NotHeldError({ kind: 'receipts', hash })
+  }
+
+  readBlockAccessList(hash: Hash32): Uint8Array | undefined {
+    return readAccessList(this.parts.store, hash)
+  }
+
+  blockAccessListJson(hash: Hash32): Uint8Array | undefined {
+    return this.parts.answers.getOrRender(hash, 'access list', (isKept) => {
+      const list = this.readBlockAccessList(hash)
+      return list && this.#render((json) => writeBlockAccessList(json, list), !isKept)
+    })
+  }
+
+  readBlock(hash: Hash32): BlockRows | undefined {
+    return this.parts.rows.read(hash)
+  }
+
+  readRawHeader(hash: Hash32): Uint8Array | undefined {
+    return this.parts.store.readHeader(hash)
+  }
+
+  readRawBlock(hash: Hash32): Uint8Array | undefined {
+    const rows = this.parts.rows.read(hash)
+    return rows && blockRlp(rows.headerRlp, rows.body)
+  }
+
+  /** Location of a transaction of this chain; see {@link findTransaction}. */
+  findTransaction(hash: Hash32): TransactionLocation | undefined {
+    return findTransaction(this.parts.store, hash, this.head)
+  }
+
+  headerJson(hash: Hash32): Uint8Array | undefined {
+    const header = this.parts.store.readHeader(hash)
+    return header && this.#render((json) => writeHeader(json, header, hash))
+  }
+
+  /** The header object of the pending block on top of the head. */
+  pendingHeaderJson(): Uint8Array {
+    return this.#render((json) => writeHeader(json, encodeHeader(this.pendingHeader()), null))
+  }
+
+  /** The header of the empty block on top of the head. */
+  pendingHeader(): Header {
+    const { header, hash } = this.head
+    return buildPendingHeader(header, hash, this.schedule, this.#totalDifficulty(hash) ?? 0n)
+  }
+
+  /** The header of a known block as sent to subscribers of `newHeads`. */
+  headJson(hash: Hash32): Uint8Array | undefined {
+    return this.parts.headAnswers.getOrRender(`n${latin1Key(hash)}`, () => {
+      const header = this.readHeader(hash)
+      return header && headJson(header, hash)
+    })
+  }
+
+  readHeader(hash: Hash32): Header | undefined {
+    const rlp = this.parts.store.readHeader(hash)
+    return rlp && decodeHeader(rlp)
+  }
+
+  /** The logs of a known block, canonical or not, from index `first` on, made one by one; undefined if never executed. */
+  eachLog(hash: Hash32, first = 0): Iterable<BlockLog> | undefined {
+    const receipts = this.parts.store.readReceipts(hash, true)
+    // The body of a block without transactions may not be held.
+    if (receipts?.length === 1) return []
+    const rows = receipts && this.parts.rows.read(hash)
+    return receipts && rows && blockLogs(rows, receipts, first)
+  }
+
+  /** The JSON is for use at once. */
+  searchLogs(search: LogSearch, bounds: LogBounds, shouldStop: () => boolean): FoundLogs | undefined {
+    return searchLogs(this.parts.store, search, bounds, shouldStop, true)
+  }
+
+  /** Whether a block, canonical or not, was executed here. */
+  hasReceipts(hash: Hash32): boolean {
+    if (this.identity.history?.hasReceipts === false) return false
+    return this.parts.store.readReceipts(hash, true) !== undefined
+  }
+
+  /** One uncle of a known block; undefined for an index beyond its last. */
+  uncleJson(hash: Hash32, index: number): Uint8Array | undefined {
+    const rows = this.parts.rows.viewUntilNextRead(hash)
+    const span = rows?.uncles[index]
+    if (rows === undefined || span === undefined) return undefined
+    const headerRlp = rows.body.subarray(span.start, span.end)
+    const header = decodeHeader(headerRlp)
+    // An uncle's parent is an ancestor of the block that includes it, so its total difficulty is known.
+    const parentTotal = this.#totalDifficulty(header.parentHash)
+    const total = parentTotal === undefined ? undefined : toMinimalBytes(parentTotal + header.difficulty)
+    return this.#render((json) => writeUncle(json, headerRlp, headerHash(headerRlp), total))
+  }
+
+  /** The block with this marker; undefined where none in the chain that ends with `head` has it. */
+  #marked(marker: Marker, head: Head): ResolvedBlock | undefined {
+    const named = this.parts.store.readMarker(marker)
+    const marked = named && this.#blockByNumber(named.number, head)
+    return named && marked && equalBytes(marked.hash, named.hash) ? marked : undefined
+  }
+
+  #behind(head: Head, blocks: number): ResolvedBlock | undefined {
+    return this.#blockByNumber(Math.max(this.firstNumber, head.number - blocks), head)
+  }
+
+  /**
+   * The block of this number in the chain that ends with `head`. Takes two reads where `head` is canonical; otherwise
+   * one more for each block down to the fork.
+   */
+  #blockByNumber(number: number, head: Head): ResolvedBlock | undefined {
+    // A block above the announced head does not exist for callers.
+    if (number > head.number) return undefined
+    if (number < this.firstNumber) throw new FaultError({ kind: 'HistoryPruned', oldest: this.firstNumber })
+    let { hash, header } = head
+    while (header.number > number) {
+      if (this.parts.store.isCanonical(header.number, hash)) {
+        const found = this.parts.store.readCanonicalHash(number)
+        // Every block below the head exists, so a missing one is not null but not held.
+        if (found === undefined) throw new NotHeldError({ kind: 'canonical', number })
+        this.parts.store.noteNumber?.(number)
+        return { number, hash: found, isPending: false }
+      }
+      hash = header.parentHash
+      header = requireHeader(this.parts.store, hash)
+    }
+    return { number, hash, isPending: false }
+  }
+
+  #blockByHash(hash: Hash32, requireCanonical: boolean, head: Head): ResolvedBlock | undefined {
+    const header = this.parts.store.readHeader(hash)
+    if (header === undefined) return undefined
+    const { number } = readBlockFacts(header)
+    if (requireCanonical) {
+      const canonical = this.#blockByNumber(number, head)
+      if (canonical === undefined || !equalBytes(canonical.hash, hash)) {
+        throw new FaultError({ kind: 'HashNotCanonical' })
+      }
+    }
+    return { number, hash, isPending: false }
+  }
+
+  #totalDifficulty(hash: Hash32): bigint | undefined {
+    const total = this.parts.store.readTotalDifficulty(hash)
+    return total && bytesToBigInt(total)
+  }
+
+  #renderBlock(
+    hash: Hash32,
+    isFull: boolean,
+    number: number | undefined,
+    isKept: boolean,
+  ): Uint8Array | undefined {
+    const rows = this.parts.rows.viewUntilNextRead(hash, number)
+    if (rows === undefined) return undefined
+    return this.#render((json) => writeStoredBlock(json, hash, rows, isFull), !isKept)
+  }
+
+  #renderPendingBlock(): Uint8Array {
+    const parentTotal = this.#totalDifficulty(this.head.hash) ?? 0n
+    const header = this.pendingHeader()
+    return this.#render((json) => writePendingBlock(json, header, parentTotal))
+  }
+
+  #render(write: (json: JsonBytes) => void, isBrief = false): Uint8Array {
+    this.parts.json.clear()
+    write(this.parts.json)
+    return this.parts.json.finish(isBrief)
+  }
+}

@@ -1,0 +1,41 @@
+import { type Address, equalBytes, integerAt } from '../../primitives/bytes.js'
+import type { TransactionLocation } from '../store/chainRows.js'
+import type { BlockRows } from './blockRows.js'
+import type { ResolvedBlock } from './chainBlocks.js'
+import type { ChainView } from './chainView.js'
+import { firstBlockWhere } from './firstBlock.js'
+import { fieldSpan, readTransaction } from './transactionJson.js'
+
+/**
+ * Location of the transaction that `sender` sent with `nonce`; undefined where the chain has none. `nonceAfter`
+ * returns the sender's nonce after a block. A nonce never decreases, so the transaction is in the block after which
+ * it first exceeds `nonce`, unless something else raised it: a creation by a contract, or an authorization
+ * (EIP-7702).
+ */
+export function findSent(
+  chain: ChainView,
+  nonceAfter: (block: ResolvedBlock) => bigint,
+  sender: Address,
+  nonce: number,
+): TransactionLocation | undefined {
+  const placeIn = ({ hash }: ResolvedBlock): TransactionLocation | undefined => {
+    const block = chain.readBlock(hash)
+    const index = block === undefined ? -1 : indexOfSent(block, sender, nonce)
+    return index < 0 ? undefined : { blockHash: hash, index }
+  }
+  const found = firstBlockWhere(
+    chain,
+    (block) => nonceAfter(block) > nonce,
+    (oldest) => placeIn(oldest) !== undefined,
+  )
+  return found && placeIn(found)
+}
+
+function indexOfSent({ body, transactions, senders }: BlockRows, sender: Address, nonce: number): number {
+  return transactions.findIndex((span, index) => {
+    if (!equalBytes(senders.subarray(index * 52, index * 52 + 20), sender)) return false
+    const transaction = readTransaction(body, span)
+    const { payload, end } = fieldSpan(transaction, transaction.layout.nonce)
+    return integerAt(body, payload, end) === nonce
+  })
+}

@@ -1,0 +1,46 @@
+import { equalBytes, type Hash32, toHash32 } from '../../primitives/bytes.js'
+import { NotHeldError } from '../../primitives/notHeld.js'
+import type { ChainRows, TransactionLocation } from '../store/chainRows.js'
+import { decodeHeader, type Header } from './header.js'
+
+export type { TransactionLocation } from '../store/chainRows.js'
+
+/**
+ * Location of a transaction in the chain that ends with `head`; undefined where it is not in it. Takes three reads
+ * where the head is canonical; otherwise two more for each block down to the fork. Throws NotHeldError.
+ */
+export function findTransaction(
+  store: ChainRows,
+  transactionHash: Hash32,
+  head: { readonly hash: Hash32; readonly header: Header },
+): TransactionLocation | undefined {
+  let { hash, header } = head
+  // Blocks above the fork, which are not in the index.
+  for (;;) {
+    if (store.isCanonical(header.number, hash)) break
+    const index = indexInBlock(store, hash, transactionHash)
+    if (index !== undefined) return { blockHash: hash, index }
+    hash = header.parentHash
+    header = requireHeader(store, hash)
+  }
+  const location = store.readLocation(transactionHash)
+  if (location === undefined) return undefined
+  // Blocks above the head, or that have just left the chain, do not exist for callers.
+  return requireHeader(store, location.blockHash).number <= header.number ? location : undefined
+}
+
+/** The header of a block that there is. Throws NotHeldError. */
+export function requireHeader(store: ChainRows, hash: Hash32): Header {
+  const rlp = store.readHeader(hash)
+  if (rlp === undefined) throw new NotHeldError({ kind: 'header', hash })
+  return decodeHeader(rlp)
+}
+
+function indexInBlock(store: ChainRows, blockHash: Hash32, transactionHash: Hash32): number | undefined {
+  const senders = store.readBlock(blockHash)?.senders
+  if (senders === undefined) throw new NotHeldError({ kind: 'body', hash: blockHash })
+  for (let at = 0; at < senders.length; at += 52) {
+    if (equalBytes(toHash32(senders.subarray(at + 20, at + 52)), transactionHash)) return at / 52
+  }
+  return undefined
+}

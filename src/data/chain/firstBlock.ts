@@ -1,0 +1,37 @@
+import { FaultError } from '../../primitives/faults.js'
+import type { ResolvedBlock } from './chainBlocks.js'
+import type { ChainView } from './chainView.js'
+
+/**
+ * The first block from genesis on of whose state something holds; undefined where it does not hold of the head. Where it
+ * begins to hold more than once, any block at which it begins. Asks log₂ of the chain's height times. Where it may have
+ * begun before the oldest block whose state is kept, `atOldest` tells whether it began with that. Throws
+ * FaultError HistoryPruned where it began in a block whose state was removed.
+ */
+export function firstBlockWhere(
+  chain: ChainView,
+  holds: (block: ResolvedBlock) => boolean,
+  atOldest: (block: ResolvedBlock) => boolean,
+): ResolvedBlock | undefined {
+  const blockAt = (number: number): ResolvedBlock => {
+    const block = chain.resolve({ kind: 'number', number }, 0)
+    if (block === undefined) throw new Error(`block ${number} is below the head and not there`)
+    return block
+  }
+  const oldest = chain.oldest.state
+  let [low, high] = [oldest, chain.head.number]
+  if (!holds(blockAt(high))) return undefined
+  if (oldest > 0) {
+    const block = blockAt(oldest)
+    if (holds(block)) {
+      if (atOldest(block)) return block
+      throw new FaultError({ kind: 'HistoryPruned', oldest })
+    }
+  }
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    if (holds(blockAt(middle))) high = middle
+    else low = middle + 1
+  }
+  return blockAt(high)
+}

@@ -1,0 +1,130 @@
+/** Receipts as JSON, from their consensus encoding. Members and spelling follow go-ethereum. */
+import { ascii, comma, type JsonBytes, memberNames, type Written } from '../../primitives/jsonBytes.js'
+import { hashRlp } from '../../primitives/keccak.js'
+import { rlpEndAt, rlpPayloadAt } from '../../primitives/rlp.js'
+import { gasPerBlob } from './feeMarket.js'
+import { type BlockMembers, readReceipt, writeLog } from './logJson.js'
+import { integerOfItem, writeItems } from './rlpJson.js'
+import {
+  blobCount,
+  effectiveGasPrice,
+  fieldSpan,
+  isCreation,
+  type Transaction,
+  type TransactionPosition,
+  writeRecipient,
+} from './transactionJson.js'
+
+/** Values shared by a block's receipts, and counters that run through them. */
+export interface ReceiptCursor {
+  readonly block: BlockMembers
+  /** Price of blob gas in the block, wei; undefined before Cancun. */
+  readonly blobGasPrice: bigint | undefined
+  cumulativeGasUsed: number | bigint
+  logIndex: number
+}
+
+const name = memberNames(
+  'blobGasUsed',
+  'contractAddress',
+  'cumulativeGasUsed',
+  'effectiveGasPrice',
+  'from',
+  'gasUsed',
+  'logs',
+  'logsBloom',
+  'root',
+  'status',
+  'to',
+  'transactionHash',
+  'transactionIndex',
+  'type',
+)
+const openBrace = ascii('{')
+const closeBrace = ascii('}')
+const firstBlobName = ascii('{"blobGasPrice":')
+const noContractThenGasName = ascii(',"contractAddress":null,"cumulativeGasUsed":')
+
+/** Writes a receipt object and moves `cursor` past it. `receipt` is where an item of the store's row begins. */
+export function writeReceipt(
+  json: JsonBytes,
+  receipts: Uint8Array,
+  receipt: number,
+  transaction: Transaction,
+  position: TransactionPosition,
+  cursor: ReceiptCursor,
+): void {
+  const { outcome, cumulativeGas, bloom, logs } = readReceipt(receipts, receipt)
+  const cumulativeGasUsed = integerOfItem(receipts, cumulativeGas)
+  const sender = position.index * 52
+  if (transaction.layout.blobHashes !== undefined && cursor.blobGasPrice !== undefined) {
+    json.constant(firstBlobName)
+    json.quantity(cursor.blobGasPrice)
+    json.constant(name.blobGasUsed)
+    json.quantity(BigInt(blobCount(transaction)) * gasPerBlob)
+    json.constant(comma)
+  } else json.constant(openBrace)
+  json.constant(cursor.block.hashAndNumber)
+  if (isCreation(transaction)) {
+    json.constant(name.contractAddress)
+    json.hex(createdAddress(transaction, position))
+    json.constant(name.cumulativeGasUsed)
+  } else json.constant(noContractThenGasName)
+  json.quantity(cumulativeGasUsed)
+  json.constant(name.effectiveGasPrice)
+  json.quantity(effectiveGasPrice(transaction, position.baseFeePerGas))
+  json.constant(name.from)
+  json.hex(position.senders, sender, sender + 20)
+  json.constant(name.gasUsed)
+  json.quantity(difference(cumulativeGasUsed, cursor.cumulativeGasUsed))
+  json.constant(name.logs)
+  let written: Written | undefined
+  writeItems(json, receipts, logs, (log) => {
+    written = writeLog(json, receipts, log, written ?? position, cursor.block, cursor.logIndex++)
+  })
+  json.constant(name.logsBloom)
+  json.sparseHex(receipts, rlpPayloadAt(receipts, bloom), logs)
+  writeOutcome(json, receipts, outcome)
+  json.constant(name.to)
+  writeRecipient(json, transaction)
+  json.constant(name.transactionHash)
+  json.hex(position.senders, sender + 20, sender + 52)
+  json.constant(name.transactionIndex)
+  json.quantity(position.index)
+  json.constant(name.type)
+  json.quantity(transaction.type)
+  json.constant(closeBrace)
+  cursor.cumulativeGasUsed = cumulativeGasUsed
+}
+
+/** Moves `cursor` past a receipt that is not written. */
+export function skipReceipt(receipts: Uint8Array, receipt: number, cursor: ReceiptCursor): void {
+  const { cumulativeGas, logs } = readReceipt(receipts, receipt)
+  cursor.cumulativeGasUsed = integerOfItem(receipts, cumulativeGas)
+  const end = rlpEndAt(receipts, logs)
+  for (let log = rlpPayloadAt(receipts, logs); log < end; log = rlpEndAt(receipts, log)) cursor.logIndex++
+}
+
+function difference(a: number | bigint, b: number | bigint): number | bigint {
+  return typeof a === 'number' && typeof b === 'number' ? a - b : BigInt(a) - BigInt(b)
+}
+
+/** Before Byzantium a receipt holds the state root after its transaction, since then whether it succeeded (EIP-658). */
+function writeOutcome(json: JsonBytes, receipts: Uint8Array, outcome: number): void {
+  const payload = rlpPayloadAt(receipts, outcome)
+  const end = rlpEndAt(receipts, outcome)
+  if (end - payload === 32) {
+    json.constant(name.root)
+    json.hex(receipts, payload, end)
+  } else {
+    json.constant(name.status)
+    json.quantityOf(receipts, payload, end)
+  }
+}
+
+/** Address of a contract that a transaction creates (yellow paper 7). */
+function createdAddress(transaction: Transaction, { senders, index }: TransactionPosition): Uint8Array {
+  const { payload, end } = fieldSpan(transaction, transaction.layout.nonce)
+  const sender = senders.subarray(index * 52, index * 52 + 20)
+  return hashRlp([sender, transaction.bytes.subarray(payload, end)]).subarray(12)
+}

@@ -1,0 +1,56 @@
+import { equalBytes } from '../../primitives/bytes.js'
+import type { BlockRows } from './blockRows.js'
+import { transactionTips } from './transactionTips.js'
+
+/* Defaults of go-ethereum's gas price oracle (eth/gasprice). */
+const blocksMin = 20
+const sampledPerBlock = 3
+/** Percentile of the sampled tips. */
+const percentile = 60
+/** Tips below this many wei are ignored: bundles pay their builder in other ways. */
+const ignoredBelow = 2n
+/** Used where blocks give no sample. */
+const tipDefault = 1_000_000n
+const tipMax = 500_000_000_000n
+
+/**
+ * The tip in wei per gas with which a transaction is likely to be in one of the next blocks: a percentile of the
+ * lowest tips of the last blocks, without transactions of their miners. `readBlock` reads a block by its number.
+ * Yields before each block that it reads.
+ */
+export function* suggestTip(
+  headNumber: number,
+  readBlock: (number: number) => BlockRows | undefined,
+): Generator<undefined, bigint> {
+  const tips: bigint[] = []
+  let number = headNumber
+  // For each block without a sample another one is read, up to twice as many in all, and never the genesis.
+  let wanted = Math.min(blocksMin, headNumber)
+  let left = headNumber - wanted
+  while (wanted > 0) {
+    yield undefined
+    const block = readBlock(number--)
+    wanted--
+    const lowest = block === undefined ? [] : lowestTips(block)
+    const sample = lowest.length === 0 ? [tipDefault] : lowest
+    if (sample.length === 1 && tips.length + 1 + wanted < blocksMin * 2 && left > 0) {
+      wanted++
+      left--
+    }
+    for (const tip of sample) tips.push(tip)
+  }
+  tips.sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))
+  const tip = tips[Math.floor(((tips.length - 1) * percentile) / 100)] ?? tipDefault
+  return tip < tipMax ? tip : tipMax
+}
+
+function lowestTips(block: BlockRows): bigint[] {
+  const { header, senders } = block
+  return transactionTips(block)
+    .filter((tip, index) => {
+      const sender = senders.subarray(index * 52, index * 52 + 20)
+      return tip >= ignoredBelow && !equalBytes(sender, header.miner)
+    })
+    .sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))
+    .slice(0, sampledPerBlock)
+}

@@ -1,0 +1,25 @@
+import { rlpListSpans, rlpSpanAt } from '../../primitives/rlp.js'
+import type { ExecutedBlock } from './blockReceipts.js'
+import type { BlockRows } from './blockRows.js'
+import { readReceipt } from './logJson.js'
+import { integerOfItem } from './rlpJson.js'
+import { effectiveGasPrice, readTransaction } from './transactionJson.js'
+
+/** Tip of each transaction of a block, in wei per gas, in order. */
+export function transactionTips({ body, facts: { baseFeePerGas }, transactions }: BlockRows): bigint[] {
+  const baseFee = BigInt(baseFeePerGas ?? 0)
+  return transactions.map(
+    (span) => BigInt(effectiveGasPrice(readTransaction(body, span), baseFeePerGas)) - baseFee,
+  )
+}
+
+/** Gas used by each transaction of a block, in order. */
+export function gasUsedByEach({ receipts }: ExecutedBlock): number[] {
+  let before = 0
+  return rlpListSpans(receipts, rlpSpanAt(receipts, 0)).map(({ start }) => {
+    const cumulative = Number(integerOfItem(receipts, readReceipt(receipts, start).cumulativeGas))
+    const used = cumulative - before
+    before = cumulative
+    return used
+  })
+}

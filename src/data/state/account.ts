@@ -1,0 +1,49 @@
+import { bytesToBigInt, equalBytes, type Hash32, toHash32, toMinimalBytes } from '../../primitives/bytes.js'
+import { emptyCodeHash, emptyTrieRoot } from '../../primitives/keccak.js'
+import { decodeRlpList, encodeRlp, rlpBytes } from '../../primitives/rlp.js'
+import { Slab } from '../../primitives/slab.js'
+
+/** An account of the state trie (yellow paper 4.1). */
+export interface Account {
+  readonly nonce: bigint
+  /** In wei. */
+  readonly balance: bigint
+  readonly storageRoot: Hash32
+  readonly codeHash: Hash32
+}
+
+/** Used for an address without an account. */
+export const emptyAccount: Account = {
+  nonce: 0n,
+  balance: 0n,
+  storageRoot: emptyTrieRoot,
+  codeHash: emptyCodeHash,
+}
+
+/** Whether the account has code; a delegation (EIP-7702) is code too. */
+export function hasCode(account: Account | undefined): boolean {
+  return account !== undefined && !equalBytes(account.codeHash, emptyCodeHash)
+}
+
+/** Whether it counts as none once somebody touches it (EIP-161). */
+export function isEmptyAccount({ nonce, balance, codeHash }: Account): boolean {
+  return nonce === 0n && balance === 0n && equalBytes(codeHash, emptyCodeHash)
+}
+
+/** Decodes an account's RLP. Throws RlpError or RangeError where it is not one. */
+export function decodeAccount(rlp: Uint8Array): Account {
+  const [nonce, balance, storageRoot, codeHash] = decodeRlpList(rlp)
+  return {
+    nonce: bytesToBigInt(rlpBytes(nonce)),
+    balance: bytesToBigInt(rlpBytes(balance)),
+    storageRoot: toHash32(rlpBytes(storageRoot)),
+    codeHash: toHash32(rlpBytes(codeHash)),
+  }
+}
+
+/** Few, because the leaf of a trie that stays in memory keeps all that is in its memory. */
+const slab = new Slab(2_048)
+
+export function encodeAccount({ nonce, balance, storageRoot, codeHash }: Account): Uint8Array {
+  return encodeRlp([toMinimalBytes(nonce), toMinimalBytes(balance), storageRoot, codeHash], slab)
+}

@@ -1,0 +1,261 @@
+/**
+ * Rows of a gateway's store: what was fetched and proved, in the tables of an archive. A value of the state is one that
+ * is held (store/heldRows.ts), or the end of a walk down the tries. Owns the difference between *absent* and *not held*.
+ * Nothing is written here.
+ */
+import { type Address, type Hash32, latin1Key, readUint64, toHash32 } from '../../primitives/bytes.js'
+import { FaultError } from '../../primitives/faults.js'
+import { keccak256 } from '../../primitives/keccak.js'
+import { NotHeldError, type Wanted, wantedKey } from '../../primitives/notHeld.js'
+import { decodeRlp, decodeRlpList, rlpBytes } from '../../primitives/rlp.js'
+import { ChainReader, type ChainReaderOptions } from '../store/chainReader.js'
+import type { TransactionLocation } from '../store/chainRows.js'
+import { type HeldMarks, heldKey, readHeld, readHeldSlot, readMarks } from '../store/heldRows.js'
+import { HeldUse } from '../store/heldUse.js'
+import { readNamedPlace } from '../store/locations.js'
+import { lastAlike, logRangeAt } from '../store/logRanges.js'
+import type { StoredBlock } from '../store/storedBlock.js'
+import { keyAfterPrefix, metaKeys } from '../store/tables.js'
+import { decodeAccount } from './account.js'
+import { checkCodeKnown } from './codeKnown.js'
+import { readTrie } from './trie.js'
+import { MissingNodeError } from './trieNode.js'
+
+/**
+ * Names of blocks and transactions that no upstream knew at this head. Some thousand questions a second are remembered
+ * until the next block; more are asked again.
+ */
+const absentMax = 16_384
+/** How long that is remembered, in ms: a node that knows may have been out of service, and be back before the next head. */
+const absentMs = 2_000
+
+/** Slots of an absent account that are held, to be current if it comes to be; of more each is zero without that. */
+const absentSlotsMax = 64
+
+/**
+ * Slots of an account that are held for what is read at one head where nodes here prove them; of more only the value is
+ * read. Each that is held takes a run of the call, and a call may read thousands.
+ */
+const walkedSlotsMax = 256
+/** Accounts whose slots are counted so: more than the calls of one head read much of. */
+const walkedAccountsMax = 1_024
+
+/** Opens a store as its kind of network reads it. Throws as {@link ChainReader.open} does. */
+export function openRows(options: ChainReaderOptions): ChainReader {
+  return ChainReader.open(options, ({ gateway }) => (gateway ? ProvedRows : ChainReader))
+}
+
+export class ProvedRows extends ChainReader {
+  readonly mayLack = true
+  /** Name → when it is asked for again, in the time of `performance.now()`. */
+  readonly #absent = new Map<string, number>()
+  readonly #use = HeldUse.shared()
+  #absentAt: number | undefined
+  /** Address → slots of it that were not held at the head, block {@link #missedAt}. */
+  readonly #missed = new Map<string, number>()
+  #missedAt: number | undefined
+  #hadFaith = false
+
+  /** Remembers until the head changes, or for {@link absentMs}, that nobody knows a block, or a transaction. */
+  noteAbsent(wanted: Wanted): void {
+    const head = this.readHead()?.number
+    if (this.#absentAt !== head || this.#absent.size >= absentMax) this.#absent.clear()
+    this.#absentAt = head
+    this.#absent.set(wantedKey(wanted), performance.now() + absentMs)
+  }
+
+  /** Whether, since the last call of this, a block was named by a number that only upstreams say. */
+  readUnproved(): boolean {
+    const had = this.#hadFaith
+    this.#hadFaith = false
+    return had
+  }
+
+  override readCanonicalHash(number: number): Hash32 | undefined {
+    const hash = super.readCanonicalHash(number)
+    if (hash !== undefined || number > (this.readHead()?.number ?? 0)) return hash
+    throw new NotHeldError({ kind: 'canonical', number })
+  }
+
+  override readHeader(hash: Hash32): Uint8Array | undefined {
+    return (super.readBlock(hash) ?? this.#notHeld({ kind: 'header', hash }))?.header
+  }
+
+  override readBlock(hash: Hash32, number?: number): StoredBlock | undefined {
+    const block = super.readBlock(hash, number) ?? this.#notHeld({ kind: 'header', hash })
+    if (block !== undefined && !block.hasBody) throw new NotHeldError({ kind: 'body', hash })
+    return block
+  }
+
+  override readBody(hash: Hash32, isBrief?: boolean): Uint8Array {
+    const body = super.readBody(hash, isBrief)
+    if (body === undefined) throw new NotHeldError({ kind: 'body', hash })
+    return body
+  }
+
+  override readReceipts(hash: Hash32, lacksBlooms?: boolean): Uint8Array | undefined {
+    const receipts = super.readReceipts(hash, lacksBlooms)
+    if (receipts !== undefined || this.readHeader(hash) === undefined) return receipts
+    throw new NotHeldError({ kind: 'receipts', hash })
+  }
+
+  override readBlockAccessList(hash: Hash32): Uint8Array {
+    const list = super.readBlockAccessList(hash)
+    if (list === undefined) throw new NotHeldError({ kind: 'accessList', hash })
+    return list
+  }
+
+  /** Undefined also where the blocks below it are not held down to genesis. */
+  override readTotalDifficulty(hash: Hash32): Uint8Array | undefined {
+    const total = super.readBlock(hash)?.totalDifficulty
+    return total?.length === 0 ? undefined : total
+  }
+
+  override readLocation(hash: Hash32): TransactionLocation | undefined {
+    const location = readNamedPlace(this.tables.locations, hash)
+    const number = location && this.tables.numbers.getBrief(location.blockHash)
+    if (number === undefined) return this.#notHeld({ kind: 'location', hash })
+    this.noteNumber(readUint64(number, 0))
+    return location
+  }
+
+  override readNode(hash: Uint8Array): Uint8Array | undefined {
+    this.#use.note(hash)
+    return super.readNode(hash)
+  }
+
+  override readCode(hash: Hash32): Uint8Array {
+    this.#use.note(hash)
+    const code = super.readCode(hash)
+    if (code === undefined) throw new NotHeldError({ kind: 'code', hash })
+    return code
+  }
+
+  knowsCode(hash: Hash32): boolean {
+    const { code, meta } = this.tables
+    return code.doesExist(hash) || meta.doesExist(metaKeys.codeOwner(hash))
+  }
+
+  override readAccount(address: Address): Uint8Array | undefined {
+    return this.readAccountAt(address, this.#headNumber())
+  }
+
+  override readSlot(address: Address, slot: Hash32): Uint8Array | undefined {
+    return this.readSlotAt(address, slot, this.#headNumber())
+  }
+
+  override readAccountAt(address: Address, number: number): Uint8Array | undefined {
+    const key = heldKey('account', address)
+    this.#use.note(key)
+    const marks = readMarks(this.tables.meta)
+    const held = marks && readHeld(this.tables.held, marks, key, number)
+    const state = () => ({ kind: 'state', ...this.#stateAt(number), address, slots: [] }) as const
+    if (held !== undefined) {
+      const row = held.length === 0 ? undefined : held
+      checkCodeKnown(this, row && decodeAccount(row), state)
+      return row
+    }
+    const wanted = state()
+    this.#requireHeld(marks, number, wanted)
+    const row = this.#walk(wanted, wanted.stateRoot, address)
+    checkCodeKnown(this, row && decodeAccount(row), state)
+    return row
+  }
+
+  override readSlotAt(address: Address, slot: Hash32, number: number): Uint8Array | undefined {
+    this.#use.note(heldKey('slot', address, slot))
+    const marks = readMarks(this.tables.meta)
+    const held = marks && readHeldSlot(this.tables.held, marks, address, slot, number)
+    if (held !== undefined) return held.length === 0 ? undefined : held
+    if (marks !== undefined && this.#isAbsent(marks, address, number)) return undefined
+    const state = this.#stateAt(number)
+    const wanted: Wanted = { kind: 'state', ...state, address, slots: [slot] }
+    if (!this.#hasMissedMany(address, number)) this.#requireHeld(marks, number, wanted)
+    const account = this.#walk(wanted, state.stateRoot, address)
+    const value = account && this.#walk(wanted, decodeAccount(account).storageRoot, slot)
+    return value && rlpBytes(decodeRlp(value))
+  }
+
+  logIndexAt(number: number): { readonly isIndexed: boolean; readonly last: number } {
+    const ranges = this.readLogRanges()
+    return { isIndexed: logRangeAt(ranges, number) !== undefined, last: lastAlike(ranges, number) }
+  }
+
+  override readAccountChanges(): never {
+    throw new FaultError({ kind: 'NoAccountHistory' })
+  }
+
+  override slotsOf(_address: Address): never {
+    throw new Error('tries do not say which slots an account has')
+  }
+
+  override slotsOfAt(_address: Address, _number: number): never {
+    throw new Error('tries do not say which slots an account has')
+  }
+
+  #headNumber(): number {
+    const head = this.readHead()
+    if (head === undefined) throw new Error('a store without a head')
+    return head.number
+  }
+
+  #stateAt(number: number): { readonly block: Hash32; readonly stateRoot: Hash32 } {
+    const block = this.readCanonicalHash(number)
+    const header = block && this.readHeader(block)
+    if (block === undefined || header === undefined) throw new Error(`there is no block ${number}`)
+    // The state root is the fourth field of every header (yellow paper 4.4).
+    return { block, stateRoot: toHash32(rlpBytes(decodeRlpList(header)[3])) }
+  }
+
+  /**
+   * Whether an account is held that is absent, and enough of its slots with it. Calls with code of their own for it may
+   * read thousands, and each that is held takes a run of its own.
+   */
+  #isAbsent(marks: HeldMarks, address: Address, number: number): boolean {
+    const { held } = this.tables
+    if (readHeld(held, marks, heldKey('account', address), number)?.length !== 0) return false
+    const start = heldKey('slot', address)
+    let slots = 0
+    for (const _ of held.getRange({ start, end: keyAfterPrefix(start), limit: absentSlotsMax })) slots++
+    return slots === absentSlotsMax
+  }
+
+  /** Counts a slot that is not held. Whether so many of this account were not that nodes here are to do. */
+  #hasMissedMany(address: Address, number: number): boolean {
+    if (this.#missedAt !== number || this.#missed.size >= walkedAccountsMax) this.#missed.clear()
+    this.#missedAt = number
+    const name = latin1Key(address)
+    const count = (this.#missed.get(name) ?? 0) + 1
+    this.#missed.set(name, count)
+    return count > walkedSlotsMax
+  }
+
+  /**
+   * At the head, what is asked for is to be held: with the next head the nodes that prove it are others. Whoever fetches
+   * finds what the nodes here prove already.
+   */
+  #requireHeld(marks: HeldMarks | undefined, number: number, wanted: Wanted): void {
+    if (marks !== undefined && number === this.readHead()?.number) throw new NotHeldError(wanted)
+  }
+
+  #walk(wanted: Wanted, root: Hash32, key: Uint8Array): Uint8Array | undefined {
+    try {
+      return readTrie(root, keccak256(key), (hash) => this.readNode(hash))
+    } catch (error) {
+      if (error instanceof MissingNodeError) throw new NotHeldError(wanted)
+      throw error
+    }
+  }
+
+  /** Numbers below the headers that are linked to the head are what upstreams say. */
+  noteNumber(number: number): void {
+    const linkedFrom = this.tables.meta.getBrief(metaKeys.linkedFrom)
+    if (linkedFrom !== undefined && number < readUint64(linkedFrom, 0)) this.#hadFaith = true
+  }
+
+  #notHeld(wanted: Wanted): undefined {
+    const until = this.#absentAt === this.readHead()?.number ? this.#absent.get(wantedKey(wanted)) : undefined
+    if (until !== undefined && performance.now() < until) return undefined
+    throw new NotHeldError(wanted)
+  }
+}

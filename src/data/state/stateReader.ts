@@ -1,0 +1,106 @@
+import { type Address, type Hash32, toHash32 } from '../../primitives/bytes.js'
+import { FaultError } from '../../primitives/faults.js'
+import { NotHeldError } from '../../primitives/notHeld.js'
+import { decodeRlpList, rlpBytes } from '../../primitives/rlp.js'
+import type { ChainRows } from '../store/chainRows.js'
+import { type Account, decodeAccount } from './account.js'
+import type { StateView } from './stateView.js'
+import { provedState, trieState } from './trieState.js'
+import { triesAfter } from './tries.js'
+
+export interface StateBlock {
+  readonly number: number
+  readonly hash: Hash32
+}
+
+/** Single reads of the state after a block. All throw NotHeldError for data that is not held. */
+export interface StateReader {
+  /** An account; undefined where there is none. */
+  readAccount(block: StateBlock, address: Address): Account | undefined
+  /** The same with its storage root, which {@link readAccount} may not know of accounts that a gateway holds. */
+  readWholeAccount(block: StateBlock, address: Address): Account | undefined
+  /** Code by its hash, which must not be the hash of empty code. */
+  readCode(codeHash: Hash32): Uint8Array
+  /** Value of a slot without leading zeros; undefined for zero and for an address without an account. */
+  readSlot(block: StateBlock, address: Address, slot: Hash32): Uint8Array | undefined
+  /**
+   * Numbers of blocks up to `block` that changed an account, as `ChainRows.readAccountChanges`. Throws FaultError for
+   * a block that is not canonical, and where no history is held.
+   */
+  readAccountChanges(
+    block: StateBlock,
+    address: Address,
+    from: number,
+    isBackward: boolean,
+    limit: number,
+  ): readonly number[]
+  /** The state root, even where its nodes are not held. Throws FaultError where the block is not known. */
+  stateRootAfter(block: StateBlock): Hash32
+}
+
+/**
+ * Reads state from a store's rows: at the head by one read of the latest table, at other canonical blocks by one
+ * range read of history, on other branches by a walk down the tries. All reads of one call see one snapshot, so a new
+ * head cannot mix two blocks.
+ */
+export class RowStateReader implements StateReader {
+  readonly #rows: ChainRows
+
+  constructor(rows: ChainRows) {
+    this.#rows = rows
+  }
+
+  readSlot(block: StateBlock, address: Address, slot: Hash32): Uint8Array | undefined {
+    const { number, hash } = block
+    const rows = this.#rows
+    if (rows.isHead(hash)) return rows.readSlot(address, slot)
+    if (rows.isCanonical(number, hash)) return rows.readSlotAt(address, slot, number)
+    return this.#sideState(block).slot(address, slot)
+  }
+
+  #sideState(block: StateBlock): StateView {
+    return trieState(this.#rows, this.stateRootAfter(block), block.hash, triesAfter(this.#rows, block))
+  }
+
+  readAccount(block: StateBlock, address: Address): Account | undefined {
+    const { number, hash } = block
+    const rows = this.#rows
+    const isHead = rows.isHead(hash)
+    if (!isHead && !rows.isCanonical(number, hash)) {
+      return this.#sideState(block).account(address)
+    }
+    const row = isHead ? rows.readAccount(address) : rows.readAccountAt(address, number)
+    return row && decodeAccount(row)
+  }
+
+  readWholeAccount(block: StateBlock, address: Address): Account | undefined {
+    if (!this.#rows.mayLack) return this.readAccount(block, address)
+    return provedState(this.#rows, this.stateRootAfter(block), block.hash).account(address)
+  }
+
+  readAccountChanges(
+    { number, hash }: StateBlock,
+    address: Address,
+    from: number,
+    isBackward: boolean,
+    limit: number,
+  ): readonly number[] {
+    if (!this.#rows.isCanonical(number, hash)) throw new FaultError({ kind: 'HashNotCanonical' })
+    const start = isBackward ? Math.min(from, number) : from
+    const changes = this.#rows.readAccountChanges(address, start, isBackward, limit)
+    return changes.filter((change) => change <= number)
+  }
+
+  readCode(codeHash: Hash32): Uint8Array {
+    const code = this.#rows.readCode(codeHash)
+    if (code === undefined) throw new NotHeldError({ kind: 'code', hash: codeHash })
+    return code
+  }
+
+  stateRootAfter({ hash }: StateBlock): Hash32 {
+    const header = this.#rows.readHeader(hash)
+    if (header === undefined) throw new FaultError({ kind: 'HeaderForHashNotFound' })
+    // The state root is the fourth field of every header (yellow paper 4.4).
+    return toHash32(rlpBytes(decodeRlpList(header)[3]))
+  }
+}

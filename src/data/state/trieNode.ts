@@ -1,0 +1,326 @@
+/**
+ * Nodes of Merkle Patricia tries (yellow paper, appendices C and D) in memory: decoding them, encoding and hashing
+ * them. Owns their form; trie.ts changes tries.
+ *
+ * A child is a node, or where that was not read, a view of its reference in the parent. Nodes are never changed, except
+ * that children which are read take the place of their references, so tries may share nodes.
+ */
+import { type Hash32, hashBytes, noBytes } from '../../primitives/bytes.js'
+import { hashInputBytes, keccak256, lendHashOfInput } from '../../primitives/keccak.js'
+import {
+  listBase,
+  rlpBytesLength,
+  rlpEndAt,
+  rlpLength,
+  rlpPayloadAt,
+  writeRlpBytes,
+  writeRlpHeader,
+} from '../../primitives/rlp.js'
+import { Slab } from '../../primitives/slab.js'
+
+/**
+ * Reads the node of a trie with this hash, which stands at `path` (a nibble per byte): its RLP, or the node with what is
+ * stored with it. Undefined where it is not held.
+ */
+export type NodeReader = (hash: Uint8Array, path: Uint8Array) => Uint8Array | TrieNode | undefined
+/** Called with each new node that is referred to by hash: its RLP, and the node with what is known below it. */
+export type NodeSink = (hash: Hash32, rlp: Uint8Array, node: TrieNode) => void
+
+export type TrieNode = Leaf | Extension | Branch
+/** How a parent's RLP refers to a child: the RLP of its hash (33 bytes), or its own RLP where that is shorter. */
+export type Reference = Uint8Array
+/** A node, a reference to it, or the RLP of a leaf, however long. */
+export type Child = TrieNode | Reference | undefined
+
+/** A node of a trie is not held: the store is damaged, or the state is not kept. */
+export class MissingNodeError extends Error {
+  override readonly name = 'MissingNodeError'
+  constructor(readonly hash: Uint8Array) {
+    super(`trie node ${Buffer.from(hash).toString('hex')} is missing`)
+  }
+}
+
+export class Leaf {
+  /** Set once the node was encoded or read; so for every kind of node. */
+  reference: Reference | undefined = undefined
+  readonly path: Uint8Array
+  readonly value: Uint8Array
+
+  /** `path` is the rest of the key, a nibble per byte; so for every kind of node. */
+  constructor(path: Uint8Array, value: Uint8Array) {
+    this.path = path
+    this.value = value
+  }
+}
+
+export class Extension {
+  reference: Reference | undefined = undefined
+  readonly path: Uint8Array
+  child: TrieNode | Reference
+
+  constructor(path: Uint8Array, child: TrieNode | Reference) {
+    this.path = path
+    this.child = child
+  }
+}
+
+/** Keys of a trie are never prefixes of each other, so that branches have no value. */
+export class Branch {
+  reference: Reference | undefined = undefined
+  /** 16. */
+  readonly children: Child[]
+  /** References to those children that are the RLP of long leaves, as far as they were needed. */
+  references: (Reference | undefined)[] | undefined
+
+  constructor(children: Child[], references?: (Reference | undefined)[]) {
+    this.children = children
+    this.references = references
+  }
+}
+
+/** Prefix of a hash in RLP. */
+const hashPrefix = 0x80 + hashBytes
+const empty = 0x80
+
+/**
+ * The node that a child stands for, which is at `path`. Throws {@link MissingNodeError}, and RangeError where it is none.
+ */
+export function loadNode(child: Reference, readNode: NodeReader, path: Uint8Array): TrieNode {
+  if (child[0] !== hashPrefix) {
+    const node = parseNode(child)
+    // A node whose RLP is as long as a hash is referred to by that.
+    if (child.length < hashBytes) node.reference = child
+    return node
+  }
+  const hash = child.subarray(1)
+  const held = readNode(hash, path)
+  if (held === undefined) throw new MissingNodeError(hash)
+  const node = held instanceof Uint8Array ? parseNode(held) : held
+  node.reference = child
+  return node
+}
+
+/** Whether others refer to an encoded node by its hash. */
+export function isHashed({ reference }: TrieNode): boolean {
+  return reference !== undefined && isHash(reference)
+}
+
+/** Whether a child names a node by its hash. */
+export function isHash(child: Reference): boolean {
+  return child[0] === hashPrefix
+}
+
+/**
+ * Memory for references, and for the RLP of leaves at a branch, which live as long as their nodes: little, because a single
+ * one keeps all of it.
+ */
+const nodeSlab = new Slab(2_048)
+
+/** The reference to the node with this hash. */
+export function referenceTo(hash: Uint8Array): Reference {
+  const reference = nodeSlab.take(1 + hashBytes)
+  reference[0] = hashPrefix
+  reference.set(hash, 1)
+  return reference
+}
+
+/** The node with this RLP. Throws RangeError for what is none. */
+export function parseNode(rlp: Uint8Array): TrieNode {
+  const ends: number[] = []
+  const end = rlp.length > 0 ? rlpEndAt(rlp, 0) : 0
+  const start = end > 0 ? rlpPayloadAt(rlp, 0) : 0
+  for (let at = start; at < end && ends.length <= 17; at = ends[ends.length - 1] as number) {
+    ends.push(rlpEndAt(rlp, at))
+  }
+  const isNode = (ends.length === 2 || ends.length === 17) && end === rlp.length && ends.at(-1) === end
+  if (!isNode || (rlp[0] as number) < listBase) throw new RangeError('not a trie node')
+  if (ends.length === 17) return parseBranch(rlp, start, ends)
+  const [pathEnd = 0] = ends
+  const coded = rlp.subarray(rlpPayloadAt(rlp, start), pathEnd)
+  const flags = (coded[0] as number) >> 4
+  const path = toNibbles(coded).subarray(flags & 1 ? 1 : 2)
+  if (flags & 2) return new Leaf(path, rlp.subarray(rlpPayloadAt(rlp, pathEnd), end))
+  return new Extension(path, rlp.subarray(pathEnd, end))
+}
+
+/**
+ * The end of `path` from `depth` on, where `rlp` is a leaf with that path; otherwise undefined. A leaf that is to have another
+ * value need not be parsed.
+ */
+export function ownPath(rlp: Uint8Array, path: Uint8Array, depth: number): Uint8Array | undefined {
+  if ((rlp[0] as number) < listBase) return undefined
+  const item = rlpPayloadAt(rlp, 0)
+  const pathEnd = rlpEndAt(rlp, item)
+  let at = rlpPayloadAt(rlp, item)
+  // A branch has an item after the second.
+  if (rlpEndAt(rlp, pathEnd) !== rlp.length) return undefined
+  const flags = (rlp[at] as number) >> 4
+  const odd = flags & 1
+  if ((flags & 2) === 0 || (pathEnd - at - 1) * 2 + odd !== path.length - depth) return undefined
+  let own = depth
+  if (odd && path[own++] !== ((rlp[at] as number) & 15)) return undefined
+  for (at++; at < pathEnd; at++, own += 2) {
+    const pair = rlp[at] as number
+    if (path[own] !== pair >> 4 || path[own + 1] !== (pair & 15)) return undefined
+  }
+  return path.subarray(depth)
+}
+
+function parseBranch(rlp: Uint8Array, start: number, ends: readonly number[]): Branch {
+  const children: Child[] = []
+  let from = start
+  for (let nibble = 0; nibble < 16; nibble++) {
+    const end = ends[nibble] as number
+    children.push(rlp[from] === empty ? undefined : rlp.subarray(from, end))
+    from = end
+  }
+  return new Branch(children)
+}
+
+/** The reference to a node; passes all new nodes that it stands for to `emit`. */
+export function encodeNode(node: TrieNode, emit: NodeSink | undefined): Reference {
+  if (node.reference !== undefined) return node.reference
+  const { target, length } = writeNode(node, emit)
+  if (length < hashBytes) node.reference = target.slice(0, length)
+  else node.reference = hashNode(node, target, length, emit)
+  return node.reference
+}
+
+/** The hash of a node that is the root of a trie, however short it is; otherwise as {@link encodeNode}. */
+export function encodeRoot(node: TrieNode, emit: NodeSink | undefined): Hash32 {
+  const known = node.reference
+  if (known?.[0] === hashPrefix) return known.slice(1) as Hash32
+  const { target, length } = writeNode(node, emit)
+  node.reference = hashNode(node, target, length, emit)
+  return node.reference.slice(1) as Hash32
+}
+
+function hashNode(node: TrieNode, target: Uint8Array, length: number, emit: NodeSink | undefined): Reference {
+  // Copied first, because what takes the node may hash too.
+  const rlp = emit && rlpSlab.copy(target, length)
+  const reference = referenceTo(target === hashInputBytes ? lendHashOfInput(length) : keccak256(target))
+  if (rlp !== undefined) emit?.(reference.subarray(1) as Hash32, rlp, node)
+  return reference
+}
+
+/** Memory for the RLP of new nodes, which live until their block is stored. */
+const rlpSlab = new Slab()
+
+/** Writes the RLP of a node to the hasher's memory, or where that is too small, elsewhere. */
+function writeNode(node: TrieNode, emit: NodeSink | undefined): { target: Uint8Array; length: number } {
+  if (node instanceof Branch) return writeBranch(node, emit)
+  const { path } = node
+  const pathBytes = (path.length >> 1) + 1
+  const reference = node instanceof Leaf ? noBytes : encodeChild(node.child, emit)
+  const last = node instanceof Leaf ? rlpBytesLength(node.value) : reference.length
+  const payload = (pathBytes === 1 ? 1 : rlpLength(pathBytes)) + last
+  const target = targetFor(rlpLength(payload))
+  let at = writeRlpHeader(target, 0, listBase, payload)
+  // One byte of a path is below 0x80, and stands for itself.
+  if (pathBytes > 1) at = writeRlpHeader(target, at, empty, pathBytes)
+  at = writePath(target, at, path, node instanceof Leaf)
+  if (node instanceof Leaf) at = writeRlpBytes(target, at, node.value)
+  else {
+    target.set(reference, at)
+    at += reference.length
+  }
+  return { target, length: at }
+}
+
+function writeBranch(branch: Branch, emit: NodeSink | undefined): { target: Uint8Array; length: number } {
+  const { children } = branch
+  // All children first, because each is written where this node will be.
+  let payload = 1
+  for (let nibble = 0; nibble < 16; nibble++) {
+    const child = children[nibble]
+    payload += child === undefined ? 1 : encodeChildOf(branch, nibble, child, emit).length
+  }
+  const target = targetFor(rlpLength(payload))
+  let at = writeRlpHeader(target, 0, listBase, payload)
+  for (let nibble = 0; nibble < 16; nibble++) {
+    const child = children[nibble]
+    if (child === undefined) target[at++] = empty
+    else {
+      const reference = encodeChildOf(branch, nibble, child, emit)
+      target.set(reference, at)
+      at += reference.length
+    }
+  }
+  target[at++] = empty
+  return { target, length: at }
+}
+
+function targetFor(length: number): Uint8Array {
+  return length <= hashInputBytes.length ? hashInputBytes : new Uint8Array(length)
+}
+
+function encodeChild(child: TrieNode | Reference, emit: NodeSink | undefined): Reference {
+  return child instanceof Uint8Array ? child : encodeNode(child, emit)
+}
+
+function encodeChildOf(
+  branch: Branch,
+  nibble: number,
+  child: TrieNode | Reference,
+  emit: NodeSink | undefined,
+): Reference {
+  if (!(child instanceof Uint8Array)) return encodeNode(child, emit)
+  if (child[0] === hashPrefix || child.length < hashBytes) return child
+  branch.references ??= new Array<undefined>(16).fill(undefined)
+  let reference = branch.references[nibble]
+  if (reference === undefined) {
+    reference = referenceTo(keccak256(child))
+    branch.references[nibble] = reference
+  }
+  return reference
+}
+
+/** The RLP of a node, in memory of its own. */
+export function nodeRlp(node: TrieNode): Uint8Array {
+  const { target, length } = writeNode(node, undefined)
+  return target.slice(0, length)
+}
+
+/** Puts their RLP in the place of new leaves at a branch, as it stands in rows. */
+export function settleLeaves(branch: Branch): void {
+  for (let nibble = 0; nibble < 16; nibble++) {
+    const leaf = branch.children[nibble]
+    if (!(leaf instanceof Leaf)) continue
+    const { target, length } = writeNode(leaf, undefined)
+    branch.children[nibble] = nodeSlab.copy(target, length)
+    if (length < hashBytes) continue
+    branch.references ??= new Array<undefined>(16).fill(undefined)
+    branch.references[nibble] =
+      leaf.reference ??
+      referenceTo(target === hashInputBytes ? lendHashOfInput(length) : keccak256(target.subarray(0, length)))
+  }
+}
+
+/** Writes a path in hex-prefix encoding (yellow paper, appendix C); returns the offset after it. */
+function writePath(target: Uint8Array, at: number, path: Uint8Array, isLeaf: boolean): number {
+  const odd = path.length & 1
+  target[at++] = (((isLeaf ? 2 : 0) + odd) << 4) | (odd ? (path[0] as number) : 0)
+  for (let i = odd; i < path.length; i += 2)
+    target[at++] = ((path[i] as number) << 4) | (path[i + 1] as number)
+  return at
+}
+
+/** Two nibbles per byte, each in a byte of its own. */
+export function toNibbles(bytes: Uint8Array): Uint8Array {
+  const nibbles = new Uint8Array(bytes.length * 2)
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i] as number
+    nibbles[2 * i] = byte >> 4
+    nibbles[2 * i + 1] = byte & 15
+  }
+  return nibbles
+}
+
+/** The bytes of nibbles, of which there are twice as many. */
+export function fromNibbles(nibbles: Uint8Array): Uint8Array {
+  const bytes = new Uint8Array(nibbles.length / 2)
+  for (let i = 0; i < bytes.length; i++) {
+    bytes[i] = ((nibbles[2 * i] as number) << 4) | (nibbles[2 * i + 1] as number)
+  }
+  return bytes
+}

@@ -1,0 +1,72 @@
+import type { Address, Hash32 } from '../../primitives/bytes.js'
+import { keccak256 } from '../../primitives/keccak.js'
+import { NotHeldError } from '../../primitives/notHeld.js'
+import { decodeRlp, rlpBytes } from '../../primitives/rlp.js'
+import type { ChainRows } from '../store/chainRows.js'
+import { type Account, decodeAccount } from './account.js'
+import { checkCodeKnown } from './codeKnown.js'
+import type { StateView } from './stateView.js'
+import { readTrie } from './trie.js'
+import { MissingNodeError, type NodeReader } from './trieNode.js'
+import { hashedTries, type Tries } from './tries.js'
+
+/**
+ * A state read only from the tries, for blocks that are not canonical. Each read takes several nodes, where the flat
+ * tables need one row. Never becomes invalid. Reads throw NotHeldError where a node is not held. `slotsOf` throws,
+ * because keys of a trie are hashes. `block` is the hash of the block that has this root, and `tries` are those after it.
+ */
+export function trieState(
+  store: Pick<ChainRows, 'readCode' | 'knowsCode'>,
+  stateRoot: Hash32,
+  block: Hash32,
+  tries: Tries,
+): StateView {
+  /** `slots` are named in the error where a node is not held. */
+  const read = (
+    root: Hash32,
+    key: Uint8Array,
+    address: Address,
+    slots: readonly Hash32[],
+    readNode: NodeReader,
+  ) => {
+    try {
+      return readTrie(root, keccak256(key), readNode)
+    } catch (error) {
+      if (!(error instanceof MissingNodeError)) throw error
+      throw new NotHeldError({ kind: 'state', block, stateRoot, address, slots })
+    }
+  }
+  const readAccount = (address: Address, slots: readonly Hash32[]): Account | undefined => {
+    const row = read(stateRoot, address, address, slots, tries())
+    return row && decodeAccount(row)
+  }
+  return {
+    stateRoot,
+    account(address) {
+      const account = readAccount(address, [])
+      checkCodeKnown(store, account, () => ({ kind: 'state', block, stateRoot, address, slots: [] }))
+      return account
+    },
+    slot(address, slot) {
+      const owner = readAccount(address, [slot])
+      const value = owner && read(owner.storageRoot, slot, address, [slot], tries(address))
+      return value && rlpBytes(decodeRlp(value))
+    },
+    slotsOf() {
+      throw new Error('a trie does not say which slots it holds')
+    },
+    code: (hash) => store.readCode(hash),
+    tries,
+    hasRows: false,
+  }
+}
+
+/** As {@link trieState}, from what a gateway proved of it. */
+export function provedState(
+  store: Pick<ChainRows, 'readNode' | 'readCode' | 'knowsCode'>,
+  stateRoot: Hash32,
+  block: Hash32,
+): StateView {
+  const tries = hashedTries((hash) => store.readNode(hash))
+  return trieState(store, stateRoot, block, tries)
+}

@@ -1,0 +1,55 @@
+/**
+ * Whether a process has the address space that a store takes. lmdb crashes the process in `open` where there is too
+ * little, without a word, so it is found out before. Only Linux tells; elsewhere everything is taken to fit.
+ */
+import { readFileSync, realpathSync } from 'node:fs'
+import { OperatorError } from '../../primitives/faults.js'
+import { isThere } from '../../primitives/isThere.js'
+
+/** Several stores have to fit, and the memory of the program beside them. */
+const shareOfFree = 8
+
+/**
+ * Throws OperatorError where the store at `path` cannot be given `bytes` of address space: because of a limit of the
+ * process, or because no piece of its addresses that is free is as long. Takes a millisecond.
+ */
+export function assertAddressSpace(path: string, bytes: number): void {
+  const maps = readProcess('maps')
+  // Threads of one process share the map of a store.
+  if (maps === undefined || (isThere(path) && maps.includes(` ${realpathSync(path)}\n`))) return
+  const { longestGap, taken } = measureMaps(maps)
+  const limit = Number(/^Max address space +(\d+)/m.exec(readProcess('limits') ?? '')?.[1] ?? Infinity)
+  const free = Math.min(longestGap, Math.max(0, limit - taken))
+  if (bytes <= free) return
+  const fitting = 2 ** Math.floor(Math.log2(Math.max(1, free / shareOfFree)))
+  throw new OperatorError(
+    `cannot open the store ${path}: it takes ${gib(bytes)} of address space, and this process has ${gib(free)} left; set "store.mapBytes" in the configuration to less, such as ${fitting}${limit === Infinity ? '' : ', or raise the limit (ulimit -v)'}`,
+  )
+}
+
+/** Of /proc/PID/maps, whose lines are in the order of their addresses: the longest gap, and the sum of what is taken. */
+function measureMaps(maps: string): { readonly longestGap: number; readonly taken: number } {
+  let [end, longestGap, taken] = [0, 0, 0]
+  for (const [, from = '', to = ''] of maps.matchAll(/^([0-9a-f]+)-([0-9a-f]+) /gm)) {
+    const start = Number.parseInt(from, 16)
+    // What is above belongs to the kernel.
+    if (start > Number.MAX_SAFE_INTEGER) break
+    longestGap = Math.max(longestGap, start - end)
+    end = Number.parseInt(to, 16)
+    taken += end - start
+  }
+  return { longestGap, taken }
+}
+
+/** A file of /proc about this process; undefined where there is none. */
+function readProcess(name: string): string | undefined {
+  try {
+    return readFileSync(`/proc/self/${name}`, 'utf8')
+  } catch {
+    return undefined
+  }
+}
+
+function gib(bytes: number): string {
+  return `${Math.floor(bytes / 2 ** 30)} GiB`
+}

@@ -1,0 +1,174 @@
+import type { Address, Hash32 } from '../../primitives/bytes.js'
+import type { OldestKept } from './keptHistory.js'
+import type { StoredBlock } from './storedBlock.js'
+import type { TrieRow } from './trieRow.js'
+
+/** Identity of a chain; fixed by its genesis. */
+export interface ChainIdentity {
+  readonly chainId: string
+  readonly networkId: string
+  readonly genesisHash: string
+  /** The `config` member of the geth-format genesis, as JSON text: forks, blob schedule, deposit contract. */
+  readonly config: string
+  /** Of a development chain, see {@link Development}. */
+  readonly development?: Development
+  /** Of a chain of which blocks and receipts are held and no state. */
+  readonly history?: HistoryExtent
+  /** Of a chain of which only parts are held, each proved: everything else may be fetched. */
+  readonly gateway?: true
+  /** Of the network that comes with the program, where its own source made the store. */
+  readonly embedded?: true
+}
+
+/** The kind of network whose store has this identity. */
+export function kindOf({ gateway, history }: ChainIdentity): 'archive' | 'history' | 'gateway' {
+  if (gateway) return 'gateway'
+  return history === undefined ? 'archive' : 'history'
+}
+
+/**
+ * A chain that anvil made. Its genesis header has the root of an empty state, though there are accounts; and a header
+ * need not follow from its parent's (base fee, gas limit, timestamp), because callers set these at will. Blocks are
+ * executed and compared as on any chain.
+ */
+export interface Development {
+  /** The real root of the genesis state, hex; of a gateway, which does not know it, that of the header. */
+  readonly stateRoot: string
+}
+
+/** What a store without state holds of its chain. */
+export interface HistoryExtent {
+  /** Number of its first block, which begins an epoch. */
+  readonly first: number
+  readonly hasReceipts: boolean
+}
+
+/** Blocks that came in one archive and were compared with its accumulator. */
+export interface Epoch {
+  /** Blocks in it, from the first of the epoch on. */
+  readonly count: number
+  /** Root of their header records; undefined for blocks after the Merge, which have none. */
+  readonly accumulator: Hash32 | undefined
+  /** Whether the accumulator was in the list of trusted ones. */
+  readonly isTrusted: boolean
+}
+
+/** A canonical block. */
+export interface BlockName {
+  readonly number: number
+  readonly hash: Hash32
+}
+
+export interface TransactionLocation {
+  readonly blockHash: Hash32
+  readonly index: number
+}
+
+/** Blocks that a source may mark besides the head. */
+export type Marker = 'safe' | 'finalized'
+
+/**
+ * The rows of one chain: the interface between what is served and where it is stored. Every read is synchronous. It
+ * returns the row, or undefined where there is none; for a row that may exist but is not held here it throws
+ * {@link NotHeldError} (primitives), so that others can fetch it.
+ *
+ * Rows named by a hash never change. All others are from one snapshot until {@link refresh}.
+ */
+export interface ChainRows {
+  /** Undefined before there is a genesis. */
+  readIdentity(): ChainIdentity | undefined
+  /** Begins a new snapshot, which includes later writes. */
+  refresh(): void
+  readHead(): BlockName | undefined
+  /** Whether {@link readHead} has this hash. */
+  isHead(hash: Uint8Array): boolean
+  /** From which blocks on there is state, and there are receipts and bodies; absent where nothing is ever removed. */
+  readOldestKept?(): OldestKept
+  /** Undefined where the source never marked one. */
+  readMarker(marker: Marker): BlockName | undefined
+  readCanonicalHash(number: number): Hash32 | undefined
+  /** Told of every block that a caller names by its number; absent where all numbers are certain. */
+  noteNumber?(number: number): void
+  /** Whether the canonical block of this number has this hash. */
+  isCanonical(number: number, hash: Uint8Array): boolean
+  /** RLP. */
+  readHeader(hash: Hash32): Uint8Array | undefined
+  /**
+   * A block without its body, canonical or not. Passing its `number`, if known, saves a read. Its bytes share memory
+   * with other rows: copy them to keep them. `isView`: the next read may overwrite them.
+   */
+  readBlock(hash: Hash32, number?: number, isView?: boolean): StoredBlock | undefined
+  /**
+   * RLP list: transactions, uncles and, since Shanghai, withdrawals. `isView`: the next read may overwrite its bytes.
+   */
+  readBody(hash: Hash32, isView?: boolean): Uint8Array | undefined
+  /**
+   * RLP list of receipts in consensus encoding. Undefined also for a block that was never executed. With `lacksBlooms`
+   * their blooms may be zeros, which takes less time.
+   */
+  readReceipts(hash: Hash32, lacksBlooms?: boolean): Uint8Array | undefined
+  /**
+   * RLP of the block access list (EIP-7928), of a block whose header has the hash of one. Undefined for a block that was
+   * never executed, and where blocks came from archives without lists.
+   */
+  readBlockAccessList(hash: Hash32): Uint8Array | undefined
+  /** Location of a transaction of the canonical chain. */
+  readLocation(transactionHash: Hash32): TransactionLocation | undefined
+  /** Shortest big-endian bytes. */
+  readTotalDifficulty(hash: Hash32): Uint8Array | undefined
+  /**
+   * A trie node's RLP, where nodes are kept by their hashes. Undefined only where it cannot be fetched either, since a
+   * reference to a node means that it exists.
+   */
+  readNode(hash: Uint8Array): Uint8Array | undefined
+  /**
+   * Row of a trie (`trieKey` of trieRows.ts) after the canonical block `number`, or without it after the head. Absent, as
+   * the next two, where nodes are kept by their hashes.
+   */
+  readTrieRow?(key: Uint8Array, number?: number): TrieRow | undefined
+  /** What a block that is no longer canonical made of it: null for none, undefined where it did not change it. */
+  readSideTrieRow?(block: BlockName, key: Uint8Array): TrieRow | null | undefined
+  /** Throws FaultError where the tries after canonical block `number` were removed. */
+  requireTries?(number: number): void
+  readCode(hash: Hash32): Uint8Array | undefined
+  /** Whether code is held, or an account is known of which it can be fetched; absent where all code is held. */
+  knowsCode?(hash: Hash32): boolean
+  /** Account at the head, RLP. */
+  readAccount(address: Address): Uint8Array | undefined
+  /** Value at the head without leading zeros; undefined for zero. */
+  readSlot(address: Address, slot: Hash32): Uint8Array | undefined
+  /** Whether rows may have to be fetched: any read may throw NotHeldError. */
+  readonly mayLack?: boolean
+  /**
+   * Whether the index of logs has block `number`, and up to which block the same is true; absent where it has all. Of
+   * blocks that it does not have, the blooms of headers say which may have logs.
+   */
+  logIndexAt?(number: number): { readonly isIndexed: boolean; readonly last: number }
+  /**
+   * Numbers of canonical blocks that have a log with this key (`logKeys.ts`), ascending, from `from` on: those of one
+   * row of the index; empty where there are no more.
+   */
+  readLogChunk(key: Uint8Array, from: number): readonly number[]
+  /** Account after canonical block `number`. */
+  readAccountAt(address: Address, number: number): Uint8Array | undefined
+  /**
+   * Numbers of canonical blocks that changed an account (also one of its slots), at most `limit`: ascending from
+   * `from` on, or descending from it where `isBackward`.
+   */
+  readAccountChanges(address: Address, from: number, isBackward: boolean, limit: number): readonly number[]
+  /** Value after canonical block `number`. */
+  readSlotAt(address: Address, slot: Hash32, number: number): Uint8Array | undefined
+  /** Each non-zero slot of an account at the head. */
+  slotsOf(address: Address): Iterable<readonly [Hash32, Uint8Array]>
+  /** Each non-zero slot of an account after canonical block `number`. */
+  slotsOfAt(address: Address, number: number): Iterable<readonly [Hash32, Uint8Array]>
+}
+
+/** Where a light client of the consensus layer goes on after a start. */
+export interface SignedCheckpoint {
+  /** Root of a beacon block that is final, 32 bytes. */
+  readonly root: Uint8Array
+  readonly slot: number
+  /** Root of the checkpoint that the operator named, from which it follows. */
+  readonly anchor: Uint8Array
+}

@@ -1,0 +1,394 @@
+/**
+ * The only writer of a network's store: applies block diffs, unwinds them, and stores blocks of branches that are not
+ * canonical. Every call is one transaction, or part of one with several calls, so a store always ends with a whole
+ * block, even if the process dies. Rows wait in memory until then (writeBuffer.ts); those of several calls are written
+ * while the caller goes on, mostly by lmdb's own thread (commitRows.ts).
+ */
+import type { RootDatabase } from 'lmdb'
+import { Packr } from 'msgpackr'
+import { concatBytes, equalBytes, type Hash32 } from '../../primitives/bytes.js'
+import { largest } from '../../primitives/extremes.js'
+import { OperatorError } from '../../primitives/faults.js'
+import type { BlockDiff } from './blockDiff.js'
+import { ChainReader, type ChainStoreOptions } from './chainReader.js'
+import type { BlockName, ChainIdentity, Marker, SignedCheckpoint } from './chainRows.js'
+import { checkSchema } from './checkSchema.js'
+import { commitRows, commitRowsSync, waitingRows } from './commitRows.js'
+import type { ContractIds } from './contractIds.js'
+import { bufferByContract } from './contractRows.js'
+import { openEnvironment, openTable } from './environment.js'
+import { cutHistory, dropSideBlock, type HistoryKind, type HistoryLimits, keepsAll } from './keptHistory.js'
+import { putPlaces, removePlaces } from './locations.js'
+import { addToLogIndex, cutFromLogIndex } from './logIndex.js'
+import { packList } from './packedLists.js'
+import { packReceipts } from './packedReceipts.js'
+import { replaceState, restoreState } from './stateChanges.js'
+import { StoredBlock, storedBlockRow } from './storedBlock.js'
+import { makeChainTables, metaKeys, numberKey, schemaVersion, undoBlocks } from './tables.js'
+import { cutSideTries, dropSideTries, replaceTries, restoreTries } from './trieRows.js'
+import { dropUndo, encodeUndo } from './undoRecord.js'
+import { type BufferedTables, bufferTables, type WriteBuffer } from './writeBuffer.js'
+import { lockForWriting, type WriterLock } from './writerLock.js'
+
+/** A block that is known but not executed: part of a branch that is not canonical. */
+export type SideBlock = Pick<
+  BlockDiff,
+  'number' | 'hash' | 'parentHash' | 'header' | 'body' | 'senders' | 'totalDifficulty'
+>
+
+/** All that a store keeps of a block but its state. */
+export type HistoryRows = Omit<SideBlock, 'parentHash'> &
+  Pick<BlockDiff, 'blockAccessList'> & {
+    /** RLP list of byte strings, each a receipt in consensus encoding; undefined on a network without receipts. */
+    readonly receipts: Uint8Array | undefined
+  }
+
+const packr = new Packr({ useRecords: false })
+
+export interface ChainWriterOptions extends ChainStoreOptions {
+  /** See {@link EnvironmentOptions}. */
+  readonly isCopy?: boolean
+  /** How much of the past is kept; default: all. */
+  readonly history?: HistoryLimits
+}
+
+export class ChainWriter extends ChainReader {
+  declare protected readonly tables: BufferedTables
+  /** Called before canonical blocks are unwound, while they can still be read. */
+  beforeUnwind: (() => void) | undefined
+  #buffers: readonly WriteBuffer[] = []
+  #contractIds: ContractIds | undefined
+  #lock: WriterLock | undefined
+  #isHeld = false
+  /** Why nothing of what is held can be committed. */
+  #heldFailure: { readonly error: unknown } | undefined
+  /** Transactions that are not on disk yet, and what settles when the last of them is. */
+  #flushesInFlight = 0
+  #inFlight: Promise<void> = Promise.resolve()
+  readonly #commits = { count: 0, seconds: 0 }
+  #limits: HistoryLimits = keepsAll
+  #hasMoreToCut = false
+  /** Up to this block nothing that waits changes a row. */
+  #lastStored = Number.POSITIVE_INFINITY
+
+  /**
+   * Opens a store for writing, and makes it if there is none. Throws OperatorError where another process writes it, for a
+   * file of another kind, or another schema version.
+   */
+  static openForWriting({ history = keepsAll, ...options }: ChainWriterOptions): ChainWriter {
+    const lock = lockForWriting(options.path)
+    let environment: RootDatabase | undefined
+    try {
+      environment = openEnvironment({ ...options, readOnly: false })
+      checkSchema(openTable(environment, 'meta'), options.path)
+      const tables = makeChainTables(environment)
+      const buffers = bufferTables(tables)
+      const { named, ids } = bufferByContract(buffers)
+      const writer = new this(options.path, environment, named)
+      writer.#buffers = Object.values(buffers)
+      writer.#contractIds = ids
+      writer.#lock = lock
+      writer.#limits = history
+      return writer
+    } catch (error) {
+      void environment?.close()
+      lock.release()
+      throw error
+    }
+  }
+
+  override async close(): Promise<void> {
+    try {
+      await this.commitBatch()
+    } finally {
+      await super.close()
+      this.#lock?.release()
+    }
+  }
+
+  /**
+   * Initializes a new store for this chain, with `genesis` as block 0. Does nothing where that was done before;
+   * throws OperatorError where the store has another chain.
+   */
+  initialize(identity: ChainIdentity, genesis: BlockDiff): void {
+    const known = this.readIdentity()
+    if (known !== undefined) {
+      if (known.genesisHash === identity.genesisHash) return
+      throw new OperatorError(
+        `the store ${this.path} is of the chain with genesis ${known.genesisHash}, not ${identity.genesisHash}; ` +
+          'use another data folder or the genesis it was made with',
+      )
+    }
+    this.commit(() => {
+      this.putIdentity(identity)
+      this.#writeCanonical(genesis)
+    })
+  }
+
+  /** Replaces the `config` of the chain; the caller must have checked that its blocks follow it. */
+  writeConfig(config: string): void {
+    const identity = this.readIdentity()
+    if (identity === undefined) throw new Error('a store without genesis has no rules')
+    this.commit(() => this.putIdentity({ ...identity, config }))
+  }
+
+  /**
+   * Makes `block diffs` the newest canonical blocks, in order, after unwinding every canonical block above `forkNumber`;
+   * all in one transaction. The first block diff's parent must be the canonical block `forkNumber`.
+   */
+  apply(forkNumber: number, blockDiffs: readonly BlockDiff[]): void {
+    this.commit(() => {
+      const head = this.readHead()
+      if (head === undefined) throw new Error('a store without genesis takes no blocks')
+      if (forkNumber < 0 || forkNumber > head.number) {
+        throw new Error(`block ${forkNumber} is not canonical; the head is block ${head.number}`)
+      }
+      if (forkNumber < head.number) {
+        this.#requireUnwindable(forkNumber)
+        this.beforeUnwind?.()
+      }
+      this.#lastStored = Math.min(this.#lastStored, forkNumber)
+      for (let number = head.number; number > forkNumber; number--) this.#unwindBlock(number)
+      for (const [index, blockDiff] of blockDiffs.entries()) {
+        const parentHash = this.readCanonicalHash(forkNumber + index) as Hash32
+        if (blockDiff.number !== forkNumber + index + 1 || !equalBytes(parentHash, blockDiff.parentHash)) {
+          throw new Error(`block ${blockDiff.number} does not extend the canonical chain`)
+        }
+        this.#writeCanonical(blockDiff)
+      }
+    })
+  }
+
+  /**
+   * Removes some of what is older than the store keeps; each commit does so too. Returns whether there is more. Call it
+   * while nothing is held nor under way.
+   */
+  cutHistory(): boolean {
+    this.commit(() => undefined)
+    return this.#hasMoreToCut
+  }
+
+  /** What the writer looks for is not a caller's question; but a state that is not whole may not be built on. */
+  protected override requireKept(kind: HistoryKind, number: number | undefined): undefined {
+    return kind === 'state' || kind === 'trie' ? super.requireKept(kind, number) : undefined
+  }
+
+  #requireUnwindable(forkNumber: number): void {
+    const oldest = largest(Object.values(this.readOldestKept()))
+    if (forkNumber >= oldest) {
+      if (this.tables.changes.doesExist(numberKey(forkNumber + 1))) return
+      throw new OperatorError(
+        `the store ${this.path} cannot go back to block ${forkNumber}: it can take back ${undoBlocks} blocks; ` +
+          'import the chain again into an empty folder',
+      )
+    }
+    throw new OperatorError(
+      `the store ${this.path} cannot go back to block ${forkNumber}: it keeps the past from block ${oldest} on; ` +
+        'raise "history" of the network and import the chain again into an empty folder',
+    )
+  }
+
+  /** Sets the safe or finalized block. */
+  writeMarker(marker: Marker, { number, hash }: BlockName): void {
+    this.commit(() => this.tables.meta.putSync(metaKeys[marker], concatBytes(numberKey(number), hash)))
+  }
+
+  writeCheckpoint({ slot, root, anchor }: SignedCheckpoint): void {
+    this.commit(() =>
+      this.tables.meta.putSync(metaKeys.checkpoint, concatBytes(numberKey(slot), root, anchor)),
+    )
+  }
+
+  /** Stores a block of a branch that is not canonical. */
+  writeSideBlock(block: SideBlock): void {
+    const { hash, body } = block
+    if (this.tables.numbers.doesExist(hash)) return
+    this.commit(() => {
+      this.tables.bodies.putSync(hash, body)
+      this.tables.sideBlocks.putSync(hash, storedBlockRow(hash, block))
+    })
+  }
+
+  /**
+   * Makes all writes until {@link commitBatch} one transaction with one flush. This writer sees them at once, others
+   * only after the commit. If the process dies before, or a write throws, the store stays as it was. What is held may
+   * be read and written further while an earlier transaction is under way.
+   */
+  beginBatch(): void {
+    this.#isHeld = true
+  }
+
+  /** The head of a store that has a genesis; throws where it has none. */
+  get head(): BlockName {
+    const head = this.readHead()
+    if (head === undefined) throw new Error('the store has no genesis')
+    return head
+  }
+
+  /** Rows that wait for {@link commitBatch}. Each takes one or two pages of 4 KB while they are written. */
+  get heldRows(): number {
+    return waitingRows(this.#buffers)
+  }
+
+  /** Transactions that are on disk, and the time that it took to get their rows and pages there, and the flush. */
+  get commits(): { readonly count: number; readonly seconds: number } {
+    return this.#commits
+  }
+
+  /**
+   * Commits the held writes, if any; settles when they are on disk, and those of earlier calls. If it rejects, none of
+   * them is stored, nor what was held since.
+   */
+  commitBatch(): Promise<void> {
+    if (this.#isHeld) {
+      this.#isHeld = false
+      this.#inFlight = this.#flush(this.#inFlight)
+      return this.#inFlight
+    }
+    return this.#flushesInFlight > 0 ? this.#inFlight : Promise.resolve()
+  }
+
+  /** Leaves the store as it was before {@link beginBatch}. */
+  async abandonHeld(): Promise<void> {
+    const isHeld = this.#isHeld
+    this.#isHeld = false
+    if (this.#flushesInFlight > 0) await this.#inFlight
+    if (isHeld) this.#forget()
+  }
+
+  protected commit(write: () => void): void {
+    if (this.#heldFailure !== undefined) throw this.#heldFailure.error
+    if (!this.#isHeld && this.#flushesInFlight > 0) throw new Error('an earlier commit is under way')
+    try {
+      write()
+    } catch (error) {
+      if (this.#isHeld) this.#heldFailure = { error }
+      else this.#forget()
+      throw error
+    }
+    if (!this.#isHeld) this.#commitAtOnce()
+  }
+
+  async #flush(earlier: Promise<void>): Promise<void> {
+    const isFirst = this.#flushesInFlight++ === 0
+    try {
+      if (!isFirst) await earlier
+      if (this.#heldFailure !== undefined) throw this.#heldFailure.error
+      this.#cut()
+      const begunMs = performance.now()
+      const blocks = this.tables.blocks.waiting
+      await commitRows(this.environment, this.path, this.#buffers, blocks)
+      this.#flushed(begunMs)
+    } catch (error) {
+      this.#forget()
+      if (this.#isHeld) this.#heldFailure = { error }
+      throw error
+    } finally {
+      this.#flushesInFlight--
+    }
+  }
+
+  #commitAtOnce(): void {
+    const begunMs = performance.now()
+    try {
+      this.#cut()
+      commitRowsSync(this.environment, this.path, this.#buffers)
+    } catch (error) {
+      this.#forget()
+      throw error
+    }
+    this.#flushed(begunMs)
+  }
+
+  /** Adds to what waits the removal of some history. All that does not wait has to be on disk. */
+  #cut(): void {
+    const head = this.readHead()
+    if (head === undefined) return
+    const left = cutSideTries(this.tables, head.number)
+    if (this.#limits === keepsAll) return
+    for (const hash of Number.isFinite(this.#limits.bodies) ? left : []) dropSideBlock(this.tables, hash)
+    const at = { head: head.number, last: Math.min(head.number, this.#lastStored), written: this.heldRows }
+    this.#lastStored = Number.POSITIVE_INFINITY
+    this.#hasMoreToCut = cutHistory(this.tables, this.#limits, at, (number) => this.readUndo(number))
+  }
+
+  #flushed(begunMs: number): void {
+    for (const table of this.#buffers) table.flushed()
+    this.#commits.count++
+    this.#commits.seconds += (performance.now() - begunMs) / 1_000
+  }
+
+  #forget(): void {
+    for (const table of this.#buffers) table.forget()
+    this.#contractIds?.forget()
+    this.#heldFailure = undefined
+  }
+
+  /** The receipts of a canonical block. */
+  #receiptsOf(number: number, hash: Hash32 | undefined): Uint8Array {
+    const receipts = hash && this.readReceipts(hash, true)
+    if (receipts === undefined) throw new Error(`the receipts of block ${number} are missing`)
+    return receipts
+  }
+
+  #writeCanonical(blockDiff: BlockDiff): void {
+    const { number } = blockDiff
+    const tables = this.tables
+    if (tables.sideBlocks.doesExist(blockDiff.hash)) dropSideTries(tables, number, blockDiff.hash)
+    this.writeHistory(blockDiff)
+    replaceTries(tables, blockDiff.trie, number)
+    for (const [key, value] of blockDiff.code) tables.code.putSync(key, value)
+    const undo = replaceState(tables, blockDiff, number)
+    // Nothing unwinds the genesis.
+    if (number > 0) tables.changes.putSync(numberKey(number), encodeUndo(undo))
+    // Where state is removed, the records go with it.
+    if (number > undoBlocks && this.#limits.state === Number.POSITIVE_INFINITY)
+      dropUndo(tables.changes, number - undoBlocks)
+    this.putHead(blockDiff)
+  }
+
+  protected putIdentity(identity: ChainIdentity): void {
+    this.tables.meta.putSync(metaKeys.identity, packr.pack({ ...identity, schema: schemaVersion }))
+  }
+
+  protected putHead({ number, hash }: BlockName): void {
+    this.tables.meta.putSync(metaKeys.head, concatBytes(numberKey(number), hash))
+  }
+
+  /** Everything of a canonical block but its state. It is the newest one, or stands above the head until that moves. */
+  protected writeHistory(block: HistoryRows): void {
+    const { number, hash, receipts, blockAccessList } = block
+    const tables = this.tables
+    tables.bodies.putSync(hash, block.body)
+    tables.blocks.putSync(numberKey(number), storedBlockRow(hash, block))
+    tables.numbers.putSync(hash, numberKey(number))
+    tables.sideBlocks.removeSync(hash)
+    putPlaces(tables.locations, number, block.senders)
+    if (blockAccessList !== undefined) tables.accessLists.putSync(hash, packList(blockAccessList))
+    if (receipts === undefined) return
+    tables.receipts.putSync(hash, packReceipts(receipts))
+    addToLogIndex(tables.logs, receipts, number)
+  }
+
+  /** Undoes the changes of block `number` to the canonical tables; the block itself stays stored by its hash. */
+  #unwindBlock(number: number): void {
+    const tables = this.tables
+    const row = tables.blocks.getBinary(numberKey(number))
+    const undo = this.readUndo(number)
+    const parentHash = this.readCanonicalHash(number - 1)
+    if (row === undefined || undo === undefined || parentHash === undefined) {
+      throw new Error(`block ${number} cannot be unwound: its rows are missing`)
+    }
+    const { hash, senders } = new StoredBlock(row)
+    restoreState(tables, undo, number)
+    restoreTries(tables, number, hash)
+    cutFromLogIndex(tables.logs, this.#receiptsOf(number, hash), number)
+    removePlaces(tables.locations, senders)
+    tables.accessLists.removeSync(hash)
+    tables.changes.removeSync(numberKey(number))
+    tables.blocks.removeSync(numberKey(number))
+    tables.numbers.removeSync(hash)
+    tables.sideBlocks.putSync(hash, row)
+    this.putHead({ number: number - 1, hash: parentHash })
+  }
+}

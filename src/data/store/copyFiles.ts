@@ -1,0 +1,175 @@
+/** Copies of files that are whole, on disk and measured before anybody relies on them. */
+import { createHash } from 'node:crypto'
+import {
+  createReadStream,
+  createWriteStream,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  statSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { OperatorError } from '../../primitives/faults.js'
+import { isThere, namesIn } from '../../primitives/isThere.js'
+import { makeFolder } from '../../primitives/makeFolder.js'
+import { syncPath } from '../../primitives/syncPath.js'
+import { setInterval } from '../../primitives/timers.js'
+import { closeEnvironment, errorText, freeBytesMin, openEnvironment } from './environment.js'
+
+/** Called with the share of a file that is done, from 0 to 1. */
+export type OnCopied = (done: number) => void
+
+/** Length and SHA-256 of a file's content. */
+export interface FileDigest {
+  readonly bytes: number
+  /** Hex without prefix. */
+  readonly sha256: string
+}
+
+/** Most of the time of a copy goes into reads and hashes of this size. */
+const chunkBytes = 2 ** 20
+
+/** Time between two looks at how long a copy is that LMDB makes. */
+const lookMs = 200
+
+/**
+ * Copies a store as it is at one moment, while others read and write it, to the new file `to`, without its free pages.
+ * On disk when this resolves. Meanwhile the store cannot use again the pages that become free, so it grows by what is
+ * written. Throws OperatorError where it cannot be read or the copy not be written.
+ */
+export async function copyStore(
+  store: { readonly path: string; readonly mapBytes: number },
+  to: string,
+  onCopied: OnCopied,
+): Promise<void> {
+  const environment = openEnvironment({ ...store, readOnly: true })
+  const bytes = statSync(store.path).size
+  const looks = setInterval(() => {
+    const made = statSync(to, { throwIfNoEntry: false })?.size ?? 0
+    onCopied(Math.min(1, made / bytes))
+  }, lookMs)
+  try {
+    await environment.backup(to, true)
+    syncPath(to)
+  } catch (error) {
+    throw notCopied(store.path, to, error)
+  } finally {
+    clearInterval(looks)
+    await closeEnvironment(environment)
+  }
+}
+
+/** Copies a file to the new file `to`, for its owner alone; resolves to what was copied once it is on disk. */
+export async function copyFile(from: string, to: string, onCopied: OnCopied): Promise<FileDigest> {
+  try {
+    const digest = await digestInto(from, createWriteStream(to, { flags: 'wx', mode: 0o600 }), onCopied)
+    syncPath(to)
+    return digest
+  } catch (error) {
+    throw notCopied(from, to, error)
+  }
+}
+
+export function digestFile(path: string, onRead: OnCopied): Promise<FileDigest> {
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
+  return digestInto(path, nowhere, onRead)
+}
+
+async function digestInto(from: string, to: Writable, onRead: OnCopied): Promise<FileDigest> {
+  const total = statSync(from).size
+  const hash = createHash('sha256')
+  let bytes = 0
+  const measure = async function* (chunks: AsyncIterable<Buffer>) {
+    for await (const chunk of chunks) {
+      hash.update(chunk)
+      bytes += chunk.length
+      onRead(Math.min(1, bytes / total))
+      yield chunk
+    }
+  }
+  await pipeline(createReadStream(from, { highWaterMark: chunkBytes }), measure, to)
+  return { bytes, sha256: hash.digest('hex') }
+}
+
+/** Throws OperatorError unless the disk of `folder` has room for so many bytes, and something to spare. */
+export function assertRoomFor(bytes: number, folder: string): void {
+  const { bavail, bsize } = statfsSync(folder)
+  const needed = bytes + freeBytesMin
+  if (bavail * bsize >= needed) return
+  const [want, have] = [needed, bavail * bsize].map((each) => Math.round(each / 2 ** 20))
+  throw new OperatorError(
+    `the copy may take ${want} MiB, and ${folder} has room for ${have}; free some space, or choose another disk`,
+  )
+}
+
+/** A folder that gets its name once it is whole; see {@link draftFolder}. */
+export interface FolderDraft {
+  /** Where it is until then. */
+  readonly path: string
+  /** Gives it its name, at once, after all in it is on disk. */
+  finish(): void
+  abandon(): void
+}
+
+/**
+ * Begins a folder for its owner alone, as `NAME.unfinished`, so that none with its name is ever incomplete. Throws
+ * OperatorError where there is one already, or `name` is taken by anything but an empty folder.
+ */
+export function draftFolder(name: string): FolderDraft {
+  makeFolder(dirname(name))
+  assertVacant(name)
+  const path = `${name}.unfinished`
+  try {
+    mkdirSync(path, 0o700)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new OperatorError(
+      code === 'EEXIST'
+        ? `${path} is of a run that goes on or was killed; if none goes on, remove it`
+        : `cannot make the folder ${path} (${code}); check the path and its permissions`,
+    )
+  }
+  return {
+    path,
+    finish() {
+      for (const entry of readdirSync(path, { recursive: true, withFileTypes: true })) {
+        if (entry.isDirectory()) syncPath(join(entry.parentPath, entry.name))
+      }
+      syncPath(path)
+      renameSync(path, name)
+      syncPath(dirname(name))
+    },
+    abandon: () => rmSync(path, { recursive: true, force: true }),
+  }
+}
+
+function assertVacant(folder: string): void {
+  if (lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink()) {
+    throw new OperatorError(
+      `${folder} is a symbolic link, to which a folder cannot be renamed; name the folder that it leads to`,
+    )
+  }
+  if (!isThere(folder)) return
+  const { dev } = statSync(folder)
+  if (!statSync(folder).isDirectory() || namesIn(folder).length > 0) {
+    throw new OperatorError(
+      `${folder} is not empty, and nothing is overwritten; name another folder, or move this one away`,
+    )
+  }
+  if (dev !== statSync(dirname(folder)).dev) {
+    throw new OperatorError(
+      `${folder} is a disk of its own, to which a folder cannot be renamed; name a folder in it`,
+    )
+  }
+}
+
+function notCopied(from: string, to: string, error: unknown): OperatorError {
+  return new OperatorError(
+    `cannot copy ${from} to ${to}: ${errorText(error)}; check both disks and their permissions`,
+  )
+}

@@ -1,0 +1,317 @@
+import { statfsSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { type Database, open, type RootDatabase } from 'lmdb'
+import { OperatorError } from '../../primitives/faults.js'
+import { isThere } from '../../primitives/isThere.js'
+import { makeFolder } from '../../primitives/makeFolder.js'
+import { briefSlab } from '../../primitives/slab.js'
+import { assertAddressSpace } from './addressSpace.js'
+import { assertLmdbFile, makeLockFile } from './lmdbFile.js'
+import type { Entry, Range, ReadTable } from './readTable.js'
+
+/** A table: byte keys in ascending byte order → byte values. */
+export type Table = Database<Uint8Array, Uint8Array> & Pick<ReadTable, 'getBrief' | 'viewUntilNextRead'>
+
+/**
+ * Address space reserved for one store, 1 TiB. It takes no memory until used, and a map that never grows is never
+ * remapped while it is read.
+ */
+export const mapBytesDefault = 2 ** 40
+
+/**
+ * Reader slots of one store. Each reading thread of each process takes one: edges, pool threads, `verify`. A large
+ * pool could exceed LMDB's default of 126; 1,024 slots take 64 KiB.
+ */
+const readersMax = 1024
+
+/** Named tables of one environment; LMDB fixes the number when it opens. */
+const tablesMax = 32
+
+export interface EnvironmentOptions {
+  /** The database file; its lock file is in the same folder. */
+  readonly path: string
+  readonly readOnly: boolean
+  /** Bytes of address space; default {@link mapBytesDefault}. */
+  readonly mapBytes?: number
+  /** Whether commits are seen before they are on disk: for copies of what others keep. */
+  readonly isCopy?: boolean
+}
+
+/** Paths of the environments that are open for writing. */
+const writablePaths = new WeakMap<RootDatabase, string>()
+
+/**
+ * Opens an LMDB environment, creating its folder when writing. `overlappingSync` is off where the store is no copy,
+ * because with it a commit whose flush failed stays visible to readers. `eventTurnBatching` is off, because with it a
+ * failed commit rejects a promise that nobody can handle, which ends the process. A store that exists is opened for
+ * writing also on a full disk: it can be read, and written once there is room. Throws OperatorError where the file is
+ * missing, unreadable, truncated or not LMDB's, and where there is not so much address space; StoreError where it has to
+ * be made and the disk is full.
+ */
+export function openEnvironment({
+  path,
+  readOnly,
+  mapBytes = mapBytesDefault,
+  isCopy = false,
+}: EnvironmentOptions): RootDatabase {
+  try {
+    assertAddressSpace(path, mapBytes)
+    assertLmdbFile(path, mapBytes)
+    if (!readOnly) {
+      makeFolder(dirname(path))
+      if (!isThere(path)) assertRoom(path)
+    }
+    makeLockFile(path)
+    const environment = open({
+      path,
+      noSubdir: true,
+      readOnly,
+      mapSize: mapBytes,
+      maxReaders: readersMax,
+      maxDbs: tablesMax,
+      overlappingSync: isCopy,
+      eventTurnBatching: false,
+      encoding: 'binary',
+      keyEncoding: 'binary',
+      cache: false,
+    })
+    if (!readOnly) writablePaths.set(environment, path)
+    return environment
+  } catch (error) {
+    if (error instanceof OperatorError) throw error
+    if (isFullDisk(error)) throw fullDisk(path, false)
+    throw new OperatorError(
+      `cannot open the store ${path}: ${errorText(error)}; check the path, its permissions and the free disk space`,
+    )
+  }
+}
+
+/**
+ * Opens a table; a writer makes it where there is none. Undefined for a reader where no writer has made it yet. Throws
+ * StoreError where it has to be made and the disk is full.
+ */
+export function openTable(environment: RootDatabase, name: string): Table | undefined {
+  const open = (create: boolean): Database<Uint8Array, Uint8Array> | undefined => {
+    const options = { name, encoding: 'binary', keyEncoding: 'binary', cache: false, create } as const
+    return environment.openDB(options)
+  }
+  let table = open(false)
+  const path = writablePaths.get(environment)
+  if (table === undefined && path !== undefined) {
+    assertRoom(path)
+    table = open(true)
+  }
+  if (table === undefined) return undefined
+  return Object.assign(table, {
+    getBrief(key: Uint8Array, bytesMax = Number.POSITIVE_INFINITY) {
+      // `value` is in lmdb's own memory, valid until its next read.
+      const value = table.getBinaryFast(key)
+      return value && briefSlab.copy(value, Math.min(value.length, bytesMax))
+    },
+    viewUntilNextRead(key: Uint8Array) {
+      const value = table.getBinaryFast(key)
+      // lmdb sets `length` of one Buffer that it fills again and again; a view of its own has no other.
+      return value && new Uint8Array(value.buffer, value.byteOffset, value.length)
+    },
+  })
+}
+
+/**
+ * A table that is empty for a reader until a writer has made it. {@link LateTable.open} looks for it again: between two
+ * snapshots only, because to open a table ends the transaction of this thread, and a walk under way would go on in
+ * freed memory.
+ */
+export class LateTable implements ReadTable {
+  readonly #environment: RootDatabase
+  readonly #name: string
+  #table: Table | undefined
+
+  constructor(environment: RootDatabase, name: string) {
+    this.#environment = environment
+    this.#name = name
+  }
+
+  /** Looks for it; whether it is there. */
+  open(): boolean {
+    this.#table ??= openTable(this.#environment, this.#name)
+    return this.#table !== undefined
+  }
+
+  getBinary(key: Uint8Array): Uint8Array | undefined {
+    return this.#table?.getBinary(key)
+  }
+
+  getBrief(key: Uint8Array, bytesMax?: number): Uint8Array | undefined {
+    return this.#table?.getBrief(key, bytesMax)
+  }
+
+  viewUntilNextRead(key: Uint8Array): Uint8Array | undefined {
+    return this.#table?.viewUntilNextRead(key)
+  }
+
+  doesExist(key: Uint8Array): boolean {
+    return this.#table?.doesExist(key) ?? false
+  }
+
+  getRange(range?: Range): Iterable<Entry> {
+    return this.#table?.getRange(range) ?? []
+  }
+
+  getCount(): number {
+    return this.#table?.getCount() ?? 0
+  }
+}
+
+/**
+ * A commit failed, and nothing of it is stored. If `isLasting`, the environment cannot be used any more: after a
+ * failed write of its meta page LMDB refuses even reads, in every thread of the process, and lmdb neither settles
+ * later writes nor closes. Nor can it be reopened while a thread has it open. So the process must end; the next one
+ * finds the store as it was before that commit.
+ */
+export class StoreError extends OperatorError {
+  override readonly name = 'StoreError'
+  constructor(
+    message: string,
+    readonly isLasting: boolean,
+  ) {
+    super(message)
+  }
+}
+
+const broken = new WeakSet<RootDatabase>()
+
+/**
+ * Runs `write` in one transaction and returns once it is on disk. If it throws, nothing of it remains. Throws
+ * StoreError where the transaction could not be written.
+ */
+export function commitSync<T>(environment: RootDatabase, path: string, write: () => T): T {
+  assertRoom(path)
+  try {
+    return environment.transactionSync(write)
+  } catch (error) {
+    throw toStoreError(error, environment, path) ?? error
+  }
+}
+
+/**
+ * Runs `write`, whose puts and removals another thread carries out in one transaction. Settles when that is on disk; if
+ * it rejects, with StoreError, nothing of it is stored. The values that are put must not change meanwhile.
+ */
+export async function commitBatch(environment: RootDatabase, path: string, write: () => void): Promise<void> {
+  await settled(environment, path, () => environment.batch(write))
+}
+
+/** The same for what `write` does in this thread, in a later turn of the event loop, within a transaction of its own. */
+export async function commitLater(environment: RootDatabase, path: string, write: () => void): Promise<void> {
+  await settled(environment, path, () => environment.childTransaction(write))
+}
+
+async function settled(
+  environment: RootDatabase,
+  path: string,
+  begin: () => Promise<unknown>,
+): Promise<void> {
+  assertRoom(path)
+  try {
+    await begin()
+  } catch (error) {
+    const cause = await causeOf(error)
+    throw toStoreError(cause, environment, path) ?? failedCommit(path, cause)
+  }
+  environment.resetReadTxn()
+}
+
+/** The fault of a commit that failed for a reason that nobody foresaw. */
+export function failedCommit(path: string, cause: unknown): StoreError {
+  return new StoreError(`the store ${path} failed a commit: ${errorText(cause)}`, true)
+}
+
+/** lmdb-js rejects with an error that contains a promise, which is rejected with the cause. */
+export async function causeOf(error: unknown): Promise<unknown> {
+  try {
+    return (await (error as { commitError?: Promise<never> }).commitError) ?? error
+  } catch (cause) {
+    return cause
+  }
+}
+
+/** Closes an environment, unless it is broken: that one is left open until the process ends. */
+export async function closeEnvironment(environment: RootDatabase): Promise<void> {
+  if (!broken.has(environment)) await environment.close()
+}
+
+/**
+ * Free disk space below which nothing is written: more than a transaction of some blocks takes; that of a genesis, or of
+ * many blocks at once, may take more. The disk should not become full within one, because after a failed page write lmdb 3.5.6 writes an error message beyond the end of its
+ * buffer (`last_error` in mdb.c).
+ */
+export const freeBytesMin = 64 * 2 ** 20
+
+/** Throws StoreError (not `isLasting`) where the disk is full. Call it before a transaction begins. */
+export function assertRoom(path: string): void {
+  if (!hasRoom(path)) throw fullDisk(path, false)
+}
+
+/** Whether the disk that holds a store has room for a transaction. */
+export function hasRoom(path: string): boolean {
+  const { bavail, bsize } = statfsSync(dirname(path))
+  return bavail * bsize >= freeBytesMin
+}
+
+/** Whether a write that failed found the disk full; a disk that fails may not tell. */
+function isFilled(path: string): boolean {
+  try {
+    return !hasRoom(path)
+  } catch {
+    return false
+  }
+}
+
+export function fullDisk(path: string, isLasting: boolean): StoreError {
+  const message = `the disk that holds ${path} is full; free some space, ${freeBytesMin / 2 ** 20} MiB at least`
+  return new StoreError(message, isLasting)
+}
+
+/** Whether a call of the file system, or of LMDB, failed because there was no room. */
+export function isFullDisk(error: unknown): boolean {
+  return /ENOSPC|EDQUOT|No space left|quota exceeded/i.test(errorText(error))
+}
+
+/** The StoreError of a failed commit; undefined where the store is not the cause. */
+export function toStoreError(
+  error: unknown,
+  environment: RootDatabase,
+  path: string,
+): StoreError | undefined {
+  const text = errorText(error)
+  if (/MDB_MAP_FULL/.test(text)) {
+    return new StoreError(
+      `the store ${path} has reached its map size; raise "store.mapBytes" and start again`,
+      false,
+    )
+  }
+  const isWriteError = /EIO|Input\/output error/i.test(text)
+  // LMDB reports a write that was cut short by a full disk as an input/output error.
+  if (isFullDisk(error) || (isWriteError && isFilled(path))) {
+    broken.add(environment)
+    return fullDisk(path, true)
+  }
+  const isDamaged = /MDB_(CORRUPTED|PAGE_NOTFOUND)/.test(text)
+  if (!isWriteError && !isDamaged && !/MDB_PANIC/.test(text)) return undefined
+  broken.add(environment)
+  return new StoreError(
+    isDamaged
+      ? `the store ${path} is damaged (${text}); restore a copy, or make it anew`
+      : `the disk that holds ${path} failed a write (${text.split(':')[0]}); check that disk`,
+    true,
+  )
+}
+
+/** Threads, of any process, that hold a reader slot of the store; each open one has one. */
+export function countReaders(environment: RootDatabase): number {
+  return environment.readerList().match(/^\s*\d+ /gm)?.length ?? 0
+}
+
+export function errorText(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,335 @@
+import { Packr } from 'msgpackr'
+import {
+  concatBytes,
+  equalBytes,
+  type Hash32,
+  noBytes,
+  readUint64,
+  toHash32,
+} from '../../primitives/bytes.js'
+import { OperatorError } from '../../primitives/faults.js'
+import type { Change } from './blockDiff.js'
+import type { BlockName, ChainIdentity, TransactionLocation } from './chainRows.js'
+import type { ChainWriterOptions } from './chainWriter.js'
+import { type BlockChanges, undoBlocksMin } from './heldValues.js'
+import { addToLogIndex, cutFromLogIndex } from './logIndex.js'
+import { encodeLogRanges, type LogRange, logRangeAt, withNumber, withoutNumber } from './logRanges.js'
+import { packList } from './packedLists.js'
+import { packReceipts } from './packedReceipts.js'
+import { type ProvedState, StateWriter } from './stateWriter.js'
+import { StoredBlock, storedBlockRow, transactionHashes, withTotalDifficulty } from './storedBlock.js'
+import { metaKeys, numberKey, schemaVersion } from './tables.js'
+
+/** A header of the canonical chain. */
+export interface CanonicalHeader extends BlockName {
+  /** RLP. */
+  readonly header: Uint8Array
+  /** Shortest big-endian bytes; undefined where it is not known. */
+  readonly totalDifficulty: Uint8Array | undefined
+}
+
+/** The rest of a block whose header is held. */
+export interface BlockContent {
+  readonly body: Uint8Array
+  /** Sender (20 bytes) ‖ transaction hash (32 bytes), per transaction. */
+  readonly senders: Uint8Array
+}
+
+/** Parts of a block that were not held. */
+export interface FetchedParts {
+  readonly hash: Hash32
+  readonly content: BlockContent | undefined
+  /** RLP list of byte strings, each a receipt in consensus encoding. */
+  readonly receipts: Uint8Array
+}
+
+/** A block with all that is stored of it. */
+export interface FetchedBlock extends FetchedParts {
+  readonly header: Uint8Array
+  readonly content: BlockContent
+  /** RLP. */
+  readonly accessList: Uint8Array | undefined
+  readonly nodes: readonly Change[]
+  readonly codes: readonly Change[]
+}
+
+/** What comes with a new head besides its headers. */
+export interface HeadNews {
+  /** What a block changes; undefined where that is not known: then nothing that was held before holds after it. */
+  readonly changesOf: (header: CanonicalHeader) => BlockChanges | undefined
+  /** What was proved after the last of the headers. */
+  readonly proved: readonly ProvedState[]
+}
+
+/**
+ * Most ranges of blocks in the log index: there is one more each time that upstreams were away for long, until the gap
+ * is filled, and each search reads all.
+ */
+export const logRangesMax = 64
+
+/** Blocks that leave the chain in one transaction: 50 ms. */
+const movedMax = 4_096
+
+const noNews: HeadNews = { changesOf: () => undefined, proved: [] }
+
+const packr = new Packr({ useRecords: false })
+
+/**
+ * The writer of a gateway's store: parts of a chain in any order, as they were asked for and proved. A canonical block
+ * is a header at least; its body, receipts, and nodes of its state come later, or never.
+ */
+export class GatewayWriter extends StateWriter {
+  /** Whether a new head is added to the log index. */
+  keepsLogIndex = false
+  /** Blocks whose state stays known as far as it was held. */
+  keptBlocks = undoBlocksMin
+
+  static override open(options: ChainWriterOptions): GatewayWriter {
+    return GatewayWriter.openForWriting({ ...options, isCopy: true }) as GatewayWriter
+  }
+
+  /** Makes the store one of this chain. Throws OperatorError where it is of another chain, or another kind. */
+  begin(identity: ChainIdentity): void {
+    const known = this.readIdentity()
+    if (known !== undefined && known.gateway === undefined) {
+      throw new OperatorError(
+        `the store ${this.path} is no gateway's; give the gateway a data folder or a network name of its own`,
+      )
+    }
+    if (known !== undefined && known.genesisHash !== identity.genesisHash) {
+      throw new OperatorError(
+        `the store ${this.path} is of the chain with genesis ${known.genesisHash}, and the upstream's is ${identity.genesisHash}; use another data folder or another upstream`,
+      )
+    }
+    const row = packr.pack({ ...identity, gateway: true, schema: schemaVersion })
+    const before = this.tables.meta.getBinary(metaKeys.identity)
+    const head = this.readHead()
+    const isCurrent = head === undefined || this.heldValues.isAt(head.hash)
+    // A full disk takes nothing, and what is held can be served.
+    if (isCurrent && before !== undefined && equalBytes(before, row)) return
+    this.commit(() => {
+      this.tables.meta.putSync(metaKeys.identity, row)
+      if (!isCurrent) this.heldValues.restart(head)
+    })
+  }
+
+  /** A canonical header, and whether more than it is held. */
+  readCanonicalRow(number: number): StoredBlock | undefined {
+    const row = this.tables.blocks.getBinary(numberKey(number))
+    return row && new StoredBlock(row)
+  }
+
+  /** Stores a block that is not canonical yet, with what came with it. */
+  putBlock({ hash, header, content, receipts, accessList, nodes, codes }: FetchedBlock): void {
+    this.commit(() => {
+      if (!this.hasHeader(hash)) this.#putSideHeader(hash, header)
+      this.#putContent(hash, content)
+      const { tables } = this
+      tables.receipts.putSync(hash, packReceipts(receipts))
+      if (accessList !== undefined) tables.accessLists.putSync(hash, packList(accessList))
+      for (const change of nodes) tables.nodes.putSync(...change)
+      for (const change of codes) tables.code.putSync(...change)
+    })
+  }
+
+  /**
+   * Makes `headers`, which link from `forkNumber` up, the newest canonical ones, after moving every block above
+   * `forkNumber` aside. With `isUnlinked` nothing below the first of them links to it.
+   */
+  advance(
+    forkNumber: number,
+    headers: readonly CanonicalHeader[],
+    isUnlinked: boolean,
+    { changesOf, proved }: HeadNews = noNews,
+  ): void {
+    const { meta } = this.tables
+    const last = headers.at(-1)
+    this.commit(() => {
+      for (let number = this.readHead()?.number ?? -1; number > forkNumber; number--) {
+        this.#moveAside(number)
+        this.heldValues.unwind(number)
+      }
+      for (const header of headers) {
+        this.#putHeader(header)
+        const changes = isUnlinked ? undefined : changesOf(header)
+        if (changes === undefined) this.heldValues.miss(header)
+        else this.heldValues.apply(header, changes)
+      }
+      if (last !== undefined) {
+        this.putHead(last)
+        if (isUnlinked) this.heldValues.restart(last)
+        for (const each of proved) this.putProved(each, last, last)
+        this.heldValues.prune(last.number - Math.max(this.keptBlocks, undoBlocksMin))
+      }
+      if (isUnlinked && headers[0]) meta.putSync(metaKeys.linkedFrom, numberKey(headers[0].number))
+      if (this.keepsLogIndex && headers[0] && last) this.#indexLogs(headers[0].number, last.number)
+    })
+  }
+
+  /**
+   * Moves the lowest canonical blocks above genesis and below `number` aside, some thousand at a time: which numbers they
+   * have is no longer known. Returns whether there are more.
+   */
+  moveAsideBelow(number: number): boolean {
+    const range = { start: numberKey(1), end: numberKey(number), limit: movedMax }
+    const numbers = Array.from(this.tables.blocks.getRange(range), ({ key }) => readUint64(key, 0))
+    const last = numbers.at(-1)
+    if (last === undefined) return false
+    const linkedFrom = Math.max(this.readLinkedFrom() ?? 0, last + 1)
+    this.commit(() => {
+      for (const each of numbers) this.#moveAside(each)
+      this.tables.meta.putSync(metaKeys.linkedFrom, numberKey(linkedFrom))
+    })
+    return numbers.length === movedMax
+  }
+
+  /** Adds headers below the oldest linked one, newest first. */
+  extendDown(headers: readonly CanonicalHeader[]): void {
+    const oldest = headers.at(-1)
+    if (oldest === undefined) return
+    this.commit(() => {
+      for (const header of headers) this.#putHeader(header)
+      this.tables.meta.putSync(metaKeys.linkedFrom, numberKey(oldest.number))
+    })
+  }
+
+  /** Adds one header that no chain of headers links to the head. */
+  putUnlinkedHeader(header: CanonicalHeader): void {
+    this.commit(() => this.#putHeader(header))
+  }
+
+  /** Sets the total difficulty of canonical blocks, by number. */
+  putTotals(totals: Iterable<readonly [number, Uint8Array]>): void {
+    this.commit(() => {
+      for (const [number, totalDifficulty] of totals) {
+        const row = this.readCanonicalRow(number)
+        if (row === undefined || row.totalDifficulty.length > 0) continue
+        this.tables.blocks.putSync(numberKey(number), withTotalDifficulty(row, totalDifficulty))
+      }
+    })
+  }
+
+  /** Stores a header that is not canonical, by its hash. */
+  putSideHeader(hash: Hash32, header: Uint8Array): void {
+    if (!this.hasHeader(hash)) this.commit(() => this.#putSideHeader(hash, header))
+  }
+
+  #putSideHeader(hash: Hash32, header: Uint8Array): void {
+    const own = { header, body: undefined, senders: noBytes, totalDifficulty: noBytes }
+    this.tables.sideBlocks.putSync(hash, storedBlockRow(hash, own))
+  }
+
+  /** Stores the content of a block whose header is held. */
+  putContent(hash: Hash32, content: BlockContent): void {
+    this.commit(() => this.#putContent(hash, content))
+  }
+
+  #putContent(hash: Hash32, { body, senders }: BlockContent): void {
+    const row = this.readBlock(hash)
+    if (row === undefined) throw new Error('a body without its header')
+    const { header, totalDifficulty } = row
+    const whole = storedBlockRow(hash, { header, body, senders, totalDifficulty })
+    const { bodies, numbers, blocks, sideBlocks } = this.tables
+    const number = numbers.getBinary(hash)
+    bodies.putSync(hash, body)
+    if (number === undefined) return void sideBlocks.putSync(hash, whole)
+    blocks.putSync(Uint8Array.from(number), whole)
+    this.#putPlaces(hash, senders)
+  }
+
+  putReceipts(hash: Hash32, receipts: Uint8Array): void {
+    this.commit(() => this.tables.receipts.putSync(hash, packReceipts(receipts)))
+  }
+
+  /**
+   * Stores parts of blocks, and adds the canonical blocks from number `first` to `last` to the log index, those of which
+   * enough is held; all in one transaction.
+   */
+  fillLogs(parts: readonly FetchedParts[], first: number, last: number): void {
+    this.commit(() => {
+      for (const { hash, content, receipts } of parts) {
+        if (content !== undefined) this.#putContent(hash, content)
+        this.tables.receipts.putSync(hash, packReceipts(receipts))
+      }
+      this.#indexLogs(first, last)
+    })
+  }
+
+  /** Whether a canonical block can be added to the log index: its receipts are held, and its transactions if any. */
+  holdsLogs(row: StoredBlock): boolean {
+    const receipts = this.readReceipts(toHash32(Uint8Array.from(row.hash)))
+    return receipts !== undefined && (row.hasBody || isEmptyList(receipts))
+  }
+
+  putBlockAccessList(hash: Hash32, rlp: Uint8Array): void {
+    this.commit(() => this.tables.accessLists.putSync(hash, packList(rlp)))
+  }
+
+  putLocation(transactionHash: Hash32, { blockHash, index }: TransactionLocation): void {
+    this.commit(() => this.#putPlace(transactionHash, blockHash, index))
+  }
+
+  #putPlace(transactionHash: Hash32, blockHash: Hash32, index: number): void {
+    this.tables.locations.putSync(transactionHash, concatBytes(blockHash, numberKey(index)))
+  }
+
+  #putPlaces(blockHash: Hash32, senders: Uint8Array): void {
+    for (const [index, transactionHash] of transactionHashes(senders))
+      this.#putPlace(transactionHash, blockHash, index)
+  }
+
+  #putHeader({ number, hash, header, totalDifficulty = noBytes }: CanonicalHeader): void {
+    const { blocks, numbers, sideBlocks } = this.tables
+    const known = blocks.getBinary(numberKey(number))
+    if (known !== undefined) {
+      if (new StoredBlock(known).is(hash)) return
+      this.#moveAside(number)
+    }
+    const side = sideBlocks.getBinary(hash)
+    const row = side ?? storedBlockRow(hash, { header, body: undefined, senders: noBytes, totalDifficulty })
+    const own = new StoredBlock(Uint8Array.from(row))
+    blocks.putSync(numberKey(number), withTotalDifficulty(own, totalDifficulty))
+    numbers.putSync(hash, numberKey(number))
+    sideBlocks.removeSync(hash)
+    this.#putPlaces(hash, own.senders)
+  }
+
+  #indexLogs(first: number, last: number): void {
+    let ranges = this.readLogRanges()
+    for (let number = last; number >= first; number--) {
+      const row = logRangeAt(ranges, number) ? undefined : this.readCanonicalRow(number)
+      if (row === undefined || !this.holdsLogs(row)) continue
+      const more = withNumber(ranges, number)
+      if (more.length > Math.max(logRangesMax, ranges.length)) continue
+      const hash = toHash32(Uint8Array.from(row.hash))
+      addToLogIndex(this.tables.logs, this.readReceipts(hash) as Uint8Array, number)
+      ranges = more
+    }
+    this.#putLogRanges(ranges)
+  }
+
+  #putLogRanges(ranges: readonly LogRange[]): void {
+    this.tables.meta.putSync(metaKeys.logRanges, encodeLogRanges(ranges))
+  }
+
+  #moveAside(number: number): void {
+    const { blocks, numbers, sideBlocks, logs } = this.tables
+    const row = blocks.getBinary(numberKey(number))
+    if (row === undefined) return
+    const own = Uint8Array.from(row)
+    const { hash } = new StoredBlock(own)
+    const ranges = this.readLogRanges()
+    if (logRangeAt(ranges, number) !== undefined) {
+      cutFromLogIndex(logs, this.readReceipts(hash) as Uint8Array, number)
+      this.#putLogRanges(withoutNumber(ranges, number))
+    }
+    sideBlocks.putSync(hash, own)
+    blocks.removeSync(numberKey(number))
+    numbers.removeSync(hash)
+  }
+}
+
+/** Whether an RLP list has nothing in it. */
+function isEmptyList(rlp: Uint8Array): boolean {
+  return rlp.length === 1
+}

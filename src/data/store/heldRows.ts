@@ -1,0 +1,167 @@
+/**
+ * Values of a state that were proved, each with the blocks after which it holds: rows of table `held`. A value that is
+ * replaced stays for as long as the past is kept, under the number of the block that replaced it: for reads at older
+ * blocks, and for the way back. Owns the layout and its reading; heldValues.ts owns the writing.
+ *
+ * A key is a kind (1 byte) ‖ address ‖ slot if it is one. Under it stands first block ‖ last block (8 bytes each) ‖
+ * value. The value holds from the first to the last; if the last is not below {@link HeldMarks.from}, up to the head,
+ * because since then the changes of each block were taken in. An empty value is no account, or a zero.
+ *
+ * What a block replaced is a byte that says whether it held up to the block before ‖ the row as it was; or nothing.
+ */
+import { addressBytes, concatBytes, noBytes, readUint64, writeUint64 } from '../../primitives/bytes.js'
+import type { ReadTable } from './readTable.js'
+import { metaKeys } from './tables.js'
+
+/** First byte of keys. A replaced value has {@link replacedKind} added, and the number of the block after its key. */
+export const heldKinds = {
+  /** Account, RLP; its storage root is {@link unknownRoot} where it changed and nobody told it. */
+  account: 0,
+  /** Without leading zeros. */
+  slot: 1,
+  /** Of an account all whose slots are held: those without a row are zero. The value is empty. */
+  whole: 2,
+} as const
+export const replacedKind = 0x10
+/** 0x20 ‖ block number ‖ key → nothing: which keys a block replaced or proved first. */
+export const indexKind = 0x20
+
+const numberBytes = 8
+const rangeBytes = 2 * numberBytes
+
+/** The root of a storage trie that nobody told: no trie has it. */
+export const unknownRoot = new Uint8Array(32)
+
+/** What holds of all rows. */
+export interface HeldMarks {
+  /** From this block on, up to the head, the changes of every block were taken in. */
+  readonly from: number
+  /** Before this block nothing here is known. */
+  readonly floor: number
+}
+
+/** As they are stored: 8 bytes each ‖ hash of the head for which they are right. */
+export interface StoredMarks extends HeldMarks {
+  readonly head: Uint8Array
+}
+
+export interface HeldRow {
+  readonly first: number
+  readonly last: number
+  readonly value: Uint8Array
+}
+
+export function heldKey(kind: keyof typeof heldKinds, address: Uint8Array, slot?: Uint8Array): Uint8Array {
+  const key = new Uint8Array(1 + addressBytes + (slot?.length ?? 0))
+  key[0] = heldKinds[kind]
+  key.set(address, 1)
+  if (slot !== undefined) key.set(slot, 1 + addressBytes)
+  return key
+}
+
+/** Key of what block `number` replaced. */
+export function replacedKey(key: Uint8Array, number: number): Uint8Array {
+  const replaced = new Uint8Array(key.length + numberBytes)
+  replaced.set(key)
+  replaced[0] = (key[0] as number) + replacedKind
+  writeUint64(replaced, number, key.length)
+  return replaced
+}
+
+export function indexKey(number: number, key: Uint8Array = new Uint8Array(0)): Uint8Array {
+  const index = new Uint8Array(1 + numberBytes + key.length)
+  index[0] = indexKind
+  writeUint64(index, number, 1)
+  index.set(key, 1 + numberBytes)
+  return index
+}
+
+/** The block and the key that {@link indexKey} is made of. */
+export function readIndexKey(index: Uint8Array): readonly [number: number, key: Uint8Array] {
+  return [readUint64(index, 1), index.slice(1 + numberBytes)]
+}
+
+export function encodeHeld({ first, last, value }: HeldRow): Uint8Array {
+  const row = new Uint8Array(rangeBytes + value.length)
+  writeUint64(row, first, 0)
+  writeUint64(row, last, numberBytes)
+  row.set(value, rangeBytes)
+  return row
+}
+
+export function decodeHeld(row: Uint8Array): HeldRow {
+  return { first: readUint64(row, 0), last: readUint64(row, numberBytes), value: row.subarray(rangeBytes) }
+}
+
+/** What a block replaced; `isHeld`: it held up to the block before. */
+export function encodeReplaced(row: HeldRow | undefined, isHeld: boolean): Uint8Array {
+  return row === undefined ? noBytes : concatBytes(Uint8Array.of(Number(isHeld)), encodeHeld(row))
+}
+
+/** The row that a block replaced, as it was; undefined where there was none. */
+export function decodeReplaced(bytes: Uint8Array): HeldRow | undefined {
+  return bytes.length === 0 ? undefined : decodeHeld(bytes.subarray(1))
+}
+
+export function encodeMarks({ from, floor, head }: StoredMarks): Uint8Array {
+  const row = new Uint8Array(rangeBytes + head.length)
+  writeUint64(row, from, 0)
+  writeUint64(row, floor, numberBytes)
+  row.set(head, rangeBytes)
+  return row
+}
+
+/** Undefined where nothing was ever held. */
+export function readMarks(meta: ReadTable): StoredMarks | undefined {
+  const row = meta.getBrief(metaKeys.held)
+  return (
+    row && { from: readUint64(row, 0), floor: readUint64(row, numberBytes), head: row.subarray(rangeBytes) }
+  )
+}
+
+/** Whether a row's value holds after block `number`, which is not above the head. */
+export function holdsAt({ first, last }: HeldRow, number: number, { from, floor }: HeldMarks): boolean {
+  return number >= floor && first <= number && (number <= last || last >= from)
+}
+
+/**
+ * The value under a key after canonical block `number`, which is not above the head; empty for none or zero, undefined
+ * where it is not known.
+ */
+export function readHeld(
+  table: ReadTable,
+  marks: HeldMarks,
+  key: Uint8Array,
+  number: number,
+): Uint8Array | undefined {
+  const stored = table.getBrief(key)
+  if (stored !== undefined) {
+    const row = decodeHeld(stored)
+    if (row.first <= number) return holdsAt(row, number, marks) ? row.value : undefined
+  }
+  const range = {
+    start: replacedKey(key, number + 1),
+    end: replacedKey(key, Number.MAX_SAFE_INTEGER),
+    limit: 1,
+  }
+  for (const { value } of table.getRange(range)) {
+    const replaced = Uint8Array.from(value)
+    const row = decodeReplaced(replaced)
+    const from = replaced[0] === 1 ? 0 : Number.POSITIVE_INFINITY
+    return row && holdsAt(row, number, { from, floor: marks.floor }) ? row.value : undefined
+  }
+  return undefined
+}
+
+/** As {@link readHeld}, of a slot; those of an account that is held whole are zero where they have no row. */
+export function readHeldSlot(
+  table: ReadTable,
+  marks: HeldMarks,
+  address: Uint8Array,
+  slot: Uint8Array,
+  number: number,
+): Uint8Array | undefined {
+  const value = readHeld(table, marks, heldKey('slot', address, slot), number)
+  if (value !== undefined) return value
+  return readHeld(table, marks, heldKey('whole', address), number)
+}

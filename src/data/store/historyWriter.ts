@@ -1,0 +1,107 @@
+import { Packr } from 'msgpackr'
+import { bytesToBigInt, type Hash32, readUint64, toHash32 } from '../../primitives/bytes.js'
+import { OperatorError } from '../../primitives/faults.js'
+import type { BlockName, ChainIdentity, Epoch } from './chainRows.js'
+import { ChainWriter, type ChainWriterOptions, type HistoryRows } from './chainWriter.js'
+import { removePlaces } from './locations.js'
+import { cutFromLogIndex } from './logIndex.js'
+import { unpackReceipts } from './packedReceipts.js'
+import { StoredBlock } from './storedBlock.js'
+import { metaKeys, numberKey } from './tables.js'
+
+/** The newest block of a store, as the next one has to follow it. */
+export interface HistoryHead extends BlockName {
+  readonly totalDifficulty: bigint
+}
+
+const packr = new Packr({ useRecords: false })
+
+/**
+ * The writer of a store of blocks and receipts alone. Blocks are added above the head, in as many transactions as it
+ * takes; the head moves when an epoch is whole and right. What a process left above the head counts for nothing and is
+ * dropped.
+ */
+export class HistoryWriter extends ChainWriter {
+  static override open(options: ChainWriterOptions): HistoryWriter {
+    return HistoryWriter.openForWriting(options) as HistoryWriter
+  }
+
+  /**
+   * Makes the store one of this history, and drops what stands above its head, which is returned; undefined for a store
+   * without blocks. Throws OperatorError where it is of another chain, or holds state.
+   */
+  begin(identity: ChainIdentity): HistoryHead | undefined {
+    const known = this.readIdentity()
+    if (known !== undefined) this.#requireSame(known, identity)
+    this.#dropAboveHead()
+    const head = this.readHead()
+    if (head !== undefined)
+      return { ...head, totalDifficulty: bytesToBigInt(this.readTotalDifficulty(head.hash) as Hash32) }
+    this.commit(() => this.putIdentity(identity))
+    return undefined
+  }
+
+  #requireSame(known: ChainIdentity, identity: ChainIdentity): void {
+    if (known.history === undefined) {
+      throw new OperatorError(
+        `the store ${this.path} holds state, which archives of history do not have; import them into a network of kind "history"`,
+      )
+    }
+    if (known.genesisHash !== identity.genesisHash) {
+      throw new OperatorError(
+        `the store ${this.path} is of the chain with genesis ${known.genesisHash}, not ${identity.genesisHash}; use another data folder`,
+      )
+    }
+  }
+
+  /** Adds the next block above the head and returns the bytes that it takes. On disk after {@link commitBatch}. */
+  add(block: HistoryRows): number {
+    this.beginBatch()
+    this.writeHistory(block)
+    const { header, body, senders, receipts } = block
+    return header.length + body.length + senders.length + (receipts?.length ?? 0)
+  }
+
+  /** Makes the last block added the head, all blocks of an epoch being there and right. Settles when it is on disk. */
+  async seal(epoch: number, sealed: Epoch, head: BlockName): Promise<void> {
+    this.commit(() => {
+      this.tables.meta.putSync(metaKeys.epoch(epoch), packr.pack(sealed))
+      this.putHead(head)
+    })
+    await this.commitBatch()
+  }
+
+  /** Gives up what was added and not sealed. */
+  async drop(): Promise<void> {
+    // Where all of it is in one transaction, as small epochs are, that goes as a whole.
+    await this.abandonHeld()
+    this.#dropAboveHead()
+  }
+
+  #dropAboveHead(): void {
+    const head = this.readHead()?.number
+    const lowest = head === undefined ? 0 : head + 1
+    const range = { start: numberKey(lowest) }
+    const numbers = [...this.tables.blocks.getRange(range)].map(({ key }) => readUint64(key, 0))
+    if (numbers.length === 0) return
+    this.commit(() => {
+      for (const number of numbers.reverse()) this.#dropBlock(number)
+    })
+  }
+
+  #dropBlock(number: number): void {
+    const { blocks, numbers, bodies, receipts, accessLists, logs } = this.tables
+    const row = blocks.getBinary(numberKey(number))
+    if (row === undefined) return
+    const block = new StoredBlock(Uint8Array.from(row))
+    const hash = toHash32(block.hash)
+    const written = receipts.getBinary(hash)
+    if (written !== undefined) cutFromLogIndex(logs, unpackReceipts(written, true), number)
+    removePlaces(this.tables.locations, block.senders)
+    receipts.removeSync(hash)
+    accessLists.removeSync(hash)
+    bodies.removeSync(hash)
+    numbers.removeSync(hash)
+    blocks.removeSync(numberKey(number))
+  }
+}

@@ -1,0 +1,146 @@
+/**
+ * How much of a chain's past a store keeps, and the removal of what is older. What is removed of a block no longer
+ * follows from what is left, so the store tells from which block on it has all of a kind.
+ *
+ * State is cut by the undo records: the values that a block replaced are what the blocks before it need, and nobody else.
+ * All rows that are removed are of blocks on disk; the caller sees to that.
+ */
+import { type Hash32, readUint64, writeUint64 } from '../../primitives/bytes.js'
+import { beginWalk, isWalking, walkOn } from './cutByWalk.js'
+import { cutPlaces } from './locations.js'
+import { dropFromLogIndex } from './logIndex.js'
+import { unpackReceipts } from './packedReceipts.js'
+import { cutStateRows } from './stateChanges.js'
+import { StoredBlock, senderBytes, storedBlockRow } from './storedBlock.js'
+import { metaKeys, numberKey } from './tables.js'
+import { cutTries } from './trieRows.js'
+import type { UndoRecord } from './undoRecord.js'
+import type { BufferedTables } from './writeBuffer.js'
+
+/** What can be cut. Receipts are told with the blocks that they are of, so bodies reach back at least as far. */
+export const historyKinds = ['state', 'receipts', 'bodies', 'trie'] as const
+export type HistoryKind = (typeof historyKinds)[number]
+
+/** Of each kind the blocks below the head that are kept; infinite for all. */
+export type HistoryLimits = { readonly [kind in HistoryKind]: number }
+
+/** Of each kind the number of the oldest block that is kept: its state after it, its receipts, its body, its tries. */
+export type OldestKept = { readonly [kind in HistoryKind]: number }
+
+export const keepsAll: HistoryLimits = {
+  state: Infinity,
+  receipts: Infinity,
+  bodies: Infinity,
+  trie: Infinity,
+}
+
+/** Of a store that never removed anything. */
+const fromGenesis: OldestKept = { state: 0, receipts: 0, bodies: 0, trie: 0 }
+
+/** Rows that one transaction removes, besides twice as many as it writes: they take some 20 ms. */
+const rowsPerCut = 4_096
+
+export function decodeOldestKept(row: Uint8Array | undefined): OldestKept {
+  if (row === undefined) return fromGenesis
+  // Stores of the version before kept all nodes, and had no number for them.
+  const trie = row.length > 24 ? readUint64(row, 24) : 0
+  return { state: readUint64(row, 0), receipts: readUint64(row, 8), bodies: readUint64(row, 16), trie }
+}
+
+function encodeOldestKept(oldest: OldestKept): Uint8Array {
+  const row = new Uint8Array(8 * historyKinds.length)
+  for (const [index, kind] of historyKinds.entries()) writeUint64(row, oldest[kind], 8 * index)
+  return row
+}
+
+/**
+ * Removes what is older than `limits` say at a chain with `head`, but nothing above block `last`: of whole blocks, until
+ * as many rows are removed as `written` allow. Returns whether there is more.
+ */
+export function cutHistory(
+  tables: BufferedTables,
+  limits: HistoryLimits,
+  { head, last, written }: { readonly head: number; readonly last: number; readonly written: number },
+  readUndo: (number: number) => UndoRecord | undefined,
+): boolean {
+  const before = decodeOldestKept(tables.meta.getBinary(metaKeys.oldestKept))
+  const oldest = { ...before }
+  let left = rowsPerCut + 2 * written
+  for (const kind of historyKinds) {
+    const target = Math.min(head - limits[kind], last)
+    if (kind === 'state' && (isWalking(tables) || lacksRecord(oldest.state, target))) {
+      if (!isWalking(tables) && isWorthAWalk(oldest.state, target)) {
+        beginWalk(tables, target)
+        oldest.state = target
+      }
+      if (isWalking(tables)) left -= walkOn(tables, Math.max(1, left))
+      continue
+    }
+    if (kind === 'trie') {
+      const { blocks, rows } = cutTries(tables, oldest.trie + 1, target, left)
+      oldest.trie += blocks
+      left -= 2 * blocks + rows
+      continue
+    }
+    for (; oldest[kind] < target && left > 0; oldest[kind]++) {
+      // The next transaction begins a walk.
+      if (kind === 'state' && lacksRecord(oldest.state, target)) break
+      left -= 1 + cut(kind, oldest[kind])
+    }
+  }
+  if (historyKinds.some((kind) => oldest[kind] !== before[kind]))
+    tables.meta.putSync(metaKeys.oldestKept, encodeOldestKept(oldest))
+  return left <= 0 || isWalking(tables)
+
+  /** Whether no undo record says what is to be removed: those of old blocks are not kept while all state is. */
+  function lacksRecord(from: number, target: number): boolean {
+    return from < target && !tables.changes.doesExist(numberKey(from + 1))
+  }
+
+  /** A walk reads all rows, so it waits until it removes the state of a sixteenth of the blocks that are kept. */
+  function isWorthAWalk(from: number, target: number): boolean {
+    return target - from >= limits.state / 16 || tables.changes.doesExist(numberKey(target + 1))
+  }
+
+  /** Removes what block `number` alone needs; returns how many rows that were, about. */
+  function cut(kind: Exclude<HistoryKind, 'trie'>, number: number): number {
+    if (kind === 'state') return cutState(tables, number, readUndo(number + 1))
+    const row = tables.blocks.getBinary(numberKey(number))
+    if (row === undefined) throw new Error(`block ${number} cannot be removed: it is missing`)
+    const block = new StoredBlock(Uint8Array.from(row))
+    return kind === 'receipts' ? cutReceipts(tables, number, block) : cutBody(tables, number, block)
+  }
+}
+
+/** Removes the state after block `number`, where the next one replaced it. */
+function cutState(tables: BufferedTables, number: number, undo: UndoRecord | undefined): number {
+  if (undo === undefined) throw new Error(`the undo record of block ${number + 1} is missing`)
+  tables.changes.removeSync(numberKey(number + 1))
+  return 1 + cutStateRows(tables, undo, number + 1)
+}
+
+function cutReceipts(tables: BufferedTables, number: number, { hash }: StoredBlock): number {
+  const row = tables.receipts.getBinary(hash)
+  if (row === undefined) throw new Error(`the receipts of block ${number} are missing`)
+  tables.receipts.removeSync(hash)
+  return dropFromLogIndex(tables.logs, unpackReceipts(row, true), number)
+}
+
+/** Leaves the header and the total difficulty. */
+function cutBody(tables: BufferedTables, number: number, block: StoredBlock): number {
+  const { hash, header, totalDifficulty, senders } = block
+  const key = numberKey(number)
+  cutPlaces(tables.locations, number, senders)
+  const nobody = { header, body: undefined, senders: new Uint8Array(0), totalDifficulty }
+  tables.blocks.putSync(key, storedBlockRow(hash, nobody))
+  tables.bodies.removeSync(hash)
+  tables.accessLists.removeSync(hash)
+  return 3 + senders.length / senderBytes
+}
+
+/** Removes a block that was unwound, all but the code that it brought. */
+export function dropSideBlock({ sideBlocks, bodies, receipts }: BufferedTables, hash: Hash32): void {
+  // It may be canonical again.
+  if (!sideBlocks.doesExist(hash)) return
+  for (const table of [sideBlocks, bodies, receipts]) table.removeSync(hash)
+}

@@ -1,0 +1,63 @@
+/**
+ * Where transactions are, by their hashes: first 16 bytes of the hash → number of the canonical block ‖ index, both as in
+ * datedValue.ts. The block has the whole hash; nobody makes another transaction with the same beginning, which takes as
+ * much as breaking a hash of 128 bits.
+ *
+ * Gateways know of transactions whose blocks they do not hold, so they have hash → hash of the block ‖ index (8 bytes).
+ */
+import { equalBytes, type Hash32, noBytes, readUint64, toHash32 } from '../../primitives/bytes.js'
+import { datedValue, endOfNumber, readNumber } from './datedValue.js'
+import type { ReadTable, WriteTable } from './readTable.js'
+import { senderBytes, transactionHashes } from './storedBlock.js'
+import type { WriteBuffer } from './writeBuffer.js'
+
+interface Location {
+  readonly blockHash: Hash32
+  readonly index: number
+}
+
+const prefixBytes = 16
+
+/** Adds the transactions of canonical block `number`. */
+export function putPlaces(table: WriteTable, number: number, senders: Uint8Array): void {
+  for (const [index, hash] of transactionHashes(senders))
+    table.putSync(hash.slice(0, prefixBytes), datedValue(number, datedValue(index, noBytes)))
+}
+
+/** Removes the transactions of a block. */
+export function removePlaces(table: WriteTable, senders: Uint8Array): void {
+  for (const [, hash] of transactionHashes(senders)) table.removeSync(hash.slice(0, prefixBytes))
+}
+
+/** Removes those of the transactions of block `number` whose rows on disk name it. */
+export function cutPlaces(table: WriteBuffer, number: number, senders: Uint8Array): void {
+  for (const [, hash] of transactionHashes(senders)) {
+    const key = hash.slice(0, prefixBytes)
+    const row = table.stored(key)
+    // On a development chain a later block may have the same transaction.
+    if (row !== undefined && readNumber(row, 0) === number) table.removeSync(key)
+  }
+}
+
+/** Looks a transaction up; `hashesAt` gives a canonical block, and what {@link transactionHashes} takes of it. */
+export function readPlace(
+  table: ReadTable,
+  hash: Hash32,
+  blockAt: (number: number) => { readonly hash: Hash32; readonly senders: Uint8Array } | undefined,
+): Location | undefined {
+  const row = table.getBrief(hash.subarray(0, prefixBytes))
+  if (row === undefined) return readNamedPlace(table, hash)
+  const index = readNumber(row, endOfNumber(row, 0))
+  const block = blockAt(readNumber(row, 0))
+  const at = index * senderBytes + 20
+  const own = block?.senders.subarray(at, at + hash.length)
+  return block && own && equalBytes(own, hash)
+    ? { blockHash: toHash32(block.hash.slice()), index }
+    : undefined
+}
+
+/** The same of a gateway. */
+export function readNamedPlace(table: ReadTable, hash: Hash32): Location | undefined {
+  const row = table.getBinary(hash)
+  return row && { blockHash: toHash32(row.subarray(0, 32)), index: readUint64(row, 32) }
+}

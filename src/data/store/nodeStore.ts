@@ -1,0 +1,217 @@
+/**
+ * The node store: data of this installation, not of a chain. Owns its tables, their encoding and its schema version;
+ * `access/` owns the meaning of keys. Several processes may have the store open, so every write is one transaction
+ * that decides by what it reads within it.
+ *
+ *   table     key → value (msgpack)
+ *   meta      'kind' → 'tidegate-node'
+ *             'schema' → number
+ *             'keyGeneration' → number, raised by every write to `keys`
+ *             'keyChanges' → [the generation that it was written with, first bytes of the digests of the keys that were
+ *             written last, the newest at the end]
+ *             'pepperMark' → 32 bytes by which a foreign pepper is recognised
+ *             'copied' → [sequence number, atMs], only in a copy of shared keys: which it has, and since when all of them
+ *             'rollupChain:NETWORK' → chain id of the transactions that are kept for a network
+ *   keyNames  name (UTF-8) of a key that is not revoked → digest
+ *
+ * The rows of keys are in `keyRows.ts`, what is done with them in `keyTables.ts`; tables that share the environment are
+ * those of submitted transactions (`submissions.ts`), of usage (`usage.ts`) and the audit log (`audit.ts`).
+ */
+import { chmodSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { RootDatabase } from 'lmdb'
+import { OperatorError } from '../../primitives/faults.js'
+import { isThere } from '../../primitives/isThere.js'
+import { makeFolder } from '../../primitives/makeFolder.js'
+import { AuditLog, type AuditNote } from './audit.js'
+import {
+  closeEnvironment,
+  commitSync,
+  countReaders,
+  openEnvironment,
+  openTable,
+  type StoreError,
+  type Table,
+} from './environment.js'
+import { GroupCommit } from './groupCommit.js'
+import { decodeQuota, encodeQuota, type SpentQuota } from './keyRows.js'
+import { type KeyTableSet, KeyTables, putMeta, readMeta } from './keyTables.js'
+import { assertTables, foreign, tableNames } from './nodeTables.js'
+import { openSubmissionTables, Submissions } from './submissions.js'
+import { openUsageTables, UsageStore } from './usage.js'
+
+/**
+ * Raised whenever a stored layout changes. Version 2 added the tables of submissions, version 3 the details of keys:
+ * an older program would overlook what a key may not do. Stores of earlier versions are brought up to date.
+ */
+export const nodeSchemaVersion = 3
+
+const storeKind = 'tidegate-node'
+
+export interface NodeStoreOptions {
+  readonly path: string
+  readonly readOnly?: boolean
+  readonly mapBytes?: number
+  /** Called when submissions could not be stored; see {@link GroupCommit}. */
+  readonly onFailure?: (failure: StoreError) => void
+}
+
+/** LMDB makes files that every user of the machine may read. Left as it is where it belongs to another user. */
+function hideFromOthers(path: string): void {
+  if ((statSync(path).mode & 0o077) === 0) return
+  try {
+    chmodSync(path, 0o600)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error
+  }
+}
+
+export class NodeStore extends KeyTables {
+  readonly #environment: RootDatabase
+  readonly #isReadOnly: boolean
+  readonly #meta: Table
+  /** Undefined in a store of an earlier schema that is only read. */
+  readonly #quotas: Table | undefined
+  readonly #commits: GroupCommit
+
+  private constructor(
+    path: string,
+    environment: RootDatabase,
+    isReadOnly: boolean,
+    tables: KeyTableSet,
+    quotas: Table | undefined,
+    commits: GroupCommit,
+  ) {
+    super(path, environment, tables, AuditLog.open(environment, tables.meta))
+    this.#environment = environment
+    this.#isReadOnly = isReadOnly
+    this.#meta = tables.meta
+    this.#quotas = quotas
+    this.#commits = commits
+  }
+
+  /**
+   * Opens the store, and makes it unless `readOnly`. Throws OperatorError where it is missing, is of another kind, or
+   * was written by a newer version of Tidegate.
+   */
+  static open({
+    path,
+    readOnly = false,
+    mapBytes,
+    onFailure = () => undefined,
+  }: NodeStoreOptions): NodeStore {
+    if (readOnly && !isThere(path)) {
+      throw new OperatorError(`there is no node store at ${path}; check --data`)
+    }
+    if (!readOnly) makeFolder(dirname(path), 0o700)
+    const environment = openEnvironment({ path, readOnly, ...(mapBytes !== undefined && { mapBytes }) })
+    try {
+      assertTables(environment, path)
+      if (!readOnly) hideFromOthers(path)
+      const meta = openTable(environment, tableNames.meta)
+      const keys = openTable(environment, tableNames.keys)
+      const keyNames = openTable(environment, tableNames.keyNames)
+      if (!meta || !keys || !keyNames) throw foreign(path)
+      const store = new NodeStore(
+        path,
+        environment,
+        readOnly,
+        { meta, keys, keyNames, keySecrets: openTable(environment, tableNames.keySecrets) },
+        openTable(environment, tableNames.quotas),
+        new GroupCommit(environment, path, onFailure),
+      )
+      store.#assertSchema(readOnly)
+      return store
+    } catch (error) {
+      void environment.close()
+      throw error
+    }
+  }
+
+  /** What keys with a daily quota had spent when it was last written. */
+  readQuotas(): SpentQuota[] {
+    this.#environment.resetReadTxn()
+    return [...(this.#quotas?.getRange() ?? [])].map(({ key, value }) => decodeQuota(key, value))
+  }
+
+  /** Replaces rows of {@link readQuotas}; on disk when this resolves. Rejects with the fault NotStored where it is not. */
+  writeQuotas(rows: readonly SpentQuota[]): Promise<void> {
+    return this.#commits.run(() => {
+      for (const row of rows) this.#quotas?.putSync(Buffer.from(row.id, 'hex'), encodeQuota(row))
+    })
+  }
+
+  /**
+   * The transactions submitted to a network with chain id `chainId`. Throws OperatorError where the store has those
+   * of another chain under its name. With a read-only store, another thread must have opened them for writing before.
+   */
+  openSubmissions(network: string, chainId: string): Submissions {
+    const mark = `rollupChain:${network}`
+    const tables = openSubmissionTables(this.#environment)
+    if (!this.#isReadOnly && readMeta(this.#meta, mark) === undefined) {
+      commitSync(this.#environment, this.path, () => {
+        // Another process may have made it in the meantime.
+        if (readMeta(this.#meta, mark) === undefined) putMeta(this.#meta, mark, chainId)
+      })
+    }
+    const known = readMeta<string>(this.#meta, mark)
+    if (known !== chainId) {
+      throw new OperatorError(
+        `the store ${this.path} keeps transactions of chain ${known} for network ${network}, whose chain id is ${chainId} now; correct the chain id, or give the network another name`,
+      )
+    }
+    return new Submissions(network, this.#environment, tables, this.#commits)
+  }
+
+  /** Adds an entry to the audit log; on disk when this resolves. Rejects with the fault NotStored where it is not. */
+  note(note: AuditNote): Promise<void> {
+    return this.#commits.run(() => this.audit?.append(note))
+  }
+
+  /** What keys used; undefined in a store that is only read and has none yet. */
+  openUsage(): UsageStore | undefined {
+    const tables = openUsageTables(this.#environment)
+    return tables && new UsageStore(this.#environment, tables, this.#commits)
+  }
+
+  get readers(): number {
+    return countReaders(this.#environment)
+  }
+
+  /** Groups of submissions, of usage and of quotas that are on disk, and the time that writing and flushing them took. */
+  get commits(): { readonly count: number; readonly seconds: number } {
+    return this.#commits.done
+  }
+
+  /** Whether the last attempt to store submissions, usage or quotas succeeded. */
+  get isStoring(): boolean {
+    return this.#commits.isStoring
+  }
+
+  async close(): Promise<void> {
+    await this.#commits.idle()
+    await closeEnvironment(this.#environment)
+  }
+
+  #assertSchema(readOnly: boolean): void {
+    if (!readOnly && readMeta(this.#meta, 'kind') === undefined) {
+      commitSync(this.#environment, this.path, () => {
+        // Another process may have made the store in the meantime.
+        if (readMeta(this.#meta, 'kind') !== undefined) return
+        putMeta(this.#meta, 'kind', storeKind)
+        putMeta(this.#meta, 'schema', nodeSchemaVersion)
+        putMeta(this.#meta, 'keyGeneration', 0)
+      })
+    }
+    if (readMeta(this.#meta, 'kind') !== storeKind) throw foreign(this.path)
+    const version = readMeta<number>(this.#meta, 'schema')
+    if (version === nodeSchemaVersion) return
+    if (version !== undefined && version < nodeSchemaVersion) {
+      if (readOnly) return
+      return commitSync(this.#environment, this.path, () => putMeta(this.#meta, 'schema', nodeSchemaVersion))
+    }
+    throw new OperatorError(
+      `the node store ${this.path} has schema ${version} and this Tidegate reads ${nodeSchemaVersion}; run the version that wrote it`,
+    )
+  }
+}

@@ -1,0 +1,121 @@
+import { FaultError } from '../../primitives/faults.js'
+
+export interface Entry {
+  readonly key: Uint8Array
+  readonly value: Uint8Array
+}
+
+export interface Range {
+  readonly start?: Uint8Array
+  readonly end?: Uint8Array
+  readonly reverse?: boolean
+  readonly limit?: number
+}
+
+/** The part of an LMDB table that readers use. */
+export interface ReadTable {
+  getBinary(key: Uint8Array): Uint8Array | undefined
+  /** The same, or at most its first `bytesMax` bytes, in memory of {@link briefSlab}. */
+  getBrief(key: Uint8Array, bytesMax?: number): Uint8Array | undefined
+  /** The same in memory that the next read of any table overwrites. */
+  viewUntilNextRead(key: Uint8Array): Uint8Array | undefined
+  doesExist(key: Uint8Array): boolean
+  getRange(range?: Range): Iterable<Entry>
+  getCount(): number
+}
+
+/** The part that the one writer uses, too: within a transaction, or where changes wait for one. */
+export interface WriteTable extends ReadTable {
+  putSync(key: Uint8Array, value: Uint8Array): unknown
+  removeSync(key: Uint8Array): unknown
+}
+
+/** A table of the one writer whose changes wait for a transaction (writeBuffer.ts). */
+export interface RowBuffer extends WriteTable {
+  /** A row as it is on disk, whatever waits. */
+  stored(key: Uint8Array): Uint8Array | undefined
+  /** The rows of a range as they are on disk, whatever waits. */
+  storedRange(range: Range): Iterable<Entry>
+  /** Says that what the row of `key` had of the past is in row `to` now. */
+  noteMoved(key: Uint8Array, to: Uint8Array): void
+  /** The first row to which what waits moved the past of `key`: a range of rows on disk does not have it. */
+  movedFrom(key: Uint8Array): Uint8Array | undefined
+  /** Below 0 where the row of `a` is before that of `b`. */
+  compare(a: Uint8Array, b: Uint8Array): number
+}
+
+export function isRowBuffer(table: ReadTable): table is RowBuffer {
+  return 'storedRange' in table
+}
+
+/** Runs a read at once and returns what it returns. */
+export type ReadGuard = <T>(read: () => T) => T
+
+/** Tables of which every read, and every step of a range, goes through `guard`. */
+export function guardTables<T extends Readonly<Record<string, ReadTable>>>(tables: T, guard: ReadGuard): T {
+  const guarded = Object.entries(tables).map(([name, table]) => [name, guardTable(table, guard)])
+  return Object.fromEntries(guarded) as T
+}
+
+/**
+ * The tables of a store without state, where reading state is a fault of whoever asks, and so are receipts and the index
+ * of their logs where it has none: a table that is empty for want of data must not answer that there is nothing.
+ */
+export function withoutUnheld<T extends Readonly<Record<string, ReadTable>>>(
+  tables: T,
+  hasReceipts: boolean,
+): T {
+  const refused = hasReceipts ? stateTables : [...stateTables, 'receipts', 'logs']
+  const entries = Object.entries(tables).map(([name, table]) => {
+    if (!refused.includes(name)) return [name, table]
+    return [name, refusingTable(stateTables.includes(name) ? 'NoState' : 'NoReceipts')]
+  })
+  return Object.fromEntries(entries) as T
+}
+
+const stateTables: readonly string[] = [
+  'contracts',
+  'trie',
+  'trieChanges',
+  'sideTries',
+  'nodes',
+  'code',
+  'accounts',
+  'slots',
+  'accountHistory',
+  'slotHistory',
+  'changes',
+]
+
+function refusingTable(kind: 'NoState' | 'NoReceipts'): ReadTable {
+  const refuse = (): never => {
+    throw new FaultError({ kind })
+  }
+  return {
+    ...{ getBinary: refuse, getBrief: refuse, viewUntilNextRead: refuse },
+    ...{ doesExist: refuse, getRange: refuse, getCount: refuse },
+  }
+}
+
+function guardTable(table: ReadTable, guard: ReadGuard): ReadTable {
+  return {
+    getBinary: (key) => guard(() => table.getBinary(key)),
+    getBrief: (key, bytesMax) => guard(() => table.getBrief(key, bytesMax)),
+    viewUntilNextRead: (key) => guard(() => table.viewUntilNextRead(key)),
+    doesExist: (key) => guard(() => table.doesExist(key)),
+    getRange: (range) => guardWalk(table.getRange(range), guard),
+    getCount: () => guard(() => table.getCount()),
+  }
+}
+
+function guardWalk(walk: Iterable<Entry>, guard: ReadGuard): Iterable<Entry> {
+  return {
+    [Symbol.iterator]() {
+      const steps = guard(() => walk[Symbol.iterator]())
+      return {
+        next: () => guard(() => steps.next()),
+        return: () => guard(() => steps.return?.() ?? { done: true, value: undefined }),
+      }
+    },
+  }
+}

@@ -1,0 +1,278 @@
+/**
+ * Rows of accounts and slots: reading them at any block, and walks. The latest value of a key stands with the block since
+ * which it holds, and the values before it as far as there is room. What has no room there, or was removed, moves as a whole
+ * into a row of history under the block that did it. So a value that never changed has one row, a value of the past some
+ * bytes, and a read of any block takes at most one range read. stateChanges.ts changes them.
+ */
+import { addressBytes, noBytes, readUint64 } from '../../primitives/bytes.js'
+import { type Entry, isRowBuffer, type Range, type ReadTable, type WriteTable } from './readTable.js'
+import { fullAccount } from './slimAccounts.js'
+import { decodeState, oldestSince, type StateValues, valueAfter, valueIn, valuesOf } from './stateValues.js'
+import { historyKey, keyAfterPrefix } from './tables.js'
+
+export type StateTables<T extends ReadTable = WriteTable> = {
+  readonly [name in 'accounts' | 'slots' | 'accountHistory' | 'slotHistory' | 'meta']: T
+}
+
+/** The tables of accounts, or of slots. Both are one in the file, so a walk over either meets all rows. */
+export interface Rows<T extends ReadTable> {
+  /** key → its value with those before it (stateValues.ts). */
+  readonly latest: T
+  /** key ‖ block number → what `latest` had, where that block removed it, or had no room for it beside the new value. */
+  readonly history: T
+}
+
+type ReadStateTables = {
+  readonly [name in 'accounts' | 'slots' | 'accountHistory' | 'slotHistory']: ReadTable
+}
+
+const slotBytes = 52
+
+export const stateKinds = ['accounts', 'slots'] as const
+export type StateKind = (typeof stateKinds)[number]
+
+export function rowsOf<T extends ReadTable>(
+  tables: { readonly [name in keyof ReadStateTables]: T },
+  kind: StateKind,
+): Rows<T> {
+  return kind === 'accounts'
+    ? { latest: tables.accounts, history: tables.accountHistory }
+    : { latest: tables.slots, history: tables.slotHistory }
+}
+
+/** Rows of the history of a key from the first that ended in block `first` or later. */
+export function pastRange(key: Uint8Array, first: number): Range {
+  return { start: historyKey(key, Math.min(first, Number.MAX_SAFE_INTEGER)), end: keyAfterPrefix(key) }
+}
+
+/** The value of an account's latest row, or of a row of its history, as RLP; of a slot's as it is. */
+export function fullValue(kind: StateKind, value: Uint8Array): Uint8Array {
+  return kind === 'accounts' ? fullAccount(value) : value
+}
+
+/** The latest value of a key: RLP of an account, a slot without leading zeros. */
+export function latestValue(kind: StateKind, row: Uint8Array | undefined): Uint8Array | undefined {
+  return row && fullValue(kind, valueIn(row))
+}
+
+export function kindOf(key: Uint8Array): StateKind {
+  return key.length === addressBytes ? 'accounts' : 'slots'
+}
+
+/**
+ * Value after block `number` of an account (20 bytes) or slot (52 bytes): one read where the row of the latest value has it,
+ * else a bounded range read as well. Undefined where there was none, or it is not kept.
+ */
+export function valueAt(tables: ReadStateTables, key: Uint8Array, number: number): Uint8Array | undefined {
+  const kind = kindOf(key)
+  const { latest, history } = rowsOf(tables, kind)
+  const row = latest.getBrief(key)
+  const recent = row && valueAfter(decodeState(row), number)
+  if (recent !== undefined) return fullValue(kind, recent)
+  for (const { value } of history.getRange({ ...pastRange(key, number + 1), limit: 1 })) {
+    const past = valueAfter(decodeState(Uint8Array.from(value)), number)
+    return past && fullValue(kind, past)
+  }
+  return undefined
+}
+
+/** Value after block `number`, if that block changed it; empty where it was removed. */
+export function changeIn(tables: ReadStateTables, key: Uint8Array, number: number): Uint8Array | undefined {
+  for (const { since, value } of changesFrom(tables, key, number, false))
+    return since === number ? fullValue(kindOf(key), value) : undefined
+  return undefined
+}
+
+/** Numbers of the blocks that changed a key, from block `from` on up, or down; at most `limit`. */
+export function changesOf(
+  tables: ReadStateTables,
+  key: Uint8Array,
+  from: number,
+  isBackward: boolean,
+  limit: number,
+): number[] {
+  const found: number[] = []
+  if (limit <= 0) return found
+  for (const { since } of changesFrom(tables, key, from, isBackward)) if (found.push(since) >= limit) break
+  return found
+}
+
+/** What a key was made, from block `from` on up, or down; removals with an empty value. */
+function* changesFrom(
+  tables: ReadStateTables,
+  key: Uint8Array,
+  from: number,
+  isBackward: boolean,
+): Generator<Pick<StateRow, 'since' | 'value'>> {
+  const { latest, history } = rowsOf(tables, kindOf(key))
+  const row = latest.getBinary(key)
+  const now = row && decodeState(row)
+  // The row that has what was before `from` may have ended after it.
+  const rows =
+    now !== undefined && oldestSince(now) <= from
+      ? isBackward
+        ? firstThen(now, pastRows(history, key, { start: historyKey(key, from), end: key, reverse: true }))
+        : [now]
+      : isBackward
+        ? rowsBefore(history, key, from)
+        : thenLast(pastRows(history, key, pastRange(key, from)), now)
+  for (const each of rows) {
+    const changes = changesIn(each)
+    for (const change of isBackward ? changes.reverse() : changes)
+      if (isBackward ? change.since <= from : change.since >= from) yield change
+  }
+}
+
+/** A row with the block that ended it: of a row of history. */
+interface EndedRow extends StateValues {
+  readonly until?: number
+}
+
+/** What the row of a key says of changes, the earliest first. */
+function changesIn(row: EndedRow): Pick<StateRow, 'since' | 'value'>[] {
+  const changes = Array.from(valuesOf(row), ({ since, value }) => ({ since, value })).reverse()
+  return row.until !== undefined && row.isRemoved
+    ? [...changes, { since: row.until, value: noBytes }]
+    : changes
+}
+
+function* pastRows(history: ReadTable, key: Uint8Array, range: Range): Generator<EndedRow> {
+  for (const { key: own, value } of history.getRange(range)) {
+    const until = readUint64(own, key.length)
+    yield { ...decodeState(Uint8Array.from(value)), until }
+  }
+}
+
+/** Rows of history that have what was before block `from`, the latest first. */
+function* rowsBefore(history: ReadTable, key: Uint8Array, from: number): Generator<EndedRow> {
+  yield* pastRows(history, key, { ...pastRange(key, from + 1), limit: 1 })
+  yield* pastRows(history, key, { start: historyKey(key, from), end: key, reverse: true })
+}
+
+function* firstThen<T>(first: T, rest: Iterable<T>): Generator<T> {
+  yield first
+  yield* rest
+}
+
+function* thenLast<T>(rest: Iterable<T>, last: T | undefined): Generator<T> {
+  yield* rest
+  if (last !== undefined) yield last
+}
+
+/** All rows whose keys begin with `prefix`. */
+function prefixRange(table: ReadTable, prefix: Uint8Array): Iterable<Entry> {
+  return prefix.length === 0
+    ? table.getRange()
+    : table.getRange({ start: prefix, end: keyAfterPrefix(prefix) })
+}
+
+/** Each key that has a value after block `number`, in the order of rows; those that begin with `prefix`. */
+export function* valuesAt(
+  tables: ReadStateTables,
+  kind: StateKind,
+  number: number,
+  prefix: Uint8Array = noBytes,
+): Generator<[Uint8Array, Uint8Array]> {
+  let key: Uint8Array | undefined
+  let value = noBytes as Uint8Array
+  for (const row of stateRows(tables, kind, prefix)) {
+    if (key === undefined || Buffer.compare(key, row.key) !== 0) {
+      if (key !== undefined && value.length > 0) yield [key, fullValue(kind, value)]
+      key = row.key
+      value = noBytes
+    }
+    if (row.since <= number) value = row.value
+  }
+  if (key !== undefined && value.length > 0) yield [key, fullValue(kind, value)]
+}
+
+/** A value as rows keep it; it holds until the next of its key. */
+export interface StateRow {
+  readonly key: Uint8Array
+  readonly since: number
+  readonly value: Uint8Array
+  readonly isLatest: boolean
+}
+
+/**
+ * All values in the order of rows: keys of a contract in their order, those of a key from the oldest on. Throws RangeError
+ * for rows of another form, and for those that do not follow each other.
+ */
+export function* stateRows(
+  tables: ReadStateTables,
+  kind: StateKind,
+  prefix: Uint8Array = noBytes,
+): Generator<StateRow> {
+  const keyBytes = kind === 'accounts' ? addressBytes : slotBytes
+  let latest: StateValues | undefined
+  let current: Uint8Array | undefined
+  /** The block that put another value in the place of the last one. */
+  let replacedBy: number | undefined
+  for (const row of allRows(rowsOf(tables, kind), keyBytes, prefix)) {
+    const own = Uint8Array.from(row.key)
+    const key = own.subarray(0, keyBytes)
+    if (current === undefined || Buffer.compare(current, key) !== 0) {
+      yield* finish()
+      current = key
+    }
+    const values = decodeState(Uint8Array.from(row.value))
+    if (own.length > keyBytes) yield* emit(key, values, readUint64(own, keyBytes))
+    else latest = values
+  }
+  yield* finish()
+
+  function* finish(): Generator<StateRow> {
+    if (current !== undefined && latest !== undefined) yield* emit(current, latest, undefined)
+    if (replacedBy !== undefined) throw new RangeError(`the value since block ${replacedBy} is missing`)
+    latest = undefined
+  }
+
+  function* emit(key: Uint8Array, values: StateValues, until: number | undefined): Generator<StateRow> {
+    if (values.isRemoved && until === undefined) throw new RangeError('a latest value that was removed')
+    const changes = changesIn({ ...values, ...(until !== undefined && { until }) })
+    const first = changes[0]?.since
+    if (replacedBy !== undefined && first !== replacedBy)
+      throw new RangeError(`the value since block ${replacedBy} is missing`)
+    if (until !== undefined && values.since >= until)
+      throw new RangeError('a row of history of another block')
+    replacedBy = values.isRemoved ? undefined : until
+    for (const [index, { since, value }] of changes.entries())
+      yield { key, since, value, isLatest: until === undefined && index === changes.length - 1 }
+  }
+}
+
+/** The latest row of each key before those of its history. */
+function* allRows(
+  { latest, history }: Rows<ReadTable>,
+  keyBytes: number,
+  prefix: Uint8Array,
+): Generator<Entry> {
+  if (!isRowBuffer(history)) return yield* prefixRange(history, prefix)
+  // What waits for the writer's next transaction waits for either apart.
+  const now = only(prefixRange(latest, prefix), (key) => key.length === keyBytes)
+  const past = only(prefixRange(history, prefix), (key) => key.length > keyBytes)
+  let current = now.next()
+  for (const older of past) {
+    for (; !current.done && history.compare(current.value.key, older.key) < 0; current = now.next())
+      yield current.value
+    yield older
+  }
+  for (; !current.done; current = now.next()) yield current.value
+}
+
+/** Copies of some entries. */
+function* only(entries: Iterable<Entry>, isWanted: (key: Uint8Array) => boolean): Generator<Entry> {
+  for (const { key, value } of entries)
+    if (isWanted(key)) yield { key: Uint8Array.from(key), value: Uint8Array.from(value) }
+}
+
+/** The latest rows alone, of keys that begin with `prefix`. */
+export function* latestRows(
+  tables: ReadStateTables,
+  kind: StateKind,
+  prefix: Uint8Array = noBytes,
+): Generator<[Uint8Array, Uint8Array]> {
+  const keyBytes = kind === 'accounts' ? addressBytes : slotBytes
+  for (const { key, value } of prefixRange(rowsOf(tables, kind).latest, prefix))
+    if (key.length === keyBytes) yield [key, fullValue(kind, valueIn(value))]
+}

@@ -1,0 +1,162 @@
+/**
+ * What a row of an account or a slot holds: a value, since when, and those before it as far as there is room. Owns the
+ * layout of rows; stateRows.ts owns their keys.
+ *
+ *   row     form + length of the block number (1 byte) ‖ block since which the value holds ‖ value; or, by the form, with
+ *           the length of the value (varint) before it and older ones behind it
+ *   older   the latest first: (blocks for which it held (varint) ‖ length (varint) ‖ value) …
+ *
+ * The first form is that of datedValue.ts. A row of the past says, too, whether the key had no value after it.
+ */
+import { noBytes } from '../../primitives/bytes.js'
+import { Slab } from '../../primitives/slab.js'
+import { datedBytes, endOfNumber, readNumber, writeNumber } from './datedValue.js'
+import { type OlderValue, olderValues } from './olderValues.js'
+import { readVarint, varintBytes, writeVarint } from './varint.js'
+
+/** A value with those that it replaced. Bytes are views of the row. */
+export interface StateValues {
+  /** Block since which the value holds. */
+  readonly since: number
+  readonly value: Uint8Array
+  /** The values before it, in the layout of a row; empty for none. */
+  readonly older: Uint8Array
+  /** Of a row of the past: whether the value was removed, not replaced. */
+  readonly isRemoved: boolean
+}
+
+/**
+ * Bytes of older values beside a new one. With half as many a change of a slot takes 3 bytes more; with more a read of the
+ * head copies more.
+ */
+const olderBytesMax = 256
+
+/** Values in one row: a store with more is damaged. */
+const olderMax = olderBytesMax / 2
+
+const formOlder = 8
+const formRemoved = 16
+const lengthMask = 7
+
+/** Throws RangeError for what is no row. */
+export function decodeState(row: Uint8Array): StateValues {
+  const form = (row[0] ?? 0xff) & ~lengthMask
+  if ((form & ~(formOlder | formRemoved)) !== 0) throw new RangeError('not a row of state')
+  const since = numberOf(row)
+  const at = 1 + ((row[0] as number) & lengthMask)
+  const isRemoved = (form & formRemoved) !== 0
+  if ((form & formOlder) === 0) return { since, value: row.subarray(at), older: noBytes, isRemoved }
+  const length = readVarint(row, at)
+  const start = at + varintBytes(length)
+  if (start + length >= row.length) throw new RangeError('not a row of state')
+  const end = start + length
+  return { since, value: row.subarray(start, end), older: row.subarray(end), isRemoved }
+}
+
+/** The value of a row, as a view of it. */
+export function valueIn(row: Uint8Array): Uint8Array {
+  const form = row[0] ?? 0
+  if (form <= lengthMask) return row.subarray(endOfNumber(row, 0))
+  if ((form & ~lengthMask) !== formOlder) return decodeState(row).value
+  const at = 1 + (form & lengthMask)
+  const length = readVarint(row, at)
+  const start = at + varintBytes(length)
+  if (start + length >= row.length) throw new RangeError('not a row of state')
+  return row.subarray(start, start + length)
+}
+
+function numberOf(row: Uint8Array): number {
+  if ((row[0] ?? 0) <= lengthMask) return readNumber(row, 0)
+  let number = 0
+  const end = 1 + ((row[0] as number) & lengthMask)
+  for (let at = 1; at < end; at++) number = number * 256 + (row[at] as number)
+  if (!(end < row.length)) throw new RangeError('a row does not begin with the number of a block')
+  return number
+}
+
+/** Rows stay in memory after they are stored, those of the tries do not. */
+const slab = new Slab()
+
+export function encodeState({ since, value, older, isRemoved }: StateValues): Uint8Array {
+  const lengthBytes = older.length === 0 ? 0 : varintBytes(value.length)
+  const at = datedBytes(since)
+  const row = slab.take(at + lengthBytes + value.length + older.length)
+  writeNumber(row, since, 0)
+  row[0] = (row[0] as number) + (older.length > 0 ? formOlder : 0) + (isRemoved ? formRemoved : 0)
+  if (lengthBytes > 0) writeVarint(row, value.length, at)
+  row.set(value, at + lengthBytes)
+  row.set(older, row.length - older.length)
+  return row
+}
+
+const older = new Uint8Array(olderBytesMax)
+
+/**
+ * The older values of one that block `number` puts in the place of another, valid until the next call; undefined where there
+ * is no room for them.
+ */
+export function olderBy(
+  { since, value, older: before }: StateValues,
+  number: number,
+): Uint8Array | undefined {
+  const age = number - since
+  const headBytes = varintBytes(age) + varintBytes(value.length)
+  const length = headBytes + value.length + before.length
+  if (length > olderBytesMax) return undefined
+  writeVarint(older, value.length, writeVarint(older, age, 0))
+  older.set(value, headBytes)
+  older.set(before, length - before.length)
+  return older.subarray(0, length)
+}
+
+/** A value of a row; `until` is undefined for that of the row itself, of which its key tells. */
+type DatedValue = Omit<OlderValue, 'until'> & { readonly until: number | undefined }
+
+/** All values of a row, the latest first. Throws RangeError for what is no row. */
+export function* valuesOf({ since, value, older }: StateValues): Generator<DatedValue> {
+  yield { since, until: undefined, value, end: 0 }
+  yield* olderValues(older, since, olderMax)
+}
+
+/** The row without its latest value; undefined where it has no other. */
+export function withoutLatest({ since, older }: StateValues): StateValues | undefined {
+  for (const { since: before, until, value, end } of valuesOf({
+    since,
+    value: noBytes,
+    older,
+    isRemoved: false,
+  }))
+    if (until !== undefined) return { since: before, value, older: older.subarray(end), isRemoved: false }
+  return undefined
+}
+
+/** The row without the values that blocks up to `oldest` replaced, of which it calls `cut`; undefined where there are none. */
+export function withoutBefore(
+  row: StateValues,
+  oldest: number,
+  cut: (since: number, value: Uint8Array) => void,
+): StateValues | undefined {
+  let keptAt: number | undefined
+  let lastAt = 0
+  for (const { since, until, value, end } of valuesOf(row)) {
+    if (until !== undefined && until <= oldest) {
+      keptAt ??= lastAt
+      cut(since, value)
+    }
+    lastAt = end
+  }
+  return keptAt === undefined ? undefined : { ...row, older: row.older.subarray(0, keptAt) }
+}
+
+/** The value of a row after block `number`; undefined where it is from before all of them. */
+export function valueAfter(row: StateValues, number: number): Uint8Array | undefined {
+  if (row.since <= number) return row.value
+  for (const { since, value } of valuesOf(row)) if (since <= number) return value
+  return undefined
+}
+
+export function oldestSince(row: StateValues): number {
+  let oldest = row.since
+  for (const { since } of valuesOf(row)) oldest = since
+  return oldest
+}

@@ -1,0 +1,183 @@
+/**
+ * Every table of a network's store: key layout → value. All integers in keys are 8 big-endian bytes, so that
+ * byte order is number order. A name is never reused for another meaning; a changed layout raises
+ * {@link schemaVersion}.
+ */
+import type { RootDatabase } from 'lmdb'
+import { type Address, concatBytes, type Hash32, writeUint64 } from '../../primitives/bytes.js'
+import { LateTable, openTable, type Table } from './environment.js'
+import type { ReadTable } from './readTable.js'
+
+/** Raised with every change of a layout below; a store of another version is refused. */
+export const schemaVersion = 6
+
+/**
+ * Blocks that can be unwound: as deep as reorganisations may be configured to go, and as far as a development chain is
+ * taken back.
+ */
+export const undoBlocks = 8_192
+
+const tableNames = {
+  /** block number → the canonical block without its body, in the layout of storedBlock.ts. */
+  blocks: 'blocks',
+  /** hash of a canonical block → its number. */
+  numbers: 'numbers',
+  /** block hash → the same as in `blocks`, for a known block that is not canonical. */
+  sideBlocks: 'sideBlocks',
+  /** block hash → body, RLP list of transactions, uncles and, since Shanghai, withdrawals. Canonical or not. */
+  bodies: 'bodies',
+  /** block hash → receipts in the layout of packedReceipts.ts. Executed blocks only. */
+  receipts: 'receipts',
+  /**
+   * block hash → block access list (EIP-7928), RLP in Brotli (packedLists.ts). Executed canonical blocks from Amsterdam
+   * on. Stores of this version from before it was known have no such table until their next writer makes it.
+   */
+  accessLists: 'accessLists',
+  /** beginning of a transaction's hash → where it is in the canonical chain (locations.ts). */
+  locations: 'locations',
+  /** address → number of a contract that has rows in `slots` or `trie`, and number → address (contractIds.ts). */
+  contracts: 'contracts',
+  /**
+   * owner ‖ path → row of a trie at the head and before; with a block number behind it, as that block found it
+   * (trieRows.ts). In the file an owner is the number of a contract, or 0 for the trie of accounts (contractRows.ts).
+   */
+  trie: 'trie',
+  /** block number → keys of the rows of `trie` that the canonical block changed. */
+  trieChanges: 'trieChanges',
+  /** block number ‖ hash ‖ owner ‖ path → row of a trie after a block that was unwound. */
+  sideTries: 'sideTries',
+  /** node hash → trie node (RLP) that was proved; gateways only. */
+  nodes: 'nodes',
+  /** code hash → code. */
+  code: 'code',
+  /**
+   * address → account at the head and before, with blocks (stateValues.ts, slimAccounts.ts). The rows of its history stand
+   * behind it in the same table of the file: who changes both writes one page.
+   */
+  accounts: 'accounts',
+  /**
+   * address ‖ slot → value at the head and before, with blocks, without leading zeros. Zero slots are absent. In the file
+   * the number of the contract stands in place of its address (contractRows.ts).
+   */
+  slots: 'slots',
+  /** address ‖ block number → what `accounts` had, where that block removed it or had no room for it. */
+  accountHistory: 'accounts',
+  /** address ‖ slot ‖ block number → what `slots` had, where that block removed it or had no room for it. */
+  slotHistory: 'slots',
+  /**
+   * block number → which accounts and slots the canonical block changed, to unwind it, and to remove what it replaced
+   * (undoRecord.ts). Of the newest {@link undoBlocks} blocks, where all state is kept; else of all whose state is.
+   */
+  changes: 'changes',
+  /**
+   * log key → the newest canonical blocks that have a log with it; log key ‖ block number → earlier ones, up to that
+   * block. Keys are made in logKeys.ts, values in logIndex.ts.
+   */
+  logs: 'logs',
+  /**
+   * key → value that was proved, and the blocks after which it holds (heldRows.ts). Gateways only. Stores of this version
+   * from before it was known have no such table until their next writer makes it.
+   */
+  held: 'held',
+  /** text → value: see {@link metaKeys}. */
+  meta: 'meta',
+} as const
+
+export type TableName = keyof typeof tableNames
+export type ChainTables = { readonly [name in TableName]: Table }
+/** Tables as readers see them. */
+export type ReadTables = { readonly [name in TableName]: ReadTable }
+
+/** Tables with numbers of contracts in their keys in the file. */
+export type ContractTableName = 'slots' | 'slotHistory' | 'trie'
+
+/** Keys of the `meta` table. */
+export const metaKeys = {
+  /** msgpack {@link ChainIdentity} of this store's chain, with the schema version. */
+  identity: Buffer.from('identity'),
+  /** number (8 bytes) ‖ hash of the newest canonical block. */
+  head: Buffer.from('head'),
+  /** The same for the blocks that the source marked safe and finalized; absent where it marked none. */
+  safe: Buffer.from('safe'),
+  finalized: Buffer.from('finalized'),
+  /** numbers (8 bytes each) of the oldest blocks of which state, receipts and bodies are kept; absent where all are. */
+  oldestKept: Buffer.from('oldestKept'),
+  /** Digests (rowDigest.ts) of all rows of accounts, and of slots, the latest ones and those of history. */
+  stateDigests: Buffer.from('stateDigests'),
+  /** How far the removal of old state is (cutByWalk.ts); only while it goes on. */
+  stateWalk: Buffer.from('stateWalk'),
+  /** msgpack {@link Epoch}: a whole epoch of blocks that came from an archive. */
+  epoch: (epoch: number) => concatBytes(Buffer.from('epoch'), numberKey(epoch)),
+  /** hash of a block ‖ address of an account that has the code with this hash there; gateways only. */
+  codeOwner: (codeHash: Uint8Array) => concatBytes(Buffer.from('codeOwner'), codeHash),
+  /** number (8 bytes) of the block down to which the chain of headers is whole; gateways only. */
+  linkedFrom: Buffer.from('linkedFrom'),
+  /** from which blocks on what is in table `held` holds (heldRows.ts); gateways only. */
+  held: Buffer.from('held'),
+  /** first and last number (8 bytes each) of each range of blocks whose logs are in the index; gateways only. */
+  logRanges: Buffer.from('logRanges'),
+  /** slot (8 bytes) ‖ root ‖ anchor of where a light client goes on; only where a light client says what the head is. */
+  checkpoint: Buffer.from('checkpoint'),
+} as const
+
+/** Tables that a store of this version may lack until its next writer. */
+export const lateTables: readonly TableName[] = ['accessLists', 'held']
+
+/** Opens all tables; undefined for a reader where no writer has made them yet. */
+export function openChainTables(environment: RootDatabase): ChainTables | undefined {
+  const tables: Partial<Record<TableName, Table>> = {}
+  for (const name of Object.keys(tableNames) as TableName[]) {
+    const table =
+      openTable(environment, tableNames[name]) ??
+      (lateTables.includes(name) ? new LateTable(environment, tableNames[name]) : undefined)
+    if (table === undefined) return undefined
+    // Only readers lack a table, and they need no more of it.
+    tables[name] = table as Table
+  }
+  return tables as ChainTables
+}
+
+/** The same for the writer, which makes those that are missing: all or none, in 2 ms; each by itself took 8. */
+export function makeChainTables(environment: RootDatabase): ChainTables {
+  const tables = environment.transactionSync(() => openChainTables(environment))
+  if (tables === undefined) throw new Error('a writer could not make its tables')
+  return tables
+}
+
+export function numberKey(number: number): Uint8Array {
+  const key = new Uint8Array(8)
+  writeUint64(key, number, 0)
+  return key
+}
+
+/** `address ‖ slot`, the key of a slot and the prefix of its history. */
+export function slotKey(address: Address, slot: Hash32): Uint8Array {
+  const key = new Uint8Array(52)
+  key.set(address)
+  key.set(slot, 20)
+  return key
+}
+
+/** `prefix ‖ block number`: with an address or {@link slotKey} before it, the key of one change in history. */
+export function historyKey(prefix: Uint8Array, number: number): Uint8Array {
+  const key = new Uint8Array(prefix.length + 8)
+  key.set(prefix)
+  writeUint64(key, number, prefix.length)
+  return key
+}
+
+/** More than any key has. */
+export const keyBytesMax = 128
+const lastKey = new Uint8Array(keyBytesMax).fill(0xff)
+
+/** A key after all keys that begin with `prefix`, and before all others that are after those. */
+export function keyAfterPrefix(prefix: Uint8Array): Uint8Array {
+  const key = Uint8Array.from(prefix)
+  for (let i = key.length - 1; i >= 0; i--) {
+    if (key[i] !== 0xff) {
+      key[i] = (key[i] as number) + 1
+      return key.subarray(0, i + 1)
+    }
+  }
+  return lastKey
+}

@@ -1,0 +1,359 @@
+/**
+ * Changes of the tables of the one writer, which wait in memory until a transaction writes them. The writer reads them
+ * at once. Keys and values are shared: nobody may change them.
+ */
+import { latin1Key } from '../../primitives/bytes.js'
+import type { Table } from './environment.js'
+import { type Changed, mergedRange } from './mergedRange.js'
+import type { Entry, Range, RowBuffer, WriteTable } from './readTable.js'
+import type { ChainTables, ContractTableName, TableName } from './tables.js'
+
+/** What lmdb tells of a table. */
+interface TableStats {
+  readonly pageSize: number
+  readonly treeBranchPageCount: number
+  readonly treeLeafPageCount: number
+  readonly overflowPages: number
+}
+
+export interface BufferOptions {
+  /**
+   * Of a table of whose rows hardly any changes twice in a transaction. Otherwise, once a row was read while some wait, each
+   * is written once, however often it changes.
+   */
+  readonly isList?: boolean
+  /** A key never has another value, so what is stored need not be looked for among what waits. */
+  readonly isConstant?: boolean
+  /** Rows that stay in memory after they are on disk, of a table whose rows change again and again. */
+  readonly keptMax?: number
+}
+
+/**
+ * Changed rows, in the order in which they were changed. Who changes many rows of a table reads them all first, and puts
+ * them then: as long as none waits, none has to be looked for among those that do.
+ */
+export class RowChanges {
+  /** Key and value by turns. */
+  protected readonly rows: (Uint8Array | undefined)[] = []
+
+  /** Without a value the row is removed. */
+  add(key: Uint8Array, value: Uint8Array | undefined): void {
+    this.rows.push(key, value)
+  }
+
+  putInto(table: WriteTable): void {
+    this.write(
+      (key, value) => table.putSync(key, value),
+      (key) => table.removeSync(key),
+    )
+  }
+
+  /** `from` and `rowsMax`: of these changes alone. */
+  write(
+    put: (key: Uint8Array, value: Uint8Array) => unknown,
+    remove: (key: Uint8Array) => unknown,
+    from = 0,
+    rowsMax = this.rows.length,
+  ): void {
+    const end = Math.min(2 * (from + rowsMax), this.rows.length)
+    for (let at = 2 * from; at < end; at += 2) {
+      const [key, value] = [this.rows[at] as Uint8Array, this.rows[at + 1]]
+      if (value === undefined) remove(key)
+      else put(key, value)
+    }
+  }
+}
+
+/** Those of one transaction. */
+class Batch extends RowChanges {
+  /** How many of the first ones are found by key. */
+  found = 0
+
+  get size(): number {
+    return this.rows.length / 2
+  }
+
+  keyAt(place: number): Uint8Array {
+    return this.rows[2 * place] as Uint8Array
+  }
+
+  valueAt(place: number): Uint8Array | undefined {
+    return this.rows[2 * place + 1]
+  }
+
+  /** Puts another value in the place of an earlier one. */
+  replace(place: number, value: Uint8Array | undefined): void {
+    this.rows[2 * place + 1] = value
+  }
+}
+
+/** A row in memory. */
+interface Row {
+  value: Uint8Array | undefined
+  /** Number of the transaction that writes it; of an earlier one, or 0, where it is as on disk. */
+  transaction: number
+  /** Of its last change in the batch of that transaction. */
+  place: number
+}
+
+/** A table whose changes wait for a transaction. */
+export class WriteBuffer implements RowBuffer {
+  readonly #table: Table
+  readonly #isList: boolean
+  readonly #isConstant: boolean
+  readonly #keptMax: number
+  /** Changes that no transaction has. */
+  #waiting = new Batch()
+  /** Changes of a transaction that is not on disk yet. */
+  #inFlight = new Batch()
+  /** Number of the transaction that will have what waits; what is in flight has the one before. */
+  #transaction = 2
+  /** See {@link RowBuffer.movedFrom}; by key. */
+  readonly #moved = new Map<string, Uint8Array>()
+  /**
+   * By key: changed rows that are not on disk, and those that stay in memory. Where none does, changes are entered at the
+   * first read of one: a string and a place in a Map for each take as long as all else that is done with it.
+   */
+  readonly #rows = new Map<string, Row>()
+  /** Rows above which those on disk are forgotten. */
+  #rowsMax: number
+
+  constructor(table: Table, { isList = false, isConstant = false, keptMax = 0 }: BufferOptions = {}) {
+    this.#table = table
+    this.#isList = isList
+    this.#isConstant = isConstant
+    this.#keptMax = keptMax
+    this.#rowsMax = keptMax
+  }
+
+  /** Number of changes that no transaction has. */
+  get waiting(): number {
+    return this.#waiting.size
+  }
+
+  getBinary(key: Uint8Array): Uint8Array | undefined {
+    if (this.#isPlain) return this.#table.getBinary(key)
+    const stored = this.#isConstant ? this.#table.getBinary(key) : undefined
+    if (stored !== undefined) return stored
+    const name = latin1Key(key)
+    const row = this.#find(name)
+    if (row !== undefined) return row.value
+    if (this.#isConstant) return undefined
+    const value = this.#table.getBinary(key)
+    if (this.#keptMax > 0) this.#enter(name, value, 0, 0)
+    return value
+  }
+
+  getBrief(key: Uint8Array, bytesMax?: number): Uint8Array | undefined {
+    if (this.#isPlain) return this.#table.getBrief(key, bytesMax)
+    const value = this.getBinary(key)
+    return value === undefined || bytesMax === undefined ? value : value.subarray(0, bytesMax)
+  }
+
+  viewUntilNextRead(key: Uint8Array): Uint8Array | undefined {
+    if (this.#isPlain) return this.#table.viewUntilNextRead(key)
+    if (this.#isConstant) return this.getBinary(key)
+    const row = this.#find(latin1Key(key))
+    // Not kept if it is not: whoever changes it has it kept.
+    return row === undefined ? this.#table.viewUntilNextRead(key) : row.value
+  }
+
+  doesExist(key: Uint8Array): boolean {
+    return this.#isPlain ? this.#table.doesExist(key) : this.getBinary(key) !== undefined
+  }
+
+  /** Takes time linear in the rows that wait, too. */
+  getRange(range: Range = {}): Iterable<Entry> {
+    return mergedRange(this.#table, [...this.#changes()], range)
+  }
+
+  storedRange(range: Range): Iterable<Entry> {
+    return this.#table.getRange(range)
+  }
+
+  stored(key: Uint8Array): Uint8Array | undefined {
+    return this.#table.getBinary(key)
+  }
+
+  getCount(): number {
+    let count = this.#table.getCount()
+    for (const { key, value } of this.#changes()) {
+      count += Number(value !== undefined) - Number(this.#table.doesExist(key))
+    }
+    return count
+  }
+
+  /** Bytes of the pages on disk that have its rows. */
+  get bytes(): number {
+    const { pageSize, treeBranchPageCount, treeLeafPageCount, overflowPages } =
+      this.#table.getStats() as TableStats
+    return pageSize * (treeBranchPageCount + treeLeafPageCount + overflowPages)
+  }
+
+  putSync(key: Uint8Array, value: Uint8Array): void {
+    this.#change(key, value)
+  }
+
+  removeSync(key: Uint8Array): void {
+    this.#change(key, undefined)
+  }
+
+  noteMoved(key: Uint8Array, to: Uint8Array): void {
+    const name = latin1Key(key)
+    const earlier = this.#moved.get(name)
+    if (earlier === undefined || this.getBinary(earlier) === undefined) this.#moved.set(name, to)
+  }
+
+  movedFrom(key: Uint8Array): Uint8Array | undefined {
+    return this.#moved.size === 0 ? undefined : this.#moved.get(latin1Key(key))
+  }
+
+  compare(a: Uint8Array, b: Uint8Array): number {
+    return Buffer.compare(a, b)
+  }
+
+  /** Takes what waits, in parts of so many rows. The caller has to call each of them, in order, within one transaction. */
+  takeParts(rowsMax: number): (() => void)[] {
+    const table = this.#table
+    const put = (key: Uint8Array, value: Uint8Array) => table.putSync(key, value)
+    const remove = (key: Uint8Array) => table.removeSync(key)
+    const batch = this.#begin()
+    return Array.from({ length: Math.ceil(batch.size / rowsMax) }, (_, index) => () => {
+      batch.write(put, remove, index * rowsMax, rowsMax)
+    })
+  }
+
+  /** Adds what waits to the batch that the caller began, which another thread writes. */
+  write(): void {
+    const table = this.#table
+    // lmdb-js copies keys and reads the values later.
+    this.#begin().write(
+      (key, value) => table.put(key, value),
+      (key) => table.remove(key),
+    )
+  }
+
+  /** Call it when the transaction is on disk. */
+  flushed(): void {
+    this.#inFlight = new Batch()
+    if (this.#keptMax === 0) this.#forgetStored()
+  }
+
+  /** Forgets every change that is not on disk; call it when the transaction failed, or none shall begin. */
+  forget(): void {
+    this.#waiting = new Batch()
+    this.#inFlight = new Batch()
+    this.#moved.clear()
+    this.#rows.clear()
+  }
+
+  /** Whether all rows are as on disk, and none of them stays in memory. */
+  get #isPlain(): boolean {
+    return this.#keptMax === 0 && this.#waiting.size === 0 && this.#inFlight.size === 0
+  }
+
+  /** A row that is in memory, and all of those that are not on disk. */
+  #find(name: string): Row | undefined {
+    this.#enterAll(this.#inFlight, this.#transaction - 1)
+    this.#enterAll(this.#waiting, this.#transaction)
+    return this.#rows.get(name)
+  }
+
+  #enterAll(batch: Batch, transaction: number): void {
+    for (; batch.found < batch.size; batch.found++) {
+      const place = batch.found
+      this.#enter(latin1Key(batch.keyAt(place)), batch.valueAt(place), transaction, place)
+    }
+  }
+
+  #enter(name: string, value: Uint8Array | undefined, transaction: number, place: number): void {
+    const row = this.#rows.get(name)
+    if (row === undefined) {
+      this.#rows.set(name, { value, transaction, place })
+      if (this.#keptMax > 0 && this.#rows.size > this.#rowsMax) this.#forgetStored()
+      return
+    }
+    row.value = value
+    row.transaction = transaction
+    row.place = place
+  }
+
+  /** The newest change of each row. */
+  *#changes(): Generator<Changed> {
+    this.#find('')
+    const oldest = this.#oldest
+    for (const { value, transaction, place } of this.#rows.values()) {
+      const batch = transaction === this.#transaction ? this.#waiting : this.#inFlight
+      if (transaction >= oldest) yield { key: batch.keyAt(place), value }
+    }
+  }
+
+  /** Number of the first transaction that is not on disk. */
+  get #oldest(): number {
+    return this.#transaction - (this.#inFlight.size > 0 ? 1 : 0)
+  }
+
+  #change(key: Uint8Array, value: Uint8Array | undefined): void {
+    const waiting = this.#waiting
+    // As long as those before are not found by key, neither is this one.
+    const isFound = this.#keptMax > 0 || (waiting.size > 0 && waiting.found === waiting.size)
+    if (this.#isList || !isFound) return waiting.add(key, value)
+    const name = latin1Key(key)
+    const row = this.#rows.get(name)
+    if (row?.transaction === this.#transaction) {
+      waiting.replace(row.place, value)
+      row.value = value
+      return
+    }
+    this.#enter(name, value, this.#transaction, waiting.size)
+    waiting.add(key, value)
+    waiting.found = waiting.size
+  }
+
+  #begin(): Batch {
+    this.#inFlight = this.#waiting
+    this.#waiting = new Batch()
+    this.#transaction++
+    this.#moved.clear()
+    return this.#inFlight
+  }
+
+  /** Forgets rows that are as on disk. */
+  #forgetStored(): void {
+    const oldest = this.#oldest
+    for (const [name, { transaction }] of this.#rows) if (transaction < oldest) this.#rows.delete(name)
+    // Else those that are not would be walked over again and again.
+    this.#rowsMax = Math.max(this.#keptMax, 2 * this.#rows.size)
+  }
+}
+
+/** The tables of a chain with changes that wait. */
+export type WriteBuffers = { readonly [name in TableName]: WriteBuffer }
+
+/** The same as their writer has them: with addresses in keys (contractRows.ts). */
+export type BufferedTables = Omit<WriteBuffers, ContractTableName> & {
+  readonly [name in ContractTableName]: RowBuffer
+}
+
+/**
+ * Rows that stay in memory after they are on disk, of a table that every block reads and changes: they take some 15 MB,
+ * those of the log index up to 30.
+ */
+const keptMax = 50_000
+
+const options: { readonly [name in TableName]?: BufferOptions } = {
+  accounts: { keptMax },
+  slots: { keptMax },
+  logs: { keptMax },
+  locations: { isList: true },
+  accountHistory: { isList: true },
+  slotHistory: { isList: true },
+  nodes: { isList: true, isConstant: true },
+}
+
+export function bufferTables(tables: ChainTables): WriteBuffers {
+  const entries = Object.entries(tables).map(([name, table]) => {
+    return [name, new WriteBuffer(table, options[name as TableName])]
+  })
+  return Object.fromEntries(entries) as WriteBuffers
+}

@@ -1,0 +1,95 @@
+/**
+ * The access list of an executed block (EIP-7928), from what the kernel recorded. Owns which accesses become entries;
+ * chain/blockAccessList.ts owns their form.
+ */
+import {
+  type AccountAccess,
+  encodeBlockAccessList,
+  type IndexedValue,
+} from '../../../data/chain/blockAccessList.js'
+import { equalBytes, latin1Key, trimLeft } from '../../../primitives/bytes.js'
+import { keccak256 } from '../../../primitives/keccak.js'
+import type { Kernel } from '../engine/kernel.js'
+import type { Accesses, Change } from '../engine/kernelAccesses.js'
+
+/** What a kernel recorded of a block, or of a part of it. */
+export interface RecordedAccesses extends Accesses {
+  /** In the order in which they were made. */
+  readonly changes: readonly Change[]
+}
+
+/** All that the kernel recorded since {@link Kernel.recordAccesses}. */
+export function recordedBy(kernel: Kernel): RecordedAccesses {
+  return { ...kernel.readSeen(), changes: kernel.readChanges().reverse() }
+}
+
+/** What a block does to one account; slots by {@link latin1Key}. */
+interface AccountRecord {
+  readonly address: Uint8Array
+  readonly reads: Map<string, Uint8Array>
+  readonly writes: Map<string, { readonly slot: Uint8Array; readonly changes: Change[] }>
+  readonly balance: Change[]
+  readonly nonce: Change[]
+  readonly code: Change[]
+}
+
+/** RLP of the list of a block, of whose parts this was recorded, in their order. */
+export function buildBlockAccessList(parts: readonly RecordedAccesses[]): Uint8Array {
+  const accounts = new Map<string, AccountRecord>()
+  const recordOf = (address: Uint8Array): AccountRecord => {
+    const key = latin1Key(address)
+    let record = accounts.get(key)
+    if (record === undefined) {
+      record = { address, reads: new Map(), writes: new Map(), balance: [], nonce: [], code: [] }
+      accounts.set(key, record)
+    }
+    return record
+  }
+  for (const { addresses, slots, changes } of parts) {
+    for (const address of addresses) recordOf(address)
+    for (const [address, slot] of slots) recordOf(address).reads.set(latin1Key(slot), slot)
+    for (const change of changes) addChange(recordOf(change.address), change)
+  }
+  return encodeBlockAccessList([...accounts.values()].sort(byBytes(({ address }) => address)).map(toEntry))
+}
+
+function addChange(record: AccountRecord, change: Change): void {
+  if (change.kind !== 'slot') return append(record[change.kind], change)
+  const key = latin1Key(change.key)
+  const written = record.writes.get(key)
+  if (written === undefined) record.writes.set(key, { slot: change.key, changes: [change] })
+  else append(written.changes, change)
+}
+
+/** Several calls and payments may have one index; only what is different before and after all of them counts. */
+function append(changes: Change[], change: Change): void {
+  const last = changes.at(-1)
+  if (last?.index !== change.index) {
+    changes.push(change)
+    return
+  }
+  changes.pop()
+  const value = change.kind === 'code' ? keccak256(change.value) : change.value
+  if (!equalBytes(last.old, value)) changes.push({ ...change, old: last.old })
+}
+
+function toEntry({ address, reads, writes, balance, nonce, code }: AccountRecord): AccountAccess {
+  const written = [...writes.values()].filter(({ changes }) => changes.length > 0)
+  for (const { slot } of written) reads.delete(latin1Key(slot))
+  const integers = (changes: readonly Change[]): IndexedValue[] =>
+    changes.map(({ index, value }) => ({ index, value: trimLeft(value) }))
+  return {
+    address,
+    storageChanges: written
+      .map(({ slot, changes }) => ({ slot, changes: integers(changes) }))
+      .sort(byBytes(({ slot }) => slot)),
+    storageReads: [...reads.values()].sort(Buffer.compare),
+    balanceChanges: integers(balance),
+    nonceChanges: integers(nonce),
+    codeChanges: code,
+  }
+}
+
+function byBytes<T>(keyOf: (item: T) => Uint8Array): (a: T, b: T) => number {
+  return (a, b) => Buffer.compare(keyOf(a), keyOf(b))
+}

@@ -1,0 +1,150 @@
+/**
+ * A block's transactions, executed again one after the other on the state after its parent, so that a tracer can
+ * follow any of them. Owns where header, body, senders and state come from; executeBlock.ts executes blocks whose
+ * outcome is not known yet.
+ */
+import { type BlobParameters, type ForkSchedule, includesFork } from '../../../data/chain/forks.js'
+import { decodeHeader, type Header } from '../../../data/chain/header.js'
+import { requireKeptBefore } from '../../../data/chain/removedHistory.js'
+import type { StateView } from '../../../data/state/stateView.js'
+import type { BlockName, ChainRows } from '../../../data/store/chainRows.js'
+import type { Hash32 } from '../../../primitives/bytes.js'
+import { FaultError, messageRefused } from '../../../primitives/faults.js'
+import { decodeRlpList, type RlpItem, rlpList } from '../../../primitives/rlp.js'
+import type { JobWatch } from '../engine/jobWatch.js'
+import type { Kernel } from '../engine/kernel.js'
+import type { BlockReference } from '../messages/executionRequest.js'
+import { forkPrecompiles } from '../precompiles/precompileMoves.js'
+import { recoverAuthorities } from '../transactions/authorizations.js'
+import { readSignedTransaction, type SignedTransaction } from '../transactions/signedTransaction.js'
+import { runTransaction, type TransactionOutcome } from '../transactions/transaction.js'
+import { type BlockContext, BlockContexts, readRules } from './blockContext.js'
+import { applyDaoFork, type Reward, rewardsOf } from './blockPayments.js'
+import { BlockStates, statusOf } from './blockState.js'
+import { beginBlock } from './systemCalls.js'
+
+/** A block with everything that its transactions need. */
+export interface ReplayedBlock {
+  readonly hash: Uint8Array
+  readonly header: Header
+  readonly context: BlockContext
+  readonly blobs: BlobParameters | undefined
+  readonly transactions: readonly SignedTransaction[]
+  /** What it pays to miners. */
+  readonly rewards: readonly Reward[]
+}
+
+/** Bytes of sender and hash of a transaction in a block's row. */
+const senderBytes = 52
+
+/** Replays blocks of one store, one after the other. */
+export class BlockReplays {
+  readonly schedule: ForkSchedule
+  readonly contexts: BlockContexts
+  readonly #states: BlockStates
+  readonly #store: ChainRows
+
+  constructor(store: ChainRows) {
+    this.#store = store
+    this.schedule = readRules(store).schedule
+    this.contexts = new BlockContexts(store, this.schedule)
+    this.#states = new BlockStates(store)
+  }
+
+  /** The state after a block. Throws NotHeldError where it is not held. */
+  stateAfter(hash: Uint8Array, { number, stateRoot }: Header): StateView {
+    const block = { number, hash }
+    return this.#states.open(statusOf(this.#store, block), block, stateRoot)
+  }
+
+  stateBefore({ header: { parentHash } }: ReplayedBlock): StateView {
+    return this.stateAfter(parentHash, this.readHeader(parentHash))
+  }
+
+  /** Throws FaultError HeaderForHashNotFound. */
+  readHeader(hash: Uint8Array): Header {
+    const row = this.#store.readHeader(hash as Hash32)
+    if (row === undefined) throw new FaultError({ kind: 'HeaderForHashNotFound' })
+    return decodeHeader(row)
+  }
+
+  /** Reads a block. Throws FaultError where it, or the state before it, is not kept, and for the genesis block. */
+  read(hash: Uint8Array): ReplayedBlock {
+    const header = this.readHeader(hash)
+    if (header.number === 0) throw messageRefused('genesis is not traceable')
+    const reference: BlockReference = { number: header.number, hash, isPending: false }
+    requireKeptBefore(this.#store, { number: header.number, hash: hash as Hash32 })
+    const { context } = this.contexts.read(reference)
+    const body = this.#store.readBody(hash as Hash32)
+    if (body === undefined) throw new FaultError({ kind: 'HeaderForHashNotFound' })
+    const [transactions, uncles] = decodeRlpList(body)
+    return {
+      hash,
+      header,
+      context,
+      blobs: this.schedule.blobParametersAt(context.fork),
+      transactions: this.#readTransactions(hash as Hash32, itemsOf(transactions), context),
+      rewards: includesFork(context.fork, 'paris') ? [] : rewardsOf(header, itemsOf(uncles), context.fork),
+    }
+  }
+
+  /** The hashes of the chain that ends with `head`, by number. Throws FaultError HeaderNotFound. */
+  hashesUpTo(head: BlockName): (number: number) => Hash32 {
+    const store = this.#store
+    /** Of the blocks that are not canonical, newest first. */
+    const beside: Hash32[] = []
+    let { number: base, hash } = head
+    for (; !store.isCanonical(base, hash); base--) {
+      beside.push(hash)
+      hash = this.readHeader(hash).parentHash
+    }
+    return (number) => {
+      const found = number > base ? beside[head.number - number] : store.readCanonicalHash(number)
+      if (found === undefined) throw new FaultError({ kind: 'HeaderNotFound' })
+      return found
+    }
+  }
+
+  #readTransactions(
+    hash: Hash32,
+    items: readonly RlpItem[],
+    { fork, chainId }: BlockContext,
+  ): SignedTransaction[] {
+    const senders = this.#store.readBlock(hash)?.senders
+    if (senders === undefined) throw new FaultError({ kind: 'HeaderForHashNotFound' })
+    return items.map((item, index) => {
+      const at = index * senderBytes
+      const sender = senders.slice(at, at + 20)
+      return readSignedTransaction(item, fork, chainId, { senderOf: () => sender })
+    })
+  }
+
+  /** Empties the kernel and does what comes before the first transaction of a block. */
+  begin(kernel: Kernel, block: ReplayedBlock, watch: JobWatch): void {
+    const { header, context } = block
+    const { fork, ancestorHash } = context
+    kernel.clear()
+    kernel.limitMemory(watch.limits.memoryBytesMax)
+    const state = this.stateBefore(block)
+    kernel.attach({ state, ancestorHash, precompiles: forkPrecompiles(fork, watch), watch })
+    kernel.setFork(fork)
+    kernel.setBlock(context)
+    if (header.number === this.schedule.config.blocks.get('dao')) applyDaoFork(kernel)
+    beginBlock(kernel, header, fork)
+  }
+
+  run(
+    kernel: Kernel,
+    block: ReplayedBlock,
+    transaction: SignedTransaction,
+    watch: JobWatch,
+  ): TransactionOutcome {
+    const { context, blobs } = block
+    const authorizations = recoverAuthorities(transaction.authorizationList ?? [], context.chainId, watch)
+    return runTransaction(kernel, context, blobs, undefined, transaction, authorizations)
+  }
+}
+
+function itemsOf(item: RlpItem | undefined): readonly RlpItem[] {
+  return rlpList(item as RlpItem)
+}

@@ -1,0 +1,75 @@
+import { headState, historicalState, type StateView } from '../../../data/state/stateView.js'
+import { trieState } from '../../../data/state/trieState.js'
+import { triesAfter } from '../../../data/state/tries.js'
+import type { ChainRows } from '../../../data/store/chainRows.js'
+import { equalBytes, type Hash32, toHash32 } from '../../../primitives/bytes.js'
+import type { BlockReference } from '../messages/executionRequest.js'
+
+/** Whether a block is the head, canonical or neither; decides from which tables its state is read. */
+export type BlockStatus = 'head' | 'canonical' | 'side'
+
+type NamedBlock = Pick<BlockReference, 'number' | 'hash'>
+
+/** Opens the state after a block on the fastest tables that have it. */
+const openState: Readonly<
+  Record<BlockStatus, (store: ChainRows, block: NamedBlock, stateRoot: Hash32) => StateView>
+> = {
+  head: (store, _, stateRoot) => headState(store, stateRoot),
+  canonical: (store, { number }, stateRoot) => historicalState(store, number, stateRoot),
+  side: (store, { number, hash: named }, stateRoot) => {
+    const hash = toHash32(Uint8Array.from(named))
+    return trieState(store, stateRoot, hash, triesAfter(store, { number, hash }))
+  },
+}
+
+export function statusOf(store: ChainRows, { number, hash }: NamedBlock): BlockStatus {
+  const head = store.readHead()
+  if (head !== undefined && equalBytes(head.hash, hash)) return 'head'
+  return store.isCanonical(number, hash) ? 'canonical' : 'side'
+}
+
+/**
+ * Does `work` on the state after a block, by its status. If that changed meanwhile, rows of two states may have been
+ * mixed: then calls `drop`, and does the work again. Throws what the last one throws.
+ */
+export function atOneStatus<T>(
+  store: ChainRows,
+  block: NamedBlock,
+  work: (status: BlockStatus) => T,
+  drop: () => void = () => {},
+): T {
+  const read = () => {
+    store.refresh()
+    return statusOf(store, block)
+  }
+  for (;;) {
+    const status = read()
+    const isMixed = () => status !== 'side' && read() !== status
+    try {
+      const done = work(status)
+      if (!isMixed()) return done
+    } catch (error) {
+      if (!isMixed()) throw error
+    }
+    drop()
+  }
+}
+
+/** States after blocks of one store. The last one is cached, because to make a view takes longer than to read an account. */
+export class BlockStates {
+  readonly #store: ChainRows
+  #opened: { readonly status: BlockStatus; readonly number: number; readonly view: StateView } | undefined
+
+  constructor(store: ChainRows) {
+    this.#store = store
+  }
+
+  open(status: BlockStatus, { number, hash }: NamedBlock, stateRoot: Hash32): StateView {
+    const opened = this.#opened
+    const isSame = opened?.status === status && opened.number === number
+    if (isSame && equalBytes(opened.view.stateRoot, stateRoot)) return opened.view
+    const view = openState[status](this.#store, { number, hash }, stateRoot)
+    this.#opened = { status, number, view }
+    return view
+  }
+}

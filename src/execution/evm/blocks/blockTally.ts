@@ -1,0 +1,87 @@
+/** What the transactions of a block come to, one after the other: gas, receipts, logs, and which accounts changed. */
+import { gasPerBlob } from '../../../data/chain/feeMarket.js'
+import { type ForkName, includesFork } from '../../../data/chain/forks.js'
+import type { StateView } from '../../../data/state/stateView.js'
+import type { RecentTries } from '../../../data/state/trie.js'
+import type { Kernel } from '../engine/kernel.js'
+import type { KernelLog } from '../engine/kernelLogs.js'
+import type { TransactionOutcome } from '../transactions/transaction.js'
+import type { BlockGas } from '../transactions/transactionChecks.js'
+import { Blooms, encodeReceipt } from './receipts.js'
+import { buildChanges, type StateChanges } from './stateChanges.js'
+
+/** Of transactions whose outcomes are known. */
+export class ReceiptTally {
+  /** Consensus encoding of each receipt. */
+  readonly receipts: Uint8Array[] = []
+  readonly logs: KernelLog[] = []
+  used: BlockGas = { executionGas: 0n, stateGas: 0n }
+  blobGas = 0n
+  #gasUsed = 0n
+  readonly #blooms = new Blooms()
+
+  /** Adds a transaction; before Byzantium `outcome` is the state root after it. */
+  count(
+    type: number,
+    blobs: number,
+    outcome: boolean | Uint8Array,
+    ran: Pick<TransactionOutcome, 'gasUsed' | keyof BlockGas>,
+    logs: readonly KernelLog[],
+  ): void {
+    const { executionGas, stateGas } = this.used
+    this.used = { executionGas: executionGas + ran.executionGas, stateGas: stateGas + ran.stateGas }
+    this.#gasUsed += ran.gasUsed
+    this.blobGas += BigInt(blobs) * gasPerBlob
+    const receipt = { type, outcome, gasUsed: this.#gasUsed, logs }
+    this.receipts.push(encodeReceipt(receipt, this.#blooms.bloomOf(logs)))
+    for (const log of logs) this.logs.push(log)
+  }
+
+  /** As in the header: from Amsterdam on the larger dimension (EIP-8037). */
+  get gasUsed(): bigint {
+    const { executionGas, stateGas } = this.used
+    return executionGas > stateGas ? executionGas : stateGas
+  }
+
+  /** 256 bytes. */
+  get logsBloom(): Uint8Array {
+    return this.#blooms.block
+  }
+}
+
+/** Of transactions that a kernel runs one after the other. */
+export class BlockTally extends ReceiptTally {
+  readonly #changed = new Set<number>()
+
+  /** `kernel` runs the transactions on `state`; `recent` has nodes of tries that need not be read. */
+  constructor(
+    readonly kernel: Kernel,
+    readonly fork: ForkName,
+    readonly state: StateView,
+    readonly recent: RecentTries | undefined,
+  ) {
+    super()
+  }
+
+  /** Adds the transaction that the kernel ran last. */
+  add(
+    type: number,
+    blobs: number,
+    isSuccess: boolean,
+    ran: Pick<TransactionOutcome, 'gasUsed' | keyof BlockGas>,
+  ): void {
+    const outcome = includesFork(this.fork, 'byzantium') ? isSuccess : this.changes().stateRoot
+    this.count(type, blobs, outcome, ran, this.kernel.logs)
+  }
+
+  /** What changed until now. */
+  changes(): StateChanges {
+    return buildChanges(this.kernel, this.takeChanged(), this.state, this.recent)
+  }
+
+  /** Handles of all accounts that changed until now. */
+  takeChanged(): ReadonlySet<number> {
+    for (const account of this.kernel.takeChanged()) this.#changed.add(account)
+    return this.#changed
+  }
+}

@@ -1,0 +1,126 @@
+/**
+ * Executes whole blocks: RLP in, state changes out. The importer checks headers against their parents, and compares
+ * roots with the header.
+ */
+import { type ForkName, type ForkSchedule, includesFork } from '../../../data/chain/forks.js'
+import { indexedRoot } from '../../../data/state/indexedRoot.js'
+import { RememberedState } from '../../../data/state/rememberedState.js'
+import type { StateView } from '../../../data/state/stateView.js'
+import type { RecentTries } from '../../../data/state/trie.js'
+import type { Hash32 } from '../../../primitives/bytes.js'
+import { RlpError, type RlpItem } from '../../../primitives/rlp.js'
+import type { JobWatch } from '../engine/jobWatch.js'
+import type { RecoveredKeys } from '../transactions/recoveredKeys.js'
+import { buildBlockAccessList, recordedBy } from './blockAccesses.js'
+import { applyDaoFork, payRewards, payWithdrawals } from './blockPayments.js'
+import { type AncestorHash, BlockRunner, checkBlobGas, sendersOf } from './blockRun.js'
+import { BlockTally } from './blockTally.js'
+import { InvalidBlockError } from './invalidBlock.js'
+import type { StateChanges } from './stateChanges.js'
+import { beginBlock, requestsHashOf } from './systemCalls.js'
+
+export interface ExecutedBlock {
+  readonly changes: StateChanges
+  /** As in the header: from Amsterdam on the larger dimension (EIP-8037). */
+  readonly gasUsed: bigint
+  /** 256 bytes. */
+  readonly logsBloom: Uint8Array
+  /** Consensus encoding of each receipt. */
+  readonly receipts: readonly Uint8Array[]
+  readonly receiptsRoot: Hash32
+  /** EIP-7685; undefined before Prague. */
+  readonly requestsHash: Hash32 | undefined
+  /** RLP of the block access list (EIP-7928); undefined before Amsterdam. */
+  readonly blockAccessList: Uint8Array | undefined
+  /** Sender (20 bytes) ‖ transaction hash (32 bytes), per transaction. */
+  readonly senders: Uint8Array
+}
+
+export class BlockExecutor {
+  readonly #runner: BlockRunner
+  readonly #recent: RecentTries | undefined
+  readonly #isDevelopment: boolean
+
+  /**
+   * `keys` has public keys that need not be recovered again, `recent` nodes that need not be read. A development chain
+   * may lack the protocol's contracts.
+   */
+  constructor(
+    schedule: ForkSchedule,
+    keys: RecoveredKeys,
+    { recent, isDevelopment = false }: { recent?: RecentTries; isDevelopment?: boolean } = {},
+  ) {
+    this.#runner = new BlockRunner(schedule, keys)
+    this.#recent = recent
+    this.#isDevelopment = isDevelopment
+  }
+
+  /**
+   * Runs a block's system calls, transactions, rewards and withdrawals on `state`, the state after its parent.
+   * `items` is the decoded RLP of the block (header, transactions, uncles, withdrawals). Throws
+   * {@link InvalidBlockError} where a transaction is invalid; errors of the store and of `watch` pass through.
+   */
+  execute(
+    items: readonly RlpItem[],
+    fork: ForkName,
+    state: StateView,
+    ancestorHash: AncestorHash,
+    watch?: JobWatch,
+  ): ExecutedBlock {
+    try {
+      return this.#run(items, fork, state, ancestorHash, watch)
+    } catch (error) {
+      if (error instanceof RlpError) throw new InvalidBlockError(`not a block: ${error.message}`)
+      throw error
+    }
+  }
+
+  #run(
+    items: readonly RlpItem[],
+    fork: ForkName,
+    below: StateView,
+    ancestorHash: AncestorHash,
+    watch: JobWatch | undefined,
+  ): ExecutedBlock {
+    const state = new RememberedState(below)
+    const runner = this.#runner
+    const { schedule } = runner
+    const block = runner.read(items, fork)
+    const { header, transactions } = block
+    const rules = runner.rulesOf(header, fork)
+    const kernel = runner.prepare(rules, state, ancestorHash, watch)
+    const isRecorded = includesFork(fork, 'amsterdam')
+    if (isRecorded) kernel.recordAccesses()
+    if (header.number === schedule.config.blocks.get('dao')) applyDaoFork(kernel)
+    beginBlock(kernel, header, fork)
+    const tally = new BlockTally(kernel, fork, state, this.#recent)
+    for (const [index, transaction] of transactions.entries()) {
+      const ran = runner.run(kernel, transaction, index, rules, tally.used)
+      const { type, blobVersionedHashes = [] } = transaction
+      tally.add(type, blobVersionedHashes.length, ran.failure === 'none', ran)
+    }
+    checkBlobGas(header, tally.blobGas)
+    kernel.setAccessIndex(transactions.length + 1)
+    if (includesFork(fork, 'shanghai')) payWithdrawals(kernel, block.withdrawals)
+    if (!includesFork(fork, 'paris')) payRewards(kernel, header, block.uncles, fork)
+    const requestsHash = includesFork(fork, 'prague')
+      ? requestsHashOf(kernel, tally.logs, schedule, fork, this.#isDevelopment)
+      : undefined
+    const { gasUsed, logsBloom, receipts } = tally
+    return {
+      changes: tally.changes(),
+      gasUsed,
+      logsBloom,
+      receipts,
+      receiptsRoot: indexedRoot(receipts),
+      requestsHash,
+      blockAccessList: isRecorded ? buildBlockAccessList([recordedBy(kernel)]) : undefined,
+      senders: sendersOf(transactions),
+    }
+  }
+
+  /** Sender and hash of each transaction of a block, without executing it. Throws {@link InvalidBlockError}. */
+  recoverSenders(items: readonly RlpItem[], fork: ForkName): Uint8Array {
+    return sendersOf(this.#runner.read(items, fork).transactions)
+  }
+}

@@ -1,0 +1,124 @@
+/**
+ * System calls: the protocol's own calls of contracts before and after a block's transactions. They begin with nothing
+ * accessed (EIP-2929), as in execution-specs; go-ethereum warms the called contract and the address 0.
+ */
+import { sha256 } from '@noble/hashes/sha2.js'
+import { type ForkName, type ForkSchedule, includesFork } from '../../../data/chain/forks.js'
+import { emptyRequestsHash, type Header } from '../../../data/chain/header.js'
+import {
+  bytesToBigInt,
+  bytesToHex,
+  concatBytes,
+  equalBytes,
+  type Hash32,
+  hexToBytes,
+  joinBytes,
+  noBytes,
+  toHash32,
+} from '../../../primitives/bytes.js'
+import type { Kernel } from '../engine/kernel.js'
+import type { KernelLog } from '../engine/kernelLogs.js'
+import { InvalidBlockError } from './invalidBlock.js'
+
+/** EIP-4788. */
+const systemAddress = hexToBytes('fffffffffffffffffffffffffffffffffffffffe')
+const beaconRoots = hexToBytes('000f3df6d732807ef1319fb7b8bb8522d0beac02')
+/** EIP-2935. */
+const parentHashes = hexToBytes('0000f90827f1c53a10cb7a02335b175320002935')
+/** EIP-7002, EIP-7251 and, twice, EIP-8282: contracts by the type of their requests, and since when they are called. */
+const requestContracts: readonly (readonly [type: number, since: ForkName, address: Uint8Array])[] = [
+  [1, 'prague', hexToBytes('00000961ef480eb55e80d19ad83579a64c007002')],
+  [2, 'prague', hexToBytes('0000bbddc7ce488642fb579f8b00f3a590007251')],
+  [3, 'amsterdam', hexToBytes('0000bff46984e3725691fa540a8c7589300d8282')],
+  [4, 'amsterdam', hexToBytes('000064d678505ad48f8ccb093bc65613800e8282')],
+]
+/** The deposit contract of mainnet, for chains without one in their genesis. */
+const depositContractDefault = '0x00000000219ab540356cbb839cbe05303d7705fa'
+const systemGas = 30_000_000n
+/** EIP-8037: for sixteen new slots. */
+const systemReservoir = 1_566_720n
+
+/** System calls before the transactions. A failed one changes nothing. */
+export function beginBlock(kernel: Kernel, header: Header, fork: ForkName): void {
+  const { parentBeaconBlockRoot } = header
+  if (includesFork(fork, 'cancun') && parentBeaconBlockRoot !== undefined) {
+    callSystem(kernel, beaconRoots, parentBeaconBlockRoot, fork)
+  }
+  if (includesFork(fork, 'prague')) callSystem(kernel, parentHashes, header.parentHash, fork)
+}
+
+/**
+ * EIP-7685: the hash of a block's requests, from its logs and the system calls after its transactions. Throws
+ * {@link InvalidBlockError} where a contract has no code or fails (EIP-7002, EIP-7251, EIP-8282); on a development
+ * chain, which anvil makes without them, one without code has no requests.
+ */
+export function requestsHashOf(
+  kernel: Kernel,
+  logs: readonly KernelLog[],
+  { config }: ForkSchedule,
+  fork: ForkName,
+  isDevelopment: boolean,
+): Hash32 {
+  const deposits = hexToBytes((config.depositContractAddress ?? depositContractDefault).slice(2))
+  const lists: (readonly [type: number, requests: Uint8Array])[] = [[0, depositsOf(logs, deposits)]]
+  for (const [type, since, address] of requestContracts) {
+    if (!includesFork(fork, since)) continue
+    const outcome = callSystem(kernel, address, noBytes, fork)
+    const contract = `the system contract ${bytesToHex(address)} of requests ${type}`
+    if (outcome === undefined && !isDevelopment) throw new InvalidBlockError(`${contract} has no code`)
+    if (outcome?.isSuccess === false) throw new InvalidBlockError(`${contract} fails`)
+    lists.push([type, outcome?.output ?? noBytes])
+  }
+  const hashes = lists
+    .filter(([, requests]) => requests.length > 0)
+    .map(([type, requests]) => sha256(concatBytes(Uint8Array.of(type), requests)))
+  return hashes.length === 0 ? emptyRequestsHash : toHash32(sha256(joinBytes(hashes)))
+}
+
+function callSystem(
+  kernel: Kernel,
+  address: Uint8Array,
+  data: Uint8Array,
+  fork: ForkName,
+): { readonly isSuccess: boolean; readonly output: Uint8Array } | undefined {
+  kernel.begin(systemAddress, 0n, [], true)
+  const account = kernel.account(address)
+  kernel.see(account)
+  if (!kernel.hasCode(account)) return undefined
+  const caller = kernel.account(systemAddress)
+  const reservoir = includesFork(fork, 'amsterdam') ? systemReservoir : 0n
+  const { failure } = kernel.run(caller, account, 0n, 0n, data, systemGas, reservoir)
+  const { output } = kernel
+  kernel.end()
+  return { isSuccess: failure === 'none', output }
+}
+
+/** `DepositEvent(bytes,bytes,bytes,bytes,bytes)` */
+const depositTopic = hexToBytes('649bbc62d0e31342afea4e5cd82d4049e7e1ee912fc0889aa790803be39038c5')
+const depositLogBytes = 576
+const malformedDeposit = 'a deposit log has another layout than the deposit contract gives it'
+/** Offset and length of each part of a deposit in the log's data (EIP-6110). */
+const depositParts: readonly (readonly [offset: number, bytes: number])[] = [
+  [160, 48],
+  [256, 32],
+  [320, 8],
+  [384, 96],
+  [512, 8],
+]
+
+/** EIP-6110: deposits that the contract at `address` logged. */
+function depositsOf(logs: readonly KernelLog[], address: Uint8Array): Uint8Array {
+  const parts: Uint8Array[] = []
+  for (const { address: logger, topics, data } of logs) {
+    if (!equalBytes(logger, address) || topics[0] === undefined || !equalBytes(topics[0], depositTopic))
+      continue
+    if (data.length !== depositLogBytes) throw new InvalidBlockError(malformedDeposit)
+    const word = (at: number) => bytesToBigInt(data.subarray(at, at + 32))
+    for (const [index, [offset, bytes]] of depositParts.entries()) {
+      const isLaidOut = word(index * 32) === BigInt(offset) && word(offset) === BigInt(bytes)
+      if (!isLaidOut) throw new InvalidBlockError(malformedDeposit)
+      parts.push(data.subarray(offset + 32, offset + 32 + bytes))
+    }
+  }
+  return joinBytes(parts)
+}

@@ -1,0 +1,397 @@
+/**
+ * An instance of the EVM in WebAssembly (src/execution/kernel): its memory, and how values are passed. Owns no rules of
+ * transactions.
+ */
+
+import { randomBytes } from 'node:crypto'
+import { type ForkName, forkNames } from '../../../data/chain/forks.js'
+import { type Hash32, toHash32 } from '../../../primitives/bytes.js'
+import { FaultError } from '../../../primitives/faults.js'
+import { emptyCodeHash } from '../../../primitives/keccak.js'
+import { isTrap } from '../../../primitives/webAssembly.js'
+import { type BlockWords, contextWords, writeBlockWords } from './blockWords.js'
+import { type Accesses, type Change, readAccesses, readChanges } from './kernelAccesses.js'
+import { exchange, KernelAnswers, type KernelHost } from './kernelHost.js'
+import { type KernelLog, type NumberedLog, readAddress, readLogs } from './kernelLogs.js'
+import { KernelMemory } from './kernelMemory.js'
+import { instantiateKernel, type KernelExports, type Offsets, readOffsets } from './kernelModule.js'
+import {
+  describeFailed,
+  type FailedInstruction,
+  failures,
+  type GasNeed,
+  type KernelFailure,
+  type KernelRun,
+} from './kernelOutcome.js'
+import { type KernelTracer, traceImports } from './kernelTrace.js'
+
+// As in src/execution/kernel/layout.ts.
+const heapStart = 0x80000 + 1_025 * 1_024 * 32
+/** Most bytes of its heap: free blocks of other sizes may double what it takes of WebAssembly's 4 GB. */
+const heapBytesMax = 3 * 2 ** 29
+/** StopReason.Memory of src/execution/kernel/host.ts. */
+const outOfMemory = 1
+
+export class Kernel {
+  readonly #exports: KernelExports
+  readonly #at: Offsets
+  readonly #memory: KernelMemory
+  readonly answers = new KernelAnswers()
+  /** Calls of {@link #enter} that have not returned. */
+  #depth = 0
+  #memoryBytesMax = 2 ** 28
+  #block: BlockWords | undefined
+  /** As {@link setFork} set it. */
+  fork: ForkName = 'chainstart'
+  /** Seed of the hash tables, so that nobody can choose keys that collide. */
+  readonly #seed = randomBytes(8).readBigUInt64LE()
+
+  /** With a `tracer`, which is called for each step and frame, a slower kernel is used. */
+  constructor(readonly tracer?: KernelTracer) {
+    this.#exports = instantiateKernel(this.answers, tracer && traceImports(tracer, () => this.#memory))
+    this.#at = readOffsets(this.#exports)
+    this.#memory = new KernelMemory(this.#exports.memory)
+    this.answers.answerWith(this.#exports, this.#memory)
+    this.clear()
+    if (tracer !== undefined) this.tell('all')
+  }
+
+  /** With a tracer: the opcodes of whose steps and costs it is told, and whether it is told anything else. */
+  tell(opcodes: 'all' | readonly number[], tellsFrames = true): void {
+    const at = this.#exports.toldOpcodes.value
+    this.#memory.bytes.fill(opcodes === 'all' ? 1 : 0, at, at + 256)
+    if (opcodes !== 'all') for (const opcode of opcodes) this.#memory.bytes[at + opcode] = 1
+    this.#exports.tellsFrames.value = tellsFrames ? 1 : 0
+  }
+
+  /** Drops all state; handles become invalid. */
+  clear(): void {
+    this.#exports.clear(this.#seed)
+  }
+
+  /** Sets the host that answers reads. For another state also call {@link clear}. */
+  attach(host: KernelHost): void {
+    this.answers.host = host
+  }
+
+  /** Bytes of cached rows and code, and of a run. */
+  get heldBytes(): number {
+    return this.#exports.heapBytes.value
+  }
+
+  /** Highest number of bytes in use so far, which WebAssembly never frees. */
+  get grownBytes(): number {
+    return this.#exports.memory.buffer.byteLength - heapStart
+  }
+
+  /** Limits the memory of the following runs, besides what is held already. */
+  limitMemory(bytesMax: number): void {
+    this.#memoryBytesMax = bytesMax
+    this.#exports.limitHeap(Math.min(this.heldBytes + bytesMax, heapBytesMax))
+  }
+
+  /** Gas after which a run asks whether it may continue, instead of 200,000: at least some hundreds of instructions. */
+  setLookEvery(gas: number): void {
+    this.#exports.setLookEvery(BigInt(gas))
+  }
+
+  /** Whether calls, creations and destructions that move ether are logged too; see {@link numberedLogs}. */
+  set logsTransfers(isOn: boolean) {
+    this.#exports.setTransferLogs(isOn)
+  }
+
+  setFork(fork: ForkName): void {
+    this.fork = fork
+    this.#exports.setFork(forkNames.indexOf(fork))
+  }
+
+  setBlock(words: BlockWords): void {
+    if (words === this.#block) return
+    this.#block = words
+    writeBlockWords(this.#memory, words)
+  }
+
+  /** Begins a transaction, or a call `ofSystem`, which finds nothing warm; changes of the previous one are final. */
+  begin(origin: Uint8Array, gasPrice: bigint, blobHashes: readonly Uint8Array[], ofSystem = false): void {
+    this.#exports.beginTransaction(ofSystem)
+    this.#memory.putReversed(contextWords, origin)
+    this.#memory.putWord(contextWords + 32, gasPrice)
+    const at =
+      blobHashes.length === 0 ? 0 : this.#enter(() => this.#exports.placeInput(blobHashes.length * 32))
+    for (const [index, hash] of blobHashes.entries()) this.#memory.putReversed(at + index * 32, hash)
+    this.#exports.setBlobHashes(at, blobHashes.length)
+  }
+
+  end(): void {
+    this.#enter(() => this.#exports.endAccounts())
+  }
+
+  /** Undoes all changes of the transaction. */
+  revert(): void {
+    this.#exports.revertTransaction()
+  }
+
+  account(address: Uint8Array): number {
+    this.#memory.put(exchange, address)
+    return this.#enter(() => this.#exports.accountOf())
+  }
+
+  balanceOf(account: number): bigint {
+    return this.#memory.wordAt(account + this.#at.balance)
+  }
+
+  nonceOf(account: number): bigint {
+    return this.#memory.view.getBigUint64(account + this.#at.nonce, true)
+  }
+
+  exists(account: number): boolean {
+    return this.#memory.uint32(account + this.#at.exists) !== 0
+  }
+
+  hasCode(account: number): boolean {
+    const { bytes } = this.#memory
+    const at = account + this.#at.codeHash
+    for (let i = 0; i < emptyCodeHash.length; i++) if (bytes[at + i] !== emptyCodeHash[i]) return true
+    return false
+  }
+
+  codeHashOf(account: number): Hash32 {
+    return toHash32(this.#memory.slice(account + this.#at.codeHash, 32))
+  }
+
+  codeLengthOf(account: number): number {
+    this.#enter(() => this.#exports.codeBytesOf(account))
+    return this.#exports.codeLengthOf(account)
+  }
+
+  codeOf(account: number): Uint8Array {
+    const at = this.#enter(() => this.#exports.codeBytesOf(account))
+    return this.#memory.slice(at, this.#exports.codeLengthOf(account))
+  }
+
+  precompileOf(account: number): number {
+    return this.#memory.uint32(account + this.#at.precompile)
+  }
+
+  setNonce(account: number, nonce: bigint): void {
+    this.#enter(() => this.#exports.changeNonce(account, nonce))
+  }
+
+  credit(account: number, wei: bigint): void {
+    this.#memory.putNumber(exchange, wei)
+    this.#enter(() => this.#exports.creditBalance(account))
+  }
+
+  debit(account: number, wei: bigint): void {
+    this.#memory.putNumber(exchange, wei)
+    this.#enter(() => this.#exports.debitBalance(account))
+  }
+
+  setCode(account: number, code: Uint8Array): void {
+    this.#enter(() => {
+      const at = this.#exports.placeInput(code.length)
+      this.#memory.put(at, code)
+      this.#exports.changeCode(account, at, code.length)
+    })
+  }
+
+  setBalance(account: number, wei: bigint): void {
+    this.#memory.putNumber(exchange, wei)
+    this.#enter(() => this.#exports.changeBalance(account))
+  }
+
+  /** Sets a slot; key and value are 32 bytes. */
+  setSlot(account: number, key: Uint8Array, value: Uint8Array): void {
+    this.#enter(() => {
+      this.#memory.put(exchange, key)
+      const slot = this.#exports.slotOf(account)
+      this.#memory.put(exchange, value)
+      this.#exports.changeSlot(slot)
+    })
+  }
+
+  /** Removes an account's storage, which the transaction cannot undo. */
+  wipeStorage(account: number): void {
+    this.#exports.wipeStorage(account)
+  }
+
+  /** Whether the account has no nonce, balance and code (EIP-161). */
+  isEmpty(account: number): boolean {
+    return this.nonceOf(account) === 0n && this.balanceOf(account) === 0n && !this.hasCode(account)
+  }
+
+  /** Whether an account had been accessed (EIP-2929); marks it as accessed. */
+  warm(account: number): boolean {
+    return this.#enter(() => this.#exports.warmAccount(account)) !== 0
+  }
+
+  warmSlot(account: number, key: Uint8Array): void {
+    this.#memory.put(exchange, key)
+    this.#enter(() => this.#exports.warmSlotOf(this.#exports.slotOf(account)))
+  }
+
+  /**
+   * Runs a message to the end. `to` undefined: a creation with the given nonce. `reservoir` is gas for state alone
+   * (EIP-8037). Throws what the host threw, and FaultError ExecutionOutOfMemory; the kernel is empty then.
+   */
+  run(
+    sender: number,
+    to: number | undefined,
+    nonce: bigint,
+    value: bigint,
+    data: Uint8Array,
+    gas: bigint,
+    reservoir = 0n,
+  ): KernelRun {
+    return this.#enter(() => {
+      this.#exports.startStateGas(reservoir)
+      const input = this.#exports.placeInput(data.length)
+      this.#memory.put(input, data)
+      this.#memory.putNumber(exchange, value)
+      if (to === undefined) this.#exports.runCreation(sender, nonce, input, data.length, gas)
+      else this.#exports.runCall(sender, to, input, data.length, gas)
+      return {
+        failure: failures[this.#exports.why.value] as KernelFailure,
+        gasLeft: this.#exports.gasLeft.value,
+        reservoir: this.#exports.reservoir.value,
+        stateGas: this.#exports.stateGas.value,
+      }
+    })
+  }
+
+  /** Adds gas to refund at the end of the transaction; call it before {@link run}. */
+  addRefund(gas: bigint): void {
+    this.#exports.addRefund(gas)
+  }
+
+  get refund(): bigint {
+    return this.#exports.refund.value
+  }
+
+  get output(): Uint8Array {
+    return this.#memory.slice(this.#exports.returned.value, this.#exports.returnedLength.value)
+  }
+
+  /** Data that the last inner call returned; valid until the kernel runs on. */
+  get returned(): Uint8Array {
+    const { returned, returnedLength } = this.#exports
+    return this.#memory.bytes.subarray(returned.value, returned.value + returnedLength.value)
+  }
+
+  /** The gas need of a successful run, and of what was paid before it. */
+  needAfter(paidBefore: bigint): GasNeed {
+    const { neededGas, isLinear, bindsOutermost } = this.#exports
+    return {
+      frameGas: neededGas.value + paidBefore,
+      isLinear: isLinear.value !== 0,
+      bindsOutermost: bindsOutermost.value !== 0,
+    }
+  }
+
+  /** Before Homestead: the creation succeeded, but its contract has no code because gas was missing. */
+  get lacksCode(): boolean {
+    return this.#exports.lacksCode.value !== 0
+  }
+
+  /** Length of the code or initcode that made a creation fail. */
+  get refusedCodeBytes(): bigint {
+    return this.#exports.refusedCodeBytes.value
+  }
+
+  get failedInstruction(): FailedInstruction {
+    return describeFailed(this.#exports, this.#memory)
+  }
+
+  /** The logs of the transaction, without transfers. */
+  get logs(): KernelLog[] {
+    return this.numberedLogs.filter(({ isTransfer }) => !isTransfer).map(({ log }) => log)
+  }
+
+  /** The logs of the transaction and, with {@link logsTransfers}, the transfers among them. */
+  get numberedLogs(): NumberedLog[] {
+    return readLogs(this.#memory, this.#exports.newestLog.value)
+  }
+
+  /** Counts an account that the protocol accesses, not an instruction, where a block is recorded. */
+  see(account: number): void {
+    this.#exports.seeAccount(account)
+  }
+
+  /** What was seen since {@link begin}, or {@link recordAccesses}, unordered. */
+  readSeen(): Accesses {
+    const { seenAccounts, seenSlots } = this.#exports
+    return readAccesses(this.#memory, this.#at, seenAccounts.value, seenSlots.value)
+  }
+
+  /** Begins to record what a block's transactions access and change, until the kernel is emptied. */
+  recordAccesses(): void {
+    this.#exports.recordAccesses()
+  }
+
+  /** Sets the block access index of the transactions that follow (EIP-7928). */
+  setAccessIndex(index: number): void {
+    this.#exports.setAccessIndex(index)
+  }
+
+  /** What the recorded transactions changed, the last first. */
+  readChanges(): Change[] {
+    return readChanges(this.#memory, this.#at, this.#exports.newestChange.value)
+  }
+
+  /** Value of a slot, 32 bytes; without marking it as accessed. */
+  slotOf(account: number, key: Uint8Array): Uint8Array {
+    this.#memory.put(exchange, key)
+    return this.#enter(() => this.#memory.reversed(this.#exports.slotOf(account) + this.#at.value))
+  }
+
+  /** Handles of the accounts that changed since the last call. */
+  *takeChanged(): Generator<number> {
+    for (let at = this.#exports.takeListed(); at !== 0; at = this.#memory.uint32(at + this.#at.nextListed)) {
+      yield at
+    }
+  }
+
+  addressOf(account: number): Uint8Array {
+    return readAddress(this.#memory, account)
+  }
+
+  /** Whether the account's slots in the underlying state are removed. */
+  isWiped(account: number): boolean {
+    return this.#memory.uint32(account + this.#at.incarnation) !== 0
+  }
+
+  /** Key and value of each accessed slot of the account, 32 bytes each. */
+  *slotsOf(account: number): Generator<readonly [Uint8Array, Uint8Array]> {
+    const memory = this.#memory
+    const incarnation = memory.uint32(account + this.#at.incarnation)
+    let at = memory.uint32(account + this.#at.slots)
+    for (; at !== 0; at = memory.uint32(at + this.#at.nextOfAccount)) {
+      const isCurrent = memory.uint32(at + this.#at.slotIncarnation) === incarnation
+      const value = isCurrent ? memory.reversed(at + this.#at.value) : new Uint8Array(32)
+      yield [memory.reversed(at + this.#at.key), value]
+    }
+  }
+
+  /**
+   * Runs `work` in the kernel. After a trap its state is invalid, so everything is dropped, by the outermost call: a
+   * tracer, which the kernel calls, may call it as well.
+   */
+  #enter<T>(work: () => T): T {
+    this.#depth++
+    try {
+      return work()
+    } catch (error) {
+      if (this.#depth > 1) throw error
+      const isOutOfMemory = this.#exports.stopReason.value === outOfMemory
+      this.clear()
+      if (isOutOfMemory) {
+        throw new FaultError({ kind: 'ExecutionOutOfMemory', limitBytes: this.#memoryBytesMax })
+      }
+      // What an answer or a tracer threw comes through the kernel as it is.
+      if (!isTrap(error)) throw error
+      throw new Error('the EVM kernel has trapped', { cause: error })
+    } finally {
+      this.#depth--
+    }
+  }
+}

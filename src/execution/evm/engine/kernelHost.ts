@@ -1,0 +1,138 @@
+/** Answers the kernel's calls to its host (src/execution/kernel/host.ts). */
+
+import type { StateView } from '../../../data/state/stateView.js'
+import { type Address, type Hash32, latin1Key, toHash32 } from '../../../primitives/bytes.js'
+import { emptyTrieRoot } from '../../../primitives/keccak.js'
+import type { JobWatch } from './jobWatch.js'
+import type { KernelMemory } from './kernelMemory.js'
+import type { KernelExports, KernelImports } from './kernelModule.js'
+
+/** A precompiled contract: its output and the gas used; undefined where it fails. */
+type PrecompileRun = (
+  data: Uint8Array,
+  gas: bigint,
+) => { readonly output: Uint8Array; readonly gasUsed: bigint } | undefined
+
+export interface PrecompileRuns {
+  get(number: number): PrecompileRun | undefined
+}
+
+export interface PrecompileSet {
+  /** Numbers by address, by {@link latin1Key}. */
+  readonly numbers: ReadonlyMap<string, number>
+  /** Addresses that are warm from the start (EIP-2929), by {@link latin1Key}: the fork's own, even if moved. */
+  readonly warm: { has(address: string): boolean }
+  readonly runs: PrecompileRuns
+}
+
+/** Answers the kernel. An exception in an answer ends the run, which throws it. */
+export interface KernelHost {
+  readonly state: StateView
+  readonly ancestorHash: (number: number) => Hash32 | undefined
+  readonly precompiles: PrecompileSet
+  /** Checked every 200,000 gas ({@link Kernel.setLookEvery}), before work on many bytes, and by answers. */
+  readonly watch: JobWatch | undefined
+}
+
+/** Address of the exchange, as in src/execution/kernel/layout.ts. */
+export const exchange = 0x1800
+
+/** Steps counted per read: some microseconds at the head, a tenth of a millisecond for non-canonical blocks. */
+const answerSteps = 32
+
+/** Blocks whose hashes the BLOCKHASH of one block can tell. */
+const hashesMax = 256
+
+/** Bytes of code that are copied, and searched for jump destinations, in a step. */
+const codeBytesPerStep = 64
+
+export class KernelAnswers implements KernelImports {
+  host: KernelHost | undefined
+  #memory!: KernelMemory
+  #exports!: KernelExports
+  /** Hashes that this host was asked for. */
+  readonly #hashes = new Map<bigint, Hash32>()
+  #hashesOf: KernelHost | undefined
+
+  /** Call it before anything runs. */
+  answerWith(exports: KernelExports, memory: KernelMemory): void {
+    this.#exports = exports
+    this.#memory = memory
+  }
+
+  readonly mayGoOn = (steps: number) => this.#answer(() => 1, steps)
+
+  readonly readAccount = () =>
+    this.#answer(({ state, precompiles }) => {
+      const memory = this.#memory
+      const address = memory.slice(exchange, 20) as Address
+      const key = latin1Key(address)
+      memory.bytes[exchange + 73] = precompiles.warm.has(key) ? 1 : 0
+      memory.view.setUint32(exchange + 76, precompiles.numbers.get(key) ?? 0, true)
+      const account = state.account(address)
+      if (account === undefined) return 0
+      memory.view.setBigUint64(exchange, account.nonce)
+      memory.putNumber(exchange + 8, account.balance)
+      memory.put(exchange + 40, account.codeHash)
+      memory.bytes[exchange + 72] = Buffer.compare(account.storageRoot, emptyTrieRoot) === 0 ? 0 : 1
+      return 1
+    })
+
+  readonly readSlot = () =>
+    this.#answer(({ state }) => {
+      const memory = this.#memory
+      const key = toHash32(memory.slice(exchange + 20, 32))
+      const value = state.slot(memory.slice(exchange, 20) as Address, key)
+      if (value === undefined) return 0
+      memory.bytes.fill(0, exchange, exchange + 32)
+      memory.put(exchange + 32 - value.length, value)
+      return 1
+    })
+
+  readonly readCode = () =>
+    this.#answer(({ state, watch }) => {
+      const hash = toHash32(this.#memory.slice(exchange, 32))
+      const code = state.code(hash)
+      if (code === undefined) throw new Error(`code ${Buffer.from(hash).toString('hex')} is missing`)
+      watch?.take(code.length / codeBytesPerStep)
+      const at = this.#exports.placeCode(code.length)
+      this.#memory.put(at, code)
+      return at
+    })
+
+  readonly readBlockHash = (number: bigint) =>
+    this.#answer((host) => {
+      if (this.#hashesOf !== host || this.#hashes.size >= hashesMax) this.#hashes.clear()
+      this.#hashesOf = host
+      let hash = this.#hashes.get(number)
+      if (hash === undefined) {
+        // For a non-canonical block this is a walk from parent to parent.
+        host.watch?.look()
+        hash = host.ancestorHash(Number(number))
+        if (hash === undefined) return 0
+        this.#hashes.set(number, hash)
+      }
+      this.#memory.put(exchange, hash)
+      return 1
+    })
+
+  readonly runPrecompile = (number: number, input: number, length: number, gas: bigint) =>
+    this.#answer(({ precompiles }) => {
+      const run = precompiles.runs.get(number)
+      if (run === undefined) throw new Error(`there is no precompiled contract ${number}`)
+      const result = run(this.#memory.slice(input, length), gas)
+      if (result === undefined) return -1n
+      const { output, gasUsed } = result
+      if (gasUsed <= gas && output.length > 0) {
+        this.#memory.put(this.#exports.placeOutput(output.length), output)
+      }
+      // The gas may exceed 64 bits.
+      return gasUsed <= gas ? gasUsed : gas + 1n
+    })
+
+  #answer<T>(find: (host: KernelHost) => T, steps = answerSteps): T {
+    if (this.host === undefined) throw new Error('a kernel needs a host')
+    this.host.watch?.take(steps)
+    return find(this.host)
+  }
+}

@@ -1,0 +1,107 @@
+/** The kernel's module: its exports and imports, and the offsets of members of its records. */
+import { instantiate, type WasmGlobal, type WasmMemory } from '../../../primitives/webAssembly.js'
+import type { TraceImports } from './kernelTrace.js'
+
+/** Imports of the kernel; see src/execution/kernel/host.ts. */
+export interface KernelImports {
+  readAccount(): number
+  readSlot(): number
+  readCode(): number
+  readBlockHash(number: bigint): number
+  runPrecompile(id: number, input: number, length: number, gas: bigint): bigint
+  mayGoOn(steps: number): number
+}
+
+export interface KernelExports {
+  readonly memory: WasmMemory
+  readonly why: WasmGlobal
+  readonly gasLeft: WasmGlobal<bigint>
+  readonly refund: WasmGlobal<bigint>
+  readonly returned: WasmGlobal
+  readonly returnedLength: WasmGlobal
+  readonly newestLog: WasmGlobal
+  readonly stopReason: WasmGlobal
+  readonly failedOpcode: WasmGlobal
+  readonly failedStackWords: WasmGlobal
+  readonly failedOperand: WasmGlobal
+  readonly failedOperandWords: WasmGlobal
+  readonly lacksCode: WasmGlobal
+  readonly refusedCodeBytes: WasmGlobal<bigint>
+  readonly neededGas: WasmGlobal<bigint>
+  readonly isLinear: WasmGlobal
+  readonly bindsOutermost: WasmGlobal
+  readonly reservoir: WasmGlobal<bigint>
+  readonly stateGas: WasmGlobal<bigint>
+  readonly seenAccounts: WasmGlobal
+  readonly seenSlots: WasmGlobal
+  readonly newestChange: WasmGlobal
+  readonly heapBytes: WasmGlobal
+  /** Of the tracing binary alone; see src/execution/kernel/trace.ts. */
+  readonly toldOpcodes: WasmGlobal
+  readonly tellsFrames: { value: number }
+  clear(seed: bigint): void
+  setFork(fork: number): void
+  setLookEvery(gas: bigint): void
+  limitHeap(bytes: number): void
+  setTransferLogs(isOn: boolean): void
+  beginTransaction(ofSystem: boolean): void
+  endAccounts(): void
+  revertTransaction(): void
+  placeInput(bytes: number): number
+  placeCode(length: number): number
+  placeOutput(length: number): number
+  setBlobHashes(at: number, count: number): void
+  accountOf(): number
+  slotOf(account: number): number
+  warmAccount(account: number): number
+  warmSlotOf(slot: number): void
+  changeBalance(account: number): void
+  creditBalance(account: number): void
+  debitBalance(account: number): void
+  changeNonce(account: number, nonce: bigint): void
+  changeCode(account: number, from: number, length: number): void
+  changeSlot(slot: number): void
+  wipeStorage(account: number): void
+  codeBytesOf(account: number): number
+  codeLengthOf(account: number): number
+  runCall(sender: number, to: number, input: number, length: number, gas: bigint): void
+  runCreation(sender: number, nonce: bigint, initcode: number, length: number, gas: bigint): void
+  addRefund(gas: bigint): void
+  takeListed(): number
+  startStateGas(reservoir: bigint): void
+  seeAccount(account: number): void
+  recordAccesses(): void
+  setAccessIndex(index: number): void
+}
+
+const members = [
+  'nextSeenAccount',
+  'nextSeenSlot',
+  'balance',
+  'codeHash',
+  'nonce',
+  'exists',
+  'warmTx',
+  'incarnation',
+  'precompile',
+  'nextListed',
+  'account',
+  'slots',
+  'key',
+  'value',
+  'slotIncarnation',
+  'nextOfAccount',
+] as const
+/** Offsets of members of the kernel's records, which it exports. */
+export type Offsets = Readonly<Record<(typeof members)[number], number>>
+
+export function readOffsets(exports: KernelExports): Offsets {
+  const globals = exports as unknown as Readonly<Record<string, WasmGlobal>>
+  return Object.fromEntries(members.map((name) => [name, globals[`${name}Offset`]?.value])) as Offsets
+}
+
+/** A new instance with its own memory; with `trace`, it calls that for each step and frame. */
+export function instantiateKernel(host: KernelImports, trace?: TraceImports): KernelExports {
+  const name = trace === undefined ? 'kernel' : 'tracingKernel'
+  return instantiate<KernelExports>(new URL(`../../kernel/${name}.wasm`, import.meta.url), { host, trace })
+}

@@ -1,0 +1,93 @@
+/**
+ * Kernels kept between jobs, one per state and fork. They cache rows and code, so that later jobs on the same state
+ * do not read them again. Owns the number of kernels and their memory limits.
+ */
+import type { ForkName } from '../../../data/chain/forks.js'
+import { equalBytes, type Hash32, latin1Key } from '../../../primitives/bytes.js'
+import { Kernel } from './kernel.js'
+import type { KernelHost } from './kernelHost.js'
+
+/** Bytes of rows and code of one state: more than a block accesses, at 150 bytes for an account or slot. */
+const heldBytesMax = 8 * 2 ** 20
+/** Memory above which an instance is replaced, because WebAssembly never frees any. */
+const grownBytesMax = 16 * 2 ** 20
+
+export class StateKernels {
+  /** State and fork → its kernel, the one used last at the end. */
+  readonly #kept = new Map<string, Kernel>()
+  readonly #keptMax: number
+  /** The state used last, which most jobs use again: to make its key takes as long as to prepare the kernel. */
+  #last: { readonly stateRoot: Hash32; readonly fork: ForkName; readonly kernel: Kernel } | undefined
+  #apart: Kernel | undefined
+
+  /** Keeps the kernels of `keptMax` states. */
+  constructor(keptMax: number) {
+    this.#keptMax = keptMax
+  }
+
+  /** Whether the rows that were read of a state are still there. */
+  has(stateRoot: Hash32, fork: ForkName): boolean {
+    return this.#isLast(stateRoot, fork) || this.#kept.has(latin1Key(stateRoot) + fork)
+  }
+
+  /** A kernel for `host`'s state, with the rows read before. All states must be of one store. */
+  over(host: KernelHost, fork: ForkName): Kernel {
+    const { stateRoot } = host.state
+    if (this.#last !== undefined && this.#isLast(stateRoot, fork)) {
+      return prepared(this.#last.kernel, host, fork)
+    }
+    const key = latin1Key(stateRoot) + fork
+    const kernel = this.#kept.get(key) ?? this.#take()
+    this.#kept.delete(key)
+    this.#kept.set(key, kernel)
+    this.#last = { stateRoot, fork, kernel }
+    return prepared(kernel, host, fork)
+  }
+
+  #isLast(stateRoot: Hash32, fork: ForkName): boolean {
+    const last = this.#last
+    return last !== undefined && last.fork === fork && equalBytes(last.stateRoot, stateRoot)
+  }
+
+  /** An empty kernel, in place of the one whose use is longest ago: a new instance is 40 MB of address space. */
+  #take(): Kernel {
+    const [oldest] = this.#kept
+    if (oldest === undefined || this.#kept.size < this.#keptMax) return new Kernel()
+    const [key, kernel] = oldest
+    this.#kept.delete(key)
+    kernel.clear()
+    return kernel
+  }
+
+  /** An empty kernel, for a state that only one job uses. */
+  apartFor(host: KernelHost, fork: ForkName): Kernel {
+    this.#apart ??= new Kernel()
+    this.#apart.clear()
+    return prepared(this.#apart, host, fork)
+  }
+
+  /** Call it after a job: frees memory above the limits. */
+  trim(): void {
+    for (const [key, kernel] of [...this.#kept]) {
+      if (kernel.grownBytes > grownBytesMax) this.#drop(key)
+      else if (kernel.heldBytes > heldBytesMax) kernel.clear()
+    }
+    if (this.#apart !== undefined && this.#apart.grownBytes > grownBytesMax) this.#apart = undefined
+  }
+
+  #drop(key: string): void {
+    this.#kept.delete(key)
+    this.#last = undefined
+  }
+
+  /** Drops all states, because rows may be of a branch that was abandoned during a read. */
+  clear(): void {
+    for (const kernel of this.#kept.values()) kernel.clear()
+  }
+}
+
+function prepared(kernel: Kernel, host: KernelHost, fork: ForkName): Kernel {
+  kernel.attach(host)
+  kernel.setFork(fork)
+  return kernel
+}

@@ -1,0 +1,126 @@
+/**
+ * A message as a transaction (internal/ethapi/transaction_args.go of go-ethereum): fees that eth_createAccessList
+ * fills in or refuses, and the transaction itself, without a signature.
+ */
+import { includesFork } from '../../../data/chain/forks.js'
+import { bytesToHex, concatBytes, noBytes, toMinimalBytes, toQuantity } from '../../../primitives/bytes.js'
+import { messageRefused } from '../../../primitives/faults.js'
+import { keccak256 } from '../../../primitives/keccak.js'
+import { encodeRlp, type RlpItem } from '../../../primitives/rlp.js'
+import {
+  authorizationMembers,
+  type FieldForm,
+  type TransactionType,
+  transactionTypes,
+} from '../../../primitives/transactionTypes.js'
+import type { BlockContext } from '../blocks/blockContext.js'
+import type { CallMessage } from './executionRequest.js'
+
+/** With missing fees filled in. Throws FaultError MessageRefused for fees that no transaction can have. */
+export function withFees(
+  message: CallMessage,
+  { baseFee, blobBaseFee, fork }: Pick<BlockContext, 'baseFee' | 'blobBaseFee' | 'fork'>,
+): CallMessage {
+  const { gasPrice, maxFeePerGas, maxPriorityFeePerGas, maxFeePerBlobGas, authorizationList } = message
+  if (maxFeePerBlobGas === 0n) throw messageRefused('maxFeePerBlobGas, if specified, must be non-zero')
+  if (gasPrice !== undefined && authorizationList !== undefined) {
+    throw messageRefused('both gasPrice and authorizationList specified')
+  }
+  if (maxFeePerGas !== undefined && maxPriorityFeePerGas !== undefined) {
+    if (maxFeePerGas === 0n) throw messageRefused('maxFeePerGas must be non-zero')
+    if (maxFeePerGas < maxPriorityFeePerGas) {
+      const [cap, tip] = [maxFeePerGas, maxPriorityFeePerGas].map((fee) => toQuantity(fee))
+      throw messageRefused(`maxFeePerGas (${cap}) < maxPriorityFeePerGas (${tip})`)
+    }
+  }
+  const isLondon = includesFork(fork, 'london')
+  if (gasPrice === 0n && isLondon) throw messageRefused('gasPrice must be non-zero after london fork')
+  if (gasPrice === undefined && maxFeePerGas === undefined && maxPriorityFeePerGas === undefined)
+    return message
+  const hasBoth = maxFeePerGas !== undefined && maxPriorityFeePerGas !== undefined
+  if (gasPrice === undefined && !hasBoth && !isLondon) {
+    throw messageRefused('maxFeePerGas and maxPriorityFeePerGas are not valid before London is active')
+  }
+  const pricesBlobs = message.blobVersionedHashes !== undefined && maxFeePerBlobGas === undefined
+  return {
+    ...message,
+    // Twice the block's price, so that the transaction stays valid while the price rises.
+    ...(pricesBlobs ? { maxFeePerBlobGas: 2n * blobBaseFee } : {}),
+    ...(maxPriorityFeePerGas !== undefined && maxFeePerGas === undefined
+      ? { maxFeePerGas: maxPriorityFeePerGas + 2n * baseFee }
+      : {}),
+  }
+}
+
+/** The other members of a transaction that its hash depends on. */
+export interface TransactionFacts {
+  readonly chainId: bigint
+  readonly gasLimit: bigint
+  readonly nonce: bigint
+}
+
+/** The hash of a message as a transaction without a signature. */
+export function transactionHash(message: CallMessage, facts: TransactionFacts): string {
+  return bytesToHex(keccak256(unsignedTransaction(message, facts).bytes))
+}
+
+/** A transaction without a signature. */
+export interface UnsignedTransaction {
+  readonly type: number
+  /** The bytes of which its hash is made: RLP, from type 1 on behind the type (EIP-2718). */
+  readonly bytes: Uint8Array
+}
+
+/** A message as a transaction with a signature of zeros, of the type that its members need; at least 2 without `gasPrice`. */
+export function unsignedTransaction(
+  message: CallMessage,
+  { chainId, gasLimit, nonce }: TransactionFacts,
+): UnsignedTransaction {
+  const { names, number, fields } = typeOfMessage(message)
+  const values: Partial<Record<string, unknown>> = {
+    ...message,
+    chainId,
+    nonce,
+    gas: gasLimit,
+    input: message.data,
+  }
+  const rlp = encodeRlp([
+    ...names.map((name) => fieldItem(fields[name] as FieldForm, values[name])),
+    ...[noBytes, noBytes, noBytes],
+  ])
+  return { type: number, bytes: number === 0 ? rlp : concatBytes(Uint8Array.of(number), rlp) }
+}
+
+/** What only some types have, in the order in which go-ethereum asks for it. */
+const choosing = ['gasPrice', 'authorizationList', 'blobVersionedHashes'] as const
+
+/** The least type that has what a message has; without any of it, the first of the fee market. */
+function typeOfMessage(message: CallMessage): TransactionType {
+  const needed = choosing.find((name) => message[name] !== undefined) ?? 'maxFeePerGas'
+  return [...transactionTypes.values()].find((type) => type.placeOf(needed) !== undefined) as TransactionType
+}
+
+/** A field of the RLP; what a message does not have is zero, or empty. */
+function fieldItem(form: FieldForm, value: unknown): RlpItem {
+  switch (form) {
+    case 'integer':
+    case 'integer64':
+      return toMinimalBytes((value as bigint | undefined) ?? 0n)
+    case 'bytes':
+    case 'recipient':
+      return (value as Uint8Array | undefined) ?? noBytes
+    case 'hashes':
+      return (value as readonly Uint8Array[] | undefined) ?? []
+    case 'accessList':
+      return ((value as CallMessage['accessList']) ?? []).map(({ address, storageKeys }) => [
+        address,
+        storageKeys,
+      ])
+    case 'authorizations':
+      return ((value as CallMessage['authorizationList']) ?? []).map((authorization) =>
+        authorizationMembers.map((member) =>
+          member === 'address' ? authorization.address : toMinimalBytes(BigInt(authorization[member])),
+        ),
+      )
+  }
+}

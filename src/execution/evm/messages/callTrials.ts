@@ -1,0 +1,215 @@
+/**
+ * Short calls and estimates at the head, executed on the calling thread, because passing one to the pool takes longer,
+ * of the edge and of a thread, than most run: by the pool a token transfer takes the server four times the CPU
+ * (scenarios `call-balance`, `estimate-token`). Nobody knows beforehand which are short, so each is *tried*: it runs until its
+ * budget is used up, all runs of an estimate together, and then begins again on the pool. Owns the budget; rules, prices and
+ * faults are those of {@link Execution}, by the same functions.
+ */
+
+import type { ForkSchedule } from '../../../data/chain/forks.js'
+import { headState, type StateView } from '../../../data/state/stateView.js'
+import type { ChainRows } from '../../../data/store/chainRows.js'
+import { zeroAddress } from '../../../primitives/bytes.js'
+import { FaultError } from '../../../primitives/faults.js'
+import { type BlockContext, BlockContexts } from '../blocks/blockContext.js'
+import { statusOf } from '../blocks/blockState.js'
+import { JobWatch } from '../engine/jobWatch.js'
+import type { Kernel } from '../engine/kernel.js'
+import type { PrecompileRuns } from '../engine/kernelHost.js'
+import { StateKernels } from '../engine/stateKernels.js'
+import { forkPrecompiles } from '../precompiles/precompileMoves.js'
+import { runEstimate } from './estimateGas.js'
+import type { BlockReference, CallOutcome, ExecutionRequest } from './executionRequest.js'
+import { type CallPlace, isPlainTransfer, runCall } from './messageCall.js'
+import { TrialRecord } from './trialRecord.js'
+
+/** Steps of a trial, of about 0.1 µs each: 200,000 gas of cheap instructions, or 60 rows that are read. */
+const trialStepsMax = 2_000
+/** A function that took more twice at a head is passed on the next times: that takes the edge a quarter of it. */
+const shortStepsMax = 1_000
+const stepsPerMs = 10_000
+/** Gas between two looks at the budget: a twentieth of it, of the slowest instructions a fifth. */
+const trialLookGas = 10_000
+/** Memory of a trial: its blocks are 64 KiB. */
+const trialBytesMax = 2 ** 20
+/** Longest data of a tried call, which has to be read and priced. */
+const dataBytesMax = 4_096
+
+/** Steps of the precompiled contracts that a trial may run, and bytes of their input in a step. Others end it. */
+const precompileSteps: ReadonlyMap<number, readonly [once: number, bytesPerStep: number]> = new Map([
+  [0x01, [800, 128]],
+  [0x02, [20, 64]],
+  [0x03, [50, 4]],
+])
+
+/** Thrown where the budget is used up. */
+const tooLong = new Error('a trial is over')
+/** Thrown where a row is missing in memory and the store no longer has the state in its latest tables. */
+const notHead = new Error('a trial is of a block that is no longer the head')
+
+/** Who makes a call, and pays for trials that fail. */
+interface TrialOwner {
+  readonly keyId: string
+  ran(cpuMs: number): void
+}
+
+export class CallTrials {
+  readonly #store: ChainRows
+  readonly #contexts: BlockContexts
+  readonly #kernels = new StateKernels(1)
+  readonly #record = new TrialRecord()
+  readonly #watch = new TrialWatch()
+  /** The rows of the head's state, for the kernel. */
+  #rows: StateView | undefined
+  /** The block of the current trial, and whether it was found to be the head. */
+  #block: BlockReference | undefined
+  #isHead = false
+
+  constructor(store: ChainRows, schedule: ForkSchedule) {
+    this.#store = store
+    this.#contexts = new BlockContexts(store, schedule)
+  }
+
+  /** The outcome, or the fault, of {@link Execution.call}; undefined where it has to run on the pool. */
+  call(request: ExecutionRequest, owner: TrialOwner): CallOutcome | undefined {
+    if (!isOrdinary(request) || !this.#record.admit(owner.keyId, request.message)) return undefined
+    return this.#try(request, owner, (place) => {
+      const outcome = runCall(request, place)
+      if (this.#watch.stepsTaken > shortStepsMax) this.#record.tookLong(request.message, request.block.number)
+      return outcome
+    })
+  }
+
+  /** The gas, or the fault, of {@link Execution.estimate}; undefined where it has to run on the pool. */
+  estimate(request: ExecutionRequest, owner: TrialOwner): bigint | undefined {
+    const { message } = request
+    if (!isOrdinary(request)) return undefined
+    return this.#try(request, owner, (place) => {
+      if (!isPlainTransfer(place, message) && !this.#record.admit(owner.keyId, message)) return undefined
+      const { gas } = runEstimate(request, place)
+      if (this.#watch.stepsTaken > shortStepsMax) this.#record.tookLong(message, request.block.number)
+      return gas
+    })
+  }
+
+  /** What `work` comes to at the head; undefined where the block is another one, or the budget was used up. */
+  #try<T>(
+    { block, message }: ExecutionRequest,
+    owner: TrialOwner,
+    work: (place: CallPlace) => T | undefined,
+  ): T | undefined {
+    const { context, stateRoot } = this.#contexts.read(block)
+    this.#block = block
+    this.#isHead = false
+    const isHeld = this.#kernels.has(stateRoot, context.fork)
+    if (!isHeld && !this.#isAtHead()) return undefined
+    const kernel = this.#kernelFor(context, stateRoot)
+    this.#watch.begin()
+    try {
+      const sender = kernel.account(message.from ?? zeroAddress)
+      const balance = kernel.balanceOf(sender)
+      return work({ context, kernel, balance, watch: this.#watch, authorities: noAuthorities })
+    } catch (error) {
+      if (error === notHead) return undefined
+      if (error !== tooLong && !isOutOfMemory(error)) throw error
+      this.#record.fail(owner.keyId, message)
+      owner.ran(trialStepsMax / stepsPerMs)
+      return undefined
+    } finally {
+      this.#kernels.trim()
+    }
+  }
+
+  #kernelFor({ fork, ancestorHash }: BlockContext, stateRoot: StateView['stateRoot']): Kernel {
+    const precompiles = forkPrecompiles(fork, this.#watch)
+    const kernel = this.#kernels.over(
+      {
+        state: this.#rowsOf(stateRoot),
+        // Beside the chain, an ancestor is found by a walk.
+        ancestorHash: (number) => this.#readAtHead(() => ancestorHash(number)),
+        precompiles: { ...precompiles, runs: this.#tried(precompiles.runs) },
+        watch: this.#watch,
+      },
+      fork,
+    )
+    kernel.setLookEvery(trialLookGas)
+    kernel.limitMemory(trialBytesMax)
+    return kernel
+  }
+
+  #rowsOf(stateRoot: StateView['stateRoot']): StateView {
+    if (this.#rows?.stateRoot === stateRoot) return this.#rows
+    const state = headState(this.#store, stateRoot)
+    this.#rows = {
+      ...state,
+      account: (address) => this.#readAtHead(() => state.account(address)),
+      slot: (address, slot) => this.#readAtHead(() => state.slot(address, slot)),
+    }
+    return this.#rows
+  }
+
+  /** Rows of another head must not be mixed in. Within a turn of the event loop the store shows one snapshot. */
+  #readAtHead<T>(read: () => T): T {
+    if (!this.#isAtHead()) throw notHead
+    return read()
+  }
+
+  #isAtHead(): boolean {
+    this.#isHead ||= this.#block !== undefined && statusOf(this.#store, this.#block) === 'head'
+    return this.#isHead
+  }
+
+  #tried(runs: PrecompileRuns): PrecompileRuns {
+    return {
+      get: (number) => {
+        const run = runs.get(number)
+        const [once, bytesPerStep] = precompileSteps.get(number) ?? [trialStepsMax + 1, 1]
+        return (
+          run &&
+          ((data, gas) => {
+            this.#watch.take(once + data.length / bytesPerStep)
+            return run(data, gas)
+          })
+        )
+      },
+    }
+  }
+}
+
+const noAuthorities = () => []
+
+/** Whether a message may be short and needs nothing but the rows of the head. */
+function isOrdinary({ message, stateOverrides, blockOverrides }: ExecutionRequest): boolean {
+  if (stateOverrides !== undefined || blockOverrides !== undefined) return false
+  const { to, data, accessList, authorizationList, blobVersionedHashes } = message
+  if (to === undefined || data.length > dataBytesMax) return false
+  return accessList === undefined && authorizationList === undefined && blobVersionedHashes === undefined
+}
+
+function isOutOfMemory(error: unknown): boolean {
+  return error instanceof FaultError && error.fault.kind === 'ExecutionOutOfMemory'
+}
+
+/** Ends a trial whose budget is used up. */
+class TrialWatch extends JobWatch {
+  #stepsLeft = 0
+
+  constructor() {
+    super(() => false, { timeMsMax: Number.POSITIVE_INFINITY, memoryBytesMax: trialBytesMax })
+  }
+
+  begin(): void {
+    this.#stepsLeft = trialStepsMax
+  }
+
+  get stepsTaken(): number {
+    return trialStepsMax - this.#stepsLeft
+  }
+
+  override take(steps: number): void {
+    this.#stepsLeft -= steps
+    if (this.#stepsLeft < 0) throw tooLong
+  }
+
+  override look(): void {}
+}

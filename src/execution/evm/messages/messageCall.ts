@@ -1,0 +1,133 @@
+/**
+ * Messages on a kernel that holds their state: calls from the request to the outcome as callers see it, and why a
+ * message failed.
+ */
+import { includesFork } from '../../../data/chain/forks.js'
+import type { Fault } from '../../../primitives/faults.js'
+import type { BlockContext } from '../blocks/blockContext.js'
+import { failureReason } from '../engine/failureReasons.js'
+import type { JobWatch } from '../engine/jobWatch.js'
+import type { Kernel } from '../engine/kernel.js'
+import type { KernelLog } from '../engine/kernelLogs.js'
+import type { GasNeed, KernelFailure } from '../engine/kernelOutcome.js'
+import { refusalReason } from '../precompiles/precompiles.js'
+import type { SignedAuthorization } from '../transactions/authorizations.js'
+import type { PricedTransaction } from '../transactions/pricedTransaction.js'
+import { applyTransaction, type RunInput } from '../transactions/transaction.js'
+import type { AccessRecorder } from './accessRecorder.js'
+import type { CallMessage, CallOutcome, ExecutionRequest } from './executionRequest.js'
+import { startCall } from './gasBounds.js'
+import { decodeRevertReason } from './revertReason.js'
+
+export interface CallPlace {
+  readonly context: BlockContext
+  /** Holds the state. */
+  readonly kernel: Kernel
+  /** Balance of the sender in wei. */
+  readonly balance: bigint
+  readonly watch: JobWatch
+  /** Recovers the signers of the message's authorizations, once; only for a message that may start. */
+  readonly authorities: () => readonly SignedAuthorization[]
+}
+
+/** Executes a call. Throws FaultError MessageRefused where it cannot start, and what the watch and the store throw. */
+export function runCall(request: ExecutionRequest, place: CallPlace): CallOutcome {
+  const { context, kernel, balance, watch, authorities } = place
+  const { keepsLogs = false } = request
+  const { priced, gasLimit } = startCall(request, context, balance)
+  const run = runMessage(kernel, priced, { gasLimit, watch, authorizations: authorities(), keepsLogs })
+  return { returnData: run.returnData, gasUsed: run.gasUsed, logs: run.logs, failure: toFault(run) }
+}
+
+/**
+ * Whether no code runs and nothing but the intrinsic gas is paid: the recipient has no code, is no precompiled
+ * contract, no authorization may change that, and no account is created that is paid for (EIP-8037).
+ */
+export function isPlainTransfer(
+  { kernel, context }: CallPlace,
+  { to, value, authorizationList }: CallMessage,
+): boolean {
+  if (to === undefined || authorizationList !== undefined) return false
+  const recipient = kernel.account(to)
+  if (includesFork(context.fork, 'amsterdam') && value > 0n && kernel.isEmpty(recipient)) return false
+  return kernel.precompileOf(recipient) === 0 && !kernel.hasCode(recipient)
+}
+
+interface MessageInput extends RunInput {
+  readonly watch: JobWatch
+  /** Records the accesses of the run. */
+  readonly accesses?: AccessRecorder
+  /** Whether the outcome contains logs. */
+  readonly keepsLogs?: boolean
+}
+
+/** Why an execution failed. */
+export type Failure =
+  | { readonly kind: 'reverted' }
+  /** `why` is go-ethereum's message, here and below. */
+  | { readonly kind: 'outOfGas'; readonly why: string }
+  | { readonly kind: 'other'; readonly why: string }
+
+export interface RunOutcome {
+  /** Undefined for success. */
+  readonly failure: Failure | undefined
+  /** The output of the message or of its revert, or the code that it created. */
+  readonly returnData: Uint8Array
+  /** Gas used as in a receipt. */
+  readonly gasUsed: bigint
+  readonly logs: readonly KernelLog[]
+  /** Undefined for a failure, and where state was paid from gas that is for nothing else (EIP-8037). */
+  readonly need: GasNeed | undefined
+}
+
+/** Runs a message that was checked, once. Afterwards the kernel's state is as before. */
+export function runMessage(kernel: Kernel, priced: PricedTransaction, input: MessageInput): RunOutcome {
+  try {
+    const outcome = applyTransaction(kernel, priced, input, false)
+    const { failure, gasUsed, paidBefore, hasReservoir } = outcome
+    if (input.accesses !== undefined) recordAccesses(kernel, input.accesses)
+    return {
+      failure: failureOf(kernel, priced, failure, input.watch),
+      returnData: kernel.output,
+      gasUsed,
+      logs: input.keepsLogs === true ? kernel.logs : [],
+      need: failure === 'none' && !hasReservoir ? kernel.needAfter(paidBefore) : undefined,
+    }
+  } finally {
+    kernel.revert()
+  }
+}
+
+/** Why the message that the kernel ran last failed; undefined for success. */
+export function failureOf(
+  kernel: Kernel,
+  { tx }: PricedTransaction,
+  failure: KernelFailure,
+  watch: JobWatch,
+): Failure | undefined {
+  if (failure === 'none') return undefined
+  if (failure === 'reverted') return { kind: 'reverted' }
+  const precompile = tx.to === undefined ? 0 : kernel.precompileOf(kernel.account(tx.to))
+  const refusal = () => refusalReason(precompile, tx.data, watch)
+  const { isOutOfGas, why } = failureReason(failure, kernel, precompile === 0 ? undefined : refusal)
+  return { kind: isOutOfGas ? 'outOfGas' : 'other', why }
+}
+
+/** Why a run failed, as a fault; undefined for success. */
+export function toFault({ failure, returnData }: RunOutcome): Fault | undefined {
+  switch (failure?.kind) {
+    case undefined:
+      return undefined
+    case 'reverted':
+      return { kind: 'ExecutionReverted', reason: decodeRevertReason(returnData), data: returnData }
+    case 'outOfGas':
+    case 'other':
+      return { kind: 'ExecutionFailed', why: failure.why }
+  }
+}
+
+function recordAccesses(kernel: Kernel, accesses: AccessRecorder): void {
+  const { addresses, slots } = kernel.readSeen()
+  for (const address of addresses) accesses.touchAddress(address)
+  for (const [address, slot] of slots) accesses.touchSlot(address, slot)
+}

@@ -1,0 +1,80 @@
+/**
+ * Which calls may be tried: a bounded memory of trials that ended without an outcome. It counts calls, not time, so
+ * that failed trials take at most a fixed share of the work of all calls, at any rate.
+ */
+import { latin1Key } from '../../../primitives/bytes.js'
+import type { CallMessage } from './executionRequest.js'
+
+/** Calls of a key that pay for one failed trial, which takes 0.4 ms at most. */
+const callsPerFailure = 100
+
+/** Failed trials of a key that may be unpaid: enough for a page with several long calls. */
+const unpaidFailuresMax = 8
+
+/** Calls of a long function that are passed on untried: its next call may be short. */
+const untriedCalls = 100
+
+/** Keys in debt and long functions that are remembered. Of more, the oldest are forgotten. */
+const rememberedMax = 1_024
+
+export class TrialRecord {
+  /** Key id → calls that it still has to make. */
+  readonly #debts = new Map<string, number>()
+  /** Contract and selector → calls that are passed on untried. */
+  readonly #long = new Map<string, number>()
+  /** Contract and selector → number of the head at which a call was not short. */
+  readonly #longAt = new Map<string, number>()
+
+  /** Counts a call, and says whether to try it. */
+  admit(keyId: string, message: CallMessage): boolean {
+    const isTrusted = this.#debts.size === 0 || this.#paysOff(keyId)
+    return (this.#long.size === 0 || !this.#isLong(message)) && isTrusted
+  }
+
+  #paysOff(keyId: string): boolean {
+    const debt = this.#debts.get(keyId)
+    if (debt === undefined) return true
+    if (debt === 1) this.#debts.delete(keyId)
+    else this.#debts.set(keyId, debt - 1)
+    return debt <= (unpaidFailuresMax - 1) * callsPerFailure
+  }
+
+  #isLong(message: CallMessage): boolean {
+    const name = nameOf(message)
+    const left = this.#long.get(name)
+    if (left === undefined) return false
+    if (left === 1) this.#long.delete(name)
+    else this.#long.set(name, left - 1)
+    return true
+  }
+
+  /** A trial of this call ended without an outcome. */
+  fail(keyId: string, message: CallMessage): void {
+    const debt = this.#debts.get(keyId) ?? 0
+    remember(this.#debts, keyId, debt + callsPerFailure)
+    remember(this.#long, nameOf(message), untriedCalls)
+  }
+
+  /**
+   * A trial of this call, with an outcome, was not short. The first at a head (its number) reads rows that are in memory
+   * the next time; after the second the next calls of this function are passed on untried.
+   */
+  tookLong(message: CallMessage, head: number): void {
+    const name = nameOf(message)
+    if (this.#longAt.get(name) === head) remember(this.#long, name, untriedCalls)
+    else remember(this.#longAt, name, head)
+  }
+}
+
+function remember(counts: Map<string, number>, key: string, count: number): void {
+  counts.delete(key)
+  counts.set(key, count)
+  if (counts.size <= rememberedMax) return
+  const [oldest] = counts.keys()
+  if (oldest !== undefined) counts.delete(oldest)
+}
+
+/** The contract and the selector: the first four bytes of the data. */
+function nameOf({ to, data }: CallMessage): string {
+  return latin1Key(to ?? new Uint8Array(0)) + latin1Key(data.subarray(0, 4))
+}

@@ -1,0 +1,181 @@
+/**
+ * The precompiled contracts of every fork, all synchronous: {@link precompileRuns} and {@link precompileNumbers} for
+ * a {@link KernelHost}, and {@link refusalReason} for the message of a refused input. Owns the fork and the gas of
+ * each contract; the computations are in the other files of this folder.
+ *
+ * If a fork does not have a contract, its address is an ordinary account. All gas is computed before the input is
+ * read.
+ */
+import { hash } from 'node:crypto'
+import { ripemd160 } from '@noble/hashes/legacy.js'
+import { type ForkName, includesFork } from '../../../data/chain/forks.js'
+import { noBytes, padLeft, toMinimalBytes } from '../../../primitives/bytes.js'
+import { keccak256 } from '../../../primitives/keccak.js'
+import type { JobWatch } from '../engine/jobWatch.js'
+import type { PrecompileRuns } from '../engine/kernelHost.js'
+import { recoverKey } from '../transactions/ecrecover.js'
+import { blake2f, blake2fRounds } from './blake2f.js'
+import * as bls from './bls12381.js'
+import { addBn254, bn254PairBytes, multiplyBn254, pairBn254 } from './bn254.js'
+import { isZero } from './fields.js'
+import { verifyKzgProof } from './kzgProof.js'
+import { modexpGas, modexpPower } from './modexp.js'
+import { verifyP256 } from './p256.js'
+import { InputRefusal } from './refusal.js'
+import { g1Discounts, g2Discounts } from './sumDiscounts.js'
+
+interface Contract {
+  readonly since: ForkName
+  gas(data: Uint8Array, fork: ForkName): bigint
+  /** Runs the contract. Throws {@link InputRefusal}. Checks the watch where it takes long. */
+  run(data: Uint8Array, fork: ForkName, watch: JobWatch | undefined): Uint8Array
+}
+
+/** By number, which is also the address. */
+const contracts: ReadonlyMap<number, Contract> = new Map<number, Contract>([
+  [0x01, { since: 'chainstart', gas: () => 3_000n, run: recover }],
+  [0x02, { since: 'chainstart', gas: perWord(60n, 12n), run: (data) => hash('sha256', data, 'buffer') }],
+  [0x03, { since: 'chainstart', gas: perWord(600n, 120n), run: (data) => padLeft(ripemd160(data), 32) }],
+  // The kernel runs this one itself.
+  [0x04, { since: 'chainstart', gas: perWord(15n, 3n), run: (data) => data.slice() }],
+  [0x05, { since: 'byzantium', gas: modexpGas, run: modexpPower }],
+  // EIP-196, EIP-197; cheaper since EIP-1108.
+  [
+    0x06,
+    { since: 'byzantium', gas: (_, fork) => (includesFork(fork, 'istanbul') ? 150n : 500n), run: addBn254 },
+  ],
+  [
+    0x07,
+    {
+      since: 'byzantium',
+      gas: (_, fork) => (includesFork(fork, 'istanbul') ? 6_000n : 40_000n),
+      run: multiplyBn254,
+    },
+  ],
+  [
+    0x08,
+    {
+      since: 'byzantium',
+      gas: (data, fork) =>
+        includesFork(fork, 'istanbul')
+          ? 45_000n + 34_000n * countItems(data, bn254PairBytes)
+          : 100_000n + 80_000n * countItems(data, bn254PairBytes),
+      run: (data, _, watch) => pairBn254(data, watch),
+    },
+  ],
+  // EIP-152.
+  [
+    0x09,
+    {
+      since: 'istanbul',
+      gas: (data) => BigInt(blake2fRounds(data)),
+      run: (data, _, watch) => blake2f(data, watch),
+    },
+  ],
+  // EIP-4844.
+  [0x0a, { since: 'cancun', gas: () => 50_000n, run: verifyKzgProof }],
+  // EIP-2537.
+  [0x0b, { since: 'prague', gas: () => 375n, run: (data) => bls.add('g1', data) }],
+  [
+    0x0c,
+    {
+      since: 'prague',
+      gas: perTerm(12_000n, bls.g1TermBytes, g1Discounts),
+      run: (data, _, watch) => bls.sumOf('g1', data, watch),
+    },
+  ],
+  [0x0d, { since: 'prague', gas: () => 600n, run: (data) => bls.add('g2', data) }],
+  [
+    0x0e,
+    {
+      since: 'prague',
+      gas: perTerm(22_500n, bls.g2TermBytes, g2Discounts),
+      run: (data, _, watch) => bls.sumOf('g2', data, watch),
+    },
+  ],
+  [
+    0x0f,
+    {
+      since: 'prague',
+      gas: (data) => 37_700n + 32_600n * countItems(data, bls.blsPairBytes),
+      run: (data, _, watch) => bls.pairBls(data, watch),
+    },
+  ],
+  [0x10, { since: 'prague', gas: () => 5_500n, run: bls.mapToG1 }],
+  [0x11, { since: 'prague', gas: () => 23_800n, run: bls.mapToG2 }],
+  // EIP-7951.
+  [0x100, { since: 'osaka', gas: () => 6_900n, run: verifyP256 }],
+])
+
+/** Numbers of the contracts of a fork. */
+export function precompileNumbers(fork: ForkName): number[] {
+  return [...contracts].filter(([, { since }]) => includesFork(fork, since)).map(([number]) => number)
+}
+
+/** The address of a contract: its number in 20 bytes. */
+export function precompileAddress(number: number): Uint8Array {
+  return padLeft(toMinimalBytes(number), 20)
+}
+
+/**
+ * The contracts of a fork by number. The watch, which blocks do not have, ends a contract that takes longer than the
+ * job may with FaultError ExecutionTimedOut; some look at it every 30 ms only.
+ */
+export function precompileRuns(fork: ForkName, watch: JobWatch | undefined): PrecompileRuns {
+  return {
+    get(number) {
+      const contract = contracts.get(number)
+      if (contract === undefined || !includesFork(fork, contract.since)) return undefined
+      return (data, gas) => {
+        const gasUsed = contract.gas(data, fork)
+        if (gasUsed > gas) return { output: noBytes, gasUsed }
+        watch?.look()
+        try {
+          return { output: contract.run(data, fork, watch), gasUsed }
+        } catch (error) {
+          if (error instanceof InputRefusal) return undefined
+          throw error
+        }
+      }
+    },
+  }
+}
+
+/** Why a contract refused an input: go-ethereum's message. Takes about as long as the contract itself. */
+export function refusalReason(number: number, data: Uint8Array, watch: JobWatch): string {
+  try {
+    // An input refused at one fork is refused at all later ones.
+    contracts.get(number)?.run(data, 'osaka', watch)
+  } catch (error) {
+    if (error instanceof InputRefusal) return error.message
+    throw error
+  }
+  return 'invalid input'
+}
+
+function perWord(base: bigint, each: bigint): Contract['gas'] {
+  return (data) => base + each * BigInt(Math.ceil(data.length / 32))
+}
+
+function countItems(data: Uint8Array, itemBytes: number): bigint {
+  return BigInt(Math.floor(data.length / itemBytes))
+}
+
+/** `discounts` are thousandths of the price by number of terms; the last one also applies to more terms. */
+function perTerm(each: bigint, termBytes: number, discounts: readonly number[]): Contract['gas'] {
+  return (data) => {
+    const terms = countItems(data, termBytes)
+    const discount = discounts[Math.min(Number(terms), discounts.length) - 1] ?? 0
+    return (terms * each * BigInt(discount)) / 1_000n
+  }
+}
+
+/** Input: hash ‖ v ‖ r ‖ s, 32 bytes each. Output: the address as a word, or nothing. */
+function recover(data: Uint8Array): Uint8Array {
+  const input = new Uint8Array(128)
+  input.set(data.subarray(0, 128))
+  const v = input[63] as number
+  if (!isZero(input.subarray(32, 63)) || (v !== 27 && v !== 28)) return noBytes
+  const key = recoverKey(input.subarray(0, 32), BigInt(v - 27), input.subarray(64, 96), input.subarray(96))
+  return key === undefined ? noBytes : padLeft(keccak256(key).subarray(12), 32)
+}

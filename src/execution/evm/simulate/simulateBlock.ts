@@ -1,0 +1,201 @@
+/** Executes simulated blocks one after the other, as go-ethereum does (internal/ethapi/simulate.go). */
+import { type ForkName, type ForkSchedule, includesFork } from '../../../data/chain/forks.js'
+import { encodeHeader, type Header, headerHash } from '../../../data/chain/header.js'
+import { indexedRoot } from '../../../data/state/indexedRoot.js'
+import type { Change } from '../../../data/state/stateView.js'
+import { RecentTries } from '../../../data/state/trie.js'
+import { type Hash32, toMinimalBytes, trimLeft } from '../../../primitives/bytes.js'
+import { messageRefused } from '../../../primitives/faults.js'
+import { keccak256 } from '../../../primitives/keccak.js'
+import { encodeRlp, encodeRlpListOfEncoded, type RlpItem, rlpLength } from '../../../primitives/rlp.js'
+import { buildBlockAccessList, recordedBy } from '../blocks/blockAccesses.js'
+import { type BlockContext, blockRules } from '../blocks/blockContext.js'
+import { payRewards, payWithdrawals } from '../blocks/blockPayments.js'
+import { BlockTally } from '../blocks/blockTally.js'
+import { InvalidBlockError } from '../blocks/invalidBlock.js'
+import { beginBlock, requestsHashOf } from '../blocks/systemCalls.js'
+import type { JobWatch } from '../engine/jobWatch.js'
+import type { Kernel } from '../engine/kernel.js'
+import type { KernelLog } from '../engine/kernelLogs.js'
+import { applyOverrides } from '../messages/applyOverrides.js'
+import { forkPrecompiles, movePrecompiles, ownPrecompiles } from '../precompiles/precompileMoves.js'
+import { type RunCall, runSimulatedCall } from './simulatedCall.js'
+import type { PlannedBlock } from './simulatedChain.js'
+import { type SimulatedParent, type StartedHeader, startHeader } from './simulatedHeader.js'
+import type { SimulatedState } from './simulatedState.js'
+
+/** EIP-4844. */
+const blobType = 3
+
+export interface SimulatedBlock {
+  readonly header: Header
+  readonly headerRlp: Uint8Array
+  readonly hash: Hash32
+  /** RLP list of its transactions, which have no signatures. */
+  readonly transactionsRlp: Uint8Array
+  /** Undefined before Shanghai. */
+  readonly withdrawals: readonly RlpItem[] | undefined
+  /** RLP size of the whole block. */
+  readonly size: number
+  readonly calls: readonly RunCall[]
+}
+
+interface SimulationSettings {
+  readonly schedule: ForkSchedule
+  /** Whether the chain may lack the protocol's contracts. */
+  readonly isDevelopment: boolean
+  /** Its state is dropped. */
+  readonly kernel: Kernel
+  /** The state before the first block; each block adds its changes. */
+  readonly state: SimulatedState
+  /** The hash of any block before the one that is executed. */
+  readonly ancestorHash: BlockContext['ancestorHash']
+  readonly watch: JobWatch
+  readonly validates: boolean
+  readonly tracesTransfers: boolean
+  /** Gas of all messages together. */
+  readonly gasMax: bigint
+}
+
+export class BlockSimulator {
+  readonly #settings: SimulationSettings
+  readonly #recent = new RecentTries()
+  #gasLeft: bigint
+
+  constructor(settings: SimulationSettings) {
+    this.#settings = settings
+    this.#gasLeft = settings.gasMax
+  }
+
+  /**
+   * Executes a block on top of the last one. `onCall` is called after each message. Throws FaultError: MessageRefused
+   * for overrides that contradict each other and for a block that no chain could have, otherwise as
+   * {@link runSimulatedCall}.
+   */
+  run(block: PlannedBlock, parent: SimulatedParent, onCall: (call: RunCall) => void): SimulatedBlock {
+    const { schedule, kernel, state, validates } = this.#settings
+    const started = startHeader(block, parent, schedule, validates)
+    const { header, fork } = started
+    const context = this.#contextOf(started, block)
+    this.#prepare(block, context)
+    applyOverrides(kernel, block.stateOverrides)
+    const isRecorded = includesFork(fork, 'amsterdam')
+    if (isRecorded) kernel.recordAccesses()
+    kernel.setBlock(context)
+    beginBlock(kernel, header, fork)
+    const calls: RunCall[] = []
+    const tally = new BlockTally(kernel, fork, state, this.#recent)
+    for (const [index, call] of block.calls.entries()) {
+      const bounds = { ...this.#settings, blockGas: header.gasLimit - tally.gasUsed, gasLeft: this.#gasLeft }
+      kernel.setAccessIndex(index + 1)
+      const run = runSimulatedCall(kernel, context, call, bounds)
+      this.#gasLeft -= run.gasUsed
+      const { type } = run.transaction
+      // As in go-ethereum, a message with a gas price is no blob transaction, though it pays for blobs.
+      const blobs = type === blobType ? (call.message.blobVersionedHashes?.length ?? 0) : 0
+      tally.add(type, blobs, run.failure === undefined, run)
+      calls.push(run)
+      onCall(run)
+    }
+    kernel.setAccessIndex(block.calls.length + 1)
+    const requestsHash = includesFork(fork, 'prague') ? this.#requestsHash(tally.logs, fork) : undefined
+    const withdrawals = includesFork(fork, 'shanghai') ? withdrawalItems(block) : undefined
+    if (withdrawals !== undefined && withdrawals.length > 0) payWithdrawals(kernel, withdrawals)
+    if (header.difficulty !== 0n) payRewards(kernel, header, [], fork)
+    this.#settle(tally)
+    const transactions = calls.map(({ transaction }) => transaction)
+    return assemble(
+      {
+        ...header,
+        gasUsed: tally.gasUsed,
+        stateRoot: state.stateRoot,
+        transactionsRoot: indexedRoot(transactions.map(({ bytes }) => bytes)),
+        receiptsRoot: indexedRoot(tally.receipts),
+        logsBloom: tally.logsBloom,
+        ...(started.blobs === undefined ? {} : { blobGasUsed: tally.blobGas }),
+        ...(withdrawals === undefined
+          ? {}
+          : { withdrawalsRoot: indexedRoot(withdrawals.map((item) => encodeRlp(item))) }),
+        ...(requestsHash === undefined ? {} : { requestsHash }),
+        ...(isRecorded ? { blockAccessListHash: keccak256(buildBlockAccessList([recordedBy(kernel)])) } : {}),
+      },
+      transactions.map(({ type, bytes }) => (type === 0 ? bytes : encodeRlp(bytes))),
+      withdrawals,
+      calls,
+    )
+  }
+
+  #contextOf({ header, fork, blobs }: StartedHeader, { blockOverrides }: PlannedBlock): BlockContext {
+    const rules = blockRules(header, fork, this.#settings.schedule.config.chainId, blobs)
+    return {
+      ...rules,
+      hasBaseFee: header.baseFeePerGas !== undefined,
+      blobBaseFee: (blobs && blockOverrides.blobBaseFee) ?? rules.blobBaseFee,
+      ancestorHash: (number) => (number < header.number ? this.#settings.ancestorHash(number) : undefined),
+    }
+  }
+
+  /** An empty kernel for the block: precompiled contracts are those of its fork, moved as it says. */
+  #prepare({ stateOverrides }: PlannedBlock, { fork, ancestorHash }: BlockContext): void {
+    const { kernel, state, watch, tracesTransfers } = this.#settings
+    const numbers = movePrecompiles(ownPrecompiles(fork), stateOverrides)
+    kernel.clear()
+    kernel.limitMemory(watch.limits.memoryBytesMax)
+    kernel.attach({ state, ancestorHash, precompiles: { ...forkPrecompiles(fork, watch), numbers }, watch })
+    kernel.setFork(fork)
+    kernel.logsTransfers = tracesTransfers
+  }
+
+  #requestsHash(logs: readonly KernelLog[], fork: ForkName): Hash32 {
+    const { kernel, schedule, isDevelopment } = this.#settings
+    try {
+      return requestsHashOf(kernel, logs, schedule, fork, isDevelopment)
+    } catch (error) {
+      if (!(error instanceof InvalidBlockError)) throw error
+      throw messageRefused(error.message)
+    }
+  }
+
+  /** Adds the kernel's changes to the state. */
+  #settle(tally: BlockTally): void {
+    const { kernel, state } = this.#settings
+    const wiped = [...tally.takeChanged()].filter((account) => kernel.isWiped(account))
+    state.add(
+      tally.changes(),
+      wiped.map((account) => [kernel.addressOf(account), slotsHeld(kernel, account)] as const),
+    )
+  }
+}
+
+/** Slots of an account whose storage was removed in this block. */
+function* slotsHeld(kernel: Kernel, account: number): Generator<Change> {
+  if (!kernel.exists(account)) return
+  for (const [key, word] of kernel.slotsOf(account)) {
+    const value = trimLeft(word)
+    if (value.length > 0) yield [key, value]
+  }
+}
+
+/** In the form of a block's body. */
+function withdrawalItems({ blockOverrides }: PlannedBlock): readonly RlpItem[] {
+  return (blockOverrides.withdrawals ?? []).map(({ index, validatorIndex, address, amount }) => [
+    toMinimalBytes(index),
+    toMinimalBytes(validatorIndex),
+    address,
+    toMinimalBytes(amount),
+  ])
+}
+
+function assemble(
+  header: Header,
+  transactions: readonly Uint8Array[],
+  withdrawals: readonly RlpItem[] | undefined,
+  calls: readonly RunCall[],
+): SimulatedBlock {
+  const headerRlp = encodeHeader(header)
+  const transactionsRlp = encodeRlpListOfEncoded(transactions)
+  const withdrawalBytes = withdrawals === undefined ? 0 : encodeRlp(withdrawals).length
+  // One byte for no uncles.
+  const size = rlpLength(headerRlp.length + transactionsRlp.length + 1 + withdrawalBytes)
+  return { header, headerRlp, hash: headerHash(headerRlp), transactionsRlp, withdrawals, size, calls }
+}

@@ -1,0 +1,80 @@
+/** Headers of simulated blocks: what they take from their parent, and what the caller chooses. */
+import { initialBaseFee, nextBaseFee, nextExcessBlobGas } from '../../../data/chain/feeMarket.js'
+import {
+  type BlobParameters,
+  type ForkName,
+  type ForkSchedule,
+  includesFork,
+} from '../../../data/chain/forks.js'
+import type { Header, Timestamp } from '../../../data/chain/header.js'
+import { nextSlotNumber } from '../../../data/chain/pendingHeader.js'
+import { type Hash32, toHash32, zeroHash } from '../../../primitives/bytes.js'
+import { emptyTrieRoot, emptyUnclesHash } from '../../../primitives/keccak.js'
+import type { PlannedBlock } from './simulatedChain.js'
+
+/** A header before its block is executed: roots, bloom and gas used are those of an empty block. */
+export interface StartedHeader {
+  readonly header: Header
+  readonly fork: ForkName
+  /** Undefined before Cancun. */
+  readonly blobs: BlobParameters | undefined
+}
+
+/** The block on which another is built. */
+export interface SimulatedParent {
+  readonly header: Header
+  readonly hash: Hash32
+  /** Up to this block. */
+  readonly totalDifficulty: bigint
+}
+
+/** The header of a block on `parent`. Without validation the base fee is zero where nobody chose one. */
+export function startHeader(
+  { number, timestamp, blockOverrides: chosen }: PlannedBlock,
+  { header: parent, hash: parentHash, totalDifficulty }: SimulatedParent,
+  schedule: ForkSchedule,
+  validates: boolean,
+): StartedHeader {
+  const isProofOfWork = !isMerged(schedule, timestamp, totalDifficulty) && parent.difficulty !== 0n
+  const difficulty = isProofOfWork ? (chosen.difficulty ?? parent.difficulty) : 0n
+  const isLondon = (block: number) => schedule.londonBlock !== undefined && block >= schedule.londonBlock
+  const fork = schedule.forkAt(number, timestamp, difficulty === 0n && isLondon(number))
+  const blobs = includesFork(fork, 'cancun') ? schedule.blobParametersAt(fork) : undefined
+  const validBaseFee = () => (isLondon(parent.number) ? nextBaseFee(parent) : initialBaseFee)
+  const ownBaseFee = isLondon(number) ? (validates ? validBaseFee() : 0n) : undefined
+  const baseFeePerGas = chosen.baseFeePerGas ?? ownBaseFee
+  const header: Header = {
+    parentHash,
+    unclesHash: emptyUnclesHash,
+    miner: chosen.feeRecipient ?? parent.miner,
+    stateRoot: parent.stateRoot,
+    transactionsRoot: emptyTrieRoot,
+    receiptsRoot: emptyTrieRoot,
+    logsBloom: new Uint8Array(256),
+    difficulty,
+    number,
+    gasLimit: chosen.gasLimit ?? parent.gasLimit,
+    gasUsed: 0n,
+    timestamp,
+    extraData: new Uint8Array(0),
+    mixHash: toHash32(chosen.prevRandao ?? zeroHash),
+    nonce: new Uint8Array(8),
+    ...(baseFeePerGas === undefined ? {} : { baseFeePerGas }),
+    ...(includesFork(fork, 'shanghai') ? { withdrawalsRoot: emptyTrieRoot } : {}),
+    ...(blobs === undefined
+      ? {}
+      : {
+          blobGasUsed: 0n,
+          excessBlobGas: nextExcessBlobGas(parent, fork, blobs),
+          parentBeaconBlockRoot: toHash32(chosen.beaconRoot ?? zeroHash),
+        }),
+    ...(includesFork(fork, 'amsterdam') ? { slotNumber: nextSlotNumber(parent) } : {}),
+  }
+  return { header, fork, blobs }
+}
+
+/** Whether a block at this time, on this total difficulty, has proof of stake whatever its parent has. */
+function isMerged(schedule: ForkSchedule, timestamp: Timestamp, totalDifficulty: bigint): boolean {
+  const shanghai = schedule.config.times.get('shanghai')
+  return schedule.isMerged(totalDifficulty) || (shanghai !== undefined && timestamp >= shanghai)
+}

@@ -1,0 +1,125 @@
+/**
+ * Simulates blocks on top of a block of a store, without changing it: eth_simulateV1. Owns the choice of the state,
+ * and that all blocks are built on the same one.
+ */
+import type { ForkSchedule } from '../../../data/chain/forks.js'
+import { decodeHeader, encodeHeader, headerHash } from '../../../data/chain/header.js'
+import { buildPendingHeader } from '../../../data/chain/pendingHeader.js'
+import type { ChainRows } from '../../../data/store/chainRows.js'
+import type { Hash32 } from '../../../primitives/bytes.js'
+import { FaultError } from '../../../primitives/faults.js'
+import { JsonBytes } from '../../../primitives/jsonBytes.js'
+import { ancestorsOf, readRules, refuseUnknownFork, totalDifficulty } from '../blocks/blockContext.js'
+import { atOneStatus, BlockStates, type BlockStatus } from '../blocks/blockState.js'
+import { type JobLimits, JobWatch } from '../engine/jobWatch.js'
+import { Kernel } from '../engine/kernel.js'
+import type { BlockReference } from '../messages/executionRequest.js'
+import { BlockSimulator } from './simulateBlock.js'
+import { planBlocks } from './simulatedChain.js'
+import type { SimulatedParent } from './simulatedHeader.js'
+import { jsonBytesOf, writeSimulatedBlock } from './simulatedJson.js'
+import { SimulatedState } from './simulatedState.js'
+import type { SimulationRequest } from './simulationRequest.js'
+
+/** Bytes of an answer, which stands in memory whole: as many as the answer of a batch may have. */
+const answerBytesMax = 25_000_000
+/** Initial memory of an answer: some blocks with a few messages each. */
+const answerBytesExpected = 16 * 1024
+/** Memory above which the kernel is replaced, because WebAssembly never frees any. */
+const grownBytesMax = 16 * 2 ** 20
+
+/** The block on which a simulation is built. */
+interface Base extends SimulatedParent {
+  /** Hashes of it and of blocks before it. */
+  readonly hashOf: (number: number) => Hash32 | undefined
+}
+
+/** Simulates on one store, one request after the other. */
+export class Simulation {
+  readonly #store: ChainRows
+  readonly #limits: JobLimits
+  readonly #schedule: ForkSchedule
+  readonly #isDevelopment: boolean
+  readonly #states: BlockStates
+  #kernel = new Kernel()
+
+  /** `limits` apply to each request. */
+  constructor(store: ChainRows, limits: JobLimits) {
+    this.#store = store
+    this.#limits = limits
+    this.#states = new BlockStates(store)
+    const { schedule, isDevelopment } = readRules(store)
+    this.#schedule = schedule
+    this.#isDevelopment = isDevelopment
+  }
+
+  /**
+   * The JSON of an eth_simulateV1 result. Throws FaultError: SimulationRefused or MessageRefused where go-ethereum
+   * refuses, HeaderForHashNotFound, ResponseTooLarge, ExecutionOutOfMemory, and ExecutionTimedOut, also once
+   * `shouldStop` says so; NotHeldError where the state is not held.
+   */
+  simulateJson(request: SimulationRequest, shouldStop: () => boolean): Uint8Array<ArrayBuffer> {
+    const watch = new JobWatch(shouldStop, this.#limits)
+    return atOneStatus(this.#store, request.block, (status) => {
+      try {
+        return this.#simulate(request, watch, status)
+      } finally {
+        if (this.#kernel.grownBytes > grownBytesMax) this.#kernel = new Kernel()
+      }
+    })
+  }
+
+  #simulate(request: SimulationRequest, watch: JobWatch, status: BlockStatus): Uint8Array<ArrayBuffer> {
+    const base = this.#baseOf(request.block)
+    const planned = planBlocks(base.header, request.blocks)
+    const hashes = new Map<number, Hash32>()
+    const simulator = new BlockSimulator({
+      schedule: this.#schedule,
+      isDevelopment: this.#isDevelopment,
+      kernel: this.#kernel,
+      // The state root takes the tries, of which a store that may lack rows has the parts that were walked.
+      state: new SimulatedState(
+        this.#states.open(this.#store.mayLack ? 'side' : status, request.block, base.header.stateRoot),
+      ),
+      ancestorHash: (number) => (number > base.header.number ? hashes.get(number) : base.hashOf(number)),
+      watch,
+      ...request,
+    })
+    const json = new JsonBytes(answerBytesExpected)
+    let parent: SimulatedParent = base
+    for (const [at, block] of planned.entries()) {
+      watch.look()
+      let bytes = json.length
+      const simulated = simulator.run(block, parent, (call) => {
+        bytes += jsonBytesOf(call)
+        if (bytes > answerBytesMax) throw new FaultError({ kind: 'ResponseTooLarge' })
+      })
+      const { header, hash } = simulated
+      const totalDifficulty: bigint = parent.totalDifficulty + header.difficulty
+      parent = { header, hash, totalDifficulty }
+      hashes.set(header.number, hash)
+      json.text(at === 0 ? '[' : ',')
+      writeSimulatedBlock(json, simulated, totalDifficulty, request.isFull)
+    }
+    json.text(']')
+    return json.finish()
+  }
+
+  #baseOf({ hash, isPending }: BlockReference): Base {
+    const row = this.#store.readHeader(hash as Hash32)
+    if (row === undefined) throw new FaultError({ kind: 'HeaderForHashNotFound' })
+    const named = decodeHeader(row)
+    refuseUnknownFork(named)
+    const total = totalDifficulty(this.#store, hash as Hash32)
+    if (!isPending) {
+      const before = ancestorsOf(this.#store, named, hash)
+      const hashOf = (number: number) => (number === named.number ? (hash as Hash32) : before(number))
+      return { header: named, hash: hash as Hash32, totalDifficulty: total, hashOf }
+    }
+    const header = buildPendingHeader(named, hash as Hash32, this.#schedule, total)
+    const own = headerHash(encodeHeader(header))
+    const before = ancestorsOf(this.#store, header, undefined)
+    const hashOf = (number: number) => (number === header.number ? own : before(number))
+    return { header, hash: own, totalDifficulty: total + header.difficulty, hashOf }
+  }
+}

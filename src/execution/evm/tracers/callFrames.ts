@@ -1,0 +1,161 @@
+/**
+ * The calls of a transaction as a tree, for tracers that write it at the end: the nested form of callTracer and the
+ * flat one of flatCallTracer. Owns what both keep of a call.
+ */
+import { noBytes } from '../../../primitives/bytes.js'
+import type { KernelLog } from '../engine/kernelLogs.js'
+import { decodeRevertReason } from '../messages/revertReason.js'
+import type { FrameEnd, FrameFailure, TracedFrame, TracedTransaction, TraceOutput, Tracer } from './tracer.js'
+
+export interface CallLog extends KernelLog {
+  /** Among those of the block. */
+  readonly index: number
+  /** Number of the call's own calls before it. */
+  readonly position: number
+}
+
+export interface Call {
+  readonly kind: number
+  readonly from: Uint8Array
+  /** Undefined for a failed creation. */
+  to: Uint8Array | undefined
+  readonly value: bigint
+  readonly input: Uint8Array
+  gas: bigint
+  gasUsed: bigint
+  output: Uint8Array
+  failure: FrameFailure | undefined
+  /** Dropped where the call or a call around it failed. */
+  logs: CallLog[]
+  readonly calls: Call[]
+}
+
+export const create = 0xf0
+export const create2 = 0xf5
+export const staticCall = 0xfa
+export const selfdestruct = 0xff
+
+/** Memory of a call or log besides its bytes. */
+const itemBytes = 400
+
+class CallFrames {
+  #top: Call | undefined
+  readonly #open: Call[] = []
+  #output: TraceOutput | undefined
+  #heldBytes = 0
+  readonly #onlyTop: boolean
+
+  constructor(onlyTop: boolean) {
+    this.#onlyTop = onlyTop
+  }
+
+  begin(output: TraceOutput): void {
+    this.#top = undefined
+    this.#open.length = 0
+    this.#output = output
+    this.#heldBytes = 0
+  }
+
+  /** The outermost call, complete after the end of the transaction. */
+  get top(): Call {
+    if (this.#top === undefined) throw new Error('a transaction without a call')
+    return this.#top
+  }
+
+  /** The innermost call that has not ended. */
+  get current(): Call {
+    return this.#open.at(-1) as Call
+  }
+
+  enter({ depth, kind, from, to, value, input, gas }: TracedFrame): void {
+    if (this.#onlyTop && depth > 0) return
+    this.#hold(itemBytes + input.length)
+    const call: Call = {
+      kind,
+      from,
+      to,
+      value,
+      input: input.slice(),
+      gas,
+      gasUsed: 0n,
+      output: noBytes,
+      failure: undefined,
+      logs: [],
+      calls: [],
+    }
+    this.#open.at(-1)?.calls.push(call)
+    this.#top ??= call
+    this.#open.push(call)
+  }
+
+  exit({ depth, gasUsed, output, failure }: FrameEnd): void {
+    if (this.#onlyTop && depth > 0) return
+    const call = this.#open.pop() as Call
+    call.gasUsed = gasUsed
+    // As in go-ethereum, a contract that was created without code counts as a success.
+    call.failure = failure?.isUndone === true ? failure : undefined
+    if (call.failure === undefined || call.failure.kind === 'reverted') {
+      this.#hold(output.length)
+      call.output = output.slice()
+    }
+    if (call.failure !== undefined && isCreation(call)) call.to = undefined
+  }
+
+  log(log: KernelLog, index: number): void {
+    // The call's own depth: the outermost one is the only open one there.
+    const call = this.#open.at(-1) as Call
+    this.#hold(itemBytes + log.data.length)
+    call.logs.push({ ...log, index, position: call.calls.length })
+  }
+
+  #hold(bytes: number): void {
+    this.#heldBytes += bytes
+    this.#output?.holding(this.#heldBytes)
+  }
+}
+
+/** A tracer that writes the calls of a transaction at its end. */
+export abstract class CallTreeTracer implements Tracer {
+  readonly opcodes: Tracer['opcodes'] = []
+  protected readonly frames: CallFrames
+  protected transaction!: TracedTransaction
+  protected output!: TraceOutput
+
+  /** With `onlyTop`, calls of the outermost one are left out. */
+  constructor(onlyTop = false) {
+    this.frames = new CallFrames(onlyTop)
+  }
+
+  begin(transaction: TracedTransaction, output: TraceOutput): void {
+    this.frames.begin(output)
+    this.transaction = transaction
+    this.output = output
+  }
+
+  enter(frame: TracedFrame): void {
+    this.frames.enter(frame)
+  }
+
+  exit(end: FrameEnd): void {
+    this.frames.exit(end)
+  }
+
+  abstract end(gasUsed: bigint): void
+}
+
+export function isCreation({ kind }: Call): boolean {
+  return kind === create || kind === create2
+}
+
+/** The reason of a revert as text; undefined where it has none. */
+export function revertReasonOf({ failure, output }: Call): string | undefined {
+  return failure?.kind === 'reverted' ? decodeRevertReason(output) : undefined
+}
+
+/** Text as JSON, escaped as Go does, so that lengths are the same. */
+export function goText(text: string): string {
+  return JSON.stringify(text).replace(
+    /[<>&\u2028\u2029\u007f-\uffff]/g,
+    (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}

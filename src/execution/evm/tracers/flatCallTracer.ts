@@ -1,0 +1,159 @@
+/**
+ * go-ethereum's `flatCallTracer` (eth/tracers/native/call_flat.go): the calls of a transaction as a list, in the form
+ * of Parity's `trace_` methods.
+ */
+import type { JsonBytes } from '../../../primitives/jsonBytes.js'
+import { opcodeNames } from '../engine/opcodeNames.js'
+import {
+  type Call,
+  CallTreeTracer,
+  create2,
+  goText,
+  isCreation,
+  selfdestruct,
+  staticCall,
+} from './callFrames.js'
+import type { TransactionPlace } from './tracer.js'
+
+export interface FlatCallTracerOptions {
+  /** Whether errors have Parity's texts. */
+  readonly convertParityErrors: boolean
+  /** Whether calls of precompiled contracts are listed. */
+  readonly includePrecompiles: boolean
+}
+
+const callOpcode = 0xf1
+
+export class FlatCallTracer extends CallTreeTracer {
+  readonly #options: FlatCallTracerOptions
+
+  constructor(options: FlatCallTracerOptions) {
+    super()
+    this.#options = options
+  }
+
+  end(gasUsed: bigint): void {
+    const { top } = this.frames
+    top.gas = this.transaction.gasLimit
+    top.gasUsed = gasUsed
+    const { json } = this.output
+    json.text('[')
+    const { place, isPrecompile } = this.transaction
+    const { includePrecompiles } = this.#options
+    let count = 0
+    for (const each of flatCalls(top, includePrecompiles, isPrecompile)) {
+      if (count++ > 0) json.text(',')
+      writeFlatCall(json, each, place, () => this.#writeOutcome(each.call))
+      this.output.flush()
+    }
+    json.text(']')
+  }
+
+  #writeOutcome(call: Call): void {
+    const { failure, kind } = call
+    const { json } = this.output
+    const { convertParityErrors } = this.#options
+    const why = failure && (convertParityErrors ? parityError(failure.why) : failure.why)
+    if (why !== undefined) json.put`,"error":${goText(why)}`
+    if (kind !== selfdestruct && (failure === undefined || failure.kind === 'reverted'))
+      writeResult(json, call)
+  }
+}
+
+interface FlatCall {
+  readonly call: Call
+  /** Number of its own calls, and the indices that lead to it from the outermost call. */
+  readonly subtraces: number
+  readonly address: readonly number[]
+}
+
+/** A call and those within it, each before its own. Calls of precompiled contracts are left out if so asked. */
+export function* flatCalls(
+  call: Call,
+  withPrecompiles: boolean,
+  isPrecompile: (address: Uint8Array) => boolean,
+  address: readonly number[] = [],
+): Generator<FlatCall> {
+  const inner = call.calls.filter(
+    ({ kind, to }) =>
+      withPrecompiles ||
+      (kind !== callOpcode && kind !== staticCall) ||
+      to === undefined ||
+      !isPrecompile(to),
+  )
+  yield { call, subtraces: inner.length, address }
+  for (const [index, each] of inner.entries()) {
+    yield* flatCalls(each, withPrecompiles, isPrecompile, [...address, index])
+  }
+}
+
+/**
+ * Writes a call of a transaction; `writeOutcome` writes its members `error` and `result`. The place is undefined for a
+ * message, and `none` where no form has one.
+ */
+export function writeFlatCall(
+  json: JsonBytes,
+  { call, subtraces, address }: FlatCall,
+  place: TransactionPlace | undefined | 'none',
+  writeOutcome: () => void,
+): void {
+  json.put`{"action":{`
+  if (call.kind === selfdestruct) writeSelfdestruct(json, call)
+  else if (isCreation(call)) writeCreation(json, call)
+  else writeCall(json, call)
+  json.text('}')
+  if (place !== 'none') json.put`,"blockHash":${place?.blockHash},"blockNumber":${place?.blockNumber ?? 0}`
+  writeOutcome()
+  json.put`,"subtraces":${subtraces},"traceAddress":[${address.join()}]`
+  if (place !== 'none') json.put`,"transactionHash":${place?.hash},"transactionPosition":${place?.index ?? 0}`
+  json.put`,"type":"${flatType(call)}"}`
+}
+
+function flatType(call: Call): string {
+  return call.kind === selfdestruct ? 'suicide' : isCreation(call) ? 'create' : 'call'
+}
+
+function writeSelfdestruct(json: JsonBytes, { from, to, value }: Call): void {
+  json.put`"address":${from},"balance":${value},"refundAddress":${to}`
+}
+
+function writeCreation(json: JsonBytes, { kind, from, gas, input, value }: Call): void {
+  const method = kind === create2 ? 'create2' : 'create'
+  json.put`"creationMethod":"${method}","from":${from},"gas":${gas},"init":${input},"value":${value}`
+}
+
+function writeCall(json: JsonBytes, { kind, from, to, gas, input, value }: Call): void {
+  const type = opcodeNames[kind]?.toLowerCase()
+  json.put`"callType":"${type}","from":${from},"gas":${gas},"input":${input},"to":${to},"value":${value}`
+}
+
+export function writeResult(json: JsonBytes, call: Call): void {
+  const { to, gasUsed, output } = call
+  json.put`,"result":{`
+  if (!isCreation(call)) json.put`"gasUsed":${gasUsed},"output":${output}}`
+  else {
+    if (to !== undefined) json.put`"address":${to},`
+    json.put`"code":${output},"gasUsed":${gasUsed}}`
+  }
+}
+
+/** By the beginning of go-ethereum's text. */
+const parityErrors: readonly (readonly [start: string, text: string])[] = [
+  ['contract creation code storage out of gas', 'Out of gas'],
+  ['out of gas', 'Out of gas'],
+  ['gas uint64 overflow', 'Out of gas'],
+  ['max code size exceeded', 'Out of gas'],
+  ['invalid jump destination', 'Bad jump destination'],
+  ['execution reverted', 'Reverted'],
+  ['return data out of bounds', 'Out of bounds'],
+  ['stack limit reached', 'Out of stack'],
+  ['precompiled failed', 'Built-in failed'],
+  ['invalid input length', 'Built-in failed'],
+  ['invalid opcode:', 'Bad instruction'],
+  ['stack underflow', 'Stack underflow'],
+]
+
+/** Parity's text for one of go-ethereum's. */
+export function parityError(why: string): string {
+  return parityErrors.find(([start]) => why.startsWith(start))?.[1] ?? why
+}

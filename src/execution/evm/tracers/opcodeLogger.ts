@@ -1,0 +1,183 @@
+/**
+ * go-ethereum's opcode logger (eth/tracers/logger/logger.go), the default tracer: every instruction with the state
+ * before it. Its result is written as the transaction runs, so `structLogs` comes before the members that are known
+ * at the end.
+ */
+import { latin1Key } from '../../../primitives/bytes.js'
+import { ascii, type Constant, closeBracket, comma, JsonBytes } from '../../../primitives/jsonBytes.js'
+import type { KernelStep } from '../engine/kernelTrace.js'
+import { opcodeNames } from '../engine/opcodeNames.js'
+import { goText } from './callFrames.js'
+import type { FrameEnd, StateNow, TracedTransaction, TraceOutput, Tracer } from './tracer.js'
+
+export interface OpcodeLoggerOptions {
+  readonly enableMemory: boolean
+  readonly disableStack: boolean
+  readonly disableStorage: boolean
+  readonly enableReturnData: boolean
+  /** Bytes of JSON after which no further instruction is logged; 0: no limit. */
+  readonly limit: number
+}
+
+const sload = 0x54
+const sstore = 0x55
+
+const depthName = ascii(',"depth":')
+const stackName = ascii(',"stack":[')
+const returnDataName = ascii(',"returnData":')
+const memoryName = ascii(',"memory":[')
+const heads = opcodeNames.map((name) => ascii(`,"op":"${name}","gas":`))
+
+/** Memory of a slot in {@link OpcodeLogger}. */
+const slotBytes = 400
+
+export class OpcodeLogger implements Tracer {
+  readonly opcodes = 'all'
+  readonly #options: OpcodeLoggerOptions
+  /** The part of an entry after the gas cost, which is known only after the instruction. */
+  readonly #tail = new JsonBytes(4096)
+  /** The instruction whose cost is not known. */
+  #depth = -1
+  #pc = 0
+  #opcode = 0
+  #gas = 0n
+  /** JSON of the storage that the instruction uses; empty for none. */
+  #storageJson = ''
+  #isPending = false
+  #count = 0
+  #bytes = 0
+  /** Slots that were used, by account: key and value as digits. */
+  readonly #storage = new Map<string, Map<string, string>>()
+  #slots = 0
+  #output!: TraceOutput
+  #state!: StateNow
+  #end: { readonly hasFailed: boolean; readonly data: Uint8Array } | undefined
+
+  constructor(options: OpcodeLoggerOptions) {
+    this.#options = options
+  }
+
+  begin({ state }: TracedTransaction, output: TraceOutput): void {
+    this.#state = state
+    this.#output = output
+    this.#storage.clear()
+    this.#slots = 0
+    this.#count = 0
+    this.#bytes = 0
+    this.#isPending = false
+    this.#end = undefined
+    output.json.text('{"structLogs":[')
+  }
+
+  step(step: KernelStep): void {
+    // The instruction before it, unless its cost was told; a frame's first one follows such a one.
+    if (this.#isPending) this.#write(this.#gas - step.gas, undefined)
+    const { limit } = this.#options
+    if (limit !== 0 && this.#bytes > limit) return
+    this.#isPending = true
+    this.#depth = step.depth
+    this.#pc = step.pc
+    this.#opcode = step.opcode
+    this.#gas = step.gas
+    this.#storageJson = this.#options.disableStorage ? '' : this.#useStorage(step)
+    this.#writeTail(step)
+  }
+
+  cost(gasLeft: bigint): void {
+    if (this.#isPending) this.#write(this.#gas - gasLeft, undefined)
+  }
+
+  fault(cost: bigint, refusal: string | undefined): void {
+    if (this.#isPending) this.#write(cost, refusal)
+  }
+
+  exit({ depth, failure, output }: FrameEnd): void {
+    // A STOP, whose cost nothing else tells.
+    if (this.#isPending && this.#depth === depth) this.#write(0n, undefined)
+    if (depth > 0) return
+    const isReverted = failure?.kind === 'reverted'
+    const data = failure === undefined || isReverted ? output.slice() : new Uint8Array(0)
+    this.#end = { hasFailed: failure !== undefined, data }
+  }
+
+  end(gasUsed: bigint): void {
+    const { json } = this.#output
+    json.text(`],"gas":${gasUsed},"failed":${this.#end?.hasFailed === true},"returnValue":`)
+    json.hex(this.#end?.data ?? new Uint8Array(0))
+    json.text('}')
+  }
+
+  #writeTail({ stackWords, stackAt, linear, memory }: KernelStep): void {
+    const { disableStack, enableMemory, enableReturnData } = this.#options
+    const tail = this.#tail
+    tail.clear()
+    if (!disableStack) {
+      tail.constant(stackName)
+      for (let i = 0; i < stackWords; i++) {
+        if (i > 0) tail.constant(comma)
+        tail.quantityOfWord(linear, stackAt + i * 32)
+      }
+      tail.constant(closeBracket)
+    }
+    const { returned } = this.#state
+    if (enableReturnData && returned.length > 0) {
+      tail.constant(returnDataName)
+      tail.hex(returned)
+    }
+    if (enableMemory && memory.length > 0) {
+      tail.constant(memoryName)
+      for (let at = 0; at < memory.length; at += 32) {
+        if (at > 0) tail.constant(comma)
+        tail.hex(memory, at, at + 32)
+      }
+      tail.constant(closeBracket)
+    }
+  }
+
+  #write(cost: bigint, error: string | undefined): void {
+    this.#isPending = false
+    const { json } = this.#output
+    if (this.#count++ > 0) json.constant(comma)
+    const start = json.length
+    json.text(`{"pc":${this.#pc}`)
+    json.constant(heads[this.#opcode] as Constant)
+    json.text(`${this.#gas},"gasCost":${cost}`)
+    json.constant(depthName)
+    json.text(String(this.#depth + 1))
+    if (error !== undefined) json.text(`,"error":${goText(error)}`)
+    json.raw(this.#tail.written)
+    if (this.#storageJson !== '') json.text(this.#storageJson)
+    // With the instruction's own, which go-ethereum counts with the cost, even one that cannot be paid.
+    const { refund } = this.#state
+    if (refund !== 0n) json.text(`,"refund":${refund}`)
+    json.text('}')
+    this.#bytes += json.length - start
+    this.#output.flush()
+  }
+
+  /** Notes the slot that the instruction reads or writes; JSON of all slots of the account that were used. */
+  #useStorage(step: KernelStep): string {
+    const { opcode, stackWords } = step
+    const isLoad = opcode === sload && stackWords >= 1
+    if (!isLoad && !(opcode === sstore && stackWords >= 2)) return ''
+    const { address } = step
+    const owner = latin1Key(address)
+    let slots = this.#storage.get(owner)
+    if (slots === undefined) {
+      slots = new Map()
+      this.#storage.set(owner, slots)
+    }
+    const key = digits(step.stackWord(0))
+    const value = isLoad
+      ? Buffer.from(this.#state.slot(address, Buffer.from(key, 'hex'))).toString('hex')
+      : digits(step.stackWord(1))
+    if (!slots.has(key)) this.#output.holding(++this.#slots * slotBytes)
+    slots.set(key, value)
+    const sorted = [...slots].sort(([a], [b]) => (a < b ? -1 : 1))
+    return `,"storage":{${sorted.map(([slot, held]) => `"0x${slot}":"0x${held}"`).join()}}`
+  }
+}
+
+function digits(word: bigint): string {
+  return word.toString(16).padStart(64, '0')
+}

@@ -1,0 +1,160 @@
+/** What Otterscan's pages ask of one transaction, in the form of erigon's rpc/jsonrpc/otterscan_trace_*.go. */
+import { equalBytes, noBytes } from '../../../primitives/bytes.js'
+import { opcodeNames } from '../engine/opcodeNames.js'
+import { CallTreeTracer, create, create2, selfdestruct, staticCall } from './callFrames.js'
+import type { FrameEnd, TracedFrame, TracedTransaction, TraceOutput, Tracer } from './tracer.js'
+
+const call = 0xf1
+const delegateCall = 0xf4
+
+/** Memory of a kept call besides its bytes. */
+const itemBytes = 300
+
+interface ListedCall extends Pick<TracedFrame, 'depth' | 'kind' | 'from' | 'to' | 'value' | 'input'> {
+  output: Uint8Array
+  readonly isListed: boolean
+}
+
+/** Every call, creation and selfdestruct, also those undone, in order; none of precompiled contracts. */
+export class OtterscanCalls implements Tracer {
+  readonly opcodes = []
+  #calls: ListedCall[] = []
+  readonly #open: ListedCall[] = []
+  #heldBytes = 0
+  #transaction!: TracedTransaction
+  #output!: TraceOutput
+
+  begin(transaction: TracedTransaction, output: TraceOutput): void {
+    this.#calls = []
+    this.#open.length = 0
+    this.#heldBytes = 0
+    this.#transaction = transaction
+    this.#output = output
+  }
+
+  enter({ depth, kind, from, to, value, input }: TracedFrame): void {
+    const isListed = depth === 0 || kind === selfdestruct || !this.#transaction.isPrecompile(to)
+    const entered = { depth, kind, from, to, value, input: isListed ? input.slice() : noBytes }
+    const listed = { ...entered, output: noBytes, isListed }
+    this.#open.push(listed)
+    if (!isListed) return
+    this.#hold(itemBytes + input.length)
+    this.#calls.push(listed)
+  }
+
+  exit({ output, failure }: FrameEnd): void {
+    const ended = this.#open.pop() as ListedCall
+    if (!ended.isListed || (failure?.isUndone === true && failure.kind !== 'reverted')) return
+    this.#hold(output.length)
+    ended.output = output.slice()
+  }
+
+  end(): void {
+    const { json } = this.#output
+    json.text('[')
+    for (const [index, { depth, kind, from, to, value, input, output }] of this.#calls.entries()) {
+      const sent = kind === staticCall || kind === delegateCall ? undefined : value
+      json.put`${index === 0 ? '' : ','}{"type":"${opcodeNames[kind]}","depth":${depth},"from":${from}`
+      json.put`,"to":${to},"value":${sent},"input":${input},"output":${output}}`
+      this.#output.flush()
+    }
+    json.text(']')
+  }
+
+  #hold(bytes: number): void {
+    this.#heldBytes += bytes
+    this.#output.holding(this.#heldBytes)
+  }
+}
+
+/** Otterscan's numbers of operations. */
+const operationTypes: Readonly<Record<number, number>> = {
+  [call]: 0,
+  [selfdestruct]: 1,
+  [create]: 2,
+  [create2]: 3,
+}
+
+/**
+ * The transfers of ether within a transaction, its creations and its selfdestructs, in order. Unlike erigon's list it
+ * has none that was undone, so that its values are those that moved.
+ */
+export class OtterscanOperations implements Tracer {
+  readonly opcodes = []
+  #operations: TracedFrame[] = []
+  /** For each open call the number of operations before it. */
+  readonly #before: number[] = []
+  #output!: TraceOutput
+
+  begin(_: TracedTransaction, output: TraceOutput): void {
+    this.#operations = []
+    this.#before.length = 0
+    this.#output = output
+  }
+
+  enter(frame: TracedFrame): void {
+    const { depth, kind, value } = frame
+    this.#before.push(this.#operations.length)
+    if (depth === 0 || operationTypes[kind] === undefined || (kind === call && value === 0n)) return
+    this.#operations.push({ ...frame, input: noBytes })
+    this.#output.holding(this.#operations.length * itemBytes)
+  }
+
+  exit({ failure }: FrameEnd): void {
+    const before = this.#before.pop() as number
+    if (failure?.isUndone === true) this.#operations.length = before
+  }
+
+  end(): void {
+    const { json } = this.#output
+    json.text('[')
+    for (const [index, { kind, from, to, value }] of this.#operations.entries()) {
+      json.put`${index === 0 ? '' : ','}{"type":${operationTypes[kind]},"from":${from},"to":${to},"value":${value}}`
+      this.#output.flush()
+    }
+    json.text(']')
+  }
+}
+
+/** Whether a transaction sends, calls, creates or pays an address, or has its authorization (EIP-7702). */
+export class AddressTouched implements Tracer {
+  readonly opcodes = []
+  readonly #address: Uint8Array
+  #isTouched = false
+  #output!: TraceOutput
+
+  /** 20 bytes. */
+  constructor(address: Uint8Array) {
+    this.#address = address
+  }
+
+  begin({ authorizationList, state }: TracedTransaction, output: TraceOutput): void {
+    const signers = authorizationList.length === 0 ? [] : state.signersOf(authorizationList)
+    this.#isTouched = signers.some((signer) => this.#is(signer))
+    this.#output = output
+  }
+
+  enter({ from, to }: TracedFrame): void {
+    this.#isTouched ||= this.#is(from) || this.#is(to)
+  }
+
+  end(): void {
+    this.#output.json.text(String(this.#isTouched))
+  }
+
+  #is(address: Uint8Array): boolean {
+    return equalBytes(address, this.#address)
+  }
+}
+
+/** The data with which a transaction reverted; `0x` where it did not. */
+export class RevertData extends CallTreeTracer {
+  constructor() {
+    super(true)
+  }
+
+  end(): void {
+    const { failure, output } = this.frames.top
+    this.output.json.hex(failure?.kind === 'reverted' ? output : noBytes)
+  }
+}

@@ -1,0 +1,108 @@
+/**
+ * Parity's form of traces (`trace_` methods): the calls of any number of transactions as one list, with the gas that
+ * the code itself got and used. Follows OpenEthereum's rpc/src/v1/types/trace.rs; a failed call has `error` and no
+ * `result`.
+ */
+import { equalBytes, type Hash32 } from '../../../primitives/bytes.js'
+import type { JsonBytes } from '../../../primitives/jsonBytes.js'
+import type { Reward } from '../blocks/blockPayments.js'
+import { type Call, CallTreeTracer, goText, selfdestruct } from './callFrames.js'
+import { flatCalls, parityError, writeFlatCall, writeResult } from './flatCallTracer.js'
+import type { TraceOutput } from './tracer.js'
+
+/** Which calls of a list are answered. */
+interface ParityFilter {
+  /** 20 bytes each; empty for any. A call must have one of each. */
+  readonly from: readonly Uint8Array[]
+  readonly to: readonly Uint8Array[]
+  /** Number of those that are passed over, and most that follow. */
+  readonly after: number
+  readonly count: number
+}
+
+export interface ParityTracerOptions {
+  readonly filter?: ParityFilter
+  /** The one call with this address in its transaction, not as a list; null where there is none. */
+  readonly at?: readonly number[]
+}
+
+export class ParityTracer extends CallTreeTracer {
+  readonly #options: ParityTracerOptions
+  #found = 0
+  #written = 0
+
+  constructor(options: ParityTracerOptions) {
+    super()
+    this.#options = options
+  }
+
+  /** Whether as many as are wanted are written. */
+  get isFull(): boolean {
+    const { filter, at } = this.#options
+    return this.#written >= (at === undefined ? (filter?.count ?? Number.POSITIVE_INFINITY) : 1)
+  }
+
+  open(output: TraceOutput): void {
+    this.output = output
+    if (this.#options.at === undefined) output.json.text('[')
+  }
+
+  close(): void {
+    const { json } = this.output
+    if (this.#options.at === undefined) json.text(']')
+    else if (this.#written === 0) json.text('null')
+  }
+
+  end(): void {
+    const { place, isPrecompile } = this.transaction
+    const { at } = this.#options
+    const { json } = this.output
+    for (const each of flatCalls(this.frames.top, false, isPrecompile)) {
+      if (at !== undefined && at.join() !== each.address.join()) continue
+      if (!this.#isWanted(each.call)) continue
+      writeFlatCall(json, each, place, () => writeOutcome(json, each.call))
+      this.output.flush()
+    }
+  }
+
+  /** Lists what a block pays. */
+  reward({ kind, author, wei }: Reward, hash: Uint8Array, number: number): void {
+    if (!this.#isWanted({ from: undefined, to: author })) return
+    const { json } = this.output
+    json.put`{"action":{"author":${author},"rewardType":"${kind}","value":${wei}},"blockHash":${hash}`
+    json.put`,"blockNumber":${number},"result":null,"subtraces":0,"traceAddress":[]`
+    json.put`,"transactionHash":null,"transactionPosition":null,"type":"reward"}`
+    this.output.flush()
+  }
+
+  /** Whether a call is to be written; then a separator is, where one is due. */
+  #isWanted(parties: Parties): boolean {
+    const { filter } = this.#options
+    if (this.isFull || (filter !== undefined && !isBetween(parties, filter))) return false
+    if (this.#found++ < (filter?.after ?? 0)) return false
+    if (this.#written++ > 0) this.output.json.text(',')
+    return true
+  }
+}
+
+interface Parties {
+  readonly from: Uint8Array | undefined
+  readonly to: Uint8Array | undefined
+}
+
+function isBetween({ from, to }: Parties, filter: ParityFilter): boolean {
+  return isOneOf(from, filter.from) && isOneOf(to, filter.to)
+}
+
+function isOneOf(address: Uint8Array | undefined, list: readonly Uint8Array[]): boolean {
+  if (list.length === 0) return true
+  return address !== undefined && list.some((each) => equalBytes(each as Hash32, address as Hash32))
+}
+
+/** Writes a call's `error` with Parity's text, or its `result`. */
+export function writeOutcome(json: JsonBytes, call: Call): void {
+  const { failure, kind } = call
+  if (failure !== undefined) json.text(`,"error":${goText(parityError(failure.why))}`)
+  else if (kind === selfdestruct) json.text(',"result":null')
+  else writeResult(json, call)
+}

@@ -1,0 +1,125 @@
+/**
+ * The accounts and slots that a transaction can read or change, as it finds them, for tracers that compare states. Owns
+ * which these are, as go-ethereum's prestateTracer finds them.
+ */
+import { includesFork } from '../../../data/chain/forks.js'
+import { bytesToHex } from '../../../primitives/bytes.js'
+import type { KernelStep } from '../engine/kernelTrace.js'
+import { create, create2, selfdestruct } from './callFrames.js'
+import type { AccountNow, TracedTransaction, TraceOutput, Tracer } from './tracer.js'
+
+export interface Before extends AccountNow {
+  /** Key → value, hex. */
+  readonly slots: Map<string, string>
+  readonly isEmpty: boolean
+}
+
+/** Value of a slot that was never written. */
+export const zeroSlot = `0x${'0'.repeat(64)}`
+
+const sload = 0x54
+const sstore = 0x55
+/** BALANCE, EXTCODESIZE, EXTCODECOPY, EXTCODEHASH, SELFDESTRUCT. */
+const namingAccount = [0x31, 0x3b, 0x3c, 0x3f, selfdestruct]
+/** CALL, CALLCODE, DELEGATECALL, STATICCALL. */
+const calling = [0xf1, 0xf2, 0xf4, 0xfa]
+
+/** Memory of an account, besides its code, and of a slot. */
+const itemBytes = 500
+
+export abstract class TouchedState implements Tracer {
+  readonly opcodes = [sload, sstore, ...namingAccount, ...calling, create, create2]
+  /** By address as hex. */
+  protected readonly before = new Map<string, Before>()
+  /** Addresses of accounts that destroyed themselves, perhaps in a call that was undone. */
+  protected readonly destroyed = new Set<string>()
+  readonly #findsSlots: boolean
+  #heldBytes = 0
+  #step: KernelStep | undefined
+  protected transaction!: TracedTransaction
+  protected output!: TraceOutput
+
+  constructor(findsSlots = true) {
+    this.#findsSlots = findsSlots
+  }
+
+  begin(transaction: TracedTransaction, output: TraceOutput): void {
+    this.before.clear()
+    this.destroyed.clear()
+    this.#heldBytes = 0
+    this.transaction = transaction
+    this.output = output
+    const { sender, target, isCreation, coinbase, authorizationList, state } = transaction
+    this.#find(sender)
+    this.#find(target)
+    if (!isCreation) this.#findDelegate(target)
+    this.#find(coinbase)
+    if (authorizationList.length === 0) return
+    for (const signer of state.signersOf(authorizationList)) this.#find(signer)
+  }
+
+  step(step: KernelStep): void {
+    this.#step = step
+  }
+
+  /** What an instruction names counts once it is paid; its stack is still as before it. */
+  cost(): void {
+    const step = this.#step as KernelStep
+    const { opcode } = step
+    const operand = (index: number) => addressOf(step.stackWord(index))
+    if (opcode === sload || opcode === sstore) this.#findSlot(step.address, toWord(step.stackWord(0)))
+    else if (namingAccount.includes(opcode)) {
+      this.#find(operand(0))
+      if (opcode === selfdestruct) this.destroyed.add(bytesToHex(step.address))
+    } else if (calling.includes(opcode)) {
+      this.#find(operand(1))
+      this.#findDelegate(operand(1))
+    }
+  }
+
+  creation(address: Uint8Array): void {
+    this.#find(address)
+  }
+
+  #find(address: Uint8Array): Before {
+    const key = bytesToHex(address)
+    const known = this.before.get(key)
+    if (known !== undefined) return known
+    const now = this.transaction.state.account(address)
+    const isEmpty = now.balance === 0n && now.nonce === 0n && now.code.length === 0
+    const found = { ...now, slots: new Map(), isEmpty }
+    this.before.set(key, found)
+    this.#hold(itemBytes + now.code.length)
+    return found
+  }
+
+  #findDelegate(address: Uint8Array): void {
+    if (!includesFork(this.transaction.fork, 'prague')) return
+    const delegate = this.transaction.state.delegateOf(address)
+    if (delegate !== undefined) this.#find(delegate)
+  }
+
+  #findSlot(address: Uint8Array, key: Uint8Array): void {
+    if (!this.#findsSlots) return
+    const { slots } = this.#find(address)
+    const name = bytesToHex(key)
+    if (slots.has(name)) return
+    slots.set(name, bytesToHex(this.transaction.state.slot(address, key)))
+    this.#hold(itemBytes)
+  }
+
+  #hold(bytes: number): void {
+    this.#heldBytes += bytes
+    this.output.holding(this.#heldBytes)
+  }
+
+  abstract end(gasUsed: bigint): void
+}
+
+function toWord(value: bigint): Uint8Array {
+  return Buffer.from(value.toString(16).padStart(64, '0'), 'hex')
+}
+
+function addressOf(value: bigint): Uint8Array {
+  return toWord(value).subarray(12)
+}

@@ -1,0 +1,384 @@
+/**
+ * Traces transactions, blocks and messages of one store: which run and in which order. The result is JSON, passed on
+ * in parts as it is written. Owns no form of a trace (tracers/).
+ */
+
+import type { StateView } from '../../../data/state/stateView.js'
+import type { ChainRows } from '../../../data/store/chainRows.js'
+import { bytesToHex, latin1Key } from '../../../primitives/bytes.js'
+import { FaultError, messageRefused } from '../../../primitives/faults.js'
+import { JsonBytes } from '../../../primitives/jsonBytes.js'
+import type { BlockContext } from '../blocks/blockContext.js'
+import { BlockReplays, type ReplayedBlock } from '../blocks/blockReplay.js'
+import { JobWatch } from '../engine/jobWatch.js'
+import { Kernel } from '../engine/kernel.js'
+import { KernelState } from '../engine/kernelState.js'
+import { applyOverrides } from '../messages/applyOverrides.js'
+import type { BlockOverrides, BlockReference } from '../messages/executionRequest.js'
+import { askedGas, refusingWith, startWithAskedGas } from '../messages/gasBounds.js'
+import {
+  forkPrecompiles,
+  movePrecompiles,
+  ownPrecompiles,
+  type Precompiles,
+} from '../precompiles/precompileMoves.js'
+import { recoverAuthorities } from '../transactions/authorizations.js'
+import { creationAddress } from '../transactions/creationAddress.js'
+import { priceTransaction, type Transaction } from '../transactions/pricedTransaction.js'
+import { readSentTransaction } from '../transactions/sentTransaction.js'
+import type { SignedTransaction } from '../transactions/signedTransaction.js'
+import { applyTransaction, runTransaction } from '../transactions/transaction.js'
+import { CallResult } from './callResult.js'
+import { closeContexts } from './javascriptEngine.js'
+import { TracedKernel } from './kernelEvents.js'
+import { ParityTracer } from './parityTracer.js'
+import type { TracedCall, TracedCalls, TraceLimits, TraceRequest, TraceSubject } from './traceRequest.js'
+import type { TracedTransaction, TraceOutput, Tracer, TransactionPlace } from './tracer.js'
+import { createTracer } from './tracerOptions.js'
+
+/** Bytes of a part: its JSON takes far longer to write than to pass on (scenario `trace-stream`). */
+const partBytes = 256 * 1024
+
+/** Steps of {@link JobWatch.take} for what is written between two flushes: an instruction, a call, an account. */
+const stepsPerFlush = 32
+
+/** Memory above which a kernel is replaced, because WebAssembly never frees any. */
+const grownBytesMax = 2 ** 26
+
+/** Most bytes that a tracer keeps until the end of a transaction: a tenth of a thread's heap. */
+const heldBytesMax = 48 * 2 ** 20
+
+/** Between bundles of calls. */
+const secondsPerSlot = 12n
+
+/** Where a message runs. */
+interface MessagePlace {
+  readonly block: BlockReference
+  readonly gasMax: bigint
+  readonly context: BlockContext
+  readonly numbers: Precompiles
+}
+
+/** Takes a part and returns once there is room for the next. Throws to end the trace. */
+type TakePart = (part: Uint8Array<ArrayBuffer>) => void
+
+export class Tracing {
+  readonly #replays: BlockReplays
+  readonly #store: ChainRows
+  readonly #limits: TraceLimits
+  #traced = new TracedKernel()
+  /** Gets to states within blocks, once one is asked for: a new one takes 15 to 40 ms. */
+  #before: Kernel | undefined
+
+  constructor(store: ChainRows, limits: TraceLimits) {
+    this.#store = store
+    this.#limits = limits
+    this.#replays = new BlockReplays(store)
+  }
+
+  /**
+   * Traces, and returns the last part of the JSON; the others go to `take`. Throws FaultError for what is not known
+   * and for exceeded limits, also after some parts were taken; NotHeldError only before.
+   */
+  trace(request: TraceRequest, shouldStop: () => boolean, take: TakePart): Uint8Array<ArrayBuffer> {
+    this.#store.refresh()
+    if (this.#traced.kernel.grownBytes > grownBytesMax) this.#traced = new TracedKernel()
+    if ((this.#before?.grownBytes ?? 0) > grownBytesMax) this.#before = undefined
+    try {
+      // Once for nobody, because a part that was sent cannot be taken back when a row turns out to be missing.
+      if (this.#store.mayLack) this.#run(request, shouldStop, () => {})
+      return this.#run(request, shouldStop, take)
+    } finally {
+      closeContexts()
+      this.#traced.end()
+      this.#traced.kernel.clear()
+      this.#before?.clear()
+    }
+  }
+
+  /** Returns the last part. */
+  #run(
+    { subject, tracer, timeMs }: TraceRequest,
+    shouldStop: () => boolean,
+    take: TakePart,
+  ): Uint8Array<ArrayBuffer> {
+    const limits = {
+      ...this.#limits,
+      timeMsMax: Math.min(timeMs ?? this.#limits.timeMsMax, this.#limits.timeMsMax),
+    }
+    const watch = new JobWatch(shouldStop, limits)
+    const output = new Output(take, limits.answerBytesMax, watch, tracer.tracer !== 'javascript')
+    if (tracer.tracer === 'parity') this.#list(subject, new ParityTracer(tracer), watch, output)
+    else this.#trace(subject, createTracer(tracer, watch), watch, output)
+    return output.finish()
+  }
+
+  #trace(subject: TraceSubject, tracer: Tracer, watch: JobWatch, output: Output): void {
+    switch (subject.kind) {
+      case 'block':
+        return this.#traceBlock(subject, tracer, watch, output)
+      case 'transaction':
+        return this.#traceOne(subject, tracer, watch, output)
+      case 'calls':
+        return this.#traceCalls(subject, tracer, watch, output)
+      case 'range':
+        throw new Error('several blocks are traced only as a list')
+    }
+  }
+
+  #list(subject: TraceSubject, tracer: ParityTracer, watch: JobWatch, output: Output): void {
+    tracer.open(output)
+    if (subject.kind === 'block') this.#listBlock(subject.blockHash, tracer, watch, output)
+    else if (subject.kind === 'transaction') this.#traceOne(subject, tracer, watch, output)
+    else if (subject.kind === 'range') {
+      const hashAt = this.#replays.hashesUpTo(subject.head)
+      for (let number = subject.first; number <= subject.last && !tracer.isFull; number++) {
+        watch.look()
+        // The genesis block did nothing.
+        if (number > 0) this.#listBlock(hashAt(number), tracer, watch, output)
+      }
+    } else throw new Error('a message is not traced as a list')
+    tracer.close()
+  }
+
+  #listBlock(hash: Uint8Array, tracer: ParityTracer, watch: JobWatch, output: Output): void {
+    const block = this.#replays.read(hash)
+    const { transactions, header, rewards } = block
+    if (transactions.length > 0) this.#runBefore(block, 0, watch)
+    for (const index of transactions.keys()) {
+      if (tracer.isFull) return
+      this.#traceTransaction(block, index, tracer, watch, output)
+    }
+    // As in OpenEthereum, the block's own before those of its uncles.
+    for (const reward of rewards.toReversed()) tracer.reward(reward, hash, header.number)
+  }
+
+  #traceOne(
+    { blockHash, index }: { readonly blockHash: Uint8Array; readonly index: number },
+    tracer: Tracer,
+    watch: JobWatch,
+    output: Output,
+  ): void {
+    const block = this.#replays.read(blockHash)
+    this.#runBefore(block, index, watch)
+    this.#traceTransaction(block, index, tracer, watch, output)
+  }
+
+  #traceBlock(
+    { blockHash, isPlain = false }: TraceSubject & { kind: 'block' },
+    tracer: Tracer,
+    watch: JobWatch,
+    output: Output,
+  ): void {
+    const block = this.#replays.read(blockHash)
+    this.#runBefore(block, 0, watch)
+    const { json } = output
+    for (const [index, { hash }] of block.transactions.entries()) {
+      json.text(index === 0 ? '[' : ',')
+      if (!isPlain) json.put`{"txHash":${hash},"result":`
+      this.#traceTransaction(block, index, tracer, watch, output)
+      if (!isPlain) json.text('}')
+      output.flush()
+    }
+    json.text(block.transactions.length === 0 ? '[]' : ']')
+  }
+
+  /** Runs the transactions of a block before the one at `index`. */
+  #runBefore(block: ReplayedBlock, index: number, watch: JobWatch, kernel = this.#traced.kernel): void {
+    this.#traced.logs = 0
+    this.#replays.begin(kernel, block, watch)
+    for (const transaction of block.transactions.slice(0, index)) {
+      this.#replays.run(kernel, block, transaction, watch)
+      this.#traced.logs += kernel.logs.length
+    }
+  }
+
+  #traceTransaction(
+    block: ReplayedBlock,
+    index: number,
+    tracer: Tracer,
+    watch: JobWatch,
+    output: Output,
+  ): void {
+    const transaction = block.transactions[index] as SignedTransaction
+    const { hash, header, context } = block
+    const place = { blockHash: hash, blockNumber: header.number, hash: transaction.hash, index }
+    const { fork, coinbase } = context
+    const { gasPrice } = priceTransaction(transaction, context, 'transaction')
+    const facts = { fork, coinbase, place, gasPrice, blockNumber: context.number }
+    const described = this.#describe({ ...transaction, ...facts }, ownPrecompiles(fork))
+    this.#follow(tracer, described, ownPrecompiles(fork), watch, output, () =>
+      this.#replays.run(this.#traced.kernel, block, transaction, watch),
+    )
+  }
+
+  /** Traces `run`, which runs the described transaction. */
+  #follow(
+    tracer: Tracer,
+    transaction: TracedTransaction,
+    precompiles: Precompiles,
+    watch: JobWatch,
+    output: Output,
+    run: () => { readonly gasUsed: bigint },
+  ): void {
+    tracer.begin(transaction, output)
+    this.#traced.begin(tracer, precompiles, watch)
+    const { gasUsed } = run()
+    this.#traced.end()
+    tracer.end(gasUsed)
+  }
+
+  #describe(
+    {
+      sender,
+      to,
+      ...rest
+    }: Pick<TracedTransaction, 'fork' | 'sender' | 'coinbase' | 'gasLimit' | 'gasPrice' | 'blockNumber'> &
+      Pick<Transaction, 'to' | 'authorizationList'> & {
+        readonly place: TransactionPlace | undefined
+      },
+    precompiles: Precompiles,
+  ): TracedTransaction {
+    const { fork, coinbase, gasLimit, gasPrice, blockNumber, authorizationList = [], place } = rest
+    const target = to ?? creationAddress(sender, this.#traced.account(sender).nonce)
+    return {
+      fork,
+      sender,
+      target,
+      isCreation: to === undefined,
+      coinbase,
+      gasLimit,
+      gasPrice,
+      blockNumber,
+      authorizationList,
+      isPrecompile: (address) => precompiles.has(latin1Key(address)),
+      place,
+      state: this.#traced,
+    }
+  }
+
+  #traceCalls(
+    { block, index, stateOverrides = [], bundles, gasMax, form }: TracedCalls,
+    tracer: Tracer,
+    watch: JobWatch,
+    output: Output,
+  ): void {
+    const { kernel } = this.#traced
+    const { json } = output
+    this.#traced.logs = 0
+    kernel.clear()
+    const state =
+      index === undefined
+        ? this.#replays.stateAfter(block.hash, this.#replays.readHeader(block.hash))
+        : this.#stateBefore(block.hash, index, watch)
+    kernel.limitMemory(watch.limits.memoryBytesMax)
+    let overrides: BlockOverrides | undefined
+    if (form === 'lists') json.text('[')
+    for (const [at, { blockOverrides, calls }] of bundles.entries()) {
+      overrides = at === 0 ? blockOverrides : { ...overrides, ...blockOverrides }
+      const { context } = this.#replays.contexts.read(block, overrides)
+      const { fork, ancestorHash, number, timestamp } = context
+      const numbers = movePrecompiles(ownPrecompiles(fork), stateOverrides)
+      const precompiles = { ...forkPrecompiles(fork, watch), numbers }
+      kernel.attach({ state, ancestorHash, precompiles, watch })
+      kernel.setFork(fork)
+      if (at === 0) applyOverrides(kernel, stateOverrides)
+      if (at > 0) json.text(',')
+      if (form !== 'one') json.text('[')
+      for (const [place, call] of calls.entries()) {
+        if (place > 0) json.text(',')
+        const own = call.tracer === undefined ? tracer : createTracer(call.tracer, watch)
+        this.#traceMessage(call.message, { block, gasMax, context, numbers }, own, watch, output)
+        output.flush()
+      }
+      if (form !== 'one') json.text(']')
+      overrides = { ...overrides, number: number + 1n, time: timestamp + secondsPerSlot }
+    }
+    if (form === 'lists') json.text(']')
+  }
+
+  #traceMessage(
+    message: TracedCall['message'],
+    { block, gasMax, context, numbers }: MessagePlace,
+    tracer: Tracer,
+    watch: JobWatch,
+    output: Output,
+  ): void {
+    const { kernel } = this.#traced
+    const { fork, coinbase, chainId } = context
+    const facts = { fork, coinbase, blockNumber: context.number, place: undefined }
+    if (message instanceof Uint8Array) {
+      const { nonce: _, ...tx } = readSentTransaction(message, fork, chainId)
+      const { gasPrice } = priceTransaction(tx, context, 'transaction')
+      const described = this.#describe({ ...tx, ...facts, gasPrice }, numbers)
+      const authorizations = recoverAuthorities(tx.authorizationList ?? [], chainId, watch)
+      const blobs = this.#replays.schedule.blobParametersAt(fork)
+      const run = () => runTransaction(kernel, context, blobs, undefined, tx, authorizations)
+      return this.#follow(tracer, described, numbers, watch, output, () => refusingWith(messageRefused, run))
+    }
+    const sender = message.from ?? new Uint8Array(20)
+    const balance = kernel.balanceOf(kernel.account(sender))
+    const request = { block, message, gasDefault: gasMax, gasMax }
+    const words = (why: string) =>
+      tracer instanceof CallResult
+        ? `err: ${why} (supplied gas ${askedGas(request)})`
+        : `tracing failed: ${why}`
+    const { priced, gasLimit } = startWithAskedGas(request, context, balance, words)
+    const { authorizationList = [], to } = message
+    const authorizations = recoverAuthorities(authorizationList, chainId, watch)
+    const asked = { ...facts, sender, to, gasLimit, gasPrice: priced.gasPrice, authorizationList }
+    this.#follow(tracer, this.#describe(asked, numbers), numbers, watch, output, () =>
+      applyTransaction(kernel, priced, { gasLimit, authorizations, watch }, true),
+    )
+  }
+
+  /** The state before a transaction of a block, reached by another kernel. */
+  #stateBefore(hash: Uint8Array, index: number, watch: JobWatch): StateView {
+    const block = this.#replays.read(hash)
+    if (index >= block.transactions.length && index > 0) {
+      throw messageRefused(`transaction index ${index} out of range for block ${bytesToHex(hash)}`)
+    }
+    this.#before ??= new Kernel()
+    this.#runBefore(block, index, watch, this.#before)
+    return new KernelState(this.#before, this.#replays.stateBefore(block))
+  }
+}
+
+/** Collects the JSON of one answer and passes it on in parts. */
+class Output implements TraceOutput {
+  readonly json = new JsonBytes(16 * 1024)
+  #bytes = 0
+  readonly #take: TakePart
+  readonly #bytesMax: number
+  readonly #watch: JobWatch
+  readonly #isRepeatable: boolean
+
+  /** `isRepeatable`: whether the same trace has the same JSON again; of others no part is passed on before all is there. */
+  constructor(take: TakePart, bytesMax: number, watch: JobWatch, isRepeatable: boolean) {
+    this.#take = take
+    this.#bytesMax = bytesMax
+    this.#watch = watch
+    this.#isRepeatable = isRepeatable
+  }
+
+  flush(): void {
+    this.#watch.take(stepsPerFlush)
+    if (!this.#isRepeatable) return this.holding(this.json.length)
+    if (this.json.length < partBytes) return
+    this.#take(this.finish())
+    this.json.clear()
+  }
+
+  holding(bytes: number): void {
+    if (bytes > heldBytesMax) throw new FaultError({ kind: 'TraceTooLarge', limitBytes: heldBytesMax })
+  }
+
+  /** Everything since the last part. */
+  finish(): Uint8Array<ArrayBuffer> {
+    this.#bytes += this.json.length
+    if (this.#bytes > this.#bytesMax) {
+      throw new FaultError({ kind: 'TraceTooLarge', limitBytes: this.#bytesMax })
+    }
+    return this.json.finish()
+  }
+}

@@ -1,0 +1,114 @@
+/**
+ * A transaction, or a message in its place, and what it costs in its block before it runs. Owns no rules, which are
+ * in transactionChecks.ts.
+ */
+import { gasPerBlob } from '../../../data/chain/feeMarket.js'
+import { calldataFloorGas, intrinsicGas, shapeOfData } from '../../../data/chain/intrinsicGas.js'
+import { equalBytes } from '../../../primitives/bytes.js'
+import type { BlockRules } from '../blocks/blockContext.js'
+import type { AccessListEntry, Authorization } from '../messages/executionRequest.js'
+
+/** Lists are absent where the type, or the message, has none. */
+export interface Transaction {
+  /** Undefined for a message, which may have what belongs to different types. */
+  readonly type?: number
+  /** 20 bytes. */
+  readonly sender: Uint8Array
+  /** 20 bytes; undefined for a creation. */
+  readonly to: Uint8Array | undefined
+  /** Undefined where any is right. */
+  readonly nonce?: bigint
+  /** Highest gas price in wei; for types 0 and 1 the gas price. */
+  readonly maxFeePerGas: bigint
+  readonly maxPriorityFeePerGas: bigint
+  readonly value: bigint
+  readonly data: Uint8Array
+  readonly accessList?: readonly AccessListEntry[] | undefined
+  readonly maxFeePerBlobGas: bigint
+  readonly blobVersionedHashes?: readonly Uint8Array[] | undefined
+  readonly authorizationList?: readonly Authorization[] | undefined
+}
+
+/** A transaction with everything that does not depend on its gas limit. */
+export interface PricedTransaction {
+  readonly tx: Transaction
+  readonly block: BlockRules
+  /** Whether nobody asks for fees, and for those of blobs. */
+  readonly isFree: boolean
+  readonly hasFreeBlobs: boolean
+  /** Wei per gas that the sender pays: the value of GASPRICE. */
+  readonly gasPrice: bigint
+  /** Cost of the blobs in wei, at their price and at the sender's cap. */
+  readonly blobCost: bigint
+  readonly blobCostCap: bigint
+  /** Gas used before the first instruction. */
+  readonly intrinsicGas: bigint
+  /** EIP-7623: least gas used in the end. */
+  readonly floorGas: bigint
+}
+
+/**
+ * Who needs no fees. `call`: a message without fees is free and finds prices of zero in its block; `simulation`: it
+ * is free, but its block keeps its prices; `transaction`: nobody.
+ */
+type FeeRules = 'call' | 'simulation' | 'transaction'
+
+export function priceTransaction(tx: Transaction, block: BlockRules, rules: FeeRules): PricedTransaction {
+  const { to, maxFeePerGas, maxPriorityFeePerGas, maxFeePerBlobGas, accessList = [] } = tx
+  const isFree = rules !== 'transaction' && maxFeePerGas === 0n && maxPriorityFeePerGas === 0n
+  const hasFreeBlobs = rules !== 'transaction' && maxFeePerBlobGas === 0n
+  const blobs = tx.blobVersionedHashes?.length ?? 0
+  const seen = rules === 'call' ? withoutPrices(block, isFree, hasFreeBlobs && blobs > 0) : block
+  const blobGas = BigInt(blobs) * gasPerBlob
+  const shape = {
+    isCreation: to === undefined,
+    isToSelf: to !== undefined && equalBytes(to, tx.sender),
+    hasValue: tx.value > 0n,
+    data: shapeOfData(tx.data),
+    listedAddresses: accessList.length,
+    listedSlots: accessList.reduce((count, { storageKeys }) => count + storageKeys.length, 0),
+    authorizations: tx.authorizationList?.length ?? 0,
+  }
+  const tipped = seen.baseFee + maxPriorityFeePerGas
+  return {
+    tx,
+    block: seen,
+    isFree,
+    hasFreeBlobs,
+    gasPrice: tipped < maxFeePerGas ? tipped : maxFeePerGas,
+    blobCost: blobGas * seen.blobBaseFee,
+    blobCostCap: blobGas * maxFeePerBlobGas,
+    intrinsicGas: intrinsicGas(shape, block.fork),
+    floorGas: calldataFloorGas(shape, block.fork),
+  }
+}
+
+/** For a sender who need not own what blobs cost: it pays for them what it has besides gas and value. */
+export function withAffordedBlobs(
+  priced: PricedTransaction,
+  gasLimit: bigint,
+  balance: bigint,
+): PricedTransaction {
+  const { tx, hasFreeBlobs, blobCost, gasPrice } = priced
+  const owned = balance - tx.value - gasLimit * gasPrice
+  return hasFreeBlobs && blobCost > owned ? { ...priced, blobCost: owned } : priced
+}
+
+/** Blocks for free messages, cached because most messages are free. */
+const repriced = new WeakMap<BlockRules, BlockRules>()
+
+function withoutPrices(block: BlockRules, isFree: boolean, hasFreeBlobs: boolean): BlockRules {
+  const baseFee = isFree ? 0n : block.baseFee
+  const blobBaseFee = hasFreeBlobs ? 0n : block.blobBaseFee
+  if (baseFee === block.baseFee && blobBaseFee === block.blobBaseFee) return block
+  const kept = repriced.get(block)
+  if (kept !== undefined && kept.baseFee === baseFee && kept.blobBaseFee === blobBaseFee) return kept
+  const seen = { ...block, baseFee, blobBaseFee }
+  repriced.set(block, seen)
+  return seen
+}
+
+/** Least gas limit with which the transaction may start. */
+export function startGas({ intrinsicGas, floorGas }: PricedTransaction): bigint {
+  return intrinsicGas > floorGas ? intrinsicGas : floorGas
+}

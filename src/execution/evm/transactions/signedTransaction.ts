@@ -1,0 +1,200 @@
+/**
+ * Strict decoding of a block's transactions: leading zeros, wrong lengths and wrong numbers of fields are errors.
+ * Owns fields and signatures; transaction.ts decides whether a transaction may run.
+ */
+import { type ForkName, includesFork } from '../../../data/chain/forks.js'
+import { bytesToBigInt, bytesToNumber, type Hash32 } from '../../../primitives/bytes.js'
+import { decodeRlpList, RlpError, type RlpItem, rlpList } from '../../../primitives/rlp.js'
+import { type FieldForm, transactionTypes } from '../../../primitives/transactionTypes.js'
+import type { AccessListEntry, Authorization } from '../messages/executionRequest.js'
+import { sMax } from './authorizations.js'
+import { type RecoveredKeys, transactionHash } from './recoveredKeys.js'
+import type { BlockTransaction } from './transaction.js'
+import { InvalidTransactionError } from './transactionChecks.js'
+
+export interface SignedTransaction extends BlockTransaction {
+  readonly hash: Hash32
+  readonly type: number
+  readonly nonce: bigint
+}
+
+/** A signature that has no sender on this chain. The messages are go-ethereum's. */
+export class InvalidSenderError extends InvalidTransactionError {}
+
+const signatureFields = 3
+
+/**
+ * Reads one item of a block's transactions: a list (legacy), or bytes that begin with the type (EIP-2718). Recovering
+ * the sender takes most of the time, unless `keys` holds its key. Throws {@link InvalidTransactionError}.
+ */
+export function readSignedTransaction(
+  item: RlpItem,
+  fork: ForkName,
+  chainId: bigint,
+  keys: Pick<RecoveredKeys, 'senderOf'>,
+): SignedTransaction {
+  try {
+    return read(item, fork, chainId, keys)
+  } catch (error) {
+    if (error instanceof RlpError) throw new InvalidTransactionError(`not a transaction: ${error.message}`)
+    throw error
+  }
+}
+
+function read(
+  item: RlpItem,
+  fork: ForkName,
+  chainId: bigint,
+  keys: Pick<RecoveredKeys, 'senderOf'>,
+): SignedTransaction {
+  const isTyped = item instanceof Uint8Array
+  const number = isTyped ? (item[0] ?? -1) : 0
+  const type = isTyped && number === 0 ? undefined : transactionTypes.get(number)
+  if (type === undefined) refuse(`transaction type ${number} is not known`)
+  const { names } = type
+  const fields = new Fields(isTyped ? decodeRlpList(item.subarray(1)) : item, names.length + signatureFields)
+  const values: Record<string, FieldValue> = {}
+  for (const name of names) {
+    const value = readField(fields, name, type.fields[name] as FieldForm)
+    if (name === 'chainId') checkChainId(value as bigint, chainId)
+    values[name] = value
+  }
+  checkSignature(fields, number, fork, chainId)
+  const hash = transactionHash(item)
+  const read = values as unknown as FieldValues
+  return {
+    type: number,
+    hash,
+    sender: keys.senderOf(item, hash) ?? refuseSignature(),
+    to: read.to,
+    nonce: read.nonce,
+    gasLimit: read.gas,
+    maxFeePerGas: read.gasPrice ?? read.maxFeePerGas,
+    maxPriorityFeePerGas: read.gasPrice ?? read.maxPriorityFeePerGas,
+    value: read.value,
+    data: read.input,
+    accessList: read.accessList,
+    maxFeePerBlobGas: read.maxFeePerBlobGas ?? 0n,
+    blobVersionedHashes: read.blobVersionedHashes,
+    authorizationList: read.authorizationList,
+  }
+}
+
+/** The fields that execution knows, as far as a type has them: a price, or two of the fee market. */
+interface FieldValues {
+  readonly nonce: bigint
+  readonly gasPrice?: bigint
+  readonly maxFeePerGas: bigint
+  readonly maxPriorityFeePerGas: bigint
+  readonly gas: bigint
+  readonly to: Uint8Array | undefined
+  readonly value: bigint
+  readonly input: Uint8Array
+  readonly accessList?: readonly AccessListEntry[]
+  readonly maxFeePerBlobGas?: bigint
+  readonly blobVersionedHashes?: readonly Uint8Array[]
+  readonly authorizationList?: readonly Authorization[]
+}
+type FieldValue = bigint | FieldValues[keyof FieldValues]
+
+function readField(fields: Fields, name: string, form: FieldForm): FieldValue {
+  switch (form) {
+    case 'integer':
+      return fields.integer(name)
+    case 'integer64':
+      return fields.integer(name, 64)
+    case 'bytes':
+      return fields.bytes(name)
+    case 'recipient': {
+      const to = fields.bytes(name)
+      if (to.length !== 0 && to.length !== 20) refuse(`${name} has ${to.length} bytes`)
+      return to.length === 0 ? undefined : to
+    }
+    case 'hashes':
+      return fields.list(name).map((hash) => sized(hash, 32))
+    case 'accessList':
+      return fields.list(name).map(readAccess)
+    case 'authorizations':
+      return fields.list(name).map(readAuthorization)
+  }
+}
+
+/** EIP-2, EIP-155. */
+function checkSignature(fields: Fields, type: number, fork: ForkName, chainId: bigint): void {
+  const v = fields.integer('v')
+  fields.integer('r')
+  const s = fields.integer('s')
+  if (includesFork(fork, 'homestead') && s > sMax) refuseSignature()
+  if (type > 0) {
+    if (v > 1n) refuseSignature()
+    return
+  }
+  if (v === 27n || v === 28n) return
+  if (v < 35n || !includesFork(fork, 'spuriousDragon')) refuseSignature()
+  checkChainId((v - 35n) / 2n, chainId)
+}
+
+function checkChainId(have: bigint, want: bigint): void {
+  if (have !== want) throw new InvalidSenderError(`invalid chain id for signer: have ${have} want ${want}`)
+}
+
+function refuseSignature(): never {
+  throw new InvalidSenderError('invalid transaction v, r, s values')
+}
+
+function readAccess(item: RlpItem): { address: Uint8Array; storageKeys: Uint8Array[] } {
+  const fields = new Fields(rlpList(item), 2)
+  const address = sized(fields.bytes('address'), 20)
+  return { address, storageKeys: fields.list('storageKeys').map((key) => sized(key, 32)) }
+}
+
+function readAuthorization(item: RlpItem): Authorization {
+  const fields = new Fields(rlpList(item), 6)
+  return {
+    chainId: fields.integer('chainId'),
+    address: sized(fields.bytes('address'), 20),
+    nonce: fields.integer('nonce', 64),
+    yParity: Number(fields.integer('yParity', 8)),
+    r: fields.integer('r'),
+    s: fields.integer('s'),
+  }
+}
+
+function sized(item: RlpItem, bytes: number): Uint8Array {
+  if (!(item instanceof Uint8Array) || item.length !== bytes) refuse(`expected ${bytes} bytes`)
+  return item
+}
+
+/** Reads the fields of a list one after the other. */
+class Fields {
+  #next = 0
+  readonly #items: readonly RlpItem[]
+
+  constructor(items: readonly RlpItem[], count: number) {
+    this.#items = items
+    if (items.length !== count) refuse(`expected ${count} fields, got ${items.length}`)
+  }
+
+  bytes(name: string): Uint8Array {
+    const item = this.#items[this.#next++]
+    if (!(item instanceof Uint8Array)) refuse(`${name} is a list`)
+    return item
+  }
+
+  list(name: string): readonly RlpItem[] {
+    const item = this.#items[this.#next++]
+    if (item === undefined || item instanceof Uint8Array) refuse(`${name} is no list`)
+    return item
+  }
+
+  integer(name: string, bits = 256): bigint {
+    const bytes = this.bytes(name)
+    if (bytes[0] === 0) refuse(`${name} has leading zeros`)
+    if (bytes.length * 8 > bits) refuse(`${name} has more than ${bits} bits`)
+    return bytes.length <= 6 ? BigInt(bytesToNumber(bytes)) : bytesToBigInt(bytes)
+  }
+}
+
+function refuse(why: string): never {
+  throw new InvalidTransactionError(why)
+}

@@ -1,0 +1,117 @@
+/**
+ * Runs a transaction, or a message in its place, on the kernel: pays for it, runs its frame and settles its gas. Yellow
+ * paper, section 6. Blocks, calls, estimates, simulations and traces all come here. Owns no rules of what may start
+ * (transactionChecks.ts) and no warm accounts, authorizations and state gas (outermostFrame.ts).
+ */
+import { type BlobParameters, includesFork } from '../../../data/chain/forks.js'
+import type { BlockRules } from '../blocks/blockContext.js'
+import type { JobWatch } from '../engine/jobWatch.js'
+import type { Kernel } from '../engine/kernel.js'
+import { isDelegation, type SignedAuthorization } from './authorizations.js'
+import { type FrameOutcome, runOutermostFrame } from './outermostFrame.js'
+import { type PricedTransaction, priceTransaction, type Transaction } from './pricedTransaction.js'
+import { type BlockGas, checkTransaction } from './transactionChecks.js'
+
+export interface RunInput {
+  readonly gasLimit: bigint
+  /** Those that are valid, with their signers. */
+  readonly authorizations: readonly SignedAuthorization[]
+  /** Asked before the transaction and before each authorization. */
+  readonly watch?: JobWatch | undefined
+}
+
+/** What a transaction used, in gas, and how its frame ended. */
+export interface TransactionOutcome extends Omit<FrameOutcome, 'gasLeft' | 'refund'> {
+  /** What its sender pays for: after refunds, at least the floor. */
+  readonly gasUsed: bigint
+  /** The same before refunds. */
+  readonly gasSpent: bigint
+  /** What counts for its block besides state gas, which EIP-7778 takes before refunds. */
+  readonly executionGas: bigint
+}
+
+/**
+ * Runs a transaction that was checked. Its nonce is taken from the sender's account. With `settles` the changes are
+ * final: the sender gets back what was not used, and the coinbase its part; otherwise the caller reverts the kernel.
+ */
+export function applyTransaction(
+  kernel: Kernel,
+  priced: PricedTransaction,
+  { gasLimit, authorizations, watch }: RunInput,
+  settles: boolean,
+): TransactionOutcome {
+  const { tx, block, gasPrice } = priced
+  watch?.look()
+  kernel.setBlock(block)
+  kernel.begin(tx.sender, gasPrice, tx.blobVersionedHashes ?? [])
+  const run = runOutermostFrame(kernel, priced, gasLimit, authorizations, watch)
+  const { stateGas, paidBefore, hasReservoir } = run
+  // Refunds by EIP-3529, the floor of EIP-7623, and what counts for the block by EIP-7778 and EIP-8037.
+  const spent = gasLimit - run.gasLeft
+  const refundMax = spent / (includesFork(block.fork, 'london') ? 5n : 2n)
+  const gasUsed = max(spent - (run.refund < refundMax ? run.refund : refundMax), priced.floorGas)
+  if (settles) settle(kernel, priced, gasLimit, gasUsed)
+  const lacksCode = run.failure === 'none' && tx.to === undefined && kernel.lacksCode
+  const failure = lacksCode ? 'codeStoreOutOfGas' : run.failure
+  const hasStateGas = includesFork(block.fork, 'amsterdam')
+  const executionGas = hasStateGas ? max(spent - stateGas, priced.floorGas) : gasUsed
+  const gasSpent = max(spent, priced.floorGas)
+  // Not copied from `run`: to spread an object takes longer than all that is done here.
+  return { failure, gasUsed, gasSpent, executionGas, stateGas, paidBefore, hasReservoir }
+}
+
+function settle(
+  kernel: Kernel,
+  { tx, block, gasPrice, isFree }: PricedTransaction,
+  gasLimit: bigint,
+  gasUsed: bigint,
+): void {
+  kernel.credit(kernel.account(tx.sender), (gasLimit - gasUsed) * gasPrice)
+  if (!isFree) {
+    const coinbase = kernel.account(block.coinbase)
+    kernel.see(coinbase)
+    const reward = gasUsed * (includesFork(block.fork, 'london') ? gasPrice - block.baseFee : gasPrice)
+    // From Amsterdam on nothing does not even touch it, which a trace shows.
+    if (reward > 0n || !includesFork(block.fork, 'amsterdam')) kernel.credit(coinbase, reward)
+  }
+  kernel.end()
+}
+
+export interface BlockTransaction extends Transaction {
+  readonly gasLimit: bigint
+}
+
+/**
+ * Checks and runs the next transaction of a block. `used`: the gas of those before it, `blobs`: the limits of the
+ * block's. Its logs stay in the kernel until the next one begins. Throws {@link InvalidTransactionError}.
+ */
+export function runTransaction(
+  kernel: Kernel,
+  block: BlockRules,
+  blobs: BlobParameters | undefined,
+  used: BlockGas | undefined,
+  tx: BlockTransaction,
+  authorizations: readonly SignedAuthorization[],
+): TransactionOutcome {
+  const { gasLimit } = tx
+  const priced = priceTransaction(tx, block, 'transaction')
+  const sender = kernel.account(tx.sender)
+  checkTransaction(priced, {
+    gasLimit,
+    balance: kernel.balanceOf(sender),
+    nonce: kernel.nonceOf(sender),
+    isContract: isContract(kernel, sender, block),
+    used,
+    blobs,
+  })
+  return applyTransaction(kernel, priced, { gasLimit, authorizations }, true)
+}
+
+/** EIP-3607; a delegation (EIP-7702) makes no contract. */
+function isContract(kernel: Kernel, sender: number, { fork }: BlockRules): boolean {
+  return kernel.hasCode(sender) && !(includesFork(fork, 'prague') && isDelegation(kernel.codeOf(sender)))
+}
+
+function max(a: bigint, b: bigint): bigint {
+  return a > b ? a : b
+}

@@ -1,0 +1,124 @@
+/** Whether requests should be sent here: the checks of `/ready`, and which of them fail. */
+import type { KeyFreshnessFigures } from '../../serving/access/keyFreshness.js'
+
+/** What the checks are made of. */
+export interface ReadinessFigures {
+  readonly transport: string
+  /** Whether the server accepts no further requests. */
+  readonly isDraining: boolean
+  readonly networks: readonly {
+    readonly network: string
+    /** Why it has no block to answer from yet; undefined where it has. */
+    readonly opening: string | undefined
+    readonly isReadable: boolean
+    /** Whether its source ended with an error, or no node that it asks answers. */
+    readonly isCutOff: boolean
+    /** Whether its source has delivered since the start what it had then, or it has none. */
+    readonly hasCaughtUp: boolean
+    /** Since the timestamp of its newest block; undefined where no blocks are to come. */
+    readonly headAgeMs: number | undefined
+  }[]
+  readonly rollups: readonly {
+    readonly network: string
+    /** Whether the last attempt to store submissions succeeded. */
+    readonly isStoring: boolean
+    /** How long the oldest submission has waited; undefined without a sequencer, where all wait. */
+    readonly queueAgeMs: number | undefined
+  }[]
+  /** Undefined where no keys are needed, or they are not shared. */
+  readonly sharedKeys: KeyFreshnessFigures | undefined
+}
+
+interface ReadinessLimits {
+  /** Undefined: heads may be of any age. */
+  readonly headAgeMsMax: number | undefined
+  readonly queueAgeMsMax: number
+}
+
+const checkNames = [
+  'draining',
+  'store',
+  'source',
+  'firstImport',
+  'headAge',
+  'flush',
+  'queueAge',
+  'sharedKeys',
+] as const
+type CheckName = (typeof checkNames)[number]
+
+interface FailedCheck {
+  readonly check: CheckName
+  /** Undefined where the check is of the whole server. */
+  readonly network?: string
+  readonly why: string
+}
+
+export interface Readiness {
+  readonly ready: boolean
+  /** The HTTP and WebSocket library in use. */
+  readonly transport: string
+  readonly failing: readonly FailedCheck[]
+  readonly checks: Readonly<Record<CheckName, 'ok' | 'failing'>>
+  readonly sharedKeys?: KeyFreshnessFigures
+}
+
+export function checkReadiness(figures: ReadinessFigures, limits: ReadinessLimits): Readiness {
+  const failing = [...findFailures(figures, limits)]
+  const stateOf = (name: CheckName) => (failing.some(({ check }) => check === name) ? 'failing' : 'ok')
+  return {
+    ready: failing.length === 0,
+    transport: figures.transport,
+    failing,
+    checks: Object.fromEntries(checkNames.map((name) => [name, stateOf(name)])) as Readiness['checks'],
+    ...(figures.sharedKeys && { sharedKeys: figures.sharedKeys }),
+  }
+}
+
+function* findFailures(
+  { isDraining, networks, rollups, sharedKeys }: ReadinessFigures,
+  { headAgeMsMax, queueAgeMsMax }: ReadinessLimits,
+): Generator<FailedCheck> {
+  if (isDraining) yield { check: 'draining', why: 'the server is stopping' }
+  for (const { network, opening, isReadable, isCutOff, hasCaughtUp, headAgeMs } of networks) {
+    if (opening !== undefined) {
+      yield { check: isCutOff ? 'source' : 'firstImport', network, why: `it has no block yet: ${opening}` }
+      continue
+    }
+    if (!isReadable) yield { check: 'store', network, why: 'its newest block cannot be read' }
+    if (isCutOff) {
+      yield {
+        check: 'source',
+        network,
+        why: 'its source ended with an error, or no upstream answers or has a chain that can be followed',
+      }
+    } else if (!hasCaughtUp) {
+      yield { check: 'firstImport', network, why: 'it takes in the blocks that its source had at the start' }
+    }
+    if (headAgeMsMax !== undefined && headAgeMs !== undefined && headAgeMs > headAgeMsMax) {
+      yield {
+        check: 'headAge',
+        network,
+        why: `its head is ${seconds(headAgeMs)} old, at most ${seconds(headAgeMsMax)}`,
+      }
+    }
+  }
+  for (const { network, isStoring, queueAgeMs } of rollups) {
+    if (!isStoring) yield { check: 'flush', network, why: 'submissions cannot be stored' }
+    if (queueAgeMs !== undefined && queueAgeMs > queueAgeMsMax) {
+      const why = `a submission has waited ${seconds(queueAgeMs)} for the sequencer, at most ${seconds(queueAgeMsMax)}`
+      yield { check: 'queueAge', network, why }
+    }
+  }
+  if (sharedKeys?.isAccepting === false) {
+    const age = seconds(sharedKeys.ageSeconds * 1_000)
+    yield {
+      check: 'sharedKeys',
+      why: `the database that has the API keys was heard ${age} ago, too long to accept any key`,
+    }
+  }
+}
+
+function seconds(ms: number): string {
+  return `${Math.floor(ms / 1_000)} s`
+}

@@ -1,0 +1,239 @@
+/**
+ * The table of the admin API: its paths, what they take and answer, and what they ask of the process. Owns no data;
+ * {@link ApiServices} has it.
+ */
+import type * as z from 'zod'
+import { type KeySettings, keySettingsSchema } from '../../serving/access/keySettings.js'
+import {
+  type AuditEntry,
+  type AuditQuery,
+  auditEntry,
+  auditQuery,
+  type CallHistory,
+  callHistory,
+  type Key,
+  key,
+  type LastBlock,
+  type LiveState,
+  lastBlock,
+  liveState,
+  type Network,
+  type NewKey,
+  network,
+  newKey,
+  type Playground,
+  playground,
+  type Rotation,
+  type RpcAnswer,
+  type RpcCall,
+  rotation,
+  rpcAnswer,
+  rpcCall,
+  type Usage,
+  type UsageQuery,
+  usage,
+  usageQuery,
+} from './shapes.js'
+
+/** What the API shows and changes. */
+export interface ApiServices {
+  readLive(): LiveState
+  readHistory(): CallHistory
+  readNetworks(): Network[]
+  /** Newest first. Throws UsageError where no network with blocks has this name. */
+  readLastBlocks(network: string): LastBlock[]
+  readKeys(): Key[]
+  /** `address` is that of the operator who changes keys, for the audit log. */
+  createKey(settings: KeySettings, address: string): Promise<NewKey>
+  /** This and what follows rejects with UnknownKey where there is none with this id. */
+  setKey(id: string, settings: KeySettings, address: string): Promise<Key>
+  rotateKey(id: string, rotation: Rotation, address: string): Promise<NewKey>
+  revokeKey(id: string, address: string): Promise<Key>
+  readPlayground(): Playground
+  /** Throws UsageError where no network has this name. */
+  callMethod(network: string, call: RpcCall): Promise<RpcAnswer>
+  readAudit(query: AuditQuery): AuditEntry[]
+  readUsage(query: UsageQuery): Promise<Usage>
+}
+
+/** A request that fits its route. */
+interface ApiCall {
+  /** What the path has for `{id}`. */
+  readonly id: string
+  /** Of the client. */
+  readonly address: string
+  readonly query: unknown
+  readonly body: unknown
+}
+
+export interface Route {
+  readonly method: 'GET' | 'POST' | 'DELETE'
+  /** With `{id}` where one segment varies. */
+  readonly path: string
+  readonly summary: string
+  readonly query: z.ZodObject | undefined
+  readonly body: z.ZodType | undefined
+  readonly answer: z.ZodType
+  /** Whether answers come without end, as server-sent events. */
+  readonly isStream: boolean
+  readonly status: 200 | 201
+  run(services: ApiServices, call: ApiCall): unknown
+}
+
+interface RouteOf<A extends z.ZodType, Q extends z.ZodObject, B extends z.ZodType> {
+  readonly method: Route['method']
+  readonly path: string
+  readonly summary: string
+  readonly query?: Q
+  readonly body?: B
+  readonly answer: A
+  readonly isStream?: boolean
+  readonly status?: Route['status']
+  run(
+    services: ApiServices,
+    call: Pick<ApiCall, 'id' | 'address'> & { readonly query: z.output<Q>; readonly body: z.output<B> },
+  ): z.output<A> | Promise<z.output<A>>
+}
+
+function route<A extends z.ZodType, Q extends z.ZodObject, B extends z.ZodType>(of: RouteOf<A, Q, B>): Route {
+  const { query, body, isStream = false, status = 200 } = of
+  // `query` and `body` of a call were parsed by these schemas.
+  return { ...of, query, body, isStream, status, run: of.run as Route['run'] }
+}
+
+export const routes: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/api/state',
+    summary: 'What the process does at the moment.',
+    answer: liveState,
+    run: (services) => services.readLive(),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/live',
+    summary: 'As /api/state, at once and each second, as the data of server-sent events named "state".',
+    answer: liveState,
+    isStream: true,
+    run: (services) => services.readLive(),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/history',
+    summary: 'Rates and times of the last hour, and what the keys that spent most spent.',
+    answer: callHistory,
+    run: (services) => services.readHistory(),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/networks',
+    summary: 'The networks that are served, the default one first.',
+    answer: network.array(),
+    run: (services) => services.readNetworks(),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/networks/{id}/blocks',
+    summary: 'The newest blocks of a network, newest first.',
+    answer: lastBlock.array(),
+    run: (services, { id }) => services.readLastBlocks(id),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/keys',
+    summary: 'All API keys, revoked ones too, oldest first.',
+    answer: key.array(),
+    run: (services) => services.readKeys(),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/keys',
+    summary: 'Makes an API key. What is not set is not limited.',
+    body: keySettingsSchema,
+    answer: newKey,
+    status: 201,
+    run: (services, { body, address }) => services.createKey(body, address),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/keys/{id}',
+    summary: 'Changes what the body has of a key; a list replaces the one before, null removes a limit.',
+    body: keySettingsSchema,
+    answer: key,
+    run: (services, { id, body, address }) => services.setKey(id, body, address),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/keys/{id}/rotate',
+    summary: 'Gives a key a new secret; the earlier one ends after the overlap.',
+    body: rotation,
+    answer: newKey,
+    run: (services, { id, body, address }) => services.rotateKey(id, body, address),
+  }),
+  route({
+    method: 'DELETE',
+    path: '/api/keys/{id}',
+    summary: 'Revokes a key for good, in force within a second.',
+    answer: key,
+    run: (services, { id, address }) => services.revokeKey(id, address),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/audit',
+    summary: 'Entries of the audit log, newest first.',
+    query: auditQuery,
+    answer: auditEntry.array(),
+    run: (services, { query }) => services.readAudit(query),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/usage',
+    summary:
+      'What keys used until now, added up by the groups in "by", by time and then units. Whole hours are counted, in UTC. At most 10,000 rows.',
+    query: usageQuery,
+    answer: usage,
+    run: (services, { query }) => services.readUsage(query),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/playground',
+    summary: 'Networks, and the methods that can be called on them.',
+    answer: playground,
+    run: (services) => services.readPlayground(),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/networks/{id}/call',
+    summary: 'Calls a method of a network without a key; the call is counted as any other.',
+    body: rpcCall,
+    answer: rpcAnswer,
+    run: (services, { id, body }) => services.callMethod(id, body),
+  }),
+]
+
+/** The route of a path and method; of a path with other methods those; undefined of no path of the API. */
+export function findRoute(
+  path: string,
+  method: string,
+): { readonly route: Route; readonly id: string } | { readonly allow: readonly string[] } | undefined {
+  const fitting = routes.flatMap((route) => {
+    const id = matchPath(route.path, path)
+    return id === undefined ? [] : [{ route, id }]
+  })
+  if (fitting.length === 0) return undefined
+  const asked = method === 'HEAD' ? 'GET' : method
+  const found = fitting.find(({ route }) => route.method === asked)
+  if (found !== undefined) return found
+  return {
+    allow: fitting.flatMap(({ route }) => (route.method === 'GET' ? ['GET', 'HEAD'] : [route.method])),
+  }
+}
+
+/** What `path` has for `{id}` in `pattern`, '' where that has none; undefined where it does not fit. */
+function matchPath(pattern: string, path: string): string | undefined {
+  const [before = '', after] = pattern.split('{id}')
+  if (after === undefined) return path === pattern ? '' : undefined
+  if (!path.startsWith(before) || !path.endsWith(after)) return undefined
+  const id = path.slice(before.length, path.length - after.length)
+  return id !== '' && !id.includes('/') ? id : undefined
+}

@@ -1,0 +1,380 @@
+/**
+ * The commands, with their flags and the words that explain them. The work is in the handlers, which are loaded only
+ * when they run, so that `keys list` does not wait for the EVM to load.
+ */
+import { resolve } from 'node:path'
+import { redactUrl } from '../../primitives/redactUrl.js'
+import {
+  configSchema,
+  edgesMax,
+  isBeaconUrl,
+  isPageOrigin,
+  isRoot,
+  isUpstreamUrl,
+  logLevels,
+  mergedConfig,
+  originExpected,
+  resolveDataConfig,
+  resolveExportConfig,
+  resolveImportConfig,
+  resolveNetworkStoreConfig,
+  resolveServeConfig,
+  resolveStoresConfig,
+  resolveVerifyConfig,
+  transports,
+  verifyBlocksDefault,
+} from '../config/config.js'
+import { bookCommands } from './bookCommands.js'
+import {
+  type Command,
+  choiceFlag,
+  defineCommand,
+  integerFlag,
+  listFlag,
+  switchFlag,
+  textFlag,
+} from './commandLine.js'
+import { common, history } from './commonFlags.js'
+import { keyCommands } from './keyCommands.js'
+
+const address = {
+  host: textFlag('HOST', 'address to listen on', {
+    shownDefault: '127.0.0.1, which only this machine can reach',
+  }),
+  port: integerFlag('PORT', 'port to listen on; 0 takes a free one', {
+    min: 0,
+    max: 65_535,
+    shownDefault: '8545',
+  }),
+  adminHost: textFlag('HOST', 'address of the admin listener (dashboard, metrics)', {
+    shownDefault: '127.0.0.1',
+  }),
+  adminPort: integerFlag('PORT', 'port of the admin listener; 0 takes a free one', {
+    min: 0,
+    max: 65_535,
+    shownDefault: '8550, or the next free one',
+  }),
+}
+const threads = {
+  edges: integerFlag('N', 'threads that listen on the port, for more than one core; Linux alone', {
+    min: 1,
+    max: edgesMax,
+    shownDefault: '1',
+  }),
+  transport: choiceFlag(
+    'NAME',
+    `what speaks HTTP: ${transports.join(', ')}; auto is uws (uWebSockets.js) wherever it can be loaded`,
+    { choices: transports, shownDefault: 'auto' },
+  ),
+  logLevel: choiceFlag('LEVEL', `how much to log: ${logLevels.join(', ')}`, {
+    choices: logLevels,
+    shownDefault: 'info',
+  }),
+}
+const access = {
+  noAuth: switchFlag('answer without API keys; refused on an address that other machines can reach'),
+  cors: listFlag(
+    'ORIGIN',
+    'let web pages of this origin call, over HTTP and WebSocket; "*" for all; may stand several times',
+    {
+      isValid: isPageOrigin,
+      expected: originExpected,
+      shownDefault: 'all where keys are needed, none with --no-auth',
+    },
+  ),
+}
+
+const serve = defineCommand({
+  name: 'serve',
+  summary: 'answer JSON-RPC requests over HTTP and WebSocket',
+  description: [
+    'Serves the networks of the configuration until it is interrupted (Ctrl-C or SIGTERM). Without a configuration it serves the embedded demo network and a rollup network that takes transactions. The first start makes an API key, and each prints requests to try.',
+    'A configuration can limit what each API key may spend (limits.keyUnitsPerSecond); docs/api-keys.md lists what calls cost.',
+  ],
+  flags: {
+    ...common,
+    ...address,
+    network: textFlag(
+      'NAME',
+      'serve this network alone; without a configuration demo, rollup, or one that was imported',
+    ),
+    upstream: listFlag(
+      'URL',
+      'be a gateway to this node, which is asked and not believed; may stand several times, with --network',
+      { isValid: isUpstreamUrl, expected: 'a URL of http, https, ws or wss', redact: redactUrl },
+    ),
+    logsFrom: integerFlag(
+      'N',
+      'with --upstream: fetch and prove the logs of all blocks from this one on, before anybody asks for them',
+      { min: 0, max: Number.MAX_SAFE_INTEGER },
+    ),
+    history,
+    ...threads,
+    follow: textFlag(
+      'URL',
+      'follow the chain of the node at this URL (http, https, ws, wss), block by block',
+    ),
+    genesis: textFlag(
+      'FILE',
+      "geth's genesis.json, where the node of --follow does not tell it, or the chain of --upstream is not known",
+    ),
+    beacon: listFlag('URL', 'take the head that validators signed, as this node shows; repeatable', {
+      isValid: isBeaconUrl,
+      expected: 'a URL of http or https',
+      redact: redactUrl,
+    }),
+    checkpoint: {
+      ...textFlag('ROOT', 'root of a final beacon block that you trust; for the first start'),
+      parse: (text: string) => (isRoot(text) ? text : undefined),
+      expected: '0x and 64 hex digits',
+    },
+    ...access,
+  },
+  examples: [
+    ['tidegate serve', 'the demo network on http://127.0.0.1:8545'],
+    ['tidegate serve --config tidegate.json', 'the networks of a configuration'],
+    [
+      'tidegate serve --network main --upstream https://rpc.example.org/KEY',
+      'a gateway that proves what the upstream answers, and keeps it',
+    ],
+    ['tidegate serve --network sepolia --port 8600', 'a network that was imported, on another port'],
+    [
+      'tidegate serve --network dev --follow http://127.0.0.1:9545 --genesis genesis.json',
+      'an archive in front of a node',
+    ],
+  ],
+  run: async (flags, _files, io) => {
+    const read = () => resolveServeConfig(flags)
+    const resolved = read()
+    return (await import('./serve.js')).serve(resolved, read, io)
+  },
+})
+
+const importChain = defineCommand({
+  name: 'import',
+  summary: 'execute the blocks of chain files, or check archives, and store them',
+  description: [
+    'Executes every block of the chain files in the order given, checks each against its header, and stores it. A block that does not fit ends the import with status 1, and those before it stay. Blocks that the store holds already are skipped, so an interrupted import continues where it stopped.',
+    'Of archives (.era1, .ere; a folder stands for those in it) blocks and receipts are stored, and no state: each block is checked against its header, each epoch of 8,192 against its accumulator. An archive that is damaged, or leaves a gap, ends the import with status 1, and the epochs before it stay; an interrupted import begins its last epoch again. The networks mainnet, sepolia, holesky and hoodi need no genesis.',
+    'Into a network that executes its blocks, also one that follows a node, archives are imported as chain files are. Beneath the blocks of a gateway they are stored without being executed, the newest first, where each block is the parent of the one above.',
+  ],
+  flags: {
+    ...common,
+    network: textFlag('NAME', 'network to import into; optional where only one is configured'),
+    genesis: textFlag('FILE', "geth's genesis.json; needed for the first import unless configured or known"),
+    history,
+    accumulators: textFlag(
+      'FILE',
+      'trusted accumulators of archives, one hex root a line; others are refused',
+    ),
+  },
+  positionals: {
+    placeholder: 'CHAIN',
+    summary:
+      'chain files (RLP blocks one after another, plain or gzip), or archives (.era1, .ere) and folders of them',
+    min: 1,
+    max: 10_000,
+  },
+  examples: [
+    [
+      'tidegate import --network mychain --genesis genesis.json chain.rlp',
+      'make the store of a network and fill it',
+    ],
+    ['tidegate import --network mychain more.rlp.gz', 'add blocks to it'],
+    [
+      'tidegate import --network sepolia era1/',
+      'blocks and receipts of a public network, from a folder of archives',
+    ],
+  ],
+  run: async (flags, files, io) => {
+    const resolved = resolveImportConfig(flags, files)
+    if (resolved.areArchives) return (await import('./importArchives.js')).importArchives(resolved, io)
+    return (await import('./importChain.js')).importChain(resolved, io)
+  },
+})
+
+const exportChain = defineCommand({
+  name: 'export',
+  summary: 'write the blocks of a store into archives and chain files',
+  description: [
+    'Writes an era1 archive for each whole epoch of 8,192 blocks before the Merge, byte for byte as go-ethereum does, and a chain file (RLP blocks one after another) for others. Changes nothing in the store, and may run beside a server.',
+  ],
+  flags: {
+    ...common,
+    network: textFlag('NAME', 'network to export; may be left out where there is only one'),
+    from: integerFlag('N', 'first block: the oldest, or the first of an epoch', {
+      min: 0,
+      max: Number.MAX_SAFE_INTEGER,
+      shownDefault: 'the oldest',
+    }),
+    to: integerFlag('N', 'last block', { min: 0, max: Number.MAX_SAFE_INTEGER, shownDefault: 'the newest' }),
+    out: textFlag('DIR', 'folder for the files', { isRequired: true }),
+  },
+  examples: [
+    ['tidegate export --network sepolia --from 172032 --to 180223 --out era1', 'the epoch 21 of Sepolia'],
+  ],
+  run: async (flags, _words, io) =>
+    (await import('./exportChain.js')).exportChain(resolveExportConfig(flags), io),
+})
+
+const verify = defineCommand({
+  name: 'verify',
+  summary: 'check a store against its own hashes',
+  description: [
+    'Checks that the stored chain is whole and that the state of randomly chosen blocks leads to the state roots in their headers. Changes nothing, and may run beside a server. Ends with status 1 where anything is wrong.',
+  ],
+  flags: {
+    ...common,
+    network: textFlag('NAME', 'network to check; may be left out where there is only one'),
+    blocks: integerFlag('N', 'blocks whose state is compared, beside the head', {
+      min: 0,
+      max: 1_000_000,
+      shownDefault: String(verifyBlocksDefault),
+    }),
+    seed: integerFlag('N', 'number from which the blocks are chosen, to repeat a run', {
+      min: 0,
+      max: 2 ** 32 - 1,
+      shownDefault: 'another in each run',
+    }),
+  },
+  examples: [
+    ['tidegate verify', 'the only network of the data folder'],
+    ['tidegate verify --network mychain --blocks 100 --seed 7', '100 blocks, the same ones each time'],
+  ],
+  run: async (flags, _words, io) => {
+    const resolved = resolveVerifyConfig(flags)
+    return (await import('./verify.js')).verify(resolved, io)
+  },
+})
+
+const backUp = defineCommand({
+  name: 'backup',
+  summary: 'copy the data folder while it is in use',
+  description: [
+    'Copies the stores of all networks, API keys, submitted transactions and their secrets to a new folder, each store as of one moment, and writes a manifest with heads and checksums. Servers and imports go on meanwhile. The copy has no free pages, so it may be smaller. Without the manifest, which is written last, a folder is no backup. Who can read a backup has the secrets of the API keys.',
+  ],
+  flags: common,
+  positionals: {
+    placeholder: 'FOLDER',
+    summary: 'folder for the backup, which may not exist',
+    min: 1,
+    max: 1,
+  },
+  examples: [['tidegate backup /backups/2026-11-22', 'everything in data/live']],
+  run: async (flags, [folder = ''], io) =>
+    (await import('./backup.js')).backUp(resolveStoresConfig(flags), resolve(folder), io),
+})
+
+const snapshot = defineCommand({
+  name: 'snapshot',
+  summary: "copy one network's store while it is in use, for a replica to start from",
+  description: [
+    'Copies the store of one network as "backup" does, without API keys, submitted transactions and secrets. "restore" makes the network from it on another machine; a replica or standby there goes on from its newest block.',
+  ],
+  flags: {
+    ...common,
+    network: textFlag('NAME', 'network to copy; may be left out where there is only one'),
+  },
+  positionals: {
+    placeholder: 'FOLDER',
+    summary: 'folder for the snapshot, which may not exist',
+    min: 1,
+    max: 1,
+  },
+  examples: [['tidegate snapshot --network main /copies/main', 'the store of main']],
+  run: async (flags, [folder = ''], io) =>
+    (await import('./backup.js')).takeSnapshot(resolveNetworkStoreConfig(flags), resolve(folder), io),
+})
+
+const restore = defineCommand({
+  name: 'restore',
+  summary: 'make a data folder from a backup, or one network of it from a snapshot',
+  description: [
+    'Checks the manifest and the checksums of a backup and copies it to the data folder, which appears only once it is whole. A folder with anything in it is refused. Of a snapshot the same is true of the folder of its network, networks/NAME in the data folder; all else there stays as it is.',
+    'The restored keys and submitted transactions are those of the time of the backup: revoke again what was revoked since.',
+  ],
+  flags: common,
+  positionals: {
+    placeholder: 'FOLDER',
+    summary: 'a folder that "backup" or "snapshot" made',
+    min: 1,
+    max: 1,
+  },
+  examples: [['tidegate restore /backups/2026-11-22 --data data/live', 'begin again from that backup']],
+  run: async (flags, [folder = ''], io) =>
+    (await import('./backup.js')).restore(resolveDataConfig(flags), resolve(folder), io),
+})
+
+const showConfig = defineCommand({
+  name: 'config',
+  summary: 'print the configuration as serve would use it, or its JSON Schema',
+  description: [
+    'Prints the configuration file with all defaults, the flags and absolute paths in it, as JSON. Starts nothing. Secrets are left out: of the URLs of nodes scheme and host are shown, of headers the names, with … for the rest. A faulty file ends with status 2 and every fault.',
+    'The schema is stricter than the program in one place: it wants the kind of each network.',
+  ],
+  flags: {
+    schema: switchFlag('print the JSON Schema of the file instead, for editors'),
+    ...common,
+    ...address,
+    ...threads,
+    ...access,
+  },
+  examples: [
+    ['tidegate config --config tidegate.json', 'check a file, and see what it comes to'],
+    ['tidegate config --schema > tidegate.schema.json', 'the schema of the file'],
+  ],
+  run: async ({ schema, ...flags }, _words, io) => {
+    io.out(JSON.stringify(schema ? configSchema() : mergedConfig(flags), undefined, 2))
+    return 0
+  },
+})
+
+const slot = defineCommand({
+  name: 'slot',
+  summary: "compute the storage slots of a mapping's entries",
+  description: [
+    'Prints the slot of an entry of a mapping, as "eth_getStorageAt" takes it. It needs no data and no server. MAPPING is the slot of the mapping itself, decimal or hex; the keys after it lead through mappings in mappings, outermost first.',
+    'Without --types a key is 0x and hex digits, or a decimal number, padded to 32 bytes on the left: right for addresses and integers. Keys of type bytesN, bytes and string are padded otherwise, and negative integers need their type too. Write -- before a key that begins with a hyphen.',
+  ],
+  flags: {
+    types: textFlag('TYPES', 'Solidity types of the keys, separated by commas, as in address,bytes32', {
+      shownDefault: 'numbers and addresses',
+    }),
+    each: switchFlag('take each KEY as an entry of its own, and print one slot a line'),
+  },
+  positionals: {
+    placeholder: 'MAPPING KEY',
+    summary: 'slot of the mapping, then its keys',
+    min: 2,
+    max: 10_001,
+  },
+  examples: [
+    [
+      'tidegate slot 3 0x62a70441e573908b945cb88d617f326c1126007a',
+      "balanceOf[0x62a7…007a] of the demo network's token, whose balances are at slot 3",
+    ],
+    [
+      'tidegate slot 5 0x62a70441e573908b945cb88d617f326c1126007a 42',
+      'an entry of a mapping that is in the entry of a mapping',
+    ],
+    ['tidegate slot --types string 7 ebb', 'an entry of a mapping by text'],
+    ['tidegate slot --each 5 1 2 42', 'three entries of the mapping at slot 5'],
+    ['tidegate slot --types int8 0 -- -1', 'a negative key'],
+  ],
+  run: async (flags, words, io) => (await import('./slot.js')).computeSlots(flags, words, io),
+})
+
+/** All but `help` and `version`, in the order in which help shows them. */
+export const commandList: readonly Command[] = [
+  serve,
+  importChain,
+  exportChain,
+  ...keyCommands,
+  ...bookCommands,
+  verify,
+  backUp,
+  snapshot,
+  restore,
+  showConfig,
+  slot,
+]

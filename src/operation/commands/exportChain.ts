@@ -1,0 +1,49 @@
+/** `tidegate export`: writes canonical blocks of a store into archives and chain files. May run beside a server. */
+
+import { epochBlocks } from '../../data/ssz/verifyHeaderProof.js'
+import { ChainReader } from '../../data/store/chainReader.js'
+import { FaultError, OperatorError, UsageError } from '../../primitives/faults.js'
+import { makeFolder } from '../../primitives/makeFolder.js'
+import { exportArchives } from '../../sources/ingest/era/exportArchives.js'
+import type { ExportConfig } from '../config/config.js'
+import type { Io } from './commandLine.js'
+
+/** Exports; resolves to the exit status. */
+export async function exportChain({ network, mapBytes, ...config }: ExportConfig, io: Io): Promise<number> {
+  const store = ChainReader.open({ path: network.storePath, mapBytes })
+  try {
+    const identity = store.readIdentity()
+    if (identity?.gateway) {
+      throw new OperatorError(
+        `network ${network.name} is of kind gateway, whose store holds of most blocks only a part; export another network`,
+      )
+    }
+    const { receipts, bodies } = store.readOldestKept()
+    const first = Math.max(identity?.history?.first ?? 0, receipts, bodies)
+    const head = store.readHead()?.number ?? 0
+    const from = config.from ?? first
+    const to = config.to ?? head
+    if (from < first || to > head || from > to) {
+      throw new UsageError(
+        `blocks ${from} to ${to} are not all there; ${network.name} has ${first} to ${head}`,
+      )
+    }
+    if (from !== first && from % epochBlocks !== 0) {
+      throw new UsageError(
+        `--from: expected the oldest block (${first}) or the first one of an epoch, a multiple of ${epochBlocks} such as ${from - (from % epochBlocks)}`,
+      )
+    }
+    makeFolder(config.folder)
+    for (const file of exportArchives(store, { network: network.name, from, to, folder: config.folder })) {
+      io.out(`${file.path}: blocks ${file.first} to ${file.last}`)
+    }
+    return 0
+  } catch (error) {
+    if (!(error instanceof FaultError)) throw error
+    throw new OperatorError(
+      `${network.name} holds no receipts, which archives need; it came from archives without them`,
+    )
+  } finally {
+    await store.close()
+  }
+}

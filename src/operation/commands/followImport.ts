@@ -1,0 +1,37 @@
+import type { IngestThread } from '../../sources/ingest/ingestThread.js'
+import type { IngestProgress } from '../../sources/ingest/messages.js'
+import type { Io } from './commandLine.js'
+import { type ProgressView, progressLine } from './importProgress.js'
+import { onInterrupt } from './interrupt.js'
+
+/**
+ * Waits for an import that has begun, and says how it ended, in the words of `summary`. Resolves to the exit status: 1
+ * where it was interrupted before all was imported. Rejects as {@link IngestThread.finished} does.
+ */
+export async function followImport(
+  thread: IngestThread,
+  network: string,
+  {
+    view,
+    io,
+    summary,
+  }: {
+    readonly view: ProgressView
+    readonly io: Io
+    readonly summary: (network: string, progress: IngestProgress, stopped: boolean) => string
+  },
+): Promise<number> {
+  const release = onInterrupt(() => thread.stop())
+  try {
+    const { progress, stopped } = await thread.finished
+    view.clear()
+    if (!process.stderr.isTTY) io.err(progressLine(network, progress))
+    io.out(summary(network, progress, stopped))
+    return stopped ? 1 : 0
+  } catch (error) {
+    view.clear()
+    throw error
+  } finally {
+    release()
+  }
+}

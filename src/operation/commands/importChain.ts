@@ -1,0 +1,31 @@
+/** `tidegate import`: executes chain files, or the blocks of archives, into a network's store, on the network's ingest thread. */
+import { existsSync } from 'node:fs'
+import { UsageError } from '../../primitives/faults.js'
+import { startIngest } from '../../sources/ingest/ingestThread.js'
+import { historyLimits, type ImportConfig } from '../config/config.js'
+import type { Io } from './commandLine.js'
+import { followImport } from './followImport.js'
+import { genesisOf } from './genesisOf.js'
+import { createProgressView, summaryText } from './importProgress.js'
+
+/** Imports; resolves to the exit status: 1 where it was interrupted before the files ended. */
+export async function importChain(config: ImportConfig, io: Io): Promise<number> {
+  const { network } = config
+  if (network.genesisPath === undefined && !existsSync(network.storePath)) {
+    throw new UsageError(`network ${network.name} has no store yet; name its genesis with --genesis FILE`)
+  }
+  const view = createProgressView(network.name, process.stderr, io.err)
+  const thread = startIngest(
+    {
+      storePath: network.storePath,
+      history: historyLimits(network.history),
+      mapBytes: config.mapBytes,
+      genesis: genesisOf(network),
+      chainId: network.chainId,
+      files: config.chainPaths,
+      areArchives: config.areArchives,
+    },
+    (progress) => view.update(progress),
+  )
+  return followImport(thread, network.name, { view, io, summary: summaryText })
+}

@@ -1,0 +1,282 @@
+/** `tidegate keys …`: the keys are opened for one change, beside any running server. */
+import { readFileSync } from 'node:fs'
+import { userInfo } from 'node:os'
+import { OperatorError, UsageError } from '../../primitives/faults.js'
+import { isThere } from '../../primitives/isThere.js'
+import {
+  addToken,
+  createKey as createRecord,
+  findKey,
+  listKeys as listRecords,
+  removeToken,
+  revokeKey as revokeRecord,
+  rotateKey as rotateRecord,
+  setKey as setRecord,
+} from '../../serving/access/keyChanges.js'
+import { type KeyRecord, keyToJson } from '../../serving/access/keyRecord.js'
+import type { KeyStore } from '../../serving/access/keyRepository.js'
+import { type KeySettings, parseKeySettings } from '../../serving/access/keySettings.js'
+import { verifierOfPublicKey, verifierOfSecret } from '../../serving/access/tokens.js'
+import type { DataConfig } from '../config/config.js'
+import type { Io } from './commandLine.js'
+import { describeKey, tableOfKeys } from './keyTexts.js'
+import { type OpenKeys, openKeys } from './openKeys.js'
+import { formatTime } from './tables.js'
+
+const limitNames = [
+  'requestsPerSecond',
+  'requestsBurst',
+  'unitsPerSecond',
+  'unitsBurst',
+  'unitsPerDay',
+  'sockets',
+  'subscriptions',
+  'weight',
+] as const
+
+/** Settings as flags give them: lists of words, and words for numbers and times. */
+interface SettingFlags extends Readonly<Partial<Record<(typeof limitNames)[number], string | undefined>>> {
+  readonly name?: string | undefined
+  readonly network?: readonly string[] | undefined
+  readonly method?: readonly string[] | undefined
+  readonly origin?: readonly string[] | undefined
+  readonly address?: readonly string[] | undefined
+  readonly expires?: string | undefined
+}
+
+/** Makes a key. Without `asJson` only its text goes to standard output, so that a script can read it there. */
+export async function createKey(
+  config: DataConfig,
+  flags: SettingFlags,
+  asJson: boolean,
+  io: Io,
+): Promise<number> {
+  const settings = readSettings(flags)
+  const { key, text } = await changeKeys(
+    config,
+    (keys, { pepper }) => createRecord(keys, pepper, settings, actor()),
+    { make: true },
+  )
+  if (asJson) io.out(toText({ ...keyToJson(key), key: text }))
+  else {
+    io.err(
+      `Made key ${key.id} (${key.name}). Copy it now; only its hash is stored, so it is not shown again:`,
+    )
+    io.out(text)
+  }
+  return 0
+}
+
+/** Changes the settings that are named. */
+export async function setKey(
+  config: DataConfig,
+  nameOrId: string,
+  flags: SettingFlags,
+  asJson: boolean,
+  io: Io,
+): Promise<number> {
+  const settings = readSettings(flags)
+  if (Object.keys(settings).length === 0) {
+    throw new UsageError('keys set needs at least one setting to change; see: tidegate keys set --help')
+  }
+  const key = await changeKeys(config, (keys) => setRecord(keys, nameOrId, settings, actor()))
+  if (!asJson) io.err(`Changed key ${key.id}; running servers follow within a second.`)
+  show(key, asJson, io)
+  return 0
+}
+
+/** Shows what a key may do. */
+export async function showKey(
+  config: DataConfig,
+  nameOrId: string,
+  asJson: boolean,
+  io: Io,
+): Promise<number> {
+  const key = await withKeys(config, { readOnly: true }, ({ store }) => findKey(store, nameOrId))
+  show(key, asJson, io)
+  return 0
+}
+
+/** Gives a key a new secret, printed as {@link createKey} does. */
+export async function rotateKey(
+  config: DataConfig,
+  nameOrId: string,
+  overlap: string,
+  asJson: boolean,
+  io: Io,
+): Promise<number> {
+  const overlapMs = parseDuration(overlap)
+  if (overlapMs === undefined) {
+    throw new UsageError(`--overlap: expected a time such as 24h, 30m or 0s, got ${JSON.stringify(overlap)}`)
+  }
+  const { key, text } = await changeKeys(config, (keys, { pepper }) =>
+    rotateRecord(keys, pepper, nameOrId, overlapMs, actor()),
+  )
+  if (asJson) {
+    io.out(toText({ ...keyToJson(key), key: text }))
+    return 0
+  }
+  const until = key.earlierUntilMs
+  const earlier =
+    until === undefined
+      ? 'The earlier one is refused within a second.'
+      : `The earlier one is valid until ${formatTime(until)}.`
+  io.err(`Key ${key.id} (${key.name}) has a new secret. ${earlier} Copy the new one now:`)
+  io.out(text)
+  return 0
+}
+
+/** What `keys jwt` is told about a signer. */
+interface SignerFlags {
+  readonly publicKey?: string | undefined
+  readonly secretFile?: string | undefined
+  readonly audience?: string | undefined
+  readonly subject?: string | undefined
+}
+
+/** Adds a signer of tokens to a key, or removes one. */
+export async function changeSigners(
+  config: DataConfig,
+  [action = '', nameOrId = '', signerId]: readonly string[],
+  { publicKey, secretFile, audience, subject }: SignerFlags,
+  io: Io,
+): Promise<number> {
+  if (action === 'remove') {
+    if (signerId === undefined)
+      throw new UsageError('keys jwt remove needs the id of a signer; see: tidegate keys show')
+    const { id } = await changeKeys(config, (keys) => removeToken(keys, nameOrId, signerId, actor()))
+    io.out(`Key ${id} has no signer ${signerId} any more; its tokens are refused within a second.`)
+    return 0
+  }
+  if (action !== 'add' || signerId !== undefined) {
+    throw new UsageError('write tidegate keys jwt add KEY, or tidegate keys jwt remove KEY SIGNER')
+  }
+  const path = publicKey ?? secretFile
+  if (path === undefined || (publicKey !== undefined && secretFile !== undefined)) {
+    throw new UsageError('keys jwt add needs --public-key FILE (ES256) or --secret-file FILE (HS256)')
+  }
+  const bytes = readSignerFile(path)
+  const key = await changeKeys(config, (keys, book) => {
+    const verifier =
+      publicKey === undefined
+        ? verifierOfSecret(bytes, book.pepper)
+        : verifierOfPublicKey(bytes.toString('latin1'))
+    const claims = { ...(audience !== undefined && { audience }), ...(subject !== undefined && { subject }) }
+    return addToken(keys, nameOrId, { ...verifier, ...claims }, actor())
+  })
+  const signer = key.tokens.at(-1)
+  io.out(
+    `Key ${key.id} has the signer ${signer?.id} (${signer?.algorithm}); the kid of its tokens is ${key.id}.`,
+  )
+  return 0
+}
+
+/** The bytes of a file, without a line break at the end. */
+function readSignerFile(path: string): Buffer {
+  try {
+    const bytes = readFileSync(path)
+    return bytes.at(-1) === 0x0a ? bytes.subarray(0, bytes.at(-2) === 0x0d ? -2 : -1) : bytes
+  } catch (error) {
+    throw new OperatorError(`cannot read ${path} (${(error as NodeJS.ErrnoException).code})`)
+  }
+}
+
+/** Lists all keys, as a table or as JSON. */
+export async function listKeys(config: DataConfig, asJson: boolean, io: Io): Promise<number> {
+  const hasKeys = config.shared !== undefined || isThere(config.node.store)
+  const keys = hasKeys ? await withKeys(config, { readOnly: true }, ({ store }) => listRecords(store)) : []
+  if (asJson) io.out(toText(keys.map(keyToJson)))
+  else if (keys.length > 0) io.out(tableOfKeys(keys))
+  else io.err(`No keys in ${config.dataDir} yet; make one with: tidegate keys create --name NAME`)
+  return 0
+}
+
+/** Revokes a key. */
+export async function revokeKey(config: DataConfig, nameOrId: string, io: Io): Promise<number> {
+  const { id, name, revokedAtMs } = await changeKeys(config, (keys) => revokeRecord(keys, nameOrId, actor()))
+  if (revokedAtMs === undefined)
+    io.out(`Revoked key ${id} (${name}); running servers refuse it within a second.`)
+  else io.out(`Key ${id} (${name}) was revoked already, on ${formatTime(revokedAtMs)}.`)
+  return 0
+}
+
+function show(key: KeyRecord, asJson: boolean, io: Io): void {
+  io.out(asJson ? toText(keyToJson(key)) : describeKey(key))
+}
+
+function toText(value: unknown): string {
+  return JSON.stringify(value, undefined, 2)
+}
+
+/** Who changes a key by the command line. */
+export function actor(): string {
+  try {
+    return `cli:${userInfo().username}`
+  } catch {
+    // A user without an entry in the list of users, as in some containers.
+    return 'cli'
+  }
+}
+
+function readSettings(flags: SettingFlags): KeySettings {
+  const scopes = {
+    ...(flags.network && { networks: flags.network }),
+    ...(flags.method && { methods: flags.method }),
+    ...(flags.origin && { origins: flags.origin }),
+    ...(flags.address && { addresses: flags.address }),
+  }
+  const limits = Object.fromEntries(
+    limitNames.flatMap((name) => {
+      const text = flags[name]
+      return text === undefined ? [] : [[name, text === 'none' ? null : Number(text)]]
+    }),
+  )
+  return parseKeySettings({
+    ...(flags.name !== undefined && { name: flags.name }),
+    ...(flags.expires !== undefined && { expiresAt: parseExpiry(flags.expires) }),
+    ...(Object.keys(scopes).length > 0 && { scopes }),
+    ...(Object.keys(limits).length > 0 && { limits }),
+  })
+}
+
+/** `never`, a time from now as in `90d`, or a date or time of ISO 8601, which is passed on. */
+function parseExpiry(text: string): string | null {
+  if (text === 'never') return null
+  const inMs = parseDuration(text)
+  if (inMs !== undefined) return new Date(Date.now() + inMs).toISOString()
+  return /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text
+}
+
+const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
+/** Longest time that is understood; overlaps and expiries are shorter. */
+const durationMsMax = 3_660 * unitMs.d
+
+/** Milliseconds of `90s`, `30m`, `24h`, `7d`; undefined for anything else. */
+function parseDuration(text: string): number | undefined {
+  const match = /^(\d{1,9})([smhd])$/.exec(text)
+  if (match === null) return undefined
+  const ms = Number(match[1]) * unitMs[match[2] as keyof typeof unitMs]
+  return ms <= durationMsMax ? ms : undefined
+}
+
+/** Makes one change, and closes the keys again. */
+async function changeKeys<T>(
+  config: DataConfig,
+  work: (keys: KeyStore, book: OpenKeys) => T,
+  options: Parameters<typeof openKeys>[1] = {},
+): Promise<T> {
+  return withKeys(config, options, (book) => book.change((keys) => work(keys, book)))
+}
+
+async function withKeys<T>(
+  config: DataConfig,
+  options: Parameters<typeof openKeys>[1],
+  work: (book: OpenKeys) => T | Promise<T>,
+): Promise<T> {
+  const book = await openKeys(config, options)
+  try {
+    return await work(book)
+  } finally {
+    await book.close()
+  }
+}

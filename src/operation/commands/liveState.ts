@@ -1,0 +1,197 @@
+/** What the admin API shows of the process at the moment, asked of what the process runs. */
+
+import { clientVersion } from '../../primitives/version.js'
+import type { CallHistory } from '../../serving/metrics/callHistory.js'
+import type { EdgeFigures } from '../../serving/metrics/edgeCounts.js'
+import type { RecentRates } from '../../serving/metrics/recentCalls.js'
+import type { Readiness } from '../admin/readiness.js'
+import type { CallHistory as HistoryShape, LiveState, Network } from '../admin/shapes.js'
+import type { Config } from '../config/config.js'
+import { ageSeconds, isCutOff, participationOf } from '../edge/health.js'
+import type { OpenNetwork } from '../edge/openNetwork.js'
+import type { AdminServices } from './adminServices.js'
+import type { OpenRollup } from './openRollup.js'
+
+type Services = Pick<AdminServices, 'edge' | 'counts' | 'pool' | 'rollups' | 'transport' | 'usage'>
+
+export function readLive(
+  config: Config,
+  services: Services,
+  rates: RecentRates,
+  { ready, failing, sharedKeys }: Readiness,
+  nameOf: (keyId: string) => string | undefined,
+): LiveState {
+  const { edge, counts, pool, transport, usage } = services
+  edge.publish()
+  const figures = counts.map((counts) => counts.figures)
+  const sum = (name: keyof EdgeFigures) => figures.reduce((total, edge) => total + edge[name], 0)
+  return {
+    at: new Date().toISOString(),
+    version: clientVersion,
+    transport,
+    uptimeSeconds: performance.now() / 1_000,
+    ready,
+    failing: failing.map(({ check, network, why }) => ({ check, network: network ?? null, why })),
+    sharedKeys: sharedKeys ?? null,
+    networks: readNetworks(config, services),
+    callsPerSecond: rates.callsPerSecond,
+    errorsPerSecond: rates.errorsPerSecond,
+    rejectionsPerSecond: rates.rejectionsPerSecond,
+    windowSeconds: rates.windowSeconds,
+    p50Seconds: rates.p50Seconds ?? null,
+    p99Seconds: rates.p99Seconds ?? null,
+    methods: rates.methods.map(({ p50Seconds, p99Seconds, ...rest }) => ({
+      ...rest,
+      p50Seconds: p50Seconds ?? null,
+      p99Seconds: p99Seconds ?? null,
+    })),
+    errors: rates.errors.map(({ name, ...rest }) => ({ code: name, ...rest })),
+    rejections: rates.rejections.map(({ name, ...rest }) => ({ reason: name, ...rest })),
+    queues: pool.counts.byClass.map(({ class: name, waiting, running, finished, failed, refused }) => ({
+      class: name,
+      waiting,
+      running,
+      finished,
+      failed,
+      refused,
+    })),
+    caches: [
+      { cache: 'blocks', bytes: sum('blockBytes'), hits: sum('blockHits'), misses: sum('blockMisses') },
+      { cache: 'proofs', bytes: sum('proofBytes'), hits: sum('proofHits'), misses: sum('proofMisses') },
+    ],
+    connections: {
+      http: sum('connections'),
+      webSockets: edge.server.totals.sockets.value,
+      subscriptions: sum('subscriptions'),
+      skippedEvents: sum('skippedEvents'),
+    },
+    edges: rates.edges.map(({ cpuShare, delayP99Seconds }, at) => ({
+      edge: at,
+      cpuShare,
+      heapBytes: figures[at]?.heapBytes ?? 0,
+      loopDelayP99Seconds: delayP99Seconds ?? null,
+    })),
+    topKeys: usage.readTopKeys().map(({ keyId, ...amounts }) => ({
+      id: keyId,
+      name: nameOf(keyId) ?? null,
+      ...amounts,
+    })),
+    slowCalls: usage.readSlowCalls().map(({ atMs, ms, ...call }) => ({
+      at: isoTime(atMs),
+      ...call,
+      seconds: ms / 1_000,
+    })),
+  }
+}
+
+export function readHistory(
+  history: CallHistory,
+  nameOf: (keyId: string) => string | undefined,
+): HistoryShape {
+  const { points } = history
+  return {
+    at: points.map(({ atMs }) => isoTime(atMs)),
+    callsPerSecond: points.map(({ callsPerSecond }) => brief(callsPerSecond)),
+    errorsPerSecond: points.map(({ errorsPerSecond }) => brief(errorsPerSecond)),
+    rejectionsPerSecond: points.map(({ rejectionsPerSecond }) => brief(rejectionsPerSecond)),
+    p50Seconds: points.map(({ p50Seconds }) => (p50Seconds === undefined ? null : brief(p50Seconds))),
+    p99Seconds: points.map(({ p99Seconds }) => (p99Seconds === undefined ? null : brief(p99Seconds))),
+    keys: history.readKeys().map(({ keyId, unitsPerSecond }) => ({
+      id: keyId ?? null,
+      name: (keyId === undefined ? undefined : nameOf(keyId)) ?? null,
+      unitsPerSecond: unitsPerSecond.map(brief),
+    })),
+  }
+}
+
+/** The digits that a chart can show, since an hour has thousands of figures. */
+function brief(value: number): number {
+  return Number(value.toPrecision(4))
+}
+
+/** The networks, the default one first. */
+export function readNetworks(
+  { defaultNetwork, networks, rollups }: Config,
+  services: Pick<Services, 'edge' | 'rollups'>,
+): Network[] {
+  const common = ({ name, hosts }: { readonly name: string; readonly hosts: readonly string[] }) => ({
+    name,
+    hosts: [...hosts],
+    isDefault: name === defaultNetwork,
+  })
+  const chains = networks.flatMap((network): Network[] => {
+    const open = services.edge.networks.find(({ name }) => name === network.name)
+    if (open === undefined) return []
+    if (open.opening !== undefined) {
+      const { opening } = open
+      return [{ ...common(network), kind: network.kind ?? 'archive', opening, chain: null, queue: null }]
+    }
+    return [{ ...common(network), kind: kindOf(open), opening: null, chain: chainOf(open), queue: null }]
+  })
+  const queues = rollups.flatMap((rollup): Network[] => {
+    const open = services.rollups.find(({ name }) => name === rollup.name)
+    if (open === undefined) return []
+    return [{ ...common(rollup), kind: 'rollup', opening: null, chain: null, queue: queueOf(open) }]
+  })
+  return [...chains, ...queues].sort((a, b) => Number(b.isDefault) - Number(a.isDefault))
+}
+
+function kindOf({ current }: OpenNetwork): Network['kind'] {
+  const { gateway, history } = current.chain.identity
+  return gateway ? 'gateway' : history === undefined ? 'archive' : 'history'
+}
+
+function chainOf(network: OpenNetwork): Network['chain'] {
+  const { chain, head, syncing } = network.current
+  const timestampMs = Number(head.header.timestamp) * 1_000
+  return {
+    chainId: chain.identity.chainId,
+    purpose: network.purpose ?? null,
+    head: {
+      number: head.number,
+      hash: `0x${Buffer.from(head.hash).toString('hex')}`,
+      timestamp: isoTime(timestampMs),
+      ageSeconds: Math.max(Date.now() - timestampMs, 0) / 1_000,
+    },
+    isSyncing: syncing !== undefined,
+    isReadable: network.isReadable,
+    isCutOff: isCutOff(network),
+    logs: logsOf(network),
+    workingSet: workingSetOf(network),
+    upstreams: (network.upstreams?.nodes ?? []).map(({ name, head, isAnswering, isQuarantined }) => ({
+      name,
+      head: head ?? null,
+      trouble: isQuarantined ? 'quarantined' : isAnswering ? null : 'no answer',
+    })),
+    signed: signedOf(network),
+  }
+}
+
+function workingSetOf({ upstreams }: OpenNetwork): NonNullable<Network['chain']>['workingSet'] {
+  const { workingSet } = upstreams ?? {}
+  if (workingSet === undefined) return null
+  const { way, currentFrom, ...others } = workingSet
+  return { way: way ?? null, currentFrom: currentFrom ?? null, ...others }
+}
+
+function logsOf({ logs }: OpenNetwork): NonNullable<Network['chain']>['logs'] {
+  return logs === undefined ? null : { ...logs, completeFrom: logs.completeFrom ?? null }
+}
+
+function signedOf({ upstreams }: OpenNetwork): NonNullable<Network['chain']>['signed'] {
+  const { slot, finalizedSlot, participants, time } = upstreams?.signed ?? {}
+  if (slot === undefined || finalizedSlot === undefined || time === undefined) return null
+  return { slot, finalizedSlot, participation: participationOf(participants), ageSeconds: ageSeconds(time) }
+}
+
+function queueOf(rollup: OpenRollup): Network['queue'] {
+  const { waiting, waitingBytes, oldestWaitingMs, settled, isStoring } = rollup.health()
+  return { waiting, waitingBytes, oldestSeconds: oldestWaitingMs / 1_000, settled, isStoring }
+}
+
+/** The last time that ISO 8601 can write with four digits of the year; a header may have any number. */
+const lastTimeMs = Date.UTC(9999, 11, 31, 23, 59, 59)
+
+export function isoTime(timeMs: number): string {
+  return new Date(Math.min(timeMs, lastTimeMs)).toISOString()
+}

@@ -1,0 +1,212 @@
+/** The admin listener of `serve`: what it shows, asked of what the process runs. */
+import { statSync } from 'node:fs'
+import type { NodeStore } from '../../data/store/nodeStore.js'
+import { hourMs } from '../../data/store/usage.js'
+import { OperatorError } from '../../primitives/faults.js'
+import { clientVersion, version } from '../../primitives/version.js'
+import { listKeys } from '../../serving/access/keyChanges.js'
+import type { KeyFreshness } from '../../serving/access/keyFreshness.js'
+import type { UsageLedger } from '../../serving/access/usageLedger.js'
+import { UsageReport } from '../../serving/access/usageReport.js'
+import { CallHistory } from '../../serving/metrics/callHistory.js'
+import type { EdgeCounts } from '../../serving/metrics/edgeCounts.js'
+import { Metrics } from '../../serving/metrics/metrics.js'
+import { RecentCalls } from '../../serving/metrics/recentCalls.js'
+import type { MetricSources } from '../../serving/metrics/sources.js'
+import { AdminListener } from '../admin/adminListener.js'
+import { readAdminToken } from '../admin/adminToken.js'
+import { checkReadiness, type Readiness, type ReadinessFigures } from '../admin/readiness.js'
+import type { Usage, UsageQuery } from '../admin/shapes.js'
+import type { AdminConfig, Config } from '../config/config.js'
+import { isBehind, isCutOff } from '../edge/health.js'
+import type { OpenNetwork } from '../edge/openNetwork.js'
+import { adminActor, openAdminKeys } from './adminKeys.js'
+import type { AdminServices } from './adminServices.js'
+import { readAudit } from './auditJson.js'
+import { readLastBlocks } from './lastBlocks.js'
+import { readHistory, readLive, readNetworks } from './liveState.js'
+import { openPlayground } from './openPlayground.js'
+import type { OpenRollup } from './openRollup.js'
+
+/** Ports that are tried where none was chosen: several servers on one machine, each with the next. */
+const portsMax = 16
+
+/** Edges publish their figures each second; one that has not for so long does not turn. */
+const stuckMs = 10_000
+
+/**
+ * Opens the admin listener, and says in the log where it listens. Undefined where it is off, and where the operator
+ * chose no port and none could be had. Throws OperatorError where a chosen one cannot be had.
+ */
+export async function openAdmin(config: Config, services: AdminServices): Promise<AdminListener | undefined> {
+  const { admin } = config
+  if (admin === undefined) return undefined
+  const { log } = services
+  const metrics = new Metrics(metricSources(config, services))
+  const recent = new RecentCalls(services.counts)
+  const history = new CallHistory()
+  services.usage.listen((used) => history.take(used))
+  const reach = config.auth ? services.reach : undefined
+  const ready = () => readiness(admin, services, reach)
+  const nameOf = keyNames(services.keys.store)
+  const listener = new AdminListener({
+    host: admin.host,
+    port: admin.port,
+    hosts: admin.hosts,
+    version,
+    token: readAdminToken(config.node.adminToken),
+    stuck: () => stuckEdges(services.counts),
+    ready,
+    metrics: () => metrics.read(),
+    noteFailedLogIns: ({ count, address, otherAddresses }) => {
+      const others = otherAddresses === 0 ? '' : ` and ${otherAddresses} other addresses`
+      const note = { atMs: Date.now(), actor: adminActor(address), keyId: undefined }
+      const detail = `${count} wrong tokens from ${address}${others}`
+      services.keys
+        .note({ ...note, action: 'log-in failed', detail })
+        .catch((error: Error) => log.error(`the audit log could not be written: ${error.message}`))
+    },
+    tick() {
+      recent.sample()
+      history.tick(() => recent.read())
+    },
+    api: {
+      ...openPlayground(config, services.edge, services.port),
+      ...openAdminKeys(services.keys, services.ring),
+      readLive: () => readLive(config, services, recent.read(), ready(), nameOf),
+      readHistory: () => readHistory(history, nameOf),
+      readNetworks: () => readNetworks(config, services),
+      readLastBlocks: (network) => readLastBlocks(services.edge.networks, network),
+      readAudit: (query) => readAudit(services.keys.store.audit, query),
+      readUsage: (query) => readUsage(services.usage, query),
+    },
+    logDefect: (error) =>
+      log.error({ stack: error instanceof Error ? error.stack : String(error) }, 'admin listener'),
+  })
+  try {
+    await listener.listen(admin.isPortChosen ? 1 : portsMax)
+    log.info({ admin: listener.url }, 'the admin listener listens')
+    return listener
+  } catch (error) {
+    if (!(error instanceof OperatorError)) throw error
+    if (admin.isPortChosen) {
+      throw new OperatorError(`${error.message}; choose another "admin.port", or set "admin" to false`)
+    }
+    log.warn(
+      `${error.message}, so there is none: no dashboard, /metrics, /live and /ready; choose a free "admin.port"`,
+    )
+    return undefined
+  }
+}
+
+/** Names of keys by id. They are read again when keys changed, not each second: there may be thousands. */
+function keyNames(store: NodeStore): (keyId: string) => string | undefined {
+  let generation = -1
+  let names = new Map<string, string>()
+  return (keyId) => {
+    const newest = store.readKeyGeneration()
+    if (newest !== generation) names = new Map(listKeys(store).map(({ id, name }) => [id, name]))
+    generation = newest
+    return names.get(keyId)
+  }
+}
+
+/** Rows of one answer: some megabytes. */
+const usageRowsMax = 10_000
+
+async function readUsage(ledger: UsageLedger, query: UsageQuery): Promise<Usage> {
+  const report = new UsageReport(query, Date.now(), usageRowsMax)
+  await ledger.read(report.from, report.to, query.key, (cells) => report.add(cells))
+  const toIso = (hour: number) => new Date(hour * hourMs).toISOString()
+  return { from: toIso(report.from), to: toIso(report.to), rows: report.rows() }
+}
+
+/** Edges whose event loops have not turned for long. */
+export function stuckEdges(counts: readonly EdgeCounts[]): string[] {
+  const nowMs = Date.now()
+  // The main thread turns, since it asks.
+  return counts.flatMap(({ figures }, edge) =>
+    edge > 0 && nowMs - figures.atMs > stuckMs ? [`edge ${edge}`] : [],
+  )
+}
+
+/** In seconds since 1970; undefined before there is a head. */
+function headTimestamp(network: OpenNetwork): number | undefined {
+  return network.opening === undefined ? Number(network.current.head.header.timestamp) : undefined
+}
+
+function headAgeMs(network: OpenNetwork): number | undefined {
+  const timestamp = headTimestamp(network)
+  return timestamp === undefined ? undefined : Date.now() - timestamp * 1_000
+}
+
+function readiness(
+  limits: AdminConfig,
+  { edge, sources, rollups, transport, isDraining }: AdminServices,
+  reach: KeyFreshness | undefined,
+): Readiness {
+  const sourceOf = new Map(sources.map((source) => [source.name, source]))
+  const ofRollup = (rollup: OpenRollup): ReadinessFigures['rollups'][number] => {
+    const { isStoring, sequencerAnswers, oldestWaitingMs } = rollup.health()
+    const queueAgeMs = sequencerAnswers === undefined ? undefined : oldestWaitingMs
+    return { network: rollup.name, isStoring, queueAgeMs }
+  }
+  const figures: ReadinessFigures = {
+    transport,
+    isDraining: isDraining(),
+    networks: edge.networks.map((network) => ({
+      network: network.name,
+      opening: network.opening,
+      isReadable: network.isReadable,
+      isCutOff: isCutOff(network),
+      hasCaughtUp: sourceOf.get(network.name)?.hasCaughtUp ?? true,
+      headAgeMs: sourceOf.has(network.name) ? headAgeMs(network) : undefined,
+    })),
+    rollups: rollups.map(ofRollup),
+    sharedKeys: reach?.figures,
+  }
+  return checkReadiness(figures, limits)
+}
+
+function metricSources(config: Config, services: AdminServices): MetricSources {
+  const { edge, counts, pool, store, reach, sources, rollups, transport } = services
+  const storeFigures = (store: string, path: string, readers: number) => ({
+    store,
+    bytes: statSync(path, { throwIfNoEntry: false })?.size ?? 0,
+    readers,
+  })
+  return {
+    version: clientVersion,
+    transport,
+    edges: counts,
+    refresh: () => edge.publish(),
+    pool,
+    sources: () =>
+      sources.flatMap(({ name, figures }) => (figures === undefined ? [] : [{ network: name, ...figures }])),
+    networks: () =>
+      edge.networks.map((network) => ({
+        network: network.name,
+        head: network.opening === undefined ? network.current.head.number : undefined,
+        headTimestamp: headTimestamp(network),
+        isSyncing: isBehind(network),
+        isReadable: network.isReadable,
+        hasSourceFailed: isCutOff(network),
+      })),
+    rollups: () =>
+      rollups.map((rollup) => ({
+        network: rollup.name,
+        ...rollup.queue.counts(),
+        shared: rollup.sharedQueue(),
+      })),
+    stores: () => [
+      storeFigures('node', config.node.store, store.readers),
+      ...config.networks.map(({ name, storePath }) => {
+        const network = edge.networks.find((candidate) => candidate.name === name)
+        return storeFigures(`network ${name}`, storePath, network?.readers ?? 0)
+      }),
+    ],
+    sharedKeysAnswer: () => reach && !reach.isLost,
+    commits: () => store.commits,
+    totals: edge.server.totals,
+  }
+}

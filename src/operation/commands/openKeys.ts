@@ -1,0 +1,51 @@
+import { NodeStore } from '../../data/store/nodeStore.js'
+import { OperatorError } from '../../primitives/faults.js'
+import { isThere } from '../../primitives/isThere.js'
+import { embeddedKeyRepository, type KeyRepository } from '../../serving/access/keyRepository.js'
+import { Pepper } from '../../serving/access/pepper.js'
+import type { DataConfig } from '../config/config.js'
+import { SharedKeys, type SharedKeysOptions } from '../shared/sharedKeys.js'
+
+/** Where the keys of a data folder are kept, as a command reads and changes them. */
+export interface OpenKeys extends KeyRepository {
+  /** What keys are hashed with; made with the first of them. */
+  readonly pepper: Pepper
+}
+
+/** Options of shared keys; undefined where they are kept in the data folder. */
+export function sharedKeysOptions({ node, mapBytes, shared }: DataConfig): SharedKeysOptions | undefined {
+  if (shared === undefined) return undefined
+  const { url, schema } = shared
+  return { url, schema, path: node.sharedKeys, pepperPath: node.pepper, mapBytes }
+}
+
+/**
+ * Opens the keys for one command; `readOnly` of a data folder. Rejects with OperatorError where there are none, unless
+ * `make`, and where the database that has them does not answer.
+ */
+export async function openKeys(
+  config: DataConfig,
+  { readOnly = false, make = false }: { readonly readOnly?: boolean; readonly make?: boolean } = {},
+): Promise<OpenKeys> {
+  const { node, mapBytes, dataDir } = config
+  const options = sharedKeysOptions(config)
+  if (options !== undefined) {
+    const keys = await SharedKeys.open(options, { mustAnswer: true })
+    return withPepper(keys, node.pepper, () => keys.close())
+  }
+  if (!make && !isThere(node.store)) throw new OperatorError(`there are no keys in ${dataDir}; check --data`)
+  const store = NodeStore.open({ path: node.store, readOnly, mapBytes })
+  return withPepper(embeddedKeyRepository(store), node.pepper, () => store.close())
+}
+
+function withPepper(book: KeyRepository, path: string, close: () => Promise<void>): OpenKeys {
+  return {
+    store: book.store,
+    change: (work) => book.change(work),
+    note: (note) => book.note(note),
+    close,
+    get pepper() {
+      return Pepper.open(book.store, path)
+    },
+  }
+}

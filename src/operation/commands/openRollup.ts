@@ -1,0 +1,117 @@
+/**
+ * One served rollup network: its queue, its forwarder if it has a sequencer, and the timer that removes old
+ * submissions.
+ */
+
+import type { NodeStore } from '../../data/store/nodeStore.js'
+import { setInterval } from '../../primitives/timers.js'
+import type { SharedQueueFigures } from '../../serving/metrics/sources.js'
+import type { NetworkJobs } from '../../serving/pool/jobs.js'
+import { Deliveries } from '../../serving/rollup/deliveries.js'
+import type { Felt } from '../../serving/rollup/felt.js'
+import { Forwarder } from '../../serving/rollup/forwarder.js'
+import { createSequencerClient } from '../../serving/rollup/sequencerClient.js'
+import { SubmissionQueue } from '../../serving/rollup/submissionQueue.js'
+import type { SubmissionReader } from '../../serving/rollup/submissionStore.js'
+import type { RollupConfig } from '../config/config.js'
+import { chainIdOf, type EdgeRollup, type RollupHealth, rollupNetworkOf } from '../edge/edgeRollup.js'
+import { openSubmissions } from './openSubmissions.js'
+
+/**
+ * Time between two removals of old submissions: short enough for the shortest age that may be configured; most
+ * find nothing.
+ */
+const sweepMs = 1_000
+
+export interface OpenRollup extends EdgeRollup {
+  readonly queue: SubmissionQueue
+  /** For reads of other edges, where these cannot read themselves. */
+  readonly submissions: SubmissionReader
+  health(): RollupHealth
+  /** Undefined where the queue is that of this process alone. */
+  sharedQueue(): SharedQueueFigures | undefined
+  /** Ends deliveries under way; waiting submissions stay on disk. */
+  close(): Promise<void>
+}
+
+interface OpenRollupOptions {
+  readonly store: NodeStore
+  readonly jobs: NetworkJobs
+  readonly log: (message: string) => void
+}
+
+/** Opens a rollup network. Rejects with OperatorError as {@link openSubmissions} does. */
+export async function openRollup(
+  config: RollupConfig,
+  { store: node, jobs, log }: OpenRollupOptions,
+): Promise<OpenRollup> {
+  const { upstream, queue: limits, idempotent } = config
+  const chainId = chainIdOf(config)
+  const submissions = await openSubmissions(config, chainId, node, log)
+  const { store } = submissions
+  const queueLimits = {
+    waitingMax: limits.transactionsMax,
+    waitingBytesMax: limits.bytesMax,
+    waitingMsMax: limits.ageMsMax,
+    retentionMs: limits.retentionMs,
+    settledMax: limits.settledMax,
+  }
+  const queue = new SubmissionQueue(store, {
+    idempotent,
+    computeHash: async (fields, waiter) =>
+      (await jobs.run('invokeHash', { chainId, fields }, waiter)) as Felt,
+    limits: queueLimits,
+  })
+  const forwarding =
+    upstream &&
+    submissions.forward(
+      (writer) =>
+        new Forwarder({
+          queue,
+          deliveries: new Deliveries(writer, queueLimits),
+          client: createSequencerClient({ ...upstream, prefix: upstream.prefix ?? config.prefix }),
+          inFlightMax: upstream.inFlightMax,
+          unknownAnswersMax: upstream.unknownAnswersMax,
+          log,
+        }),
+    )
+  let sweeping: Promise<void> | undefined
+  const sweep = setInterval(() => {
+    sweeping ??= queue
+      .sweep()
+      .catch((error: Error) => {
+        // Of a store that takes nothing at all, the store tells.
+        if (store.isStoring) log(`old submissions could not be removed: ${error.message}`)
+      })
+      .finally(() => {
+        sweeping = undefined
+      })
+  }, sweepMs)
+  sweep.unref()
+  return {
+    name: config.name,
+    network: rollupNetworkOf(config, queue),
+    queue,
+    submissions: store,
+    health() {
+      const forwarder = forwarding?.forwarder
+      return {
+        ...queue.counts(),
+        isStoring: store.isStoring,
+        ...(limits.shared && forwarding && { isSending: forwarder !== undefined }),
+        ...(forwarder && { sequencerAnswers: forwarder.isAnswered }),
+      }
+    },
+    sharedQueue() {
+      const { shared } = submissions
+      const hasLease = forwarding && forwarding.forwarder !== undefined
+      return shared && { isAnswering: shared.isStoring, epoch: shared.epoch, hasLease }
+    },
+    async close() {
+      clearInterval(sweep)
+      await forwarding?.stop()
+      await sweeping
+      await submissions.close()
+    },
+  }
+}

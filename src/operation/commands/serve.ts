@@ -1,0 +1,363 @@
+/**
+ * `tidegate serve`: opens what exists once per process (keys, pool, sources, rollups) and the edges, answers until it
+ * is interrupted, and closes everything in order.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { freeBytesMin, StoreError } from '../../data/store/environment.js'
+import { HeldUse } from '../../data/store/heldUse.js'
+import { NodeStore } from '../../data/store/nodeStore.js'
+import { defer } from '../../primitives/deferred.js'
+import { endProcess } from '../../primitives/endProcess.js'
+import { OperatorError } from '../../primitives/faults.js'
+import { clientVersion } from '../../primitives/version.js'
+import { Allowances, allotSpentMemory, type SpentMemory } from '../../serving/access/allowances.js'
+import { KeyChecker } from '../../serving/access/keyChecker.js'
+import { KeyFreshness, keyFreshnessBytes } from '../../serving/access/keyFreshness.js'
+import { embeddedKeyRepository, type KeyRepository } from '../../serving/access/keyRepository.js'
+import { UsageCounter } from '../../serving/access/usageCounter.js'
+import { UsageLedger } from '../../serving/access/usageLedger.js'
+import { allotCounts, EdgeCounts } from '../../serving/metrics/edgeCounts.js'
+import { jobsOfNetwork, openJobPool } from '../../serving/pool/jobPool.js'
+import type { Jobs } from '../../serving/pool/jobs.js'
+import type { Pool } from '../../serving/pool/pool.js'
+import type { ThreadLoss } from '../../serving/pool/poolOptions.js'
+import { chooseTransport } from '../../serving/transport/chooseTransport.js'
+import { sharedTotals } from '../../serving/transport/totals.js'
+import type { AdminListener } from '../admin/adminListener.js'
+import { type Config, isLoopback } from '../config/config.js'
+import { type Edge, openEdge, servedMethods } from '../edge/edge.js'
+import type { EdgeThreads } from '../edge/edgeThreads.js'
+import { fullStores } from '../edge/health.js'
+import { createLog } from '../edge/log.js'
+import { readOpenFiles } from '../edge/openFiles.js'
+import { readNetworkLayouts } from '../edge/storageLayouts.js'
+import { QuotaLeases } from '../shared/quotaLeases.js'
+import { SharedKeys } from '../shared/sharedKeys.js'
+import type { Io } from './commandLine.js'
+import { createProgressView } from './importProgress.js'
+import { type NetworkSource, startSource } from './networkSource.js'
+import { obeySignals } from './obeySignals.js'
+import { openAdmin, stuckEdges } from './openAdmin.js'
+import { sharedKeysOptions } from './openKeys.js'
+import { type OpenRollup, openRollup } from './openRollup.js'
+import { shareBetweenEdges, startOtherEdges } from './otherEdges.js'
+import { SystemdNotices } from './systemdNotices.js'
+import { type DemoAccess, welcomeLines } from './welcome.js'
+
+/** What is said at a start on a full disk. */
+const readOnlyUntil = `nothing is written until ${freeBytesMin / 2 ** 20} MiB are free; what is stored is served`
+
+/** How long jobs may continue after the edges are closed; nobody waits for their results then. */
+const poolCloseMsMax = 1_000
+
+/** Serves; resolves to the exit status once stopped. `read` reads the configuration again. */
+export async function serve(config: Config, read: () => Config, io: Io): Promise<number> {
+  const log = createLog(config)
+  // First, so that a mistake in these files is reported before anything has been started.
+  const layouts = new Map(config.networks.map((network) => [network.name, readNetworkLayouts(network)]))
+  const { transport, notice, flaw } = await chooseTransport(config.transport)
+  if (flaw !== undefined) log.debug({ transport: transport.name }, flaw)
+  // Before anything is made or imported, so that nobody waits for what cannot be served.
+  await transport.findPort(config, false)
+  const halted = defer<number>()
+  let isBroken = false
+  const onStoreFailure = (failure: StoreError) => {
+    log.error(failure.isLasting ? `${failure.message}; stopping` : failure.message)
+    if (!failure.isLasting) return
+    isBroken = true
+    halted.resolve(1)
+  }
+  const access = await openAccess(config, log, onStoreFailure)
+  // Before any thread starts, so that all share it.
+  if (config.networks.some(({ gateway }) => gateway !== undefined)) HeldUse.shared()
+  const pool = openPool(config, log)
+  const sources: NetworkSource[] = []
+  const rollups: OpenRollup[] = []
+  let edge: Edge | undefined
+  let others: EdgeThreads | undefined
+  let admin: AdminListener | undefined
+  let notices: SystemdNotices | undefined
+  let usage: UsageLedger | undefined
+  let isStopping = false
+  // After an exception that nothing caught, the state of the process is unknown, so it ends. The server is abandoned
+  // first: uWebSockets.js aborts a process that exits within one of its callbacks.
+  const onDefect = (error: unknown) => {
+    const stack = error instanceof Error ? error.stack : String(error)
+    log.fatal({ stack }, 'a defect that nothing contains; ending, to be started anew')
+    edge?.server.abandon()
+    endProcess(1)
+  }
+  process.once('uncaughtException', onDefect)
+  try {
+    for (const rollup of config.rollups) {
+      const options = { store: access.store, jobs: jobsOfNetwork(pool, rollup.name) }
+      const say = (message: string) => log.warn({ network: rollup.name }, message)
+      rollups.push(await openRollup(rollup, { ...options, log: say }))
+    }
+    await startSources(config, sources, { log, onStoreFailure }, io)
+    const full = fullStores(config)
+    if (full.length > 0) log.error(`the disk that holds ${full.join(', ')} is full: ${readOnlyUntil}`)
+    const shared = await shareBetweenEdges(config, transport)
+    const served = servedMethods(config)
+    const countsMemory = allotCounts(served, config.edges)
+    const counts = Array.from({ length: config.edges }, (_, at) => new EdgeCounts(countsMemory, served, at))
+    const used = new UsageCounter((slot) => (counts[0] as EdgeCounts).methodAt(slot))
+    usage = openUsage(access.store, used, log)
+    edge = await openEdge({
+      config,
+      clientVersion,
+      ring: access.ring,
+      allowances: access.allowances,
+      log,
+      transport,
+      transportFlaw: flaw,
+      rollups,
+      layouts,
+      feedOf: (network) => sources.find(({ name }) => name === network),
+      fetchOf: (network) => sources.find(({ name }) => name === network)?.fetch,
+      upstreamCallsOf: (network) => sources.find(({ name }) => name === network)?.upstreamCalls,
+      jobsOf: (network) => jobsOfNetwork(pool, network),
+      shared: shared && { port: shared.port, totals: sharedTotals(shared.totals, config.limits.socketsMax) },
+      counts: counts[0] as EdgeCounts,
+      usage: used,
+    })
+    const port = await edge.server.listen()
+    const files = readOpenFiles()
+    if (files && files.max < config.limits.socketsMax) {
+      log.warn(
+        `this process may have ${files.max} open files, which leaves ${files.connectionsMax} for connections, and limits.socketsMax is ${config.limits.socketsMax}; raise the limit (ulimit -n, LimitNOFILE= of systemd)`,
+      )
+    }
+    others =
+      shared &&
+      startOtherEdges(
+        config,
+        {
+          ...shared,
+          transport: transport.name,
+          transportFlaw: flaw,
+          spent: access.spent,
+          reach: access.reachMemory,
+          counts: countsMemory,
+        },
+        { pool, rollups, sources, networks: edge.networks, usage },
+      )
+    await others?.listening
+    admin = await openAdmin(config, {
+      edge,
+      port,
+      counts,
+      pool,
+      store: access.store,
+      keys: access.keys,
+      reach: access.reach,
+      ring: access.ring,
+      usage,
+      sources,
+      rollups,
+      transport: transport.name,
+      log,
+      isDraining: () => isStopping,
+    })
+    const { networks } = edge
+    const adminUrl = admin?.url
+    notices = new SystemdNotices({
+      env: process.env,
+      isWell: () => stuckEdges(counts).length === 0,
+      onFailure: (why) => log.warn(`systemd is not told what the server does: ${why}`),
+    })
+    notices.ready()
+    const stopped = obeySignals({
+      config,
+      read,
+      log,
+      edge,
+      others,
+      notices,
+      keys: access.keys,
+      onStopping: () => {
+        isStopping = true
+      },
+    })
+    void embeddedCaughtUp(config, sources).then(() => {
+      // A source also ends when the server stops, and then there is nobody to welcome.
+      if (isStopping) return
+      const { demo } = access
+      // Over loopback no request comes in parts.
+      const note = notice ?? (isLoopback(config.host) ? undefined : flaw)
+      const lines = welcomeLines(config, { networks, rollups, port, demo, adminUrl, note })
+      for (const line of lines) io.out(line)
+    })
+    const lost = others?.lost.catch((error: Error) => {
+      log.error({ stack: error.stack }, 'an edge met a defect; stopping, to be started anew')
+      return 1
+    })
+    return await Promise.race([stopped, halted.promise, ...(lost === undefined ? [] : [lost])])
+  } finally {
+    isStopping = true
+    await Promise.all([edge?.server.close(), others?.close()])
+    await Promise.all([admin?.close(), notices?.close()])
+    await usage?.close()
+    process.off('uncaughtException', onDefect)
+    await Promise.all(rollups.map((rollup) => rollup.close()))
+    await pool.close(poolCloseMsMax)
+    await Promise.all(sources.map((source) => source.close()))
+    // A broken store is left open, because it cannot be closed; see {@link StoreError}.
+    if (!isBroken) {
+      await edge?.close()
+      await access.quotas.close()
+      await access.store.close()
+    }
+    await access.leases?.close()
+    await access.keys.close()
+  }
+}
+
+/**
+ * Starts the source of every network that has one. Resolves once all stores can be opened, or after `limits.startMsMax`;
+ * rejects where one cannot be, for a cause that shows before.
+ */
+async function startSources(
+  config: Config,
+  sources: NetworkSource[],
+  { log, onStoreFailure }: { readonly log: Logger; readonly onStoreFailure: (failure: StoreError) => void },
+  io: Io,
+): Promise<void> {
+  let isStarting = true
+  for (const network of config.networks) {
+    const { name } = network
+    const view = createProgressView(name, process.stderr, io.err)
+    const source = startSource(network, config.mapBytes, {
+      onProgress: (progress) => view.update(progress),
+      onSaid: (text, isError) => log[isError ? 'error' : 'warn']({ network: name }, text),
+      onEnded(error, againMs) {
+        // Of a mistake in the configuration the end of the program tells.
+        if (isStarting && error instanceof OperatorError && source?.state.opening !== undefined) return
+        const again = againMs === undefined ? '' : `; it is started again in ${againMs / 1_000} s`
+        log.error({ network: name }, `the source ended: ${error.message}${again}`)
+        if (error instanceof StoreError && error.isLasting) onStoreFailure(error)
+      },
+    })
+    if (source === undefined) continue
+    sources.push(source)
+    void source.caughtUp.then(view.clear, view.clear)
+  }
+  const ending = new AbortController()
+  const late = sleep(config.limits.startMsMax, undefined, { signal: ending.signal }).catch(() => undefined)
+  try {
+    await Promise.race([Promise.all(sources.map(({ opened }) => opened)), late])
+  } finally {
+    ending.abort()
+  }
+  isStarting = false
+  for (const { name, state } of sources) {
+    if (state.opening === undefined) continue
+    log.warn({ network: name }, `the server listens before this network has a block: ${state.opening}`)
+  }
+}
+
+function openPool({ networks, limits, mapBytes }: Config, log: Logger): Pool<Jobs> {
+  return openJobPool({
+    stores: networks.map(({ name, storePath }) => ({ network: name, path: storePath, mapBytes })),
+    limits: {
+      threads: limits.poolThreads,
+      niceness: limits.poolNiceness,
+      waitingMax: {
+        proof: limits.proofWaitingMax,
+        execute: limits.executeWaitingMax,
+        slots: limits.slotsWaitingMax,
+        hash: limits.hashWaitingMax,
+        logs: limits.logsWaitingMax,
+        trace: limits.traceWaitingMax,
+      },
+      deadlineMsMax: limits.requestMsMax,
+      execution: { timeMsMax: limits.executionMsMax, memoryBytesMax: limits.executionMemoryBytesMax },
+      trace: {
+        timeMsMax: limits.traceMsMax,
+        memoryBytesMax: limits.executionMemoryBytesMax,
+        answerBytesMax: limits.traceBytesMax,
+      },
+    },
+    onThreadLost({ job, keyId, why, error }: ThreadLoss) {
+      const cause = error instanceof Error ? (error.stack ?? error.message) : undefined
+      log.error(
+        { job, key: keyId, cause },
+        why === 'stopped' ? 'a job did not stop; its thread was ended' : 'a pool thread died',
+      )
+    },
+  })
+}
+
+interface Access {
+  readonly store: NodeStore
+  readonly keys: KeyRepository
+  readonly ring: KeyChecker
+  readonly allowances: Allowances
+  readonly spent: SpentMemory
+  /** With its memory; undefined where keys are not shared. */
+  readonly reach: KeyFreshness | undefined
+  readonly reachMemory: SharedArrayBuffer | undefined
+  /** Writes what was spent today. */
+  readonly quotas: { close(): Promise<void> }
+  /** Leases of units that are shared; undefined where they are not. */
+  readonly leases: QuotaLeases | undefined
+  readonly demo: DemoAccess
+}
+
+async function openAccess(
+  config: Config,
+  log: Logger,
+  onFailure: (failure: StoreError) => void,
+): Promise<Access> {
+  const { node, mapBytes, keyRates, auth } = config
+  const store = NodeStore.open({ path: node.store, mapBytes, onFailure })
+  const spent = allotSpentMemory(config.shared !== undefined)
+  const allowances = Allowances.over(spent, keyRates)
+  const quotas = allowances.quotas.keep(store)
+  const { keys, reach, reachMemory, leases } = await openServedKeys(config, store, allowances, log)
+  const ring = KeyChecker.open(keys.store, node, { allowances, reach })
+  const access = { store, keys, ring, allowances, spent, reach, reachMemory, quotas, leases }
+  if (!auth) return { ...access, demo: { kind: 'open' } }
+  // Shared keys are made by their operator, once for all processes.
+  if (reach !== undefined) return { ...access, demo: { kind: 'unknown' } }
+  const key = ring.ensureDemoKey({
+    keepText: [...config.networks, ...config.rollups].every((network) => network.isEmbedded),
+  })
+  return { ...access, demo: key === undefined ? { kind: 'unknown' } : { kind: 'key', ...key } }
+}
+
+/** The keys of the node store, or those that are shared, which are followed from here on. */
+async function openServedKeys(config: Config, store: NodeStore, allowances: Allowances, log: Logger) {
+  const options = sharedKeysOptions(config)
+  if (options === undefined || config.shared === undefined) return { keys: embeddedKeyRepository(store) }
+  const keys = await SharedKeys.open(options, { mustAnswer: false })
+  const reachMemory = new SharedArrayBuffer(keyFreshnessBytes)
+  const reach = new KeyFreshness(reachMemory, config.shared.graceMs)
+  keys.follow(reach, (text) => log.warn(text))
+  const quotaOf = (keyId: string) =>
+    allowances.quotaOf(keys.store.readKeyByPrefix(Buffer.from(keyId, 'hex'))?.details?.limits)
+  const leases = allowances.leases && new QuotaLeases(keys, allowances.leases, quotaOf, config.shared.leaseMs)
+  return { keys, reach, reachMemory, leases }
+}
+
+function openUsage(store: NodeStore, counter: UsageCounter, log: Logger): UsageLedger {
+  const tables = store.openUsage()
+  if (tables === undefined) throw new Error('a store that is written has all tables')
+  return new UsageLedger(tables, counter, {
+    // Of a store that takes nothing at all, the store tells.
+    onFailure: (error) => {
+      if (store.isStoring) log.warn(`usage is not stored yet: ${error.message}`)
+    },
+  })
+}
+
+/** Resolves once the embedded network has blocks to show. */
+async function embeddedCaughtUp(config: Config, sources: readonly NetworkSource[]): Promise<void> {
+  // A source that failed has been logged already; the blocks in its store are served.
+  await Promise.all(
+    sources
+      .filter(({ name }) => config.networks.find((network) => network.name === name)?.isEmbedded)
+      .map(({ caughtUp }) => caughtUp.catch(() => undefined)),
+  )
+}

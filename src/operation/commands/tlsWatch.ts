@@ -1,0 +1,68 @@
+import { stat } from 'node:fs/promises'
+import type { Logger } from 'pino'
+import { setTimeout } from '../../primitives/timers.js'
+import { readTlsFiles, type TlsFiles } from '../../serving/transport/tlsFiles.js'
+
+/** Time between two looks at the files: two calls of the system each. Links may change as well, which no event tells. */
+const lookMs = 1_000
+
+/** Notices that the files of a certificate were replaced. */
+export class TlsWatch {
+  readonly #log: Logger
+  readonly #renew: () => void
+  #files: TlsFiles | undefined
+  /** What tells the files from others that replace them; undefined before the first look. */
+  #seen: string | undefined
+  #timer: NodeJS.Timeout | undefined
+
+  /**
+   * `renew` is called when files have changed that fit each other, and after the first look: they may have changed since
+   * they were read.
+   */
+  constructor(log: Logger, renew: () => void) {
+    this.#log = log
+    this.#renew = renew
+  }
+
+  /** Watches these files instead of those before. */
+  follow(files: TlsFiles | undefined): void {
+    clearTimeout(this.#timer)
+    this.#files = files
+    this.#seen = undefined
+    if (files !== undefined) this.#lookSoon(files)
+  }
+
+  #lookSoon(files: TlsFiles): void {
+    this.#timer = setTimeout(async () => {
+      const marks = await Promise.all([files.cert, files.key].map(markOf))
+      if (this.#files !== files) return
+      this.#compare(files, marks.join())
+      this.#lookSoon(files)
+    }, lookMs).unref()
+  }
+
+  #compare(files: TlsFiles, seen: string): void {
+    const before = this.#seen
+    this.#seen = seen
+    if (before === seen) return
+    try {
+      readTlsFiles(files)
+      this.#renew()
+      if (before !== undefined) {
+        this.#log.info({ cert: files.cert }, 'new connections get the new certificate')
+      }
+    } catch (error) {
+      // Perhaps one of the two is still to come.
+      this.#log.warn(`${(error as Error).message}; the former certificate stays`)
+    }
+  }
+}
+
+async function markOf(path: string): Promise<string> {
+  try {
+    const { dev, ino, size, mtimeMs } = await stat(path)
+    return `${dev} ${ino} ${size} ${mtimeMs}`
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,157 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { httpOrigin } from '../../primitives/httpOrigin.js'
+import { packageRoot } from '../../primitives/packageRoot.js'
+import type { Config, NetworkConfig, RollupConfig } from '../config/config.js'
+import type { OpenNetwork } from '../edge/openNetwork.js'
+import type { OpenRollup } from './openRollup.js'
+
+/** How a newcomer gets access. `open`: no key is needed. `unknown`: keys exist, but their texts are not stored. */
+export type DemoAccess =
+  | { readonly kind: 'open' }
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'key'; readonly text: string; readonly isNew: boolean }
+
+interface DemoExamples {
+  readonly accounts: readonly {
+    readonly name: string
+    readonly address: string
+    readonly privateKey: string
+  }[]
+  readonly slots: readonly {
+    readonly address: string
+    readonly slot: string
+    readonly label: string
+    readonly contract: string
+  }[]
+}
+
+/** Where a network is called, with a key where keys are needed. */
+export function networkUrl(config: Config, port: number, network: string, key: string | undefined): string {
+  const origin = httpOrigin(config.host, port, config.tls !== undefined)
+  const prefix = origin + (network === config.defaultNetwork ? '' : `/${network}`)
+  return key === undefined ? `${prefix}/` : `${prefix}/v3/${key}`
+}
+
+export interface Welcome {
+  readonly networks: readonly OpenNetwork[]
+  readonly rollups: readonly OpenRollup[]
+  readonly port: number
+  readonly demo: DemoAccess
+  /** Of the dashboard; undefined where there is none. */
+  readonly adminUrl: string | undefined
+  /** What the operator should know of the transport. */
+  readonly note: string | undefined
+}
+
+/** What `serve` prints once it listens: the networks, their addresses, the dashboard's, and requests to copy. */
+export function welcomeLines(
+  config: Config,
+  { networks, rollups, port, demo, adminUrl, note }: Welcome,
+): string[] {
+  const origin = httpOrigin(config.host, port, config.tls !== undefined)
+  const secret = demo.kind === 'key' ? demo.text : 'YOUR_API_KEY'
+  const path = (network: string) =>
+    networkUrl(config, port, network, demo.kind === 'open' ? undefined : secret)
+  const socketPath = (network: string) => {
+    const prefix = origin.replace(/^http/, 'ws') + (network === config.defaultNetwork ? '' : `/${network}`)
+    return demo.kind === 'open' ? `${prefix}/ws` : `${prefix}/ws/v3/${secret}`
+  }
+  const lines = [`Tidegate listens on ${origin}`]
+  for (const network of networks) {
+    const { name } = network
+    lines.push(`  ${name}: ${stateOf(network)}, ${path(name)}`)
+    lines.push(`  ${' '.repeat(name.length)}  ${socketPath(name)}`)
+  }
+  for (const { name, network } of rollups)
+    lines.push(`  ${name}: rollup submissions, chain id ${network.chainId}, ${path(name)}`)
+  for (const network of config.networks) for (const line of developerLines(network)) lines.push(line)
+  if (demo.kind === 'unknown') {
+    lines.push(
+      'Keys exist already and only their hashes are stored; make another with: tidegate keys create --name NAME',
+    )
+  }
+  if (demo.kind === 'key' && demo.isNew)
+    lines.push('Made the API key "demo" for you; it is in the addresses above and below.')
+  if (config.cors.origins.length === 0) {
+    lines.push('Web pages get no answers; --cors ORIGIN lets those of an origin call.')
+  }
+  if (adminUrl !== undefined) {
+    lines.push(`The dashboard is at ${adminUrl}/; its token is in ${config.node.adminToken}`)
+  }
+  if (note !== undefined) lines.push('', `Note: ${note}.`)
+  lines.push('', 'Try it:')
+  for (const { network, method, params } of exampleCalls(config)) {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+    lines.push(`  curl -s ${path(network)} -H 'Content-Type: application/json' -d '${body}'`)
+  }
+  return lines
+}
+
+function stateOf(network: OpenNetwork): string {
+  if (network.opening !== undefined) return 'no block yet'
+  const { identity, head } = network.current.chain
+  return `chain id ${identity.chainId}, head ${head.number}`
+}
+
+/** Accounts of the demo network that are printed. */
+const accountsShown = 3
+
+/** What to know of a chain whose blocks are made here. */
+function developerLines({ name, source, isEmbedded }: NetworkConfig): string[] {
+  if (source?.type !== 'develop') return []
+  const { blockSeconds } = source
+  const when = blockSeconds === 0 ? 'for each' : `every ${blockSeconds} s`
+  const made = `${name} is a developer chain: it takes transactions, and makes a block ${when}.`
+  if (!isEmbedded) return [made]
+  const accounts = readExamples().accounts.slice(0, accountsShown)
+  return [
+    `${made} Rich accounts, whose keys all the world knows:`,
+    ...accounts.map(({ name, address, privateKey }) => `  ${name}: ${address}, secret key ${privateKey}`),
+  ]
+}
+
+interface ExampleCall {
+  readonly network: string
+  readonly method: string
+  readonly params: unknown
+}
+
+function exampleCalls(config: Config): ExampleCall[] {
+  const archive = config.networks.find(({ name }) => name === config.defaultNetwork)
+  return [...(archive ? readCalls(archive) : []), ...config.rollups.flatMap(submissionCalls)]
+}
+
+function readCalls({ name: network, isEmbedded }: NetworkConfig): ExampleCall[] {
+  const general = [
+    { network, method: 'eth_blockNumber', params: [] },
+    { network, method: 'eth_getBlockByNumber', params: ['latest', false] },
+  ]
+  const slot = isEmbedded ? readExamples().slots[0] : undefined
+  if (slot === undefined) return general
+  return [...general, { network, method: 'eth_getStorageAt', params: [slot.address, slot.slot, 'latest'] }]
+}
+
+/** A transaction for the embedded rollup, where nobody executes it; for other rollups only a read. */
+function submissionCalls({ name: network, prefix, isEmbedded }: RollupConfig): ExampleCall[] {
+  if (!isEmbedded) return [{ network, method: `${prefix}_chainId`, params: [] }]
+  const transaction = {
+    type: 'INVOKE',
+    version: '0x3',
+    sender_address: '0x71de',
+    nonce: '0x0',
+    calldata: ['0x1', '0x2'],
+    signature: ['1', '2'],
+    resource_bounds: { l1_gas: '0x28ed6103d0000', l2_gas: '0x28ed6103d0000' },
+    tip: '0x0',
+    paymaster_data: [],
+    account_deployment_data: [],
+    nonce_data_availability_mode: 'L1',
+    fee_data_availability_mode: 'L1',
+  }
+  return [{ network, method: `${prefix}_addInvokeTransaction`, params: { invoke_transaction: transaction } }]
+}
+
+function readExamples(): DemoExamples {
+  return JSON.parse(readFileSync(join(packageRoot(), 'data/devnet/examples.json'), 'utf8')) as DemoExamples
+}

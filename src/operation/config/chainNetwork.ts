@@ -1,0 +1,123 @@
+import { join } from 'node:path'
+import { packageRoot } from '../../primitives/packageRoot.js'
+import { demoNetworkName } from './embeddedNames.js'
+import type { PublishConfig } from './feed.js'
+import type { ChainEntry } from './file.js'
+import type { GatewayConfig } from './gateway.js'
+import { type HistoryConfig, keepAll } from './history.js'
+import type { SourceConfig } from './source.js'
+
+/** Long enough to read a head, short enough that nobody waits long for one. */
+const demoBlockSeconds = 2
+
+/** A network with a chain. */
+export interface NetworkConfig {
+  readonly name: string
+  /** With all state, blocks and receipts alone, or what was asked of upstreams; undefined without an entry: as its store is. */
+  readonly kind: 'archive' | 'history' | 'gateway' | undefined
+  /** Whether this is the embedded demo network, whose genesis and chain come with the program. */
+  readonly isEmbedded: boolean
+  readonly storePath: string
+  /** Compared with the chain id of the store; undefined: not compared. */
+  readonly chainId: number | undefined
+  readonly networkId: number | undefined
+  /** Undefined for a network found in the data folder alone, whose store holds its genesis block. */
+  readonly genesisPath: string | undefined
+  /** Times of forks that the genesis, or the table of public networks, does not have yet. */
+  readonly forks: { readonly amsterdamTime?: number | undefined }
+  readonly source: SourceConfig | undefined
+  /** Where what the source brings is published. */
+  readonly publish: PublishConfig | undefined
+  /** How much of the past is kept, of a network that executes blocks. */
+  readonly history: HistoryConfig
+  /** Of a gateway. */
+  readonly gateway: GatewayConfig | undefined
+  /** Absolute path of a file of storage layouts by address. */
+  readonly storageLayoutsPath: string | undefined
+  /** Lower case. */
+  readonly hosts: readonly string[]
+  readonly safe: boolean
+  readonly safeLag: number
+  readonly finalizedLag: number
+  /** Added to gas estimates, in hundredths of a percent. */
+  readonly estimateMarginBps: number
+}
+
+/** The store of a network. */
+export function storePath(dataDir: string, name: string): string {
+  return join(dataDir, 'networks', name, 'chain.mdb')
+}
+
+/** An entry of the configuration that has a chain. */
+export function entryToNetwork(entry: ChainEntry, dataDir: string): NetworkConfig {
+  const { name, kind, hosts, safe, safeLag, finalizedLag, chainId, networkId, genesis, forks } = entry
+  const execution =
+    entry.kind === 'history'
+      ? {}
+      : {
+          ...(entry.kind === 'gateway'
+            ? { gateway: gatewayPartsOf(entry) }
+            : { source: entry.source, publish: entry.publish, history: entry.history }),
+          storageLayoutsPath: entry.storageLayouts,
+          estimateMarginBps: entry.estimateGas.marginBps,
+        }
+  return {
+    ...storedNetwork(name, dataDir),
+    kind,
+    chainId,
+    networkId,
+    genesisPath: genesis,
+    forks,
+    hosts,
+    safe,
+    safeLag,
+    finalizedLag,
+    ...execution,
+  }
+}
+
+/** A network of which there is a store, or is to be one, and no entry. */
+export function storedNetwork(name: string, dataDir: string): NetworkConfig {
+  return {
+    name,
+    kind: undefined,
+    isEmbedded: false,
+    storePath: storePath(dataDir, name),
+    chainId: undefined,
+    networkId: undefined,
+    genesisPath: undefined,
+    forks: {},
+    source: undefined,
+    publish: undefined,
+    history: keepAll,
+    gateway: undefined,
+    storageLayoutsPath: undefined,
+    hosts: [],
+    safe: true,
+    safeLag: 0,
+    finalizedLag: 0,
+    estimateMarginBps: 0,
+  }
+}
+
+export function demoNetwork(dataDir: string): NetworkConfig {
+  const folder = join(packageRoot(), 'data/devnet')
+  return {
+    ...storedNetwork(demoNetworkName, dataDir),
+    kind: 'archive',
+    isEmbedded: true,
+    genesisPath: join(folder, 'genesis.json'),
+    source: { type: 'develop', recorded: join(folder, 'chain.rlp'), blockSeconds: demoBlockSeconds },
+    storageLayoutsPath: join(folder, 'layouts.json'),
+  }
+}
+
+/** A network that asks these upstreams and keeps what it has proved. */
+export function gatewayNetwork(name: string, dataDir: string, gateway: GatewayConfig): NetworkConfig {
+  return { ...storedNetwork(name, dataDir), kind: 'gateway', gateway }
+}
+
+function gatewayPartsOf(entry: GatewayConfig): GatewayConfig {
+  const { upstreams, quorum, historyBlocks, logs, workingSet, pollMs, passThrough, beacon } = entry
+  return { upstreams, quorum, historyBlocks, logs, workingSet, pollMs, passThrough, beacon }
+}

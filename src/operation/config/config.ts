@@ -1,0 +1,396 @@
+/**
+ * The settings of one run of a command: the configuration file (see `file.ts`), overridden by the flags of the
+ * command line, as one frozen value with absolute paths. Owns the layout of the data folder and the embedded demo
+ * network. Opens no store; commands pass the values on. Other modules import only this file of `config`.
+ *
+ *   DIR/node/node.mdb             API keys, and transactions submitted to rollup networks
+ *   DIR/node/rollup-NAME.writer   held by the process that serves a rollup network
+ *   DIR/node/pepper               secret under which API keys are hashed
+ *   DIR/node/demo-key             plaintext of the demo network's key
+ *   DIR/node/admin-token          token of the admin listener
+ *   DIR/node/shared-keys.mdb      copy of the API keys that several processes share
+ *   DIR/networks/NAME/chain.mdb   chain and state of one network
+ */
+import { join, resolve } from 'node:path'
+import * as z from 'zod'
+import { UsageError } from '../../primitives/faults.js'
+import { isThere } from '../../primitives/isThere.js'
+import { type AdminConfig, adminOf } from './admin.js'
+import { type NetworkConfig, storedNetwork } from './chainNetwork.js'
+import { existingFile, existingPath } from './existingPath.js'
+import {
+  type ConfigFile,
+  defaultConfigFile,
+  fileSchema,
+  keyRates,
+  type Limits,
+  readConfigFile,
+} from './file.js'
+import { archivesIn, isArchiveImport } from './importPaths.js'
+import type { LogLevel, TracesConfig } from './logging.js'
+import { isLoopback } from './loopback.js'
+import {
+  chainNames,
+  chainNetwork,
+  type NetworkFlags,
+  onlyName,
+  requireStore,
+  type Served,
+  servedNetworks,
+  storedNames,
+  withHistory,
+} from './networks.js'
+import { redactSecrets } from './redactSecrets.js'
+import type { RollupConfig } from './rollupNetwork.js'
+import { addShortForm } from './schema.js'
+import type { SharedConfig } from './shared.js'
+import type { TlsConfig } from './tls.js'
+
+export type { AdminConfig } from './admin.js'
+export { isBeaconUrl, isRoot } from './beacon.js'
+export type { NetworkConfig } from './chainNetwork.js'
+export { isPageOrigin, originExpected } from './clients.js'
+export { demoNetworkName } from './embeddedNames.js'
+export { feedSchemaOf } from './feed.js'
+export { edgesMax, type Limits, transports } from './file.js'
+export type { GatewayConfig } from './gateway.js'
+export { type HistoryConfig, historyBlocksMin, historyLimits } from './history.js'
+export { type LogLevel, logLevels, type TracesConfig } from './logging.js'
+export { isLoopback } from './loopback.js'
+export { queueSchemaOf } from './rollup.js'
+export type { RollupConfig } from './rollupNetwork.js'
+export { isUpstreamUrl } from './upstream.js'
+
+/** Default data folder, relative to the current folder. */
+export const dataDirDefault = 'data/live'
+
+/**
+ * Blocks whose state `verify` compares by default: seconds of work on the demo network, enough to find a common
+ * fault.
+ */
+export const verifyBlocksDefault = 8
+
+/** Time to close what is left once all requests are answered. */
+const closeMs = 5_000
+
+/** Flags of every command that works on a data folder. */
+interface DataFlags {
+  readonly config?: string | undefined
+  readonly data?: string | undefined
+}
+
+/** Flags that override a key of the file. */
+interface MergedFlags extends DataFlags {
+  readonly host?: string | undefined
+  readonly port?: number | undefined
+  readonly adminHost?: string | undefined
+  readonly adminPort?: number | undefined
+  readonly logLevel?: LogLevel | undefined
+  readonly edges?: number | undefined
+  readonly transport?: ConfigFile['transport'] | undefined
+  readonly noAuth?: boolean | undefined
+  readonly cors?: readonly string[] | undefined
+}
+
+interface ServeFlags extends MergedFlags, NetworkFlags {}
+
+interface ImportFlags extends DataFlags {
+  readonly network?: string | undefined
+  readonly genesis?: string | undefined
+  readonly accumulators?: string | undefined
+  /** Blocks below the head whose state, receipts and bodies are kept. */
+  readonly history?: number | undefined
+}
+
+interface NetworkStoreFlags extends DataFlags {
+  readonly network?: string | undefined
+}
+
+interface VerifyFlags extends NetworkStoreFlags {
+  readonly blocks?: number | undefined
+  readonly seed?: number | undefined
+}
+
+interface ExportFlags extends NetworkStoreFlags {
+  readonly from?: number | undefined
+  readonly to?: number | undefined
+  readonly out?: string | undefined
+}
+
+/** Files of the node store, all in DIR/node. */
+interface NodePaths {
+  readonly store: string
+  readonly pepper: string
+  readonly demoKey: string
+  readonly adminToken: string
+  /** A copy of the keys that processes share. */
+  readonly sharedKeys: string
+}
+
+/** Settings that all commands on a data folder share. */
+export interface DataConfig {
+  readonly dataDir: string
+  readonly node: NodePaths
+  /** Address space reserved per store, in bytes. */
+  readonly mapBytes: number
+  /** Undefined: keys are kept in the node store. */
+  readonly shared: SharedConfig | undefined
+}
+
+/** Settings of `backup`, which takes all stores of a data folder. */
+export interface StoresConfig extends DataConfig {
+  readonly networks: readonly NetworkConfig[]
+}
+
+/** Settings of `snapshot`, and of others that read the store of one network. */
+export interface NetworkStoreConfig extends DataConfig {
+  readonly network: NetworkConfig
+}
+
+/** Settings of `serve`. */
+export interface Config extends DataConfig {
+  readonly host: string
+  readonly port: number
+  /** Threads that listen on `port`. */
+  readonly edges: number
+  /** The HTTP and WebSocket server to use. */
+  readonly transport: ConfigFile['transport']
+  /** Absolute paths; undefined where HTTP without TLS is spoken. */
+  readonly tls: TlsConfig | undefined
+  /** How long a server that is to stop goes on as before, while it says that it stops. */
+  readonly drainDelayMs: number
+  /** Time from the signal to the exit, at most. */
+  readonly graceMs: number
+  readonly logLevel: LogLevel
+  readonly logStyle: ConfigFile['logStyle']
+  /** One in this many requests is logged at level info; 0: none. */
+  readonly logSample: number
+  /** Undefined: nothing is traced. */
+  readonly traces: TracesConfig | undefined
+  /** Undefined where there is none. */
+  readonly admin: AdminConfig | undefined
+  readonly auth: boolean
+  /** Origins whose web pages may call; "*" for all. */
+  readonly cors: { readonly origins: readonly string[] }
+  /**
+   * Host names that are answered besides addresses, `localhost` and those of networks, "*" for all. Undefined: all
+   * where keys are needed, otherwise no others.
+   */
+  readonly allowedHosts: readonly string[] | undefined
+  /** Addresses and networks of proxies whose X-Forwarded-For is believed. */
+  readonly trustedProxies: readonly string[]
+  /** Whether answers are compressed for clients that accept it. */
+  readonly compression: boolean
+  /** Name of one of {@link networks} or {@link rollups}. */
+  readonly defaultNetwork: string
+  readonly networks: readonly NetworkConfig[]
+  readonly rollups: readonly RollupConfig[]
+  readonly limits: Readonly<Limits>
+  readonly keyRates: ReturnType<typeof keyRates>
+}
+
+/** Settings of `import`. */
+export interface ImportConfig extends DataConfig {
+  readonly network: NetworkConfig
+  /** Absolute, in the order given; of a folder its archives by name. */
+  readonly chainPaths: readonly string[]
+  /** Whether they are archives (era1, ere). */
+  readonly areArchives: boolean
+  /** File of trusted accumulators. */
+  readonly accumulatorsPath: string | undefined
+}
+
+/** Settings of `verify`. */
+export interface VerifyConfig extends NetworkStoreConfig {
+  /** Number of blocks whose state is compared. */
+  readonly blocks: number
+  /** Seed of the random choice of blocks; undefined: a new choice in each run. */
+  readonly seed: number | undefined
+}
+
+/** Settings of `export`. */
+export interface ExportConfig {
+  readonly mapBytes: number
+  readonly network: NetworkConfig
+  /** Blocks; all that are there where undefined. */
+  readonly from: number | undefined
+  readonly to: number | undefined
+  /** Absolute. */
+  readonly folder: string
+}
+
+/** Settings of `serve`. Throws UsageError that names every fault of the file, or the flag that is wrong. */
+export function resolveServeConfig(flags: ServeFlags): Config {
+  const file = mergeFlags(readFile(flags), flags)
+  const data = resolveData(file, flags)
+  const served = servedNetworks(file, data, flags)
+  const { host, port, auth } = file
+  if (!auth && !isLoopback(host)) {
+    throw new UsageError(
+      `without API keys only this machine may be served: listen on 127.0.0.1, ::1 or localhost instead of ${host}, or leave auth on`,
+    )
+  }
+  return deepFreeze({
+    ...data,
+    host,
+    port,
+    edges: file.edges,
+    transport: file.transport,
+    tls: file.tls,
+    drainDelayMs: file.drainDelayMs,
+    graceMs: file.graceMs ?? file.drainDelayMs + file.limits.requestMsMax + closeMs,
+    logLevel: file.logLevel,
+    logStyle: file.logStyle,
+    logSample: file.logSample,
+    traces: file.traces,
+    admin: adminOf(file.admin, port),
+    auth,
+    cors: file.cors,
+    allowedHosts: file.allowedHosts,
+    trustedProxies: file.trustedProxies,
+    compression: file.compression,
+    defaultNetwork: flags.network ?? file.defaultNetwork ?? (served[0] as Served).name,
+    networks: served.filter((network) => network.kind !== 'rollup'),
+    rollups: served.filter((network) => network.kind === 'rollup'),
+    limits: file.limits,
+    keyRates: keyRates(file.limits),
+  })
+}
+
+/** The file with what flags override, and with what follows from other members of it. */
+function mergeFlags(file: ConfigFile, flags: MergedFlags): ConfigFile & Pick<Config, 'cors'> {
+  const auth = flags.noAuth ? false : file.auth
+  const origins =
+    flags.cors?.map((origin) => origin.toLowerCase()) ?? file.cors.origins ?? (auth ? ['*'] : [])
+  return {
+    ...file,
+    host: flags.host ?? file.host,
+    port: flags.port ?? file.port,
+    ...((flags.adminHost ?? flags.adminPort) !== undefined && {
+      admin: {
+        ...file.admin,
+        enabled: true,
+        host: flags.adminHost ?? file.admin.host,
+        port: flags.adminPort ?? file.admin.port,
+      },
+    }),
+    edges: flags.edges ?? file.edges,
+    transport: flags.transport ?? file.transport,
+    logLevel: flags.logLevel ?? file.logLevel,
+    auth,
+    cors: { origins },
+  }
+}
+
+/**
+ * The file with defaults, flags and absolute paths in it, as a file would have them, and without secrets: see
+ * {@link redactSecrets}. Throws as {@link resolveServeConfig} does.
+ */
+export function mergedConfig(flags: MergedFlags): unknown {
+  const { dataDir } = resolveServeConfig(flags)
+  return redactSecrets({ ...mergeFlags(readFile(flags), flags), dataDir })
+}
+
+/** The JSON Schema of the file. */
+export function configSchema(): unknown {
+  return z.toJSONSchema(fileSchema, { io: 'input', override: addShortForm })
+}
+
+/**
+ * Settings of `import`. Throws UsageError where the network, its genesis or a file is not found, and for chain files and
+ * archives in one call.
+ */
+export function resolveImportConfig(flags: ImportFlags, chainFiles: readonly string[]): ImportConfig {
+  const file = readFile(flags)
+  const data = resolveData(file, flags)
+  const name = flags.network ?? onlyName(chainNames(file) ?? [])
+  const known = chainNetwork(file, data, name)
+  const genesisPath = flags.genesis === undefined ? known.genesisPath : existingFile(flags.genesis)
+  const accumulatorsPath = flags.accumulators === undefined ? undefined : existingFile(flags.accumulators)
+  const chainPaths = chainFiles.map(existingPath).flatMap(archivesIn)
+  const areArchives = isArchiveImport(chainPaths)
+  if (!areArchives && accumulatorsPath !== undefined) {
+    throw new UsageError('--accumulators is for archives (.era1, .ere); chain files are executed instead')
+  }
+  if (!areArchives && (known.kind === 'history' || known.kind === 'gateway')) {
+    throw new UsageError(
+      `network ${name} is of kind ${known.kind}, which takes archives (.era1, .ere); name those, or another network`,
+    )
+  }
+  if (!areArchives && genesisPath === undefined && !isThere(known.storePath)) {
+    throw new UsageError(
+      `network ${name} has no store under ${data.dataDir} yet; name its genesis with --genesis FILE for the first import`,
+    )
+  }
+  return deepFreeze({
+    ...data,
+    network: { ...withHistory(known, flags.history), genesisPath },
+    chainPaths,
+    areArchives,
+    accumulatorsPath,
+  })
+}
+
+/** Settings of `snapshot`, and of others that read one store. Throws UsageError where there is none, or no data folder. */
+export function resolveNetworkStoreConfig(flags: NetworkStoreFlags): NetworkStoreConfig {
+  const file = readFile(flags)
+  const data = resolveData(file, flags)
+  const configured = chainNames(file)
+  if (configured === undefined && !isThere(data.dataDir))
+    throw new UsageError(`there is no folder ${data.dataDir}; check --data`)
+  const name = flags.network ?? onlyName(configured ?? storedNames(data))
+  const network = chainNetwork(file, data, name)
+  requireStore(network, data)
+  return deepFreeze({ ...data, network })
+}
+
+/** Settings of `verify`. Throws UsageError where there is no store to verify. */
+export function resolveVerifyConfig(flags: VerifyFlags): VerifyConfig {
+  const blocks = flags.blocks ?? verifyBlocksDefault
+  return deepFreeze({ ...resolveNetworkStoreConfig(flags), blocks, seed: flags.seed })
+}
+
+/** Settings of `export`. Throws UsageError where there is no store to export from. */
+export function resolveExportConfig(flags: ExportFlags): ExportConfig {
+  const { mapBytes, network } = resolveNetworkStoreConfig(flags)
+  return deepFreeze({ mapBytes, network, from: flags.from, to: flags.to, folder: resolve(flags.out ?? '') })
+}
+
+/** Settings of `backup`. */
+export function resolveStoresConfig(flags: DataFlags): StoresConfig {
+  const data = resolveDataConfig(flags)
+  return deepFreeze({ ...data, networks: storedNames(data).map((name) => storedNetwork(name, data.dataDir)) })
+}
+
+/** Settings of `keys` and `restore`. */
+export function resolveDataConfig(flags: DataFlags): DataConfig {
+  return deepFreeze(resolveData(readFile(flags), flags))
+}
+
+function readFile(flags: DataFlags): ConfigFile {
+  return flags.config === undefined ? defaultConfigFile() : readConfigFile(flags.config)
+}
+
+function resolveData(file: ConfigFile, flags: DataFlags): DataConfig {
+  const dataDir = resolve(flags.data ?? file.dataDir ?? dataDirDefault)
+  const node = join(dataDir, 'node')
+  return {
+    dataDir,
+    node: {
+      store: join(node, 'node.mdb'),
+      pepper: join(node, 'pepper'),
+      demoKey: join(node, 'demo-key'),
+      adminToken: join(node, 'admin-token'),
+      sharedKeys: join(node, 'shared-keys.mdb'),
+    },
+    mapBytes: file.store.mapBytes,
+    shared: file.shared,
+  }
+}
+
+function deepFreeze<T extends object>(value: T): T {
+  for (const inner of Object.values(value)) {
+    if (typeof inner === 'object' && inner !== null) deepFreeze(inner)
+  }
+  return Object.freeze(value)
+}

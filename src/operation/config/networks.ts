@@ -1,0 +1,221 @@
+/** Which networks a command works on: those of the configuration, of the data folder, and of the command line. */
+import { existsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { readStoredIdentity } from '../../data/store/manifest.js'
+import { UsageError } from '../../primitives/faults.js'
+import { isThere, namesIn } from '../../primitives/isThere.js'
+import { nearest } from '../../primitives/nearest.js'
+import { beaconOf } from './beacon.js'
+import {
+  demoNetwork,
+  entryToNetwork,
+  gatewayNetwork,
+  type NetworkConfig,
+  storedNetwork,
+  storePath,
+} from './chainNetwork.js'
+import { demoNetworkName, demoRollupName } from './embeddedNames.js'
+import { existingFile } from './existingPath.js'
+import {
+  type ConfigFile,
+  type NetworkEntry,
+  networkNameExpected,
+  networkNamePattern,
+  reservedNames,
+} from './file.js'
+import { gatewayOf } from './gateway.js'
+import { historyOf } from './history.js'
+import { demoRollup, entryToRollup, type RollupConfig } from './rollupNetwork.js'
+import { followUrl } from './source.js'
+import { findUpstreamFaults, isUpstreamUrl } from './upstream.js'
+
+/** Flags that choose what is served. */
+export interface NetworkFlags {
+  readonly network?: string | undefined
+  /** URLs: serve a gateway to these nodes. */
+  readonly upstream?: readonly string[] | undefined
+  /** Number of the block from which on that gateway completes its logs. */
+  readonly logsFrom?: number | undefined
+  /** Blocks below the head whose state, receipts and bodies are kept. */
+  readonly history?: number | undefined
+  /** URL of a node whose chain is followed. */
+  readonly follow?: string | undefined
+  /** The genesis of a gateway's chain, or of the node that is followed. */
+  readonly genesis?: string | undefined
+  /** URLs of beacon nodes, which tell what the head is by signatures. */
+  readonly beacon?: readonly string[] | undefined
+  /** Root of a beacon block, hex. */
+  readonly checkpoint?: string | undefined
+}
+
+interface DataFolder {
+  readonly dataDir: string
+  readonly mapBytes: number
+}
+
+export type Served = NetworkConfig | RollupConfig
+
+/** What `serve` serves. Throws UsageError where flags contradict each other or the configuration. */
+export function servedNetworks(file: ConfigFile, data: DataFolder, flags: NetworkFlags): Served[] {
+  return networksOf(file, data, flags).map((network) =>
+    network.kind === 'rollup' ? network : withHistory(network, flags.history),
+  )
+}
+
+/** The network with what `--history` says, where it executes blocks. */
+export function withHistory(network: NetworkConfig, blocks: number | undefined): NetworkConfig {
+  // A replay goes back to its first block at each start.
+  const isExecuted = (network.kind ?? 'archive') === 'archive' && network.source?.type !== 'replay'
+  return isExecuted && blocks !== undefined ? { ...network, history: historyOf(blocks) } : network
+}
+
+function networksOf(file: ConfigFile, data: DataFolder, flags: NetworkFlags): Served[] {
+  const { network, upstream, follow, genesis, logsFrom, beacon, checkpoint } = flags
+  if (checkpoint !== undefined && beacon === undefined)
+    throw new UsageError('--checkpoint is where signatures begin, which beacon nodes have; add --beacon URL')
+  if (upstream !== undefined) {
+    if (follow !== undefined)
+      throw new UsageError('--upstream and --follow exclude each other; leave one out')
+    if (network === undefined)
+      throw new UsageError('--upstream needs a name for its network; add --network NAME')
+    if (findUpstreamFaults({ upstreams: upstream }).length > 0)
+      throw new UsageError('--upstream names one URL twice, and a node counts once; leave one out')
+    const entry = findEntry(file, network)
+    if (entry !== undefined) {
+      throw new UsageError(
+        `network ${network} is in the configuration; name its upstreams there, or leave --upstream out`,
+      )
+    }
+    const gateway = gatewayOf(upstream, logsFrom, beaconOf(beacon, checkpoint))
+    const known = gatewayNetwork(network, data.dataDir, gateway)
+    return [{ ...known, genesisPath: genesis === undefined ? undefined : existingFile(genesis) }]
+  }
+  if (logsFrom !== undefined) throw new UsageError('--logs-from is for a network with --upstream')
+  if (follow !== undefined) return [followedNetwork(file, data, flags, follow)]
+  if (beacon !== undefined) {
+    throw new UsageError(
+      '--beacon is for a network with --upstream or --follow; in a configuration, name the nodes in its beacon.nodes',
+    )
+  }
+  if (genesis !== undefined) throw new UsageError('--genesis is for a network with --upstream or --follow')
+  return network === undefined ? configuredNetworks(file, data) : [findServedNetwork(file, data, network)]
+}
+
+function configuredNetworks(file: ConfigFile, data: DataFolder): Served[] {
+  return (
+    file.networks?.map((entry) => entryToServed(entry, file, data)) ?? [
+      findDemo(data),
+      demoRollup(data.dataDir),
+    ]
+  )
+}
+
+function findServedNetwork(file: ConfigFile, data: DataFolder, name: string): Served {
+  const entry = findEntry(file, name)
+  if (entry) return entryToServed(entry, file, data)
+  if (name === demoNetworkName) return findDemo(data)
+  if (name === demoRollupName && !isThere(storePath(data.dataDir, name))) return demoRollup(data.dataDir)
+  const network = storedNetwork(name, data.dataDir)
+  requireStore(network, data, [demoNetworkName, demoRollupName])
+  return network
+}
+
+/** The embedded network, unless somebody made a store under its name. */
+function findDemo({ dataDir, mapBytes }: DataFolder): NetworkConfig {
+  const stored = storedNetwork(demoNetworkName, dataDir)
+  // Who makes it says why it cannot be looked at. LMDB crashes on an empty file that is opened for reading.
+  const isMade = existsSync(stored.storePath) && statSync(stored.storePath).size > 0
+  const identity = isMade ? readStoredIdentity(stored.storePath, mapBytes) : undefined
+  return identity === undefined || identity.embedded ? demoNetwork(dataDir) : stored
+}
+
+/** The network of `--follow`: one of the configuration, of the data folder, or a new one. */
+function followedNetwork(
+  file: ConfigFile,
+  data: DataFolder,
+  flags: NetworkFlags,
+  url: string,
+): NetworkConfig {
+  if (!isUpstreamUrl(url)) throw new UsageError('--follow: expected a URL of http, https, ws or wss')
+  const name = flags.network ?? onlyName(chainNames(file) ?? [])
+  const known = chainNetwork(file, data, name)
+  const genesisPath = flags.genesis === undefined ? known.genesisPath : existingFile(flags.genesis)
+  if (known.kind === 'history') {
+    throw new UsageError(`network ${name} is of kind history, which executes no blocks; name another one`)
+  }
+  return {
+    ...known,
+    kind: 'archive',
+    genesisPath,
+    source: followUrl(url, beaconOf(flags.beacon, flags.checkpoint)),
+  }
+}
+
+/**
+ * The entry of a configured network; undefined where the file has no list of networks. Throws UsageError where the
+ * list lacks this one.
+ */
+function findEntry(file: ConfigFile, name: string): NetworkEntry | undefined {
+  if (!networkNamePattern.test(name) || reservedNames.has(name)) {
+    const except = [...reservedNames].join(', ')
+    throw new UsageError(`--network: expected ${networkNameExpected}, and none of ${except}`)
+  }
+  if (!file.networks) return undefined
+  const entry = file.networks.find((candidate) => candidate.name === name)
+  if (entry) return entry
+  const names = file.networks.map((candidate) => candidate.name)
+  throw new UsageError(`the configuration has no network ${name}; ${suggestName(name, names)}`)
+}
+
+/** Names of the configured networks that have a chain; undefined where the file has no list of networks. */
+export function chainNames(file: ConfigFile): string[] | undefined {
+  return file.networks?.filter(({ kind }) => kind !== 'rollup').map(({ name }) => name)
+}
+
+export function onlyName(names: readonly string[]): string {
+  const [name, ...others] = names
+  if (name !== undefined && others.length === 0) return name
+  const choice = names.length === 0 ? '' : `, one of ${names.join(', ')}`
+  throw new UsageError(`name the network with --network NAME${choice}`)
+}
+
+/** Throws UsageError where the network has no store; it names those that have one, and `others`, which need none. */
+export function requireStore(network: NetworkConfig, data: DataFolder, others: readonly string[] = []): void {
+  if (isThere(network.storePath)) return
+  const names = storedNames(data)
+  const hint =
+    names.length > 0
+      ? suggestName(network.name, [...new Set([...names, ...others])])
+      : `make one with: tidegate import --network ${network.name} --genesis FILE CHAIN`
+  throw new UsageError(`there is no store of network ${network.name} under ${data.dataDir}; ${hint}`)
+}
+
+function suggestName(name: string, names: readonly string[]): string {
+  const near = nearest(name, names)
+  return near === undefined ? `choose one of ${names.join(', ')}` : `did you mean ${near}?`
+}
+
+export function storedNames(data: DataFolder): string[] {
+  const folder = join(data.dataDir, 'networks')
+  if (!isThere(folder)) return []
+  return namesIn(folder)
+    .filter((name) => networkNamePattern.test(name) && isThere(storePath(data.dataDir, name)))
+    .sort()
+}
+
+function entryToServed(entry: NetworkEntry, { limits }: ConfigFile, { dataDir }: DataFolder): Served {
+  return entry.kind === 'rollup'
+    ? entryToRollup(entry, dataDir, limits.requestMsMax)
+    : entryToNetwork(entry, dataDir)
+}
+
+/**
+ * A network with a chain: that of the configuration, or where it has no list of networks one of the data folder, which
+ * may have no store yet. Throws UsageError where the list lacks it, and for a network without a chain.
+ */
+export function chainNetwork(file: ConfigFile, { dataDir }: DataFolder, name: string): NetworkConfig {
+  const entry = findEntry(file, name)
+  if (entry === undefined) return storedNetwork(name, dataDir)
+  if (entry.kind !== 'rollup') return entryToNetwork(entry, dataDir)
+  throw new UsageError(`network ${name} is of kind ${entry.kind} and has no chain; name another one`)
+}

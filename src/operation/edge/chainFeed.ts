@@ -1,0 +1,63 @@
+import type { UpstreamsState } from '../../sources/ingest/messages.js'
+
+/** Progress of a source that has not yet delivered all blocks it knows of. */
+export interface SourceProgress {
+  /** Number of its block when it fell behind; undefined before it delivered one. */
+  readonly startingBlock: number | undefined
+  readonly number: number
+}
+
+export interface SourceState {
+  /** Undefined where the source is up to date. Of a source that failed: its progress at that moment. */
+  readonly syncing: SourceProgress | undefined
+  /** Why its store cannot be opened yet, as a sentence; undefined where it can. */
+  readonly opening?: string | undefined
+  /**
+   * The source ended with an error: for good, or until it is started again. It delivers no further blocks, though the
+   * chain may have some.
+   */
+  readonly failure?: 'failed' | 'restarting' | undefined
+  /** Undefined for a source that follows no nodes. */
+  readonly upstreams?: UpstreamsState | undefined
+}
+
+/** State of a source that delivers in time, or has delivered everything. */
+export const upToDate: SourceState = { syncing: undefined }
+
+type FeedListener = (state: SourceState) => void
+
+/** News of a network's source, for networks on any thread. */
+export interface ChainFeed {
+  /** What was told last. */
+  readonly state: SourceState
+  /**
+   * Calls `listener` with the state of the source each time the store may have a new head, and at once if the source
+   * is not up to date. Returns a function that stops this.
+   */
+  listen(listener: FeedListener): () => void
+}
+
+/** A feed that passes on what is published to it. */
+export class RelayedFeed implements ChainFeed {
+  readonly #listeners = new Set<FeedListener>()
+  #state: SourceState
+
+  constructor(state = upToDate) {
+    this.#state = state
+  }
+
+  get state(): SourceState {
+    return this.#state
+  }
+
+  listen(listener: FeedListener): () => void {
+    this.#listeners.add(listener)
+    if (this.#state !== upToDate) listener(this.#state)
+    return () => this.#listeners.delete(listener)
+  }
+
+  publish(state: SourceState): void {
+    this.#state = state
+    for (const listener of this.#listeners) listener(state)
+  }
+}

@@ -1,0 +1,128 @@
+/**
+ * A chain as methods see it: the view at its head, and views pinned to other blocks. Owns what all views share. Where
+ * rows come from, and when a new head is looked for, is decided by the caller.
+ */
+import { AnswerCache } from '../../data/chain/answerCache.js'
+import { Chain } from '../../data/chain/chain.js'
+import type { ChainOptions, Head } from '../../data/chain/chainBlocks.js'
+import { ChainView } from '../../data/chain/chainView.js'
+import type { SyncProgress } from '../../data/chain/syncProgress.js'
+import type { StateReader } from '../../data/state/stateReader.js'
+import type { ChainRows } from '../../data/store/chainRows.js'
+import { CallTrials } from '../../execution/evm/messages/callTrials.js'
+import type { Hash32 } from '../../primitives/bytes.js'
+import { Doorkeeper } from '../../primitives/doorkeeper.js'
+import type { FilterService } from '../../serving/rpc/logs/filterService.js'
+import type { NetworkViews } from '../../serving/rpc/method.js'
+import type { Network } from '../../serving/rpc/network.js'
+import { NetworkStreams } from '../../serving/streams/networkStreams.js'
+import { PendingStreams } from '../../serving/streams/pendingStreams.js'
+
+/** What a chain's views need besides its rows. */
+export interface ChainViewsOptions
+  extends Pick<
+    Network,
+    | 'name'
+    | 'jobs'
+    | 'execution'
+    | 'logBounds'
+    | 'proofKeysMax'
+    | 'requestMsMax'
+    | 'layouts'
+    | 'clientVersion'
+    | 'openRpc'
+  > {
+  readonly chain: ChainOptions
+  readonly proofCacheBytes: number
+  readonly replayBlocksMax: number
+  /** The answer of `net_version`; undefined: the network id of the genesis. */
+  readonly networkId: number | undefined
+  /** Makes, or returns, the filters that callers poll. */
+  filters(current: () => Network): FilterService
+  syncing(): SyncProgress | undefined
+  readonly fetchMissing?: NetworkViews<Network>['fetchMissing']
+  readonly upstreamCalls?: Network['upstreamCalls']
+  /** Called with errors that no caller waits for. */
+  readonly reportDefect: (error: unknown) => void
+}
+
+export class ChainViews implements NetworkViews<Network> {
+  readonly chain: Chain
+  readonly streams: NetworkStreams
+  readonly fetchMissing: NetworkViews<Network>['fetchMissing']
+  readonly #shared: Omit<Network, 'chain' | 'head' | 'syncing' | 'answerOffloaded'>
+  readonly #chainOptions: ChainOptions
+  readonly #syncing: () => SyncProgress | undefined
+  #current: Network
+
+  /** Throws OperatorError where the rows hold no chain, or one that this version cannot read. */
+  constructor(rows: ChainRows, state: StateReader, options: ChainViewsOptions) {
+    const { name, jobs, execution, logBounds, proofKeysMax, layouts, clientVersion, openRpc, networkId } =
+      options
+    this.chain = new Chain(rows, options.chain)
+    this.#chainOptions = { ...options.chain, answerCacheBytes: 0 }
+    const { replayBlocksMax } = options
+    this.streams = new NetworkStreams(this.chain, { replayBlocksMax }, options.reportDefect)
+    this.fetchMissing = options.fetchMissing
+    const { upstreamCalls, reportDefect } = options
+    const headNumber = () => this.chain.head.number
+    this.#syncing = options.syncing
+    this.#shared = {
+      name,
+      state,
+      streams: this.streams,
+      jobs,
+      refusal: (jobClass, context) => jobs.refusal?.(jobClass, context),
+      trials: options.fetchMissing === undefined ? new CallTrials(rows, this.chain.schedule) : undefined,
+      proofs: new AnswerCache(options.proofCacheBytes, new Doorkeeper()),
+      execution,
+      logBounds,
+      filters: options.filters(() => this.current),
+      proofKeysMax,
+      requestMsMax: options.requestMsMax,
+      layouts,
+      networkId: String(networkId ?? this.chain.identity.networkId),
+      clientVersion,
+      openRpc,
+      upstreamCalls,
+      pendingStreams: upstreamCalls && new PendingStreams(upstreamCalls, headNumber, reportDefect),
+    }
+    this.#current = this.#headView()
+  }
+
+  get current(): Network {
+    if (this.#current.head !== this.chain.head) this.#current = this.#headView()
+    return this.#current
+  }
+
+  pinned(hash: Hash32): Network | undefined {
+    const head = this.chain.readHeadAt(hash)
+    return head && this.#viewOf(head, true)
+  }
+
+  #headView(): Network {
+    return this.#viewOf(this.chain.head, false)
+  }
+
+  #viewOf(head: Head, isPinned: boolean): Network {
+    const syncing = this.#syncing
+    return {
+      ...this.#shared,
+      chain: new ChainView(this.chain, head, isPinned),
+      head,
+      answerOffloaded: this.fetchMissing === undefined ? this.#answerOffloaded(head, isPinned) : undefined,
+      get syncing() {
+        return syncing()
+      },
+    }
+  }
+
+  /** The whole calls of a view. Threads read the same rows, as of the same block. */
+  #answerOffloaded({ hash }: Head, isPinned: boolean): Network['answerOffloaded'] {
+    const { jobs, execution, proofKeysMax } = this.#shared
+    return ({ method, jobClass, text }, context) => {
+      const args = { method, head: hash, isPinned, chain: this.#chainOptions, execution, proofKeysMax }
+      return jobs.run(`${jobClass}Call`, args, context, text)
+    }
+  }
+}

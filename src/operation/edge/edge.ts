@@ -1,0 +1,380 @@
+/**
+ * An edge is a thread that listens, with its own readers of the networks, caches and subscriptions. Owns how an edge
+ * is built from the configuration, on any thread. Does not own what exists once per process: sources, the pool, the
+ * queues of rollups, keys (`commands/serve.ts` does).
+ *
+ * Edge 0 is the main thread. With `edges` above 1 the others are threads that listen on the same port
+ * (`edgeThreads.ts`), and the operating system spreads connections over all of them. Memory for caches is divided
+ * among them, limits are counted together (`transport/totals.ts`), and what exists once is reached by message
+ * (`mainLink.ts`).
+ */
+import type { Logger } from 'pino'
+import type { FetchMissing } from '../../primitives/notHeld.js'
+import { developerMethods, type UpstreamCalls } from '../../primitives/upstreamCalls.js'
+import type { Allowances } from '../../serving/access/allowances.js'
+import { type KeyChecker, type KeyProblem, keyProblemTexts } from '../../serving/access/keyChecker.js'
+import type { UsageCounter } from '../../serving/access/usageCounter.js'
+import type { EdgeCounts } from '../../serving/metrics/edgeCounts.js'
+import type { NetworkJobs } from '../../serving/pool/jobs.js'
+import { type DefectLog, thrownToWireError } from '../../serving/rpc/answers/wireErrors.js'
+import { anonymousId } from '../../serving/rpc/contexts/requestContext.js'
+import { turnMsDefault } from '../../serving/rpc/contexts/requestSlices.js'
+import { createDispatcher } from '../../serving/rpc/dispatch/dispatch.js'
+import type { DispatchLimits, Endpoint } from '../../serving/rpc/dispatch/endpoint.js'
+import type { FilterService } from '../../serving/rpc/logs/filterService.js'
+import { PolledFilters } from '../../serving/rpc/logs/polledFilters.js'
+import type { Method } from '../../serving/rpc/method.js'
+import type { Network } from '../../serving/rpc/network.js'
+import { renderOpenRpc } from '../../serving/rpc/openRpc.js'
+import { methods } from '../../serving/rpc/registry.js'
+import type { RollupNetwork } from '../../serving/rpc/rollup/rollupNetwork.js'
+import { boundRollupMethods, prefixRollupMethods } from '../../serving/rpc/rollup/rollupRegistry.js'
+import type { Tracer } from '../../serving/traces/tracer.js'
+import { createHttpServer, type HttpServer, type HttpServerOptions } from '../../serving/transport/http.js'
+import type { Page } from '../../serving/transport/httpRoutes.js'
+import { rarelyMade } from '../../serving/transport/rarelyMade.js'
+import type { RequestTracer } from '../../serving/transport/requestLog.js'
+import type { ServerTotals } from '../../serving/transport/totals.js'
+import { messageBytesDefault, socketsPerKeyFor } from '../../serving/transport/unfinishedMessages.js'
+import type { Transport } from '../../serving/transport/wire.js'
+import type { Config, NetworkConfig, RollupConfig } from '../config/config.js'
+import type { ChainFeed } from './chainFeed.js'
+import { readEdgeFigures } from './edgeFigures.js'
+import type { EdgeRollup } from './edgeRollup.js'
+import { fullStores, readHealth } from './health.js'
+import { watchLoop } from './loopWatch.js'
+import { readOpenFiles } from './openFiles.js'
+import { type OpenNetwork, openNetwork } from './openNetwork.js'
+import { type EdgeSettings, settingsOf } from './settings.js'
+
+/** Time for answers under way when the server stops, beyond the time limit of a request. */
+const lastAnswersMsMax = 1_000
+
+/** Time to close jobs, sources and stores after the last answer, within the grace period. */
+const closeMs = 2_000
+
+/** How long a closing WebSocket waits for its client to read: the default time limit of a request. */
+const endMsMax = 30_000
+
+interface EdgeOptions {
+  readonly config: Config
+  readonly clientVersion: string
+  readonly ring: KeyChecker
+  readonly allowances: Allowances
+  readonly log: Logger
+  readonly transport: Transport
+  /** See {@link HealthSources}. */
+  readonly transportFlaw: string | undefined
+  readonly rollups: readonly EdgeRollup[]
+  /** By network; see {@link readNetworkLayouts}. */
+  readonly layouts: ReadonlyMap<string, Network['layouts']>
+  readonly feedOf: (network: string) => ChainFeed | undefined
+  /** Of gateways: fetches what is not held; resolves to whether nobody knows it. */
+  readonly fetchOf: (network: string) => FetchMissing | undefined
+  /** Of networks with upstreams. */
+  readonly upstreamCallsOf: (network: string) => UpstreamCalls | undefined
+  readonly jobsOf: (network: string) => NetworkJobs
+  /** The polled filters of a network, on an edge that does not hold them itself. */
+  readonly filtersOf?: (network: string) => FilterService
+  /** With several edges: the port that all listen on, and the counters that they share. */
+  readonly shared: { readonly port: number; readonly totals: ServerTotals } | undefined
+  readonly counts: EdgeCounts
+  readonly usage: UsageCounter
+}
+
+export interface Edge {
+  readonly networks: readonly OpenNetwork[]
+  /** The methods over each network, rollups too, by name; the default network first. */
+  readonly endpoints: ReadonlyMap<string, Endpoint>
+  readonly server: HttpServer
+  /** Writes the figures of its thread into its counts. */
+  publish(): void
+  /** Says in `/health` that the server is about to stop. */
+  drain(): void
+  apply(settings: EdgeSettings): void
+  /** Closes the networks; call it once the server is closed. */
+  close(): Promise<void>
+}
+
+/** Makes the server, which does not listen yet. Throws OperatorError where a network's store cannot be used. */
+export async function openEdge(options: EdgeOptions): Promise<Edge> {
+  const { config } = options
+  const answerCacheBytes = config.limits.answerCacheBytes - copyBytesOf(config)
+  const openRpc = Buffer.from(renderOpenRpc(options.clientVersion))
+  const networks: OpenNetwork[] = []
+  const logDefect = defectLog(options.log)
+  const tracer = await openTracer(options)
+  let unwatch = () => {}
+  const close = async () => {
+    unwatch()
+    await Promise.all([tracer?.close(), ...networks.map((network) => network.close())])
+  }
+  try {
+    for (const network of config.networks) {
+      networks.push(
+        openNetwork(network, {
+          mapBytes: config.mapBytes,
+          answerCacheBytes: share(answerCacheBytes, config.edges * config.networks.length),
+          proofCacheBytes: share(config.limits.proofCacheBytes, config.edges * config.networks.length),
+          requestMsMax: config.limits.requestMsMax,
+          logBounds: { logsMax: config.limits.logsMax, bytesMax: config.limits.logBytesMax },
+          filters: (current) =>
+            options.filtersOf?.(network.name) ??
+            new PolledFilters(current, {
+              idleMsMax: config.limits.filterIdleMsMax,
+              bytesPerKeyMax: config.limits.keyFilterBytesMax,
+              bytesMax: config.limits.filterBytesMax,
+            }),
+          proofKeysMax: config.limits.proofKeysMax,
+          replayBlocksMax: config.limits.replayBlocksMax,
+          clientVersion: options.clientVersion,
+          openRpc,
+          jobs: options.jobsOf(network.name),
+          gasCapBlocks: config.limits.executionGasBlocks,
+          simulationGasMax: config.limits.simulationGasMax,
+          layouts: options.layouts.get(network.name) ?? new Map(),
+          feed: options.feedOf(network.name),
+          fetch: network.gateway && options.fetchOf(network.name),
+          upstreamCalls: takesCalls(network) ? options.upstreamCallsOf(network.name) : undefined,
+          passThrough: passThroughOf(network),
+          reportDefect: (error) => void thrownToWireError(error, `head of ${network.name}`, logDefect),
+        }),
+      )
+    }
+    let isDraining = false
+    const reach = config.auth ? options.ring.reach : undefined
+    const health = () =>
+      readHealth({
+        networks,
+        rollups: options.rollups,
+        sharedKeys: reach?.figures,
+        isDiskFull: fullStores(config).length > 0,
+        isDraining,
+        transportFlaw: options.transportFlaw,
+      })
+    const routes = createRoutes(options, networks, settingsOf(config).hosts, logDefect)
+    const endpoints = new Map(routes.map(({ name, endpoint }) => [name, endpoint]))
+    const server = createServer(options, routes, { openRpc, health }, logDefect, tracer)
+    const publish = () => options.counts.publish(readEdgeFigures(networks, server))
+    unwatch = watchLoop(options.counts, publish)
+    return {
+      networks,
+      endpoints,
+      server,
+      publish,
+      drain() {
+        isDraining = true
+      },
+      apply(settings) {
+        options.log.level = settings.logLevel
+        void server.reconfigure(settings).catch((error: Error) => options.log.error(error.message))
+      },
+      close,
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** Whether the source takes what callers send: it has nodes to pass that on to, or makes blocks. */
+function takesCalls({ gateway, source }: NetworkConfig): boolean {
+  return gateway !== undefined || source?.type === 'follow' || source?.type === 'develop'
+}
+
+function passThroughOf({ gateway, source }: NetworkConfig): readonly string[] {
+  if (source?.type === 'develop') return developerMethods
+  return gateway?.passThrough ?? (source?.type === 'follow' ? source.passThrough : [])
+}
+
+function defectLog(log: Logger): DefectLog {
+  return ({ id, where, keyId, error }) => {
+    const stack = error instanceof Error ? error.stack : String(error)
+    log.error({ id, where, key: keyId, stack }, 'internal error')
+  }
+}
+
+/** Loads what traces need only where requests are traced. */
+async function openTracer({ config, clientVersion, log }: EdgeOptions): Promise<Tracer | undefined> {
+  const { traces, edges } = config
+  if (traces === undefined) return undefined
+  const { Tracer } = await import('../../serving/traces/tracer.js')
+  const { endpoint, sample, parentsPerSecond, headersFile } = traces
+  return new Tracer({
+    endpoint,
+    sample,
+    parentsPerSecond: Math.ceil(parentsPerSecond / edges),
+    headersFile,
+    version: clientVersion,
+    warn: (text) => log.warn(text),
+  })
+}
+
+/** What compressed copies take of the memory for answers: a block is four times as long as its gzip. */
+function copyBytesOf({ compression, limits }: Config): number {
+  return compression ? share(limits.answerCacheBytes, 5) : 0
+}
+
+/** One part of `bytes` that are divided into equal `parts`. */
+function share(bytes: number, parts: number): number {
+  return Math.floor(bytes / parts)
+}
+
+/** When a caller may ask again whose key cannot be checked: a database that starts again takes seconds. */
+const keyRetryMs: { readonly [why in KeyProblem]?: number } = { unreachable: 5_000, tokenFlood: 1_000 }
+
+function createServer(
+  options: EdgeOptions,
+  routes: HttpServerOptions['routes'],
+  pages: { readonly openRpc: Uint8Array; readonly health: () => Page | Promise<Page> },
+  logDefect: DefectLog,
+  tracer: RequestTracer | undefined,
+): HttpServer {
+  const { config, ring, allowances, log, shared } = options
+  const { limits } = config
+  const settings = settingsOf(config)
+  let seenGeneration = ring.seenGeneration
+  const messageBytesMax = limits.socketMessageBytesMax ?? messageBytesDefault(options.transport)
+  const files = readOpenFiles()
+  const server: HttpServerOptions = {
+    transport: options.transport,
+    host: config.host,
+    port: shared?.port ?? config.port,
+    ...(shared && { totals: shared.totals }),
+    routes,
+    authorize(presented, from) {
+      const result = ring.authorize(presented, from)
+      if (result.ok) return result
+      const reason = keyProblemTexts[result.why].replace(/^unauthorized: /, '')
+      const retryAfterMs = keyRetryMs[result.why]
+      return { ok: false, reason, ...(retryAfterMs !== undefined && { retryAfterMs }) }
+    },
+    changedKeys() {
+      const { generation, ids } = ring.readChanges(seenGeneration)
+      seenGeneration = generation
+      return ids
+    },
+    noAuth: !config.auth,
+    anonymousAllowance: allowances.of(anonymousId),
+    limits: {
+      bodyBytesMax: limits.bodyBytesMax,
+      bufferedBytesMax: limits.bufferedBodyBytesMax,
+      bodyMsMax: limits.bodyMsMax,
+      closeMsMax: Math.min(
+        limits.requestMsMax + lastAnswersMsMax,
+        config.graceMs - config.drainDelayMs - closeMs,
+      ),
+      compressedBytesMax: share(copyBytesOf(config), config.edges),
+      ...(files && { connectionsMax: Math.max(Math.floor(files.connectionsMax / config.edges), 1) }),
+    },
+    socketLimits: {
+      messageBytesMax,
+      callsMax: limits.socketCallsMax,
+      unsentBytesMax: limits.socketUnsentBytesMax,
+      bufferedBytesMax: limits.socketBufferedBytesMax,
+      socketsMax: limits.socketsMax,
+      socketsPerKeyMax: Math.min(
+        limits.socketsPerKeyMax,
+        socketsPerKeyFor(options.transport, messageBytesMax),
+      ),
+      pingMs: limits.socketPingMs,
+      idleMsMax: limits.socketIdleMsMax,
+      endMsMax,
+      subscriptions: {
+        subscriptionsMax: limits.subscriptionsMax,
+        bytesMax: limits.socketSubscriptionBytesMax,
+        bytesPerKeyMax: limits.keySubscriptionBytesMax,
+        bytesInAllMax: limits.subscriptionBytesMax,
+        queueBytesDefault: limits.subscriptionQueueBytes,
+        queueBytesMax: limits.subscriptionQueueBytesMax,
+      },
+    },
+    cors: settings.cors,
+    allowedHosts: settings.allowedHosts,
+    trustedProxies: settings.trustedProxies,
+    tls: settings.tls,
+    pages: new Map<string, () => Page | Promise<Page>>([
+      ['/health', rarelyMade(pages.health)],
+      ['/openrpc.json', () => ({ status: 200, body: [pages.openRpc] })],
+    ]),
+    logDefect,
+    requestLog: {
+      methods: new Set(servedMethods(config)),
+      settings: settings.requestLog,
+      write: (line, isSampled) => (isSampled ? log.info(line, 'request') : log.debug(line, 'request')),
+      tracer,
+    },
+    logFull(ended) {
+      log.warn(`as many connections are open as ${files?.max} open files allow; ended at once: ${ended} more`)
+    },
+    logRefused(refused) {
+      options.counts.rejected(refused.status)
+      log.debug(refused, 'request refused')
+    },
+  }
+  return createHttpServer(server)
+}
+
+function createRoutes(
+  { config, rollups, counts, usage }: EdgeOptions,
+  networks: readonly OpenNetwork[],
+  hostsOf: EdgeSettings['hosts'],
+  logDefect: DefectLog,
+): HttpServerOptions['routes'] {
+  const { limits } = config
+  const dispatchLimits: DispatchLimits = {
+    batchCallsMax: limits.batchCallsMax,
+    // A single call may be as long over WebSocket as over HTTP; a longer message can only be a batch.
+    callBytesMax: limits.bodyBytesMax,
+    batchBytesMax: limits.batchAnswerBytesMax,
+    turnMsMax: turnMsDefault,
+    requestMsMax: limits.requestMsMax,
+    memoBytesMax: share(limits.memoBytes, config.edges),
+  }
+  const shared = {
+    limits: dispatchLimits,
+    log: logDefect,
+    counts,
+    usageOf: (network: string) => usage.ofNetwork(network),
+  }
+  const archives = createDispatcher<Network>({ ...shared, methods: Object.values(methods) })
+  const prefixesOfRollup = ({ name }: EdgeRollup) =>
+    prefixesOf(config.rollups.find((candidate) => candidate.name === name) as RollupConfig)
+  const rollupEndpoint = (rollup: EdgeRollup) => {
+    const ofRollup = prefixRollupMethods(prefixesOfRollup(rollup))
+    const dispatcher = createDispatcher<RollupNetwork>({ ...shared, methods: ofRollup })
+    return dispatcher.endpoint({ current: rollup.network, pinned: () => undefined })
+  }
+  // At the default address a client need not know which network has its methods, where only one rollup can be meant.
+  const [rollup, ...others] = rollups
+  const own = Object.values<Method<Network>>(methods)
+  const names = new Set(own.map(({ name }) => name))
+  const bound =
+    rollup === undefined || others.length > 0
+      ? []
+      : boundRollupMethods(rollup.network, prefixesOfRollup(rollup)).filter(({ name }) => !names.has(name))
+  const byDefault =
+    bound.length === 0 ? archives : createDispatcher<Network>({ ...shared, methods: [...own, ...bound] })
+  const dispatcherOf = ({ name }: OpenNetwork) => (name === config.defaultNetwork ? byDefault : archives)
+  const endpoints = [
+    ...networks.map((network) => ({
+      name: network.name,
+      endpoint: dispatcherOf(network).endpoint(network, network.name),
+    })),
+    ...rollups.map((rollup) => ({ name: rollup.name, endpoint: rollupEndpoint(rollup) })),
+  ]
+  const inOrder = endpoints.sort(
+    (a, b) => Number(b.name === config.defaultNetwork) - Number(a.name === config.defaultNetwork),
+  )
+  return inOrder.map(({ name, endpoint }) => ({ name, endpoint, hosts: hostsOf.get(name) ?? [] }))
+}
+
+function prefixesOf({ prefix, aliases }: RollupConfig): string[] {
+  return [prefix, ...aliases]
+}
+
+/** Names of all methods that some network serves, in the same order on every edge. */
+export function servedMethods({ rollups }: Config): string[] {
+  const ofRollups = rollups.flatMap((rollup) => prefixRollupMethods(prefixesOf(rollup)))
+  return [...new Set([...Object.values(methods), ...ofRollups].map(({ name }) => name))]
+}

@@ -1,0 +1,49 @@
+import { asciiToFelt, type Felt, hexToFelt } from '../../serving/rollup/felt.js'
+import { SequencerReader } from '../../serving/rollup/sequencerReader.js'
+import type { SubmissionService } from '../../serving/rollup/submissionService.js'
+import type { QueueCounts } from '../../serving/rollup/submissionStore.js'
+import type { RollupNetwork } from '../../serving/rpc/rollup/rollupNetwork.js'
+import type { RollupConfig } from '../config/config.js'
+
+export interface EdgeRollup {
+  readonly name: string
+  readonly network: RollupNetwork
+  /** A promise on an edge that does not hold the queue. */
+  health(): RollupHealth | Promise<RollupHealth>
+}
+
+/** A rollup network's entry in `/health`. */
+export interface RollupHealth extends QueueCounts {
+  /** Whether the last attempt to store submissions succeeded. */
+  readonly isStoring: boolean
+  /** Whether it is this process that sends to the sequencer; absent where there is no other. */
+  readonly isSending?: boolean
+  /** Whether the sequencer answered when it was last asked; absent without a sequencer, or where another process sends. */
+  readonly sequencerAnswers?: boolean
+}
+
+export function chainIdOf({ chainId }: RollupConfig): Felt {
+  return hexToFelt(chainId) ?? asciiToFelt(chainId)
+}
+
+/** Where the sequencer takes transactions in gateway form, reads need `readUrl`; without it there are none. */
+function readerOf({ prefix, upstream }: RollupConfig): SequencerReader | undefined {
+  const url = upstream?.readUrl ?? (upstream?.form === 'rpc' ? upstream.url : undefined)
+  if (upstream === undefined || url === undefined) return undefined
+  return new SequencerReader({ url, prefix: upstream.prefix ?? prefix, timeoutMs: upstream.timeoutMs })
+}
+
+export function rollupNetworkOf(config: RollupConfig, queue: SubmissionService): RollupNetwork {
+  const { name, prefix, calldataMax, signatureMax, verdictMsMax } = config
+  return {
+    name,
+    // No answers are remembered by request here, because they change without a new head.
+    head: { number: 0, hash: undefined, generation: 0 },
+    chainId: chainIdOf(config),
+    prefix,
+    queue,
+    invokeLimits: { calldataMax, signatureMax },
+    reader: readerOf(config),
+    verdictMsMax,
+  }
+}

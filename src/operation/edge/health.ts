@@ -1,0 +1,151 @@
+/** The page `/health`: what each network has, in one word for all, and an HTTP status for load balancers. */
+
+import { unknownForkOf } from '../../data/chain/header.js'
+import { hasRoom } from '../../data/store/environment.js'
+import type { KeyFreshnessFigures } from '../../serving/access/keyFreshness.js'
+import type { SignedState, UpstreamsState } from '../../sources/ingest/messages.js'
+import type { Config } from '../config/config.js'
+import type { EdgeRollup, RollupHealth } from './edgeRollup.js'
+import type { OpenNetwork } from './openNetwork.js'
+
+interface HealthPage {
+  /**
+   * 200, or 503 where the server is about to stop, or no network can answer as it should: of none the newest head, or
+   * the queue, can be used, or the keys that all need are not accepted.
+   */
+  readonly status: number
+  readonly body: string
+}
+
+interface HealthSources {
+  readonly networks: readonly OpenNetwork[]
+  readonly rollups: readonly EdgeRollup[]
+  /** Undefined where no keys are needed, or they are not shared. */
+  readonly sharedKeys: KeyFreshnessFigures | undefined
+  /** Whether a store cannot be written because its disk is full. */
+  readonly isDiskFull: boolean
+  readonly isDraining: boolean
+  /** What the HTTP library does wrong, as a sentence; undefined where nothing is known. */
+  readonly transportFlaw: string | undefined
+}
+
+/** A promise where another edge holds a rollup's queue. */
+export function readHealth(sources: HealthSources): HealthPage | Promise<HealthPage> {
+  const ofRollups = sources.rollups.map((rollup) => rollup.health())
+  const render = (found: readonly RollupHealth[]) => renderHealth(sources, found)
+  const isElsewhere = ofRollups.some((health) => health instanceof Promise)
+  return isElsewhere ? Promise.all(ofRollups).then(render) : render(ofRollups as readonly RollupHealth[])
+}
+
+function renderHealth(
+  { networks, rollups, sharedKeys, isDiskFull, isDraining, transportFlaw }: HealthSources,
+  queues: readonly RollupHealth[],
+): HealthPage {
+  const open = networks.filter(({ opening }) => opening === undefined)
+  const answering = [...open.map(({ isReadable }) => isReadable), ...queues.map(({ isStoring }) => isStoring)]
+  const isFailing =
+    answering.includes(false) ||
+    open.some(troubleOf) ||
+    networks.some(isCutOff) ||
+    sharedKeys?.isAnswering === false ||
+    isDiskFull
+  const isUsable = answering.includes(true) && sharedKeys?.isAccepting !== false
+  const isSyncing = networks.some(isBehind)
+  const entries = [
+    ...networks.map((network) => [network.name, networkEntry(network)]),
+    ...rollups.map(({ name }, index) => [name, queues[index]]),
+  ]
+  return {
+    status: isUsable && !isDraining ? 200 : 503,
+    body: JSON.stringify({
+      status: isDraining ? 'draining' : isFailing ? 'failing' : isSyncing ? 'syncing' : 'ok',
+      networks: Object.fromEntries(entries),
+      ...(sharedKeys && { sharedKeys }),
+      ...(isDiskFull && { disk: 'full' }),
+      ...(transportFlaw !== undefined && { note: transportFlaw }),
+    }),
+  }
+}
+
+/** Paths of the stores that this server writes and cannot, because their disk is full. */
+export function fullStores({ node, networks }: Config): string[] {
+  const written = networks.filter(({ source, gateway }) => source !== undefined || gateway !== undefined)
+  return [node.store, ...written.map(({ storePath }) => storePath)].filter((path) => !hasRoom(path))
+}
+
+/** Whether no further blocks come: its source or all its upstreams are gone, or what they have cannot be followed. */
+export function isCutOff({ failure, upstreams }: OpenNetwork): boolean {
+  return failure !== undefined || upstreams?.isDown === true || upstreams?.trouble !== undefined
+}
+
+/** Whether its source has blocks that it has not taken in, as far as that is known. */
+export function isBehind(network: OpenNetwork): boolean {
+  return network.opening !== undefined || network.current.syncing !== undefined
+}
+
+/** What keeps a network from answering all that it should, as a sentence. */
+function troubleOf(network: OpenNetwork): string | undefined {
+  return network.opening ?? network.upstreams?.trouble ?? unknownForkOf(network.current.head.header)
+}
+
+function networkEntry(network: OpenNetwork) {
+  const { opening, purpose, failure, upstreams, logs } = network
+  const trouble = troubleOf(network)
+  return {
+    ...(opening === undefined && headEntry(network)),
+    syncing: isBehind(network),
+    ...(purpose && { purpose }),
+    ...(failure && { source: failure }),
+    ...(trouble !== undefined && { trouble }),
+    ...(logs && { logs }),
+    ...(upstreams && { upstreams: Object.fromEntries(upstreams.nodes.map(upstreamEntry)) }),
+    ...(upstreams?.signed && { signed: signedEntry(upstreams.signed) }),
+    ...(upstreams?.workingSet && { workingSet: upstreams.workingSet }),
+  }
+}
+
+/** Of a network that is open. */
+function headEntry(network: OpenNetwork) {
+  const { current, isReadable } = network
+  const oldest = isReadable ? oldestOf(current.chain) : undefined
+  return {
+    head: current.head.number,
+    ...(isCutOff(network) && { headAgeSeconds: ageSeconds(current.head.header.timestamp) }),
+    ...(!isReadable && { isReadable }),
+    ...(oldest && { oldest }),
+  }
+}
+
+/** Numbers of the oldest blocks of which there are state, receipts, bodies and tries; undefined where there are all. */
+function oldestOf({ oldest }: OpenNetwork['current']['chain']) {
+  return Object.values(oldest).some((number) => number > 0) ? oldest : undefined
+}
+
+/** What the consensus layer signed: of which slot, by how many of the committee, and how long ago that was. */
+function signedEntry({ slot, participants, finalizedSlot, time, nodes }: SignedState) {
+  return {
+    ...(slot !== undefined && { slot, finalizedSlot, participation: participationOf(participants) }),
+    ...(time !== undefined && { ageSeconds: ageSeconds(time) }),
+    beaconNodes: Object.fromEntries(nodes.map((node) => upstreamEntry({ ...node, head: undefined }))),
+  }
+}
+
+/** Share of the 512 members of a sync committee; of a checkpoint, which nobody signed, 0. */
+export function participationOf(participants = 0): number {
+  return Math.round((participants / 512) * 1_000) / 1_000
+}
+
+export function ageSeconds(timestamp: number | bigint): number {
+  return Math.max(0, Math.floor(Date.now() / 1_000) - Number(timestamp))
+}
+
+/** The entry of a node that is followed: the head it says it has, and what keeps it from being asked. */
+function upstreamEntry({
+  name,
+  head,
+  isAnswering,
+  isQuarantined,
+}: Pick<UpstreamsState['nodes'][number], 'name' | 'head' | 'isAnswering' | 'isQuarantined'>) {
+  const trouble = isQuarantined ? 'quarantined' : isAnswering ? undefined : 'no answer'
+  return [name, { ...(head !== undefined && { head }), ...(trouble && { trouble }) }] as const
+}

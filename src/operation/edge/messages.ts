@@ -1,0 +1,119 @@
+/** Messages between the main thread (edge 0) and the threads of the other edges. */
+import type { SpentMemory } from '../../serving/access/allowances.js'
+import type { UsageReport } from '../../serving/access/usageCounter.js'
+import type { JobName, JobOwner, NetworkJobs } from '../../serving/pool/jobs.js'
+import type { StatusChange } from '../../serving/rollup/submissionService.js'
+import type { Transport } from '../../serving/transport/wire.js'
+import type { Config } from '../config/config.js'
+import type { SourceState } from './chainFeed.js'
+import type { EdgeSettings } from './settings.js'
+
+/** `workerData` of an edge's thread. */
+export interface EdgeData {
+  readonly config: Config
+  readonly clientVersion: string
+  /** Number of the edge, from 1. */
+  readonly index: number
+  readonly transport: Transport['name']
+  readonly transportFlaw: string | undefined
+  readonly port: number
+  /** See `transport/totals.ts`. */
+  readonly totals: SharedArrayBuffer
+  /** See `metrics/edgeCounts.ts`. */
+  readonly counts: SharedArrayBuffer
+  /** Memory of what keys have spent; see `access/allowances.ts`. */
+  readonly spent: SpentMemory
+  /** How far shared keys can be believed; undefined where keys are not shared. See `access/keyFreshness.ts`. */
+  readonly reach: SharedArrayBuffer | undefined
+  /** Of each network that has a source: its state when the edge was started. */
+  readonly sources: ReadonlyMap<string, SourceState>
+  /** One 32-bit integer per edge: 1 once it has stopped listening. */
+  readonly silent: SharedArrayBuffer
+}
+
+/**
+ * Calls to what exists once per process.
+ *
+ *   submit  [rollup, transaction] → its hash, once it is on disk
+ *   submission  [rollup, `readRow` or `readBody`, hash] → what was read, where the edge has no store to read
+ *   filter  [network, name of the call, its argument] → its result
+ *   health  [rollup] → as `/health` shows it
+ *   fetch   [network, what is wanted, the call] → whether nobody knows it
+ *   send    [network, signed transaction] → its hash, once an upstream took it
+ *   pending [network, hash] → the transaction that was sent and is in no block, as JSON
+ *   waiting [network, sender, nonce] → how many of its transactions wait from this nonce on
+ *   relay   [network, method, params as JSON] → an upstream's result, as JSON
+ */
+export type CallName =
+  | 'submit'
+  | 'submission'
+  | 'filter'
+  | 'health'
+  | 'fetch'
+  | 'send'
+  | 'pending'
+  | 'waiting'
+  | 'pool'
+  | 'relay'
+  | 'announced'
+
+/** What every question to the main thread has, be it a call or a job. */
+interface Asked {
+  readonly serial: number
+  /** msgpack in its own ArrayBuffer, as for jobs. */
+  readonly args: Uint8Array<ArrayBuffer>
+  /** Key of the caller; undefined where the call has no caller or the caller no key. */
+  readonly keyId: string | undefined
+  /** See {@link JobOwner}. */
+  readonly weight: number | undefined
+}
+
+export interface AskedCall extends Asked {
+  readonly type: 'call'
+  readonly name: CallName
+}
+
+/** A job for the pool; see {@link NetworkJobs.run}. */
+export interface AskedJob extends Asked {
+  readonly type: 'job'
+  readonly name: JobName
+  readonly network: string
+  readonly body: Uint8Array | undefined
+}
+
+/** Messages from an edge's thread. */
+export type EdgeMessage =
+  | { readonly type: 'listening' }
+  /** What keys used since the last of these. */
+  | { readonly type: 'used'; readonly report: UsageReport }
+  /** The last message. `isDefect`: the program is at fault; otherwise the operator can remove the cause. */
+  | { readonly type: 'failed'; readonly message: string; readonly isDefect: boolean; readonly stack?: string }
+  | AskedCall
+  | AskedJob
+  /** The caller no longer waits for a call. Its reply is sent nevertheless. */
+  | { readonly type: 'cancel'; readonly serial: number }
+  /** The caller passed on the oldest {@link EdgeCommand} `part` of a call that it had not. */
+  | { readonly type: 'taken'; readonly serial: number }
+
+/** Messages to an edge's thread. */
+export type EdgeCommand =
+  /** A part of the result of a call, before its reply, which then has the last one. */
+  | { readonly type: 'part'; readonly serial: number; readonly part: Uint8Array<ArrayBuffer> }
+  | {
+      readonly type: 'reply'
+      readonly serial: number
+      readonly reply: Uint8Array<ArrayBuffer>
+      /** CPU time that the pool spent on the call. */
+      readonly cpuMs: number
+    }
+  /** The store of a network may have a new head, or the state of its source changed. */
+  | { readonly type: 'moved'; readonly network: string; readonly state: SourceState }
+  /** The status of a submitted transaction changed, on disk already. */
+  | { readonly type: 'status'; readonly rollup: string; readonly change: StatusChange }
+  /** Say that the server is about to stop. */
+  | { readonly type: 'drain' }
+  | { readonly type: 'reload'; readonly settings: EdgeSettings }
+  /** Accept no new connections, answer requests under way, close everything and end. */
+  | { readonly type: 'close' }
+  /** Close the server at once: the process is about to end. */
+  | { readonly type: 'abandon' }

@@ -1,0 +1,281 @@
+/**
+ * One network as one edge serves it: a reader of its store and the views that methods use. Does not own the source;
+ * its state arrives through a {@link ChainFeed}.
+ */
+import { statSync } from 'node:fs'
+import type { CacheUse } from '../../data/chain/answerCache.js'
+import type { Chain } from '../../data/chain/chain.js'
+import type { SyncProgress } from '../../data/chain/syncProgress.js'
+import { openRows, ProvedRows } from '../../data/state/provedRows.js'
+import { RowStateReader } from '../../data/state/stateReader.js'
+import type { ChainReader } from '../../data/store/chainReader.js'
+import { kindOf } from '../../data/store/chainRows.js'
+import { type LogRange, logRangeAt } from '../../data/store/logRanges.js'
+import { FaultError, OperatorError } from '../../primitives/faults.js'
+import type { FetchMissing, Wanted, WantingCall } from '../../primitives/notHeld.js'
+import { reportingErrors } from '../../primitives/reportingErrors.js'
+import { setInterval } from '../../primitives/timers.js'
+import { createRelay } from '../../serving/rpc/dispatch/relay.js'
+import type { NetworkViews } from '../../serving/rpc/method.js'
+import type { Network } from '../../serving/rpc/network.js'
+import type { UpstreamsState } from '../../sources/ingest/messages.js'
+import type { GatewayConfig, NetworkConfig } from '../config/config.js'
+import { type ChainFeed, type SourceState, upToDate } from './chainFeed.js'
+import { ChainViews, type ChainViewsOptions } from './chainViews.js'
+
+/** Between two looks for blocks that another process wrote: one read each; chains make blocks more slowly. */
+const pollMs = 250
+
+export interface OpenNetwork extends NetworkViews<Network> {
+  readonly name: string
+  /**
+   * Why it has nothing to answer from yet, as a sentence: its source has not opened its store. Then {@link current} and
+   * {@link pinned} throw FaultError. Undefined once it is open.
+   */
+  readonly opening: string | undefined
+  /** What it is for, where its blocks are made here. */
+  readonly purpose: 'demo' | 'developer' | undefined
+  /** Whether the newest head could be read. */
+  readonly isReadable: boolean
+  /** Whether its source ended with an error, so that no further blocks come until it is started again, if it is. */
+  readonly failure: SourceState['failure']
+  /** What its source knows of the nodes that it follows; undefined for a source that follows none. */
+  readonly upstreams: UpstreamsState | undefined
+  /** Of a gateway that completes its logs: how far it is. */
+  readonly logs: LogProgress | undefined
+  /** Threads that have its store open for reading. */
+  readonly readers: number
+  /** Of its rendered blocks and receipts. */
+  readonly blockAnswers: CacheUse
+  close(): Promise<void>
+}
+
+/** Blocks whose logs a gateway has, of those that it wants: all from `from` up to the head. */
+interface LogProgress {
+  readonly from: number
+  /** The block from which on, up to the head, none is missing; undefined where the head is. */
+  readonly completeFrom: number | undefined
+  /** How many are missing. */
+  readonly missing: number
+}
+
+export interface OpenOptions
+  extends Omit<ChainViewsOptions, 'name' | 'chain' | 'execution' | 'networkId' | 'syncing' | 'fetchMissing'> {
+  readonly mapBytes: number
+  readonly answerCacheBytes: number
+  /** Most gas of a call or estimate, as a multiple of the current block's gas limit. */
+  readonly gasCapBlocks: number
+  readonly simulationGasMax: number
+  /** Undefined for a network without a source. */
+  readonly feed: ChainFeed | undefined
+  /** Of a gateway; see {@link EdgeOptions.fetchOf}. */
+  readonly fetch?: FetchMissing | undefined
+  /** Unknown methods that upstreams are asked; see {@link createRelay}. */
+  readonly passThrough?: readonly string[]
+}
+
+/** A store that is open, and the views of it. */
+interface OpenStore {
+  readonly store: ChainReader
+  readonly views: ChainViews
+  readonly readUnproved: (() => boolean) | undefined
+}
+
+/** Throws OperatorError where the store cannot be used. */
+function openStore(
+  config: NetworkConfig,
+  options: OpenOptions,
+  syncing: () => SyncProgress | undefined,
+): OpenStore {
+  requireChain(config)
+  const store = openRows({ path: config.storePath, mapBytes: options.mapBytes })
+  const { fetch } = options
+  const views = new ChainViews(store, new RowStateReader(store), {
+    ...options,
+    name: config.name,
+    chain: {
+      supportsSafe: config.safe,
+      safeLag: config.safeLag,
+      finalizedLag: config.finalizedLag,
+      answerCacheBytes: options.answerCacheBytes,
+    },
+    execution: {
+      gasCapBlocks: options.gasCapBlocks,
+      marginBps: config.estimateMarginBps,
+      simulationGasMax: options.simulationGasMax,
+    },
+    networkId: config.networkId,
+    syncing,
+    fetchMissing: fetch && ((wanted, _, call) => supplyInto(store, wanted, call, fetch)),
+  })
+  checkIdentity(config, views.chain)
+  return {
+    store,
+    views,
+    readUnproved: store instanceof ProvedRows ? () => store.readUnproved() : undefined,
+  }
+}
+
+/**
+ * Opens a network: at once, or when its source says that the store can be opened. Throws OperatorError where it is to be
+ * opened at once and cannot be used.
+ */
+export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNetwork {
+  const { feed, upstreamCalls, passThrough = [], reportDefect } = options
+  let syncing: SyncProgress | undefined
+  let isReadable = true
+  let source: SourceState = feed?.state ?? upToDate
+  const open = () => openStore(config, options, () => syncing)
+  let opened = source.opening === undefined ? open() : undefined
+  const why = () => (opened === undefined ? (source.opening ?? unusable) : undefined)
+  const need = (): OpenStore => {
+    if (opened === undefined)
+      throw new FaultError({ kind: 'NotOpen', network: config.name, why: why() ?? '' })
+    return opened
+  }
+  // If the newest block cannot be read, the network stays at its previous head.
+  const refresh = () => {
+    if (opened === undefined) return
+    isReadable = false
+    opened.views.chain.refreshHead()
+    isReadable = true
+  }
+  const unlisten = feed?.listen(
+    reportingErrors(reportDefect, (state) => {
+      source = state
+      if (state.opening === undefined) opened ??= open()
+      if (opened === undefined) return
+      try {
+        refresh()
+      } finally {
+        syncing = syncProgress(state, opened.views.chain.head.number)
+        opened.views.streams.reportSyncing(syncing)
+      }
+    }),
+  )
+  const poll = setInterval(reportingErrors(reportDefect, refresh), pollMs)
+  poll.unref()
+  return {
+    name: config.name,
+    purpose: purposeOf(config),
+    get opening() {
+      return why()
+    },
+    get failure() {
+      return source.failure
+    },
+    get upstreams() {
+      return source.upstreams
+    },
+    get current() {
+      return need().views.current
+    },
+    get logs() {
+      const logs = config.gateway?.logs
+      return logs && opened && logProgress(opened.store, logs, opened.views.chain.head.number)
+    },
+    get readers() {
+      return opened?.store.readers ?? 0
+    },
+    get blockAnswers() {
+      return opened?.views.chain.parts.answers.use ?? unused
+    },
+    get isReadable() {
+      return isReadable && opened !== undefined
+    },
+    pinned: (hash) => need().views.pinned(hash),
+    get fetchMissing() {
+      return opened?.views.fetchMissing
+    },
+    relay:
+      upstreamCalls === undefined || passThrough.length === 0
+        ? undefined
+        : createRelay(passThrough, upstreamCalls),
+    get readUnproved() {
+      return opened?.readUnproved
+    },
+    async close() {
+      clearInterval(poll)
+      unlisten?.()
+      opened?.views.streams.close()
+      await opened?.store.close()
+    },
+  }
+}
+
+const unusable = 'its store cannot be used, see the log'
+const unused: CacheUse = { hits: 0, misses: 0, bytes: 0 }
+
+function purposeOf({ source, isEmbedded }: NetworkConfig): OpenNetwork['purpose'] {
+  if (source?.type !== 'develop') return undefined
+  return isEmbedded ? 'demo' : 'developer'
+}
+
+/** Of blocks whose receipts are fetched late, headers are what has to be there. */
+function logProgress(
+  store: ChainReader,
+  { from, lazy }: NonNullable<GatewayConfig['logs']>,
+  head: number,
+): LogProgress {
+  const linkedFrom = store.readLinkedFrom() ?? head + 1
+  const whole: readonly LogRange[] = lazy ? [[linkedFrom, head]] : store.readLogRanges()
+  const ranges = whole.map(([first, last]): LogRange => {
+    return [Math.max(first, linkedFrom, from), Math.min(last, head)]
+  })
+  const count = ranges.reduce((sum, [first, last]) => sum + Math.max(last - first + 1, 0), 0)
+  return { from, completeFrom: logRangeAt(ranges, head)?.[0], missing: Math.max(head - from + 1, 0) - count }
+}
+
+/** Has something fetched; it is held, or known to be absent, when this resolves. */
+async function supplyInto(
+  store: ChainReader,
+  wanted: Wanted,
+  call: WantingCall | undefined,
+  fetch: FetchMissing,
+): Promise<void> {
+  const isAbsent = await fetch(wanted, call)
+  store.refresh()
+  if (isAbsent && store instanceof ProvedRows) store.noteAbsent(wanted)
+}
+
+/**
+ * The answer of `eth_syncing`. A network whose source failed, or follows nodes that do not answer or that cannot be
+ * followed, counts as syncing, because its chain may have further blocks.
+ */
+function syncProgress(
+  { syncing, failure, upstreams }: SourceState,
+  currentBlock: number,
+): SyncProgress | undefined {
+  const isCutOff = failure !== undefined || upstreams?.isDown === true || upstreams?.trouble !== undefined
+  if (syncing === undefined && !isCutOff) return undefined
+  return {
+    startingBlock: syncing?.startingBlock ?? currentBlock,
+    currentBlock,
+    // While the source passes over blocks that are in the store already, its number is below the head's.
+    highestBlock: Math.max(syncing?.number ?? 0, upstreams?.head ?? 0, currentBlock),
+  }
+}
+
+/** Throws OperatorError where nothing was ever imported: LMDB crashes on an empty file that is opened for reading. */
+function requireChain({ name, kind, storePath, genesisPath }: NetworkConfig): void {
+  if ((statSync(storePath, { throwIfNoEntry: false })?.size ?? 0) > 0) return
+  if (kind === 'gateway') throw new OperatorError(`network ${name} has never had an upstream`)
+  const what = kind === 'history' ? 'ARCHIVE' : `--genesis ${genesisPath ?? 'FILE'} CHAIN`
+  throw new OperatorError(
+    `network ${name} has no chain in ${storePath} yet; make it with: tidegate import --network ${name} ${what}`,
+  )
+}
+
+function checkIdentity(config: NetworkConfig, { identity }: Chain): void {
+  const kind = kindOf(identity)
+  if (config.kind !== undefined && config.kind !== kind) {
+    throw new OperatorError(
+      `the store of network ${config.name} is of kind ${kind}, the configuration says ${config.kind}; correct one of them`,
+    )
+  }
+  if (config.chainId !== undefined && identity.chainId !== String(config.chainId)) {
+    throw new OperatorError(
+      `the store of network ${config.name} has chain id ${identity.chainId}, the configuration says ${config.chainId}; correct one of them`,
+    )
+  }
+}

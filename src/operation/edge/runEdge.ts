@@ -1,0 +1,128 @@
+import type { MessagePort } from 'node:worker_threads'
+import { NodeStore } from '../../data/store/nodeStore.js'
+import type { Hash32 } from '../../primitives/bytes.js'
+import { defer } from '../../primitives/deferred.js'
+import { OperatorError } from '../../primitives/faults.js'
+import { setInterval } from '../../primitives/timers.js'
+import type { Announced } from '../../primitives/upstreamCalls.js'
+import { Allowances } from '../../serving/access/allowances.js'
+import { KeyChecker } from '../../serving/access/keyChecker.js'
+import { KeyFreshness } from '../../serving/access/keyFreshness.js'
+import { reportMs, UsageCounter } from '../../serving/access/usageCounter.js'
+import { EdgeCounts } from '../../serving/metrics/edgeCounts.js'
+import type { HttpServer } from '../../serving/transport/http.js'
+import { loadTransport } from '../../serving/transport/loadTransport.js'
+import { sharedTotals } from '../../serving/transport/totals.js'
+import { openEdge, servedMethods } from './edge.js'
+import { chainIdOf, type RollupHealth, rollupNetworkOf } from './edgeRollup.js'
+import { createLog } from './log.js'
+import { MainLink } from './mainLink.js'
+import type { EdgeData } from './messages.js'
+import { RemoteSubmissionService, remoteSubmissions } from './remoteSubmissionService.js'
+import { readNetworkLayouts } from './storageLayouts.js'
+
+/**
+ * Runs an edge on its own thread until the main thread asks it to close. After an exception that nothing caught,
+ * whose effects are unknown, it closes its server at once, reports the exception to the main thread, and ends.
+ */
+export async function runEdge(port: MessagePort, data: EdgeData): Promise<void> {
+  const link = new MainLink(port, data.sources)
+  const closing = defer<void>()
+  let server: HttpServer | undefined
+  const abandon = () => {
+    server?.abandon()
+    const silent = new Int32Array(data.silent)
+    Atomics.store(silent, data.index, 1)
+    Atomics.notify(silent, data.index)
+  }
+  const fail = (thrown: unknown) => {
+    abandon()
+    const { message, stack } = thrown instanceof Error ? thrown : new Error(String(thrown))
+    const isDefect = !(thrown instanceof OperatorError)
+    link.send({ type: 'failed', message, isDefect, ...(stack !== undefined && { stack }) })
+    link.close()
+  }
+  process.on('uncaughtException', fail)
+  link.onEnd((how) => (how === 'close' ? closing.resolve() : abandon()))
+  try {
+    const counts = new EdgeCounts(data.counts, servedMethods(data.config), data.index)
+    const usage = new UsageCounter((slot) => counts.methodAt(slot))
+    const { edge, stores } = await openServices(link, data, counts, usage)
+    server = edge.server
+    link.obey(edge)
+    await server.listen()
+    link.send({ type: 'listening' })
+    const report = () => {
+      const used = usage.take()
+      if (used !== undefined) link.send({ type: 'used', report: used })
+    }
+    const reporting = setInterval(report, reportMs)
+    await closing.promise
+    await server.close()
+    clearInterval(reporting)
+    report()
+    await edge.close()
+    for (const store of stores) await store.close()
+    link.close()
+  } catch (error) {
+    fail(error)
+  }
+}
+
+async function openServices(
+  link: MainLink,
+  { config, clientVersion, index, transport, transportFlaw, port, totals, spent, reach }: EdgeData,
+  counts: EdgeCounts,
+  usage: UsageCounter,
+) {
+  const log = createLog(config).child({ edge: index })
+  // Read-only: the main thread writes this store, and has brought it to the current schema.
+  const openStore = (path: string) => NodeStore.open({ path, readOnly: true, mapBytes: config.mapBytes })
+  const store = openStore(config.node.store)
+  const keys = config.shared === undefined ? store : openStore(config.node.sharedKeys)
+  const rollups = config.rollups.map((rollup) => {
+    const { name } = rollup
+    const reader =
+      rollup.queue.shared === undefined
+        ? store.openSubmissions(name, chainIdOf(rollup))
+        : remoteSubmissions(name, link)
+    const queue = new RemoteSubmissionService(name, reader, link)
+    return {
+      name,
+      network: rollupNetworkOf(rollup, queue),
+      health: () => link.call('health', [name]) as Promise<RollupHealth>,
+    }
+  })
+  const allowances = Allowances.over(spent, config.keyRates)
+  const layouts = new Map(config.networks.map((network) => [network.name, readNetworkLayouts(network)]))
+  const edge = await openEdge({
+    config,
+    clientVersion,
+    ring: KeyChecker.open(keys, config.node, {
+      allowances,
+      reach: reach && new KeyFreshness(reach, config.shared?.graceMs ?? 0),
+    }),
+    allowances,
+    log,
+    transport: await loadTransport(transport),
+    transportFlaw,
+    rollups,
+    layouts,
+    feedOf: (network) => link.feedOf(network),
+    fetchOf: (network) => (wanted, call) => link.call('fetch', [network, wanted, call]) as Promise<boolean>,
+    upstreamCallsOf: (network) => ({
+      send: (raw) => link.call('send', [network, raw]) as Promise<Hash32>,
+      pending: (hash) => link.call('pending', [network, hash]) as Promise<Uint8Array | undefined>,
+      waiting: (sender, next) => link.call('waiting', [network, sender, next]) as Promise<number>,
+      pool: (question, sender) => link.call('pool', [network, question, sender]) as Promise<Uint8Array>,
+      announced: (after, waitMs) => link.call('announced', [network, after, waitMs]) as Promise<Announced>,
+      relay: (method, params) => link.call('relay', [network, method, params]) as Promise<string>,
+    }),
+    jobsOf: (network) => link.jobsOf(network),
+    filtersOf: (network) => link.filtersOf(network),
+    shared: { port, totals: sharedTotals(totals, config.limits.socketsMax) },
+    counts,
+    usage,
+  })
+  return { edge, stores: [store, ...(keys === store ? [] : [keys])] }
+}

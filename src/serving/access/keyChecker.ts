@@ -1,0 +1,298 @@
+/**
+ * API keys: checking the key that a request presents. Owns which keys are valid and the demo key's file. Does not own
+ * their rows (`store/keyRows.ts`), changes to them (`keyChanges.ts`), nor what a refusal looks like on the wire
+ * (`transport/`).
+ *
+ * Only HMAC-SHA-256(pepper, text) is stored, so neither a copy of the store nor one of the pepper yields a key. A
+ * slow password hash would add nothing, since there are 256 random bits to guess. Comparing digests in variable time
+ * is safe: without the pepper nobody can choose the digest of a guess, so the time tells nothing about a key. The
+ * cache is looked up by the text itself; V8 hashes texts with a random seed and compares them only where the hashes
+ * agree.
+ */
+import { LRUCache } from 'lru-cache'
+import type { KeyRow } from '../../data/store/keyRows.js'
+import type { NodeStore } from '../../data/store/nodeStore.js'
+import type { Allowances, KeyAllowance } from './allowances.js'
+import { tryCreateKey } from './keyChanges.js'
+import type { KeyFreshness } from './keyFreshness.js'
+import { type KeyRecord, prefixToId, rowToRecord } from './keyRecord.js'
+import { KeyScope, type MethodScope } from './keyScope.js'
+import { isKeyText } from './keyText.js'
+import { Pepper } from './pepper.js'
+import { readPrivateFile, replacePrivateFile } from './privateFile.js'
+import { type CheckedToken, type TokenProblem, Tokens, tokenMinutesMax } from './tokens.js'
+
+/** Why a key is refused. `malformed`: its shape or checksum is wrong, so it was mistyped or cut. */
+export type KeyProblem =
+  | 'missing'
+  | 'malformed'
+  | 'unknown'
+  | 'revoked'
+  | 'expired'
+  | 'replaced'
+  /** The database that has the keys does not answer, and may know more of this one. */
+  | 'unreachable'
+  | TokenProblem
+
+/** What was presented, without its text: the digest of a key's text, or a token whose signature was right. */
+export type Credential = Uint8Array | CheckedToken
+
+/** Where a key comes from. */
+export interface Sender {
+  /** IP address of the client. */
+  readonly address: string
+}
+
+export type KeyCheck =
+  | {
+      readonly ok: true
+      /** What was presented: one. */
+      readonly credentials: readonly Credential[]
+      readonly key: KeyRecord
+      readonly allowance?: KeyAllowance | undefined
+      /** Where the key may be used, and what it may call; absent: anywhere, and anything. */
+      readonly scope?: KeyScope
+      readonly methods?: MethodScope | undefined
+      /** When what was presented ends. */
+      readonly untilMs: number | undefined
+    }
+  | { readonly ok: false; readonly why: KeyProblem }
+
+/** The reason as the caller is told it; never contains the text that was presented. */
+export const keyProblemTexts: Readonly<Record<KeyProblem, string>> = {
+  missing: 'unauthorized: the address ends without an API key',
+  malformed: 'unauthorized: this is not an API key; check that it was copied whole',
+  unknown: 'unauthorized: unknown API key',
+  revoked: 'unauthorized: this API key has been revoked',
+  expired: 'unauthorized: this API key has expired',
+  replaced: 'unauthorized: this API key was replaced by a newer one',
+  unreachable: 'API keys cannot be checked at the moment',
+  tokenMalformed:
+    'unauthorized: this is no JSON Web Token of ES256 or HS256 whose kid is the id of an API key',
+  tokenForged: 'unauthorized: no signer of this API key has signed this token',
+  tokenExpired: 'unauthorized: this token has expired, or is not valid yet',
+  tokenLasting: `unauthorized: a token needs an exp at most ${tokenMinutesMax} minutes ahead`,
+  tokenForOthers: 'unauthorized: this token is for another audience or subject',
+  tokenFlood: 'too many wrong tokens of this API key arrive; send this one again',
+}
+
+interface KeyCheckerPaths {
+  readonly pepper: string
+  readonly demoKey: string
+}
+
+interface KeyCheckerOptions {
+  /** What keys may spend; absent: no key has a limit. */
+  readonly allowances?: Allowances | undefined
+  /** How far the store can be believed, where it is a copy of shared keys. */
+  readonly reach?: KeyFreshness | undefined
+  /** Milliseconds on a clock that never goes back; `performance.now` where absent. */
+  readonly clockMs?: () => number
+  /** The time of day, for ends of validity; `Date.now` where absent. */
+  readonly dateMs?: () => number
+}
+
+/** The demo key's text; `isNew` when this call made the key. */
+interface DemoKey {
+  readonly text: string
+  readonly isNew: boolean
+}
+
+/** Name of the key that the first start makes. */
+const demoKeyName = 'demo'
+
+/**
+ * Longest time until a change by another process is seen. Asking the store is one read, so at this interval it
+ * takes next to nothing of a core, and a revocation still takes effect before its operator has read the confirmation.
+ */
+const recheckMsMax = 250
+
+/**
+ * Valid keys remembered. Each takes about 1 KB, so 10 MB when full; a miss costs an HMAC
+ * and a read, so a node with more keys in use at once is slower, not wrong.
+ */
+const rememberedKeysMax = 10_000
+
+/** Made once, since a flood may be refused. */
+const refused = Object.fromEntries(
+  Object.keys(keyProblemTexts).map((why) => [why, { ok: false, why }]),
+) as unknown as Readonly<Record<KeyProblem, KeyCheck>>
+
+export class KeyChecker {
+  /** Holds valid keys only, so that guesses cannot evict them. */
+  readonly #remembered = new LRUCache<string, KeyCheck>({ max: rememberedKeysMax })
+  #generation: number
+  #checkedAtMs: number
+  readonly #store: NodeStore
+  readonly #paths: KeyCheckerPaths
+  readonly #allowances: Allowances | undefined
+  /** Undefined where keys are not shared. */
+  readonly reach: KeyFreshness | undefined
+  readonly #clockMs: () => number
+  readonly #dateMs: () => number
+  readonly #tokens: Tokens
+
+  private constructor(
+    store: NodeStore,
+    paths: KeyCheckerPaths,
+    readonly pepper: Pepper,
+    { allowances, reach, clockMs = () => performance.now(), dateMs = Date.now }: KeyCheckerOptions,
+  ) {
+    this.#store = store
+    this.#paths = paths
+    this.#allowances = allowances
+    this.reach = reach
+    this.#clockMs = clockMs
+    this.#dateMs = dateMs
+    this.#tokens = new Tokens(store, pepper, dateMs)
+    this.#checkedAtMs = clockMs()
+    this.#generation = store.readKeyGeneration()
+  }
+
+  /** Opens the keys of a store. Throws what {@link Pepper.open} throws. */
+  static open(store: NodeStore, paths: KeyCheckerPaths, options: KeyCheckerOptions = {}): KeyChecker {
+    return new KeyChecker(store, paths, Pepper.open(store, paths.pepper), options)
+  }
+
+  /**
+   * Whether a request with this key is accepted. Synchronous; a look-up for a key seen before. Changes by other
+   * processes are noticed here, by reading the clock, which needs neither a timer nor a system call. What was accepted
+   * before can be asked for by its credential; then one row is read, however many other keys were used meanwhile. The
+   * address of `from` is read only where a signature has to be checked.
+   */
+  authorize(presented: string | Credential, from?: Sender): KeyCheck {
+    if (typeof presented !== 'string') return this.#believed(presented, from)
+    const nowMs = this.#clockMs()
+    if (nowMs - this.#checkedAtMs >= recheckMsMax) this.#recheck(nowMs)
+    const known = this.#remembered.get(presented)
+    if (known === undefined || this.#isOver(known)) return this.#lookUp(presented, from)
+    return known
+  }
+
+  #isOver(check: KeyCheck): boolean {
+    return check.ok && check.untilMs !== undefined && check.untilMs <= this.#dateMs()
+  }
+
+  /** Number of changes to keys seen so far, by this process and others. */
+  get seenGeneration(): number {
+    return this.#generation
+  }
+
+  /**
+   * Ids of the keys that were changed after generation `since` (undefined where any key may be), and the
+   * newest generation, which {@link authorize} follows from this call on.
+   */
+  readChanges(since: number): { readonly generation: number; readonly ids: readonly string[] | undefined } {
+    this.#recheck(this.#clockMs())
+    const changes = this.#changesAfter(since)
+    return this.reach?.isOver ? { ...changes, ids: undefined } : changes
+  }
+
+  /**
+   * The key for a newcomer's first request. Made if this store never had a key; otherwise undefined. With `keepText`,
+   * meant for the embedded demo network whose data is public anyway, its text is kept in a private file, and later
+   * calls return it as long as the key is valid and the file is there.
+   */
+  ensureDemoKey({ keepText }: { readonly keepText: boolean }): DemoKey | undefined {
+    if (keepText) {
+      const text = readPrivateFile(this.#paths.demoKey)?.toString('latin1').trim()
+      if (text !== undefined && this.authorize(text).ok) return { text, isNew: false }
+    }
+    // Before anything is written, which a full disk refuses.
+    if (this.#store.hasKeys()) return undefined
+    const made = tryCreateKey(this.#store, this.pepper, { name: demoKeyName }, 'serve', { onlyFirst: true })
+    if (!made) return undefined
+    // After the key, not before: of two processes that start together only the one whose key exists may write.
+    if (keepText) replacePrivateFile(this.#paths.demoKey, Buffer.from(`${made.text}\n`, 'latin1'))
+    return { text: made.text, isNew: true }
+  }
+
+  #recheck(nowMs: number): void {
+    const { generation, ids } = this.#changesAfter(this.#generation)
+    // Keys that did not change stay remembered: looking 10,000 of them up again takes 0.1 s.
+    if (ids === undefined || this.reach?.isOver) this.#remembered.clear()
+    else if (ids.length > 0) this.#forget(new Set(ids))
+    this.#generation = generation
+    this.#checkedAtMs = nowMs
+  }
+
+  #changesAfter(since: number): ReturnType<KeyChecker['readChanges']> {
+    const { generation, prefixes } = this.#store.readKeyChanges(since)
+    return { generation, ids: prefixes?.map(prefixToId) }
+  }
+
+  #forget(ids: ReadonlySet<string>): void {
+    for (const [text, check] of [...this.#remembered]) {
+      if (check.ok && ids.has(check.key.id)) this.#remembered.delete(text)
+    }
+  }
+
+  #lookUp(presented: string, from: Sender | undefined): KeyCheck {
+    if (presented === '') return refused.missing
+    const check = this.#believed(presented, from)
+    // A copy: a key cut out of a URL would keep the whole URL in memory.
+    if (check.ok) this.#remembered.set(Buffer.from(presented, 'latin1').toString('latin1'), check)
+    return check
+  }
+
+  /** What the store says, as far as it can be believed. */
+  #believed(presented: string | Credential, from: Sender | undefined): KeyCheck {
+    if (this.reach?.isOver) return refused.unreachable
+    const check =
+      typeof presented === 'string' ? this.#checkText(presented, from) : this.#checkAgain(presented)
+    const mayBeNew = !check.ok && (check.why === 'unknown' || check.why === 'tokenForged')
+    return mayBeNew && this.reach?.isLost ? refused.unreachable : check
+  }
+
+  #checkText(text: string, from: Sender | undefined): KeyCheck {
+    if (text.includes('.')) return this.#checkToken(this.#tokens.check(text, from?.address ?? ''))
+    return isKeyText(text) ? this.#checkDigest(this.pepper.digest(text)) : refused.malformed
+  }
+
+  #checkAgain(credential: Credential): KeyCheck {
+    if (credential instanceof Uint8Array) return this.#checkDigest(credential)
+    return this.#checkToken(this.#tokens.checkAgain(credential))
+  }
+
+  #checkDigest(digest: Uint8Array): KeyCheck {
+    const row = this.#store.readKey(digest)
+    if (!row) return refused.unknown
+    const untilMs = secretUntilMs(row, digest)
+    return row.revokedAtMs === undefined && untilMs <= this.#dateMs()
+      ? refused.replaced
+      : this.#checkOf(row, digest, untilMs)
+  }
+
+  #checkToken(check: ReturnType<Tokens['check']>): KeyCheck {
+    return check.ok ? this.#checkOf(check.row, check.token, check.token.untilMs) : refused[check.why]
+  }
+
+  /** `credentialUntilMs`: when the secret or token ends, Infinity where only its key does. */
+  #checkOf(row: KeyRow, credential: Credential, credentialUntilMs: number): KeyCheck {
+    if (row.revokedAtMs !== undefined) return refused.revoked
+    const key = rowToRecord(row)
+    const untilMs = Math.min(key.expiresAtMs ?? Number.POSITIVE_INFINITY, credentialUntilMs)
+    if (untilMs <= this.#dateMs()) return refused.expired
+    return {
+      ok: true,
+      credentials: [credential],
+      key,
+      untilMs: Number.isFinite(untilMs) ? untilMs : undefined,
+      ...scopeOf(key),
+      ...(this.#allowances && { allowance: this.#allowances.of(key.id, key.limits) }),
+    }
+  }
+}
+
+function scopeOf({ scopes }: KeyRecord) {
+  if (Object.values(scopes).every((entries) => entries.length === 0)) return {}
+  const scope = new KeyScope(scopes)
+  return { scope, methods: scope.methods }
+}
+
+/** When the secret with this digest ends; Infinity where only its key does, 0 where it has ended. */
+function secretUntilMs({ details }: KeyRow, digest: Uint8Array): number {
+  if (details?.secrets === undefined) return Number.POSITIVE_INFINITY
+  const secret = details.secrets.find((each) => Buffer.compare(each.digest, digest) === 0)
+  return secret === undefined ? 0 : (secret.untilMs ?? Number.POSITIVE_INFINITY)
+}

@@ -1,0 +1,47 @@
+/**
+ * Where keys and the audit log are kept: the node store, or a database that several processes share (`shared/`). Both
+ * are one {@link KeyRepository}; what a change does is decided in `keyChanges.ts`, the same for both.
+ */
+
+import type { AuditNote } from '../../data/store/audit.js'
+import { StoreError } from '../../data/store/environment.js'
+import type { NodeStore } from '../../data/store/nodeStore.js'
+import { OperatorError } from '../../primitives/faults.js'
+
+/** Keys as a change reads and writes them. See `store/keyTables.ts`. */
+export type KeyStore = Pick<
+  NodeStore,
+  'readKeys' | 'readKeyByPrefix' | 'readKeyByName' | 'writeKey' | 'changeKey'
+>
+
+export interface KeyRepository {
+  /** Keys and the audit log, to read: of shared ones the copy of this process. */
+  readonly store: NodeStore
+  /**
+   * Makes one change, with its entry in the audit log: durable once this resolves. `work` may be called again where
+   * another process was first. Rejects with what `work` throws, and with {@link KeysUnreachable}.
+   */
+  change<T>(work: (keys: KeyStore) => T): Promise<T>
+  /** Adds an entry to the audit log; durable once this resolves. */
+  note(note: AuditNote): Promise<void>
+  close(): Promise<void>
+}
+
+/** The database that has the keys does not answer, or the disk that has them is full. */
+export class KeysUnreachable extends OperatorError {}
+
+/** The keys of a node store, which it does not close. */
+export function embeddedKeyRepository(store: NodeStore): KeyRepository {
+  return {
+    store,
+    async change(work) {
+      try {
+        return work(store)
+      } catch (error) {
+        throw error instanceof StoreError ? new KeysUnreachable(error.message) : error
+      }
+    },
+    note: (note) => store.note(note),
+    close: async () => undefined,
+  }
+}

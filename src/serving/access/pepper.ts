@@ -1,0 +1,112 @@
+/** The secret that keys are hashed with: a private file beside the store of the keys. */
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createSecretKey,
+  type KeyObject,
+  randomBytes,
+} from 'node:crypto'
+import type { NodeStore } from '../../data/store/nodeStore.js'
+import { OperatorError } from '../../primitives/faults.js'
+import { createPrivateFile, readPrivateFile } from './privateFile.js'
+
+const pepperBytes = 32
+const pepperMarkText = 'tidegate: mark of this pepper'
+const sealKeyText = 'tidegate: key of sealed secrets'
+
+const cipher = 'aes-256-gcm'
+const nonceBytes = 12
+const tagBytes = 16
+
+/** The keys that processes share were made with another pepper. */
+export class OtherPepper extends OperatorError {}
+
+export class Pepper {
+  readonly #secret: KeyObject
+
+  private constructor(secret: KeyObject) {
+    this.#secret = secret
+  }
+
+  /**
+   * Opens the pepper of a store, and makes it on first use. Throws OperatorError where it is missing although keys
+   * exist, can be read by other users, is damaged, or is not the one the keys were made with.
+   */
+  static open(store: NodeStore, path: string): Pepper {
+    const missing = `restore it from a backup, or remove ${store.path} as well to begin without keys`
+    const pepper = Pepper.#readOrMake(path, store.hasKeys() ? missing : undefined)
+    const stored = store.readPepperMark()
+    if (stored && Buffer.compare(stored, pepper.mark) === 0) return pepper
+    if (stored && store.hasKeys()) {
+      throw new OperatorError(
+        `the pepper ${path} is not the one that the API keys in ${store.path} were made with; restore both from the same backup`,
+      )
+    }
+    store.writePepperMark(pepper.mark)
+    return pepper
+  }
+
+  /**
+   * The pepper of keys that several processes share, by the mark of the one that they were made with; undefined before
+   * there is one. Throws as {@link open} does, and of another pepper OtherPepper.
+   */
+  static openShared(mark: Uint8Array | undefined, path: string): Pepper {
+    const advice = 'copy the file of a process that shares these API keys, and start again'
+    const pepper = Pepper.#readOrMake(path, mark && advice)
+    if (mark === undefined || Buffer.compare(mark, pepper.mark) === 0) return pepper
+    throw new OtherPepper(
+      `the pepper ${path} is not the one that the shared API keys were made with; ${advice}`,
+    )
+  }
+
+  /** `missing`: what to do where there is no file and none may be made. */
+  static #readOrMake(path: string, missing: string | undefined): Pepper {
+    let bytes = readPrivateFile(path)
+    if (!bytes) {
+      if (missing !== undefined) {
+        throw new OperatorError(
+          `the pepper ${path} is missing, and without it no API key can be checked; ${missing}`,
+        )
+      }
+      createPrivateFile(path, randomBytes(pepperBytes))
+      bytes = readPrivateFile(path)
+    }
+    if (bytes?.length !== pepperBytes) {
+      throw new OperatorError(
+        `the pepper ${path} is damaged: it must be ${pepperBytes} bytes long; restore it from a backup`,
+      )
+    }
+    const pepper = new Pepper(createSecretKey(bytes))
+    bytes.fill(0)
+    return pepper
+  }
+
+  /** By which another pepper is told from this one. */
+  get mark(): Uint8Array {
+    return this.digest(pepperMarkText)
+  }
+
+  /** HMAC-SHA-256 of a text, 32 bytes. */
+  digest(text: string): Uint8Array {
+    return createHmac('sha256', this.#secret).update(text).digest()
+  }
+
+  /** A secret as it may be stored: without the pepper it tells nothing. AES-256-GCM: nonce, ciphertext, tag. */
+  seal(secret: Uint8Array): Uint8Array {
+    const nonce = randomBytes(nonceBytes)
+    const sealing = createCipheriv(cipher, this.digest(sealKeyText), nonce)
+    return Buffer.concat([nonce, sealing.update(secret), sealing.final(), sealing.getAuthTag()])
+  }
+
+  /** What {@link seal} was given. Throws OperatorError where it was sealed with another pepper or is damaged. */
+  unseal(sealed: Uint8Array): Uint8Array {
+    try {
+      const opening = createDecipheriv(cipher, this.digest(sealKeyText), sealed.subarray(0, nonceBytes))
+      opening.setAuthTag(sealed.subarray(-tagBytes))
+      return Buffer.concat([opening.update(sealed.subarray(nonceBytes, -tagBytes)), opening.final()])
+    } catch {
+      throw new OperatorError('a secret of the node store is damaged; restore the store and its pepper')
+    }
+  }
+}

@@ -1,0 +1,232 @@
+/**
+ * JSON Web Tokens (RFC 7519) that stand for an API key for a while: `kid` is the key's id, and the signature is of a
+ * key pair (ES256) or secret (HS256) that was added to it. Owns which tokens are valid; `keyChecker.ts` remembers them.
+ *
+ * Signatures are checked by node:crypto and not by jose, which has only promises: a request would have to wait, unread,
+ * before anybody knows whose it is. ES256 takes 0.1 ms, HS256 a tenth of that, and both are remembered until `exp`.
+ */
+import { createHmac, createPublicKey, type KeyObject, timingSafeEqual, verify } from 'node:crypto'
+import { decodeJwt, decodeProtectedHeader, type JWTPayload } from 'jose'
+import { LRUCache } from 'lru-cache'
+import type { KeyRow, TokenVerifier } from '../../data/store/keyRows.js'
+import { digestPrefixBytes } from '../../data/store/keyTables.js'
+import type { NodeStore } from '../../data/store/nodeStore.js'
+import { OperatorError, UsageError } from '../../primitives/faults.js'
+import type { Pepper } from './pepper.js'
+
+/** How far ahead `exp` may be. Whoever finds a token can use it so long; keys are for longer times. */
+export const tokenMinutesMax = 60
+
+/** Longest token, in characters: 300 are usual. */
+const tokenCharsMax = 4_096
+
+/** How early a token may be used, since clocks differ. */
+const earlyMs = 60_000
+
+/** Least secret of HS256 (RFC 7518, section 3.2), and a bound. */
+const secretBytesMin = 32
+const secretBytesMax = 1_024
+
+/**
+ * Wrong signatures of a key checked within a second, from one address and from all: 2 % of a core. Beyond, its tokens that
+ * are not known wait, from that address, or from all that sent a wrong one lately.
+ */
+const wrongPerSecondMax = 200
+
+/** How long an address is known for a wrong signature, so that each of many can send one in that time during a flood. */
+const latelyMs = 60_000
+
+/** Keys, and keys with addresses, whose wrong signatures are counted, those that had one last; 200 bytes each. */
+const countedMax = 20_000
+
+export type TokenProblem =
+  | 'tokenMalformed'
+  | 'tokenForged'
+  | 'tokenExpired'
+  | 'tokenLasting'
+  | 'tokenForOthers'
+  | 'tokenFlood'
+
+/** A token whose signature was right: what decides whether it still is, without its text. */
+export interface CheckedToken {
+  /** The id of its key. */
+  readonly kid: string
+  /** The id of the signer. */
+  readonly signer: string
+  readonly untilMs: number
+  readonly claims: Pick<JWTPayload, 'aud' | 'sub'>
+}
+
+type TokenCheck =
+  | { readonly ok: true; readonly row: KeyRow; readonly token: CheckedToken }
+  | { readonly ok: false; readonly why: TokenProblem }
+
+export class Tokens {
+  readonly #store: NodeStore
+  readonly #pepper: Pepper
+  readonly #dateMs: () => number
+  /**
+   * Key id, alone and with an address → its wrong signatures at a time, which become fewer by {@link wrongPerSecondMax} a
+   * second.
+   */
+  readonly #wrong = new LRUCache<string, { readonly count: number; readonly atMs: number }>({
+    max: countedMax,
+  })
+
+  constructor(store: NodeStore, pepper: Pepper, dateMs: () => number) {
+    this.#store = store
+    this.#pepper = pepper
+    this.#dateMs = dateMs
+  }
+
+  /** The key that a token stands for, whatever its state; `address` is where it comes from. */
+  check(token: string, address: string): TokenCheck {
+    const parsed = parseToken(token)
+    if (parsed === undefined) return refused('tokenMalformed')
+    const { algorithm, kid, claims } = parsed
+    const nowMs = this.#dateMs()
+    const row = this.#store.readKeyByPrefix(Buffer.from(kid, 'hex'))
+    const verifiers = row?.details?.tokens?.filter((each) => each.algorithm === algorithm) ?? []
+    // Without a signature to check nothing is spent that had to be limited.
+    if (row === undefined || verifiers.length === 0) return refused('tokenForged')
+    const sender = `${kid} ${networkOf(address)}`
+    if (this.#isFlooding(kid, sender, nowMs)) return refused('tokenFlood')
+    const verifier = verifiers.find((each) => this.#isSigned(parsed, each))
+    if (verifier === undefined) {
+      for (const counted of [kid, sender]) {
+        this.#wrong.set(counted, { count: this.#wrongOf(counted, nowMs) + 1, atMs: nowMs })
+      }
+      return refused('tokenForged')
+    }
+    const { exp, nbf } = claims
+    if (typeof exp !== 'number' || exp * 1_000 > nowMs + tokenMinutesMax * 60_000)
+      return refused('tokenLasting')
+    if (exp * 1_000 <= nowMs) return refused('tokenExpired')
+    const isValidYet = typeof nbf === 'number' && nbf * 1_000 <= nowMs + earlyMs
+    if (nbf !== undefined && !isValidYet) return refused('tokenExpired')
+    if (!isFor(claims, verifier)) return refused('tokenForOthers')
+    const { aud, sub } = claims
+    const checked = { kid, signer: verifier.id, untilMs: exp * 1_000, claims: { aud, sub } as typeof claims }
+    return { ok: true, row, token: checked }
+  }
+
+  /** As {@link check}, of a token that was right before. Its signature is not checked again, and so not counted. */
+  checkAgain(token: CheckedToken): TokenCheck {
+    const row = this.#store.readKeyByPrefix(Buffer.from(token.kid, 'hex'))
+    const verifier = row?.details?.tokens?.find(({ id }) => id === token.signer)
+    if (row === undefined || verifier === undefined) return refused('tokenForged')
+    if (token.untilMs <= this.#dateMs()) return refused('tokenExpired')
+    return isFor(token.claims, verifier) ? { ok: true, row, token } : refused('tokenForOthers')
+  }
+
+  /** Whether too many are wrong: from the same address, or of the key while this one sent such before. */
+  #isFlooding(kid: string, sender: string, nowMs: number): boolean {
+    const last = this.#wrong.get(sender)
+    if (last === undefined) return false
+    const counted = nowMs - last.atMs < latelyMs ? [sender, kid] : [sender]
+    return counted.some((each) => this.#wrongOf(each, nowMs) > wrongPerSecondMax - 1)
+  }
+
+  /** By now. Each moment makes room for some, so that during a flood nobody who returns is late by the same again. */
+  #wrongOf(kid: string, nowMs: number): number {
+    const { count, atMs } = this.#wrong.get(kid) ?? { count: 0, atMs: nowMs }
+    return Math.max(0, count - (Math.max(0, nowMs - atMs) * wrongPerSecondMax) / 1_000)
+  }
+
+  #isSigned({ algorithm, signed, signature }: ParsedToken, { material }: TokenVerifier): boolean {
+    if (algorithm === 'ES256') {
+      const key = publicKeyOf(material)
+      return verify('sha256', signed, { key, dsaEncoding: 'ieee-p1363' }, signature)
+    }
+    const secret = this.#pepper.unseal(material)
+    const expected = createHmac('sha256', secret).update(signed).digest()
+    return expected.length === signature.length && timingSafeEqual(expected, signature)
+  }
+}
+
+/** A verifier from the PEM text of a P-256 public key. Throws UsageError for any other. */
+export function verifierOfPublicKey(pem: string): Pick<TokenVerifier, 'algorithm' | 'material'> {
+  let key: KeyObject
+  try {
+    // A private key contains its public key, and would be taken for it.
+    if (/PRIVATE KEY/.test(pem)) throw new Error('private')
+    key = createPublicKey(pem)
+  } catch {
+    throw new UsageError('expected the PEM text of a public key ("-----BEGIN PUBLIC KEY-----")')
+  }
+  if (key.asymmetricKeyType !== 'ec' || key.asymmetricKeyDetails?.namedCurve !== 'prime256v1') {
+    throw new UsageError('ES256 needs a key of the curve P-256 (prime256v1)')
+  }
+  return { algorithm: 'ES256', material: key.export({ format: 'der', type: 'spki' }) }
+}
+
+/** A verifier from a secret. Throws UsageError for one that is too short. */
+export function verifierOfSecret(
+  secret: Uint8Array,
+  pepper: Pepper,
+): Pick<TokenVerifier, 'algorithm' | 'material'> {
+  if (secret.length < secretBytesMin || secret.length > secretBytesMax) {
+    throw new UsageError(`a secret of HS256 has ${secretBytesMin} to ${secretBytesMax} bytes`)
+  }
+  return { algorithm: 'HS256', material: pepper.seal(secret) }
+}
+
+interface ParsedToken {
+  readonly algorithm: TokenVerifier['algorithm']
+  readonly kid: string
+  readonly claims: JWTPayload
+  readonly signed: Buffer
+  readonly signature: Buffer
+}
+
+const tokenPattern = /^([\w-]+\.[\w-]+)\.([\w-]+)$/
+const kidPattern = new RegExp(`^[0-9a-f]{${2 * digestPrefixBytes}}$`)
+
+function parseToken(token: string): ParsedToken | undefined {
+  const match = token.length <= tokenCharsMax ? tokenPattern.exec(token) : null
+  if (match === null) return undefined
+  const signature = Buffer.from(match[2] as string, 'base64url')
+  // One text for each signature: bits of the last character that mean nothing must be zero (RFC 4648, section 3.5).
+  if (signature.toString('base64url') !== match[2]) return undefined
+  try {
+    const { alg, kid, crit } = decodeProtectedHeader(token)
+    if (alg !== 'ES256' && alg !== 'HS256') return undefined
+    if (kid === undefined || !kidPattern.test(kid) || crit !== undefined) return undefined
+    return {
+      algorithm: alg,
+      kid,
+      claims: decodeJwt(token),
+      signed: Buffer.from(match[1] as string, 'latin1'),
+      signature,
+    }
+  } catch {
+    return undefined
+  }
+}
+
+/** An IPv4 address, or the 64 bits of an IPv6 address that a client does not choose itself. */
+function networkOf(address: string): string {
+  if (!address.includes(':')) return address
+  const [head = ''] = address.split('::')
+  const groups = head.split(':').map((group) => Number.parseInt(group, 16))
+  return Array.from({ length: 4 }, (_, at) => groups[at] || 0).join(':')
+}
+
+function isFor({ aud, sub }: CheckedToken['claims'], { audience, subject }: TokenVerifier): boolean {
+  if (subject !== undefined && sub !== subject) return false
+  return audience === undefined || (Array.isArray(aud) ? aud.includes(audience) : aud === audience)
+}
+
+function publicKeyOf(der: Uint8Array): KeyObject {
+  try {
+    return createPublicKey({ key: Buffer.from(der), format: 'der', type: 'spki' })
+  } catch {
+    throw new OperatorError(
+      'a public key of the node store is damaged; remove it with: tidegate keys jwt remove',
+    )
+  }
+}
+
+function refused(why: TokenProblem): TokenCheck {
+  return { ok: false, why }
+}

@@ -1,0 +1,190 @@
+/**
+ * What keys use, of the whole process: takes the reports of all edges, stores them each few seconds, and answers for
+ * the last minute and for any time that is stored. A process that dies loses what it had not stored.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { hourMs, type KeyUsage, type UsageStore } from '../../data/store/usage.js'
+import { setInterval } from '../../primitives/timers.js'
+import {
+  reportMs,
+  type SlowCall,
+  type UsageCounter,
+  type UsageReport,
+  type UsedAmounts,
+  type UsedCalls,
+} from './usageCounter.js'
+
+/** Reports between two flushes: five seconds are lost at most, and a transaction each five seconds costs nothing. */
+const reportsPerFlush = 5
+
+/** Recent usage is kept by tenths of a minute, because each of its parts may hold every key. */
+const partMs = 10_000
+const partsMax = 6
+
+/** Slow calls that are kept: as many as one looks through. */
+const slowCallsMax = 50
+
+/** Keys of which recent usage is told. */
+const topKeysMax = 10
+
+interface KeyTotals extends UsedAmounts {
+  readonly keyId: string
+}
+
+interface UsageLedgerOptions {
+  /** Milliseconds since 1970; `Date.now` where absent. */
+  readonly nowMs?: () => number
+  /** Called when usage could not be stored; it is tried again with the next. */
+  readonly onFailure: (error: Error) => void
+}
+
+export class UsageLedger {
+  readonly #store: UsageStore
+  readonly #counter: UsageCounter
+  readonly #nowMs: () => number
+  readonly #onFailure: (error: Error) => void
+  readonly #timer: NodeJS.Timeout
+  /** What is not stored yet, by key, network, method and hour. */
+  #pending = new Map<string, KeyUsage>()
+  #parts: { readonly sinceMs: number; readonly totals: Map<string, KeyTotals> }[] = []
+  #slow: SlowCall[] = []
+  #listener: ((used: readonly UsedCalls[]) => void) | undefined
+  #ticks = 0
+  #packedDay = -1
+  #flushing = Promise.resolve()
+  /** Packing and reading exclude each other: the rows that are read must not move. */
+  #reading = Promise.resolve()
+
+  /** `counter` is that of this thread's edge; other edges report through {@link take}. */
+  constructor(store: UsageStore, counter: UsageCounter, options: UsageLedgerOptions) {
+    this.#store = store
+    this.#counter = counter
+    this.#nowMs = options.nowMs ?? Date.now
+    this.#onFailure = options.onFailure
+    this.#timer = setInterval(() => this.#tick(), reportMs)
+    this.#timer.unref()
+  }
+
+  /** Takes the report of an edge. Its calls count for the hour at this moment. */
+  take({ used, slow }: UsageReport): void {
+    const nowMs = this.#nowMs()
+    const hour = Math.floor(nowMs / hourMs)
+    const recent = this.#partAt(nowMs)
+    for (const calls of used) {
+      const { keyId, network, method } = calls
+      const name = `${keyId} ${hour} ${network} ${method}`
+      this.#pending.set(name, { ...sum(this.#pending.get(name), calls), keyId, network, method, hour })
+      recent.set(keyId, { ...sum(recent.get(keyId), calls), keyId })
+    }
+    this.#slow = [...this.#slow, ...slow].slice(-slowCallsMax)
+    this.#listener?.(used)
+  }
+
+  /** Calls `listener` with all that is used from now on, some times a second. */
+  listen(listener: (used: readonly UsedCalls[]) => void): void {
+    this.#listener = listener
+  }
+
+  /** The keys that spent most units in the last minute, the first one first. */
+  readTopKeys(): KeyTotals[] {
+    this.#collect()
+    const totals = new Map<string, KeyTotals>()
+    for (const part of this.#recentParts(this.#nowMs())) {
+      for (const [keyId, found] of part.totals) {
+        totals.set(keyId, { ...sum(totals.get(keyId), found), keyId })
+      }
+    }
+    return [...totals.values()].sort((a, b) => b.units - a.units).slice(0, topKeysMax)
+  }
+
+  /** Calls that took long, newest first. */
+  readSlowCalls(): SlowCall[] {
+    this.#collect()
+    return this.#slow.toReversed()
+  }
+
+  /** Calls `take` with all usage of the hours `from` to `to` (exclusive), of one key or all, a part at a time. */
+  async read(
+    from: number,
+    to: number,
+    keyId: string | undefined,
+    take: (cells: readonly KeyUsage[]) => void,
+  ): Promise<void> {
+    await this.flush()
+    const reading = this.#reading.then(async () => {
+      for (const cells of this.#store.read(from, to, keyId)) {
+        take(cells)
+        await nextTurn()
+      }
+    })
+    this.#reading = reading.catch(() => undefined)
+    await reading
+  }
+
+  /** Stores what is not stored yet; what cannot be is kept for the next time. Never rejects. */
+  flush(): Promise<void> {
+    this.#flushing = this.#flushing.then(async () => {
+      this.#collect()
+      const pending = this.#pending
+      if (pending.size === 0) return
+      this.#pending = new Map()
+      try {
+        await this.#store.add([...pending.values()])
+      } catch (error) {
+        for (const [name, cell] of pending) {
+          this.#pending.set(name, { ...cell, ...sum(this.#pending.get(name), cell) })
+        }
+        this.#onFailure(error as Error)
+      }
+    })
+    return this.#flushing
+  }
+
+  /** Stores what is not stored yet. Call it when no edge reports any more. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.flush()
+    await this.#reading
+  }
+
+  #tick(): void {
+    this.#collect()
+    if (++this.#ticks % reportsPerFlush !== 0) return
+    void this.flush()
+    const day = Math.floor(this.#nowMs() / (24 * hourMs))
+    if (day === this.#packedDay) return
+    this.#packedDay = day
+    this.#reading = this.#reading
+      .then(() => this.#store.pack(this.#nowMs()))
+      .catch((error: Error) => {
+        this.#packedDay = -1
+        this.#onFailure(error)
+      })
+  }
+
+  #collect(): void {
+    const report = this.#counter.take()
+    if (report !== undefined) this.take(report)
+  }
+
+  #partAt(nowMs: number): Map<string, KeyTotals> {
+    const last = this.#parts.at(-1)
+    if (last !== undefined && nowMs - last.sinceMs < partMs) return last.totals
+    const totals = new Map<string, KeyTotals>()
+    this.#parts = [...this.#recentParts(nowMs), { sinceMs: nowMs, totals }].slice(-partsMax)
+    return totals
+  }
+
+  #recentParts(nowMs: number) {
+    return this.#parts.filter(({ sinceMs }) => nowMs - sinceMs < partsMax * partMs)
+  }
+}
+
+function sum(a: UsedAmounts | undefined, b: UsedAmounts): UsedAmounts {
+  return {
+    calls: (a?.calls ?? 0) + b.calls,
+    errors: (a?.errors ?? 0) + b.errors,
+    units: (a?.units ?? 0) + b.units,
+    bytes: (a?.bytes ?? 0) + b.bytes,
+  }
+}

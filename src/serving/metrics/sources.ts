@@ -1,0 +1,71 @@
+import type { IngestFigures } from '../../sources/ingest/messages.js'
+import type { ClassCounts } from '../pool/poolOptions.js'
+import type { EdgeCounts } from './edgeCounts.js'
+
+interface NetworkFigures {
+  readonly network: string
+  /** Undefined before it has one. */
+  readonly head: number | undefined
+  /** Seconds since 1970. */
+  readonly headTimestamp: number | undefined
+  readonly isSyncing: boolean
+  readonly isReadable: boolean
+  readonly hasSourceFailed: boolean
+}
+
+/** A queue of submissions that several processes share, and whether this one sends them. */
+export interface SharedQueueFigures {
+  readonly isAnswering: boolean
+  readonly epoch: number
+  /** Undefined where this process has no sequencer to send to. */
+  readonly hasLease: boolean | undefined
+}
+
+interface RollupFigures {
+  readonly network: string
+  readonly waiting: number
+  readonly waitingBytes: number
+  readonly oldestWaitingMs: number
+  readonly settled: number
+  /** Undefined where the queue is that of this process alone. */
+  readonly shared: SharedQueueFigures | undefined
+}
+
+/** What the source of a network told of its thread. */
+export interface SourceFigures extends IngestFigures {
+  readonly network: string
+}
+
+export interface StoreFigures {
+  readonly store: string
+  readonly bytes: number
+  /** Threads that have it open for reading. */
+  readonly readers: number
+}
+
+export interface MetricSources {
+  readonly version: string
+  readonly transport: string
+  /** By number of the edge. */
+  readonly edges: readonly EdgeCounts[]
+  /** Brings what edge 0 publishes up to date. */
+  refresh(): void
+  readonly pool: {
+    readonly counts: { readonly byClass: readonly ClassCounts[]; readonly threadsLost: number }
+    /** JavaScript heap of each thread, in bytes. */
+    readonly heaps: readonly number[]
+  }
+  /** Of the networks whose source has told something. */
+  sources(): readonly SourceFigures[]
+  networks(): readonly NetworkFigures[]
+  rollups(): readonly RollupFigures[]
+  stores(): readonly StoreFigures[]
+  /** Whether the database of shared keys answers; undefined where keys are not shared. */
+  sharedKeysAnswer(): boolean | undefined
+  /** Of groups of submissions. */
+  commits(): { readonly count: number; readonly seconds: number }
+  /** Open WebSockets, and bytes that are counted for all edges together. */
+  readonly totals: Readonly<
+    Record<'sockets' | 'bodyBytes' | 'socketBytes' | 'subscriptionBytes', { readonly value: number }>
+  >
+}

@@ -1,0 +1,165 @@
+import { type Deferred, defer } from '../../primitives/deferred.js'
+import { type Fault, FaultError } from '../../primitives/faults.js'
+import type { Linked, LinkedList } from '../../primitives/linkedList.js'
+import type { Queued } from './fairQueue.js'
+import type { JobSignals } from './jobCells.js'
+import type { JobOwner } from './jobs.js'
+import type { JobThread } from './jobThread.js'
+import { decodeThrown, isResult, type JobMessage, type JobPart, type Postponed } from './messages.js'
+import type { ClassLimits } from './poolOptions.js'
+
+/** The members of a job that are given at its arrival. */
+type JobStart = Pick<Job, 'name' | 'class' | 'limits' | 'network' | 'args' | 'body' | 'isShort' | 'owner'>
+
+export interface Run {
+  readonly thread: JobThread
+  readonly cell: number
+  readonly serial: number
+  readonly startedAtMs: number
+  /** Set once the job was told to stop: the fault for its caller, unless the job returns an outcome itself. */
+  stopFault: Fault | undefined
+  /** Whether its turn is over: it runs on as long as no other job should have the thread. */
+  isOverTurn: boolean
+  /** Whether it was told to stop for other jobs, to begin again later. */
+  isInterrupted: boolean
+}
+
+/** A job in the pool. Owns its promise, which is settled once. */
+export class Job implements Queued, Linked<Job> {
+  readonly name: string
+  readonly class: string
+  readonly limits: ClassLimits
+  readonly network: string | undefined
+  readonly args: Uint8Array
+  /** Transferred to the thread, and back if the job must begin again. */
+  body: Uint8Array | undefined
+  /** See `JobDefinition.shortBytesMax`. */
+  isShort: boolean
+  readonly owner: JobOwner | undefined
+  readonly arrivedAtMs = performance.now()
+  /** Of the reply with its result, as its thread encoded it. */
+  readonly outcome: Deferred<Uint8Array> = defer<Uint8Array>()
+  isLong = false
+  outSinceMs = 0
+  list: LinkedList<Job> | undefined
+  previous: Job | undefined
+  next: Job | undefined
+  turns = 0
+  /** Parts of its result that it gave, and those of them that its owner passed on. */
+  #partsGiven = 0
+  partsTaken = 0
+  isSettled = false
+  run: Run | undefined
+  timer: NodeJS.Timeout | undefined
+  turnTimer: NodeJS.Timeout | undefined
+
+  constructor(
+    { name, class: className, limits, network, args, body, isShort, owner }: JobStart,
+    /** Called when its owner leaves. */
+    readonly cancel: () => void,
+  ) {
+    this.name = name
+    this.class = className
+    this.limits = limits
+    this.network = network
+    this.args = args
+    this.body = body
+    this.isShort = isShort
+    this.owner = owner
+  }
+
+  /** Jobs without an owner share one key. */
+  get keyId(): string {
+    return this.owner?.keyId ?? ''
+  }
+
+  get weight(): number {
+    return this.owner?.weight ?? 1
+  }
+
+  get bytes(): number {
+    return this.args.length + (this.body?.buffer.byteLength ?? 0)
+  }
+
+  begin(thread: JobThread, { cell, serial }: Pick<Run, 'cell' | 'serial'>, startedAtMs: number): Run {
+    const run = { thread, cell, serial, startedAtMs, stopFault: undefined }
+    this.run = { ...run, isOverTurn: false, isInterrupted: false }
+    return this.run
+  }
+
+  /** When it must have ended, waiting and running. */
+  get deadlineAtMs(): number {
+    return this.arrivedAtMs + this.limits.deadlineMsMax
+  }
+
+  messageFor({ cell, serial }: Run, runMsMax: number, isTrial: boolean): JobMessage {
+    const { name, network, args, body } = this
+    return { name, network, args, body, cell, serial, runMsMax, isTrial, partsGiven: this.#partsGiven }
+  }
+
+  /** Passes on a part of its result; the thread is told once it is taken. A job that gives parts is posted alone. */
+  takePart({ part, serial }: JobPart, cells: JobSignals): void {
+    const { run, owner } = this
+    if (run?.serial !== serial || this.isSettled) return
+    if (owner?.takePart === undefined) {
+      // Without it the rest would look like the whole.
+      this.fail(new Error(`${this.name} gave a part of its result to a caller that takes none`))
+      return
+    }
+    this.#partsGiven++
+    owner.takePart(part, () => {
+      this.partsTaken++
+      if (this.run !== undefined && !this.isSettled) cells.takePart(this.run.cell)
+    })
+  }
+
+  rest(): void {
+    clearTimeout(this.timer)
+    clearInterval(this.turnTimer)
+    this.owner?.forget(this.cancel)
+  }
+
+  /** Settles the promise. Returns whether the reply was a result; undefined where it was settled before. */
+  settle(reply: Uint8Array | Postponed): boolean | undefined {
+    if (this.isSettled) return undefined
+    if (typeof reply === 'string') {
+      this.fail(new FaultError(this.run?.stopFault ?? { kind: 'RequestTimedOut' }))
+      return false
+    }
+    this.isSettled = true
+    if (isResult(reply)) {
+      this.outcome.resolve(reply)
+      return true
+    }
+    const thrown = decodeThrown(reply)
+    // A job that was stopped before it began reports only RequestTimedOut.
+    const stopFault = kindOf(thrown) === 'RequestTimedOut' ? this.run?.stopFault : undefined
+    this.outcome.reject(stopFault ? new FaultError(stopFault) : thrown)
+    return false
+  }
+
+  /** Rejects the promise; false where it was settled before. */
+  fail(error: Error): boolean {
+    if (this.isSettled) return false
+    this.isSettled = true
+    this.rest()
+    this.outcome.reject(error)
+    return true
+  }
+
+  /** Whether a reply only means that the job was put off or interrupted, so that it waits again. */
+  hasToWait(reply: Uint8Array | Postponed): boolean {
+    if (this.isSettled || this.run === undefined || this.run.stopFault !== undefined) return false
+    if (typeof reply === 'string') {
+      if (reply === 'long') this.isShort = false
+      return true
+    }
+    if (!this.run.isInterrupted || isResult(reply)) return false
+    const kind = kindOf(decodeThrown(reply))
+    return kind === 'RequestTimedOut' || kind === 'ExecutionTimedOut'
+  }
+}
+
+function kindOf(thrown: Error): Fault['kind'] | undefined {
+  return thrown instanceof FaultError ? thrown.fault.kind : undefined
+}

@@ -1,0 +1,137 @@
+/**
+ * The jobs of the pool. Owns the types of their arguments and results; the work itself is in `chain`, `state`, `evm`
+ * and `rollup`, and the thread entries are in `workers/`.
+ *
+ * A job names a resolved block, never a tag, so that its answer belongs to one block even if the head changes.
+ * Arguments and results are passed as msgpack: null, undefined, booleans, numbers, bigints, text, Uint8Arrays,
+ * arrays, Maps and plain objects of these.
+ */
+import type { ChainOptions } from '../../data/chain/chainBlocks.js'
+import type { HeaderProofRequest } from '../../data/chain/headerProof.js'
+import type { FoundLogs, LogBounds, LogSearch } from '../../data/chain/logSearch.js'
+import type { IndexProofRequest } from '../../data/state/indexProof.js'
+import type { ProofRequest } from '../../data/state/proof.js'
+import type { WrittenSlotsRequest } from '../../data/state/writtenKeys.js'
+import type { WitnessRequest } from '../../execution/evm/blocks/executionWitness.js'
+import type { StatePartsRequest } from '../../execution/evm/blocks/stateParts.js'
+import type {
+  AccessListOutcome,
+  CallOutcome,
+  EstimateOutcome,
+  ExecutionRequest,
+  FillRequest,
+} from '../../execution/evm/messages/executionRequest.js'
+import type { SimulationRequest } from '../../execution/evm/simulate/simulationRequest.js'
+import type { TraceRequest } from '../../execution/evm/tracers/traceRequest.js'
+import type { Fault } from '../../primitives/faults.js'
+import type { InvokeHashRequest } from '../rollup/invokeHash.js'
+
+export type JobTable<J> = { readonly [N in keyof J]: JobOf<string, unknown, unknown> }
+
+/** The classes of work of which a thread may answer whole calls. */
+export type OffloadedCallClass = 'proof' | 'execute' | 'slots'
+
+/** A call that its thread parses, runs and renders. Its JSON is the body of the job. */
+export interface OffloadedCall {
+  readonly method: string
+  /** Hash of the network's last block for this call, and whether every tag means that block. */
+  readonly head: Uint8Array
+  readonly isPinned: boolean
+  /** The network's own settings. */
+  readonly chain: ChainOptions
+  readonly execution: {
+    readonly gasCapBlocks: number
+    readonly marginBps: number
+    readonly simulationGasMax: number
+  }
+  readonly proofKeysMax: number
+}
+
+/** The outcome of such a call, with its price in compute units: rendered JSON, or a fault of the call. */
+export type OffloadedAnswer =
+  | { readonly price: number; readonly json: Uint8Array }
+  | { readonly price: number; readonly fault: Fault }
+
+interface JobOf<C extends string, A, R> {
+  readonly class: C
+  readonly args: A
+  readonly result: R
+}
+
+/** The rendered JSON of a method's result. */
+type Json = Uint8Array
+
+export interface Jobs {
+  readonly proofCall: JobOf<'proof', OffloadedCall, OffloadedAnswer>
+  readonly executeCall: JobOf<'execute', OffloadedCall, OffloadedAnswer>
+  readonly slotsCall: JobOf<'slots', OffloadedCall, OffloadedAnswer>
+  readonly prove: JobOf<'proof', ProofRequest, Json>
+  readonly headerProof: JobOf<'proof', HeaderProofRequest, Json>
+  /** The proofs of a transaction, and of its receipt. */
+  readonly indexProof: JobOf<'proof', IndexProofRequest, Json>
+  readonly call: JobOf<'execute', ExecutionRequest, CallOutcome>
+  readonly estimate: JobOf<'execute', ExecutionRequest, EstimateOutcome>
+  readonly fill: JobOf<'execute', FillRequest, Json>
+  readonly accessList: JobOf<'execute', ExecutionRequest, AccessListOutcome>
+  readonly witness: JobOf<'execute', WitnessRequest, Json>
+  readonly simulate: JobOf<'execute', SimulationRequest, Json>
+  /** Its last part, the others before it. */
+  readonly trace: JobOf<'trace', TraceRequest, Json>
+  readonly stateParts: JobOf<'trace', StatePartsRequest, Json>
+  /** Slots (32 bytes each), concatenated in the order of the keys. */
+  readonly mappingSlots: JobOf<'slots', WrittenSlotsRequest, Uint8Array>
+  readonly searchLogs: JobOf<'logs', { readonly search: LogSearch; readonly bounds: LogBounds }, FoundLogs>
+  /** The hash of an invoke transaction, a felt. */
+  readonly invokeHash: JobOf<'hash', InvokeHashRequest, string>
+}
+
+export type JobName = keyof Jobs
+export type JobClass = Jobs[JobName]['class']
+
+/** A job's arguments with the network whose store it reads; undefined for jobs that read none. */
+export interface JobInput<A> {
+  readonly network: string | undefined
+  readonly args: A
+}
+
+/** The caller of a job. Once it has left, its jobs are cancelled. */
+export interface JobOwner {
+  /** Id of the caller's API key, by which threads are shared. */
+  readonly keyId: string
+  /** Share of the threads that the key has, relative to others; 1 where absent. */
+  readonly weight?: number
+  readonly isFinished: boolean
+  /** Calls `listener` once, when the owner leaves. */
+  onFinished(listener: () => void): void
+  forget(listener: () => void): void
+  /** Called with the CPU time of one of its jobs, before the outcome, even if nobody reads that. */
+  ran(cpuMs: number): void
+  /**
+   * Takes a part of a job's result while the job runs; the bytes are the owner's, with all of their memory. Calls
+   * `taken` once it is passed on: the job waits when some parts are not. Absent where no job gives parts; a job that
+   * gives one all the same fails.
+   */
+  takePart?(part: Uint8Array<ArrayBuffer>, taken: () => void): void
+}
+
+/** The jobs of one network, as methods see them. */
+export interface NetworkJobs {
+  /**
+   * Runs a job on a thread of the pool. `owner` is the third argument of a method's `run`. Rejects with FaultError: a
+   * fault of the job itself, ServerBusy where its queue is full, RequestTimedOut or ExecutionTimedOut past its time;
+   * with another Error for a defect or a thread that died. Bytes of the result belong to the caller. Takes CPU time
+   * of the edge besides the work (scenario `proof-random`).
+   *
+   * `body` is transferred without a copy: the pool takes over its memory, which nothing else may use.
+   */
+  run<N extends JobName>(
+    name: N,
+    args: Jobs[N]['args'],
+    owner: JobOwner,
+    body?: Uint8Array,
+  ): Promise<Jobs[N]['result']>
+  /** The fault with which {@link run} would refuse any job of this class and owner, whose call need not be read. */
+  refusal?(className: JobClass, owner: JobOwner): Fault | undefined
+  /** Whether jobs run on this same thread, one after the other, so that splitting work gains nothing. */
+  readonly runsInline?: boolean
+}

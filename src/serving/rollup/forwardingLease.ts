@@ -1,0 +1,122 @@
+/**
+ * Of the processes that share a queue one sends to the sequencer: the holder of the lease. Owns the lease and its epoch,
+ * and begins and ends this process's forwarder with it.
+ *
+ * The epoch grows with each holder, and PostgreSQL refuses what a former one writes. A transaction is written as SENT
+ * before it is sent, so a process that was paused, and wakes after another took over, sends nothing.
+ */
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { FaultError } from '../../primitives/faults.js'
+import type { Forwarder } from './forwarder.js'
+import type { SharedDatabase } from './sharedDatabase.js'
+import type { SharedSubmissions } from './sharedSubmissions.js'
+import { FencedError, type SubmissionWriter } from './submissionStore.js'
+
+interface ForwardingLeaseOptions {
+  readonly database: SharedDatabase
+  readonly submissions: SharedSubmissions
+  /** How long a holder that is gone keeps others from sending. */
+  readonly leaseMs: number
+  /** Makes the forwarder of the time that the lease lasts. */
+  readonly forward: (writer: SubmissionWriter) => Forwarder
+  /** Takes sentences for the operator. */
+  readonly log: (message: string) => void
+}
+
+export class ForwardingLease {
+  readonly #options: ForwardingLeaseOptions
+  readonly #holder = randomUUID()
+  readonly #ending = new AbortController()
+  #forwarder: Forwarder | undefined
+  readonly #running: Promise<void>
+
+  /** Begins to ask for the lease. */
+  constructor(options: ForwardingLeaseOptions) {
+    this.#options = options
+    this.#running = this.#run()
+  }
+
+  /** The forwarder of this process; undefined while another process has the lease. */
+  get forwarder(): Forwarder | undefined {
+    return this.#forwarder
+  }
+
+  /** Ends deliveries under way and gives the lease back. */
+  async stop(): Promise<void> {
+    this.#ending.abort()
+    await this.#running
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#ending.signal.aborted) {
+      try {
+        const askedMs = performance.now()
+        const epoch = await this.#acquire()
+        if (epoch !== undefined) await this.#hold(epoch, askedMs)
+      } catch (error) {
+        // Of a database that is gone its own connection tells.
+        if (error instanceof FencedError) this.#options.log(error.message)
+        else if (!(error instanceof FaultError)) throw error
+      }
+      await this.#pause()
+    }
+  }
+
+  /** Forwards until the lease is lost or the process ends. */
+  async #hold(epoch: number, acquiredMs: number): Promise<void> {
+    const { submissions, leaseMs, forward } = this.#options
+    // By this process's clock, which goes on while it is paused; the database counts from a later moment.
+    let heldUntilMs = acquiredMs + leaseMs
+    const forwarder = forward(submissions.fencedBy(epoch, () => performance.now() < heldUntilMs))
+    this.#forwarder = forwarder
+    try {
+      forwarder.serve(await submissions.readWaitingSenders())
+      for (;;) {
+        await this.#pause()
+        if (this.#ending.signal.aborted) break
+        const askedMs = performance.now()
+        await this.#renew(epoch)
+        heldUntilMs = askedMs + leaseMs
+      }
+    } finally {
+      this.#forwarder = undefined
+      await forwarder.stop()
+    }
+    await this.#release(epoch)
+  }
+
+  /** The new epoch where no other process has the lease. */
+  async #acquire(): Promise<number | undefined> {
+    const isFree = '(lease_until < clock_timestamp() or holder = $1)'
+    // After the lock of the queue, so that the last transaction of the epoch before is over.
+    const [row] = await this.#options.database.read(
+      `update lease set epoch = epoch + 1, holder = $1, lease_until = clock_timestamp() + $2 * interval '1 ms'
+      from (select from queue where exists (select from lease where ${isFree}) for update) as locked
+      where ${isFree} returning epoch`,
+      [this.#holder, this.#options.leaseMs],
+    )
+    return row && Number(row.epoch)
+  }
+
+  async #renew(epoch: number): Promise<void> {
+    const rows = await this.#options.database.read(
+      // The holder as well: in a database that was set back, epochs come again.
+      `update lease set lease_until = clock_timestamp() + $2 * interval '1 ms'
+      where epoch = $1 and holder = $3 returning epoch`,
+      [epoch, this.#options.leaseMs, this.#holder],
+    )
+    if (rows.length === 0) throw new FencedError(epoch)
+  }
+
+  async #release(epoch: number): Promise<void> {
+    await this.#options.database.read(
+      `update lease set lease_until = 'epoch', holder = null where epoch = $1`,
+      [epoch],
+    )
+  }
+
+  async #pause(): Promise<void> {
+    await sleep(this.#options.leaseMs / 3, undefined, { signal: this.#ending.signal }).catch(() => undefined)
+  }
+}

@@ -1,0 +1,100 @@
+/**
+ * One HTTP exchange with a sequencer: sends, reads a bounded answer, and decides whether the sequencer itself
+ * answered.
+ */
+import { causeOf } from '../../primitives/causeOf.js'
+import { readRetryAfter } from '../../primitives/retryAfter.js'
+import { authorization, withoutCredentials } from '../../primitives/urlCredentials.js'
+
+/** An answer that may be the sequencer's own. */
+export interface Answer {
+  readonly kind: 'answer'
+  readonly status: number
+  /** Undefined where the answer is not JSON. */
+  readonly json: unknown
+  readonly retryAfterMs: number | undefined
+}
+
+/** The sequencer did not answer. */
+export interface Unanswered {
+  readonly kind: 'unanswered'
+  readonly why: string
+  /** Whether the sequencer cannot have received the request. */
+  readonly isUndelivered: boolean
+  /** The wait that it asks for, where it sends `Retry-After`. */
+  readonly retryAfterMs: number | undefined
+}
+
+/** Sends `body` by POST; without one, GET; a user and password in the URL as basic authorization. Never rejects. */
+export type Exchange = (url: URL, body?: string) => Promise<Answer | Unanswered>
+
+/** Longest answer to a submission: an error with the trace of a validation fits. */
+const submissionAnswerBytesMax = 2 ** 20
+
+/**
+ * Statuses, besides 2xx, that concern the request and not the server: gateways refuse with 400 and 500, and the
+ * others mean too long or not understood. Any other status comes from something in front of the sequencer, or from
+ * one out of service, whatever the body is.
+ */
+const wordStatuses: ReadonlySet<number> = new Set([400, 413, 414, 415, 422, 431, 500])
+
+/**
+ * Makes exchanges that take at most `timeoutMs`, connecting included, and end when `closing` is aborted. An answer
+ * longer than `answerBytesMax` counts as not JSON.
+ */
+export function createExchange(
+  timeoutMs: number,
+  closing: AbortSignal,
+  answerBytesMax = submissionAnswerBytesMax,
+): Exchange {
+  return async (url, body) => {
+    const signal = AbortSignal.any([closing, AbortSignal.timeout(timeoutMs)])
+    try {
+      const response = await fetch(withoutCredentials(url), {
+        ...(body !== undefined && { method: 'POST', body }),
+        headers: { 'content-type': 'application/json', ...authorization(url) },
+        redirect: 'manual',
+        signal,
+      })
+      const { status, ok, headers } = response
+      const retryAfterMs = readRetryAfter(headers.get('retry-after'), headers.get('date'))
+      const json = await readJson(response, answerBytesMax)
+      if (ok || wordStatuses.has(status)) return { kind: 'answer', status, json, retryAfterMs }
+      return { ...unanswered(`HTTP status ${status}`), retryAfterMs }
+    } catch (error) {
+      if (signal.aborted && !closing.aborted) return unanswered(`no answer within ${timeoutMs} ms`)
+      const cause = causeOf(error)
+      return unanswered(cause, undelivered.has(cause))
+    }
+  }
+}
+
+export function unanswered(why: string, isUndelivered = false): Unanswered {
+  return { kind: 'unanswered', why, isUndelivered, retryAfterMs: undefined }
+}
+
+/** Errors before a connection was established. */
+const undelivered: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+])
+
+async function readJson(response: Response, answerBytesMax: number): Promise<unknown> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  if (response.body === null) return undefined
+  for await (const chunk of response.body) {
+    chunks.push(chunk)
+    bytes += chunk.length
+    if (bytes > answerBytesMax) return undefined
+  }
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString('utf8'))
+  } catch {
+    return undefined
+  }
+}

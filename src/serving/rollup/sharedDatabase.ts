@@ -1,0 +1,219 @@
+/**
+ * The database of a queue that several processes share: its two connections, made again whenever they are lost, reads,
+ * and transactions one after the other. While the database does not answer, everything is refused at once.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { QueryResultRow } from 'pg'
+import { Connection, type DatabaseAddress } from '../../data/postgres/connection.js'
+import { type Deferred, defer } from '../../primitives/deferred.js'
+import { FaultError, OperatorError } from '../../primitives/faults.js'
+import { waitFor } from '../../primitives/waitFor.js'
+import type { Felt } from './felt.js'
+import { migrations } from './sharedSchema.js'
+
+/** The one row of the table `queue`. */
+export interface QueueSizes {
+  /** Raised by every transaction that writes. */
+  readonly version: number
+  readonly waiting: number
+  readonly waitingBytes: number
+  readonly settled: number
+}
+
+interface Link {
+  readonly writes: Connection
+  /** For reads, notifications and the lease, which do not wait for writes. */
+  readonly reads: Connection
+}
+
+/** Wait before the next attempt to reach the database, and `retryAfterMs` of who is refused meanwhile. */
+const retryMs = 500
+/** Longest time without {@link SharedDatabase.onNews}: a notification is only a hint. */
+const quietMsMax = 1_000
+/** A process that is paused within a transaction keeps all others waiting until PostgreSQL ends it. */
+const idleMsMax = 2_000
+
+export class SharedDatabase {
+  readonly #address: DatabaseAddress
+  readonly #chainId: Felt
+  readonly #say: (message: string) => void
+  readonly #closing = new AbortController()
+  #link: Link | undefined
+  /** The transaction on its way, after which the next one begins. */
+  #turn: Promise<unknown> = Promise.resolve()
+  #news: Deferred<void> = defer()
+  #running: Promise<void> = Promise.resolve()
+  /** Called after each connection, when there may be news, and regularly; its reads fail where the connection is lost. */
+  onNews: () => Promise<void> = async () => undefined
+
+  private constructor(address: DatabaseAddress, chainId: Felt, say: (message: string) => void) {
+    this.#address = address
+    this.#chainId = chainId
+    this.#say = say
+  }
+
+  /**
+   * Connects to the queue of a chain, and makes its tables where there are none. A database that does not answer is
+   * tried again, here as later. Rejects with OperatorError where the queue is of another chain or of a newer release.
+   * `say` takes sentences for the operator.
+   */
+  static async open(
+    address: DatabaseAddress,
+    chainId: Felt,
+    say: (message: string) => void,
+  ): Promise<SharedDatabase> {
+    const database = new SharedDatabase(address, chainId, say)
+    try {
+      database.#link = await database.#connect()
+    } catch (error) {
+      if (error instanceof OperatorError) throw error
+      say(`the database of submissions does not answer: ${(error as Error).message}`)
+    }
+    database.#running = database.#run()
+    return database
+  }
+
+  get isAnswering(): boolean {
+    return this.#link !== undefined
+  }
+
+  /** The channel on which transactions notify. */
+  get channel(): string {
+    return this.#address.schema
+  }
+
+  /** The rows of one statement. Rejects with the fault SubmissionsUnread. */
+  async read(text: string, values: readonly unknown[] = []): Promise<QueryResultRow[]> {
+    const link = this.#link
+    if (link === undefined) throw unread('the database does not answer')
+    try {
+      return await link.reads.query(text, values)
+    } catch (error) {
+      this.#lose(link)
+      throw unread((error as Error).message)
+    }
+  }
+
+  /**
+   * Runs `work` in a transaction that has the queue for itself; one at a time, in order. Rejects with the fault NotStored
+   * whatever `work` throws, and then the connection is over; with `isUnsure` where it was lost during the commit.
+   */
+  async transaction<T>(work: (writes: Connection, sizes: QueueSizes) => Promise<T>): Promise<T> {
+    const run = async () => {
+      const link = this.#link
+      if (link === undefined) throw notStored('the database does not answer')
+      let isUnsure = false
+      try {
+        const [, [queue]] = await Promise.all([
+          link.writes.query('begin isolation level read committed'),
+          link.writes.query('select version, waiting, waiting_bytes, settled from queue for update'),
+        ])
+        const result = await work(link.writes, toSizes(queue))
+        isUnsure = true
+        await link.writes.query('commit')
+        return result
+      } catch (error) {
+        this.#lose(link)
+        throw notStored((error as Error).message, isUnsure)
+      }
+    }
+    const result = this.#turn.then(run)
+    this.#turn = result.catch(() => undefined)
+    return result
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort()
+    this.#news.resolve()
+    await this.#turn
+    await this.#running
+  }
+
+  #lose(link: Link): void {
+    if (this.#link === link) this.#link = undefined
+    this.#news.resolve()
+  }
+
+  async #run(): Promise<void> {
+    let isCutOff = this.#link === undefined
+    while (!this.#closing.signal.aborted) {
+      let link = this.#link
+      try {
+        link ??= await this.#connect()
+        this.#link = link
+        if (isCutOff) this.#say('the database of submissions answers again')
+        isCutOff = false
+        await this.#listen(link)
+      } catch (error) {
+        if (!isCutOff) this.#say(`the database of submissions does not answer: ${(error as Error).message}`)
+        isCutOff = true
+      }
+      if (link !== undefined) {
+        this.#lose(link)
+        await Promise.all([link.writes.close(), link.reads.close()])
+      }
+      await sleep(retryMs, undefined, { signal: this.#closing.signal }).catch(() => undefined)
+    }
+  }
+
+  async #listen(link: Link): Promise<void> {
+    while (!this.#closing.signal.aborted) {
+      if (this.#link !== link) throw new Error('the connection was lost')
+      this.#news = defer()
+      await this.onNews()
+      await waitFor(this.#news.promise, quietMsMax)
+    }
+  }
+
+  async #connect(): Promise<Link> {
+    const { schema } = this.#address
+    const writes = await Connection.open(this.#address)
+    let reads: Connection | undefined
+    try {
+      await writes.migrate(migrations, {
+        text: `with made as (insert into queue (chain_id) values ($1) on conflict do nothing)
+          insert into lease default values on conflict do nothing`,
+        values: [this.#chainId],
+      })
+      await writes.assertVersion('the queue of submissions', migrations.length)
+      const [queue] = await writes.query('select chain_id from queue')
+      if (queue?.chain_id !== this.#chainId) {
+        throw new OperatorError(
+          `the schema ${schema} keeps transactions of chain ${queue?.chain_id}, and the chain id is ${this.#chainId} ` +
+            'now; correct the chain id, or name another schema',
+        )
+      }
+      // Whatever the server's default is: an answer promises that the transaction is on disk.
+      await writes.query('set synchronous_commit to on')
+      await writes.query(`set idle_in_transaction_session_timeout to ${idleMsMax}`)
+      reads = await Connection.open(this.#address)
+      reads.onNews(() => this.#news.resolve())
+      await reads.listen()
+      return { writes, reads }
+    } catch (error) {
+      await Promise.all([writes.close(), reads?.close()])
+      throw error
+    }
+  }
+}
+
+/** The sizes in a row of the table `queue`. */
+export function toSizes(row: QueryResultRow | undefined): QueueSizes {
+  if (row === undefined) throw new Error('the queue is empty')
+  return {
+    version: Number(row.version),
+    waiting: Number(row.waiting),
+    waitingBytes: Number(row.waiting_bytes),
+    settled: Number(row.settled),
+  }
+}
+
+/** The fault of a transaction that could not be stored because of the database; `isUnsure`: it may be nevertheless. */
+export function notStored(why: string, isUnsure = false): FaultError {
+  return new FaultError({ kind: 'NotStored', retryAfterMs: retryMs, ...(isUnsure && { isUnsure }) }, why)
+}
+
+function unread(why: string): FaultError {
+  return new FaultError({ kind: 'SubmissionsUnread', retryAfterMs: retryMs }, why)
+}

@@ -1,0 +1,32 @@
+import type { Fault } from '../../../primitives/faults.js'
+import type { Json } from '../method.js'
+import type { JsonStream } from './jsonStream.js'
+
+/** Text (sent as UTF-8), or pieces that are sent one after another. Empty where there were only notifications. */
+export type AnswerBody = string | readonly (string | Uint8Array)[]
+
+/**
+ * What a caller has to trust for an answer that is not proved: `quorum`, that the upstreams which agreed on a block's
+ * number say the truth; `none`, an upstream's whole answer.
+ */
+export type Trust = 'quorum' | 'none'
+
+export interface Answer {
+  /** HTTP status; ignored by WebSockets. */
+  readonly status: number
+  /** Its bytes may belong to caches: never write to them. */
+  readonly body: AnswerBody
+  /** What follows the body, in parts and then `end`; only for callers that take streams. */
+  readonly rest?: { readonly stream: JsonStream; readonly end: string }
+  /** `Retry-After`, with status 429 or 503. */
+  readonly retryAfterMs: number | undefined
+  /** Number and hash of the block it was made from, as text; absent on a network without blocks. */
+  readonly block?: string | undefined
+  /** Absent where everything was executed or proved here; of a batch, the least of its answers. */
+  readonly trust?: Trust | undefined
+  /** The result of a single call, and why there is none; neither for a defect, nor for any other request. */
+  readonly result?: Json | undefined
+  readonly fault?: Fault | undefined
+  /** Whether the last piece of the body is kept, and is the same object in each answer with this result. */
+  readonly isKept?: boolean | undefined
+}

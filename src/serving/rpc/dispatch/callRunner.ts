@@ -1,0 +1,262 @@
+/**
+ * One call: finds its method, decodes and charges for it, runs it where it belongs, and stores an answer that may be
+ * repeated. Owns what a call fails with; not its request, nor its place in one (dispatch.ts).
+ */
+import { nearest } from '../../../primitives/nearest.js'
+import type { AnswerMemo } from '../answers/answerMemo.js'
+import { JsonStream } from '../answers/jsonStream.js'
+import { Failure, isNull, type Outcome, type Streamed } from '../answers/outcome.js'
+import { type DefectLog, thrownToFault, thrownToWireError } from '../answers/wireErrors.js'
+import { countBytes, notAllowed, repeat, unpaid } from '../contexts/payment.js'
+import { priceOf, unitsMin } from '../contexts/price.js'
+import type { RequestContext } from '../contexts/requestContext.js'
+import { inOneSlice, RequestSlices } from '../contexts/requestSlices.js'
+import {
+  decodeParams,
+  type Json,
+  type Method,
+  type NetworkViews,
+  type RpcNetwork,
+  readOnce,
+  UncacheableResult,
+  type WhenHeld,
+} from '../method.js'
+import { type Member, noRoom } from './batch.js'
+import type { CallCounter } from './callCounter.js'
+import { offload, refuseUnread } from './offload.js'
+import { invalidRequest } from './refuseRequest.js'
+import { passOn } from './relay.js'
+import type { RequestBasis } from './requestBasis.js'
+import { fetchesMax, fetchMissing, retryAfterFetch } from './retryAfterFetch.js'
+
+type MethodCall = Extract<Member, { kind: 'call' }>
+
+/** A call that is paid and runs. */
+interface Running<N extends RpcNetwork> {
+  readonly method: Method<N>
+  readonly call: MethodCall
+  readonly basis: RequestBasis<N>
+  readonly context: RequestContext
+  readonly network: N
+  readonly price: number
+}
+
+/** Most edits between an unknown method name and the suggested one. */
+const misspellingsMax = 3
+
+/** Price above which a call is long (0.2 ms) and waits if the turn is over. */
+const shortUnitsMax = 20
+
+export class CallRunner<N extends RpcNetwork> {
+  readonly #views: NetworkViews<N>
+  readonly #methods: ReadonlyMap<string, Method<N>>
+  readonly #turnMsMax: number
+  readonly #log: DefectLog
+  readonly #counter: CallCounter | undefined
+  readonly #memo: AnswerMemo
+
+  constructor(
+    views: NetworkViews<N>,
+    methods: ReadonlyMap<string, Method<N>>,
+    turnMsMax: number,
+    log: DefectLog,
+    counter: CallCounter | undefined,
+    memo: AnswerMemo,
+  ) {
+    this.#views = views
+    this.#methods = methods
+    this.#turnMsMax = turnMsMax
+    this.#log = log
+    this.#counter = counter
+    this.#memo = memo
+  }
+
+  /** The method of a call, if it may be passed to the pool. */
+  jobOf(call: Member): Method<N> | undefined {
+    const method = call.kind === 'call' ? this.#methods.get(call.method) : undefined
+    return method?.cost === 'job' ? method : undefined
+  }
+
+  /** Charges for a call, runs it and counts it. Never throws or rejects. */
+  run(
+    call: Member,
+    basis: RequestBasis<N>,
+    context: RequestContext,
+    turns: RequestSlices | undefined,
+  ): Outcome | Promise<Streamed> {
+    const counter = this.#counter
+    const begun = counter?.begin(call, this.jobOf(call) !== undefined, context)
+    const outcome = this.#start(call, basis, context, turns)
+    if (counter === undefined || begun === undefined) return outcome
+    if (outcome instanceof Promise) counter.endLater(begun, context, outcome)
+    else counter.end(begun, context, outcome)
+    return outcome
+  }
+
+  /** Charges for a call that is not begun as for one that is refused, and counts it. */
+  refuse(call: Member, why: Failure, context: RequestContext): Failure {
+    const failure = unpaid(context, unitsMin) ?? why
+    if (call.kind === 'known') this.#counter?.failedAt(call.known.slot, failure, context)
+    else this.#counter?.failed(call.kind === 'call' ? call.method : '', failure, context)
+    return failure
+  }
+
+  #start(
+    call: Member,
+    basis: RequestBasis<N>,
+    context: RequestContext,
+    turns: RequestSlices | undefined,
+  ): Outcome | Promise<Streamed> {
+    if (call.kind === 'known') return repeat(call.known, context)
+    if (call.kind === 'invalid') return unpaid(context, unitsMin) ?? invalidRequest
+    const method = this.#methods.get(call.method)
+    if (method === undefined || method.isRelayed) {
+      const passed = this.#pass(call, basis, context)
+      if (passed !== undefined || method === undefined) return passed ?? this.#unknown(call, context)
+    }
+    const refused = notAllowed(context, method.name) ?? refuseUnread(method, this.#views.current, context)
+    if (refused !== undefined) return refused
+    // Where data may have to be fetched first, every call may wait.
+    if (method.cost === 'inline' && this.#views.fetchMissing === undefined) {
+      return this.#run(method, call, basis, context, turns)
+    }
+    const crowded = noRoom(context)
+    if (crowded !== undefined) return crowded
+    const outcome = this.#run(method, call, basis, context, turns)
+    if (outcome instanceof Promise) void outcome.then(() => context.release())
+    else context.release()
+    return outcome
+  }
+
+  /** Passes a call on; undefined where the network does not. */
+  #pass(
+    call: MethodCall,
+    basis: RequestBasis<N>,
+    context: RequestContext,
+  ): Failure | Promise<Streamed> | undefined {
+    const { relay } = this.#views
+    if (relay?.passes(call.method) !== true) return undefined
+    const answer = passOn(relay, call, basis.isPinned(call.at), context)
+    if (answer instanceof Failure) return answer
+    basis.noteTrust('none')
+    return this.#awaited(answer, call.method, context)
+  }
+
+  #unknown({ method }: MethodCall, context: RequestContext): Failure {
+    const refusal = unpaid(context, unitsMin)
+    if (refusal !== undefined) return refusal
+    const meant = nearest(method, this.#methods.keys(), misspellingsMax)
+    return Failure.of({ kind: 'MethodNotFound', method, meant })
+  }
+
+  #run(
+    method: Method<N>,
+    call: MethodCall,
+    basis: RequestBasis<N>,
+    context: RequestContext,
+    turns: RequestSlices | undefined,
+    fetches = 0,
+  ): Outcome | Promise<Streamed> {
+    let isPaid = false
+    try {
+      const network = basis.find(call.at)
+      if (network instanceof Failure) return unpaid(context, unitsMin) ?? network
+      if (call.text !== undefined) {
+        const answered = offload(method, call.text, network, context)
+        return answered instanceof Failure ? answered : this.#awaited(answered, method.name, context)
+      }
+      const args = decodeParams(method, call.params)
+      const price = priceOf(method.price, args)
+      const refusal = unpaid(context, price)
+      if (refusal !== undefined) return refusal
+      isPaid = true
+      const isLong = turns === undefined && method.cost === 'inline' && price > shortUnitsMax
+      const { fetchMissing, readUnproved } = this.#views
+      // Most calls: what follows takes no function of its own for each, which would be garbage.
+      const isShort = !isLong && fetchMissing === undefined && readUnproved === undefined
+      const running = { method, call, basis, context, network, price }
+      const result = isShort
+        ? method.run(network, args, context, this.#turnMsMax, readOnce)
+        : this.#runFetching(running, args, isLong)
+      if (result instanceof Promise) return this.#keptLater(running, result)
+      // A stream only comes from a job.
+      const json = result as Json
+      countBytes(context, json)
+      this.#remember(running, json)
+      return json
+    } catch (thrown) {
+      const isFinal = isPaid || fetches === fetchesMax
+      const again = isFinal
+        ? undefined
+        : this.#afterFetch(thrown, method, call, basis, context, turns, fetches)
+      if (again !== undefined) return again
+      const failure = this.failure(thrown, method.name, context.keyId)
+      return isPaid ? failure : (unpaid(context, unitsMin) ?? failure)
+    }
+  }
+
+  /** Runs a call again once what its arguments lacked is fetched; undefined where it lacked nothing. */
+  #afterFetch(
+    thrown: unknown,
+    method: Method<N>,
+    call: MethodCall,
+    basis: RequestBasis<N>,
+    context: RequestContext,
+    turns: RequestSlices | undefined,
+    fetches: number,
+  ): Promise<Streamed> | undefined {
+    return fetchMissing(this.#views, thrown, context)?.then(
+      () => this.#run(method, call, basis, context, turns, fetches + 1),
+      (refused) => this.failure(refused, method.name, context.keyId),
+    )
+  }
+
+  /**
+   * In a slice of its own where it is long; again each time what it lacked was fetched, or, of a method with an effect,
+   * only what reads. What is only believed is noted.
+   */
+  #runFetching({ method, call, basis, context, network }: Running<N>, args: unknown[], isLong: boolean) {
+    const wanting = { method: method.name, params: call.params }
+    const whenHeld: WhenHeld = (read) => retryAfterFetch(this.#views, context, wanting, read)
+    const runOnce = basis.noting(() => method.run(network, args, context, this.#turnMsMax, whenHeld))
+    const run = isLong ? () => inOneSlice(new RequestSlices(this.#turnMsMax, context, 0), runOnce) : runOnce
+    return method.effect ? run() : whenHeld(run)
+  }
+
+  #keptLater(running: Running<N>, result: Promise<Json | JsonStream | UncacheableResult>): Promise<Streamed> {
+    return this.#awaited(result, running.method.name, running.context, (json) =>
+      this.#remember(running, json),
+    )
+  }
+
+  #awaited(
+    result: Promise<Json | JsonStream | UncacheableResult>,
+    name: string,
+    context: RequestContext,
+    keepAnswer?: (json: Json) => void,
+  ): Promise<Streamed> {
+    const settle = (result: Json | JsonStream | UncacheableResult) => {
+      if (result instanceof JsonStream) return result
+      const json = result instanceof UncacheableResult ? result.json : result
+      if (json === result) keepAnswer?.(json)
+      countBytes(context, json)
+      return json
+    }
+    return result.then(settle, (thrown) => this.failure(thrown, name, context.keyId))
+  }
+
+  #remember({ method, call: { asked }, basis, network, price }: Running<N>, json: Json): void {
+    if (method.memo === 'never' || asked === undefined || basis.trust !== undefined) return
+    // A null is not stored: without a new head the result may change (a block that arrives, by its hash).
+    if (isNull(json)) return
+    // Earlier heads and pinned blocks are other views, whose results are not stored.
+    if (network !== this.#views.current) return
+    const slot = this.#counter?.slotOf(method.name) ?? 0
+    this.#memo.write(asked, json, { method: method.name, price, slot })
+  }
+
+  /** What a call fails with that threw this. */
+  failure(thrown: unknown, where: string, keyId?: string): Failure {
+    return new Failure(thrownToWireError(thrown, where, this.#log, keyId), thrownToFault(thrown))
+  }
+}

@@ -1,0 +1,283 @@
+/**
+ * From a request body to its answer: reads its calls, repeats stored answers, has the others run (callRunner.ts), and
+ * applies deadlines and size limits.
+ *
+ * If every method of a request answers synchronously, so does dispatch, without a promise. A request is answered from
+ * one block: the head at its arrival, or the block that it is pinned to (requestBasis.ts).
+ */
+import { type Fault, FaultError } from '../../../primitives/faults.js'
+import type { Answer } from '../answers/answer.js'
+import { AnswerMemo, type AskedCall, type CachedAnswer } from '../answers/answerMemo.js'
+import { collected } from '../answers/jsonStream.js'
+import { Failure, type Outcome, repeatedAnswer, type Streamed, singleAnswer } from '../answers/outcome.js'
+import { Deadline } from '../contexts/deadline.js'
+import { countBytes, notAllowed, unpaid, unpaidReading } from '../contexts/payment.js'
+import { bodyBytesPerUnit, unitsMin } from '../contexts/price.js'
+import { RequestContext } from '../contexts/requestContext.js'
+import {
+  countForSlice,
+  doSliced,
+  inOneSlice,
+  isSliceOver,
+  RequestSlices,
+  type SlicedWork,
+} from '../contexts/requestSlices.js'
+import type { Method, NetworkViews, RpcNetwork } from '../method.js'
+import { parseFault } from '../reading/bodyScan.js'
+import { RequestReader, readUsualCall, usualBytesMax } from '../reading/envelope.js'
+import { isParseError, type Member, pinOfCall, runBatch, timedOut } from './batch.js'
+import { BlockLabels } from './blockName.js'
+import { CallCounter } from './callCounter.js'
+import { CallRunner } from './callRunner.js'
+import type { DispatcherOptions, DispatchLimits, Endpoint } from './endpoint.js'
+import { isOffloaded, refuseUnread } from './offload.js'
+import { refuseRequest } from './refuseRequest.js'
+import { RequestBasis } from './requestBasis.js'
+
+/** Makes endpoints that share one table of methods. Throws RangeError where two methods have the same name. */
+export function createDispatcher<N extends RpcNetwork>(options: DispatcherOptions<N>) {
+  const methods = new Map<string, Method<N>>()
+  for (const method of options.methods) {
+    if (methods.has(method.name)) throw new RangeError(`two methods are named ${method.name}`)
+    methods.set(method.name, method)
+  }
+  return {
+    /** `name` is needed of a network that may have no view yet. */
+    endpoint: (views: NetworkViews<N>, name = views.current.name): Endpoint =>
+      new NetworkEndpoint(views, name, methods, options),
+  }
+}
+
+/** Longest body, as most are, that is read even if the turn of the event loop is over: a call or two. */
+const shortBytesMax = 1_024
+
+class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
+  readonly #views: NetworkViews<N>
+  readonly #methods: ReadonlyMap<string, Method<N>>
+  readonly #limits: DispatchLimits
+  readonly #counter: CallCounter | undefined
+  readonly #runner: CallRunner<N>
+  /** Undefined where no answers are stored. */
+  readonly #lookup: AnswerMemo | undefined
+  readonly #blockNames: BlockLabels<N>
+
+  constructor(
+    views: NetworkViews<N>,
+    name: string,
+    methods: ReadonlyMap<string, Method<N>>,
+    { limits, log, counts, usageOf }: DispatcherOptions<N>,
+  ) {
+    this.#views = views
+    this.#methods = methods
+    this.#limits = limits
+    this.#counter = counts && new CallCounter(counts, usageOf?.(name))
+    this.#blockNames = new BlockLabels(views)
+    const memo = new AnswerMemo(limits.memoBytesMax, () => views.current.head.generation)
+    this.#runner = new CallRunner(views, methods, limits.turnMsMax, log, this.#counter, memo)
+    this.#lookup = limits.memoBytesMax === 0 ? undefined : memo
+  }
+
+  handle(
+    body: Uint8Array,
+    context: RequestContext = new RequestContext(),
+    at?: string,
+    ownsBody = false,
+  ): Answer | Promise<Answer> {
+    try {
+      const unread = body.length < bodyBytesPerUnit ? undefined : unpaidReading(context, body.length)
+      if (unread !== undefined) return singleAnswer('null', undefined, unread, this.#blockNames.ofHead())
+      const startedMs = this.#counter?.beginStored()
+      // Stored answers are those of the head, not of a block that a request is pinned to.
+      const lookup = at === undefined ? this.#lookup : undefined
+      const mayWait = body.length > shortBytesMax && isSliceOver(this.#limits.turnMsMax)
+      const usual = mayWait ? undefined : readUsualCall(body, lookup)
+      if (usual?.kind === 'known') return this.#repeated(usual, this.#views.current, context, startedMs)
+      const basis = new RequestBasis(this.#views, at)
+      const answer =
+        usual === undefined
+          ? doSliced(this.#answer(body, basis, context, lookup, ownsBody))
+          : this.#usual(usual, body.length, basis, context)
+      return answer instanceof Promise ? this.#refusedLater(answer, context) : answer
+    } catch (thrown) {
+      const isNotOpen = thrown instanceof FaultError && thrown.fault.kind === 'NotOpen'
+      if (isNotOpen) return this.refuse(body, thrown.fault, context)
+      return this.#refusal(thrown, context)
+    }
+  }
+
+  #refusedLater(answer: Promise<Answer>, context: RequestContext): Promise<Answer> {
+    return answer.catch((thrown) => this.#refusal(thrown, context))
+  }
+
+  /** Answers a single call by its stored answer, of `network`. */
+  #repeated(
+    { known, id }: Extract<Member, { kind: 'known' }>,
+    network: N,
+    context: RequestContext,
+    startedMs: number | undefined,
+  ): Answer {
+    const block = this.#blockNames.of(network)
+    const refusal = notAllowed(context, known.method) ?? unpaid(context, known.price)
+    if (refusal !== undefined) {
+      this.#counter?.failedAt(known.slot, refusal, context)
+      return singleAnswer(id, undefined, refusal, block)
+    }
+    countBytes(context, known.json)
+    this.#counter?.repeated(known.slot, known.json.length, context, startedMs)
+    return repeatedAnswer(id, known.json, known.tail, block)
+  }
+
+  /** Answers a single short call of the usual form. */
+  #usual(
+    call: Member,
+    bytes: number,
+    basis: RequestBasis<N>,
+    context: RequestContext,
+  ): Answer | Promise<Answer> {
+    const job = this.#runner.jobOf(call)
+    if (job === undefined) return this.#single(call, basis, context, undefined)
+    const refused = refuseUnread(job, this.#views.current, context)
+    if (refused === undefined) return this.#job(call, bytes, basis, context)
+    this.#counter?.failed(job.name, refused, context)
+    return this.#finish(call, basis, context, refused)
+  }
+
+  /** Runs a call that may be passed to the pool, which takes long enough to count for the turn. */
+  #job(
+    call: Member,
+    bytes: number,
+    basis: RequestBasis<N>,
+    context: RequestContext,
+  ): Answer | Promise<Answer> {
+    const run = () => {
+      const startedAtMs = performance.now()
+      const answer = this.#single(call, basis, context, undefined)
+      countForSlice(startedAtMs, answer instanceof Promise)
+      return answer
+    }
+    const { turnMsMax } = this.#limits
+    return isSliceOver(turnMsMax) ? inOneSlice(new RequestSlices(turnMsMax, context, bytes), run) : run()
+  }
+
+  refuse(body: Uint8Array, fault: Fault, context: RequestContext = new RequestContext()): Answer {
+    try {
+      return refuseRequest(body, Failure.of(fault), context, this.#limits, this.#blockNames.ofHead())
+    } catch (thrown) {
+      return this.#refusal(thrown, context, true)
+    }
+  }
+
+  /** Reads and answers a request of any form; yields where it must wait. */
+  *#answer(
+    body: Uint8Array,
+    basis: RequestBasis<N>,
+    context: RequestContext,
+    lookup: AnswerMemo | undefined,
+    ownsBody: boolean,
+  ): SlicedWork<Answer | Promise<Answer>> {
+    const turns = new RequestSlices(this.#limits.turnMsMax, context, body.length)
+    try {
+      const isText = (name: string) => isOffloaded(this.#methods.get(name), this.#views.current)
+      const reader = new RequestReader<CachedAnswer, AskedCall>(body, this.#limits, {
+        ownsBody,
+        isOffloaded: isText,
+      })
+      const keep = () => reader.keep()
+      if (body.length > usualBytesMax ? turns.isOverOrAwaited : turns.isOver) yield* turns.pause(keep)
+      turns.begin()
+      while (!reader.pass()) if (turns.isOver) yield* turns.pause(keep)
+      const calls: Member[] = []
+      while (reader.left > 0) {
+        // Stored answers are those of the head, which may have changed since the last turn.
+        const isHead = basis.arrived === this.#views.current
+        calls.push(reader.read(isHead ? lookup : undefined))
+        if (turns.isOverAfter(reader.bytesRead)) yield* turns.pause(keep)
+      }
+      if (!reader.isBatch) {
+        if (turns.isOver) yield* turns.pause()
+        return this.#single(calls[0] as Member, basis, context, turns)
+      }
+      const answer = yield* runBatch({
+        calls,
+        basis,
+        context,
+        turns,
+        limits: this.#limits,
+        start: (call) => this.#whole(this.#runner.run(call, basis, context, turns), context),
+        refuse: (call, why) => this.#runner.refuse(call, why, context),
+        fail: (thrown) => this.#runner.failure(thrown, 'request', context.keyId),
+      })
+      return { ...this.#batchAnswer(answer, basis.used(undefined)), trust: basis.trust }
+    } finally {
+      turns.end()
+    }
+  }
+
+  /** `turns` is given where the request has already begun its turns. */
+  #single(
+    call: Member,
+    basis: RequestBasis<N>,
+    context: RequestContext,
+    turns: RequestSlices | undefined,
+  ): Answer | Promise<Answer> {
+    if (call.kind === 'known') return this.#repeated(call, basis.arrived, context, undefined)
+    const started = this.#runner.run(call, basis, context, turns)
+    const outcome = context.takesStreams ? started : this.#whole(started, context)
+    if (!(outcome instanceof Promise)) return this.#finish(call, basis, context, outcome)
+    return this.#finishLater(call, basis, context, outcome)
+  }
+
+  #finishLater(
+    call: Member,
+    basis: RequestBasis<N>,
+    context: RequestContext,
+    outcome: Promise<Streamed>,
+  ): Promise<Answer> {
+    const deadline = new Deadline<Streamed>(this.#limits.requestMsMax, timedOut)
+    return deadline.race(outcome).then((settled) => {
+      deadline.clear()
+      if (isParseError(settled)) throw parseFault()
+      return this.#finish(call, basis, context, settled)
+    })
+  }
+
+  /** The answer to a single call with this outcome. Never throws. */
+  #finish(call: Member, basis: RequestBasis<N>, context: RequestContext, outcome: Streamed): Answer {
+    const at = pinOfCall(call)
+    const { trust } = basis
+    // No block here is one that an upstream's answer was made from.
+    const block = trust === 'none' ? undefined : this.#blockNames.of(basis.used(at))
+    try {
+      const answer = singleAnswer(call.id, basis.hashOf(at), outcome, block)
+      return trust === undefined ? answer : { ...answer, trust }
+    } catch (thrown) {
+      // The answer may be longer than a string can be.
+      return singleAnswer(call.id, undefined, this.#runner.failure(thrown, 'answer', context.keyId), block)
+    }
+  }
+
+  /** For a caller that takes no streams: collects one, up to the bytes of a batch's answer. */
+  #whole(started: Outcome | Promise<Streamed>, { keyId }: RequestContext): Outcome | Promise<Outcome> {
+    return collected(started, this.#limits.batchBytesMax, (thrown) =>
+      this.#runner.failure(thrown, 'stream', keyId),
+    )
+  }
+
+  #batchAnswer(body: Answer['body'], network: N = this.#views.current): Answer {
+    return { status: 200, body, retryAfterMs: undefined, block: this.#blockNames.of(network) }
+  }
+
+  /** The answer to a request that failed as a whole. Never throws. */
+  #refusal(thrown: unknown, context: RequestContext, isPaid = false): Answer {
+    const failure = this.#runner.failure(thrown, 'request', context.keyId)
+    const refusal = (isPaid ? undefined : unpaid(context, unitsMin)) ?? failure
+    this.#counter?.failed('', refusal, context)
+    const { fault } = refusal
+    if (fault?.kind !== 'BatchTooLarge') {
+      return singleAnswer('null', undefined, refusal, this.#blockNames.ofHead())
+    }
+    // A list, as go-ethereum's: its client reads nothing else as the answer to a batch.
+    const answer = singleAnswer(fault.id ?? 'null', undefined, refusal, this.#blockNames.ofHead())
+    return { ...answer, body: `[${answer.body}]` }
+  }
+}

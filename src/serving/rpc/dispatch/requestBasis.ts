@@ -1,0 +1,120 @@
+/**
+ * The block from which the calls of a request are answered: the head at the request's arrival, or the block that the
+ * request or the call is pinned to. Owns the form of a pin; the network owns the views.
+ */
+
+import { bytesToHex, hexToBytes, toHash32 } from '../../../primitives/bytes.js'
+import { excerpt } from '../../../primitives/excerpt.js'
+import type { Trust } from '../answers/answer.js'
+import { Failure } from '../answers/outcome.js'
+import { doAround } from '../contexts/requestSlices.js'
+import type { NetworkViews, RpcNetwork } from '../method.js'
+import { typeName } from '../params/params.js'
+
+const hashPattern = /^0[xX][0-9a-fA-F]{64}$/
+
+/** Longest part of a pin that an error message repeats: a hash and a little more. */
+const quotedPinMax = 80
+
+export class RequestBasis<N extends RpcNetwork> {
+  /** The view at the head when the request arrived. */
+  readonly arrived: N
+  readonly #views: NetworkViews<N>
+  readonly #at: string | undefined
+  #trust: Trust | undefined
+  /** The view for calls without a pin of their own, once looked up; a failure where the request's pin is invalid. */
+  #shared: N | Failure | undefined
+  /** Pins of calls, as written → their view, so that equal pins of a batch share one view. */
+  #pins: Map<string, N | Failure> | undefined
+
+  constructor(views: NetworkViews<N>, at: string | undefined) {
+    this.#views = views
+    this.arrived = views.current
+    this.#at = at
+    if (at === undefined) this.#shared = this.arrived
+  }
+
+  /** The view for a call with this `at`. Throws NotHeldError for a block that is not held. */
+  find(at: unknown): N | Failure {
+    if (at === undefined) {
+      this.#shared ??= this.#pin(this.#at as string)
+      return this.#shared
+    }
+    if (typeof at !== 'string') return invalidPin(typeName(at))
+    const known = this.#pins?.get(at)
+    if (known !== undefined) return known
+    const found = this.#pin(at)
+    this.#pins ??= new Map()
+    this.#pins.set(at, found)
+    return found
+  }
+
+  /** Whether a call with this `at` member is pinned to a block. */
+  isPinned(at: unknown): boolean {
+    return this.#at !== undefined || at !== undefined
+  }
+
+  /** What the least trusted answer needs; undefined where all are proved. */
+  get trust(): Trust | undefined {
+    return this.#trust
+  }
+
+  noteTrust(trust: Trust): void {
+    if (this.#trust !== 'none') this.#trust = trust
+  }
+
+  /**
+   * As `run`; whether it read what is only believed is noted, also in its later turns. What a job reads besides belongs
+   * to what `run` named.
+   */
+  noting<T>(run: () => T): () => T {
+    const { readUnproved } = this.#views
+    if (readUnproved === undefined) return run
+    const note = <R>(piece: () => R): R => {
+      readUnproved()
+      try {
+        return piece()
+      } finally {
+        if (readUnproved()) this.noteTrust('quorum')
+      }
+    }
+    return () => doAround(note, run)
+  }
+
+  /** The view from which a call with this `at` member was answered. */
+  used(at: unknown): N {
+    const found = at === undefined ? this.#findShared() : this.#pins?.get(at as string)
+    return found === undefined || found instanceof Failure ? this.arrived : found
+  }
+
+  /** The view of the request's own pin, even if no call needed it; undefined where it cannot be read. */
+  #findShared(): N | Failure | undefined {
+    try {
+      return this.find(undefined)
+    } catch {
+      return undefined
+    }
+  }
+
+  /** The hash that the answer names as `at`; undefined without a pin, and for an invalid one. */
+  hashOf(at: unknown): string | undefined {
+    if (at === undefined) return undefined
+    const found = this.#pins?.get(at as string)
+    return found === undefined || found instanceof Failure
+      ? undefined
+      : found.head.hash && bytesToHex(found.head.hash)
+  }
+
+  #pin(at: string): N | Failure {
+    const isLatest = at === 'latest'
+    if (!isLatest && !hashPattern.test(at)) {
+      return invalidPin(JSON.stringify(excerpt(at, quotedPinMax)))
+    }
+    const hash = isLatest ? this.arrived.head.hash : toHash32(hexToBytes(at.slice(2)))
+    return (hash && this.#views.pinned(hash)) ?? Failure.of({ kind: 'HeaderForHashNotFound' })
+  }
+}
+
+function invalidPin(got: string): Failure {
+  return Failure.of({ kind: 'InvalidPin', got })
+}

@@ -1,0 +1,149 @@
+/**
+ * Log searches of callers: which blocks, which logs, and on which thread. Owns the filter object of eth_getLogs; the
+ * search itself is `chain/logSearch.ts`.
+ */
+import type { BlockId } from '../../../data/chain/blockId.js'
+import type { ChainView } from '../../../data/chain/chainView.js'
+import type { LogCriteria } from '../../../data/chain/logFilter.js'
+import { type FoundLogs, type LogBounds, type LogSearch, requireLogs } from '../../../data/chain/logSearch.js'
+import type { Hash32 } from '../../../primitives/bytes.js'
+import { FaultError } from '../../../primitives/faults.js'
+import type { NetworkJobs } from '../../pool/jobs.js'
+import type { RequestContext } from '../contexts/requestContext.js'
+import { inOneSlice, RequestSlices } from '../contexts/requestSlices.js'
+import { blockId, hash32, invalidArgument, required, typeName } from '../params/params.js'
+import { nullable, type Schema } from '../params/schema.js'
+import { decodeLogCriteria, logCriteriaSchemas } from './logCriteria.js'
+
+/** Time of a search on the edge before it is repeated on a pool thread, which takes 0.1 ms of the edge. */
+const inlineMsMax = 2
+
+/** A decoded filter object: logs of one block, or of a range with its ends as written. */
+export interface LogQuery {
+  readonly criteria: LogCriteria
+  readonly blocks: Hash32 | { readonly first: BlockId; readonly last: BlockId }
+}
+
+const latest: BlockId = { kind: 'tag', tag: 'latest' }
+const numberOrTag = blockId()
+
+const bound = nullable({ type: 'string', anyOf: numberOrTag.schema.anyOf })
+/** Members of the filter object, any of which may be absent. */
+export const logFilterMembers: Readonly<Record<string, Schema>> = {
+  ...logCriteriaSchemas,
+  blockHash: nullable(hash32.schema),
+  fromBlock: bound,
+  toBlock: bound,
+}
+
+/** The filter object of go-ethereum: `address`, `topics`, and `blockHash` or `fromBlock` and `toBlock`. */
+export const logQuery = required(
+  (value, index): LogQuery => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      throw invalidArgument(index, `want a filter object, got ${typeName(value)}`)
+    }
+    const { blockHash, fromBlock, toBlock, address, topics } = value as Readonly<Record<string, unknown>>
+    const criteria = decodeLogCriteria(address, topics, index, () => {})
+    if (!isThere(blockHash)) {
+      const blocks = { first: decodeBound(fromBlock, index), last: decodeBound(toBlock, index) }
+      return { criteria, blocks }
+    }
+    if (isThere(fromBlock) || isThere(toBlock)) {
+      throw invalidArgument(
+        index,
+        'cannot specify both BlockHash and FromBlock/ToBlock, choose one or the other',
+      )
+    }
+    return { criteria, blocks: hash32.decode(blockHash, index) }
+  },
+  { type: 'object', title: 'log filter', properties: logFilterMembers },
+)
+
+function isThere(value: unknown): boolean {
+  return value !== undefined && value !== null
+}
+
+function decodeBound(value: unknown, index: number): BlockId {
+  if (!isThere(value)) return latest
+  if (typeof value !== 'string')
+    throw invalidArgument(index, `want a block number or tag, got ${typeName(value)}`)
+  return numberOrTag.decode(value, index)
+}
+
+/** The search of a query, which is argument 0. Throws FaultError for an unknown block or a bad range. */
+export function toLogSearch(chain: ChainView, { criteria, blocks }: LogQuery): LogSearch {
+  if (blocks instanceof Uint8Array) {
+    const block = chain.resolve({ kind: 'hash', hash: blocks, requireCanonical: false }, 0)
+    if (block === undefined) throw new FaultError({ kind: 'UnknownBlock' })
+    return { criteria, head: block, first: block.number, last: block.number }
+  }
+  const [first, last] = [boundOf(chain, blocks.first), boundOf(chain, blocks.last)]
+  const { number, hash } = chain.head
+  if (first > last) throw new FaultError({ kind: 'InvalidBlockRange' })
+  if (last > number) throw new FaultError({ kind: 'BlockRangeInFuture' })
+  const oldest = chain.oldest.receipts
+  if (first < oldest) throw new FaultError({ kind: 'HistoryPruned', oldest })
+  // Looked up here, where a gateway notes what it believes, because a thread of the pool may search.
+  chain.resolve({ kind: 'number', number: first }, 0)
+  return { criteria, head: { number, hash }, first, last }
+}
+
+function boundOf(chain: ChainView, id: BlockId): number {
+  if (id.kind === 'number') return id.number
+  const block = chain.resolve(id, 0)
+  if (block === undefined) throw new FaultError({ kind: 'UnknownBlock' })
+  if (block.isPending) throw new FaultError({ kind: 'PendingLogsNotSupported' })
+  // There may be bodies without receipts.
+  const isEarliest = id.kind === 'tag' && id.tag === 'earliest'
+  return isEarliest ? Math.max(block.number, chain.oldest.receipts) : block.number
+}
+
+/** Number of addresses and topics, for the price of calls. */
+export function countCriteria({ addresses, topics }: LogCriteria): number {
+  return topics.reduce((sum, { length }) => sum + length, addresses.length)
+}
+
+interface SearchedNetwork {
+  readonly chain: ChainView
+  readonly jobs: NetworkJobs
+}
+
+/** Searches on the edge where that is quick, otherwise on a pool thread. Throws FaultError NoReceipts. */
+export function findLogs(
+  { chain, jobs }: SearchedNetwork,
+  search: LogSearch,
+  bounds: LogBounds,
+  context: RequestContext,
+  turnMsMax: number,
+): FoundLogs | Promise<FoundLogs> {
+  requireLogs(chain.identity)
+  return inOneSlice(new RequestSlices(turnMsMax, context, 0), () => {
+    const startedAtMs = performance.now()
+    const found = chain.searchLogs(search, bounds, () => performance.now() - startedAtMs >= inlineMsMax)
+    context.ran(performance.now() - startedAtMs)
+    return found ?? jobs.run('searchLogs', { search, bounds }, context)
+  })
+}
+
+/** As {@link findLogs}; throws FaultError with a range that would fit where there are more than one answer may contain. */
+export function findWholeLogs(
+  network: SearchedNetwork & { readonly logBounds: LogBounds },
+  query: LogQuery,
+  context: RequestContext,
+  turnMsMax: number,
+): Uint8Array | Promise<Uint8Array> {
+  const { chain, logBounds } = network
+  const search = toLogSearch(chain, query)
+  const found = findLogs(network, search, logBounds, context, turnMsMax)
+  if (!(found instanceof Promise)) return wholeLogs(found, search, logBounds)
+  return found.then((settled) => wholeLogs(settled, search, logBounds))
+}
+
+/** The logs found, if they are complete. Otherwise throws FaultError with a range that would fit. */
+function wholeLogs(found: FoundLogs, { first, last }: LogSearch, bounds: LogBounds): Uint8Array {
+  if (found.last < last) {
+    const { logsMax, bytesMax } = bounds
+    throw new FaultError({ kind: 'TooManyLogs', logsMax, bytesMax, first, last: found.last })
+  }
+  return found.json
+}

@@ -1,0 +1,249 @@
+/**
+ * The shape of a method: a name, its parameters as decoders, and a `run` whose argument types derive from them.
+ * Owns decoding a list or an object of parameters. Does not own single parameters (params.ts) nor when and how often
+ * a method runs (dispatch.ts).
+ */
+
+import type { Hash32 } from '../../primitives/bytes.js'
+import { type Fault, FaultError } from '../../primitives/faults.js'
+import type { Wanted, WantingCall } from '../../primitives/notHeld.js'
+import type { OffloadedAnswer, OffloadedCallClass } from '../pool/jobs.js'
+import type { JsonStream } from './answers/jsonStream.js'
+import type { Price } from './contexts/price.js'
+import type { RequestContext } from './contexts/requestContext.js'
+import type { Schema } from './params/schema.js'
+
+/** A rendered `result`: JSON as text or as UTF-8 bytes. Bytes are never changed after they are returned. */
+export type Json = string | Uint8Array
+
+/** A result that may change before the head does, so that dispatch never repeats it. */
+export class UncacheableResult {
+  constructor(readonly json: Json) {}
+}
+
+/** The last block of a network as a request sees it. */
+export interface RpcHead {
+  readonly number: number
+  /** Undefined on a network without blocks. */
+  readonly hash: Hash32 | undefined
+  /** Grows with every change of the block that a tag means; stored answers are valid only within one generation. */
+  readonly generation: number
+}
+
+/** What dispatch needs to know of a network at one block. */
+export interface RpcNetwork {
+  /** The network's name in paths and logs. */
+  readonly name: string
+  readonly head: RpcHead
+  /**
+   * Has a pool thread parse, run and render a call of a method with a {@link MethodDefinition.jobClass}. `text` is
+   * the call as JSON; its memory is transferred. Rejects with FaultError: ParseError where it is not JSON, otherwise
+   * as jobs do. Absent where there is no such pool, or it may lack data.
+   */
+  readonly answerOffloaded?:
+    | ((call: LongCall, context: RequestContext) => Promise<OffloadedAnswer>)
+    | undefined
+  /** The fault of every such call while the caller's queue in the pool is full; undefined where it is not. */
+  readonly refusal?:
+    | ((jobClass: OffloadedCallClass, context: RequestContext) => Fault | undefined)
+    | undefined
+}
+
+/** A call that stayed text. */
+interface LongCall {
+  readonly method: string
+  readonly jobClass: OffloadedCallClass
+  readonly text: Uint8Array
+}
+
+/** Passes calls of methods that are not known on to upstreams. */
+export interface MethodRelay {
+  passes(method: string): boolean
+  /** An upstream's result. `params` is JSON. Rejects with FaultError. */
+  ask(method: string, params: string): Promise<Json>
+}
+
+/** A network at any of its blocks. A view never changes, whatever is written meanwhile. */
+export interface NetworkViews<out N extends RpcNetwork> {
+  /**
+   * The network at the newest block: the same object until that changes. Throws FaultError `NotOpen` where there is
+   * none yet.
+   */
+  readonly current: N
+  /** The network at the block with this hash, a new object; undefined where no such block is known. */
+  pinned(hash: Hash32): N | undefined
+  /**
+   * Fetches data that a reader did not hold, so that it is held when this resolves; rejects with FaultError where
+   * that fails. `call` is given the first time that a call lacks something. Absent on a network that fetches nothing.
+   */
+  readonly fetchMissing?:
+    | ((wanted: Wanted, context: RequestContext, call?: WantingCall) => Promise<void>)
+    | undefined
+  /** Passes unknown methods on to upstreams; absent on a network that passes on none. */
+  readonly relay?: MethodRelay | undefined
+  /** Whether anything read since the last call is believed and not proved; absent where nothing is. */
+  readonly readUnproved?: (() => boolean) | undefined
+}
+
+/** How a JSON value becomes an argument. `decode` throws FaultError; `index` counts from 0. */
+export interface Param<out T> {
+  /** For absent and null values: a fault if `required`, otherwise `fallback` is the argument. */
+  readonly required: boolean
+  readonly fallback: T | undefined
+  /** Schema of the JSON value, for documentation; only `decode` decides. */
+  readonly schema: Schema
+  decode(value: unknown, index: number): T
+}
+
+/** The arguments that a tuple of parameters decodes to. */
+type ArgumentsOf<P extends readonly Param<unknown>[]> = {
+  readonly [I in keyof P]: P[I] extends Param<infer T> ? T : never
+}
+
+/** Runs what only reads, and again each time data that it lacked was fetched. */
+export type WhenHeld = <T>(read: () => T | Promise<T>) => T | Promise<T>
+
+/** For methods that only read, which run again as a whole. */
+export const readOnce: WhenHeld = (read) => read()
+
+export interface MethodDefinition<N extends RpcNetwork, P extends readonly Param<unknown>[]> {
+  /** The name on the wire. Absent in a family of methods, where {@link nameMethods} gives it. */
+  readonly name?: string
+  /** Its result, in one sentence without full stop. */
+  readonly summary?: string
+  /** Absent: none. */
+  readonly params?: P
+  /** Names of `params`, in order. */
+  readonly paramNames?: readonly string[]
+  /** Whether an object with `paramNames` is accepted instead of a list. */
+  readonly byName?: boolean
+  readonly result?: Schema
+  /**
+   * `inline`, the default: runs to its end on the calling thread. `job`: may pass work to the pool or a disk and answer
+   * later.
+   */
+  readonly cost?: 'inline' | 'job'
+  /**
+   * The pool's class of work for a pool thread that parses, runs and renders a whole call (offloadedCall.ts), as for long
+   * calls, which would delay the edge. While the caller fills its queue, calls are refused undecoded. Absent where all
+   * calls need the edge.
+   */
+  readonly jobClass?: OffloadedCallClass
+  /** Whether it is passed on to upstreams where the network's configuration says so, as a method that is not known here. */
+  readonly isRelayed?: boolean
+  /** Price of a call in compute units; see price.ts. */
+  readonly price: Price<ArgumentsOf<P>>
+  /**
+   * Whether a call changes what others see, or what the caller's next calls mean: it sends, subscribes, makes or removes.
+   * Such a method runs once, whatever data has to be fetched; the parts of it that only read are passed to `whenHeld`.
+   */
+  readonly effect?: boolean
+  /** `head`: the result depends on nothing but the parameters and the head, and may be repeated. Absent: never is. */
+  readonly memo?: 'head' | 'never'
+  /**
+   * Answers a call. Returns a promise only for a job or data not held, which may resolve to a stream; throws
+   * FaultError for a caller's fault. Pass
+   * `context` to jobs, so that they end when nobody waits for the result. Long work of its own must pause after
+   * `turnMsMax` milliseconds (requestSlices.ts). May run again where data was fetched that it lacked, unless it has an
+   * `effect`.
+   */
+  run(
+    network: N,
+    args: ArgumentsOf<P>,
+    context: RequestContext,
+    turnMsMax: number,
+    whenHeld: WhenHeld,
+  ): Json | Promise<Json | JsonStream | UncacheableResult>
+}
+
+/** A method as dispatch sees it, without the static types of its arguments. */
+export interface Method<N extends RpcNetwork = RpcNetwork>
+  extends Required<
+    Omit<MethodDefinition<N, readonly Param<unknown>[]>, 'summary' | 'result' | 'jobClass' | 'run'>
+  > {
+  readonly summary: string | undefined
+  readonly result: Schema | undefined
+  readonly jobClass: OffloadedCallClass | undefined
+  run(
+    network: N,
+    args: readonly unknown[],
+    context: RequestContext,
+    turnMsMax: number,
+    whenHeld: WhenHeld,
+  ): Json | Promise<Json | JsonStream | UncacheableResult>
+}
+
+/**
+ * Declares a method.
+ *
+ * @example
+ * eth_getStorageAt: defineMethod({
+ *   params: [address, storageKey, stateBlockId],
+ *   paramNames: ['address', 'position', 'block'],
+ *   price: 2,
+ *   memo: 'head',
+ *   run: ({ state }: Network, [account, slot, block]) => …,
+ * })
+ */
+export function defineMethod<const P extends readonly Param<unknown>[], N extends RpcNetwork>(
+  definition: MethodDefinition<N, P>,
+): Method<N> {
+  const { name = '', params = [], paramNames = [], memo = 'never' } = definition
+  if (paramNames.length > 0 && paramNames.length !== params.length) {
+    throw new RangeError(`${name} has ${params.length} parameters but ${paramNames.length} names`)
+  }
+  if (definition.effect === true && memo === 'head')
+    throw new RangeError(`${name} has an effect, and is not repeated`)
+  const { price, run } = definition as unknown as Pick<Method<N>, 'price' | 'run'>
+  const { summary, byName = false, isRelayed = false, effect = false } = definition
+  const { result, cost = 'inline', jobClass } = definition
+  const call = { params, paramNames, byName, isRelayed, effect, cost, jobClass, price, memo, run }
+  return { name, summary, result, ...call }
+}
+
+/** The methods with the names under which they stand, in the order of these names. */
+export function nameMethods<N extends RpcNetwork, K extends string>(
+  methods: Readonly<Record<K, Method<N>>>,
+): Readonly<Record<K, Method<N>>> {
+  const entries = Object.entries<Method<N>>(methods).sort(([a], [b]) => (a < b ? -1 : 1))
+  return Object.fromEntries(entries.map(([name, method]) => [name, { ...method, name }])) as Record<
+    K,
+    Method<N>
+  >
+}
+
+type ParamShape = Pick<Method<never>, 'params' | 'paramNames' | 'byName'>
+
+/** Decodes `params` in go-ethereum's order: given values, surplus ones, missing ones. Throws FaultError. */
+export function decodeParams(method: ParamShape, raw: unknown): unknown[] {
+  const { params } = method
+  const values = Array.isArray(raw) ? raw : positional(method, raw)
+  const args: unknown[] = new Array(params.length)
+  for (let index = 0; index < params.length; index++) {
+    const param = params[index] as Param<unknown>
+    const value: unknown = values[index]
+    if (value !== undefined && value !== null) args[index] = param.decode(value, index)
+    else if (!param.required) args[index] = param.fallback
+    // A null before other values is a fault at once; missing values at the end are reported after surplus ones.
+    else if (index < values.length) throw new FaultError({ kind: 'MissingArgument', index })
+    else args[index] = undefined
+  }
+  if (values.length > params.length) throw new FaultError({ kind: 'TooManyArguments', max: params.length })
+  for (let index = values.length; index < params.length; index++) {
+    if (params[index]?.required) throw new FaultError({ kind: 'MissingArgument', index })
+  }
+  return args
+}
+
+function positional(method: ParamShape, raw: unknown): readonly unknown[] {
+  if (raw === undefined || raw === null) return []
+  const { paramNames: names, byName } = method
+  if (!byName || typeof raw !== 'object') throw new FaultError({ kind: 'ParamsNotArray' })
+  const named = new Map<string, unknown>(Object.entries(raw))
+  for (const name of named.keys()) {
+    if (!names.includes(name)) throw new FaultError({ kind: 'UnknownArgument', name })
+  }
+  const values = names.map((name) => named.get(name))
+  while (values.length > 0 && values.at(-1) === undefined) values.pop()
+  return values
+}

@@ -1,0 +1,163 @@
+/** Accounts, their code and their storage after a block. Specification, section 4. */
+
+import { hasCode } from '../../../data/state/account.js'
+import { type Address, bytesToHex, type Hash32, hexDigits, toQuantity } from '../../../primitives/bytes.js'
+import { FaultError } from '../../../primitives/faults.js'
+import { UncacheableResult } from '../method.js'
+import { chainMethod } from '../network.js'
+import {
+  address,
+  hash32,
+  invalidArgument,
+  required,
+  stateBlockId,
+  storageKey,
+  typeName,
+} from '../params/params.js'
+import {
+  addressSchema,
+  booleanSchema,
+  bytesSchema,
+  hashSchema,
+  listSchema,
+  mapSchema,
+  nullable,
+  objectSchema,
+  quantitySchema,
+  wordSchema,
+} from '../params/schema.js'
+import { stateBlock } from '../params/stateBlock.js'
+
+const ofAccount = { params: [address, stateBlockId], paramNames: ['address', 'block'], memo: 'head' } as const
+
+/** Most slots of all accounts together; go-ethereum's limit. */
+const slotsMax = 1_024
+
+/** Slots by account. Of repeated addresses the last one counts, as in any JSON object. */
+const wantedSlots = required(
+  (value, index): readonly (readonly [Address, readonly Hash32[]])[] => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      throw invalidArgument(index, `want an object of slots by address, got ${typeName(value)}`)
+    }
+    const lists = Object.entries(value).map(([account, slots]): [string, unknown[]] => {
+      if (Array.isArray(slots)) return [account, slots]
+      throw invalidArgument(index, `want an array of slots, got ${typeName(slots)}`)
+    })
+    const count = lists.reduce((sum, [, slots]) => sum + slots.length, 0)
+    if (count === 0) throw new FaultError({ kind: 'EmptyRequest' })
+    if (count > slotsMax) throw new FaultError({ kind: 'TooManySlots', max: slotsMax })
+    const byAddress = new Map<string, readonly [Address, readonly Hash32[]]>()
+    for (const [account, slots] of lists) {
+      const at = address.decode(account, index)
+      byAddress.set(bytesToHex(at), [at, slots.map((slot) => hash32.decode(slot, index))])
+    }
+    return [...byAddress].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, entry]) => entry)
+  },
+  mapSchema('slots by address', address.schema, listSchema(hash32.schema)),
+)
+
+export const accountMethods = {
+  /** The four fields of the state trie; null where there is no account. */
+  eth_getAccount: chainMethod({
+    ...ofAccount,
+    summary: 'Balance, nonce, code hash and storage root of an account after a block',
+    price: 2,
+    result: nullable(
+      objectSchema('Account', {
+        codeHash: hashSchema,
+        storageRoot: hashSchema,
+        balance: quantitySchema,
+        nonce: quantitySchema,
+      }),
+    ),
+    run({ chain, state }, [account, id]) {
+      const found = state.readWholeAccount(stateBlock(chain, id, 1), account)
+      if (found === undefined) return 'null'
+      return JSON.stringify({
+        codeHash: bytesToHex(found.codeHash),
+        storageRoot: bytesToHex(found.storageRoot),
+        balance: toQuantity(found.balance),
+        nonce: toQuantity(found.nonce),
+      })
+    },
+  }),
+  eth_getBalance: chainMethod({
+    ...ofAccount,
+    summary: 'Balance of an account after a block, in wei',
+    price: 2,
+    result: quantitySchema,
+    run: ({ chain, state }, [account, id]) =>
+      `"${toQuantity(state.readAccount(stateBlock(chain, id, 1), account)?.balance ?? 0n)}"`,
+  }),
+  /** For a delegation (EIP-7702) its designator. */
+  eth_getCode: chainMethod({
+    ...ofAccount,
+    summary: 'Code of an account after a block',
+    price: 5,
+    result: bytesSchema,
+    run({ chain, state }, [account, id]) {
+      const found = state.readAccount(stateBlock(chain, id, 1), account)
+      return found !== undefined && hasCode(found)
+        ? `"${bytesToHex(state.readCode(found.codeHash))}"`
+        : '"0x"'
+    },
+  }),
+  eth_getStorageAt: chainMethod({
+    summary: 'Value of a storage slot after a block',
+    params: [address, storageKey, stateBlockId],
+    paramNames: ['address', 'position', 'block'],
+    price: 2,
+    memo: 'head',
+    result: wordSchema,
+    run: ({ chain, state }, [account, slot, id]) =>
+      wordJson(state.readSlot(stateBlock(chain, id, 2), account, slot)),
+  }),
+  /** By account in the order of the addresses, and of the slots asked for. */
+  eth_getStorageValues: chainMethod({
+    summary: 'Values of slots of several accounts after a block',
+    params: [wantedSlots, stateBlockId],
+    paramNames: ['slots', 'block'],
+    price: ([wanted]) => 2 + wanted.reduce((sum, [, slots]) => sum + 1 + slots.length, 0),
+    memo: 'head',
+    result: mapSchema('values by address', addressSchema, listSchema(wordSchema)),
+    run({ chain, state }, [wanted, id]) {
+      const block = stateBlock(chain, id, 1)
+      const accounts = wanted.map(([account, slots]) => {
+        const values = slots.map((slot) => wordJson(state.readSlot(block, account, slot)))
+        return `"${bytesToHex(account)}":[${values.join(',')}]`
+      })
+      return `{${accounts.join(',')}}`
+    },
+  }),
+  /** For `pending` after the head and the transactions that were sent from here and follow on its nonce. */
+  eth_getTransactionCount: chainMethod({
+    ...ofAccount,
+    summary: 'Nonce of an account after a block, or after what was sent from here and waits',
+    cost: 'job',
+    price: 2,
+    result: quantitySchema,
+    run({ chain, state, upstreamCalls }, [account, id]) {
+      const block = stateBlock(chain, id, 1)
+      const nonce = state.readAccount(block, account)?.nonce ?? 0n
+      if (!block.isPending || upstreamCalls === undefined) return `"${toQuantity(nonce)}"`
+      return upstreamCalls
+        .waiting(account, nonce)
+        .then((count) => new UncacheableResult(`"${toQuantity(nonce + BigInt(count))}"`))
+    },
+  }),
+  ots_hasCode: chainMethod({
+    ...ofAccount,
+    summary: 'Whether an account has code after a block',
+    price: 2,
+    result: booleanSchema,
+    run: ({ chain, state }, [account, id]) =>
+      String(hasCode(state.readAccount(stateBlock(chain, id, 1), account))),
+  }),
+}
+
+const zeroWord = `"0x${'0'.repeat(64)}"`
+
+/** The value of a slot, always 32 bytes. */
+function wordJson(value: Uint8Array | undefined): string {
+  return value === undefined ? zeroWord : `"0x${hexDigits(value).padStart(64, '0')}"`
+}

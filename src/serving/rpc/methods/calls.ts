@@ -1,0 +1,165 @@
+/**
+ * Messages that are executed on the state after a block, without becoming part of the chain. Parameters and rules are
+ * go-ethereum's. Specification, section 4.
+ */
+import type { AccessListOutcome, CallOutcome } from '../../../execution/evm/messages/executionRequest.js'
+import { bytesToHex, toQuantity } from '../../../primitives/bytes.js'
+import { FaultError } from '../../../primitives/faults.js'
+import { faultToWireError } from '../answers/wireErrors.js'
+import { defineMethod } from '../method.js'
+import type { JobNetwork } from '../network.js'
+import { bundles, bundlesPrice, callsPlace } from '../params/bundleParams.js'
+import { blockOverrides, callObject, stateOverrides } from '../params/callParams.js'
+import { executionRequest, runAfterWaiting } from '../params/executionJob.js'
+import { integer, optional, stateBlockId } from '../params/params.js'
+import {
+  accessListSchema,
+  bytesSchema,
+  listSchema,
+  objectSchema,
+  quantitySchema,
+  simulatedBlockSchema,
+  textSchema,
+} from '../params/schema.js'
+import { simulation } from '../params/simulateParams.js'
+import { stateBlock } from '../params/stateBlock.js'
+import { tracedCalls, traceJson } from '../traces/traceJob.js'
+
+const message = {
+  params: [callObject, stateBlockId, optional(stateOverrides, undefined)],
+  paramNames: ['call', 'block', 'stateOverrides'],
+  cost: 'job',
+  jobClass: 'execute',
+  price: 100,
+  memo: 'head',
+} as const
+
+/** Of a message in a block of the caller's making. */
+const inBlock = {
+  params: [...message.params, optional(blockOverrides, undefined)],
+  paramNames: [...message.paramNames, 'blockOverrides'],
+} as const
+
+export const callMethods = {
+  /** A revert is the fault ExecutionReverted, any other failure of the execution ExecutionFailed. */
+  eth_call: defineMethod({
+    ...message,
+    summary: 'Data that a message returns when executed on the state after a block',
+    ...inBlock,
+    result: bytesSchema,
+    run(network: JobNetwork, [call, block, stateOverrides, blockOverrides], context) {
+      const request = executionRequest(network, { call, block, stateOverrides, blockOverrides })
+      const run = (each: typeof request) => network.jobs.run('call', each, context).then(returnedJson)
+      const later = runAfterWaiting(network, request, run)
+      if (later !== undefined) return later
+      const short = network.trials?.call(request, context)
+      if (short !== undefined) return returnedJson(short)
+      return run(request)
+    },
+  }),
+  /**
+   * Each call finds what those before it did. A bundle is in the block, and each further one in the next block; `timeout`
+   * is in milliseconds.
+   */
+  eth_callMany: defineMethod({
+    summary: 'Data that messages return one after the other, a list for each bundle',
+    params: [
+      bundles,
+      callsPlace,
+      optional(stateOverrides, undefined),
+      optional(integer('a time in milliseconds'), undefined),
+    ],
+    paramNames: ['bundles', 'stateContext', 'stateOverrides', 'timeout'],
+    cost: 'job',
+    price: bundlesPrice,
+    result: listSchema(listSchema(objectSchema('CallResult', {}, { value: bytesSchema, error: textSchema }))),
+    run(network: JobNetwork, [bundles, { block, index }, stateOverrides, timeMs], context) {
+      const asked = bundles.map(({ calls, blockOverrides }) => ({
+        calls: calls.map((call) => ({ call })),
+        blockOverrides,
+      }))
+      const rest = { block, argument: 1, index, stateOverrides, form: 'lists' } as const
+      const subject = tracedCalls(network, { ...rest, bundles: asked })
+      return traceJson(network, subject, { tracer: { tracer: 'callResult' }, timeMs }, context)
+    },
+  }),
+  /**
+   * Without those that are always warm (EIP-2930). A failing execution also has a list; `error` then gives the reason.
+   * A message without fees is free here, as in a call. go-ethereum uses current fees, so a sender who cannot pay the
+   * gas cap at that price gets no list.
+   */
+  eth_createAccessList: defineMethod({
+    ...message,
+    summary: 'Addresses and slots that a message touches, and the gas it uses with that list',
+    result: objectSchema(
+      'AccessList',
+      { accessList: accessListSchema, gasUsed: quantitySchema },
+      { error: textSchema },
+    ),
+    run(network: JobNetwork, [call, block, stateOverrides], context) {
+      const request = executionRequest(network, { call, block, stateOverrides })
+      const run = (each: typeof request) => network.jobs.run('accessList', each, context).then(accessListJson)
+      return runAfterWaiting(network, request, run) ?? run(request)
+    },
+  }),
+  eth_estimateGas: defineMethod({
+    ...message,
+    summary: 'Least gas with which a message succeeds',
+    ...inBlock,
+    result: quantitySchema,
+    run(network: JobNetwork, [call, block, stateOverrides, blockOverrides], context) {
+      // The pending block has the gas limit of the head.
+      const gasDefault = network.chain.head.header.gasLimit
+      const { marginBps } = network.execution
+      const asked = { call, block, stateOverrides, blockOverrides, gasDefault, marginBps }
+      const request = executionRequest(network, asked)
+      const run = (each: typeof request) =>
+        network.jobs.run('estimate', each, context).then(({ gas }) => `"${toQuantity(gas)}"`)
+      const later = runAfterWaiting(network, request, run)
+      if (later !== undefined) return later
+      const gas = network.trials?.estimate(request, context)
+      if (gas !== undefined) return `"${toQuantity(gas)}"`
+      return run(request)
+    },
+  }),
+  /**
+   * As go-ethereum simulates them: with overrides of blocks and states. A message that fails in its execution is part
+   * of the answer; one that may not start is a fault of the whole call.
+   */
+  eth_simulateV1: defineMethod({
+    summary: 'Blocks that would follow a block with given messages, and what each message comes to',
+    params: [simulation, stateBlockId],
+    paramNames: ['simulation', 'block'],
+    cost: 'job',
+    jobClass: 'execute',
+    price: ([{ blocks }]) => blocks.reduce((sum, { calls }) => sum + 20 * (1 + calls.length), 100),
+    memo: 'head',
+    result: listSchema(simulatedBlockSchema),
+    run({ chain, jobs, execution }: JobNetwork, [simulation, id], context) {
+      const { number, hash, isPending } = stateBlock(chain, id, 1)
+      const gasMax = BigInt(execution.simulationGasMax)
+      return jobs.run('simulate', { ...simulation, block: { number, hash, isPending }, gasMax }, context)
+    },
+  }),
+}
+
+function returnedJson({ failure, returnData }: CallOutcome): string {
+  if (failure !== undefined) throw new FaultError(failure)
+  return `"${bytesToHex(returnData)}"`
+}
+
+function accessListJson({ accessList, gasUsed, failure }: AccessListOutcome): string {
+  return JSON.stringify({
+    accessList: accessList.map(({ address, storageKeys }) => ({
+      address: bytesToHex(address),
+      storageKeys: storageKeys.map(bytesToHex),
+    })),
+    ...(failure === undefined ? {} : { error: failureText(failure) }),
+    gasUsed: toQuantity(gasUsed),
+  })
+}
+
+/** go-ethereum reports a revert without its reason here. */
+function failureText(failure: Parameters<typeof faultToWireError>[0]): string {
+  return failure.kind === 'ExecutionReverted' ? 'execution reverted' : faultToWireError(failure).message
+}

@@ -1,0 +1,220 @@
+/** Prices of gas: the suggested ones, those of the next block, and their history. In wei per gas. */
+import type { BlockId } from '../../../data/chain/blockId.js'
+import type { ChainView } from '../../../data/chain/chainView.js'
+import { blockFees, feesAfter, tipPercentiles } from '../../../data/chain/feeHistory.js'
+import { blobGasPrice } from '../../../data/chain/feeMarket.js'
+import type { Header } from '../../../data/chain/header.js'
+import { suggestTip } from '../../../data/chain/suggestedTip.js'
+import { toQuantity } from '../../../primitives/bytes.js'
+import { FaultError } from '../../../primitives/faults.js'
+import { doSliced, RequestSlices, type SlicedWork } from '../contexts/requestSlices.js'
+import { chainMethod, type Network } from '../network.js'
+import { blockId, invalidArgument, list, optional, required, typeName } from '../params/params.js'
+import { listSchema, nullable, objectSchema, quantitySchema, type Schema } from '../params/schema.js'
+import { knownBlock } from '../params/stateBlock.js'
+
+/** go-ethereum's limits. */
+const blocksMax = 1_024
+const percentilesMax = 100
+
+const ratioSchema: Schema = { type: 'number', minimum: 0 }
+const historySchema = objectSchema(
+  'FeeHistory',
+  { oldestBlock: quantitySchema, gasUsedRatio: { oneOf: [{ type: 'null' }, listSchema(ratioSchema)] } },
+  {
+    reward: listSchema(listSchema(quantitySchema)),
+    baseFeePerGas: listSchema(quantitySchema),
+    baseFeePerBlobGas: listSchema(quantitySchema),
+    blobGasUsedRatio: listSchema(ratioSchema),
+  },
+)
+
+/** A number, or its decimal or hex digits. */
+const blockCount = required(
+  (value, index): number => {
+    if (typeof value === 'number' && Number.isInteger(value) && value >= 0) return value
+    if (typeof value === 'string' && /^(0[xX][0-9a-fA-F]{1,16}|[0-9]{0,19})$/.test(value))
+      return Number(value)
+    const got = typeof value === 'string' || typeof value === 'number' ? 'another' : typeName(value)
+    throw invalidArgument(index, `want a hex or decimal integer, got ${got}`)
+  },
+  {
+    anyOf: [
+      { type: 'integer', minimum: 0 },
+      { type: 'string', pattern: '^(0[xX][0-9a-fA-F]+|[0-9]*)$' },
+    ],
+  },
+)
+
+const percentileList = required(
+  (value, index): readonly number[] => {
+    const percentiles = list('numbers').decode(value, index)
+    const other = percentiles.find((each) => typeof each !== 'number')
+    if (other === undefined) return percentiles as readonly number[]
+    throw invalidArgument(index, `want an array of numbers, got ${typeName(other)} in it`)
+  },
+  listSchema({ type: 'number', minimum: 0, maximum: 100 }),
+)
+
+export const feeMethods = {
+  /** Null before London. */
+  eth_baseFee: chainMethod({
+    summary: 'Base fee of the next block, in wei per gas',
+    price: 2,
+    memo: 'head',
+    result: nullable(quantitySchema),
+    run: ({ chain }) => feeJson(chain.pendingHeader().baseFeePerGas),
+  }),
+  /** Null before Cancun. */
+  eth_blobBaseFee: chainMethod({
+    summary: 'Price of blob gas at the head, in wei',
+    price: 2,
+    memo: 'head',
+    result: nullable(quantitySchema),
+    run: ({ chain, head }) => feeJson(blobGasPrice(head.header, chain.schedule)),
+  }),
+  /** As go-ethereum answers, of up to 1,024 blocks; lists of prices have one more item for the next block. */
+  eth_feeHistory: chainMethod({
+    summary: 'Base fees, shares of gas used and tips of a range of blocks',
+    params: [blockCount, blockId(), optional(percentileList, [])],
+    paramNames: ['blockCount', 'newestBlock', 'rewardPercentiles'],
+    cost: 'job',
+    price: ([count]) => 10 + 5 * Math.min(count, blocksMax),
+    memo: 'head',
+    result: historySchema,
+    run({ chain }, [count, newest, percentiles], context, turnMsMax) {
+      if (count === 0) return '{"oldestBlock":"0x0","gasUsedRatio":null}'
+      checkPercentiles(percentiles)
+      const last = lastNumber(chain, newest)
+      const first = Math.max(last + 1 - Math.min(count, blocksMax), chain.firstNumber)
+      return doSliced(history(chain, { first, last, percentiles }, new RequestSlices(turnMsMax, context, 0)))
+    },
+  }),
+  /** The suggested tip, and the base fee of the head. */
+  eth_gasPrice: chainMethod({
+    summary: 'Suggested gas price of a legacy transaction, in wei',
+    cost: 'job',
+    price: 20,
+    memo: 'head',
+    result: quantitySchema,
+    run: (network, _args, context, turnMsMax) =>
+      doSliced(
+        tip(network, network.head.header.baseFeePerGas ?? 0n, new RequestSlices(turnMsMax, context, 0)),
+      ),
+  }),
+  /** By the lowest tips of the last blocks. */
+  eth_maxPriorityFeePerGas: chainMethod({
+    summary: 'Suggested tip of a transaction, in wei per gas',
+    cost: 'job',
+    price: 20,
+    memo: 'head',
+    result: quantitySchema,
+    run: (network, _args, context, turnMsMax) =>
+      doSliced(tip(network, 0n, new RequestSlices(turnMsMax, context, 0))),
+  }),
+}
+
+function feeJson(fee: bigint | undefined): string {
+  return fee === undefined ? 'null' : `"${toQuantity(fee)}"`
+}
+
+function* tip(network: Network, baseFee: bigint, turns: RequestSlices): SlicedWork<string> {
+  return `"${toQuantity((yield* suggestedTip(network, turns)) + baseFee)}"`
+}
+
+/** {@link suggestTip} at the head. Reading 40 full blocks takes 20 ms and more. */
+export function* suggestedTip({ chain }: Network, turns: RequestSlices): SlicedWork<bigint> {
+  const suggesting = suggestTip(chain.head.number, (number) => {
+    const block = chain.resolve({ kind: 'number', number }, 0)
+    return block && chain.readBlock(block.hash)
+  })
+  try {
+    for (;;) {
+      if (turns.isOver) yield* turns.pause()
+      turns.begin()
+      const step = suggesting.next()
+      if (step.done) return step.value
+    }
+  } finally {
+    turns.end()
+  }
+}
+
+function checkPercentiles(percentiles: readonly number[]): void {
+  const refused = (why: string) => new FaultError({ kind: 'FeeHistoryRefused', why })
+  if (percentiles.length > percentilesMax) {
+    throw refused(`invalid reward percentile: over the query limit ${percentilesMax}`)
+  }
+  for (const [index, percentile] of percentiles.entries()) {
+    if (!(percentile >= 0 && percentile <= 100)) {
+      throw refused(`invalid reward percentile: ${percentile.toFixed(6)}`)
+    }
+    const before = percentiles[index - 1]
+    if (before !== undefined && percentile <= before) {
+      const [low, high] = [before, percentile].map((each) => each.toFixed(6))
+      throw refused(`invalid reward percentile: #${index - 1}:${low} >= #${index}:${high}`)
+    }
+  }
+}
+
+/** The number of the newest requested block; the pending one's is above the head's. */
+function lastNumber(chain: ChainView, newest: BlockId): number {
+  const head = chain.head.number
+  if (newest.kind === 'number' && newest.number > head) {
+    const why = `request beyond head block: requested ${newest.number}, head ${head}`
+    throw new FaultError({ kind: 'FeeHistoryRefused', why })
+  }
+  const block = knownBlock(chain, newest, 1)
+  return block.isPending ? block.number + 1 : block.number
+}
+
+interface Range {
+  readonly first: number
+  readonly last: number
+  readonly percentiles: readonly number[]
+}
+
+/** Done in turns: a full block with percentiles takes 0.5 ms. */
+function* history(
+  chain: ChainView,
+  { first, last, percentiles }: Range,
+  turns: RequestSlices,
+): SlicedWork<string> {
+  const rewards: string[] = []
+  const prices: { baseFee: bigint; blobBaseFee: bigint }[] = []
+  const ratios: { gasUsedRatio: number; blobGasUsedRatio: number }[] = []
+  let newest: Header | undefined
+  try {
+    for (let number = first; number <= last; number++) {
+      if (turns.isOver) yield* turns.pause()
+      turns.begin()
+      const isPending = number > chain.head.number
+      const { hash } = isPending ? chain.head : knownBlock(chain, { kind: 'number', number }, 1)
+      const header = isPending ? chain.pendingHeader() : chain.readHeader(hash)
+      if (header === undefined) throw new Error(`block ${number} is below the head and not there`)
+      const fees = blockFees(header, chain.schedule)
+      prices.push(fees)
+      ratios.push(fees)
+      newest = header
+      if (percentiles.length === 0) continue
+      const executed = isPending ? undefined : chain.readExecuted(hash)
+      const tips = executed ? tipPercentiles(executed, percentiles) : percentiles.map(() => 0n)
+      rewards.push(`[${quantities(tips)}]`)
+    }
+  } finally {
+    turns.end()
+  }
+  if (newest !== undefined) prices.push(feesAfter(newest, chain.schedule))
+  return (
+    `{"oldestBlock":"${toQuantity(first)}"` +
+    (percentiles.length === 0 ? '' : `,"reward":[${rewards}]`) +
+    `,"baseFeePerGas":[${quantities(prices.map(({ baseFee }) => baseFee))}]` +
+    `,"gasUsedRatio":[${ratios.map(({ gasUsedRatio }) => gasUsedRatio)}]` +
+    `,"baseFeePerBlobGas":[${quantities(prices.map(({ blobBaseFee }) => blobBaseFee))}]` +
+    `,"blobGasUsedRatio":[${ratios.map(({ blobGasUsedRatio }) => blobGasUsedRatio)}]}`
+  )
+}
+
+function quantities(values: readonly bigint[]): string {
+  return values.map((value) => `"${toQuantity(value)}"`).join(',')
+}

@@ -1,0 +1,33 @@
+/** Drafts of transactions, for callers that sign them. */
+import { toAddress, zeroAddress } from '../../../primitives/bytes.js'
+import { doSliced, RequestSlices } from '../contexts/requestSlices.js'
+import { chainMethod } from '../network.js'
+import { callObject } from '../params/callParams.js'
+import { executionRequest } from '../params/executionJob.js'
+import { bytesSchema, objectSchema } from '../params/schema.js'
+import { suggestedTip } from './fees.js'
+
+const latest = { kind: 'tag', tag: 'latest' } as const
+
+export const fillMethods = {
+  /** Nothing is signed. The nonce counts what was sent from here and waits; the gas is estimated at the head. */
+  eth_fillTransaction: chainMethod({
+    summary: 'A transaction with nonce, fees and gas where they were missing, not signed',
+    params: [callObject],
+    paramNames: ['transaction'],
+    cost: 'job',
+    price: 150,
+    result: objectSchema('FilledTransaction', { raw: bytesSchema, tx: { type: 'object' } }),
+    async run(network, [call], context, turnMsMax) {
+      const { state, head, upstreamCalls, jobs } = network
+      const gasDefault = head.header.gasLimit
+      const request = executionRequest(network, { call, block: latest, gasDefault })
+      const tip = await doSliced(suggestedTip(network, new RequestSlices(turnMsMax, context, 0)))
+      const sender = toAddress(call.message.from ?? zeroAddress)
+      const next = state.readAccount(head, sender)?.nonce ?? 0n
+      const waiting = call.message.nonce === undefined ? await upstreamCalls?.waiting(sender, next) : 0
+      const nonce = call.message.nonce ?? next + BigInt(waiting ?? 0)
+      return jobs.run('fill', { ...request, tip, nonce }, context)
+    },
+  }),
+}

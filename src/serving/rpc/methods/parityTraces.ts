@@ -1,0 +1,148 @@
+/** What transactions did, as a list of calls in Parity's form (`trace_…`). */
+import type { BlockId } from '../../../data/chain/blockId.js'
+import type { ChainView } from '../../../data/chain/chainView.js'
+import type { TraceSubject } from '../../../execution/evm/tracers/traceRequest.js'
+import { equalBytes } from '../../../primitives/bytes.js'
+import { FaultError } from '../../../primitives/faults.js'
+import { chainMethod, type Network } from '../network.js'
+import { callObject } from '../params/callParams.js'
+import { blockId, bytes, hash32, stateBlockId } from '../params/params.js'
+import { listSchema, nullable } from '../params/schema.js'
+import { knownBlock } from '../params/stateBlock.js'
+import {
+  asList,
+  callTraceSchema,
+  oneCall,
+  replay,
+  replaySchema,
+  traceAddress,
+  tracedCallList,
+  traceFilter,
+  traceTypes,
+} from '../traces/parityParams.js'
+import {
+  minedOnly,
+  pendingRefused,
+  tracedBlockAt,
+  tracedCalls,
+  traceJson,
+  traceOfHashJson,
+} from '../traces/traceJob.js'
+
+const trace = { cost: 'job', price: 100, result: listSchema(callTraceSchema) } as const
+
+const replayed = { ...trace, result: replaySchema } as const
+const replayedList = { ...trace, result: listSchema(replaySchema) } as const
+
+export const parityTraceMethods = {
+  trace_call: chainMethod({
+    ...replayed,
+    summary: "What a message does: its output, and its calls, instructions and changes, in Parity's form",
+    params: [callObject, traceTypes, stateBlockId],
+    paramNames: ['call', 'traceTypes', 'block'],
+    run(network, [call, tracer, block], context) {
+      const asked = { block, argument: 2, bundles: [{ calls: [{ call }] }], form: 'one' } as const
+      return traceJson(network, minedOnly(tracedCalls(network, asked)), { tracer }, context)
+    },
+  }),
+  /** Each call finds what those before it did. */
+  trace_callMany: chainMethod({
+    ...replayedList,
+    price: ([calls]) => 100 + 20 * calls.length,
+    summary: "What messages do one after the other, in Parity's form",
+    params: [tracedCallList, stateBlockId],
+    paramNames: ['calls', 'block'],
+    run(network, [calls, block], context) {
+      const asked = { block, argument: 1, bundles: [{ calls }], form: 'list' } as const
+      const options = { tracer: replay([]) }
+      return traceJson(network, minedOnly(tracedCalls(network, asked)), options, context)
+    },
+  }),
+  /** It is not sent, and its nonce may be any. */
+  trace_rawTransaction: chainMethod({
+    ...replayed,
+    summary: "What a signed transaction would do after the newest block, in Parity's form",
+    params: [bytes, traceTypes, stateBlockId],
+    paramNames: ['transaction', 'traceTypes', 'block'],
+    run(network, [raw, tracer, block], context) {
+      const asked = { block, argument: 2, bundles: [], form: 'one' } as const
+      const subject = { ...tracedCalls(network, asked), bundles: [{ calls: [{ message: raw }] }] }
+      return traceJson(network, minedOnly(subject), { tracer }, context)
+    },
+  }),
+  trace_replayBlockTransactions: chainMethod({
+    ...replayedList,
+    summary: "What each transaction of a block did, in Parity's form",
+    params: [blockId({ acceptsHash: true }), traceTypes],
+    paramNames: ['block', 'traceTypes'],
+    run(network, [id, tracer], context) {
+      const subject = { ...tracedBlockAt(network, id), isPlain: true }
+      return traceJson(network, subject, { tracer: { ...tracer, withHash: true } }, context)
+    },
+  }),
+  /** Null where the chain has none of this hash. */
+  trace_replayTransaction: chainMethod({
+    ...trace,
+    summary: "What a transaction of the chain did, in Parity's form",
+    params: [hash32, traceTypes],
+    paramNames: ['transactionHash', 'traceTypes'],
+    result: nullable(replaySchema),
+    run: (network, [hash, tracer], context) => traceOfHashJson(network, hash, { tracer }, context),
+  }),
+  trace_block: chainMethod({
+    ...trace,
+    summary: "Calls of a block's transactions, and its rewards, in Parity's form",
+    params: [blockId({ acceptsHash: true })],
+    paramNames: ['block'],
+    run: (network, [id], context) => traceJson(network, tracedBlockAt(network, id), asList, context),
+  }),
+  /** From one of `fromAddress`, to one of `toAddress`. Every block is executed again; the time of a trace limits how many. */
+  trace_filter: chainMethod({
+    ...trace,
+    summary: "Calls and rewards of a range of blocks by their addresses, in Parity's form",
+    params: [traceFilter],
+    paramNames: ['filter'],
+    run(network, [{ fromBlock, toBlock, options }], context) {
+      return traceJson(network, tracedRange(network, fromBlock, toBlock), options, context)
+    },
+  }),
+  /** By the indices that lead to it; null where there is none. */
+  trace_get: chainMethod({
+    ...trace,
+    summary: "One call of a transaction by its place, in Parity's form",
+    params: [hash32, traceAddress],
+    paramNames: ['transactionHash', 'traceAddress'],
+    result: nullable(callTraceSchema),
+    run: (network, [hash, address], context) => traceOfHashJson(network, hash, oneCall(address), context),
+  }),
+  trace_transaction: chainMethod({
+    ...trace,
+    summary: "Calls of a transaction of the chain, in Parity's form",
+    params: [hash32],
+    paramNames: ['transactionHash'],
+    result: nullable(listSchema(callTraceSchema)),
+    run: (network, [hash], context) => traceOfHashJson(network, hash, asList, context),
+  }),
+}
+
+/** The blocks of a filter; those without a bound from the first that can be executed, up to the head. */
+function tracedRange({ chain }: Network, from: BlockId | undefined, to: BlockId | undefined): TraceSubject {
+  const { identity, firstExecutable, head } = chain
+  // Blocks without transactions would be listed before the first that needs it.
+  if (identity.history !== undefined) throw new FaultError({ kind: 'NoState' })
+  const first = from === undefined ? firstExecutable : canonicalNumber(chain, from)
+  const last = to === undefined ? head.number : canonicalNumber(chain, to)
+  if (first > last) throw new FaultError({ kind: 'InvalidBlockRange' })
+  if (first < firstExecutable)
+    throw new FaultError({ kind: 'HistoryPruned', oldest: chain.oldest.state, needsParent: true })
+  return { kind: 'range', head: { number: head.number, hash: head.hash }, first, last }
+}
+
+/** The number of a block of this chain; one that is named by its hash may be on another branch. */
+function canonicalNumber(chain: ChainView, id: BlockId): number {
+  const { number, hash, isPending } = knownBlock(chain, id, 0)
+  if (isPending) throw pendingRefused()
+  const own = chain.resolve({ kind: 'number', number }, 0)
+  if (own === undefined || !equalBytes(own.hash, hash)) throw new FaultError({ kind: 'HashNotCanonical' })
+  return number
+}

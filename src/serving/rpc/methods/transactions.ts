@@ -1,0 +1,143 @@
+/** Transactions and their receipts; and what was sent from here. Specification, section 4. */
+import { findSent } from '../../../data/chain/findSent.js'
+import type { TransactionLocation } from '../../../data/chain/findTransaction.js'
+import { type Address, bytesToHex } from '../../../primitives/bytes.js'
+import { FaultError } from '../../../primitives/faults.js'
+import { UncacheableResult } from '../method.js'
+import { chainMethod, type Network } from '../network.js'
+import { address, blockId, bytes, hash32, integer, optional, position } from '../params/params.js'
+import {
+  hashSchema,
+  nullable,
+  receiptSchema,
+  sentTransactionSchema,
+  transactionSchema,
+} from '../params/schema.js'
+import { minedBlock } from '../params/stateBlock.js'
+
+const byHash = { params: [hash32], paramNames: ['transactionHash'], memo: 'head' } as const
+const ofBlock = {
+  summary: 'Transaction of a block by its index',
+  price: 5,
+  memo: 'head',
+  result: nullable(transactionSchema),
+} as const
+
+/** go-ethereum's times for a transaction to come into a block: where none is asked for, and at most. */
+const syncWaitMs = 20_000
+const syncWaitMsMax = 60_000
+/** Before the end of a request's time, so that its answer comes in it. */
+const lastAnswerMs = 500
+
+export const transactionMethods = {
+  eth_getTransactionByBlockHashAndIndex: chainMethod({
+    ...ofBlock,
+    params: [hash32, position],
+    paramNames: ['blockHash', 'index'],
+    run: ({ chain }, [hash, index]) => chain.transactionJson(hash, index) ?? 'null',
+  }),
+  eth_getTransactionByBlockNumberAndIndex: chainMethod({
+    ...ofBlock,
+    params: [blockId(), position],
+    paramNames: ['block', 'index'],
+    run({ chain }, [id, index]) {
+      const block = minedBlock(chain, id)
+      return (block && chain.transactionJson(block.hash, index, block.number)) ?? 'null'
+    },
+  }),
+  eth_getTransactionByHash: chainMethod({
+    ...byHash,
+    summary: 'Transaction of the chain by its hash, or one sent from here that waits for its block',
+    cost: 'job',
+    price: 5,
+    result: nullable(sentTransactionSchema),
+    run({ chain, upstreamCalls }, [hash]) {
+      const at = chain.findTransaction(hash)
+      if (at !== undefined) return chain.transactionJson(at.blockHash, at.index) ?? 'null'
+      if (upstreamCalls === undefined) return 'null'
+      return upstreamCalls
+        .pending(hash)
+        .then((json) => (json === undefined ? 'null' : new UncacheableResult(json)))
+    },
+  }),
+  eth_getTransactionBySenderAndNonce: chainMethod({
+    summary: 'Transaction that an account sent with a nonce',
+    params: [address, position],
+    paramNames: ['sender', 'nonce'],
+    price: 20,
+    memo: 'head',
+    result: nullable(transactionSchema),
+    run(network, [sender, nonce]) {
+      const at = sentAt(network, sender, nonce)
+      return (at && network.chain.transactionJson(at.blockHash, at.index)) ?? 'null'
+    },
+  }),
+  eth_getTransactionReceipt: chainMethod({
+    ...byHash,
+    summary: 'Receipt of a transaction of the chain',
+    price: 10,
+    result: nullable(receiptSchema),
+    run({ chain }, [hash]) {
+      const at = chain.findTransaction(hash)
+      return (at && chain.receiptJson(at)) ?? 'null'
+    },
+  }),
+  /**
+   * Passes it on to the nodes that the network follows or asks, or has it wait for a block of a developer chain. The
+   * fault is NoUpstreamToSendTo on a network without any, otherwise as {@link UpstreamCalls.send}.
+   */
+  eth_sendRawTransaction: chainMethod({
+    summary:
+      'Hash of a signed transaction, once a node that the network follows or asks took it, or a developer chain did',
+    params: [bytes],
+    paramNames: ['transaction'],
+    cost: 'job',
+    effect: true,
+    price: 50,
+    result: hashSchema,
+    run({ upstreamCalls }, [raw]) {
+      if (upstreamCalls === undefined) throw new FaultError({ kind: 'NoUpstreamToSendTo' })
+      return upstreamCalls.send(raw).then((hash) => `"${bytesToHex(hash)}"`)
+    },
+  }),
+  /**
+   * As EIP-7966 has it: a transaction that no block has in time is the fault SentNotMined, whose data is the hash.
+   */
+  eth_sendRawTransactionSync: chainMethod({
+    summary: 'Receipt of a signed transaction, once it was sent and a block has it',
+    params: [bytes, optional(integer('a time in milliseconds'), undefined)],
+    paramNames: ['transaction', 'timeout'],
+    cost: 'job',
+    effect: true,
+    price: 60,
+    result: receiptSchema,
+    async run({ upstreamCalls, streams, requestMsMax }, [raw, asked = 0], context, _turnMsMax, whenHeld) {
+      if (upstreamCalls === undefined) throw new FaultError({ kind: 'NoUpstreamToSendTo' })
+      const hash = await upstreamCalls.send(raw)
+      const sinceMs = performance.now()
+      const waitMs = Math.min(asked === 0 ? syncWaitMs : asked, syncWaitMsMax, requestMsMax - lastAnswerMs)
+      const receipt = await whenHeld(() => streams.awaitReceipt(hash, sinceMs + waitMs, context))
+      if (receipt === undefined) throw new FaultError({ kind: 'SentNotMined', waitMs, hash })
+      return receipt
+    },
+  }),
+  ots_getTransactionBySenderAndNonce: chainMethod({
+    summary: 'Hash of the transaction that an account sent with a nonce',
+    params: [address, integer('a nonce')],
+    paramNames: ['sender', 'nonce'],
+    price: 20,
+    memo: 'head',
+    result: nullable(hashSchema),
+    run(network, [sender, nonce]) {
+      const at = sentAt(network, sender, nonce)
+      const senders = at && network.chain.readBlock(at.blockHash)?.senders
+      if (at === undefined || senders === undefined) return 'null'
+      return `"${bytesToHex(senders.subarray(at.index * 52 + 20, at.index * 52 + 52))}"`
+    },
+  }),
+}
+
+/** Where it is: a binary search in the account's history, with log₂ of the chain's height reads. */
+function sentAt({ chain, state }: Network, sender: Address, nonce: number): TransactionLocation | undefined {
+  return findSent(chain, (block) => state.readAccount(block, sender)?.nonce ?? 0n, sender, nonce)
+}

@@ -1,0 +1,149 @@
+/**
+ * The reads that `tidegate_getVerified` proves: what each takes, its result, and the jobs that prove it. What a client
+ * must check is in `verify`.
+ */
+import type { BlockId } from '../../../data/chain/blockId.js'
+import { type Address, bytesToHex, type Hash32 } from '../../../primitives/bytes.js'
+import { headProofMethod } from '../../../primitives/upstreamCalls.js'
+import type { RequestContext } from '../contexts/requestContext.js'
+import { decodeParams, type Json, type Method, readOnce } from '../method.js'
+import type { Network } from '../network.js'
+import { blockId, position } from '../params/params.js'
+import { minedBlock, stateBlock } from '../params/stateBlock.js'
+import { accountMethods } from './accounts.js'
+import { transactionMethods } from './transactions.js'
+
+export interface VerifiedRead {
+  /** In compute units. */
+  readonly price: number
+  /** The answer, or null where there is no such block. `params` are those of the read. */
+  run(network: Network, params: readonly unknown[], context: RequestContext): Json | Promise<Json>
+}
+
+/** The walk down two tries, as for `eth_getProof`. */
+const statePrice = 25
+/** The trie of all transactions of a block is built, and that of the receipts: of 200 in 2 ms, and 7 ms. */
+const transactionPrice = 200
+const receiptPrice = 700
+
+/** Of a checkpoint that was not asked for yet, a beacon node is asked for 50 KB and more. */
+export const headProofPrice = 500
+
+const inBlock = { params: [blockId({ acceptsHash: true }), position], paramNames: [], byName: false }
+const inReceipt = { ...inBlock, params: [...inBlock.params, position] }
+
+const stateReads = ['eth_getBalance', 'eth_getTransactionCount', 'eth_getCode', 'eth_getStorageAt'] as const
+const transactionReads = [
+  'eth_getTransactionByBlockHashAndIndex',
+  'eth_getTransactionByBlockNumberAndIndex',
+] as const
+
+/** By the name of a method of which the result has the form. A receipt is asked for by its block and index. */
+export const verifiedReads: ReadonlyMap<string, VerifiedRead> = new Map<string, VerifiedRead>([
+  ...stateReads.map((name) => [name, stateRead(accountMethods[name])] as const),
+  ...transactionReads.map((name) => [name, transactionRead(transactionMethods[name])] as const),
+  ['eth_getTransactionReceipt', receiptRead(inBlock, (receipt) => receipt)],
+  ['eth_getLogs', receiptRead(inReceipt, (receipt, place) => receipt.logs[place as number] ?? null)],
+])
+
+/** A read of an account, at the block that the last parameter names. */
+function stateRead(method: Method<Network>): VerifiedRead {
+  const run: VerifiedRead['run'] = (network, params, context) => {
+    const { chain, state, jobs } = network
+    const args = decodeParams(method, params)
+    const last = args.length - 1
+    const block = stateBlock(chain, args[last] as BlockId, last, ['state', 'trie'])
+    const { number, hash } = block
+    const id: BlockId = { kind: 'hash', hash, requireCanonical: false }
+    const result = method.run(
+      network,
+      [...args.slice(0, last), id],
+      context,
+      Number.POSITIVE_INFINITY,
+      readOnce,
+    )
+    const before = answerStart(hash, chain.readRawHeader(hash), result as Json)
+    const keys = last === 2 ? [{ slot: args[1] as Hash32, writtenBytes: 32 }] : []
+    const stateRoot = state.stateRootAfter(block)
+    const proof = { number, block: hash, stateRoot, address: args[0] as Address, keys }
+    return jobs.run('prove', proof, context).then((json) => joined(before, ',"proof":', json, '}'))
+  }
+  return { price: statePrice, run }
+}
+
+function transactionRead(method: Method<Network>): VerifiedRead {
+  const run: VerifiedRead['run'] = (network, params, context) => {
+    const [block, index] = decodeParams(method, params) as [Hash32 | BlockId, number]
+    const hash = block instanceof Uint8Array ? block : minedBlock(network.chain, block)?.hash
+    if (hash === undefined) return 'null'
+    const result = network.chain.transactionJson(hash, index) ?? 'null'
+    return proveIndex(network, { hash, index, withReceipts: false }, result, context)
+  }
+  return { price: transactionPrice, run }
+}
+
+interface ReceiptJson {
+  readonly logs: readonly unknown[]
+}
+
+/** A read of a receipt, or with `part` of a part of it. */
+function receiptRead(
+  shape: Parameters<typeof decodeParams>[0],
+  part: (receipt: ReceiptJson, place: number | undefined) => unknown,
+): VerifiedRead {
+  const run: VerifiedRead['run'] = (network, params, context) => {
+    const { chain } = network
+    const [id, index, place] = decodeParams(shape, params) as [BlockId, number, number | undefined]
+    const hash = minedBlock(chain, id)?.hash
+    const block = hash && chain.readBlock(hash)
+    if (hash === undefined || block === undefined || chain.readReceipts(hash) === undefined) return 'null'
+    const request = { hash, index, withReceipts: true }
+    if (index >= block.transactionCount) return proveIndex(network, request, 'null', context)
+    // The price of blob gas depends on the network's forks, which no header tells, so it cannot be proved.
+    const { blobGasPrice: _, ...receipt } = JSON.parse(
+      Buffer.from(chain.receiptJson({ blockHash: hash, index }) ?? 'null').toString(),
+    ) as ReceiptJson & { readonly blobGasPrice?: string }
+    return proveIndex(network, request, JSON.stringify(part(receipt, place)), context)
+  }
+  return { price: receiptPrice, run }
+}
+
+function proveIndex(
+  { chain, jobs }: Network,
+  request: { readonly hash: Hash32; readonly index: number; readonly withReceipts: boolean },
+  result: Json,
+  context: RequestContext,
+): Json | Promise<Json> {
+  const header = chain.readRawHeader(request.hash)
+  if (header === undefined) return 'null'
+  const before = answerStart(request.hash, header, result)
+  // The members of the job's object follow.
+  return jobs.run('indexProof', request, context).then((json) => joined(before, ',', json.subarray(1)))
+}
+
+/** An answer with what proves its block to who trusts a checkpoint; null where the block is not the signed head of late. */
+export async function withHeadProof(
+  { upstreamCalls }: Network,
+  checkpoint: Hash32,
+  answer: Json | Promise<Json>,
+): Promise<Json> {
+  const whole = joined(await answer)
+  if (whole.length <= answerEnd) return whole
+  // As answerStart writes it.
+  const blockHash = Buffer.from(whole.subarray(answerEnd - 66, answerEnd)).toString()
+  const params = JSON.stringify([bytesToHex(checkpoint), blockHash])
+  const proof = (await upstreamCalls?.relay(headProofMethod, params)) ?? 'null'
+  return joined(whole.subarray(0, -1), ',"headProof":', proof, '}')
+}
+
+/** Length of `{"blockHash":"` and the hash behind it. */
+const answerEnd = 80
+
+function answerStart(hash: Hash32, header: Uint8Array | undefined, result: Json): Uint8Array {
+  if (header === undefined) throw new Error('a resolved block has no header')
+  return joined(`{"blockHash":"${bytesToHex(hash)}","header":"${bytesToHex(header)}","result":`, result)
+}
+
+function joined(...parts: readonly Json[]): Uint8Array {
+  return Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)))
+}

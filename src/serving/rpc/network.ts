@@ -1,0 +1,69 @@
+import type { AnswerCache } from '../../data/chain/answerCache.js'
+import type { Head } from '../../data/chain/chainBlocks.js'
+import type { ChainView } from '../../data/chain/chainView.js'
+import type { LogBounds } from '../../data/chain/logSearch.js'
+import type { SyncProgress } from '../../data/chain/syncProgress.js'
+import type { StateReader } from '../../data/state/stateReader.js'
+import type { StorageLayout } from '../../data/state/storageLayout.js'
+import type { CallTrials } from '../../execution/evm/messages/callTrials.js'
+import type { UpstreamCalls } from '../../primitives/upstreamCalls.js'
+import type { NetworkJobs } from '../pool/jobs.js'
+import type { NetworkStreams } from '../streams/networkStreams.js'
+import type { PendingStreams } from '../streams/pendingStreams.js'
+import type { FilterService } from './logs/filterService.js'
+import { defineMethod, type Method, type MethodDefinition, type Param, type RpcNetwork } from './method.js'
+
+interface ExecutionSettings {
+  /** Most gas of a call or estimate, as a multiple of the current block's gas limit. */
+  readonly gasCapBlocks: number
+  /** Added to estimates, in hundredths of a percent. */
+  readonly marginBps: number
+  /** Most gas of all messages of a simulation together. */
+  readonly simulationGasMax: number
+}
+
+/** A network as methods see it that a pool thread may run completely. */
+export interface JobNetwork extends RpcNetwork {
+  readonly chain: ChainView
+  readonly head: Head
+  readonly state: StateReader
+  readonly jobs: NetworkJobs
+  /** Executes short calls without a job; absent on threads that do jobs, and where data may be fetched. */
+  readonly trials?: CallTrials | undefined
+  /** Absent on a network without upstreams, and on threads that do jobs. */
+  readonly upstreamCalls?: UpstreamCalls | undefined
+  /** Cache of proofs, by everything that they depend on. */
+  readonly proofs: AnswerCache
+  readonly execution: ExecutionSettings
+  /** Storage keys of one proof. */
+  readonly proofKeysMax: number
+}
+
+/** A network at one block, as methods see it. */
+export interface Network extends JobNetwork {
+  readonly streams: NetworkStreams
+  /** Absent on a network without upstreams. */
+  readonly pendingStreams?: PendingStreams | undefined
+  /** Longest time of a request. */
+  readonly requestMsMax: number
+  /** Limits of one answer with logs. */
+  readonly logBounds: LogBounds
+  readonly filters: FilterService
+  /** Lower-case hex address → storage layout. */
+  readonly layouts: ReadonlyMap<string, StorageLayout>
+  /** Undefined where the source is up to date, and for a network without one; never where it failed. */
+  readonly syncing: SyncProgress | undefined
+  /** The answer of `net_version`. */
+  readonly networkId: string
+  /** The answer of `rpc_discover`, JSON. */
+  readonly openRpc: Uint8Array
+  /** The answer of `web3_clientVersion`: `name/version/platform/runtime`. */
+  readonly clientVersion: string
+}
+
+/** As {@link defineMethod}, of a network of blocks. */
+export function chainMethod<const P extends readonly Param<unknown>[]>(
+  definition: MethodDefinition<Network, P>,
+): Method<Network> {
+  return defineMethod(definition)
+}

@@ -1,0 +1,115 @@
+/** Parameters of `eth_callMany` and `debug_traceCallMany`, as Erigon and Reth have them. */
+import type { BlockId } from '../../../data/chain/blockId.js'
+import type { BlockOverrides } from '../../../execution/evm/messages/executionRequest.js'
+import { messageRefused } from '../../../primitives/faults.js'
+import type { Param } from '../method.js'
+import {
+  type CallObject,
+  callObject,
+  type Decoder,
+  type Decoders,
+  listOf,
+  Members,
+  overriddenMembers,
+  type Writable,
+} from './callParams.js'
+import { blockId, integer, invalidArgument, optional, required } from './params.js'
+import { listSchema, nullable, type Schema } from './schema.js'
+import { blockCallsMax, blocksMax } from './simulateParams.js'
+
+interface Bundle {
+  readonly calls: readonly CallObject[]
+  readonly blockOverrides: BlockOverrides | undefined
+}
+
+/** Where the first call runs: after a block, or before its transaction `index`. */
+interface CallsPlace {
+  readonly block: BlockId
+  readonly index: number | undefined
+}
+
+/** Erigon's names of the members, and those of `eth_call`. */
+const { number, time, feeRecipient, prevRandao, baseFeePerGas } = overriddenMembers
+const otherNames: Readonly<Record<string, Decoders<BlockOverrides>>> = {
+  blockNumber: { number },
+  timestamp: { time },
+  coinbase: { feeRecipient },
+  random: { prevRandao },
+  baseFee: { baseFeePerGas },
+} as Readonly<Record<string, Decoders<BlockOverrides>>>
+
+const blockOverride: Decoder<BlockOverrides> = (value, index) => {
+  const members = new Members(value, index, 'a block override')
+  if (members.has('blockHash')) throw messageRefused('block override "blockHash" is not supported')
+  const overrides: Writable<BlockOverrides> = {}
+  members.put<BlockOverrides>(overrides, overriddenMembers)
+  for (const [name, decoders] of Object.entries(otherNames)) {
+    for (const [member, decode] of Object.entries(decoders)) {
+      const given = members.get(name, decode as Decoder<never>)
+      if (given !== undefined) Object.assign(overrides, { [member]: given })
+    }
+  }
+  return overrides
+}
+
+/** Calls of all bundles are counted before any is decoded. */
+export const bundles: Param<readonly Bundle[]> = required(
+  (value, index) => {
+    const decoded = listOf(
+      (each, at) => new Members(each, at, 'a bundle'),
+      'a list of bundles',
+      blocksMax,
+    )(value, index)
+    let left = blockCallsMax
+    const found = decoded.map((members) => {
+      const calls = members.get('transactions', (given) => {
+        if (Array.isArray(given)) left -= given.length
+        if (left < 0) throw invalidArgument(index, `want at most ${blockCallsMax} calls`)
+        return listOf(callObject.decode, 'a list of calls')(given, index)
+      })
+      return { calls: calls ?? [], blockOverrides: members.get('blockOverride', blockOverride) }
+    })
+    if (!found.some(({ calls }) => calls.length > 0)) throw messageRefused('empty bundles')
+    return found
+  },
+  {
+    ...listSchema({
+      type: 'object',
+      title: 'bundle',
+      properties: {
+        transactions: nullable(listSchema(callObject.schema)),
+        blockOverride: nullable({ type: 'object' }),
+      },
+    }),
+    maxItems: blocksMax,
+  },
+)
+
+const latest: CallsPlace = { block: { kind: 'tag', tag: 'latest' }, index: undefined }
+const contextBlock = blockId({ acceptsHash: true })
+const indexSchema: Schema = { anyOf: [{ type: 'integer', minimum: -1 }, { type: 'string' }] }
+
+/** Absent: after the newest block. */
+export const callsPlace: Param<CallsPlace> = optional(
+  required(
+    (value, index): CallsPlace => {
+      const members = new Members(value, index, 'a state context')
+      const at = members.get('transactionIndex', (given, at) =>
+        // Erigon's word for all transactions.
+        given === -1 ? undefined : integer('a transaction index').decode(given, at),
+      )
+      return { block: members.get('blockNumber', contextBlock.decode) ?? latest.block, index: at }
+    },
+    {
+      type: 'object',
+      title: 'state context',
+      properties: { blockNumber: nullable(contextBlock.schema), transactionIndex: nullable(indexSchema) },
+    },
+  ),
+  latest,
+)
+
+/** As `eth_simulateV1`. */
+export function bundlesPrice([asked]: readonly [readonly Bundle[], ...unknown[]]): number {
+  return asked.reduce((sum, { calls }) => sum + 20 * (1 + calls.length), 100)
+}

@@ -1,0 +1,78 @@
+/** From the arguments of a method to the arguments of an execution job. */
+
+import type { BlockId } from '../../../data/chain/blockId.js'
+import { messageGasMax } from '../../../data/chain/intrinsicGas.js'
+import type {
+  AccountOverride,
+  BlockOverrides,
+  ExecutionRequest,
+} from '../../../execution/evm/messages/executionRequest.js'
+import { equalBytes, toAddress, toHash32 } from '../../../primitives/bytes.js'
+import { messageRefused } from '../../../primitives/faults.js'
+import { type Json, UncacheableResult } from '../method.js'
+import type { JobNetwork } from '../network.js'
+import type { CallObject } from './callParams.js'
+import { stateBlock } from './stateBlock.js'
+
+/** Decoded arguments of a method that executes a message. */
+interface ExecutionCall {
+  readonly call: CallObject
+  /** The second argument of every method that executes. */
+  readonly block: BlockId
+  readonly stateOverrides?: readonly AccountOverride[] | undefined
+  readonly blockOverrides?: BlockOverrides | undefined
+  /** Gas of a message without `gas`; undefined: the cap. */
+  readonly gasDefault?: bigint
+  readonly marginBps?: number
+}
+
+/** The arguments of the job. Throws FaultError for an unknown block, or the id of another chain. */
+export function executionRequest(
+  { chain, execution }: JobNetwork,
+  { call, block, stateOverrides, blockOverrides, gasDefault, marginBps }: ExecutionCall,
+): ExecutionRequest {
+  checkChainId(call.chainId, BigInt(chain.identity.chainId))
+  const { number, hash, isPending } = stateBlock(chain, block, 1)
+  // The cap follows the current block's gas limit.
+  const gasMax = messageGasMax(chain.head.header.gasLimit, execution.gasCapBlocks)
+  return {
+    block: { number, hash, isPending },
+    message: call.message,
+    gasDefault: gasDefault ?? gasMax,
+    gasMax,
+    ...(stateOverrides === undefined ? {} : { stateOverrides }),
+    ...(blockOverrides === undefined ? {} : { blockOverrides }),
+    ...(marginBps === undefined ? {} : { marginBps }),
+  }
+}
+
+/**
+ * Runs a creation at the pending block with the nonce that its sender has after its transactions that were sent from
+ * here and wait: the new contract's address depends on it. Undefined where it does not matter, and where nothing is
+ * sent from here.
+ */
+export function runAfterWaiting(
+  { state, upstreamCalls }: JobNetwork,
+  request: ExecutionRequest,
+  run: (request: ExecutionRequest) => Promise<Json>,
+): Promise<UncacheableResult> | undefined {
+  const { block, message, stateOverrides = [] } = request
+  const { from, to } = message
+  if (upstreamCalls === undefined || !block.isPending || from === undefined || to !== undefined)
+    return undefined
+  const own = stateOverrides.find(({ address }) => equalBytes(address, from))
+  if (own?.nonce !== undefined) return undefined
+  const sender = toAddress(from)
+  const nonce = state.readAccount({ ...block, hash: toHash32(block.hash) }, sender)?.nonce ?? 0n
+  return upstreamCalls.waiting(sender, nonce).then(async (count) => {
+    const others = stateOverrides.filter((each) => each !== own)
+    const after = { ...own, address: from, nonce: nonce + BigInt(count) }
+    return new UncacheableResult(await run({ ...request, stateOverrides: [...others, after] }))
+  })
+}
+
+export function checkChainId(have: bigint | undefined, want: bigint): void {
+  if (have === undefined || have === want) return
+  const why = `chainId does not match node's (have=${have}, want=${want})`
+  throw messageRefused(why)
+}

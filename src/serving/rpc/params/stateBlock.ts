@@ -1,0 +1,36 @@
+import type { BlockId } from '../../../data/chain/blockId.js'
+import type { ResolvedBlock } from '../../../data/chain/chainBlocks.js'
+import type { ChainView } from '../../../data/chain/chainView.js'
+import { largest } from '../../../primitives/extremes.js'
+import { FaultError } from '../../../primitives/faults.js'
+
+/** The block that an id of argument `argument` names. Throws FaultError for an unknown one. */
+export function knownBlock(chain: ChainView, id: BlockId, argument: number): ResolvedBlock {
+  const block = chain.resolve(id, argument)
+  if (block === undefined) {
+    throw new FaultError({ kind: id.kind === 'hash' ? 'HeaderForHashNotFound' : 'HeaderNotFound' })
+  }
+  return block
+}
+
+/**
+ * The block whose state is read, of argument `argument`: its values, its tries or both. Throws FaultError for an unknown
+ * one, and for state that was removed.
+ */
+export function stateBlock(
+  chain: ChainView,
+  id: BlockId,
+  argument: number,
+  kinds: readonly ('state' | 'trie')[] = ['state'],
+): ResolvedBlock {
+  const block = knownBlock(chain, id, argument)
+  const oldest = largest(kinds.map((kind) => chain.oldest[kind]))
+  if (block.number < oldest) throw new FaultError({ kind: 'HistoryPruned', oldest })
+  return block
+}
+
+/** The block that an id of argument 0 names; undefined for an unknown one and for the pending one. */
+export function minedBlock(chain: ChainView, id: BlockId): ResolvedBlock | undefined {
+  const block = chain.resolve(id, 0)
+  return block?.isPending === false ? block : undefined
+}

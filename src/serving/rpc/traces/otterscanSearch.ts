@@ -1,0 +1,198 @@
+/**
+ * Transactions of an address for Otterscan's pages of it: found in the blocks that changed its account, which the
+ * history of accounts lists, by tracing those blocks. A transaction that calls an address without a change of its
+ * account is not found, unless its block changed the account otherwise.
+ */
+import type { ChainView } from '../../../data/chain/chainView.js'
+import type { TransactionLocation } from '../../../data/chain/findTransaction.js'
+import { firstBlockWhere } from '../../../data/chain/firstBlock.js'
+import { hasCode } from '../../../data/state/account.js'
+import type { TracerOptions } from '../../../execution/evm/tracers/tracerOptions.js'
+import { type Address, bytesToHex, type Hash32 } from '../../../primitives/bytes.js'
+import { FaultError } from '../../../primitives/faults.js'
+import { JsonStream } from '../answers/jsonStream.js'
+import type { RequestContext } from '../contexts/requestContext.js'
+import type { JobNetwork } from '../network.js'
+import {
+  addressSchema,
+  booleanSchema,
+  hashSchema,
+  listSchema,
+  objectSchema,
+  type Schema,
+} from '../params/schema.js'
+import { traceJson } from './traceJob.js'
+
+/** Transactions of a page; one whose last block has more of them is longer. As erigon's default. */
+export const searchPageMax = 25
+/** Blocks that a search traces at most: some 10 s where each has 200 transactions. */
+const tracedMax = 100
+/** Changes that a search reads at most; blocks without transactions need no trace. */
+const changesMax = 1_000
+/** Bytes of a block's trace: 100,000 transactions. */
+const traceBytesMax = 10 * 2 ** 20
+
+export const searchSchema: Schema = objectSchema('TransactionsWithReceipts', {
+  txs: listSchema({ type: 'object' }),
+  receipts: listSchema({ type: 'object' }),
+  firstPage: booleanSchema,
+  lastPage: booleanSchema,
+})
+export const creatorSchema: Schema = objectSchema('ContractCreator', {
+  hash: hashSchema,
+  creator: addressSchema,
+})
+
+interface Search {
+  readonly address: Address
+  /** The block next to those that are searched; 0 for all. */
+  readonly number: number
+  readonly pageSize: number
+  readonly isBackward: boolean
+}
+
+/** A page of an address's transactions, the newest first, as erigon answers it. */
+export async function searchJson(
+  network: JobNetwork,
+  search: Search,
+  context: RequestContext,
+): Promise<string> {
+  const { chain } = network
+  const { number, pageSize, isBackward } = search
+  const { hashes, isWhole } = changedBlocks(network, search)
+  const found: TransactionLocation[] = []
+  let at = 0
+  for (; at < hashes.length && found.length < pageSize; at++) {
+    const blockHash = hashes[at] as Hash32
+    const touched = await traceBlock<boolean>(
+      network,
+      blockHash,
+      { tracer: 'addressTouched', address: search.address },
+      context,
+    )
+    const ofBlock = touched.flatMap(({ result }, index) => (result ? [{ blockHash, index }] : []))
+    for (const one of isBackward ? ofBlock.reverse() : ofBlock) found.push(one)
+  }
+  if (!isBackward) found.reverse()
+  const isEnd = isWhole && at === hashes.length
+  const isStart = number === 0
+  const [firstPage, lastPage] = isBackward ? [isStart, isEnd] : [isEnd, isStart]
+  const pairs = found.map((location) => readPair(chain, location))
+  const [txs, receipts] = [0, 1].map((at) => pairs.map((pair) => pair[at]).join())
+  return `{"txs":[${txs}],"receipts":[${receipts}],"firstPage":${firstPage},"lastPage":${lastPage}}`
+}
+
+/** Blocks with transactions that changed the account, in the order of the search, and whether there are no more. */
+function changedBlocks(
+  { chain, state }: JobNetwork,
+  { address, number, isBackward }: Search,
+): { readonly hashes: readonly Hash32[]; readonly isWhole: boolean } {
+  requireHistory(chain)
+  const { head } = chain
+  const from = isBackward ? (number === 0 ? head.number : number - 1) : Math.min(number, head.number) + 1
+  const changes = state.readAccountChanges(head, address, from, isBackward, changesMax)
+  const hashes: Hash32[] = []
+  const { firstExecutable } = chain
+  for (const change of changes) {
+    if (change < firstExecutable) continue
+    const block = chain.resolve({ kind: 'number', number: change }, 0)
+    // The genesis block has no transactions.
+    if (block === undefined || (chain.readBlock(block.hash)?.transactionCount ?? 0) === 0) continue
+    if (hashes.length === tracedMax) return { hashes, isWhole: false }
+    hashes.push(block.hash)
+  }
+  return { hashes, isWhole: changes.length < changesMax && (firstExecutable === 0 || !isBackward) }
+}
+
+/** A transaction, and its receipt with the time of its block. */
+function readPair(chain: ChainView, location: TransactionLocation): readonly [string, string] {
+  const { blockHash, index } = location
+  const receipt = textOf(chain.receiptJson(location))
+  const timestamp = chain.readHeader(blockHash)?.timestamp
+  return [
+    textOf(chain.transactionJson(blockHash, index)),
+    `${receipt.slice(0, -1)},"timestamp":${timestamp}}`,
+  ]
+}
+
+/**
+ * Who created a contract, and in which transaction; null for an address without code of its own and for a contract of
+ * the genesis block. Of a contract that was destroyed and created again it may be any of its creations.
+ */
+export async function creatorJson(
+  network: JobNetwork,
+  address: Address,
+  context: RequestContext,
+): Promise<string> {
+  const { chain, state } = network
+  requireHistory(chain)
+  const block = firstBlockWhere(
+    chain,
+    (each) => hasCode(state.readAccount(each, address)),
+    // To find a creation within it, the block has to be executed.
+    ({ number: oldest }) => {
+      throw new FaultError({ kind: 'HistoryPruned', oldest, needsParent: true })
+    },
+  )
+  if (block === undefined || block.number === 0) return 'null'
+  const text = bytesToHex(address)
+  const receipts = JSON.parse(textOf(chain.receiptsJson(block.hash))) as readonly Receipt[]
+  const own = receipts.find(({ contractAddress, status }) => contractAddress === text && status !== '0x0')
+  if (own !== undefined) return JSON.stringify({ hash: own.transactionHash, creator: own.from })
+  const operations = await traceBlock<readonly Operation[]>(
+    network,
+    block.hash,
+    { tracer: 'otterscanOperations' },
+    context,
+  )
+  for (const { txHash, result } of operations.reverse()) {
+    const creation = result.find(({ type, to }) => type >= firstCreation && to === text)
+    if (creation !== undefined) return JSON.stringify({ hash: txHash, creator: creation.from })
+  }
+  return 'null'
+}
+
+interface Receipt {
+  readonly transactionHash: string
+  readonly from: string
+  readonly contractAddress: string | null
+  readonly status?: string
+}
+
+/** Of `ots_getInternalOperations`. */
+interface Operation {
+  readonly type: number
+  readonly from: string
+  readonly to: string
+}
+
+/** Types from this one on are creations. */
+const firstCreation = 2
+
+interface Traced<T> {
+  readonly txHash: string
+  readonly result: T
+}
+
+async function traceBlock<T>(
+  network: JobNetwork,
+  blockHash: Hash32,
+  tracer: TracerOptions,
+  context: RequestContext,
+): Promise<Traced<T>[]> {
+  const traced = await traceJson(network, { kind: 'block', blockHash }, { tracer }, context)
+  const json = traced instanceof JsonStream ? await traced.collect(traceBytesMax) : traced
+  return JSON.parse(textOf(json)) as Traced<T>[]
+}
+
+/** Throws FaultError where the network does not hold when accounts changed. */
+function requireHistory({ identity }: ChainView): void {
+  if (identity.history !== undefined) throw new FaultError({ kind: 'NoState' })
+  if (identity.gateway) throw new FaultError({ kind: 'NoAccountHistory' })
+}
+
+/** Throws FaultError where a part of a block is not there. */
+function textOf(json: Uint8Array | undefined): string {
+  if (json === undefined) throw new FaultError({ kind: 'HeaderForHashNotFound' })
+  return Buffer.from(json).toString()
+}

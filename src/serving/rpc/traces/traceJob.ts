@@ -1,0 +1,129 @@
+/** From the arguments of a trace method to a trace job, and the schemas of its results. */
+
+import type { BlockId } from '../../../data/chain/blockId.js'
+import { messageGasMax } from '../../../data/chain/intrinsicGas.js'
+import { findKeptTransaction } from '../../../data/chain/removedHistory.js'
+import type { AccountOverride, BlockOverrides } from '../../../execution/evm/messages/executionRequest.js'
+import type { TracedCalls, TraceSubject } from '../../../execution/evm/tracers/traceRequest.js'
+import type { TracerOptions } from '../../../execution/evm/tracers/tracerOptions.js'
+import { bytesToHex, type Hash32 } from '../../../primitives/bytes.js'
+import { type FaultError, messageRefused } from '../../../primitives/faults.js'
+import { type JsonStream, runInParts } from '../answers/jsonStream.js'
+import type { RequestContext } from '../contexts/requestContext.js'
+import type { JobNetwork } from '../network.js'
+import type { CallObject } from '../params/callParams.js'
+import { checkChainId } from '../params/executionJob.js'
+import { hashSchema, listSchema, objectSchema, type Schema } from '../params/schema.js'
+import { stateBlock } from '../params/stateBlock.js'
+import type { TraceConfig } from './traceParams.js'
+
+type TracedBlock = TraceSubject & { readonly kind: 'block' }
+
+/** Runs a trace; its JSON, whole or as a stream. */
+export function traceJson(
+  { jobs }: JobNetwork,
+  subject: TraceSubject,
+  { tracer, timeMs }: TraceConfig,
+  context: RequestContext,
+): Promise<Uint8Array | JsonStream> {
+  const request = { subject, tracer, ...(timeMs === undefined ? {} : { timeMs }) }
+  return runInParts((owner) => jobs.run('trace', request, owner), context)
+}
+
+/** Messages to be traced on the state after a block. */
+interface AskedCalls extends Pick<TracedCalls, 'form'> {
+  readonly block: BlockId
+  /** Argument in which the block stands. */
+  readonly argument: number
+  readonly index?: number | undefined
+  readonly stateOverrides?: readonly AccountOverride[] | undefined
+  readonly bundles: readonly {
+    readonly calls: readonly { readonly call: CallObject; readonly tracer?: TracerOptions }[]
+    readonly blockOverrides?: BlockOverrides | undefined
+  }[]
+}
+
+/** The messages as a subject. Throws FaultError for an unknown block, or the id of another chain. */
+export function tracedCalls(
+  { chain, execution }: JobNetwork,
+  { block, argument, index, stateOverrides, bundles, form }: AskedCalls,
+): TracedCalls {
+  const { number, hash, isPending } = stateBlock(chain, block, argument)
+  return {
+    kind: 'calls',
+    block: { number, hash, isPending },
+    ...(index === undefined ? {} : { index }),
+    ...(stateOverrides === undefined ? {} : { stateOverrides }),
+    bundles: bundles.map(({ calls, blockOverrides }) => ({
+      ...(blockOverrides === undefined ? {} : { blockOverrides }),
+      calls: calls.map(({ call, ...rest }) => {
+        checkChainId(call.chainId, BigInt(chain.identity.chainId))
+        return { message: call.message, ...rest }
+      }),
+    })),
+    // The cap follows the current block's gas limit.
+    gasMax: messageGasMax(chain.head.header.gasLimit, execution.gasCapBlocks),
+    form,
+  }
+}
+
+/** As {@link traceJson}, of a transaction by its hash; null where the chain has none of this hash. */
+export function traceOfHashJson(
+  network: JobNetwork,
+  hash: Hash32,
+  config: TraceConfig,
+  context: RequestContext,
+): string | Promise<Uint8Array | JsonStream> {
+  const location = findKeptTransaction(network.chain, hash)
+  if (location === undefined) return 'null'
+  return traceJson(network, { kind: 'transaction', ...location }, config, context)
+}
+
+/** go-ethereum's fault for a block that is not known. */
+export function blockNotFound(block: string): FaultError {
+  return messageRefused(`block ${block} not found`)
+}
+
+/** The transaction as a subject. Throws FaultError where the chain has none of this hash. */
+export function tracedTransaction({ chain }: JobNetwork, hash: Hash32): TraceSubject {
+  const location = findKeptTransaction(chain, hash)
+  if (location === undefined) {
+    throw messageRefused('transaction not found')
+  }
+  return { kind: 'transaction', ...location }
+}
+
+/** The block as a subject, by its hash. Throws FaultError where it is not known. */
+export function tracedBlock({ chain }: JobNetwork, hash: Hash32): TracedBlock {
+  const block = chain.resolve({ kind: 'hash', hash, requireCanonical: false }, 0)
+  if (block === undefined) throw blockNotFound(bytesToHex(hash))
+  return { kind: 'block', blockHash: block.hash }
+}
+
+/** As {@link tracedBlock}, for any way to name it. */
+export function tracedBlockAt({ chain }: JobNetwork, id: BlockId): TracedBlock {
+  const block = chain.resolve(id, 0)
+  if (block === undefined) {
+    throw blockNotFound(id.kind === 'number' ? `#${id.number}` : 'of this name')
+  }
+  if (block.isPending) throw pendingRefused()
+  return { kind: 'block', blockHash: block.hash }
+}
+
+/** go-ethereum's fault for a trace in the pending block. */
+export function pendingRefused(): FaultError {
+  return messageRefused('tracing on top of pending is not supported')
+}
+
+/** The same messages. Throws FaultError where they are to run in the pending block. */
+export function minedOnly(calls: TracedCalls): TracedCalls {
+  if (calls.block.isPending) throw pendingRefused()
+  return calls
+}
+
+/** What the tracer makes: an object or a list, and of one in JavaScript anything. */
+export const traceSchema: Schema = { title: 'trace' }
+
+export const blockTraceSchema: Schema = listSchema(
+  objectSchema('TransactionTrace', { txHash: hashSchema, result: traceSchema }),
+)

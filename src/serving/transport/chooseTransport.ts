@@ -1,0 +1,68 @@
+/**
+ * Chooses the HTTP and WebSocket library: uWebSockets.js where it can be loaded, because it takes a quarter of the CPU;
+ * otherwise node:http and ws. Owns the sentence about it for whoever starts the program.
+ */
+import { OperatorError } from '../../primitives/faults.js'
+import { loadTransport } from './loadTransport.js'
+import type { Transport } from './wire.js'
+
+interface Choice {
+  readonly transport: Transport
+  /** Why another library serves than could, as a sentence without its full stop; undefined where there is nothing to tell. */
+  readonly notice: string | undefined
+  /** What the library that serves does wrong, in the same form; undefined where nothing is known. */
+  readonly flaw: string | undefined
+}
+
+const cutRequestFlaw =
+  'this build of uWebSockets.js answers 505 to a request whose first line comes in two TCP segments, as happens now and then over a network; docs/transports.md tells which builds do not'
+
+const officialBuild = 'npm install uWebSockets.js@github:uNetworking/uWebSockets.js#v20.70.0'
+
+/** Loads the chosen library. Throws OperatorError where the one that is wanted cannot be loaded. */
+export async function chooseTransport(wanted: 'auto' | Transport['name']): Promise<Choice> {
+  if (wanted === 'node') return { transport: await loadTransport('node'), notice: undefined, flaw: undefined }
+  let transport: Transport
+  try {
+    transport = await loadTransport('uws')
+  } catch (error) {
+    const why = `uWebSockets.js cannot be loaded: ${whyNotLoaded(String(error), thisSystem())}`
+    const wayOut = `a later official build may have one that does (${officialBuild})`
+    if (wanted === 'uws') {
+      throw new OperatorError(`${why}. Choose transport node, or take another Node.js; ${wayOut}.`)
+    }
+    return {
+      transport: await loadTransport('node'),
+      notice: `${why}; serving on node:http and ws, which take about four times the CPU for a cached read. To change that: ${wayOut}, and another Node.js may too`,
+      flaw: undefined,
+    }
+  }
+  const { refusesCutRequests } = await import('./uws/cutRequest.js')
+  const flaw = (await refusesCutRequests()) ? cutRequestFlaw : undefined
+  return { transport, notice: undefined, flaw }
+}
+
+export interface System {
+  readonly node: string
+  readonly platform: string
+  readonly arch: string
+  /** Version of glibc; undefined with another C library, as on Alpine. */
+  readonly glibc: string | undefined
+}
+
+function thisSystem(): System {
+  const report = process.report?.getReport() as { header?: { glibcVersionRuntime?: string } } | undefined
+  const { version, platform, arch } = process
+  return { node: version, platform, arch, glibc: report?.header?.glibcVersionRuntime }
+}
+
+/** The cause, extracted from the library's long error message. */
+export function whyNotLoaded(message: string, { node, platform, arch, glibc }: System): string {
+  const needed = /GLIBC_(\d+(?:\.\d+)+)/.exec(message)?.[1]
+  if (needed !== undefined && glibc !== undefined) {
+    return `its binary for Node.js ${node} needs glibc ${needed}, this system has ${glibc}`
+  }
+  if (/Cannot find module/.test(message)) return `it has no binary for Node.js ${node} on ${platform} ${arch}`
+  if (platform === 'linux' && glibc === undefined) return 'its binaries need glibc, which this system lacks'
+  return message.trim().split('\n').at(-1) ?? message
+}

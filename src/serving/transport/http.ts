@@ -1,0 +1,227 @@
+/**
+ * JSON-RPC over HTTP. Owns limits of incoming data and the life of the listening socket, which WebSockets share
+ * (websocket.ts). Does not own what paths and methods mean (httpRoutes.ts), calls (the endpoint's), configuration, or
+ * the HTTP library (wire.ts).
+ */
+
+import { setImmediate } from 'node:timers/promises'
+import { LinkedList } from '../../primitives/linkedList.js'
+import { setInterval } from '../../primitives/timers.js'
+import { Share } from '../../primitives/timeSlices.js'
+import { waitFor } from '../../primitives/waitFor.js'
+import { thrownToWireError } from '../rpc/answers/wireErrors.js'
+import type { SubscriberPool } from '../streams/subscriberPool.js'
+import { Admission, type AdmissionOptions, refusal, refusalOfFault } from './admission.js'
+import { CompressedCopies } from './compressedCopies.js'
+import { type ExchangePool, slicesOfBodies } from './exchange.js'
+import { FloodPenalties } from './floodPenalties.js'
+import { HttpRoutes, type HttpRoutesOptions } from './httpRoutes.js'
+import { RequestLog, type RequestLogOptions } from './requestLog.js'
+import type { ServerSettings } from './serverSettings.js'
+import type { SocketLimits } from './socketLimits.js'
+import type { TlsFiles } from './tlsFiles.js'
+import { localTotals, type ServerTotals } from './totals.js'
+import { TrustedProxies } from './trustedProxies.js'
+import { WebSocketServer } from './websocket.js'
+import type { Transport } from './wire.js'
+
+export interface HttpLimits {
+  readonly bodyBytesMax: number
+  /** Bytes of unfinished bodies of all connections. */
+  readonly bufferedBytesMax: number
+  /** Time from a request's headers to the end of its body. */
+  readonly bodyMsMax: number
+  /** How long {@link HttpServer.close} waits for answers under way. */
+  readonly closeMsMax: number
+  /**
+   * Connections, WebSockets included; absent: no limit. At the limit of open files of a process its listener could
+   * neither accept a connection nor leave it, and would try on without end.
+   */
+  readonly connectionsMax?: number
+  /** Bytes of compressed copies of answers; 0: nothing is compressed. */
+  readonly compressedBytesMax: number
+}
+
+export interface HttpServerOptions extends AdmissionOptions, HttpRoutesOptions {
+  readonly transport: Transport
+  readonly host: string
+  /** 0 for any free port. */
+  readonly port: number
+  /** Shared with the other edges that listen on the same port, which is then from {@link Transport.findPort}. */
+  readonly totals?: ServerTotals
+  /** Where given, HTTPS and WSS are spoken. */
+  readonly tls?: TlsFiles | undefined
+  readonly limits: HttpLimits
+  readonly socketLimits: SocketLimits
+  readonly trustedProxies?: readonly string[]
+  /** Called at most once a minute, with the number of connections above `connectionsMax` that were ended since. */
+  logFull?(ended: number): void
+  /** Absent: requests are not logged. */
+  readonly requestLog?: Omit<RequestLogOptions, 'routes'> | undefined
+  /** Clock for pings and time limits of WebSockets and for hold-offs, in milliseconds; never goes back. */
+  readonly clockMs?: () => number
+  /** The time of day, by which keys and tokens end; `Date.now` where absent. */
+  readonly dateMs?: () => number
+}
+
+export interface HttpServer {
+  /** Number of open HTTP connections, without WebSockets. */
+  readonly connections: number
+  readonly subscribers: Pick<SubscriberPool, 'open' | 'skippedEvents'>
+  readonly copyBytes: number
+  /** What its limits are compared with; shared by all edges. */
+  readonly totals: ServerTotals
+  /** Starts listening; resolves to the port. Rejects with OperatorError where the address cannot be listened on. */
+  listen(): Promise<number>
+  /**
+   * Accepts no new connections; answers the requests that have arrived, for at most `closeMsMax`, each with
+   * `connection: close`; ends WebSockets with 1001; then closes everything.
+   */
+  close(): Promise<void>
+  /** Closes everything at once, answers under way as well. */
+  abandon(): void
+  /** Applies the settings; rejects as {@link Wire.renewTls} does, and all others apply then. */
+  reconfigure(settings: ServerSettings): Promise<void>
+}
+
+/** Time between two reports of connections that find no room. */
+const fullMsMin = 60_000
+
+/** Sweeps per time limit of a body, so that a late body is ended after 1 to 1.1 limits. */
+const sweepsPerBodyLimit = 10
+
+export function createHttpServer(options: HttpServerOptions): HttpServer {
+  const { limits, totals = localTotals() } = options
+  const admission = new Admission(options)
+  const requestLog = options.requestLog && new RequestLog({ ...options.requestLog, routes: options.routes })
+  let proxies = new TrustedProxies(options.trustedProxies ?? [])
+  const idleListeners: (() => void)[] = []
+  const clockMs = options.clockMs ?? (() => performance.now())
+  const floodPenalties = new FloodPenalties(clockMs)
+
+  const pool: ExchangePool = {
+    bodyBytesMax: limits.bodyBytesMax,
+    bufferedBytesMax: limits.bufferedBytesMax,
+    bufferedBytes: totals.bodyBytes,
+    bufferedOfKeys: new Map(),
+    sharedPieces: new Map(),
+    open: 0,
+    isClosing: false,
+    receiving: new LinkedList(),
+    floodPenalties,
+    bodySlices: slicesOfBodies(),
+    bodyShare: new Share(),
+    copies: new CompressedCopies(limits.compressedBytesMax),
+    onIdle: () => {
+      for (const listener of idleListeners.splice(0)) listener()
+    },
+    tooLong: (bytes) => refusal(413, -32600, `content length too large (${bytes}>${limits.bodyBytesMax})`),
+    noRoom: () => refusalOfFault(503, { kind: 'ServerBusy', retryAfterMs: 1000 }),
+    defect: (error) => void thrownToWireError(error, 'http', options.logDefect),
+  }
+
+  const routes = new HttpRoutes(options, admission, pool, requestLog, () => wire.connections)
+
+  /** Resolves once all requests are answered, those as well that the system has taken and nobody has read. */
+  async function allAnswered(): Promise<void> {
+    for (let seen = -1; pool.open > 0 || seen !== routes.lateRequests; ) {
+      seen = routes.lateRequests
+      if (pool.open > 0) await new Promise<void>((resolve) => idleListeners.push(resolve))
+      await everythingRead()
+    }
+  }
+
+  const sockets = new WebSocketServer({
+    admission,
+    allowsOrigin: (origin) => routes.allowsOrigin(origin),
+    allowsHost: (host) => routes.allowsHost(host),
+    changedKeys: options.changedKeys,
+    noAuth: options.noAuth,
+    limits: options.socketLimits,
+    totals,
+    floodPenalties,
+    defect: (error) => void thrownToWireError(error, 'websocket', options.logDefect),
+    logRefused: options.logRefused,
+    requestLog,
+    clockMs,
+    dateMs: options.dateMs ?? Date.now,
+  })
+  const full = { ended: 0, toldMs: Number.NEGATIVE_INFINITY }
+  const { messageBytesMax, idleMsMax } = options.socketLimits
+  const wire = options.transport.createWire(
+    {
+      onRequest: (head, reply) => routes.onRequest(head, reply),
+      onUpgrade: (head) => sockets.admit(head),
+      clientOf: (peer, forwardedFor) => proxies.clientOf(peer, forwardedFor),
+      onFull() {
+        full.ended++
+        if (clockMs() - full.toldMs < fullMsMin) return
+        options.logFull?.(full.ended)
+        Object.assign(full, { ended: 0, toldMs: clockMs() })
+      },
+    },
+    {
+      headMsMax: limits.bodyMsMax,
+      connectionsMax: limits.connectionsMax ?? Number.POSITIVE_INFINITY,
+      messageBytesMax,
+      idleMsMax,
+    },
+    options.tls,
+  )
+  let isListening = false
+  let sweep: NodeJS.Timeout | undefined
+
+  return {
+    get connections() {
+      return wire.connections
+    },
+    subscribers: sockets.subscribers,
+    get copyBytes() {
+      return pool.copies.bytes
+    },
+    totals,
+    async listen() {
+      const port = await wire.listen(options, options.totals !== undefined)
+      isListening = true
+      sockets.start()
+      sweep = setInterval(() => {
+        routes.tick++
+        const { receiving } = pool
+        const oldest = routes.tick - sweepsPerBodyLimit
+        while (receiving.first !== undefined && receiving.first.startTick < oldest) receiving.first.giveUp()
+      }, limits.bodyMsMax / sweepsPerBodyLimit)
+      // The timer alone must not keep the process alive.
+      sweep.unref()
+      return port
+    },
+    async close() {
+      if (!isListening) return
+      isListening = false
+      pool.isClosing = true
+      wire.stopListening()
+      await waitFor(Promise.all([allAnswered(), sockets.close()]), limits.closeMsMax)
+      clearInterval(sweep)
+      wire.close()
+    },
+    abandon() {
+      isListening = false
+      pool.isClosing = true
+      clearInterval(sweep)
+      wire.close()
+    },
+    async reconfigure(settings) {
+      routes.configure(settings)
+      requestLog?.configure(settings.requestLog)
+      proxies = new TrustedProxies(settings.trustedProxies)
+      admission.setHosts(settings.hosts)
+      if (options.tls && settings.tls && isListening) await wire.renewTls(settings.tls)
+    },
+  }
+}
+
+/** Resolves once the event loop has read all connections on which something had arrived. */
+async function everythingRead(): Promise<void> {
+  // The first may come before the loop reads, the second cannot.
+  await setImmediate()
+  await setImmediate()
+}

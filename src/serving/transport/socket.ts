@@ -1,0 +1,400 @@
+/**
+ * One WebSocket from its opening to its end: passes messages to the endpoint, sends answers and events, and counts
+ * what waits on the way. Owns the connection: once it is closed nothing uses it. Does not own admission nor the clock
+ * (websocket.ts).
+ *
+ * A client that asks faster than it reads is limited in three steps: above {@link heldAboveBytes} of unsent answers
+ * its messages wait, beyond `callsMax` they are answered `server busy`, and above `unsentBytesMax` the connection
+ * ends. A client that asks much at once gets its share of each turn of the event loop; its other
+ * messages wait, and the library stops reading where it can.
+ */
+import { isUtf8 } from 'node:buffer'
+import type { Fault } from '../../primitives/faults.js'
+import { Fifo } from '../../primitives/fifo.js'
+import { type Place, Share, type TimeSlices } from '../../primitives/timeSlices.js'
+import type { AnswerBody } from '../rpc/answers/answer.js'
+import { RequestContext } from '../rpc/contexts/requestContext.js'
+import type { Endpoint } from '../rpc/dispatch/endpoint.js'
+import type { EventSink } from '../streams/eventSink.js'
+import { Subscriber } from '../streams/subscriber.js'
+import type { SubscriberPool } from '../streams/subscriberPool.js'
+import type { Allowed, KeyUse, Route } from './admission.js'
+import { closeCodes } from './closeCodes.js'
+import { type CallRoom, MessageContext } from './messageCaller.js'
+import type { RequestLog } from './requestLog.js'
+import type { SocketLimits } from './socketLimits.js'
+import type { Total } from './totals.js'
+import type { SocketHandler, SocketWire } from './wire.js'
+
+/** The network of a connection, its key, and what it showed when it was opened. */
+export interface SocketData {
+  readonly route: Route
+  readonly use: KeyUse
+  /** Undefined where no keys are needed. */
+  readonly keyId: string | undefined
+  readonly identity: Allowed
+}
+
+/** Shared by the sockets of one server. */
+export interface SocketPool {
+  readonly limits: SocketLimits
+  /** Bytes of all sockets: unsent ones, waiting messages and unfinished messages. */
+  readonly bytes: Total
+  readonly count: Total
+  readonly subscribers: SubscriberPool
+  readonly slices: TimeSlices<Socket>
+  readonly requestLog: RequestLog | undefined
+  /** Time of the last sweep. */
+  readonly nowMs: number
+  /** Holds a key off that exceeded `limit` of `what`; see floodPenalties.ts. */
+  penalize(keyId: string, what: string, limit: number): void
+  gone(socket: Socket): void
+  /** A message was too long to be read, and its client was told nothing. */
+  logTooBig(socket: Socket): void
+  defect(error: unknown): void
+}
+
+/**
+ * Unsent bytes above which messages wait. The operating system's buffers hold up to 3.9 MB more, so the reader has
+ * enough to read, and further answers would only take memory.
+ */
+const heldAboveBytes = 1024 * 1024
+
+/** Memory of a waiting message besides its bytes. */
+const heldBytes = 128
+
+/**
+ * Least memory that waiting messages of one socket may take, whatever `messageBytesMax` is: 64 KiB of empty messages,
+ * which node:http reads at once, take 1.4 MB and must be kept although reading stops.
+ */
+const heldBytesMin = 2 * 1024 * 1024
+
+/** Pings of a client that reads no pongs: 128 KiB at 125 bytes each; ordinary clients never send as many. */
+const pingsUnreadMax = 1024
+
+/** Pings between two sweeps of a client that reads the pongs; ordinary clients send at most one. */
+const pingsRecentMax = 1024
+
+const busy: Fault = { kind: 'ServerBusy', retryAfterMs: 1000 }
+
+export class Socket implements EventSink, SocketHandler, CallRoom {
+  /** For a turn of the event loop ({@link TimeSlices}). */
+  place: Place | undefined
+  readonly keyId: string | undefined
+  readonly route: SocketData['route']
+  readonly use: SocketData['use']
+  identity: Allowed
+  readonly #wire: SocketWire
+  readonly #endpoint: Endpoint
+  readonly #pool: SocketPool
+  readonly subscriber: Subscriber
+  /** Messages whose answers are under way. */
+  readonly #callers = new Set<MessageContext>()
+  /** Messages that wait for a turn, or until answers are read. */
+  readonly #held = new Fifo<Uint8Array>()
+  readonly #share = new Share()
+  #callsWaiting = 0
+  #waitingBytes = 0
+  #unsentBytes = 0
+  #unfinishedBytes = 0
+  /** Pings since everything was sent. */
+  #pings = 0
+  /** Pings since the last sweep. */
+  #recentPings = 0
+  #activeMs: number
+  #pingedMs: number
+  /** Whether a message has arrived. */
+  isUsed = false
+  #isDraining = false
+  #drainDue: NodeJS.Immediate | undefined
+  /** Set when the connection is to end as soon as everything is sent. */
+  #ending: { readonly code: number; readonly reason: string; sinceMs: number } | undefined
+  #isOver = false
+
+  constructor(wire: SocketWire, { route, use, keyId, identity }: SocketData, pool: SocketPool) {
+    this.#wire = wire
+    this.keyId = keyId
+    this.route = route
+    this.use = use
+    this.identity = identity
+    this.#endpoint = route.endpoint
+    this.#pool = pool
+    this.#activeMs = pool.nowMs
+    this.#pingedMs = pool.nowMs
+    this.subscriber = new Subscriber(this, keyId, pool.subscribers)
+    this.subscriber.ofKeyMax = identity.key.limits?.subscriptions
+  }
+
+  get bufferedBytes(): number {
+    return this.#isOpen ? this.#unsentBytes : 0
+  }
+
+  /** Handles a message, text or binary: both are JSON in UTF-8. Does not use `body` after the call returns. */
+  onMessage(body: Uint8Array, isBinary: boolean): void {
+    const { messageBytesMax } = this.#pool.limits
+    this.isUsed = true
+    this.onActivity()
+    if (!this.#isOpen) return
+    // The libraries check text messages alone.
+    if (isBinary && !isUtf8(body)) return this.close(closeCodes.notUtf8, 'this message is not UTF-8')
+    if (body.length > messageBytesMax) {
+      return this.close(closeCodes.tooBig, `message too big (${body.length}>${messageBytesMax})`)
+    }
+    // Messages during the drain are not begun; close code 1001 tells the client.
+    if (this.#isDraining) return
+    const isFirst = this.#held.length === 0 && this.#unsentBytes <= heldAboveBytes
+    if (isFirst && this.#takeTurn(body)) this.#answer(body)
+    else if (this.#hold(body)) this.#answerHeld()
+    else if (this.#takeTurn(body, true)) this.#refuse(body)
+    else {
+      this.#pool.penalize(this.identity.key.id, 'messages sent at once on one WebSocket', this.#held.length)
+      this.close(closeCodes.tryLater, 'more messages at once than can wait; ask more slowly')
+    }
+  }
+
+  onTurn(): void {
+    this.#answerHeld()
+    this.#endIfDrained()
+  }
+
+  /** Counts the bytes that have arrived of an unfinished message. */
+  onUnfinished(bytes: number): void {
+    const { bytes: total, count, limits } = this.#pool
+    if (this.#isOver) return
+    const change = bytes - this.#unfinishedBytes
+    if (change === 0) return
+    total.add(change)
+    this.#unfinishedBytes = bytes
+    // A single unfinished message always finds room where nothing else is counted.
+    if (change < 0 || total.value <= limits.bufferedBytesMax || total.value === bytes) return
+    if (bytes <= limits.bufferedBytesMax / count.value) return
+    this.close(closeCodes.tryLater, 'too much of unfinished messages is waiting; try again later')
+    // The library keeps its bytes until the connection is over, so the next sweep ends it.
+    if (this.#ending !== undefined) this.#ending.sinceMs = Number.NEGATIVE_INFINITY
+  }
+
+  /** Counts a ping, which the library answers. */
+  onPing(): void {
+    this.onActivity()
+    if (this.#isOver) return
+    if (++this.#recentPings > pingsRecentMax) {
+      this.#pool.penalize(this.identity.key.id, 'pings of one WebSocket', pingsRecentMax)
+      return this.#wire.cut()
+    }
+    this.#countUnsent()
+    if (this.#unsentBytes === 0) this.#pings = 0
+    else if (++this.#pings > 2 * pingsUnreadMax) this.#wire.cut()
+    else if (this.#pings > pingsUnreadMax)
+      this.close(closeCodes.policy, 'too many pings whose pongs are not read')
+  }
+
+  onActivity(): void {
+    this.#activeMs = this.#pool.nowMs
+  }
+
+  /** Some unsent bytes were sent. */
+  onDrain(): void {
+    if (this.#drainDue !== undefined) return
+    // uWebSockets.js would never send what is unsent after a send inside its drain handler.
+    this.#drainDue = setImmediate(() => {
+      this.#drainDue = undefined
+      this.#drained()
+    })
+  }
+
+  /** Releases everything; the connection is over. */
+  onClose(isTooBig = false): void {
+    if (isTooBig) this.#pool.logTooBig(this)
+    this.#isOver = true
+    clearImmediate(this.#drainDue)
+    this.#cancelAll()
+    this.#pool.bytes.add(-this.#unsentBytes - this.#unfinishedBytes)
+    this.#pool.gone(this)
+  }
+
+  /** Applies the time limits; call it regularly. */
+  sweep(): void {
+    const { limits, nowMs } = this.#pool
+    if (this.#isOver) return
+    this.#recentPings = 0
+    if (this.#ending !== undefined) {
+      if (nowMs - this.#ending.sinceMs >= limits.endMsMax) this.#wire.cut()
+    } else if (nowMs - this.#activeMs >= limits.idleMsMax) {
+      this.close(closeCodes.policy, `nothing heard for ${limits.idleMsMax / 1000} s, not even a pong`)
+    } else if (nowMs - this.#pingedMs >= limits.pingMs) {
+      this.#pingedMs = nowMs
+      this.#wire.ping()
+    }
+  }
+
+  /**
+   * Takes over what the key may do from this moment on. Subscriptions that it could not make any more may be open, so
+   * a change of its methods ends a connection that has any.
+   */
+  follow(identity: Allowed): void {
+    const isOther = identity.methods?.text !== this.identity.methods?.text
+    this.identity = identity
+    this.subscriber.ofKeyMax = identity.key.limits?.subscriptions
+    if (!isOther || this.subscriber.count === 0) return
+    this.close(closeCodes.policy, 'what this API key may call was changed; connect again')
+  }
+
+  /** Ignores further messages, and ends the connection as soon as everything under way is sent. */
+  drain(): void {
+    this.#isDraining = true
+    this.#endIfDrained()
+  }
+
+  send(message: Uint8Array): void {
+    this.#deliver(message)
+  }
+
+  /**
+   * Ends the connection: no further message is handled, and the client gets code and reason after everything sent
+   * before. This class waits for that itself, because the library could not limit the time.
+   */
+  close(code: number, reason: string): void {
+    if (!this.#isOpen) return
+    this.#ending = { code, reason, sinceMs: this.#pool.nowMs }
+    this.#cancelAll()
+    if (this.#unsentBytes === 0) this.#wire.end(code, reason)
+    else if (this.#pool.bytes.value > this.#pool.limits.bufferedBytesMax) this.#wire.cut()
+  }
+
+  /** Reserves a waiting call, if one is left. Only {@link MessageContext} calls it. */
+  admit(): boolean {
+    const held = this.#unsentBytes > heldAboveBytes ? this.#held.length : 0
+    if (this.#callsWaiting + held >= this.#pool.limits.callsMax) return false
+    this.#callsWaiting++
+    return true
+  }
+
+  release(): void {
+    this.#callsWaiting--
+  }
+
+  /** Reserves memory for a waiting message; a single one always finds room where nothing else waits. */
+  reserve(bytes: number, bytesMax = this.#pool.limits.messageBytesMax): boolean {
+    const { bufferedBytesMax } = this.#pool.limits
+    if (this.#waitingBytes + bytes > bytesMax) return false
+    if (this.#pool.bytes.value + bytes > bufferedBytesMax) return false
+    this.#waitingBytes += bytes
+    this.#pool.bytes.add(bytes)
+    return true
+  }
+
+  unreserve(bytes: number): void {
+    this.#waitingBytes -= bytes
+    this.#pool.bytes.add(-bytes)
+  }
+
+  get #isOpen(): boolean {
+    return !this.#isOver && this.#ending === undefined
+  }
+
+  #drained(): void {
+    this.#countUnsent()
+    if (this.#ending !== undefined) {
+      if (this.#unsentBytes === 0) this.#wire.end(this.#ending.code, this.#ending.reason)
+      return
+    }
+    this.#answerHeld()
+    this.subscriber.drained()
+    this.#endIfDrained()
+  }
+
+  #cancelAll(): void {
+    this.subscriber.close()
+    for (const context of this.#callers) context.finish()
+    this.#callers.clear()
+    while (this.#held.length > 0) this.unreserve(this.#held.pop().length + heldBytes)
+    this.#pool.slices.forget(this)
+    if (!this.#isOver) this.#wire.resume()
+  }
+
+  /** Answers waiting messages as far as this turn allows. */
+  #answerHeld(): void {
+    while (this.#held.length > 0) {
+      const isHeldBack = this.#unsentBytes > heldAboveBytes
+      if (isHeldBack && this.#callsWaiting + this.#held.length <= this.#pool.limits.callsMax) break
+      if (!this.#takeTurn(this.#held.oldest)) {
+        this.#wire.pause()
+        this.#pool.slices.wait(this)
+        return
+      }
+      // Where messages wait for the client to read, the newest ones are refused.
+      const body = isHeldBack ? this.#held.pop() : this.#held.shift()
+      this.unreserve(body.length + heldBytes)
+      if (isHeldBack) this.#refuse(body)
+      else this.#answer(body)
+    }
+    this.#wire.resume()
+  }
+
+  #takeTurn(body: Uint8Array, isRefused = false): boolean {
+    return this.#pool.slices.take(this.#share, body.length, isRefused)
+  }
+
+  #refuse(body: Uint8Array): void {
+    this.#deliver(this.#endpoint.refuse(body, busy, new RequestContext(undefined, this.identity)).body)
+  }
+
+  #hold(body: Uint8Array): boolean {
+    const bytesMax = Math.max(this.#pool.limits.messageBytesMax + heldBytes, heldBytesMin)
+    if (!this.reserve(body.length + heldBytes, bytesMax)) return false
+    // Copied, because the library reuses its memory when the handler returns.
+    this.#held.push(new Uint8Array(body))
+    return true
+  }
+
+  #answer(body: Uint8Array): void {
+    const context = new MessageContext(this, body.length)
+    const endpoint = this.#pool.requestLog?.watch(this.#endpoint) ?? this.#endpoint
+    const answer = endpoint.handle(body, context)
+    if (answer instanceof Promise) {
+      this.#callers.add(context)
+      answer
+        .then(({ body }) => this.#finish(context, body))
+        .catch((error) => {
+          this.#pool.defect(error)
+          if (!this.#isOver) this.#wire.cut()
+        })
+    } else this.#finish(context, answer.body)
+  }
+
+  #finish(context: MessageContext, body: AnswerBody): void {
+    this.#callers.delete(context)
+    if (this.#isOpen) this.#deliver(body)
+    // After the answer, because subscriptions that it announces begin to send here.
+    context.finish()
+    this.#endIfDrained()
+  }
+
+  /** Sends a message; what the connection does not accept waits in the library's memory. */
+  #deliver(message: AnswerBody | Uint8Array): void {
+    if (!this.#isOpen || message.length === 0) return
+    const { unsentBytesMax, bufferedBytesMax } = this.#pool.limits
+    if (this.#unsentBytes > unsentBytesMax) {
+      return this.close(closeCodes.tryLater, `more than ${unsentBytesMax} bytes wait to be read; read faster`)
+    }
+    this.#wire.send(message)
+    this.#countUnsent()
+    // Where all sockets together hold too much, those with more than the average are closed.
+    const { bytes, count } = this.#pool
+    if (this.#unsentBytes === 0 || bytes.value <= bufferedBytesMax) return
+    if (this.#unsentBytes > bufferedBytesMax / count.value) this.#wire.cut()
+  }
+
+  #countUnsent(): void {
+    const unsentBytes = this.#wire.unsentBytes
+    if (unsentBytes === this.#unsentBytes) return
+    this.#pool.bytes.add(unsentBytes - this.#unsentBytes)
+    this.#unsentBytes = unsentBytes
+  }
+
+  #endIfDrained(): void {
+    if (!this.#isDraining || !this.#isOpen) return
+    if (this.#callers.size > 0 || this.#held.length > 0 || this.#unsentBytes > 0) return
+    this.close(closeCodes.goingAway, 'the server is stopping')
+  }
+}

@@ -1,0 +1,161 @@
+/**
+ * The interface to the HTTP library. It has two adapters: uWebSockets.js (`uws/`) and node:http with ws (`node/`).
+ * Everything that is the same on both is written once, above this interface. An adapter owns the library's objects
+ * and hides its rules; for instance it calls nothing here after the library's object has ended.
+ */
+import { OperatorError } from '../../primitives/faults.js'
+import type { Answer, AnswerBody } from '../rpc/answers/answer.js'
+import type { RequestHead } from './requestHead.js'
+import type { TlsFiles } from './tlsFiles.js'
+
+/** Header lines that depend on the request, in the order in which they are sent. */
+export type ExtraHeaders = readonly (readonly [name: string, value: string])[]
+export const noHeaders: ExtraHeaders = []
+
+/** Bytes beyond the limit up to which a message is read, so that the client can be told that it is too long. */
+export const tooBigBytes = 16 * 1024
+
+export interface Address {
+  readonly host: string
+  readonly port: number
+}
+
+/** `code`: why, as Node.js names it; undefined where that is not known. */
+export function cannotListen({ host, port }: Address, code: string | undefined): OperatorError {
+  return new OperatorError(`Cannot listen on ${host}:${port}: ${waysToListen[code ?? ''] ?? inUse}`)
+}
+
+const inUse = 'choose another address or port, or stop the process that uses it.'
+const noAddress = 'this machine has no such address; choose one of its own, or 0.0.0.0 or :: for all of them.'
+const waysToListen: Readonly<Record<string, string>> = {
+  EACCES:
+    'this user may not use that port; choose one from 1024 on, or let the program have CAP_NET_BIND_SERVICE.',
+  EADDRNOTAVAIL: noAddress,
+  EAFNOSUPPORT: noAddress,
+  ENOTFOUND: 'no address is known for this host name; choose an address of this machine.',
+}
+
+export interface Transport {
+  readonly name: 'uws' | 'node'
+  /** Whether the bytes of unfinished WebSocket messages are reported to {@link SocketHandler.onUnfinished}. */
+  readonly reportsUnfinished: boolean
+  /**
+   * The port on which an edge can then listen, or several by {@link Wire.listen} with `isShared`. Listens on it
+   * exclusively for a moment, which finds a free port for 0. Rejects with OperatorError where another process listens
+   * on it, or where ports are to be shared and cannot.
+   */
+  findPort(address: Address, isShared: boolean): Promise<number>
+  /** With `tls` HTTPS and WSS are spoken. Throws OperatorError where its files cannot be used. */
+  createWire(handlers: WireHandlers, limits: WireLimits, tls?: TlsFiles): Wire
+}
+
+export interface WireLimits {
+  /** Time from a connection's first byte to the end of a request's headers. */
+  readonly headMsMax: number
+  readonly messageBytesMax: number
+  readonly idleMsMax: number
+  /** Connections, WebSockets included; further ones are accepted and ended at once. */
+  readonly connectionsMax: number
+}
+
+/** A listening socket and its connections. */
+export interface Wire {
+  readonly connections: number
+  /** Resolves to the port, which others may share with `isShared`. Rejects with OperatorError where that fails. */
+  listen(address: Address, isShared: boolean): Promise<number>
+  /**
+   * Shows new connections what these files hold; open ones go on. Rejects with OperatorError where the files cannot be
+   * used. Only for a wire made with `tls`, while it listens.
+   */
+  renewTls(files: TlsFiles): Promise<void>
+  /** Accepts no new connections; open ones go on. */
+  stopListening(): void
+  /** Ends all connections at once and stops listening. */
+  close(): void
+}
+
+export interface WireHandlers {
+  /** Called for each connection above {@link WireLimits.connectionsMax}. */
+  onFull(): void
+  /** Whose request it is that comes from `peer` with this X-Forwarded-For; see {@link TrustedProxies.clientOf}. */
+  clientOf(peer: string, forwardedFor: string): string
+  /**
+   * Called for an HTTP request. `head` is valid until the call returns; before that, the handler must call `send`,
+   * `refuse`, `receive` or `wait` of `reply`.
+   */
+  onRequest(head: RequestHead, reply: Reply): void
+  /**
+   * Called for a request to open a WebSocket. Returns a permit, or the answer that refuses it, perhaps later. `head`
+   * is valid until the call returns.
+   */
+  onUpgrade(head: RequestHead): SocketPermit | Answer | Promise<Answer>
+}
+
+/** The answer to one request, and the reading of its body. Once it is over, calls do nothing. */
+export interface Reply {
+  /** Reads the body; the answer may come later. */
+  receive(receiver: BodyReceiver): void
+  /** Lets the answer come later without the body; nothing is read until then. `end` as for {@link receive}. */
+  wait(end?: Pick<BodyReceiver, 'over'>): void
+  /** Stops reading the body, as far as the library can. */
+  pause(): void
+  resume(): void
+  /**
+   * Sends the whole answer; does not keep `answer`. For HEAD only its headers are sent. `isLast`: the client is told
+   * that the connection ends, and it ends once this is sent; after a long answer over uWebSockets.js, with the wire.
+   */
+  send(answer: Answer, headers: ExtraHeaders, isLast: boolean): void
+  /**
+   * Sends a short answer as the last one of the connection. No later request is begun, not even one in the same
+   * packet, because the end of this request is ambiguous.
+   */
+  refuse(answer: Answer): void
+  /** Ends the connection without an answer, or within one. The receiver's `over` is called before this returns. */
+  cut(): void
+}
+
+export interface BodyReceiver {
+  /** Takes part of the body, valid until the call returns. Not called after {@link Reply.send}. */
+  take(chunk: Uint8Array, isLast: boolean): void
+  /** Called once, when the last byte of the answer is handed to the library, or the connection is over. */
+  over(): void
+}
+
+/** Permission for one WebSocket, which is counted already. Exactly one of the two is called, once. */
+export interface SocketPermit {
+  open(wire: SocketWire): SocketHandler
+  /** Call it where no WebSocket was opened. */
+  release(): void
+}
+
+/** One WebSocket. Not used after `onClose` of its handler was called. */
+export interface SocketWire {
+  /** Bytes passed to {@link send} that the operating system has not accepted yet. */
+  readonly unsentBytes: number
+  /** Sends one text message; does not keep it. What the operating system does not accept waits in the library. */
+  send(message: AnswerBody | Uint8Array): void
+  ping(): void
+  /** Stops reading, as far as the library can. Messages that have arrived may still be delivered. */
+  pause(): void
+  resume(): void
+  /** Sends a close frame after everything that waits. */
+  end(code: number, reason: string): void
+  cut(): void
+}
+
+export interface SocketHandler {
+  /** `message` is valid until the call returns. */
+  onMessage(message: Uint8Array, isBinary: boolean): void
+  /** Called with the bytes that the library holds of an unfinished message, where it reports them. */
+  onUnfinished(bytes: number): void
+  /** Called for each ping; the library answers it. */
+  onPing(): void
+  onActivity(): void
+  /** Called when some unsent bytes were sent. */
+  onDrain(): void
+  /**
+   * Called when the connection is over, whoever ended it. `isTooBig`: the library ended it for a message that is longer
+   * than it reads, and told the client nothing.
+   */
+  onClose(isTooBig?: boolean): void
+}

@@ -1,0 +1,89 @@
+/**
+ * A log of what happened to a chain, which one writer appends to and any number of replicas read. Entries have
+ * consecutive sequence numbers, whatever happens to the chain; nothing in the log changes, and the oldest entries go.
+ */
+import type { BlockName } from '../../data/store/chainRows.js'
+
+export type FeedEvent =
+  /** A block became the head. */
+  | {
+      readonly kind: 'block'
+      readonly block: BlockName
+      readonly parentHash: Uint8Array
+      readonly blockDiff: Uint8Array
+    }
+  /** All blocks above this one are no longer canonical. */
+  | { readonly kind: 'unwind'; readonly block: BlockName }
+  /** What the source calls safe or finalized. */
+  | { readonly kind: 'safe' | 'finalized'; readonly block: BlockName }
+
+export type FeedEntry = FeedEvent & { readonly sequence: number }
+
+export interface LogTip {
+  /** Of the newest entry; 0 before the first. */
+  readonly sequence: number
+  /** The head after the newest entry; undefined before the first. */
+  readonly head: BlockName | undefined
+  readonly safe: BlockName | undefined
+  readonly finalized: BlockName | undefined
+  /** Grows with each writer. */
+  readonly epoch: number
+  /** How long the writer's lease still holds; not positive where there is none. */
+  readonly leaseMsLeft: number
+}
+
+/** Where a process is in a log, as of its last answer; zeros before the first. */
+export interface FeedFigures {
+  readonly isAnswering: boolean
+  /** Of the newest writer. */
+  readonly epoch: number
+  /** Whether that is this process. */
+  readonly hasLease: boolean
+  /** Of the newest entry that the store has, or that this process appended. */
+  readonly sequence: number
+  /** What the store lacks of the log; of a writer, what the log lacks of its store. */
+  readonly entriesBehind: number
+  readonly blocksBehind: number
+}
+
+export interface BlockDiffLog {
+  /** Rejects with UnreachableError where there is no answer; so do all others. */
+  readTip(): Promise<LogTip>
+  /**
+   * The next entries after a sequence, in order: at least one where there is any. Rejects with {@link TrimmedError}
+   * where the first of them is no longer there.
+   */
+  read(after: number): Promise<readonly FeedEntry[]>
+  /**
+   * After which entry a store goes on whose newest canonical blocks have these hashes: that of the highest of these
+   * blocks that is in the log. Undefined where the log has none of them and its first block is no child of one. A log
+   * that only says what is safe or finalized takes any store, as an empty one does.
+   */
+  findPosition(hashes: readonly Uint8Array[]): Promise<number | undefined>
+  /** The new epoch where nobody has the lease. */
+  acquire(holder: string, leaseMs: number): Promise<number | undefined>
+  /** Prolongs a lease. Rejects with {@link FencedError} once there is a newer epoch. */
+  renew(epoch: number, leaseMs: number): Promise<void>
+  /** Gives a lease back, so that the next writer need not wait. */
+  release(epoch: number): Promise<void>
+  /**
+   * Appends after the entry `after`, all or none. Rejects with {@link FencedError} once there is a newer epoch, or
+   * where `after` is not the newest entry.
+   */
+  append(epoch: number, after: number, events: readonly FeedEvent[]): Promise<void>
+  /** Removes the entries that are older than the newest `blocks` blocks. */
+  trim(epoch: number, blocks: number): Promise<void>
+  /** Calls `listener` when there may be new entries, or the log is lost. Returns a function that stops this. */
+  onNews(listener: () => void): () => void
+  close(): Promise<void>
+}
+
+/** The entries that a reader needs next were removed. */
+export class TrimmedError extends Error {
+  override readonly name = 'TrimmedError'
+}
+
+/** Another writer has a newer epoch, or wrote: this one may no longer write. */
+export class FencedError extends Error {
+  override readonly name = 'FencedError'
+}

@@ -1,0 +1,310 @@
+/**
+ * Publishes the chain of a store to a log: what the log lacks of the canonical chain, in order, after the store has
+ * committed it. Owns the writer's lease, what waits for the database, and how far the store may be ahead of the log.
+ *
+ * What is to be published follows from the store and the end of the log alone, so that a start after a crash is no
+ * special case. Blocks that are about to be unwound and were not published yet are read before, so that replicas know
+ * them too.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { decodeHeader } from '../../data/chain/header.js'
+import { type DatabaseAddress, UnreachableError } from '../../data/postgres/connection.js'
+import type { BlockName } from '../../data/store/chainRows.js'
+import type { ChainWriter } from '../../data/store/chainWriter.js'
+import { equalBytes } from '../../primitives/bytes.js'
+import { type Deferred, defer } from '../../primitives/deferred.js'
+import { OperatorError } from '../../primitives/faults.js'
+import { waitFor } from '../../primitives/waitFor.js'
+import { encodeBlockDiff, readBlockDiffParts } from './blockDiffCodec.js'
+import {
+  type BlockDiffLog,
+  type FeedEvent,
+  type FeedFigures,
+  FencedError,
+  type LogTip,
+} from './blockDiffLog.js'
+import { PostgresLog } from './postgresLog.js'
+
+export interface PublishPlan extends DatabaseAddress {
+  /** Blocks that the store may be ahead of the log. */
+  readonly feedAheadMax: number
+  /** Blocks below the head that stay in the log. */
+  readonly retainBlocks: number
+  /** How long a writer that is gone keeps others from writing. */
+  readonly leaseMs: number
+}
+
+/** What a writer got with the lease. */
+export interface Lease {
+  readonly epoch: number
+  readonly tip: LogTip
+}
+
+/** Most events, and about the most bytes, in one statement; also read from the store ahead of it. */
+const batchEventsMax = 64
+const batchBytesMax = 8 * 2 ** 20
+/** Wait before the next attempt to reach the database. */
+const retryMs = 200
+/** Events between two removals of old entries. */
+const trimEvery = 64
+
+export class Publisher {
+  readonly #plan: PublishPlan
+  readonly #store: ChainWriter
+  readonly #epoch: number
+  readonly #say: (text: string) => void
+  readonly #signal: AbortSignal
+  readonly #fenced = new AbortController()
+  /** What the log lacks, in order; the log's end is before the first of it. */
+  #queue: FeedEvent[] = []
+  #sequence: number
+  /** The end of the log once the queue is in it. */
+  #planned: Record<'head' | 'safe' | 'finalized', BlockName | undefined>
+  #publishedNumber: number
+  #committed: BlockName
+  /** Whether blocks are being unwound, until the next commit: what the store says is not committed yet. */
+  #isUnwinding = false
+  #news: Deferred<void> = defer()
+  #progress: Deferred<void> = defer()
+  #isEnding = false
+  #hasEnded = false
+  #isCutOff = false
+  #failure: unknown
+  readonly #running: Promise<void>
+
+  /** Begins to publish what is in the store. `say` takes sentences for the operator; nobody waits once `signal` is aborted. */
+  constructor(
+    plan: PublishPlan,
+    { epoch, tip }: Lease,
+    store: ChainWriter,
+    say: (text: string) => void,
+    signal: AbortSignal,
+  ) {
+    this.#plan = plan
+    this.#signal = signal
+    this.#store = store
+    this.#epoch = epoch
+    this.#say = say
+    this.#sequence = tip.sequence
+    this.#committed = store.head
+    this.#planned = this.#endOf(tip)
+    this.#publishedNumber = this.#planned.head?.number ?? 0
+    store.beforeUnwind = () => {
+      if (this.#isUnwinding) return
+      this.#fill(this.#plan.feedAheadMax)
+      this.#isUnwinding = true
+    }
+    signal.addEventListener('abort', () => this.#progress.resolve(), { once: true })
+    this.#running = this.#run()
+  }
+
+  /** Aborted once there is another writer: this one has to stop. */
+  get fenced(): AbortSignal {
+    return this.#fenced.signal
+  }
+
+  /**
+   * Call it after each commit of the store. Resolves once the store is no more than `feedAheadMax` blocks ahead of the
+   * log, or the writer is fenced or stopped.
+   */
+  async committed(): Promise<void> {
+    this.#committed = this.#store.head
+    this.#isUnwinding = false
+    this.#news.resolve()
+    while (
+      this.#blocksAhead > this.#plan.feedAheadMax &&
+      !this.#fenced.signal.aborted &&
+      !this.#signal.aborted
+    ) {
+      await this.#progress.promise
+    }
+    if (this.#failure !== undefined) throw this.#failure
+  }
+
+  /** Publishes what is left, as long as the database answers, and gives the lease back. */
+  async end(): Promise<void> {
+    this.#isEnding = true
+    this.#news.resolve()
+    await this.#running
+    this.#store.beforeUnwind = undefined
+    if (this.#failure !== undefined) throw this.#failure
+  }
+
+  figures(): FeedFigures {
+    const unplanned = Math.max(0, this.#committed.number - (this.#planned.head?.number ?? 0))
+    return {
+      isAnswering: !this.#isCutOff,
+      epoch: this.#epoch,
+      hasLease: !this.#fenced.signal.aborted && !this.#hasEnded,
+      sequence: this.#sequence,
+      entriesBehind: this.#queue.length + unplanned,
+      blocksBehind: this.#queue.filter(({ kind }) => kind === 'block').length + unplanned,
+    }
+  }
+
+  get #blocksAhead(): number {
+    return Math.max(this.#committed.number - this.#publishedNumber, this.#queue.length)
+  }
+
+  async #run(): Promise<void> {
+    for (;;) {
+      let log: PostgresLog | undefined
+      try {
+        log = await PostgresLog.connect(this.#plan, this.#identity(), true)
+        await log.renew(this.#epoch, this.#plan.leaseMs)
+        this.#goOnFrom(await log.readTip())
+        if (this.#isCutOff) this.#say('the feed answers again')
+        this.#isCutOff = false
+        await this.#publish(log)
+        await log.release(this.#epoch)
+        this.#hasEnded = true
+        return
+      } catch (error) {
+        if (!(error instanceof UnreachableError)) {
+          if (!(error instanceof FencedError)) this.#failure = error
+          this.#fenced.abort()
+          this.#progress.resolve()
+          return
+        }
+        if (!this.#isCutOff) this.#say(`the feed does not answer: ${error.message}`)
+        this.#isCutOff = true
+        if (this.#isEnding) return
+        await sleep(retryMs)
+      } finally {
+        await log?.close()
+      }
+    }
+  }
+
+  /** Resolves when everything is published and no more will come. */
+  async #publish(log: BlockDiffLog): Promise<void> {
+    const renewMs = this.#plan.leaseMs / 3
+    let renewed = performance.now()
+    const unlisten = log.onNews(() => this.#news.resolve())
+    try {
+      for (let untrimmed = 0; ; ) {
+        if (performance.now() - renewed > renewMs) {
+          renewed = performance.now()
+          await log.renew(this.#epoch, this.#plan.leaseMs)
+        }
+        this.#news = defer()
+        this.#fill(batchEventsMax)
+        const batch = firstOf(this.#queue)
+        if (batch.length === 0) {
+          if (this.#isEnding) return
+          await waitFor(this.#news.promise, renewMs)
+          continue
+        }
+        await log.append(this.#epoch, this.#sequence, batch)
+        this.#took(batch.length)
+        untrimmed += batch.length
+        if (untrimmed >= trimEvery) {
+          await log.trim(this.#epoch, this.#plan.retainBlocks)
+          untrimmed = 0
+        }
+      }
+    } finally {
+      unlisten()
+    }
+  }
+
+  #took(count: number): void {
+    for (const { kind, block } of this.#queue.splice(0, count)) {
+      if (kind === 'block' || kind === 'unwind') this.#publishedNumber = block.number
+    }
+    this.#sequence += count
+    this.#progress.resolve()
+    this.#progress = defer()
+  }
+
+  /** After a new connection: the log may have what was sent last, or be an older copy of itself. */
+  #goOnFrom(tip: LogTip): void {
+    const taken = tip.sequence - this.#sequence
+    if (taken >= 0 && taken <= this.#queue.length) return this.#took(taken)
+    this.#queue = []
+    this.#sequence = tip.sequence
+    this.#planned = this.#endOf(tip)
+    this.#publishedNumber = this.#planned.head?.number ?? 0
+  }
+
+  /** Adds to the queue what the log lacks of the committed chain, until it has `count` events. */
+  #fill(count: number): void {
+    while (this.#queue.length < count && !this.#isUnwinding) {
+      const event = this.#next()
+      if (event === undefined) return
+      this.#queue.push(event)
+      const kind = event.kind === 'safe' || event.kind === 'finalized' ? event.kind : 'head'
+      this.#planned[kind] = event.block
+    }
+  }
+
+  #next(): FeedEvent | undefined {
+    const head = this.#planned.head as BlockName
+    if (!this.#isCommitted(head)) return { kind: 'unwind', block: this.#forkBelow(head) }
+    if (head.number < this.#committed.number) return this.#blockEvent(head.number + 1)
+    for (const kind of ['safe', 'finalized'] as const) {
+      const block = this.#store.readMarker(kind)
+      if (block === undefined || !this.#isCommitted(block)) continue
+      const known = this.#planned[kind]
+      if (known === undefined || !equalBytes(known.hash, block.hash)) return { kind, block }
+    }
+    return undefined
+  }
+
+  #blockEvent(number: number): FeedEvent {
+    const parts = readBlockDiffParts(this.#store, number)
+    if (parts === undefined) {
+      throw new OperatorError(
+        `block ${number} cannot be published: this store no longer keeps it whole; publish from a store with all history, or begin a new log`,
+      )
+    }
+    const { parentHash } = decodeHeader(parts.header)
+    return {
+      kind: 'block',
+      block: { number, hash: parts.hash },
+      parentHash,
+      blockDiff: encodeBlockDiff(parts),
+    }
+  }
+
+  /** The newest block below `block` that is canonical. */
+  #forkBelow(block: BlockName): BlockName {
+    let below = block
+    while (!this.#isCommitted(below)) {
+      const header = this.#store.readHeader(below.hash)
+      if (header === undefined)
+        throw new Error(`block ${below.number}, which the feed has, is not in the store`)
+      below = { number: below.number - 1, hash: decodeHeader(header).parentHash }
+    }
+    return below
+  }
+
+  #isCommitted({ number, hash }: BlockName): boolean {
+    return number <= this.#committed.number && this.#store.isCanonical(number, hash)
+  }
+
+  #endOf({ head, safe, finalized }: LogTip) {
+    const genesis = this.#store.readCanonicalHash(0)
+    if (genesis === undefined) throw new Error('the store has no genesis')
+    return { head: head ?? { number: 0, hash: genesis }, safe, finalized }
+  }
+
+  #identity() {
+    const identity = this.#store.readIdentity()
+    if (identity === undefined) throw new Error('the store has no genesis')
+    return identity
+  }
+}
+
+/** Events for one statement. */
+function firstOf(queue: readonly FeedEvent[]): readonly FeedEvent[] {
+  let bytes = 0
+  let count = 0
+  for (const event of queue.slice(0, batchEventsMax)) {
+    bytes += event.kind === 'block' ? event.blockDiff.length : 0
+    if (count > 0 && bytes > batchBytesMax) break
+    count++
+  }
+  return queue.slice(0, count)
+}

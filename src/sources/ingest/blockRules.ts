@@ -1,0 +1,235 @@
+/**
+ * Rules that are checked before a block is executed: its header against its parent, its body against its header. The
+ * proof-of-work seal (mixHash and nonce) is not checked: the operator chooses the chain file, and hashes and roots
+ * still bind its content.
+ */
+
+import {
+  BlockAccessListError,
+  blockAccessListHash,
+  checkBlockAccessItems,
+  decodeBlockAccessList,
+} from '../../data/chain/blockAccessList.js'
+import { gasPerBlob, nextBaseFee, nextDifficulty, nextExcessBlobGas } from '../../data/chain/feeMarket.js'
+import { type ForkName, type ForkSchedule, includesFork } from '../../data/chain/forks.js'
+import { type Header, requireKnownFork } from '../../data/chain/header.js'
+import { gasLimitMax } from '../../data/chain/intrinsicGas.js'
+import { type BodyItems, bodyHashes } from '../../execution/evm/blocks/blockParts.js'
+import { InvalidBlockError } from '../../execution/evm/blocks/invalidBlock.js'
+import { bytesToHex, equalBytes } from '../../primitives/bytes.js'
+import { emptyUnclesHash } from '../../primitives/keccak.js'
+import type { RlpItem } from '../../primitives/rlp.js'
+
+export interface RuleContext {
+  readonly schedule: ForkSchedule
+  readonly fork: ForkName
+  readonly isMerged: boolean
+  /** Whether headers need not follow from their parents', as on a development chain. */
+  readonly isDevelopment?: boolean
+}
+
+const gasLimitMin = 5000n
+const gasLimitBoundDivisor = 1024n
+const extraDataBytesMax = 32
+/** EIP-7934: 10 MiB less 2 MiB for the consensus layer. */
+const blockRlpBytesMax = 8 * 1024 * 1024
+/** EIP-779: number of blocks from the DAO fork on with a mark in their extra data. */
+const daoMarkedBlocks = 10
+const daoMark = Buffer.from('dao-hard-fork')
+
+function must(holds: boolean, field: string, got: unknown, want: string): void {
+  if (!holds) throw new InvalidBlockError(`${field} is ${got}, expected ${want}`)
+}
+
+function mustEqual(field: string, got: bigint | number | undefined, want: bigint | number | undefined): void {
+  must(got === want, field, got ?? 'absent', String(want ?? 'none'))
+}
+
+/**
+ * Checks a header against its parent's. Throws InvalidBlockError naming the field, its value and what it should be;
+ * UnknownForkError.
+ */
+export function checkHeader(header: Header, parent: Header, context: RuleContext): void {
+  requireKnownFork(header)
+  mustEqual('number', header.number, parent.number + 1)
+  if (context.isDevelopment === true) return checkPresence(header, context.fork)
+  must(
+    header.timestamp > parent.timestamp,
+    'timestamp',
+    header.timestamp,
+    `more than the parent's ${parent.timestamp}`,
+  )
+  must(
+    header.extraData.length <= extraDataBytesMax,
+    'extraData',
+    `${header.extraData.length} bytes`,
+    `at most ${extraDataBytesMax} bytes`,
+  )
+  checkGas(header, parent, context)
+  checkConsensus(header, parent, context)
+  checkPresence(header, context.fork)
+  checkBlobGas(header, parent, context)
+  const daoBlock = context.schedule.config.blocks.get('dao')
+  if (daoBlock !== undefined && header.number >= daoBlock && header.number < daoBlock + daoMarkedBlocks) {
+    must(
+      Buffer.compare(header.extraData, daoMark) === 0,
+      'extraData',
+      bytesToHex(header.extraData),
+      'the DAO fork mark',
+    )
+  }
+}
+
+function checkGas(header: Header, parent: Header, { schedule }: RuleContext): void {
+  const isFirstLondon = header.number === schedule.londonBlock
+  const parentLimit = isFirstLondon ? parent.gasLimit * 2n : parent.gasLimit
+  const step = header.gasLimit > parentLimit ? header.gasLimit - parentLimit : parentLimit - header.gasLimit
+  must(
+    step < parentLimit / gasLimitBoundDivisor &&
+      header.gasLimit >= gasLimitMin &&
+      header.gasLimit <= gasLimitMax,
+    'gasLimit',
+    header.gasLimit,
+    `less than 1/1024 away from ${parentLimit}`,
+  )
+  must(
+    header.gasUsed <= header.gasLimit,
+    'gasUsed',
+    header.gasUsed,
+    `at most the gas limit ${header.gasLimit}`,
+  )
+  const isLondon = schedule.londonBlock !== undefined && header.number >= schedule.londonBlock
+  mustEqual('baseFeePerGas', header.baseFeePerGas, isLondon ? nextBaseFee(parent) : undefined)
+}
+
+function checkConsensus(header: Header, parent: Header, { fork, isMerged }: RuleContext): void {
+  if (isMerged) {
+    mustEqual('difficulty', header.difficulty, 0n)
+    must(
+      header.nonce.every((byte) => byte === 0),
+      'nonce',
+      bytesToHex(header.nonce),
+      'zero after the Merge',
+    )
+    must(
+      Buffer.compare(header.unclesHash, emptyUnclesHash) === 0,
+      'sha3Uncles',
+      bytesToHex(header.unclesHash),
+      'none after the Merge',
+    )
+    return
+  }
+  const parentHasUncles = Buffer.compare(parent.unclesHash, emptyUnclesHash) !== 0
+  mustEqual('difficulty', header.difficulty, nextDifficulty(parent, parentHasUncles, header.timestamp, fork))
+}
+
+function checkPresence(header: Header, fork: ForkName): void {
+  const fields = [
+    ['withdrawalsRoot', 'shanghai'],
+    ['blobGasUsed', 'cancun'],
+    ['excessBlobGas', 'cancun'],
+    ['parentBeaconBlockRoot', 'cancun'],
+    ['requestsHash', 'prague'],
+    ['blockAccessListHash', 'amsterdam'],
+    ['slotNumber', 'amsterdam'],
+  ] as const
+  for (const [field, since] of fields) {
+    const isDue = includesFork(fork, since)
+    must(
+      (header[field] !== undefined) === isDue,
+      field,
+      isDue ? 'absent' : 'present',
+      isDue ? `it since ${since}` : `none before ${since}`,
+    )
+  }
+}
+
+function checkBlobGas(header: Header, parent: Header, { schedule, fork }: RuleContext): void {
+  const parameters = schedule.blobParametersAt(fork)
+  if (header.blobGasUsed === undefined || parameters === undefined) return
+  const most = BigInt(parameters.max) * gasPerBlob
+  must(
+    header.blobGasUsed <= most && header.blobGasUsed % gasPerBlob === 0n,
+    'blobGasUsed',
+    header.blobGasUsed,
+    `a multiple of ${gasPerBlob} up to ${most}`,
+  )
+  mustEqual('excessBlobGas', header.excessBlobGas, nextExcessBlobGas(parent, fork, parameters))
+}
+
+/** Splits a block's decoded RLP. Throws InvalidBlockError for another shape. */
+export function bodyItems(items: readonly RlpItem[]): BodyItems {
+  const [, transactions, uncles, withdrawals] = items
+  if (items.length < 3 || items.length > 4 || items.some((item) => item instanceof Uint8Array)) {
+    throw new InvalidBlockError(
+      'not a block: expected a list of header, transactions, uncles and withdrawals',
+    )
+  }
+  return {
+    transactions: transactions as readonly RlpItem[],
+    uncles: uncles as readonly RlpItem[],
+    withdrawals: withdrawals as readonly RlpItem[] | undefined,
+  }
+}
+
+/** Checks the RLP size of a whole block. Throws InvalidBlockError. */
+export function checkSize(blockBytes: number, fork: ForkName): void {
+  if (includesFork(fork, 'osaka'))
+    must(blockBytes <= blockRlpBytesMax, 'block size', blockBytes, `at most ${blockRlpBytesMax} bytes`)
+}
+
+/** Checks that a body is the one its header commits to. Throws InvalidBlockError. */
+export function checkContent(header: Header, body: BodyItems): void {
+  const { transactionsRoot, unclesHash, withdrawalsRoot } = bodyHashes(body)
+  mustMatch('transactionsRoot', transactionsRoot, header.transactionsRoot)
+  mustMatch('sha3Uncles', unclesHash, header.unclesHash)
+  must(
+    (withdrawalsRoot === undefined) === (header.withdrawalsRoot === undefined),
+    'withdrawals',
+    withdrawalsRoot === undefined ? 'absent' : 'present',
+    'what the header commits to',
+  )
+  if (withdrawalsRoot !== undefined && header.withdrawalsRoot !== undefined) {
+    mustMatch('withdrawalsRoot', withdrawalsRoot, header.withdrawalsRoot)
+  }
+}
+
+/**
+ * Checks a block access list that came with a block (EIP-7928): its form, and that it is the one that the header commits
+ * to. Whether it is what the block does, execution shows. Throws InvalidBlockError.
+ */
+export function checkBlockAccessList(list: Uint8Array, header: Header, transactionCount: number): void {
+  asRule(() => decodeBlockAccessList(list, { transactionCount, gasLimit: header.gasLimit }))
+  const hash = blockAccessListHash(list)
+  const inHeader = header.blockAccessListHash
+  must(
+    inHeader !== undefined && equalBytes(hash, inHeader),
+    'blockAccessListHash',
+    inHeader === undefined ? 'absent' : bytesToHex(inHeader),
+    `${bytesToHex(hash)}, the hash of the list that came with the block`,
+  )
+}
+
+/** Checks that the list of an executed block is not longer than its gas limit allows. Throws InvalidBlockError. */
+export function checkAccessListLength(list: Uint8Array, gasLimit: bigint): void {
+  asRule(() => checkBlockAccessItems(list, gasLimit))
+}
+
+function asRule(check: () => unknown): void {
+  try {
+    check()
+  } catch (error) {
+    if (error instanceof BlockAccessListError) throw new InvalidBlockError(error.message)
+    throw error
+  }
+}
+
+/** Throws InvalidBlockError where the computed hash is not the header's. */
+function mustMatch(field: string, computed: Uint8Array, inHeader: Uint8Array): void {
+  must(
+    Buffer.compare(computed, inHeader) === 0,
+    field,
+    bytesToHex(inHeader),
+    `${bytesToHex(computed)} from the content`,
+  )
+}

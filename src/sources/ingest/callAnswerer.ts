@@ -1,0 +1,73 @@
+import { StoreError } from '../../data/store/environment.js'
+import { type Fault, FaultError } from '../../primitives/faults.js'
+import type { CallAnswer, IngestCall, IngestMessage } from './messages.js'
+
+export type Answer = (call: IngestCall) => Promise<CallAnswer>
+
+/** The fault of calls to a thread that ends or has ended. */
+export const sourceEnded: Fault = {
+  kind: 'UpstreamsFailed',
+  why: 'the source of this network has ended, see the log; upstreams are not asked',
+}
+
+/** The fault of calls to a thread that takes none yet. */
+export const sourceStarts: Fault = {
+  kind: 'UpstreamsFailed',
+  why: 'the source of this network starts; upstreams are not asked yet',
+}
+
+/** The fault of calls whose answer finds no room; the store says more to the operator. */
+const noRoom: Fault = {
+  kind: 'UpstreamsFailed',
+  why: 'what upstreams answer cannot be stored, because the disk is full',
+}
+
+/** Takes calls, and reports for each what `answer` resolves to, or the fault that it rejects with. */
+export class CallAnswerer {
+  readonly #report: (message: IngestMessage) => void
+  readonly #answer: Answer
+  readonly #underWay = new Set<Promise<void>>()
+  #hasEnded = false
+  /** The last failure of the store that the operator was told. */
+  #told = ''
+
+  constructor(report: (message: IngestMessage) => void, answer: Answer) {
+    this.#report = report
+    this.#answer = answer
+  }
+
+  take(call: IngestCall): void {
+    if (this.#hasEnded) return this.#report({ type: 'refused', serial: call.serial, fault: sourceEnded })
+    const settled = this.#settle(call).finally(() => this.#underWay.delete(settled))
+    this.#underWay.add(settled)
+  }
+
+  /**
+   * Refuses every further call, and resolves once none is under way, so that what they use can be closed. End what
+   * they wait for as well.
+   */
+  async end(): Promise<void> {
+    this.#hasEnded = true
+    await Promise.all(this.#underWay)
+  }
+
+  async #settle(call: IngestCall): Promise<void> {
+    const { serial } = call
+    try {
+      this.#report({ type: 'answered', serial, answer: await this.#answer(call) })
+    } catch (error) {
+      this.#report({ type: 'refused', serial, fault: this.#faultOf(error) })
+    }
+  }
+
+  #faultOf(error: unknown): Fault {
+    if (error instanceof FaultError) return error.fault
+    if (error instanceof StoreError) {
+      if (error.message !== this.#told) this.#report({ type: 'said', text: error.message })
+      this.#told = error.message
+      return noRoom
+    }
+    this.#report({ type: 'said', text: `a defect: ${(error as Error).stack}` })
+    return { kind: 'UpstreamsFailed', why: 'internal error' }
+  }
+}

@@ -1,0 +1,222 @@
+/**
+ * Makes blocks on the head of a developer chain: a header by the rules in force, and the transactions that wait and can
+ * run. Owns what is in a block. The executor of imported blocks runs it, once; the store takes what it gives.
+ */
+import { blockAccessListHash } from '../../../data/chain/blockAccessList.js'
+import { blobGasPrice, gasPerBlob } from '../../../data/chain/feeMarket.js'
+import type { ForkName, ForkSchedule } from '../../../data/chain/forks.js'
+import {
+  decodeHeader,
+  encodeHeader,
+  type Header,
+  headerHash,
+  stateRootOf,
+} from '../../../data/chain/header.js'
+import { buildPendingHeader } from '../../../data/chain/pendingHeader.js'
+import { type Account, decodeAccount } from '../../../data/state/account.js'
+import { indexedRoot } from '../../../data/state/indexedRoot.js'
+import { headState } from '../../../data/state/stateView.js'
+import { RecentTries } from '../../../data/state/trie.js'
+import type { BlockDiff } from '../../../data/store/blockDiff.js'
+import type { ChainWriter } from '../../../data/store/chainWriter.js'
+import { BlockExecutor } from '../../../execution/evm/blocks/executeBlock.js'
+import { InvalidBlockError } from '../../../execution/evm/blocks/invalidBlock.js'
+import { RecoveredKeys } from '../../../execution/evm/transactions/recoveredKeys.js'
+import {
+  checkSentTransaction,
+  type SentTransaction,
+} from '../../../execution/evm/transactions/sentTransaction.js'
+import {
+  type Address,
+  bytesToBigInt,
+  bytesToHex,
+  type Hash32,
+  toMinimalBytes,
+} from '../../../primitives/bytes.js'
+import { messageRefused, OperatorError } from '../../../primitives/faults.js'
+import { keccak256 } from '../../../primitives/keccak.js'
+import { decodeRlpList, encodeRlp } from '../../../primitives/rlp.js'
+import { checkAccessListLength, checkHeader } from '../blockRules.js'
+import { WaitingTransactions } from './waitingTransactions.js'
+
+/** EIP-7934 allows 8 MiB for a block; its header and a withdrawal need the rest. */
+const transactionBytesMax = 8 * 2 ** 20 - 2 ** 14
+
+/** Ether that a block gives to an account, as a withdrawal (EIP-4895). */
+export interface Payment {
+  readonly address: Uint8Array
+  readonly gwei: bigint
+}
+
+/** A block that is about to be made, still empty. */
+interface Draft {
+  readonly header: Header
+  readonly parent: Header
+  readonly fork: ForkName
+  readonly isMerged: boolean
+  readonly totalDifficulty: bigint
+}
+
+export class BlockMaker {
+  readonly waiting = new WaitingTransactions((sender) => this.accountOf(sender))
+  readonly #store: ChainWriter
+  readonly #schedule: ForkSchedule
+  readonly #say: (text: string) => void
+  readonly #executor: BlockExecutor
+
+  /** `say` takes sentences for the operator. */
+  constructor(store: ChainWriter, schedule: ForkSchedule, say: (text: string) => void) {
+    this.#store = store
+    this.#schedule = schedule
+    this.#say = say
+    this.#executor = new BlockExecutor(schedule, new RecoveredKeys(), { recent: new RecentTries() })
+  }
+
+  get head(): Header {
+    return decodeHeader(this.#store.readHeader(this.#store.head.hash) as Uint8Array)
+  }
+
+  accountOf(address: Uint8Array): Account | undefined {
+    const row = this.#store.readAccount(address as Address)
+    return row && decodeAccount(row)
+  }
+
+  /** Has a transaction wait for a block with this timestamp or a later one. Throws FaultError MessageRefused. */
+  take(raw: Uint8Array, timestamp: number): Hash32 {
+    const { header, fork } = this.#draft(timestamp)
+    const tx = checkSentTransaction(raw, fork, this.#schedule.config.chainId)
+    const blobsMax = this.#schedule.blobParametersAt(fork)?.max ?? 0
+    if (tx.blobCount > blobsMax)
+      throw messageRefused(`too many blobs in transaction: have ${tx.blobCount}, permitted ${blobsMax}`)
+    this.waiting.add(tx, header.gasLimit)
+    return tx.hash
+  }
+
+  /** Whether a transaction waits that a block with this timestamp would have. */
+  hasWork(timestamp: number): boolean {
+    return this.#choose(this.#draft(timestamp)).length > 0
+  }
+
+  /**
+   * Makes a block; it is on disk when this returns. One with a payment has no transactions. The first transaction with
+   * which the block fails, for whatever reason, is dropped, and the block ends before it. Throws OperatorError where the
+   * chain's own rules let no block be made, FaultError MessageRefused for a payment before Shanghai.
+   */
+  make(timestamp: number, payment?: Payment): void {
+    const draft = this.#draft(timestamp)
+    const { number, withdrawalsRoot } = draft.header
+    if (payment !== undefined && withdrawalsRoot === undefined) {
+      throw messageRefused(`block ${number} pays nobody, because it is before Shanghai`)
+    }
+    const chosen = payment === undefined ? this.#choose(draft) : []
+    this.#store.apply(number - 1, [this.#executeSome(draft, chosen, payment)])
+    this.waiting.removePast()
+  }
+
+  /** Executes a block of as many transactions as it can have, in order; see {@link make}. */
+  #executeSome(draft: Draft, chosen: readonly SentTransaction[], payment: Payment | undefined): BlockDiff {
+    const { number } = draft.header
+    let made: BlockDiff | undefined
+    let failure: unknown
+    // A block has as many transactions as it is known to run with, and with one more it is known to fail. Not every
+    // failure names its transaction, so that it is searched for by halves.
+    let [runs, fails, next] = [0, chosen.length + 1, chosen.length]
+    while (made === undefined || fails - runs > 1) {
+      try {
+        made = this.#execute(draft, chosen.slice(0, next), payment)
+        runs = next
+        next = Math.floor((runs + fails) / 2)
+      } catch (error) {
+        const rule = error instanceof InvalidBlockError ? error : undefined
+        if (next === 0)
+          throw rule ? new OperatorError(`block ${number} cannot be made: ${rule.message}`) : error
+        failure = error
+        fails = Math.min(next, (rule?.transaction ?? next) + 1)
+        next = rule?.transaction === undefined ? Math.floor((runs + fails) / 2) : fails - 1
+      }
+    }
+    const bad = chosen[runs]
+    if (bad !== undefined) {
+      this.#say(
+        `${bytesToHex(bad.hash)}, which waited for block ${number}, is dropped: ${(failure as Error).message}`,
+      )
+      this.waiting.remove(bad)
+    }
+    return made
+  }
+
+  #draft(timestamp: number): Draft {
+    const { hash } = this.#store.head
+    const parentTotal = bytesToBigInt(this.#store.readTotalDifficulty(hash) as Uint8Array)
+    const parent = this.head
+    const empty = buildPendingHeader(parent, hash, this.#schedule, parentTotal, timestamp)
+    const isMerged = this.#schedule.isMerged(parentTotal)
+    // In place of the beacon chain's randomness.
+    const header = isMerged ? { ...empty, mixHash: keccak256(hash) } : empty
+    const fork = this.#schedule.forkAt(header.number, timestamp, isMerged)
+    return { header, parent, fork, isMerged, totalDifficulty: parentTotal + header.difficulty }
+  }
+
+  /** The first that can run and that fit in one block by their gas limits; at least one, which may be invalid. */
+  #choose({ header, fork }: Draft): readonly SentTransaction[] {
+    const ready = this.waiting.ready(header.baseFeePerGas ?? 0n, blobGasPrice(header, this.#schedule) ?? 0n)
+    const blobsMax = this.#schedule.blobParametersAt(fork)?.max ?? 0
+    let [gas, blobs, bytes] = [0n, 0, 0]
+    const end = ready.findIndex((tx, index) => {
+      gas += tx.gasLimit
+      blobs += tx.blobCount
+      bytes += tx.bytes.length
+      return index > 0 && (gas > header.gasLimit || blobs > blobsMax || bytes > transactionBytesMax)
+    })
+    return end < 0 ? ready : ready.slice(0, end)
+  }
+
+  /** Executes a block. Throws InvalidBlockError. */
+  #execute(
+    { header: empty, parent, fork, isMerged, totalDifficulty }: Draft,
+    chosen: readonly SentTransaction[],
+    payment: Payment | undefined,
+  ): BlockDiff {
+    const { number, parentHash } = empty
+    const hasWithdrawals = empty.withdrawalsRoot !== undefined
+    const hasBlobs = empty.blobGasUsed !== undefined
+    const blobGasUsed = gasPerBlob * BigInt(chosen.reduce((sum, { blobCount }) => sum + blobCount, 0))
+    // Index, validator, address and amount.
+    const withdrawals = payment
+      ? [[toMinimalBytes(number), toMinimalBytes(0), payment.address, toMinimalBytes(payment.gwei)]]
+      : []
+    const planned: Header = {
+      ...empty,
+      transactionsRoot: indexedRoot(chosen.map(({ bytes }) => bytes)),
+      ...(hasWithdrawals && { withdrawalsRoot: indexedRoot(withdrawals.map((item) => encodeRlp(item))) }),
+      ...(hasBlobs && { blobGasUsed }),
+    }
+    const transactions = chosen.map(({ bytes }) =>
+      (bytes[0] as number) > 0x7f ? decodeRlpList(bytes) : bytes,
+    )
+    const body = [transactions, [], ...(hasWithdrawals ? [withdrawals] : [])]
+    const { changes, receipts, senders, blockAccessList, ...outcome } = this.#executor.execute(
+      [decodeRlpList(encodeHeader(planned)), ...body],
+      fork,
+      headState(this.#store, stateRootOf(parent, this.#store.readIdentity()?.development)),
+      (number) => this.#store.readCanonicalHash(number),
+    )
+    const { stateRoot, ...state } = changes
+    const { gasUsed, receiptsRoot, logsBloom, requestsHash } = outcome
+    const header: Header = {
+      ...planned,
+      ...{ stateRoot, gasUsed, receiptsRoot, logsBloom },
+      ...(requestsHash && { requestsHash }),
+      ...(blockAccessList && { blockAccessListHash: blockAccessListHash(blockAccessList) }),
+    }
+    checkHeader(header, parent, { schedule: this.#schedule, fork, isMerged })
+    if (blockAccessList !== undefined) checkAccessListLength(blockAccessList, header.gasLimit)
+    const headerRlp = encodeHeader(header)
+    return {
+      ...{ number, parentHash, hash: headerHash(headerRlp), header: headerRlp, body: encodeRlp(body) },
+      ...{ senders, receipts: encodeRlp(receipts), blockAccessList },
+      totalDifficulty: toMinimalBytes(totalDifficulty),
+      ...state,
+    }
+  }
+}

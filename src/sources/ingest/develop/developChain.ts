@@ -1,0 +1,329 @@
+/**
+ * The source of a developer chain: takes in what was recorded, then has blocks made at intervals and as callers ask.
+ * Owns when a block is made, with which timestamp, and what callers may do to the chain ({@link developerMethods}).
+ */
+import { once } from 'node:events'
+import { setImmediate } from 'node:timers/promises'
+import type { ChainWriter } from '../../../data/store/chainWriter.js'
+import { StoreError } from '../../../data/store/environment.js'
+import { bytesToHex, hexToBytes, toAddress, toQuantity } from '../../../primitives/bytes.js'
+import { FaultError, messageRefused, OperatorError } from '../../../primitives/faults.js'
+import { type DeveloperMethod, headProofMethod } from '../../../primitives/upstreamCalls.js'
+import { Announcements } from '../announcements.js'
+import { sourceEnded } from '../callAnswerer.js'
+import { readChainFile } from '../chainFile.js'
+import { sizeOfFile, visitBlocks } from '../importSession.js'
+import type { CallAnswer, DevelopTask, IngestCall } from '../messages.js'
+import { Ticker } from '../pace.js'
+import { publishFigures } from '../publishFigures.js'
+import { runSource, type Source, type SourceHost, takeCalls } from '../runSource.js'
+import { BlockMaker, type Payment } from './blockMaker.js'
+
+/** Blocks of one call. Each takes some milliseconds with its flush, and a request has 30 s. */
+const minedMax = 1_000
+/** Blocks that a revert takes back, all in one transaction of the store; as many as a follower's reorganisation at most. */
+const revertedMax = 8_192
+/** Snapshots that are remembered; test suites that never revert make one per test. */
+const snapshotsMax = 1_024
+/** Most seconds of a step, of all together, and of a timestamp that is set: far beyond any test, and exact in a double. */
+const secondsMax = 2 ** 40
+const gweiMax = 2n ** 64n - 1n
+const gwei = 10n ** 9n
+
+/**
+ * Imports the blocks of the recorded file that are above the head, then makes blocks until the signal is aborted. Calls
+ * wait for the import. Rejects with OperatorError for a cause that the operator can remove.
+ */
+export async function developChain(task: DevelopTask, host: SourceHost): Promise<void> {
+  const { report, signal } = host
+  const { recorded, blockSeconds } = task.develop
+  const bytesTotal = recorded === undefined ? 0 : await sizeOfFile(recorded)
+  await runSource(task, host, async (source) => {
+    const { store, schedule, importer, session, publisher, onEnd } = source
+    session.bytesTotal = bytesTotal
+    const say = (text: string) => report({ type: 'said', text })
+    const onMade = async () => {
+      report({ type: 'head' })
+      await publisher?.committed()
+    }
+    let told: string | undefined
+    const tell = (trouble: string | undefined) => {
+      if (trouble === told) return
+      told = trouble
+      if (trouble !== undefined) say(trouble)
+      report({
+        type: 'upstream',
+        state: { head: undefined, isDown: false, ...(trouble !== undefined && { trouble }), nodes: [] },
+      })
+    }
+    const ready = importAbove(recorded, source, signal).then((isWhole) => {
+      const maker = new BlockMaker(store, schedule, say)
+      return isWhole ? new Developer(store, maker, blockSeconds === 0, { onMade, tell }, signal) : undefined
+    })
+    takeCalls(host, onEnd, async (call) => {
+      const developer = await ready.catch(() => undefined)
+      if (developer === undefined || signal.aborted) throw new FaultError(sourceEnded)
+      return developer.answer(call)
+    })
+    report({ type: 'opened' })
+    onEnd(publishFigures(report, { store, importer }))
+    const developer = await ready
+    if (developer === undefined) return
+    report({ type: 'head' })
+    const pace = blockSeconds === 0 ? undefined : new Ticker(blockSeconds * 1_000, signal)
+    // What keeps a block from being made may be gone at the next one; `tell` has it said.
+    while (await pace?.wait()) await developer.make().catch(throwStoreErrors)
+    if (!signal.aborted) await once(signal, 'abort')
+  })
+}
+
+/** Imports the blocks of a chain file that are above the head; resolves to whether all of them are stored. */
+async function importAbove(
+  file: string | undefined,
+  { store, session }: Source,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const known = store.head.number
+  const isWhole =
+    file === undefined ||
+    (await visitBlocks(file, readChainFile(file, session.countReads()), async (block) => {
+      if (block.header.number > known) await session.import(block)
+      return !signal.aborted
+    }))
+  await session.commit()
+  return isWhole && !signal.aborted
+}
+
+function throwStoreErrors(error: unknown): void {
+  if (error instanceof StoreError) throw error
+}
+
+interface DeveloperEvents {
+  /** Called after each block and revert. */
+  onMade(): Promise<void>
+  /** Called with what keeps blocks from being made, as a sentence; undefined once one was made. */
+  tell(trouble: string | undefined): void
+}
+
+/** What `evm_revert` goes back to. */
+interface Snapshot {
+  readonly number: number
+  readonly aheadSeconds: number
+}
+
+class Developer {
+  readonly #store: ChainWriter
+  readonly #maker: BlockMaker
+  readonly #minesAtOnce: boolean
+  readonly #events: DeveloperEvents
+  readonly #signal: AbortSignal
+  readonly #snapshots = new Map<number, Snapshot>()
+  readonly #announcements = new Announcements()
+  #lastSnapshot = 0
+  /** How far the chain's clock is ahead of this machine's; a chain from the future goes on from there. */
+  #aheadSeconds: number
+  /** Timestamp of the next block, where a caller has set it. */
+  #nextTimestamp: number | undefined
+
+  /**
+   * `minesAtOnce`: blocks are made for each transaction. Calls that make many blocks end early once `signal` is aborted.
+   */
+  constructor(
+    store: ChainWriter,
+    maker: BlockMaker,
+    minesAtOnce: boolean,
+    events: DeveloperEvents,
+    signal: AbortSignal,
+  ) {
+    this.#store = store
+    this.#maker = maker
+    this.#minesAtOnce = minesAtOnce
+    this.#events = events
+    this.#signal = signal
+    signal.addEventListener('abort', () => void this.#announcements.close())
+    this.#aheadSeconds = Math.max(0, Number(maker.head.timestamp) - clockSeconds())
+  }
+
+  /** Makes a block now; its timestamp is the chain's time, and after the parent's. */
+  async make(payment?: Payment): Promise<void> {
+    const timestamp = this.#timestamp()
+    if (this.#nextTimestamp !== undefined) this.#aheadSeconds = timestamp - clockSeconds()
+    this.#nextTimestamp = undefined
+    try {
+      this.#maker.make(timestamp, payment)
+    } catch (error) {
+      const isCallers = error instanceof FaultError || error instanceof StoreError
+      if (!isCallers) this.#events.tell(`no blocks are made: ${(error as Error).message}`)
+      throw error
+    }
+    this.#events.tell(undefined)
+    await this.#events.onMade()
+  }
+
+  /** Rejects with FaultError for a caller's fault. */
+  async answer(call: IngestCall): Promise<CallAnswer> {
+    try {
+      switch (call.type) {
+        case 'send':
+          return await this.#send(call.raw)
+        case 'pending':
+          return this.#maker.waiting.find(call.hash)
+        case 'waiting':
+          return this.#maker.waiting.countFrom(call.sender, call.next)
+        case 'pool':
+          return await this.#maker.waiting.poolJson(call.question, call.sender)
+        case 'announced':
+          return await this.#announcements.since(call.after, call.waitMs)
+        case 'relay': {
+          if (call.method === headProofMethod) return 'null'
+          const params = JSON.parse(call.params)
+          if (!Array.isArray(params)) throw new FaultError({ kind: 'ParamsNotArray' })
+          return JSON.stringify(await this.#methods[call.method as DeveloperMethod](params))
+        }
+        case 'fetch':
+          throw new Error('a developer chain holds everything and fetches nothing')
+      }
+    } catch (error) {
+      throw error instanceof OperatorError ? messageRefused(error.message) : error
+    }
+  }
+
+  async #send(raw: Uint8Array): Promise<CallAnswer> {
+    const hash = this.#maker.take(raw, this.#timestamp())
+    this.#announcements.add(hash)
+    while (this.#minesAtOnce && this.#maker.hasWork(this.#timestamp())) await this.make()
+    return hash
+  }
+
+  #timestamp(): number {
+    const now = clockSeconds() + this.#aheadSeconds
+    return this.#nextTimestamp ?? Math.max(now, Number(this.#maker.head.timestamp) + 1)
+  }
+
+  readonly #methods: Readonly<Record<DeveloperMethod, (params: readonly unknown[]) => unknown>> = {
+    evm_mine: async ([options]) => {
+      const { timestamp, blocks = 1 } = isObject(options) ? options : { timestamp: options }
+      if (timestamp !== undefined) this.#setNext(timestamp)
+      await this.#mine(integer(blocks, minedMax), 0)
+      return '0x0'
+    },
+    anvil_mine: async (params) => {
+      await this.#mineAs(params)
+      return null
+    },
+    hardhat_mine: async (params) => {
+      await this.#mineAs(params)
+      return true
+    },
+    evm_increaseTime: ([seconds]) => {
+      // Blocks that were made faster than seconds pass are ahead of the clock.
+      const ahead = Math.max(this.#aheadSeconds, Number(this.#maker.head.timestamp) - clockSeconds())
+      this.#aheadSeconds = ahead + integer(seconds, secondsMax - ahead)
+      return this.#aheadSeconds
+    },
+    evm_setNextBlockTimestamp: ([timestamp]) => {
+      this.#setNext(timestamp)
+      return null
+    },
+    evm_snapshot: () => {
+      const { number } = this.#store.head
+      this.#snapshots.set(++this.#lastSnapshot, { number, aheadSeconds: this.#aheadSeconds })
+      const [oldest] = this.#snapshots.keys()
+      if (oldest !== undefined && this.#snapshots.size > snapshotsMax) this.#snapshots.delete(oldest)
+      return toQuantity(this.#lastSnapshot)
+    },
+    evm_revert: ([id]) => this.#revert(integer(id, Number.MAX_SAFE_INTEGER)),
+    anvil_setBalance: async ([address, wei]) => {
+      await this.#setBalance(address, wei)
+      return null
+    },
+    hardhat_setBalance: async ([address, wei]) => {
+      await this.#setBalance(address, wei)
+      return true
+    },
+  }
+
+  #mineAs([blocks = 1, seconds = 0]: readonly unknown[]): Promise<void> {
+    return this.#mine(integer(blocks, minedMax), integer(seconds, secondsMax, 1))
+  }
+
+  async #mine(blocks: number, seconds: number): Promise<void> {
+    for (let made = 0; made < blocks; made++) {
+      if (made > 0 && seconds > 0) this.#nextTimestamp = Number(this.#maker.head.timestamp) + seconds
+      await this.make()
+      // So that a message to stop can arrive.
+      await setImmediate()
+      if (this.#signal.aborted) throw new FaultError(sourceEnded)
+    }
+  }
+
+  #setNext(value: unknown): void {
+    const timestamp = integer(value, secondsMax)
+    const { number, timestamp: last } = this.#maker.head
+    if (timestamp <= last)
+      throw messageRefused(`timestamp ${timestamp} is not after ${last}, that of block ${number}`)
+    this.#nextTimestamp = timestamp
+  }
+
+  /** Takes back all blocks since a snapshot, which goes with those after it, and all that waits. */
+  async #revert(id: number): Promise<boolean> {
+    const snapshot = this.#snapshots.get(id)
+    if (snapshot === undefined) return false
+    const { number, aheadSeconds } = snapshot
+    const blocks = this.#store.head.number - number
+    if (blocks > revertedMax) {
+      throw messageRefused(
+        `snapshot ${toQuantity(id)} is ${blocks} blocks back; at most ${revertedMax} are taken back`,
+      )
+    }
+    for (const later of [...this.#snapshots.keys()]) if (later >= id) this.#snapshots.delete(later)
+    this.#store.apply(number, [])
+    this.#maker.waiting.clear()
+    this.#aheadSeconds = aheadSeconds
+    this.#nextTimestamp = undefined
+    await this.#events.onMade()
+    return true
+  }
+
+  /** Raises a balance by a withdrawal in a block of its own: what any node can check, where a change by hand is not. */
+  async #setBalance(hex: unknown, value: unknown): Promise<void> {
+    if (typeof hex !== 'string' || !/^0x[0-9a-f]{40}$/i.test(hex)) throw invalid('expected an address', 0)
+    const wanted = quantity(value, 1)
+    const address = toAddress(hexToBytes(hex))
+    const balance = this.#maker.accountOf(address)?.balance ?? 0n
+    if (wanted === balance) return
+    if (wanted < balance) {
+      throw messageRefused(
+        `${bytesToHex(address)} has ${balance} wei: a balance can be raised, by a withdrawal, not lowered`,
+      )
+    }
+    const amount = (wanted - balance + gwei - 1n) / gwei
+    if (amount > gweiMax) throw messageRefused(`a balance can be raised by at most ${gweiMax} gwei at once`)
+    await this.make({ address, gwei: amount })
+  }
+}
+
+function clockSeconds(): number {
+  return Math.floor(Date.now() / 1_000)
+}
+
+function isObject(value: unknown): value is { readonly timestamp?: unknown; readonly blocks?: unknown } {
+  return typeof value === 'object' && value !== null
+}
+
+/** A number, or a text of digits, as clients of different habits send them. Throws FaultError InvalidArgument. */
+function quantity(value: unknown, index: number): bigint {
+  const text = typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : value
+  if (typeof text === 'string' && /^(\d{1,78}|0x[0-9a-f]{1,64})$/i.test(text)) return BigInt(text)
+  throw invalid('expected a whole number, or one as a text', index)
+}
+
+function integer(value: unknown, max: number, index = 0): number {
+  const found = quantity(value, index)
+  if (found > max) throw invalid(`expected at most ${max}`, index)
+  return Number(found)
+}
+
+function invalid(why: string, index: number): FaultError {
+  return new FaultError({ kind: 'InvalidArgument', index, why })
+}

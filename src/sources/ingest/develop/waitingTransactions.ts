@@ -1,0 +1,113 @@
+/**
+ * Transactions that wait for a block of a developer chain, in memory alone. Owns which are taken, with go-ethereum's
+ * reasons where they are not, and the order in which they can run.
+ */
+import { pendingTransactionJson } from '../../../data/chain/transactionJson.js'
+import { type Account, emptyAccount } from '../../../data/state/account.js'
+import type { SentTransaction } from '../../../execution/evm/transactions/sentTransaction.js'
+import { equalBytes, type Hash32, latin1Key, latin1KeyToBytes, toAddress } from '../../../primitives/bytes.js'
+import { messageRefused } from '../../../primitives/faults.js'
+import type { PoolQuestion } from '../../../primitives/upstreamCalls.js'
+import { poolJson } from '../poolContent.js'
+import { sentBounds } from '../sentTransactions.js'
+
+type AccountOf = (sender: Uint8Array) => Account | undefined
+
+export class WaitingTransactions {
+  readonly #accountOf: AccountOf
+  /** By hash, oldest first; within {@link sentBounds}. */
+  readonly #entries = new Map<string, SentTransaction>()
+  #bytes = 0
+
+  constructor(accountOf: AccountOf) {
+    this.#accountOf = accountOf
+  }
+
+  /**
+   * Takes a checked transaction, in place of one of its sender with the same nonce. `gasLimit` is that of the next
+   * block. Throws FaultError MessageRefused.
+   */
+  add(tx: SentTransaction, gasLimit: bigint): void {
+    const { nonce, balance } = this.#accountOf(tx.sender) ?? emptyAccount
+    if (this.#entries.has(latin1Key(tx.hash))) throw messageRefused('already known')
+    if (tx.nonce < nonce) throw messageRefused(`nonce too low: next nonce ${nonce}, tx nonce ${tx.nonce}`)
+    if (tx.gasLimit > gasLimit) throw messageRefused('exceeds block gas limit')
+    if (tx.cost > balance) {
+      const amounts = `balance ${balance}, tx cost ${tx.cost}, overshot ${tx.cost - balance}`
+      throw messageRefused(`insufficient funds for gas * price + value: ${amounts}`)
+    }
+    const rival = this.#list().find(
+      ({ nonce, sender }) => nonce === tx.nonce && equalBytes(sender, tx.sender),
+    )
+    const { countMax, bytesMax } = sentBounds
+    const [count, bytes] = rival === undefined ? [1, 0] : [0, rival.raw.length]
+    if (this.#entries.size + count > countMax || this.#bytes - bytes + tx.raw.length > bytesMax) {
+      throw messageRefused('txpool is full')
+    }
+    if (rival !== undefined) this.remove(rival)
+    this.#entries.set(latin1Key(tx.hash), tx)
+    this.#bytes += tx.raw.length
+  }
+
+  /** The object of a transaction, JSON, as of one in no block. */
+  find(hash: Hash32): Uint8Array | undefined {
+    const tx = this.#entries.get(latin1Key(hash))
+    return tx && pendingTransactionJson(tx.bytes, tx.sender, tx.hash)
+  }
+
+  /** Those that can run at these fees, in wei per gas and per blob gas: by arrival, and each after the one with the nonce before its own. */
+  ready(baseFee: bigint, blobBaseFee: bigint): readonly SentTransaction[] {
+    const senders = new Map<string, Map<bigint, readonly [tx: SentTransaction, arrival: number]>>()
+    for (const [arrival, tx] of this.#list().entries()) {
+      const key = latin1Key(tx.sender)
+      senders.set(key, (senders.get(key) ?? new Map()).set(tx.nonce, [tx, arrival]))
+    }
+    const ready: (readonly [tx: SentTransaction, since: number])[] = []
+    for (const [key, nonces] of senders) {
+      let since = 0
+      for (let nonce = this.#nonceOf(toAddress(latin1KeyToBytes(key))); ; nonce++) {
+        const [tx, arrival = 0] = nonces.get(nonce) ?? []
+        if (tx === undefined || tx.maxFeePerGas < baseFee) break
+        if (tx.blobCount > 0 && tx.maxFeePerBlobGas < blobBaseFee) break
+        since = Math.max(since, arrival)
+        ready.push([tx, since])
+      }
+    }
+    return ready.sort(([, a], [, b]) => a - b).map(([tx]) => tx)
+  }
+
+  /** See {@link UpstreamCalls.waiting}. Those that a block has count too: the caller may see an older head. */
+  countFrom(sender: Uint8Array, next: bigint): number {
+    const own = this.#list().filter((tx) => equalBytes(tx.sender, sender))
+    const nonces = new Set(own.map(({ nonce }) => nonce))
+    let end = this.#nonceOf(sender)
+    while (nonces.has(end)) end++
+    return end > next ? Number(end - next) : 0
+  }
+
+  /** See {@link UpstreamCalls.pool}. */
+  poolJson(question: PoolQuestion, sender: Uint8Array | undefined): Promise<Uint8Array> {
+    return poolJson(question, this.#list(), (address) => this.#nonceOf(address), sender)
+  }
+
+  remove(tx: SentTransaction): void {
+    if (this.#entries.delete(latin1Key(tx.hash))) this.#bytes -= tx.raw.length
+  }
+
+  /** Removes those whose nonces are used. */
+  removePast(): void {
+    for (const tx of this.#list()) if (tx.nonce < this.#nonceOf(tx.sender)) this.remove(tx)
+  }
+
+  clear(): void {
+    for (const tx of this.#list()) this.remove(tx)
+  }
+
+  #nonceOf(sender: Uint8Array): bigint {
+    return this.#accountOf(sender)?.nonce ?? 0n
+  }
+
+  #list(): readonly SentTransaction[] {
+    return [...this.#entries.values()]
+  }
+}

@@ -1,0 +1,84 @@
+import { setImmediate } from 'node:timers/promises'
+import { OperatorError } from '../../../primitives/faults.js'
+import type { IngestProgress } from '../messages.js'
+import type { SourceHost } from '../runSource.js'
+import { EraFileError } from './e2store.js'
+import { EraFile } from './eraFile.js'
+
+/** Longest time without a turn of the event loop, in which a message to stop arrives. */
+const turnMs = 20
+/** Time between two progress messages. */
+const reportMs = 200
+
+/**
+ * Opens the archives of an import, counts what is taken out of them, reports it at intervals, and gives the event loop
+ * its turns.
+ */
+export class ArchiveTally {
+  stored = 0
+  known = 0
+  gas = 0n
+  /** Number of the block that was taken last. */
+  number = 0
+  readonly #bytesTotal: number
+  readonly #host: SourceHost
+  readonly #startMs = performance.now()
+  #turnedMs = this.#startMs
+  #reportedMs = this.#startMs
+  #bytesBefore = 0
+  #bytesRead = 0
+
+  /** `bytesTotal` is the size of all archives. */
+  constructor(bytesTotal: number, host: SourceHost) {
+    this.#bytesTotal = bytesTotal
+    this.#host = host
+  }
+
+  /**
+   * Calls `take` with one archive after the other, until it resolves to false; resolves to whether it never did. Rejects
+   * with OperatorError for a file that is no archive, or is damaged.
+   */
+  async take(paths: readonly string[], take: (archive: EraFile) => Promise<boolean>): Promise<boolean> {
+    for (const path of paths) {
+      let archive: EraFile | undefined
+      try {
+        archive = new EraFile(path)
+        if (!(await take(archive))) return false
+        this.#bytesBefore += archive.file.bytes
+        this.#bytesRead = this.#bytesBefore
+      } catch (error) {
+        throw error instanceof EraFileError ? new OperatorError(error.message) : error
+      } finally {
+        archive?.close()
+      }
+    }
+    return true
+  }
+
+  progress(): IngestProgress {
+    return {
+      number: this.number,
+      executed: this.stored,
+      known: this.known,
+      side: 0,
+      gas: Number(this.gas),
+      bytesRead: this.#bytesRead,
+      bytesTotal: this.#bytesTotal,
+      elapsedMs: performance.now() - this.#startMs,
+    }
+  }
+
+  /** After a block, with so many bytes of its archive done; true where it is time to stop. */
+  async turn(bytes: number): Promise<boolean> {
+    this.#bytesRead = this.#bytesBefore + Math.floor(bytes)
+    const now = performance.now()
+    if (now - this.#turnedMs < turnMs) return false
+    if (now - this.#reportedMs >= reportMs) {
+      this.#reportedMs = now
+      this.#host.report({ type: 'progress', progress: this.progress() })
+    }
+    await setImmediate()
+    this.#turnedMs = performance.now()
+    return this.#host.signal.aborted
+  }
+}

@@ -1,0 +1,107 @@
+import { closeSync, existsSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { blockRlp } from '../../../data/chain/blockRows.js'
+import { decodeHeader } from '../../../data/chain/header.js'
+import { epochBlocks } from '../../../data/ssz/verifyHeaderProof.js'
+import type { ChainReader } from '../../../data/store/chainReader.js'
+import { bytesToBigInt, hexDigits, toHash32 } from '../../../primitives/bytes.js'
+import { OperatorError } from '../../../primitives/faults.js'
+import { type ArchivedBlock, EraWriter } from './eraWriter.js'
+
+interface ExportPlan {
+  /** Begins the names of the files. */
+  readonly network: string
+  /** First block and last one. */
+  readonly from: number
+  readonly to: number
+  /** Exists. */
+  readonly folder: string
+}
+
+interface ExportedFile {
+  readonly path: string
+  readonly first: number
+  readonly last: number
+}
+
+/**
+ * Writes canonical blocks into files, each with those of one epoch: era1, byte for byte as go-ethereum writes it, where
+ * the epoch is whole and before the Merge, and RLP blocks one after another otherwise, as `geth export` writes them: from
+ * Amsterdam on with the block access list as a fifth part. Throws OperatorError for a file that is there already, and for
+ * a store without receipts.
+ */
+export function* exportArchives(
+  store: ChainReader,
+  { network, from, to, folder }: ExportPlan,
+): Generator<ExportedFile> {
+  for (let first = from, last: number; first <= to; first = last + 1) {
+    last = Math.min(first - (first % epochBlocks) + epochBlocks - 1, to)
+    const draft = join(folder, `${network}-${first}.partial`)
+    try {
+      const name = isWhole(store, first, last)
+        ? writeEra(store, draft, network, first, last)
+        : writeRlp(store, draft, network, first, last)
+      const path = join(folder, name)
+      if (existsSync(path)) throw new OperatorError(`${path} is there already; name another folder`)
+      renameSync(draft, path)
+      yield { path, first, last }
+    } finally {
+      rmSync(draft, { force: true })
+    }
+  }
+}
+
+/** Whether the blocks are all that an archive of their epoch has. */
+function isWhole(store: ChainReader, first: number, last: number): boolean {
+  if (first % epochBlocks !== 0) return false
+  const sealed = store.readEpoch(first / epochBlocks)
+  if (sealed?.accumulator !== undefined && sealed.count === last - first + 1) return true
+  return last - first + 1 === epochBlocks && decodeHeader(readBlock(store, last).header).difficulty > 0n
+}
+
+function writeEra(store: ChainReader, path: string, network: string, first: number, last: number): string {
+  const writer = new EraWriter(path, first)
+  try {
+    for (let number = first; number <= last; number++) {
+      const block = readBlock(store, number)
+      const receipts = store.readReceipts(block.hash)
+      if (receipts === undefined) throw new Error(`the receipts of block ${number} are missing`)
+      writer.add({ ...block, receipts })
+    }
+    const epoch = String(first / epochBlocks).padStart(5, '0')
+    return `${network}-${epoch}-${hexDigits(writer.finish()).slice(0, 8)}.era1`
+  } finally {
+    writer.close()
+  }
+}
+
+function writeRlp(store: ChainReader, path: string, network: string, first: number, last: number): string {
+  const file = openSync(path, 'wx')
+  try {
+    for (let number = first; number <= last; number++) {
+      const { hash, header, body } = readBlock(store, number)
+      // Not that of genesis, which is empty, and which go-ethereum does not have.
+      const list = number > 0 ? store.readBlockAccessList(hash) : undefined
+      const rlp = blockRlp(header, body, list)
+      for (let done = 0; done < rlp.length; ) done += writeSync(file, rlp, done)
+    }
+    return `${network}-${first}-${last}.rlp`
+  } finally {
+    closeSync(file)
+  }
+}
+
+function readBlock(
+  store: ChainReader,
+  number: number,
+): Omit<ArchivedBlock, 'receipts'> & { hash: ReturnType<typeof toHash32> } {
+  const hash = store.readCanonicalHash(number)
+  const block = hash && store.readBlock(hash, number)
+  const body = hash && store.readBody(hash)
+  if (hash === undefined || block === undefined || body === undefined) {
+    throw new Error(`block ${number} is missing`)
+  }
+  const totalDifficulty = bytesToBigInt(block.totalDifficulty)
+  // Rows share memory with others, of which an archive's records would keep all.
+  return { hash: toHash32(Uint8Array.from(hash)), header: block.header, body, totalDifficulty }
+}

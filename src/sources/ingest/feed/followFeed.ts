@@ -1,0 +1,267 @@
+/**
+ * Keeps a store as the feed has it. Owns where in the feed a store goes on, waiting for news, and connecting again;
+ * replica.ts applies entries.
+ */
+
+import { basename, dirname } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ForkSchedule } from '../../../data/chain/forks.js'
+import { UnreachableError } from '../../../data/postgres/connection.js'
+import type { ChainWriter } from '../../../data/store/chainWriter.js'
+import { type Deferred, defer } from '../../../primitives/deferred.js'
+import { OperatorError } from '../../../primitives/faults.js'
+import { waitFor } from '../../../primitives/waitFor.js'
+import {
+  type BlockDiffLog,
+  type FeedEntry,
+  type FeedFigures,
+  type LogTip,
+  TrimmedError,
+} from '../../feed/blockDiffLog.js'
+import { PostgresLog } from '../../feed/postgresLog.js'
+import { completedGenesis } from '../follow/nodeGenesis.js'
+import type { FeedPlan, FeedTask, IngestProgress } from '../messages.js'
+import { publishFigures } from '../publishFigures.js'
+import { noProgress, type Report, type SourceHost } from '../runSource.js'
+import { openTaskStore } from '../taskStore.js'
+import { withFeedFigures } from './feedFigures.js'
+import { Replica } from './replica.js'
+
+/** Longest time between two looks at the feed, should a notification be lost. */
+const pollMs = 1_000
+/** Wait before the next attempt to connect. */
+const retryMs = 200
+/** With more entries than this at once, the network counts as syncing. */
+const liveEntriesMax = 16
+/** While there is always more to apply, how often the end of the feed is looked at. */
+const tipMs = 1_000
+/** Newest own blocks that are looked up in the feed: no reorganisation of a source is longer. */
+const ownBlocksMax = 8_192
+
+/**
+ * Follows until the signal is aborted. Rejects with OperatorError for an entry that fails its check, and where the feed
+ * does not go on from the store.
+ */
+export async function followFeed(task: FeedTask, host: SourceHost): Promise<void> {
+  const { report, signal } = host
+  const opened = await openTaskStore(
+    task,
+    async (genesis, _text, store) => genesis && completedGenesis(genesis, store),
+  )
+  await withFollower(opened, task.feed, host, async (follower) => {
+    await follower.run(false)
+    report({ type: 'finished', progress: follower.progress(), stopped: signal.aborted })
+  })
+}
+
+/** Runs `work` on what keeps a store as the feed has it, and closes the store. */
+export async function withFollower<T>(
+  { store, schedule }: Awaited<ReturnType<typeof openTaskStore>>,
+  plan: FeedPlan,
+  { report, signal }: SourceHost,
+  work: (follower: FeedFollower) => Promise<T>,
+): Promise<T> {
+  let endFigures = () => {}
+  try {
+    report({ type: 'opened' })
+    const follower = new FeedFollower(plan, store, schedule, report, signal)
+    endFigures = publishFigures((message) => report(withFeedFigures(message, follower)), { store })
+    return await work(follower)
+  } finally {
+    endFigures()
+    await store.close()
+  }
+}
+
+/** Called where there is nothing new; true ends the following. */
+type OnIdle = (log: BlockDiffLog, position: number) => Promise<boolean>
+
+export class FeedFollower {
+  readonly #plan: FeedPlan
+  readonly #store: ChainWriter
+  readonly #replica: Replica
+  readonly #report: Report
+  readonly #signal: AbortSignal
+  readonly #start = performance.now()
+  #applied = 0
+  /** After which entry the store goes on. */
+  #position = 0
+  #tip: LogTip | undefined
+  #tipRead = 0
+  #isAnswering = false
+  #news: Deferred<void> = defer()
+  #stateTold = ''
+  #isCutOff = false
+
+  constructor(
+    plan: FeedPlan,
+    store: ChainWriter,
+    schedule: ForkSchedule,
+    report: Report,
+    signal: AbortSignal,
+  ) {
+    this.#plan = plan
+    this.#store = store
+    this.#replica = new Replica(store, schedule, plan.sendersChecked)
+    this.#report = report
+    this.#signal = signal
+  }
+
+  /** Until `onIdle` resolves to true or the signal is aborted. A writer makes the feed where there is none. */
+  async run(isWriter: boolean, onIdle?: OnIdle): Promise<void> {
+    const identity = this.#store.readIdentity()
+    if (identity === undefined) throw new Error('the store has no genesis')
+    const wake = () => this.#news.resolve()
+    this.#signal.addEventListener('abort', wake)
+    try {
+      while (!this.#signal.aborted) {
+        let log: PostgresLog | undefined
+        try {
+          log = await PostgresLog.connect(this.#plan, identity, isWriter)
+          if (await this.#follow(log, onIdle)) return
+        } catch (error) {
+          if (error instanceof TrimmedError) throw this.#unreached()
+          if (!(error instanceof UnreachableError)) throw error
+          this.#isAnswering = false
+          this.#tell(undefined, error.message)
+          await sleep(retryMs, undefined, { signal: this.#signal }).catch(() => undefined)
+        } finally {
+          await log?.close()
+        }
+      }
+    } finally {
+      this.#signal.removeEventListener('abort', wake)
+    }
+  }
+
+  progress(): IngestProgress {
+    const number = this.#store.readHead()?.number ?? 0
+    const elapsedMs = performance.now() - this.#start
+    return { ...noProgress, number, executed: this.#applied, elapsedMs }
+  }
+
+  figures(): FeedFigures {
+    const { epoch = 0, sequence = 0, head } = this.#tip ?? {}
+    return {
+      isAnswering: this.#isAnswering,
+      epoch,
+      hasLease: false,
+      sequence: this.#position,
+      entriesBehind: Math.max(0, sequence - this.#position),
+      blocksBehind: Math.max(0, (head?.number ?? 0) - (this.#store.readHead()?.number ?? 0)),
+    }
+  }
+
+  /** Resolves to whether `onIdle` ended it. */
+  async #follow(log: BlockDiffLog, onIdle: OnIdle | undefined): Promise<boolean> {
+    log.onNews(() => this.#news.resolve())
+    this.#position = await this.#findPosition(log)
+    let coming: Promise<readonly FeedEntry[]> | undefined
+    let flushed: Promise<void> | undefined
+    // What was said to be safe before the entry that it goes on from may be unknown to it.
+    let isMarked = false
+    while (!this.#signal.aborted) {
+      this.#news = defer()
+      const entries = await (coming ?? log.read(this.#position))
+      coming = undefined
+      const last = entries.at(-1)
+      if (last === undefined) {
+        // What is told of it comes before what is told of the end of the feed.
+        await flushed
+        const tip = await this.#readTip(log)
+        // Something may have come meanwhile.
+        if (tip.sequence > this.#position) continue
+        if (tip.sequence < this.#position) {
+          // The database was set back.
+          this.#position = await this.#findPosition(log)
+          isMarked = false
+          continue
+        }
+        const isNewlyMarked = !isMarked && (await this.#replica.mark(tip))
+        isMarked = true
+        const isNews = this.#tell(tip.head?.number) || isNewlyMarked
+        // Who becomes the writer has a source of its own to take in.
+        if (await onIdle?.(log, this.#position)) return true
+        if (isNews) this.#report({ type: 'head' })
+        await waitFor(
+          this.#news.promise,
+          Math.min(pollMs, onIdle === undefined ? pollMs : Math.max(tip.leaseMsLeft, 10)),
+        )
+        continue
+      }
+      if (entries.length > liveEntriesMax) {
+        coming = log.read(last.sequence)
+        // Rejects where it is awaited.
+        coming.catch(() => undefined)
+      }
+      await this.#replica.apply(entries, this.#signal)
+      this.#position = last.sequence
+      this.#applied += entries.length
+      flushed = this.#tellFlushed(entries.length > liveEntriesMax)
+      if (coming === undefined) await flushed
+      // Rejects at the end of the feed, or with the next call of apply.
+      else flushed.catch(() => undefined)
+      if (performance.now() - this.#tipRead > tipMs) await this.#readTip(log)
+    }
+    await flushed
+    return false
+  }
+
+  /** Settles when what was applied is on disk, and told. */
+  async #tellFlushed(isBehind: boolean): Promise<void> {
+    const progress = this.progress()
+    await this.#replica.flushed()
+    this.#report(isBehind ? { type: 'progress', progress } : { type: 'head' })
+  }
+
+  async #readTip(log: BlockDiffLog): Promise<LogTip> {
+    this.#tipRead = performance.now()
+    this.#tip = await log.readTip()
+    this.#isAnswering = true
+    return this.#tip
+  }
+
+  async #findPosition(log: BlockDiffLog): Promise<number> {
+    const { sequence } = await this.#readTip(log)
+    if (sequence === 0) return 0
+    const head = this.#store.readHead()?.number ?? 0
+    const hashes: Uint8Array[] = []
+    for (let number = head; number >= 0 && hashes.length < ownBlocksMax; number--) {
+      hashes.push(this.#store.readCanonicalHash(number) as Uint8Array)
+    }
+    const position = await log.findPosition(hashes)
+    if (position === undefined) throw this.#unreached()
+    return position
+  }
+
+  /** The feed no longer has the blocks after those of the store. */
+  #unreached(): OperatorError {
+    // DATA/networks/NAME/chain.mdb
+    const folder = dirname(this.#store.path)
+    const [network, dataDir] = [basename(folder), dirname(dirname(folder))]
+    return new OperatorError(
+      `the feed does not go on from this store, which ends with block ${this.#store.readHead()?.number}: the writer ` +
+        'keeps only its newest blocks there (retainBlocks). Begin with a copy of the store of another process on this ' +
+        `feed: there run "tidegate snapshot --network ${network} FOLDER" (with its --config or --data), and bring FOLDER ` +
+        `here; then stop this process, run "rm -r ${folder}" and "tidegate restore FOLDER --data ${dataDir}", and start ` +
+        'it again',
+    )
+  }
+
+  /** Tells the state of the feed where it changed: its head, or why it does not answer. Whether it did. */
+  #tell(head: number | undefined, trouble?: string): boolean {
+    const isAnswering = trouble === undefined
+    if (isAnswering !== !this.#isCutOff) {
+      const text = isAnswering ? 'the feed answers again' : `the feed does not answer: ${trouble}`
+      this.#report({ type: 'said', text })
+    }
+    this.#isCutOff = !isAnswering
+    const node = { name: 'feed', isAnswering, isQuarantined: false, head, lies: [] }
+    const state = { head, isDown: !isAnswering, nodes: [node] }
+    const told = JSON.stringify(state)
+    if (told === this.#stateTold) return false
+    this.#stateTold = told
+    this.#report({ type: 'upstream', state })
+    return true
+  }
+}

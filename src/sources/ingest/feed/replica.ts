@@ -1,0 +1,187 @@
+/** Applies the entries of a feed to a store. Owns what each does to the canonical chain; the feed owns their order. */
+import { setImmediate } from 'node:timers/promises'
+import type { ForkSchedule } from '../../../data/chain/forks.js'
+import { decodeHeader, type Header } from '../../../data/chain/header.js'
+import { headState } from '../../../data/state/stateView.js'
+import type { BlockDiff } from '../../../data/store/blockDiff.js'
+import type { ChainWriter } from '../../../data/store/chainWriter.js'
+import { rowsPerCommit } from '../../../data/store/commitRows.js'
+import { InvalidBlockError } from '../../../execution/evm/blocks/invalidBlock.js'
+import { bytesToBigInt, bytesToHex, equalBytes, noBytes } from '../../../primitives/bytes.js'
+import { OperatorError } from '../../../primitives/faults.js'
+import { emptyUnclesHash } from '../../../primitives/keccak.js'
+import { decodeRlpList, rlpLength, rlpList, rlpPayloadLength } from '../../../primitives/rlp.js'
+import { BlockDiffError, decodeBlockDiff } from '../../feed/blockDiffCodec.js'
+import type { FeedEntry, LogTip } from '../../feed/blockDiffLog.js'
+import { previousState } from '../../feed/previousState.js'
+import { BlockDiffVerifier, type PreviousState } from '../../feed/verifyBlockDiff.js'
+import { checkHeader, checkSize, type RuleContext } from '../blockRules.js'
+import { markers } from '../mayMark.js'
+import { checkUncles } from '../uncleRules.js'
+
+/** Longest time without a turn of the event loop, in which a message to stop can arrive. */
+const turnMs = 20
+export class Replica {
+  readonly #store: ChainWriter
+  readonly #schedule: ForkSchedule
+  readonly #verifier: BlockDiffVerifier
+  readonly #isDevelopment: boolean
+  #last: PreviousState | undefined
+  #flushed = Promise.resolve()
+
+  /** `sendersChecked`: see {@link BlockDiffVerifier}. */
+  constructor(store: ChainWriter, schedule: ForkSchedule, sendersChecked: number) {
+    this.#store = store
+    this.#schedule = schedule
+    this.#verifier = new BlockDiffVerifier(schedule, { sendersChecked })
+    this.#isDevelopment = store.readIdentity()?.development !== undefined
+  }
+
+  /**
+   * Applies entries in order, fewer where `signal` is aborted; they are on disk when {@link flushed} settles. Readers
+   * never see a chain that was unwound and is not yet as long as before, unless the entries end with it. Rejects with
+   * OperatorError where an entry contradicts itself or the store; those before it are on disk then. Rejects also where
+   * earlier entries could not be stored.
+   */
+  async apply(entries: readonly FeedEntry[], signal: AbortSignal): Promise<void> {
+    const store = this.#store
+    let turned = performance.now()
+    let seen = store.readHead()?.number ?? 0
+    for (const entry of entries) {
+      store.beginBatch()
+      if (signal.aborted) break
+      try {
+        this.#apply(entry)
+      } catch (error) {
+        if (!(error instanceof BlockDiffError)) {
+          await store.abandonHeld()
+          throw error
+        }
+        await store.commitBatch()
+        throw new OperatorError(
+          `entry ${entry.sequence} of the feed is refused: ${error.message}; the store stays at block ${store.readHead()?.number}`,
+        )
+      }
+      if (store.heldRows >= rowsPerCommit && entry.block.number >= seen) {
+        await this.#beginCommit()
+        seen = entry.block.number
+      }
+      if (performance.now() - turned < turnMs) continue
+      await setImmediate()
+      turned = performance.now()
+    }
+    await this.#beginCommit()
+  }
+
+  /** Stores what a log says is safe and finalized, all of whose entries were applied; resolves to whether that is news. */
+  async mark(tip: Pick<LogTip, 'safe' | 'finalized'>): Promise<boolean> {
+    const store = this.#store
+    store.beginBatch()
+    let isNews = false
+    for (const marker of markers) {
+      const block = tip[marker]
+      if (block === undefined || !this.#isCanonical(block.number, block.hash)) continue
+      if (equalBytes(store.readMarker(marker)?.hash ?? noBytes, block.hash)) continue
+      store.writeMarker(marker, block)
+      isNews = true
+    }
+    await this.#beginCommit()
+    await this.#flushed
+    return isNews
+  }
+
+  /** Settles when all that was applied is on disk. */
+  flushed(): Promise<void> {
+    return this.#flushed
+  }
+
+  /** Begins to write what was applied, once all before it is on disk. */
+  async #beginCommit(): Promise<void> {
+    await this.#flushed
+    this.#flushed = this.#store.commitBatch()
+    // Rejects where it is awaited, and where more is written.
+    this.#flushed.catch(() => undefined)
+  }
+
+  #apply(entry: FeedEntry): void {
+    const { number, hash } = entry.block
+    const store = this.#store
+    if (entry.kind === 'block') return this.#applyBlock(entry)
+    if (!this.#isCanonical(number, hash)) {
+      throw new BlockDiffError(`it names block ${number} (${bytesToHex(hash)}), which is not canonical here`)
+    }
+    if (entry.kind === 'unwind') this.#unwindTo(number)
+    else store.writeMarker(entry.kind, entry.block)
+  }
+
+  #applyBlock({ block, parentHash, blockDiff }: FeedEntry & { readonly kind: 'block' }): void {
+    const { number, hash } = block
+    if (this.#isCanonical(number, hash)) return
+    if (!this.#isCanonical(number - 1, parentHash)) {
+      throw new BlockDiffError(`block ${number} (${bytesToHex(hash)}) does not follow a canonical block`)
+    }
+    const parts = decodeBlockDiff(blockDiff)
+    if (!equalBytes(parts.hash, hash)) {
+      throw new BlockDiffError(
+        `the block diff of block ${number} (${bytesToHex(hash)}) is of ${bytesToHex(parts.hash)}`,
+      )
+    }
+    this.#unwindTo(number - 1)
+    const previous = this.#previous()
+    const whole = this.#verifier.verifyBlockDiff(previous, parts)
+    const header = decodeHeader(whole.header)
+    this.#checkRules(whole, header, previous)
+    this.#store.apply(number - 1, [whole])
+    this.#last = {
+      number,
+      hash: whole.hash,
+      header,
+      totalDifficulty: previous.totalDifficulty + header.difficulty,
+      state: headState(this.#store, header.stateRoot),
+    }
+  }
+
+  /** What the next block follows; read from the store where its head is not the block that was applied last. */
+  #previous(): PreviousState {
+    const head = this.#store.readHead()
+    const last = this.#last
+    const isLast = last !== undefined && head !== undefined && equalBytes(last.hash, head.hash)
+    return isLast ? last : previousState(this.#store)
+  }
+
+  /**
+   * Throws BlockDiffError where the block breaks a rule that an importer checks before it executes: its header does not
+   * follow from its parent's, it is too long, or an uncle is none.
+   */
+  #checkRules(block: BlockDiff, header: Header, previous: PreviousState): void {
+    const store = this.#store
+    const rules = this.#rulesFor(header, previous.totalDifficulty)
+    try {
+      checkHeader(header, previous.header, { ...rules, isDevelopment: this.#isDevelopment })
+      checkSize(rlpLength(block.header.length + rlpPayloadLength(block.body.length)), rules.fork)
+      if (equalBytes(header.unclesHash, emptyUnclesHash)) return
+      const uncles = rlpList(decodeRlpList(block.body)[1])
+      checkUncles(uncles, header, store, (uncle, uncleParent, parentHash) => {
+        const total = bytesToBigInt(store.readTotalDifficulty(parentHash) as Uint8Array)
+        checkHeader(uncle, uncleParent, this.#rulesFor(uncle, total))
+      })
+    } catch (error) {
+      if (!(error instanceof InvalidBlockError)) throw error
+      throw new BlockDiffError(`block ${header.number} (${bytesToHex(block.hash)}): ${error.message}`)
+    }
+  }
+
+  #rulesFor({ number, timestamp }: Header, parentTotalDifficulty: bigint): RuleContext {
+    const schedule = this.#schedule
+    const isMerged = schedule.isMerged(parentTotalDifficulty)
+    return { schedule, fork: schedule.forkAt(number, timestamp, isMerged), isMerged }
+  }
+
+  #unwindTo(number: number): void {
+    if ((this.#store.readHead()?.number ?? 0) > number) this.#store.apply(number, [])
+  }
+
+  #isCanonical(number: number, hash: Uint8Array): boolean {
+    return number <= (this.#store.readHead()?.number ?? 0) && this.#store.isCanonical(number, hash)
+  }
+}

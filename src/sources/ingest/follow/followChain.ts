@@ -1,0 +1,77 @@
+/** The source of a network that follows other nodes: what works on its store beside the {@link Follower}. */
+import { decodeAccount } from '../../../data/state/account.js'
+import { Upstreams } from '../../upstream/upstreams.js'
+import { openSigned } from '../beacon/openSigned.js'
+import type { FollowTask, IngestMessage } from '../messages.js'
+import { publishFigures } from '../publishFigures.js'
+import { Relay } from '../relay.js'
+import { checkMs, runSource, type Source, type SourceHost, takeCalls } from '../runSource.js'
+import { openTaskStore } from '../taskStore.js'
+import { chainNameOf } from './chainName.js'
+import { Follower } from './follower.js'
+import { genesisOfNode } from './nodeGenesis.js'
+import { UpstreamBlocks } from './upstreamBlocks.js'
+
+/** Follows until the signal is aborted. Rejects with OperatorError where an upstream is of another chain at the start. */
+export function followChain(task: FollowTask, host: SourceHost): Promise<void> {
+  const { report, signal } = host
+  const log = (text: string) => report({ type: 'said', text })
+  const open = () => openFollowedStore(task, host)
+  const follow = async ({ store, schedule, importer, session, onEnd }: Source) => {
+    const identity = store.readIdentity()
+    if (identity === undefined) throw new Error('the store has no genesis')
+    const { upstreams: nodes, pollMs, quorum, timeoutMs, beacon } = task.follow
+    const chain = chainNameOf(identity, store)
+    const isSigned = beacon !== undefined
+    const upstreams = new Upstreams(nodes, { chain, pollMs, quorum, isSigned, log })
+    onEnd(() => upstreams.close())
+    const blocks = new UpstreamBlocks(upstreams, timeoutMs)
+    const signed = beacon && openSigned(beacon, { identity, store, blocks, upstreams, log })
+    onEnd(() => signed?.close())
+    await upstreams.check(checkMs)
+    const relay = new Relay(store, upstreams, {
+      schedule,
+      proveHead: signed && ((checkpoint, blockHash) => signed.prove(checkpoint, blockHash)),
+      timeoutMs,
+      log,
+      nonceOf: async (address) => {
+        const row = store.readAccount(address)
+        return row === undefined ? 0n : decodeAccount(row).nonce
+      },
+    })
+    onEnd(() => relay.close())
+    takeCalls(host, onEnd, async (call) => {
+      if (call.type === 'fetch') throw new Error('a follower holds everything and fetches nothing else')
+      return relay.answer(call)
+    })
+    report({ type: 'opened' })
+    onEnd(publishFigures(report, { store, importer, upstreams, signed }))
+    const tell = (message: IngestMessage) => {
+      report(message)
+      if (message.type === 'head') relay.onHead()
+    }
+    const ending = new AbortController()
+    const until = AbortSignal.any([signal, ending.signal])
+    const follower = new Follower(
+      task.follow,
+      { store, session, upstreams, blocks, signed, report: tell },
+      until,
+    )
+    // The end of one ends the other; nothing works on the store then.
+    const running = [follower.run(), ...(signed ? [signed.run(until)] : [])]
+    const outcomes = await Promise.allSettled(running.map((each) => each.finally(() => ending.abort())))
+    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
+  }
+  return runSource(task, host, follow, open)
+}
+
+/** Opens the store of a task as {@link openTaskStore} does, with the genesis of the node that is followed. */
+export function openFollowedStore(
+  task: FollowTask,
+  { report, signal }: SourceHost,
+): ReturnType<typeof openTaskStore> {
+  const notice = (text: string) => report({ type: 'said', text })
+  return openTaskStore(task, (genesis, text, store) =>
+    genesisOfNode(genesis, text, store, task.follow.upstreams, { notice, signal }),
+  )
+}

@@ -1,0 +1,400 @@
+/**
+ * Follows the chain of other nodes: fetches what they have and this store does not, and hands it to the importer. Owns
+ * which block comes next, walking back to where branches part, what is held against a node, and when to try again; the
+ * importer executes.
+ */
+
+import { UnknownForkError } from '../../../data/chain/header.js'
+import type { BlockName } from '../../../data/store/chainRows.js'
+import type { ChainWriter } from '../../../data/store/chainWriter.js'
+import { bytesToHex, equalBytes, type Hash32, hexToBytes, toHash32 } from '../../../primitives/bytes.js'
+import { type Deferred, defer } from '../../../primitives/deferred.js'
+import { setInterval } from '../../../primitives/timers.js'
+import { waitFor } from '../../../primitives/waitFor.js'
+import type { HeadClaim } from '../../upstream/headWatch.js'
+import type { Upstream } from '../../upstream/upstream.js'
+import { NoAnswerError, type Upstreams } from '../../upstream/upstreams.js'
+import type { SignedHead } from '../beacon/signedHead.js'
+import type { Block, BlockLink } from '../block.js'
+import { BadBlockError } from '../importer.js'
+import type { ImportSession } from '../importSession.js'
+import { withKeysAhead } from '../keysAhead.js'
+import type { FollowPlan, IngestMessage } from '../messages.js'
+import { upstreamTeller } from '../tellUpstreams.js'
+import { fetchAhead } from './fetchAhead.js'
+import { UpstreamMarkers } from './markers.js'
+import { NodeSetbacks } from './nodeSetbacks.js'
+import { SignedLinks } from './signedLinks.js'
+import type { FetchedBlock, UpstreamBlocks } from './upstreamBlocks.js'
+
+/** With more blocks to go than this, several share a transaction, and the network counts as syncing. */
+const liveBlocksMax = 16
+/** Blocks taken by their numbers until their hashes are compared with what the nodes have: a second of work or more. */
+const windowBlocks = 1_024
+/** Wait before a block that was announced and is not there yet, or an upstream without an answer, is asked again. */
+const retryMs = 100
+/** Time between two looks whether a node that is behind still denies our head, at most. */
+const denialLookMs = 1_000
+/** Time between two looks whether the upstreams' state has changed. */
+const stateMs = 500
+
+/** What to do after a look at the claimed head: wait for news, look again, or after a pause; a longer one of a held-off node. */
+type Next = 'idle' | 'again' | 'later' | 'held'
+
+/** The claimed chain cannot be followed, though nothing shows that its node lies. */
+class NotFollowedError extends Error {}
+
+/** By which rules a block is executed has to be known; its node does not lie. */
+function requireKnown({ unknownFork }: BlockLink): void {
+  if (unknownFork !== undefined) throw new NotFollowedError(unknownFork)
+}
+
+/** The content of a block of a known fork. */
+function contentOf(fetched: FetchedBlock): Block {
+  requireKnown(fetched)
+  return fetched.block as Block
+}
+
+/** What a follower works with. */
+interface FollowerParts {
+  readonly store: ChainWriter
+  readonly session: ImportSession
+  readonly upstreams: Upstreams
+  readonly blocks: UpstreamBlocks
+  /** Present where the head is a signed one. */
+  readonly signed: SignedHead | undefined
+  readonly report: (message: IngestMessage) => void
+}
+
+export class Follower {
+  readonly #plan: FollowPlan
+  readonly #store: ChainWriter
+  readonly #session: ImportSession
+  readonly #upstreams: Upstreams
+  readonly #blocks: UpstreamBlocks
+  /** Where the head is a signed one. */
+  readonly #links: SignedLinks | undefined
+  readonly #signed: SignedHead | undefined
+  readonly #markers: UpstreamMarkers
+  readonly #setbacks: NodeSetbacks
+  readonly #report: (message: IngestMessage) => void
+  readonly #signal: AbortSignal
+  /** Settled by whatever the loop may wait for. */
+  #news: Deferred<void> = defer()
+  /** Since when a node that had our head denies it. */
+  #denial: { readonly hash: string; readonly upstream: Upstream; readonly since: number } | undefined
+  /** Whether the claimed head is below ours, so that its node has to be asked for ours again. */
+  #isBehind = false
+  /** Whether the claimed head was not reached since the start, or since it was far away. */
+  #isLate = true
+  /** The head, and the final block as it is signed, for which the markers were asked last. */
+  #markersOf = ''
+  readonly #tellUpstreams: (trouble: string | undefined) => void
+
+  constructor(plan: FollowPlan, parts: FollowerParts, signal: AbortSignal) {
+    const { store, session, upstreams, blocks, signed, report } = parts
+    this.#plan = plan
+    this.#store = store
+    this.#session = session
+    this.#upstreams = upstreams
+    this.#blocks = blocks
+    this.#links = signed && new SignedLinks(blocks)
+    this.#markers = new UpstreamMarkers(upstreams, store, plan.timeoutMs, signed)
+    this.#setbacks = new NodeSetbacks(upstreams, report)
+    this.#tellUpstreams = upstreamTeller(report, upstreams, signed)
+    this.#signed = signed
+    this.#report = report
+    this.#signal = signal
+  }
+
+  /** Until the signal is aborted. Rejects for errors of the store and defects alone. */
+  async run(): Promise<void> {
+    const unlisten = this.#upstreams.onHead(() => this.#news.resolve())
+    const stop = () => {
+      this.#upstreams.close()
+      this.#news.resolve()
+    }
+    this.#signal.addEventListener('abort', stop)
+    const state = setInterval(() => this.#tellState(), stateMs)
+    try {
+      while (!this.#signal.aborted) {
+        this.#news = defer()
+        if (await this.#markers.store()) this.#tellHead()
+        const { head } = this.#upstreams
+        const next = head === undefined ? 'idle' : await this.#tryToReach(head.claim, head.upstream)
+        this.#tellState()
+        if (this.#signal.aborted) break
+        if (next === 'idle') await this.#idle()
+        else if (next === 'held') await waitFor(this.#news.promise, stateMs)
+        else if (next === 'later') {
+          // What was announced may be gone.
+          void this.#upstreams.poll()
+          await waitFor(this.#news.promise, retryMs)
+        }
+      }
+    } finally {
+      clearInterval(state)
+      unlisten()
+    }
+  }
+
+  /** Waits for news, and asks for the markers that belong to a new head. */
+  async #idle(): Promise<void> {
+    const of = `${bytesToHex(this.#store.head.hash)} ${this.#signed?.finalized?.number}`
+    if (of !== this.#markersOf) {
+      this.#markersOf = of
+      void this.#markers.ask().then(() => this.#news.resolve())
+    }
+    if (!this.#isBehind) return this.#news.promise
+    await waitFor(this.#news.promise, Math.min(this.#plan.revertAfterMs, denialLookMs))
+  }
+
+  async #tryToReach(claim: HeadClaim, upstream: Upstream): Promise<Next> {
+    if (this.#setbacks.isPaused(upstream)) return 'held'
+    try {
+      const next = await this.#reach(claim, upstream)
+      if (next !== 'later') this.#setbacks.overcome(upstream, claim.number, next === 'again')
+      return next
+    } catch (error) {
+      await this.#session.commit()
+      if (error instanceof NoAnswerError) return 'later'
+      if (error instanceof NotFollowedError || error instanceof UnknownForkError) {
+        this.#setbacks.pauseNode(upstream, claim.number, error.message)
+      } else if (error instanceof BadBlockError) {
+        this.#setbacks.noteInvalid(error)
+        // Who sent it by its number alone is accused; of others the chain may be right.
+        if (upstream.isQuarantined || this.#upstreams.answering.length === 0) {
+          this.#setbacks.pauseNode(
+            upstream,
+            claim.number,
+            `${error.message}; all blocks before it are served`,
+          )
+        }
+      } else throw error
+      return 'later'
+    }
+  }
+
+  async #reach(claim: HeadClaim, upstream: Upstream): Promise<Next> {
+    const { number } = this.#store.head
+    const hash = toHash32(hexToBytes(claim.hash))
+    this.#isBehind = false
+    if (this.#store.isCanonical(claim.number, hash)) {
+      if (this.#isLate) this.#reached()
+      if (claim.number < number) return this.#lookBack(claim, upstream)
+      return 'idle'
+    }
+    if (claim.number > number + liveBlocksMax) return this.#catchUp(claim, upstream)
+    const block = await this.#blocks.byHash(hash, upstream)
+    if (block === undefined) return this.#missed(upstream)
+    if (!this.#isAsClaimed(block, claim, upstream)) return 'later'
+    if (!equalBytes(block.parentHash, this.#store.head.hash)) return this.#switchTo(block, upstream)
+    const content = contentOf(block)
+    await this.#holdAgainst(upstream, async () => {
+      this.#setbacks.refuseInvalid(block)
+      await this.#session.play(content)
+    })
+    this.#reached()
+    return 'again'
+  }
+
+  /** The claimed head is ours. */
+  #reached(): void {
+    this.#isLate = false
+    this.#tellHead()
+  }
+
+  /** Tells of another head or marker. A source that is late is up to date only when it has reached the claimed head. */
+  #tellHead(): void {
+    if (!this.#isLate) this.#report({ type: 'head' })
+  }
+
+  /** What was claimed is nowhere: it counts against its claimer after some seconds. */
+  #missed(upstream: Upstream): Next {
+    if (this.#setbacks.missed(upstream)) this.#upstreams.doubtHead()
+    return 'later'
+  }
+
+  /** A hash is of one number alone. */
+  #isAsClaimed(block: BlockLink, claim: HeadClaim, upstream: Upstream): boolean {
+    if (block.number === claim.number) return true
+    upstream.accuse(`it says that block ${block.number} (${claim.hash}) is block ${claim.number}`)
+    return false
+  }
+
+  /** Runs `work`; an invalid block that it meets is a lie of `upstream`. */
+  async #holdAgainst(upstream: Upstream, work: () => Promise<unknown>): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      if (error instanceof BadBlockError) upstream.accuse(error.message)
+      throw error
+    }
+  }
+
+  /**
+   * Takes many blocks at full speed, up to the claimed one or a window of them. They are fetched by number from any
+   * node, so the last is compared with what the nodes that have the claimed head have there.
+   */
+  async #catchUp(claim: HeadClaim, upstream: Upstream): Promise<Next> {
+    const first = this.#store.head.number + 1
+    const claimed = await this.#blocks.linkByHash(toHash32(hexToBytes(claim.hash)), upstream)
+    if (claimed === undefined) return this.#missed(upstream)
+    if (!this.#isAsClaimed(claimed, claim, upstream)) return 'later'
+    const last = Math.min(claim.number, first - 1 + Math.min(windowBlocks, this.#plan.reorgDepthMax))
+    const linked = await this.#links?.from(first, claimed)
+    if (this.#links !== undefined && linked === undefined) return 'later'
+    const goal =
+      last === claim.number
+        ? claimed.hash
+        : (linked?.get(last) ?? (await this.#blocks.agreedHash(last, upstream)))
+    if (goal === undefined) return 'later'
+    this.#isLate = true
+    const fetches = function* (blocks: UpstreamBlocks) {
+      for (let number = first; number <= last; number++) {
+        const hash = linked?.get(number)
+        yield () => (hash === undefined ? blocks.byNumber(number) : blocks.byHash(hash))
+      }
+    }
+    const ahead = withKeysAhead(fetchAhead(fetches(this.#blocks)), this.#store)
+    for await (const block of ahead) {
+      if (this.#signal.aborted) break
+      if (!equalBytes(block.parentHash, this.#store.head.hash)) {
+        await this.#session.commit()
+        return this.#leaveOrPass(block, goal, upstream)
+      }
+      if (block.unknownFork !== undefined) {
+        await this.#session.commit()
+        return this.#stopOrPass(block, upstream)
+      }
+      const content = { ...contentOf(block), takeKeys: block.takeKeys }
+      await this.#holdAgainst(block.upstream, () => this.#session.import(content))
+    }
+    await this.#session.commit()
+    this.#report({ type: 'progress', progress: this.#session.progress() })
+    if (this.#store.head.number < last) return 'later'
+    if (!equalBytes(this.#store.head.hash, goal)) return this.#switchToHash(goal, upstream)
+    if (last === claim.number) this.#reached()
+    return 'again'
+  }
+
+  /** A block does not follow on our head: either we are on another branch than the nodes, or its sender is. */
+  async #leaveOrPass(block: FetchedBlock, goal: Hash32, upstream: Upstream): Promise<Next> {
+    const { number, hash } = this.#store.head
+    const theirs = await this.#blocks.agreedHash(number, upstream)
+    if (theirs === undefined) return 'later'
+    if (!equalBytes(theirs, hash)) return this.#switchToHash(goal, upstream)
+    block.upstream.score.failed()
+    return 'later'
+  }
+
+  /** A block is of a fork that is not known: all nodes have it, or its sender alone. */
+  async #stopOrPass(block: FetchedBlock, upstream: Upstream): Promise<Next> {
+    const theirs = await this.#blocks.agreedHash(block.number, upstream)
+    if (theirs === undefined) return 'later'
+    if (equalBytes(theirs, block.hash)) requireKnown(block)
+    block.upstream.score.failed()
+    return 'later'
+  }
+
+  async #switchToHash(hash: Hash32, upstream: Upstream): Promise<Next> {
+    const block = await this.#blocks.byHash(hash, upstream)
+    return block === undefined ? 'later' : this.#switchTo(block, upstream)
+  }
+
+  /** Replaces our branch by the one that ends with `block`, of which `upstream` told, in one transaction. */
+  async #switchTo(block: FetchedBlock, upstream: Upstream): Promise<Next> {
+    const head = this.#store.head
+    const branch: BlockLink[] = [block]
+    for (;;) {
+      const lowest = branch[0] as BlockLink
+      await this.#holdAgainst(upstream, async () => this.#setbacks.refuseInvalid(lowest))
+      // How many of our blocks it replaces at least.
+      const depth = head.number - lowest.number + 1
+      const isLinked = this.#store.isCanonical(lowest.number - 1, lowest.parentHash)
+      if (isLinked && depth <= this.#plan.reorgDepthMax) break
+      const isTooDeep = depth >= this.#plan.reorgDepthMax
+      if (!isLinked && (lowest.number <= 1 || (isTooDeep && (await this.#isOfOtherChain(upstream))))) {
+        upstream.accuse(`its head ${block.number} (${bytesToHex(block.hash)}) is of another chain`)
+        return 'later'
+      }
+      if (isTooDeep) throw this.#tooDeep(lowest, block, upstream)
+      const parent = await this.#blocks.linkByHash(lowest.parentHash, upstream)
+      if (parent === undefined) return this.#missed(upstream)
+      branch.unshift(parent)
+    }
+    const lowest = branch[0] as BlockLink
+    requireKnown(lowest)
+    const known = branch.filter(({ unknownFork }) => unknownFork === undefined)
+    const fetches = known.map((link) => () => {
+      return link === block ? Promise.resolve(block) : this.#blocks.byHash(link.hash, upstream)
+    })
+    const rlps: Uint8Array[] = []
+    for await (const { rlp } of fetchAhead(fetches)) rlps.push(rlp)
+    if (rlps.length < known.length) return this.#missed(upstream)
+    await this.#holdAgainst(upstream, () => this.#replace(lowest.number - 1, rlps))
+    return 'again'
+  }
+
+  async #replace(forkNumber: number, blocks: readonly Uint8Array[]): Promise<void> {
+    const finalized = this.#store.readMarker('finalized')
+    await this.#session.replace(forkNumber, blocks)
+    this.#tellHead()
+    if (finalized === undefined || finalized.number <= forkNumber) return
+    const text = `the upstream took back block ${finalized.number} (${bytesToHex(finalized.hash)}), which it had said to be final`
+    this.#report({ type: 'said', text })
+  }
+
+  /** Whether an upstream has another genesis by now: it was asked for its own when it began to answer. */
+  async #isOfOtherChain(upstream: Upstream): Promise<boolean> {
+    const deadline = performance.now() + this.#plan.timeoutMs
+    const genesis = await upstream
+      .ask('eth_getBlockByNumber', ['0x0', false], deadline)
+      .catch(() => undefined)
+    const { hash } = (genesis ?? {}) as { readonly hash?: unknown }
+    return typeof hash === 'string' && hash.toLowerCase() !== this.#store.readIdentity()?.genesisHash
+  }
+
+  /** The branch of `upstream`, from `lowest` to `block`, does not meet ours within the depth that is allowed. */
+  #tooDeep(lowest: BlockName, block: BlockName, { name }: Upstream): NotFollowedError {
+    const head = this.#store.head
+    const ours = this.#store.readCanonicalHash(lowest.number)
+    const text = (number: number, hash: Hash32 | undefined) => `${number} (${hash && bytesToHex(hash)})`
+    return new NotFollowedError(
+      `upstream ${name} is on another branch, and the two part more than ${this.#plan.reorgDepthMax} blocks below the head (reorgDepthMax): ` +
+        `ours is ${text(lowest.number, ours)} to ${text(head.number, head.hash)}, the upstream's ` +
+        `${text(lowest.number, lowest.hash)} to ${text(block.number, block.hash)}; follow a node of our branch, ` +
+        'allow more, or begin in an empty folder',
+    )
+  }
+
+  /**
+   * The head that leads is a block below ours: its node may be behind for a moment, or for long, or be one of several
+   * at its address. But if it had our head, and denies it for a while, it went back (`evm_revert`), and so do we.
+   */
+  async #lookBack(claim: HeadClaim, upstream: Upstream): Promise<Next> {
+    this.#isBehind = true
+    const { number, hash } = this.#store.head
+    const name = bytesToHex(hash)
+    const deadline = performance.now() + this.#plan.timeoutMs
+    const ours = await upstream.ask('eth_getBlockByHash', [name, false], deadline).catch(() => hash)
+    if (ours !== null || !this.#setbacks.wasAt(upstream, number)) {
+      this.#denial = undefined
+      return 'idle'
+    }
+    const now = performance.now()
+    const isDenied = this.#denial?.hash === name && this.#denial.upstream === upstream
+    if (!isDenied) this.#denial = { hash: name, upstream, since: now }
+    const isLong = isDenied && now - (this.#denial?.since ?? now) >= this.#plan.revertAfterMs
+    if (!isLong || this.#upstreams.head?.claim.hash !== claim.hash) return 'idle'
+    const theirs = { number: claim.number, hash: toHash32(hexToBytes(claim.hash)) }
+    if (number - claim.number > this.#plan.reorgDepthMax) throw this.#tooDeep(theirs, theirs, upstream)
+    await this.#replace(claim.number, [])
+    return 'again'
+  }
+
+  #tellState(): void {
+    this.#setbacks.noteHeads()
+    this.#tellUpstreams(this.#setbacks.trouble ?? this.#signed?.trouble)
+  }
+}

@@ -1,0 +1,137 @@
+/**
+ * A genesis file made of what a node tells of its chain, for a follower that was given none. Header and state are
+ * proved by the hash of block 0; the rules of the chain no hash covers, so those are believed. Of anvil, which tells
+ * neither rules nor state, the name of its fork stands for its rules, and its own accounts are added elsewhere.
+ */
+import { BlockJsonError, headerRlpFromJson } from '../../../data/chain/blockFromJson.js'
+import { type ForkName, forkNames, forksByTime, forksUpToLondon } from '../../../data/chain/forks.js'
+import { decodeHeader, type Header, headerHash } from '../../../data/chain/header.js'
+import { bytesToHex, equalBytes, toQuantity } from '../../../primitives/bytes.js'
+import { OperatorError } from '../../../primitives/faults.js'
+import { emptyTrieRoot } from '../../../primitives/keccak.js'
+import { askGenesis } from '../../upstream/askGenesis.js'
+import { askIfKnown, askPatiently } from '../../upstream/askPatiently.js'
+import type { Upstream } from '../../upstream/upstream.js'
+import { memberOf, toldConfig } from '../gateway/chainOf.js'
+import { parseGenesis } from '../genesis.js'
+
+/** Accounts of one answer, as many as go-ethereum gives. */
+const accountsPerAnswer = 256
+/** Answers of one genesis: 25,600 accounts. Larger ones, of public networks, come as files with their clients. */
+const answersMax = 100
+
+/** Where the genesis of a client is to be found, by how `web3_clientVersion` begins. */
+const filesByClient: readonly (readonly [client: RegExp, file: string])[] = [
+  [/^anvil/i, 'the file of its --init'],
+  [/^geth/i, 'the one of `geth init`, or what `geth dumpgenesis` prints'],
+  [/^reth/i, 'the file of its --chain'],
+  [/^besu/i, 'the file of its --genesis-file'],
+  [/^nethermind/i, "the genesis.json of the same network, in go-ethereum's form"],
+  [/^erigon/i, 'the one of `erigon init`'],
+  [/^tidegate/i, 'the "genesis" of that network in its configuration'],
+]
+
+/**
+ * The text of a geth-format genesis. Throws OperatorError that names the file to give where the node does not tell it;
+ * otherwise rejects as {@link Upstream.ask} does. `notice` is told what is believed.
+ */
+export async function toldGenesis(upstream: Upstream, notice: (text: string) => void): Promise<string> {
+  const deadline = performance.now() + upstream.options.timeoutMs
+  const ask = (method: string, params: readonly unknown[]) => askPatiently(upstream, method, params, deadline)
+  const [id, genesis, anvil, client] = await Promise.all([
+    ask('eth_chainId', []),
+    askGenesis(ask),
+    askIfKnown(upstream, 'anvil_nodeInfo', deadline),
+    askIfKnown(upstream, 'web3_clientVersion', deadline),
+  ])
+  const version = typeof client === 'string' ? client : ''
+  const file = filesByClient.find(([begins]) => begins.test(version))?.[1] ?? 'its genesis.json'
+  const untold = (what: string) =>
+    new OperatorError(
+      `upstream ${upstream.name} does not tell ${what}; name the genesis that the node was started with: --genesis FILE (${file})`,
+    )
+  if ('why' in genesis) throw untold(`its first block (${genesis.why})`)
+  const rlp = headerRlpFromJson(genesis.block)
+  const header = decodeHeader(rlp)
+  if (typeof id !== 'string') throw new BlockJsonError('no chain id')
+  const chainId = Number(id)
+  const isAnvil = anvil !== undefined
+  const config = isAnvil
+    ? anvilConfig(chainId, anvil, await askIfKnown(upstream, 'eth_config', deadline))
+    : await toldConfig(upstream, deadline)
+  if (config === undefined) throw untold('the rules of its chain')
+  const isEmpty = equalBytes(header.stateRoot, emptyTrieRoot)
+  const alloc = isEmpty ? {} : await toldState(upstream)
+  if (alloc === undefined) throw untold('the state of its genesis')
+  const text = JSON.stringify({ ...membersOf(header), config, alloc })
+  // anvil's own accounts are not in its header, and are completed and compared elsewhere.
+  if (!isAnvil && !equalBytes(parseGenesis(text).blockDiff.hash, headerHash(rlp)))
+    throw untold('its whole genesis')
+  notice(
+    `the genesis is what ${upstream.name} tells; its rules (forks) are believed: ${JSON.stringify(config)}`,
+  )
+  return text
+}
+
+/** The members of a genesis file that make its header. */
+function membersOf(header: Header) {
+  const { parentHash, miner, difficulty, gasLimit, gasUsed, timestamp, extraData, mixHash, nonce } = header
+  const { baseFeePerGas, blobGasUsed, excessBlobGas, slotNumber } = header
+  const later = { baseFeePerGas, blobGasUsed, excessBlobGas, slotNumber }
+  return {
+    ...{ parentHash: bytesToHex(parentHash), coinbase: bytesToHex(miner), mixHash: bytesToHex(mixHash) },
+    ...{ extraData: bytesToHex(extraData), nonce: bytesToHex(nonce), timestamp: toQuantity(timestamp) },
+    ...{ difficulty: toQuantity(difficulty), gasLimit: toQuantity(gasLimit), gasUsed: toQuantity(gasUsed) },
+    ...Object.fromEntries(
+      Object.entries(later).flatMap(([name, value]) =>
+        value === undefined ? [] : [[name, toQuantity(value)] as const],
+      ),
+    ),
+  }
+}
+
+/** The rules of anvil, all from the first block on; undefined for a fork before the Merge, or one that is not known. */
+function anvilConfig(chainId: number, info: unknown, forkConfig: unknown): object | undefined {
+  const fork = String(memberOf(info, 'hardFork')).toLowerCase()
+  const at = forkNames.indexOf((fork === 'merge' ? 'paris' : fork) as ForkName)
+  if (at < forkNames.indexOf('paris')) return undefined
+  const times = forksByTime.filter((name) => forkNames.indexOf(name) <= at)
+  const blobs = memberOf(memberOf(forkConfig, 'current'), 'blobSchedule')
+  const withBlobs = times.filter((name) => forkNames.indexOf(name) >= forkNames.indexOf('cancun'))
+  return {
+    chainId,
+    ...forksUpToLondon,
+    terminalTotalDifficulty: 0,
+    ...Object.fromEntries(times.map((name) => [`${name}Time`, 0])),
+    // Those that are in force are all that count, since no fork comes later.
+    ...(blobs !== undefined && { blobSchedule: Object.fromEntries(withBlobs.map((name) => [name, blobs])) }),
+  }
+}
+
+/** The accounts of block 0 as a genesis file has them; undefined where the node does not tell them, or has too many. */
+async function toldState(upstream: Upstream): Promise<Record<string, unknown> | undefined> {
+  const alloc: Record<string, unknown> = {}
+  let start: unknown = '0x'
+  for (let answers = 0; answers < answersMax; answers++) {
+    const deadline = performance.now() + upstream.options.timeoutMs
+    const params = ['0x0', start, accountsPerAnswer, false, false, false]
+    const page = await askIfKnown(upstream, 'debug_accountRange', deadline, params)
+    const accounts = memberOf(page, 'accounts')
+    if (typeof accounts !== 'object' || accounts === null) return undefined
+    for (const [address, account] of Object.entries(accounts)) alloc[address.toLowerCase()] = entryOf(account)
+    start = memberOf(page, 'next')
+    if (start === undefined || start === null) return alloc
+  }
+  return undefined
+}
+
+/** go-ethereum gives the values of slots without `0x`. */
+function entryOf(account: unknown) {
+  const storage = Object.entries((memberOf(account, 'storage') ?? {}) as Record<string, unknown>)
+  return {
+    balance: memberOf(account, 'balance'),
+    nonce: memberOf(account, 'nonce'),
+    code: memberOf(account, 'code') ?? '0x',
+    storage: Object.fromEntries(storage.map(([slot, value]) => [slot, `0x${value}`])),
+  }
+}

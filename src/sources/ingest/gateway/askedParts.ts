@@ -1,0 +1,117 @@
+/** Questions about parts of blocks, in the forms that nodes have them: raw bytes where they can, JSON otherwise. */
+import {
+  type BlockAccessList,
+  BlockAccessListError,
+  decodeBlockAccessList,
+} from '../../../data/chain/blockAccessList.js'
+import { blockRlpFromJson, headerRlpFromJson, uncleHashesOf } from '../../../data/chain/blockFromJson.js'
+import { decodeHeader, type Header, headerHash } from '../../../data/chain/header.js'
+import type { CanonicalHeader } from '../../../data/store/gatewayWriter.js'
+import { bytesToHex, equalBytes, type Hash32, toQuantity } from '../../../primitives/bytes.js'
+import { excerpt, textOf } from '../../../primitives/excerpt.js'
+import { emptyTrieRoot, keccak256 } from '../../../primitives/keccak.js'
+import { type Block, parseBlock } from '../block.js'
+import { accessListFromJson } from './accessListFromJson.js'
+import { LieError } from './lie.js'
+import type { Attempt } from './proving.js'
+import { bytesOf, receiptsFromJson, receiptsFromRaw } from './receiptsFromJson.js'
+
+/** Methods that tell a block's access list, the shorter answer first. */
+export const accessListMethods: readonly string[] = ['debug_getRawBlockAccessList', 'eth_getBlockAccessList']
+
+export const witnessMethods: readonly string[] = ['debug_executionWitness']
+
+export async function askBlock(hash: Hash32, attempt: Attempt): Promise<Block | undefined> {
+  const text = bytesToHex(hash)
+  const { method, result } = await attempt.askOneOf([
+    { method: 'debug_getRawBlock', params: [text] },
+    { method: 'eth_getBlockByHash', params: [text, true] },
+  ])
+  if (result === null) return undefined
+  if (method === 'debug_getRawBlock') return parseBlock(bytesOf(result))
+  const uncles = await Promise.all(
+    uncleHashesOf(result).map((_, index) =>
+      attempt.ask('eth_getUncleByBlockHashAndIndex', [text, toQuantity(index)]),
+    ),
+  )
+  if (uncles.includes(null)) return undefined
+  return parseBlock(blockRlpFromJson(result, uncles.map(headerRlpFromJson)))
+}
+
+/** A row of the store. `header` resolves to that of the block, undefined where nobody has it. */
+export async function askReceipts(
+  hash: Hash32,
+  attempt: Attempt,
+  header: Header | Promise<Header | undefined>,
+): Promise<Uint8Array | undefined> {
+  const text = bytesToHex(hash)
+  const params = [text]
+  // go-ethereum has no raw receipts of a block that it does not have, too: where there should be some, JSON tells.
+  const isNone = async (result: unknown) =>
+    result === null ||
+    (Array.isArray(result) &&
+      result.length === 0 &&
+      !equalBytes((await header)?.receiptsRoot ?? hash, emptyTrieRoot))
+  const { method, result } = await attempt.askOneOf([
+    { method: 'debug_getRawReceipts', params, isNone },
+    { method: 'eth_getBlockReceipts', params, isPatient: true },
+    // Hosted nodes often have receipts one by one alone.
+    { method: 'eth_getBlockByHash', params: [text, false] },
+  ])
+  if (result === null) return undefined
+  if (method === 'debug_getRawReceipts') return receiptsFromRaw(result)
+  if (method === 'eth_getBlockReceipts') return receiptsFromJson(result)
+  const { transactions } = result as { readonly transactions?: unknown }
+  if (!Array.isArray(transactions)) throw new LieError('a block without its transactions')
+  const receipts = await Promise.all(
+    transactions.map((each) => attempt.ask('eth_getTransactionReceipt', [each])),
+  )
+  return receipts.includes(null) ? undefined : receiptsFromJson(receipts)
+}
+
+export async function askHeaderAt(number: number, attempt: Attempt): Promise<CanonicalHeader | undefined> {
+  const quantity = toQuantity(number)
+  const { method, result } = await attempt.askOneOf([
+    { method: 'debug_getRawHeader', params: [quantity] },
+    { method: 'eth_getBlockByNumber', params: [quantity, false] },
+  ])
+  if (result === null) return undefined
+  if (method === 'debug_getRawHeader') return readCanonical(bytesOf(result), number)
+  const found = readCanonical(headerRlpFromJson(result), number)
+  const hash = textOf((result as { readonly hash?: unknown }).hash)
+  if (hash.toLowerCase() === bytesToHex(found.hash)) return found
+  throw new LieError(`block ${number} with the hash ${bytesToHex(found.hash)}, called ${excerpt(hash, 80)}`)
+}
+
+/** RLP of a block's access list, unchecked. */
+export async function askAccessList(hash: Hash32, attempt: Attempt): Promise<Uint8Array | undefined> {
+  const params = [bytesToHex(hash)]
+  const questions = accessListMethods.map((method) => ({ method, params }))
+  const { method, result } = await attempt.askOneOf(questions)
+  if (result === null) return undefined
+  return method === 'eth_getBlockAccessList' ? accessListFromJson(result) : bytesOf(result)
+}
+
+/** Checks a block access list by its hash in the header, and then its order and limits (EIP-7928). Throws {@link LieError}. */
+export function checkAccessList(rlp: Uint8Array, header: Header, transactionCount: number): BlockAccessList {
+  const what = `the access list of block ${header.number}`
+  const hash = keccak256(rlp)
+  const { blockAccessListHash: want, gasLimit } = header
+  if (want === undefined || !equalBytes(hash, want)) {
+    const text = want === undefined ? 'none' : bytesToHex(want)
+    throw new LieError(`${what}, which has the hash ${bytesToHex(hash)}, expected ${text}`)
+  }
+  try {
+    return decodeBlockAccessList(rlp, { transactionCount, gasLimit })
+  } catch (error) {
+    if (error instanceof BlockAccessListError) throw new LieError(`${what}: ${error.message}`)
+    throw error
+  }
+}
+
+/** A header that is to be canonical. Throws {@link LieError} where it has another number. */
+function readCanonical(rlp: Uint8Array, number: number): CanonicalHeader {
+  const header = decodeHeader(rlp)
+  if (header.number !== number) throw new LieError(`block ${header.number} instead of ${number}`)
+  return { number, hash: headerHash(rlp), header: rlp, totalDifficulty: undefined }
+}

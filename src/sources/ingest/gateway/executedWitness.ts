@@ -1,0 +1,225 @@
+/**
+ * Executes a block on its witness (`debug_executionWitness`): trie nodes of the state after its parent, code, and headers
+ * before it. Nothing of it is believed: a node and a code count under their own hash, nodes from the parent's state root
+ * downwards, headers from the parent backwards; what comes out is compared with the block's header.
+ */
+import { headerRlpFromJson } from '../../../data/chain/blockFromJson.js'
+import type { ForkSchedule } from '../../../data/chain/forks.js'
+import { decodeHeader, type Header, headerHash, isProofOfStake } from '../../../data/chain/header.js'
+import { decodeAccount } from '../../../data/state/account.js'
+import type { StateView } from '../../../data/state/stateView.js'
+import { nodeRlp } from '../../../data/state/trieNode.js'
+import { provedState } from '../../../data/state/trieState.js'
+import type { Change } from '../../../data/store/blockDiff.js'
+import type { AccountChange, BlockChanges } from '../../../data/store/heldValues.js'
+import { BlockExecutor, type ExecutedBlock } from '../../../execution/evm/blocks/executeBlock.js'
+import { InvalidBlockError } from '../../../execution/evm/blocks/invalidBlock.js'
+import { RecoveredKeys } from '../../../execution/evm/transactions/recoveredKeys.js'
+import {
+  bytesToHex,
+  concatBytes,
+  type Hash32,
+  joinBytes,
+  latin1Key,
+  writeUint32,
+} from '../../../primitives/bytes.js'
+import { keccak256 } from '../../../primitives/keccak.js'
+import { decodeRlpList, encodeRlp } from '../../../primitives/rlp.js'
+import { compareWithHeader } from '../compareWithHeader.js'
+import type { ProvedBlock } from './blockFetcher.js'
+import { LackError, LieError } from './lie.js'
+import { bytesOf } from './receiptsFromJson.js'
+
+/** A block that was executed, and what it takes to hold what it changes. */
+interface WitnessedBlock {
+  /** A row of the store. */
+  readonly receipts: Uint8Array
+  readonly accessList: Uint8Array | undefined
+  readonly changes: BlockChanges
+  /** Trie nodes that were read, and those of the state after it. */
+  readonly nodes: readonly Change[]
+  readonly codes: readonly Change[]
+}
+
+interface WitnessContext {
+  readonly parent: Header
+  /** Of the canonical chain; undefined where it is not held. */
+  readonly hashAt: (number: number) => Hash32 | undefined
+  /** Slots that are held of an account: should it lose them all, which ones there are no trie says. */
+  readonly slotsOf: (address: Uint8Array) => Iterable<Hash32>
+}
+
+export class WitnessExecutor {
+  readonly #schedule: ForkSchedule
+  readonly #keys = new RecoveredKeys()
+  readonly #executor: BlockExecutor
+
+  constructor(schedule: ForkSchedule, isDevelopment: boolean) {
+    this.#schedule = schedule
+    this.#executor = new BlockExecutor(schedule, this.#keys, { isDevelopment })
+  }
+
+  /**
+   * Throws {@link LackError} for a witness that lacks something, {@link LieError} for one that cannot be read or has a
+   * header in the place of an ancestor that is none, and InvalidBlockError for a block whose execution leads elsewhere
+   * than its header says.
+   */
+  execute(answer: unknown, block: ProvedBlock, context: WitnessContext): WitnessedBlock {
+    const { header, headerRlp, bodyRlp, senders } = block
+    const witness = new GivenParts(answer, header)
+    const { parent } = context
+    const state: StateView = {
+      ...provedState(witness, parent.stateRoot, header.parentHash),
+      slotsOf: context.slotsOf,
+    }
+    const { terminalTotalDifficulty } = this.#schedule.config
+    const isMerged =
+      terminalTotalDifficulty !== undefined && (this.#schedule.isMerged(0n) || isProofOfStake(header))
+    const fork = this.#schedule.forkAt(header.number, header.timestamp, isMerged)
+    const items = [decodeRlpList(headerRlp), ...decodeRlpList(bodyRlp)]
+    const hashAt = (number: number) => witness.hashAt(number) ?? context.hashAt(number)
+    this.#keys.hold(senderRecords(senders))
+    const executed = this.#executor.execute(items, fork, state, (number) => {
+      const hash = hashAt(number)
+      if (hash === undefined && number >= 0 && number < header.number) {
+        throw lacking(header.number, `the header of block ${number}`)
+      }
+      return hash
+    })
+    try {
+      compareWithHeader(header, executed)
+    } catch (error) {
+      if (!(error instanceof InvalidBlockError)) throw error
+      throw new InvalidBlockError(
+        `block ${header.number} (${bytesToHex(block.hash)}) is invalid: ${error.message}`,
+      )
+    }
+    return {
+      receipts: encodeRlp(executed.receipts),
+      accessList: executed.blockAccessList,
+      changes: executedChanges(executed),
+      nodes: [
+        ...witness.used.nodes.values(),
+        ...executed.changes.nodes.map(([hash, node]): Change => [hash, nodeRlp(node)]),
+      ],
+      codes: [...witness.used.codes.values(), ...executed.changes.code],
+    }
+  }
+}
+
+/** Nodes, code and headers of a witness by their hashes, and which of them were used. */
+class GivenParts {
+  readonly used = { nodes: new Map<string, Change>(), codes: new Map<string, Change>() }
+  readonly #nodes: ReadonlyMap<string, Change>
+  readonly #codes: ReadonlyMap<string, Change>
+  readonly #hashes = new Map<number, Hash32>()
+  readonly #number: number
+
+  constructor(answer: unknown, { number, parentHash }: Header) {
+    const { state, codes, headers } = (answer ?? {}) as Record<string, unknown>
+    this.#number = number
+    this.#nodes = byHash(listOf(state, number))
+    this.#codes = byHash(listOf(codes, number))
+    const given = new Map(
+      listOf(headers, number).map((each) => {
+        const rlp = typeof each === 'string' ? bytesOf(each) : headerRlpFromJson(each)
+        return [latin1Key(headerHash(rlp)), rlp]
+      }),
+    )
+    let hash = parentHash
+    let at = number - 1
+    for (; ; at--) {
+      const rlp = given.get(latin1Key(hash))
+      if (rlp === undefined) break
+      given.delete(latin1Key(hash))
+      this.#hashes.set(at, hash)
+      hash = decodeHeader(rlp).parentHash
+    }
+    // Further down one may be lacking between; what is left is not used.
+    for (const rlp of given.values()) {
+      if (decodeHeader(rlp).number > at) {
+        throw new LieError(`a witness of block ${number} with a header that none of its ancestors has`)
+      }
+    }
+  }
+
+  hashAt(number: number): Hash32 | undefined {
+    return this.#hashes.get(number)
+  }
+
+  readNode(hash: Uint8Array): Uint8Array {
+    return this.#use('nodes', this.#nodes, 'node', hash)
+  }
+
+  readCode(hash: Hash32): Uint8Array {
+    return this.#use('codes', this.#codes, 'code', hash)
+  }
+
+  knowsCode(): boolean {
+    return true
+  }
+
+  #use(
+    kind: 'nodes' | 'codes',
+    given: ReadonlyMap<string, Change>,
+    what: string,
+    hash: Uint8Array,
+  ): Uint8Array {
+    const key = latin1Key(hash)
+    const part = given.get(key)
+    if (part === undefined) throw lacking(this.#number, `the ${what} ${bytesToHex(hash)}`)
+    this.used[kind].set(key, part)
+    return part[1]
+  }
+}
+
+function executedChanges({ changes }: ExecutedBlock): BlockChanges {
+  const codes = new Map(changes.code.map((change) => [latin1Key(change[0]), change]))
+  const slots = new Map<string, Map<string, Uint8Array>>()
+  const slotsOf = (owner: string) => {
+    const own = slots.get(owner) ?? new Map<string, Uint8Array>()
+    slots.set(owner, own)
+    return own
+  }
+  for (const [key, value] of changes.slots) {
+    slotsOf(latin1Key(key.subarray(0, 20))).set(latin1Key(key.subarray(20)), value)
+  }
+  return new Map(
+    changes.accounts.map(([address, row]): [string, AccountChange] => {
+      const owner = latin1Key(address)
+      const code = row.length === 0 ? undefined : codes.get(latin1Key(decodeAccount(row).codeHash))
+      return [owner, { address, after: () => row, code, slots: slotsOf(owner) }]
+    }),
+  )
+}
+
+/** What {@link RecoveredKeys.hold} takes, from sender (20 bytes) ‖ transaction hash (32 bytes) of each transaction. */
+function senderRecords(senders: Uint8Array): Uint8Array {
+  const count = senders.length / 52
+  const head = new Uint8Array(4)
+  writeUint32(head, count, 0)
+  const records = Array.from({ length: count }, (_, index) => {
+    const at = index * 52
+    return concatBytes(senders.subarray(at + 20, at + 52), senders.subarray(at, at + 20))
+  })
+  return joinBytes([head, ...records])
+}
+
+function byHash(list: readonly unknown[]): ReadonlyMap<string, Change> {
+  return new Map(
+    list.map((each) => {
+      const bytes = bytesOf(each)
+      const hash = keccak256(bytes)
+      return [latin1Key(hash), [hash, bytes]]
+    }),
+  )
+}
+
+function listOf(value: unknown, number: number): readonly unknown[] {
+  if (Array.isArray(value)) return value
+  throw lacking(number, 'its lists')
+}
+
+function lacking(number: number, what: string): LackError {
+  return new LackError('debug_executionWitness', `its witness of block ${number} lacks ${what}`)
+}

@@ -1,0 +1,382 @@
+/**
+ * Keeps a gateway's chain of headers: from the head that upstreams say, every header by its hash, parent by parent,
+ * down to the head before, and in the background further down. Owns what a number means, and whether a header follows
+ * from its parent by the rules of the chain. Does not own fetching (`proofFetcher.ts`).
+ */
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+import type { ForkSchedule } from '../../../data/chain/forks.js'
+import { decodeHeader, type Header, isProofOfStake, UnknownForkError } from '../../../data/chain/header.js'
+import type { BlockName } from '../../../data/store/chainRows.js'
+import type { CanonicalHeader, GatewayWriter } from '../../../data/store/gatewayWriter.js'
+import { InvalidBlockError } from '../../../execution/evm/blocks/invalidBlock.js'
+import {
+  bytesToBigInt,
+  bytesToHex,
+  equalBytes,
+  type Hash32,
+  hexToBytes,
+  toHash32,
+  toMinimalBytes,
+} from '../../../primitives/bytes.js'
+import { setTimeout } from '../../../primitives/timers.js'
+import type { HeadClaim } from '../../upstream/headWatch.js'
+import type { Upstreams } from '../../upstream/upstreams.js'
+import { checkHeader } from '../blockRules.js'
+import type { SignedLinks } from '../follow/signedLinks.js'
+import { markers, type SignedMarks, writeMarks } from '../mayMark.js'
+import type { ProvedBlock } from './blockFetcher.js'
+import { HeaderLinks, type LinkedHeader, requireNumber } from './headerLinks.js'
+import type { HeadReader, WholeBlock } from './headReader.js'
+import type { ProofFetcher } from './proofFetcher.js'
+import { addTotals } from './totals.js'
+
+/** Blocks between two heads that are fetched whole, so that their subscribers are told of each without a wait. */
+const wholeMax = 64
+/** Blocks of a branch whose receipts are asked for together. */
+const branchBatch = 16
+/** Most blocks that a reorganisation replaces, wherever `historyBlocks` ends: their headers take 40 MB. */
+const relinkedMax = 65_536
+/** Wait before a head that could not be proved is tried again: at first, and at most; doubled each time. */
+const retryMs = 100
+const retryMsMax = 2_000
+/** How long no head can be had until whoever claims it is doubted: longer than a block takes from node to node. */
+const doubtAfterMs = 3_000
+/** Headers of one transaction of the walk down, asked for together. */
+const walkBatch = 100
+
+interface HeadKeeperOptions {
+  readonly schedule: ForkSchedule
+  /** Blocks below the head whose headers are linked to it. */
+  readonly historyBlocks: number
+  /** Block down to which headers are linked, if that is further down. */
+  readonly linkTo?: number | undefined
+  /** Told of heads that lead nowhere. */
+  readonly upstreams: Pick<Upstreams, 'doubtHead' | 'rejectHead'>
+  /** Says what is final, where the head is a signed one. */
+  readonly signed?: SignedMarks | undefined
+  /** Present with {@link signed}. */
+  readonly links?: SignedLinks | undefined
+  readonly onHead: () => void
+  /**
+   * Called once headers are linked `historyBlocks` deep, and with each hundred below; total difficulties are known once
+   * genesis is, or never.
+   */
+  readonly onLinked: () => void
+  /** Told of what went wrong, as sentences for the operator. */
+  readonly log: (text: string) => void
+}
+
+/** What is needed of a claim. */
+type ClaimedBlock = Pick<HeadClaim, 'number' | 'hash'>
+
+export class HeadKeeper {
+  readonly #store: GatewayWriter
+  readonly #fetcher: ProofFetcher
+  readonly #reader: HeadReader
+  readonly #links: HeaderLinks
+  readonly #options: HeadKeeperOptions
+  #claimed: ClaimedBlock | undefined
+  #moving: Promise<void> | undefined
+  #walking: Promise<void> | undefined
+  #walkAgain: NodeJS.Timeout | undefined
+  #isClosed = false
+  /** Ends the wait before a head is tried again. */
+  #waking: AbortController | undefined
+  /** The last sentence for the operator, who need not read it twice. */
+  #complaint = ''
+  #trouble: string | undefined
+
+  constructor(store: GatewayWriter, fetcher: ProofFetcher, reader: HeadReader, options: HeadKeeperOptions) {
+    this.#store = store
+    this.#fetcher = fetcher
+    this.#reader = reader
+    this.#links = new HeaderLinks(store, fetcher)
+    this.#options = options
+  }
+
+  /** Why the newest head that was claimed is not reached; undefined where it is, or is being fetched. */
+  get trouble(): string | undefined {
+    return this.#trouble
+  }
+
+  /** Moves to a head that an upstream claims, once it is proved to link to the chain; the newest claim wins. */
+  follow(claim: ClaimedBlock): void {
+    this.#claimed = claim
+    if (this.#isClosed) return
+    this.#waking?.abort()
+    this.#moving ??= this.#moveOn()
+  }
+
+  /** Resolves once it no longer uses the store. End what it waits for as well. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#waking?.abort()
+    clearTimeout(this.#walkAgain)
+    await Promise.all([this.#moving, this.#walking])
+  }
+
+  async #moveOn(): Promise<void> {
+    let failures = 0
+    let failingSince = Number.POSITIVE_INFINITY
+    while (this.#claimed !== undefined && !this.#isClosed) {
+      const claim = this.#claimed
+      this.#claimed = undefined
+      try {
+        // Asked for in the same turn as the head, and so in the same batch.
+        const marked = this.#readMarked()
+        await this.#moveTo(claim)
+        writeMarks(this.#store, this.#options.signed, await marked)
+        failures = 0
+        failingSince = Number.POSITIVE_INFINITY
+        this.#trouble = undefined
+      } catch (error) {
+        const what = `head ${claim.number} (${claim.hash})`
+        this.#trouble = `${what}: ${(error as Error).message}`
+        this.#complain(what, error)
+        failingSince = Math.min(failingSince, performance.now())
+        // While nothing is served yet, whoever has a head that can be had is to lead at once.
+        const patienceMs = this.#store.readHead() === undefined ? 0 : doubtAfterMs
+        if (!this.#isClosed && performance.now() - failingSince >= patienceMs) {
+          this.#options.upstreams.doubtHead()
+          failingSince = Number.POSITIVE_INFINITY
+        }
+        // Upstreams tell of a head once, also where they do not have all of it yet.
+        await this.#pause(Math.min(retryMs * 2 ** failures++, retryMsMax))
+        this.#claimed ??= claim
+      }
+    }
+    this.#moving = undefined
+    this.#walk()
+  }
+
+  /** Until the time is over, another head is claimed, or the keeper is closed. */
+  async #pause(ms: number): Promise<void> {
+    this.#waking = new AbortController()
+    await sleep(ms, undefined, { signal: this.#waking.signal }).catch(() => undefined)
+    this.#waking = undefined
+  }
+
+  /** What upstreams call safe and finalized, or nothing where that is signed. Never rejects. */
+  #readMarked(): Promise<readonly (BlockName | undefined)[]> {
+    if (this.#options.signed !== undefined) return Promise.resolve([])
+    return Promise.all(markers.map((marker) => this.#fetcher.readMarked(marker).catch(() => undefined)))
+  }
+
+  async #moveTo(claim: ClaimedBlock): Promise<void> {
+    for (;;) {
+      const head = this.#store.readHead()
+      const gap = claim.number - (head?.number ?? 0)
+      if (head === undefined || gap > this.#options.historyBlocks) {
+        return this.#begin(claim, await this.#isHeadLeft())
+      }
+      if (gap <= wholeMax) return this.#follow(claim)
+      // Step by step, so that memory does not grow with the time for which upstreams were away.
+      const next = await this.#between(head.number + wholeMax, head.number + 1, claim)
+      if (next === undefined) throw new Error(`too few upstreams agree on block ${head.number + wholeMax}`)
+      if (this.#isClosed) return
+      await this.#follow({ number: next.number, hash: bytesToHex(next.hash) })
+    }
+  }
+
+  /** A block on the way from `first` to a claim: the one that its headers lead to if it is signed, or that upstreams agree on. */
+  #between(number: number, first: number, { hash }: ClaimedBlock): Promise<BlockName | undefined> {
+    const { links } = this.#options
+    if (links !== undefined) return links.at(number, first, toHash32(hexToBytes(hash)))
+    return this.#fetcher.readAgreed(number)
+  }
+
+  /** Throws where upstreams have another block 0: what they lead to is no branch of this chain. */
+  async #requireOwnGenesis(): Promise<void> {
+    const genesis = await this.#fetcher.readAgreed(0).catch(() => undefined)
+    const own = this.#store.readIdentity()?.genesisHash.toLowerCase()
+    if (genesis !== undefined && bytesToHex(genesis.hash) !== own)
+      throw new Error(
+        `upstreams have another genesis, ${bytesToHex(genesis.hash)}; their chain is not followed`,
+      )
+  }
+
+  /** Makes a head that nothing links to what was held before; `hasLeft`: the head before is no block of its chain. */
+  async #begin(claim: ClaimedBlock, hasLeft: boolean): Promise<void> {
+    if (hasLeft) await this.#requireOwnGenesis()
+    const fetched = await this.#links.read(toHash32(hexToBytes(claim.hash)), claim.number)
+    const { number, parentHash } = fetched.header
+    const below = number === 0 ? [] : [await this.#links.read(parentHash, number - 1)]
+    for (const parent of below) this.#checkHeaders(parent.header, [fetched])
+    await this.#complete([fetched])
+    const head = this.#store.readHead()
+    // Which numbers below belong to its branch too nobody says: each is asked for again.
+    if (hasLeft && head !== undefined) {
+      while (!this.#isClosed && this.#store.moveAsideBelow(head.number)) await setImmediate()
+      if (this.#isClosed) return
+    }
+    const highest = hasLeft && head !== undefined ? head.number - 1 : number
+    this.#advance(Math.min(number - 1 - below.length, highest), [...below, fetched], true)
+  }
+
+  /** Whether the head that is held is on the chain still, as far as upstreams say. */
+  async #isHeadLeft(): Promise<boolean> {
+    const head = this.#store.readHead()
+    if (head === undefined) return false
+    const agreed = await this.#fetcher.readAgreed(head.number)
+    if (agreed === undefined) throw new Error(`too few upstreams agree on block ${head.number}`)
+    return !equalBytes(agreed.hash, head.hash)
+  }
+
+  /** Moves to a head whose ancestors lead to a canonical block; anew where none does. */
+  async #follow(claim: ClaimedBlock): Promise<void> {
+    const hash = toHash32(hexToBytes(claim.hash))
+    // A block of the chain, also below the head, is no news: an upstream may be behind for a moment.
+    if (this.#links.canonicalNumber(hash) !== undefined) return
+    const head = await this.#reader.read(hash)
+    if (head === undefined) throw new Error(`no upstream has block ${claim.hash}`)
+    requireNumber(head, claim.number)
+    const lowest = claim.number - Math.min(this.#options.historyBlocks, relinkedMax)
+    const below = await this.#links.toChain(head.header.parentHash, claim.number - 1, lowest)
+    if (this.#isClosed) return
+    const [oldest] = [...(below ?? []), head]
+    const fork = below && this.#links.canonicalNumber((oldest as LinkedHeader).header.parentHash)
+    if (below === undefined || fork === undefined) {
+      this.#options.log(
+        `the chain of block ${claim.number} leaves what is held below block ${lowest}; it is begun anew there`,
+      )
+      return this.#begin(claim, true)
+    }
+    const branch = [...below, head]
+    const parent = this.#store.readHeader((oldest as LinkedHeader).header.parentHash) as Uint8Array
+    this.#checkHeaders(decodeHeader(parent), branch)
+    if (below.length === 0) return this.#advance(fork, branch, false)
+    // Whoever is told of more blocks at once fetches what it wants of the others.
+    const told = below.slice(-wholeMax)
+    const bodies = await Promise.all(told.map((block) => this.#links.read(block.hash, block.header.number)))
+    const whole = await this.#complete([...bodies, head])
+    this.#advance(fork, [...below.slice(0, below.length - told.length), ...whole], false)
+  }
+
+  /** Throws InvalidBlockError where a header does not follow from its parent; whoever has it on its chain lied. */
+  #checkHeaders(below: Header, branch: readonly LinkedHeader[]): void {
+    const { schedule, upstreams } = this.#options
+    const isDevelopment = this.#store.readIdentity()?.development !== undefined
+    let parent = below
+    for (const { hash: hashBytes, header } of branch) {
+      const { number, timestamp } = header
+      const hasMerge = schedule.config.terminalTotalDifficulty !== undefined
+      // Total difficulties are not known; there is no way back to proof of work.
+      const isMerged = hasMerge && (schedule.isMerged(0n) || isProofOfStake(header) || isProofOfStake(parent))
+      const fork = schedule.forkAt(number, timestamp, isMerged)
+      try {
+        checkHeader(header, parent, { schedule, fork, isMerged, isDevelopment })
+      } catch (error) {
+        // By which rules it follows is not known; that it does, its hash says.
+        if (error instanceof UnknownForkError) break
+        if (!(error instanceof InvalidBlockError)) throw error
+        const hash = bytesToHex(hashBytes)
+        const what = `block ${number} (${hash}) is invalid: ${error.message}`
+        upstreams.rejectHead({ number, hash }, what)
+        throw new Error(what)
+      }
+      parent = header
+    }
+  }
+
+  /** Reads the parts of blocks, each of which follows the one before. */
+  async #complete(branch: readonly ProvedBlock[]): Promise<WholeBlock[]> {
+    // What a block is executed on has to be held.
+    for (const block of branch) this.#fetcher.keep(block)
+    const whole: WholeBlock[] = []
+    for (let start = 0; start < branch.length; start += branchBatch) {
+      const batch = branch.slice(start, start + branchBatch)
+      const completed = batch.map((block) => this.#reader.completed(block, block === branch.at(-1)))
+      for (const block of await Promise.all(completed)) whole.push(block)
+    }
+    return whole
+  }
+
+  #advance(forkNumber: number, branch: readonly (LinkedHeader | WholeBlock)[], isUnlinked: boolean): void {
+    // Stored before they become canonical, because subscribers are told of them then.
+    for (const block of branch) {
+      if (!('receipts' in block)) continue
+      const { hash, headerRlp: header, bodyRlp: body, senders } = block
+      this.#store.putBlock({ ...block, hash, header, content: { body, senders } })
+    }
+    let total = this.#totalAt(forkNumber)
+    const headers = branch.map((block) => {
+      const { difficulty, number } = block.header
+      total = number === 0 ? difficulty : total === undefined ? undefined : total + difficulty
+      return {
+        ...{ number, hash: block.hash, header: block.headerRlp },
+        totalDifficulty: total === undefined ? undefined : toMinimalBytes(total),
+      }
+    })
+    const whole = new Map(branch.flatMap((block) => ('changes' in block ? [[block.hash, block]] : [])))
+    this.#store.advance(forkNumber, headers, isUnlinked, {
+      changesOf: ({ hash }) => whole.get(hash)?.changes,
+      proved: [...whole.values()].at(-1)?.proved ?? [],
+    })
+    for (const { hash, header, changes } of whole.values()) {
+      const { number, parentHash } = header
+      if (changes !== undefined) this.#fetcher.recent.add({ number, hash, parentHash, changes })
+    }
+    this.#options.onHead()
+  }
+
+  #totalAt(number: number): bigint | undefined {
+    const total = number < 0 ? undefined : this.#store.readCanonicalRow(number)?.totalDifficulty
+    return total === undefined || total.length === 0 ? undefined : bytesToBigInt(total)
+  }
+
+  /** Links headers further down, as far as the configuration says. */
+  async #walkDown(): Promise<void> {
+    let batches = 0
+    try {
+      while (!this.#isClosed && (await this.#walkBatch())) batches++
+      // A block that was not linked before may be one of the two.
+      if (batches > 0 && !this.#isClosed)
+        writeMarks(this.#store, this.#options.signed, await this.#readMarked())
+    } catch (error) {
+      this.#complain('headers below the head', error)
+      // No other head may come.
+      if (!this.#isClosed) this.#walkAgain = setTimeout(() => this.#walk(), retryMsMax)
+    }
+    this.#walking = undefined
+  }
+
+  #walk(): void {
+    if (!this.#isClosed) this.#walking ??= this.#walkDown()
+  }
+
+  #complain(what: string, error: unknown): void {
+    const text = `${what}: ${(error as Error).message}`
+    if (!this.#isClosed && text !== this.#complaint) this.#options.log(text)
+    this.#complaint = text
+  }
+
+  /** Whether there is more to do. */
+  async #walkBatch(): Promise<boolean> {
+    const head = this.#store.readHead()
+    const from = this.#store.readLinkedFrom()
+    if (head === undefined || from === undefined) return false
+    const { historyBlocks, linkTo = from, onLinked } = this.#options
+    let lowest = Math.max(0, head.number - historyBlocks)
+    if (from <= lowest) {
+      if (from === 0) addTotals(this.#store)
+      onLinked()
+      if (from <= linkTo) return false
+      lowest = linkTo
+    }
+    const bottom = Math.max(lowest, from - walkBatch)
+    const linked = await this.#links.down(this.#parentOf(from), from - 1, bottom)
+    // The head may have moved below meanwhile.
+    if (this.#store.readLinkedFrom() === from) this.#store.extendDown(linked.map(canonicalOf))
+    return true
+  }
+
+  #parentOf(number: number): Hash32 {
+    const row = this.#store.readCanonicalRow(number)
+    if (row === undefined) throw new Error(`block ${number} is not held`)
+    return decodeHeader(row.header).parentHash
+  }
+}
+
+function canonicalOf({ hash, header, headerRlp }: LinkedHeader): CanonicalHeader {
+  return { number: header.number, hash, header: headerRlp, totalDifficulty: undefined }
+}

@@ -1,0 +1,193 @@
+/**
+ * Reads new blocks whole, and with them what tells how values that are held change. All of it is asked for in one turn,
+ * and so in one batch. Owns which way is taken: the best that some node offers.
+ */
+import { decodeHeader, type Header } from '../../../data/chain/header.js'
+import type { Change } from '../../../data/store/blockDiff.js'
+import type { GatewayWriter } from '../../../data/store/gatewayWriter.js'
+import type { BlockChanges } from '../../../data/store/heldValues.js'
+import type { ProvedState } from '../../../data/store/stateWriter.js'
+import { bytesToHex, type Hash32 } from '../../../primitives/bytes.js'
+import { waitedForLater } from '../../../primitives/deferred.js'
+import { FaultError } from '../../../primitives/faults.js'
+import type { Upstream } from '../../upstream/upstream.js'
+import type { CurrentWay } from '../messages.js'
+import { accessListMethods, witnessMethods } from './askedParts.js'
+import type { FetcherOptions, ProvedBlock } from './blockFetcher.js'
+import { WitnessExecutor } from './executedWitness.js'
+import { listedChanges } from './listedChanges.js'
+import type { ProofFetcher } from './proofFetcher.js'
+
+/** A block with everything that is stored of it. */
+export interface WholeBlock extends ProvedBlock {
+  /** A row of the store. */
+  readonly receipts: Uint8Array
+  readonly accessList: Uint8Array | undefined
+  /** What it changes; undefined where that is not known. */
+  readonly changes: BlockChanges | undefined
+  readonly nodes: readonly Change[]
+  readonly codes: readonly Change[]
+  /** What is in use, proved after it, where its changes are not known. */
+  readonly proved: readonly ProvedState[]
+}
+
+/** Longest time for what keeps held values current: a head is not to wait longer for it. */
+const currentMsMax = 4_000
+/** How long a way that failed at one head is not taken. */
+const pauseMs = 10_000
+
+const methodsOf = { accessList: accessListMethods, witness: witnessMethods } as const
+
+type ChangesFrom = Pick<WholeBlock, 'changes'> & Partial<WholeBlock>
+
+export class HeadReader {
+  readonly #store: GatewayWriter
+  readonly #fetcher: ProofFetcher
+  readonly #options: FetcherOptions
+  readonly #executor: WitnessExecutor
+  /** Until when a way is not taken, in the time of `performance.now()`. */
+  readonly #pausedUntil = { accessList: 0, witness: 0 }
+  /** The way of the newest block. */
+  way: CurrentWay | undefined
+
+  constructor(store: GatewayWriter, fetcher: ProofFetcher, options: FetcherOptions) {
+    this.#store = store
+    this.#fetcher = fetcher
+    this.#options = options
+    this.#executor = new WitnessExecutor(options.schedule, store.readIdentity()?.development !== undefined)
+  }
+
+  /**
+   * A block by its hash, with its parts; undefined where nobody has it. Rejects with FaultError as {@link
+   * ProofFetcher.fetch}.
+   */
+  async read(hash: Hash32): Promise<WholeBlock | undefined> {
+    const head = this.#store.readHead()
+    const isListed = head !== undefined && this.#headerOf(head.hash)?.blockAccessListHash !== undefined
+    const way = this.#choose(isListed)
+    const block = waitedForLater(this.#fetcher.readBlock(hash, this.#best(way)))
+    return this.#complete(hash, block, way)
+  }
+
+  /** The parts of a block that is known. */
+  async completed(block: ProvedBlock, isLast: boolean): Promise<WholeBlock> {
+    const way = this.#choose(block.header.blockAccessListHash !== undefined)
+    return (await this.#complete(block.hash, Promise.resolve(block), way, isLast)) as WholeBlock
+  }
+
+  async #complete(
+    hash: Hash32,
+    block: Promise<ProvedBlock | undefined>,
+    way: CurrentWay,
+    isLast = true,
+  ): Promise<WholeBlock | undefined> {
+    const first = this.#best(way)
+    const readReceipts = () => {
+      const header = waitedForLater(block.then((of) => of?.header))
+      return this.#fetcher.readReceipts(hash, header, first)
+    }
+    const isHot = way === 'proofs' && isLast
+    const [found, changed, receipts, hot] = await Promise.all([
+      block,
+      this.#changes(hash, block, way),
+      this.#store.readReceipts(hash) ?? (way === 'witness' ? undefined : readReceipts()),
+      isHot ? this.#readHot(hash, block) : undefined,
+    ])
+    if (found === undefined) return undefined
+    const own = await this.#otherwise(found, way, changed)
+    const row = receipts ?? own?.receipts ?? (await this.#fetcher.readReceipts(hash, found.header))
+    if (row === undefined) throw new Error(`no upstream has the receipts of block ${found.header.number}`)
+    const { changes, accessList, nodes = [], codes = [] } = own ?? {}
+    const isProved = changes === undefined && isLast
+    const proved = hot ?? (isProved ? await this.#readHot(hash, block) : [])
+    return { ...found, receipts: row, accessList, changes, nodes, codes, proved }
+  }
+
+  /** What a block changes, by another way where the one that was tried leads nowhere. */
+  async #otherwise(
+    block: ProvedBlock,
+    tried: CurrentWay,
+    changed: ChangesFrom | undefined,
+  ): Promise<ChangesFrom | undefined> {
+    if (changed !== undefined) {
+      this.way = tried
+      return changed
+    }
+    if (tried !== 'proofs') {
+      const isListed = block.header.blockAccessListHash !== undefined
+      // At the first block with a list nobody knew that it has one.
+      if (tried === 'accessList' && isListed) this.#pausedUntil.accessList = performance.now() + pauseMs
+      if (tried === 'witness' && !isListed) this.#pausedUntil.witness = performance.now() + pauseMs
+      const next = this.#choose(isListed && tried !== 'accessList')
+      if (next !== tried && next !== 'proofs') {
+        return this.#otherwise(block, next, await this.#changes(block.hash, Promise.resolve(block), next))
+      }
+    }
+    this.way = 'proofs'
+    return undefined
+  }
+
+  /** Undefined where it cannot be had this way. */
+  async #changes(
+    hash: Hash32,
+    block: Promise<ProvedBlock | undefined>,
+    way: CurrentWay,
+  ): Promise<ChangesFrom | undefined> {
+    if (way === 'proofs') return undefined
+    const options = { first: this.#best(way), msMax: currentMsMax }
+    try {
+      if (way === 'accessList') {
+        const found = await this.#fetcher.readAccessList(hash, block, options)
+        return found && { accessList: found.rlp, changes: listedChanges(found.list) }
+      }
+      return await this.#fetcher.readWitness(hash, block, options, (answer, of) => this.#execute(answer, of))
+    } catch (error) {
+      if (!(error instanceof FaultError)) throw error
+      this.#options.log?.(`block ${bytesToHex(hash)}: ${error.message}`)
+      return undefined
+    }
+  }
+
+  #readHot(hash: Hash32, block: Promise<ProvedBlock | undefined>): Promise<ProvedState[]> {
+    return this.#fetcher.readHot(hash, block, { msMax: currentMsMax })
+  }
+
+  #choose(isListed: boolean): CurrentWay {
+    const isOpen = (way: 'accessList' | 'witness') =>
+      performance.now() >= this.#pausedUntil[way] && this.#best(way) !== undefined
+    if (isListed && isOpen('accessList')) return 'accessList'
+    return isOpen('witness') ? 'witness' : 'proofs'
+  }
+
+  #best(way: CurrentWay): Upstream | undefined {
+    return way === 'proofs' ? undefined : this.#fetcher.proving.bestWith(methodsOf[way])
+  }
+
+  #headerOf(hash: Hash32): Header | undefined {
+    const row = this.#store.hasHeader(hash) ? this.#store.readHeader(hash) : undefined
+    return row && decodeHeader(row)
+  }
+
+  /** Without changes where the parent is not held. */
+  #execute(answer: unknown, block: ProvedBlock): ChangesFrom {
+    const parent = this.#headerOf(block.header.parentHash)
+    if (parent === undefined) return { changes: undefined }
+    return this.#executor.execute(answer, block, {
+      parent,
+      slotsOf: (address) => this.#store.heldSlotsOf(address),
+      hashAt: (number) => this.#ancestorHash(block.header, number),
+    })
+  }
+
+  /** The hash of a block's ancestor, also where the block is not canonical; undefined where it is not held. */
+  #ancestorHash(header: Header, number: number): Hash32 | undefined {
+    let hash = header.parentHash
+    for (let at = header.number - 1; at > number; at--) {
+      if (this.#store.isCanonical(at, hash)) return this.#store.readCanonicalHash(number)
+      const below = this.#headerOf(hash)
+      if (below === undefined) return undefined
+      hash = below.parentHash
+    }
+    return hash
+  }
+}

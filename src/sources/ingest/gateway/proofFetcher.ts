@@ -1,0 +1,360 @@
+/**
+ * Fetches what a gateway lacks, proves it, and stores it. Owns which questions are asked of upstreams, and how their
+ * answers are checked: headers by their hash, bodies and receipts by the header's roots, state by Merkle proofs under
+ * its state root, code by its hash. An answer that is wrong is a lie: its upstream is accused, and another is asked.
+ */
+import { decodeHeader } from '../../../data/chain/header.js'
+import { decodeAccount, emptyAccount } from '../../../data/state/account.js'
+import { MissingNodeError } from '../../../data/state/trieNode.js'
+import { provedState } from '../../../data/state/trieState.js'
+import type { GatewayWriter } from '../../../data/store/gatewayWriter.js'
+import type { CodeOwner, ProvedState } from '../../../data/store/stateWriter.js'
+import { transactionHashes } from '../../../data/store/storedBlock.js'
+import {
+  type Address,
+  bytesOfHex,
+  bytesToHex,
+  equalBytes,
+  type Hash32,
+  toHash32,
+} from '../../../primitives/bytes.js'
+import { waitedForLater } from '../../../primitives/deferred.js'
+import { FaultError } from '../../../primitives/faults.js'
+import { emptyCodeHash, keccak256 } from '../../../primitives/keccak.js'
+import { type Wanted, type WantingCall, wantedKey } from '../../../primitives/notHeld.js'
+import { checkProof, walkState } from './accountProof.js'
+import { accessListMethods, askAccessList, checkAccessList } from './askedParts.js'
+import { BlockFetcher, type FetcherOptions, type ProvedBlock } from './blockFetcher.js'
+import type { HotQuestion } from './hotSet.js'
+import { LieError, MovedError } from './lie.js'
+import { type Asking, type Attempt, type ProveOptions, unavailable } from './proving.js'
+import { bytesOf } from './receiptsFromJson.js'
+import { RecentChanges } from './recentChanges.js'
+import { touchedBy } from './touched.js'
+
+/** `held`: stored. `absent`: nobody asked knows it. */
+export type Outcome = 'held' | 'absent'
+
+type WantedState = Extract<Wanted, { readonly kind: 'state' }>
+
+/** Methods that execute their first parameter. */
+const executedMethods: ReadonlySet<string> = new Set(['eth_call', 'eth_estimateGas', 'eth_createAccessList'])
+
+export class ProofFetcher extends BlockFetcher {
+  /** What the newest blocks changed. */
+  readonly recent = new RecentChanges()
+  readonly #store: GatewayWriter
+  readonly #upstreams: Asking
+  /** Things that were fetched, proved and kept, by kind. */
+  readonly kept: Partial<Record<Wanted['kind'], number>> = {}
+  /** By name: what is being fetched. */
+  readonly #underWay = new Map<string, Promise<Outcome>>()
+
+  constructor(store: GatewayWriter, upstreams: Asking, options: FetcherOptions) {
+    super(upstreams, options)
+    this.#store = store
+    this.#upstreams = upstreams
+  }
+
+  /**
+   * Fetches one thing; several that want the same at once share it. Of a `call` that will be executed, the accounts,
+   * slots and code that it may read are fetched together. Rejects with FaultError where no upstream gives a right answer.
+   */
+  async fetch(wanted: Wanted, call?: WantingCall): Promise<Outcome> {
+    // The proof of another account may have had all nodes that it takes; then nobody is asked.
+    if (wanted.kind === 'state' && this.#holdWalked(wanted)) return 'held'
+    if (wanted.kind === 'state' && call !== undefined && executedMethods.has(call.method)) {
+      const [outcome] = await Promise.all([this.#fetchOnce(wanted), this.#fetchAhead(wanted, call)])
+      return outcome
+    }
+    return this.#fetchOnce(wanted)
+  }
+
+  #fetchOnce(wanted: Wanted): Promise<Outcome> {
+    const name = wantedKey(wanted)
+    const running = this.#underWay.get(name)
+    if (running !== undefined) return running
+    const outcome = this.#fetchAndCount(wanted).finally(() => this.#underWay.delete(name))
+    this.#underWay.set(name, outcome)
+    return outcome
+  }
+
+  async #fetchAndCount(wanted: Wanted): Promise<Outcome> {
+    const outcome = await this.#fetch(wanted)
+    if (outcome !== 'absent') this.noteKept(wanted.kind)
+    return outcome
+  }
+
+  noteKept(kind: Wanted['kind']): void {
+    this.kept[kind] = (this.kept[kind] ?? 0) + 1
+  }
+
+  async #fetch(wanted: Wanted): Promise<Outcome> {
+    switch (wanted.kind) {
+      case 'canonical':
+        return this.#unlinkedHeader(wanted.number)
+      case 'header':
+      case 'body':
+        return this.#block(wanted.hash)
+      case 'receipts': {
+        const { hash, others = [] } = wanted
+        // A failure shows again when it is their turn.
+        const rest = others.map((other) =>
+          this.#fetchOnce({ kind: 'receipts', hash: other }).catch(() => undefined),
+        )
+        const [outcome] = await Promise.all([this.#receipts(hash), ...rest])
+        return outcome
+      }
+      case 'accessList':
+        return this.#accessList(wanted.hash)
+      case 'location':
+        return this.#location(wanted.hash)
+      case 'code':
+        return this.#code(wanted.hash)
+      case 'state':
+        return this.#state(wanted)
+    }
+  }
+
+  /** Nonce of an account at the head, proved; undefined before there is a head. Rejects as {@link fetch} does. */
+  async readNonce(address: Address): Promise<bigint | undefined> {
+    const head = this.#store.readHead()
+    const header = head && this.#store.readHeader(head.hash)
+    if (head === undefined || header === undefined) return undefined
+    const { stateRoot } = decodeHeader(header)
+    const held = this.#store.readHeldAccount(address)
+    if (held !== undefined) return (held.length === 0 ? emptyAccount : decodeAccount(held)).nonce
+    await this.#fetchOnce({ kind: 'state', block: head.hash, stateRoot, address, slots: [] })
+    return (provedState(this.#store, stateRoot, head.hash).account(address) ?? emptyAccount).nonce
+  }
+
+  async #block(hash: Hash32): Promise<Outcome> {
+    const block = await this.readBlock(hash)
+    if (block === undefined) return 'absent'
+    this.keep(block)
+    return 'held'
+  }
+
+  /** Stores a block. */
+  keep({ hash, headerRlp, bodyRlp, senders }: ProvedBlock): void {
+    this.#store.putSideHeader(hash, headerRlp)
+    this.#store.putContent(hash, { body: bodyRlp, senders })
+  }
+
+  async #receipts(hash: Hash32): Promise<Outcome> {
+    const header = this.#store.readHeader(hash)
+    if (header === undefined) return 'absent'
+    const decoded = decodeHeader(header)
+    const row = await this.readReceipts(hash, decoded)
+    if (row === undefined) throw unavailable(`no upstream has the receipts of block ${decoded.number}`)
+    this.#store.putReceipts(hash, row)
+    return 'held'
+  }
+
+  /** The hash in the header proves a block access list. */
+  async #accessList(hash: Hash32): Promise<Outcome> {
+    const header = this.#store.readHeader(hash)
+    const decoded = header && decodeHeader(header)
+    if (decoded?.blockAccessListHash === undefined) return 'absent'
+    const what = `the access list of block ${decoded.number}`
+    const read = async (attempt: Attempt) => {
+      const rlp = await askAccessList(hash, attempt)
+      // Without its transactions nothing is known of the highest index; the hash binds it where the header is right.
+      return rlp && { rlp, list: checkAccessList(rlp, decoded, Number.MAX_SAFE_INTEGER) }
+    }
+    const list = await this.proving.prove(what, read, { methods: accessListMethods })
+    if (list === undefined) throw unavailable(`no upstream has ${what}`)
+    this.#store.putBlockAccessList(hash, list.rlp)
+    return 'held'
+  }
+
+  /** Stores a header that no chain of headers links to the head. */
+  async #unlinkedHeader(number: number): Promise<Outcome> {
+    const found = await this.readAgreed(number)
+    if (found === undefined) {
+      throw unavailable(`fewer than ${this.#upstreams.quorum} upstreams agree on block ${number}`)
+    }
+    this.#store.putUnlinkedHeader(found)
+    return 'held'
+  }
+
+  async #location(transactionHash: Hash32): Promise<Outcome> {
+    const text = bytesToHex(transactionHash)
+    const found = await this.proving.prove(`transaction ${text}`, async (attempt) => {
+      const answer = (await attempt.ask('eth_getTransactionByHash', [text])) as {
+        readonly blockHash?: unknown
+      } | null
+      // Of a transaction that waits for its block nothing can be proved.
+      if (answer === null || answer.blockHash === null || answer.blockHash === undefined) return undefined
+      const bytes = bytesOfHex(answer.blockHash, 32)
+      if (bytes === undefined) throw new LieError(`transaction ${text} without its block`)
+      const blockHash = toHash32(bytes)
+      const block = await this.blockFrom(blockHash, attempt)
+      if (block === undefined) throw new MovedError(`transaction ${text} in a block that it does not have`)
+      const index = indexIn(block.senders, transactionHash)
+      if (index === undefined) {
+        throw new LieError(`transaction ${text} in block ${answer.blockHash}, which does not have it`)
+      }
+      // Of a block of no chain, or one that is not known here yet, another node may know better.
+      return (await this.#hasInChain(block)) ? { blockHash, block, index } : undefined
+    })
+    if (found === undefined) return 'absent'
+    const { blockHash, block, index } = found
+    this.keep(block)
+    this.#store.putLocation(transactionHash, { blockHash, index })
+    return 'held'
+  }
+
+  /** Whether a block is part of the chain up to the head; below the headers that are held a quorum says so. */
+  async #hasInChain({ hash, header: { number } }: ProvedBlock): Promise<boolean> {
+    if (number > (this.#store.readHead()?.number ?? 0)) return false
+    if (this.#store.readCanonicalRow(number) === undefined) await this.#unlinkedHeader(number)
+    return this.#store.isCanonical(number, hash)
+  }
+
+  /** Asks by the block's hash, also of one that is not canonical, or above the head. */
+  async #state(wanted: WantedState): Promise<Outcome> {
+    const { block, stateRoot, slots } = wanted
+    const address = wanted.address as Address
+    const question = { address, slots: slots as readonly Hash32[] }
+    this.#keepState(await this.prove(question, block, stateRoot), block)
+    return 'held'
+  }
+
+  /** Holds what the nodes that are held prove; false where one is missing. */
+  #holdWalked({ block, stateRoot, address, slots }: WantedState): boolean {
+    const question = { stateRoot, address: address as Address, slots: slots as readonly Hash32[] }
+    try {
+      const walked = walkState((hash) => this.#store.readNode(hash), question)
+      this.#keepState({ ...walked, nodes: [] }, block)
+      return true
+    } catch (error) {
+      if (error instanceof MissingNodeError) return false
+      throw error
+    }
+  }
+
+  /** Proves an account and slots after a block. Rejects as {@link fetch} does. */
+  async prove(question: HotQuestion, block: Hash32, stateRoot: Hash32): Promise<ProvedState> {
+    const what = `the state of block ${bytesToHex(block)}`
+    const proved = await this.#prove(what, question, block, stateRoot, {})
+    if (proved === undefined) throw unavailable(`no upstream has ${what}`)
+    return proved
+  }
+
+  /**
+   * Proves what is in use after a block that may be still to come; asked for in the same turn. What cannot be had is left
+   * out. Never rejects.
+   */
+  async readHot(
+    hash: Hash32,
+    block: Promise<ProvedBlock | undefined>,
+    options: ProveOptions,
+  ): Promise<ProvedState[]> {
+    const { hot } = this.options
+    const questions = hot?.questions() ?? []
+    const what = `the state of block ${bytesToHex(hash)}`
+    // Whoever else waits for the block hears of its failure.
+    const stateRoot = waitedForLater(block.then((found) => found?.header.stateRoot))
+    const proofs = await Promise.all(
+      questions.map((question) =>
+        this.#prove(what, question, hash, stateRoot, options).catch((error) => passOver(error)),
+      ),
+    )
+    const proved = proofs.filter((proof) => proof !== undefined)
+    const units = proved.reduce((sum, { values }) => sum + values.slots.length + 1, 0)
+    const bytes = proved.reduce((sum, { nodes }) => nodes.reduce((all, [, rlp]) => all + rlp.length, sum), 0)
+    hot?.measured(units, bytes)
+    return proved
+  }
+
+  #prove(
+    what: string,
+    { address, slots }: HotQuestion,
+    block: Hash32,
+    root: Hash32 | Promise<Hash32 | undefined>,
+    options: ProveOptions,
+  ): Promise<ProvedState | undefined> {
+    const params = [bytesToHex(address), slots.map(bytesToHex), { blockHash: bytesToHex(block) }]
+    const read = async (attempt: Attempt) => {
+      const [answer, stateRoot] = await Promise.all([attempt.ask('eth_getProof', params), root])
+      if (answer === null || stateRoot === undefined) return undefined
+      return checkProof(answer, { stateRoot, address, slots })
+    }
+    return this.proving.prove(what, read, options)
+  }
+
+  /** Stores what was proved after a block, which holds after the head as far as the changes since are known. */
+  #keepState(state: ProvedState, block: Hash32): void {
+    const head = this.#store.readHead()
+    const current = head && this.recent.bring(state.values, block, head)
+    const values = current ?? state.values
+    this.options.hot?.note(values)
+    if (this.#store.putState({ ...state, values }, block, current !== undefined)) return
+    const { log = () => undefined } = this.options
+    log(`account ${bytesToHex(values.address)} is not as it was held; all that was held is proved again`)
+  }
+
+  /**
+   * Fetches what an upstream says that a call reads. That is a guess: what is missing still is asked for when the call
+   * reads it, so that all failures are passed over here.
+   */
+  async #fetchAhead({ block, stateRoot }: WantedState, { params }: WantingCall): Promise<void> {
+    const message = Array.isArray(params) ? params[0] : undefined
+    const header = this.#store.readHeader(block)
+    if (header === undefined || typeof message !== 'object' || message === null) return
+    const at = { blockHash: bytesToHex(block) }
+    const answer = await this.proving.guess('eth_createAccessList', [message, at])
+    const { miner, number } = decodeHeader(header)
+    const touched = touchedBy(message as Readonly<Record<string, unknown>>, answer, miner as Address)
+    const read = async (address: Address, slots: readonly Hash32[]) => {
+      // Code that is not held either is asked for when it is read.
+      if (this.#store.isCanonical(number, block) && this.#store.holds(address, slots, number)) return
+      await this.#fetchOnce({ kind: 'state', block, stateRoot, address, slots })
+      const { codeHash } = provedState(this.#store, stateRoot, block).account(address) ?? emptyAccount
+      const isHeld = equalBytes(codeHash, emptyCodeHash) || this.#store.readCode(codeHash) !== undefined
+      if (!isHeld) await this.#fetchOnce({ kind: 'code', hash: codeHash })
+    }
+    await Promise.all(touched.map(({ address, slots }) => read(address, slots).catch(() => undefined)))
+  }
+
+  async #code(codeHash: Hash32): Promise<Outcome> {
+    const owner = this.#store.readCodeOwner(codeHash)
+    if (owner === undefined) throw unavailable(`the code ${bytesToHex(codeHash)} is of no known account`)
+    const head = this.#store.readHead()?.hash ?? owner.block
+    const code =
+      (await this.#codeOf(owner, codeHash).catch(passOver)) ??
+      // Of a block that left the chain nobody may know any more; then the account at the head may still have it.
+      (await this.#codeOf({ ...owner, block: head }, codeHash, true))
+    if (code === undefined) throw unavailable(`no upstream has the code ${bytesToHex(codeHash)}`)
+    this.#store.putCode(codeHash, code)
+    return 'held'
+  }
+
+  /** Undefined where nobody has the block or, with `mayDiffer`, where the account has other code there. */
+  #codeOf(
+    { block, address }: CodeOwner,
+    codeHash: Hash32,
+    mayDiffer = false,
+  ): Promise<Uint8Array | undefined> {
+    const params = [bytesToHex(address), { blockHash: bytesToHex(block) }]
+    return this.proving.prove(`the code ${bytesToHex(codeHash)}`, async (attempt) => {
+      const answer = await attempt.ask('eth_getCode', params)
+      if (answer === null) return undefined
+      const code = bytesOf(answer)
+      if (equalBytes(keccak256(code), codeHash)) return code
+      if (mayDiffer) return undefined
+      throw new LieError(`code of ${params[0]} whose hash is not ${bytesToHex(codeHash)}`)
+    })
+  }
+}
+
+/** For what is asked for elsewhere next. Passes on defects. */
+function passOver(error: unknown): undefined {
+  if (!(error instanceof FaultError)) throw error
+}
+
+function indexIn(senders: Uint8Array, transactionHash: Hash32): number | undefined {
+  for (const [index, hash] of transactionHashes(senders)) if (equalBytes(hash, transactionHash)) return index
+  return undefined
+}

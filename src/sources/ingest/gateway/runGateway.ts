@@ -1,0 +1,179 @@
+/** The source of a gateway: its upstreams, its store, and what is fetched for callers. One per network. */
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ForkSchedule } from '../../../data/chain/forks.js'
+import { decodeHeader, unknownForkOf } from '../../../data/chain/header.js'
+import { identityWithForks, knownIdentity } from '../../../data/chain/knownNetworks.js'
+import type { ChainIdentity } from '../../../data/store/chainRows.js'
+import { GatewayWriter } from '../../../data/store/gatewayWriter.js'
+import { OperatorError } from '../../../primitives/faults.js'
+import { setTimeout } from '../../../primitives/timers.js'
+import { Upstream } from '../../upstream/upstream.js'
+import { Upstreams } from '../../upstream/upstreams.js'
+import { openSigned } from '../beacon/openSigned.js'
+import { chainNameOf } from '../follow/chainName.js'
+import { SignedLinks } from '../follow/signedLinks.js'
+import { UpstreamBlocks } from '../follow/upstreamBlocks.js'
+import { parseGenesis } from '../genesis.js'
+import type { GatewayTask } from '../messages.js'
+import { publishFigures } from '../publishFigures.js'
+import { Relay } from '../relay.js'
+import { checkMs, Ends, noProgress, type SourceHost, takeCalls } from '../runSource.js'
+import { tellUpstreams } from '../tellUpstreams.js'
+import { chainOf } from './chainOf.js'
+import { HeadKeeper } from './headKeeper.js'
+import { LogFiller } from './logFiller.js'
+import { WorkingSet } from './workingSet.js'
+
+/** Wait between two attempts to learn from upstreams which chain they have. */
+const identityRetryMs = 1_000
+/** How long a head of upstreams is waited for before the one that is held is served. */
+const headMsMax = 3_000
+
+/** Runs until the signal is aborted. Rejects with OperatorError for everything that the operator can mend. */
+export async function runGateway(task: GatewayTask, host: SourceHost): Promise<void> {
+  const { report, signal: stopped } = host
+  const log = (text: string) => report({ type: 'said', text })
+  const store = GatewayWriter.open({ path: task.storePath, mapBytes: task.mapBytes })
+  const ends = new Ends()
+  try {
+    const identity = store.readIdentity() ?? (await learnIdentity(task, log, stopped))
+    if (identity === undefined) return report({ type: 'finished', progress: noProgress, stopped: true })
+    store.begin(identity)
+    const schedule = ForkSchedule.of(identity)
+    const chain = chainNameOf(identity, store)
+    const { quorum, pollMs, fetchMsMax, historyBlocks, logs, beacon } = task
+    const isSigned = beacon !== undefined
+    const upstreams = new Upstreams(task.upstreams, { chain, pollMs, quorum, isSigned, log })
+    ends.add(() => upstreams.close())
+    const blocks = new UpstreamBlocks(upstreams, fetchMsMax)
+    const signed = beacon && openSigned(beacon, { identity, store, blocks, upstreams, log })
+    ends.add(() => signed?.close())
+    store.keptBlocks = historyBlocks
+    const plan = task.workingSet
+    const workingSet = new WorkingSet(store, upstreams, { schedule, fetchMsMax, log, plan })
+    const { fetcher, reader } = workingSet
+    ends.add(() => workingSet.close())
+    ends.add(publishFigures(report, { store, upstreams, fetcher, signed, workingSet }))
+    store.keepsLogIndex = logs !== undefined && !logs.lazy
+    const filler = store.keepsLogIndex
+      ? new LogFiller(store, fetcher, { from: logs?.from ?? 0, upstreams, log })
+      : undefined
+    filler?.wake()
+    ends.add(() => filler?.close())
+    const relay = new Relay(store, upstreams, {
+      schedule,
+      proveHead: signed && ((checkpoint, blockHash) => signed.prove(checkpoint, blockHash)),
+      timeoutMs: fetchMsMax,
+      log,
+      nonceOf: (address) => fetcher.readNonce(address),
+    })
+    ends.add(() => relay.close())
+    let isOpened = false
+    const open = () => {
+      if (!isOpened) report({ type: 'opened' })
+      isOpened = true
+    }
+    let isOutdated = false
+    const onHead = () => {
+      const head = store.readHead()
+      const header = head && store.readHeader(head.hash)
+      const why = header && unknownForkOf(decodeHeader(header))
+      if (why !== undefined && !isOutdated) report({ type: 'said', text: why, isError: true })
+      isOutdated ||= why !== undefined
+      if (isOpened) report({ type: 'head' })
+      relay.onHead()
+      filler?.wake()
+      workingSet.onHead()
+    }
+    const keeper = new HeadKeeper(store, fetcher, reader, {
+      schedule,
+      historyBlocks,
+      linkTo: logs?.from,
+      upstreams,
+      signed,
+      links: signed && new SignedLinks(blocks),
+      onHead,
+      onLinked() {
+        open()
+        report({ type: 'head' })
+        filler?.wake()
+      },
+      log,
+    })
+    ends.add(() => keeper.close())
+    ends.add(tellUpstreams(report, upstreams, () => keeper.trouble, signed, workingSet))
+    takeCalls(host, ends.add, async (call) => {
+      if (call.type !== 'fetch') return relay.answer(call)
+      return (await fetcher.fetch(call.wanted, call.call)) === 'absent'
+    })
+    // Without an upstream, what is held is served as it is; the head is told of once it is that of upstreams. What is
+    // signed may be known much later, and what is held was signed.
+    if (store.readHead() !== undefined) {
+      // Some may answer, and too few for a head.
+      const opening = setTimeout(open, headMsMax)
+      ends.add(() => clearTimeout(opening))
+    }
+    const isReachable = await upstreams.check(checkMs)
+    if (store.readHead() !== undefined && (isSigned || !isReachable)) open()
+    ends.add(upstreams.onHead((claim) => keeper.follow(claim)))
+    if (upstreams.head !== undefined) keeper.follow(upstreams.head.claim)
+    if (signed !== undefined) await signed.run(stopped)
+    else if (!stopped.aborted) await once(stopped, 'abort')
+  } finally {
+    await ends.end()
+    await store.close()
+  }
+  report({ type: 'finished', progress: noProgress, stopped: true })
+}
+
+/** The chain that the configuration names, or that upstreams have; undefined where the gateway is stopped before. */
+async function learnIdentity(
+  { genesis, network, forks, chainId, upstreams, fetchMsMax }: GatewayTask,
+  log: (text: string) => void,
+  stopped: AbortSignal,
+): Promise<ChainIdentity | undefined> {
+  if (genesis !== undefined) {
+    try {
+      return parseGenesis(genesis.text).identity
+    } catch (error) {
+      throw new OperatorError(`${genesis.path}: ${(error as Error).message}`)
+    }
+  }
+  const withForks = (identity: ChainIdentity) => {
+    try {
+      return identityWithForks(identity, forks)
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error
+      throw new OperatorError(`network ${network}: ${error.message}`)
+    }
+  }
+  const known = knownIdentity(network, chainId)
+  if (known !== undefined) return withForks(known)
+  let said = ''
+  const nodes = upstreams.map((options) => new Upstream(options))
+  const close = () => {
+    for (const node of nodes) node.close()
+  }
+  stopped.addEventListener('abort', close)
+  while (!stopped.aborted) {
+    for (const upstream of nodes) {
+      try {
+        const told = await chainOf(upstream, performance.now() + fetchMsMax, () =>
+          log(
+            `the rules of the chain come from upstream ${upstream.name}, and nothing proves them; to use your own, give a genesis file`,
+          ),
+        )
+        close()
+        return withForks(told)
+      } catch (error) {
+        if (error instanceof OperatorError) throw error
+        const text = `upstream ${upstream.name} does not say which chain it has: ${(error as Error).message}`
+        if (text !== said) log(text)
+        said = text
+      }
+    }
+    await sleep(identityRetryMs, undefined, { signal: stopped }).catch(() => undefined)
+  }
+  return undefined
+}

@@ -1,0 +1,160 @@
+/**
+ * Contracts that are always held: their accounts and code, and all their slots where an upstream enumerates these
+ * (`debug_storageRangeAt`). That none is missing is proved by the storage root, which is made of them.
+ */
+import { decodeHeader } from '../../../data/chain/header.js'
+import { decodeAccount, hasCode } from '../../../data/state/account.js'
+import { updateStorageRoot } from '../../../data/state/stateView.js'
+import type { Change } from '../../../data/store/blockDiff.js'
+import type { GatewayWriter } from '../../../data/store/gatewayWriter.js'
+import {
+  type Address,
+  bytesOfHex,
+  bytesToHex,
+  equalBytes,
+  type Hash32,
+  latin1Key,
+  trimLeft,
+} from '../../../primitives/bytes.js'
+import { emptyTrieRoot, keccak256 } from '../../../primitives/keccak.js'
+import type { ProofFetcher } from './proofFetcher.js'
+
+/** Slots of a contract that is held whole: they take some 15 MB on disk, and as much in memory while they are proved. */
+const slotsMax = 100_000
+/** Slots of one question: an answer of 200 KB. */
+const slotsPerPage = 1_024
+/** Wait before a contract whose slots could not be had is tried again. */
+const retryMs = 30_000
+
+const method = 'debug_storageRangeAt'
+
+interface WatchedOptions {
+  readonly addresses: readonly Address[]
+  /** Told of what went wrong, as sentences for the operator. */
+  readonly log: (text: string) => void
+}
+
+export class Watched {
+  readonly #store: GatewayWriter
+  readonly #fetcher: ProofFetcher
+  readonly #options: WatchedOptions
+  /** Address → when it is tried again, in the time of `performance.now()`. */
+  readonly #retryAt = new Map<string, number>()
+  #working: Promise<void> | undefined
+  #isClosed = false
+
+  constructor(store: GatewayWriter, fetcher: ProofFetcher, options: WatchedOptions) {
+    this.#store = store
+    this.#fetcher = fetcher
+    this.#options = options
+  }
+
+  /** How many of them are held whole. */
+  get whole(): number {
+    return this.#options.addresses.filter((address) => this.#store.holdsWhole(address)).length
+  }
+
+  /** To be called after each head, where what changes is known. */
+  wake(): void {
+    if (this.#isClosed || this.#options.addresses.length === 0) return
+    this.#working ??= this.#work().finally(() => {
+      this.#working = undefined
+    })
+  }
+
+  /** Resolves once it no longer uses the store. End what it waits for as well. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await this.#working
+  }
+
+  /** Never rejects: nobody waits for it, and without it the others are held still. */
+  async #work(): Promise<void> {
+    for (const address of this.#options.addresses) {
+      const name = bytesToHex(address)
+      const isDue = performance.now() >= (this.#retryAt.get(name) ?? 0)
+      if (this.#isClosed || !isDue) continue
+      try {
+        if (this.#store.holdsWhole(address)) continue
+        const why = await this.#hold(address)
+        // The head may have moved too far meanwhile: the next one wakes this again.
+        if (why === undefined || why === 'moved') continue
+        this.#options.log(`contract ${name} is held as far as it is read, not whole: ${why}`)
+      } catch (error) {
+        if (!this.#isClosed) this.#options.log(`contract ${name}: ${(error as Error).message}`)
+      }
+      this.#retryAt.set(name, performance.now() + retryMs)
+    }
+  }
+
+  /** Holds it; why not, where it cannot be held whole, or `moved`. */
+  async #hold(address: Address): Promise<string | undefined> {
+    const head = this.#store.readHead()
+    const header = head && this.#store.readHeader(head.hash)
+    if (head === undefined || header === undefined) return 'there is no head yet'
+    const { parentHash, stateRoot } = decodeHeader(header)
+    await this.#fetcher.fetch({ kind: 'state', block: head.hash, stateRoot, address, slots: [] })
+    // What is enumerated is what was there before the first transaction of a block.
+    const parent = this.#store.readHeader(parentHash)
+    if (parent === undefined) return 'the parent of the head is not held'
+    const proved = await this.#fetcher.prove(
+      { address, slots: [] },
+      parentHash,
+      decodeHeader(parent).stateRoot,
+    )
+    const { account } = proved.values
+    const { codeHash, storageRoot } = account.length === 0 ? noAccount : decodeAccount(account)
+    if (
+      account.length > 0 &&
+      hasCode(decodeAccount(account)) &&
+      this.#store.readCode(codeHash) === undefined
+    ) {
+      await this.#fetcher.fetch({ kind: 'code', hash: codeHash })
+    }
+    const slots = await this.#enumerate(address, head.hash)
+    if (typeof slots === 'string') return slots
+    const root = updateStorageRoot(
+      emptyTrieRoot,
+      slots,
+      () => undefined,
+      () => undefined,
+    )
+    if (!equalBytes(root, storageRoot)) return `the slots that ${method} tells are not all that it has`
+    const now = this.#store.readHead()
+    const current = now && this.#fetcher.recent.bring({ address, account, slots }, parentHash, now, true)
+    if (current === undefined) return 'moved'
+    if (!this.#store.holdWhole(current)) return 'other values were held; all are proved again'
+    return undefined
+  }
+
+  /** All slots before the first transaction of a block that are not zero; why not, where they cannot be had. */
+  async #enumerate(address: Address, block: Hash32): Promise<readonly Change[] | string> {
+    const slots = new Map<string, Change>()
+    let start = `0x${'0'.repeat(64)}`
+    for (;;) {
+      const params = [bytesToHex(block), 0, bytesToHex(address), start, slotsPerPage]
+      const page = await this.#fetcher.proving.guess(method, params)
+      if (page === undefined) return `no upstream has ${method}`
+      const { storage, nextKey } = (page ?? {}) as { readonly storage?: unknown; readonly nextKey?: unknown }
+      if (typeof storage !== 'object' || storage === null) return `${method} tells no slots`
+      for (const [hash, entry] of Object.entries(storage)) {
+        const told = (entry ?? {}) as { readonly key?: unknown; readonly value?: unknown }
+        const [slot, bytes] = [bytesOfHex(told.key, 32), bytesOfHex(told.value, 32)]
+        if (slot === undefined || bytes === undefined || bytesToHex(keccak256(slot)) !== hash.toLowerCase()) {
+          return `${method} does not tell the names of its slots`
+        }
+        const name = latin1Key(slot)
+        const value = trimLeft(bytes)
+        // The root is made by adding slots to an empty trie, which shows neither of these.
+        if (slots.has(name) || value.length === 0) return `${method} tells a slot twice, or one that is zero`
+        slots.set(name, [slot, value])
+      }
+      if (slots.size > slotsMax) return `it has more than ${slotsMax} slots`
+      if (nextKey === null || nextKey === undefined) return [...slots.values()]
+      if (typeof nextKey !== 'string' || nextKey <= start) return `${method} does not go on`
+      start = nextKey
+    }
+  }
+}
+
+const noAccount = { codeHash: emptyTrieRoot, storageRoot: emptyTrieRoot } as const

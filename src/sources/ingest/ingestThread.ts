@@ -1,0 +1,174 @@
+import { Worker } from 'node:worker_threads'
+import { StoreError } from '../../data/store/environment.js'
+import type { Hash32 } from '../../primitives/bytes.js'
+import { type Deferred, defer, waitedForLater } from '../../primitives/deferred.js'
+import { FaultError, OperatorError } from '../../primitives/faults.js'
+import type { FetchMissing } from '../../primitives/notHeld.js'
+import type { Announced, UpstreamCalls } from '../../primitives/upstreamCalls.js'
+import { sourceEnded } from './callAnswerer.js'
+import type {
+  CallAnswer,
+  ImportedEpoch,
+  IngestCall,
+  IngestCommand,
+  IngestFigures,
+  IngestMessage,
+  IngestProgress,
+  SourceTask,
+  UpstreamsState,
+} from './messages.js'
+
+const threadUrl = new URL('../../../workers/ingest.js', import.meta.url)
+
+/** The error classes for failures of the thread. */
+const faultErrors = {
+  defect: (message: string) => new Error(message),
+  operator: (message: string) => new OperatorError(message),
+  room: (message: string) => new StoreError(message, false),
+  store: (message: string) => new StoreError(message, true),
+}
+
+/** A running ingest thread, the only writer of its store. */
+export interface IngestThread {
+  /** Resolves once the store has its genesis and readers can open it. Rejects as {@link finished} does. */
+  readonly opened: Promise<void>
+  /**
+   * Resolves once everything that is imported at full speed is imported: with {@link finished}, or earlier with the
+   * first `head` that the thread tells. Rejects as {@link finished} does.
+   */
+  readonly caughtUp: Promise<void>
+  /**
+   * Resolves when everything is imported, or after {@link stop}. Rejects with OperatorError for a cause that the
+   * operator can remove (also a lasting StoreError), with Error for a defect.
+   */
+  readonly finished: Promise<{ progress: IngestProgress; stopped: boolean }>
+  /**
+   * Has a gateway fetch something; resolves to whether nobody knows it. Rejects with FaultError where no upstream gives
+   * a right answer.
+   */
+  readonly fetch: FetchMissing
+  /** Of a thread with upstreams, or of a developer chain; see {@link upstreamCallsOver}. */
+  readonly call: (make: (serial: number) => IngestCall) => Promise<CallAnswer>
+  /** Asks the thread to end after the current block, or at once while it waits; {@link finished} settles then. */
+  stop(): void
+}
+
+/** What an ingest thread tells besides its progress. */
+interface IngestListeners {
+  /** For each head of a source that has caught up. */
+  readonly onHead?: () => void
+  readonly onEpoch?: (epoch: ImportedEpoch) => void
+  /** When what is known of the nodes that are followed has changed. */
+  readonly onUpstreams?: (state: UpstreamsState) => void
+  /** Each second. */
+  readonly onFigures?: (figures: IngestFigures) => void
+  readonly onSaid?: (text: string, isError: boolean) => void
+}
+
+/**
+ * Starts a thread on `task`. The thread is never terminated, because that can abort the process while writes are pending
+ * in LMDB.
+ */
+export function startIngest(
+  task: SourceTask,
+  onProgress: (progress: IngestProgress) => void,
+  { onHead, onEpoch, onUpstreams, onFigures, onSaid }: IngestListeners = {},
+): IngestThread {
+  const worker = new Worker(threadUrl, { workerData: task })
+  const opened = defer<void>()
+  const caughtUp = defer<void>()
+  const finished = defer<{ progress: IngestProgress; stopped: boolean }>()
+  for (const { promise } of [opened, caughtUp, finished]) void waitedForLater(promise)
+  const fail = (error: Error) => {
+    opened.reject(error)
+    caughtUp.reject(error)
+    finished.reject(error)
+  }
+  const calls = new Map<number, Deferred<CallAnswer>>()
+  let serial = 0
+  let hasEnded = false
+  const settle = (number: number) => {
+    const call = calls.get(number)
+    calls.delete(number)
+    return call
+  }
+  let outcome: { progress: IngestProgress; stopped: boolean } | undefined
+  worker.on('message', (message: IngestMessage) => {
+    switch (message.type) {
+      case 'opened':
+        return opened.resolve()
+      case 'progress':
+        return onProgress(message.progress)
+      case 'head':
+        onHead?.()
+        return caughtUp.resolve()
+      case 'epoch':
+        return onEpoch?.(message)
+      case 'upstream':
+        return onUpstreams?.(message.state)
+      case 'figures':
+        return onFigures?.(message.figures)
+      case 'said':
+        return onSaid?.(message.text, message.isError === true)
+      case 'answered':
+        return settle(message.serial)?.resolve(message.answer)
+      case 'refused':
+        return settle(message.serial)?.reject(new FaultError(message.fault))
+      case 'finished':
+        outcome = message
+        return
+      case 'failed': {
+        const error = faultErrors[message.fault](message.message)
+        if (message.stack !== undefined) error.stack = message.stack
+        // The thread stays then, see workers/ingest.ts, and the process ends without it.
+        if (message.fault === 'store') worker.unref()
+        return fail(error)
+      }
+    }
+  })
+  worker.on('error', fail)
+  worker.on('exit', (code) => {
+    hasEnded = true
+    for (const { reject } of calls.values()) reject(new FaultError(sourceEnded))
+    if (outcome !== undefined) {
+      caughtUp.resolve()
+      finished.resolve(outcome)
+    } else fail(new Error(`the ingest thread ended with code ${code} before it was done`))
+  })
+  const send = (command: IngestCommand) => worker.postMessage(command)
+  const call = (make: (serial: number) => IngestCall): Promise<CallAnswer> => {
+    const answer = defer<CallAnswer>()
+    if (hasEnded) answer.reject(new FaultError(sourceEnded))
+    else {
+      calls.set(++serial, answer)
+      send(make(serial))
+    }
+    return answer.promise
+  }
+  return {
+    opened: opened.promise,
+    caughtUp: caughtUp.promise,
+    finished: finished.promise,
+    call,
+    fetch: (wanted, wanting) =>
+      call((serial) => ({ type: 'fetch', serial, wanted, call: wanting })) as Promise<boolean>,
+    stop: () => send({ type: 'stop' }),
+  }
+}
+
+/** What `call` answers, as methods. */
+export function upstreamCallsOver(call: IngestThread['call']): UpstreamCalls {
+  return {
+    send: (raw) => call((serial) => ({ type: 'send', serial, raw })) as Promise<Hash32>,
+    pending: (hash) =>
+      call((serial) => ({ type: 'pending', serial, hash })) as Promise<Uint8Array | undefined>,
+    waiting: (sender, next) =>
+      call((serial) => ({ type: 'waiting', serial, sender, next })) as Promise<number>,
+    pool: (question, sender) =>
+      call((serial) => ({ type: 'pool', serial, question, sender })) as Promise<Uint8Array>,
+    announced: (after, waitMs) =>
+      call((serial) => ({ type: 'announced', serial, after, waitMs })) as Promise<Announced>,
+    relay: (method, params) =>
+      call((serial) => ({ type: 'relay', serial, method, params })) as Promise<string>,
+  }
+}

@@ -1,0 +1,156 @@
+/**
+ * What is passed on to upstreams as callers sent it: transactions, and questions that nobody here knows. Owns what is
+ * checked before, and the faults that callers get. Does not own what is fetched and proved for them.
+ */
+
+import { BlockJsonError, transactionFromJson } from '../../data/chain/blockFromJson.js'
+import type { ForkSchedule } from '../../data/chain/forks.js'
+import { decodeHeader } from '../../data/chain/header.js'
+import { pendingTransactionJson } from '../../data/chain/transactionJson.js'
+import type { ChainRows } from '../../data/store/chainRows.js'
+import { RecoveredKeys } from '../../execution/evm/transactions/recoveredKeys.js'
+import { checkSentTransaction } from '../../execution/evm/transactions/sentTransaction.js'
+import { readSignedTransaction } from '../../execution/evm/transactions/signedTransaction.js'
+import { InvalidTransactionError } from '../../execution/evm/transactions/transactionChecks.js'
+import { bytesToHex, equalBytes, type Hash32 } from '../../primitives/bytes.js'
+import { FaultError } from '../../primitives/faults.js'
+import { encodeRlp } from '../../primitives/rlp.js'
+import { headProofMethod } from '../../primitives/upstreamCalls.js'
+import { Budget } from '../upstream/budget.js'
+import { UpstreamFailure } from '../upstream/line.js'
+import { sendRawTransaction } from '../upstream/sendRawTransaction.js'
+import { NodeError } from '../upstream/upstream.js'
+import { NoAnswerError, type Upstreams } from '../upstream/upstreams.js'
+import { Announcements } from './announcements.js'
+import type { CallAnswer, RelayedCall } from './messages.js'
+import { type SentOptions, SentTransactions } from './sentTransactions.js'
+
+/** Announced transactions that are looked up in a second: whoever wants whole ones gets five times mainnet's. */
+const lookupsPerSecond = 100
+/** Holds nothing, so that it recovers. */
+const keys = new RecoveredKeys()
+
+/** JSON-RPC's code for an error without one that is a number. */
+const unknownCode = -32_000
+
+interface RelayOptions extends SentOptions {
+  readonly schedule: ForkSchedule
+  /** Longest time for one thing that is passed on. */
+  readonly timeoutMs: number
+  /** Where the head is a signed one: proves it, see {@link headProofMethod}. */
+  readonly proveHead?: ((checkpoint: string, blockHash: string) => Promise<string | undefined>) | undefined
+}
+
+export class Relay {
+  readonly #store: ChainRows
+  readonly #upstreams: Upstreams
+  readonly #options: RelayOptions
+  readonly #sent: SentTransactions
+  readonly #announcements: Announcements
+  readonly #lookups = new Budget(lookupsPerSecond)
+
+  constructor(store: ChainRows, upstreams: Upstreams, options: RelayOptions) {
+    this.#store = store
+    this.#upstreams = upstreams
+    this.#options = options
+    this.#sent = new SentTransactions(store, upstreams, options)
+    this.#announcements = new Announcements(upstreams, options.log)
+  }
+
+  /** Rejects with FaultError. */
+  async answer(call: RelayedCall): Promise<CallAnswer> {
+    switch (call.type) {
+      case 'send':
+        return this.#send(call.raw)
+      case 'pending':
+        return this.#sent.find(call.hash) ?? this.#findAnnounced(call.hash)
+      case 'waiting':
+        return this.#sent.countFrom(call.sender, call.next)
+      case 'pool':
+        return this.#sent.poolJson(call.question, call.sender)
+      case 'announced':
+        return this.#announcements.since(call.after, call.waitMs)
+      case 'relay':
+        return this.#relay(call.method, call.params)
+    }
+  }
+
+  /** Call it for every new head. */
+  onHead(): void {
+    this.#sent.onHead()
+  }
+
+  /** Resolves once the store is no longer used. End the upstreams as well. */
+  async close(): Promise<void> {
+    await Promise.all([this.#sent.close(), this.#announcements.close()])
+  }
+
+  /** A transaction that may be valid by the rules of the head goes to every upstream that answers. */
+  async #send(raw: Uint8Array): Promise<Hash32> {
+    const { schedule, timeoutMs } = this.#options
+    const tx = checkSentTransaction(raw, this.#forkOfHead(), schedule.config.chainId)
+    const deadline = performance.now() + timeoutMs
+    await relayed(sendRawTransaction(this.#upstreams, bytesToHex(raw), bytesToHex(tx.hash), deadline))
+    this.#sent.add(tx)
+    this.#announcements.add(tx.hash)
+    return tx.hash
+  }
+
+  /**
+   * The object of a transaction that was announced, JSON; undefined where no upstream has it, or too many were asked
+   * for. It is made from the signed transaction, whose hash is compared, so that nothing in it is believed.
+   */
+  async #findAnnounced(hash: Hash32): Promise<Uint8Array | undefined> {
+    if (!this.#announcements.has(hash) || !this.#lookups.take()) return undefined
+    const deadline = performance.now() + this.#options.timeoutMs
+    const asked = await this.#upstreams
+      .ask('eth_getTransactionByHash', [bytesToHex(hash)], { deadline })
+      .catch(() => undefined)
+    if (asked === undefined || asked.result === null) return undefined
+    try {
+      const item = transactionFromJson(asked.result)
+      const bytes = item instanceof Uint8Array ? item : encodeRlp(item)
+      const tx = readSignedTransaction(item, this.#forkOfHead(), this.#options.schedule.config.chainId, keys)
+      if (equalBytes(tx.hash, hash)) return pendingTransactionJson(bytes, tx.sender, hash)
+      asked.upstream.accuse(`a transaction that is not ${bytesToHex(hash)}`)
+    } catch (error) {
+      // It may be of a type that is not known here.
+      if (!(error instanceof BlockJsonError || error instanceof InvalidTransactionError)) throw error
+    }
+    return undefined
+  }
+
+  async #relay(method: string, params: string): Promise<string> {
+    if (method === headProofMethod) {
+      const [checkpoint, blockHash] = JSON.parse(params) as [string, string]
+      return (await this.#options.proveHead?.(checkpoint, blockHash)) ?? 'null'
+    }
+    const deadline = performance.now() + this.#options.timeoutMs
+    const { result } = await relayed(this.#upstreams.ask(method, JSON.parse(params), { deadline }))
+    return JSON.stringify(result)
+  }
+
+  #forkOfHead() {
+    const { schedule } = this.#options
+    const head = this.#store.readHead()
+    const row = head && this.#store.readHeader(head.hash)
+    if (row === undefined) throw new Error('the store has no head')
+    const { number, timestamp, difficulty } = decodeHeader(row)
+    return schedule.forkAt(number, timestamp, difficulty === 0n || schedule.isMerged(0n))
+  }
+}
+
+/** The outcome of asking upstreams, whose failures become faults: a node's own error as it is. */
+async function relayed<T>(outcome: Promise<T>): Promise<T> {
+  try {
+    return await outcome
+  } catch (error) {
+    if (error instanceof NodeError) {
+      const { message, data } = error
+      const code = Number.isSafeInteger(error.code) ? error.code : unknownCode
+      throw new FaultError({ kind: 'UpstreamError', code, message, data })
+    }
+    if (!(error instanceof NoAnswerError || error instanceof UpstreamFailure)) throw error
+    throw new FaultError({ kind: 'UpstreamsFailed', why: error.message })
+  }
+}

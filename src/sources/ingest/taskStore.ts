@@ -1,0 +1,111 @@
+import { ForkSchedule } from '../../data/chain/forks.js'
+import { decodeHeader } from '../../data/chain/header.js'
+import { type ChainIdentity, kindOf } from '../../data/store/chainRows.js'
+import { ChainWriter } from '../../data/store/chainWriter.js'
+import { bytesToBigInt } from '../../primitives/bytes.js'
+import { OperatorError } from '../../primitives/faults.js'
+import { type Genesis, parseGenesis } from './genesis.js'
+import type { IngestStore } from './messages.js'
+
+/**
+ * Opens the store of a task for writing, and makes it from the task's genesis where there is none.
+ * `complete` may change a genesis before it is stored, or find one where there is no file. Throws OperatorError for an unusable genesis or store, a store in which no blocks are executed, and where they are
+ * of different chains, or of another than the task names.
+ */
+export async function openTaskStore(
+  task: IngestStore,
+  complete: (
+    genesis: Genesis | undefined,
+    text: string,
+    store: ChainWriter,
+  ) => Promise<Genesis | undefined> = async (genesis) => genesis,
+): Promise<{ store: ChainWriter; schedule: ForkSchedule }> {
+  const read = task.genesis && readGenesis(task.genesis)
+  if (read !== undefined) requireChainId(`the genesis ${task.genesis?.path}`, read.identity, task.chainId)
+  const store = ChainWriter.openForWriting({
+    path: task.storePath,
+    mapBytes: task.mapBytes,
+    ...(task.history && { history: task.history }),
+  })
+  try {
+    requireExecuted(store)
+    const genesis = await complete(read, task.genesis?.text ?? '', store)
+    if (genesis !== undefined) {
+      requireChainId('the genesis', genesis.identity, task.chainId)
+      const embedded = task.isEmbedded ? ({ embedded: true } as const) : {}
+      store.initialize({ ...genesis.identity, ...embedded }, genesis.blockDiff)
+      if (task.genesis !== undefined) adoptRules(store, genesis, task.genesis.path)
+    }
+    return { store, schedule: genesis?.schedule ?? storedSchedule(store, task.chainId) }
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+}
+
+/** Throws OperatorError for the store of a network of another kind than `archive`. */
+function requireExecuted(store: ChainWriter): void {
+  const identity = store.readIdentity()
+  const kind = identity === undefined ? 'archive' : kindOf(identity)
+  if (kind === 'archive') return
+  throw new OperatorError(
+    `the store ${store.path} is of a network of kind ${kind}, in which no blocks are executed; import archives (.era1, .ere) into it, or name another network`,
+  )
+}
+
+/** Throws OperatorError where `identity`, that of `what`, is not of the chain with the id `configured`. */
+export function requireChainId(
+  what: string,
+  { chainId }: ChainIdentity,
+  configured: number | undefined,
+): void {
+  if (configured === undefined || chainId === String(configured)) return
+  throw new OperatorError(
+    `${what} is of chain id ${chainId}, the configuration says ${configured}; correct one of them`,
+  )
+}
+
+/** Throws OperatorError for a text that is no genesis. */
+export function readGenesis({ text, path }: NonNullable<IngestStore['genesis']>): Genesis {
+  try {
+    return parseGenesis(text)
+  } catch (error) {
+    if (error instanceof RangeError)
+      throw new OperatorError(`the genesis ${path} is not usable: ${error.message}`)
+    throw error
+  }
+}
+
+function storedSchedule(store: ChainWriter, chainId: number | undefined): ForkSchedule {
+  const identity = store.readIdentity()
+  if (identity === undefined)
+    throw new OperatorError(`the store ${store.path} is new; name its genesis with --genesis FILE`)
+  requireChainId(`the store ${store.path}`, identity, chainId)
+  return ForkSchedule.of(identity)
+}
+
+/**
+ * A genesis file may get new forks without a change of its hash. They are adopted if they do not change the rules of
+ * any stored block; otherwise throws OperatorError.
+ */
+function adoptRules(store: ChainWriter, { identity, schedule }: Genesis, path: string): void {
+  const known = store.readIdentity()
+  const head = store.readHead()
+  if (known === undefined || head === undefined || known.config === identity.config) return
+  const header = store.readHeader(head.hash)
+  const total = store.readTotalDifficulty(head.hash)
+  if (header === undefined || total === undefined) throw new Error('the head of the store is not whole')
+  const before = ForkSchedule.of(known)
+  const difference = schedule.firstDifference(before, {
+    number: head.number,
+    timestamp: decodeHeader(header).timestamp,
+    totalDifficulty: bytesToBigInt(total),
+  })
+  if (difference !== undefined) {
+    throw new OperatorError(
+      `the genesis ${path} changes ${difference}, by which blocks of the store ${store.path} up to ${head.number} ` +
+        'were made; use the genesis it was made with, or import the chain again into an empty folder',
+    )
+  }
+  store.writeConfig(identity.config)
+}

@@ -1,0 +1,144 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Dispatcher } from 'undici'
+import { causeOf } from '../../primitives/causeOf.js'
+import { readRetryAfter } from '../../primitives/retryAfter.js'
+import { authorization } from '../../primitives/urlCredentials.js'
+import { version } from '../../primitives/version.js'
+import { UpstreamFailure } from './line.js'
+import { proxyAuthorization, proxyOf } from './proxy.js'
+import { acceptEncoding, tooLong, unpack } from './unpack.js'
+
+/** Connections to one node: enough to fetch ahead, few enough not to be taken for a flood. */
+const connectionsMax = 16
+
+/** Who asks: there are fronts that refuse whoever does not say. */
+export const userAgent = `Tidegate/${version}`
+
+export interface HttpConnectionOptions {
+  /** `http:` or `https:`; a user and password in it are sent as basic authorization. */
+  readonly url: URL
+  readonly headers: Readonly<Record<string, string>>
+  /** Most bytes of one HTTP answer, packed and unpacked. */
+  readonly answerBytesMax: number
+  /** URL of a proxy; absent: as the environment says. */
+  readonly proxy?: string | undefined
+}
+
+export interface HttpRequest {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string
+  readonly signal: AbortSignal
+}
+
+export interface HttpAnswer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer
+}
+
+/** Requests to one node over connections that are kept alive. */
+export class HttpConnection {
+  readonly #url: URL
+  readonly #proxy: URL | undefined
+  /** Undefined until the first request: to load the library takes a tenth of a second of CPU. */
+  #pool: Promise<Dispatcher> | undefined
+  #isClosed = false
+  readonly #headers: Readonly<Record<string, string>>
+  readonly #answerBytesMax: number
+
+  constructor({ url, headers, answerBytesMax, proxy }: HttpConnectionOptions) {
+    this.#url = url
+    this.#proxy = proxyOf(url, proxy)
+    const own = { 'user-agent': userAgent, 'accept-encoding': acceptEncoding }
+    this.#headers = { ...own, ...authorization(url), ...lowerCased(headers) }
+    this.#answerBytesMax = answerBytesMax
+  }
+
+  /** Rejects with {@link UpstreamFailure} where no whole answer came, and for the statuses 429 and 503. */
+  async request({ signal, headers, ...request }: HttpRequest): Promise<HttpAnswer> {
+    try {
+      if (this.#isClosed) throw new UpstreamFailure('unreachable', 'closed')
+      this.#pool ??= this.#open()
+      const answer = await (await this.#pool).request({
+        ...request,
+        origin: this.#url.origin,
+        headers: { ...this.#headers, ...headers },
+        signal,
+      })
+      const { statusCode: status } = answer
+      // Read whole even where only the status counts, so that the connection can be used again.
+      const body = await this.#readBounded(answer.body)
+      if (status === 429 || status === 503) {
+        const retryAfterMs = readRetryAfter(answer.headers['retry-after'], answer.headers.date)
+        throw new UpstreamFailure('busy', `HTTP status ${status}`, retryAfterMs)
+      }
+      if (status >= 300 && status < 400) {
+        throw new UpstreamFailure('unreadable', this.#redirect(status, answer.headers.location))
+      }
+      const encoding = answer.headers['content-encoding']
+      return { status, headers: answer.headers, body: await unpack(body, encoding, this.#answerBytesMax) }
+    } catch (error) {
+      if (error instanceof UpstreamFailure) throw error
+      if (signal.aborted) throw new UpstreamFailure('late', 'no answer in time')
+      throw new UpstreamFailure('unreachable', causeOf(error))
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true
+    void this.#pool?.then((pool) => pool.destroy())
+  }
+
+  async #open(): Promise<Dispatcher> {
+    const { Pool, ProxyAgent } = await import('undici')
+    // The deadline of each exchange bounds it as a whole, so undici's own time limits are off.
+    const options = { connections: connectionsMax, headersTimeout: 0, bodyTimeout: 0 }
+    const proxy = this.#proxy
+    if (proxy === undefined) return new Pool(this.#url.origin, options)
+    // Many proxies tunnel to the ports of TLS alone.
+    return new ProxyAgent({
+      ...options,
+      ...{ uri: proxy.origin, headers: proxyAuthorization(proxy), proxyTunnel: false },
+    })
+  }
+
+  /** Names where a redirect leads, without the path and password, which may be secrets. */
+  #redirect(status: number, location: unknown): string {
+    const text = String(location)
+    const target = URL.canParse(text, this.#url.href) ? new URL(text, this.#url) : undefined
+    if (target === undefined) return `HTTP status ${status}, a redirect to nowhere`
+    const { origin } = target
+    const where = origin === this.#url.origin ? 'another path of the same address' : origin
+    return `HTTP status ${status}, a redirect to ${where}, which is not followed`
+  }
+
+  async #readBounded(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
+    const chunks: Uint8Array[] = []
+    let bytes = 0
+    // Leaving the loop early destroys the body and its connection.
+    for await (const chunk of body) {
+      bytes += chunk.length
+      if (bytes > this.#answerBytesMax) {
+        throw tooLong(this.#answerBytesMax)
+      }
+      chunks.push(chunk)
+    }
+    return Buffer.concat(chunks)
+  }
+}
+
+/** So that each header is sent once, whatever the case in which the configuration names it. */
+function lowerCased(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+}
+
+/** Undefined where it is none. */
+export function parseJson(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8'))
+  } catch {
+    return undefined
+  }
+}

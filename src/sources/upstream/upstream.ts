@@ -1,0 +1,395 @@
+/**
+ * Talking to other nodes, which are asked and not believed. Owns connections, deadlines, batches, retries, hedging,
+ * how well each node behaves, and what each says its head is. Does not own what is true: whoever asks checks the
+ * answers, and tells who lied ({@link Upstream.accuse}).
+ */
+import {
+  type CircuitBreakerPolicy,
+  CircuitState,
+  ConsecutiveBreaker,
+  circuitBreaker,
+  ExponentialBackoff,
+  handleWhen,
+  isBrokenCircuitError,
+} from 'cockatiel'
+import { type Deferred, defer } from '../../primitives/deferred.js'
+import { textOf } from '../../primitives/excerpt.js'
+import { setTimeout } from '../../primitives/timers.js'
+import { type Answer, isBusy, type RpcError, readAnswers } from './answers.js'
+import { BatchSize } from './batchSize.js'
+import { Budget } from './budget.js'
+import { LackedMethods, refusesMethod } from './lackedMethods.js'
+import { type Call, type FailureKind, type Line, UpstreamFailure } from './line.js'
+import { type LineOptions, lineTo } from './lineTo.js'
+import { NodeScore } from './nodeScore.js'
+import { Pause } from './pause.js'
+import { Quarantine } from './quarantine.js'
+import { Service } from './service.js'
+
+/** Failures in a row after which a node is left alone for a while, so that it can recover. */
+const failuresMax = 5
+/** How long it is left alone, at first and at most; doubled, with jitter, by each failure of the probe that ends it. */
+const restMs = 200
+const restMsMax = 5_000
+export interface UpstreamOptions extends LineOptions {
+  /** Where heads are subscribed to, for a URL of HTTP; absent: looked for at the same address. */
+  readonly socketUrl?: string | undefined
+  /** Longest time of one attempt, in ms. */
+  readonly timeoutMs: number
+  /** Most questions per second; absent: no limit. */
+  readonly requestsPerSecond?: number | undefined
+}
+
+/** A node's own JSON-RPC error. */
+export class NodeError extends Error {
+  override readonly name = 'NodeError'
+  constructor(
+    readonly upstream: Upstream,
+    readonly code: number,
+    message: string,
+    readonly data: unknown,
+  ) {
+    super(message)
+  }
+}
+
+interface Waiting extends Call {
+  readonly answer: Deferred<unknown>
+  readonly timer: NodeJS.Timeout
+  isSettled: boolean
+}
+
+/** One node. */
+export class Upstream {
+  readonly score = new NodeScore()
+  /** Questions that it got because another node was slow. */
+  hedges = 0
+  /** Host and port, which are no secret. */
+  readonly name: string
+  readonly options: UpstreamOptions
+  readonly #line: Line
+  readonly #budget: Budget
+  readonly #breaker: CircuitBreakerPolicy
+  readonly #notice: (text: string) => void
+  readonly #service: Service
+  #waiting: Waiting[] = []
+  readonly #pause = new Pause()
+  readonly #quarantine = new Quarantine()
+  readonly #batch = new BatchSize()
+  readonly #lacked = new LackedMethods()
+  #nextId = 1
+  #probing: Promise<UpstreamFailure | undefined> | undefined
+
+  /** `notice` is called with a sentence when the node stops answering, and when it answers again. */
+  constructor(
+    options: UpstreamOptions,
+    name = new URL(options.url).host,
+    notice = (_text: string) => {},
+    line = lineTo(options),
+  ) {
+    this.options = options
+    this.name = name
+    this.#notice = notice
+    this.#service = new Service(name, notice)
+    this.#budget = new Budget(options.requestsPerSecond ?? Infinity)
+    this.#line = line
+    this.#breaker = circuitBreaker(handleWhen(isOutage), {
+      breaker: new ConsecutiveBreaker(failuresMax),
+      halfOpenAfter: new ExponentialBackoff({ initialDelay: restMs, maxDelay: restMsMax }),
+    })
+  }
+
+  /** Whether it is in service: not where several questions in a row failed; undefined before the first. */
+  get isAnswering(): boolean | undefined {
+    return this.#service.isAnswering
+  }
+
+  /** How often it stopped answering. */
+  get outages(): number {
+    return this.#service.outages
+  }
+
+  get isQuarantined(): boolean {
+    return this.#quarantine.isOn
+  }
+
+  /** Lies that are not forgiven yet. */
+  get offences(): number {
+    return this.#quarantine.offences
+  }
+
+  /** Whether it is not asked for the moment, because it failed several times in a row. */
+  get isResting(): boolean {
+    return this.#breaker.state === CircuitState.Open
+  }
+
+  /** Whether it may have a method: not for ten minutes after it refused it, in whatever manner. */
+  mayHave(method: string): boolean {
+    return !this.#lacked.has(method)
+  }
+
+  /** Says that what it answers to a method is of no use. */
+  lack(method: string): void {
+    this.#lacked.note(method)
+  }
+
+  /** Says that it did not answer a method, and another one gave what was asked for. */
+  noteLack(method: string): void {
+    this.#lacked.failed(method)
+  }
+
+  /** Time in ms until it may be asked; 0 for now. */
+  waitMs(): number {
+    return Math.max(this.#pause.leftMs, this.#budget.waitMs())
+  }
+
+  /**
+   * Asks once; questions of the same turn of the event loop become one batch. `deadline` is in the time of
+   * `performance.now()`. Rejects with {@link NodeError}, or with {@link UpstreamFailure} where there is no answer.
+   */
+  ask(method: string, params: readonly unknown[], deadline: number): Promise<unknown> {
+    if (this.isQuarantined) return Promise.reject(new UpstreamFailure('quarantined', 'it lied'))
+    const waitMs = this.waitMs()
+    if (waitMs > 0 || !this.#budget.take()) {
+      return Promise.reject(
+        new UpstreamFailure('busy', 'it asked for a pause, or its budget is spent', waitMs),
+      )
+    }
+    const call = this.#call(method, params, deadline)
+    if (this.#waiting.length === 0) setImmediate(() => this.#flush())
+    this.#waiting.push(call)
+    return call.answer.promise
+  }
+
+  #call(method: string, params: readonly unknown[], deadline: number): Waiting {
+    const ms = Math.min(deadline - performance.now(), this.options.timeoutMs)
+    const call: Waiting = {
+      id: this.#nextId++,
+      method,
+      params,
+      answer: defer<unknown>(),
+      timer: setTimeout(() => this.#late(call), Math.max(ms, 0)),
+      isSettled: false,
+    }
+    return call
+  }
+
+  /**
+   * Records that an answer was proved wrong; the node is not asked for a time that doubles with each lie, and halves
+   * again for each minute without one. `what` names the lie.
+   */
+  accuse(what: string): void {
+    if (this.isQuarantined) return
+    this.score.lied(what)
+    const ms = this.#quarantine.begin()
+    this.#notice(`${this.name} lied: ${what}; it is not asked for ${ms / 1_000} s`)
+  }
+
+  close(): void {
+    this.#line.close()
+    this.#reject(this.#waiting, new UpstreamFailure('unreachable', 'closed'))
+  }
+
+  #flush(): void {
+    const calls = this.#waiting
+    this.#waiting = []
+    this.#sendParts(calls)
+  }
+
+  #sendParts(calls: readonly Waiting[]): void {
+    const size = this.#batch.max
+    for (let start = 0; start < calls.length; start += size) void this.#send(calls.slice(start, start + size))
+  }
+
+  /** Sends one part, and the others once that shows which size is taken. */
+  async #sendInTurn(calls: readonly Waiting[]): Promise<void> {
+    const size = this.#batch.max
+    await this.#send(calls.slice(0, size))
+    this.#sendParts(calls.slice(size))
+  }
+
+  /** Sends calls and settles each. Never rejects; resolves to why there was no answer. */
+  async #send(calls: readonly Waiting[]): Promise<UpstreamFailure | undefined> {
+    const open = calls.filter(({ isSettled }) => !isSettled)
+    if (open.length === 0) return undefined
+    const start = performance.now()
+    const ending = new AbortController()
+    this.#abortWhenSettled(open, ending)
+    try {
+      const answers = await this.#breaker.execute(() => this.#exchange(open, ending.signal))
+      this.#pause.answered()
+      this.#service.answered()
+      this.score.answered(performance.now() - start)
+      const missing = open.filter((call) => !answers.has(String(call.id)))
+      // A front that answers only some of a batch.
+      if (missing.length > 0 || [...answers.values()].some(isBusy)) this.#batch.refused(open.length)
+      for (const call of open) {
+        if (!missing.includes(call)) this.#take(call, answers.get(String(call.id)) as Answer)
+      }
+      this.#sendParts(missing)
+      return undefined
+    } catch (error) {
+      return this.#fail(open, asFailure(error), start)
+    }
+  }
+
+  /** Answers by the ids of their calls, at least one. An exchange that is given up early says nothing against the node. */
+  async #exchange(calls: readonly Call[], signal: AbortSignal): Promise<ReadonlyMap<string, Answer>> {
+    const start = performance.now()
+    const isBatch = calls.length > 1
+    try {
+      return readAnswers(calls, await this.#line.exchange(calls, signal))
+    } catch (error) {
+      const failure = asFailure(error)
+      // Timers may fire up to 1 ms early.
+      if (signal.aborted && performance.now() - start < this.options.timeoutMs - 1)
+        throw new UpstreamFailure('abandoned', 'no answer in time')
+      if (isBatch && maybeOfBatch.has(failure.kind))
+        throw new UpstreamFailure('batchRefused', failure.message)
+      const refusesAll = failure.kind === 'refused' && calls[0]?.method === this.#line.probe
+      throw refusesAll ? new UpstreamFailure('unreadable', failure.message) : failure
+    }
+  }
+
+  /** Calls got no answer to an exchange that began at `start`: asks again where there is another way, and settles them. */
+  async #fail(calls: readonly Waiting[], failure: UpstreamFailure, start: number): Promise<UpstreamFailure> {
+    const [first] = calls as readonly [Waiting]
+    if (failure.kind === 'tooLong' && calls.length > 1) {
+      const middle = Math.ceil(calls.length / 2)
+      for (const half of [calls.slice(0, middle), calls.slice(middle)]) void this.#send(half)
+      return failure
+    }
+    if (failure.kind === 'batchRefused') return this.#sendOneFirst(calls)
+    if (failure.kind === 'refused') return this.#refuse(first, failure)
+    if (failure.kind === 'busy') {
+      this.#pause.begin(failure.retryAfterMs)
+      this.score.failed()
+      // Perhaps it is the batch that is too much; then one by one is what works.
+      if (calls.length > 1) this.#batch.refused(calls.length)
+    } else if (failure.kind !== 'resting') this.score.failed()
+    if (isOutage(failure)) void this.#noteOutage(calls, failure, start)
+    this.#reject(calls, failure)
+    return failure
+  }
+
+  /** A batch got no answer: the first call alone tells whether that was because it is one. */
+  async #sendOneFirst(calls: readonly Waiting[]): Promise<UpstreamFailure> {
+    const [first, ...rest] = calls as readonly [Waiting, ...Waiting[]]
+    const failure = await this.#send([first])
+    if (failure === undefined) this.#batch.refused(calls.length)
+    if (failure?.kind === 'refused') {
+      // The first one is what is refused; the others may be taken as they are.
+      const isSame = ({ method }: Call) => method === first.method
+      this.#reject(rest.filter(isSame), refusedBy(this, failure))
+      await this.#sendInTurn(rest.filter((call) => !isSame(call)))
+    } else if (failure === undefined) await this.#sendInTurn(rest)
+    else this.#reject(rest, failure)
+    return failure ?? new UpstreamFailure('batchRefused', 'a batch is refused')
+  }
+
+  /** A question was refused: the node lacks its method, unless it refuses every other question too. */
+  async #refuse(call: Waiting, refusal: UpstreamFailure): Promise<UpstreamFailure> {
+    const failure = await this.#outage()
+    if (failure === undefined) this.#lacked.note(call.method)
+    this.#reject([call], failure ?? refusedBy(this, refusal))
+    return failure ?? refusal
+  }
+
+  /** One failed question is no outage where another one is answered: then it counts against its method. */
+  async #noteOutage(calls: readonly Call[], failure: UpstreamFailure, start: number): Promise<void> {
+    const [{ method }] = calls as readonly [Call]
+    if (method === this.#line.probe && this.isAnswering === true) return
+    const isSure = this.isAnswering !== true || failure.kind === 'late'
+    const isOut = isSure ? this.#service.failed(start, failure.message) : await this.#outage()
+    if (!isOut && calls.length === 1) this.#lacked.failed(method)
+  }
+
+  /** Resolves to why it is out of service: it does not answer twice what every node answers. Undefined where it does. */
+  async #outage(): Promise<UpstreamFailure | undefined> {
+    const failure = (await this.#probe()) && (await this.#probe())
+    if (isOutage(failure)) this.#service.failed(performance.now(), failure.message)
+    return failure
+  }
+
+  /** Resolves to why there was no answer. */
+  #probe(): Promise<UpstreamFailure | undefined> {
+    if (this.#probing === undefined) {
+      const probe = this.#call(this.#line.probe, [], performance.now() + this.options.timeoutMs)
+      probe.answer.promise.catch(() => undefined)
+      this.#probing = this.#send([probe]).finally(() => {
+        this.#probing = undefined
+      })
+    }
+    return this.#probing
+  }
+
+  #abortWhenSettled(calls: readonly Waiting[], ending: AbortController): void {
+    let open = calls.length
+    const close = () => {
+      if (--open === 0) ending.abort()
+    }
+    for (const { answer } of calls) answer.promise.then(close, close)
+  }
+
+  #take(call: Waiting, answer: Answer): void {
+    this.#settle(call, () => {
+      const { result, error } = answer
+      if (error === undefined || error === null) {
+        if (result !== null) this.#lacked.answered(call.method)
+        return call.answer.resolve(result)
+      }
+      const { code, message, data } = typeof error === 'object' ? (error as RpcError) : { message: error }
+      const text = textOf(message)
+      if (isBusy(answer)) {
+        this.#pause.begin()
+        this.score.failed()
+        return call.answer.reject(new UpstreamFailure('busy', `error ${textOf(code)}: ${text}`))
+      }
+      const number = Number(textOf(code))
+      if (refusesMethod(number, text)) this.#lacked.note(call.method)
+      call.answer.reject(new NodeError(this, number, text, data))
+    })
+  }
+
+  #late(call: Waiting): void {
+    this.#settle(call, () => call.answer.reject(new UpstreamFailure('late', 'no answer in time')))
+  }
+
+  #reject(calls: readonly Waiting[], error: Error): void {
+    for (const call of calls) this.#settle(call, () => call.answer.reject(error))
+  }
+
+  #settle(call: Waiting, settle: () => void): void {
+    if (call.isSettled) return
+    call.isSettled = true
+    clearTimeout(call.timer)
+    settle()
+  }
+}
+
+/** A node's front refused a question by an HTTP status. */
+function refusedBy(upstream: Upstream, { status = Number.NaN, message }: UpstreamFailure): NodeError {
+  return new NodeError(upstream, status, message, undefined)
+}
+
+/** Whether a failure says that the node is out of service. */
+function isOutage(error: unknown): error is UpstreamFailure {
+  return error instanceof UpstreamFailure && outages.has(error.kind)
+}
+
+const outages: ReadonlySet<FailureKind> = new Set(['unreachable', 'late', 'unreadable'])
+/** What may be because it was asked in a batch. */
+const maybeOfBatch: ReadonlySet<FailureKind> = new Set([
+  'unreachable',
+  'unreadable',
+  'refused',
+  'batchRefused',
+])
+
+function asFailure(error: unknown): UpstreamFailure {
+  if (error instanceof UpstreamFailure) return error
+  if (isBrokenCircuitError(error)) {
+    return new UpstreamFailure('resting', 'it failed several times in a row and is left alone for a moment')
+  }
+  return new UpstreamFailure('unreachable', error instanceof Error ? error.message : String(error))
+}

@@ -1,0 +1,138 @@
+import { parseQuantity } from '../../primitives/bytes.js'
+import { askGenesis } from './askGenesis.js'
+import { UpstreamFailure } from './line.js'
+import type { Upstream } from './upstream.js'
+
+/** How long a node of another chain is left alone; then somebody may have corrected it. */
+const otherChainMs = 5_000
+/** Times that a question about its chain is asked where a front answers with an HTTP status of 5xx, or HTML. */
+const triesMax = 3
+
+/** Which chain nodes must have. */
+export interface ChainName {
+  readonly chainId: bigint
+  /** Lower-case hex. */
+  readonly genesisHash: string
+  /** A block of the chain that is held and stays, for nodes that do not tell their first one; its hash in lower-case hex. */
+  readonly held?: () => { readonly number: number; readonly hash: string } | undefined
+}
+
+/**
+ * A node that is asked only once it has said to be of the right chain, and again after each time that it did not
+ * answer: it may have come back as another.
+ */
+export class VettedNode {
+  readonly upstream: Upstream
+  readonly #chain: ChainName
+  readonly #log: (text: string) => void
+  /** The value of {@link Upstream.outages} when its chain was last found right. */
+  #vettedAt: number | undefined
+  #vetting: Promise<string | undefined> | undefined
+  #refusedUntil = 0
+  /** Why it did not say which chain it has, and what was said of that to the operator. */
+  #why = ''
+  #said = ''
+
+  /** `log` is called with a sentence for the operator where it is of another chain. */
+  constructor(upstream: Upstream, chain: ChainName, log: (text: string) => void) {
+    this.upstream = upstream
+    this.#chain = chain
+    this.#log = log
+  }
+
+  /** Whether it is left alone for a while, because it is of another chain. */
+  get isRefused(): boolean {
+    return performance.now() < this.#refusedUntil
+  }
+
+  /** As {@link Upstream.ask}. */
+  async ask(method: string, params: readonly unknown[], deadline: number): Promise<unknown> {
+    if (!this.#isVetted) {
+      const verdict = await this.verdict(deadline)
+      if (verdict === undefined)
+        throw new UpstreamFailure('late', `it did not say which chain it has (${this.#why})`)
+      if (verdict !== '') throw new UpstreamFailure('otherChain', verdict)
+    }
+    return this.upstream.ask(method, params, deadline)
+  }
+
+  /** What is wrong with its chain; empty where nothing is, undefined where it did not say. */
+  verdict(deadline: number): Promise<string | undefined> {
+    if (this.#isVetted) return Promise.resolve('')
+    this.#vetting ??= this.#vet(deadline).finally(() => {
+      this.#vetting = undefined
+    })
+    return this.#vetting
+  }
+
+  get #isVetted(): boolean {
+    return this.#vettedAt === this.upstream.outages
+  }
+
+  async #vet(deadline: number): Promise<string | undefined> {
+    const { upstream } = this
+    const ask = (method: string, params: readonly unknown[]) => this.#ask(method, params, deadline)
+    try {
+      const [id, genesis] = await Promise.all([ask('eth_chainId', []), askGenesis(ask)])
+      const wrong =
+        this.#wrongId(id) ??
+        ('why' in genesis
+          ? await this.#wrongHeld(genesis.why, deadline)
+          : this.#wrongHash(genesis.block.hash))
+      if (wrong === undefined) {
+        this.#vettedAt = upstream.outages
+        return ''
+      }
+      this.#refusedUntil = performance.now() + otherChainMs
+      const verdict = `upstream ${upstream.name} is of another chain: ${wrong}`
+      this.#log(verdict)
+      return verdict
+    } catch (error) {
+      this.#why = (error as Error).message
+      return undefined
+    }
+  }
+
+  /** Again where a front has no answer: all that is asked of the node waits for this. */
+  async #ask(method: string, params: readonly unknown[], deadline: number): Promise<unknown> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.upstream.ask(method, params, deadline)
+      } catch (error) {
+        const isOver = tries >= triesMax || !(error instanceof UpstreamFailure) || error.kind !== 'unreadable'
+        if (isOver) throw error
+      }
+    }
+  }
+
+  #wrongId(id: unknown): string | undefined {
+    const { chainId } = this.#chain
+    const told = parseQuantity(id)
+    if (told === undefined) return 'it says no chain id'
+    return told === chainId ? undefined : `its chain id is ${told}, this network's is ${chainId}`
+  }
+
+  #wrongHash(hash: string): string | undefined {
+    const { genesisHash } = this.#chain
+    if (hash.toLowerCase() === genesisHash) return undefined
+    return `its genesis is ${hash}, this network's is ${genesisHash}`
+  }
+
+  /** It does not tell its first block: a block that is held is compared, where it tells that. */
+  async #wrongHeld(why: string, deadline: number): Promise<string | undefined> {
+    const held = this.#chain.held?.()
+    const params = [`0x${(held?.number ?? 0).toString(16)}`, false]
+    const block =
+      held && (await this.upstream.ask('eth_getBlockByNumber', params, deadline).catch(() => null))
+    const { hash } = (block ?? {}) as { readonly hash?: unknown }
+    const isTold = held !== undefined && typeof hash === 'string'
+    if (isTold && hash.toLowerCase() !== held.hash) {
+      return `its block ${held.number} is ${hash}, this network's is ${held.hash}`
+    }
+    const basis = isTold ? `its chain id and block ${held.number}` : 'its chain id alone'
+    const text = `upstream ${this.upstream.name} does not tell its first block (${why}); ${basis} says which chain it has`
+    if (text !== this.#said) this.#log(text)
+    this.#said = text
+    return undefined
+  }
+}

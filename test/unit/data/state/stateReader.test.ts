@@ -1,0 +1,61 @@
+/** State is read of the block that is asked for, also where the head moves between two reads of one thread. */
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import t from 'tap'
+import { RowStateReader } from '../../../../src/data/state/stateReader.js'
+import type { BlockDiff } from '../../../../src/data/store/blockDiff.js'
+import { ChainReader } from '../../../../src/data/store/chainReader.js'
+import { ChainWriter } from '../../../../src/data/store/chainWriter.js'
+import {
+  type Address,
+  concatBytes,
+  type Hash32,
+  toAddress,
+  toHash32,
+} from '../../../../src/primitives/bytes.js'
+import { keccak256 } from '../../../../src/primitives/keccak.js'
+
+const mapBytes = 2 ** 30
+const address: Address = toAddress(new Uint8Array(20).fill(7))
+const slot: Hash32 = toHash32(new Uint8Array(32).fill(9))
+
+function valueAfter(number: number): Uint8Array {
+  return Uint8Array.of(1 + number)
+}
+
+/** A block that changes the slot. */
+function blockDiff(number: number, parentHash: Hash32): BlockDiff {
+  const hash = keccak256(concatBytes(parentHash, Uint8Array.of(number)))
+  return {
+    ...{ number, hash, parentHash, header: hash, body: hash, senders: new Uint8Array(0) },
+    ...{ receipts: Uint8Array.of(0xc0), totalDifficulty: Uint8Array.of(1), accounts: [], trie: [], code: [] },
+    slots: [[concatBytes(address, slot), valueAfter(number)]],
+  }
+}
+
+t.test('a slot is that of the block asked for while blocks come', async (t) => {
+  const path = join(t.testdir(), 'chain.mdb')
+  const writer = ChainWriter.openForWriting({ path, mapBytes })
+  const genesis = blockDiff(0, toHash32(new Uint8Array(32)))
+  writer.initialize({ chainId: '1', networkId: '1', genesisHash: '0x01', config: '{}' }, genesis)
+  const store = ChainReader.open({ path, mapBytes })
+  const reader = new RowStateReader(store)
+  const read = (block: BlockDiff) => reader.readSlot(block, address, slot)
+  let head = genesis
+  t.same(read(head), valueAfter(0))
+  for (let number = 1; number <= 40; number++) {
+    const parent = head
+    head = blockDiff(number, parent.hash)
+    writer.beginBatch()
+    writer.apply(parent.number, [head])
+    await writer.commitBatch()
+    // What this thread read last is no more, or it still reads the snapshot of before.
+    if (number % 2 === 0) await setTimeout(2)
+    else store.refresh()
+    t.same(read(parent), valueAfter(number - 1))
+    t.same(read(head), valueAfter(number))
+    t.same(read(genesis), valueAfter(0))
+  }
+  await store.close()
+  await writer.close()
+})

@@ -1,0 +1,30 @@
+/**
+ * The kernel beside @ethereumjs on invented, real and mutated code at every fork, step by step: program counter, gas,
+ * refunds, the top of the stack, the size of memory; and at the end output, logs, accounts and slots.
+ * `STEPS=1000000 SEED=1 node dist/test/unit/execution/kernel/differential.test.js` compares as many steps.
+ */
+import t from 'tap'
+import { Dice, propertyRuns } from '../../../library/property.js'
+import { compare } from './bothEngines.js'
+import { forks, throwScenario } from './programs.js'
+
+const stepsWanted = Number(process.env.STEPS ?? 40_000)
+
+t.test('each step and each end is the same', { timeout: 0 }, async (t) => {
+  const seed = propertyRuns(1).seed ?? 0
+  const seen = new Map<string, number>()
+  let steps = 0
+  for (let number = 0; steps < stepsWanted || seen.size < forks.length; number++) {
+    // Each scenario has a seed of its own, by which it can be repeated.
+    const scenario = throwScenario(new Dice(seed + number))
+    const { steps: taken, difference } = await compare(scenario)
+    steps += taken
+    seen.set(scenario.fork, (seen.get(scenario.fork) ?? 0) + taken)
+    if (difference !== undefined) {
+      t.fail(`SEED=${seed + number} at ${scenario.fork}: ${difference}`)
+      if (process.env.STEPS === undefined) break
+    }
+  }
+  t.comment(`${steps} steps`)
+  t.ok(steps >= stepsWanted)
+})

@@ -1,0 +1,59 @@
+import t from 'tap'
+import { JobSignal, JobSignals } from '../../../../src/serving/pool/jobCells.js'
+
+/** A thread's side in the midst of a job. */
+function beginJob(
+  cells: JobSignals,
+  { cell, serial }: { readonly cell: number; readonly serial: number },
+): JobSignal {
+  const jobCell = new JobSignal(cells.shared)
+  jobCell.begin(cell, serial)
+  return jobCell
+}
+
+t.test('only the job that is meant stops, whoever had its cell before', async (t) => {
+  const cells = new JobSignals(2)
+  const [first, second] = [cells.take(), cells.take()]
+  t.throws(() => cells.take(), RangeError)
+  const [firstCell, secondCell] = [beginJob(cells, first), beginJob(cells, second)]
+  cells.stop(first.cell, first.serial)
+  t.ok(firstCell.isStopped)
+  t.notOk(secondCell.isStopped)
+  cells.release(first.cell)
+  const third = cells.take()
+  t.equal(third.cell, first.cell)
+  t.notOk(beginJob(cells, third).isStopped)
+  t.ok(firstCell.isStopped, 'a thread that still works on the first keeps being told')
+})
+
+t.test('a thread may be ended only while its job does not hold the lock', async (t) => {
+  const cells = new JobSignals(1)
+  const { cell, serial } = cells.take()
+  const jobCell = beginJob(cells, { cell, serial })
+  t.notOk(cells.seal(cell, serial), 'a job begins with the lock held')
+  jobCell.unlock()
+  t.equal(
+    jobCell.locked(() => {
+      t.notOk(cells.seal(cell, serial))
+      return 'result'
+    }),
+    'result',
+  )
+  t.throws(() =>
+    jobCell.locked(() => {
+      throw new Error('from within')
+    }),
+  )
+  t.ok(cells.seal(cell, serial), 'the lock is given back, whatever happened')
+  t.notOk(cells.seal(cell, serial), 'and taken once')
+})
+
+t.test('a seal meant for a job that is over does not touch the next one in its cell', async (t) => {
+  const cells = new JobSignals(1)
+  const first = cells.take()
+  cells.release(first.cell)
+  const second = cells.take()
+  beginJob(cells, second).unlock()
+  t.notOk(cells.seal(first.cell, first.serial))
+  t.ok(cells.seal(second.cell, second.serial))
+})

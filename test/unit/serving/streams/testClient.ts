@@ -1,0 +1,94 @@
+/** A client of subscriptions without a socket: what it was sent, and how much of it it has read. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { RequestContext } from '../../../../src/serving/rpc/contexts/requestContext.js'
+import type { Endpoint } from '../../../../src/serving/rpc/dispatch/endpoint.js'
+import type { EventSink } from '../../../../src/serving/streams/eventSink.js'
+import { Subscriber } from '../../../../src/serving/streams/subscriber.js'
+import { SubscriberPool } from '../../../../src/serving/streams/subscriberPool.js'
+import { localTotals } from '../../../../src/serving/transport/totals.js'
+import { wideSubscriptionLimits } from '../../../transport/serverLimits.js'
+import { bodyText } from '../rpc/testMethods.js'
+
+export const limits = wideSubscriptionLimits
+
+// biome-ignore lint/suspicious/noExplicitAny: events are whatever came over the wire
+export type Event = any
+
+export class TestClient implements EventSink {
+  readonly subscriber: Subscriber
+  /** Everything handed over, as text, in order. */
+  readonly sent: string[] = []
+  closed: { readonly code: number; readonly reason: string } | undefined
+  /** Takes nothing more off the wire until it is set again. */
+  isReading = true
+  #unread = 0
+  readonly #endpoint: Endpoint
+
+  constructor(
+    endpoint: Endpoint,
+    subscriptionLimits = limits,
+    pool = new SubscriberPool(subscriptionLimits, localTotals()),
+    key?: string,
+  ) {
+    this.#endpoint = endpoint
+    this.subscriber = new Subscriber(this, key, pool)
+  }
+
+  get bufferedBytes(): number {
+    return this.#unread
+  }
+
+  send(message: Uint8Array): void {
+    if (this.closed !== undefined) throw new Error('a send after the close')
+    this.sent.push(Buffer.from(message).toString('utf8'))
+    if (!this.isReading) this.#unread += message.length
+  }
+
+  close(code: number, reason: string): void {
+    if (this.closed !== undefined) throw new Error('a second close')
+    if (Buffer.byteLength(reason) > 123) throw new Error('a reason that no close frame can hold')
+    this.closed = { code, reason }
+  }
+
+  /** Reads up to `bytes` of what is unread, as a socket that drains. */
+  read(bytes = Number.POSITIVE_INFINITY): void {
+    this.#unread = Math.max(0, this.#unread - bytes)
+    this.subscriber.drained()
+  }
+
+  /** Asks over this connection, as the transport does: the answer goes out before anything that follows from it. */
+  call(method: string, params: unknown = []): Event {
+    const caller = new RequestContext(this.subscriber)
+    const answer = this.#endpoint.handle(
+      Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })),
+      caller,
+    )
+    if (answer instanceof Promise) throw new Error('subscriptions are answered at once')
+    this.sent.push(bodyText(answer))
+    caller.finish()
+    return JSON.parse(bodyText(answer))
+  }
+
+  subscribe(...params: unknown[]): string {
+    const { result, error } = this.call('eth_subscribe', params)
+    if (error !== undefined) throw new Error(JSON.stringify(error))
+    return result
+  }
+
+  /** Events of one subscription so far, as `params` holds them. */
+  events(id: string): Event[] {
+    return this.sent
+      .map((text) => JSON.parse(text))
+      .filter(({ params }) => params?.subscription === id)
+      .map(({ params }) => params)
+  }
+
+  results(id: string): Event[] {
+    return this.events(id).map(({ result }) => result)
+  }
+}
+
+/** Lets everything happen that needs no further reading. */
+export async function settle(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await nextTurn()
+}

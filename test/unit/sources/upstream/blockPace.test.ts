@@ -1,0 +1,89 @@
+/** How often a node is asked for its head, and how late a head is heard of, over chains of many paces in simulated time. */
+import t from 'tap'
+import { BlockPace } from '../../../../src/sources/upstream/blockPace.js'
+import { Dice, propertyRuns } from '../../../library/property.js'
+
+const { seed = 0 } = propertyRuns(1)
+
+interface Course {
+  readonly questionsPerHead: number
+  readonly latenessMs: number
+}
+
+/** Polls a chain whose block `n` is there from `times[n]` on; counts after the first 20 blocks. */
+function poll(times: readonly number[], pollMs: number, tripMs: () => number): Course {
+  const pace = new BlockPace(pollMs)
+  const seen = new Set<number>()
+  let [now, questions, late, next] = [0, 0, 0, 0]
+  const settled = 20
+  while (next < times.length) {
+    const sent = now
+    const trip = tripMs()
+    while (next < times.length && (times[next] as number) <= sent + trip / 2) next++
+    now += trip
+    const head = next - 1
+    if (head >= settled) questions++
+    if (head >= 0 && !seen.has(head)) {
+      seen.add(head)
+      if (head >= settled) late += now - (times[head] as number)
+    }
+    if (head >= 0) pace.note(head, now)
+    now += pace.waitMs(sent, now)
+  }
+  const heads = [...seen].filter((head) => head >= settled).length
+  return { questionsPerHead: questions / heads, latenessMs: late / heads }
+}
+
+const blocks = 400
+for (const intervalMs of [250, 1_000, 2_000, 12_000]) {
+  for (const pollMs of [50, 500, 1_000]) {
+    t.test(`a block each ${intervalMs} ms, asked each ${pollMs} ms at first`, (t) => {
+      const dice = new Dice(seed as number)
+      const trip = () => 5 + dice.throw(20)
+      let slot = 0
+      const times = Array.from({ length: blocks }, () => {
+        // One slot of a hundred has no block.
+        slot += 1 + Number(dice.throw(100) === 0)
+        return slot * intervalMs + dice.throw(Math.ceil(intervalMs / 100))
+      })
+      const { questionsPerHead, latenessMs } = poll(times, pollMs, trip)
+      t.comment(JSON.stringify({ questionsPerHead, latenessMs }))
+      // Who wants it within 50 ms is early more often where blocks come some 10 ms earlier or later.
+      t.ok(questionsPerHead <= (pollMs <= intervalMs / 20 ? 2 : 1.25), `${questionsPerHead}`)
+      t.ok(latenessMs <= intervalMs / 8 + 50, `${latenessMs} ms`)
+      t.end()
+    })
+  }
+}
+
+t.test('blocks that come by chance are asked for as often as the operator says', (t) => {
+  const dice = new Dice(seed as number)
+  const trip = () => 5 + dice.throw(20)
+  let now = 0
+  const times = Array.from({ length: blocks }, () => {
+    now += -Math.log((1 + dice.throw(1_000)) / 1_001) * 4_000
+    return now
+  })
+  const { latenessMs } = poll(times, 100, trip)
+  t.ok(latenessMs < 400, `${latenessMs} ms`)
+  t.end()
+})
+
+t.test('a chain that becomes faster is heard of soon, and a lower head begins anew', (t) => {
+  const pace = new BlockPace(100)
+  for (let number = 0; number < 20; number++) pace.note(number, number * 12_000)
+  t.equal(pace.intervalMs, 12_000)
+  const begun = 20 * 12_000
+  let number = 20
+  let now = begun
+  while (pace.intervalMs !== undefined && pace.intervalMs > 2_000 && now < begun + 120_000) {
+    now += pace.waitMs(now, now)
+    number = 20 + Math.floor((now - begun) / 1_000)
+    pace.note(number, now)
+  }
+  t.ok(now - begun < 40_000, `${now - begun} ms`)
+  pace.note(3, now + 1)
+  pace.note(4, now + 2)
+  t.equal(pace.waitMs(now, now + 3) <= 12_000, true)
+  t.end()
+})

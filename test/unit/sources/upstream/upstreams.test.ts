@@ -1,0 +1,236 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { defer } from '../../../../src/primitives/deferred.js'
+import { OperatorError } from '../../../../src/primitives/faults.js'
+import { NodeError } from '../../../../src/sources/upstream/upstream.js'
+import { NoAnswerError, type Upstreams } from '../../../../src/sources/upstream/upstreams.js'
+import { waitFor } from '../../../library/until.js'
+import { fine, type WeatherNode } from '../../../upstream/weatherNode.js'
+import { blockHash, headOf, openNode, openUpstreams, soon, ToyChain, toyHeader } from './toyNodes.js'
+
+t.test('identical questions under way are one', async (t) => {
+  const chain = new ToyChain()
+  const received = defer<void>()
+  const release = defer<void>()
+  const node = await openNode(t, async (call) => {
+    if (call.method !== 'eth_getCode') return chain.answer(call)
+    received.resolve()
+    await release.promise
+    return chain.answer(call)
+  })
+  const { upstreams } = openUpstreams(t, [node])
+  await headOf(upstreams, blockHash('a', 1))
+  const asked = [1, 2, 3].map(() => upstreams.ask('eth_getCode', ['0x1'], { deadline: soon() }))
+  await received.promise
+  asked.push(upstreams.ask('eth_getCode', ['0x1'], { deadline: soon() }))
+  release.resolve()
+  for (const { result } of await Promise.all(asked)) t.equal(result, '0x1')
+  t.equal(node.calls.filter(({ method }) => method === 'eth_getCode').length, 1)
+})
+
+t.test('questions are asked again until the node is back, however many they are', async (t) => {
+  const node = await openNode(t)
+  const { upstreams, lines } = openUpstreams(t, [node])
+  await headOf(upstreams, blockHash('a', 1))
+  const warnings = t.capture(process, 'emitWarning').args
+  await node.stop()
+  const codes = Array.from({ length: 20 }, (_, index) => `0x${index + 1}`)
+  const asked = codes.map((code) => upstreams.ask('eth_getCode', [code], { deadline: soon() }))
+  while (lines.length === 0) await upstreams.poll()
+  await node.start()
+  t.strictSame(
+    (await Promise.all(asked)).map(({ result }) => result),
+    codes,
+  )
+  t.match(lines[0], /^127\.0\.0\.1:\d+ does not answer/)
+  t.strictSame(warnings(), [], 'Node.js warns of more than ten waits for the same signal')
+})
+
+t.test('a question goes to another node where one fails, is slow or is excluded', async (t) => {
+  const nodes = [await openNode(t), await openNode(t)]
+  const { upstreams } = openUpstreams(t, nodes)
+  await headOf(upstreams, blockHash('a', 1))
+  const ask = (not: Parameters<Upstreams['ask']>[2]['not'] = []) =>
+    upstreams.ask('eth_getCode', ['0x1'], { deadline: soon(), not })
+  const [first, second] = nodes as [WeatherNode, WeatherNode]
+  const { upstream } = await ask()
+  t.not((await ask([upstream])).upstream, upstream, 'excluded')
+  for (const kind of ['drop', 'silent'] as const) {
+    for (const [bad, good] of [
+      [first, second],
+      [second, first],
+    ] as const) {
+      bad.weather = (calls) => (calls.some(({ method }) => method === 'eth_getCode') ? { kind } : fine)
+      t.equal(`http://${(await ask()).upstream.name}`, good.url, kind)
+      bad.weather = () => fine
+    }
+  }
+})
+
+t.test('two silent nodes do not hold up a question', async (t) => {
+  const nodes = [await openNode(t), await openNode(t), await openNode(t)]
+  const { upstreams } = openUpstreams(t, nodes)
+  await headOf(upstreams, blockHash('a', 1))
+  let silent = 2
+  for (const node of nodes) {
+    node.weather = (calls) =>
+      calls.some(({ method }) => method === 'eth_getCode') && silent-- > 0 ? { kind: 'silent' } : fine
+  }
+  const start = performance.now()
+  t.equal((await upstreams.ask('eth_getCode', ['0x1'], { deadline: soon() })).result, '0x1')
+  t.ok(performance.now() - start < 15_000, 'long before a node has to answer')
+})
+
+t.test('what each node was asked is counted: answers, failures, hedges and lies', async (t) => {
+  const nodes = [await openNode(t), await openNode(t)]
+  const { upstreams } = openUpstreams(t, nodes)
+  await headOf(upstreams, blockHash('a', 1))
+  const before = upstreams.figures()
+  let kind: 'silent' | 'drop' | undefined = 'silent'
+  for (const node of nodes) {
+    node.weather = (calls) => {
+      const weather =
+        kind !== undefined && calls.some(({ method }) => method === 'eth_getCode') ? { kind } : fine
+      if (weather !== fine) kind = undefined
+      return weather
+    }
+  }
+  const { upstream } = await upstreams.ask('eth_getCode', ['0x1'], { deadline: soon() })
+  const hedges = upstreams.figures().map(({ name, hedges }) => [name, hedges])
+  t.strictSame(
+    new Map(hedges as [string, number][]).get(upstream.name),
+    1,
+    'it was asked because another is slow',
+  )
+  t.equal(
+    hedges.reduce((sum, [, count]) => sum + Number(count), 0),
+    1,
+  )
+  kind = 'drop'
+  await upstreams.ask('eth_getCode', ['0x2'], { deadline: soon() })
+  upstream.accuse('code of another hash')
+  const after = upstreams.figures()
+  const grown = (name: 'answered' | 'seconds' | 'failed' | 'lies') =>
+    [after, before]
+      .map((figures) => figures.reduce((sum, each) => sum + each[name], 0))
+      .reduce((a, b) => a - b)
+  t.ok(grown('answered') >= 2)
+  t.ok(grown('seconds') > 0)
+  t.ok(grown('failed') >= 1)
+  t.equal(grown('lies'), 1)
+})
+
+t.test('a question that may not be repeated is asked once', async (t) => {
+  const node = await openNode(t)
+  const { upstreams } = openUpstreams(t, [node])
+  await headOf(upstreams, blockHash('a', 1))
+  node.weather = (calls) => (calls.some(({ method }) => method === 'evm_mine') ? { kind: 'drop' } : fine)
+  await t.rejects(upstreams.ask('evm_mine', [], { deadline: soon() }), NoAnswerError)
+  t.equal(node.requests.flat().filter(({ method }) => method === 'evm_mine').length, 1)
+})
+
+t.test("a node's error is the answer; with no answer every node is named", async (t) => {
+  const nodes = [await openNode(t), await openNode(t)]
+  const { upstreams } = openUpstreams(t, nodes)
+  await headOf(upstreams, blockHash('a', 1))
+  await t.rejects(upstreams.ask('eth_getNothing', [], { deadline: soon() }), NodeError)
+  for (const node of nodes) node.weather = () => ({ kind: 'status', status: 500 })
+  const error = await upstreams
+    .ask('eth_getCode', ['0x1'], { deadline: performance.now() + 300 })
+    .catch((thrown: Error) => thrown)
+  t.ok(error instanceof NoAnswerError)
+  for (const { url } of nodes) t.match(String(error), url.slice('http://'.length))
+})
+
+t.test('a liar is named and not asked', async (t) => {
+  const node = await openNode(t)
+  const { upstreams, lines } = openUpstreams(t, [node])
+  const { upstream } = await upstreams.ask('eth_getCode', ['0x1'], { deadline: soon() })
+  upstream.accuse('code of another hash')
+  t.match(lines.join(), /^127\.0\.0\.1:\d+ lied: code of another hash; it is not asked for 5 s/)
+  await t.rejects(upstreams.ask('eth_getCode', ['0x1'], { deadline: performance.now() + 100 }), {
+    message: /quarantined/,
+  })
+  t.match(upstreams.states(), [{ isQuarantined: true, lies: ['code of another hash'] }])
+})
+
+t.test('a node of another chain is refused by name', async (t) => {
+  for (const [change, why] of [
+    [(chain: ToyChain) => Object.assign(chain, { chainId: '0x8' }), /its chain id is 8, this network's is 7/],
+    [
+      (chain: ToyChain) =>
+        Object.assign(chain, { genesis: { ...toyHeader('a', 0), hash: blockHash('b', 0) } }),
+      /its genesis is 0xbb/,
+    ],
+  ] as const) {
+    const chain = new ToyChain()
+    change(chain)
+    const other = await openNode(t, chain.answer)
+    const good = await openNode(t)
+    const { upstreams } = openUpstreams(t, [good, other])
+    const error = await upstreams.check(60_000).catch((thrown: Error) => thrown)
+    t.ok(error instanceof OperatorError)
+    t.match(String(error), why)
+    t.match(String(error), other.url.slice('http://'.length))
+    t.equal(
+      `http://${(await upstreams.ask('eth_getCode', ['0x1'], { deadline: soon() })).upstream.name}`,
+      good.url,
+    )
+  }
+})
+
+t.test('a node that comes back as another chain is refused', async (t) => {
+  const chain = new ToyChain()
+  const node = await openNode(t, chain.answer)
+  const { upstreams, lines } = openUpstreams(t, [node])
+  t.equal(await upstreams.check(60_000), true)
+  await headOf(upstreams, blockHash('a', 1))
+  await node.stop()
+  while (lines.length === 0) await upstreams.poll()
+  chain.chainId = '0x8'
+  chain.head = toyHeader('b', 9)
+  await node.start()
+  while (!lines.some((line) => line.includes('another chain'))) await upstreams.poll()
+  t.equal(upstreams.head?.claim.hash, blockHash('a', 1))
+})
+
+for (const hasSockets of [true, false]) {
+  t.test(`heads ${hasSockets ? 'by subscription' : 'by polling'}, also after a restart`, async (t) => {
+    const chain = new ToyChain()
+    const node = await openNode(t, chain.answer)
+    node.hasSockets = hasSockets
+    const { upstreams } = openUpstreams(t, [node])
+    await headOf(upstreams, blockHash('a', 1))
+    while (hasSockets && node.subscribers === 0) await upstreams.poll()
+    chain.head = toyHeader('a', 2)
+    node.tell(chain.head)
+    await headOf(upstreams, blockHash('a', 2))
+    await node.stop()
+    chain.head = toyHeader('a', 3)
+    await node.start()
+    await headOf(upstreams, blockHash('a', 3))
+    t.match(upstreams.states(), [{ head: 3, isAnswering: true }])
+  })
+}
+
+t.test('a socket that is lost while its node is polled begins no second watch', async (t) => {
+  const chain = new ToyChain()
+  const held = defer<void>()
+  const received = defer<void>()
+  let polls = 0
+  const node = await openNode(t, async (call) => {
+    if (call.params[0] !== 'latest' || ++polls !== 2) return chain.answer(call)
+    // The poll that follows the subscription.
+    received.resolve()
+    await held.promise
+    return chain.answer(call)
+  })
+  const { upstreams } = openUpstreams(t, [node])
+  upstreams.onHead(() => undefined)
+  await received.promise
+  node.dropSockets()
+  await sleep(200)
+  t.equal(polls, 2, 'a poll is under way')
+  held.resolve()
+  await waitFor('the watch to go on', () => polls > 2)
+})
