@@ -180,12 +180,6 @@ t.test('each rule catches a file that breaks it', async (t) => {
       'src/data/state/common/a.ts: "common" says nothing of what is inside; name it after its content',
     ],
     ['src/data/state/commonPrefix.ts', '', undefined],
-    [
-      'src/data/state/a.ts',
-      '\n'.repeat(401),
-      'src/data/state/a.ts: 401 lines, at most 400; split it by what its parts own',
-    ],
-    ['src/data/state/a.ts', '\n'.repeat(400), undefined],
     ...[
       ['a.push(...b)', '.push'],
       ['a.b.unshift(0, ...[...c].map((d) => d(e)), 1)', '.unshift'],

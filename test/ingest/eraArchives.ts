@@ -13,7 +13,7 @@ import { bytesToBigInt, hexToBytes, toHash32, toMinimalBytes } from '../../src/p
 import { emptyTrieRoot, emptyUnclesHash, keccak256 } from '../../src/primitives/keccak.js'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
 import { encodeRlp } from '../../src/primitives/rlp.js'
-import { type ArchivedBlock, EraWriter } from '../../src/sources/ingest/era/eraWriter.js'
+import { type ArchivedBlock, EraWriter } from '../../src/sources/ingest/era/exportArchives.js'
 import { frame } from '../../src/sources/ingest/era/snappyFrames.js'
 
 /** 8,192 blocks of Sepolia, which lie beside the package where it is developed. */

@@ -1,4 +1,4 @@
-/** The rules that the sources keep: where modules stand, what each imports, what files are called and how long they are. */
+/** The rules that the sources keep: where modules stand, what each imports, and what files are called. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
@@ -77,9 +77,6 @@ const vagueWord = /^(?:utils?|utility|utilities|helpers?|common|misc|managers?)$
 
 /** The timers that all use. */
 const timersPath = 'src/primitives/timers.ts'
-
-/** More than this is no longer read from top to bottom. */
-const linesMax = 400
 
 export interface SourceFile {
   /** From the package root, with slashes. */
@@ -235,9 +232,6 @@ export function findBreaches(file: SourceFile): string[] {
   const vague = lastWords.find((word) => vagueWord.test(word))
   if (vague !== undefined)
     breaches.push(`${path}: "${vague}" says nothing of what is inside; name it after its content`)
-  const lines = text.split('\n').length - 1
-  if (lines > linesMax)
-    breaches.push(`${path}: ${lines} lines, at most ${linesMax}; split it by what its parts own`)
   return breaches
 }
 

@@ -5,15 +5,17 @@
 import { bytesToBigInt, equalBytes, type Hash32, latin1Key, toMinimalBytes } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
 import { JsonBytes } from '../../primitives/jsonBytes.js'
+import { keccak256 } from '../../primitives/keccak.js'
 import { giveBack } from '../../primitives/lentMemory.js'
 import { NotHeldError } from '../../primitives/notHeld.js'
+import type { RlpSpan } from '../../primitives/rlp.js'
 import type { ChainIdentity, ChainRows, Marker, TransactionLocation } from '../store/chainRows.js'
 import type { OldestKept } from '../store/keptHistory.js'
 import { AnswerCache } from './answerCache.js'
 import { writeBlockAccessList } from './blockAccessList.js'
 import { BlockAnswers } from './blockAnswers.js'
 import type { BlockId } from './blockId.js'
-import { writeHeader, writePendingBlock, writeUncle } from './blockJson.js'
+import { writeBlock, writeHeader, writePendingBlock, writeUncle } from './blockJson.js'
 import { type ExecutedBlock, writeReceiptAt, writeReceipts } from './blockReceipts.js'
 import { type BlockRows, BlockRowsReader, blockRlp, transactionPosition } from './blockRows.js'
 import { blobGasPrice } from './feeMarket.js'
@@ -24,8 +26,6 @@ import { headJson } from './headJson.js'
 import { type BlockLog, blockLogs } from './logJson.js'
 import { type FoundLogs, type LogBounds, type LogSearch, searchLogs } from './logSearch.js'
 import { buildPendingHeader } from './pendingHeader.js'
-import { readAccessList } from './readAccessList.js'
-import { writeStoredBlock } from './storedBlockJson.js'
 import { readTransaction, writeTransaction } from './transactionJson.js'
 
 /** A resolved block id, fixed for the rest of a call. */
@@ -396,4 +396,42 @@ export abstract class ChainBlocks {
     write(this.parts.json)
     return this.parts.json.finish(isBrief)
   }
+}
+
+/** Writes the object of a block from the store, with full transactions or their hashes. */
+function writeStoredBlock(json: JsonBytes, hash: Hash32, rows: BlockRows, isFull: boolean): void {
+  const { headerRlp, senders, size, totalDifficulty, withdrawals } = rows
+  const uncleHashes = rows.uncles.map(({ start, end }) => keccak256(rows.body.subarray(start, end)))
+  const writeTransactions = (): void => {
+    for (let index = 0; index < rows.transactionCount; index++) {
+      if (index > 0) json.text(',')
+      if (!isFull) json.hex(senders, index * 52 + 20, index * 52 + 52)
+      else {
+        const transaction = readTransaction(rows.body, rows.transactions[index] as RlpSpan)
+        writeTransaction(json, transaction, transactionPosition(rows, index))
+      }
+    }
+  }
+  writeBlock(json, headerRlp, { hash, totalDifficulty, size }, writeTransactions, uncleHashes, withdrawals)
+}
+
+/**
+ * The access list of a block (EIP-7928) as RLP; undefined where there is no such block, or it is not canonical. Throws
+ * FaultError for a block from before Amsterdam, and where the list is not held.
+ */
+function readAccessList(rows: ChainRows, hash: Hash32): Uint8Array | undefined {
+  const rlp = rows.readHeader(hash)
+  if (rlp === undefined) return undefined
+  const { number, blockAccessListHash } = decodeHeader(rlp)
+  if (blockAccessListHash === undefined) {
+    const why = `block ${number} is from before Amsterdam and has no access list`
+    throw new FaultError({ kind: 'ResourceNotFound', why })
+  }
+  const list = rows.readBlockAccessList(hash)
+  if (list === undefined && rows.isCanonical(number, hash)) {
+    // Archives have no lists, so no block below the head has one where this one has none.
+    const { bodies = number + 1 } = rows.readOldestKept?.() ?? {}
+    throw new FaultError({ kind: 'HistoryPruned', oldest: Math.max(bodies, number + 1) })
+  }
+  return list
 }

@@ -2,7 +2,7 @@
  * Searches logs in a range of blocks: from the log index to the text of eth_getLogs. Owns which blocks are read, and
  * when the answer is too large. Runs without a pause, on any thread; the caller limits its time.
  */
-import { equalBytes, type Hash32 } from '../../primitives/bytes.js'
+import { bloomBytes, equalBytes, type Hash32 } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
 import { JsonBytes } from '../../primitives/jsonBytes.js'
 import { NotHeldError } from '../../primitives/notHeld.js'
@@ -10,12 +10,52 @@ import { rlpEndAt, rlpPayloadAt } from '../../primitives/rlp.js'
 import type { BlockName, ChainIdentity, ChainRows } from '../store/chainRows.js'
 import { receiptLogsAt } from '../store/logKeys.js'
 import type { StoredBlock } from '../store/storedBlock.js'
-import { BloomBlocks } from './bloomBlocks.js'
 import { requireHeader } from './findTransaction.js'
-import { readBlockFacts } from './header.js'
+import { headerFieldAt, readBlockFacts } from './header.js'
 import { LogBlocks } from './logBlocks.js'
 import { type LogCriteria, LogFilter } from './logFilter.js'
 import { blockMembers, type LogPosition, writeLog } from './logJson.js'
+
+/** Index of the bloom of all logs in a header (yellow paper 4.4), and its bytes. */
+const logsBloomIndex = 6
+
+/**
+ * Canonical blocks that may contain logs of a filter, ascending, by the blooms in their headers: for blocks that the
+ * index of logs does not have. Takes time linear in the blocks of the range.
+ */
+class BloomBlocks {
+  readonly #rows: ChainRows
+  readonly #filter: LogFilter
+  readonly #last: number
+  readonly #onRead: () => void
+
+  /** `onRead` is called before each read of a header. */
+  constructor(rows: ChainRows, filter: LogFilter, last: number, onRead: () => void) {
+    this.#rows = rows
+    this.#filter = filter
+    this.#last = last
+    this.#onRead = onRead
+  }
+
+  /** The first number from `from` on; Infinity where there is none. Throws NotHeldError. */
+  seek(from: number): number {
+    for (let number = from; number <= this.#last; number++) {
+      this.#onRead()
+      if (this.#filter.mayMatch(this.#bloomOf(number))) return number
+    }
+    return Number.POSITIVE_INFINITY
+  }
+
+  #bloomOf(number: number): Uint8Array {
+    const hash = this.#rows.readCanonicalHash(number)
+    if (hash === undefined) throw new NotHeldError({ kind: 'canonical', number })
+    const header = this.#rows.readHeader(hash)
+    const field = header && headerFieldAt(header, logsBloomIndex)
+    if (header === undefined || field === undefined) throw new NotHeldError({ kind: 'header', hash })
+    const start = rlpPayloadAt(header, field)
+    return header.subarray(start, start + bloomBytes)
+  }
+}
 
 /** A search in the blocks from `first` to `last` of the chain that ends with `head`; `last` is at most its number. */
 export interface LogSearch {

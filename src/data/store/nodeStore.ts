@@ -23,7 +23,7 @@ import type { RootDatabase } from 'lmdb'
 import { OperatorError } from '../../primitives/faults.js'
 import { isThere } from '../../primitives/isThere.js'
 import { makeFolder } from '../../primitives/makeFolder.js'
-import { AuditLog, type AuditNote } from './audit.js'
+import { AuditLog, type AuditNote, auditTableNames } from './audit.js'
 import {
   closeEnvironment,
   commitSync,
@@ -36,9 +36,38 @@ import {
 import { GroupCommit } from './groupCommit.js'
 import { decodeQuota, encodeQuota, type SpentQuota } from './keyRows.js'
 import { type KeyTableSet, KeyTables, putMeta, readMeta } from './keyTables.js'
-import { assertTables, foreign, tableNames } from './nodeTables.js'
-import { openSubmissionTables, Submissions } from './submissions.js'
-import { openUsageTables, UsageStore } from './usage.js'
+import { openSubmissionTables, Submissions, submissionTableNames } from './submissions.js'
+import { openUsageTables, UsageStore, usageTableNames } from './usage.js'
+
+/** Names are never reused for another layout. */
+const tableNames = {
+  meta: 'meta',
+  keys: 'keys',
+  keyNames: 'keyNames',
+  keySecrets: 'keySecrets',
+  quotas: 'keyQuotas',
+} as const
+
+/** Throws OperatorError for an environment with tables of another kind, before any table is made in it. */
+function assertTables(environment: RootDatabase, path: string): void {
+  const known: readonly string[] = [
+    tableNames,
+    submissionTableNames,
+    usageTableNames,
+    auditTableNames,
+  ].flatMap(Object.values)
+  for (const key of environment.getKeys()) {
+    const name = Buffer.from(key as Uint8Array)
+      .toString('utf8')
+      .replace(/\0$/, '')
+    if (!known.includes(name)) throw foreign(path)
+  }
+}
+
+/** The fault of a store of something else. */
+function foreign(path: string): OperatorError {
+  return new OperatorError(`${path} is not a node store of Tidegate; check --data, or move that file away`)
+}
 
 /**
  * Raised whenever a stored layout changes. Version 2 added the tables of submissions, version 3 the details of keys:

@@ -20,7 +20,7 @@ import { makeFolder } from '../../primitives/makeFolder.js'
 import { version } from '../../primitives/version.js'
 import type { DataConfig, NetworkStoreConfig, StoresConfig } from '../config/config.js'
 import type { Io } from './commandLine.js'
-import { type CopyView, createCopyView } from './copyProgress.js'
+import { bar, lineMs } from './importProgress.js'
 import { onInterrupt } from './interrupt.js'
 
 /** A file of the data folder, by its path in it. */
@@ -181,4 +181,31 @@ function contentLines(chains: Manifest['chains'], files: readonly ManifestFile[]
     const size = bytes < 2 ** 20 ? `${Math.ceil(bytes / 1024)} KiB` : `${Math.round(bytes / 2 ** 20)} MiB`
     return `  ${path}: ${size}${head && path.startsWith('networks/') ? `, block ${head.number} ${head.hash}` : ''}`
   })
+}
+
+/** Shows how a copy goes, file by file: a bar that redraws itself on a terminal, JSON lines elsewhere. */
+interface CopyView {
+  /** `done` of `what`, from 0 to 1. */
+  update(what: string, done: number): void
+  /** Removes the bar. */
+  clear(): void
+}
+
+function createCopyView(event: string, terminal: NodeJS.WriteStream, line: (text: string) => void): CopyView {
+  if (terminal.isTTY) {
+    return {
+      update: (what, done) =>
+        terminal.write(`\r\x1b[K${event} ${bar(done)} ${Math.floor(done * 100)} %  ${what}`),
+      clear: () => terminal.write('\r\x1b[K'),
+    }
+  }
+  let nextMs = performance.now() + lineMs
+  return {
+    update(what, done) {
+      if (performance.now() < nextMs) return
+      nextMs = performance.now() + lineMs
+      line(JSON.stringify({ event, what, done: Math.round(done * 1_000) / 1_000 }))
+    },
+    clear() {},
+  }
 }

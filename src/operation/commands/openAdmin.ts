@@ -2,10 +2,22 @@
 import { statSync } from 'node:fs'
 import type { NodeStore } from '../../data/store/nodeStore.js'
 import { hourMs } from '../../data/store/usage.js'
-import { OperatorError } from '../../primitives/faults.js'
+import { bytesToHex } from '../../primitives/bytes.js'
+import { OperatorError, UsageError } from '../../primitives/faults.js'
+import { NotHeldError } from '../../primitives/notHeld.js'
 import { clientVersion, version } from '../../primitives/version.js'
-import { listKeys } from '../../serving/access/keyChanges.js'
+import {
+  createKey,
+  findKey,
+  listKeys,
+  revokeKey,
+  rotateKey,
+  setKey,
+} from '../../serving/access/keyChanges.js'
+import type { KeyChecker } from '../../serving/access/keyChecker.js'
 import type { KeyFreshness } from '../../serving/access/keyFreshness.js'
+import { keyToJson } from '../../serving/access/keyRecord.js'
+import type { KeyRepository } from '../../serving/access/keyRepository.js'
 import type { UsageLedger } from '../../serving/access/usageLedger.js'
 import { UsageReport } from '../../serving/access/usageReport.js'
 import { CallHistory } from '../../serving/metrics/callHistory.js'
@@ -13,20 +25,63 @@ import type { EdgeCounts } from '../../serving/metrics/edgeCounts.js'
 import { Metrics } from '../../serving/metrics/metrics.js'
 import { RecentCalls } from '../../serving/metrics/recentCalls.js'
 import type { MetricSources } from '../../serving/metrics/sources.js'
+import { RequestContext } from '../../serving/rpc/contexts/requestContext.js'
+import { renderOpenRpc } from '../../serving/rpc/openRpc.js'
+import { lastingPieces } from '../../serving/transport/answerBytes.js'
 import { AdminListener } from '../admin/adminListener.js'
 import { readAdminToken } from '../admin/adminToken.js'
 import { checkReadiness, type Readiness, type ReadinessFigures } from '../admin/readiness.js'
-import type { Usage, UsageQuery } from '../admin/shapes.js'
+import type { ApiServices } from '../admin/routes.js'
+import type { LastBlock, Usage, UsageQuery } from '../admin/shapes.js'
 import type { AdminConfig, Config } from '../config/config.js'
+import type { Edge } from '../edge/edge.js'
 import { isBehind, isCutOff } from '../edge/health.js'
 import type { OpenNetwork } from '../edge/openNetwork.js'
-import { adminActor, openAdminKeys } from './adminKeys.js'
 import type { AdminServices } from './adminServices.js'
 import { readAudit } from './auditJson.js'
-import { readLastBlocks } from './lastBlocks.js'
-import { readHistory, readLive, readNetworks } from './liveState.js'
-import { openPlayground } from './openPlayground.js'
+import { isoTime, readHistory, readLive, readNetworks } from './liveState.js'
 import type { OpenRollup } from './openRollup.js'
+import { networkUrl } from './welcome.js'
+
+/* The newest blocks of a network, as the admin API lists them. */
+
+/** As many as one looks at without searching. */
+const blocksMax = 10
+
+/** Newest first; of a gateway those that it holds. Throws UsageError where no network with blocks has this name. */
+function readLastBlocks(networks: readonly OpenNetwork[], name: string): LastBlock[] {
+  const network = networks.find((candidate) => candidate.name === name)
+  if (network === undefined) throw new UsageError(`there is no network "${name}" with blocks`)
+  if (network.opening !== undefined) return []
+  const { chain, head } = network.current
+  const blocks: LastBlock[] = []
+  let { hash } = head
+  while (blocks.length < blocksMax) {
+    const header = held(() => chain.readHeader(hash))
+    if (header === undefined) break
+    blocks.push({
+      number: header.number,
+      hash: bytesToHex(hash),
+      timestamp: isoTime(Number(header.timestamp) * 1_000),
+      transactions: held(() => chain.readBlock(hash))?.transactionCount ?? null,
+      gasUsed: Number(header.gasUsed),
+      gasLimit: Number(header.gasLimit),
+    })
+    if (header.number === 0) break
+    hash = header.parentHash
+  }
+  return blocks
+}
+
+/** What is read; undefined where it would have to be fetched first. */
+function held<T>(read: () => T): T | undefined {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof NotHeldError) return undefined
+    throw error
+  }
+}
 
 /** Ports that are tried where none was chosen: several servers on one machine, each with the next. */
 const portsMax = 16
@@ -208,5 +263,66 @@ function metricSources(config: Config, services: AdminServices): MetricSources {
     sharedKeysAnswer: () => reach && !reach.isLost,
     commits: () => store.commits,
     totals: edge.server.totals,
+  }
+}
+
+/** Calls of the operator: they pass through the main thread's edge as those of clients do, but need no key. */
+function openPlayground(
+  config: Config,
+  { endpoints }: Edge,
+  port: number,
+): Pick<ApiServices, 'readPlayground' | 'callMethod'> {
+  const key = config.auth ? 'YOUR_API_KEY' : undefined
+  const networks = [...endpoints.keys()].map((name) => {
+    const rollup = config.rollups.find((candidate) => candidate.name === name)
+    const tag = rollup === undefined ? ('chain' as const) : ('rollup' as const)
+    return { name, tag, prefix: rollup?.prefix ?? null, url: networkUrl(config, port, name, key) }
+  })
+  return {
+    readPlayground: () => ({ networks, openRpc: JSON.parse(renderOpenRpc(clientVersion)) }),
+    async callMethod(network, { method, params }) {
+      const endpoint = endpoints.get(network)
+      if (endpoint === undefined) throw new UsageError(`there is no network "${network}"`)
+      const caller = new RequestContext()
+      const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }))
+      const startedMs = performance.now()
+      const answer = await endpoint.handle(body, caller)
+      const seconds = (performance.now() - startedMs) / 1_000
+      caller.finish()
+      return { answer: Buffer.concat(lastingPieces(answer.body)).toString('utf8'), seconds }
+    },
+  }
+}
+
+/** Who acts over the admin listener from this address, as keys and the audit log name them. */
+function adminActor(address: string): string {
+  return `admin:${address}`
+}
+
+/** API keys as the admin API shows and changes them. */
+function openAdminKeys(
+  book: KeyRepository,
+  { pepper }: KeyChecker,
+): Pick<ApiServices, 'readKeys' | 'createKey' | 'setKey' | 'rotateKey' | 'revokeKey'> {
+  return {
+    readKeys: () => listKeys(book.store).map(keyToJson),
+    async createKey(settings, address) {
+      const { key, text } = await book.change((keys) =>
+        createKey(keys, pepper, settings, adminActor(address)),
+      )
+      return { key: keyToJson(key), text }
+    },
+    setKey: async (id, settings, address) =>
+      keyToJson(await book.change((keys) => setKey(keys, id, settings, adminActor(address)))),
+    async rotateKey(id, { overlapSeconds }, address) {
+      const { key, text } = await book.change((keys) =>
+        rotateKey(keys, pepper, id, overlapSeconds * 1_000, adminActor(address)),
+      )
+      return { key: keyToJson(key), text }
+    },
+    async revokeKey(id, address) {
+      await book.change((keys) => revokeKey(keys, id, adminActor(address)))
+      return keyToJson(findKey(book.store, id))
+    },
   }
 }

@@ -10,6 +10,15 @@ import { KeyChecker } from '../../serving/access/keyChecker.js'
 import { KeyFreshness } from '../../serving/access/keyFreshness.js'
 import { reportMs, UsageCounter } from '../../serving/access/usageCounter.js'
 import { EdgeCounts } from '../../serving/metrics/edgeCounts.js'
+import type { JobOwner } from '../../serving/pool/jobs.js'
+import type { Felt } from '../../serving/rollup/felt.js'
+import type { InvokeTransaction } from '../../serving/rollup/invokeTransaction.js'
+import {
+  type StatusChange,
+  type SubmissionRow,
+  SubmissionService,
+} from '../../serving/rollup/submissionService.js'
+import type { SubmissionReader } from '../../serving/rollup/submissionStore.js'
 import type { HttpServer } from '../../serving/transport/http.js'
 import { loadTransport } from '../../serving/transport/loadTransport.js'
 import { sharedTotals } from '../../serving/transport/totals.js'
@@ -18,8 +27,33 @@ import { chainIdOf, type RollupHealth, rollupNetworkOf } from './edgeRollup.js'
 import { createLog } from './log.js'
 import { MainLink } from './mainLink.js'
 import type { EdgeData } from './messages.js'
-import { RemoteSubmissionService, remoteSubmissions } from './remoteSubmissionService.js'
 import { readNetworkLayouts } from './storageLayouts.js'
+
+/** Stands for a rollup's queue on an edge that does not hold it; reads where it is told. */
+class RemoteSubmissionService extends SubmissionService {
+  readonly #link: MainLink
+  readonly #rollup: string
+
+  constructor(rollup: string, store: SubmissionReader, link: MainLink) {
+    super(store)
+    this.#rollup = rollup
+    this.#link = link
+    link.onStatus(rollup, (change: StatusChange) => this.notifyOf(change))
+  }
+
+  override async submit(transaction: InvokeTransaction, submitter: JobOwner): Promise<Felt> {
+    return (await this.#link.call('submit', [this.#rollup, transaction], submitter)) as Felt
+  }
+}
+
+/** Reads submissions by the main thread's connection to the database that has them. */
+function remoteSubmissions(rollup: string, link: MainLink): SubmissionReader {
+  const read = (what: keyof SubmissionReader, hash: Felt) => link.call('submission', [rollup, what, hash])
+  return {
+    readRow: (hash) => read('readRow', hash) as Promise<SubmissionRow | undefined>,
+    readBody: (hash) => read('readBody', hash) as Promise<Uint8Array | undefined>,
+  }
+}
 
 /**
  * Runs an edge on its own thread until the main thread asks it to close. After an exception that nothing caught,

@@ -14,8 +14,8 @@ import { requireLogs } from '../../data/chain/logSearch.js'
 import { type SyncProgress, syncProgressJson } from '../../data/chain/syncProgress.js'
 import { bytesToHex, equalBytes, type Hash32, toQuantity } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
+import { setTimeout } from '../../primitives/timers.js'
 import { TimeSlices, type Work } from '../../primitives/timeSlices.js'
-import { awaitReceipt, type Waiting } from './awaitReceipt.js'
 import { BlockEvents, type ChainEvent } from './blockEvents.js'
 import type { ChainRequest } from './chainRequest.js'
 import { type KeptEvents, keepEvents } from './eventMessage.js'
@@ -312,4 +312,44 @@ export class NetworkStreams {
 
 function isSame(a: { number: number; hash: Hash32 }, b: { number: number; hash: Hash32 }): boolean {
   return a.number === b.number && equalBytes(a.hash, b.hash)
+}
+
+/** Who waits, and may leave. */
+interface Waiting {
+  onFinished(listener: () => void): void
+  forget(listener: () => void): void
+}
+
+/**
+ * The receipt of a transaction as JSON, once the newest chain has it; undefined where that is not before `endsAtMs`
+ * (performance.now()), or the owner leaves. Rejects with NotHeldError where that cannot be told.
+ */
+function awaitReceipt(
+  chain: Chain,
+  hash: Hash32,
+  endsAtMs: number,
+  owner: Waiting,
+): Promise<Uint8Array | undefined> {
+  return new Promise((resolve, reject) => {
+    const settle = (work: () => void) => {
+      stopListening()
+      clearTimeout(timer)
+      owner.forget(leave)
+      work()
+    }
+    const look = () => {
+      try {
+        const at = chain.findTransaction(hash)
+        const receipt = at && chain.receiptJson(at)
+        if (receipt !== undefined) settle(() => resolve(receipt))
+      } catch (error) {
+        settle(() => reject(error))
+      }
+    }
+    const leave = () => settle(() => resolve(undefined))
+    const stopListening = chain.onHead(look)
+    const timer = setTimeout(leave, endsAtMs - performance.now())
+    owner.onFinished(leave)
+    look()
+  })
 }

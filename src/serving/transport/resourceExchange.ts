@@ -10,7 +10,6 @@ import { resourceStatus } from '../rpc/reading/resources.js'
 import { chooseEncoding } from './acceptEncoding.js'
 import { refusal } from './admission.js'
 import { compressedBytesMin } from './compressedCopies.js'
-import { isNamedIn } from './entityTag.js'
 import type { ExchangePool } from './exchange.js'
 import { UnreadAnswer } from './unreadAnswer.js'
 import { type ExtraHeaders, noHeaders, type Reply } from './wire.js'
@@ -106,4 +105,13 @@ export class ResourceExchange extends RequestContext {
     this.#unread = new UnreadAnswer(this.#pool, () => this.#reply.cut())
     this.#unread.count({ body })
   }
+}
+
+/* Entity tags of RFC 9110, section 8.8.3. */
+
+/** Whether `If-None-Match` names this tag, by weak comparison. Empty: no such header was sent. */
+export function isNamedIn(ifNoneMatch: string, tag: string): boolean {
+  if (ifNoneMatch === '') return false
+  if (ifNoneMatch.trim() === '*') return true
+  return ifNoneMatch.match(/"[^"]*"/g)?.some((named) => named === tag) ?? false
 }

@@ -1,5 +1,4 @@
 import { branchRoot, byteVector, container, SszError } from '../../data/ssz/types.js'
-import { isBetterUpdate } from './betterUpdate.js'
 import {
   type BeaconBlockHeader,
   beaconBlockHeader,
@@ -303,4 +302,38 @@ export function staleness(slot: number, currentSlot: number): string | undefined
   const days = ((currentSlot - slot) * secondsPerSlot) / 86_400
   if (currentSlot - slot <= weakSubjectivitySlots) return undefined
   return `the checkpoint is of slot ${slot}, ${days.toFixed(1)} days ago, and one of more than ${(weakSubjectivitySlots * secondsPerSlot) / 86_400} days could be of a chain that validators made who have left since; take a newer one from a source that you trust (--checkpoint)`
+}
+
+/** What updates are ranked by, the weightiest first; the higher the better. */
+function ranksOf({
+  attestedHeader,
+  syncAggregate,
+  signatureSlot,
+  next,
+  finality,
+}: LightClientUpdate): number[] {
+  const participants = participantsOf(syncAggregate.syncCommitteeBits).length
+  const isMajority = participants * 3 >= committeeSize * 2
+  const { slot } = attestedHeader.beacon
+  const isRelevant = next !== undefined && periodAt(slot) === periodAt(signatureSlot)
+  const isFinalInPeriod = finality !== undefined && periodAt(finality.header.beacon.slot) === periodAt(slot)
+  return [
+    Number(isMajority),
+    isMajority ? 0 : participants,
+    Number(isRelevant),
+    Number(finality !== undefined),
+    Number(isFinalInPeriod),
+    participants,
+    // Older data are preferred, so that the best one seldom changes.
+    -slot,
+    -signatureSlot,
+  ]
+}
+
+/** `is_better_update`: whether an update is rather kept than one before. */
+function isBetterUpdate(update: LightClientUpdate, before: LightClientUpdate): boolean {
+  const mine = ranksOf(update)
+  const others = ranksOf(before)
+  const differing = mine.findIndex((rank, at) => rank !== others[at])
+  return differing >= 0 && (mine[differing] as number) > (others[differing] as number)
 }

@@ -1,5 +1,7 @@
-import { readChainFile } from './chainFile.js'
-import { readArchiveBlocks } from './era/archiveBlocks.js'
+import { blockRlp } from '../../data/chain/blockRows.js'
+import { ChainFileError, type FileBlock, readChainFile } from './chainFile.js'
+import { EraFileError } from './era/e2store.js'
+import { EraFile } from './era/eraFile.js'
 import { asFileFault, sizeOfFile, visitBlocks } from './importSession.js'
 import { bytesWorthThread, withKeysAhead } from './keysAhead.js'
 import type { IngestTask } from './messages.js'
@@ -37,4 +39,27 @@ export function importFiles(task: IngestTask, host: SourceHost): Promise<void> {
       throw asFileFault(error, files.at(-1) ?? '', 0)
     }
   })
+}
+
+/**
+ * Blocks of an archive as chain files have them, in order, for a network that executes them: receipts and total
+ * difficulties are made anew. `onRead` gets the bytes of the file done so far. Throws {@link ChainFileError}.
+ */
+async function* readArchiveBlocks(
+  path: string,
+  onRead: (bytes: number) => void = () => undefined,
+): AsyncGenerator<FileBlock> {
+  let archive: EraFile | undefined
+  try {
+    archive = new EraFile(path)
+    let done = 0
+    for (const { header, body, offsets } of archive.blocks()) {
+      yield { rlp: blockRlp(header, body), offset: offsets.header }
+      onRead(Math.floor((archive.file.bytes * ++done) / archive.count))
+    }
+  } catch (error) {
+    throw error instanceof EraFileError ? new ChainFileError(error.message) : error
+  } finally {
+    archive?.close()
+  }
 }

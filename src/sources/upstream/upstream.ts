@@ -18,13 +18,14 @@ import { setTimeout } from '../../primitives/timers.js'
 import { type Answer, isBusy, type RpcError, readAnswers } from './answers.js'
 import { BatchSize } from './batchSize.js'
 import { Budget } from './budget.js'
+import { HttpLine } from './httpLine.js'
 import { LackedMethods, refusesMethod } from './lackedMethods.js'
 import { type Call, type FailureKind, type Line, UpstreamFailure } from './line.js'
-import { type LineOptions, lineTo } from './lineTo.js'
 import { NodeScore } from './nodeScore.js'
 import { Pause } from './pause.js'
 import { Quarantine } from './quarantine.js'
 import { Service } from './service.js'
+import { SocketLine } from './socketLine.js'
 
 /** Failures in a row after which a node is left alone for a while, so that it can recover. */
 const failuresMax = 5
@@ -392,4 +393,23 @@ function asFailure(error: unknown): UpstreamFailure {
     return new UpstreamFailure('resting', 'it failed several times in a row and is left alone for a moment')
   }
   return new UpstreamFailure('unreachable', error instanceof Error ? error.message : String(error))
+}
+
+interface LineOptions {
+  /** `http:`, `https:`, `ws:` or `wss:`. May contain secrets, so it is never shown; the name of its node is. */
+  readonly url: string
+  /** Headers of every request, for instance with a key. Never shown. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  /** URL of a proxy, which may contain secrets; absent: as the environment says. */
+  readonly proxy?: string | undefined
+  /** Most bytes of one answer; of a batch, of all its answers together. */
+  readonly answerBytesMax: number
+}
+
+/** JSON-RPC as the URL says. */
+function lineTo({ url, headers = {}, answerBytesMax, proxy }: LineOptions): Line {
+  const options = { url: new URL(url), headers, answerBytesMax, proxy }
+  return options.url.protocol.startsWith('http')
+    ? new HttpLine(options)
+    : new SocketLine({ ...options, onNotification: () => {}, onLost: () => {} })
 }

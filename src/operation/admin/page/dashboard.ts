@@ -2,12 +2,11 @@
  * The dashboard of operators: the log-in, and the views between which the part of the address after `#` chooses. Runs
  * in browsers, made into one file by esbuild; all that it shows comes from the admin listener that it came from.
  */
-import { Refusal, storedToken, storeToken, whyRefused } from './api.js'
+import { Refusal, request, storedToken, storeToken, whyRefused } from './api.js'
 import { calls } from './calls.js'
-import { make, setText } from './dom.js'
+import { labelled, make, setText } from './dom.js'
 import { keys } from './keys.js'
 import { LiveSource } from './live.js'
-import { logInForm } from './logIn.js'
 import { overview } from './overview.js'
 import { playground } from './playground.js'
 import type { View } from './view.js'
@@ -102,3 +101,44 @@ function skipTo(event: Event, content: HTMLElement): void {
 
 if (storedToken() === undefined) showLogIn()
 else showViews()
+
+/** The form that asks for the token. `enter` is called once the listener has accepted one; `why` is shown at first. */
+function logInForm(enter: () => void, why = ''): HTMLElement {
+  const input = make('input', {
+    type: 'password',
+    required: true,
+    autocomplete: 'off',
+    spellcheck: 'false',
+    autofocus: true,
+  })
+  const problem = make('p', { role: 'alert', class: 'problem' }, why)
+  const submit = async (event: Event) => {
+    event.preventDefault()
+    storeToken(input.value.trim())
+    try {
+      await request('api/networks')
+      enter()
+    } catch (error) {
+      storeToken(undefined)
+      problem.textContent = problemText(error)
+      input.select()
+    }
+  }
+  return make(
+    'main',
+    { class: 'log-in' },
+    make(
+      'form',
+      { onsubmit: (event) => void submit(event) },
+      make('h1', {}, 'Tidegate'),
+      labelled('Admin token', input, 'It is in the file node/admin-token of the data folder.'),
+      problem,
+      make('button', { type: 'submit' }, 'Log in'),
+    ),
+  )
+}
+
+function problemText(error: unknown): string {
+  const isWrong = error instanceof Refusal && error.status === 401
+  return isWrong ? 'This is not the admin token.' : whyRefused(error)
+}

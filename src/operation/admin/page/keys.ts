@@ -1,15 +1,49 @@
 /** The view of API keys: their use, what they may do, and changes of both. */
-import type { CallHistory, Key, LiveState, NewKey } from '../shapes.js'
-import { ask, whyRefused } from './api.js'
+import type { CallHistory, Key, LiveState, NewKey, Usage } from '../shapes.js'
+import { ask, Refusal, whyRefused } from './api.js'
 import { Chart } from './charts.js'
 import { copyButton } from './copyButton.js'
-import { type Child, labelled, make } from './dom.js'
+import { type Child, labelled, make, setText } from './dom.js'
 import { formatBytes, formatCount, formatRate } from './format.js'
 import { describeKey, settingsForm } from './keySettings.js'
-import { KeyUse } from './keyUse.js'
 import type { LiveSource } from './live.js'
 import { figures, LiveTable, scrolled } from './table.js'
 import type { View } from './view.js'
+
+/** What each key used in the last hours, in cells beside it. */
+const amounts = ['units', 'calls', 'errors'] as const
+
+class KeyUse {
+  /** Titles of the cells of a key. */
+  readonly titles = ['Units', 'Calls', 'Errors']
+  readonly note = make('p', { class: 'note', role: 'status' })
+  #cells = new Map<string, readonly HTMLElement[]>()
+
+  /** Cells for a key, filled by {@link read}; they take the place of those that it had. */
+  cellsOf(keyId: string): readonly HTMLElement[] {
+    const cells = amounts.map(() => make('td', { class: 'figure' }, '–'))
+    this.#cells.set(keyId, cells)
+    return cells
+  }
+
+  /** Fills the cells; says why where that cannot be. Never rejects. */
+  async read(): Promise<void> {
+    try {
+      // Without times these are the current hour and the 23 before it.
+      const { rows } = await ask<Usage>('api/usage?by=key')
+      const used = new Map(rows.map((row) => [row.key, row]))
+      for (const [keyId, cells] of this.#cells) {
+        for (const [at, cell] of cells.entries()) {
+          setText(cell, formatCount(used.get(keyId)?.[amounts[at] ?? 'units'] ?? 0))
+        }
+      }
+      setText(this.note, 'Units, calls and errors are of the last 24 hours, the current one included.')
+    } catch (error) {
+      const why = error instanceof Refusal ? error.message : 'the server does not answer'
+      setText(this.note, `What keys used cannot be read: ${why}`)
+    }
+  }
+}
 
 /** Between two looks at their use: each adds up a day of all keys. */
 const useMs = 10_000

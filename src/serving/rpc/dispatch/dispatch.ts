@@ -5,6 +5,8 @@
  * If every method of a request answers synchronously, so does dispatch, without a promise. A request is answered from
  * one block: the head at its arrival, or the block that it is pinned to (requestBasis.ts).
  */
+
+import { bytesToHex } from '../../../primitives/bytes.js'
 import { type Fault, FaultError } from '../../../primitives/faults.js'
 import type { Answer } from '../answers/answer.js'
 import { AnswerMemo, type AskedCall, type CachedAnswer } from '../answers/answerMemo.js'
@@ -26,13 +28,45 @@ import type { Method, NetworkViews, RpcNetwork } from '../method.js'
 import { parseFault } from '../reading/bodyScan.js'
 import { RequestReader, readUsualCall, usualBytesMax } from '../reading/envelope.js'
 import { isParseError, type Member, pinOfCall, runBatch, timedOut } from './batch.js'
-import { BlockLabels } from './blockName.js'
 import { CallCounter } from './callCounter.js'
 import { CallRunner } from './callRunner.js'
 import type { DispatcherOptions, DispatchLimits, Endpoint } from './endpoint.js'
 import { isOffloaded, refuseUnread } from './offload.js'
 import { refuseRequest } from './refuseRequest.js'
 import { RequestBasis } from './requestBasis.js'
+
+/** The text by which answers name the block that they were made from. */
+class BlockLabels<N extends RpcNetwork> {
+  readonly #views: NetworkViews<N>
+  /** The view and text of the head, made once per head. */
+  #named: N | undefined
+  #name: string | undefined
+
+  constructor(views: NetworkViews<N>) {
+    this.#views = views
+  }
+
+  /** `<number> <hash>` of the last block of a view; undefined on a network without blocks. */
+  of(network: N): string | undefined {
+    if (network === this.#named) return this.#name
+    const { number, hash } = network.head
+    const text = hash && `${number} ${bytesToHex(hash)}`
+    if (network === this.#views.current) {
+      this.#named = network
+      this.#name = text
+    }
+    return text
+  }
+
+  /** The text for the head; undefined where the store cannot be read. */
+  ofHead(): string | undefined {
+    try {
+      return this.of(this.#views.current)
+    } catch {
+      return undefined
+    }
+  }
+}
 
 /** Makes endpoints that share one table of methods. Throws RangeError where two methods have the same name. */
 export function createDispatcher<N extends RpcNetwork>(options: DispatcherOptions<N>) {

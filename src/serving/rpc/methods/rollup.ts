@@ -2,23 +2,137 @@
  * Methods of a rollup network, under the neutral prefix `rollupx`: invoke transactions that are submitted here, and reads
  * that the sequencer answers.
  */
+
+import { randomBytes } from 'node:crypto'
 import { whenKnown } from '../../../primitives/awaitable.js'
 import { FaultError, type InvokeErrorCode } from '../../../primitives/faults.js'
-import type { Rejection } from '../../rollup/submissionService.js'
+import { type Felt, hexToFelt } from '../../rollup/felt.js'
+import {
+  FieldError,
+  type InvokeLimits,
+  type InvokeTransaction,
+  parseInvokeTransaction,
+  VersionError,
+} from '../../rollup/invokeTransaction.js'
+import type { Rejection, SubmissionRow, SubmissionService } from '../../rollup/submissionService.js'
 import { waitForVerdict } from '../../rollup/verdict.js'
+import type { OwnedSubscription, Subscriber } from '../../streams/subscriber.js'
+import { subscriptionBytes } from '../../streams/subscriberPool.js'
 import { defineMethod, type Method, type MethodDefinition, type Param } from '../method.js'
-import { text } from '../params/params.js'
+import { invalidArgument, required, text, typeName } from '../params/params.js'
 import { booleanSchema, feltSchema, objectSchema, textSchema } from '../params/schema.js'
 import type { RollupNetwork } from '../rollup/rollupNetwork.js'
-import {
-  blockName,
-  contractAddress,
-  decodeTransaction,
-  transactionHash,
-  writtenTransaction,
-} from '../rollup/rollupParams.js'
-import { StatusSubscription } from '../rollup/statusSubscription.js'
 import { readAcceptedStatus, renderStatus } from '../rollup/transactionStatus.js'
+
+/**
+ * A connection's subscription to the status of one transaction. When there is room it sends the current status, if it
+ * differs from the last one sent: a slow reader may miss intermediate ones, never the last.
+ */
+class StatusSubscription implements OwnedSubscription {
+  /** 16 random bytes, as for other subscriptions. */
+  readonly id = `0x${randomBytes(16).toString('hex')}`
+  readonly bytes = subscriptionBytes
+  readonly #unlisten: () => void
+  #status: string | undefined
+  #lastStatus: string | undefined
+  #isStarted = false
+  #isEnded = false
+  readonly #subscriber: Subscriber
+  readonly #prefix: string
+  readonly #hash: Felt
+
+  /** `prefix` is that of the method that subscribed. */
+  constructor(subscriber: Subscriber, queue: SubmissionService, prefix: string, hash: Felt) {
+    this.#subscriber = subscriber
+    this.#prefix = prefix
+    this.#hash = hash
+    this.#unlisten = queue.onStatusOf(hash, ({ state, rejection }) => {
+      this.#status = renderStatus(state, rejection)
+      this.resume()
+    })
+  }
+
+  /** Takes the status as it was read after the subscription was made; changes that came since are newer. */
+  take(row: SubmissionRow | undefined): void {
+    this.#status ??= row && renderStatus(row.state, row.rejection)
+  }
+
+  /** Begins to send; call it once the client knows the id. */
+  start(): void {
+    this.#isStarted = true
+    this.resume()
+  }
+
+  resume(): void {
+    if (!this.#isStarted || this.#isEnded) return
+    const status = this.#status
+    if (status === undefined || status === this.#lastStatus) return
+    if (!this.#subscriber.hasRoom) return this.#subscriber.resumeLater(this)
+    this.#lastStatus = status
+    const result = `{"transaction_hash":"${this.#hash}","status":${status}}`
+    this.#subscriber.sink.send(
+      Buffer.from(
+        `{"jsonrpc":"2.0","method":"${this.#prefix}_subscriptionTransactionStatus","params":{"subscription_id":"${this.id}","result":${result}}}`,
+      ),
+    )
+  }
+
+  end(): void {
+    this.#isEnded = true
+    this.#unlisten()
+  }
+}
+
+/* Parameters of the methods of a rollup network. */
+
+/** A transaction as written; it is decoded later, with the network's limits. */
+const writtenTransaction: Param<unknown> = required((value) => value, {
+  type: 'object',
+  title: 'invoke transaction',
+})
+
+/** Decodes a transaction. Throws FaultError that names the invalid field; `index` is the argument's index. */
+function decodeTransaction(value: unknown, limits: InvokeLimits, index: number): InvokeTransaction {
+  try {
+    return parseInvokeTransaction(value, limits)
+  } catch (error) {
+    if (error instanceof FieldError) throw invalidArgument(index, error.message)
+    if (!(error instanceof VersionError)) throw error
+    throw new FaultError({ kind: 'InvokeRefused', code: 61, text: undefined })
+  }
+}
+
+/** A felt, called `what` in error messages. */
+function felt(what: string): Param<Felt> {
+  return required(
+    (value, index) => {
+      if (typeof value !== 'string') throw invalidArgument(index, `want ${what}, got ${typeName(value)}`)
+      const decoded = hexToFelt(value)
+      if (decoded === undefined) throw invalidArgument(index, `want ${what} of 1 to 64 hex digits`)
+      return decoded
+    },
+    { type: 'string', title: 'felt', pattern: '^0[xX][0-9a-fA-F]{1,64}$' },
+  )
+}
+
+/** The hash of a transaction of the rollup. */
+const transactionHash = felt('a transaction hash')
+
+/** The address of a contract of the rollup. */
+const contractAddress = felt('a contract address')
+
+/** A block of the rollup by tag, hash or number; the sequencer decides which exist. */
+const blockName: Param<unknown> = required(
+  (value, index) => {
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+    if (typeof value === 'string' || isObject) return value
+    throw invalidArgument(
+      index,
+      `want a block tag, or an object with block_hash or block_number, got ${typeName(value)}`,
+    )
+  },
+  { oneOf: [{ type: 'string' }, { type: 'object' }] },
+)
 
 /** All take their parameters by name too, and none is answered from memory. */
 function rollupMethod<const P extends readonly Param<unknown>[]>(

@@ -4,7 +4,24 @@
  * export must. `snappyjs` writes other bytes for 8,874 of the 24,576 records of an era1 archive of Sepolia.
  */
 import { compressSync, uncompressSync } from 'snappy'
-import { crc32c } from './crc32c.js'
+
+/** Castagnoli's polynomial, bits reversed. */
+const polynomial = 0x82f63b78
+
+const table = Int32Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte
+  for (let bit = 0; bit < 8; bit++) crc = (crc & 1) === 1 ? (crc >>> 1) ^ polynomial : crc >>> 1
+  return crc
+})
+
+/** CRC-32C (RFC 3720, appendix B.4). */
+function crc32c(bytes: Uint8Array): number {
+  let crc = -1
+  for (let i = 0; i < bytes.length; i++) {
+    crc = (table[(crc ^ (bytes[i] as number)) & 0xff] as number) ^ (crc >>> 8)
+  }
+  return ~crc >>> 0
+}
 
 /** Invalid snappy frames. `offset` is within the framed bytes. */
 export class SnappyError extends Error {

@@ -5,7 +5,7 @@
  */
 
 import { UnknownForkError } from '../../../data/chain/header.js'
-import type { BlockName } from '../../../data/store/chainRows.js'
+import type { BlockName, Marker } from '../../../data/store/chainRows.js'
 import type { ChainWriter } from '../../../data/store/chainWriter.js'
 import { bytesToHex, equalBytes, type Hash32, hexToBytes, toHash32 } from '../../../primitives/bytes.js'
 import { type Deferred, defer } from '../../../primitives/deferred.js'
@@ -19,13 +19,102 @@ import type { Block, BlockLink } from '../block.js'
 import { BadBlockError } from '../importer.js'
 import type { ImportSession } from '../importSession.js'
 import { withKeysAhead } from '../keysAhead.js'
+import { blockNameOf, markers, mayMark, newCheckpoint, type SignedMarks } from '../mayMark.js'
 import type { FollowPlan, IngestMessage } from '../messages.js'
 import { upstreamTeller } from '../tellUpstreams.js'
-import { fetchAhead } from './fetchAhead.js'
-import { UpstreamMarkers } from './markers.js'
 import { NodeSetbacks } from './nodeSetbacks.js'
 import { SignedLinks } from './signedLinks.js'
 import type { FetchedBlock, UpstreamBlocks } from './upstreamBlocks.js'
+
+/** The blocks that upstreams call safe and finalized, or that are final as far as it is signed, kept in the store. */
+class UpstreamMarkers {
+  readonly #upstreams: Upstreams
+  readonly #store: ChainWriter
+  readonly #requestMs: number
+  readonly #signed: SignedMarks | undefined
+  #named: readonly { readonly marker: Marker; readonly block: BlockName }[] = []
+
+  constructor(upstreams: Upstreams, store: ChainWriter, requestMs: number, signed?: SignedMarks) {
+    this.#upstreams = upstreams
+    this.#store = store
+    this.#requestMs = requestMs
+    this.#signed = signed
+  }
+
+  /** Asks for both. Resolves when they are known, or the upstreams did not answer. */
+  async ask(): Promise<void> {
+    const named = await Promise.all(markers.map((marker) => this.#ask(marker)))
+    this.#named = markers.flatMap((marker, index) => {
+      const block = named[index]
+      return block === undefined ? [] : [{ marker, block }]
+    })
+  }
+
+  /**
+   * Stores what is new of the last answers, as far as it {@link mayMark may be}. Resolves to whether anything was.
+   */
+  async store(): Promise<boolean> {
+    const moved = this.#named.filter(({ marker, block }) => mayMark(this.#store, marker, block))
+    this.#named = []
+    const checkpoint = newCheckpoint(this.#store, this.#signed)
+    if (moved.length === 0 && checkpoint === undefined) return false
+    this.#store.beginBatch()
+    for (const { marker, block } of moved) this.#store.writeMarker(marker, block)
+    if (checkpoint !== undefined) this.#store.writeCheckpoint(checkpoint)
+    await this.#store.commitBatch()
+    return moved.length > 0
+  }
+
+  /** Undefined where the upstream names none, or does not answer. */
+  async #ask(marker: Marker): Promise<BlockName | undefined> {
+    if (this.#signed !== undefined) return this.#signed.finalized
+    const deadline = performance.now() + this.#requestMs
+    const asked = this.#upstreams.ask('eth_getBlockByNumber', [marker, false], { deadline })
+    return asked.then(({ result }) => blockNameOf(result)).catch(() => undefined)
+  }
+}
+
+/** Most blocks under way or waiting: enough for 64 round trips at a time. */
+const blocksMax = 64
+/**
+ * Most bytes of blocks waiting, as far as their size can be foreseen: each is taken to be as large as the largest.
+ * Decoded, they take up to ten times as much.
+ */
+const bytesMax = 8 * 1024 * 1024
+
+/**
+ * Yields what `fetches` fetch, in order, several at a time. Ends before the first that finds no block. Throws what a
+ * fetch rejects with, after the blocks before it.
+ */
+async function* fetchAhead(
+  fetches: Iterable<() => Promise<FetchedBlock | undefined>>,
+): AsyncGenerator<FetchedBlock> {
+  const underWay: Promise<FetchedBlock | undefined>[] = []
+  let largest = 0
+  let isFirst = true
+  const fill = (left: Iterator<() => Promise<FetchedBlock | undefined>>) => {
+    // The first block tells how large blocks are.
+    const most = isFirst ? 2 : Math.min(blocksMax, Math.max(1, Math.floor(bytesMax / largest)))
+    while (underWay.length < most) {
+      const next = left.next()
+      if (next.done === true) return
+      const block = next.value()
+      // Only the blocks before a failure are of use, so it is thrown when its turn comes.
+      block.catch(() => undefined)
+      underWay.push(block)
+    }
+  }
+  const left = fetches[Symbol.iterator]()
+  for (;;) {
+    fill(left)
+    const block = await underWay.shift()
+    if (block === undefined) return
+    isFirst = false
+    largest = Math.max(largest, block.rlp.length)
+    fill(left)
+    yield block
+  }
+}
 
 /** With more blocks to go than this, several share a transaction, and the network counts as syncing. */
 const liveBlocksMax = 16

@@ -2,20 +2,24 @@
  * Reads new blocks whole, and with them what tells how values that are held change. All of it is asked for in one turn,
  * and so in one batch. Owns which way is taken: the best that some node offers.
  */
+
+import type { AccountAccess, BlockAccessList, IndexedValue } from '../../../data/chain/blockAccessList.js'
 import { decodeHeader, type Header } from '../../../data/chain/header.js'
+import { decodeAccount, emptyAccount, encodeAccount, isEmptyAccount } from '../../../data/state/account.js'
 import type { Change } from '../../../data/store/blockDiff.js'
 import type { GatewayWriter } from '../../../data/store/gatewayWriter.js'
-import type { BlockChanges } from '../../../data/store/heldValues.js'
+import { unknownRoot } from '../../../data/store/heldRows.js'
+import type { AccountChange, BlockChanges } from '../../../data/store/heldValues.js'
 import type { ProvedState } from '../../../data/store/stateWriter.js'
-import { bytesToHex, type Hash32 } from '../../../primitives/bytes.js'
+import { bytesToBigInt, bytesToHex, type Hash32, latin1Key, noBytes } from '../../../primitives/bytes.js'
 import { waitedForLater } from '../../../primitives/deferred.js'
 import { FaultError } from '../../../primitives/faults.js'
+import { emptyCodeHash, keccak256 } from '../../../primitives/keccak.js'
 import type { Upstream } from '../../upstream/upstream.js'
 import type { CurrentWay } from '../messages.js'
 import { accessListMethods, witnessMethods } from './askedParts.js'
 import type { FetcherOptions, ProvedBlock } from './blockFetcher.js'
 import { WitnessExecutor } from './executedWitness.js'
-import { listedChanges } from './listedChanges.js'
 import type { ProofFetcher } from './proofFetcher.js'
 
 /** A block with everything that is stored of it. */
@@ -190,4 +194,42 @@ export class HeadReader {
     }
     return hash
   }
+}
+
+/**
+ * What a block does to the state, from its access list (EIP-7928): the values after the last change of each. The list
+ * says nothing of storage roots.
+ */
+function listedChanges(list: BlockAccessList): BlockChanges {
+  return new Map(list.map((access) => [latin1Key(access.address), accountChange(access)]))
+}
+
+function accountChange(access: AccountAccess): AccountChange {
+  const { address, storageChanges, balanceChanges, nonceChanges, codeChanges } = access
+  const slots = new Map(
+    storageChanges.map(({ slot, changes }) => [latin1Key(slot), lastOf(changes) ?? noBytes]),
+  )
+  const [balance, nonce, bytes] = [balanceChanges, nonceChanges, codeChanges].map(lastOf)
+  const codeHash = bytes && (bytes.length === 0 ? emptyCodeHash : keccak256(bytes))
+  return {
+    address,
+    slots,
+    code: bytes && codeHash && bytes.length > 0 ? [codeHash, bytes] : undefined,
+    after(row) {
+      const before = row.length === 0 ? emptyAccount : decodeAccount(row)
+      // Whoever touches an empty account removes it (EIP-161); whether it was touched the list does not say.
+      if (row.length > 0 && isEmptyAccount(before)) return undefined
+      const after = {
+        balance: balance === undefined ? before.balance : bytesToBigInt(balance),
+        nonce: nonce === undefined ? before.nonce : bytesToBigInt(nonce),
+        codeHash: codeHash ?? before.codeHash,
+        storageRoot: slots.size === 0 ? before.storageRoot : (unknownRoot as Hash32),
+      }
+      return isEmptyAccount(after) ? noBytes : encodeAccount(after)
+    },
+  }
+}
+
+function lastOf(changes: readonly IndexedValue[]): Uint8Array | undefined {
+  return changes.at(-1)?.value
 }

@@ -7,7 +7,9 @@ import { decodeHeader } from '../../../data/chain/header.js'
 import { decodeAccount, emptyAccount } from '../../../data/state/account.js'
 import { MissingNodeError } from '../../../data/state/trieNode.js'
 import { provedState } from '../../../data/state/trieState.js'
+import type { BlockName } from '../../../data/store/chainRows.js'
 import type { GatewayWriter } from '../../../data/store/gatewayWriter.js'
+import type { BlockChanges, ProvedValues } from '../../../data/store/heldValues.js'
 import type { CodeOwner, ProvedState } from '../../../data/store/stateWriter.js'
 import { transactionHashes } from '../../../data/store/storedBlock.js'
 import {
@@ -16,6 +18,8 @@ import {
   bytesToHex,
   equalBytes,
   type Hash32,
+  latin1Key,
+  latin1KeyToBytes,
   toHash32,
 } from '../../../primitives/bytes.js'
 import { waitedForLater } from '../../../primitives/deferred.js'
@@ -29,8 +33,85 @@ import type { HotQuestion } from './hotSet.js'
 import { LieError, MovedError } from './lie.js'
 import { type Asking, type Attempt, type ProveOptions, unavailable } from './proving.js'
 import { bytesOf } from './receiptsFromJson.js'
-import { RecentChanges } from './recentChanges.js'
-import { touchedBy } from './touched.js'
+
+/** Blocks whose changes are kept: an answer is seldom older. Those of a block of 36 million gas take some 3 MB. */
+const blocksMax = 8
+
+interface RecentBlock extends BlockName {
+  readonly parentHash: Uint8Array
+  readonly changes: BlockChanges
+}
+
+/** What the newest blocks changed: with it, what was proved after one of them becomes what holds after the head. */
+class RecentChanges {
+  #blocks: RecentBlock[] = []
+
+  add(block: RecentBlock): void {
+    this.#blocks.push(block)
+    if (this.#blocks.length > blocksMax) this.#blocks.shift()
+  }
+
+  /**
+   * Values after `head`, from those after `block`; undefined where the changes between them are not known. `isWhole`: slots
+   * that are not among them are zero.
+   */
+  bring(values: ProvedValues, block: Hash32, head: BlockName, isWhole = false): ProvedValues | undefined {
+    const between = this.#between(block, head.hash)
+    return between?.reduce<ProvedValues | undefined>(
+      (before, { changes }) => before && after(before, changes, isWhole),
+      values,
+    )
+  }
+
+  /** The blocks above `block` up to `head`, oldest first. */
+  #between(block: Hash32, head: Hash32): RecentBlock[] | undefined {
+    const path: RecentBlock[] = []
+    let hash: Uint8Array = head
+    while (!equalBytes(hash, block)) {
+      const next = this.#blocks.find((each) => equalBytes(each.hash, hash))
+      if (next === undefined) return undefined
+      path.unshift(next)
+      hash = next.parentHash
+    }
+    return path
+  }
+}
+
+function after(values: ProvedValues, changes: BlockChanges, isWhole: boolean): ProvedValues | undefined {
+  const change = changes.get(latin1Key(values.address))
+  if (change === undefined) return values
+  const account = change.after(values.account)
+  if (account === undefined) return undefined
+  const before = new Map(values.slots.map(([slot, value]) => [latin1Key(slot), value]))
+  for (const [name, value] of change.slots) if (isWhole || before.has(name)) before.set(name, value)
+  const slots = [...before].map(([name, value]): [Uint8Array, Uint8Array] => [latin1KeyToBytes(name), value])
+  return { address: values.address, account, slots }
+}
+
+/* What a call may read, as far as the call and an unproved answer to its eth_createAccessList say. */
+
+/** Accounts of one guess, and slots of one account: more than most transactions touch. */
+const aheadMax = 256
+
+/** The sender of a call that names none. */
+const zeroAddress = `0x${'0'.repeat(40)}`
+
+/** Accounts and slots that a call and the answer to its eth_createAccessList name, and the block's `miner`, who is paid. */
+function touchedBy(
+  { from, to }: Readonly<Record<string, unknown>>,
+  answer: unknown,
+  miner: Address,
+): { readonly address: Address; readonly slots: readonly Hash32[] }[] {
+  const { accessList } = (answer ?? {}) as { readonly accessList?: unknown }
+  const entries = Array.isArray(accessList) ? accessList.slice(0, aheadMax) : []
+  const own = [from ?? zeroAddress, to, bytesToHex(miner)].map((address) => ({ address, storageKeys: [] }))
+  return [...own, ...entries].flatMap((entry: { address?: unknown; storageKeys?: unknown } | null) => {
+    const address = bytesOfHex(entry?.address, 20)
+    const keys = Array.isArray(entry?.storageKeys) ? entry.storageKeys.slice(0, aheadMax) : []
+    const slots = keys.flatMap((key) => bytesOfHex(key, 32) ?? []) as unknown as Hash32[]
+    return address === undefined ? [] : [{ address: address as Address, slots }]
+  })
+}
 
 /** `held`: stored. `absent`: nobody asked knows it. */
 export type Outcome = 'held' | 'absent'

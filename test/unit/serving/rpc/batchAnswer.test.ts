@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { BatchAnswer } from '../../../../src/serving/rpc/answers/batchAnswer.js'
+import { BatchAnswer } from '../../../../src/serving/rpc/dispatch/batch.js'
 import { propertyRuns } from '../../../library/property.js'
 import { bodyText } from './testMethods.js'
 

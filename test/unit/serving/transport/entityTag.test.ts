@@ -1,5 +1,5 @@
 import t from 'tap'
-import { isNamedIn } from '../../../../src/serving/transport/entityTag.js'
+import { isNamedIn } from '../../../../src/serving/transport/resourceExchange.js'
 
 t.test('If-None-Match compares weakly, reads lists, and knows the star', async (t) => {
   const cases: readonly (readonly [header: string, isNamed: boolean])[] = [

@@ -9,7 +9,7 @@ import { decodeRlpList, rlpList } from '../../../../../src/primitives/rlp.js'
 import { BlockChecks, type CheckedBlock } from '../../../../../src/sources/ingest/era/blockChecks.js'
 import { EraFileError } from '../../../../../src/sources/ingest/era/e2store.js'
 import { EraFile } from '../../../../../src/sources/ingest/era/eraFile.js'
-import { EraWriter } from '../../../../../src/sources/ingest/era/eraWriter.js'
+import { EraWriter } from '../../../../../src/sources/ingest/era/exportArchives.js'
 import { frame, unframe } from '../../../../../src/sources/ingest/era/snappyFrames.js'
 import {
   archivedConfig,
