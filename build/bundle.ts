@@ -18,7 +18,7 @@ import { build, type Plugin } from 'esbuild'
 
 const root = join(import.meta.dirname, '../..')
 /** By their licences. All other packages stay what they are: they have binaries, threads or data of their own. */
-const joined: Readonly<Record<string, string>> = { zod: 'LICENSE', jose: 'LICENSE.md', cockatiel: 'LICENSE' }
+const joined: Readonly<Record<string, string>> = { zod: 'LICENSE' }
 const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 
 /** Modules find what lies beside them by their own address: it stays that of the file that tsc wrote. */

@@ -3,15 +3,6 @@
  * how well each node behaves, and what each says its head is. Does not own what is true: whoever asks checks the
  * answers, and tells who lied ({@link Upstream.accuse}).
  */
-import {
-  type CircuitBreakerPolicy,
-  CircuitState,
-  ConsecutiveBreaker,
-  circuitBreaker,
-  ExponentialBackoff,
-  handleWhen,
-  isBrokenCircuitError,
-} from 'cockatiel'
 import { type Deferred, defer } from '../../primitives/deferred.js'
 import { textOf } from '../../primitives/excerpt.js'
 import { setTimeout } from '../../primitives/timers.js'
@@ -27,11 +18,6 @@ import { Quarantine } from './quarantine.js'
 import { Service } from './service.js'
 import { SocketLine } from './socketLine.js'
 
-/** Failures in a row after which a node is left alone for a while, so that it can recover. */
-const failuresMax = 5
-/** How long it is left alone, at first and at most; doubled, with jitter, by each failure of the probe that ends it. */
-const restMs = 200
-const restMsMax = 5_000
 export interface UpstreamOptions extends LineOptions {
   /** Where heads are subscribed to, for a URL of HTTP; absent: looked for at the same address. */
   readonly socketUrl?: string | undefined
@@ -70,7 +56,6 @@ export class Upstream {
   readonly options: UpstreamOptions
   readonly #line: Line
   readonly #budget: Budget
-  readonly #breaker: CircuitBreakerPolicy
   readonly #notice: (text: string) => void
   readonly #service: Service
   #waiting: Waiting[] = []
@@ -94,10 +79,6 @@ export class Upstream {
     this.#service = new Service(name, notice)
     this.#budget = new Budget(options.requestsPerSecond ?? Infinity)
     this.#line = line
-    this.#breaker = circuitBreaker(handleWhen(isOutage), {
-      breaker: new ConsecutiveBreaker(failuresMax),
-      halfOpenAfter: new ExponentialBackoff({ initialDelay: restMs, maxDelay: restMsMax }),
-    })
   }
 
   /** Whether it is in service: not where several questions in a row failed; undefined before the first. */
@@ -121,7 +102,7 @@ export class Upstream {
 
   /** Whether it is not asked for the moment, because it failed several times in a row. */
   get isResting(): boolean {
-    return this.#breaker.state === CircuitState.Open
+    return this.#service.isResting
   }
 
   /** Whether it may have a method: not for ten minutes after it refused it, in whatever manner. */
@@ -217,7 +198,13 @@ export class Upstream {
     const ending = new AbortController()
     this.#abortWhenSettled(open, ending)
     try {
-      const answers = await this.#breaker.execute(() => this.#exchange(open, ending.signal))
+      if (this.isResting) {
+        throw new UpstreamFailure(
+          'resting',
+          'it failed several times in a row and is left alone for a moment',
+        )
+      }
+      const answers = await this.#exchange(open, ending.signal)
       this.#pause.answered()
       this.#service.answered()
       this.score.answered(performance.now() - start)
@@ -230,7 +217,9 @@ export class Upstream {
       this.#sendParts(missing)
       return undefined
     } catch (error) {
-      return this.#fail(open, asFailure(error), start)
+      const failure = asFailure(error)
+      if (isOutage(failure)) this.#service.unanswered(start)
+      return this.#fail(open, failure, start)
     }
   }
 
@@ -389,9 +378,6 @@ const maybeOfBatch: ReadonlySet<FailureKind> = new Set([
 
 function asFailure(error: unknown): UpstreamFailure {
   if (error instanceof UpstreamFailure) return error
-  if (isBrokenCircuitError(error)) {
-    return new UpstreamFailure('resting', 'it failed several times in a row and is left alone for a moment')
-  }
   return new UpstreamFailure('unreachable', error instanceof Error ? error.message : String(error))
 }
 
