@@ -26,7 +26,7 @@ import { chooseTransport } from '../../serving/transport/chooseTransport.js'
 import { sharedTotals } from '../../serving/transport/totals.js'
 import type { AdminListener } from '../admin/adminListener.js'
 import { type Config, isLoopback } from '../config/config.js'
-import { type Edge, openEdge, servedMethods } from '../edge/edge.js'
+import { type Edge, type EdgeOptions, openEdge, servedMethods } from '../edge/edge.js'
 import type { EdgeThreads } from '../edge/edgeThreads.js'
 import { fullStores } from '../edge/health.js'
 import { createLog } from '../edge/log.js'
@@ -56,10 +56,10 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
   const log = createLog(config)
   // First, so that a mistake in these files is reported before anything has been started.
   const layouts = new Map(config.networks.map((network) => [network.name, readNetworkLayouts(network)]))
-  const { transport, notice, flaw } = await chooseTransport(config.transport)
-  if (flaw !== undefined) log.debug({ transport: transport.name }, flaw)
+  const chosen = await chooseTransport(config.transport)
+  if (chosen.flaw !== undefined) log.debug({ transport: chosen.transport.name }, chosen.flaw)
   // Before anything is made or imported, so that nobody waits for what cannot be served.
-  await transport.findPort(config, false)
+  await chosen.transport.findPort(config, false)
   const halted = defer<number>()
   let isBroken = false
   const onStoreFailure = (failure: StoreError) => {
@@ -71,83 +71,100 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
   const access = await openAccess(config, log, onStoreFailure)
   // Before any thread starts, so that all share it.
   if (config.networks.some(({ gateway }) => gateway !== undefined)) HeldUse.shared()
-  const pool = openPool(config, log)
-  const sources: NetworkSource[] = []
-  const rollups: OpenRollup[] = []
-  let edge: Edge | undefined
-  let others: EdgeThreads | undefined
-  let admin: AdminListener | undefined
-  let notices: SystemdNotices | undefined
-  let usage: UsageLedger | undefined
-  let isStopping = false
+  const served = new ServedProcess({ config, log, io, layouts, chosen, access, pool: openPool(config, log) })
   // After an exception that nothing caught, the state of the process is unknown, so it ends. The server is abandoned
   // first: uWebSockets.js aborts a process that exits within one of its callbacks.
   const onDefect = (error: unknown) => {
     const stack = error instanceof Error ? error.stack : String(error)
     log.fatal({ stack }, 'a defect that nothing contains; ending, to be started anew')
-    edge?.server.abandon()
+    served.abandon()
     endProcess(1)
   }
   process.once('uncaughtException', onDefect)
   try {
+    await served.openSources(onStoreFailure)
+    await served.openEdges()
+    return await Promise.race([halted.promise, ...served.run(read)])
+  } finally {
+    await served.stopListening()
+    process.off('uncaughtException', onDefect)
+    // A broken store is left open, because it cannot be closed; see {@link StoreError}.
+    await served.close(!isBroken)
+  }
+}
+
+interface Opened {
+  readonly config: Config
+  readonly log: Logger
+  readonly io: Io
+  readonly layouts: EdgeOptions['layouts']
+  readonly chosen: Awaited<ReturnType<typeof chooseTransport>>
+  readonly access: Access
+  readonly pool: Pool<Jobs>
+}
+
+/** What one process serves, in the order in which it is opened, and how it is closed. */
+class ServedProcess {
+  readonly #opened: Opened
+  readonly #sources: NetworkSource[] = []
+  readonly #rollups: OpenRollup[] = []
+  readonly #methods: readonly string[]
+  readonly #countsMemory: SharedArrayBuffer
+  readonly #counts: readonly EdgeCounts[]
+  readonly #used: UsageCounter
+  readonly #usage: UsageLedger
+  #edge: Edge | undefined
+  #port = 0
+  #others: EdgeThreads | undefined
+  #admin: AdminListener | undefined
+  #notices: SystemdNotices | undefined
+  #isStopping = false
+
+  constructor(opened: Opened) {
+    this.#opened = opened
+    const { config, access, log } = opened
+    this.#methods = servedMethods(config)
+    this.#countsMemory = allotCounts(this.#methods, config.edges)
+    this.#counts = Array.from(
+      { length: config.edges },
+      (_, at) => new EdgeCounts(this.#countsMemory, this.#methods, at),
+    )
+    this.#used = new UsageCounter((slot) => (this.#counts[0] as EdgeCounts).methodAt(slot))
+    this.#usage = openUsage(access.store, this.#used, log)
+  }
+
+  /** Opens rollups, and starts the sources of networks. Rejects where one cannot be, for a cause that shows before. */
+  async openSources(onStoreFailure: (failure: StoreError) => void): Promise<void> {
+    const { config, log, io, access, pool } = this.#opened
     for (const rollup of config.rollups) {
       const options = { store: access.store, jobs: jobsOfNetwork(pool, rollup.name) }
       const say = (message: string) => log.warn({ network: rollup.name }, message)
-      rollups.push(await openRollup(rollup, { ...options, log: say }))
+      this.#rollups.push(await openRollup(rollup, { ...options, log: say }))
     }
-    await startSources(config, sources, { log, onStoreFailure }, io)
+    await startSources(config, this.#sources, { log, onStoreFailure }, io)
     const full = fullStores(config)
     if (full.length > 0) log.error(`the disk that holds ${full.join(', ')} is full: ${readOnlyUntil}`)
-    const shared = await shareBetweenEdges(config, transport)
-    const served = servedMethods(config)
-    const countsMemory = allotCounts(served, config.edges)
-    const counts = Array.from({ length: config.edges }, (_, at) => new EdgeCounts(countsMemory, served, at))
-    const used = new UsageCounter((slot) => (counts[0] as EdgeCounts).methodAt(slot))
-    usage = openUsage(access.store, used, log)
-    edge = await openEdge({
-      config,
-      clientVersion,
-      ring: access.ring,
-      allowances: access.allowances,
-      log,
-      transport,
-      transportFlaw: flaw,
-      rollups,
-      layouts,
-      feedOf: (network) => sources.find(({ name }) => name === network),
-      fetchOf: (network) => sources.find(({ name }) => name === network)?.fetch,
-      upstreamCallsOf: (network) => sources.find(({ name }) => name === network)?.upstreamCalls,
-      jobsOf: (network) => jobsOfNetwork(pool, network),
-      shared: shared && { port: shared.port, totals: sharedTotals(shared.totals, config.limits.socketsMax) },
-      counts: counts[0] as EdgeCounts,
-      usage: used,
-    })
-    const port = await edge.server.listen()
-    const files = readOpenFiles()
-    if (files && files.max < config.limits.socketsMax) {
-      log.warn(
-        `this process may have ${files.max} open files, which leaves ${files.connectionsMax} for connections, and limits.socketsMax is ${config.limits.socketsMax}; raise the limit (ulimit -n, LimitNOFILE= of systemd)`,
-      )
-    }
-    others =
-      shared &&
-      startOtherEdges(
-        config,
-        {
-          ...shared,
-          transport: transport.name,
-          transportFlaw: flaw,
-          spent: access.spent,
-          reach: access.reachMemory,
-          counts: countsMemory,
-        },
-        { pool, rollups, sources, networks: edge.networks, usage },
-      )
-    await others?.listening
-    admin = await openAdmin(config, {
+  }
+
+  /** Opens this thread's edge and those of other threads; resolves once all listen, and the admin listener does. */
+  async openEdges(): Promise<void> {
+    const { config, log, chosen, access, pool } = this.#opened
+    const shared = await shareBetweenEdges(config, chosen.transport)
+    const edge = await this.#openEdge(
+      shared && { port: shared.port, totals: sharedTotals(shared.totals, config.limits.socketsMax) },
+    )
+    this.#port = await edge.server.listen()
+    warnOfFewFiles(config, log)
+    const transportOptions = { transport: chosen.transport.name, transportFlaw: chosen.flaw }
+    const keyOptions = { spent: access.spent, reach: access.reachMemory, counts: this.#countsMemory }
+    const [sources, rollups, usage] = [this.#sources, this.#rollups, this.#usage]
+    const parts = { pool, rollups, sources, networks: edge.networks, usage }
+    this.#others = shared && startOtherEdges(config, { ...shared, ...transportOptions, ...keyOptions }, parts)
+    await this.#others?.listening
+    this.#admin = await openAdmin(config, {
       edge,
-      port,
-      counts,
+      port: this.#port,
+      counts: this.#counts,
       pool,
       store: access.store,
       keys: access.keys,
@@ -156,62 +173,107 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
       usage,
       sources,
       rollups,
-      transport: transport.name,
+      transport: chosen.transport.name,
       log,
-      isDraining: () => isStopping,
+      isDraining: () => this.#isStopping,
     })
-    const { networks } = edge
-    const adminUrl = admin?.url
-    notices = new SystemdNotices({
+  }
+
+  async #openEdge(shared: EdgeOptions['shared']): Promise<Edge> {
+    const { config, log, layouts, chosen, access, pool } = this.#opened
+    const sourceOf = (network: string) => this.#sources.find(({ name }) => name === network)
+    this.#edge = await openEdge({
+      config,
+      clientVersion,
+      ring: access.ring,
+      allowances: access.allowances,
+      log,
+      transport: chosen.transport,
+      transportFlaw: chosen.flaw,
+      rollups: this.#rollups,
+      layouts,
+      feedOf: sourceOf,
+      fetchOf: (network) => sourceOf(network)?.fetch,
+      upstreamCallsOf: (network) => sourceOf(network)?.upstreamCalls,
+      jobsOf: (network) => jobsOfNetwork(pool, network),
+      shared,
+      counts: this.#counts[0] as EdgeCounts,
+      usage: this.#used,
+    })
+    return this.#edge
+  }
+
+  /** Serves until a signal comes or an edge is lost; the exit status of either. */
+  run(read: () => Config): Promise<number>[] {
+    const { config, log, access } = this.#opened
+    const notices = new SystemdNotices({
       env: process.env,
-      isWell: () => stuckEdges(counts).length === 0,
+      isWell: () => stuckEdges(this.#counts).length === 0,
       onFailure: (why) => log.warn(`systemd is not told what the server does: ${why}`),
     })
+    this.#notices = notices
     notices.ready()
-    const stopped = obeySignals({
-      config,
-      read,
-      log,
-      edge,
-      others,
-      notices,
-      keys: access.keys,
-      onStopping: () => {
-        isStopping = true
-      },
-    })
-    void embeddedCaughtUp(config, sources).then(() => {
-      // A source also ends when the server stops, and then there is nobody to welcome.
-      if (isStopping) return
-      const { demo } = access
-      // Over loopback no request comes in parts.
-      const note = notice ?? (isLoopback(config.host) ? undefined : flaw)
-      const lines = welcomeLines(config, { networks, rollups, port, demo, adminUrl, note })
-      for (const line of lines) io.out(line)
-    })
-    const lost = others?.lost.catch((error: Error) => {
+    const onStopping = () => {
+      this.#isStopping = true
+    }
+    const [edge, others] = [this.#edge as Edge, this.#others]
+    const stopped = obeySignals({ config, read, log, edge, others, notices, keys: access.keys, onStopping })
+    void this.#welcome()
+    if (others === undefined) return [stopped]
+    const lost = others.lost.catch((error: Error) => {
       log.error({ stack: error.stack }, 'an edge met a defect; stopping, to be started anew')
       return 1
     })
-    return await Promise.race([stopped, halted.promise, ...(lost === undefined ? [] : [lost])])
-  } finally {
-    isStopping = true
-    await Promise.all([edge?.server.close(), others?.close()])
-    await Promise.all([admin?.close(), notices?.close()])
-    await usage?.close()
-    process.off('uncaughtException', onDefect)
-    await Promise.all(rollups.map((rollup) => rollup.close()))
+    return [stopped, lost]
+  }
+
+  async #welcome(): Promise<void> {
+    const { config, io, chosen, access } = this.#opened
+    await embeddedCaughtUp(config, this.#sources)
+    // A source also ends when the server stops, and then there is nobody to welcome.
+    if (this.#isStopping) return
+    const { networks } = this.#edge as Edge
+    const [rollups, port, adminUrl] = [this.#rollups, this.#port, this.#admin?.url]
+    // Over loopback no request comes in parts.
+    const note = chosen.notice ?? (isLoopback(config.host) ? undefined : chosen.flaw)
+    for (const line of welcomeLines(config, { networks, rollups, port, demo: access.demo, adminUrl, note }))
+      io.out(line)
+  }
+
+  /** Takes nothing more from the network, at once. */
+  abandon(): void {
+    this.#edge?.server.abandon()
+  }
+
+  async stopListening(): Promise<void> {
+    this.#isStopping = true
+    await Promise.all([this.#edge?.server.close(), this.#others?.close()])
+    await Promise.all([this.#admin?.close(), this.#notices?.close()])
+    await this.#usage.close()
+  }
+
+  /** Closes everything but what listens; the stores of this thread where they can be closed. */
+  async close(withStores: boolean): Promise<void> {
+    const { access, pool } = this.#opened
+    await Promise.all(this.#rollups.map((rollup) => rollup.close()))
     await pool.close(poolCloseMsMax)
-    await Promise.all(sources.map((source) => source.close()))
-    // A broken store is left open, because it cannot be closed; see {@link StoreError}.
-    if (!isBroken) {
-      await edge?.close()
+    await Promise.all(this.#sources.map((source) => source.close()))
+    if (withStores) {
+      await this.#edge?.close()
       await access.quotas.close()
       await access.store.close()
     }
     await access.leases?.close()
     await access.keys.close()
   }
+}
+
+function warnOfFewFiles({ limits }: Config, log: Logger): void {
+  const files = readOpenFiles()
+  if (files === undefined || files.max >= limits.socketsMax) return
+  log.warn(
+    `this process may have ${files.max} open files, which leaves ${files.connectionsMax} for connections, and limits.socketsMax is ${limits.socketsMax}; raise the limit (ulimit -n, LimitNOFILE= of systemd)`,
+  )
 }
 
 /**

@@ -56,7 +56,7 @@ const closeMs = 2_000
 /** How long a closing WebSocket waits for its client to read: the default time limit of a request. */
 const endMsMax = 30_000
 
-interface EdgeOptions {
+export interface EdgeOptions {
   readonly config: Config
   readonly clientVersion: string
   readonly ring: KeyChecker
@@ -231,10 +231,8 @@ function createServer(
   tracer: RequestTracer | undefined,
 ): HttpServer {
   const { config, ring, allowances, log, shared } = options
-  const { limits } = config
   const settings = settingsOf(config)
   let seenGeneration = ring.seenGeneration
-  const messageBytesMax = limits.socketMessageBytesMax ?? messageBytesDefault(options.transport)
   const files = readOpenFiles()
   const server: HttpServerOptions = {
     transport: options.transport,
@@ -256,39 +254,8 @@ function createServer(
     },
     noAuth: !config.auth,
     anonymousAllowance: allowances.of(anonymousId),
-    limits: {
-      bodyBytesMax: limits.bodyBytesMax,
-      bufferedBytesMax: limits.bufferedBodyBytesMax,
-      bodyMsMax: limits.bodyMsMax,
-      closeMsMax: Math.min(
-        limits.requestMsMax + lastAnswersMsMax,
-        config.graceMs - config.drainDelayMs - closeMs,
-      ),
-      compressedBytesMax: share(copyBytesOf(config), config.edges),
-      ...(files && { connectionsMax: Math.max(Math.floor(files.connectionsMax / config.edges), 1) }),
-    },
-    socketLimits: {
-      messageBytesMax,
-      callsMax: limits.socketCallsMax,
-      unsentBytesMax: limits.socketUnsentBytesMax,
-      bufferedBytesMax: limits.socketBufferedBytesMax,
-      socketsMax: limits.socketsMax,
-      socketsPerKeyMax: Math.min(
-        limits.socketsPerKeyMax,
-        socketsPerKeyFor(options.transport, messageBytesMax),
-      ),
-      pingMs: limits.socketPingMs,
-      idleMsMax: limits.socketIdleMsMax,
-      endMsMax,
-      subscriptions: {
-        subscriptionsMax: limits.subscriptionsMax,
-        bytesMax: limits.socketSubscriptionBytesMax,
-        bytesPerKeyMax: limits.keySubscriptionBytesMax,
-        bytesInAllMax: limits.subscriptionBytesMax,
-        queueBytesDefault: limits.subscriptionQueueBytes,
-        queueBytesMax: limits.subscriptionQueueBytesMax,
-      },
-    },
+    limits: httpLimits(config, files?.connectionsMax),
+    socketLimits: socketLimits(config, options.transport),
     cors: settings.cors,
     allowedHosts: settings.allowedHosts,
     trustedProxies: settings.trustedProxies,
@@ -313,6 +280,43 @@ function createServer(
     },
   }
   return createHttpServer(server)
+}
+
+function httpLimits(config: Config, connectionsMax: number | undefined): HttpServerOptions['limits'] {
+  const { limits, graceMs, drainDelayMs, edges } = config
+  return {
+    bodyBytesMax: limits.bodyBytesMax,
+    bufferedBytesMax: limits.bufferedBodyBytesMax,
+    bodyMsMax: limits.bodyMsMax,
+    closeMsMax: Math.min(limits.requestMsMax + lastAnswersMsMax, graceMs - drainDelayMs - closeMs),
+    compressedBytesMax: share(copyBytesOf(config), edges),
+    ...(connectionsMax !== undefined && {
+      connectionsMax: Math.max(Math.floor(connectionsMax / edges), 1),
+    }),
+  }
+}
+
+function socketLimits({ limits }: Config, transport: Transport): HttpServerOptions['socketLimits'] {
+  const messageBytesMax = limits.socketMessageBytesMax ?? messageBytesDefault(transport)
+  return {
+    messageBytesMax,
+    callsMax: limits.socketCallsMax,
+    unsentBytesMax: limits.socketUnsentBytesMax,
+    bufferedBytesMax: limits.socketBufferedBytesMax,
+    socketsMax: limits.socketsMax,
+    socketsPerKeyMax: Math.min(limits.socketsPerKeyMax, socketsPerKeyFor(transport, messageBytesMax)),
+    pingMs: limits.socketPingMs,
+    idleMsMax: limits.socketIdleMsMax,
+    endMsMax,
+    subscriptions: {
+      subscriptionsMax: limits.subscriptionsMax,
+      bytesMax: limits.socketSubscriptionBytesMax,
+      bytesPerKeyMax: limits.keySubscriptionBytesMax,
+      bytesInAllMax: limits.subscriptionBytesMax,
+      queueBytesDefault: limits.subscriptionQueueBytes,
+      queueBytesMax: limits.subscriptionQueueBytesMax,
+    },
+  }
 }
 
 function createRoutes(
