@@ -334,8 +334,8 @@ export abstract class ChainBlocks {
   }
 
   /**
-   * The block of this number in the chain that ends with `head`. Takes two reads where `head` is canonical; otherwise
-   * one more for each block down to the fork.
+   * The block of this number in the chain that ends with `head`. Takes one read or two where `head` is canonical;
+   * otherwise one more for each block down to the fork.
    */
   #blockByNumber(number: number, head: Head): ResolvedBlock | undefined {
     // A block above the announced head does not exist for callers.
@@ -343,8 +343,8 @@ export abstract class ChainBlocks {
     if (number < this.firstNumber) throw new FaultError({ kind: 'HistoryPruned', oldest: this.firstNumber })
     let { hash, header } = head
     while (header.number > number) {
-      if (this.parts.store.isCanonical(header.number, hash)) {
-        const found = this.parts.store.readCanonicalHash(number)
+      const found = this.parts.store.readCanonicalHash(number)
+      if (this.parts.store.isCanonical(header.number, hash, true)) {
         // Every block below the head exists, so a missing one is not null but not held.
         if (found === undefined) throw new NotHeldError({ kind: 'canonical', number })
         this.parts.store.noteNumber?.(number)

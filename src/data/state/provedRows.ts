@@ -71,6 +71,10 @@ export class ProvedRows extends ChainReader {
     return had
   }
 
+  override mayBeHead(): boolean {
+    return false
+  }
+
   override readCanonicalHash(number: number): Hash32 | undefined {
     const hash = super.readCanonicalHash(number)
     if (hash !== undefined || number > (this.readHead()?.number ?? 0)) return hash

@@ -53,6 +53,10 @@ export class RowStateReader implements StateReader {
   readSlot(block: StateBlock, address: Address, slot: Hash32): Uint8Array | undefined {
     const { number, hash } = block
     const rows = this.#rows
+    if (rows.mayBeHead?.(hash)) {
+      const value = rows.readSlot(address, slot)
+      if (rows.isHead(hash, true)) return value
+    }
     if (rows.isHead(hash)) return rows.readSlot(address, slot)
     if (rows.isCanonical(number, hash)) return rows.readSlotAt(address, slot, number)
     return this.#sideState(block).slot(address, slot)
@@ -65,6 +69,10 @@ export class RowStateReader implements StateReader {
   readAccount(block: StateBlock, address: Address): Account | undefined {
     const { number, hash } = block
     const rows = this.#rows
+    if (rows.mayBeHead?.(hash)) {
+      const row = rows.readAccount(address)
+      if (rows.isHead(hash, true)) return row && decodeAccount(row)
+    }
     const isHead = rows.isHead(hash)
     if (!isHead && !rows.isCanonical(number, hash)) {
       return this.#sideState(block).account(address)

@@ -4,7 +4,7 @@
  */
 import type { RootDatabase } from 'lmdb'
 import { unpack } from 'msgpackr'
-import { type Hash32, readUint64 } from '../../primitives/bytes.js'
+import { equalBytes, type Hash32, hashBytes, readUint64 } from '../../primitives/bytes.js'
 import { OperatorError } from '../../primitives/faults.js'
 import { briefSlab } from '../../primitives/slab.js'
 import type {
@@ -19,7 +19,14 @@ import type {
 import { checkSchema } from './checkSchema.js'
 import { ContractIds } from './contractIds.js'
 import { readByContract } from './contractRows.js'
-import { closeEnvironment, countReaders, LateTable, openEnvironment, openTable } from './environment.js'
+import {
+  closeEnvironment,
+  countReaders,
+  LateTable,
+  openEnvironment,
+  openTable,
+  snapshotsOf,
+} from './environment.js'
 import { readPlace } from './locations.js'
 import { countLogIndex, readLogChunk } from './logIndex.js'
 import { decodeLogRanges, type LogRange } from './logRanges.js'
@@ -51,6 +58,9 @@ export class ChainReader extends StateRowsReader implements ChainRows {
   /** The block whose hash was asked for last, in {@link #lastMemory}; rows of one hash are always the same. */
   #last: StoredBlock | undefined
   readonly #lastMemory = new Uint8Array(heldRowMax)
+  /** The block that was found to be canonical last, and in which snapshot. */
+  readonly #canonical = new Uint8Array(hashBytes)
+  #canonicalIn = Number.NaN
   /** Tables that no writer has made yet. */
   #late: readonly LateTable[] = []
 
@@ -60,7 +70,7 @@ export class ChainReader extends StateRowsReader implements ChainRows {
     tables: ReadTables,
     guard: ReadGuard = (read) => read(),
   ) {
-    super(tables)
+    super(tables, snapshotsOf(environment))
     this.#guard = guard
   }
 
@@ -138,9 +148,14 @@ export class ChainReader extends StateRowsReader implements ChainRows {
     return row.slice(0, 32) as Hash32
   }
 
-  isCanonical(number: number, hash: Uint8Array): boolean {
+  isCanonical(number: number, hash: Uint8Array, isAfterRead = false): boolean {
+    const known = this.#canonical
+    if (isAfterRead && this.#canonicalIn === this.snapshot && equalBytes(known, hash)) return true
     const row = this.tables.blocks.viewUntilNextRead(numberKey(number))
-    return row !== undefined && new StoredBlock(row).is(hash)
+    if (row === undefined || !new StoredBlock(row).is(hash)) return false
+    known.set(hash)
+    this.#canonicalIn = this.snapshot
+    return true
   }
 
   readBlock(hash: Hash32, number?: number, isView = false): StoredBlock | undefined {

@@ -80,8 +80,16 @@ export interface ChainRows {
   /** Begins a new snapshot, which includes later writes. */
   refresh(): void
   readHead(): BlockName | undefined
-  /** Whether {@link readHead} has this hash. */
-  isHead(hash: Uint8Array): boolean
+  /**
+   * Whether {@link readHead} has this hash. `isAfterRead`: a row was read in this turn of the event loop; what was found
+   * in the same snapshot is then not looked for again.
+   */
+  isHead(hash: Uint8Array, isAfterRead?: boolean): boolean
+  /**
+   * Whether it had this hash when it was looked for last, so that {@link isHead} may be asked after a read. Absent where a
+   * row of another block may not be held.
+   */
+  mayBeHead?(hash: Uint8Array): boolean
   /** From which blocks on there is state, and there are receipts and bodies; absent where nothing is ever removed. */
   readOldestKept?(): OldestKept
   /** Undefined where the source never marked one. */
@@ -89,8 +97,8 @@ export interface ChainRows {
   readCanonicalHash(number: number): Hash32 | undefined
   /** Told of every block that a caller names by its number; absent where all numbers are certain. */
   noteNumber?(number: number): void
-  /** Whether the canonical block of this number has this hash. */
-  isCanonical(number: number, hash: Uint8Array): boolean
+  /** Whether the canonical block of this number has this hash; `isAfterRead` as for {@link isHead}. */
+  isCanonical(number: number, hash: Uint8Array, isAfterRead?: boolean): boolean
   /** RLP. */
   readHeader(hash: Hash32): Uint8Array | undefined
   /**

@@ -37,6 +37,18 @@ export interface EnvironmentOptions {
   readonly isCopy?: boolean
 }
 
+/** How many snapshots the reads of an environment have begun in this thread. */
+interface Snapshots {
+  begun: number
+}
+
+const snapshots = new WeakMap<RootDatabase, Snapshots>()
+
+/** Of a reader; what waits to be written is in no snapshot, so a writer has none. */
+export function snapshotsOf(environment: RootDatabase): Readonly<Snapshots> | undefined {
+  return writablePaths.has(environment) ? undefined : snapshots.get(environment)
+}
+
 /** Paths of the environments that are open for writing. */
 const writablePaths = new WeakMap<RootDatabase, string>()
 
@@ -102,6 +114,10 @@ export function openTable(environment: RootDatabase, name: string): Table | unde
     table = open(true)
   }
   if (table === undefined) return undefined
+  const begun = snapshots.get(environment) ?? { begun: 0 }
+  snapshots.set(environment, begun)
+  // Told before the first read of a snapshot; when lmdb ends one is not told.
+  emitterOf(table).addListener('begin-transaction', () => begun.begun++)
   return Object.assign(table, {
     getBrief(key: Uint8Array, bytesMax = Number.POSITIVE_INFINITY) {
       // `value` is in lmdb's own memory, valid until its next read.
@@ -114,6 +130,11 @@ export function openTable(environment: RootDatabase, name: string): Table | unde
       return value && new Uint8Array(value.buffer, value.byteOffset, value.length)
     },
   })
+}
+
+/** The package's types do not have this event, and its `on` takes only those that they have. */
+function emitterOf(table: object): { addListener(event: 'begin-transaction', listener: () => void): void } {
+  return table as never
 }
 
 /**

@@ -27,21 +27,46 @@ import { decodeUndo, type UndoEntry, type UndoRecord } from './undoRecord.js'
 /** They take some 0.1 ms. */
 const rowsPerLook = 64
 
+/** Number (8 bytes, big-endian) ‖ hash. */
+const blockNameBytes = 40
+
 /** The key of the slot that is read at the head, which a table copies: a key for each read is 170 bytes of garbage. */
 const askedSlot = new Uint8Array(52)
 
 export class StateRowsReader {
   readonly #pastChanges = new PastChanges((kind) => this.stateRows(kind))
+  /** The head as it was found last, and in which snapshot. */
+  readonly #head = new Uint8Array(blockNameBytes)
+  #headIn = Number.NaN
+  readonly #snapshots: { readonly begun: number } | undefined
 
-  protected constructor(protected readonly tables: ReadTables) {}
+  protected constructor(
+    protected readonly tables: ReadTables,
+    snapshots?: { readonly begun: number },
+  ) {
+    this.#snapshots = snapshots
+  }
+
+  /** Number of the snapshot that was read last; equal to no number where what was read may have changed since. */
+  protected get snapshot(): number {
+    return this.#snapshots?.begun ?? Number.NaN
+  }
 
   readHead(): BlockName | undefined {
     return readBlockName(this.tables.meta.getBrief(metaKeys.head))
   }
 
-  isHead(hash: Uint8Array): boolean {
+  isHead(hash: Uint8Array, isAfterRead = false): boolean {
+    if (isAfterRead && this.#headIn === this.snapshot) return hasHash(this.#head, hash)
     const row = this.tables.meta.viewUntilNextRead(metaKeys.head)
-    return row !== undefined && hasHash(row, hash)
+    if (row === undefined) return false
+    for (let at = 0; at < blockNameBytes; at++) this.#head[at] = row[at] as number
+    this.#headIn = this.snapshot
+    return hasHash(row, hash)
+  }
+
+  mayBeHead(hash: Uint8Array): boolean {
+    return this.#headIn > 0 && hasHash(this.#head, hash)
   }
 
   readOldestKept(): OldestKept {

@@ -59,3 +59,37 @@ t.test('a slot is that of the block asked for while blocks come', async (t) => {
   await store.close()
   await writer.close()
 })
+
+t.test('what the head is, is looked for once in a snapshot', async (t) => {
+  const path = join(t.testdir(), 'chain.mdb')
+  const writer = ChainWriter.openForWriting({ path, mapBytes })
+  const genesis = blockDiff(0, toHash32(new Uint8Array(32)))
+  writer.initialize({ chainId: '1', networkId: '1', genesisHash: '0x01', config: '{}' }, genesis)
+  let gets = 0
+  const store = ChainReader.open({
+    ...{ path, mapBytes },
+    guard: (read) => {
+      gets++
+      return read()
+    },
+  })
+  const reader = new RowStateReader(store)
+  store.refresh()
+  gets = 0
+  for (let times = 0; times < 10; times++) t.same(reader.readSlot(genesis, address, slot), valueAfter(0))
+  t.equal(gets, 11)
+  for (let times = 0; times < 10; times++) t.ok(store.isCanonical(0, genesis.hash, times > 0))
+  t.equal(gets, 12)
+  const next = blockDiff(1, genesis.hash)
+  writer.beginBatch()
+  writer.apply(0, [next])
+  await writer.commitBatch()
+  store.refresh()
+  // The read begins another snapshot.
+  store.readSlot(address, slot)
+  t.notOk(store.isHead(genesis.hash, true))
+  t.ok(store.isHead(next.hash, true))
+  t.ok(store.isCanonical(0, genesis.hash, true))
+  await store.close()
+  await writer.close()
+})
