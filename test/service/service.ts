@@ -43,7 +43,7 @@ export const withoutRecordings =
 
 const program = join(packageRoot(), 'dist/src/main.js')
 
-/** The program as its operator runs it, on a free port of the loopback address. */
+/** The program as its operator runs it, on a free port of the loopback address unless flags name one. */
 export interface Service {
   /** `http://127.0.0.1:<port>` */
   readonly origin: string
@@ -136,7 +136,8 @@ async function hasBlocks({ origin, lines }: Service): Promise<boolean> {
 }
 
 async function start(flags: readonly string[], env: Readonly<Record<string, string>>): Promise<Service> {
-  const child = spawn(process.execPath, [program, 'serve', '--port', '0', ...flags], {
+  const port = flags.includes('--port') ? [] : ['--port', '0']
+  const child = spawn(process.execPath, [program, 'serve', ...port, ...flags], {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

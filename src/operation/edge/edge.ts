@@ -89,7 +89,7 @@ export interface Edge {
   readonly server: HttpServer
   /** Writes the figures of its thread into its counts. */
   publish(): void
-  /** Says in `/health` that the server is about to stop. */
+  /** Says in `/health`, and to each connection with its next answer, that the server is about to stop. */
   drain(): void
   apply(settings: EdgeSettings): void
   /** Closes the networks; call it once the server is closed. */
@@ -164,6 +164,7 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
       publish,
       drain() {
         isDraining = true
+        server.drain()
       },
       apply(settings) {
         options.log.level = settings.logLevel

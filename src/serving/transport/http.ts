@@ -4,7 +4,7 @@
  * the HTTP library (wire.ts).
  */
 
-import { setImmediate } from 'node:timers/promises'
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { LinkedList } from '../../primitives/linkedList.js'
 import { setInterval } from '../../primitives/timers.js'
 import { Share } from '../../primitives/timeSlices.js'
@@ -73,9 +73,12 @@ export interface HttpServer {
   readonly totals: ServerTotals
   /** Starts listening; resolves to the port. Rejects with OperatorError where the address cannot be listened on. */
   listen(): Promise<number>
+  /** From here on each answer ends its connection, so that its client connects anew, elsewhere; all else goes on. */
+  drain(): void
   /**
-   * Accepts no new connections; answers the requests that have arrived, for at most `closeMsMax`, each with
-   * `connection: close`; ends WebSockets with 1001; then closes everything.
+   * Accepts the connections that are made, and then no more; answers the requests that have arrived, and those that
+   * busy connections bring soon after, for at most `closeMsMax`, as {@link drain} says; ends WebSockets with 1001; then
+   * closes everything.
    */
   close(): Promise<void>
   /** Closes everything at once, answers under way as well. */
@@ -86,6 +89,14 @@ export interface HttpServer {
 
 /** Time between two reports of connections that find no room. */
 const fullMsMin = 60_000
+
+/**
+ * How long nothing must have arrived before what is open is closed: a busy client, which had its answer just before the
+ * server began to drain, sends its next request within it, and learns by the answer that the connection ends.
+ */
+const quietMs = 100
+/** How long the end waits at most for the accepting to be done, and again for that: a stop takes a second longer. */
+const quietMsMax = 500
 
 /** Sweeps per time limit of a body, so that a late body is ended after 1 to 1.1 limits. */
 const sweepsPerBodyLimit = 10
@@ -122,11 +133,26 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 
   const routes = new HttpRoutes(options, admission, pool, requestLog, () => wire.connections)
 
-  /** Resolves once all requests are answered, those as well that the system has taken and nobody has read. */
+  /**
+   * Resolves right after a turn of the event loop that brought neither a connection nor a request: those that the system
+   * has accepted, and nobody here, would be reset with the listening socket.
+   */
+  async function allAccepted(): Promise<void> {
+    const endMs = performance.now() + quietMsMax
+    for (let seen = '', now = '-'; now !== seen && performance.now() < endMs; ) {
+      seen = now
+      await everythingRead()
+      now = `${routes.lateRequests} ${wire.connections}`
+    }
+  }
+
+  /** Resolves once all requests are answered, those as well that are on their way. */
   async function allAnswered(): Promise<void> {
+    const endMs = performance.now() + quietMsMax
     for (let seen = -1; pool.open > 0 || seen !== routes.lateRequests; ) {
       seen = routes.lateRequests
       if (pool.open > 0) await new Promise<void>((resolve) => idleListeners.push(resolve))
+      if (wire.connections > 0 && performance.now() < endMs) await sleep(quietMs)
       await everythingRead()
     }
   }
@@ -194,10 +220,14 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       sweep.unref()
       return port
     },
+    drain() {
+      pool.isClosing = true
+    },
     async close() {
       if (!isListening) return
       isListening = false
       pool.isClosing = true
+      await allAccepted()
       wire.stopListening()
       await waitFor(Promise.all([allAnswered(), sockets.close()]), limits.closeMsMax)
       clearInterval(sweep)

@@ -2,7 +2,7 @@
 
 import type { Test } from 'tap'
 import { lend } from '../../../../src/primitives/lentMemory.js'
-import { until } from '../../../library/until.js'
+import { until, waitFor } from '../../../library/until.js'
 import { test } from '../../../transport/eachTransport.js'
 import { RawClient, rawPost } from './rawClient.js'
 import { call, echo, echoed, goodKey, startTestServer, withServer } from './testServer.js'
@@ -187,7 +187,11 @@ test('closing lets answers under way finish and takes nothing new', async (t) =>
   const asked = post(path, call('test_job'))
   await until(() => network.jobs.length > 0)
   const closed = server.close()
-  await t.rejects(RawClient.connect(port))
+  await waitFor('the listening socket to close', async () => {
+    const client = await RawClient.connect(port).catch(() => undefined)
+    client?.socket.destroy()
+    return client === undefined
+  })
   network.jobs.pop()?.resolve('"done"')
   t.match(await (await asked).text(), '"done"')
   await closed
@@ -213,6 +217,43 @@ test('closing answers what has arrived, and says that the connection ends', asyn
     await client.closed()
   }
   await closed
+})
+
+test('a server that drains ends each connection with its next answer, and takes new ones', async (t) => {
+  const { port, server } = await startTestServer(t)
+  const kept = await RawClient.connect(port)
+  kept.write(rawPost(path, echo))
+  t.not((await kept.read())?.headers.get('connection'), 'close')
+  server.drain()
+  for (const client of [kept, await RawClient.connect(port)]) {
+    client.write(rawPost(path, echo))
+    const answer = await client.read()
+    t.equal(answer?.body, echoed)
+    t.equal(answer?.headers.get('connection'), 'close')
+    await client.closed()
+  }
+  await server.close()
+})
+
+test('closing resets no connection whose client asks on', async (t) => {
+  const { port, server } = await startTestServer(t)
+  let answers = 0
+  const ends: (string | undefined)[] = []
+  const askOn = async () => {
+    const client = await RawClient.connect(port)
+    for (;;) {
+      client.write(rawPost(path, echo))
+      const answer = await client.read()
+      answers++
+      if (answer !== undefined && answer.headers.get('connection') !== 'close') continue
+      return ends.push(answer?.headers.get('connection'))
+    }
+  }
+  const asking = Promise.all(Array.from({ length: 20 }, askOn))
+  await until(() => answers > 200)
+  await server.close()
+  await asking
+  t.strictSame(ends, Array(20).fill('close'))
 })
 
 test('closing waits until a slow reader has the whole answer', async (t) => {

@@ -1,0 +1,69 @@
+/** nginx and HAProxy as the documentation configures them, in front of servers of a test. */
+import { spawn, spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { packageRoot } from '../../src/primitives/packageRoot.js'
+import { waitFor } from '../library/until.js'
+import { get } from './httpClient.js'
+import { freePort } from './ports.js'
+import { makeFolder, writeInto } from './program.js'
+
+export type Balancer = 'nginx' | 'haproxy'
+
+/** Why tests with it are skipped; false where it is installed. */
+export function withoutBalancer(name: Balancer): string | false {
+  return spawnSync(name, ['-v']).error !== undefined && `there is no ${name}`
+}
+
+/** The block of code that the documentation has for it. */
+function snippetOf(name: Balancer): string {
+  const page = readFileSync(join(packageRoot(), 'docs/run.md'), 'utf8')
+  const [, snippet] = new RegExp(`\`\`\`${name}\n([^]*?)\n\`\`\``).exec(page) ?? []
+  if (snippet === undefined) throw new Error(`docs/run.md has no block of ${name}`)
+  return snippet
+}
+
+/** What stands around the snippet in a file of its own, and how the program is started in the foreground. */
+const surroundings: Readonly<
+  Record<Balancer, (snippet: string, folder: string) => { readonly text: string; readonly words: string[] }>
+> = {
+  nginx: (snippet, folder) => ({
+    text: `daemon off; pid ${folder}/pid; error_log ${folder}/error.log; worker_processes 1;
+events { worker_connections 1024; }
+http {
+  access_log off;
+  ${['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((each) => `${each}_temp_path ${folder}/${each};`).join('\n  ')}
+  ${snippet}
+}`,
+    words: ['-p', folder, '-e', `${folder}/error.log`, '-c', `${folder}/config`],
+  }),
+  haproxy: (snippet, folder) => ({ text: snippet, words: ['-db', '-q', '-f', `${folder}/config`] }),
+}
+
+/** Starts it with the documentation's snippet in front of servers at these ports of the loopback address; its URL. */
+export async function startBalancer(t: Test, name: Balancer, ports: readonly number[]): Promise<string> {
+  const folder = makeFolder(t)
+  const port = await freePort()
+  const [first = 0, second = 0] = ports
+  const snippet = snippetOf(name)
+    .replaceAll('10.0.0.1:8545', `127.0.0.1:${first}`)
+    .replaceAll('10.0.0.2:8545', `127.0.0.1:${second}`)
+    .replace(
+      /(listen |bind \S*?:)\d+[^;\n]*/,
+      (_, before) => `${before.replace(/bind \S*/, 'bind 127.0.0.1:')}${port}`,
+    )
+  const { text, words } = surroundings[name](snippet, folder)
+  writeInto(folder, 'config', `${text}\n`)
+  const child = spawn(name, words, { stdio: ['ignore', 'inherit', 'inherit'] })
+  t.teardown(() => child.kill('SIGKILL'))
+  const url = `http://127.0.0.1:${port}`
+  await waitFor(name, async () => {
+    if (child.exitCode !== null) throw new Error(`${name} ended with ${child.exitCode}:\n${text}`)
+    return get(`${url}/health`).then(
+      ({ status }) => status === 200,
+      () => false,
+    )
+  })
+  return url
+}
