@@ -1,19 +1,42 @@
 import type { Address, Hash32 } from './bytes.js'
 
-/** Methods of developer chains, which are passed on to their source. They exist on no other network. */
-export const developerMethods = [
-  'evm_mine',
-  'anvil_mine',
-  'hardhat_mine',
-  'evm_increaseTime',
-  'evm_setNextBlockTimestamp',
-  'evm_snapshot',
-  'evm_revert',
-  'anvil_setBalance',
-  'hardhat_setBalance',
+/** What a developer chain does for its callers. */
+const developerActions = [
+  'mine',
+  'increaseTime',
+  'setNextBlockTimestamp',
+  'snapshot',
+  'revert',
+  'setBalance',
+  'setAutomine',
+  'getAutomine',
+  'setIntervalMining',
+  'dropTransaction',
+] as const
+/** What test tools do to a chain, and what would make one that no other client accepts. */
+const refusedActions = [
+  'setCode',
+  'setStorageAt',
+  'setNonce',
+  'impersonateAccount',
+  'stopImpersonatingAccount',
+  'autoImpersonateAccount',
 ] as const
 
-export type DeveloperMethod = (typeof developerMethods)[number]
+export type DeveloperAction = (typeof developerActions)[number]
+export type RefusedAction = (typeof refusedActions)[number]
+
+/** By which tools know them: `evm_mine`, `anvil_mine`, `hardhat_mine`. */
+const toolPrefixes = ['evm', 'anvil', 'hardhat'] as const
+export type ToolPrefix = (typeof toolPrefixes)[number]
+
+/** Methods of developer chains, which are passed on to their source. They exist on no other network. */
+export const developerMethods: readonly string[] = toolPrefixes.flatMap((prefix) =>
+  [...developerActions, ...refusedActions].map((action) => `${prefix}_${action}`),
+)
+
+/** What methods that sign have the source of a developer chain do, by `relay`; see rpc/methods/signing.ts. */
+export type SigningMethod = 'eth_accounts' | 'eth_sign' | 'eth_signTypedData_v4' | 'eth_sendTransaction'
 
 /** Questions about everything that was sent and waits: with all transactions, with a sentence of each, their number. */
 export type PoolQuestion = 'content' | 'inspect' | 'status'

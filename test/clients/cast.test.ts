@@ -4,6 +4,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import t from 'tap'
 import { inTime } from '../library/until.js'
+import { owner, startSigners, stranger } from '../rpc/signers.js'
 import { startService } from '../service/service.js'
 import { facts } from './everyday.js'
 import { playPayment } from './playedPayment.js'
@@ -56,6 +57,25 @@ t.test('blocks, accounts, contracts, logs and fees', { skip }, async (t) => {
   t.match(await ask('proof', facts.tide), 'accountProof')
   t.match(await ask('access-list', facts.tide, 'totalSupply()'), 'gas used')
   t.equal(await ask('rpc', 'eth_accounts'), '[]')
+})
+
+t.test('a developer chain signs for who has no key', { skip }, async (t) => {
+  const { origin } = await startSigners(t)
+  const at = ['--rpc-url', origin]
+  const sent = await cast(
+    'send',
+    stranger,
+    '--value',
+    '5',
+    '--unlocked',
+    '--from',
+    owner.address,
+    '--json',
+    ...at,
+  )
+  t.match(JSON.parse(sent), { status: '0x1', from: owner.address.toLowerCase() })
+  t.equal(await cast('balance', stranger, ...at), '5')
+  t.match(JSON.parse(await cast('rpc', 'eth_accounts', ...at)), [owner.address.toLowerCase()])
 })
 
 t.test('a receipt is waited for', { skip }, async (t) => {

@@ -41,7 +41,12 @@ const [ada, bea] = testKeys.map((key) => privateKeyToAccount(bytesToHex(key))) a
 ]
 const stranger: Hex = `0x${'57'.repeat(20)}`
 
-function clientOf({ origin }: Service, account: PrivateKeyAccount, id = 7357) {
+function clientOf(
+  { origin }: Service,
+  account: PrivateKeyAccount,
+  id = 7357,
+  mode: 'anvil' | 'hardhat' = 'anvil',
+) {
   const chain = defineChain({
     id,
     name: 'dev',
@@ -49,7 +54,7 @@ function clientOf({ origin }: Service, account: PrivateKeyAccount, id = 7357) {
     rpcUrls: { default: { http: [origin] } },
   })
   const transport = http(origin, { timeout: 0 })
-  return createTestClient({ mode: 'anvil', account, chain, transport, cacheTime: 0, pollingInterval: 20 })
+  return createTestClient({ mode, account, chain, transport, cacheTime: 0, pollingInterval: 20 })
     .extend(publicActions)
     .extend(walletActions)
 }
@@ -193,7 +198,14 @@ t.test('what a test suite does: mining, snapshots, balances and time', async (t)
     ['anvil_setBalance', ['0x57', '0x1'], 'invalid argument 0: expected an address'],
     ['anvil_setBalance', [stranger, '0x1'], /^0x5757\S+ has 9 wei: a balance can be raised, by a withdrawal/],
     ['anvil_setBalance', [stranger, `0x${'f'.repeat(64)}`], /at most 18446744073709551615 gwei at once/],
-    ['anvil_setCode', [stranger, '0x'], /the method anvil_setCode does not exist/],
+    ['anvil_setCode', [stranger, '0x'], /^anvil_setCode is not possible here: .*"alloc" of the genesis/],
+    ['hardhat_setStorageAt', [stranger, '0x0', '0x'], /^hardhat_setStorageAt is not .*of the genesis/],
+    ['hardhat_setNonce', [stranger, '0x5'], /^hardhat_setNonce is not .*of the genesis/],
+    ['anvil_impersonateAccount', [stranger], /^anvil_impersonateAccount is not .*takes the key;.*genesis/],
+    ['evm_setIntervalMining', [5_000], 'invalid argument 0: expected at most 3600'],
+    ['evm_setAutomine', ['yes'], 'invalid argument 0: expected true or false'],
+    ['anvil_dropTransaction', ['0x57'], 'invalid argument 0: expected the hash of a transaction'],
+    ['anvil_reset', [], /the method anvil_reset does not exist/],
   ] as const) {
     t.match((await ask(service, method, ...params)).error, { message: why }, method)
   }
@@ -312,6 +324,41 @@ t.test('a chain with proof of work gets blocks too', async (t) => {
   })
   t.equal(await own.service.stop(), 0)
   t.match(await runHere(['verify', '--config', own.config, '--network', 'dev']), { status: 0 })
+})
+
+t.test('when blocks are made is set, and what waits is dropped', async (t) => {
+  const own = await startDeveloper(t)
+  const { service } = own
+  for (const mode of ['anvil', 'hardhat'] as const) {
+    const client = clientOf(service, ada, 7357, mode)
+    t.equal(await client.getAutomine(), true)
+    await client.setAutomine(false)
+    t.equal(await client.getAutomine(), false)
+    const before = await headOf(service)
+    const send = (nonce: number) => client.sendTransaction({ to: stranger, value: 1n, nonce, gas: 21_000n })
+    const nonce = await client.getTransactionCount({ address: ada.address })
+    const kept = await send(nonce)
+    const dropped = await send(nonce + 1)
+    t.equal(await headOf(service), before)
+    await client.dropTransaction({ hash: dropped })
+    await t.rejects(client.getTransaction({ hash: dropped }), { name: 'TransactionNotFoundError' })
+    t.match(await ask(service, `${mode}_dropTransaction`, dropped), {
+      result: mode === 'anvil' ? null : false,
+    })
+    await client.setAutomine(true)
+    t.equal((await client.getTransactionReceipt({ hash: kept })).blockNumber, BigInt(before + 1))
+  }
+  t.match(await ask(service, 'evm_setIntervalMining', 1), { result: null })
+  const at = await headOf(service)
+  await waitFor('two blocks that nobody asked for', async () => (await headOf(service)) >= at + 2)
+  t.match(await ask(service, 'evm_setIntervalMining', 0), { result: null })
+  const stopped = await headOf(service)
+  const hash = await clientOf(service, ada).sendTransaction({ to: stranger, value: 1n })
+  await new Promise((resolve) => setTimeout(resolve, 1_500))
+  t.equal(await headOf(service), stopped, 'no more come')
+  await ask(service, 'evm_mine')
+  t.match(await clientOf(service, ada).getTransactionReceipt({ hash }), { status: 'success' })
+  await checkChain(t, own)
 })
 
 t.test('a client that takes the chain for that of Hardhat mines and pays', async (t) => {
@@ -531,7 +578,7 @@ t.test(
 t.test('elsewhere its methods do not exist', async (t) => {
   const service = await startService()
   t.teardown(() => service.stop())
-  for (const method of ['evm_mine', 'evm_snapshot', 'anvil_setBalance']) {
+  for (const method of ['evm_mine', 'evm_snapshot', 'anvil_setBalance', 'hardhat_setCode']) {
     t.match((await ask(service, method)).error, { code: -32601 }, method)
   }
 })

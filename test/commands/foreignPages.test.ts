@@ -1,5 +1,7 @@
-/** What web pages of other origins can do where no key is needed: nothing, unless the operator names their origin. */
+/** What web pages of other origins can do where no key is needed: nothing, unless the operator
+ * names their origin, or the chain is a developer's. */
 import t from 'tap'
+import { startDeveloper } from '../service/developerChain.js'
 import { runHere } from '../service/program.js'
 import { fixtureConfig, type Service, startService } from '../service/service.js'
 import { transports } from '../transport/eachTransport.js'
@@ -66,9 +68,23 @@ t.test('an asterisk opens it to all', async (t) => {
   for (const page of [own, foreign, nobody]) t.strictSame(await mayAsk(service, page), all, page)
 })
 
+t.test('a developer chain lets pages of this machine call, and no others', async (t) => {
+  const { service } = await startDeveloper(t)
+  const local = ['http://localhost:3000', 'https://app.localhost', 'http://127.0.0.1:5173', 'http://[::1]']
+  for (const page of local) t.strictSame(await mayAsk(service, page), all, page)
+  const others = [
+    'http://localhost.example',
+    'http://127.0.0.1.example',
+    'http://1.127.0.0',
+    'http://localhost:1/x',
+  ]
+  for (const page of [foreign, nobody, ...others]) t.strictSame(await mayAsk(service, page), none, page)
+  t.match(service.lines.join('\n'), /Only web pages of this machine get answers; --cors ORIGIN/)
+})
+
 t.test('what is no origin is refused', async (t) => {
   const { status, err } = await runHere(['config', '--cors', 'https://app.example/'])
   t.equal(status, 2)
   t.match(err, /--cors/)
-  t.match(err, /expected an origin such as "https:\/\/example.org", or "\*"/)
+  t.match(err, /expected an origin such as "https:\/\/example.org", "localhost", or "\*"/)
 })

@@ -135,7 +135,7 @@ const access = {
   noAuth: switchFlag('answer without API keys; refused on an address that other machines can reach'),
   cors: listFlag(
     'ORIGIN',
-    'let web pages of this origin call, over HTTP and WebSocket; "*" for all; may stand several times',
+    'let web pages of this origin call, over HTTP and WebSocket; "localhost" for those of this machine, "*" for all; may stand several times',
     {
       isValid: isPageOrigin,
       expected: originExpected,

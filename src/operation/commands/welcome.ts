@@ -73,9 +73,9 @@ export function welcomeLines(
   }
   if (demo.kind === 'key' && demo.isNew)
     lines.push('Made the API key "demo" for you; it is in the addresses above and below.')
-  if (config.cors.origins.length === 0) {
-    lines.push('Web pages get no answers; --cors ORIGIN lets those of an origin call.')
-  }
+  const pages = { '': 'Web pages get no answers', localhost: 'Only web pages of this machine get answers' }
+  const limited = pages[config.cors.origins.join() as keyof typeof pages]
+  if (limited !== undefined) lines.push(`${limited}; --cors ORIGIN lets those of an origin call.`)
   if (adminUrl !== undefined) {
     lines.push(`The dashboard is at ${adminUrl}/; its token is in ${config.node.adminToken}`)
   }

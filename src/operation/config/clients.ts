@@ -16,8 +16,8 @@ export const hostNames = () =>
 const allowedHostExpected = `${hostExpected}, or "*"`
 
 /** An origin as browsers send it: without a path, so one with a slash at its end would never match. */
-const originPattern = /^(\*|null|[a-z][a-z0-9+.-]*:\/\/[^/\s]+)$/i
-export const originExpected = 'an origin such as "https://example.org", or "*"'
+const originPattern = /^(\*|null|localhost|[a-z][a-z0-9+.-]*:\/\/[^/\s]+)$/i
+export const originExpected = 'an origin such as "https://example.org", "localhost", or "*"'
 
 export function isPageOrigin(value: string): boolean {
   return originPattern.test(value)
@@ -33,8 +33,9 @@ function isAddressOrNetwork(value: string): boolean {
 
 export const clientsShape = {
   /**
-   * Origins whose web pages may call, "*" for all. Absent: all where keys are needed, which a page of another origin
-   * does not have, since no cookie is read; otherwise none.
+   * Origins whose web pages may call, "localhost" for those of this machine, "*" for all. Absent: all where keys are
+   * needed, which a page of another origin does not have, since no cookie is read; without keys those of this machine
+   * where all networks are developer chains, otherwise none.
    */
   cors: object({
     origins: list(

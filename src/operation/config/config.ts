@@ -170,7 +170,7 @@ export interface Config extends DataConfig {
   /** Undefined where there is none. */
   readonly admin: AdminConfig | undefined
   readonly auth: boolean
-  /** Origins whose web pages may call; "*" for all. */
+  /** Origins whose web pages may call; "localhost" for those of this machine, "*" for all. */
   readonly cors: { readonly origins: readonly string[] }
   /**
    * Host names that are answered besides addresses, `localhost` and those of networks, "*" for all. Undefined: all
@@ -245,7 +245,7 @@ export function resolveServeConfig(flags: ServeFlags): Config {
     traces: file.traces,
     admin: adminOf(file.admin, port),
     auth,
-    cors: file.cors,
+    cors: { origins: file.cors.origins ?? originsDefault(auth, served) },
     allowedHosts: file.allowedHosts,
     trustedProxies: file.trustedProxies,
     compression: file.compression,
@@ -258,10 +258,8 @@ export function resolveServeConfig(flags: ServeFlags): Config {
 }
 
 /** The file with what flags override, and with what follows from other members of it. */
-function mergeFlags(file: ConfigFile, flags: MergedFlags): ConfigFile & Pick<Config, 'cors'> {
+function mergeFlags(file: ConfigFile, flags: MergedFlags): ConfigFile {
   const auth = flags.noAuth ? false : file.auth
-  const origins =
-    flags.cors?.map((origin) => origin.toLowerCase()) ?? file.cors.origins ?? (auth ? ['*'] : [])
   return {
     ...file,
     host: flags.host ?? file.host,
@@ -278,8 +276,17 @@ function mergeFlags(file: ConfigFile, flags: MergedFlags): ConfigFile & Pick<Con
     transport: flags.transport ?? file.transport,
     logLevel: flags.logLevel ?? file.logLevel,
     auth,
-    cors: { origins },
+    cors:
+      flags.cors === undefined ? file.cors : { origins: flags.cors.map((origin) => origin.toLowerCase()) },
   }
+}
+
+/** Pages of this machine may call a developer chain, as they may call anvil: it holds nothing of value. */
+function originsDefault(auth: boolean, served: readonly Served[]): string[] {
+  if (auth) return ['*']
+  const isForTests = (network: Served) =>
+    network.kind === 'rollup' ? network.isEmbedded : network.source?.type === 'develop'
+  return served.every(isForTests) ? ['localhost'] : []
 }
 
 /**
@@ -287,8 +294,8 @@ function mergeFlags(file: ConfigFile, flags: MergedFlags): ConfigFile & Pick<Con
  * {@link redactSecrets}. Throws as {@link resolveServeConfig} does.
  */
 export function mergedConfig(flags: MergedFlags): unknown {
-  const { dataDir } = resolveServeConfig(flags)
-  return redactSecrets({ ...mergeFlags(readFile(flags), flags), dataDir })
+  const { dataDir, cors } = resolveServeConfig(flags)
+  return redactSecrets({ ...mergeFlags(readFile(flags), flags), dataDir, cors })
 }
 
 /** The JSON Schema of the file. */

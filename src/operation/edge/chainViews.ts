@@ -42,6 +42,7 @@ export interface ChainViewsOptions
   syncing(): SyncProgress | undefined
   readonly fetchMissing?: NetworkViews<Network>['fetchMissing']
   readonly upstreamCalls?: Network['upstreamCalls']
+  readonly signsForAccounts?: boolean
   /** Called with errors that no caller waits for. */
   readonly reportDefect: (error: unknown) => void
 }
@@ -64,7 +65,7 @@ export class ChainViews implements NetworkViews<Network> {
     const { replayBlocksMax } = options
     this.streams = new NetworkStreams(this.chain, { replayBlocksMax }, options.reportDefect)
     this.fetchMissing = options.fetchMissing
-    const { upstreamCalls, reportDefect } = options
+    const { upstreamCalls, signsForAccounts = false, reportDefect } = options
     const headNumber = () => this.chain.head.number
     this.#syncing = options.syncing
     this.#shared = {
@@ -85,6 +86,7 @@ export class ChainViews implements NetworkViews<Network> {
       clientVersion,
       openRpc,
       upstreamCalls,
+      signsForAccounts,
       pendingStreams: upstreamCalls && new PendingStreams(upstreamCalls, headNumber, reportDefect),
     }
     this.#current = this.#headView()

@@ -60,7 +60,10 @@ interface LogProgress {
 }
 
 export interface OpenOptions
-  extends Omit<ChainViewsOptions, 'name' | 'chain' | 'execution' | 'networkId' | 'syncing' | 'fetchMissing'> {
+  extends Omit<
+    ChainViewsOptions,
+    'name' | 'signsForAccounts' | 'chain' | 'execution' | 'networkId' | 'syncing' | 'fetchMissing'
+  > {
   readonly mapBytes: number
   readonly answerCacheBytes: number
   /** Most gas of a call or estimate, as a multiple of the current block's gas limit. */
@@ -93,6 +96,7 @@ function openStore(
   const views = new ChainViews(store, new RowStateReader(store), {
     ...options,
     name: config.name,
+    signsForAccounts: config.source?.type === 'develop',
     chain: {
       supportsSafe: config.safe,
       safeLag: config.safeLag,

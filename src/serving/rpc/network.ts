@@ -42,6 +42,8 @@ export interface JobNetwork extends RpcNetwork {
 /** A network at one block, as methods see it. */
 export interface Network extends JobNetwork {
   readonly streams: NetworkStreams
+  /** Whether the source is a developer chain's, which signs for its rich accounts. */
+  readonly signsForAccounts: boolean
   /** Absent on a network without upstreams. */
   readonly pendingStreams?: PendingStreams | undefined
   /** Longest time of a request. */

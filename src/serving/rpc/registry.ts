@@ -15,6 +15,7 @@ import { parityTraceMethods } from './methods/parityTraces.js'
 import { poolMethods } from './methods/pool.js'
 import { proofMethods } from './methods/proofs.js'
 import { rawPartMethods } from './methods/rawParts.js'
+import { signingMethods } from './methods/signing.js'
 import { subscriptionMethods } from './methods/subscriptions.js'
 import { transactionMethods } from './methods/transactions.js'
 import type { Network } from './network.js'
@@ -35,6 +36,7 @@ const families = {
   ...poolMethods,
   ...proofMethods,
   ...rawPartMethods,
+  ...signingMethods,
   ...subscriptionMethods,
   ...transactionMethods,
   ...variableMethods,

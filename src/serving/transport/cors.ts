@@ -1,7 +1,11 @@
 import { type ExtraHeaders, noHeaders } from './wire.js'
 
-/** Web origins whose pages may read answers: all, or those listed as `scheme://host[:port]`. */
+/** Web origins whose pages may read answers: all, or those listed as `scheme://host[:port]`, or as {@link ofThisMachine}. */
 export type CorsOrigins = '*' | readonly string[]
+
+/** Stands for all pages that this machine serves to itself, whatever their port. */
+const ofThisMachine = 'localhost'
+const loopbackPattern = /^https?:\/\/(?:(?:[a-z0-9-]+\.)*localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/i
 
 export interface CorsHeaders {
   /** Whether a page of `origin` may open a WebSocket, for which there is no preflight; empty: it is no browser. */
@@ -29,7 +33,8 @@ export function createCorsHeaders(origins: CorsOrigins): CorsHeaders {
   ] as const
   const anyOrigin: ExtraHeaders = [['access-control-allow-origin', '*'], exposed]
   const listed = new Set(origins === '*' ? [] : origins.map((origin) => origin.toLowerCase()))
-  const isListed = (origin: string): boolean => listed.has(origin.toLowerCase())
+  const isListed = (origin: string): boolean =>
+    listed.has(origin.toLowerCase()) || (listed.has(ofThisMachine) && loopbackPattern.test(origin))
   const kept = (origin: string): ExtraHeaders => {
     if (origins === '*') return anyOrigin
     // Without `vary` a cache would give one origin's answer to another.

@@ -106,8 +106,6 @@ export const nodeMethods = {
     result: { ...listSchema({}), maxItems: 0 },
     run: () => '[]',
   }),
-  /** It holds no keys. */
-  eth_accounts: fixedAnswer('Accounts that this node signs for: none', listSchema(addressSchema), '[]'),
   eth_blockNumber: chainMethod({
     summary: 'Number of the newest block',
     price: 1,

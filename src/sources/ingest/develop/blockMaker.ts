@@ -4,7 +4,7 @@
  */
 import { blockAccessListHash } from '../../../data/chain/blockAccessList.js'
 import { blobGasPrice, gasPerBlob } from '../../../data/chain/feeMarket.js'
-import type { ForkName, ForkSchedule } from '../../../data/chain/forks.js'
+import { type ForkName, type ForkSchedule, includesFork } from '../../../data/chain/forks.js'
 import {
   decodeHeader,
   encodeHeader,
@@ -90,6 +90,12 @@ export class BlockMaker {
       throw messageRefused(`too many blobs in transaction: have ${tx.blobCount}, permitted ${blobsMax}`)
     this.waiting.add(tx, header.gasLimit)
     return tx.hash
+  }
+
+  /** What a legacy transaction is signed with; undefined before EIP-155. */
+  signedChainId(timestamp: number): bigint | undefined {
+    const isSigned = includesFork(this.#draft(timestamp).fork, 'spuriousDragon')
+    return isSigned ? this.#schedule.config.chainId : undefined
   }
 
   /** Whether a transaction waits that a block with this timestamp would have. */

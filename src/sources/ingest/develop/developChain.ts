@@ -1,14 +1,29 @@
 /**
  * The source of a developer chain: takes in what was recorded, then has blocks made at intervals and as callers ask.
- * Owns when a block is made, with which timestamp, and what callers may do to the chain ({@link developerMethods}).
+ * Owns when a block is made, with which timestamp, and what callers may do to the chain
+ * (`developerMethods`).
  */
 import { once } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
 import type { ChainWriter } from '../../../data/store/chainWriter.js'
 import { StoreError } from '../../../data/store/environment.js'
-import { bytesToHex, hexToBytes, toAddress, toQuantity } from '../../../primitives/bytes.js'
+import {
+  bytesOfHex,
+  bytesToHex,
+  type Hash32,
+  hexToBytes,
+  toAddress,
+  toHash32,
+  toQuantity,
+} from '../../../primitives/bytes.js'
 import { FaultError, messageRefused, OperatorError } from '../../../primitives/faults.js'
-import { type DeveloperMethod, headProofMethod } from '../../../primitives/upstreamCalls.js'
+import {
+  type DeveloperAction,
+  headProofMethod,
+  type RefusedAction,
+  type SigningMethod,
+  type ToolPrefix,
+} from '../../../primitives/upstreamCalls.js'
 import { Announcements } from '../announcements.js'
 import { sourceEnded } from '../callAnswerer.js'
 import { readChainFile } from '../chainFile.js'
@@ -18,6 +33,7 @@ import { Ticker } from '../pace.js'
 import { publishFigures } from '../publishFigures.js'
 import { runSource, type Source, type SourceHost, takeCalls } from '../runSource.js'
 import { BlockMaker, type Payment } from './blockMaker.js'
+import type { Signer } from './signer.js'
 
 /** Blocks of one call. Each takes some milliseconds with its flush, and a request has 30 s. */
 const minedMax = 1_000
@@ -27,8 +43,24 @@ const revertedMax = 8_192
 const snapshotsMax = 1_024
 /** Most seconds of a step, of all together, and of a timestamp that is set: far beyond any test, and exact in a double. */
 const secondsMax = 2 ** 40
+/** An hour, as in the configuration: Hardhat's milliseconds, taken for seconds, are most often above it. */
+const intervalSecondsMax = 3_600
 const gweiMax = 2n ** 64n - 1n
 const gwei = 10n ** 9n
+
+const byGenesis =
+  'other clients would refuse a chain that was changed by hand; write it into "alloc" of the genesis, and begin a new chain'
+const byKey =
+  'a block needs a signature, which takes the key; give ether to an account whose key you have (anvil_setBalance), or name that account as the owner in the genesis'
+/** What a caller is told instead. */
+const whyRefused: Readonly<Record<RefusedAction, string>> = {
+  setCode: byGenesis,
+  setStorageAt: byGenesis,
+  setNonce: byGenesis,
+  impersonateAccount: byKey,
+  stopImpersonatingAccount: byKey,
+  autoImpersonateAccount: byKey,
+}
 
 /**
  * Imports the blocks of the recorded file that are above the head, then makes blocks until the signal is aborted. Calls
@@ -58,7 +90,7 @@ export async function developChain(task: DevelopTask, host: SourceHost): Promise
     }
     const ready = importAbove(recorded, source, signal).then((isWhole) => {
       const maker = new BlockMaker(store, schedule, say)
-      return isWhole ? new Developer(store, maker, blockSeconds === 0, { onMade, tell }, signal) : undefined
+      return isWhole ? new Developer(store, maker, blockSeconds, { onMade, tell }, signal) : undefined
     })
     takeCalls(host, onEnd, async (call) => {
       const developer = await ready.catch(() => undefined)
@@ -70,10 +102,7 @@ export async function developChain(task: DevelopTask, host: SourceHost): Promise
     const developer = await ready
     if (developer === undefined) return
     report({ type: 'head' })
-    const pace = blockSeconds === 0 ? undefined : new Ticker(blockSeconds * 1_000, signal)
-    // What keeps a block from being made may be gone at the next one; `tell` has it said.
-    while (await pace?.wait()) await developer.make().catch(throwStoreErrors)
-    if (!signal.aborted) await once(signal, 'abort')
+    await developer.run()
   })
 }
 
@@ -114,34 +143,56 @@ interface Snapshot {
 class Developer {
   readonly #store: ChainWriter
   readonly #maker: BlockMaker
-  readonly #minesAtOnce: boolean
   readonly #events: DeveloperEvents
   readonly #signal: AbortSignal
   readonly #snapshots = new Map<number, Snapshot>()
   readonly #announcements = new Announcements()
   #lastSnapshot = 0
+  /** Time between two blocks; 0: one for each transaction; undefined: only those that are asked for. */
+  #blockSeconds: number | undefined
+  /** Ends with the time between blocks that is in force. */
+  #pace = new AbortController()
+  #loadedSigner: Promise<Signer> | undefined
   /** How far the chain's clock is ahead of this machine's; a chain from the future goes on from there. */
   #aheadSeconds: number
   /** Timestamp of the next block, where a caller has set it. */
   #nextTimestamp: number | undefined
 
   /**
-   * `minesAtOnce`: blocks are made for each transaction. Calls that make many blocks end early once `signal` is aborted.
+   * `blockSeconds`: time between two blocks; 0: one for each transaction. Calls that make many blocks end early once
+   * `signal` is aborted.
    */
   constructor(
     store: ChainWriter,
     maker: BlockMaker,
-    minesAtOnce: boolean,
+    blockSeconds: number,
     events: DeveloperEvents,
     signal: AbortSignal,
   ) {
     this.#store = store
     this.#maker = maker
-    this.#minesAtOnce = minesAtOnce
+    this.#blockSeconds = blockSeconds
     this.#events = events
     this.#signal = signal
     signal.addEventListener('abort', () => void this.#announcements.close())
     this.#aheadSeconds = Math.max(0, Number(maker.head.timestamp) - clockSeconds())
+  }
+
+  /** Makes blocks at the interval that is set, until the signal is aborted. */
+  async run(): Promise<void> {
+    while (!this.#signal.aborted) {
+      const inForce = AbortSignal.any([this.#signal, this.#pace.signal])
+      const ticker = this.#blockSeconds ? new Ticker(this.#blockSeconds * 1_000, inForce) : undefined
+      // What keeps a block from being made may be gone at the next one; `tell` has it said.
+      while (await ticker?.wait()) await this.make().catch(throwStoreErrors)
+      if (!inForce.aborted) await once(inForce, 'abort')
+    }
+  }
+
+  #setPace(blockSeconds: number | undefined): void {
+    this.#blockSeconds = blockSeconds
+    this.#pace.abort()
+    this.#pace = new AbortController()
   }
 
   /** Makes a block now; its timestamp is the chain's time, and after the parent's. */
@@ -178,7 +229,7 @@ class Developer {
           if (call.method === headProofMethod) return 'null'
           const params = JSON.parse(call.params)
           if (!Array.isArray(params)) throw new FaultError({ kind: 'ParamsNotArray' })
-          return JSON.stringify(await this.#methods[call.method as DeveloperMethod](params))
+          return JSON.stringify(await this.#relayed(call.method, params))
         }
         case 'fetch':
           throw new Error('a developer chain holds everything and fetches nothing')
@@ -188,11 +239,16 @@ class Developer {
     }
   }
 
-  async #send(raw: Uint8Array): Promise<CallAnswer> {
+  async #send(raw: Uint8Array): Promise<Hash32> {
     const hash = this.#maker.take(raw, this.#timestamp())
     this.#announcements.add(hash)
-    while (this.#minesAtOnce && this.#maker.hasWork(this.#timestamp())) await this.make()
+    await this.#makeAtOnce()
     return hash
+  }
+
+  /** Where each transaction has a block: makes those of all that can run. */
+  async #makeAtOnce(): Promise<void> {
+    while (this.#blockSeconds === 0 && this.#maker.hasWork(this.#timestamp())) await this.make()
   }
 
   #timestamp(): number {
@@ -200,47 +256,104 @@ class Developer {
     return this.#nextTimestamp ?? Math.max(now, Number(this.#maker.head.timestamp) + 1)
   }
 
-  readonly #methods: Readonly<Record<DeveloperMethod, (params: readonly unknown[]) => unknown>> = {
-    evm_mine: async ([options]) => {
+  /** `tool`: by which the caller knows the method, and which its answer is like. */
+  readonly #actions: Readonly<
+    Record<DeveloperAction, (params: readonly unknown[], tool: ToolPrefix) => unknown>
+  > = {
+    mine: async (params, tool) => {
+      if (tool !== 'evm') {
+        await this.#mineAs(params)
+        return doneAs(tool)
+      }
+      const [options] = params
       const { timestamp, blocks = 1 } = isObject(options) ? options : { timestamp: options }
       if (timestamp !== undefined) this.#setNext(timestamp)
       await this.#mine(integer(blocks, minedMax), 0)
       return '0x0'
     },
-    anvil_mine: async (params) => {
-      await this.#mineAs(params)
-      return null
-    },
-    hardhat_mine: async (params) => {
-      await this.#mineAs(params)
-      return true
-    },
-    evm_increaseTime: ([seconds]) => {
+    increaseTime: ([seconds]) => {
       // Blocks that were made faster than seconds pass are ahead of the clock.
       const ahead = Math.max(this.#aheadSeconds, Number(this.#maker.head.timestamp) - clockSeconds())
       this.#aheadSeconds = ahead + integer(seconds, secondsMax - ahead)
       return this.#aheadSeconds
     },
-    evm_setNextBlockTimestamp: ([timestamp]) => {
+    setNextBlockTimestamp: ([timestamp], tool) => {
       this.#setNext(timestamp)
-      return null
+      return doneAs(tool)
     },
-    evm_snapshot: () => {
+    snapshot: () => {
       const { number } = this.#store.head
       this.#snapshots.set(++this.#lastSnapshot, { number, aheadSeconds: this.#aheadSeconds })
       const [oldest] = this.#snapshots.keys()
       if (oldest !== undefined && this.#snapshots.size > snapshotsMax) this.#snapshots.delete(oldest)
       return toQuantity(this.#lastSnapshot)
     },
-    evm_revert: ([id]) => this.#revert(integer(id, Number.MAX_SAFE_INTEGER)),
-    anvil_setBalance: async ([address, wei]) => {
+    revert: ([id]) => this.#revert(integer(id, Number.MAX_SAFE_INTEGER)),
+    setBalance: async ([address, wei], tool) => {
       await this.#setBalance(address, wei)
-      return null
+      return doneAs(tool)
     },
-    hardhat_setBalance: async ([address, wei]) => {
-      await this.#setBalance(address, wei)
-      return true
+    setAutomine: async ([isOn], tool) => {
+      if (typeof isOn !== 'boolean') throw invalid('expected true or false', 0)
+      this.#setPace(isOn ? 0 : undefined)
+      await this.#makeAtOnce()
+      return doneAs(tool)
     },
+    getAutomine: () => this.#blockSeconds === 0,
+    setIntervalMining: ([seconds], tool) => {
+      const blockSeconds = integer(seconds, intervalSecondsMax)
+      if (blockSeconds > 0) this.#setPace(blockSeconds)
+      else if (this.#blockSeconds !== 0) this.#setPace(undefined)
+      return doneAs(tool)
+    },
+    dropTransaction: ([hash], tool) => {
+      const bytes = bytesOfHex(hash, 32)
+      if (bytes === undefined) throw invalid('expected the hash of a transaction', 0)
+      const isDropped = this.#maker.waiting.drop(toHash32(bytes))
+      if (tool === 'hardhat') return isDropped
+      return isDropped ? bytesToHex(bytes) : null
+    },
+  }
+
+  async #relayed(method: string, params: readonly unknown[]): Promise<unknown> {
+    if (method in this.#signing) return this.#signing[method as SigningMethod](params)
+    const [tool, action] = method.split('_') as [ToolPrefix, DeveloperAction | RefusedAction]
+    if (action in this.#actions) return this.#actions[action as DeveloperAction](params, tool)
+    throw messageRefused(`${method} is not possible here: ${whyRefused[action as RefusedAction]}`)
+  }
+
+  /** What `rpc/methods/signing.ts` asks for; the first parameter is the account. */
+  readonly #signing: Readonly<Record<SigningMethod, (params: readonly unknown[]) => Promise<unknown>>> = {
+    eth_accounts: async () => (await this.#signer).accounts,
+    eth_sign: async ([account, message]) =>
+      (await this.#signer).signMessage(String(account), hexToBytes(String(message))),
+    eth_signTypedData_v4: async ([account, typed]) =>
+      (await this.#signer).signTypedData(String(account), typed),
+    eth_sendTransaction: async ([account, raw, nonce]) => {
+      const signer = await this.#signer
+      const sender = toAddress(hexToBytes(String(account)))
+      // From here to the queue nothing waits, so that no other transaction gets the same nonce.
+      const used = this.#maker.accountOf(sender)?.nonce ?? 0n
+      const next =
+        nonce === undefined
+          ? used + BigInt(this.#maker.waiting.countFrom(sender, used))
+          : BigInt(String(nonce))
+      const signed = signer.signTransaction(
+        String(account),
+        hexToBytes(String(raw)),
+        next,
+        this.#maker.signedChainId(this.#timestamp()),
+      )
+      return bytesToHex(await this.#send(signed))
+    },
+  }
+
+  /** Loaded by the first who asks, since most chains are sent signed transactions alone. */
+  get #signer(): Promise<Signer> {
+    this.#loadedSigner ??= import('./signer.js').then(
+      ({ Signer }) => new Signer((address) => (this.#maker.accountOf(address)?.balance ?? 0n) > 0n),
+    )
+    return this.#loadedSigner
   }
 
   #mineAs([blocks = 1, seconds = 0]: readonly unknown[]): Promise<void> {
@@ -301,6 +414,10 @@ class Developer {
     if (amount > gweiMax) throw messageRefused(`a balance can be raised by at most ${gweiMax} gwei at once`)
     await this.make({ address, gwei: amount })
   }
+}
+
+function doneAs(tool: ToolPrefix): true | null {
+  return tool === 'hardhat' ? true : null
 }
 
 function clockSeconds(): number {

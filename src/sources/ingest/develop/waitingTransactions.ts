@@ -94,6 +94,13 @@ export class WaitingTransactions {
     if (this.#entries.delete(latin1Key(tx.hash))) this.#bytes -= tx.raw.length
   }
 
+  /** Whether it waited. */
+  drop(hash: Hash32): boolean {
+    const tx = this.#entries.get(latin1Key(hash))
+    if (tx !== undefined) this.remove(tx)
+    return tx !== undefined
+  }
+
   /** Removes those whose nonces are used. */
   removePast(): void {
     for (const tx of this.#list()) if (tx.nonce < this.#nonceOf(tx.sender)) this.remove(tx)

@@ -30,7 +30,11 @@ t.test('without a file, the embedded demo network is served to this machine alon
   t.equal(config.defaultNetwork, 'demo')
   t.equal(config.dataDir, join(process.cwd(), 'data/live'))
   t.strictSame(config.cors, { origins: ['*'] })
-  t.strictSame(resolveServeConfig({ noAuth: true }).cors, { origins: [] })
+  t.strictSame(resolveServeConfig({ noAuth: true }).cors, { origins: ['localhost'] }, 'a developer chain')
+  const archive = { name: 'a', genesis: join(packageRoot(), 'data/devnet/genesis.json') }
+  const chains = [archive, { ...archive, name: 'b', source: { type: 'develop' } }]
+  const mixed = writeConfig(t.testdir(), { auth: false, networks: chains })
+  t.strictSame(resolveServeConfig({ config: mixed }).cors, { origins: [] }, 'one that is none')
   t.strictSame(resolveServeConfig({ noAuth: true, cors: ['HTTP://localhost:3000', '*'] }).cors, {
     origins: ['http://localhost:3000', '*'],
   })

@@ -225,7 +225,7 @@ t.test('a file that holds no object is refused', async (t) => {
 t.test('an origin that no browser sends is refused', async (t) => {
   t.equal(
     refusal(t.testdir(), { cors: { origins: ['*', 'https://a.example/'] } }).split('\n')[1],
-    '  cors.origins[1]: expected an origin such as "https://example.org", or "*", got "https://a.example/"',
+    '  cors.origins[1]: expected an origin such as "https://example.org", "localhost", or "*", got "https://a.example/"',
   )
   const config = writeConfig(t.testdir(), { cors: { origins: ['HTTPS://A.example:8080', 'null'] } })
   t.strictSame(resolveServeConfig({ config }).cors.origins, ['https://a.example:8080', 'null'])

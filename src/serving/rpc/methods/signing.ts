@@ -1,0 +1,103 @@
+/**
+ * Signatures for the rich accounts of a developer chain, by its source (ingest/develop/signer.ts). Everywhere else there
+ * is no account that this node signs for.
+ */
+import { bytesToHex, toQuantity } from '../../../primitives/bytes.js'
+import { messageRefused } from '../../../primitives/faults.js'
+import type { SigningMethod } from '../../../primitives/upstreamCalls.js'
+import { UncacheableResult } from '../method.js'
+import { chainMethod, type Network } from '../network.js'
+import { callObject } from '../params/callParams.js'
+import { address, bytes, invalidArgument, optional, required, text } from '../params/params.js'
+import { addressSchema, bytesSchema, hashSchema, listSchema, textSchema } from '../params/schema.js'
+import { fillMethods } from './fill.js'
+
+/** As for what is passed on. */
+const signing = { cost: 'job', isRelayed: true, price: 50 } as const
+const signature = { ...signing, result: bytesSchema } as const
+
+/** Clients send it as an object, or as JSON of one. */
+const typedData = required(
+  (value, index): unknown => {
+    if (typeof value !== 'string') return value
+    try {
+      return JSON.parse(value)
+    } catch {
+      throw invalidArgument(index, 'want typed data (EIP-712) as an object, or as JSON of one')
+    }
+  },
+  { anyOf: [{ type: 'object', title: 'typed data (EIP-712)' }, textSchema] },
+)
+
+/** Has the source sign; the answer is JSON. Rejects with FaultError MessageRefused for an account whose key it has not. */
+async function askSigner(
+  { signsForAccounts, upstreamCalls }: Network,
+  method: SigningMethod,
+  account: Uint8Array,
+  ...params: readonly unknown[]
+): Promise<UncacheableResult> {
+  const owner = bytesToHex(account)
+  if (!signsForAccounts || upstreamCalls === undefined) {
+    throw messageRefused(
+      `unknown account ${owner}: this node signs for nobody here; sign elsewhere, and send it with eth_sendRawTransaction`,
+    )
+  }
+  return new UncacheableResult(await upstreamCalls.relay(method, JSON.stringify([owner, ...params])))
+}
+
+export const signingMethods = {
+  eth_accounts: chainMethod({
+    ...signing,
+    summary: 'Accounts that this node signs for: the rich ones of a developer chain, elsewhere none',
+    price: 1,
+    result: listSchema(addressSchema),
+    run({ signsForAccounts, upstreamCalls }) {
+      if (!signsForAccounts || upstreamCalls === undefined) return '[]'
+      return upstreamCalls.relay('eth_accounts', '[]').then((json) => new UncacheableResult(json))
+    },
+  }),
+  /**
+   * What the transaction lacks is filled in as by eth_fillTransaction, except that its nonce is chosen where it is signed: two
+   * that are sent at once get two.
+   */
+  eth_sendTransaction: chainMethod({
+    ...signing,
+    summary: 'Hash of a transaction that is filled in, signed and sent, on a developer chain',
+    params: [callObject],
+    paramNames: ['transaction'],
+    effect: true,
+    price: 200,
+    result: hashSchema,
+    async run(network, [call], context, turnMsMax, whenHeld) {
+      const { from, nonce } = call.message
+      if (from === undefined) throw invalidArgument(0, 'missing "from", the account that signs')
+      if (!network.signsForAccounts) return askSigner(network, 'eth_sendTransaction', from)
+      const filled = await fillMethods.eth_fillTransaction.run(network, [call], context, turnMsMax, whenHeld)
+      const { raw } = JSON.parse(Buffer.from(filled as Uint8Array).toString('utf8')) as { raw: string }
+      const chosen = nonce === undefined ? [] : [toQuantity(nonce)]
+      return askSigner(network, 'eth_sendTransaction', from, raw, ...chosen)
+    },
+  }),
+  eth_sign: chainMethod({
+    ...signature,
+    summary: 'Signature of a message (EIP-191) by an account of a developer chain',
+    params: [address, bytes],
+    paramNames: ['address', 'message'],
+    run: (network, [account, message]) => askSigner(network, 'eth_sign', account, bytesToHex(message)),
+  }),
+  eth_signTypedData_v4: chainMethod({
+    ...signature,
+    summary: 'Signature of typed data (EIP-712) by an account of a developer chain',
+    params: [address, typedData],
+    paramNames: ['address', 'typedData'],
+    run: (network, [account, typed]) => askSigner(network, 'eth_signTypedData_v4', account, typed),
+  }),
+  /** A password is not needed. */
+  personal_sign: chainMethod({
+    ...signature,
+    summary: 'As eth_sign, with the message first',
+    params: [bytes, address, optional(text('a password'), undefined)],
+    paramNames: ['message', 'address', 'password'],
+    run: (network, [message, account]) => askSigner(network, 'eth_sign', account, bytesToHex(message)),
+  }),
+}

@@ -1,0 +1,115 @@
+/**
+ * Signs for the rich accounts of a developer chain, with keys that all the world knows. Owns which keys these are. No
+ * other network signs: what is valuable is signed where its owner is.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { secp256k1 } from '@noble/curves/secp256k1.js'
+import { eip191Signer, signTyped } from 'micro-eth-signer'
+import {
+  bytesToBigInt,
+  bytesToHex,
+  concatBytes,
+  type Hex,
+  hexToBytes,
+  noBytes,
+  toMinimalBytes,
+} from '../../../primitives/bytes.js'
+import { messageRefused } from '../../../primitives/faults.js'
+import { keccak256 } from '../../../primitives/keccak.js'
+import { packageRoot } from '../../../primitives/packageRoot.js'
+import { decodeRlpList, encodeRlp } from '../../../primitives/rlp.js'
+import { transactionTypes } from '../../../primitives/transactionTypes.js'
+
+/**
+ * Of the ten accounts with which anvil and Hardhat begin: the first of the mnemonic "test test test test test test test
+ * test test test test junk" (BIP-44, m/44'/60'/0'/0).
+ */
+const keysOfTools: readonly Hex[] = [
+  '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80',
+  '0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d',
+  '0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a',
+  '0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6',
+  '0x47e179ec197488593b187f80a00eb0da91f1b9d0b13f8733639f19c30a34926a',
+  '0x8b3a350cf5c34c9194ca85829a2df0ec3153be0318b5e2d3348e872092edffba',
+  '0x92db14e403b83dfe3df233f83dfa3a0d7096f21ca9b0d6d6b8d88b2b4ec1564e',
+  '0x4bbbf85ce3377467afe5d46f804f221813b2bb87f24d81f60f1fcdbf7cbf4356',
+  '0xdbda1821b80551c9d65939329250298aa3472ba22feea921c0cf5d620ea67b97',
+  '0x2a871d0798f97d79848a013d4936a73bf4cc922c825d33c1cf7073dff6d409c6',
+]
+
+/** Of the accounts of the demo network. */
+function keysOfDemo(): readonly string[] {
+  const examples = readFileSync(join(packageRoot(), 'data/devnet/examples.json'), 'utf8')
+  const { accounts } = JSON.parse(examples) as { accounts: readonly { readonly privateKey?: string }[] }
+  return accounts.flatMap(({ privateKey }) => privateKey ?? [])
+}
+
+export class Signer {
+  /** By address, hex. */
+  readonly #keys: ReadonlyMap<string, Uint8Array>
+
+  /** Signs for those of the known accounts that are rich, at this moment. */
+  constructor(isRich: (address: Uint8Array) => boolean) {
+    const keys = [...keysOfDemo(), ...keysOfTools].map(hexToBytes)
+    const owned = keys.map((key) => [addressOf(key), key] as const)
+    this.#keys = new Map(
+      owned.filter(([address]) => isRich(address)).map(([address, key]) => [bytesToHex(address), key]),
+    )
+  }
+
+  /** Addresses, hex. */
+  get accounts(): readonly string[] {
+    return [...this.#keys.keys()]
+  }
+
+  /** A message as wallets sign it (EIP-191, version 0x45): 65 bytes, hex. This and what follows throws FaultError MessageRefused. */
+  signMessage(account: string, message: Uint8Array): string {
+    return eip191Signer.sign(message, this.#keyOf(account), false)
+  }
+
+  /** Typed data (EIP-712): 65 bytes, hex. */
+  signTypedData(account: string, typed: unknown): string {
+    const key = this.#keyOf(account)
+    try {
+      return signTyped(typed as Parameters<typeof signTyped>[0], bytesToHex(key), false)
+    } catch (error) {
+      throw messageRefused(`this is no typed data (EIP-712): ${(error as Error).message}`)
+    }
+  }
+
+  /**
+   * A transaction whose signature may be absent or any, as EIP-2718 bytes or a list, with this nonce and signed. Without a
+   * chain id a legacy one is signed as before EIP-155.
+   */
+  signTransaction(account: string, raw: Uint8Array, nonce: bigint, chainId: bigint | undefined): Uint8Array {
+    const key = this.#keyOf(account)
+    const [first = 0] = raw
+    const isTyped = first <= 0x7f
+    const type = transactionTypes.get(isTyped ? first : 0)
+    if (type === undefined) throw new RangeError(`transaction type ${first} is not known`)
+    const { names } = type
+    const fields = decodeRlpList(isTyped ? raw.subarray(1) : raw).slice(0, names.length)
+    fields[names.indexOf('nonce')] = toMinimalBytes(nonce)
+    const ofType = (items: typeof fields) =>
+      isTyped ? concatBytes(raw.subarray(0, 1), encodeRlp(items)) : encodeRlp(items)
+    const hasChain = !isTyped && chainId !== undefined
+    const signed = hasChain ? [...fields, toMinimalBytes(chainId), noBytes, noBytes] : fields
+    const signature = secp256k1.sign(keccak256(ofType(signed)), key, { prehash: false, format: 'recovered' })
+    const [parity = 0] = signature
+    const base = hasChain ? chainId * 2n + 35n : 27n
+    const r = toMinimalBytes(bytesToBigInt(signature.subarray(1, 33)))
+    const s = toMinimalBytes(bytesToBigInt(signature.subarray(33)))
+    return ofType([...fields, toMinimalBytes(isTyped ? parity : base + BigInt(parity)), r, s])
+  }
+
+  #keyOf(account: string): Uint8Array {
+    const key = this.#keys.get(account.toLowerCase())
+    if (key === undefined) throw messageRefused(`unknown account ${account}: its key is not known here`)
+    return key
+  }
+}
+
+function addressOf(key: Uint8Array): Uint8Array {
+  return keccak256(secp256k1.getPublicKey(key, false).subarray(1)).subarray(12)
+}
