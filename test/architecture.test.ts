@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { optimismForks } from '../src/data/chain/families/optimism/forks.js'
 import { packageRoot } from '../src/primitives/packageRoot.js'
 import {
   findBreaches,
@@ -64,6 +65,25 @@ t.test(
 
 t.test('every file keeps the rules', async (t) => {
   t.strictSame(files.flatMap(findBreaches), [])
+})
+
+t.test('what one family of chains does alone stands in its folder', async (t) => {
+  const folder = 'src/data/chain/families/'
+  const names = Object.keys(optimismForks).join('|')
+  const others = [...files].filter(({ path }) => !path.startsWith(folder))
+  for (const { path, text } of others) {
+    const code = text.replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, '')
+    const imports = [...code.matchAll(/from '([^']*families\/[^']*)'/g)].map(([, from = '']) => from)
+    const isNames = path === 'src/data/chain/forkNames.ts'
+    const own = imports.filter((from) => !/families\/(families|family)\.js$/.test(from))
+    t.strictSame(
+      own.filter((from) => !(isNames && from.endsWith('/forks.js'))),
+      [],
+      `${path} imports none`,
+    )
+    t.notMatch(code, new RegExp(`['"](${names}|optimism|OP Stack)['"]`), `${path} asks for none`)
+    t.notMatch(code, /family(\.title)? *[!=]==? *[a-z'"]*(ethereum|optimism|['"])/i, `${path} compares none`)
+  }
 })
 
 t.test('modules do not import each other in circles', async (t) => {

@@ -9,10 +9,17 @@ export type FieldForm =
   /** An integer below 2^256 or 2^64, without leading zeros; a quantity. */
   | 'integer'
   | 'integer64'
+  /** The same, which JSON may lack where it is 0. */
+  | 'optionalInteger'
   /** Bytes of any number; hex. */
   | 'bytes'
   /** 20 bytes, or none for a creation; null there. */
   | 'recipient'
+  /** 20 and 32 bytes. */
+  | 'address'
+  | 'hash'
+  /** 1 or nothing; a member of JSON only where it is set. */
+  | 'flag'
   /** A list of 32 bytes each. */
   | 'hashes'
   /** EIP-2930. */
@@ -23,7 +30,10 @@ export type FieldForm =
 type TransactionFork = 'chainstart' | 'berlin' | 'london' | 'cancun' | 'prague'
 
 export class TransactionType {
-  /** Names of the fields, by JSON-RPC, in the order of RLP. The signature follows: yParity (of type 0: v), r and s. */
+  /**
+   * Names of the fields, by JSON-RPC, in the order of RLP. Where it is signed, the signature follows: yParity (of type 0:
+   * v), r and s. Otherwise its sender is the field `from`, it pays nothing, and its nonce is told by its receipt.
+   */
   readonly names: readonly string[]
 
   constructor(
@@ -32,6 +42,7 @@ export class TransactionType {
     /** The fork from which on blocks may have it. */
     readonly since: TransactionFork,
     readonly fields: Readonly<Record<string, FieldForm>>,
+    readonly isSigned = true,
   ) {
     this.names = Object.keys(fields)
   }

@@ -76,6 +76,8 @@ function fieldJson(form: FieldForm, item: RlpItem): Json {
     case 'recipient':
       return rlpBytes(item).length === 0 ? null : hexOf(rlpBytes(item))
     case 'bytes':
+    case 'address':
+    case 'hash':
       return hexOf(rlpBytes(item))
     case 'accessList':
       return rlpList(item).map((entry) => {
@@ -94,8 +96,11 @@ function fieldJson(form: FieldForm, item: RlpItem): Json {
           }),
         )
       })
+    case 'flag':
+      return rlpBytes(item).length > 0
     case 'integer':
     case 'integer64':
+    case 'optionalInteger':
       return quantityOf(rlpBytes(item))
   }
 }

@@ -2,7 +2,14 @@
  * Blocks from their JSON, as nodes answer `eth_getBlockByHash` with full transactions: the inverse of `blockJson.ts`
  * and `transactionJson.ts`. Nothing is believed: the hash of the RLP shows whether a member was missing or wrong.
  */
-import { bytesToHex, concatBytes, digitsToBytes, noBytes, trimLeft } from '../../primitives/bytes.js'
+import {
+  bytesToHex,
+  concatBytes,
+  digitsToBytes,
+  noBytes,
+  toMinimalBytes,
+  trimLeft,
+} from '../../primitives/bytes.js'
 import { excerpt, textOf } from '../../primitives/excerpt.js'
 import { encodeRlp, encodeRlpListOfEncoded, type RlpItem } from '../../primitives/rlp.js'
 import { authorizationMembers, type FieldForm, transactionTypes } from '../../primitives/transactionTypes.js'
@@ -77,11 +84,15 @@ function arrangements(names: readonly string[]): string[][] {
  * {@link BlockJsonError}, and {@link UnknownForkError} where the block is of a fork that may have more in it than is
  * known here.
  */
-export function blockRlpFromJson(json: unknown, uncleHeaders: readonly Uint8Array[]): Uint8Array {
+export function blockRlpFromJson(
+  json: unknown,
+  uncleHeaders: readonly Uint8Array[],
+  types = transactionTypes,
+): Uint8Array {
   const block = toRecord(json, 'block')
   try {
     const transactions = toArray(block.transactions, 'transactions').map((each) =>
-      encodeRlp(transactionFromJson(each)),
+      encodeRlp(transactionFromJson(each, types)),
     )
     const parts = [
       headerRlpFromJson(json),
@@ -114,17 +125,17 @@ export function uncleHashesOf(json: unknown): readonly unknown[] {
 }
 
 /** An item of a body's list: a list for legacy, else bytes of type and list. Throws {@link BlockJsonError}. */
-export function transactionFromJson(json: unknown): RlpItem {
+export function transactionFromJson(json: unknown, types = transactionTypes): RlpItem {
   const transaction = toRecord(json, 'transaction')
-  const type = transactionTypes.get(Number(textOf(transaction.type ?? 0)))
+  const type = types.get(Number(textOf(transaction.type ?? 0)))
   if (type === undefined)
     throw new BlockJsonError(`transaction type ${excerpt(textOf(transaction.type), 20)}`)
-  const { number, fields } = type
+  const { number, fields, isSigned } = type
   // Some nodes write only v, which is the parity for typed transactions.
   const parity = number === 0 || transaction.yParity === undefined ? 'v' : 'yParity'
   const list = [
     ...Object.entries(fields).map(([name, form]) => transactionItem(transaction, name, form)),
-    ...[parity, 'r', 's'].map((name) => read(transaction, name, 'quantity')),
+    ...(isSigned ? [parity, 'r', 's'] : []).map((name) => read(transaction, name, 'quantity')),
   ]
   return number === 0 ? list : concatBytes(Uint8Array.of(number), encodeRlp(list))
 }
@@ -135,7 +146,13 @@ function transactionItem(transaction: Json, name: string, form: FieldForm): RlpI
     case 'recipient':
       return value === null || value === undefined ? noBytes : read(transaction, name, 'data')
     case 'bytes':
+    case 'address':
+    case 'hash':
       return read(transaction, name, 'data')
+    case 'flag':
+      return toMinimalBytes(value === true ? 1 : 0)
+    case 'optionalInteger':
+      return value === null || value === undefined ? noBytes : read(transaction, name, 'quantity')
     case 'accessList':
       return toArray(value, name).map((entry) => {
         const { address, storageKeys } = toRecord(entry, name)

@@ -1,17 +1,16 @@
 import { closeBracket, comma, type JsonBytes, openBracket } from '../../primitives/jsonBytes.js'
 import { type RlpSpan, rlpEndAt, rlpPayloadAt } from '../../primitives/rlp.js'
-import { type BlockRows, transactionPosition } from './blockRows.js'
+import { type BlockRows, rawTransaction, transactionPosition } from './blockRows.js'
+import type { ForkSchedule } from './forks.js'
 import { blockMembers } from './logJson.js'
 import { type ReceiptCursor, skipReceipt, writeReceipt } from './receiptJson.js'
-import { readTransaction } from './transactionJson.js'
 
 /** A block with the results of its execution. */
 export interface ExecutedBlock {
   readonly rows: BlockRows
   /** RLP list of receipts in consensus encoding. */
   readonly receipts: Uint8Array
-  /** Wei per gas; undefined before Cancun. */
-  readonly blobGasPrice: bigint | undefined
+  readonly schedule: ForkSchedule
 }
 
 /** Writes an array of the receipts from index `first` up to `end`. */
@@ -46,8 +45,16 @@ function writeFrom(json: JsonBytes, executed: ExecutedBlock, first: number, end:
   }
 }
 
-function startCursor({ rows, blobGasPrice }: ExecutedBlock): ReceiptCursor {
-  return { block: blockMembers(rows), blobGasPrice, cumulativeGasUsed: 0, logIndex: 0 }
+function startCursor({ rows, schedule }: ExecutedBlock): ReceiptCursor {
+  const { header } = rows
+  const { receiptMembers } = schedule.family.proofs
+  return {
+    block: blockMembers(rows),
+    blobGasPrice: schedule.blobGasPrice(header),
+    writeMembers: receiptMembers?.({ fork: schedule.forkOf(header), first: rawTransaction(rows, 0) }),
+    cumulativeGasUsed: 0,
+    logIndex: 0,
+  }
 }
 
 function writeOne(
@@ -57,6 +64,6 @@ function writeOne(
   index: number,
   cursor: ReceiptCursor,
 ): void {
-  const transaction = readTransaction(rows.body, rows.transactions[index] as RlpSpan)
+  const transaction = rows.read(rows.transactions[index] as RlpSpan)
   writeReceipt(json, receipts, receipt, transaction, transactionPosition(rows, index), cursor)
 }

@@ -16,6 +16,7 @@ import {
   rlpPayloadLength,
   rlpSpanAt,
 } from '../../primitives/rlp.js'
+import { transactionTypes } from '../../primitives/transactionTypes.js'
 import type { ChainRows } from '../store/chainRows.js'
 import { StoredBlock, senderBytes } from '../store/storedBlock.js'
 import {
@@ -27,7 +28,7 @@ import {
   unclesHashIndex,
   withdrawalsRootIndex,
 } from './header.js'
-import type { TransactionPosition } from './transactionJson.js'
+import { readTransaction, type Transaction, type TransactionPosition } from './transactionJson.js'
 
 /**
  * A block from the store. Its parts are decoded when first needed: most answers need only some, and each takes as
@@ -46,7 +47,12 @@ export class BlockRows {
   #facts: BlockFacts | undefined
   #transactions: readonly RlpSpan[] | undefined
 
-  constructor(hash: Hash32, stored: StoredBlock, readBody: (hash: Hash32) => Uint8Array) {
+  constructor(
+    hash: Hash32,
+    stored: StoredBlock,
+    readBody: (hash: Hash32) => Uint8Array,
+    readonly types = transactionTypes,
+  ) {
     this.hash = hash
     this.#stored = stored
     this.#readBody = readBody
@@ -100,6 +106,11 @@ export class BlockRows {
     let at = rlpPayloadAt(this.body, rlpPayloadAt(this.body, 0))
     for (let before = 0; before < index; before++) at = rlpEndAt(this.body, at)
     return rlpSpanAt(this.body, at)
+  }
+
+  /** The fields of a transaction at one of {@link transactions}. */
+  read(span: RlpSpan): Transaction {
+    return readTransaction(this.body, span, this.types)
   }
 
   /** Positions of the uncles' headers in the body. Where there are none, the body is not read. */
@@ -170,8 +181,11 @@ export class BlockRowsReader {
   readonly #lentRow = new Uint8Array(lentBytesMax)
   readonly #lentBody = new Uint8Array(lentBytesMax)
 
-  constructor(store: ChainRows) {
+  readonly #types: typeof transactionTypes
+
+  constructor(store: ChainRows, types = transactionTypes) {
     this.#store = store
+    this.#types = types
   }
 
   /**
@@ -183,7 +197,7 @@ export class BlockRowsReader {
     if (held !== undefined) return held
     const stored = this.#whole(this.#store.readBlock(hash, number))
     if (stored === undefined) return undefined
-    this.#last = new BlockRows(hash, stored, this.#readBody)
+    this.#last = new BlockRows(hash, stored, this.#readBody, this.#types)
     return this.#last
   }
 
@@ -202,12 +216,17 @@ export class BlockRowsReader {
     if (stored === undefined) return undefined
     const { bytes, bodyBytes } = stored
     if (bytes.length > lentBytesMax) {
-      this.#last = new BlockRows(hash, copyOf(stored), this.#readBody)
+      this.#last = new BlockRows(hash, copyOf(stored), this.#readBody, this.#types)
       return this.#last
     }
     this.#lentRow.set(bytes)
     const row = new StoredBlock(this.#lentRow.subarray(0, bytes.length))
-    this.#view = new BlockRows(hash, row, bodyBytes > lentBytesMax ? this.#readBody : this.#viewBody)
+    this.#view = new BlockRows(
+      hash,
+      row,
+      bodyBytes > lentBytesMax ? this.#readBody : this.#viewBody,
+      this.#types,
+    )
     return this.#view
   }
 
@@ -226,7 +245,7 @@ export class BlockRowsReader {
     const stored = this.#whole(this.#store.readBlock(hash, number, true))
     if (stored === undefined) return undefined
     const own = copyOf(stored)
-    const rows = new BlockRows(own.hash, own, this.#readBody)
+    const rows = new BlockRows(own.hash, own, this.#readBody, this.#types)
     this.#kept.set(readUint32(hash, 0), rows)
     this.#last = rows
     return rows

@@ -8,7 +8,7 @@ import { JsonBytes } from '../../primitives/jsonBytes.js'
 import { keccak256 } from '../../primitives/keccak.js'
 import { giveBack } from '../../primitives/lentMemory.js'
 import { NotHeldError } from '../../primitives/notHeld.js'
-import type { RlpSpan } from '../../primitives/rlp.js'
+import { listBase, type RlpSpan } from '../../primitives/rlp.js'
 import type { ChainIdentity, ChainRows, Marker, TransactionLocation } from '../store/chainRows.js'
 import type { OldestKept } from '../store/keptHistory.js'
 import { AnswerCache } from './answerCache.js'
@@ -18,15 +18,14 @@ import type { BlockId } from './blockId.js'
 import { writeBlock, writeHeader, writePendingBlock, writeUncle } from './blockJson.js'
 import { type ExecutedBlock, writeReceiptAt, writeReceipts } from './blockReceipts.js'
 import { type BlockRows, BlockRowsReader, blockRlp, transactionPosition } from './blockRows.js'
-import { blobGasPrice } from './feeMarket.js'
 import { findTransaction, requireHeader } from './findTransaction.js'
 import { ForkSchedule } from './forks.js'
 import { decodeHeader, encodeHeader, type Header, headerHash, readBlockFacts } from './header.js'
 import { headJson } from './headJson.js'
-import { type BlockLog, blockLogs } from './logJson.js'
+import { type BlockLog, blockLogs, receiptTails } from './logJson.js'
 import { type FoundLogs, type LogBounds, type LogSearch, searchLogs } from './logSearch.js'
 import { buildPendingHeader } from './pendingHeader.js'
-import { readTransaction, writeTransaction } from './transactionJson.js'
+import { type Transaction, type TransactionPosition, writeTransaction } from './transactionJson.js'
 
 /** A resolved block id, fixed for the rest of a call. */
 export interface ResolvedBlock {
@@ -88,7 +87,7 @@ export class ChainParts {
     this.firstNumber = identity.history?.first ?? 0
     this.schedule = ForkSchedule.of(identity)
     this.answers = new BlockAnswers(options.answerCacheBytes)
-    this.rows = new BlockRowsReader(store)
+    this.rows = new BlockRowsReader(store, this.schedule.family.transactionTypes)
     this.readOldest()
   }
 
@@ -186,8 +185,19 @@ export abstract class ChainBlocks {
     const rows = this.parts.rows.viewUntilNextRead(hash, number)
     const span = rows?.transactionAt(index)
     if (rows === undefined || span === undefined) return undefined
-    const transaction = readTransaction(rows.body, span)
-    return this.#render((json) => writeTransaction(json, transaction, transactionPosition(rows, index)), true)
+    const transaction = rows.read(span)
+    const position = { ...transactionPosition(rows, index), ...this.#tailsOf(rows)(transaction, index) }
+    return this.#render((json) => writeTransaction(json, transaction, position), true)
+  }
+
+  /** What the receipt of a transaction tells of it, where its type has that; the receipts are read for the first. */
+  #tailsOf({ hash }: BlockRows) {
+    let tails: readonly (readonly (number | bigint)[])[] | undefined
+    return ({ layout }: Transaction, index: number): Pick<TransactionPosition, 'told'> => {
+      if (layout.nonce !== undefined) return {}
+      tails ??= [...receiptTails(this.readReceipts(hash) ?? Uint8Array.of(listBase))]
+      return { told: tails[index] ?? [] }
+    }
   }
 
   /** The receipts of a known, executed block. */
@@ -219,7 +229,7 @@ export abstract class ChainBlocks {
 
   #executed(hash: Hash32, rows: BlockRows | undefined): ExecutedBlock | undefined {
     const receipts = rows && this.readReceipts(hash)
-    return rows && receipts && { rows, receipts, blobGasPrice: blobGasPrice(rows.header, this.schedule) }
+    return rows && receipts && { rows, receipts, schedule: this.schedule }
   }
 
   /** The receipts of an executed block in the store's encoding; undefined where there is no such block. */
@@ -382,7 +392,7 @@ export abstract class ChainBlocks {
   ): Uint8Array | undefined {
     const rows = this.parts.rows.viewUntilNextRead(hash, number)
     if (rows === undefined) return undefined
-    return this.#render((json) => writeStoredBlock(json, hash, rows, isFull), !isKept)
+    return this.#render((json) => writeStoredBlock(json, hash, rows, isFull, this.#tailsOf(rows)), !isKept)
   }
 
   #renderPendingBlock(): Uint8Array {
@@ -399,7 +409,13 @@ export abstract class ChainBlocks {
 }
 
 /** Writes the object of a block from the store, with full transactions or their hashes. */
-function writeStoredBlock(json: JsonBytes, hash: Hash32, rows: BlockRows, isFull: boolean): void {
+function writeStoredBlock(
+  json: JsonBytes,
+  hash: Hash32,
+  rows: BlockRows,
+  isFull: boolean,
+  tailOf: (transaction: Transaction, index: number) => Pick<TransactionPosition, 'told'>,
+): void {
   const { headerRlp, senders, size, totalDifficulty, withdrawals } = rows
   const uncleHashes = rows.uncles.map(({ start, end }) => keccak256(rows.body.subarray(start, end)))
   const writeTransactions = (): void => {
@@ -407,8 +423,10 @@ function writeStoredBlock(json: JsonBytes, hash: Hash32, rows: BlockRows, isFull
       if (index > 0) json.text(',')
       if (!isFull) json.hex(senders, index * 52 + 20, index * 52 + 52)
       else {
-        const transaction = readTransaction(rows.body, rows.transactions[index] as RlpSpan)
-        writeTransaction(json, transaction, transactionPosition(rows, index))
+        const transaction = rows.read(rows.transactions[index] as RlpSpan)
+        const position = transactionPosition(rows, index)
+        if (transaction.layout.nonce !== undefined) writeTransaction(json, transaction, position)
+        else writeTransaction(json, transaction, { ...position, ...tailOf(transaction, index) })
       }
     }
   }

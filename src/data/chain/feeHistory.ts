@@ -1,6 +1,6 @@
 /** Fees of blocks and tips of their transactions, as in go-ethereum's `eth_feeHistory` (eth/gasprice). */
 import type { ExecutedBlock } from './blockReceipts.js'
-import { blobBaseFee, blobGasPrice, gasPerBlob, nextBaseFee, nextExcessBlobGas } from './feeMarket.js'
+import { blobBaseFee, gasPerBlob } from './feeMarket.js'
 import type { ForkSchedule } from './forks.js'
 import type { Header } from './header.js'
 import { gasUsedByEach, transactionTips } from './transactionTips.js'
@@ -15,12 +15,11 @@ interface BlockFees {
 }
 
 export function blockFees(header: Header, schedule: ForkSchedule): BlockFees {
-  const fork = schedule.forkAt(header.number, header.timestamp, true)
-  const parameters = schedule.blobParametersAt(fork)
+  const parameters = schedule.blobParametersAt(schedule.forkOf(header))
   const blobGasMax = (parameters?.max ?? 0) * Number(gasPerBlob)
   return {
     baseFee: header.baseFeePerGas ?? 0n,
-    blobBaseFee: blobGasPrice(header, schedule) ?? 0n,
+    blobBaseFee: schedule.blobGasPrice(header) ?? 0n,
     gasUsedRatio: Number(header.gasUsed) / Number(header.gasLimit),
     blobGasUsedRatio: blobGasMax === 0 ? 0 : Number(header.blobGasUsed ?? 0n) / blobGasMax,
   }
@@ -31,14 +30,17 @@ export function feesAfter(
   parent: Header,
   schedule: ForkSchedule,
 ): Pick<BlockFees, 'baseFee' | 'blobBaseFee'> {
-  const { londonBlock } = schedule
-  const hasBaseFee = londonBlock !== undefined && parent.number + 1 >= londonBlock
-  const fork = schedule.forkAt(parent.number, parent.timestamp, true)
-  const parameters = schedule.blobParametersAt(fork)
-  const hasBlobs = parent.excessBlobGas !== undefined && parameters !== undefined
+  const { londonBlock, config, family } = schedule
+  const number = parent.number + 1
+  const { timestamp } = parent
+  const hasBaseFee = londonBlock !== undefined && number >= londonBlock
+  // As in go-ethereum by the rules of the parent, whatever fork comes next.
+  const rules = schedule.rulesAt(schedule.forkOf(parent))
+  const { excessBlobGas = 0n } = family.headers.child(parent, { number, timestamp, ...rules })
+  const hasBlobs = parent.excessBlobGas !== undefined && rules.blobs !== undefined
   return {
-    baseFee: hasBaseFee ? nextBaseFee(parent) : 0n,
-    blobBaseFee: hasBlobs ? blobBaseFee(nextExcessBlobGas(parent, fork, parameters), parameters) : 0n,
+    baseFee: hasBaseFee ? family.headers.nextBaseFee(parent, { timestamp, config }) : 0n,
+    blobBaseFee: hasBlobs ? blobBaseFee(excessBlobGas, rules.blobs) : 0n,
   }
 }
 

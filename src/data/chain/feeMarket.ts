@@ -1,5 +1,5 @@
 /** Prices and difficulty of a block, which follow from its parent header. Pure functions of the EIPs they cite. */
-import { type BlobParameters, type ForkName, type ForkSchedule, includesFork } from './forks.js'
+import { type BlobParameters, type ForkName, includesFork } from './forkNames.js'
 import type { Header, Timestamp } from './header.js'
 
 /** Base fee of the first block with one. */
@@ -9,15 +9,24 @@ const elasticityMultiplier = 2n
 
 /** Base fee of the child, wei per gas (EIP-1559). `parent` without base fee: the child is the first with one. */
 export function nextBaseFee(parent: Header): bigint {
-  const { baseFeePerGas } = parent
+  return changeBaseFee(parent, parent.gasUsed, elasticityMultiplier, baseFeeChangeDenominator)
+}
+
+/** The same after a parent that counts as having used so much gas, with a chain's own parameters. */
+export function changeBaseFee(
+  { baseFeePerGas, gasLimit }: Header,
+  gasUsed: bigint,
+  elasticity: bigint,
+  denominator: bigint,
+): bigint {
   if (baseFeePerGas === undefined) return initialBaseFee
-  const target = parent.gasLimit / elasticityMultiplier
-  if (parent.gasUsed === target || target === 0n) return baseFeePerGas
-  if (parent.gasUsed > target) {
-    const delta = (baseFeePerGas * (parent.gasUsed - target)) / target / baseFeeChangeDenominator
+  const target = gasLimit / elasticity
+  if (gasUsed === target || target === 0n) return baseFeePerGas
+  if (gasUsed > target) {
+    const delta = (baseFeePerGas * (gasUsed - target)) / target / denominator
     return baseFeePerGas + (delta > 1n ? delta : 1n)
   }
-  return baseFeePerGas - (baseFeePerGas * (target - parent.gasUsed)) / target / baseFeeChangeDenominator
+  return baseFeePerGas - (baseFeePerGas * (target - gasUsed)) / target / denominator
 }
 
 /** Gas of one blob (EIP-4844). */
@@ -58,13 +67,6 @@ export function blobBaseFee(excessBlobGas: bigint, { baseFeeUpdateFraction }: Bl
     index++
   }
   return output / baseFeeUpdateFraction
-}
-
-/** Price of blob gas in the block of a header, wei per gas; undefined before Cancun. */
-export function blobGasPrice(header: Header, schedule: ForkSchedule): bigint | undefined {
-  if (header.excessBlobGas === undefined) return undefined
-  const parameters = schedule.blobParametersAt(schedule.forkAt(header.number, header.timestamp, true))
-  return parameters && blobBaseFee(header.excessBlobGas, parameters)
 }
 
 const minDifficulty = 131_072n

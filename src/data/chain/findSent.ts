@@ -4,7 +4,7 @@ import type { BlockRows } from './blockRows.js'
 import type { ResolvedBlock } from './chainBlocks.js'
 import type { ChainView } from './chainView.js'
 import { firstBlockWhere } from './firstBlock.js'
-import { fieldSpan, readTransaction } from './transactionJson.js'
+import { fieldSpan } from './transactionJson.js'
 
 /**
  * Location of the transaction that `sender` sent with `nonce`; undefined where the chain has none. `nonceAfter`
@@ -31,10 +31,13 @@ export function findSent(
   return found && placeIn(found)
 }
 
-function indexOfSent({ body, transactions, senders }: BlockRows, sender: Address, nonce: number): number {
+function indexOfSent(rows: BlockRows, sender: Address, nonce: number): number {
+  const { body, transactions, senders } = rows
   return transactions.findIndex((span, index) => {
     if (!equalBytes(senders.subarray(index * 52, index * 52 + 20), sender)) return false
-    const transaction = readTransaction(body, span)
+    const transaction = rows.read(span)
+    // What has no signature is found by its receipt alone.
+    if (transaction.layout.nonce === undefined) return false
     const { payload, end } = fieldSpan(transaction, transaction.layout.nonce)
     return integerAt(body, payload, end) === nonce
   })

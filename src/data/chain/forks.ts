@@ -1,60 +1,29 @@
 /**
- * The fork of each block: by number before the Merge and by time after it, from a geth-format genesis. Owns the order
- * of forks and the blob schedule, not the rules themselves.
+ * The fork of each block: by number before the Merge and by time after it, from a geth-format genesis. Owns the times of
+ * forks and the blob schedule, not the rules themselves.
  */
-import type { Timestamp } from './header.js'
+import { familyOfConfig } from './families/families.js'
+import type { ChainFamily, Child } from './families/family.js'
+import { blobBaseFee } from './feeMarket.js'
+import {
+  type BlobParameters,
+  type ChainConfig,
+  type EthereumFork,
+  type ForkName,
+  forkNames,
+  forkNumber,
+  includesFork,
+  isRecord,
+  toBigInteger,
+  toInteger,
+} from './forkNames.js'
+import type { Header, Timestamp } from './header.js'
 
-/**
- * Forks in order of activation; names are those of the execution specifications, as @ethereumjs spells them. As in
- * go-ethereum, forks of blob parameters only (bpo) come before Amsterdam, whose blob parameters go on from them.
- */
-export const forkNames = [
-  'chainstart',
-  'homestead',
-  'dao',
-  'tangerineWhistle',
-  'spuriousDragon',
-  'byzantium',
-  'constantinople',
-  'petersburg',
-  'istanbul',
-  'muirGlacier',
-  'berlin',
-  'london',
-  'arrowGlacier',
-  'grayGlacier',
-  'paris',
-  'shanghai',
-  'cancun',
-  'prague',
-  'osaka',
-  'bpo1',
-  'bpo2',
-  'bpo3',
-  'bpo4',
-  'bpo5',
-  'amsterdam',
-] as const
-export type ForkName = (typeof forkNames)[number]
+export * from './forkNames.js'
 
-/** EIP-4844 and EIP-7892: target and limit of blobs per block, and the rate at which their price changes. */
-export interface BlobParameters {
-  readonly target: number
-  readonly max: number
-  readonly baseFeeUpdateFraction: bigint
-}
-
-/** The rules in the `config` member of a geth-format genesis. */
-interface GenesisConfig {
-  readonly chainId: bigint
-  /** 20 bytes as hex; EIP-6110. */
-  readonly depositContractAddress?: string
-  readonly terminalTotalDifficulty?: bigint
-  /** First block of a fork that activates by number. */
-  readonly blocks: ReadonlyMap<ForkName, number>
-  /** First timestamp of a fork that activates by time. */
-  readonly times: ReadonlyMap<ForkName, number>
-  readonly blobSchedule: ReadonlyMap<ForkName, BlobParameters>
+/** The rules in the `config` member of a geth-format genesis, and whose they are. */
+interface GenesisConfig extends ChainConfig {
+  readonly family: ChainFamily
 }
 
 const blockMembers: ReadonlyMap<string, ForkName> = new Map([
@@ -90,7 +59,7 @@ export const forksUpToLondon = {
 } as const
 
 /** Forks that activate by time, in order. `NAMETime` is the member of `config` for each. */
-export const forksByTime: readonly ForkName[] = forkNames.slice(forkNames.indexOf('shanghai'))
+export const forksByTime: readonly EthereumFork[] = forkNames.slice(forkNames.indexOf('shanghai'))
 const timeMembers = new Map(forksByTime.map((name) => [`${name}Time`, name]))
 
 /** Times of forks that were fixed after a genesis file or this program was made, as members of `config`. */
@@ -143,10 +112,11 @@ export function parseGenesisConfig(config: unknown): GenesisConfig {
   if (!isRecord(config)) throw new RangeError('"config" is missing')
   const blocks = new Map<ForkName, number>()
   const times = new Map<ForkName, number>()
+  const family = familyOfConfig(config)
   for (const [member, value] of Object.entries(config)) {
     if (value === null || value === undefined) continue
-    const byBlock = blockMembers.get(member)
-    const byTime = timeMembers.get(member)
+    const byBlock = blockMembers.get(member) ?? family.config.blocks.get(member)
+    const byTime = timeMembers.get(member) ?? family.config.times.get(member)
     if (byBlock !== undefined) {
       const block = toInteger(value, `config.${member}`)
       if ((blocks.get(byBlock) ?? block) !== block)
@@ -155,7 +125,7 @@ export function parseGenesisConfig(config: unknown): GenesisConfig {
         )
       blocks.set(byBlock, block)
     } else if (byTime !== undefined) times.set(byTime, toInteger(value, `config.${member}`))
-    else if (!silentMembers.has(member)) {
+    else if (!silentMembers.has(member) && !family.config.others.has(member)) {
       throw new RangeError(whyUnknown(member))
     }
   }
@@ -172,13 +142,14 @@ export function parseGenesisConfig(config: unknown): GenesisConfig {
       'config.terminalTotalDifficulty is missing, but forks by time are set; 0 means merged from genesis',
     )
   }
-  requireOrder(blocks, 'block')
-  requireOrder(times, 'time')
+  requireOrder(family, blocks, 'block')
+  requireOrder(family, times, 'time')
+  requireLondonFirst(blocks, ttd)
   const deposit = config.depositContractAddress ?? undefined
   if (deposit !== undefined && !(typeof deposit === 'string' && /^0x[0-9a-fA-F]{40}$/.test(deposit))) {
     throw new RangeError('config.depositContractAddress: expected an address')
   }
-  return {
+  const parsed = {
     chainId: toBigInteger(config.chainId, 'config.chainId'),
     ...(ttd === undefined || ttd === null
       ? {}
@@ -187,12 +158,29 @@ export function parseGenesisConfig(config: unknown): GenesisConfig {
     blocks,
     times,
     blobSchedule: parseBlobSchedule(config.blobSchedule, times),
+    parameters: {},
   }
+  return { ...family.config.complete(parsed, config), family }
 }
 
-function requireOrder(activations: ReadonlyMap<ForkName, number>, unit: string): void {
+/** From the Merge on every block has the rules of London, with a base fee. */
+function requireLondonFirst(blocks: ReadonlyMap<ForkName, number>, ttd: unknown): void {
+  const london = blocks.get('london')
+  const isMergedAtGenesis = ttd !== undefined && ttd !== null && toBigInteger(ttd, 'config.ttd') === 0n
+  if (!isMergedAtGenesis || london === 0) return
+  const when = london === undefined ? 'is missing' : `is ${london}`
+  throw new RangeError(
+    `config.londonBlock ${when}, and config.terminalTotalDifficulty 0: London comes before the Merge`,
+  )
+}
+
+function requireOrder(
+  { forks }: ChainFamily,
+  activations: ReadonlyMap<ForkName, number>,
+  unit: string,
+): void {
   let last: ForkName | undefined
-  for (const name of forkNames) {
+  for (const name of forks) {
     const at = activations.get(name)
     if (at === undefined) continue
     if (last !== undefined && (activations.get(last) as number) > at) {
@@ -235,6 +223,7 @@ function parseBlobSchedule(
 
 /** Rules that hold at each block of one chain. */
 export class ForkSchedule {
+  readonly family: ChainFamily
   /** Whether the Merge is active from the first block: the chain never had proof of work. */
   readonly #mergedAtGenesis: boolean
 
@@ -244,6 +233,7 @@ export class ForkSchedule {
   }
 
   constructor(readonly config: GenesisConfig) {
+    this.family = config.family
     this.#mergedAtGenesis = config.terminalTotalDifficulty === 0n
   }
 
@@ -259,7 +249,7 @@ export class ForkSchedule {
   /** The newest fork active in a block. Forks by time count only once the chain has merged. */
   forkAt(number: number, timestamp: Timestamp, isMerged: boolean): ForkName {
     let active: ForkName = 'chainstart'
-    for (const name of forkNames) {
+    for (const name of this.family.forks) {
       const block = this.config.blocks.get(name)
       const time = this.config.times.get(name)
       if (block !== undefined && number >= block) active = name
@@ -268,9 +258,40 @@ export class ForkSchedule {
     return active
   }
 
+  /** The fork of a block that is known to be valid: after the Merge it has no difficulty. */
+  forkOf({ number, timestamp, difficulty }: Pick<Header, 'number' | 'timestamp' | 'difficulty'>): ForkName {
+    const isMerged = this.#mergedAtGenesis || (difficulty === 0n && number > 0)
+    if (number > 0 || isMerged) return this.forkAt(number, timestamp, isMerged)
+    // Forks by time apply to genesis even if the chain has not merged, as in go-ethereum.
+    const byTime = this.forkAt(number, timestamp, true)
+    return includesFork(byTime, 'shanghai') ? byTime : this.forkAt(number, timestamp, false)
+  }
+
+  /** A block on one with this total difficulty. */
+  childAt(
+    number: number,
+    timestamp: Timestamp,
+    parentTotalDifficulty: bigint,
+  ): Child & { isMerged: boolean } {
+    const isMerged = this.isMerged(parentTotalDifficulty)
+    const fork = this.forkAt(number, timestamp, isMerged)
+    return { number, timestamp, isMerged, ...this.rulesAt(fork) }
+  }
+
+  rulesAt(fork: ForkName): Pick<Child, 'fork' | 'config' | 'blobs'> {
+    return { fork, config: this.config, blobs: this.blobParametersAt(fork) }
+  }
+
+  /** Price of blob gas in the block of a header, wei per gas; undefined before Cancun. */
+  blobGasPrice(header: Header): bigint | undefined {
+    if (header.excessBlobGas === undefined) return undefined
+    const parameters = this.blobParametersAt(this.forkOf(header))
+    return parameters && blobBaseFee(header.excessBlobGas, parameters)
+  }
+
   /** Blob parameters in force at a fork: those of the newest entry of the schedule up to it; undefined before Cancun. */
   blobParametersAt(fork: ForkName): BlobParameters | undefined {
-    for (let index = forkNames.indexOf(fork); index >= 0; index--) {
+    for (let index = forkNumber(fork); index >= 0; index--) {
       const parameters = this.config.blobSchedule.get(forkNames[index] as ForkName)
       if (parameters !== undefined) return parameters
     }
@@ -298,7 +319,12 @@ export class ForkSchedule {
     if (differs(mine.terminalTotalDifficulty, theirs.terminalTotalDifficulty, head.totalDifficulty)) {
       return 'terminalTotalDifficulty'
     }
-    for (const name of forkNames) {
+    if (mine.family.title !== theirs.family.title) return 'family'
+    const parameter = Object.keys(mine.parameters).find(
+      (name) => mine.parameters[name] !== theirs.parameters[name],
+    )
+    if (parameter !== undefined) return parameter
+    for (const name of new Set([...forkNames, ...mine.family.forks])) {
       if (differs(mine.blocks.get(name), theirs.blocks.get(name), head.number)) return name
       if (differs(mine.times.get(name), theirs.times.get(name), head.timestamp)) return name
       const [a, b] = [mine.blobSchedule.get(name), theirs.blobSchedule.get(name)]
@@ -315,19 +341,6 @@ export class ForkSchedule {
   }
 }
 
-const forkPlaces = Object.fromEntries(forkNames.map((name, place) => [name, place])) as Record<
-  ForkName,
-  number
->
-
-/**
- * Whether the rules of `fork` hold once `active` is the newest active fork. Asked 20 times a call: two searches in the list
- * of names were a tenth of a short one's time.
- */
-export function includesFork(active: ForkName, fork: ForkName): boolean {
-  return forkPlaces[active] >= forkPlaces[fork]
-}
-
 /** A fork that is left out of a configuration goes on in the chain. */
 function whyUnknown(member: string): string {
   const [, fork] = /^(\w+)(Time|Block)$/.exec(member) ?? []
@@ -336,22 +349,4 @@ function whyUnknown(member: string): string {
     `config.${member} names a fork that this version does not know (${fork}); update Tidegate. ` +
     'Do not remove it: blocks from it on would be executed by the wrong rules'
   )
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** A JSON number, or a decimal or hex string, as a non-negative integer. Throws RangeError naming `path`. */
-export function toBigInteger(value: unknown, path: string): bigint {
-  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return BigInt(value)
-  if (typeof value === 'string' && /^(0[xX][0-9a-fA-F]+|[0-9]+)$/.test(value)) return BigInt(value)
-  throw new RangeError(`${path}: expected a non-negative integer, got ${JSON.stringify(value)}`)
-}
-
-/** {@link toBigInteger} up to 2^53 − 1. */
-export function toInteger(value: unknown, path: string): number {
-  const integer = toBigInteger(value, path)
-  if (integer > BigInt(Number.MAX_SAFE_INTEGER)) throw new RangeError(`${path}: ${integer} is too large`)
-  return Number(integer)
 }

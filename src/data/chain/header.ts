@@ -21,6 +21,7 @@ import {
   rlpPayloadAt,
 } from '../../primitives/rlp.js'
 import type { Development } from '../store/chainRows.js'
+import { type ForkName, includesFork } from './forkNames.js'
 
 /** Unix seconds, of up to 64 bits; a number where it fits into 48. */
 export type Timestamp = number | bigint
@@ -72,17 +73,30 @@ export const emptyRequestsHash = toHash32(sha256(new Uint8Array(0)))
 /** Hash of an empty block access list (EIP-7928), which only a genesis has: Keccak-256 of an empty RLP list. */
 export const emptyBlockAccessListHash = emptyUnclesHash
 
-/** Header fields that forks appended, in order; their names are those of JSON-RPC. */
-export const appendedFields = [
-  'baseFeePerGas',
-  'withdrawalsRoot',
-  'blobGasUsed',
-  'excessBlobGas',
-  'parentBeaconBlockRoot',
-  'requestsHash',
-  'blockAccessListHash',
-  'slotNumber',
-] as const
+/** Header fields that forks appended, in order, each with its fork; their names are those of JSON-RPC. */
+export const fieldForks = {
+  baseFeePerGas: 'london',
+  withdrawalsRoot: 'shanghai',
+  blobGasUsed: 'cancun',
+  excessBlobGas: 'cancun',
+  parentBeaconBlockRoot: 'cancun',
+  requestsHash: 'prague',
+  blockAccessListHash: 'amsterdam',
+  slotNumber: 'amsterdam',
+} as const
+type AppendedField = keyof typeof fieldForks
+export const appendedFields = Object.keys(fieldForks) as readonly AppendedField[]
+
+/** Those of the values that a header of this fork has. */
+export function fieldsAt(
+  fork: ForkName,
+  values: Partial<Pick<Header, AppendedField>>,
+): Partial<Pick<Header, AppendedField>> {
+  const due = appendedFields.filter(
+    (name) => includesFork(fork, fieldForks[name]) && values[name] !== undefined,
+  )
+  return Object.fromEntries(due.map((name) => [name, values[name]]))
+}
 
 /** All fields of a header in the order of its RLP (yellow paper 4.4), by their names of JSON-RPC. */
 export const headerFields = [

@@ -1,5 +1,5 @@
 /** Gas that a transaction pays before its execution. Pure functions of the EIPs they cite. */
-import { type ForkName, includesFork } from './forks.js'
+import { type ForkName, includesFork } from './forkNames.js'
 
 /** The properties of a transaction that decide its intrinsic gas. */
 interface TransactionShape {

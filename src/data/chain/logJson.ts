@@ -12,7 +12,7 @@ import { rlpEndAt, rlpPayloadAt } from '../../primitives/rlp.js'
 import { type BlockRows, transactionPosition } from './blockRows.js'
 import type { Header } from './header.js'
 import type { LogKeys } from './logFilter.js'
-import { writeHexItem, writeHexItems } from './rlpJson.js'
+import { integerOfItem, writeHexItem, writeHexItems } from './rlpJson.js'
 import type { TransactionPosition } from './transactionJson.js'
 
 /** One log of a block: the keys that filters compare, and the object of eth_getLogs as ASCII text. */
@@ -117,6 +117,18 @@ export function readReceipt(receipts: Uint8Array, at: number): ReceiptFields {
   const cumulativeGas = rlpEndAt(receipts, outcome)
   const bloom = rlpEndAt(receipts, cumulativeGas)
   return { outcome, cumulativeGas, bloom, logs: rlpEndAt(receipts, bloom) }
+}
+
+/** What receipts have behind their logs, for each; most have nothing. */
+export function* receiptTails(receipts: Uint8Array): Generator<readonly (number | bigint)[]> {
+  const end = rlpEndAt(receipts, 0)
+  for (let receipt = rlpPayloadAt(receipts, 0); receipt < end; receipt = rlpEndAt(receipts, receipt)) {
+    const tail: (number | bigint)[] = []
+    let at = rlpEndAt(receipts, readReceipt(receipts, receipt).logs)
+    for (; at < rlpEndAt(receipts, receipt); at = rlpEndAt(receipts, at))
+      tail.push(integerOfItem(receipts, at))
+    yield tail
+  }
 }
 
 /** Bytes of most logs with their position members: a token transfer has 750. */

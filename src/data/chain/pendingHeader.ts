@@ -1,14 +1,8 @@
 import { type Hash32, zeroHash } from '../../primitives/bytes.js'
 import { emptyTrieRoot, emptyUnclesHash } from '../../primitives/keccak.js'
-import { nextBaseFee, nextDifficulty, nextExcessBlobGas } from './feeMarket.js'
-import { type ForkSchedule, includesFork } from './forks.js'
-import { emptyBlockAccessListHash, emptyRequestsHash, type Header, toTimestamp } from './header.js'
-
-/**
- * Seconds from the head to the pending block: one slot of proof of stake. The clock is not used, so that an answer
- * depends only on the head.
- */
-const slotSeconds = 12n
+import { nextDifficulty } from './feeMarket.js'
+import type { ForkSchedule } from './forks.js'
+import { emptyBlockAccessListHash, emptyRequestsHash, fieldsAt, type Header, toTimestamp } from './header.js'
 
 /** The slot after the parent's; zero where the parent has none, because it is not known here. */
 export function nextSlotNumber(parent: Header): bigint {
@@ -16,20 +10,21 @@ export function nextSlotNumber(parent: Header): bigint {
 }
 
 /**
- * Header of an empty block on top of `parent`: values that follow from the parent; others are zero or the parent's. The
- * first block with a base fee has twice the gas limit (EIP-1559).
+ * Header of an empty block on top of `parent`: values that follow from the parent; others are zero or the parent's. Its
+ * time is one slot after the parent's: without a clock an answer depends only on the head.
  */
 export function buildPendingHeader(
   parent: Header,
   parentHash: Hash32,
   schedule: ForkSchedule,
   parentTotalDifficulty: bigint,
-  timestamp = toTimestamp(BigInt(parent.timestamp) + slotSeconds),
+  timestamp = toTimestamp(BigInt(parent.timestamp) + BigInt(schedule.family.headers.slotSeconds)),
 ): Header {
   const number = parent.number + 1
-  const isMerged = schedule.isMerged(parentTotalDifficulty)
-  const fork = schedule.forkAt(number, timestamp, isMerged)
-  const blobParameters = schedule.blobParametersAt(fork)
+  const child = schedule.childAt(number, timestamp, parentTotalDifficulty)
+  const { fork, isMerged } = child
+  const { headers } = schedule.family
+  const { gasLimit, extraData, ...own } = headers.child(parent, child)
   const parentHasUncles = Buffer.compare(parent.unclesHash, emptyUnclesHash) !== 0
   return {
     parentHash,
@@ -41,24 +36,20 @@ export function buildPendingHeader(
     logsBloom: new Uint8Array(256),
     difficulty: isMerged ? 0n : nextDifficulty(parent, parentHasUncles, timestamp, fork),
     number,
-    gasLimit: number === schedule.londonBlock ? 2n * parent.gasLimit : parent.gasLimit,
+    gasLimit,
     gasUsed: 0n,
     timestamp,
-    extraData: new Uint8Array(0),
+    extraData,
     mixHash: zeroHash,
     nonce: new Uint8Array(8),
-    ...(includesFork(fork, 'london') ? { baseFeePerGas: nextBaseFee(parent) } : {}),
-    ...(includesFork(fork, 'shanghai') ? { withdrawalsRoot: emptyTrieRoot } : {}),
-    ...(includesFork(fork, 'cancun') && blobParameters !== undefined
-      ? {
-          blobGasUsed: 0n,
-          excessBlobGas: nextExcessBlobGas(parent, fork, blobParameters),
-          parentBeaconBlockRoot: zeroHash,
-        }
-      : {}),
-    ...(includesFork(fork, 'prague') ? { requestsHash: emptyRequestsHash } : {}),
-    ...(includesFork(fork, 'amsterdam')
-      ? { blockAccessListHash: emptyBlockAccessListHash, slotNumber: nextSlotNumber(parent) }
-      : {}),
+    ...fieldsAt(fork, {
+      baseFeePerGas: headers.nextBaseFee(parent, child),
+      withdrawalsRoot: emptyTrieRoot,
+      parentBeaconBlockRoot: zeroHash,
+      requestsHash: emptyRequestsHash,
+      blockAccessListHash: emptyBlockAccessListHash,
+      slotNumber: nextSlotNumber(parent),
+      ...own,
+    }),
   }
 }

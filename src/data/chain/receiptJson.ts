@@ -1,14 +1,15 @@
 /** Receipts as JSON, from their consensus encoding. Members and spelling follow go-ethereum. */
+import { noBytes } from '../../primitives/bytes.js'
 import { ascii, comma, type JsonBytes, memberNames, type Written } from '../../primitives/jsonBytes.js'
 import { hashRlp } from '../../primitives/keccak.js'
 import { rlpEndAt, rlpPayloadAt } from '../../primitives/rlp.js'
 import { gasPerBlob } from './feeMarket.js'
 import { type BlockMembers, readReceipt, writeLog } from './logJson.js'
-import { integerOfItem, writeItems } from './rlpJson.js'
+import { integerOfItem, writeItems, writeQuantityItem } from './rlpJson.js'
 import {
   blobCount,
   effectiveGasPrice,
-  fieldSpan,
+  fieldAt,
   isCreation,
   type Transaction,
   type TransactionPosition,
@@ -20,6 +21,8 @@ export interface ReceiptCursor {
   readonly block: BlockMembers
   /** Price of blob gas in the block, wei; undefined before Cancun. */
   readonly blobGasPrice: bigint | undefined
+  /** Writes what receipts of the chain's family have besides, from the bytes of a transaction. */
+  readonly writeMembers: ((json: JsonBytes, transaction: Uint8Array) => void) | undefined
   cumulativeGasUsed: number | bigint
   logIndex: number
 }
@@ -28,6 +31,8 @@ const name = memberNames(
   'blobGasUsed',
   'contractAddress',
   'cumulativeGasUsed',
+  'depositNonce',
+  'depositReceiptVersion',
   'effectiveGasPrice',
   'from',
   'gasUsed',
@@ -55,6 +60,8 @@ export function writeReceipt(
   cursor: ReceiptCursor,
 ): void {
   const { outcome, cumulativeGas, bloom, logs } = readReceipt(receipts, receipt)
+  const tail = rlpEndAt(receipts, logs)
+  const hasTail = tail < rlpEndAt(receipts, receipt)
   const cumulativeGasUsed = integerOfItem(receipts, cumulativeGas)
   const sender = position.index * 52
   if (transaction.layout.blobHashes !== undefined && cursor.blobGasPrice !== undefined) {
@@ -67,10 +74,11 @@ export function writeReceipt(
   json.constant(cursor.block.hashAndNumber)
   if (isCreation(transaction)) {
     json.constant(name.contractAddress)
-    json.hex(createdAddress(transaction, position))
+    json.hex(createdAddress(transaction, position, hasTail ? payloadOf(receipts, tail) : noBytes))
     json.constant(name.cumulativeGasUsed)
   } else json.constant(noContractThenGasName)
   json.quantity(cumulativeGasUsed)
+  if (hasTail) writeTail(json, receipts, tail, rlpEndAt(receipts, receipt))
   json.constant(name.effectiveGasPrice)
   json.quantity(effectiveGasPrice(transaction, position.baseFeePerGas))
   json.constant(name.from)
@@ -93,6 +101,7 @@ export function writeReceipt(
   json.quantity(position.index)
   json.constant(name.type)
   json.quantity(transaction.type)
+  cursor.writeMembers?.(json, transaction.bytes.subarray(transaction.start, transaction.end))
   json.constant(closeBrace)
   cursor.cumulativeGasUsed = cumulativeGasUsed
 }
@@ -122,9 +131,30 @@ function writeOutcome(json: JsonBytes, receipts: Uint8Array, outcome: number): v
   }
 }
 
-/** Address of a contract that a transaction creates (yellow paper 7). */
-function createdAddress(transaction: Transaction, { senders, index }: TransactionPosition): Uint8Array {
-  const { payload, end } = fieldSpan(transaction, transaction.layout.nonce)
+/** The nonce of a transaction without a signature, and the version of its receipt. */
+function writeTail(json: JsonBytes, receipts: Uint8Array, nonce: number, end: number): void {
+  json.constant(name.depositNonce)
+  writeQuantityItem(json, receipts, nonce)
+  const version = rlpEndAt(receipts, nonce)
+  if (version >= end) return
+  json.constant(name.depositReceiptVersion)
+  writeQuantityItem(json, receipts, version)
+}
+
+/** Address of a contract that a transaction creates (yellow paper 7); `told` is a nonce that its receipt has. */
+function createdAddress(
+  transaction: Transaction,
+  { senders, index }: TransactionPosition,
+  told: Uint8Array,
+): Uint8Array {
+  const { nonce } = transaction.layout
   const sender = senders.subarray(index * 52, index * 52 + 20)
-  return hashRlp([sender, transaction.bytes.subarray(payload, end)]).subarray(12)
+  return hashRlp([
+    sender,
+    nonce === undefined ? told : payloadOf(transaction.bytes, fieldAt(transaction, nonce)),
+  ]).subarray(12)
+}
+
+function payloadOf(bytes: Uint8Array, item: number): Uint8Array {
+  return bytes.subarray(rlpPayloadAt(bytes, item), rlpEndAt(bytes, item))
 }

@@ -2,7 +2,12 @@
 import { concatBytes, type Hash32 } from '../../primitives/bytes.js'
 import { ascii, type Constant, JsonBytes, memberNames } from '../../primitives/jsonBytes.js'
 import { type RlpSpan, rlpEndAt, rlpPayloadAt, rlpSpanAt } from '../../primitives/rlp.js'
-import { authorizationMembers, type FieldForm, transactionTypes } from '../../primitives/transactionTypes.js'
+import {
+  authorizationMembers,
+  type FieldForm,
+  type TransactionType,
+  transactionTypes,
+} from '../../primitives/transactionTypes.js'
 import type { Timestamp } from './header.js'
 import {
   integerOfItem,
@@ -19,6 +24,8 @@ export interface Transaction {
   readonly type: number
   /** The whole body, in which it is. */
   readonly bytes: Uint8Array
+  /** Where its encoding begins: a list (legacy), or the type. */
+  readonly start: number
   /** Where its RLP fields begin, in the order of the type's definition, and where they end. */
   readonly fieldsAt: number
   readonly end: number
@@ -35,11 +42,14 @@ export interface TransactionPosition {
   readonly index: number
   /** Rows of the block's senders: sender (20 bytes) ‖ transaction hash (32 bytes). */
   readonly senders: Uint8Array
+  /** What the receipt of a transaction without a signature has behind its logs: its nonce, and a version. */
+  readonly told?: readonly (number | bigint)[]
 }
 
 /** In no block. */
 interface PendingPosition {
   readonly blockHash: undefined
+  readonly told?: undefined
   readonly index: 0
   /** One row: sender ‖ transaction hash. */
   readonly senders: Uint8Array
@@ -47,9 +57,10 @@ interface PendingPosition {
 
 /** Indexes of a type's fields in its RLP. */
 interface Layout {
-  readonly nonce: number
-  /** Gas price of legacy and type 1; highest gas price of later types. */
-  readonly maxFee: number
+  /** Undefined where its receipt tells it. */
+  readonly nonce: number | undefined
+  /** Gas price of legacy and type 1; highest gas price of later types. Undefined for none. */
+  readonly maxFee: number | undefined
   /** Undefined before EIP-1559. */
   readonly maxPriorityFee: number | undefined
   readonly gas: number
@@ -64,8 +75,8 @@ interface Layout {
   /** What hardly any type has: fees, and what stands behind them. */
   readonly ownFees: readonly OwnField[]
   readonly ownMembers: readonly OwnField[]
-  /** v or yParity; r and s follow. */
-  readonly signature: number
+  /** v or yParity; r and s follow. Undefined for none. */
+  readonly signature: number | undefined
 }
 
 interface OwnField {
@@ -74,15 +85,16 @@ interface OwnField {
   readonly form: FieldForm
 }
 
-/** By type, as far as they were needed. */
-const layouts: (Layout | undefined)[] = []
+/** As far as they were needed. */
+const layouts = new Map<TransactionType, Layout>()
 
 /** Throws RangeError for an unknown type. */
-function layoutOf(number: number): Layout {
-  const known = layouts[number]
-  if (known !== undefined) return known
-  const type = transactionTypes.get(number)
+function layoutOf(number: number, types: ReadonlyMap<number, TransactionType>): Layout {
+  const type = types.get(number)
   if (type === undefined) throw new RangeError(`transaction type ${number} is not known`)
+  const known = layouts.get(type)
+  if (known !== undefined) return known
+  const { isSigned } = type
   const optional = (name: string) => type.placeOf(name)
   const place = (name: string, other = name): number => {
     const at = optional(name) ?? optional(other)
@@ -96,10 +108,10 @@ function layoutOf(number: number): Layout {
       at: place(member),
       form: type.fields[member] as FieldForm,
     }))
-  const isFee = ({ form }: OwnField) => form === 'integer' || form === 'integer64'
+  const isFee = ({ form }: OwnField) => form.toLowerCase().includes('integer')
   const layout = {
-    nonce: place('nonce'),
-    maxFee: place('gasPrice', 'maxFeePerGas'),
+    nonce: isSigned ? place('nonce') : undefined,
+    maxFee: isSigned ? place('gasPrice', 'maxFeePerGas') : undefined,
     maxPriorityFee: optional('maxPriorityFeePerGas'),
     gas: place('gas'),
     to: place('to'),
@@ -110,9 +122,9 @@ function layoutOf(number: number): Layout {
     blobHashes: optional('blobVersionedHashes'),
     ownFees: own.filter(isFee),
     ownMembers: own.filter((field) => !isFee(field)),
-    signature: type.names.length,
+    signature: isSigned ? type.names.length : undefined,
   }
-  layouts[number] = layout
+  layouts.set(type, layout)
   return layout
 }
 
@@ -120,16 +132,21 @@ function layoutOf(number: number): Layout {
 const hashItemBytes = 33
 
 /** Decodes one item of a body's transactions: a list (legacy), or a byte string of type byte and list (EIP-2718). */
-export function readTransaction(bytes: Uint8Array, { payload, start, isList }: RlpSpan): Transaction {
+export function readTransaction(
+  bytes: Uint8Array,
+  { payload, start, isList }: RlpSpan,
+  types = transactionTypes,
+): Transaction {
   const type = isList ? 0 : (bytes[payload] as number)
   if (type === 0 && !isList) throw new RangeError('transaction type 0 is not known')
-  const layout = layoutOf(type)
+  const layout = layoutOf(type, types)
   const list = isList ? start : payload + 1
-  return { type, bytes, fieldsAt: rlpPayloadAt(bytes, list), end: rlpEndAt(bytes, list), layout }
+  const from = isList ? start : payload
+  return { type, bytes, start: from, fieldsAt: rlpPayloadAt(bytes, list), end: rlpEndAt(bytes, list), layout }
 }
 
 /** Offset of a field that the transaction's type has. */
-function fieldAt({ bytes, fieldsAt, end }: Transaction, position: number): number {
+export function fieldAt({ bytes, fieldsAt, end }: Transaction, position: number): number {
   let at = fieldsAt
   for (let before = 0; before < position && at < end; before++) at = rlpEndAt(bytes, at)
   if (at >= end) throw new RangeError(`a transaction without field ${position}`)
@@ -152,12 +169,13 @@ export function blobCount(transaction: Transaction): number {
   return (hashes.end - hashes.payload) / hashItemBytes
 }
 
-/** Effective gas price in wei (EIP-1559); the transaction's gas price before London. */
+/** Effective gas price in wei (EIP-1559); the transaction's gas price before London; 0 for one that pays nothing. */
 export function effectiveGasPrice(
   transaction: Transaction,
   baseFeePerGas: number | bigint | undefined,
 ): number | bigint {
   const { bytes, layout } = transaction
+  if (layout.maxFee === undefined) return 0
   const maxFee = integerOfItem(bytes, fieldAt(transaction, layout.maxFee))
   if (layout.maxPriorityFee === undefined || baseFeePerGas === undefined) return maxFee
   const priorityFee = integerOfItem(bytes, fieldAt(transaction, layout.maxPriorityFee))
@@ -172,6 +190,7 @@ const name = memberNames(
   'accessList',
   'blockNumber',
   'blockTimestamp',
+  'depositReceiptVersion',
   'chainId',
   'from',
   'gas',
@@ -193,6 +212,7 @@ const name = memberNames(
 const firstName = ascii('{"blockHash":')
 const closeBrace = ascii('}')
 const nullText = ascii('null')
+const noSignature = ascii(',"v":"0x0","r":"0x0","s":"0x0"')
 const noBlock = ascii('null,"blockNumber":null,"blockTimestamp":null')
 
 /** Writes the transaction object of the specification. */
@@ -222,7 +242,7 @@ export function writeTransaction(
   quantity(name.gas, layout.gas)
   json.constant(name.gasPrice)
   json.quantity(effectiveGasPrice(transaction, isPending ? undefined : position.baseFeePerGas))
-  if (layout.maxPriorityFee !== undefined) {
+  if (layout.maxFee !== undefined && layout.maxPriorityFee !== undefined) {
     quantity(name.maxFeePerGas, layout.maxFee)
     quantity(name.maxPriorityFeePerGas, layout.maxPriorityFee)
   }
@@ -231,7 +251,8 @@ export function writeTransaction(
   json.hex(position.senders, sender + 20, sender + 52)
   json.constant(name.input)
   writeHexItem(json, bytes, fieldAt(transaction, layout.input))
-  quantity(name.nonce, layout.nonce)
+  if (layout.nonce !== undefined) quantity(name.nonce, layout.nonce)
+  else writeTold(json, position.told)
   json.constant(name.to)
   writeRecipient(json, transaction)
   json.constant(name.transactionIndex)
@@ -245,16 +266,29 @@ export function writeTransaction(
     writeAccessList(json, bytes, fieldAt(transaction, layout.accessList))
   }
   if (layout.chainId !== undefined) quantity(name.chainId, layout.chainId)
-  else writeLegacyChainId(json, transaction)
+  else if (layout.signature !== undefined) writeLegacyChainId(json, transaction, layout.signature)
   for (const { member, at, form } of layout.ownMembers) {
+    const field = fieldAt(transaction, at)
+    if (form === 'flag' && isEmptyItem(bytes, field)) continue
     json.constant(member)
-    writeOwn(json, bytes, fieldAt(transaction, at), form)
+    writeOwn(json, bytes, field, form)
   }
-  quantity(name.v, layout.signature)
-  quantity(name.r, layout.signature + 1)
-  quantity(name.s, layout.signature + 2)
-  if (type > 0) quantity(name.yParity, layout.signature)
+  if (layout.signature === undefined) json.constant(noSignature)
+  else {
+    quantity(name.v, layout.signature)
+    quantity(name.r, layout.signature + 1)
+    quantity(name.s, layout.signature + 2)
+    if (type > 0) quantity(name.yParity, layout.signature)
+  }
   json.constant(closeBrace)
+}
+
+function writeTold(json: JsonBytes, [nonce = 0, version]: readonly (number | bigint)[] = []): void {
+  json.constant(name.nonce)
+  json.quantity(nonce)
+  if (version === undefined) return
+  json.constant(name.depositReceiptVersion)
+  json.quantity(version)
 }
 
 /**
@@ -278,8 +312,8 @@ export function writeRecipient(json: JsonBytes, transaction: Transaction): void 
 }
 
 /** Writes the chain id, which EIP-155 adds to v; without EIP-155 there is none. */
-function writeLegacyChainId(json: JsonBytes, transaction: Transaction): void {
-  const v = integerOfItem(transaction.bytes, fieldAt(transaction, transaction.layout.signature))
+function writeLegacyChainId(json: JsonBytes, transaction: Transaction, signature: number): void {
+  const v = integerOfItem(transaction.bytes, fieldAt(transaction, signature))
   if (v < 35) return
   json.constant(name.chainId)
   json.quantity(typeof v === 'number' ? Math.floor((v - 35) / 2) : (v - 35n) / 2n)
@@ -287,7 +321,8 @@ function writeLegacyChainId(json: JsonBytes, transaction: Transaction): void {
 
 /** Writes a field that hardly any type has. */
 function writeOwn(json: JsonBytes, bytes: Uint8Array, at: number, form: FieldForm): void {
-  if (form === 'hashes') writeHexItems(json, bytes, at)
+  if (form === 'flag') json.text('true')
+  else if (form === 'hashes') writeHexItems(json, bytes, at)
   else if (form === 'authorizations') writeAuthorizations(json, bytes, at)
   else writeHexItem(json, bytes, at)
 }

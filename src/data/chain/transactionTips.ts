@@ -3,14 +3,18 @@ import type { ExecutedBlock } from './blockReceipts.js'
 import type { BlockRows } from './blockRows.js'
 import { readReceipt } from './logJson.js'
 import { integerOfItem } from './rlpJson.js'
-import { effectiveGasPrice, readTransaction } from './transactionJson.js'
+import { effectiveGasPrice } from './transactionJson.js'
 
 /** Tip of each transaction of a block, in wei per gas, in order. */
-export function transactionTips({ body, facts: { baseFeePerGas }, transactions }: BlockRows): bigint[] {
+export function transactionTips(rows: BlockRows): bigint[] {
+  const { baseFeePerGas } = rows.facts
   const baseFee = BigInt(baseFeePerGas ?? 0)
-  return transactions.map(
-    (span) => BigInt(effectiveGasPrice(readTransaction(body, span), baseFeePerGas)) - baseFee,
-  )
+  return rows.transactions.map((span) => {
+    const transaction = rows.read(span)
+    // What is forced into a block pays nothing.
+    if (transaction.layout.maxFee === undefined) return 0n
+    return BigInt(effectiveGasPrice(transaction, baseFeePerGas)) - baseFee
+  })
 }
 
 /** Gas used by each transaction of a block, in order. */

@@ -10,10 +10,10 @@ import {
   checkBlockAccessItems,
   decodeBlockAccessList,
 } from '../../data/chain/blockAccessList.js'
-import { gasPerBlob, nextBaseFee, nextDifficulty, nextExcessBlobGas } from '../../data/chain/feeMarket.js'
+import { familyOf } from '../../data/chain/families/families.js'
+import { nextDifficulty } from '../../data/chain/feeMarket.js'
 import { type ForkName, type ForkSchedule, includesFork } from '../../data/chain/forks.js'
-import { type Header, requireKnownFork } from '../../data/chain/header.js'
-import { gasLimitMax } from '../../data/chain/intrinsicGas.js'
+import { appendedFields, fieldForks, type Header, requireKnownFork } from '../../data/chain/header.js'
 import { type BodyItems, bodyHashes } from '../../execution/evm/blocks/blockParts.js'
 import { InvalidBlockError } from '../../execution/evm/blocks/invalidBlock.js'
 import { bytesToHex, equalBytes } from '../../primitives/bytes.js'
@@ -28,11 +28,6 @@ export interface RuleContext {
   readonly isDevelopment?: boolean
 }
 
-const gasLimitMin = 5000n
-const gasLimitBoundDivisor = 1024n
-const extraDataBytesMax = 32
-/** EIP-7934: 10 MiB less 2 MiB for the consensus layer. */
-const blockRlpBytesMax = 8 * 1024 * 1024
 /** EIP-779: number of blocks from the DAO fork on with a mark in their extra data. */
 const daoMarkedBlocks = 10
 const daoMark = Buffer.from('dao-hard-fork')
@@ -60,15 +55,16 @@ export function checkHeader(header: Header, parent: Header, context: RuleContext
     `more than the parent's ${parent.timestamp}`,
   )
   must(
-    header.extraData.length <= extraDataBytesMax,
-    'extraData',
-    `${header.extraData.length} bytes`,
-    `at most ${extraDataBytesMax} bytes`,
+    header.gasUsed <= header.gasLimit,
+    'gasUsed',
+    header.gasUsed,
+    `at most the gas limit ${header.gasLimit}`,
   )
-  checkGas(header, parent, context)
   checkConsensus(header, parent, context)
   checkPresence(header, context.fork)
-  checkBlobGas(header, parent, context)
+  const { number, timestamp } = header
+  const child = { number, timestamp, ...context.schedule.rulesAt(context.fork) }
+  context.schedule.family.headers.check(header, parent, child, must)
   const daoBlock = context.schedule.config.blocks.get('dao')
   if (daoBlock !== undefined && header.number >= daoBlock && header.number < daoBlock + daoMarkedBlocks) {
     must(
@@ -78,28 +74,6 @@ export function checkHeader(header: Header, parent: Header, context: RuleContext
       'the DAO fork mark',
     )
   }
-}
-
-function checkGas(header: Header, parent: Header, { schedule }: RuleContext): void {
-  const isFirstLondon = header.number === schedule.londonBlock
-  const parentLimit = isFirstLondon ? parent.gasLimit * 2n : parent.gasLimit
-  const step = header.gasLimit > parentLimit ? header.gasLimit - parentLimit : parentLimit - header.gasLimit
-  must(
-    step < parentLimit / gasLimitBoundDivisor &&
-      header.gasLimit >= gasLimitMin &&
-      header.gasLimit <= gasLimitMax,
-    'gasLimit',
-    header.gasLimit,
-    `less than 1/1024 away from ${parentLimit}`,
-  )
-  must(
-    header.gasUsed <= header.gasLimit,
-    'gasUsed',
-    header.gasUsed,
-    `at most the gas limit ${header.gasLimit}`,
-  )
-  const isLondon = schedule.londonBlock !== undefined && header.number >= schedule.londonBlock
-  mustEqual('baseFeePerGas', header.baseFeePerGas, isLondon ? nextBaseFee(parent) : undefined)
 }
 
 function checkConsensus(header: Header, parent: Header, { fork, isMerged }: RuleContext): void {
@@ -124,37 +98,15 @@ function checkConsensus(header: Header, parent: Header, { fork, isMerged }: Rule
 }
 
 function checkPresence(header: Header, fork: ForkName): void {
-  const fields = [
-    ['withdrawalsRoot', 'shanghai'],
-    ['blobGasUsed', 'cancun'],
-    ['excessBlobGas', 'cancun'],
-    ['parentBeaconBlockRoot', 'cancun'],
-    ['requestsHash', 'prague'],
-    ['blockAccessListHash', 'amsterdam'],
-    ['slotNumber', 'amsterdam'],
-  ] as const
-  for (const [field, since] of fields) {
-    const isDue = includesFork(fork, since)
+  for (const field of appendedFields) {
+    const isDue = includesFork(fork, fieldForks[field])
     must(
       (header[field] !== undefined) === isDue,
       field,
       isDue ? 'absent' : 'present',
-      isDue ? `it since ${since}` : `none before ${since}`,
+      isDue ? `it since ${fieldForks[field]}` : `none before ${fieldForks[field]}`,
     )
   }
-}
-
-function checkBlobGas(header: Header, parent: Header, { schedule, fork }: RuleContext): void {
-  const parameters = schedule.blobParametersAt(fork)
-  if (header.blobGasUsed === undefined || parameters === undefined) return
-  const most = BigInt(parameters.max) * gasPerBlob
-  must(
-    header.blobGasUsed <= most && header.blobGasUsed % gasPerBlob === 0n,
-    'blobGasUsed',
-    header.blobGasUsed,
-    `a multiple of ${gasPerBlob} up to ${most}`,
-  )
-  mustEqual('excessBlobGas', header.excessBlobGas, nextExcessBlobGas(parent, fork, parameters))
 }
 
 /** Splits a block's decoded RLP. Throws InvalidBlockError for another shape. */
@@ -174,12 +126,12 @@ export function bodyItems(items: readonly RlpItem[]): BodyItems {
 
 /** Checks the RLP size of a whole block. Throws InvalidBlockError. */
 export function checkSize(blockBytes: number, fork: ForkName): void {
-  if (includesFork(fork, 'osaka'))
-    must(blockBytes <= blockRlpBytesMax, 'block size', blockBytes, `at most ${blockRlpBytesMax} bytes`)
+  const most = familyOf(fork).headers.blockBytesMax(fork)
+  if (most !== undefined) must(blockBytes <= most, 'block size', blockBytes, `at most ${most} bytes`)
 }
 
 /** Checks that a body is the one its header commits to. Throws InvalidBlockError. */
-export function checkContent(header: Header, body: BodyItems): void {
+export function checkContent(header: Header, body: BodyItems, fork: ForkName): void {
   const { transactionsRoot, unclesHash, withdrawalsRoot } = bodyHashes(body)
   mustMatch('transactionsRoot', transactionsRoot, header.transactionsRoot)
   mustMatch('sha3Uncles', unclesHash, header.unclesHash)
@@ -189,9 +141,10 @@ export function checkContent(header: Header, body: BodyItems): void {
     withdrawalsRoot === undefined ? 'absent' : 'present',
     'what the header commits to',
   )
-  if (withdrawalsRoot !== undefined && header.withdrawalsRoot !== undefined) {
+  if (withdrawalsRoot === undefined || header.withdrawalsRoot === undefined) return
+  if (familyOf(fork).proofs.hasWithdrawals(fork)) {
     mustMatch('withdrawalsRoot', withdrawalsRoot, header.withdrawalsRoot)
-  }
+  } else must(body.withdrawals?.length === 0, 'withdrawals', body.withdrawals?.length, 'none')
 }
 
 /**

@@ -16,6 +16,9 @@ export function compareWithHeader(header: Header, executed: ExecutedBlock): void
   compare('stateRoot', bytesToHex(executed.changes.stateRoot), bytesToHex(header.stateRoot))
   const text = (hash: Hash32 | undefined) => (hash === undefined ? 'absent' : bytesToHex(hash))
   compare('requestsHash', text(executed.requestsHash), text(header.requestsHash))
+  const { withdrawalsRoot } = executed
+  if (withdrawalsRoot !== undefined)
+    compare('withdrawalsRoot', text(withdrawalsRoot), text(header.withdrawalsRoot))
   const list = executed.blockAccessList
   compare('blockAccessListHash', text(list && blockAccessListHash(list)), text(header.blockAccessListHash))
   if (differences.length > 0) throw new InvalidBlockError(differences.join('; '))

@@ -3,7 +3,6 @@
 import {
   ForkSchedule,
   type ForkTimes,
-  includesFork,
   isRecord,
   parseGenesisConfig,
   toBigInteger,
@@ -14,10 +13,11 @@ import {
   emptyBlockAccessListHash,
   emptyRequestsHash,
   encodeHeader,
+  fieldsAt,
   type Header,
   toTimestamp,
 } from '../../data/chain/header.js'
-import { emptyAccount, encodeAccount } from '../../data/state/account.js'
+import { decodeAccount, emptyAccount, encodeAccount } from '../../data/state/account.js'
 import { updateStorageRoot } from '../../data/state/stateView.js'
 import { type TrieChange, updateTrieRows } from '../../data/state/trie.js'
 import { rowSink } from '../../data/state/tries.js'
@@ -26,6 +26,7 @@ import type { ChainIdentity } from '../../data/store/chainRows.js'
 import {
   bytesToHex,
   concatBytes,
+  equalBytes,
   type Hash32,
   hexToBytes,
   noBytes,
@@ -77,7 +78,7 @@ export function parseGenesis(text: string, more: Json = {}): Genesis {
   if (!isRecord(json.alloc)) throw new RangeError('"alloc" is missing')
   const schedule = new ForkSchedule(config)
   const state = buildState(withAccounts(json.alloc, more))
-  const header = buildHeader(json, schedule, state.stateRoot)
+  const header = buildHeader(json, schedule, state)
   const headerRlp = encodeHeader(header)
   const hash = keccak256(headerRlp)
   const networkId = (json.config as Json).networkId ?? config.chainId.toString()
@@ -167,14 +168,15 @@ function withAccounts(alloc: Json, more: Json): Json {
   return merged
 }
 
-function buildHeader(json: Json, schedule: ForkSchedule, stateRoot: Hash32): Header {
+function buildHeader(json: Json, schedule: ForkSchedule, { stateRoot, accounts }: BuiltState): Header {
   const timestamp = toTimestamp(limitedInteger(json.timestamp ?? 0, 64, 'timestamp'))
   const number = toInteger(json.number ?? 0, 'number')
   if (number !== 0) throw new RangeError('number: a genesis is block 0')
-  // Forks by time apply to genesis even if the chain has not merged, as in geth.
-  const fork = schedule.forkAt(0, timestamp, true)
-  const has = (name: Parameters<typeof includesFork>[1]) => includesFork(fork, name)
-  const isLondon = schedule.londonBlock === 0
+  const difficulty = limitedInteger(required(json, 'difficulty'), 256, 'difficulty')
+  const fork = schedule.forkOf({ number, timestamp, difficulty })
+  const storage = schedule.family.execution?.withdrawalsAccount?.(fork)
+  const row = storage && accounts.find(([address]) => equalBytes(address, storage))?.[1]
+  const withdrawalsRoot = row === undefined ? emptyTrieRoot : decodeAccount(row).storageRoot
   return {
     parentHash: toHash32(fixedBytes(json.parentHash ?? '0x', 32, 'parentHash')),
     unclesHash: emptyUnclesHash,
@@ -183,7 +185,7 @@ function buildHeader(json: Json, schedule: ForkSchedule, stateRoot: Hash32): Hea
     transactionsRoot: emptyTrieRoot,
     receiptsRoot: emptyTrieRoot,
     logsBloom: new Uint8Array(256),
-    difficulty: limitedInteger(required(json, 'difficulty'), 256, 'difficulty'),
+    difficulty,
     number,
     gasLimit: limitedInteger(required(json, 'gasLimit'), 64, 'gasLimit'),
     gasUsed: toBigInteger(json.gasUsed ?? 0, 'gasUsed'),
@@ -191,24 +193,16 @@ function buildHeader(json: Json, schedule: ForkSchedule, stateRoot: Hash32): Hea
     extraData: toBytes(json.extraData ?? '0x', 'extraData'),
     mixHash: toHash32(fixedBytes(json.mixHash ?? '0x', 32, 'mixHash')),
     nonce: padLeft(toMinimalBytes(limitedInteger(json.nonce ?? 0, 64, 'nonce')), 8),
-    ...(isLondon
-      ? { baseFeePerGas: toBigInteger(json.baseFeePerGas ?? baseFeeDefault.toString(), 'baseFeePerGas') }
-      : {}),
-    ...(has('shanghai') ? { withdrawalsRoot: emptyTrieRoot } : {}),
-    ...(has('cancun')
-      ? {
-          blobGasUsed: toBigInteger(json.blobGasUsed ?? 0, 'blobGasUsed'),
-          excessBlobGas: toBigInteger(json.excessBlobGas ?? 0, 'excessBlobGas'),
-          parentBeaconBlockRoot: zeroHash,
-        }
-      : {}),
-    ...(has('prague') ? { requestsHash: emptyRequestsHash } : {}),
-    ...(has('amsterdam')
-      ? {
-          blockAccessListHash: emptyBlockAccessListHash,
-          slotNumber: limitedInteger(json.slotNumber ?? 0, 64, 'slotNumber'),
-        }
-      : {}),
+    ...fieldsAt(fork, {
+      baseFeePerGas: toBigInteger(json.baseFeePerGas ?? baseFeeDefault.toString(), 'baseFeePerGas'),
+      withdrawalsRoot,
+      blobGasUsed: toBigInteger(json.blobGasUsed ?? 0, 'blobGasUsed'),
+      excessBlobGas: toBigInteger(json.excessBlobGas ?? 0, 'excessBlobGas'),
+      parentBeaconBlockRoot: zeroHash,
+      requestsHash: emptyRequestsHash,
+      blockAccessListHash: emptyBlockAccessListHash,
+      slotNumber: limitedInteger(json.slotNumber ?? 0, 64, 'slotNumber'),
+    }),
   }
 }
 
@@ -219,9 +213,9 @@ function required(json: Json, member: string): unknown {
   return value
 }
 
-function buildState(
-  alloc: Json,
-): Pick<BlockDiff, 'accounts' | 'slots' | 'trie' | 'code'> & { stateRoot: Hash32 } {
+type BuiltState = Pick<BlockDiff, 'accounts' | 'slots' | 'trie' | 'code'> & { readonly stateRoot: Hash32 }
+
+function buildState(alloc: Json): BuiltState {
   const accounts = new Map<string, Change>()
   const slots: Change[] = []
   const trie: Change[] = []

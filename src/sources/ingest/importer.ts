@@ -252,7 +252,7 @@ export class ChainImporter {
     const body = bodyItems(block.items)
     const isDevelopment = this.#development !== undefined
     checkHeader(header, parent, { schedule: this.#schedule, isDevelopment, ...block })
-    if (!block.isContentChecked) checkContent(header, body)
+    if (!block.isContentChecked) checkContent(header, body, fork)
     checkSize(rlpLength(headerRlp.length + rlpPayloadLength(bodyRlp.length)), fork)
     if (blockAccessList !== undefined) {
       checkBlockAccessList(blockAccessList, header, body.transactions.length)
@@ -269,7 +269,8 @@ export class ChainImporter {
   #isKnown({ hash, header, bodyRlp, items }: Block): boolean {
     if (!this.#store.hasHeader(hash)) return false
     const known = this.#store.readBody(hash)
-    if (known === undefined || !equalBytes(known, bodyRlp)) checkContent(header, bodyItems(items))
+    if (known === undefined || !equalBytes(known, bodyRlp))
+      checkContent(header, bodyItems(items), this.#schedule.forkOf(header))
     return true
   }
 

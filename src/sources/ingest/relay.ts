@@ -108,7 +108,7 @@ export class Relay {
       .catch(() => undefined)
     if (asked === undefined || asked.result === null) return undefined
     try {
-      const item = transactionFromJson(asked.result)
+      const item = transactionFromJson(asked.result, this.#options.schedule.family.transactionTypes)
       const bytes = item instanceof Uint8Array ? item : encodeRlp(item)
       const tx = readSignedTransaction(item, this.#forkOfHead(), this.#options.schedule.config.chainId, keys)
       if (equalBytes(tx.hash, hash)) return pendingTransactionJson(bytes, tx.sender, hash)

@@ -3,11 +3,12 @@
  * and the signatures of its transactions. Executes nothing.
  */
 import { blockAccessListHash } from '../../../data/chain/blockAccessList.js'
-import type { ForkSchedule } from '../../../data/chain/forks.js'
+import { familyOf } from '../../../data/chain/families/families.js'
+import type { ForkName, ForkSchedule } from '../../../data/chain/forks.js'
 import { type Header, requireKnownFork } from '../../../data/chain/header.js'
 import { indexedRoot } from '../../../data/state/indexedRoot.js'
-import { bytesToHex, equalBytes, joinBytes } from '../../../primitives/bytes.js'
-import { emptyUnclesHash, hashRlp } from '../../../primitives/keccak.js'
+import { bytesToHex, equalBytes, type Hash32, joinBytes } from '../../../primitives/bytes.js'
+import { emptyTrieRoot, emptyUnclesHash, hashRlp } from '../../../primitives/keccak.js'
 import {
   decodeRlpList,
   encodeRlp,
@@ -61,6 +62,12 @@ export function bodyHashes({ transactions, uncles, withdrawals }: BodyItems) {
   }
 }
 
+/** Root over receipts as they are kept. */
+export function receiptsRootOf(receipts: readonly Uint8Array[], fork: ForkName): Hash32 {
+  const { receiptInTrie } = familyOf(fork).proofs
+  return indexedRoot(receiptInTrie ? receipts.map((receipt) => receiptInTrie(receipt, fork)) : receipts)
+}
+
 const noSenders = new Uint8Array(0)
 /** RLP of a body without transactions and uncles, before Shanghai. */
 const emptyBody = Buffer.from('c2c0c0', 'hex')
@@ -90,10 +97,12 @@ export class BlockParts {
       const { transactionsRoot, unclesHash, withdrawalsRoot } = bodyHashes(items)
       expect('transactions root', transactionsRoot, header.transactionsRoot)
       expect('uncles hash', unclesHash, header.unclesHash)
+      const fork = this.#schedule.forkAt(header.number, header.timestamp, isMerged)
+      const isOfBody = familyOf(fork).proofs.hasWithdrawals(fork)
       if (withdrawalsRoot !== undefined || header.withdrawalsRoot !== undefined) {
-        expect('withdrawals root', withdrawalsRoot, header.withdrawalsRoot)
+        expect('withdrawals root', withdrawalsRoot, isOfBody ? header.withdrawalsRoot : emptyTrieRoot)
       }
-      return transactions.length === 0 ? noSenders : this.#readSenders(transactions, header, isMerged, fault)
+      return transactions.length === 0 ? noSenders : this.#readSenders(transactions, header, fork, fault)
     })
   }
 
@@ -101,7 +110,7 @@ export class BlockParts {
   checkReceipts(row: Uint8Array, header: Header, fault: PartFault): void {
     reading('receipts', fault, () => {
       const receipts = decodeRlpList(row).map(rlpBytes)
-      const root = indexedRoot(receipts)
+      const root = receiptsRootOf(receipts, this.#schedule.forkOf(header))
       expectHash((what) => fault('receipts', what), 'receipts root', root, header.receiptsRoot)
       const bloom = Buffer.alloc(numberOfBloomBytes)
       for (const receipt of receipts) addBloom(bloom, receipt)
@@ -119,10 +128,9 @@ export class BlockParts {
   #readSenders(
     transactions: readonly RlpItem[],
     header: Header,
-    isMerged: boolean,
+    fork: ForkName,
     fault: PartFault,
   ): Uint8Array {
-    const fork = this.#schedule.forkAt(header.number, header.timestamp, isMerged)
     const { chainId } = this.#schedule.config
     try {
       return joinBytes(

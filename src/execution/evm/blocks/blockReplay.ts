@@ -130,7 +130,7 @@ export class BlockReplays {
     kernel.setFork(fork)
     kernel.setBlock(context)
     if (header.number === this.schedule.config.blocks.get('dao')) applyDaoFork(kernel)
-    beginBlock(kernel, header, fork)
+    beginBlock(kernel, header, fork, this.schedule)
   }
 
   run(

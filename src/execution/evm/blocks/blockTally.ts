@@ -1,4 +1,5 @@
 /** What the transactions of a block come to, one after the other: gas, receipts, logs, and which accounts changed. */
+import { familyOf } from '../../../data/chain/families/families.js'
 import { gasPerBlob } from '../../../data/chain/feeMarket.js'
 import { type ForkName, includesFork } from '../../../data/chain/forks.js'
 import type { StateView } from '../../../data/state/stateView.js'
@@ -9,6 +10,8 @@ import type { TransactionOutcome } from '../transactions/transaction.js'
 import type { BlockGas } from '../transactions/transactionChecks.js'
 import { Blooms, encodeReceipt } from './receipts.js'
 import { buildChanges, type StateChanges } from './stateChanges.js'
+
+type CountedOutcome = Pick<TransactionOutcome, 'gasUsed' | 'toldNonce' | keyof BlockGas>
 
 /** Of transactions whose outcomes are known. */
 export class ReceiptTally {
@@ -25,14 +28,15 @@ export class ReceiptTally {
     type: number,
     blobs: number,
     outcome: boolean | Uint8Array,
-    ran: Pick<TransactionOutcome, 'gasUsed' | keyof BlockGas>,
+    ran: CountedOutcome,
     logs: readonly KernelLog[],
+    tail: readonly bigint[] = [],
   ): void {
     const { executionGas, stateGas } = this.used
     this.used = { executionGas: executionGas + ran.executionGas, stateGas: stateGas + ran.stateGas }
     this.#gasUsed += ran.gasUsed
     this.blobGas += BigInt(blobs) * gasPerBlob
-    const receipt = { type, outcome, gasUsed: this.#gasUsed, logs }
+    const receipt = { type, outcome, gasUsed: this.#gasUsed, logs, tail }
     this.receipts.push(encodeReceipt(receipt, this.#blooms.bloomOf(logs)))
     for (const log of logs) this.logs.push(log)
   }
@@ -64,14 +68,12 @@ export class BlockTally extends ReceiptTally {
   }
 
   /** Adds the transaction that the kernel ran last. */
-  add(
-    type: number,
-    blobs: number,
-    isSuccess: boolean,
-    ran: Pick<TransactionOutcome, 'gasUsed' | keyof BlockGas>,
-  ): void {
+  add(type: number, blobs: number, isSuccess: boolean, ran: CountedOutcome): void {
+    const { toldNonce } = ran
+    const tail =
+      toldNonce === undefined ? [] : (familyOf(this.fork).proofs.receiptTail?.(toldNonce, this.fork) ?? [])
     const outcome = includesFork(this.fork, 'byzantium') ? isSuccess : this.changes().stateRoot
-    this.count(type, blobs, outcome, ran, this.kernel.logs)
+    this.count(type, blobs, outcome, ran, this.kernel.logs, tail)
   }
 
   /** What changed until now. */

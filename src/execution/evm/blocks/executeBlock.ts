@@ -2,16 +2,19 @@
  * Executes whole blocks: RLP in, state changes out. The importer checks headers against their parents, and compares
  * roots with the header.
  */
+import { familyOf } from '../../../data/chain/families/families.js'
 import { type ForkName, type ForkSchedule, includesFork } from '../../../data/chain/forks.js'
-import { indexedRoot } from '../../../data/state/indexedRoot.js'
+import { decodeAccount } from '../../../data/state/account.js'
 import { RememberedState } from '../../../data/state/rememberedState.js'
 import type { StateView } from '../../../data/state/stateView.js'
 import type { RecentTries } from '../../../data/state/trie.js'
-import type { Hash32 } from '../../../primitives/bytes.js'
+import { equalBytes, type Hash32, toAddress } from '../../../primitives/bytes.js'
+import { emptyTrieRoot } from '../../../primitives/keccak.js'
 import { RlpError, type RlpItem } from '../../../primitives/rlp.js'
 import type { JobWatch } from '../engine/jobWatch.js'
 import type { RecoveredKeys } from '../transactions/recoveredKeys.js'
 import { buildBlockAccessList, recordedBy } from './blockAccesses.js'
+import { receiptsRootOf } from './blockParts.js'
 import { applyDaoFork, payRewards, payWithdrawals } from './blockPayments.js'
 import { type AncestorHash, BlockRunner, checkBlobGas, sendersOf } from './blockRun.js'
 import { BlockTally } from './blockTally.js'
@@ -30,6 +33,8 @@ export interface ExecutedBlock {
   readonly receiptsRoot: Hash32
   /** EIP-7685; undefined before Prague. */
   readonly requestsHash: Hash32 | undefined
+  /** Where it is the root of an account's storage after the block. */
+  readonly withdrawalsRoot?: Hash32
   /** RLP of the block access list (EIP-7928); undefined before Amsterdam. */
   readonly blockAccessList: Uint8Array | undefined
   /** Sender (20 bytes) ‖ transaction hash (32 bytes), per transaction. */
@@ -87,19 +92,22 @@ export class BlockExecutor {
     const { schedule } = runner
     const block = runner.read(items, fork)
     const { header, transactions } = block
+    const { execution } = familyOf(fork)
+    const refused = execution?.refuseTransactions?.(transactions, fork)
+    if (refused !== undefined) throw new InvalidBlockError(refused)
     const rules = runner.rulesOf(header, fork)
     const kernel = runner.prepare(rules, state, ancestorHash, watch)
     const isRecorded = includesFork(fork, 'amsterdam')
     if (isRecorded) kernel.recordAccesses()
     if (header.number === schedule.config.blocks.get('dao')) applyDaoFork(kernel)
-    beginBlock(kernel, header, fork)
+    beginBlock(kernel, header, fork, schedule)
     const tally = new BlockTally(kernel, fork, state, this.#recent)
     for (const [index, transaction] of transactions.entries()) {
       const ran = runner.run(kernel, transaction, index, rules, tally.used)
       const { type, blobVersionedHashes = [] } = transaction
       tally.add(type, blobVersionedHashes.length, ran.failure === 'none', ran)
     }
-    checkBlobGas(header, tally.blobGas)
+    checkBlobGas(header, execution?.blobGas?.(transactions, fork) ?? tally.blobGas)
     kernel.setAccessIndex(transactions.length + 1)
     if (includesFork(fork, 'shanghai')) payWithdrawals(kernel, block.withdrawals)
     if (!includesFork(fork, 'paris')) payRewards(kernel, header, block.uncles, fork)
@@ -107,12 +115,15 @@ export class BlockExecutor {
       ? requestsHashOf(kernel, tally.logs, schedule, fork, this.#isDevelopment)
       : undefined
     const { gasUsed, logsBloom, receipts } = tally
+    const changes = tally.changes()
+    const withdrawals = execution?.withdrawalsAccount?.(fork)
     return {
-      changes: tally.changes(),
+      changes,
+      ...(withdrawals && { withdrawalsRoot: storageRootAfter(withdrawals, changes, state) }),
       gasUsed,
       logsBloom,
       receipts,
-      receiptsRoot: indexedRoot(receipts),
+      receiptsRoot: receiptsRootOf(receipts, fork),
       requestsHash,
       blockAccessList: isRecorded ? buildBlockAccessList([recordedBy(kernel)]) : undefined,
       senders: sendersOf(transactions),
@@ -123,4 +134,11 @@ export class BlockExecutor {
   recoverSenders(items: readonly RlpItem[], fork: ForkName): Uint8Array {
     return sendersOf(this.#runner.read(items, fork).transactions)
   }
+}
+
+/** Storage root of an account after a block. */
+export function storageRootAfter(address: Uint8Array, { accounts }: StateChanges, before: StateView): Hash32 {
+  const changed = accounts.find(([key]) => equalBytes(key, address))
+  if (changed === undefined) return before.account(toAddress(address))?.storageRoot ?? emptyTrieRoot
+  return changed[1].length === 0 ? emptyTrieRoot : decodeAccount(changed[1]).storageRoot
 }

@@ -186,7 +186,7 @@ export class PartsExecutor {
     const shares = new Shares(this.#thread.taken, starts.length - 1)
     const kernel = this.#runner.prepare(rules, state, ancestorHash)
     kernel.recordAccesses()
-    beginBlock(kernel, header, rules.fork)
+    beginBlock(kernel, header, rules.fork, this.#runner.schedule)
     const ran: RanTransaction[] = []
     const transactionAt = (index: number) => transactions[index] as SignedTransaction
     for (let share = 0; shares.take(); share++) {

@@ -15,12 +15,18 @@ export interface Receipt {
   /** Cumulative gas used, up to and including this transaction. */
   readonly gasUsed: bigint
   readonly logs: readonly KernelLog[]
+  /** Integers behind the logs. */
+  readonly tail?: readonly bigint[]
 }
 
-export function encodeReceipt({ type, outcome, gasUsed, logs }: Receipt, bloom: Uint8Array): Uint8Array {
+export function encodeReceipt(
+  { type, outcome, gasUsed, logs, tail = [] }: Receipt,
+  bloom: Uint8Array,
+): Uint8Array {
   const status = typeof outcome === 'boolean' ? toMinimalBytes(outcome ? 1 : 0) : outcome
   const items = logs.map(({ address, topics, data }) => [address, topics, data])
-  const rlp = encodeRlp([status, toMinimalBytes(gasUsed), bloom, items], slab)
+  const fields = [status, toMinimalBytes(gasUsed), bloom, items]
+  const rlp = encodeRlp(tail.length === 0 ? fields : [...fields, ...tail.map(toMinimalBytes)], slab)
   return type === 0 ? rlp : Buffer.concat([Uint8Array.of(type), rlp])
 }
 

@@ -3,6 +3,7 @@
  * accessed (EIP-2929), as in execution-specs; go-ethereum warms the called contract and the address 0.
  */
 import { sha256 } from '@noble/hashes/sha2.js'
+import { familyOf } from '../../../data/chain/families/families.js'
 import { type ForkName, type ForkSchedule, includesFork } from '../../../data/chain/forks.js'
 import { emptyRequestsHash, type Header } from '../../../data/chain/header.js'
 import {
@@ -39,7 +40,13 @@ const systemGas = 30_000_000n
 const systemReservoir = 1_566_720n
 
 /** System calls before the transactions. A failed one changes nothing. */
-export function beginBlock(kernel: Kernel, header: Header, fork: ForkName): void {
+export function beginBlock(kernel: Kernel, header: Header, fork: ForkName, { config }: ForkSchedule): void {
+  const begin = familyOf(fork).execution?.beginBlock
+  if (begin !== undefined) {
+    kernel.begin(systemAddress, 0n, [])
+    begin(kernel, header, config)
+    kernel.end()
+  }
   const { parentBeaconBlockRoot } = header
   if (includesFork(fork, 'cancun') && parentBeaconBlockRoot !== undefined) {
     callSystem(kernel, beaconRoots, parentBeaconBlockRoot, fork)
@@ -59,6 +66,7 @@ export function requestsHashOf(
   fork: ForkName,
   isDevelopment: boolean,
 ): Hash32 {
+  if (familyOf(fork).execution?.hasRequests !== true) return emptyRequestsHash
   const deposits = hexToBytes((config.depositContractAddress ?? depositContractDefault).slice(2))
   const lists: (readonly [type: number, requests: Uint8Array])[] = [[0, depositsOf(logs, deposits)]]
   for (const [type, since, address] of requestContracts) {

@@ -4,7 +4,7 @@
  */
 
 import { randomBytes } from 'node:crypto'
-import { type ForkName, forkNames } from '../../../data/chain/forks.js'
+import { type ForkName, forkNumber } from '../../../data/chain/forks.js'
 import { type Hash32, toHash32 } from '../../../primitives/bytes.js'
 import { FaultError } from '../../../primitives/faults.js'
 import { emptyCodeHash } from '../../../primitives/keccak.js'
@@ -102,7 +102,7 @@ export class Kernel {
 
   setFork(fork: ForkName): void {
     this.fork = fork
-    this.#exports.setFork(forkNames.indexOf(fork))
+    this.#exports.setFork(forkNumber(fork))
   }
 
   setBlock(words: BlockWords): void {

@@ -105,9 +105,13 @@ function fieldItem(form: FieldForm, value: unknown): RlpItem {
   switch (form) {
     case 'integer':
     case 'integer64':
+    case 'optionalInteger':
+    case 'flag':
       return toMinimalBytes((value as bigint | undefined) ?? 0n)
     case 'bytes':
     case 'recipient':
+    case 'address':
+    case 'hash':
       return (value as Uint8Array | undefined) ?? noBytes
     case 'hashes':
       return (value as readonly Uint8Array[] | undefined) ?? []

@@ -8,6 +8,7 @@
  */
 import { hash } from 'node:crypto'
 import { ripemd160 } from '@noble/hashes/legacy.js'
+import { familyOf } from '../../../data/chain/families/families.js'
 import { type ForkName, includesFork } from '../../../data/chain/forks.js'
 import { noBytes, padLeft, toMinimalBytes } from '../../../primitives/bytes.js'
 import { keccak256 } from '../../../primitives/keccak.js'
@@ -127,9 +128,15 @@ const contracts: ReadonlyMap<number, Contract> = new Map<number, Contract>([
   [0x100, { since: 'osaka', gas: () => 6_900n, run: verifyP256 }],
 ])
 
+function hasContract(fork: ForkName, number: number): boolean {
+  const since = contracts.get(number)?.since
+  const own = familyOf(fork).execution?.precompiles?.since.get(number)
+  return since !== undefined && (includesFork(fork, since) || (own !== undefined && includesFork(fork, own)))
+}
+
 /** Numbers of the contracts of a fork. */
 export function precompileNumbers(fork: ForkName): number[] {
-  return [...contracts].filter(([, { since }]) => includesFork(fork, since)).map(([number]) => number)
+  return [...contracts].filter(([number]) => hasContract(fork, number)).map(([number]) => number)
 }
 
 /** The address of a contract: its number in 20 bytes. */
@@ -142,13 +149,16 @@ export function precompileAddress(number: number): Uint8Array {
  * job may with FaultError ExecutionTimedOut; some look at it every 30 ms only.
  */
 export function precompileRuns(fork: ForkName, watch: JobWatch | undefined): PrecompileRuns {
+  const own = familyOf(fork).execution?.precompiles
   return {
     get(number) {
       const contract = contracts.get(number)
-      if (contract === undefined || !includesFork(fork, contract.since)) return undefined
+      if (contract === undefined || !hasContract(fork, number)) return undefined
+      const bytesMax = own?.inputBytesMax(number, fork)
       return (data, gas) => {
-        const gasUsed = contract.gas(data, fork)
+        const gasUsed = own?.gas(number, fork) ?? contract.gas(data, fork)
         if (gasUsed > gas) return { output: noBytes, gasUsed }
+        if (bytesMax !== undefined && data.length > bytesMax) return undefined
         watch?.look()
         try {
           return { output: contract.run(data, fork, watch), gasUsed }

@@ -82,7 +82,7 @@ export class BlockSimulator {
     const isRecorded = includesFork(fork, 'amsterdam')
     if (isRecorded) kernel.recordAccesses()
     kernel.setBlock(context)
-    beginBlock(kernel, header, fork)
+    beginBlock(kernel, header, fork, schedule)
     const calls: RunCall[] = []
     const tally = new BlockTally(kernel, fork, state, this.#recent)
     for (const [index, call] of block.calls.entries()) {

@@ -79,13 +79,14 @@ export function runOutermostFrame(
   authorizations: readonly SignedAuthorization[],
   watch: JobWatch | undefined,
 ): FrameOutcome {
-  const { tx, block, gasPrice, blobCost } = priced
+  const { tx, block, gasPrice, blobCost, fees } = priced
   const { fork } = block
   const sender = kernel.account(tx.sender)
   const nonce = kernel.nonceOf(sender)
   const available = gasLimit - priced.intrinsicGas
   const paySender = (nonceAfter: bigint) => {
-    kernel.debit(sender, gasLimit * gasPrice + blobCost)
+    const more = fees === undefined ? blobCost : blobCost + fees.taken(gasLimit)
+    kernel.debit(sender, gasLimit * gasPrice + more)
     kernel.setNonce(sender, nonceAfter)
   }
   const fail = (failure: KernelFailure, gas: bigint, gasLeft: bigint, nonceAfter: bigint): FrameOutcome => {

@@ -2,6 +2,7 @@
  * A transaction, or a message in its place, and what it costs in its block before it runs. Owns no rules, which are
  * in transactionChecks.ts.
  */
+import type { TransactionFees } from '../../../data/chain/families/family.js'
 import { gasPerBlob } from '../../../data/chain/feeMarket.js'
 import { calldataFloorGas, intrinsicGas, shapeOfData } from '../../../data/chain/intrinsicGas.js'
 import { equalBytes } from '../../../primitives/bytes.js'
@@ -18,6 +19,11 @@ export interface Transaction {
   readonly to: Uint8Array | undefined
   /** Undefined where any is right. */
   readonly nonce?: bigint
+  /**
+   * Of a transaction that its block has whether its sender can pay or not: wei that it creates, and whether the protocol
+   * itself sends it.
+   */
+  readonly forced?: { readonly mint: bigint; readonly isSystem: boolean }
   /** Highest gas price in wei; for types 0 and 1 the gas price. */
   readonly maxFeePerGas: bigint
   readonly maxPriorityFeePerGas: bigint
@@ -38,6 +44,8 @@ export interface PricedTransaction {
   readonly hasFreeBlobs: boolean
   /** Wei per gas that the sender pays: the value of GASPRICE. */
   readonly gasPrice: bigint
+  /** What the chain takes besides; undefined where that is nothing. */
+  readonly fees?: TransactionFees | undefined
   /** Cost of the blobs in wei, at their price and at the sender's cap. */
   readonly blobCost: bigint
   readonly blobCostCap: bigint

@@ -3,13 +3,14 @@
  * messages (core/txpool/validation.go, core/types/transaction.go). Does not own what depends on accounts, on fees of
  * the moment or on a node's settings, which the node decides.
  */
+import { familyOf } from '../../../data/chain/families/families.js'
 import { gasPerBlob } from '../../../data/chain/feeMarket.js'
 import { type ForkName, includesFork } from '../../../data/chain/forks.js'
 import { gasLimitMax } from '../../../data/chain/intrinsicGas.js'
 import { concatBytes, type Hash32 } from '../../../primitives/bytes.js'
 import { messageRefused } from '../../../primitives/faults.js'
 import { decodeRlpList, RlpError, rlpSpanAt } from '../../../primitives/rlp.js'
-import { type TransactionType, transactionTypes } from '../../../primitives/transactionTypes.js'
+import type { TransactionType } from '../../../primitives/transactionTypes.js'
 import { priceTransaction } from './pricedTransaction.js'
 import { RecoveredKeys } from './recoveredKeys.js'
 import { InvalidSenderError, readSignedTransaction, type SignedTransaction } from './signedTransaction.js'
@@ -71,7 +72,7 @@ export function checkSentTransaction(raw: Uint8Array, fork: ForkName, chainId: b
 
 /** As {@link checkSentTransaction}; the whole transaction. */
 export function readSentTransaction(raw: Uint8Array, fork: ForkName, chainId: bigint): SignedTransaction {
-  const type = typeOf(raw)
+  const type = typeOf(raw, fork)
   const { number, since } = type
   const sizeMax = hasBlobs(type) ? blobBytesMax : bytesMax
   if (raw.length > sizeMax) {
@@ -92,11 +93,12 @@ export function readSentTransaction(raw: Uint8Array, fork: ForkName, chainId: bi
   })
 }
 
-function typeOf(raw: Uint8Array): TransactionType {
+function typeOf(raw: Uint8Array, fork: ForkName): TransactionType {
   const [first = 0] = raw
   if (first <= 0x7f && raw.length <= 1) throw messageRefused('typed transaction too short')
+  const { transactionTypes } = familyOf(fork)
   const type = first === 0 ? undefined : transactionTypes.get(first > 0x7f ? 0 : first)
-  if (type === undefined) throw messageRefused('transaction type not supported')
+  if (type?.isSigned !== true) throw messageRefused('transaction type not supported')
   return type
 }
 

@@ -2,10 +2,11 @@
  * Strict decoding of a block's transactions: leading zeros, wrong lengths and wrong numbers of fields are errors.
  * Owns fields and signatures; transaction.ts decides whether a transaction may run.
  */
+import { familyOf } from '../../../data/chain/families/families.js'
 import { type ForkName, includesFork } from '../../../data/chain/forks.js'
 import { bytesToBigInt, bytesToNumber, type Hash32 } from '../../../primitives/bytes.js'
 import { decodeRlpList, RlpError, type RlpItem, rlpList } from '../../../primitives/rlp.js'
-import { type FieldForm, transactionTypes } from '../../../primitives/transactionTypes.js'
+import type { FieldForm } from '../../../primitives/transactionTypes.js'
 import type { AccessListEntry, Authorization } from '../messages/executionRequest.js'
 import { sMax } from './authorizations.js'
 import { type RecoveredKeys, transactionHash } from './recoveredKeys.js'
@@ -15,7 +16,10 @@ import { InvalidTransactionError } from './transactionChecks.js'
 export interface SignedTransaction extends BlockTransaction {
   readonly hash: Hash32
   readonly type: number
+  /** 0 where its receipt tells it. */
   readonly nonce: bigint
+  /** As it stands in its block: a list (legacy), or bytes that begin with the type. */
+  readonly item: RlpItem
 }
 
 /** A signature that has no sender on this chain. The messages are go-ethereum's. */
@@ -49,28 +53,33 @@ function read(
 ): SignedTransaction {
   const isTyped = item instanceof Uint8Array
   const number = isTyped ? (item[0] ?? -1) : 0
-  const type = isTyped && number === 0 ? undefined : transactionTypes.get(number)
+  const type = isTyped && number === 0 ? undefined : familyOf(fork).transactionTypes.get(number)
   if (type === undefined) refuse(`transaction type ${number} is not known`)
-  const { names } = type
-  const fields = new Fields(isTyped ? decodeRlpList(item.subarray(1)) : item, names.length + signatureFields)
+  const { names, isSigned } = type
+  const fields = new Fields(
+    isTyped ? decodeRlpList(item.subarray(1)) : item,
+    names.length + (isSigned ? signatureFields : 0),
+  )
   const values: Record<string, FieldValue> = {}
   for (const name of names) {
     const value = readField(fields, name, type.fields[name] as FieldForm)
     if (name === 'chainId') checkChainId(value as bigint, chainId)
     values[name] = value
   }
-  checkSignature(fields, number, fork, chainId)
+  if (isSigned) checkSignature(fields, number, fork, chainId)
   const hash = transactionHash(item)
   const read = values as unknown as FieldValues
   return {
     type: number,
     hash,
-    sender: keys.senderOf(item, hash) ?? refuseSignature(),
+    item,
+    sender: read.from ?? keys.senderOf(item, hash) ?? refuseSignature(),
     to: read.to,
-    nonce: read.nonce,
+    nonce: read.nonce ?? 0n,
+    ...(isSigned ? {} : { forced: { mint: read.mint ?? 0n, isSystem: read.isSystemTx === true } }),
     gasLimit: read.gas,
-    maxFeePerGas: read.gasPrice ?? read.maxFeePerGas,
-    maxPriorityFeePerGas: read.gasPrice ?? read.maxPriorityFeePerGas,
+    maxFeePerGas: read.gasPrice ?? read.maxFeePerGas ?? 0n,
+    maxPriorityFeePerGas: read.gasPrice ?? read.maxPriorityFeePerGas ?? 0n,
     value: read.value,
     data: read.input,
     accessList: read.accessList,
@@ -82,10 +91,13 @@ function read(
 
 /** The fields that execution knows, as far as a type has them: a price, or two of the fee market. */
 interface FieldValues {
-  readonly nonce: bigint
+  readonly nonce?: bigint
   readonly gasPrice?: bigint
-  readonly maxFeePerGas: bigint
-  readonly maxPriorityFeePerGas: bigint
+  readonly maxFeePerGas?: bigint
+  readonly maxPriorityFeePerGas?: bigint
+  readonly from?: Uint8Array
+  readonly mint?: bigint
+  readonly isSystemTx?: boolean
   readonly gas: bigint
   readonly to: Uint8Array | undefined
   readonly value: bigint
@@ -95,12 +107,19 @@ interface FieldValues {
   readonly blobVersionedHashes?: readonly Uint8Array[]
   readonly authorizationList?: readonly Authorization[]
 }
-type FieldValue = bigint | FieldValues[keyof FieldValues]
+type FieldValue = FieldValues[keyof FieldValues]
 
 function readField(fields: Fields, name: string, form: FieldForm): FieldValue {
   switch (form) {
     case 'integer':
+    case 'optionalInteger':
       return fields.integer(name)
+    case 'address':
+      return sized(fields.bytes(name), 20)
+    case 'hash':
+      return sized(fields.bytes(name), 32)
+    case 'flag':
+      return fields.integer(name, 1) === 1n
     case 'integer64':
       return fields.integer(name, 64)
     case 'bytes':
@@ -190,7 +209,8 @@ class Fields {
   integer(name: string, bits = 256): bigint {
     const bytes = this.bytes(name)
     if (bytes[0] === 0) refuse(`${name} has leading zeros`)
-    if (bytes.length * 8 > bits) refuse(`${name} has more than ${bits} bits`)
+    const isWide = bits < 8 ? bytes.length > 1 || (bytes[0] ?? 0) >> bits > 0 : bytes.length * 8 > bits
+    if (isWide) refuse(`${name} has more than ${bits} bits`)
     return bytes.length <= 6 ? BigInt(bytesToNumber(bytes)) : bytesToBigInt(bytes)
   }
 }

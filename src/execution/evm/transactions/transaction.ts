@@ -3,14 +3,17 @@
  * paper, section 6. Blocks, calls, estimates, simulations and traces all come here. Owns no rules of what may start
  * (transactionChecks.ts) and no warm accounts, authorizations and state gas (outermostFrame.ts).
  */
+import { familyOf } from '../../../data/chain/families/families.js'
 import { type BlobParameters, includesFork } from '../../../data/chain/forks.js'
+import { initcodeBytesMax } from '../../../data/chain/intrinsicGas.js'
+import type { RlpItem } from '../../../primitives/rlp.js'
 import type { BlockRules } from '../blocks/blockContext.js'
 import type { JobWatch } from '../engine/jobWatch.js'
 import type { Kernel } from '../engine/kernel.js'
 import { isDelegation, type SignedAuthorization } from './authorizations.js'
 import { type FrameOutcome, runOutermostFrame } from './outermostFrame.js'
-import { type PricedTransaction, priceTransaction, type Transaction } from './pricedTransaction.js'
-import { type BlockGas, checkTransaction } from './transactionChecks.js'
+import { type PricedTransaction, priceTransaction, startGas, type Transaction } from './pricedTransaction.js'
+import { type BlockGas, checkTransaction, fitsBlock, InvalidTransactionError } from './transactionChecks.js'
 
 export interface RunInput {
   readonly gasLimit: bigint
@@ -28,6 +31,8 @@ export interface TransactionOutcome extends Omit<FrameOutcome, 'gasLeft' | 'refu
   readonly gasSpent: bigint
   /** What counts for its block besides state gas, which EIP-7778 takes before refunds. */
   readonly executionGas: bigint
+  /** The nonce that its sender had, where its receipt tells it. */
+  readonly toldNonce?: bigint
 }
 
 /**
@@ -62,23 +67,30 @@ export function applyTransaction(
 
 function settle(
   kernel: Kernel,
-  { tx, block, gasPrice, isFree }: PricedTransaction,
+  { tx, block, gasPrice, isFree, fees }: PricedTransaction,
   gasLimit: bigint,
   gasUsed: bigint,
 ): void {
-  kernel.credit(kernel.account(tx.sender), (gasLimit - gasUsed) * gasPrice)
+  const rest = (gasLimit - gasUsed) * gasPrice
+  kernel.credit(
+    kernel.account(tx.sender),
+    fees === undefined ? rest : rest + fees.returned(gasLimit, gasUsed),
+  )
   if (!isFree) {
     const coinbase = kernel.account(block.coinbase)
     kernel.see(coinbase)
     const reward = gasUsed * (includesFork(block.fork, 'london') ? gasPrice - block.baseFee : gasPrice)
     // From Amsterdam on nothing does not even touch it, which a trace shows.
     if (reward > 0n || !includesFork(block.fork, 'amsterdam')) kernel.credit(coinbase, reward)
+    fees?.pay(gasUsed)
   }
   kernel.end()
 }
 
 export interface BlockTransaction extends Transaction {
   readonly gasLimit: bigint
+  /** As it stands in its block. */
+  readonly item?: RlpItem
 }
 
 /**
@@ -94,7 +106,10 @@ export function runTransaction(
   authorizations: readonly SignedAuthorization[],
 ): TransactionOutcome {
   const { gasLimit } = tx
-  const priced = priceTransaction(tx, block, 'transaction')
+  if (tx.forced !== undefined) return runForced(kernel, block, used, tx, tx.forced)
+  const fees = familyOf(block.fork).execution?.fees?.(kernel, block, tx.item)
+  const plain = priceTransaction(tx, block, 'transaction')
+  const priced = fees === undefined ? plain : { ...plain, fees }
   const sender = kernel.account(tx.sender)
   checkTransaction(priced, {
     gasLimit,
@@ -105,6 +120,45 @@ export function runTransaction(
     blobs,
   })
   return applyTransaction(kernel, priced, { gasLimit, authorizations }, true)
+}
+
+/**
+ * Runs a transaction that its block has in any case, such as a deposit of the OP Stack: it pays nothing, and one that may
+ * not start fails, with all its gas; what it mints stays. Throws {@link InvalidTransactionError} where it does not fit.
+ */
+function runForced(
+  kernel: Kernel,
+  block: BlockRules,
+  used: BlockGas | undefined,
+  tx: BlockTransaction,
+  { mint, isSystem }: NonNullable<Transaction['forced']>,
+): TransactionOutcome {
+  const { gasLimit, sender, to, data, value } = tx
+  const account = kernel.account(sender)
+  const toldNonce = kernel.nonceOf(account)
+  const countsGas = familyOf(block.fork).execution?.countsForcedGas?.(block.fork) ?? true
+  if (isSystem && countsGas) throw new InvalidTransactionError('system transactions are not supported')
+  if (used !== undefined && !isSystem && !fitsBlock(block, gasLimit, used)) {
+    throw new InvalidTransactionError('gas limit reached')
+  }
+  if (mint > 0n) {
+    kernel.begin(sender, 0n, [])
+    kernel.credit(account, mint)
+    kernel.end()
+  }
+  const allGas = isSystem ? 0n : gasLimit
+  const wholly = { gasUsed: allGas, gasSpent: allGas, executionGas: allGas }
+  const priced = priceTransaction(tx, block, 'simulation')
+  const isTooLong =
+    to === undefined && data.length > initcodeBytesMax(block.fork) && includesFork(block.fork, 'shanghai')
+  if (gasLimit < startGas(priced) || value > kernel.balanceOf(account) || isTooLong) {
+    kernel.begin(sender, 0n, [])
+    kernel.setNonce(account, toldNonce + 1n)
+    kernel.end()
+    return { failure: 'outOfGas', ...wholly, stateGas: 0n, paidBefore: 0n, hasReservoir: false, toldNonce }
+  }
+  const outcome = applyTransaction(kernel, priced, { gasLimit, authorizations: [] }, true)
+  return { ...outcome, ...(countsGas ? {} : wholly), toldNonce }
 }
 
 /** EIP-3607; a delegation (EIP-7702) makes no contract. */

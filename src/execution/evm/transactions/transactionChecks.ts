@@ -2,11 +2,11 @@
  * The rules that a transaction, or a message in its place, must keep to start: each has a name and go-ethereum's
  * message. Owns no faults: each caller adds its words to the message.
  */
+import { familyOf } from '../../../data/chain/families/families.js'
 import { type BlobParameters, type ForkName, includesFork } from '../../../data/chain/forks.js'
 import { initcodeBytesMax, transactionGasMax } from '../../../data/chain/intrinsicGas.js'
 import { toChecksumAddress } from '../../../primitives/checksumAddress.js'
 import { RequestError } from '../../../primitives/faults.js'
-import { transactionTypes } from '../../../primitives/transactionTypes.js'
 import type { BlockRules } from '../blocks/blockContext.js'
 import { nonceMax } from './authorizations.js'
 import { type PricedTransaction, startGas, type Transaction } from './pricedTransaction.js'
@@ -54,7 +54,7 @@ type Rule = (priced: PricedTransaction, facts: StartFacts) => Message
 /** The rules, in the order of core/state_transition.go. */
 const rules = {
   type: ({ tx: { type }, block }) => {
-    const since = type === undefined ? undefined : transactionTypes.get(type)?.since
+    const since = type === undefined ? undefined : familyOf(block.fork).transactionTypes.get(type)?.since
     return since !== undefined && !includesFork(block.fork, since) && 'transaction type not supported'
   },
   nonceTooLow: ({ tx }, { nonce }) => isLess(tx.nonce, nonce) && `nonce too low: ${nonces(tx, nonce)}`,
@@ -116,8 +116,8 @@ const rules = {
     if (tx.type !== undefined) return 'set code transaction with empty auth list'
     return `EIP-7702 transaction with empty auth list (sender ${toChecksumAddress(tx.sender)})`
   },
-  funds: ({ tx, blobCostCap }, { gasLimit, balance }) => {
-    const want = gasLimit * tx.maxFeePerGas + blobCostCap + tx.value
+  funds: ({ tx, blobCostCap, fees }, { gasLimit, balance }) => {
+    const want = gasLimit * tx.maxFeePerGas + blobCostCap + tx.value + (fees?.taken(gasLimit) ?? 0n)
     if (!isLess(balance, want)) return undefined
     const lack = want < 2n ** 256n ? `have ${balance} want ${want}` : 'required balance exceeds 256 bits'
     return `insufficient funds for gas * price + value: ${who(tx)} ${lack}`

@@ -2,7 +2,6 @@
 import type { BlockId } from '../../../data/chain/blockId.js'
 import type { ChainView } from '../../../data/chain/chainView.js'
 import { blockFees, feesAfter, tipPercentiles } from '../../../data/chain/feeHistory.js'
-import { blobGasPrice } from '../../../data/chain/feeMarket.js'
 import type { Header } from '../../../data/chain/header.js'
 import { suggestTip } from '../../../data/chain/suggestedTip.js'
 import { toQuantity } from '../../../primitives/bytes.js'
@@ -71,7 +70,7 @@ export const feeMethods = {
     price: 2,
     memo: 'head',
     result: nullable(quantitySchema),
-    run: ({ chain, head }) => feeJson(blobGasPrice(head.header, chain.schedule)),
+    run: ({ chain, head }) => feeJson(chain.schedule.blobGasPrice(head.header)),
   }),
   /** As go-ethereum answers, of up to 1,024 blocks; lists of prices have one more item for the next block. */
   eth_feeHistory: chainMethod({

@@ -118,6 +118,10 @@ const transactionMembers = {
 const fieldSchemas: Readonly<Record<FieldForm, Schema>> = {
   integer: quantitySchema,
   integer64: quantitySchema,
+  optionalInteger: quantitySchema,
+  address: addressSchema,
+  hash: hashSchema,
+  flag: { type: 'boolean' },
   bytes: bytesSchema,
   recipient: nullable(addressSchema),
   hashes: listSchema(hashSchema),

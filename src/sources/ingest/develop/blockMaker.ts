@@ -3,7 +3,7 @@
  * run. Owns what is in a block. The executor of imported blocks runs it, once; the store takes what it gives.
  */
 import { blockAccessListHash } from '../../../data/chain/blockAccessList.js'
-import { blobGasPrice, gasPerBlob } from '../../../data/chain/feeMarket.js'
+import { gasPerBlob } from '../../../data/chain/feeMarket.js'
 import { type ForkName, type ForkSchedule, includesFork } from '../../../data/chain/forks.js'
 import {
   decodeHeader,
@@ -165,7 +165,7 @@ export class BlockMaker {
 
   /** The first that can run and that fit in one block by their gas limits; at least one, which may be invalid. */
   #choose({ header, fork }: Draft): readonly SentTransaction[] {
-    const ready = this.waiting.ready(header.baseFeePerGas ?? 0n, blobGasPrice(header, this.#schedule) ?? 0n)
+    const ready = this.waiting.ready(header.baseFeePerGas ?? 0n, this.#schedule.blobGasPrice(header) ?? 0n)
     const blobsMax = this.#schedule.blobParametersAt(fork)?.max ?? 0
     let [gas, blobs, bytes] = [0n, 0, 0]
     const end = ready.findIndex((tx, index) => {

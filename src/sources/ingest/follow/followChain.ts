@@ -25,7 +25,7 @@ export function followChain(task: FollowTask, host: SourceHost): Promise<void> {
     const isSigned = beacon !== undefined
     const upstreams = new Upstreams(nodes, { chain, pollMs, quorum, isSigned, log })
     onEnd(() => upstreams.close())
-    const blocks = new UpstreamBlocks(upstreams, timeoutMs)
+    const blocks = new UpstreamBlocks(upstreams, timeoutMs, schedule)
     const signed = beacon && openSigned(beacon, { identity, store, blocks, upstreams, log })
     onEnd(() => signed?.close())
     await upstreams.check(checkMs)

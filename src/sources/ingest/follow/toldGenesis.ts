@@ -4,7 +4,7 @@
  * neither rules nor state, the name of its fork stands for its rules, and its own accounts are added elsewhere.
  */
 import { BlockJsonError, headerRlpFromJson } from '../../../data/chain/blockFromJson.js'
-import { type ForkName, forkNames, forksByTime, forksUpToLondon } from '../../../data/chain/forks.js'
+import { type EthereumFork, forkNames, forksByTime, forksUpToLondon } from '../../../data/chain/forks.js'
 import { decodeHeader, type Header, headerHash } from '../../../data/chain/header.js'
 import { bytesToHex, equalBytes, toQuantity } from '../../../primitives/bytes.js'
 import { OperatorError } from '../../../primitives/faults.js'
@@ -93,7 +93,7 @@ function membersOf(header: Header) {
 /** The rules of anvil, all from the first block on; undefined for a fork before the Merge, or one that is not known. */
 function anvilConfig(chainId: number, info: unknown, forkConfig: unknown): object | undefined {
   const fork = String(memberOf(info, 'hardFork')).toLowerCase()
-  const at = forkNames.indexOf((fork === 'merge' ? 'paris' : fork) as ForkName)
+  const at = forkNames.indexOf((fork === 'merge' ? 'paris' : fork) as EthereumFork)
   if (at < forkNames.indexOf('paris')) return undefined
   const times = forksByTime.filter((name) => forkNames.indexOf(name) <= at)
   const blobs = memberOf(memberOf(forkConfig, 'current'), 'blobSchedule')

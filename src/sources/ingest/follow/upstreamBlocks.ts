@@ -9,6 +9,7 @@ import {
   headerRlpFromJson,
   uncleHashesOf,
 } from '../../../data/chain/blockFromJson.js'
+import type { ForkSchedule } from '../../../data/chain/forks.js'
 import { decodeHeader, headerHash, UnknownForkError } from '../../../data/chain/header.js'
 import { InvalidBlockError } from '../../../execution/evm/blocks/invalidBlock.js'
 import {
@@ -55,11 +56,13 @@ interface Unread<B> extends Asked {
 export class UpstreamBlocks {
   readonly #upstreams: Upstreams
   readonly #requestMs: number
+  readonly #schedule: ForkSchedule
 
   /** `requestMs` is the longest time for one block, over all attempts. */
-  constructor(upstreams: Upstreams, requestMs: number) {
+  constructor(upstreams: Upstreams, requestMs: number, schedule: ForkSchedule) {
     this.#upstreams = upstreams
     this.#requestMs = requestMs
+    this.#schedule = schedule
   }
 
   /** The block of this number; undefined where no node has one. Rejects with NoAnswerError. */
@@ -158,7 +161,8 @@ export class UpstreamBlocks {
   ): Promise<Unread<FetchedBlock> | undefined> {
     const inVain: Upstream[] = []
     const raw = await this.#askRaw(id, inVain)
-    if (raw !== undefined) return { ...raw, read: () => readFetched(rawBytes(raw.result), raw.upstream) }
+    if (raw !== undefined)
+      return { ...raw, read: () => readFetched(rawBytes(raw.result), raw.upstream, this.#schedule) }
     const asked = await this.#askPresent(method, [id, true], claimer)
     if (asked !== undefined && inVain.includes(asked.upstream)) asked.upstream.noteLack(rawMethod)
     return asked && { ...asked, read: () => this.#readWithUncles(asked) }
@@ -171,7 +175,7 @@ export class UpstreamBlocks {
       throw new WrongAnswer('a block without its hash')
     const uncles = await Promise.all(hashes.map((_, index) => this.#uncle(hash, index)))
     const known = uncles.filter((uncle) => uncle !== undefined)
-    return known.length === uncles.length ? readJson(asked, known) : undefined
+    return known.length === uncles.length ? readJson(asked, known, this.#schedule) : undefined
   }
 
   /** RLP of an uncle, whose hash is not checked; undefined where no node has it. */
@@ -251,12 +255,12 @@ function isPresent({ result }: Asked): boolean {
   return result !== null && result !== '0x'
 }
 
-function readFetched(rlp: Uint8Array, upstream: Upstream): FetchedBlock {
+function readFetched(rlp: Uint8Array, upstream: Upstream, schedule: ForkSchedule): FetchedBlock {
   const parsed = parseBlock(rlp)
   const link = linkOf(parsed)
   // What belongs to a block of a fork that is not known is not known either.
   if (link.unknownFork !== undefined) return { ...link, rlp, block: undefined, upstream }
-  checkContent(parsed.header, bodyItems(parsed.items))
+  checkContent(parsed.header, bodyItems(parsed.items), schedule.forkOf(parsed.header))
   checkList(parsed)
   return { ...link, rlp, block: { ...parsed, isContentChecked: true }, upstream }
 }
@@ -268,9 +272,14 @@ function checkList({ header, blockAccessList: list }: Block): void {
   throw new WrongAnswer(`with block ${header.number} it sent an access list that its header does not name`)
 }
 
-function readJson({ result, upstream }: Asked, uncles: readonly Uint8Array[]): FetchedBlock {
+function readJson(
+  { result, upstream }: Asked,
+  uncles: readonly Uint8Array[],
+  schedule: ForkSchedule,
+): FetchedBlock {
   try {
-    return readFetched(blockRlpFromJson(result, uncles), upstream)
+    const rlp = blockRlpFromJson(result, uncles, schedule.family.transactionTypes)
+    return readFetched(rlp, upstream, schedule)
   } catch (error) {
     if (!(error instanceof UnknownForkError)) throw error
     const link = readLink(headerRlpFromJson(result))

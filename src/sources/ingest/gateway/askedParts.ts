@@ -5,6 +5,7 @@ import {
   decodeBlockAccessList,
 } from '../../../data/chain/blockAccessList.js'
 import { blockRlpFromJson, headerRlpFromJson, uncleHashesOf } from '../../../data/chain/blockFromJson.js'
+import type { ForkSchedule } from '../../../data/chain/forks.js'
 import { decodeHeader, type Header, headerHash } from '../../../data/chain/header.js'
 import type { CanonicalHeader } from '../../../data/store/gatewayWriter.js'
 import { bytesToHex, equalBytes, type Hash32, toQuantity } from '../../../primitives/bytes.js'
@@ -21,7 +22,11 @@ export const accessListMethods: readonly string[] = ['debug_getRawBlockAccessLis
 
 export const witnessMethods: readonly string[] = ['debug_executionWitness']
 
-export async function askBlock(hash: Hash32, attempt: Attempt): Promise<Block | undefined> {
+export async function askBlock(
+  hash: Hash32,
+  attempt: Attempt,
+  { family }: ForkSchedule,
+): Promise<Block | undefined> {
   const text = bytesToHex(hash)
   const { method, result } = await attempt.askOneOf([
     { method: 'debug_getRawBlock', params: [text] },
@@ -35,7 +40,7 @@ export async function askBlock(hash: Hash32, attempt: Attempt): Promise<Block | 
     ),
   )
   if (uncles.includes(null)) return undefined
-  return parseBlock(blockRlpFromJson(result, uncles.map(headerRlpFromJson)))
+  return parseBlock(blockRlpFromJson(result, uncles.map(headerRlpFromJson), family.transactionTypes))
 }
 
 /** A row of the store. `header` resolves to that of the block, undefined where nobody has it. */

@@ -52,11 +52,13 @@ export class BlockFetcher {
   readonly proving: Proving
   protected readonly options: FetcherOptions
   readonly #parts: BlockParts
+  readonly #schedule: ForkSchedule
 
   constructor(upstreams: Asking, options: FetcherOptions) {
     this.options = options
     this.proving = new Proving(upstreams, options)
     this.#parts = new BlockParts(options.schedule)
+    this.#schedule = options.schedule
   }
 
   /** A block by its hash, proved; undefined where nobody knows it. `first`: see {@link Proving.prove}. */
@@ -66,7 +68,7 @@ export class BlockFetcher {
   }
 
   protected async blockFrom(hash: Hash32, attempt: Attempt): Promise<ProvedBlock | undefined> {
-    const block = await askBlock(hash, attempt)
+    const block = await askBlock(hash, attempt, this.#schedule)
     if (block === undefined) return undefined
     const { header, bodyRlp } = block
     if (!equalBytes(block.hash, hash)) {

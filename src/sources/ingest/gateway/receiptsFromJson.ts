@@ -14,6 +14,10 @@ export function receiptsFromJson(answer: unknown): Uint8Array {
     return encodeRlp(
       answer.map((receipt: Json) => {
         const { type = '0x0', status, root, cumulativeGasUsed, logs } = receipt
+        const { depositNonce, depositReceiptVersion } = receipt
+        const told = [depositNonce, depositReceiptVersion].filter(
+          (value) => value !== undefined && value !== null,
+        )
         const read = (logs as readonly Json[]).map(({ address, topics, data }) => ({
           address: bytesOf(address),
           topics: (topics as readonly unknown[]).map(bytesOf),
@@ -24,6 +28,7 @@ export function receiptsFromJson(answer: unknown): Uint8Array {
           outcome: status === undefined || status === null ? bytesOf(root) : quantityOf(status) === 1n,
           gasUsed: quantityOf(cumulativeGasUsed),
           logs: read,
+          tail: told.map(quantityOf),
         }
         return encodeReceipt(fields, blooms.bloomOf(read))
       }),

@@ -46,7 +46,7 @@ export async function runGateway(task: GatewayTask, host: SourceHost): Promise<v
     const isSigned = beacon !== undefined
     const upstreams = new Upstreams(task.upstreams, { chain, pollMs, quorum, isSigned, log })
     ends.add(() => upstreams.close())
-    const blocks = new UpstreamBlocks(upstreams, fetchMsMax)
+    const blocks = new UpstreamBlocks(upstreams, fetchMsMax, schedule)
     const signed = beacon && openSigned(beacon, { identity, store, blocks, upstreams, log })
     ends.add(() => signed?.close())
     store.keptBlocks = historyBlocks

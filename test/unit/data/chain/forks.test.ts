@@ -15,6 +15,8 @@ import { recordings, withoutRecordings } from '../../../service/service.js'
 const scheduleOf = (config: Record<string, unknown>) =>
   new ForkSchedule(parseGenesisConfig({ chainId: 1, ...config }))
 
+const merged = { terminalTotalDifficulty: 0, londonBlock: 0 }
+
 t.test('each member activates its fork', async (t) => {
   const byNumber = {
     homesteadBlock: 'homestead',
@@ -58,12 +60,12 @@ t.test('the Merge comes with the total difficulty of the parent', async (t) => {
   t.equal(schedule.isMerged(99n), false)
   t.equal(schedule.isMerged(100n), true)
   t.equal(scheduleOf({}).isMerged(10n ** 30n), false)
-  t.equal(scheduleOf({ terminalTotalDifficulty: 0 }).isMerged(0n), true)
+  t.equal(scheduleOf({ terminalTotalDifficulty: 0, londonBlock: 0 }).isMerged(0n), true)
 })
 
 t.test('blob parameters are those of the newest entry up to the fork', async (t) => {
   const entry = (target: number) => ({ target, max: target * 2, baseFeeUpdateFraction: 7 })
-  const times = { terminalTotalDifficulty: 0, cancunTime: 1, pragueTime: 2, osakaTime: 3, bpo1Time: 4 }
+  const times = { ...merged, cancunTime: 1, pragueTime: 2, osakaTime: 3, bpo1Time: 4 }
   const schedule = scheduleOf({ ...times, blobSchedule: { cancun: entry(1), bpo1: entry(9) } })
   t.equal(schedule.blobParametersAt('shanghai'), undefined)
   t.equal(schedule.blobParametersAt('cancun')?.target, 1)
@@ -74,7 +76,7 @@ t.test('blob parameters are those of the newest entry up to the fork', async (t)
 
 t.test('Amsterdam goes on with the blob parameters of the fork before it', async (t) => {
   const entry = (target: number) => ({ target, max: target * 2, baseFeeUpdateFraction: 7 })
-  const times = { terminalTotalDifficulty: 0, cancunTime: 0, bpo2Time: 4, amsterdamTime: 9 }
+  const times = { ...merged, cancunTime: 0, bpo2Time: 4, amsterdamTime: 9 }
   const blobSchedule = { bpo2: entry(14), bpo3: entry(30) }
   const schedule = scheduleOf({ ...times, blobSchedule })
   t.equal(schedule.forkAt(5, 9, true), 'amsterdam')
@@ -124,6 +126,8 @@ t.test('faults are named by their member', async (t) => {
     [{ londonBlock: 'x' }, /^config\.londonBlock: /],
     [{ londonBlock: '0x20000000000000' }, /^config\.londonBlock: .* too large/],
     [{ shanghaiTime: 5 }, /^config\.terminalTotalDifficulty is missing/],
+    [{ terminalTotalDifficulty: 0 }, /^config\.londonBlock is missing.*London comes before the Merge/],
+    [{ terminalTotalDifficulty: 0, londonBlock: 7 }, /^config\.londonBlock is 7/],
     [{ berlinBlock: 5, londonBlock: 4 }, /london at block 4 comes before berlin at 5/],
     [
       { terminalTotalDifficulty: 0, shanghaiTime: 5, cancunTime: 4 },

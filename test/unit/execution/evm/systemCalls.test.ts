@@ -98,8 +98,8 @@ for (const fork of forkNames.filter((name) => includesFork(name, 'cancun'))) {
     for (const address of precompiles) t.ok(kernel.warm(kernel.account(address)))
     kernel.end()
     const header = { ...demoHeader, parentBeaconBlockRoot: demoHeader.parentHash }
-    beginBlock(kernel, header, fork)
     const { schedule } = parseGenesis(JSON.stringify(testGenesis(mergedConfig(), { difficulty: '0x0' })))
+    beginBlock(kernel, header, fork, schedule)
     requestsHashOf(kernel, [], schedule, fork, false)
     const first = includesFork(fork, 'amsterdam') ? 3_000n : 2_600n
     const expected = addresses.flatMap(() => [first, 100n])

@@ -1,14 +1,16 @@
 /** Which node is accused where one of several sends a block that it cannot have, and what is fetched then. */
 import t from 'tap'
+import { ForkSchedule } from '../../../../src/data/chain/forks.js'
 import { bytesToHex, type Hash32, hexToBytes } from '../../../../src/primitives/bytes.js'
 import { decodeRlpList, encodeRlp } from '../../../../src/primitives/rlp.js'
 import { UpstreamBlocks } from '../../../../src/sources/ingest/follow/upstreamBlocks.js'
 import type { Upstreams } from '../../../../src/sources/upstream/upstreams.js'
-import { blocks, type Json } from '../../../rpc/demoChain.js'
+import { blocks, genesis, type Json } from '../../../rpc/demoChain.js'
 import { LiarFirst } from './liarFirst.js'
 
 function blocksOf(nodes: LiarFirst): UpstreamBlocks {
-  return new UpstreamBlocks(nodes as Partial<Upstreams> as Upstreams, 60_000)
+  const schedule = ForkSchedule.of({ config: JSON.stringify(genesis.config) })
+  return new UpstreamBlocks(nodes as Partial<Upstreams> as Upstreams, 60_000, schedule)
 }
 
 const newest = blocks.at(-1) as (typeof blocks)[number]

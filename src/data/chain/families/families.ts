@@ -1,0 +1,20 @@
+import type { ForkName } from '../forkNames.js'
+import { ethereum } from './ethereum.js'
+import type { ChainFamily } from './family.js'
+import { optimism } from './optimism/optimism.js'
+
+/** Those that are recognized by their `config`; what is of none is of Ethereum's. */
+const others: readonly ChainFamily[] = [optimism]
+
+export function familyOfConfig(config: Readonly<Record<string, unknown>>): ChainFamily {
+  return others.find((family) => family.config.isOf(config)) ?? ethereum
+}
+
+const byFork = new Map(
+  [...others, ethereum].flatMap((family) => family.forks.map((fork) => [fork, family] as const)),
+)
+
+/** The family of a block with this fork. */
+export function familyOf(fork: ForkName): ChainFamily {
+  return byFork.get(fork) as ChainFamily
+}

@@ -1,0 +1,101 @@
+/**
+ * Deposits of the OP Stack: transactions that L1 forces into a block. Owns their form, the place that they have in a
+ * block, and the attributes of L1 that the first one tells (specs.optimism.io, protocol/deposits).
+ */
+import { bytesToBigInt, equalBytes, hexToBytes } from '../../../../primitives/bytes.js'
+import { decodeRlpList, rlpBytes } from '../../../../primitives/rlp.js'
+import { TransactionType } from '../../../../primitives/transactionTypes.js'
+import { type ForkName, includesFork } from '../../forkNames.js'
+import type { RuledTransaction } from '../family.js'
+
+export const depositType = new TransactionType(
+  0x7e,
+  'chainstart',
+  {
+    sourceHash: 'hash',
+    from: 'address',
+    to: 'recipient',
+    mint: 'optionalInteger',
+    value: 'integer',
+    gas: 'integer64',
+    isSystemTx: 'flag',
+    input: 'bytes',
+  },
+  false,
+)
+
+/** Who tells the attributes of L1, and the contract that keeps them. */
+const attributesDepositor = hexToBytes('deaddeaddeaddeaddeaddeaddeaddeaddead0001')
+export const attributesContract = hexToBytes('4200000000000000000000000000000000000015')
+
+/** What the first deposit of a block tells, as far as fees depend on it. Wei per gas, and integers. */
+export interface L1Attributes {
+  readonly baseFee: bigint
+  /** Before Ecotone, and in its first block; the others have what stands below. */
+  readonly bedrock: { readonly overhead: bigint; readonly scalar: bigint } | undefined
+  readonly blobBaseFee: bigint
+  readonly baseFeeScalar: bigint
+  readonly blobBaseFeeScalar: bigint
+  /** 0 before Isthmus. */
+  readonly operatorFeeScalar: bigint
+  readonly operatorFeeConstant: bigint
+  /** Undefined before Jovian, and in its first block. */
+  readonly daFootprintScalar: bigint | undefined
+}
+
+/** By selector: bytes of the call data. */
+const selectors: ReadonlyMap<number, number> = new Map([
+  [0x015d8eb9, 260],
+  [0x440a5e20, 164],
+  [0x098999be, 176],
+  [0x3db6be2b, 178],
+])
+const [bedrockSelector, isthmusBytes, jovianBytes] = [0x015d8eb9, 176, 178]
+
+/** Undefined where the data is of another form. */
+export function readAttributes(data: Uint8Array): L1Attributes | undefined {
+  const selector = data.length < 4 ? 0 : Number(bytesToBigInt(data.subarray(0, 4)))
+  if (selectors.get(selector) !== data.length) return undefined
+  const at = (start: number, end: number) =>
+    end <= data.length ? bytesToBigInt(data.subarray(start, end)) : 0n
+  const isBedrock = selector === bedrockSelector
+  return {
+    baseFee: isBedrock ? at(68, 100) : at(36, 68),
+    bedrock: isBedrock ? { overhead: at(196, 228), scalar: at(228, 260) } : undefined,
+    blobBaseFee: isBedrock ? 0n : at(68, 100),
+    baseFeeScalar: isBedrock ? 0n : at(4, 8),
+    blobBaseFeeScalar: isBedrock ? 0n : at(8, 12),
+    operatorFeeScalar: !isBedrock && data.length >= isthmusBytes ? at(164, 168) : 0n,
+    operatorFeeConstant: !isBedrock && data.length >= isthmusBytes ? at(168, 176) : 0n,
+    daFootprintScalar: data.length === jovianBytes ? at(176, 178) : undefined,
+  }
+}
+
+/** The call data of a transaction in its bytes; undefined where it is no deposit. */
+export function depositData(transaction: Uint8Array | undefined): Uint8Array | undefined {
+  if (transaction?.[0] !== depositType.number) return undefined
+  return rlpBytes(decodeRlpList(transaction.subarray(1)).at(-1))
+}
+
+/** Why a block must not have these transactions; undefined where it may. */
+export function refuseOrder(transactions: readonly RuledTransaction[], fork: ForkName): string | undefined {
+  const [first] = transactions
+  const isDeposit = ({ type }: RuledTransaction) => type === depositType.number
+  const tellsAttributes =
+    first !== undefined &&
+    isDeposit(first) &&
+    equalBytes(first.sender, attributesDepositor) &&
+    first.to !== undefined &&
+    equalBytes(first.to, attributesContract)
+  if (!tellsAttributes) return 'its first transaction is not the deposit of the L1 attributes'
+  const attributes = readAttributes(first.data)
+  if (attributes === undefined) return 'its L1 attributes are of a form that is not known'
+  const others = transactions.findIndex((transaction) => !isDeposit(transaction))
+  if (others < 0) return undefined
+  const late = transactions.findIndex((transaction, index) => index > others && isDeposit(transaction))
+  if (late >= 0) return `transaction ${late} is a deposit behind others`
+  if (includesFork(fork, 'jovian') && attributes.daFootprintScalar === undefined) {
+    return 'the first block of Jovian has other transactions than deposits'
+  }
+  return undefined
+}
