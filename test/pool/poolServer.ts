@@ -4,7 +4,7 @@ import type { Pool } from '../../src/serving/pool/pool.js'
 import type { Defect } from '../../src/serving/rpc/answers/wireErrors.js'
 import { createDispatcher } from '../../src/serving/rpc/dispatch/dispatch.js'
 import { defineMethod, type RpcNetwork } from '../../src/serving/rpc/method.js'
-import { createHttpServer } from '../../src/serving/transport/http.js'
+import { HttpServer } from '../../src/serving/transport/http.js'
 import { transportOf } from '../transport/eachTransport.js'
 import { wideDispatchLimits, wideHttpLimits, wideSocketLimits } from '../transport/serverLimits.js'
 import { openTestPool, type TestJobs } from './poolJobs.js'
@@ -66,7 +66,7 @@ export async function servePool(
     pool,
     refusal: (jobClass, { keyId }) => (jobClass === 'execute' ? pool.refusal(jobClass, keyId) : undefined),
   }
-  const server = createHttpServer({
+  const server = new HttpServer({
     transport: transportOf(t),
     host: '127.0.0.1',
     port: 0,

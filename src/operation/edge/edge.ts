@@ -30,7 +30,7 @@ import { methods } from '../../serving/rpc/registry.js'
 import type { RollupNetwork } from '../../serving/rpc/rollup/rollupNetwork.js'
 import { boundRollupMethods, prefixRollupMethods } from '../../serving/rpc/rollup/rollupRegistry.js'
 import type { Tracer } from '../../serving/traces/tracer.js'
-import { createHttpServer, type HttpServer, type HttpServerOptions } from '../../serving/transport/http.js'
+import { HttpServer, type HttpServerOptions } from '../../serving/transport/http.js'
 import type { Page } from '../../serving/transport/httpRoutes.js'
 import { rarelyMade } from '../../serving/transport/rarelyMade.js'
 import type { RequestTracer } from '../../serving/transport/requestLog.js'
@@ -280,7 +280,7 @@ function createServer(
       log.debug(refused, 'request refused')
     },
   }
-  return createHttpServer(server)
+  return new HttpServer(server)
 }
 
 function httpLimits(config: Config, connectionsMax: number | undefined): HttpServerOptions['limits'] {

@@ -23,7 +23,7 @@ import type { TlsFiles } from './tlsFiles.js'
 import { localTotals, type ServerTotals } from './totals.js'
 import { TrustedProxies } from './trustedProxies.js'
 import { WebSocketServer } from './websocket.js'
-import type { Transport } from './wire.js'
+import type { Transport, Wire } from './wire.js'
 
 export interface HttpLimits {
   readonly bodyBytesMax: number
@@ -64,29 +64,6 @@ export interface HttpServerOptions extends AdmissionOptions, HttpRoutesOptions {
   readonly dateMs?: () => number
 }
 
-export interface HttpServer {
-  /** Number of open HTTP connections, without WebSockets. */
-  readonly connections: number
-  readonly subscribers: Pick<SubscriberPool, 'open' | 'skippedEvents'>
-  readonly copyBytes: number
-  /** What its limits are compared with; shared by all edges. */
-  readonly totals: ServerTotals
-  /** Starts listening; resolves to the port. Rejects with OperatorError where the address cannot be listened on. */
-  listen(): Promise<number>
-  /** From here on each answer ends its connection, so that its client connects anew, elsewhere; all else goes on. */
-  drain(): void
-  /**
-   * Accepts the connections that are made, and then no more; answers the requests that have arrived, and those that
-   * busy connections bring soon after, for at most `closeMsMax`, as {@link drain} says; ends WebSockets with 1001; then
-   * closes everything.
-   */
-  close(): Promise<void>
-  /** Closes everything at once, answers under way as well. */
-  abandon(): void
-  /** Applies the settings; rejects as {@link Wire.renewTls} does, and all others apply then. */
-  reconfigure(settings: ServerSettings): Promise<void>
-}
-
 /** Time between two reports of connections that find no room. */
 const fullMsMin = 60_000
 
@@ -101,151 +78,196 @@ const quietMsMax = 500
 /** Sweeps per time limit of a body, so that a late body is ended after 1 to 1.1 limits. */
 const sweepsPerBodyLimit = 10
 
-export function createHttpServer(options: HttpServerOptions): HttpServer {
-  const { limits, totals = localTotals() } = options
-  const admission = new Admission(options)
-  const requestLog = options.requestLog && new RequestLog({ ...options.requestLog, routes: options.routes })
-  let proxies = new TrustedProxies(options.trustedProxies ?? [])
-  const idleListeners: (() => void)[] = []
-  const clockMs = options.clockMs ?? (() => performance.now())
-  const floodPenalties = new FloodPenalties(clockMs)
+export class HttpServer {
+  /** What its limits are compared with; shared by all edges. */
+  readonly totals: ServerTotals
+  readonly #options: HttpServerOptions
+  readonly #clockMs: () => number
+  readonly #admission: Admission
+  readonly #requestLog: RequestLog | undefined
+  readonly #pool: ExchangePool
+  readonly #routes: HttpRoutes
+  readonly #sockets: WebSocketServer
+  readonly #wire: Wire
+  #proxies: TrustedProxies
+  #idleListeners: (() => void)[] = []
+  readonly #full = { ended: 0, toldMs: Number.NEGATIVE_INFINITY }
+  #isListening = false
+  #sweep: NodeJS.Timeout | undefined
 
-  const pool: ExchangePool = {
-    bodyBytesMax: limits.bodyBytesMax,
-    bufferedBytesMax: limits.bufferedBytesMax,
-    bufferedBytes: totals.bodyBytes,
-    bufferedOfKeys: new Map(),
-    sharedPieces: new Map(),
-    open: 0,
-    isClosing: false,
-    receiving: new LinkedList(),
-    floodPenalties,
-    bodySlices: slicesOfBodies(),
-    bodyShare: new Share(),
-    copies: new CompressedCopies(limits.compressedBytesMax),
-    onIdle: () => {
-      for (const listener of idleListeners.splice(0)) listener()
-    },
-    tooLong: (bytes) => refusal(413, -32600, `content length too large (${bytes}>${limits.bodyBytesMax})`),
-    noRoom: () => refusalOfFault(503, { kind: 'ServerBusy', retryAfterMs: 1000 }),
-    defect: (error) => void thrownToWireError(error, 'http', options.logDefect),
+  constructor(options: HttpServerOptions) {
+    this.#options = options
+    this.totals = options.totals ?? localTotals()
+    this.#clockMs = options.clockMs ?? (() => performance.now())
+    this.#admission = new Admission(options)
+    this.#requestLog = options.requestLog && new RequestLog({ ...options.requestLog, routes: options.routes })
+    this.#proxies = new TrustedProxies(options.trustedProxies ?? [])
+    const floodPenalties = new FloodPenalties(this.#clockMs)
+    this.#pool = this.#createPool(floodPenalties)
+    this.#routes = new HttpRoutes(
+      options,
+      this.#admission,
+      this.#pool,
+      this.#requestLog,
+      () => this.#wire.connections,
+    )
+    this.#sockets = new WebSocketServer({
+      admission: this.#admission,
+      allowsOrigin: (origin) => this.#routes.allowsOrigin(origin),
+      allowsHost: (host) => this.#routes.allowsHost(host),
+      changedKeys: options.changedKeys,
+      noAuth: options.noAuth,
+      limits: options.socketLimits,
+      totals: this.totals,
+      floodPenalties,
+      defect: (error) => void thrownToWireError(error, 'websocket', options.logDefect),
+      logRefused: options.logRefused,
+      requestLog: this.#requestLog,
+      clockMs: this.#clockMs,
+      dateMs: options.dateMs ?? Date.now,
+    })
+    this.#wire = this.#createWire()
   }
 
-  const routes = new HttpRoutes(options, admission, pool, requestLog, () => wire.connections)
+  #createPool(floodPenalties: FloodPenalties): ExchangePool {
+    const { limits, logDefect } = this.#options
+    return {
+      bodyBytesMax: limits.bodyBytesMax,
+      bufferedBytesMax: limits.bufferedBytesMax,
+      bufferedBytes: this.totals.bodyBytes,
+      bufferedOfKeys: new Map(),
+      sharedPieces: new Map(),
+      open: 0,
+      isClosing: false,
+      receiving: new LinkedList(),
+      floodPenalties,
+      bodySlices: slicesOfBodies(),
+      bodyShare: new Share(),
+      copies: new CompressedCopies(limits.compressedBytesMax),
+      onIdle: () => {
+        for (const listener of this.#idleListeners.splice(0)) listener()
+      },
+      tooLong: (bytes) => refusal(413, -32600, `content length too large (${bytes}>${limits.bodyBytesMax})`),
+      noRoom: () => refusalOfFault(503, { kind: 'ServerBusy', retryAfterMs: 1000 }),
+      defect: (error) => void thrownToWireError(error, 'http', logDefect),
+    }
+  }
+
+  #createWire(): Wire {
+    const { limits, socketLimits, tls, transport } = this.#options
+    return transport.createWire(
+      {
+        onRequest: (head, reply) => this.#routes.onRequest(head, reply),
+        onUpgrade: (head) => this.#sockets.admit(head),
+        clientOf: (peer, forwardedFor) => this.#proxies.clientOf(peer, forwardedFor),
+        onFull: () => this.#onFull(),
+      },
+      {
+        headMsMax: limits.bodyMsMax,
+        connectionsMax: limits.connectionsMax ?? Number.POSITIVE_INFINITY,
+        messageBytesMax: socketLimits.messageBytesMax,
+        idleMsMax: socketLimits.idleMsMax,
+      },
+      tls,
+    )
+  }
+
+  #onFull(): void {
+    const full = this.#full
+    full.ended++
+    if (this.#clockMs() - full.toldMs < fullMsMin) return
+    this.#options.logFull?.(full.ended)
+    Object.assign(full, { ended: 0, toldMs: this.#clockMs() })
+  }
+
+  /** Number of open HTTP connections, without WebSockets. */
+  get connections(): number {
+    return this.#wire.connections
+  }
+
+  get subscribers(): Pick<SubscriberPool, 'open' | 'skippedEvents'> {
+    return this.#sockets.subscribers
+  }
+
+  get copyBytes(): number {
+    return this.#pool.copies.bytes
+  }
+
+  /** Starts listening; resolves to the port. Rejects with OperatorError where the address cannot be listened on. */
+  async listen(): Promise<number> {
+    const port = await this.#wire.listen(this.#options, this.#options.totals !== undefined)
+    this.#isListening = true
+    this.#sockets.start()
+    const { receiving } = this.#pool
+    this.#sweep = setInterval(() => {
+      const oldest = ++this.#routes.tick - sweepsPerBodyLimit
+      while (receiving.first !== undefined && receiving.first.startTick < oldest) receiving.first.giveUp()
+    }, this.#options.limits.bodyMsMax / sweepsPerBodyLimit)
+    // The timer alone must not keep the process alive.
+    this.#sweep.unref()
+    return port
+  }
+
+  /** From here on each answer ends its connection, so that its client connects anew, elsewhere; all else goes on. */
+  drain(): void {
+    this.#pool.isClosing = true
+  }
+
+  /**
+   * Accepts the connections that are made, and then no more; answers the requests that have arrived, and those that
+   * busy connections bring soon after, for at most `closeMsMax`, as {@link drain} says; ends WebSockets with 1001; then
+   * closes everything.
+   */
+  async close(): Promise<void> {
+    if (!this.#isListening) return
+    this.#isListening = false
+    this.drain()
+    await this.#allAccepted()
+    this.#wire.stopListening()
+    await waitFor(Promise.all([this.#allAnswered(), this.#sockets.close()]), this.#options.limits.closeMsMax)
+    clearInterval(this.#sweep)
+    this.#wire.close()
+  }
+
+  /** Closes everything at once, answers under way as well. */
+  abandon(): void {
+    this.#isListening = false
+    this.drain()
+    clearInterval(this.#sweep)
+    this.#wire.close()
+  }
+
+  /** Applies the settings; rejects as {@link Wire.renewTls} does, and all others apply then. */
+  async reconfigure(settings: ServerSettings): Promise<void> {
+    this.#routes.configure(settings)
+    this.#requestLog?.configure(settings.requestLog)
+    this.#proxies = new TrustedProxies(settings.trustedProxies)
+    this.#admission.setHosts(settings.hosts)
+    if (this.#options.tls && settings.tls && this.#isListening) await this.#wire.renewTls(settings.tls)
+  }
 
   /**
    * Resolves right after a turn of the event loop that brought neither a connection nor a request: those that the system
    * has accepted, and nobody here, would be reset with the listening socket.
    */
-  async function allAccepted(): Promise<void> {
+  async #allAccepted(): Promise<void> {
     const endMs = performance.now() + quietMsMax
     for (let seen = '', now = '-'; now !== seen && performance.now() < endMs; ) {
       seen = now
       await everythingRead()
-      now = `${routes.lateRequests} ${wire.connections}`
+      now = `${this.#routes.lateRequests} ${this.#wire.connections}`
     }
   }
 
   /** Resolves once all requests are answered, those as well that are on their way. */
-  async function allAnswered(): Promise<void> {
+  async #allAnswered(): Promise<void> {
     const endMs = performance.now() + quietMsMax
-    for (let seen = -1; pool.open > 0 || seen !== routes.lateRequests; ) {
-      seen = routes.lateRequests
-      if (pool.open > 0) await new Promise<void>((resolve) => idleListeners.push(resolve))
-      if (wire.connections > 0 && performance.now() < endMs) await sleep(quietMs)
+    for (let seen = -1; this.#pool.open > 0 || seen !== this.#routes.lateRequests; ) {
+      seen = this.#routes.lateRequests
+      if (this.#pool.open > 0) await new Promise<void>((resolve) => this.#idleListeners.push(resolve))
+      if (this.#wire.connections > 0 && performance.now() < endMs) await sleep(quietMs)
       await everythingRead()
     }
-  }
-
-  const sockets = new WebSocketServer({
-    admission,
-    allowsOrigin: (origin) => routes.allowsOrigin(origin),
-    allowsHost: (host) => routes.allowsHost(host),
-    changedKeys: options.changedKeys,
-    noAuth: options.noAuth,
-    limits: options.socketLimits,
-    totals,
-    floodPenalties,
-    defect: (error) => void thrownToWireError(error, 'websocket', options.logDefect),
-    logRefused: options.logRefused,
-    requestLog,
-    clockMs,
-    dateMs: options.dateMs ?? Date.now,
-  })
-  const full = { ended: 0, toldMs: Number.NEGATIVE_INFINITY }
-  const { messageBytesMax, idleMsMax } = options.socketLimits
-  const wire = options.transport.createWire(
-    {
-      onRequest: (head, reply) => routes.onRequest(head, reply),
-      onUpgrade: (head) => sockets.admit(head),
-      clientOf: (peer, forwardedFor) => proxies.clientOf(peer, forwardedFor),
-      onFull() {
-        full.ended++
-        if (clockMs() - full.toldMs < fullMsMin) return
-        options.logFull?.(full.ended)
-        Object.assign(full, { ended: 0, toldMs: clockMs() })
-      },
-    },
-    {
-      headMsMax: limits.bodyMsMax,
-      connectionsMax: limits.connectionsMax ?? Number.POSITIVE_INFINITY,
-      messageBytesMax,
-      idleMsMax,
-    },
-    options.tls,
-  )
-  let isListening = false
-  let sweep: NodeJS.Timeout | undefined
-
-  return {
-    get connections() {
-      return wire.connections
-    },
-    subscribers: sockets.subscribers,
-    get copyBytes() {
-      return pool.copies.bytes
-    },
-    totals,
-    async listen() {
-      const port = await wire.listen(options, options.totals !== undefined)
-      isListening = true
-      sockets.start()
-      sweep = setInterval(() => {
-        routes.tick++
-        const { receiving } = pool
-        const oldest = routes.tick - sweepsPerBodyLimit
-        while (receiving.first !== undefined && receiving.first.startTick < oldest) receiving.first.giveUp()
-      }, limits.bodyMsMax / sweepsPerBodyLimit)
-      // The timer alone must not keep the process alive.
-      sweep.unref()
-      return port
-    },
-    drain() {
-      pool.isClosing = true
-    },
-    async close() {
-      if (!isListening) return
-      isListening = false
-      pool.isClosing = true
-      await allAccepted()
-      wire.stopListening()
-      await waitFor(Promise.all([allAnswered(), sockets.close()]), limits.closeMsMax)
-      clearInterval(sweep)
-      wire.close()
-    },
-    abandon() {
-      isListening = false
-      pool.isClosing = true
-      clearInterval(sweep)
-      wire.close()
-    },
-    async reconfigure(settings) {
-      routes.configure(settings)
-      requestLog?.configure(settings.requestLog)
-      proxies = new TrustedProxies(settings.trustedProxies)
-      admission.setHosts(settings.hosts)
-      if (options.tls && settings.tls && isListening) await wire.renewTls(settings.tls)
-    },
   }
 }
 

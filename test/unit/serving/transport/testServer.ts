@@ -1,8 +1,7 @@
 import type { RefusedRequest } from '../../../../src/serving/transport/admission.js'
 import {
-  createHttpServer,
   type HttpLimits,
-  type HttpServer,
+  HttpServer,
   type HttpServerOptions,
 } from '../../../../src/serving/transport/http.js'
 import type { Page } from '../../../../src/serving/transport/httpRoutes.js'
@@ -51,7 +50,7 @@ export async function startTestServer(
   const other = createTestEndpoint()
   other.network.runs = 1000
   const rejections: RefusedRequest[] = []
-  const server = createHttpServer({
+  const server = new HttpServer({
     transport: transportOf(t),
     host: '127.0.0.1',
     port: 0,
