@@ -156,6 +156,18 @@ export class JsonBytes {
     this.#close(at)
   }
 
+  /** Writes at most 32 big-endian bytes as a word of 32, `"0x…"`. */
+  word(source: Uint8Array): void {
+    this.#open(64)
+    const view = this.#view
+    const zeros = 32 - source.length
+    let at = this.#length
+    for (let i = 0; i < 32; i++, at += 2) {
+      view.setUint16(at, digitPairs[i < zeros ? 0 : (source[i - zeros] as number)] as number, true)
+    }
+    this.#close(at)
+  }
+
   /** Writes the same as {@link hex}; faster where nearly all bytes are zero, as in blooms. */
   sparseHex(source: Uint8Array, start: number, end: number): void {
     this.#open((end - start) * 2)

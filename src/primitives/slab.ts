@@ -45,5 +45,16 @@ export class Slab {
   }
 }
 
+/**
+ * A part of an array: a copy of a short one, because a view of what is in V8's heap has all of it moved to memory of its
+ * own (scenario `slots-1k`).
+ */
+export function partOf(bytes: Uint8Array, start: number, end = bytes.length): Uint8Array {
+  if (bytes.length > heapBytesMax) return bytes.subarray(start, end)
+  const part = new Uint8Array(end - start)
+  for (let at = start; at < end; at++) part[at - start] = bytes[at] as number
+  return part
+}
+
 /** Of what is used at once: parts of answers, and rows that were read. */
 export const briefSlab = new Slab()

@@ -6,9 +6,11 @@ import { inspect, isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import t from 'tap'
 import { FaultError } from '../../src/primitives/faults.js'
+import type { NamedMethod } from '../../src/serving/rpc/method.js'
 import {
   type Call,
   type CallLookup,
+  type MethodLookup,
   parseCallText,
   RequestReader,
   readUsualCall,
@@ -71,14 +73,13 @@ interface Asked {
   readonly params: unknown
 }
 
-/** What was asked before, by the words around the id. */
+/** What was asked before, by its method and parameters. */
 class Memory implements CallLookup<Asked, string> {
   readonly #known = new Map<string, Asked>()
   #sought = ''
 
-  find(bytes: Uint8Array, start: number, idStart: number, idEnd: number, end: number): Asked | undefined {
-    const text = Buffer.from(bytes)
-    this.#sought = `${text.toString('latin1', start, idStart)}\0${text.toString('latin1', idEnd, end)}`
+  find({ name }: NamedMethod, bytes: Uint8Array, start: number, end: number): Asked | undefined {
+    this.#sought = `${name}\0${Buffer.from(bytes).toString('latin1', start, end)}`
     return this.#known.get(this.#sought)
   }
 
@@ -92,12 +93,24 @@ class Memory implements CallLookup<Asked, string> {
   }
 }
 
+/** Every text is the name of a method here. */
+const names: MethodLookup = {
+  find: (bytes, start, end) => ({
+    name: Buffer.from(bytes).toString('latin1', start, end),
+    number: 0,
+    params: undefined,
+  }),
+}
+
 /** As {@link plainRequest}, by the readers under test; with `staysText` calls of any method are left as text. */
 function readRequest(body: Uint8Array, memory: Memory, staysText: boolean): PlainRequest {
   try {
-    const usual = staysText ? undefined : readUsualCall(body, memory)
+    const usual = staysText ? undefined : readUsualCall(body, memory, names)
     if (usual !== undefined) return { isBatch: false, calls: [toPlain(usual, memory, body)] }
-    const reader = new RequestReader<Asked, string>(body, limits, { isOffloaded: () => staysText })
+    const reader = new RequestReader<Asked, string>(body, limits, {
+      methods: names,
+      isOffloaded: () => staysText,
+    })
     while (!reader.pass());
     const calls: Plain[] = []
     while (reader.left > 0) {

@@ -9,7 +9,7 @@
  * The first form is that of datedValue.ts. A row of the past says, too, whether the key had no value after it.
  */
 import { noBytes } from '../../primitives/bytes.js'
-import { Slab } from '../../primitives/slab.js'
+import { partOf, Slab } from '../../primitives/slab.js'
 import { datedBytes, endOfNumber, readNumber, writeNumber } from './datedValue.js'
 import { type OlderValue, olderValues } from './olderValues.js'
 import { readVarint, varintBytes, writeVarint } from './varint.js'
@@ -53,16 +53,16 @@ export function decodeState(row: Uint8Array): StateValues {
   return { since, value: row.subarray(start, end), older: row.subarray(end), isRemoved }
 }
 
-/** The value of a row, as a view of it. */
+/** The value of a row, as a view of it where that is long. */
 export function valueIn(row: Uint8Array): Uint8Array {
   const form = row[0] ?? 0
-  if (form <= lengthMask) return row.subarray(endOfNumber(row, 0))
+  if (form <= lengthMask) return partOf(row, endOfNumber(row, 0))
   if ((form & ~lengthMask) !== formOlder) return decodeState(row).value
   const at = 1 + (form & lengthMask)
   const length = readVarint(row, at)
   const start = at + varintBytes(length)
   if (start + length >= row.length) throw new RangeError('not a row of state')
-  return row.subarray(start, start + length)
+  return partOf(row, start, start + length)
 }
 
 function numberOf(row: Uint8Array): number {

@@ -12,6 +12,7 @@ import type { JsonStream } from './answers/jsonStream.js'
 import type { Price } from './contexts/price.js'
 import type { RequestContext } from './contexts/requestContext.js'
 import type { Schema } from './params/schema.js'
+import { isAt, plainValueEnd, skipSpace } from './reading/scan.js'
 
 /** A rendered `result`: JSON as text or as UTF-8 bytes. Bytes are never changed after they are returned. */
 export type Json = string | Uint8Array
@@ -93,6 +94,11 @@ export interface Param<out T> {
   /** Schema of the JSON value, for documentation; only `decode` decides. */
   readonly schema: Schema
   decode(value: unknown, index: number): T
+  /**
+   * The argument of the JSON value in `bytes` from `start` up to `end`, which has no escapes: what `decode` makes of it, or
+   * undefined where only that can tell. Absent where that is so of all values.
+   */
+  read?(bytes: Uint8Array, start: number, end: number): T | undefined
 }
 
 /** The arguments that a tuple of parameters decodes to. */
@@ -233,6 +239,87 @@ export function decodeParams(method: ParamShape, raw: unknown): unknown[] {
     if (params[index]?.required) throw new FaultError({ kind: 'MissingArgument', index })
   }
   return args
+}
+
+/**
+ * As {@link decodeParams}, of the list in `bytes` from `start` up to `end`, if its values are written as nearly all clients
+ * write them: no text is made of them. Undefined for any other list, right or wrong.
+ */
+export function readParams(
+  params: Method['params'],
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+): unknown[] | undefined {
+  const args: unknown[] = new Array(params.length)
+  const last = end - 1
+  let index = 0
+  if (bytes[start] !== openBracket || bytes[last] !== closeBracket) return undefined
+  for (let at = skipSpace(bytes, start + 1); at < last || index > 0; index++) {
+    const valueEnd = plainValueEnd(bytes, at)
+    const value = valueEnd < 0 ? undefined : params[index]?.read?.(bytes, at, valueEnd)
+    if (value === undefined) return undefined
+    args[index] = value
+    at = skipSpace(bytes, valueEnd)
+    if (at === last) {
+      index++
+      break
+    }
+    if (bytes[at] !== comma) return undefined
+    at = skipSpace(bytes, at + 1)
+  }
+  for (; index < params.length; index++) {
+    const { required, fallback } = params[index] as Param<unknown>
+    if (required) return undefined
+    args[index] = fallback
+  }
+  return args
+}
+
+const [comma, openBracket, closeBracket] = [0x2c, 0x5b, 0x5d]
+
+/** A method as requests name it. */
+export interface NamedMethod {
+  readonly name: string
+  /** Another for each method of a table. */
+  readonly number: number
+  /** Undefined where not all are read from bytes ({@link Param.read}). */
+  readonly params: Method['params'] | undefined
+}
+
+/** Finds methods by the bytes of their names: a text for each request would have to be hashed and compared as well. */
+export class MethodNames {
+  readonly #places: { readonly bytes: Uint8Array; readonly method: NamedMethod }[][]
+
+  /** `readsBytes`: whether the text of parameters is not needed where they are read from bytes. */
+  constructor(methods: Iterable<Method<never>>, readsBytes: boolean) {
+    this.#places = Array.from({ length: namePlaces }, () => [])
+    let number = 0
+    for (const { name, params, isRelayed } of methods) {
+      const bytes = Buffer.from(name)
+      const isRead = readsBytes && !isRelayed && params.every(({ read }) => read !== undefined)
+      const method = { name, number: number++, params: isRead ? params : undefined }
+      this.#places[placeOf(bytes, 0, bytes.length)]?.push({ bytes, method })
+    }
+  }
+
+  /** The method whose name stands in `bytes` from `start` up to `end`. */
+  find(bytes: Uint8Array, start: number, end: number): NamedMethod | undefined {
+    const place = this.#places[placeOf(bytes, start, end)] as []
+    for (const { bytes: name, method } of place as { bytes: Uint8Array; method: NamedMethod }[]) {
+      if (name.length === end - start && isAt(bytes, start, name)) return method
+    }
+    return undefined
+  }
+}
+
+/** Several times as many as there are methods. */
+const namePlaces = 512
+
+function placeOf(bytes: Uint8Array, start: number, end: number): number {
+  let hash = end - start
+  for (let at = start; at < end; at++) hash = (Math.imul(hash, 31) + (bytes[at] as number)) | 0
+  return (hash ^ (hash >>> 9)) & (namePlaces - 1)
 }
 
 function positional(method: ParamShape, raw: unknown): readonly unknown[] {

@@ -1,5 +1,5 @@
 /**
- * A cache of rendered results by the bytes of their call, without its id, valid while a network's head stays the
+ * A cache of rendered results by method and the bytes of the parameters, valid while a network's head stays the
  * same. Limited in bytes, in two generations: a hit is one Map read; when the young generation is full it becomes the
  * old one, and entries that are used move back. Only repeated calls are stored. The caller decides which results may
  * be stored.
@@ -9,7 +9,7 @@
  */
 import { randomInt } from 'node:crypto'
 import { Doorkeeper } from '../../../primitives/doorkeeper.js'
-import type { Json } from '../method.js'
+import type { Json, NamedMethod } from '../method.js'
 import { type CallLookup, cachedCallBytesMax } from '../reading/envelope.js'
 import { resultInTail, resultTail } from './outcome.js'
 
@@ -24,14 +24,13 @@ export interface CachedAnswer {
   readonly slot: number
 }
 
-/** A call by its text without the id. */
+/** A call by the text of its parameters. */
 export interface AskedCall {
   readonly hash: number
   /** In the layout of {@link readWords}. */
   readonly words: Int32Array
-  /** Bytes before and after the id, which may differ between two calls with the same words. */
-  readonly headBytes: number
-  readonly restBytes: number
+  /** Length of the text, which may differ between two with the same words. */
+  readonly paramsBytes: number
 }
 
 type Entry = CachedAnswer & AskedCall
@@ -52,8 +51,7 @@ export class AnswerMemo implements CallLookup<CachedAnswer, AskedCall> {
   #headGeneration = -1
   /** The call that was looked for last; its words are in {@link words}. */
   #hash = 0
-  #headBytes = 0
-  #restBytes = 0
+  #paramsBytes = 0
   readonly #generation: () => number
   readonly #generationBytesMax: number
 
@@ -63,29 +61,16 @@ export class AnswerMemo implements CallLookup<CachedAnswer, AskedCall> {
     this.#generation = generation
   }
 
-  find(
-    bytes: Uint8Array,
-    start: number,
-    idStart: number,
-    idEnd: number,
-    end: number,
-  ): CachedAnswer | undefined {
+  find(method: NamedMethod, bytes: Uint8Array, start: number, end: number): CachedAnswer | undefined {
     if (this.#generation() !== this.#headGeneration) this.#clear()
-    const headBytes = idStart - start
-    const restBytes = end - idEnd
-    const hash = readWords(
-      bytes,
-      idEnd,
-      end,
-      readWords(bytes, start, idStart, beginWords(headBytes, restBytes)),
-    )
+    const paramsBytes = end - start
+    const hash = readWords(bytes, start, end, mixed(mixed(hashSeed, method.number), paramsBytes))
     this.#hash = hash
-    this.#headBytes = headBytes
-    this.#restBytes = restBytes
+    this.#paramsBytes = paramsBytes
     const young = this.#young.get(hash)
     const entry = young ?? this.#old.get(hash)
     if (entry === undefined) return undefined
-    if (entry.headBytes !== headBytes || entry.restBytes !== restBytes) return undefined
+    if (entry.method !== method.name || entry.paramsBytes !== paramsBytes) return undefined
     const { words: kept } = entry
     for (let i = 0; i < kept.length; i++) if (kept[i] !== words[i]) return undefined
     if (young === undefined) {
@@ -101,8 +86,7 @@ export class AnswerMemo implements CallLookup<CachedAnswer, AskedCall> {
     return {
       hash: this.#hash,
       words: words.slice(0, wordCount),
-      headBytes: this.#headBytes,
-      restBytes: this.#restBytes,
+      paramsBytes: this.#paramsBytes,
     }
   }
 
@@ -151,23 +135,17 @@ function entryBytes({ words, json, tail }: Entry): number {
   return entryOverheadBytes + words.byteLength + tail.length + (typeof json === 'string' ? json.length : 0)
 }
 
-/** The current call: each four bytes are one word, and the last one to three bytes of a part are one word each. */
+/** The current call: each four bytes are one word, and the last one to three bytes are one word each. */
 const words = new Int32Array(cachedCallBytesMax)
 let wordCount = 0
 
 /** Random, so that nobody can construct a call with the hash of another, which would then not be stored. */
 const hashSeed = randomInt(2 ** 31)
 
-/** Begins a call with so many bytes before and after its id; returns the first hash. */
-function beginWords(headBytes: number, restBytes: number): number {
-  wordCount = 0
-  return mixed(mixed(hashSeed, headBytes), restBytes)
-}
-
-/** Adds a part of the call to {@link words}; returns the hash with this part. */
-function readWords(bytes: Uint8Array, start: number, end: number, hashBefore: number): number {
-  let hash = hashBefore
-  let count = wordCount
+/** Reads a text into {@link words}; returns its hash, which begins with `seed`. */
+function readWords(bytes: Uint8Array, start: number, end: number, seed: number): number {
+  let hash = seed
+  let count = 0
   let at = start
   for (; at + 4 <= end; at += 4) {
     const word =

@@ -26,7 +26,7 @@ export function renderOutcome(id: string, at: string | undefined, outcome: Outco
   const pin = pinOf(at)
   return typeof outcome === 'string'
     ? `{"jsonrpc":"2.0","id":${id},${pin}"result":${outcome}}`
-    : [`{"jsonrpc":"2.0","id":${id},${pin}"result":`, outcome, '}']
+    : ['{"jsonrpc":"2.0","id":', id, `,${pin}"result":`, outcome, '}']
 }
 
 function pinOf(at: string | undefined): string {

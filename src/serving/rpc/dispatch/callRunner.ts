@@ -165,7 +165,7 @@ export class CallRunner<N extends RpcNetwork> {
         const answered = offload(method, call.text, network, context)
         return answered instanceof Failure ? answered : this.#awaited(answered, method.name, context)
       }
-      const args = decodeParams(method, call.params)
+      const args = call.args ?? decodeParams(method, call.params)
       const price = priceOf(method.price, args)
       const refusal = unpaid(context, price)
       if (refusal !== undefined) return refusal
@@ -215,7 +215,11 @@ export class CallRunner<N extends RpcNetwork> {
    * In a slice of its own where it is long; again each time what it lacked was fetched, or, of a method with an effect,
    * only what reads. What is only believed is noted.
    */
-  #runFetching({ method, call, basis, context, network }: Running<N>, args: unknown[], isLong: boolean) {
+  #runFetching(
+    { method, call, basis, context, network }: Running<N>,
+    args: readonly unknown[],
+    isLong: boolean,
+  ) {
     const wanting = { method: method.name, params: call.params }
     const whenHeld: WhenHeld = (read) => retryAfterFetch(this.#views, context, wanting, read)
     const runOnce = basis.noting(() => method.run(network, args, context, this.#turnMsMax, whenHeld))

@@ -24,7 +24,7 @@ import {
   RequestSlices,
   type SlicedWork,
 } from '../contexts/requestSlices.js'
-import type { Method, NetworkViews, RpcNetwork } from '../method.js'
+import { type Method, MethodNames, type NetworkViews, type RpcNetwork } from '../method.js'
 import { parseFault } from '../reading/bodyScan.js'
 import { RequestReader, readUsualCall, usualBytesMax } from '../reading/envelope.js'
 import { isParseError, type Member, pinOfCall, runBatch, timedOut } from './batch.js'
@@ -94,6 +94,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
   /** Undefined where no answers are stored. */
   readonly #lookup: AnswerMemo | undefined
   readonly #blockNames: BlockLabels<N>
+  readonly #names: MethodNames
 
   constructor(
     views: NetworkViews<N>,
@@ -108,6 +109,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     this.#blockNames = new BlockLabels(views)
     const memo = new AnswerMemo(limits.memoBytesMax, () => views.current.head.generation)
     this.#runner = new CallRunner(views, methods, limits.turnMsMax, log, this.#counter, memo)
+    this.#names = new MethodNames(methods.values(), views.fetchMissing === undefined)
     this.#lookup = limits.memoBytesMax === 0 ? undefined : memo
   }
 
@@ -124,7 +126,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       // Stored answers are those of the head, not of a block that a request is pinned to.
       const lookup = at === undefined ? this.#lookup : undefined
       const mayWait = body.length > shortBytesMax && isSliceOver(this.#limits.turnMsMax)
-      const usual = mayWait ? undefined : readUsualCall(body, lookup)
+      const usual = mayWait ? undefined : readUsualCall(body, lookup, this.#names)
       if (usual?.kind === 'known') return this.#repeated(usual, this.#views.current, context, startedMs)
       const basis = new RequestBasis(this.#views, at)
       const answer =
@@ -214,6 +216,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       const isText = (name: string) => isOffloaded(this.#methods.get(name), this.#views.current)
       const reader = new RequestReader<CachedAnswer, AskedCall>(body, this.#limits, {
         ownsBody,
+        methods: this.#names,
         isOffloaded: isText,
       })
       const keep = () => reader.keep()

@@ -1,8 +1,16 @@
 /** Accounts, their code and their storage after a block. Specification, section 4. */
 
 import { hasCode } from '../../../data/state/account.js'
-import { type Address, bytesToHex, type Hash32, hexDigits, toQuantity } from '../../../primitives/bytes.js'
+import {
+  type Address,
+  bytesToHex,
+  type Hash32,
+  latin1Text,
+  noBytes,
+  toQuantity,
+} from '../../../primitives/bytes.js'
 import { FaultError } from '../../../primitives/faults.js'
+import { JsonBytes } from '../../../primitives/jsonBytes.js'
 import { UncacheableResult } from '../method.js'
 import { chainMethod } from '../network.js'
 import {
@@ -123,7 +131,7 @@ export const accountMethods = {
     run({ chain, state }, [wanted, id]) {
       const block = stateBlock(chain, id, 1)
       const accounts = wanted.map(([account, slots]) => {
-        const values = slots.map((slot) => wordJson(state.readSlot(block, account, slot)))
+        const values = slots.map((slot) => latin1Text(wordJson(state.readSlot(block, account, slot))))
         return `"${bytesToHex(account)}":[${values.join(',')}]`
       })
       return `{${accounts.join(',')}}`
@@ -155,9 +163,11 @@ export const accountMethods = {
   }),
 }
 
-const zeroWord = `"0x${'0'.repeat(64)}"`
+const json = new JsonBytes(128)
 
 /** The value of a slot, always 32 bytes. */
-function wordJson(value: Uint8Array | undefined): string {
-  return value === undefined ? zeroWord : `"0x${hexDigits(value).padStart(64, '0')}"`
+function wordJson(value: Uint8Array = noBytes): Uint8Array {
+  json.clear()
+  json.word(value)
+  return json.finish(true)
 }

@@ -7,9 +7,11 @@ import { type BlockId, type BlockTag, blockTags } from '../../../data/chain/bloc
 import {
   type Address,
   addressBytes,
+  digitOf,
   digitsToBytes,
   type Hash32,
   hashBytes,
+  readDigits,
   toAddress,
   toHash32,
   writeDigits,
@@ -17,17 +19,21 @@ import {
 import { excerpt } from '../../../primitives/excerpt.js'
 import { FaultError } from '../../../primitives/faults.js'
 import type { Param } from '../method.js'
+import { isAt } from '../reading/scan.js'
 import { booleanSchema, listSchema, nullable, type Schema, textSchema } from './schema.js'
 
 /** A required parameter; without a schema, any JSON value. */
-export function required<T>(decode: (value: unknown, index: number) => T, schema: Schema = {}): Param<T> {
-  return { required: true, fallback: undefined, schema, decode }
+export function required<T>(
+  decode: (value: unknown, index: number) => T,
+  schema: Schema = {},
+  read?: Param<T>['read'],
+): Param<T> {
+  return { required: true, fallback: undefined, schema, decode, ...(read && { read }) }
 }
 
 /** The same parameter, but it may be absent or null; then the argument is `fallback`. */
 export function optional<T, F>(param: Param<T>, fallback: F): Param<T | F> {
-  const { schema } = param
-  return { required: false, fallback, schema, decode: (value, index) => param.decode(value, index) }
+  return { ...param, required: false, fallback }
 }
 
 /** The fault for argument `index` (from 0): `invalid argument N: why`. */
@@ -41,6 +47,7 @@ export function typeName(value: unknown): string {
   return Array.isArray(value) ? 'array' : typeof value
 }
 
+const quote = 0x22
 const hexDigitsPattern = /^[0-9a-fA-F]*$/
 
 function hasHexPrefix(text: string): boolean {
@@ -68,6 +75,21 @@ export function fixedBytes(value: unknown, index: number, width: number, what: s
   return bytes
 }
 
+/** {@link fixedBytes} of a string in `bytes`. */
+function readFixed(bytes: Uint8Array, start: number, end: number, width: number): Uint8Array | undefined {
+  if (end - start !== 2 * width + 4 || !hasPrefixAt(bytes, start + 1)) return undefined
+  const value = new Uint8Array(width)
+  return readDigits(bytes, start + 3, end - 1, value) ? value : undefined
+}
+
+function readHash(bytes: Uint8Array, start: number, end: number): Hash32 | undefined {
+  return readFixed(bytes, start, end, hashBytes) as Hash32 | undefined
+}
+
+function hasPrefixAt(bytes: Uint8Array, at: number): boolean {
+  return bytes[at] === 0x30 && ((bytes[at + 1] as number) | 0x20) === 0x78
+}
+
 function writtenHex(pattern: string, title: string): Schema {
   return { type: 'string', title, pattern: `^0[xX]${pattern}$` }
 }
@@ -78,18 +100,31 @@ const writtenHash = writtenHex('[0-9a-fA-F]{64}', '32 bytes')
 export const address: Param<Address> = required(
   (value, index) => toAddress(fixedBytes(value, index, addressBytes, 'address')),
   writtenHex('[0-9a-fA-F]{40}', 'address'),
+  (bytes, start, end) => readFixed(bytes, start, end, addressBytes) as Address | undefined,
 )
 
 /** 32 bytes. */
 export const hash32: Param<Hash32> = required(
   (value, index) => toHash32(fixedBytes(value, index, hashBytes, 'hash')),
   writtenHash,
+  readHash,
 )
 
-export const boolean: Param<boolean> = required((value, index) => {
-  if (typeof value !== 'boolean') throw invalidArgument(index, `want a boolean, got ${typeName(value)}`)
-  return value
-}, booleanSchema)
+export const boolean: Param<boolean> = required(
+  (value, index) => {
+    if (typeof value !== 'boolean') throw invalidArgument(index, `want a boolean, got ${typeName(value)}`)
+    return value
+  },
+  booleanSchema,
+  (bytes, start, end) =>
+    isText(bytes, start, end, trueText) ? true : isText(bytes, start, end, falseText) ? false : undefined,
+)
+
+const [trueText, falseText] = [Buffer.from('true'), Buffer.from('false')]
+
+function isText(bytes: Uint8Array, start: number, end: number, text: Uint8Array): boolean {
+  return end - start === text.length && isAt(bytes, start, text)
+}
 
 /** Any value, decoded later. */
 export const anything: Param<unknown> = required((value) => value)
@@ -150,7 +185,23 @@ function toSafeInteger(digits: string): number {
 export const position: Param<number> = required(
   (value, index) => toSafeInteger(quantityDigits(value, index, 64)),
   writtenQuantity,
+  readQuantity,
 )
+
+/** {@link quantityDigits} of a string in `bytes` as a number, if it has up to 12 digits, so that it is exact. */
+function readQuantity(bytes: Uint8Array, start: number, end: number): number | undefined {
+  const first = start + 3
+  const digits = end - 1 - first
+  if (digits < 1 || digits > 12 || !hasPrefixAt(bytes, start + 1)) return undefined
+  if (digits > 1 && bytes[first] === 0x30) return undefined
+  let value = 0
+  for (let at = first; at < end - 1; at++) {
+    const digit = digitOf(bytes[at] as number)
+    if (digit < 0) return undefined
+    value = value * 16 + digit
+  }
+  return value
+}
 
 /** A non-negative integer, as a JSON number or a hex quantity. `what` completes the fault `want …`. */
 export function integer(what: string, max = Number.MAX_SAFE_INTEGER): Param<number> {
@@ -196,6 +247,12 @@ const writtenKey: Schema = { type: 'string', title: 'storage key', pattern: '^(0
 export const storageKey: Param<Hash32> = required(
   (value, index) => decodeStorageKey(value, index).slot,
   writtenKey,
+  (bytes, start, end) => {
+    const first = hasPrefixAt(bytes, start + 1) ? start + 3 : start + 1
+    if (bytes[start] !== quote || end - 1 - first > 2 * hashBytes) return undefined
+    const slot = new Uint8Array(hashBytes)
+    return readDigits(bytes, first, end - 1, slot) ? toHash32(slot) : undefined
+  },
 )
 
 /** Up to `max` storage slots. Throws TooManyStorageKeys, StorageKeyTooLong and StorageKeyNotHex. */
@@ -222,6 +279,7 @@ interface BlockIdOptions {
 const tagIds: ReadonlyMap<string, BlockId> = new Map(
   blockTags.map((tag) => [tag, { kind: 'tag', tag } as const]),
 )
+const tagTexts = [...tagIds].map(([tag, id]) => ({ text: Buffer.from(tag), id }))
 const decimalPattern = /^(?:0|[1-9][0-9]*)$/
 /** go-ethereum's block numbers are signed 64-bit integers. */
 const blockNumberMax = 2n ** 63n - 1n
@@ -246,9 +304,16 @@ export function blockId(options: BlockIdOptions = {}): Param<BlockId> {
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return objectId(value, index)
     throw invalidArgument(index, `want a block number or tag, got ${typeName(value)}`)
   }
-  const schema = writtenBlock(acceptsHash, acceptsDecimal)
-  if (options.default === undefined) return required(decode, schema)
-  return { required: false, fallback: { kind: 'tag', tag: options.default }, schema, decode }
+  const read = (bytes: Uint8Array, start: number, end: number): BlockId | undefined => {
+    if (bytes[start] !== quote) return undefined
+    for (const { text, id } of tagTexts) if (isText(bytes, start + 1, end - 1, text)) return id
+    const hash = acceptsHash ? readHash(bytes, start, end) : undefined
+    if (hash !== undefined) return { kind: 'hash', hash, requireCanonical: false }
+    const number = readQuantity(bytes, start, end)
+    return number === undefined ? undefined : { kind: 'number', number }
+  }
+  const param = required(decode, writtenBlock(acceptsHash, acceptsDecimal), read)
+  return options.default === undefined ? param : optional(param, { kind: 'tag', tag: options.default })
 }
 
 function writtenBlock(acceptsHash: boolean, acceptsDecimal: boolean): Schema {

@@ -8,9 +8,11 @@
 import { isAscii, isUtf8, transcode } from 'node:buffer'
 import { asBuffer, latin1Text } from '../../../primitives/bytes.js'
 import { FaultError } from '../../../primitives/faults.js'
+import { type NamedMethod, readParams } from '../method.js'
 import { type BodyLimits, BodyScan, parseFault, valuesMax } from './bodyScan.js'
+import { findByLayout, keepLayout } from './layouts.js'
 import { findCallHead } from './longCall.js'
-import { createCallSpans, guessId, memberSpan, type Span, scanCall, skipSpace } from './scan.js'
+import { arrayEnd, createCallSpans, memberSpan, type Span, scanCall, skipSpace } from './scan.js'
 
 /** One member of a request. */
 export type Call<Known, Asked> =
@@ -24,6 +26,8 @@ export type Call<Known, Asked> =
       readonly id: string | undefined
       readonly method: string
       readonly params: unknown
+      /** The arguments, where they were read without making `params` of them, which is then undefined. */
+      readonly args?: readonly unknown[] | undefined
       /** The call's member `at`, as written; undefined where it has none. */
       readonly at: unknown
       /** What the lookup names the call by; undefined for one that is long, was read in the general way, or is new. */
@@ -35,13 +39,15 @@ export type Call<Known, Asked> =
       readonly text?: Uint8Array
     }
 
-/** Finds calls that came before by their text without the id. */
+/** Finds the methods that calls name. */
+export interface MethodLookup {
+  find(bytes: Uint8Array, start: number, end: number): NamedMethod | undefined
+}
+
+/** Finds calls that came before by their method and the text of their parameters. */
 export interface CallLookup<Known, Asked> {
-  /**
-   * What is known of the call whose text is in `bytes` from `start` to `idStart` and from `idEnd` to `end`. A call with
-   * the usual beginning is looked for without it.
-   */
-  find(bytes: Uint8Array, start: number, idStart: number, idEnd: number, end: number): Known | undefined
+  /** What is known of the call whose parameters are in `bytes` from `start` up to `end`; nothing where it has none. */
+  find(method: NamedMethod, bytes: Uint8Array, start: number, end: number): Known | undefined
   /** The call that {@link find} did not know, if its answer is worth keeping. */
   missed(): Asked | undefined
 }
@@ -76,11 +82,12 @@ const spans = createCallSpans()
 export function readUsualCall<Known, Asked>(
   body: Uint8Array,
   lookup: CallLookup<Known, Asked> | undefined,
+  methods?: MethodLookup,
 ): Call<Known, Asked> | undefined {
   if (body.length > usualBytesMax) return undefined
   const start = skipSpace(body, 0)
   return body[start] === openBrace
-    ? fastCall(new BodyText(body, true), start, body.length, lookup)
+    ? fastCall(new BodyText(body, true), start, body.length, lookup, methods)
     : undefined
 }
 
@@ -88,6 +95,7 @@ export function readUsualCall<Known, Asked>(
 export interface Reading {
   /** Whether the reader takes over the body's memory. */
   readonly ownsBody?: boolean
+  readonly methods?: MethodLookup | undefined
   /** Whether long calls of a method stay text. */
   isOffloaded?(method: string): boolean
 }
@@ -151,7 +159,7 @@ export class RequestReader<Known, Asked> {
     const separators = this.#scan.separators.get(this.#read++)
     const unread = separators && this.#readHead(from, to, separators)
     if (unread !== undefined) return unread
-    return fastCall(this.#text, from, to, lookup) ?? generalCall(this.#text, from, to)
+    return fastCall(this.#text, from, to, lookup, this.#reading.methods) ?? generalCall(this.#text, from, to)
   }
 
   /** A long call that stays text; undefined for one that is to be parsed here. */
@@ -238,44 +246,47 @@ function fastCall<Known, Asked>(
   start: number,
   end: number,
   lookup: CallLookup<Known, Asked> | undefined,
+  methods: MethodLookup | undefined,
 ): Call<Known, Asked> | undefined {
   const { bytes } = text
   if (end - start > fastBytesMax) return undefined
-  const cache = end - start <= cachedCallBytesMax ? lookup : undefined
-  let guessed = -1
-  if (cache !== undefined && guessId(bytes, start, end, spans)) {
-    guessed = spans.idStart
-    const known = cache.find(bytes, lookupStart(start), guessed, spans.idEnd, end)
-    if (known !== undefined) return { kind: 'known', id: idText(text, spans.idStart, spans.idEnd), known }
-  }
-  const scanEnd = scanCall(bytes, start, spans)
-  if (scanEnd === -1 || (scanEnd !== end && skipSpace(bytes, scanEnd) !== end)) return undefined
+  const isOfLayout = findByLayout(bytes, start, end, spans)
+  if (!isOfLayout && !scanWhole(bytes, start, end)) return undefined
   const { idStart, idEnd, methodStart, methodEnd, paramsStart, paramsEnd } = spans
   if (methodEnd - methodStart > methodLengthMax || idEnd - idStart > idBytesMax) return undefined
-  const id = text.slice(idStart, idEnd)
-  // A right guess of where the id begins is right about its end too.
-  if (cache !== undefined && idStart !== guessed) {
-    const known = cache.find(bytes, lookupStart(start), idStart, idEnd, end)
-    if (known !== undefined) return { kind: 'known', id, known }
+  const method = methods?.find(bytes, methodStart, methodEnd)
+  const cache = end - start <= cachedCallBytesMax ? lookup : undefined
+  const known = method && cache?.find(method, bytes, paramsStart, paramsEnd)
+  const id = idText(text, idStart, idEnd)
+  if (known !== undefined) return { kind: 'known', id, known }
+  const asked = method && cache?.missed()
+  const args = method?.params && readParams(method.params, bytes, paramsStart, paramsEnd)
+  if (method !== undefined && args !== undefined) {
+    return { kind: 'call', id, method: method.name, params: undefined, args, at: undefined, asked }
   }
+  // Between the texts of a layout there may be anything.
+  if (isOfLayout && arrayEnd(bytes, paramsStart) !== paramsEnd) return undefined
   try {
     const params: unknown = paramsEnd === 0 ? undefined : JSON.parse(text.slice(paramsStart, paramsEnd))
-    const method = text.slice(methodStart, methodEnd)
-    return { kind: 'call', id, method, params, at: undefined, asked: cache?.missed() }
+    const name = method?.name ?? text.slice(methodStart, methodEnd)
+    return { kind: 'call', id, method: name, params, at: undefined, asked }
   } catch {
     return undefined
   }
 }
 
-/** From where on the call at `start` that was scanned last is looked up. */
-function lookupStart(start: number): number {
-  return spans.hasUsualHead ? spans.idStart : start
+/** Scans a call that ends at `end`, of a layout that is not known. */
+function scanWhole(bytes: Uint8Array, start: number, end: number): boolean {
+  const scanEnd = scanCall(bytes, start, spans)
+  if (scanEnd === -1 || (scanEnd !== end && skipSpace(bytes, scanEnd) !== end)) return false
+  keepLayout(bytes, start, end, spans)
+  return true
 }
 
 /** Most digits of an id that is read as a number. */
 const idDigitsMax = 9
 
-/** An id that {@link guessId} found, as text. */
+/** An id as text. */
 function idText(text: BodyText, start: number, end: number): string {
   if (end - start > idDigitsMax) return text.slice(start, end)
   let value = 0

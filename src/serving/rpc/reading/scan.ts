@@ -27,7 +27,7 @@ const nine = 0x39
 export const nestingMax = 64
 
 /** Offsets into the scanned bytes; an end is exclusive. Reused from call to call: read it before the next scan. */
-interface CallSpans {
+export interface CallSpans {
   /** The id as written, with its quotes if it is a string. */
   idStart: number
   idEnd: number
@@ -37,20 +37,10 @@ interface CallSpans {
   /** The params array with its brackets; both 0 where there is none. */
   paramsStart: number
   paramsEnd: number
-  /** Whether the call begins with exactly `{"jsonrpc":"2.0","id":`; set by {@link guessId}. */
-  hasUsualHead: boolean
 }
 
 export function createCallSpans(): CallSpans {
-  return {
-    idStart: 0,
-    idEnd: 0,
-    methodStart: 0,
-    methodEnd: 0,
-    paramsStart: 0,
-    paramsEnd: 0,
-    hasUsualHead: false,
-  }
+  return { idStart: 0, idEnd: 0, methodStart: 0, methodEnd: 0, paramsStart: 0, paramsEnd: 0 }
 }
 
 /** The first offset from `i` on that is not JSON whitespace; `end` if there is none before it. */
@@ -132,38 +122,7 @@ export function scanCall(bytes: Uint8Array, start: number, spans: CallSpans): nu
   }
 }
 
-const usualHead = Buffer.from('{"jsonrpc":"2.0","id":')
-
-/**
- * Guesses the position of the id of the call between `start` and `end` from its first or last bytes, and sets
- * `idStart` and `idEnd`; false if it is at neither place. Use the guess only to look up text that a scan has accepted
- * before: if all bytes outside the id are equal, it is the same call with another id.
- */
-export function guessId(bytes: Uint8Array, start: number, end: number, spans: CallSpans): boolean {
-  const head = matchEnd(bytes, start, usualHead)
-  spans.hasUsualHead = head !== -1
-  if (spans.hasUsualHead) {
-    spans.idStart = head
-    spans.idEnd = bytes[head] === quote ? plainStringEnd(bytes, head) : integerEnd(bytes, head)
-    return spans.idEnd !== -1
-  }
-  let at = skipSpaceBack(bytes, end)
-  if (bytes[at - 1] !== closeBrace) return false
-  at = skipSpaceBack(bytes, at - 1)
-  const idEnd = at
-  while (at > start && isDigit(bytes[at - 1])) at--
-  const idStart = at
-  // A sign or a leading zero needs the full grammar of {@link scanCall}.
-  if (idStart === idEnd || bytes[idStart] === zero) return false
-  at = skipSpaceBack(bytes, at)
-  if (bytes[at - 1] !== colon) return false
-  at = skipSpaceBack(bytes, at - 1) - idKey.length
-  spans.idStart = idStart
-  spans.idEnd = idEnd
-  return at > start && matchEnd(bytes, at, idKey) !== -1
-}
-
-function isDigit(byte: number | undefined): boolean {
+export function isDigit(byte: number | undefined): boolean {
   return byte !== undefined && byte >= zero && byte <= nine
 }
 
@@ -180,9 +139,13 @@ export function skipSpaceBack(bytes: Uint8Array, i: number): number {
 
 /** The end of `pattern` at `i`, or −1 if the bytes differ. */
 function matchEnd(bytes: Uint8Array, i: number, pattern: Uint8Array): number {
-  if (i < 0) return -1
-  for (let k = 0; k < pattern.length; k++) if (bytes[i + k] !== pattern[k]) return -1
-  return i + pattern.length
+  return i >= 0 && isAt(bytes, i, pattern) ? i + pattern.length : -1
+}
+
+/** Whether `pattern` is at `i`. */
+export function isAt(bytes: Uint8Array, i: number, pattern: Uint8Array): boolean {
+  for (let k = 0; k < pattern.length; k++) if (bytes[i + k] !== pattern[k]) return false
+  return true
 }
 
 /** The start of the value whose key ends at `i`, or −1 if there is no colon. */
@@ -193,7 +156,7 @@ function valueStart(bytes: Uint8Array, i: number): number {
 }
 
 /** The end of the string at `i`, or −1 if there is none, or it contains an escape or anything but printable ASCII. */
-function plainStringEnd(bytes: Uint8Array, i: number): number {
+export function plainStringEnd(bytes: Uint8Array, i: number): number {
   if (bytes[i] !== quote) return -1
   for (let at = i + 1; at < bytes.length; at++) {
     const byte = bytes[at] as number
@@ -203,8 +166,13 @@ function plainStringEnd(bytes: Uint8Array, i: number): number {
   return -1
 }
 
+/** The end of the value at `i`, if that is a string as {@link plainStringEnd} reads it or no string; or −1. */
+export function plainValueEnd(bytes: Uint8Array, i: number): number {
+  return bytes[i] === quote ? plainStringEnd(bytes, i) : literalEnd(bytes, i)
+}
+
 /** The end of the JSON integer at `i`, or −1. */
-function integerEnd(bytes: Uint8Array, i: number): number {
+export function integerEnd(bytes: Uint8Array, i: number): number {
   if (i < 0) return -1
   let at = bytes[i] === minus ? i + 1 : i
   if (bytes[at] === zero) return at + 1
@@ -222,7 +190,7 @@ stopsText[backslash] = 1
  * The end of the array at `i`, by counting brackets outside strings; −1 if there is none, if it is not ASCII, or if
  * it is nested too deeply for a call's params. Most bytes are in strings, and take half as long by a table.
  */
-function arrayEnd(bytes: Uint8Array, i: number): number {
+export function arrayEnd(bytes: Uint8Array, i: number): number {
   if (i < 0 || bytes[i] !== openBracket) return -1
   const end = bytes.length
   let depth = 0

@@ -4,21 +4,22 @@ import t from 'tap'
 import { AnswerMemo } from '../../../../src/serving/rpc/answers/answerMemo.js'
 import { propertyRuns } from '../../../library/property.js'
 
-/** A text with the place where its id was cut out. Few letters, so that many are almost equal. */
+/** The text of parameters, and the number of a method. Few letters, so that many are almost equal. */
 const question = fc
-  .tuple(fc.string({ unit: fc.constantFrom('a', 'b', '\0'), maxLength: 9 }), fc.nat(9))
-  .map(([text, at]) => ({ text, idAt: Math.min(at, text.length) }))
+  .tuple(fc.string({ unit: fc.constantFrom('a', 'b', '\0'), maxLength: 9 }), fc.nat(2))
+  .map(([text, method]) => ({ text, method }))
 
 interface Asked {
   readonly text: string
-  readonly idAt: number
+  readonly method: number
 }
 
-function readFrom(memo: AnswerMemo, { text, idAt }: Asked, id: string, before = '') {
-  const body = `${before}${text.slice(0, idAt)}${id}${text.slice(idAt)}`
-  const start = before.length
-  const idStart = start + idAt
-  return memo.find(new Uint8Array(Buffer.from(body)), start, idStart, idStart + id.length, body.length)
+const nameOf = (method: number) => `test_${method}`
+
+function readFrom(memo: AnswerMemo, { text, method }: Asked, before = '', after = '') {
+  const bytes = new Uint8Array(Buffer.from(`${before}${text}${after}`))
+  const named = { name: nameOf(method), number: method, params: undefined }
+  return memo.find(named, bytes, before.length, before.length + text.length)
 }
 
 /** Has a call come twice, and keeps its answer, as what is asked for the first time is not kept. */
@@ -26,11 +27,11 @@ function keep(memo: AnswerMemo, asked: Asked, json: string | Uint8Array): void {
   for (let time = 0; time < 2; time++) {
     if (readFrom(memo, asked, String(time)) !== undefined) return
     const missed = memo.missed()
-    if (missed !== undefined) memo.write(missed, json, { method: 'test', price: 1, slot: 0 })
+    if (missed !== undefined) memo.write(missed, json, { method: nameOf(asked.method), price: 1, slot: 0 })
   }
 }
 
-t.test('a question is told from every other by its bytes and by where its id stands', async (t) => {
+t.test('a question is told from every other by its method and by the bytes of its parameters', async (t) => {
   let found = 0
   fc.assert(
     fc.property(
@@ -39,19 +40,19 @@ t.test('a question is told from every other by its bytes and by where its id sta
       (kept, others) => {
         const memo = new AnswerMemo(1_000_000, () => 1)
         const answers = new Map<string, string>()
-        for (const { text, idAt } of kept) {
-          const json = JSON.stringify([text, idAt])
+        for (const { text, method } of kept) {
+          const json = JSON.stringify([text, method])
           answers.set(json, json)
-          keep(memo, { text, idAt }, json)
+          keep(memo, { text, method }, json)
         }
         for (const asked of [...kept, ...others]) {
-          const expected = answers.get(JSON.stringify([asked.text, asked.idAt]))
-          for (const [id, before] of [
+          const expected = answers.get(JSON.stringify([asked.text, asked.method]))
+          for (const [before, after] of [
             ['7', ''],
-            ['"an id"', '[{},'],
+            ['[{},', 'a'],
             ['', ' '],
           ] as const) {
-            const remembered = readFrom(memo, asked, id, before)
+            const remembered = readFrom(memo, asked, before, after)
             if (remembered?.json !== expected)
               throw new Error(`${JSON.stringify(asked)}: ${remembered?.json}`)
             if (expected === undefined) continue
@@ -69,7 +70,7 @@ t.test('a question is told from every other by its bytes and by where its id sta
 
 t.test('bytes are kept once, with what follows them in an answer', async (t) => {
   const memo = new AnswerMemo(1_000_000, () => 1)
-  const asked = { text: ',"method":"m"}', idAt: 0 }
+  const asked = { text: '[1]', method: 0 }
   keep(memo, asked, Buffer.from('{"a":1}'))
   const remembered = readFrom(memo, asked, '12')
   t.equal(Buffer.from(remembered?.tail ?? []).toString(), ',"result":{"a":1}}')
@@ -82,7 +83,7 @@ t.test(
   async (t) => {
     let generation = 1
     const memo = new AnswerMemo(8_000, () => generation)
-    const asked = { text: ',"method":"m"}', idAt: 0 }
+    const asked = { text: '[1]', method: 0 }
     keep(memo, asked, 'x'.repeat(1_001))
     t.equal(readFrom(memo, asked, '1'), undefined)
     keep(memo, asked, '"x"')
@@ -92,7 +93,7 @@ t.test(
     const missed = memo.missed()
     generation = 3
     if (missed !== undefined)
-      memo.write(missed, '"of the head before"', { method: 'test', price: 1, slot: 0 })
+      memo.write(missed, '"of the head before"', { method: nameOf(0), price: 1, slot: 0 })
     t.equal(readFrom(memo, asked, '1'), undefined)
     t.ok(missed)
   },

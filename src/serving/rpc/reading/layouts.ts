@@ -1,0 +1,109 @@
+/**
+ * How clients lay out their calls: all that is the same in each of a client's calls, around the id, the method and the
+ * parameters. Most calls have a layout that came before, so they are recognised by comparing it, without a look at each
+ * byte (scenario `slots-1k`); others are scanned (scan.ts), and their layout is kept.
+ */
+import { type CallSpans, integerEnd, isAt, isDigit, plainStringEnd } from './scan.js'
+
+/** The texts around the parts of a call, in order; {@link isIdLast} tells which part stands where. */
+interface Layout {
+  /** Whether the order is method, params, id; else it is id, method, params. */
+  readonly isIdLast: boolean
+  readonly first: Uint8Array
+  readonly second: Uint8Array
+  readonly third: Uint8Array
+  readonly last: Uint8Array
+}
+
+/** Clients of one server are of few kinds. */
+const layoutsMax = 8
+/** Bytes of all texts of a layout: usual ones have some 45. */
+const layoutBytesMax = 128
+
+/** Those in use first: one moves up when it is met, and a new one takes the last place, so that rare ones go. */
+const layouts: Layout[] = []
+
+const quote = 0x22
+const minus = 0x2d
+const openBracket = 0x5b
+const closeBracket = 0x5d
+
+/**
+ * Finds the parts of the call between `start` and `end` by its layout, and fills `spans`; false where that is not known.
+ * If what is then between `paramsStart` and `paramsEnd` is a JSON array of ASCII, the call is one that `scanCall` reads.
+ */
+export function findByLayout(bytes: Uint8Array, start: number, end: number, spans: CallSpans): boolean {
+  for (let place = 0; place < layouts.length; place++) {
+    const layout = layouts[place] as Layout
+    if (!isAt(bytes, start, layout.first)) continue
+    if (!(layout.isIdLast ? fitsIdLast : fitsIdFirst)(layout, bytes, start, end, spans)) continue
+    if (bytes[spans.paramsStart] !== openBracket || bytes[spans.paramsEnd - 1] !== closeBracket) continue
+    if (place > 0) {
+      layouts[place] = layouts[place - 1] as Layout
+      layouts[place - 1] = layout
+    }
+    return true
+  }
+  return false
+}
+
+function fitsIdFirst({ first, second, third, last }: Layout, ...call: Call): boolean {
+  const [bytes, start, end, spans] = call
+  spans.idStart = start + first.length
+  spans.idEnd = idEnd(bytes, spans.idStart)
+  if (spans.idEnd < 0 || !isAt(bytes, spans.idEnd, second)) return false
+  spans.methodStart = spans.idEnd + second.length
+  spans.methodEnd = plainStringEnd(bytes, spans.methodStart - 1) - 1
+  if (spans.methodEnd < 0 || !isAt(bytes, spans.methodEnd, third)) return false
+  spans.paramsStart = spans.methodEnd + third.length
+  spans.paramsEnd = end - last.length
+  return spans.paramsEnd > spans.paramsStart && isAt(bytes, spans.paramsEnd, last)
+}
+
+function fitsIdLast({ first, second, third, last }: Layout, ...call: Call): boolean {
+  const [bytes, start, end, spans] = call
+  spans.methodStart = start + first.length
+  spans.methodEnd = plainStringEnd(bytes, spans.methodStart - 1) - 1
+  if (spans.methodEnd < 0 || !isAt(bytes, spans.methodEnd, second)) return false
+  spans.paramsStart = spans.methodEnd + second.length
+  spans.idEnd = end - last.length
+  if (!isAt(bytes, spans.idEnd, last)) return false
+  spans.idStart = idStart(bytes, spans.idEnd)
+  spans.paramsEnd = spans.idStart - third.length
+  const isThere = spans.paramsEnd > spans.paramsStart && isAt(bytes, spans.paramsEnd, third)
+  return isThere && idEnd(bytes, spans.idStart) === spans.idEnd
+}
+
+type Call = [bytes: Uint8Array, start: number, end: number, spans: CallSpans]
+
+function idEnd(bytes: Uint8Array, start: number): number {
+  return bytes[start] === quote ? plainStringEnd(bytes, start) : integerEnd(bytes, start)
+}
+
+/** Where an id may begin that ends at `end`. */
+function idStart(bytes: Uint8Array, end: number): number {
+  let at = end - 1
+  if (bytes[at] === quote) {
+    at--
+    while (at > 0 && bytes[at] !== quote) at--
+    return at
+  }
+  while (at > 0 && isDigit(bytes[at])) at--
+  return bytes[at] === minus ? at : at + 1
+}
+
+/** Keeps the layout of a call that was scanned. */
+export function keepLayout(bytes: Uint8Array, start: number, end: number, spans: Readonly<CallSpans>): void {
+  const { idStart, idEnd, methodStart, methodEnd, paramsStart, paramsEnd } = spans
+  const isIdLast = idStart > methodStart
+  const ends = isIdLast
+    ? [start, methodStart, methodEnd, paramsStart, paramsEnd, idStart, idEnd, end]
+    : [start, idStart, idEnd, methodStart, methodEnd, paramsStart, paramsEnd, end]
+  if (paramsEnd === 0 || ends.some((at, i) => i > 0 && at < (ends[i - 1] as number))) return
+  const text = (from: number) => bytes.slice(ends[from], ends[from + 1])
+  const layout = { isIdLast, first: text(0), second: text(2), third: text(4), last: text(6) }
+  const { first, second, third, last } = layout
+  if (first.length + second.length + third.length + last.length > layoutBytesMax) return
+  layouts.length = Math.min(layouts.length, layoutsMax - 1)
+  layouts.push(layout)
+}
