@@ -9,6 +9,7 @@ import { openRows } from '../src/data/state/provedRows.js'
 import type { ChainReader } from '../src/data/store/chainReader.js'
 import type { ReadGuard } from '../src/data/store/readTable.js'
 import { FaultError } from '../src/primitives/faults.js'
+import { NotHeldError } from '../src/primitives/notHeld.js'
 import { JobSignal } from '../src/serving/pool/jobCells.js'
 import {
   decodeArgs,
@@ -21,7 +22,7 @@ import {
 import { sendPart } from './parts.js'
 
 /** Handlers that are not joined with this module (build/bundle.ts) take it from here: faults are known by their class. */
-export { FaultError }
+export { FaultError, NotHeldError }
 
 /** What a job gets besides its arguments. */
 export interface JobContext {

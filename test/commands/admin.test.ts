@@ -48,6 +48,7 @@ for (const transport of ['uws', 'node']) {
       t.equal(status, 200)
       t.match(headers.get('content-type'), 'text/plain; version=0.0.4')
       t.equal((await admin.get('/nothing')).status, 404)
+      t.ok(((await admin.metrics()).get('tidegate_store_free_bytes{store="node"}') ?? 0) > 2 ** 20)
     })
 
     t.test('calls are counted by method, over HTTP and WebSocket, single and in batches', async (t) => {

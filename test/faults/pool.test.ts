@@ -67,6 +67,12 @@ t.test('jobs of another thread pass as bytes, with their results and faults', as
   t.match(pool.counts, { finished: 20, failed: 1 })
 })
 
+t.test('a job that says what has to be fetched first has not failed', async (t) => {
+  const opened = await open(t, { threads: 1 })
+  await t.rejects(run(opened, 'lackBlock', 7), { name: 'NotHeldError', message: 'not held: block 7' })
+  t.match(opened.pool.counts, { finished: 1, failed: 0 })
+})
+
 t.test('a full queue refuses at once, with a hint that follows the work that waits', async (t) => {
   const opened = await open(t, { threads: 2, classes: { execute: { waitingMax: 3 } } })
   await run(opened, 'spin', { ms: 300 })

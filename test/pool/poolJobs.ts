@@ -77,6 +77,7 @@ export interface TestJobs {
   /** Throws where nothing catches it, while the job waits. */
   readonly throwOutside: { readonly class: 'execute'; readonly args: string; readonly result: never }
   readonly throwFault: { readonly class: 'execute'; readonly args: Fault; readonly result: never }
+  readonly lackBlock: { readonly class: 'execute'; readonly args: number; readonly result: never }
   /** Fills the heap. */
   readonly allocate: { readonly class: 'execute'; readonly args: null; readonly result: never }
   /** Computes for `ms`, whatever happens; like `stubborn` in a class of its own. */
@@ -126,6 +127,7 @@ export function openTestPool(
       throwError: job('execute', 'throwError'),
       throwOutside: job('execute', 'throwOutside'),
       throwFault: job('execute', 'throwFault'),
+      lackBlock: job('execute', 'lackBlock'),
       allocate: job('execute', 'allocate'),
       work: job('slots', 'work'),
     },

@@ -1,7 +1,13 @@
 import { getPriority } from 'node:os'
 import { performance } from 'node:perf_hooks'
 import { threadId } from 'node:worker_threads'
-import { FaultError, type JobContext, type JobHandler, jobHandler } from '../../workers/jobThread.js'
+import {
+  FaultError,
+  type JobContext,
+  type JobHandler,
+  jobHandler,
+  NotHeldError,
+} from '../../workers/jobThread.js'
 import type { TestJobs } from './poolJobs.js'
 
 type Work<N extends keyof TestJobs> = (
@@ -112,6 +118,10 @@ export const throwOutside = handle<'throwOutside'>((message) => {
 
 export const throwFault = handle<'throwFault'>((fault) => {
   throw new FaultError(fault)
+})
+
+export const lackBlock = handle<'lackBlock'>((number) => {
+  throw new NotHeldError({ kind: 'canonical', number })
 })
 
 export const allocate = handle<'allocate'>(() => {

@@ -147,11 +147,12 @@ t.test('a network without the safe tag says which to use', async (t) => {
   for (const safe of ['safe', { blockNumber: 'safe' }]) {
     await checkRefusals(t, whole, 'eth_getBlockByNumber', [[[safe, true], -32602, message(0)]])
     await checkRefusals(t, whole, 'eth_getBlockReceipts', [[[safe], -32602, message(0)]])
-    await checkRefusals(t, whole, 'eth_getTransactionByBlockNumberAndIndex', [
-      [[safe, '0x0'], -32602, message(0)],
-    ])
-    await checkRefusals(t, whole, 'eth_getUncleByBlockNumberAndIndex', [[[safe, '0x0'], -32602, message(0)]])
+    await checkRefusals(t, whole, 'eth_estimateGas', [[[{ to: address }, safe], -32602, message(1)]])
     await checkRefusals(t, whole, 'eth_getStorageAt', [[[address, '0x0', safe], -32602, message(2)]])
+    for (const method of ['eth_getTransactionByBlockNumberAndIndex', 'eth_getUncleByBlockNumberAndIndex']) {
+      const answer = await ask('/whole', method, [safe, '0x0'])
+      t.strictSame(answer, await ask('/whole', method, ['latest', '0x0']), `${method} takes it everywhere`)
+    }
   }
 })
 

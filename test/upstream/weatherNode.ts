@@ -66,6 +66,8 @@ export class WeatherNode {
   refuse: (calls: readonly RequestCall[]) => string | undefined = () => undefined
   /** Whether WebSockets are accepted. */
   hasSockets = true
+  /** Where alone they are; absent: at each path. */
+  socketPath: string | undefined
   /** Calls received so far, over HTTP and WebSocket. */
   readonly calls: NodeCall[] = []
   /** HTTP requests received so far, each with its calls. */
@@ -92,7 +94,9 @@ export class WeatherNode {
     const server = createServer((request, response) => void this.#serve(request, response))
     const sockets = new WebSocketServer({ noServer: true })
     server.on('upgrade', (request, socket, head) => {
-      if (!this.hasSockets) return socket.end('HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n')
+      const { hasSockets, socketPath = request.url } = this
+      if (!hasSockets || request.url !== socketPath)
+        return socket.end('HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n')
       sockets.handleUpgrade(request, socket, head, (client) => this.#attach(client))
     })
     this.#server = server

@@ -129,10 +129,10 @@ export abstract class ChainBlocks {
 
   /**
    * Resolves a block id in this chain; only here do tags get their meaning. Undefined where
-   * there is no such block. `argument` is the argument's index, from 0. Throws FaultError where `safe` is not
-   * supported, or a hash is not canonical as required.
+   * there is no such block. `argument` is the argument's index, from 0; undefined where the method takes `safe` on
+   * every network. Throws FaultError where `safe` is not supported, or a hash is not canonical as required.
    */
-  resolve(id: BlockId, argument: number): ResolvedBlock | undefined {
+  resolve(id: BlockId, argument: number | undefined): ResolvedBlock | undefined {
     const { head } = this
     switch (id.kind) {
       case 'number':
@@ -151,7 +151,7 @@ export abstract class ChainBlocks {
             return this.#marked('finalized', head) ?? this.#behind(head, this.parts.options.finalizedLag)
           case 'safe': {
             const marked = this.#marked('safe', head)
-            if (marked === undefined && !this.parts.options.supportsSafe) {
+            if (marked === undefined && !this.parts.options.supportsSafe && argument !== undefined) {
               throw new FaultError({ kind: 'SafeTagNotSupported', index: argument })
             }
             return marked ?? this.#behind(head, this.parts.options.safeLag)

@@ -16,7 +16,7 @@ export class ChainView extends ChainBlocks {
     this.#isPinned = isPinned
   }
 
-  override resolve(id: BlockId, argument: number): ResolvedBlock | undefined {
+  override resolve(id: BlockId, argument: number | undefined): ResolvedBlock | undefined {
     const { number, hash } = this.head
     if (this.#isPinned && id.kind === 'tag') return { number, hash, isPending: false }
     return super.resolve(id, argument)

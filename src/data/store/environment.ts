@@ -275,8 +275,13 @@ export function assertRoom(path: string): void {
 
 /** Whether the disk that holds a store has room for a transaction. */
 export function hasRoom(path: string): boolean {
+  return freeBytesAt(path) >= freeBytesMin
+}
+
+/** Bytes that are free on the disk that holds a store, whose folder exists. */
+export function freeBytesAt(path: string): number {
   const { bavail, bsize } = statfsSync(dirname(path))
-  return bavail * bsize >= freeBytesMin
+  return bavail * bsize
 }
 
 /** Whether a write that failed found the disk full; a disk that fails may not tell. */

@@ -112,7 +112,7 @@ const rotate = defineCommand({
     'Makes a new secret for a key and prints it, once. Name, id, scopes, limits and usage stay. The earlier secret is valid for the overlap, so that clients can change over; one that was still valid from a rotation before ends at once.',
   ],
   flags: {
-    overlap: textFlag('TIME', 'how long the earlier secret stays valid, as in 24h or 30m; 0s ends it', {
+    overlap: textFlag('TIME', 'how long the earlier secret stays valid, as in 24h or 30m; 0 ends it', {
       shownDefault: '24h',
     }),
     json,

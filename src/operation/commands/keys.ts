@@ -105,9 +105,9 @@ export async function rotateKey(
   asJson: boolean,
   io: Io,
 ): Promise<number> {
-  const overlapMs = parseDuration(overlap)
+  const overlapMs = overlap === '0' ? 0 : parseDuration(overlap)
   if (overlapMs === undefined) {
-    throw new UsageError(`--overlap: expected a time such as 24h, 30m or 0s, got ${JSON.stringify(overlap)}`)
+    throw new UsageError(`--overlap: expected a time such as 24h, 30m or 0, got ${JSON.stringify(overlap)}`)
   }
   const { key, text } = await changeKeys(config, (keys, { pepper }) =>
     rotateRecord(keys, pepper, nameOrId, overlapMs, actor()),

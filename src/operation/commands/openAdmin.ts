@@ -1,5 +1,7 @@
 /** The admin listener of `serve`: what it shows, asked of what the process runs. */
-import { statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { freeBytesAt } from '../../data/store/environment.js'
 import type { NodeStore } from '../../data/store/nodeStore.js'
 import { hourMs } from '../../data/store/usage.js'
 import { bytesToHex } from '../../primitives/bytes.js'
@@ -228,6 +230,7 @@ function metricSources(config: Config, services: AdminServices): MetricSources {
   const storeFigures = (store: string, path: string, readers: number) => ({
     store,
     bytes: statSync(path, { throwIfNoEntry: false })?.size ?? 0,
+    freeBytes: existsSync(dirname(path)) ? freeBytesAt(path) : undefined,
     readers,
   })
   return {

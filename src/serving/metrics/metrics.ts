@@ -156,7 +156,11 @@ export class Metrics {
     )
     each.gauge('tidegate_pool_waiting_jobs', 'Jobs that wait for a thread.', 'waiting')
     each.gauge('tidegate_pool_running_jobs', 'Jobs that run.', 'running')
-    each.counter('tidegate_pool_finished_jobs_total', 'Jobs with a result.', 'finished')
+    each.counter(
+      'tidegate_pool_finished_jobs_total',
+      'Jobs with a result, or that said what a gateway has to fetch first.',
+      'finished',
+    )
     each.counter('tidegate_pool_failed_jobs_total', 'Jobs that ended with an error.', 'failed')
     each.counter('tidegate_pool_refused_jobs_total', 'Jobs refused or dropped for lack of room.', 'refused')
     each.counter('tidegate_pool_cpu_seconds_total', 'CPU time of jobs.', ({ cpuMs }) => cpuMs / 1_000)
@@ -227,6 +231,11 @@ export class Metrics {
       this.#sources.stores().map((of) => [{ store: of.store }, of]),
     )
     each.gauge('tidegate_store_bytes', 'Length of a store on disk.', 'bytes')
+    each.gauge(
+      'tidegate_store_free_bytes',
+      'What is free on the disk of a store; below 64 MiB nothing is written.',
+      'freeBytes',
+    )
     each.gauge(
       'tidegate_store_readers',
       'Threads, of all processes, that have a store open for reading.',

@@ -39,6 +39,8 @@ export interface SourceFigures extends IngestFigures {
 export interface StoreFigures {
   readonly store: string
   readonly bytes: number
+  /** Of its disk; undefined where that cannot be told. */
+  readonly freeBytes: number | undefined
   /** Threads that have it open for reading. */
   readonly readers: number
 }

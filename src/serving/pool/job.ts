@@ -1,6 +1,7 @@
 import { type Deferred, defer } from '../../primitives/deferred.js'
 import { type Fault, FaultError } from '../../primitives/faults.js'
 import type { Linked, LinkedList } from '../../primitives/linkedList.js'
+import { NotHeldError } from '../../primitives/notHeld.js'
 import type { Queued } from './fairQueue.js'
 import type { JobSignals } from './jobCells.js'
 import type { JobOwner } from './jobs.js'
@@ -119,7 +120,10 @@ export class Job implements Queued, Linked<Job> {
     this.owner?.forget(this.cancel)
   }
 
-  /** Settles the promise. Returns whether the reply was a result; undefined where it was settled before. */
+  /**
+   * Settles the promise. Returns whether the reply was a result, or named what is to be fetched first, after which the
+   * job is asked for again; undefined where it was settled before.
+   */
   settle(reply: Uint8Array | Postponed): boolean | undefined {
     if (this.isSettled) return undefined
     if (typeof reply === 'string') {
@@ -135,7 +139,7 @@ export class Job implements Queued, Linked<Job> {
     // A job that was stopped before it began reports only RequestTimedOut.
     const stopFault = kindOf(thrown) === 'RequestTimedOut' ? this.run?.stopFault : undefined
     this.outcome.reject(stopFault ? new FaultError(stopFault) : thrown)
-    return false
+    return thrown instanceof NotHeldError
   }
 
   /** Rejects the promise; false where it was settled before. */

@@ -23,6 +23,8 @@ interface HeadWatchOptions {
   readonly pollMs: number
   /** `blockMs`: see {@link BlockPace.intervalMs}. */
   readonly onHead: (claim: HeadClaim, blockMs: number | undefined) => void
+  /** Takes a sentence for the operator. */
+  readonly log: (text: string) => void
 }
 
 /**
@@ -36,6 +38,8 @@ export class HeadWatch {
   #socket: SocketLine | undefined
   #isStarted = false
   #isSubscribed = false
+  /** Whether the operator was told that the node has no WebSocket that was found. */
+  #isToldToPoll = false
   #isClosed = false
   /** Whether a turn is under way, which sets the timer at its end. */
   #isTurning = false
@@ -129,6 +133,11 @@ export class HeadWatch {
         if (!(error instanceof NoSocketError)) return
       }
     }
+    if (this.#isToldToPoll || this.#isClosed) return
+    this.#isToldToPoll = true
+    this.#options.log(
+      `upstream ${this.#upstream.name} has no WebSocket where one was looked for, so it is asked for its heads again and again; if it has one, name it as socketUrl of this upstream`,
+    )
   }
 
   #lose(): void {
@@ -152,10 +161,12 @@ function socketUrls({ options: { url, socketUrl } }: Upstream): URL[] {
   if (!url.startsWith('http')) return [new URL(url)]
   const same = new URL(url)
   same.protocol = same.protocol === 'https:' ? 'wss:' : 'ws:'
-  // anvil and reth serve both at one address, Tidegate its sockets at `/ws`.
-  const below = new URL(same)
-  below.pathname = `${same.pathname.replace(/\/$/, '')}/ws`
-  return [same, below]
+  // anvil and reth serve both at one address, Tidegate its sockets at `/ws`, and with a key, as a large host does, at
+  // `/ws/v3/KEY` beside `/v3/KEY`.
+  const path = same.pathname.replace(/\/$/, '')
+  const keyed = /\/v3\/[^/]+$/
+  const paths = [path, keyed.test(path) ? path.replace(keyed, '/ws$&') : `${path}/ws`]
+  return paths.map((each) => Object.assign(new URL(same), { pathname: each }))
 }
 
 /** Undefined where it is no header. */

@@ -264,7 +264,7 @@ export class Upstreams {
     return {
       upstream,
       claimer,
-      watch: new HeadWatch(upstream, { pollMs, onHead: (...told) => void onHead(...told) }),
+      watch: new HeadWatch(upstream, { pollMs, onHead: (...told) => void onHead(...told), log }),
     }
   }
 

@@ -17,7 +17,7 @@ import {
   receiptSchema,
   uncleSchema,
 } from '../params/schema.js'
-import { minedBlock } from '../params/stateBlock.js'
+import { minedBlock, minedBlockOfAnyTag } from '../params/stateBlock.js'
 
 const byHash = { params: [hash32], paramNames: ['blockHash'] } as const
 const byNumber = { params: [blockId()], paramNames: ['block'] } as const
@@ -130,7 +130,7 @@ export const blockMethods = {
     params: [blockId(), position],
     paramNames: ['block', 'index'],
     run({ chain }, [id, index]) {
-      const block = minedBlock(chain, id)
+      const block = minedBlockOfAnyTag(chain, id)
       return (block && chain.uncleJson(block.hash, index)) ?? 'null'
     },
   }),

@@ -13,7 +13,7 @@ import {
   sentTransactionSchema,
   transactionSchema,
 } from '../params/schema.js'
-import { minedBlock } from '../params/stateBlock.js'
+import { minedBlockOfAnyTag } from '../params/stateBlock.js'
 
 const byHash = { params: [hash32], paramNames: ['transactionHash'], memo: 'head' } as const
 const ofBlock = {
@@ -41,7 +41,7 @@ export const transactionMethods = {
     params: [blockId(), position],
     paramNames: ['block', 'index'],
     run({ chain }, [id, index]) {
-      const block = minedBlock(chain, id)
+      const block = minedBlockOfAnyTag(chain, id)
       return (block && chain.transactionJson(block.hash, index, block.number)) ?? 'null'
     },
   }),

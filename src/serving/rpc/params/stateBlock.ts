@@ -31,6 +31,14 @@ export function stateBlock(
 
 /** The block that an id of argument 0 names; undefined for an unknown one and for the pending one. */
 export function minedBlock(chain: ChainView, id: BlockId): ResolvedBlock | undefined {
-  const block = chain.resolve(id, 0)
+  return unlessPending(chain.resolve(id, 0))
+}
+
+/** The same for methods of which the specification says that they take `safe` on every network. */
+export function minedBlockOfAnyTag(chain: ChainView, id: BlockId): ResolvedBlock | undefined {
+  return unlessPending(chain.resolve(id, undefined))
+}
+
+function unlessPending(block: ResolvedBlock | undefined): ResolvedBlock | undefined {
   return block?.isPending === false ? block : undefined
 }

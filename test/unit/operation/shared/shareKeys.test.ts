@@ -60,7 +60,7 @@ t.test('keys of a data folder are shared', { skip: withoutPostgres }, async (t) 
     const place = open(t)
     const { local, shared } = place
     const shop = await made(local('keys', 'create', '--name', 'shop', '--method', 'eth_*', '--sockets', '3'))
-    const second = await made(local('keys', 'rotate', 'shop', '--overlap', '0s'))
+    const second = await made(local('keys', 'rotate', 'shop', '--overlap', '0'))
     const third = await made(local('keys', 'rotate', 'shop', '--overlap', '1h'))
     const secret = writeInto(makeFolder(t), 'secret', Buffer.alloc(32, 7))
     await local('keys', 'jwt', 'add', 'shop', '--secret-file', secret)

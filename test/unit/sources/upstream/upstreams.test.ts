@@ -3,10 +3,21 @@ import t from 'tap'
 import { defer } from '../../../../src/primitives/deferred.js'
 import { OperatorError } from '../../../../src/primitives/faults.js'
 import { NodeError } from '../../../../src/sources/upstream/upstream.js'
-import { NoAnswerError, type Upstreams } from '../../../../src/sources/upstream/upstreams.js'
+import { NoAnswerError, Upstreams } from '../../../../src/sources/upstream/upstreams.js'
 import { waitFor } from '../../../library/until.js'
 import { fine, type WeatherNode } from '../../../upstream/weatherNode.js'
-import { blockHash, headOf, openNode, openUpstreams, soon, ToyChain, toyHeader } from './toyNodes.js'
+import {
+  blockHash,
+  headOf,
+  openNode,
+  openToys,
+  openUpstreams,
+  optionsOf,
+  soon,
+  ToyChain,
+  toyChain,
+  toyHeader,
+} from './toyNodes.js'
 
 t.test('identical questions under way are one', async (t) => {
   const chain = new ToyChain()
@@ -212,6 +223,36 @@ for (const hasSockets of [true, false]) {
     t.match(upstreams.states(), [{ head: 3, isAnswering: true }])
   })
 }
+
+t.test('the WebSocket beside a path with a key is found', async (t) => {
+  for (const [path, socketPath] of [
+    ['/v3/KEY', '/ws/v3/KEY'],
+    ['/net/v3/KEY', '/net/ws/v3/KEY'],
+    ['/rpc/', '/rpc/ws'],
+    ['', '/'],
+  ] as const) {
+    const node = await openNode(t, new ToyChain().answer)
+    node.socketPath = socketPath
+    const lines: string[] = []
+    const upstreams = new Upstreams([optionsOf(node, { url: `${node.url}${path}` })], {
+      ...{ chain: toyChain, pollMs: 5, log: (text: string) => lines.push(text) },
+    })
+    t.teardown(() => upstreams.close())
+    upstreams.onHead(() => undefined)
+    await waitFor(socketPath, () => node.subscribers === 1)
+    t.strictSame(lines, [], path)
+  }
+})
+
+t.test('that a node has no WebSocket is said once, with the setting that names one', async (t) => {
+  const { upstreams, lines, nodes } = await openToys(t, 1)
+  upstreams.onHead(() => undefined)
+  await waitFor('the line', () => lines.length > 0)
+  const asked = nodes[0]?.calls.length ?? 0
+  await waitFor('further polls', () => (nodes[0]?.calls.length ?? 0) > asked + 20)
+  t.equal(lines.length, 1)
+  t.match(lines[0], /^upstream 127\.0\.0\.1:\d+ has no WebSocket .* name it as socketUrl/)
+})
 
 t.test('a socket that is lost while its node is polled begins no second watch', async (t) => {
   const chain = new ToyChain()
