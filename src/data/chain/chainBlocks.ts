@@ -9,7 +9,13 @@ import { keccak256 } from '../../primitives/keccak.js'
 import { giveBack } from '../../primitives/lentMemory.js'
 import { NotHeldError } from '../../primitives/notHeld.js'
 import { listBase, type RlpSpan } from '../../primitives/rlp.js'
-import type { ChainIdentity, ChainRows, Marker, TransactionLocation } from '../store/chainRows.js'
+import {
+  type ChainIdentity,
+  type ChainRows,
+  firstNumberOf,
+  type Marker,
+  type TransactionLocation,
+} from '../store/chainRows.js'
 import type { OldestKept } from '../store/keptHistory.js'
 import { AnswerCache } from './answerCache.js'
 import { writeBlockAccessList } from './blockAccessList.js'
@@ -84,7 +90,7 @@ export class ChainParts {
     const identity = store.readIdentity()
     if (identity === undefined) throw new Error('a chain needs a store with a genesis')
     this.identity = identity
-    this.firstNumber = identity.history?.first ?? 0
+    this.firstNumber = firstNumberOf(identity)
     this.schedule = ForkSchedule.of(identity)
     this.answers = new BlockAnswers(options.answerCacheBytes)
     this.rows = new BlockRowsReader(store, this.schedule.family.transactionTypes)

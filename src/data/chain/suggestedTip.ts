@@ -15,18 +15,20 @@ const tipMax = 500_000_000_000n
 
 /**
  * The tip in wei per gas with which a transaction is likely to be in one of the next blocks: a percentile of the
- * lowest tips of the last blocks, without transactions of their miners. `readBlock` reads a block by its number.
- * Yields before each block that it reads.
+ * lowest tips of the last blocks, from `first` on, without transactions of their miners. `readBlock` reads a block by its
+ * number. Yields before each block that it reads.
  */
 export function* suggestTip(
   headNumber: number,
+  first: number,
   readBlock: (number: number) => BlockRows | undefined,
 ): Generator<undefined, bigint> {
   const tips: bigint[] = []
   let number = headNumber
-  // For each block without a sample another one is read, up to twice as many in all, and never the genesis.
-  let wanted = Math.min(blocksMin, headNumber)
-  let left = headNumber - wanted
+  // For each block without a sample another one is read, up to twice as many in all.
+  const most = headNumber - first + 1
+  let wanted = Math.min(blocksMin, most)
+  let left = most - wanted
   while (wanted > 0) {
     yield undefined
     const block = readBlock(number--)

@@ -14,6 +14,8 @@ export interface ChainIdentity {
   readonly development?: Development
   /** Of a chain of which blocks and receipts are held and no state. */
   readonly history?: HistoryExtent
+  /** Of a chain whose store begins at a block above its genesis, with the whole state after it. */
+  readonly start?: Start
   /** Of a chain of which only parts are held, each proved: everything else may be fetched. */
   readonly gateway?: true
   /** Of the network that comes with the program, where its own source made the store. */
@@ -24,6 +26,29 @@ export interface ChainIdentity {
 export function kindOf({ gateway, history }: ChainIdentity): 'archive' | 'history' | 'gateway' {
   if (gateway) return 'gateway'
   return history === undefined ? 'archive' : 'history'
+}
+
+/** The block at which a store begins. Below it there are the headers alone that BLOCKHASH may ask for. */
+export interface Start {
+  readonly number: number
+  /** Lower-case hex. */
+  readonly hash: string
+  /** Time of the genesis block, in seconds: forks up to then are no forks (EIP-2124). */
+  readonly genesisTime: number
+}
+
+/** Blocks before one that BLOCKHASH reaches (yellow paper, appendix H), and whose headers a store has below its start. */
+export const ancestorsMax = 256
+
+/** Number of the first block of a store, with its state where it holds any: 0 where it begins at the genesis. */
+export function firstNumberOf({ start, history }: ChainIdentity): number {
+  return start?.number ?? history?.first ?? 0
+}
+
+/** Number of the first header of a store; see {@link Start}. */
+export function firstHeaderOf(identity: ChainIdentity): number {
+  const first = firstNumberOf(identity)
+  return identity.start === undefined ? first : Math.max(0, first - ancestorsMax)
 }
 
 /**

@@ -174,12 +174,21 @@ export class ChainWriter extends ChainReader {
   }
 
   #requireUnwindable(forkNumber: number): void {
-    const oldest = largest(Object.values(this.readOldestKept()))
+    const { state, trie, receipts, bodies } = this.readOldestKept()
+    // Of the block that stays the state is needed, of those that go receipts and bodies.
+    const oldest = largest([state, trie, receipts - 1, bodies - 1])
     if (forkNumber >= oldest) {
       if (this.tables.changes.doesExist(numberKey(forkNumber + 1))) return
       throw new OperatorError(
         `the store ${this.path} cannot go back to block ${forkNumber}: it can take back ${undoBlocks} blocks; ` +
           'import the chain again into an empty folder',
+      )
+    }
+    const { start } = this.readIdentity() ?? {}
+    if (start !== undefined && forkNumber < start.number) {
+      throw new OperatorError(
+        `the store ${this.path} cannot go back to block ${forkNumber}: it begins at block ${start.number}; ` +
+          'begin anew from a state before it, or from the genesis',
       )
     }
     throw new OperatorError(

@@ -126,7 +126,7 @@ export function decodeOldestKept(row: Uint8Array | undefined): OldestKept {
   return { state: readUint64(row, 0), receipts: readUint64(row, 8), bodies: readUint64(row, 16), trie }
 }
 
-function encodeOldestKept(oldest: OldestKept): Uint8Array {
+export function encodeOldestKept(oldest: OldestKept): Uint8Array {
   const row = new Uint8Array(8 * historyKinds.length)
   for (const [index, kind] of historyKinds.entries()) writeUint64(row, oldest[kind], 8 * index)
   return row

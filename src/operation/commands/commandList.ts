@@ -222,6 +222,28 @@ const importChain = defineCommand({
     ...common,
     network: textFlag('NAME', 'network to import into; optional where only one is configured'),
     genesis: textFlag('FILE', "geth's genesis.json; needed for the first import unless configured or known"),
+    state: textFlag(
+      'FILE',
+      'begin with the whole state after a block: a dump of reth or "geth dump --iterative", plain, .gz or .zst',
+    ),
+    header: listFlag(
+      'FILE',
+      'with --state: its block and the 256 before it, as headers or blocks in RLP; may stand several times',
+      { isValid: (text) => text !== '', expected: 'the path of a file' },
+    ),
+    hash: {
+      ...textFlag('HASH', 'with --state: the hash that its block has to have'),
+      parse: (text: string) => (isRoot(text) ? text : undefined),
+      expected: '0x and 64 hex digits',
+    },
+    totalDifficulty: {
+      ...textFlag(
+        'N',
+        'with --state: the total difficulty of its block, where it does not follow from the header',
+      ),
+      parse: (text: string) => (/^(0x[0-9a-f]{1,64}|\d{1,78})$/i.test(text) ? text : undefined),
+      expected: 'an integer',
+    },
     history,
     accumulators: textFlag(
       'FILE',
@@ -232,13 +254,17 @@ const importChain = defineCommand({
     placeholder: 'CHAIN',
     summary:
       'chain files (RLP blocks one after another, plain or gzip), or archives (.era1, .ere) and folders of them',
-    min: 1,
+    min: 0,
     max: 10_000,
   },
   examples: [
     [
       'tidegate import --network mychain --genesis genesis.json chain.rlp',
       'make the store of a network and fill it',
+    ],
+    [
+      'tidegate import --network main --header blocks.rlp --state dump.jsonl.gz',
+      'begin at a block, with the state after it',
     ],
     ['tidegate import --network mychain more.rlp.gz', 'add blocks to it'],
     [
@@ -255,9 +281,9 @@ const importChain = defineCommand({
 
 const exportChain = defineCommand({
   name: 'export',
-  summary: 'write the blocks of a store into archives and chain files',
+  summary: 'write the blocks of a store into archives and chain files, or its state after a block',
   description: [
-    'Writes an era1 archive for each whole epoch of 8,192 blocks before the Merge, byte for byte as go-ethereum does, and a chain file (RLP blocks one after another) for others. Changes nothing in the store, and may run beside a server.',
+    'Writes an era1 archive for each whole epoch of 8,192 blocks before the Merge, byte for byte as go-ethereum does, and a chain file (RLP blocks one after another) for others. With --state it writes the state after a block as JSON lines, which reth reads, too. Changes nothing in the store, and may run beside a server.',
   ],
   flags: {
     ...common,
@@ -268,10 +294,19 @@ const exportChain = defineCommand({
       shownDefault: 'the oldest',
     }),
     to: integerFlag('N', 'last block', { min: 0, max: Number.MAX_SAFE_INTEGER, shownDefault: 'the newest' }),
+    state: switchFlag(
+      'write the whole state after a block in place of blocks, and that block with 256 headers',
+    ),
+    block: integerFlag('N', 'block of --state', {
+      min: 0,
+      max: Number.MAX_SAFE_INTEGER,
+      shownDefault: 'the newest',
+    }),
     out: textFlag('DIR', 'folder for the files', { isRequired: true }),
   },
   examples: [
     ['tidegate export --network sepolia --from 172032 --to 180223 --out era1', 'the epoch 21 of Sepolia'],
+    ['tidegate export --network main --state --out state', 'what another store needs to begin at this head'],
   ],
   run: async (flags, _words, io) =>
     (await import('./exportChain.js')).exportChain(resolveExportConfig(flags), io),

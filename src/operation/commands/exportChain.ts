@@ -2,9 +2,11 @@
 
 import { epochBlocks } from '../../data/ssz/verifyHeaderProof.js'
 import { ChainReader } from '../../data/store/chainReader.js'
+import { firstNumberOf } from '../../data/store/chainRows.js'
 import { FaultError, OperatorError, UsageError } from '../../primitives/faults.js'
 import { makeFolder } from '../../primitives/makeFolder.js'
 import { exportArchives } from '../../sources/ingest/era/exportArchives.js'
+import { exportStart } from '../../sources/ingest/start/exportStart.js'
 import type { ExportConfig } from '../config/config.js'
 import type { Io } from './commandLine.js'
 
@@ -18,8 +20,9 @@ export async function exportChain({ network, mapBytes, ...config }: ExportConfig
         `network ${network.name} is of kind gateway, whose store holds of most blocks only a part; export another network`,
       )
     }
+    if (config.stateOf !== undefined) return await exportState(store, network.name, config, io)
     const { receipts, bodies } = store.readOldestKept()
-    const first = Math.max(identity?.history?.first ?? 0, receipts, bodies)
+    const first = Math.max(identity ? firstNumberOf(identity) : 0, receipts, bodies)
     const head = store.readHead()?.number ?? 0
     const from = config.from ?? first
     const to = config.to ?? head
@@ -46,4 +49,25 @@ export async function exportChain({ network, mapBytes, ...config }: ExportConfig
   } finally {
     await store.close()
   }
+}
+
+/** Writes the state after a block, and what else a store needs that begins there. */
+async function exportState(
+  store: ChainReader,
+  network: string,
+  { stateOf, folder }: Pick<ExportConfig, 'stateOf' | 'folder'>,
+  io: Io,
+): Promise<number> {
+  if (store.readIdentity()?.history)
+    throw new OperatorError(`network ${network} holds no state; export another one`)
+  const head = store.readHead()?.number ?? 0
+  const number = stateOf === 'latest' ? head : (stateOf ?? head)
+  const oldest = store.readOldestKept().state
+  if (number < oldest || number > head)
+    throw new UsageError(`--block: ${network} has the state of the blocks ${oldest} to ${head}`)
+  makeFolder(folder)
+  const { state, blocks } = await exportStart(store, { network, number, folder })
+  io.out(`${state}: the state after block ${number}`)
+  io.out(`${blocks}: block ${number}, and the headers before it`)
+  return 0
 }

@@ -24,8 +24,15 @@ export async function importChain(config: ImportConfig, io: Io): Promise<number>
       chainId: network.chainId,
       files: config.chainPaths,
       areArchives: config.areArchives,
+      start: config.start,
     },
     (progress) => view.update(progress),
+    {
+      onSaid(text) {
+        view.clear()
+        io.err(text)
+      },
+    },
   )
   return followImport(thread, network.name, { view, io, summary: summaryText })
 }

@@ -65,11 +65,14 @@ function readLastBlocks(networks: readonly OpenNetwork[], name: string): LastBlo
       number: header.number,
       hash: bytesToHex(hash),
       timestamp: isoTime(Number(header.timestamp) * 1_000),
-      transactions: held(() => chain.readBlock(hash))?.transactionCount ?? null,
+      transactions:
+        header.number < chain.oldest.bodies
+          ? null
+          : (held(() => chain.readBlock(hash))?.transactionCount ?? null),
       gasUsed: Number(header.gasUsed),
       gasLimit: Number(header.gasLimit),
     })
-    if (header.number === 0) break
+    if (header.number <= chain.firstNumber) break
     hash = header.parentHash
   }
   return blocks

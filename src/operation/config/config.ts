@@ -98,6 +98,11 @@ interface ImportFlags extends DataFlags {
   readonly network?: string | undefined
   readonly genesis?: string | undefined
   readonly accumulators?: string | undefined
+  /** Files of headers, the newest of which is that of the state. */
+  readonly header?: readonly string[] | undefined
+  readonly state?: string | undefined
+  readonly hash?: string | undefined
+  readonly totalDifficulty?: string | undefined
   /** Blocks below the head whose state, receipts and bodies are kept. */
   readonly history?: number | undefined
 }
@@ -112,6 +117,8 @@ interface VerifyFlags extends NetworkStoreFlags {
 }
 
 interface ExportFlags extends NetworkStoreFlags {
+  readonly state?: boolean | undefined
+  readonly block?: number | undefined
   readonly from?: number | undefined
   readonly to?: number | undefined
   readonly out?: string | undefined
@@ -198,6 +205,19 @@ export interface ImportConfig extends DataConfig {
   readonly areArchives: boolean
   /** File of trusted accumulators. */
   readonly accumulatorsPath: string | undefined
+  /** Where the store is to begin; undefined: at its genesis. */
+  readonly start: StartConfig | undefined
+}
+
+/** A block, and files that have the whole state after it. */
+interface StartConfig {
+  /** Absolute paths. */
+  readonly headers: readonly string[]
+  readonly state: string
+  /** Lower-case hex; undefined: any. */
+  readonly hash: string | undefined
+  /** Undefined where it follows from the header. */
+  readonly totalDifficulty: bigint | undefined
 }
 
 /** Settings of `verify`. */
@@ -217,6 +237,8 @@ export interface ExportConfig {
   readonly to: number | undefined
   /** Absolute. */
   readonly folder: string
+  /** Number of the block whose state is exported in place of blocks, `latest` for the head; undefined: none. */
+  readonly stateOf: number | 'latest' | undefined
 }
 
 /** Settings of `serve`. Throws UsageError that names every fault of the file, or the flag that is wrong. */
@@ -308,6 +330,8 @@ export function configSchema(): unknown {
  * archives in one call.
  */
 export function resolveImportConfig(flags: ImportFlags, chainFiles: readonly string[]): ImportConfig {
+  if (chainFiles.length === 0 && flags.state === undefined)
+    throw new UsageError('import needs CHAIN or --state; write tidegate import [flags] [CHAIN...]')
   const file = readFile(flags)
   const data = resolveData(file, flags)
   const name = flags.network ?? onlyName(chainNames(file) ?? [])
@@ -324,6 +348,7 @@ export function resolveImportConfig(flags: ImportFlags, chainFiles: readonly str
       `network ${name} is of kind ${known.kind}, which takes archives (.era1, .ere); name those, or another network`,
     )
   }
+  const start = startOf(flags, areArchives)
   if (!areArchives && genesisPath === undefined && !isThere(known.storePath)) {
     throw new UsageError(
       `network ${name} has no store under ${data.dataDir} yet; name its genesis with --genesis FILE for the first import`,
@@ -335,7 +360,33 @@ export function resolveImportConfig(flags: ImportFlags, chainFiles: readonly str
     chainPaths,
     areArchives,
     accumulatorsPath,
+    start,
   })
+}
+
+/** Where the store is to begin; undefined: at its genesis. */
+function startOf(flags: ImportFlags, areArchives: boolean): StartConfig | undefined {
+  const { header, state, hash, totalDifficulty } = flags
+  if (state === undefined) {
+    const other = Object.entries({ header, hash, 'total-difficulty': totalDifficulty }).find(
+      ([, value]) => value,
+    )
+    if (other !== undefined)
+      throw new UsageError(`--${other[0]} is of the block of a state; name that with --state FILE`)
+    return undefined
+  }
+  if (areArchives)
+    throw new UsageError('--state is for chain files, which are executed; import the archives by themselves')
+  if (header === undefined)
+    throw new UsageError(
+      '--state needs the header of its block, and those of the 256 before it: --header FILE',
+    )
+  return {
+    headers: header.map(existingFile),
+    state: existingFile(state),
+    hash: hash?.toLowerCase(),
+    totalDifficulty: totalDifficulty === undefined ? undefined : BigInt(totalDifficulty),
+  }
 }
 
 /** Settings of `snapshot`, and of others that read one store. Throws UsageError where there is none, or no data folder. */
@@ -360,7 +411,12 @@ export function resolveVerifyConfig(flags: VerifyFlags): VerifyConfig {
 /** Settings of `export`. Throws UsageError where there is no store to export from. */
 export function resolveExportConfig(flags: ExportFlags): ExportConfig {
   const { mapBytes, network } = resolveNetworkStoreConfig(flags)
-  return deepFreeze({ mapBytes, network, from: flags.from, to: flags.to, folder: resolve(flags.out ?? '') })
+  const { state = false, block, from, to } = flags
+  if (!state && block !== undefined) throw new UsageError('--block is the block of --state')
+  if (state && (from !== undefined || to !== undefined))
+    throw new UsageError('--from and --to are for blocks; name the block of --state with --block')
+  const stateOf = state ? (block ?? 'latest') : undefined
+  return deepFreeze({ mapBytes, network, from, to, stateOf, folder: resolve(flags.out ?? '') })
 }
 
 /** Settings of `backup`. */

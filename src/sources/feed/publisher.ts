@@ -10,7 +10,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { decodeHeader } from '../../data/chain/header.js'
 import { type DatabaseAddress, UnreachableError } from '../../data/postgres/connection.js'
-import type { BlockName } from '../../data/store/chainRows.js'
+import { type BlockName, firstNumberOf } from '../../data/store/chainRows.js'
 import type { ChainWriter } from '../../data/store/chainWriter.js'
 import { equalBytes } from '../../primitives/bytes.js'
 import { type Deferred, defer } from '../../primitives/deferred.js'
@@ -285,9 +285,10 @@ export class Publisher {
   }
 
   #endOf({ head, safe, finalized }: LogTip) {
-    const genesis = this.#store.readCanonicalHash(0)
-    if (genesis === undefined) throw new Error('the store has no genesis')
-    return { head: head ?? { number: 0, hash: genesis }, safe, finalized }
+    const number = firstNumberOf(this.#identity())
+    const hash = this.#store.readCanonicalHash(number)
+    if (hash === undefined) throw new Error('the store has no first block')
+    return { head: head ?? { number, hash }, safe, finalized }
   }
 
   #identity() {

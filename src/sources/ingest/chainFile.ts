@@ -97,6 +97,12 @@ function blockEnd(pending: Uint8Array, start: number, offset: number, path: stri
 }
 
 async function isGzip(path: string): Promise<boolean> {
+  const [first, second] = await firstBytes(path, 2)
+  return first === 0x1f && second === 0x8b
+}
+
+/** Up to so many bytes at the begin of a file. Rejects with {@link ChainFileError}. */
+export async function firstBytes(path: string, count: number): Promise<Uint8Array> {
   let file: Awaited<ReturnType<typeof open>>
   try {
     file = await open(path)
@@ -106,8 +112,8 @@ async function isGzip(path: string): Promise<boolean> {
     )
   }
   try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(2), 0, 2, 0)
-    return bytesRead === 2 && buffer[0] === 0x1f && buffer[1] === 0x8b
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(count), 0, count, 0)
+    return buffer.subarray(0, bytesRead)
   } catch (error) {
     throw new ChainFileError(`${path}: ${(error as Error).message}`)
   } finally {

@@ -6,15 +6,20 @@ import { asFileFault, sizeOfFile, visitBlocks } from './importSession.js'
 import { bytesWorthThread, withKeysAhead } from './keysAhead.js'
 import type { IngestTask } from './messages.js'
 import { publishFigures } from './publishFigures.js'
-import { runSource, type SourceHost } from './runSource.js'
+import { noProgress, runSource, type SourceHost } from './runSource.js'
 
 /**
- * Imports a genesis and chain files, or the blocks of archives, into a store, block by block, and reports progress. Ends
+ * Imports a genesis, or the state after a block, and chain files, or the blocks of archives, into a store, block by block, and reports progress. Ends
  * early, after a whole block, once the signal is aborted. Rejects with OperatorError for a bad block, a damaged file,
  * the store of another chain, or a full disk. All blocks before the fault stay.
  */
-export function importFiles(task: IngestTask, host: SourceHost): Promise<void> {
+export async function importFiles(task: IngestTask, host: SourceHost): Promise<void> {
   const { files } = task
+  if (task.start !== undefined) {
+    const { makeStart } = await import('./start/makeStart.js')
+    if (!(await makeStart(task, task.start, host)))
+      return host.report({ type: 'finished', progress: noProgress, stopped: true })
+  }
   return runSource(task, host, async ({ store, importer, session, onEnd }) => {
     host.report({ type: 'opened' })
     const fileBytes: number[] = []

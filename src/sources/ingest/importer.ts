@@ -7,7 +7,7 @@ import { decodeHeader, type Header, stateRootOf } from '../../data/chain/header.
 import { BranchState, headState, historicalState, type StateView } from '../../data/state/stateView.js'
 import { RecentTries } from '../../data/state/trie.js'
 import type { BlockDiff } from '../../data/store/blockDiff.js'
-import type { BlockName, Development } from '../../data/store/chainRows.js'
+import { type BlockName, type Development, firstHeaderOf, type Start } from '../../data/store/chainRows.js'
 import type { ChainWriter } from '../../data/store/chainWriter.js'
 import { BlockExecutor, type ExecutedBlock } from '../../execution/evm/blocks/executeBlock.js'
 import { PartsExecutor, type PartThread } from '../../execution/evm/blocks/executeInParts.js'
@@ -84,6 +84,8 @@ export class ChainImporter {
   readonly #inParts: PartsExecutor | undefined
   readonly #branchBlocksMax: number
   readonly #development: Development | undefined
+  readonly #start: Start | undefined
+  readonly #firstHeader: number
   #last: BlockName | undefined
   readonly #store: ChainWriter
   readonly #schedule: ForkSchedule
@@ -91,7 +93,10 @@ export class ChainImporter {
   constructor(store: ChainWriter, schedule: ForkSchedule, options: ImporterOptions = {}) {
     this.#store = store
     this.#schedule = schedule
-    this.#development = store.readIdentity()?.development
+    const identity = store.readIdentity()
+    this.#development = identity?.development
+    this.#start = identity?.start
+    this.#firstHeader = identity === undefined ? 0 : firstHeaderOf(identity)
     const isDevelopment = this.#development !== undefined
     const known = { recent: new RecentTries(), isDevelopment }
     this.#executor = options.executor ?? new BlockExecutor(schedule, this.#keys, known)
@@ -122,6 +127,8 @@ export class ChainImporter {
     const { hash } = parsed
     const { number } = parsed.header
     try {
+      // Of a file that begins at the genesis: the blocks that follow lead to these.
+      if (number < this.#firstHeader) return { outcome: 'known', number, hash, gasUsed: 0n }
       const isKnown = this.#isKnown(parsed)
       if (isKnown && (this.#store.isCanonical(number, hash) || !takesAgain())) {
         this.#last = { number, hash }
@@ -236,6 +243,12 @@ export class ChainImporter {
     }
     const parentRlp = this.#store.readHeader(header.parentHash)
     if (parentRlp === undefined) {
+      if (this.#start !== undefined && header.number <= this.#start.number + 1) {
+        const { number, hash } = this.#start
+        throw new InvalidBlockError(
+          `it is of a chain that parts below block ${number} (${hash}), at which this store begins`,
+        )
+      }
       throw new InvalidBlockError(
         header.number === 1
           ? `its parent ${bytesToHex(header.parentHash)} is not this network's genesis ${bytesToHex(this.#genesisHash())}`

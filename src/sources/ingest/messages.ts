@@ -37,6 +37,20 @@ export interface IngestTask extends IngestStore {
   readonly files: readonly string[]
   /** Whether the files are archives, whose blocks are executed. */
   readonly areArchives?: boolean
+  /** Where the store is made from the state after a block; absent: from its genesis. */
+  readonly start?: StartPlan | undefined
+}
+
+/** A block, and the whole state after it. */
+export interface StartPlan {
+  /** Paths of files of headers and blocks, of which the newest is the block. */
+  readonly headers: readonly string[]
+  /** Path of a dump of the state (start/stateDump.ts). */
+  readonly state: string
+  /** Hash of the block, lower-case hex; undefined: as the headers say. */
+  readonly hash: string | undefined
+  /** Total difficulty up to and including the block; undefined where it follows from the header. */
+  readonly totalDifficulty: bigint | undefined
 }
 
 /** `workerData` of a thread that plays a chain file at intervals. */

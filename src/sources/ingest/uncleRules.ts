@@ -68,10 +68,11 @@ function readFamily(
   for (let generation = 0; generation < generationsMax; generation++) {
     const headerRlp = store.readHeader(hash)
     const bodyRlp = store.readBody(hash)
-    if (headerRlp === undefined || bodyRlp === undefined) break
+    if (headerRlp === undefined) break
     const ancestor = decodeHeader(headerRlp)
     ancestors.set(bytesToHex(hash), ancestor)
-    for (const uncle of rlpList(decodeRlpList(bodyRlp)[1]))
+    // Below the start of a store there are headers alone; what was included there is not known.
+    for (const uncle of bodyRlp === undefined ? [] : rlpList(decodeRlpList(bodyRlp)[1]))
       included.add(bytesToHex(headerHash(encodeRlp(uncle))))
     if (ancestor.number === 0) break
     hash = ancestor.parentHash

@@ -7,7 +7,7 @@ import { ForkSchedule } from '../../data/chain/forks.js'
 import { decodeHeader, type Header, headerHash, stateRootOf } from '../../data/chain/header.js'
 import { indexedRoot } from '../../data/state/indexedRoot.js'
 import type { ChainReader } from '../../data/store/chainReader.js'
-import type { BlockName, HistoryExtent } from '../../data/store/chainRows.js'
+import { type BlockName, firstHeaderOf, type HistoryExtent } from '../../data/store/chainRows.js'
 import type { OldestKept } from '../../data/store/keptHistory.js'
 import { type StoredBlock, storedBlockRow } from '../../data/store/storedBlock.js'
 import { bodyHashes, readBody } from '../../execution/evm/blocks/blockParts.js'
@@ -91,6 +91,7 @@ class Verification extends FaultList {
   readonly #keys = new RecoveredKeys()
   readonly #store: ChainReader
   readonly #head: BlockName
+  readonly #firstHeader: number
 
   constructor(store: ChainReader, head: BlockName) {
     super()
@@ -99,6 +100,7 @@ class Verification extends FaultList {
     const identity = store.readIdentity()
     if (identity === undefined) throw new Error('a store with a head has an identity')
     this.history = identity.history
+    this.#firstHeader = firstHeaderOf(identity)
     this.oldest = store.readOldestKept()
     this.#schedule = ForkSchedule.of(identity)
   }
@@ -109,7 +111,7 @@ class Verification extends FaultList {
    */
   blocks(onProgress: (done: number) => void): void {
     let parent: { hash: Hash32; total: bigint } | undefined
-    for (let number = this.history?.first ?? 0; number <= this.#head.number; number++) {
+    for (let number = this.#firstHeader; number <= this.#head.number; number++) {
       if (number % 256 === 0) onProgress(number / (this.#head.number + 1))
       const before = parent
       parent = undefined

@@ -93,7 +93,7 @@ function readBlockContext(
   refuseUnknownFork(named)
   const ownTotal = totalDifficulty(store, hash as Hash32)
   const header = isPending ? buildPendingHeader(named, hash as Hash32, schedule, ownTotal) : named
-  const parentTotal = isPending ? ownTotal : totalDifficulty(store, named.parentHash)
+  const parentTotal = isPending ? ownTotal : ownTotal - named.difficulty
   const number = overrides.number ?? BigInt(header.number)
   const timestamp = overrides.time ?? BigInt(header.timestamp)
   const isMerged = header.difficulty === 0n || schedule.isMerged(parentTotal)

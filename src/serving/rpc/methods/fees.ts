@@ -123,7 +123,9 @@ function* tip(network: Network, baseFee: bigint, turns: RequestSlices): SlicedWo
 
 /** {@link suggestTip} at the head. Reading 40 full blocks takes 20 ms and more. */
 export function* suggestedTip({ chain }: Network, turns: RequestSlices): SlicedWork<bigint> {
-  const suggesting = suggestTip(chain.head.number, (number) => {
+  // The genesis has no transactions.
+  const first = Math.max(1, chain.oldest.bodies)
+  const suggesting = suggestTip(chain.head.number, first, (number) => {
     const block = chain.resolve({ kind: 'number', number }, 0)
     return block && chain.readBlock(block.hash)
   })

@@ -155,10 +155,10 @@ export const nodeMethods = {
     memo: 'head',
     result: objectSchema('ForkConfig', { current: forkSchema, next: forkSchema, last: forkSchema }),
     run({ chain, head }) {
-      const { config, genesisHash } = chain.identity
+      const { config, genesisHash, start } = chain.identity
       // Forks by time come after a genesis that is not held, so any time before them does.
       const genesis = chain.firstNumber === 0 ? chain.resolve({ kind: 'number', number: 0 }, 0) : undefined
-      const genesisTime = (genesis && chain.readHeader(genesis.hash)?.timestamp) ?? 0
+      const genesisTime = start?.genesisTime ?? (genesis && chain.readHeader(genesis.hash)?.timestamp) ?? 0
       return forkConfigJson(
         { schedule: chain.schedule, config, genesisHash, genesisTime },
         head.header.timestamp,

@@ -7,6 +7,7 @@ import { basename, dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ForkSchedule } from '../../../data/chain/forks.js'
 import { UnreachableError } from '../../../data/postgres/connection.js'
+import { firstNumberOf } from '../../../data/store/chainRows.js'
 import type { ChainWriter } from '../../../data/store/chainWriter.js'
 import { type Deferred, defer } from '../../../primitives/deferred.js'
 import { OperatorError } from '../../../primitives/faults.js'
@@ -225,8 +226,10 @@ export class FeedFollower {
     const { sequence } = await this.#readTip(log)
     if (sequence === 0) return 0
     const head = this.#store.readHead()?.number ?? 0
+    const identity = this.#store.readIdentity()
+    const first = identity === undefined ? 0 : firstNumberOf(identity)
     const hashes: Uint8Array[] = []
-    for (let number = head; number >= 0 && hashes.length < ownBlocksMax; number--) {
+    for (let number = head; number >= first && hashes.length < ownBlocksMax; number--) {
       hashes.push(this.#store.readCanonicalHash(number) as Uint8Array)
     }
     const position = await log.findPosition(hashes)

@@ -5,7 +5,7 @@
  */
 
 import { UnknownForkError } from '../../../data/chain/header.js'
-import type { BlockName, Marker } from '../../../data/store/chainRows.js'
+import { type BlockName, firstNumberOf, type Marker } from '../../../data/store/chainRows.js'
 import type { ChainWriter } from '../../../data/store/chainWriter.js'
 import { bytesToHex, equalBytes, type Hash32, hexToBytes, toHash32 } from '../../../primitives/bytes.js'
 import { type Deferred, defer } from '../../../primitives/deferred.js'
@@ -168,6 +168,8 @@ export class Follower {
   readonly #setbacks: NodeSetbacks
   readonly #report: (message: IngestMessage) => void
   readonly #signal: AbortSignal
+  /** Number of the block at which the store begins. */
+  readonly #first: number
   /** Settled by whatever the loop may wait for. */
   #news: Deferred<void> = defer()
   /** Since when a node that had our head denies it. */
@@ -184,6 +186,8 @@ export class Follower {
     const { store, session, upstreams, blocks, signed, report } = parts
     this.#plan = plan
     this.#store = store
+    const identity = store.readIdentity()
+    this.#first = identity === undefined ? 0 : firstNumberOf(identity)
     this.#session = session
     this.#upstreams = upstreams
     this.#blocks = blocks
@@ -403,7 +407,10 @@ export class Follower {
       const isLinked = this.#store.isCanonical(lowest.number - 1, lowest.parentHash)
       if (isLinked && depth <= this.#plan.reorgDepthMax) break
       const isTooDeep = depth >= this.#plan.reorgDepthMax
-      if (!isLinked && (lowest.number <= 1 || (isTooDeep && (await this.#isOfOtherChain(upstream))))) {
+      const isFirst = lowest.number <= this.#first + 1
+      if (!isLinked && isFirst && this.#first > 0 && !(await this.#isOfOtherChain(upstream)))
+        throw this.#tooLow(lowest, upstream)
+      if (!isLinked && (isFirst || (isTooDeep && (await this.#isOfOtherChain(upstream))))) {
         upstream.accuse(`its head ${block.number} (${bytesToHex(block.hash)}) is of another chain`)
         return 'later'
       }
@@ -457,6 +464,14 @@ export class Follower {
     )
   }
 
+  /** The branch of `upstream` does not meet ours from the block on at which the store begins. */
+  #tooLow({ number, hash }: BlockName, { name }: Upstream): NotFollowedError {
+    return new NotFollowedError(
+      `upstream ${name} is on another branch, which parts from ours below block ${this.#first}, at which this store begins: ` +
+        `it has ${number} (${bytesToHex(hash)}); follow a node of our branch, or begin anew`,
+    )
+  }
+
   /**
    * The head that leads is a block below ours: its node may be behind for a moment, or for long, or be one of several
    * at its address. But if it had our head, and denies it for a while, it went back (`evm_revert`), and so do we.
@@ -478,6 +493,7 @@ export class Follower {
     if (!isLong || this.#upstreams.head?.claim.hash !== claim.hash) return 'idle'
     const theirs = { number: claim.number, hash: toHash32(hexToBytes(claim.hash)) }
     if (number - claim.number > this.#plan.reorgDepthMax) throw this.#tooDeep(theirs, theirs, upstream)
+    if (claim.number < this.#first) throw this.#tooLow(theirs, upstream)
     await this.#replace(claim.number, [])
     return 'again'
   }

@@ -6,7 +6,7 @@ t.test(
   async (t) => {
     for (const head of [0, 1, 3, 20, 21, 39, 40, 1_000]) {
       const read: number[] = []
-      const suggesting = suggestTip(head, (number) => {
+      const suggesting = suggestTip(head, 1, (number) => {
         read.push(number)
         return undefined
       })

@@ -135,7 +135,7 @@ t.test('wrong usage is one sentence on standard error, and status 2', async (t) 
       'serve --no-auth --host 0.0.0.0',
       'without API keys only this machine may be served: listen on 127.0.0.1, ::1 or localhost instead of 0.0.0.0, or leave auth on',
     ],
-    ['import', 'import needs CHAIN; write tidegate import [flags] CHAIN...'],
+    ['import', 'import needs CHAIN or --state; write tidegate import [flags] [CHAIN...]'],
     ['import chain.rlp', 'name the network with --network NAME'],
     ['keys create', 'keys create needs --name NAME; see: tidegate keys create --help'],
     ['keys revoke', 'keys revoke needs KEY; write tidegate keys revoke [flags] KEY'],

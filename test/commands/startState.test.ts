@@ -1,0 +1,309 @@
+/**
+ * Networks that begin at a block of the demo chain, with the state after it: whatever is asked of that block and later
+ * ones is answered as by the archive that executed all blocks, and what was before has the error of removed history.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { methods } from '../../src/serving/rpc/registry.js'
+import { blockAt, chainPath, examples, genesisPath, headBlock, quantity } from '../rpc/demoChain.js'
+import { type AnyMethod, type Call, examplesOf } from '../rpc/parityExamples.js'
+import { readQuestions } from '../rpc/readQuestions.js'
+import { get } from '../service/httpClient.js'
+import { copyDemoStore, makeFolder, runHere, runProgram, writeConfig } from '../service/program.js'
+import { fixtureDir, type Service, startService } from '../service/service.js'
+
+/** Before the Merge and just before a block with uncles, after it, and a block without transactions. */
+const starts = [100, 200, 230]
+const folder = makeFolder(t)
+const data = join(folder, 'data')
+const nameOf = (start: number) => `from${start}`
+
+/** Runs a command that has to succeed, in a process of its own. */
+async function run(words: readonly string[]): Promise<string> {
+  const { status, out, err } = await runProgram(words)
+  if (status !== 0) throw new Error(err)
+  return out + err
+}
+
+/** Files of the state after a block. */
+async function exported(start: number): Promise<{ state: string; header: string }> {
+  const words = ['export', '--data', fixtureDir, '--network', 'demo', '--state', '--block', `${start}`]
+  const { status, err } = await runHere([...words, '--out', folder])
+  if (status !== 0) throw new Error(err)
+  return {
+    state: join(folder, `demo-${start}-state.jsonl.gz`),
+    header: join(folder, `demo-${start}-blocks.rlp`),
+  }
+}
+
+function importWords(start: number, { state, header }: { state: string; header: string }): string[] {
+  const total = blockAt(start).totalDifficulty
+  return [
+    ...['import', '--data', data, '--network', nameOf(start), '--genesis', genesisPath],
+    ...['--state', state, '--header', header, '--total-difficulty', `${total}`],
+  ]
+}
+
+async function serve(): Promise<Service> {
+  for (const start of starts) await run([...importWords(start, await exported(start)), chainPath])
+  copyDemoStore(data, 'demo')
+  const layouts = join(genesisPath, '../layouts.json')
+  const networks = ['demo', ...starts.map(nameOf)].map((name) => ({
+    name,
+    genesis: genesisPath,
+    storageLayouts: layouts,
+  }))
+  return startService(['--config', writeConfig(folder, { dataDir: data, networks }), '--no-auth'])
+}
+
+const service = await serve()
+t.teardown(() => service.stop())
+
+type Answer = {
+  readonly result?: unknown
+  readonly error?: { readonly code: number; readonly message: string }
+}
+
+async function ask(network: string, calls: readonly Call[]): Promise<Answer[]> {
+  const answers: Answer[] = []
+  for (let at = 0; at < calls.length; at += 25) {
+    const body = calls
+      .slice(at, at + 25)
+      .map(([method, params], id) => ({ jsonrpc: '2.0', id, method, params }))
+    const { text } = await service.post(`/${network}`, JSON.stringify(body))
+    answers.push(...(JSON.parse(text) as Answer[]))
+  }
+  return answers
+}
+
+const [account] = examples.accounts
+const call = { from: account?.address, to: examples.contracts[0]?.address, data: '0x18160ddd' }
+
+/** Calls that need the state after a block, and its header. */
+function callsAt(number: number): Call[] {
+  const [block, { hash }] = [quantity(number), blockAt(number)]
+  const contract = examples.contracts[number % examples.contracts.length]?.address
+  const slots = examples.slots.map(({ slot }) => slot)
+  return [
+    ...[...examples.accounts, ...examples.contracts].flatMap(({ address }): Call[] => [
+      ['eth_getBalance', [address, block]],
+      ['eth_getAccount', [address, { blockHash: hash }]],
+      ['eth_getTransactionCount', [address, block]],
+      ['ots_hasCode', [address, block]],
+    ]),
+    ...examples.slots.map(({ address, slot }): Call => ['eth_getStorageAt', [address, slot, block]]),
+    ['eth_getStorageValues', [{ [contract as string]: slots }, block]],
+    ['eth_getCode', [contract, block]],
+    ['eth_getProof', [contract, slots, block]],
+    ['eth_call', [call, block]],
+    ...[1, 2, 7, 128, 255, 256, 257].map((back): Call => {
+      const code = `0x61${back.toString(16).padStart(4, '0')}43034060005260206000f3`
+      return ['eth_call', [{ to: `0x${'0e'.repeat(20)}` }, block, { [`0x${'0e'.repeat(20)}`]: { code } }]]
+    }),
+    ['eth_callMany', [[{ transactions: [call] }], { blockNumber: block }]],
+    ['eth_estimateGas', [call, block]],
+    ['eth_createAccessList', [call, block]],
+    ['eth_simulateV1', [{ blockStateCalls: [{ calls: [{ to: contract }] }] }, block]],
+    ['trace_call', [call, ['trace', 'vmTrace', 'stateDiff'], block]],
+    ['trace_callMany', [[[call, ['trace']]], block]],
+    ['debug_traceCall', [call, block, { tracer: 'prestateTracer' }]],
+    ['debug_accountRange', [block, '0x', 20]],
+    ['eth_getHeaderByNumber', [block]],
+    ['eth_getHeaderByHash', [hash]],
+    ['erigon_getHeaderByNumber', [block]],
+    ['debug_getRawHeader', [block]],
+    // The block itself is in the file.
+    ['eth_getBlockByNumber', [block, true]],
+    ['eth_getBlockByHash', [hash, false]],
+    ['debug_getRawBlock', [block]],
+    ['eth_getTransactionByBlockNumberAndIndex', [block, '0x0']],
+    ['eth_getTransactionByBlockHashAndIndex', [hash, '0x0']],
+    ['eth_getRawTransactionByBlockNumberAndIndex', [block, '0x0']],
+    ['eth_getBlockTransactionCountByHash', [hash]],
+    ['eth_getUncleCountByBlockNumber', [block]],
+    ['eth_getUncleByBlockNumberAndIndex', [block, '0x0']],
+    ['eth_getTransactionByHash', [blockAt(number).transactions[0]?.hash ?? hash]],
+    ['eth_feeHistory', ['0x1', block, []]],
+    ['tidegate_getHeaderProof', [hash]],
+  ]
+}
+
+/** Calls that need the receipts of a block, or the state before it, too. */
+function callsWithin(number: number): Call[] {
+  const [block, { hash, transactions }] = [quantity(number), blockAt(number)]
+  const first = transactions[0]?.hash
+  return [
+    ['eth_getBlockReceipts', [block]],
+    ['debug_getRawReceipts', [block]],
+    ['eth_getLogs', [{ fromBlock: block, toBlock: block }]],
+    ['eth_getLogs', [{ blockHash: hash }]],
+    ['tidegate_getLogs', [{ fromBlock: block, limit: 5 }]],
+    ['ots_getBlockDetails', [block]],
+    ['ots_getBlockTransactions', [block, 0, 3]],
+    ['eth_feeHistory', ['0x1', block, [10, 50]]],
+    ['debug_traceBlockByNumber', [block, { tracer: 'callTracer' }]],
+    ['trace_block', [block]],
+    ['debug_intermediateRoots', [hash]],
+    ['debug_getModifiedAccountsByNumber', [number]],
+    ['debug_storageRangeAt', [hash, 0, examples.contracts[0]?.address, '0x', 5]],
+    ['trace_filter', [{ fromBlock: block, toBlock: block }]],
+    ...(number % 16 === 0 ? ([['debug_executionWitness', [block]]] satisfies Call[]) : []),
+    ...(first === undefined
+      ? []
+      : ([
+          ['eth_getTransactionReceipt', [first]],
+          ['debug_traceTransaction', [first, { tracer: 'prestateTracer' }]],
+          ['trace_replayTransaction', [first, ['trace', 'stateDiff']]],
+          ['ots_getInternalOperations', [first]],
+        ] satisfies Call[])),
+  ]
+}
+
+const wants = new Map<string, Answer>()
+
+/** What the archive answers. */
+async function wantedOf(calls: readonly Call[]): Promise<Answer[]> {
+  const missing = calls.filter((each) => !wants.has(JSON.stringify(each)))
+  for (const [at, answer] of (await ask('demo', missing)).entries())
+    wants.set(JSON.stringify(missing[at]), answer)
+  return calls.map((each) => wants.get(JSON.stringify(each)) as Answer)
+}
+
+/** Compares answers but for their ids; names the calls that differ. */
+async function checkSame(t: Test, network: string, calls: readonly Call[], what: string): Promise<void> {
+  const [got, want] = [await ask(network, calls), await wantedOf(calls)]
+  const differences = calls.flatMap((each, at) => {
+    const [own, other] = [got[at], want[at]].map((answer) => JSON.stringify(answer?.error ?? answer?.result))
+    return own === other
+      ? []
+      : [{ call: JSON.stringify(each).slice(0, 200), got: own?.slice(0, 300), want: other?.slice(0, 300) }]
+  })
+  t.strictSame(differences.slice(0, 5), [], what)
+}
+
+for (const start of starts) {
+  t.test(`from block ${start} on, every block is answered as by an archive from the genesis`, async (t) => {
+    for (let number = start; number <= headBlock.number; number++) {
+      // What is far from the first start, and close to the others, is asked of those at every block.
+      if (number > start + 64 && number % 8 > 0) continue
+      await checkSame(t, nameOf(start), callsAt(number), `state after block ${number}`)
+      if (number > start) await checkSame(t, nameOf(start), callsWithin(number), `block ${number}`)
+    }
+  })
+}
+
+/** Whether an answer may differ from the archive's, because it tells of what was before the start. */
+function mayDiffer(answer: Answer, want: Answer, start: number): boolean {
+  if (answer.error?.code === 4444) return true
+  const { blockNumber } = (want.result ?? {}) as { blockNumber?: string }
+  return answer.result === null && blockNumber !== undefined && Number(blockNumber) <= start
+}
+
+/** Their answers tell of the whole chain, or of this network. */
+const ofWhole: ReadonlySet<string> = new Set<AnyMethod>([
+  ...(['eth_capabilities', 'ots_searchTransactionsAfter', 'ots_searchTransactionsBefore'] as const),
+  ...(['eth_newFilter', 'eth_newBlockFilter', 'eth_newPendingTransactionFilter', 'eth_subscribe'] as const),
+])
+
+t.test('no method says anything else than the archive, or that it is from before the start', async (t) => {
+  for (const start of starts) {
+    const calls = (Object.keys(methods) as (keyof typeof methods)[])
+      .filter((method) => !ofWhole.has(method))
+      .flatMap((method): Call[] => [
+        ...(readQuestions[method] ?? []).map((params): Call => [method, params]),
+        ...examplesOf(method).flatMap((example) => example.slice(0, 1)),
+      ])
+      .filter((each) => !/"earliest"|eth_newFilter/.test(JSON.stringify(each)))
+    const [got, want] = [await ask(nameOf(start), calls), await wantedOf(calls)]
+    const differences = calls.flatMap((each, at) => {
+      const [own, other] = [got[at] as Answer, want[at] as Answer]
+      const isSame = JSON.stringify(own.error ?? own.result) === JSON.stringify(other.error ?? other.result)
+      if (isSame || mayDiffer(own, other, start)) return []
+      return [
+        {
+          call: JSON.stringify(each).slice(0, 150),
+          got: JSON.stringify(own).slice(0, 300),
+          want: JSON.stringify(other).slice(0, 300),
+        },
+      ]
+    })
+    t.strictSame(differences, [], `from block ${start}`)
+  }
+})
+
+t.test('the border is told: errors, capabilities, health, the oldest block, logs and filters', async (t) => {
+  for (const start of starts) {
+    const network = nameOf(start)
+    // The receipts of a block without transactions are known.
+    const receipts = blockAt(start).transactions.length === 0 ? start : start + 1
+    const [at, withReceipts] = [quantity(start), quantity(receipts)]
+    const pruned = (oldest: string) => ({
+      code: 4444,
+      message: `pruned history unavailable: the oldest block kept is ${oldest}`,
+    })
+    for (const block of [quantity(start - 1), '0x0']) {
+      const calls: Call[] = [
+        ['eth_getBalance', [account?.address, block]],
+        ['eth_getBlockByNumber', [block, false]],
+        ['eth_getHeaderByNumber', [block]],
+        ['eth_call', [call, block]],
+        ['eth_getProof', [account?.address, [], block]],
+      ]
+      for (const [index, answer] of (await ask(network, calls)).entries())
+        t.strictSame(answer.error, pruned(at), `${calls[index]?.[0]} at ${block}`)
+    }
+    const [logs, capabilities, earliest, trace] = await ask(network, [
+      ['eth_getLogs', [{ fromBlock: quantity(receipts - 1), toBlock: 'latest' }]],
+      ['eth_capabilities', []],
+      ['eth_getBlockByNumber', ['earliest', false]],
+      ['debug_traceBlockByNumber', [at]],
+    ])
+    t.strictSame(logs?.error, pruned(withReceipts))
+    t.match(capabilities?.result, {
+      state: { disabled: false, oldestBlock: at },
+      logs: { oldestBlock: withReceipts },
+    })
+    t.match(earliest?.result, { number: at })
+    t.equal(trace?.error?.code, 4444)
+    const { text } = await get(`${service.origin}/health`)
+    t.match(JSON.parse(text), {
+      networks: { [network]: { oldest: { state: start, trie: start, bodies: start, receipts } } },
+    })
+  }
+})
+
+t.test('such a store verifies, is copied, and passes its state on', async (t) => {
+  const [start] = starts as [number]
+  const network = nameOf(start)
+  t.match(await run(['verify', '--data', data, '--network', network, '--blocks', '5']), /No fault found/)
+  const again = join(folder, 'again')
+  await run(['export', '--data', data, '--network', network, '--state', '--block', '200', '--out', again])
+  const { state } = await exported(200)
+  t.strictSame(
+    readFileSync(join(again, `${network}-200-state.jsonl.gz`)),
+    readFileSync(state),
+    'the same state, byte by byte',
+  )
+  const [snapshot, copy] = [join(folder, 'snapshot'), join(folder, 'copy')]
+  await run(['snapshot', '--data', data, '--network', network, snapshot])
+  await run(['restore', snapshot, '--data', copy])
+  t.match(await run(['verify', '--data', copy, '--network', network, '--blocks', '2']), /No fault found/)
+})
+
+t.test('the same import once more changes nothing, another one is refused', async (t) => {
+  const [start, other] = starts as [number, number]
+  const files = await exported(start)
+  const { status, out } = await runProgram(importWords(start, files))
+  t.equal(status, 0)
+  t.match(out, new RegExp(`is at block ${headBlock.number}`))
+  const wrong = await runProgram([...importWords(start, files).slice(0, -2), '--hash', blockAt(other).hash])
+  t.match(wrong.err, /the newest header is block 100 .*, not 0x/)
+  const elsewhere = importWords(other, await exported(other))
+  elsewhere[elsewhere.indexOf(nameOf(other))] = nameOf(start)
+  t.match((await runProgram(elsewhere)).err, /is there already, and begins elsewhere/)
+  t.match(
+    (await runHere(['import', '--data', data, '--network', 'n', '--header', files.header, chainPath])).err,
+    /--header is of the block of a state; name that with --state FILE/,
+  )
+})
