@@ -15,6 +15,7 @@ interface Sent {
   readonly body?: string
   readonly headers: Readonly<Record<string, string>>
   readonly agent: Agent | false
+  readonly isAgain?: boolean
 }
 
 /**
@@ -41,9 +42,12 @@ function send(url: string, sent: Sent): Promise<HttpAnswer> {
   const asked = request(url, { agent, method: body === undefined ? 'GET' : 'POST', headers })
   return new Promise<HttpAnswer>((resolve, reject) => {
     let isAnswered = false
-    asked.on('error', (error) =>
-      asked.reusedSocket && !isAnswered ? resolve(send(url, sent)) : reject(error),
-    )
+    asked.on('error', (error) => {
+      // A connection that an agent opened itself may have waited as well (`EdgeAgent`), so that it is asked once more.
+      const mayBeStale = asked.reusedSocket || (agent !== false && sent.isAgain !== true)
+      if (mayBeStale && !isAnswered) resolve(send(url, { ...sent, isAgain: true }))
+      else reject(error)
+    })
     asked.on('response', (response) => {
       isAnswered = true
       const chunks: Buffer[] = []
