@@ -159,11 +159,13 @@ export class JsonBytes {
   /** Writes at most 32 big-endian bytes as a word of 32, `"0x…"`. */
   word(source: Uint8Array): void {
     this.#open(64)
-    const view = this.#view
-    const zeros = 32 - source.length
+    const bytes = this.#bytes
     let at = this.#length
-    for (let i = 0; i < 32; i++, at += 2) {
-      view.setUint16(at, digitPairs[i < zeros ? 0 : (source[i - zeros] as number)] as number, true)
+    for (const first = at + 64 - 2 * source.length; at < first; at++) bytes[at] = zero
+    for (let i = 0; i < source.length; i++) {
+      const pair = digitPairs[source[i] as number] as number
+      bytes[at++] = pair & 0xff
+      bytes[at++] = pair >>> 8
     }
     this.#close(at)
   }

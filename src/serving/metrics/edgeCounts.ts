@@ -126,6 +126,9 @@ export class EdgeCounts {
   readonly #rejectionsAt: number
   readonly #delaysAt: number
   readonly #figuresAt: number
+  /** What was asked for last, as it is several times in a row. */
+  #lastMethod: string | undefined
+  #lastSlot = 0
   #untimed = 0
   #untimedStored = 0
 
@@ -149,7 +152,11 @@ export class EdgeCounts {
 
   /** Where a method is counted; one place for all that are not served. */
   slotOf(method: string): number {
-    return this.#slots.get(method) ?? this.#otherSlot
+    if (method !== this.#lastMethod) {
+      this.#lastMethod = method
+      this.#lastSlot = this.#slots.get(method) ?? this.#otherSlot
+    }
+    return this.#lastSlot
   }
 
   /** The method that is counted there. */

@@ -54,6 +54,8 @@ export class CallRunner<N extends RpcNetwork> {
   readonly #log: DefectLog
   readonly #counter: CallCounter | undefined
   readonly #memo: AnswerMemo
+  /** The method that was looked for last, as it is several times for each call. */
+  #last: Method<N> | undefined
 
   constructor(
     views: NetworkViews<N>,
@@ -73,8 +75,13 @@ export class CallRunner<N extends RpcNetwork> {
 
   /** The method of a call, if it may be passed to the pool. */
   jobOf(call: Member): Method<N> | undefined {
-    const method = call.kind === 'call' ? this.#methods.get(call.method) : undefined
+    const method = call.kind === 'call' ? this.#methodOf(call.method) : undefined
     return method?.cost === 'job' ? method : undefined
+  }
+
+  #methodOf(name: string): Method<N> | undefined {
+    if (name !== this.#last?.name) this.#last = this.#methods.get(name)
+    return this.#last
   }
 
   /** Charges for a call, runs it and counts it. Never throws or rejects. */
@@ -109,7 +116,7 @@ export class CallRunner<N extends RpcNetwork> {
   ): Outcome | Promise<Streamed> {
     if (call.kind === 'known') return repeat(call.known, context)
     if (call.kind === 'invalid') return unpaid(context, unitsMin) ?? invalidRequest
-    const method = this.#methods.get(call.method)
+    const method = this.#methodOf(call.method)
     if (method === undefined || method.isRelayed) {
       const passed = this.#pass(call, basis, context)
       if (passed !== undefined || method === undefined) return passed ?? this.#unknown(call, context)

@@ -36,7 +36,9 @@ export function findByLayout(bytes: Uint8Array, start: number, end: number, span
   for (let place = 0; place < layouts.length; place++) {
     const layout = layouts[place] as Layout
     if (!isAt(bytes, start, layout.first)) continue
-    if (!(layout.isIdLast ? fitsIdLast : fitsIdFirst)(layout, bytes, start, end, spans)) continue
+    const { isIdLast } = layout
+    if (isIdLast && !fitsIdLast(layout, bytes, start, end, spans)) continue
+    if (!isIdLast && !fitsIdFirst(layout, bytes, start, end, spans)) continue
     if (bytes[spans.paramsStart] !== openBracket || bytes[spans.paramsEnd - 1] !== closeBracket) continue
     if (place > 0) {
       layouts[place] = layouts[place - 1] as Layout
@@ -47,8 +49,13 @@ export function findByLayout(bytes: Uint8Array, start: number, end: number, span
   return false
 }
 
-function fitsIdFirst({ first, second, third, last }: Layout, ...call: Call): boolean {
-  const [bytes, start, end, spans] = call
+function fitsIdFirst(
+  { first, second, third, last }: Layout,
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  spans: CallSpans,
+): boolean {
   spans.idStart = start + first.length
   spans.idEnd = idEnd(bytes, spans.idStart)
   if (spans.idEnd < 0 || !isAt(bytes, spans.idEnd, second)) return false
@@ -60,8 +67,13 @@ function fitsIdFirst({ first, second, third, last }: Layout, ...call: Call): boo
   return spans.paramsEnd > spans.paramsStart && isAt(bytes, spans.paramsEnd, last)
 }
 
-function fitsIdLast({ first, second, third, last }: Layout, ...call: Call): boolean {
-  const [bytes, start, end, spans] = call
+function fitsIdLast(
+  { first, second, third, last }: Layout,
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  spans: CallSpans,
+): boolean {
   spans.methodStart = start + first.length
   spans.methodEnd = plainStringEnd(bytes, spans.methodStart - 1) - 1
   if (spans.methodEnd < 0 || !isAt(bytes, spans.methodEnd, second)) return false
@@ -73,8 +85,6 @@ function fitsIdLast({ first, second, third, last }: Layout, ...call: Call): bool
   const isThere = spans.paramsEnd > spans.paramsStart && isAt(bytes, spans.paramsEnd, third)
   return isThere && idEnd(bytes, spans.idStart) === spans.idEnd
 }
-
-type Call = [bytes: Uint8Array, start: number, end: number, spans: CallSpans]
 
 function idEnd(bytes: Uint8Array, start: number): number {
   return bytes[start] === quote ? plainStringEnd(bytes, start) : integerEnd(bytes, start)

@@ -202,6 +202,9 @@ const contentType = Buffer.from('application/json\r\nkeep-alive: timeout=7')
 const headerLinesMax = 64
 
 const headerLines = new Map<string, Uint8Array>()
+/** The entry that was asked for last. */
+let lastBlock: string | undefined
+let lastLines = contentType as Uint8Array
 
 /**
  * The value of the content type, followed by the header line that names the block; the library writes values
@@ -209,8 +212,13 @@ const headerLines = new Map<string, Uint8Array>()
  * call into the library that copies its text (scenario `slot-cached`).
  */
 function contentTypeAndBlock(block: string): Uint8Array {
+  if (block === lastBlock) return lastLines
   const known = headerLines.get(block)
-  if (known !== undefined) return known
+  if (known !== undefined) {
+    lastBlock = block
+    lastLines = known
+    return known
+  }
   const lines = Buffer.from(`${contentType}\r\ntidegate-block: ${block}`)
   if (headerLines.size === headerLinesMax) headerLines.clear()
   headerLines.set(block, lines)
