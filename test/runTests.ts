@@ -37,7 +37,7 @@ const shortCommands =
 const filesOfProcess = 12
 /** Files of these folders with a process of their own: they measure it, close what they share, or take a minute. */
 const alone =
-  /\/(unit\/execution\/evm\/.*|gatewayLies|hiddenTransactions|lentBlocks|longMethods|offloadedCalls|floods|memory|testFindings|parity|upstreamBlocks|transactionTypes)\.test\.js$/
+  /\/(unit\/execution\/evm\/.*|gatewayLies|hiddenTransactions|lentBlocks|longMethods|floods|memory|testFindings|parity|upstreamBlocks|transactionTypes)\.test\.js$/
 
 /**
  * Files that take longest or wait for packages, longest first. They begin before all others, so that no core is left

@@ -10,7 +10,7 @@ import { perStore } from './perStore.js'
 const upperNodesOf = perStore(() => new UpperNodes())
 const headerProverOf = perStore((store) => new HeaderProver(store))
 
-export function proofJson(request: ProofRequest, context: JobContext): Uint8Array {
+function proofJson(request: ProofRequest, context: JobContext): Uint8Array {
   const { store } = context
   const tries = triesAfter(store, { number: request.number, hash: request.block })
   return buildProofJson(tries, request, upperNodesOf(context))

@@ -6,7 +6,7 @@ import { perStore } from './perStore.js'
 
 const simulationOn = perStore((store, { execution }) => new Simulation(store, execution))
 
-export function simulationJson(request: SimulationRequest, context: JobContext): Uint8Array {
+function simulationJson(request: SimulationRequest, context: JobContext): Uint8Array {
   return simulationOn(context).simulateJson(request, context.shouldStop)
 }
 export const simulate = jobHandler(simulationJson)

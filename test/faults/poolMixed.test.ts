@@ -155,10 +155,6 @@ t.test('1,000 mixed jobs at once answer what each alone does', async (t) => {
   const goOn = () => false
   const alone = async ({ name, args }: Question): Promise<unknown> => {
     switch (name) {
-      case 'proofCall':
-      case 'executeCall':
-      case 'slotsCall':
-        throw new Error('no question is a whole call')
       case 'trace':
       case 'stateParts':
       case 'fill':

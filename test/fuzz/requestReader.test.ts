@@ -11,14 +11,13 @@ import {
   type Call,
   type CallLookup,
   type MethodLookup,
-  parseCallText,
   RequestReader,
   readUsualCall,
 } from '../../src/serving/rpc/reading/envelope.js'
 import { propertyRuns } from '../library/property.js'
 import { requestBody } from './requestBody.js'
 
-const limits = { batchCallsMax: 4, callBytesMax: 10_000, longCallBytesMin: 0 }
+const limits = { batchCallsMax: 4, callBytesMax: 10_000 }
 const nestingMax = 64
 
 type Plain =
@@ -102,15 +101,12 @@ const names: MethodLookup = {
   }),
 }
 
-/** As {@link plainRequest}, by the readers under test; with `staysText` calls of any method are left as text. */
-function readRequest(body: Uint8Array, memory: Memory, staysText: boolean): PlainRequest {
+/** As {@link plainRequest}, by the readers under test. */
+function readRequest(body: Uint8Array, memory: Memory): PlainRequest {
   try {
-    const usual = staysText ? undefined : readUsualCall(body, memory, names)
+    const usual = readUsualCall(body, memory, names)
     if (usual !== undefined) return { isBatch: false, calls: [toPlain(usual, memory, body)] }
-    const reader = new RequestReader<Asked, string>(body, limits, {
-      methods: names,
-      isOffloaded: () => staysText,
-    })
+    const reader = new RequestReader<Asked, string>(body, limits, { methods: names })
     while (!reader.pass());
     const calls: Plain[] = []
     while (reader.left > 0) {
@@ -133,8 +129,7 @@ function toPlain(call: Call<Asked, string>, memory: Memory, body: Uint8Array): P
   if (call.kind === 'invalid') return { kind: 'invalid', id }
   if (call.kind === 'known') return { kind: 'call', id, ...call.known, at: undefined }
   memory.keep(call)
-  const params = call.text === undefined ? call.params : parseCallText(call.text)
-  return { kind: 'call', id, method: call.method, params, at: call.at }
+  return { kind: 'call', id, method: call.method, params: call.params, at: call.at }
 }
 
 const nested = fc.nat({ max: 10 }).map((more) => {
@@ -153,8 +148,8 @@ t.test('requests are read as by parsing them whole, the first time and when they
     fc.property(anyBody, fc.nat({ max: 3 }), (body, spaces) => {
       const padded = Buffer.concat([Buffer.alloc(spaces, ' '), body, Buffer.alloc(spaces, '\n')])
       const plain = plainRequest(padded)
-      for (const time of ['first', 'second', 'as text']) {
-        const read = readRequest(padded, memory, time === 'as text')
+      for (const time of ['first', 'second']) {
+        const read = readRequest(padded, memory)
         // Counting ends at the first call too many, whatever follows.
         const isCut =
           'fault' in plain &&

@@ -51,8 +51,7 @@ export class ChainViews implements NetworkViews<Network> {
   readonly chain: Chain
   readonly streams: NetworkStreams
   readonly fetchMissing: NetworkViews<Network>['fetchMissing']
-  readonly #shared: Omit<Network, 'chain' | 'head' | 'syncing' | 'answerOffloaded'>
-  readonly #chainOptions: ChainOptions
+  readonly #shared: Omit<Network, 'chain' | 'head' | 'syncing'>
   readonly #syncing: () => SyncProgress | undefined
   #current: Network
 
@@ -61,7 +60,6 @@ export class ChainViews implements NetworkViews<Network> {
     const { name, jobs, execution, logBounds, proofKeysMax, layouts, clientVersion, openRpc, networkId } =
       options
     this.chain = new Chain(rows, options.chain)
-    this.#chainOptions = { ...options.chain, answerCacheBytes: 0 }
     const { replayBlocksMax } = options
     this.streams = new NetworkStreams(this.chain, { replayBlocksMax }, options.reportDefect)
     this.fetchMissing = options.fetchMissing
@@ -112,19 +110,9 @@ export class ChainViews implements NetworkViews<Network> {
       ...this.#shared,
       chain: new ChainView(this.chain, head, isPinned),
       head,
-      answerOffloaded: this.fetchMissing === undefined ? this.#answerOffloaded(head, isPinned) : undefined,
       get syncing() {
         return syncing()
       },
-    }
-  }
-
-  /** The whole calls of a view. Threads read the same rows, as of the same block. */
-  #answerOffloaded({ hash }: Head, isPinned: boolean): Network['answerOffloaded'] {
-    const { jobs, execution, proofKeysMax } = this.#shared
-    return ({ method, jobClass, text }, context) => {
-      const args = { method, head: hash, isPinned, chain: this.#chainOptions, execution, proofKeysMax }
-      return jobs.run(`${jobClass}Call`, args, context, text)
     }
   }
 }

@@ -77,9 +77,6 @@ export function openJobPool({ limits, stores, onThreadLost }: JobPoolOptions): P
   return new Pool<Jobs>({
     threads: limits.threads ?? threadsDefault(),
     jobs: {
-      proofCall: job('proof', 'answer', 'answer'),
-      executeCall: job('execute', 'answer', 'answer'),
-      slotsCall: job('slots', 'answer', 'answer'),
       prove: { ...job('proof', 'prove', 'prove'), shortBytesMax: shortProofBytesMax },
       indexProof: job('proof', 'prove', 'indexProof'),
       headerProof: job('proof', 'prove', 'headerProof'),

@@ -6,7 +6,6 @@
  * Arguments and results are passed as msgpack: null, undefined, booleans, numbers, bigints, text, Uint8Arrays,
  * arrays, Maps and plain objects of these.
  */
-import type { ChainOptions } from '../../data/chain/chainBlocks.js'
 import type { HeaderProofRequest } from '../../data/chain/headerProof.js'
 import type { FoundLogs, LogBounds, LogSearch } from '../../data/chain/logSearch.js'
 import type { IndexProofRequest } from '../../data/state/indexProof.js'
@@ -28,30 +27,6 @@ import type { InvokeHashRequest } from '../rollup/invokeHash.js'
 
 export type JobTable<J> = { readonly [N in keyof J]: JobOf<string, unknown, unknown> }
 
-/** The classes of work of which a thread may answer whole calls. */
-export type OffloadedCallClass = 'proof' | 'execute' | 'slots'
-
-/** A call that its thread parses, runs and renders. Its JSON is the body of the job. */
-export interface OffloadedCall {
-  readonly method: string
-  /** Hash of the network's last block for this call, and whether every tag means that block. */
-  readonly head: Uint8Array
-  readonly isPinned: boolean
-  /** The network's own settings. */
-  readonly chain: ChainOptions
-  readonly execution: {
-    readonly gasCapBlocks: number
-    readonly marginBps: number
-    readonly simulationGasMax: number
-  }
-  readonly proofKeysMax: number
-}
-
-/** The outcome of such a call, with its price in compute units: rendered JSON, or a fault of the call. */
-export type OffloadedAnswer =
-  | { readonly price: number; readonly json: Uint8Array }
-  | { readonly price: number; readonly fault: Fault }
-
 interface JobOf<C extends string, A, R> {
   readonly class: C
   readonly args: A
@@ -62,9 +37,6 @@ interface JobOf<C extends string, A, R> {
 type Json = Uint8Array
 
 export interface Jobs {
-  readonly proofCall: JobOf<'proof', OffloadedCall, OffloadedAnswer>
-  readonly executeCall: JobOf<'execute', OffloadedCall, OffloadedAnswer>
-  readonly slotsCall: JobOf<'slots', OffloadedCall, OffloadedAnswer>
   readonly prove: JobOf<'proof', ProofRequest, Json>
   readonly headerProof: JobOf<'proof', HeaderProofRequest, Json>
   /** The proofs of a transaction, and of its receipt. */
@@ -132,6 +104,4 @@ export interface NetworkJobs {
   ): Promise<Jobs[N]['result']>
   /** The fault with which {@link run} would refuse any job of this class and owner, whose call need not be read. */
   refusal?(className: JobClass, owner: JobOwner): Fault | undefined
-  /** Whether jobs run on this same thread, one after the other, so that splitting work gains nothing. */
-  readonly runsInline?: boolean
 }

@@ -7,7 +7,7 @@
 import type { Hash32 } from '../../primitives/bytes.js'
 import { type Fault, FaultError } from '../../primitives/faults.js'
 import type { Wanted, WantingCall } from '../../primitives/notHeld.js'
-import type { OffloadedAnswer, OffloadedCallClass } from '../pool/jobs.js'
+import type { JobClass } from '../pool/jobs.js'
 import type { JsonStream } from './answers/jsonStream.js'
 import type { Price } from './contexts/price.js'
 import type { RequestContext } from './contexts/requestContext.js'
@@ -37,24 +37,10 @@ export interface RpcNetwork {
   readonly name: string
   readonly head: RpcHead
   /**
-   * Has a pool thread parse, run and render a call of a method with a {@link MethodDefinition.jobClass}. `text` is
-   * the call as JSON; its memory is transferred. Rejects with FaultError: ParseError where it is not JSON, otherwise
-   * as jobs do. Absent where there is no such pool, or it may lack data.
+   * The fault of every call of a method with this {@link MethodDefinition.jobClass} while the caller's queue in the pool is
+   * full; undefined where it is not.
    */
-  readonly answerOffloaded?:
-    | ((call: LongCall, context: RequestContext) => Promise<OffloadedAnswer>)
-    | undefined
-  /** The fault of every such call while the caller's queue in the pool is full; undefined where it is not. */
-  readonly refusal?:
-    | ((jobClass: OffloadedCallClass, context: RequestContext) => Fault | undefined)
-    | undefined
-}
-
-/** A call that stayed text. */
-interface LongCall {
-  readonly method: string
-  readonly jobClass: OffloadedCallClass
-  readonly text: Uint8Array
+  readonly refusal?: ((jobClass: JobClass, context: RequestContext) => Fault | undefined) | undefined
 }
 
 /** Passes calls of methods that are not known on to upstreams. */
@@ -129,12 +115,8 @@ export interface MethodDefinition<N extends RpcNetwork, P extends readonly Param
    * later.
    */
   readonly cost?: 'inline' | 'job'
-  /**
-   * The pool's class of work for a pool thread that parses, runs and renders a whole call (offloadedCall.ts), as for long
-   * calls, which would delay the edge. While the caller fills its queue, calls are refused undecoded. Absent where all
-   * calls need the edge.
-   */
-  readonly jobClass?: OffloadedCallClass
+  /** The pool's class of its jobs: while the caller fills its queue, calls are refused undecoded. Absent: they are decoded. */
+  readonly jobClass?: JobClass
   /** Whether it is passed on to upstreams where the network's configuration says so, as a method that is not known here. */
   readonly isRelayed?: boolean
   /** Price of a call in compute units; see price.ts. */
@@ -169,7 +151,7 @@ export interface Method<N extends RpcNetwork = RpcNetwork>
   > {
   readonly summary: string | undefined
   readonly result: Schema | undefined
-  readonly jobClass: OffloadedCallClass | undefined
+  readonly jobClass: JobClass | undefined
   run(
     network: N,
     args: readonly unknown[],

@@ -22,15 +22,15 @@ interface ExecutionSettings {
   readonly simulationGasMax: number
 }
 
-/** A network as methods see it that a pool thread may run completely. */
+/** What calls, traces and proofs need of a network. */
 export interface JobNetwork extends RpcNetwork {
   readonly chain: ChainView
   readonly head: Head
   readonly state: StateReader
   readonly jobs: NetworkJobs
-  /** Executes short calls without a job; absent on threads that do jobs, and where data may be fetched. */
+  /** Executes short calls without a job; absent where data may be fetched. */
   readonly trials?: CallTrials | undefined
-  /** Absent on a network without upstreams, and on threads that do jobs. */
+  /** Absent on a network without upstreams. */
   readonly upstreamCalls?: UpstreamCalls | undefined
   /** Cache of proofs, by everything that they depend on. */
   readonly proofs: AnswerCache

@@ -106,16 +106,6 @@ export class RequestContext implements JobOwner {
     this.identity.allowance?.debit(units)
   }
 
-  /** As {@link charge}, after the work: units owed for it count towards the price. */
-  chargeLate(units: number): void {
-    const covered = Math.min(units, this.#owedUnits)
-    this.#owedUnits -= covered
-    if (units === covered) return
-    this.#paidUnits += units - covered
-    this.#spentUnits += units - covered
-    this.identity.allowance?.debit(units - covered)
-  }
-
   /** The units that were spent since the last call of this, whether or not they are limited. */
   takeSpent(): number {
     const units = this.#spentUnits - this.#takenUnits

@@ -23,7 +23,6 @@ import {
 } from '../method.js'
 import { type Member, noRoom } from './batch.js'
 import type { CallCounter } from './callCounter.js'
-import { offload, refuseUnread } from './offload.js'
 import { invalidRequest } from './refuseRequest.js'
 import { passOn } from './relay.js'
 import type { RequestBasis } from './requestBasis.js'
@@ -46,6 +45,16 @@ const misspellingsMax = 3
 
 /** Price above which a call is long (0.2 ms) and waits if the turn is over. */
 const shortUnitsMax = 20
+
+/** The failure of any call of a method whose queue in the pool the caller fills; undefined where it may run. */
+export function refuseUnread(
+  { jobClass }: Method<never>,
+  network: RpcNetwork,
+  context: RequestContext,
+): Failure | undefined {
+  const fault = jobClass && network.refusal?.(jobClass, context)
+  return fault && (unpaid(context, unitsMin) ?? Failure.of(fault))
+}
 
 export class CallRunner<N extends RpcNetwork> {
   readonly #views: NetworkViews<N>
@@ -168,10 +177,6 @@ export class CallRunner<N extends RpcNetwork> {
     try {
       const network = basis.find(call.at)
       if (network instanceof Failure) return unpaid(context, unitsMin) ?? network
-      if (call.text !== undefined) {
-        const answered = offload(method, call.text, network, context)
-        return answered instanceof Failure ? answered : this.#awaited(answered, method.name, context)
-      }
       const args = call.args ?? decodeParams(method, call.params)
       const price = priceOf(method.price, args)
       const refusal = unpaid(context, price)

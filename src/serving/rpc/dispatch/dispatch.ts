@@ -29,9 +29,8 @@ import { parseFault } from '../reading/bodyScan.js'
 import { RequestReader, readUsualCall, usualBytesMax } from '../reading/envelope.js'
 import { isParseError, type Member, pinOfCall, runBatch, timedOut } from './batch.js'
 import { CallCounter } from './callCounter.js'
-import { CallRunner } from './callRunner.js'
+import { CallRunner, refuseUnread } from './callRunner.js'
 import type { DispatcherOptions, DispatchLimits, Endpoint } from './endpoint.js'
-import { isOffloaded, refuseUnread } from './offload.js'
 import { refuseRequest } from './refuseRequest.js'
 import { RequestBasis } from './requestBasis.js'
 
@@ -87,7 +86,6 @@ const shortBytesMax = 1_024
 
 class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
   readonly #views: NetworkViews<N>
-  readonly #methods: ReadonlyMap<string, Method<N>>
   readonly #limits: DispatchLimits
   readonly #counter: CallCounter | undefined
   readonly #runner: CallRunner<N>
@@ -103,7 +101,6 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     { limits, log, counts, usageOf }: DispatcherOptions<N>,
   ) {
     this.#views = views
-    this.#methods = methods
     this.#limits = limits
     this.#counter = counts && new CallCounter(counts, usageOf?.(name))
     this.#blockNames = new BlockLabels(views)
@@ -213,11 +210,9 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
   ): SlicedWork<Answer | Promise<Answer>> {
     const turns = new RequestSlices(this.#limits.turnMsMax, context, body.length)
     try {
-      const isText = (name: string) => isOffloaded(this.#methods.get(name), this.#views.current)
       const reader = new RequestReader<CachedAnswer, AskedCall>(body, this.#limits, {
         ownsBody,
         methods: this.#names,
-        isOffloaded: isText,
       })
       const keep = () => reader.keep()
       if (body.length > usualBytesMax ? turns.isOverOrAwaited : turns.isOver) yield* turns.pause(keep)

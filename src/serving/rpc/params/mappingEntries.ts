@@ -109,7 +109,7 @@ export function mappingSlots(
   { slot, keys, types, argument }: MappingEntries,
   context: RequestContext,
 ): Uint8Array | Promise<Uint8Array> {
-  if (jobs.runsInline || countKeyValues(keys) <= inlineValuesMax) {
+  if (countKeyValues(keys) <= inlineValuesMax) {
     const slots = new Uint8Array(keys.length * 32)
     for (const before of inLooks(keys, context)) {
       const some = encodeMappingKeys(keys.slice(before, before + keysPerLook), { types, argument, before })

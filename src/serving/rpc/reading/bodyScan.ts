@@ -27,18 +27,11 @@ export interface BodyLimits {
   readonly batchCallsMax: number
   /** Bytes of one call. */
   readonly callBytesMax: number
-  /** Length from which a call is long; default {@link longCallBytesMin}. */
-  readonly longCallBytesMin?: number
 }
-
-/** A longer call may be answered by a pool thread, which gets its text: to parse this takes 1 ms. */
-export const longCallBytesMin = 64 * 1024
 
 export class BodyScan {
   /** Offsets of start and end of each member of a batch, alternating; a single call is its only member. */
   readonly bounds: number[] = []
-  /** Index of each long call → offsets of the colons and commas between its own members, alternating. */
-  readonly separators = new Map<number, readonly number[]>()
   /** Undefined before the first character that is not a space. */
   #isBatch: boolean | undefined
   /** Whether the body is an array of more calls than allowed; the first of them are in {@link bounds}. */
@@ -49,7 +42,6 @@ export class BodyScan {
   #values = 0
   /** Of the current member. */
   #names = 0
-  #signs: number[] = []
   #isInString = false
   #isOver = false
   /** Start of the current member. */
@@ -98,8 +90,6 @@ export class BodyScan {
   /** Scans from {@link #at} to `end`, or to the bracket that closes a batch. */
   #passSigns(bytes: Uint8Array, end: number): void {
     const isBatch = this.#isBatch
-    /** Nesting depth of the members of a call. */
-    const ownNesting = isBatch ? 2 : 1
     let at = this.#at
     let nesting = this.#nesting
     let values = this.#values
@@ -109,13 +99,11 @@ export class BodyScan {
       if (byte === quote) at = this.#passString(bytes, at + 1, end) - 1
       else if (byte === comma) {
         values++
-        if (nesting === ownNesting) this.#signs.push(at)
-        else if (nesting === 1) this.#endMember(bytes, at)
+        if (nesting === 1 && isBatch) this.#endMember(bytes, at)
         if (this.isTooLong) break
       } else if (byte === colon) {
         values++
         this.#names++
-        if (nesting === ownNesting) this.#signs.push(at)
       } else if (byte === openBracket || byte === openBrace) {
         values++
         if (++nesting > nestingMax) throw invalidFault(`arrays and objects nest deeper than ${nestingMax}`)
@@ -151,10 +139,6 @@ export class BodyScan {
   }
 
   #addMember(start: number, end: number): void {
-    if (end - start > (this.#limits.longCallBytesMin ?? longCallBytesMin)) {
-      this.separators.set(this.bounds.length / 2, this.#signs)
-      this.#signs = []
-    } else this.#signs.length = 0
     this.bounds.push(start, end)
   }
 

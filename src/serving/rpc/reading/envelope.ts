@@ -11,8 +11,7 @@ import { FaultError } from '../../../primitives/faults.js'
 import { type NamedMethod, readParams } from '../method.js'
 import { type BodyLimits, BodyScan, parseFault, valuesMax } from './bodyScan.js'
 import { findByLayout, keepLayout } from './layouts.js'
-import { findCallHead } from './longCall.js'
-import { arrayEnd, createCallSpans, memberSpan, type Span, scanCall, skipSpace } from './scan.js'
+import { arrayEnd, createCallSpans, memberSpan, scanCall, skipSpace } from './scan.js'
 
 /** One member of a request. */
 export type Call<Known, Asked> =
@@ -32,11 +31,6 @@ export type Call<Known, Asked> =
       readonly at: unknown
       /** What the lookup names the call by; undefined for one that is long, was read in the general way, or is new. */
       readonly asked: Asked | undefined
-      /**
-       * The text of the whole call, in memory that nothing else uses, where its `params` were not parsed; it may turn
-       * out not to be JSON ({@link parseCallText}).
-       */
-      readonly text?: Uint8Array
     }
 
 /** Finds the methods that calls name. */
@@ -96,8 +90,6 @@ export interface Reading {
   /** Whether the reader takes over the body's memory. */
   readonly ownsBody?: boolean
   readonly methods?: MethodLookup | undefined
-  /** Whether long calls of a method stay text. */
-  isOffloaded?(method: string): boolean
 }
 
 /**
@@ -107,14 +99,14 @@ export interface Reading {
 export class RequestReader<Known, Asked> {
   readonly #scan: BodyScan
   #text: BodyText
-  readonly #reading: Reading
+  readonly #methods: MethodLookup | undefined
   #isKept: boolean
   #read = 0
 
   /** Throws FaultError: ParseError. */
   constructor(body: Uint8Array, limits: BodyLimits, reading: Reading = {}) {
     this.#scan = new BodyScan(limits)
-    this.#reading = reading
+    this.#methods = reading.methods
     this.#isKept = reading.ownsBody ?? false
     this.#text = new BodyText(body, isAscii(body))
     if (!this.#text.ascii && !isUtf8(body)) throw parseFault()
@@ -156,46 +148,8 @@ export class RequestReader<Known, Asked> {
     const { bounds } = this.#scan
     const from = bounds[this.#read * 2] as number
     const to = bounds[this.#read * 2 + 1] as number
-    const separators = this.#scan.separators.get(this.#read++)
-    const unread = separators && this.#readHead(from, to, separators)
-    if (unread !== undefined) return unread
-    return fastCall(this.#text, from, to, lookup, this.#reading.methods) ?? generalCall(this.#text, from, to)
-  }
-
-  /** A long call that stays text; undefined for one that is to be parsed here. */
-  #readHead(from: number, to: number, separators: readonly number[]): Call<never, never> | undefined {
-    const { isOffloaded } = this.#reading
-    const head = isOffloaded && findCallHead(this.#text.bytes, from, to, separators)
-    const method = head && this.#shortValue(head.method)
-    if (head === undefined || typeof method !== 'string' || !isOffloaded?.(method)) return undefined
-    if (this.#shortValue(head.jsonrpc) !== '2.0') return undefined
-    const id = this.#shortValue(head.id)
-    // A long or invalid id is refused in the general way.
-    if (head.id !== undefined && id !== null && typeof id !== 'string' && typeof id !== 'number')
-      return undefined
-    if (head.at !== undefined && isLong(head.at)) return undefined
-    const idText = head.id && this.#text.slice(head.id.start, head.id.end)
-    const at = this.#shortValue(head.at)
-    return {
-      kind: 'call',
-      id: idText,
-      method,
-      params: undefined,
-      at,
-      asked: undefined,
-      text: this.#cut(from, to),
-    }
-  }
-
-  /** A parsed value; undefined where it is absent or longer than an id may be. Throws ParseError. */
-  #shortValue(span: Span | undefined): unknown {
-    return span === undefined || isLong(span) ? undefined : parseJson(this.#text.slice(span.start, span.end))
-  }
-
-  /** A part of the body in memory that nothing else uses; a copy if the body holds other calls. */
-  #cut(from: number, to: number): Uint8Array {
-    const part = this.#text.bytes.subarray(from, to)
-    return this.#isKept && !this.isBatch ? part : new Uint8Array(part)
+    this.#read++
+    return fastCall(this.#text, from, to, lookup, this.#methods) ?? generalCall(this.#text, from, to)
   }
 
   /** Copies what the reader still needs of the body, whose memory may be reused then. */
@@ -299,10 +253,6 @@ function idText(text: BodyText, start: number, end: number): string {
   return String(value)
 }
 
-function isLong({ start, end }: Span): boolean {
-  return end - start > idBytesMax
-}
-
 /** Throws ParseError. */
 function parseJson(text: string): unknown {
   try {
@@ -310,14 +260,6 @@ function parseJson(text: string): unknown {
   } catch {
     throw parseFault()
   }
-}
-
-/** The `params` of a call that stayed text. Throws FaultError: ParseError. */
-export function parseCallText(text: Uint8Array): unknown {
-  const { params } = parseJson(new BodyText(text, isAscii(text)).slice(0, text.length)) as {
-    params?: unknown
-  }
-  return params
 }
 
 /** Reads any JSON value as a call. Throws ParseError where it is not JSON. */
