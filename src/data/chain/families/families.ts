@@ -10,9 +10,9 @@ export function familyOfConfig(config: Readonly<Record<string, unknown>>): Chain
   return others.find((family) => family.config.isOf(config)) ?? ethereum
 }
 
-const byFork = new Map(
-  [...others, ethereum].flatMap((family) => family.forks.map((fork) => [fork, family] as const)),
-)
+export const families: readonly ChainFamily[] = [...others, ethereum]
+
+const byFork = new Map(families.flatMap((family) => family.forks.map((fork) => [fork, family] as const)))
 
 /** The family of a block with this fork. */
 export function familyOf(fork: ForkName): ChainFamily {

@@ -23,6 +23,8 @@ export interface ChainFamily {
   readonly transactionTypes: ReadonlyMap<number, TransactionType>
   readonly headers: HeaderRules
   readonly proofs: FamilyProofs
+  /** What is advised as a tip, in wei per gas, by the head; undefined where that is as on Ethereum. */
+  suggestTip?(head: PaidBlock): bigint
   /** Undefined where its blocks cannot be executed here. */
   readonly execution?: FamilyExecution
 }
@@ -79,11 +81,20 @@ export interface FamilyProofs {
   receiptTail?(nonce: bigint, fork: ForkName): readonly bigint[]
   /** A receipt as the trie under the receipts root has it, from one as it is kept and served. */
   receiptInTrie?(receipt: Uint8Array, fork: ForkName): Uint8Array
+  /** Names of the members that {@link receiptMembers} writes; a decimal is a text. */
+  readonly receiptForms?: Readonly<Record<string, 'quantity' | 'decimal'>>
   /**
    * Writes members of receipts that follow from the block alone; undefined where a block's have none. Their first comma
    * is written too.
    */
   receiptMembers?(block: ReceiptBlock): ((json: JsonBytes, transaction: Uint8Array) => void) | undefined
+}
+
+/** What a block's transactions used and paid, in order. */
+export interface PaidBlock {
+  readonly header: Header
+  readonly gasUsed: readonly number[]
+  readonly tips: readonly bigint[]
 }
 
 /** What the members of a block's receipts are made from. */
@@ -116,7 +127,9 @@ export interface RuledTransaction {
 export interface FamilyExecution {
   /** Whether blocks end with requests (EIP-7685); otherwise their hash is that of none. */
   readonly hasRequests: boolean
-  /** Whether the base fee and other fees are credited to accounts: see {@link TransactionFees}. */
+  /** Who gets the base fee, which traces of state show; undefined where nobody does. */
+  readonly baseFeeReceiver?: Uint8Array
+  /** Undefined where a transaction costs its gas alone, and its base fee goes to nobody. */
   fees?(accounts: BlockAccounts, block: FeeBlock, transaction: RlpItem | undefined): TransactionFees
   /** Changes accounts before the first transaction, as a transaction of its own. */
   beginBlock?(accounts: BlockAccounts, header: Header, config: ChainConfig): void
@@ -127,11 +140,13 @@ export interface FamilyExecution {
   countsForcedGas?(fork: ForkName): boolean
   /** Why a block must not have these transactions, in this order. */
   refuseTransactions?(transactions: readonly RuledTransaction[], fork: ForkName): string | undefined
-  /** What the header's blob gas counts instead of blobs. */
+  /** What the header's blob gas counts instead of blobs. Throws RangeError where that cannot be told. */
   blobGas?(transactions: readonly RuledTransaction[], fork: ForkName): bigint
   /** Account whose storage root after the block is the withdrawals root; undefined where it is that of withdrawals. */
   withdrawalsAccount?(fork: ForkName): Uint8Array | undefined
   readonly precompiles?: FamilyPrecompiles
+  /** Whether the family's nodes trace slots as digits without 0x. */
+  readonly tracesBareDigits?: boolean
 }
 
 export interface FeeBlock {

@@ -3,6 +3,7 @@
  * roots with the header.
  */
 import { familyOf } from '../../../data/chain/families/families.js'
+import type { RuledTransaction } from '../../../data/chain/families/family.js'
 import { type ForkName, type ForkSchedule, includesFork } from '../../../data/chain/forks.js'
 import { decodeAccount } from '../../../data/state/account.js'
 import { RememberedState } from '../../../data/state/rememberedState.js'
@@ -107,7 +108,7 @@ export class BlockExecutor {
       const { type, blobVersionedHashes = [] } = transaction
       tally.add(type, blobVersionedHashes.length, ran.failure === 'none', ran)
     }
-    checkBlobGas(header, execution?.blobGas?.(transactions, fork) ?? tally.blobGas)
+    checkBlobGas(header, blobGasOf(transactions, fork) ?? tally.blobGas)
     kernel.setAccessIndex(transactions.length + 1)
     if (includesFork(fork, 'shanghai')) payWithdrawals(kernel, block.withdrawals)
     if (!includesFork(fork, 'paris')) payRewards(kernel, header, block.uncles, fork)
@@ -133,6 +134,15 @@ export class BlockExecutor {
   /** Sender and hash of each transaction of a block, without executing it. Throws {@link InvalidBlockError}. */
   recoverSenders(items: readonly RlpItem[], fork: ForkName): Uint8Array {
     return sendersOf(this.#runner.read(items, fork).transactions)
+  }
+}
+
+/** As {@link FamilyExecution.blobGas}; undefined where blobs count. Throws {@link InvalidBlockError}. */
+function blobGasOf(transactions: readonly RuledTransaction[], fork: ForkName): bigint | undefined {
+  try {
+    return familyOf(fork).execution?.blobGas?.(transactions, fork)
+  } catch (error) {
+    throw error instanceof RangeError ? new InvalidBlockError(error.message) : error
   }
 }
 

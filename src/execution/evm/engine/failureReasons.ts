@@ -13,6 +13,7 @@ interface FailureReason {
 /** Messages of failures that do not depend on the cause. */
 const texts: Partial<Record<KernelFailure, string>> = {
   reverted: 'execution reverted',
+  depositFailed: 'failed deposit transaction',
   invalidJump: 'invalid jump destination',
   writeProtection: 'write protection',
   writeRefused: 'out of gas: write protection',

@@ -32,6 +32,8 @@ export const failures = [
   'writeRefused',
   'operandUnderflow',
   'invalidOperand',
+  // Of no frame: a transaction that its block has, and that may not start.
+  'depositFailed',
 ] as const
 export type KernelFailure = (typeof failures)[number]
 

@@ -1,15 +1,23 @@
 /** Executes simulated blocks one after the other, as go-ethereum does (internal/ethapi/simulate.go). */
+import { familyOf } from '../../../data/chain/families/families.js'
 import { type ForkName, type ForkSchedule, includesFork } from '../../../data/chain/forks.js'
 import { encodeHeader, type Header, headerHash } from '../../../data/chain/header.js'
 import { indexedRoot } from '../../../data/state/indexedRoot.js'
 import type { Change } from '../../../data/state/stateView.js'
 import { RecentTries } from '../../../data/state/trie.js'
-import { type Hash32, toMinimalBytes, trimLeft } from '../../../primitives/bytes.js'
+import { type Hash32, noBytes, toAddress, toMinimalBytes, trimLeft } from '../../../primitives/bytes.js'
 import { messageRefused } from '../../../primitives/faults.js'
-import { keccak256 } from '../../../primitives/keccak.js'
-import { encodeRlp, encodeRlpListOfEncoded, type RlpItem, rlpLength } from '../../../primitives/rlp.js'
+import { emptyTrieRoot, keccak256 } from '../../../primitives/keccak.js'
+import {
+  decodeRlpList,
+  encodeRlp,
+  encodeRlpListOfEncoded,
+  type RlpItem,
+  rlpLength,
+} from '../../../primitives/rlp.js'
 import { buildBlockAccessList, recordedBy } from '../blocks/blockAccesses.js'
 import { type BlockContext, blockRules } from '../blocks/blockContext.js'
+import { receiptsRootOf } from '../blocks/blockParts.js'
 import { payRewards, payWithdrawals } from '../blocks/blockPayments.js'
 import { BlockTally } from '../blocks/blockTally.js'
 import { InvalidBlockError } from '../blocks/invalidBlock.js'
@@ -19,6 +27,7 @@ import type { Kernel } from '../engine/kernel.js'
 import type { KernelLog } from '../engine/kernelLogs.js'
 import { applyOverrides } from '../messages/applyOverrides.js'
 import { forkPrecompiles, movePrecompiles, ownPrecompiles } from '../precompiles/precompileMoves.js'
+import type { SignedTransaction } from '../transactions/signedTransaction.js'
 import { type RunCall, runSimulatedCall } from './simulatedCall.js'
 import type { PlannedBlock } from './simulatedChain.js'
 import { type SimulatedParent, type StartedHeader, startHeader } from './simulatedHeader.js'
@@ -53,6 +62,8 @@ interface SimulationSettings {
   readonly watch: JobWatch
   readonly validates: boolean
   readonly tracesTransfers: boolean
+  /** The first transaction of the block that the simulation stands on; undefined where it has none. */
+  readonly firstTransaction: () => SignedTransaction | undefined
   /** Gas of all messages together. */
   readonly gasMax: bigint
 }
@@ -104,18 +115,20 @@ export class BlockSimulator {
     if (header.difficulty !== 0n) payRewards(kernel, header, [], fork)
     this.#settle(tally)
     const transactions = calls.map(({ transaction }) => transaction)
+    const account = familyOf(fork).execution?.withdrawalsAccount?.(fork)
+    const storageRoot = account && (state.account(toAddress(account))?.storageRoot ?? emptyTrieRoot)
     return assemble(
       {
         ...header,
         gasUsed: tally.gasUsed,
         stateRoot: state.stateRoot,
         transactionsRoot: indexedRoot(transactions.map(({ bytes }) => bytes)),
-        receiptsRoot: indexedRoot(tally.receipts),
+        receiptsRoot: receiptsRootOf(tally.receipts, fork),
         logsBloom: tally.logsBloom,
-        ...(started.blobs === undefined ? {} : { blobGasUsed: tally.blobGas }),
-        ...(withdrawals === undefined
-          ? {}
-          : { withdrawalsRoot: indexedRoot(withdrawals.map((item) => encodeRlp(item))) }),
+        ...(started.blobs && { blobGasUsed: this.#blobGas(calls, fork) ?? tally.blobGas }),
+        ...(withdrawals && {
+          withdrawalsRoot: storageRoot ?? indexedRoot(withdrawals.map((item) => encodeRlp(item))),
+        }),
         ...(requestsHash === undefined ? {} : { requestsHash }),
         ...(isRecorded ? { blockAccessListHash: keccak256(buildBlockAccessList([recordedBy(kernel)])) } : {}),
       },
@@ -144,6 +157,23 @@ export class BlockSimulator {
     kernel.attach({ state, ancestorHash, precompiles: { ...forkPrecompiles(fork, watch), numbers }, watch })
     kernel.setFork(fork)
     kernel.logsTransfers = tracesTransfers
+  }
+
+  /** What a family counts as blob gas, by the first transaction of the block below. Throws FaultError MessageRefused. */
+  #blobGas(calls: readonly RunCall[], fork: ForkName): bigint | undefined {
+    const blobGas = familyOf(fork).execution?.blobGas
+    if (blobGas === undefined) return undefined
+    const first = this.#settings.firstTransaction()
+    const ruled = calls.map(({ sender, transaction: { type, bytes } }) => {
+      const item = type === 0 ? decodeRlpList(bytes) : bytes
+      return { type, sender, to: undefined, data: noBytes, item }
+    })
+    try {
+      return blobGas(first === undefined ? ruled : [first, ...ruled], fork)
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error
+      throw messageRefused(`error calculating DA footprint: ${error.message}`)
+    }
   }
 
   #requestsHash(logs: readonly KernelLog[], fork: ForkName): Hash32 {

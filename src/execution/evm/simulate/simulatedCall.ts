@@ -1,4 +1,5 @@
 /** Runs one message of a simulated block, with go-ethereum's checks and their codes. */
+import { familyOf } from '../../../data/chain/families/families.js'
 import { zeroAddress } from '../../../primitives/bytes.js'
 import { FaultError, messageRefused } from '../../../primitives/faults.js'
 import type { BlockContext } from '../blocks/blockContext.js'
@@ -76,7 +77,14 @@ export function runSimulatedCall(
   )
   const authorizations = recoverAuthorities(message.authorizationList ?? [], context.chainId, watch)
   const payable = withAffordedBlobs(priced, gasLimit, balance)
-  const outcome = applyTransaction(kernel, payable, { gasLimit, watch, authorizations }, true)
+  // No transaction, so that nothing but its base fee has a receiver.
+  const fees = familyOf(context.fork).execution?.fees?.(kernel, context, undefined)
+  const outcome = applyTransaction(
+    kernel,
+    fees === undefined ? payable : { ...payable, fees },
+    { gasLimit, watch, authorizations },
+    true,
+  )
   return {
     transaction,
     sender,

@@ -1,12 +1,12 @@
 /** Headers of simulated blocks: what they take from their parent, and what the caller chooses. */
-import { initialBaseFee, nextBaseFee, nextExcessBlobGas } from '../../../data/chain/feeMarket.js'
+import { initialBaseFee } from '../../../data/chain/feeMarket.js'
 import {
   type BlobParameters,
   type ForkName,
   type ForkSchedule,
   includesFork,
 } from '../../../data/chain/forks.js'
-import type { Header, Timestamp } from '../../../data/chain/header.js'
+import { fieldsAt, type Header, type Timestamp } from '../../../data/chain/header.js'
 import { nextSlotNumber } from '../../../data/chain/pendingHeader.js'
 import { type Hash32, toHash32, zeroHash } from '../../../primitives/bytes.js'
 import { emptyTrieRoot, emptyUnclesHash } from '../../../primitives/keccak.js'
@@ -40,7 +40,11 @@ export function startHeader(
   const isLondon = (block: number) => schedule.londonBlock !== undefined && block >= schedule.londonBlock
   const fork = schedule.forkAt(number, timestamp, difficulty === 0n && isLondon(number))
   const blobs = includesFork(fork, 'cancun') ? schedule.blobParametersAt(fork) : undefined
-  const validBaseFee = () => (isLondon(parent.number) ? nextBaseFee(parent) : initialBaseFee)
+  const { headers } = schedule.family
+  const validBaseFee = () =>
+    isLondon(parent.number)
+      ? headers.nextBaseFee(parent, { timestamp, config: schedule.config })
+      : initialBaseFee
   const ownBaseFee = isLondon(number) ? (validates ? validBaseFee() : 0n) : undefined
   const baseFeePerGas = chosen.baseFeePerGas ?? ownBaseFee
   const header: Header = {
@@ -60,15 +64,14 @@ export function startHeader(
     mixHash: toHash32(chosen.prevRandao ?? zeroHash),
     nonce: new Uint8Array(8),
     ...(baseFeePerGas === undefined ? {} : { baseFeePerGas }),
-    ...(includesFork(fork, 'shanghai') ? { withdrawalsRoot: emptyTrieRoot } : {}),
-    ...(blobs === undefined
-      ? {}
-      : {
-          blobGasUsed: 0n,
-          excessBlobGas: nextExcessBlobGas(parent, fork, blobs),
-          parentBeaconBlockRoot: toHash32(chosen.beaconRoot ?? zeroHash),
-        }),
-    ...(includesFork(fork, 'amsterdam') ? { slotNumber: nextSlotNumber(parent) } : {}),
+    ...fieldsAt(fork, {
+      withdrawalsRoot: emptyTrieRoot,
+      blobGasUsed: 0n,
+      excessBlobGas:
+        headers.child(parent, { number, timestamp, ...schedule.rulesAt(fork) }).excessBlobGas ?? 0n,
+      parentBeaconBlockRoot: toHash32(chosen.beaconRoot ?? zeroHash),
+      slotNumber: nextSlotNumber(parent),
+    }),
   }
   return { header, fork, blobs }
 }

@@ -3,17 +3,19 @@
  * and that all blocks are built on the same one.
  */
 import type { ForkSchedule } from '../../../data/chain/forks.js'
-import { decodeHeader, encodeHeader, headerHash } from '../../../data/chain/header.js'
+import { decodeHeader, encodeHeader, type Header, headerHash } from '../../../data/chain/header.js'
 import { buildPendingHeader } from '../../../data/chain/pendingHeader.js'
 import type { ChainRows } from '../../../data/store/chainRows.js'
 import type { Hash32 } from '../../../primitives/bytes.js'
 import { FaultError } from '../../../primitives/faults.js'
 import { JsonBytes } from '../../../primitives/jsonBytes.js'
+import { decodeRlpList, rlpList } from '../../../primitives/rlp.js'
 import { ancestorsOf, readRules, refuseUnknownFork, totalDifficulty } from '../blocks/blockContext.js'
 import { atOneStatus, BlockStates, type BlockStatus } from '../blocks/blockState.js'
 import { type JobLimits, JobWatch } from '../engine/jobWatch.js'
 import { Kernel } from '../engine/kernel.js'
 import type { BlockReference } from '../messages/executionRequest.js'
+import { readSignedTransaction, type SignedTransaction } from '../transactions/signedTransaction.js'
 import { BlockSimulator } from './simulateBlock.js'
 import { planBlocks } from './simulatedChain.js'
 import type { SimulatedParent } from './simulatedHeader.js'
@@ -83,6 +85,7 @@ export class Simulation {
       ),
       ancestorHash: (number) => (number > base.header.number ? hashes.get(number) : base.hashOf(number)),
       watch,
+      firstTransaction: () => this.#firstTransactionOf(request.block.hash as Hash32, base.header),
       ...request,
     })
     const json = new JsonBytes(answerBytesExpected)
@@ -103,6 +106,17 @@ export class Simulation {
     }
     json.text(']')
     return json.finish()
+  }
+
+  #firstTransactionOf(hash: Hash32, header: Header): SignedTransaction | undefined {
+    const body = this.#store.readBody(hash)
+    const sender = this.#store.readBlock(hash)?.senders.slice(0, 20)
+    const [item] = body === undefined ? [] : rlpList(decodeRlpList(body)[0])
+    if (item === undefined || sender === undefined) return undefined
+    const { config } = this.#schedule
+    return readSignedTransaction(item, this.#schedule.forkOf(header), config.chainId, {
+      senderOf: () => sender,
+    })
   }
 
   #baseOf({ hash, isPending }: BlockReference): Base {

@@ -2,9 +2,11 @@
  * The calls of a transaction as a tree, for tracers that write it at the end: the nested form of callTracer and the
  * flat one of flatCallTracer. Owns what both keep of a call.
  */
+
 import { noBytes } from '../../../primitives/bytes.js'
 import type { KernelLog } from '../engine/kernelLogs.js'
 import { decodeRevertReason } from '../messages/revertReason.js'
+import { stop } from '../transactions/transaction.js'
 import type { FrameEnd, FrameFailure, TracedFrame, TracedTransaction, TraceOutput, Tracer } from './tracer.js'
 
 export interface CallLog extends KernelLog {
@@ -98,7 +100,7 @@ class CallFrames {
       this.#hold(output.length)
       call.output = output.slice()
     }
-    if (call.failure !== undefined && isCreation(call)) call.to = undefined
+    if (call.failure !== undefined && (isCreation(call) || call.kind === stop)) call.to = undefined
   }
 
   log(log: KernelLog, index: number): void {

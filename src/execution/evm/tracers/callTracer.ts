@@ -1,7 +1,9 @@
 /** go-ethereum's `callTracer` (eth/tracers/native/call.go): the calls of a transaction, nested. */
+
 import { ascii } from '../../../primitives/jsonBytes.js'
 import type { KernelLog } from '../engine/kernelLogs.js'
 import { opcodeNames } from '../engine/opcodeNames.js'
+import { stop } from '../transactions/transaction.js'
 import { type Call, type CallLog, CallTreeTracer, goText, revertReasonOf, staticCall } from './callFrames.js'
 import type { FrameEnd, TracedFrame, TracedTransaction, TraceOutput } from './tracer.js'
 
@@ -51,7 +53,7 @@ export class CallTracer extends CallTreeTracer {
 
   end(gasUsed: bigint): void {
     const { top } = this.frames
-    top.gas = this.transaction.gasLimit
+    if (top.kind !== stop) top.gas = this.transaction.gasLimit
     top.gasUsed = gasUsed
     this.#write(top, false, 0)
   }
@@ -92,7 +94,7 @@ export class CallTracer extends CallTreeTracer {
       json.text(']')
     }
     if (logs.length > 0 && !isGone) this.#writeLogs(logs)
-    if (kind !== staticCall) {
+    if (kind !== staticCall && kind !== stop) {
       json.constant(member.value)
       json.quantity(value)
     }

@@ -3,6 +3,7 @@
  * before it. Its result is written as the transaction runs, so `structLogs` comes before the members that are known
  * at the end.
  */
+import { familyOf } from '../../../data/chain/families/families.js'
 import { latin1Key } from '../../../primitives/bytes.js'
 import { ascii, type Constant, closeBracket, comma, JsonBytes } from '../../../primitives/jsonBytes.js'
 import type { KernelStep } from '../engine/kernelTrace.js'
@@ -49,6 +50,8 @@ export class OpcodeLogger implements Tracer {
   /** Slots that were used, by account: key and value as digits. */
   readonly #storage = new Map<string, Map<string, string>>()
   #slots = 0
+  /** What stands before the digits of a slot. */
+  #hex = '0x'
   #output!: TraceOutput
   #state!: StateNow
   #end: { readonly hasFailed: boolean; readonly data: Uint8Array } | undefined
@@ -57,8 +60,9 @@ export class OpcodeLogger implements Tracer {
     this.#options = options
   }
 
-  begin({ state }: TracedTransaction, output: TraceOutput): void {
+  begin({ state, fork }: TracedTransaction, output: TraceOutput): void {
     this.#state = state
+    this.#hex = familyOf(fork).execution?.tracesBareDigits === true ? '' : '0x'
     this.#output = output
     this.#storage.clear()
     this.#slots = 0
@@ -174,7 +178,7 @@ export class OpcodeLogger implements Tracer {
     if (!slots.has(key)) this.#output.holding(++this.#slots * slotBytes)
     slots.set(key, value)
     const sorted = [...slots].sort(([a], [b]) => (a < b ? -1 : 1))
-    return `,"storage":{${sorted.map(([slot, held]) => `"0x${slot}":"0x${held}"`).join()}}`
+    return `,"storage":{${sorted.map(([slot, held]) => `"${this.#hex}${slot}":"${this.#hex}${held}"`).join()}}`
   }
 }
 

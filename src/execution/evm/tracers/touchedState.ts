@@ -2,6 +2,7 @@
  * The accounts and slots that a transaction can read or change, as it finds them, for tracers that compare states. Owns
  * which these are, as go-ethereum's prestateTracer finds them.
  */
+import { familyOf } from '../../../data/chain/families/families.js'
 import { includesFork } from '../../../data/chain/forks.js'
 import { bytesToHex } from '../../../primitives/bytes.js'
 import type { KernelStep } from '../engine/kernelTrace.js'
@@ -54,8 +55,10 @@ export abstract class TouchedState implements Tracer {
     this.#find(target)
     if (!isCreation) this.#findDelegate(target)
     this.#find(coinbase)
-    if (authorizationList.length === 0) return
-    for (const signer of state.signersOf(authorizationList)) this.#find(signer)
+    const signers = authorizationList.length === 0 ? [] : state.signersOf(authorizationList)
+    for (const signer of signers) this.#find(signer)
+    const receiver = familyOf(transaction.fork).execution?.baseFeeReceiver
+    if (receiver !== undefined) this.#find(receiver)
   }
 
   step(step: KernelStep): void {

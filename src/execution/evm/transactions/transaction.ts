@@ -6,6 +6,7 @@
 import { familyOf } from '../../../data/chain/families/families.js'
 import { type BlobParameters, includesFork } from '../../../data/chain/forks.js'
 import { initcodeBytesMax } from '../../../data/chain/intrinsicGas.js'
+import { noBytes, zeroAddress } from '../../../primitives/bytes.js'
 import type { RlpItem } from '../../../primitives/rlp.js'
 import type { BlockRules } from '../blocks/blockContext.js'
 import type { JobWatch } from '../engine/jobWatch.js'
@@ -14,6 +15,9 @@ import { isDelegation, type SignedAuthorization } from './authorizations.js'
 import { type FrameOutcome, runOutermostFrame } from './outermostFrame.js'
 import { type PricedTransaction, priceTransaction, startGas, type Transaction } from './pricedTransaction.js'
 import { type BlockGas, checkTransaction, fitsBlock, InvalidTransactionError } from './transactionChecks.js'
+
+/** The opcode that a trace shows in place of the frame of a transaction that did not start. */
+export const stop = 0x00
 
 export interface RunInput {
   readonly gasLimit: bigint
@@ -155,7 +159,17 @@ function runForced(
     kernel.begin(sender, 0n, [])
     kernel.setNonce(account, toldNonce + 1n)
     kernel.end()
-    return { failure: 'outOfGas', ...wholly, stateGas: 0n, paidBefore: 0n, hasReservoir: false, toldNonce }
+    const frame = { caller: zeroAddress, target: zeroAddress, value: 0n, input: noBytes, gas: 0n }
+    kernel.tracer?.enter({ kind: stop, ...frame })
+    kernel.tracer?.exit('depositFailed', 0n, noBytes)
+    return {
+      failure: 'depositFailed',
+      ...wholly,
+      stateGas: 0n,
+      paidBefore: 0n,
+      hasReservoir: false,
+      toldNonce,
+    }
   }
   const outcome = applyTransaction(kernel, priced, { gasLimit, authorizations: [] }, true)
   return { ...outcome, ...(countsGas ? {} : wholly), toldNonce }

@@ -108,10 +108,8 @@ export const callMethods = {
     ...inBlock,
     result: quantitySchema,
     run(network: JobNetwork, [call, block, stateOverrides, blockOverrides], context) {
-      // The pending block has the gas limit of the head.
-      const gasDefault = network.chain.head.header.gasLimit
       const { marginBps } = network.execution
-      const asked = { call, block, stateOverrides, blockOverrides, gasDefault, marginBps }
+      const asked = { call, block, stateOverrides, blockOverrides, hasBlockGas: true, marginBps }
       const request = executionRequest(network, asked)
       const run = (each: typeof request) =>
         network.jobs.run('estimate', each, context).then(({ gas }) => `"${toQuantity(gas)}"`)

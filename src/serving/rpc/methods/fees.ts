@@ -4,6 +4,7 @@ import type { ChainView } from '../../../data/chain/chainView.js'
 import { blockFees, feesAfter, tipPercentiles } from '../../../data/chain/feeHistory.js'
 import type { Header } from '../../../data/chain/header.js'
 import { suggestTip } from '../../../data/chain/suggestedTip.js'
+import { gasUsedByEach, transactionTips } from '../../../data/chain/transactionTips.js'
 import { toQuantity } from '../../../primitives/bytes.js'
 import { FaultError } from '../../../primitives/faults.js'
 import { doSliced, RequestSlices, type SlicedWork } from '../contexts/requestSlices.js'
@@ -123,6 +124,12 @@ function* tip(network: Network, baseFee: bigint, turns: RequestSlices): SlicedWo
 
 /** {@link suggestTip} at the head. Reading 40 full blocks takes 20 ms and more. */
 export function* suggestedTip({ chain }: Network, turns: RequestSlices): SlicedWork<bigint> {
+  const { family } = chain.schedule
+  const head = family.suggestTip && chain.readExecuted(chain.head.hash)
+  if (family.suggestTip !== undefined && head !== undefined) {
+    const { header } = chain.head
+    return family.suggestTip({ header, gasUsed: gasUsedByEach(head), tips: transactionTips(head.rows) })
+  }
   // The genesis has no transactions.
   const first = Math.max(1, chain.oldest.bodies)
   const suggesting = suggestTip(chain.head.number, first, (number) => {

@@ -20,8 +20,7 @@ export const fillMethods = {
     result: objectSchema('FilledTransaction', { raw: bytesSchema, tx: { type: 'object' } }),
     async run(network, [call], context, turnMsMax) {
       const { state, head, upstreamCalls, jobs } = network
-      const gasDefault = head.header.gasLimit
-      const request = executionRequest(network, { call, block: latest, gasDefault })
+      const request = executionRequest(network, { call, block: latest, hasBlockGas: true })
       const tip = await doSliced(suggestedTip(network, new RequestSlices(turnMsMax, context, 0)))
       const sender = toAddress(call.message.from ?? zeroAddress)
       const next = state.readAccount(head, sender)?.nonce ?? 0n

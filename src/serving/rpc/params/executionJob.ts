@@ -7,7 +7,7 @@ import type {
   BlockOverrides,
   ExecutionRequest,
 } from '../../../execution/evm/messages/executionRequest.js'
-import { equalBytes, toAddress, toHash32 } from '../../../primitives/bytes.js'
+import { equalBytes, type Hash32, toAddress, toHash32 } from '../../../primitives/bytes.js'
 import { messageRefused } from '../../../primitives/faults.js'
 import { type Json, UncacheableResult } from '../method.js'
 import type { JobNetwork } from '../network.js'
@@ -21,15 +21,15 @@ interface ExecutionCall {
   readonly block: BlockId
   readonly stateOverrides?: readonly AccountOverride[] | undefined
   readonly blockOverrides?: BlockOverrides | undefined
-  /** Gas of a message without `gas`; undefined: the cap. */
-  readonly gasDefault?: bigint
+  /** Whether a message without `gas` has that of its block, as estimates have; otherwise the cap. */
+  readonly hasBlockGas?: boolean
   readonly marginBps?: number
 }
 
 /** The arguments of the job. Throws FaultError for an unknown block, or the id of another chain. */
 export function executionRequest(
   { chain, execution }: JobNetwork,
-  { call, block, stateOverrides, blockOverrides, gasDefault, marginBps }: ExecutionCall,
+  { call, block, stateOverrides, blockOverrides, hasBlockGas, marginBps }: ExecutionCall,
 ): ExecutionRequest {
   checkChainId(call.chainId, BigInt(chain.identity.chainId))
   const { number, hash, isPending } = stateBlock(chain, block, 1)
@@ -38,12 +38,18 @@ export function executionRequest(
   return {
     block: { number, hash, isPending },
     message: call.message,
-    gasDefault: gasDefault ?? gasMax,
+    gasDefault: (hasBlockGas && gasLimitOf(chain, hash)) || gasMax,
     gasMax,
     ...(stateOverrides === undefined ? {} : { stateOverrides }),
     ...(blockOverrides === undefined ? {} : { blockOverrides }),
     ...(marginBps === undefined ? {} : { marginBps }),
   }
+}
+
+/** The gas limit of a block, which the pending one on it has too. */
+function gasLimitOf(chain: JobNetwork['chain'], hash: Hash32): bigint | undefined {
+  const { head } = chain
+  return (equalBytes(head.hash, hash) ? head.header : chain.readHeader(hash))?.gasLimit
 }
 
 /**

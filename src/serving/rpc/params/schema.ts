@@ -2,11 +2,8 @@
  * JSON Schemas for the OpenRPC document. Schemas of parameters are in params.ts; those of results that several
  * methods share are here.
  */
-import {
-  authorizationMembers,
-  type FieldForm,
-  transactionTypes,
-} from '../../../primitives/transactionTypes.js'
+import { families } from '../../../data/chain/families/families.js'
+import { authorizationMembers, type FieldForm } from '../../../primitives/transactionTypes.js'
 
 /** JSON Schema, draft 7. */
 export type Schema = Readonly<Record<string, unknown>>
@@ -137,11 +134,13 @@ const fieldSchemas: Readonly<Record<FieldForm, Schema>> = {
 }
 /** What some types of transactions have. */
 const laterTransactionMembers = Object.fromEntries([
-  ...[...transactionTypes.values()]
+  ...families
+    .flatMap((family) => [...family.transactionTypes.values()])
     .flatMap(({ fields }) => Object.entries(fields))
     .filter(([name]) => !(name in transactionMembers))
     .map(([name, form]) => [name, fieldSchemas[form]] as const),
   ['yParity', quantitySchema] as const,
+  ['depositReceiptVersion', quantitySchema] as const,
 ])
 
 export const transactionSchema = objectSchema(
@@ -177,7 +176,20 @@ export const receiptSchema = objectSchema(
     transactionIndex: quantitySchema,
     type: quantitySchema,
   },
-  { root: hashSchema, status: quantitySchema, blobGasPrice: quantitySchema, blobGasUsed: quantitySchema },
+  {
+    ...{
+      root: hashSchema,
+      status: quantitySchema,
+      blobGasPrice: quantitySchema,
+      blobGasUsed: quantitySchema,
+    },
+    ...{ depositNonce: quantitySchema, depositReceiptVersion: quantitySchema },
+    ...Object.fromEntries(
+      families
+        .flatMap(({ proofs }) => Object.entries(proofs.receiptForms ?? {}))
+        .map(([name, form]) => [name, form === 'decimal' ? { type: 'string' } : quantitySchema]),
+    ),
+  },
 )
 
 const headerMembers = {

@@ -5,7 +5,6 @@
 import { bytesToBigInt, equalBytes, hexToBytes } from '../../../../primitives/bytes.js'
 import { decodeRlpList, rlpBytes } from '../../../../primitives/rlp.js'
 import { TransactionType } from '../../../../primitives/transactionTypes.js'
-import { type ForkName, includesFork } from '../../forkNames.js'
 import type { RuledTransaction } from '../family.js'
 
 export const depositType = new TransactionType(
@@ -78,7 +77,7 @@ export function depositData(transaction: Uint8Array | undefined): Uint8Array | u
 }
 
 /** Why a block must not have these transactions; undefined where it may. */
-export function refuseOrder(transactions: readonly RuledTransaction[], fork: ForkName): string | undefined {
+export function refuseOrder(transactions: readonly RuledTransaction[]): string | undefined {
   const [first] = transactions
   const isDeposit = ({ type }: RuledTransaction) => type === depositType.number
   const tellsAttributes =
@@ -88,14 +87,9 @@ export function refuseOrder(transactions: readonly RuledTransaction[], fork: For
     first.to !== undefined &&
     equalBytes(first.to, attributesContract)
   if (!tellsAttributes) return 'its first transaction is not the deposit of the L1 attributes'
-  const attributes = readAttributes(first.data)
-  if (attributes === undefined) return 'its L1 attributes are of a form that is not known'
+  if (readAttributes(first.data) === undefined) return 'its L1 attributes are of a form that is not known'
   const others = transactions.findIndex((transaction) => !isDeposit(transaction))
   if (others < 0) return undefined
   const late = transactions.findIndex((transaction, index) => index > others && isDeposit(transaction))
-  if (late >= 0) return `transaction ${late} is a deposit behind others`
-  if (includesFork(fork, 'jovian') && attributes.daFootprintScalar === undefined) {
-    return 'the first block of Jovian has other transactions than deposits'
-  }
-  return undefined
+  return late < 0 ? undefined : `transaction ${late} is a deposit behind others`
 }

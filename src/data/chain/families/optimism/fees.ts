@@ -7,7 +7,14 @@ import { type JsonBytes, memberNames } from '../../../../primitives/jsonBytes.js
 import { encodeRlp, type RlpItem } from '../../../../primitives/rlp.js'
 import { type ForkName, includesFork } from '../../forkNames.js'
 import { shapeOfData } from '../../intrinsicGas.js'
-import type { BlockAccounts, FeeBlock, ReceiptBlock, TransactionFees } from '../family.js'
+import type {
+  BlockAccounts,
+  FeeBlock,
+  PaidBlock,
+  ReceiptBlock,
+  RuledTransaction,
+  TransactionFees,
+} from '../family.js'
 import {
   attributesContract,
   depositData,
@@ -17,7 +24,7 @@ import {
 } from './deposits.js'
 
 const vaultOf = (end: string) => hexToBytes(`420000000000000000000000000000000000${end}`)
-const baseFeeVault = vaultOf('0019')
+export const baseFeeVault = vaultOf('0019')
 const l1FeeVault = vaultOf('001a')
 const operatorVault = vaultOf('001b')
 
@@ -110,24 +117,36 @@ function bytesOf(transaction: RlpItem): Uint8Array {
   return transaction instanceof Uint8Array ? transaction : encodeRlp(transaction)
 }
 
-/** Jovian: bytes that transactions take of L1, as gas, by the attributes in the first one's data. */
-export function daFootprint(
-  data: Uint8Array,
-  transactions: Iterable<{ readonly type: number; readonly item: RlpItem }>,
-): bigint {
-  const scalar = readAttributes(data)?.daFootprintScalar ?? 0n
-  let size = 0n
-  for (const { type, item } of transactions) {
-    if (type !== depositType.number) size += scaledSize(bytesOf(item)) / million
+/**
+ * Jovian: bytes that transactions take of L1, as gas, by the attributes that the first one tells. Throws RangeError, with
+ * op-geth's words, where it does not.
+ */
+export function daFootprint(transactions: readonly RuledTransaction[], fork: ForkName): bigint {
+  if (!includesFork(fork, 'jovian')) return 0n
+  const [first] = transactions
+  if (first?.type !== depositType.number) throw new RangeError('missing deposit transaction')
+  const scalar = readAttributes(first.data)?.daFootprintScalar
+  const others = transactions.filter(({ type }) => type !== depositType.number)
+  if (scalar === undefined && others.length > 0) {
+    throw new RangeError('unexpected non-deposit transactions in Jovian activation block')
   }
-  return size * scalar
+  return others.reduce((sum, { item }) => sum + (scaledSize(bytesOf(item)) / million) * (scalar ?? 0n), 0n)
 }
 
-const names = memberNames(
-  ...(['blobGasUsed', 'daFootprintGasScalar', 'l1BaseFeeScalar', 'l1BlobBaseFee'] as const),
-  ...(['l1BlobBaseFeeScalar', 'l1Fee', 'l1FeeScalar', 'l1GasPrice', 'l1GasUsed'] as const),
-  ...(['operatorFeeConstant', 'operatorFeeScalar'] as const),
-)
+export const receiptForms = {
+  l1GasPrice: 'quantity',
+  l1GasUsed: 'quantity',
+  l1Fee: 'quantity',
+  l1FeeScalar: 'decimal',
+  l1BaseFeeScalar: 'quantity',
+  l1BlobBaseFee: 'quantity',
+  l1BlobBaseFeeScalar: 'quantity',
+  operatorFeeScalar: 'quantity',
+  operatorFeeConstant: 'quantity',
+  daFootprintGasScalar: 'quantity',
+  blobGasUsed: 'quantity',
+} as const
+const names = memberNames(...(Object.keys(receiptForms) as (keyof typeof receiptForms)[]))
 
 /** Writes what op-geth's receipts have of these fees; nothing for deposits. */
 export function receiptMembers({ first, fork }: ReceiptBlock) {
@@ -209,4 +228,17 @@ export function fastLzLength(bytes: Uint8Array): number {
     literalsFrom = at
   }
   return length + literals(bytes.length - literalsFrom)
+}
+
+const [tipMin, tipMax] = [1_000_000n, 500_000_000_000n]
+
+/** As op-geth: the least tip, or where the head was full a tenth more than its median one. */
+export function suggestTip({ header, gasUsed, tips }: PaidBlock): bigint {
+  const largest = BigInt(gasUsed.reduce((most, used) => (used > most ? used : most), 0))
+  if (header.gasUsed + largest <= header.gasLimit) return tipMin
+  const sorted = [...tips].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))
+  const median = sorted[Math.floor(sorted.length / 2)] ?? 0n
+  const tip = median + median / 10n
+  if (tip < tipMin) return tipMin
+  return tip < tipMax ? tip : tipMax
 }

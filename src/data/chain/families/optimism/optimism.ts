@@ -20,7 +20,7 @@ import { gasLimitMax } from '../../intrinsicGas.js'
 import type { ChainFamily, FamilyConfig, FamilyPrecompiles, HeaderRules } from '../family.js'
 import { create2Deployer, create2DeployerCode } from './create2Deployer.js'
 import { depositType, refuseOrder } from './deposits.js'
-import { daFootprint, feesOf, receiptMembers } from './fees.js'
+import { baseFeeVault, daFootprint, feesOf, receiptForms, receiptMembers, suggestTip } from './fees.js'
 import { optimismForks } from './forks.js'
 
 const ownForks = Object.keys(optimismForks) as (keyof typeof optimismForks)[]
@@ -56,7 +56,9 @@ const config: FamilyConfig = {
         return [name, value]
       }),
     )
-    return { ...parsed, parameters }
+    // There are no blobs, and blob gas has the least price.
+    const noBlobs = { target: 0, max: 0, baseFeeUpdateFraction: 1n }
+    return { ...parsed, parameters, blobSchedule: new Map([['cancun', noBlobs]]) }
   },
 }
 
@@ -202,9 +204,17 @@ export const optimism: ChainFamily = {
     }),
     check,
   },
-  proofs: { hasWithdrawals: (fork) => !hasStorageRoot(fork), receiptTail, receiptInTrie, receiptMembers },
+  proofs: {
+    hasWithdrawals: (fork) => !hasStorageRoot(fork),
+    receiptTail,
+    receiptInTrie,
+    receiptForms,
+    receiptMembers,
+  },
+  suggestTip,
   execution: {
     hasRequests: false,
+    baseFeeReceiver: baseFeeVault,
     fees: feesOf,
     beginBlock: (accounts, { timestamp }, { times }) => {
       // As in op-geth, by the time alone: a chain without a block at that time never gets it.
@@ -213,11 +223,9 @@ export const optimism: ChainFamily = {
     },
     countsForcedGas: (fork) => includesFork(fork, 'regolith'),
     refuseTransactions: refuseOrder,
-    blobGas: (transactions, fork) =>
-      includesFork(fork, 'jovian') && transactions[0] !== undefined
-        ? daFootprint(transactions[0].data, transactions)
-        : 0n,
+    blobGas: daFootprint,
     withdrawalsAccount: (fork) => (hasStorageRoot(fork) ? messagePasser : undefined),
     precompiles,
+    tracesBareDigits: true,
   },
 }
