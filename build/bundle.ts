@@ -2,7 +2,7 @@
  * Joins the program's modules into few files, because to find, read and link some 700 of them takes two fifths of
  * a start, and each thread does it again: `dist/src/main.js` and `dist/workers`, which replace what tsc wrote there, and
  * what these share in `dist/chunks`. Packages of many small files are joined too; their licences stand beside them.
- * A step of `npm run product`, after tsc.
+ * A step of the build, where tsc runs after it.
  */
 import {
   copyFileSync,
@@ -13,7 +13,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { basename, join, relative } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 import { build, type Plugin } from 'esbuild'
 
 const root = join(import.meta.dirname, '../..')
@@ -76,6 +76,7 @@ const names = new Set(outputFiles.map(({ path }) => basename(path)))
 for (const name of readdirSync(chunks)) if (!names.has(name)) rmSync(join(chunks, name))
 // What is as it was keeps its time, by which tests tell whether the program changed.
 for (const { path, contents } of outputFiles) {
+  mkdirSync(dirname(path), { recursive: true })
   if (!existsSync(path) || !readFileSync(path).equals(contents)) writeFileSync(path, contents)
 }
 for (const [name, licence] of Object.entries(joined)) {

@@ -26,10 +26,10 @@ t.test('the package runs from an empty folder, and takes less than 120 MB', { sk
     cwd: packageRoot(),
   })
   const [{ filename, version }] = JSON.parse(stdout)
-  const line = `npm ci && npm pack && npx -y ./${filename} serve`
-  t.ok(readFileSync(join(packageRoot(), 'README.md'), 'utf8').includes(`\n${line}\n`), line)
+  const page = readFileSync(join(packageRoot(), 'docs/install.md'), 'utf8')
+  t.ok(page.includes(`\nnpm ci && npm pack\nnpx -y ./${filename} serve `))
   const ran = await run('npx', ['-y', `./${filename}`, '--version'], { cwd: folder })
-  t.equal(ran.stdout.trim(), version, 'as README.md says')
+  t.equal(ran.stdout.trim(), version, 'as docs/install.md says')
   writeInto(folder, 'package.json', { private: true })
   const flags = ['--no-audit', '--no-fund', '--prefer-offline', '--ignore-scripts']
   await run('npm', ['install', ...flags, `./${filename}`], { cwd: folder })
@@ -45,8 +45,8 @@ t.test('the package runs from an empty folder, and takes less than 120 MB', { sk
     [],
     'binaries of other systems are left out',
   )
-  const page = join(modules, 'tidegate/dist/src/operation/admin/page')
-  t.ok(existsSync(join(page, 'uplot.LICENSE')))
+  const dashboard = join(modules, 'tidegate/dist/src/operation/admin/page')
+  t.ok(existsSync(join(dashboard, 'uplot.LICENSE')))
   t.notOk(existsSync(join(modules, 'uplot')), 'the page holds it')
   t.equal((await run('npx', ['tidegate', '--version'], { cwd: folder })).stdout.trim(), version)
 
