@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { methods } from '../../src/serving/rpc/registry.js'
+import { waitFor } from '../library/until.js'
 import { blockAt, chainPath, examples, genesisPath, headBlock, quantity } from '../rpc/demoChain.js'
 import { type AnyMethod, type Call, examplesOf } from '../rpc/parityExamples.js'
 import { readQuestions } from '../rpc/readQuestions.js'
@@ -271,6 +272,29 @@ t.test('the border is told: errors, capabilities, health, the oldest block, logs
       networks: { [network]: { oldest: { state: start, trie: start, bodies: start, receipts } } },
     })
   }
+})
+
+t.test('a node is followed from there', async (t) => {
+  const start = starts[2] as number
+  const followed = join(folder, 'followed')
+  const words = importWords(start, await exported(start))
+  words[words.indexOf(data)] = followed
+  await run(words)
+  const network = nameOf(start)
+  const follower = await startService([
+    ...['--data', followed, '--network', network, '--no-auth'],
+    ...['--follow', `${service.origin}/demo`],
+  ])
+  t.teardown(() => follower.stop())
+  await waitFor('the head of the node', async () => {
+    const { result } = await follower.call('eth_getBlockByNumber', ['latest', false])
+    return result?.hash === headBlock.hash
+  })
+  const params = [account?.address, [], 'latest']
+  const [want] = await ask('demo', [['eth_getProof', params]])
+  t.strictSame((await follower.call('eth_getProof', params)).result, want?.result)
+  const below = await follower.call('eth_getBalance', [account?.address, quantity(start - 1)])
+  t.equal(below.error?.code, 4444)
 })
 
 t.test('such a store verifies, is copied, and passes its state on', async (t) => {

@@ -70,14 +70,18 @@ export function startBlocks(
   { schedule, identity, blockDiff }: Genesis,
   { hash, totalDifficulty }: Pick<StartPlan, 'hash' | 'totalDifficulty'>,
 ): readonly StartBlock[] {
-  const byHash = new Map(headers.map((each) => [bytesToHex(each.hash), each]))
-  const first = headers.reduce((a, b) => (b.header.number > a.header.number ? b : a))
+  const known = [...headers, startHeader(blockDiff.header)]
+  const byHash = new Map(known.map((each) => [bytesToHex(each.hash), each]))
+  const first = known.reduce((a, b) => {
+    const above = b.header.number - a.header.number
+    return above > 0 || (above === 0 && a.block === undefined) ? b : a
+  })
   const { number } = first.header
   requireKnownFork(first.header)
   if (hash !== undefined && bytesToHex(first.hash) !== hash)
     throw new OperatorError(`the newest header is block ${number} (${bytesToHex(first.hash)}), not ${hash}`)
   if (number === 0)
-    throw new OperatorError('the newest header is a genesis; import that with --genesis alone')
+    throw new OperatorError('there is no header above the genesis; name that of the block of the state')
   const chain = [first]
   let total = totalDifficulty ?? impliedTotal(first.header, schedule, blockDiff.totalDifficulty)
   const rows = [startRow(first, total, schedule)]
@@ -91,7 +95,7 @@ export function startBlocks(
       throw new OperatorError(
         `the header of block ${below} (${bytesToHex(last.header.parentHash)}) is missing; name the headers of the ` +
           `${ancestorsMax} blocks before block ${number}, which BLOCKHASH of later ones may ask for: --header takes ` +
-          'chain files too, and --headers-from a node that tells them',
+          'chain files too (geth export), and may stand several times',
       )
     }
     total -= last.header.difficulty

@@ -1,0 +1,69 @@
+/** A state of any size after block 1 of a chain of its own, and the files from which a store begins there. */
+import { decodeHeader, encodeHeader } from '../../src/data/chain/header.js'
+import { parseGenesis } from '../../src/sources/ingest/genesis.js'
+import { writeInto } from '../service/program.js'
+
+export interface MadeState {
+  readonly genesis: string
+  readonly header: string
+  readonly state: string
+  /** The lines of the dump. */
+  readonly lines: readonly string[]
+}
+
+const config = {
+  chainId: 7,
+  ...{
+    homesteadBlock: 0,
+    eip150Block: 0,
+    eip155Block: 0,
+    eip158Block: 0,
+    byzantiumBlock: 0,
+    istanbulBlock: 0,
+  },
+  ...{ constantinopleBlock: 0, petersburgBlock: 0, berlinBlock: 0, londonBlock: 0 },
+  ...{ terminalTotalDifficulty: 0, shanghaiTime: 0 },
+}
+
+function word(number: number, bytes: number): string {
+  return `0x${number.toString(16).padStart(2 * bytes, '0')}`
+}
+
+/** Writes the files of so many accounts into `folder`, every fourth of them with code and `slots` slots. */
+export function makeState(folder: string, accounts: number, slots: number): MadeState {
+  const alloc = Object.fromEntries(
+    Array.from({ length: accounts }, (_, at) => {
+      const isContract = at % 4 === 0
+      const storage = Object.fromEntries(
+        Array.from({ length: isContract ? slots : 0 }, (_, slot) => [
+          word(slot * 3, 32),
+          word(slot + at + 1, 32),
+        ]),
+      )
+      const code = isContract ? { code: `0x60${(at % 251).toString(16).padStart(2, '0')}`, storage } : {}
+      return [word(0x10000 + at * 7, 20), { balance: word(at + 1, 8), nonce: at, ...code }]
+    }),
+  )
+  const text = (allocated: object) =>
+    JSON.stringify({ config, alloc: allocated, difficulty: '0x0', gasLimit: '0x1c9c380' })
+  const { blockDiff } = parseGenesis(text({}))
+  // The genesis of a chain whose first state it is: another way to the same root.
+  const { stateRoot } = decodeHeader(parseGenesis(text(alloc)).blockDiff.header)
+  const first = {
+    ...decodeHeader(blockDiff.header),
+    number: 1,
+    timestamp: 12,
+    parentHash: blockDiff.hash,
+    stateRoot,
+  }
+  const lines = [
+    JSON.stringify({ root: `0x${Buffer.from(stateRoot).toString('hex')}` }),
+    ...Object.entries(alloc).map(([address, account]) => JSON.stringify({ address, ...account })),
+  ]
+  return {
+    genesis: writeInto(folder, 'genesis.json', text({})),
+    header: writeInto(folder, 'header.rlp', Buffer.concat([encodeHeader(first), blockDiff.header])),
+    state: writeInto(folder, 'state.jsonl', `${lines.join('\n')}\n`),
+    lines,
+  }
+}
