@@ -86,6 +86,11 @@ export type Fault =
     }
   /** The source of a network has no block yet. `why` is a sentence. */
   | { readonly kind: 'NotOpen'; readonly network: string; readonly why: string }
+  /**
+   * What was asked for cannot be proved, or run, here: it has another form than is known, or the chain has other rules. An
+   * upstream can be asked. `why` is the whole text.
+   */
+  | { readonly kind: 'NotProved'; readonly why: string }
   /** No upstream gave an answer that is right. `why` is the whole text. */
   | { readonly kind: 'UpstreamsFailed'; readonly why: string }
   /**

@@ -47,6 +47,12 @@ export type PoolQuestion = 'content' | 'inspect' | 'status'
  */
 export const headProofMethod = 'tidegate_headProof'
 
+/**
+ * Asked by `relay` of a gateway for what it cannot prove or run itself: parameters are a method and its parameters. What
+ * is answered begins with `none` or `quorum`, as `Tidegate-Trust` says it, and a space; the result follows.
+ */
+export const toldMethod = 'tidegate_told'
+
 /** Hashes of transactions that wait for a block, in the order in which they were announced. */
 export interface Announced {
   /** Says where the next ones begin. */

@@ -28,6 +28,13 @@ export class BlockJsonError extends Error {
   override readonly name = 'BlockJsonError'
 }
 
+/** A transaction of a type that is not known here, which may be right. */
+export class UnknownTypeError extends BlockJsonError {
+  constructor(readonly number: number) {
+    super(`transaction type 0x${number.toString(16)} is not known`)
+  }
+}
+
 type Json = Readonly<Record<string, unknown>>
 
 /** How a member is written as RLP: an integer without leading zeros, or its bytes as they are. */
@@ -37,25 +44,40 @@ type Form = 'quantity' | 'data'
 const unknownMembersMax = 4
 /** Members of blocks that are no header fields. */
 const otherMembers: ReadonlySet<string> = new Set([
-  ...['hash', 'size', 'totalDifficulty', 'transactions', 'uncles', 'withdrawals', 'blockAccessList'],
+  ...[
+    'hash',
+    'size',
+    'totalDifficulty',
+    'transactions',
+    'uncles',
+    'withdrawals',
+    'blockAccessList',
+    'blockExtraData',
+  ],
 ])
 
+/** Fields of a header after `nonce` of another family, in order. */
+export type OwnHeaderFields = Readonly<Record<string, 'integer' | 'bytes'>>
+
 /**
- * RLP of a block's header. Members that are not known here are taken for fields of a later fork where the block's hash
+ * RLP of a block's header; `own` are its fields after `nonce` where they are not Ethereum's. Members that are not known here are taken for fields of a later fork where the block's hash
  * shows that they are. Throws {@link BlockJsonError}.
  */
-export function headerRlpFromJson(json: unknown): Uint8Array {
+export function headerRlpFromJson(json: unknown, own?: OwnHeaderFields): Uint8Array {
   const block = toRecord(json, 'block')
   const items: Uint8Array[] = []
-  for (const [index, name] of headerFields.entries()) {
+  const names: readonly string[] =
+    own === undefined ? headerFields : [...headerFields.slice(0, fieldsMin), ...Object.keys(own)]
+  for (const [index, name] of names.entries()) {
     const isMissing = block[name] === undefined || block[name] === null
     if (isMissing && index >= fieldsMin) break
-    items.push(read(block, name, headerIntegers.has(name) ? 'quantity' : 'data'))
+    const isInteger = own?.[name] === undefined ? headerIntegers.has(name) : own[name] === 'integer'
+    items.push(read(block, name, isInteger ? 'quantity' : 'data'))
   }
   const rlp = encodeRlp(items)
   const isHash = (bytes: Uint8Array) => bytesToHex(headerHash(bytes)) === textOf(block.hash).toLowerCase()
-  if (items.length < headerFields.length || isHash(rlp)) return rlp
-  const isKnown = new Set<string>([...headerFields, ...otherMembers])
+  if (items.length < names.length || isHash(rlp)) return rlp
+  const isKnown = new Set<string>([...names, ...otherMembers])
   const unknown = Object.keys(block).filter(
     (name) => !isKnown.has(name) && /^0x[0-9a-f]*$/i.test(textOf(block[name])),
   )
@@ -127,7 +149,10 @@ export function uncleHashesOf(json: unknown): readonly unknown[] {
 /** An item of a body's list: a list for legacy, else bytes of type and list. Throws {@link BlockJsonError}. */
 export function transactionFromJson(json: unknown, types = transactionTypes): RlpItem {
   const transaction = toRecord(json, 'transaction')
-  const type = types.get(Number(textOf(transaction.type ?? 0)))
+  const given = Number(textOf(transaction.type ?? 0))
+  const type = types.get(given)
+  if (type === undefined && Number.isInteger(given) && given > 0 && given < 128)
+    throw new UnknownTypeError(given)
   if (type === undefined)
     throw new BlockJsonError(`transaction type ${excerpt(textOf(transaction.type), 20)}`)
   const { number, fields, isSigned } = type
@@ -173,7 +198,7 @@ function transactionItem(transaction: Json, name: string, form: FieldForm): RlpI
   }
 }
 
-function withdrawalItem(json: unknown): RlpItem {
+export function withdrawalItem(json: unknown): RlpItem {
   const withdrawal = toRecord(json, 'withdrawal')
   return [
     read(withdrawal, 'index', 'quantity'),

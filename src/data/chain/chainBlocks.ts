@@ -14,6 +14,7 @@ import {
   type ChainRows,
   firstNumberOf,
   type Marker,
+  type ToldPart,
   type TransactionLocation,
 } from '../store/chainRows.js'
 import type { OldestKept } from '../store/keptHistory.js'
@@ -31,6 +32,7 @@ import { headJson } from './headJson.js'
 import { type BlockLog, blockLogs, receiptTails } from './logJson.js'
 import { type FoundLogs, type LogBounds, type LogSearch, searchLogs } from './logSearch.js'
 import { buildPendingHeader } from './pendingHeader.js'
+import { ToldJson } from './toldJson.js'
 import { type Transaction, type TransactionPosition, writeTransaction } from './transactionJson.js'
 
 /** A resolved block id, fixed for the rest of a call. */
@@ -79,6 +81,7 @@ export class ChainParts {
   /** Pending blocks, and heads as subscribers get them: asked for at once by many, and never again. */
   readonly headAnswers = new AnswerCache(headAnswerBytes)
   readonly rows: BlockRowsReader
+  readonly told: ToldJson
   /** Shared by all answers, which are written one after the other. */
   readonly json = new JsonBytes(jsonBytesExpected)
 
@@ -94,6 +97,7 @@ export class ChainParts {
     this.schedule = ForkSchedule.of(identity)
     this.answers = new BlockAnswers(options.answerCacheBytes)
     this.rows = new BlockRowsReader(store, this.schedule.family.transactionTypes)
+    this.told = new ToldJson(store)
     this.readOldest()
   }
 
@@ -171,6 +175,8 @@ export abstract class ChainBlocks {
    * a read; the same holds for the methods below.
    */
   blockJson(hash: Hash32, isFull: boolean, number?: number): Uint8Array | undefined {
+    const told = this.#hasTold(hash, 'block') ? this.parts.told.block(hash, isFull) : undefined
+    if (told !== undefined) return told
     return this.parts.answers.getOrRender(hash, isFull ? 'full block' : 'block', (isKept) =>
       this.#renderBlock(hash, isFull, number, isKept),
     )
@@ -191,6 +197,8 @@ export abstract class ChainBlocks {
     const rows = this.parts.rows.viewUntilNextRead(hash, number)
     const span = rows?.transactionAt(index)
     if (rows === undefined || span === undefined) return undefined
+    const told = this.parts.told.transaction(hash, index)
+    if (told !== undefined) return told
     const transaction = rows.read(span)
     const position = { ...transactionPosition(rows, index), ...this.#tailsOf(rows)(transaction, index) }
     return this.#render((json) => writeTransaction(json, transaction, position), true)
@@ -208,6 +216,8 @@ export abstract class ChainBlocks {
 
   /** The receipts of a known, executed block. */
   receiptsJson(hash: Hash32): Uint8Array | undefined {
+    const told = this.#hasTold(hash, 'receipts') && this.parts.told.receipts(hash)
+    if (told) return told
     return this.parts.answers.getOrRender(hash, 'receipts', (isKept) => {
       const executed = this.#executed(hash, this.parts.rows.viewUntilNextRead(hash))
       if (executed === undefined) return undefined
@@ -218,14 +228,37 @@ export abstract class ChainBlocks {
   }
 
   receiptJson({ blockHash, index }: TransactionLocation): Uint8Array | undefined {
+    const told = this.#hasTold(blockHash, 'receipts') && this.parts.told.receipt(blockHash, index)
+    if (told) return told
     const executed = this.#executed(blockHash, this.parts.rows.viewUntilNextRead(blockHash))
     return executed && this.#render((json) => writeReceiptAt(json, executed, index), true)
   }
 
   /** Those of the transactions from index `first` up to `end`, as {@link receiptsJson} has all. */
   someReceiptsJson(hash: Hash32, first: number, end: number): Uint8Array | undefined {
+    const told = this.#hasTold(hash, 'receipts') && this.parts.told.receipts(hash, first, end)
+    if (told) return told
     const executed = this.#executed(hash, this.parts.rows.viewUntilNextRead(hash))
     return executed && this.#render((json) => writeReceipts(json, executed, first, end), true)
+  }
+
+  /**
+   * Whether a block is of another family, so that its JSON has members that its rows do not have. Throws NotHeldError where
+   * that part of it is not held.
+   */
+  #hasTold(hash: Hash32, part: ToldPart): boolean {
+    const { store } = this.parts
+    if (store.readTold === undefined) return false
+    const isHeld = part === 'block' ? this.parts.rows.read(hash) : store.readReceipts(hash)
+    return isHeld !== undefined && store.readTold(hash, part) !== undefined
+  }
+
+  /** Undefined where a header's RLP has all of it. Throws NotHeldError where its block is not held. */
+  #toldHeader(hash: Hash32): Uint8Array | undefined {
+    const told = this.parts.told.header(hash)
+    if (told === undefined && this.identity.family !== undefined)
+      throw new NotHeldError({ kind: 'body', hash })
+    return told
   }
 
   /** A block with the receipts of its execution; undefined where it is not known, or was never executed. */
@@ -278,7 +311,8 @@ export abstract class ChainBlocks {
 
   headerJson(hash: Hash32): Uint8Array | undefined {
     const header = this.parts.store.readHeader(hash)
-    return header && this.#render((json) => writeHeader(json, header, hash))
+    const told = header && this.#toldHeader(hash)
+    return told ?? (header && this.#render((json) => writeHeader(json, header, hash)))
   }
 
   /** The header object of the pending block on top of the head. */
@@ -286,8 +320,13 @@ export abstract class ChainBlocks {
     return this.#render((json) => writeHeader(json, encodeHeader(this.pendingHeader()), null))
   }
 
-  /** The header of the empty block on top of the head. */
+  /** The header of the empty block on top of the head. Throws FaultError where its rules are not known. */
   pendingHeader(): Header {
+    if (this.identity.family !== undefined)
+      throw new FaultError({
+        kind: 'NotProved',
+        why: 'by which rules this chain makes its next block is not known',
+      })
     const { header, hash } = this.head
     return buildPendingHeader(header, hash, this.schedule, this.#totalDifficulty(hash) ?? 0n)
   }
@@ -296,7 +335,7 @@ export abstract class ChainBlocks {
   headJson(hash: Hash32): Uint8Array | undefined {
     return this.parts.headAnswers.getOrRender(`n${latin1Key(hash)}`, () => {
       const header = this.readHeader(hash)
-      return header && headJson(header, hash)
+      return (header && this.#toldHeader(hash)) ?? (header && headJson(header, hash))
     })
   }
 

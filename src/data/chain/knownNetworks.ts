@@ -7,6 +7,8 @@
  * configuration sets it with `forks`.
  */
 import type { ChainIdentity } from '../store/chainRows.js'
+import { provedNetworkOf } from './families/provedFamilies.js'
+import type { KnownName } from './families/provedFamily.js'
 import { type ForkTimes, forksUpToLondon, parseGenesisConfig, withForkTimes } from './forks.js'
 
 interface KnownNetwork {
@@ -125,4 +127,15 @@ export function knownIdentity(name: string, chainId: number | undefined): ChainI
   const [, { genesisHash, config }] = found
   const id = String(config.chainId)
   return { chainId: id, networkId: id, genesisHash, config: JSON.stringify(config) }
+}
+
+/** Ethereum's own networks make a block in this time. */
+const slotMs = 12_000
+
+/** What is known of a public network by its chain id; undefined for others. */
+export function networkOf(chainId: number): KnownName | undefined {
+  const known = Object.entries(knownNetworks).find(([, { config }]) => config.chainId === chainId)
+  return known === undefined
+    ? provedNetworkOf(chainId)
+    : { name: known[0], family: undefined, blockMs: slotMs }
 }

@@ -9,7 +9,15 @@ import { keccak256 } from '../../primitives/keccak.js'
 import { NotHeldError, type Wanted, wantedKey } from '../../primitives/notHeld.js'
 import { decodeRlp, decodeRlpList, rlpBytes } from '../../primitives/rlp.js'
 import { ChainReader, type ChainReaderOptions } from '../store/chainReader.js'
-import type { TransactionLocation } from '../store/chainRows.js'
+import {
+  type Faith,
+  readToldRow,
+  slotInTrie,
+  type ToldJson,
+  type ToldPart,
+  type TransactionLocation,
+  toldKey,
+} from '../store/chainRows.js'
 import { type HeldMarks, heldKey, readHeld, readHeldSlot, readMarks } from '../store/heldRows.js'
 import { HeldUse } from '../store/heldUse.js'
 import { readNamedPlace } from '../store/locations.js'
@@ -54,7 +62,7 @@ export class ProvedRows extends ChainReader {
   /** Address → slots of it that were not held at the head, block {@link #missedAt}. */
   readonly #missed = new Map<string, number>()
   #missedAt: number | undefined
-  #hadFaith = false
+  #faith: Faith = 'proved'
 
   /** Remembers until the head changes, or for {@link absentMs}, that nobody knows a block, or a transaction. */
   noteAbsent(wanted: Wanted): void {
@@ -64,11 +72,26 @@ export class ProvedRows extends ChainReader {
     this.#absent.set(wantedKey(wanted), performance.now() + absentMs)
   }
 
-  /** Whether, since the last call of this, a block was named by a number that only upstreams say. */
-  readUnproved(): boolean {
-    const had = this.#hadFaith
-    this.#hadFaith = false
-    return had
+  /** How the least proved of what was read since the last call of this is known: a number, or a part of a block. */
+  readFaith(): Faith {
+    const faith = this.#faith
+    this.#faith = 'proved'
+    return faith
+  }
+
+  #note(faith: Faith): void {
+    if (faith !== 'proved' && this.#faith !== 'none') this.#faith = faith
+  }
+
+  #noteTold(hash: Hash32, part: ToldPart): void {
+    const row = this.tables.told.getBrief(toldKey(hash, part), 1)
+    if (row !== undefined) this.#note(readToldRow(row).faith)
+  }
+
+  readTold(hash: Hash32, part: ToldPart): ToldJson | undefined {
+    const told = this.toldRow(hash, part)
+    if (told !== undefined) this.#note(told.faith)
+    return told
   }
 
   override mayBeHead(): boolean {
@@ -87,6 +110,7 @@ export class ProvedRows extends ChainReader {
 
   override readBlock(hash: Hash32, number?: number): StoredBlock | undefined {
     const block = super.readBlock(hash, number) ?? this.#notHeld({ kind: 'header', hash })
+    this.#noteTold(hash, 'block')
     if (block !== undefined && !block.hasBody) throw new NotHeldError({ kind: 'body', hash })
     return block
   }
@@ -99,6 +123,7 @@ export class ProvedRows extends ChainReader {
 
   override readReceipts(hash: Hash32, lacksBlooms?: boolean): Uint8Array | undefined {
     const receipts = super.readReceipts(hash, lacksBlooms)
+    this.#noteTold(hash, 'receipts')
     if (receipts !== undefined || this.readHeader(hash) === undefined) return receipts
     throw new NotHeldError({ kind: 'receipts', hash })
   }
@@ -176,7 +201,8 @@ export class ProvedRows extends ChainReader {
     const wanted: Wanted = { kind: 'state', ...state, address, slots: [slot] }
     if (!this.#hasMissedMany(address, number)) this.#requireHeld(marks, number, wanted)
     const account = this.#walk(wanted, state.stateRoot, address)
-    const value = account && this.#walk(wanted, decodeAccount(account).storageRoot, slot)
+    const value =
+      account && this.#walk(wanted, decodeAccount(account).storageRoot, slotInTrie(slot, this.trieForm))
     return value && rlpBytes(decodeRlp(value))
   }
 
@@ -254,7 +280,7 @@ export class ProvedRows extends ChainReader {
   /** Numbers below the headers that are linked to the head are what upstreams say. */
   noteNumber(number: number): void {
     const linkedFrom = this.tables.meta.getBrief(metaKeys.linkedFrom)
-    if (linkedFrom !== undefined && number < readUint64(linkedFrom, 0)) this.#hadFaith = true
+    if (linkedFrom !== undefined && number < readUint64(linkedFrom, 0)) this.#note('quorum')
   }
 
   #notHeld(wanted: Wanted): undefined {

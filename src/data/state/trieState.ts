@@ -2,7 +2,7 @@ import type { Address, Hash32 } from '../../primitives/bytes.js'
 import { keccak256 } from '../../primitives/keccak.js'
 import { NotHeldError } from '../../primitives/notHeld.js'
 import { decodeRlp, rlpBytes } from '../../primitives/rlp.js'
-import type { ChainRows } from '../store/chainRows.js'
+import { type ChainRows, slotInTrie } from '../store/chainRows.js'
 import { type Account, decodeAccount } from './account.js'
 import { checkCodeKnown } from './codeKnown.js'
 import type { StateView } from './stateView.js'
@@ -16,7 +16,7 @@ import { hashedTries, type Tries } from './tries.js'
  * because keys of a trie are hashes. `block` is the hash of the block that has this root, and `tries` are those after it.
  */
 export function trieState(
-  store: Pick<ChainRows, 'readCode' | 'knowsCode'>,
+  store: Pick<ChainRows, 'readCode' | 'knowsCode' | 'trieForm'>,
   stateRoot: Hash32,
   block: Hash32,
   tries: Tries,
@@ -49,7 +49,8 @@ export function trieState(
     },
     slot(address, slot) {
       const owner = readAccount(address, [slot])
-      const value = owner && read(owner.storageRoot, slot, address, [slot], tries(address))
+      const value =
+        owner && read(owner.storageRoot, slotInTrie(slot, store.trieForm), address, [slot], tries(address))
       return value && rlpBytes(decodeRlp(value))
     },
     slotsOf() {

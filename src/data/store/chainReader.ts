@@ -7,14 +7,19 @@ import { unpack } from 'msgpackr'
 import { equalBytes, type Hash32, hashBytes, readUint64 } from '../../primitives/bytes.js'
 import { OperatorError } from '../../primitives/faults.js'
 import { briefSlab } from '../../primitives/slab.js'
-import type {
-  BlockName,
-  ChainIdentity,
-  ChainRows,
-  Epoch,
-  Marker,
-  SignedCheckpoint,
-  TransactionLocation,
+import {
+  type BlockName,
+  type ChainIdentity,
+  type ChainRows,
+  type Epoch,
+  type Marker,
+  readToldRow,
+  type SignedCheckpoint,
+  type ToldJson,
+  type ToldPart,
+  type TransactionLocation,
+  type TrieForm,
+  toldKey,
 } from './chainRows.js'
 import { checkSchema } from './checkSchema.js'
 import { ContractIds } from './contractIds.js'
@@ -61,6 +66,7 @@ export class ChainReader extends StateRowsReader implements ChainRows {
   /** The block that was found to be canonical last, and in which snapshot. */
   readonly #canonical = new Uint8Array(hashBytes)
   #canonicalIn = Number.NaN
+  #trieForm: TrieForm | null | undefined
   /** Tables that no writer has made yet. */
   #late: readonly LateTable[] = []
 
@@ -121,6 +127,12 @@ export class ChainReader extends StateRowsReader implements ChainRows {
   /** Undefined in a new store. Throws OperatorError for a store of another kind or schema version. */
   readIdentity(): ChainIdentity | undefined {
     return checkSchema(this.tables.meta, this.path)
+  }
+
+  /** Known from the first read on, since a chain keeps it. */
+  get trieForm(): TrieForm | undefined {
+    this.#trieForm ??= this.readIdentity()?.trieForm ?? null
+    return this.#trieForm ?? undefined
   }
 
   readMarker(marker: Marker): BlockName | undefined {
@@ -226,6 +238,12 @@ export class ChainReader extends StateRowsReader implements ChainRows {
   readBlockAccessList(hash: Hash32): Uint8Array | undefined {
     const packed = read(this.tables.accessLists, hash)
     return packed === undefined ? this.requireKept('bodies', this.#numberOf(hash)) : unpackList(packed)
+  }
+
+  /** The row of {@link ChainRows.readTold}. */
+  toldRow(hash: Hash32, part: ToldPart): ToldJson | undefined {
+    const row = this.tables.told.getBinary(toldKey(hash, part))
+    return row && readToldRow(row)
   }
 
   readTotalDifficulty(hash: Hash32): Uint8Array | undefined {

@@ -1,4 +1,4 @@
-import type { Address, Hash32 } from '../../primitives/bytes.js'
+import { type Address, concatBytes, type Hash32 } from '../../primitives/bytes.js'
 import type { OldestKept } from './keptHistory.js'
 import type { StoredBlock } from './storedBlock.js'
 import type { TrieRow } from './trieRow.js'
@@ -18,8 +18,28 @@ export interface ChainIdentity {
   readonly start?: Start
   /** Of a chain of which only parts are held, each proved: everything else may be fetched. */
   readonly gateway?: true
+  /** The family of a chain that is not Ethereum's; see chain/families. */
+  readonly family?: string
+  /** Of a chain whose state trie is not formed as Ethereum's. */
+  readonly trieForm?: TrieForm
   /** Of the network that comes with the program, where its own source made the store. */
   readonly embedded?: true
+}
+
+/** How a state trie that is not Ethereum's is formed. */
+export interface TrieForm {
+  /** Items in an account, the first four as Ethereum's. */
+  readonly accountItems: number
+  /** Bits of a slot's first byte that count before it is hashed. */
+  readonly slotMask: number
+}
+
+/** What of a slot is hashed for its place in a trie of this form. */
+export function slotInTrie(slot: Uint8Array, form: TrieForm | undefined): Uint8Array {
+  if (form === undefined) return slot
+  const key = Uint8Array.from(slot)
+  key[0] = (key[0] as number) & form.slotMask
+  return key
 }
 
 /** The kind of network whose store has this identity. */
@@ -89,6 +109,17 @@ export interface TransactionLocation {
   readonly index: number
 }
 
+/** How what an upstream says is known: roots cover it, it alone says so, or as many say so as the quorum is. */
+export type Faith = 'proved' | 'none' | 'quorum'
+
+/** A block, or the list of its receipts, as an upstream has it; its members that roots or hashes cover were compared. */
+export interface ToldJson {
+  readonly faith: Faith
+  /** UTF-8; a block with full transactions. */
+  readonly json: Uint8Array
+}
+export type ToldPart = 'block' | 'receipts'
+
 /** Blocks that a source may mark besides the head. */
 export type Marker = 'safe' | 'finalized'
 
@@ -145,6 +176,11 @@ export interface ChainRows {
    * never executed, and where blocks came from archives without lists.
    */
   readBlockAccessList(hash: Hash32): Uint8Array | undefined
+  /**
+   * The JSON of a block of another family, which has members that are in no row; undefined where all are. Absent where all
+   * blocks are Ethereum's.
+   */
+  readTold?(hash: Hash32, part: ToldPart): ToldJson | undefined
   /** Location of a transaction of the canonical chain. */
   readLocation(transactionHash: Hash32): TransactionLocation | undefined
   /** Shortest big-endian bytes. */
@@ -163,6 +199,8 @@ export interface ChainRows {
   readSideTrieRow?(block: BlockName, key: Uint8Array): TrieRow | null | undefined
   /** Throws FaultError where the tries after canonical block `number` were removed. */
   requireTries?(number: number): void
+  /** Where its tries are not formed as Ethereum's. */
+  readonly trieForm?: TrieForm | undefined
   readCode(hash: Hash32): Uint8Array | undefined
   /** Whether code is held, or an account is known of which it can be fetched; absent where all code is held. */
   knowsCode?(hash: Hash32): boolean
@@ -204,4 +242,19 @@ export interface SignedCheckpoint {
   readonly slot: number
   /** Root of the checkpoint that the operator named, from which it follows. */
   readonly anchor: Uint8Array
+}
+
+const faiths: readonly Faith[] = ['proved', 'none', 'quorum']
+
+export function toldKey(hash: Hash32, part: ToldPart): Uint8Array {
+  return concatBytes(hash, Uint8Array.of(part === 'block' ? 0 : 1))
+}
+
+/** The row of table `told`. */
+export function toldRow({ faith, json }: ToldJson): Uint8Array {
+  return concatBytes(Uint8Array.of(faiths.indexOf(faith)), json)
+}
+
+export function readToldRow(row: Uint8Array): ToldJson {
+  return { faith: faiths[row[0] as number] as Faith, json: row.subarray(1) }
 }

@@ -9,7 +9,14 @@ import {
 } from '../../primitives/bytes.js'
 import { OperatorError } from '../../primitives/faults.js'
 import type { Change } from './blockDiff.js'
-import type { BlockName, ChainIdentity, TransactionLocation } from './chainRows.js'
+import {
+  type BlockName,
+  type ChainIdentity,
+  type ToldJson,
+  type TransactionLocation,
+  toldKey,
+  toldRow,
+} from './chainRows.js'
 import type { ChainWriterOptions } from './chainWriter.js'
 import { type BlockChanges, undoBlocksMin } from './heldValues.js'
 import { addToLogIndex, cutFromLogIndex } from './logIndex.js'
@@ -33,14 +40,22 @@ export interface BlockContent {
   readonly body: Uint8Array
   /** Sender (20 bytes) ‖ transaction hash (32 bytes), per transaction. */
   readonly senders: Uint8Array
+  /** Of a chain of another family. */
+  readonly told?: ToldJson | undefined
 }
 
 /** Parts of a block that were not held. */
 export interface FetchedParts {
   readonly hash: Hash32
   readonly content: BlockContent | undefined
+  readonly receipts: FetchedReceipts
+}
+
+export interface FetchedReceipts {
   /** RLP list of byte strings, each a receipt in consensus encoding. */
-  readonly receipts: Uint8Array
+  readonly row: Uint8Array
+  /** Of a chain of another family. */
+  readonly told?: ToldJson | undefined
 }
 
 /** A block with all that is stored of it. */
@@ -125,7 +140,7 @@ export class GatewayWriter extends StateWriter {
       if (!this.hasHeader(hash)) this.#putSideHeader(hash, header)
       this.#putContent(hash, content)
       const { tables } = this
-      tables.receipts.putSync(hash, packReceipts(receipts))
+      this.#putReceipts(hash, receipts)
       if (accessList !== undefined) tables.accessLists.putSync(hash, packList(accessList))
       for (const change of nodes) tables.nodes.putSync(...change)
       for (const change of codes) tables.code.putSync(...change)
@@ -224,7 +239,7 @@ export class GatewayWriter extends StateWriter {
     this.commit(() => this.#putContent(hash, content))
   }
 
-  #putContent(hash: Hash32, { body, senders }: BlockContent): void {
+  #putContent(hash: Hash32, { body, senders, told }: BlockContent): void {
     const row = this.readBlock(hash)
     if (row === undefined) throw new Error('a body without its header')
     const { header, totalDifficulty } = row
@@ -232,13 +247,24 @@ export class GatewayWriter extends StateWriter {
     const { bodies, numbers, blocks, sideBlocks } = this.tables
     const number = numbers.getBinary(hash)
     bodies.putSync(hash, body)
+    if (told !== undefined) this.tables.told.putSync(toldKey(hash, 'block'), toldRow(told))
     if (number === undefined) return void sideBlocks.putSync(hash, whole)
     blocks.putSync(Uint8Array.from(number), whole)
     this.#putPlaces(hash, senders)
   }
 
-  putReceipts(hash: Hash32, receipts: Uint8Array): void {
-    this.commit(() => this.tables.receipts.putSync(hash, packReceipts(receipts)))
+  /** A block of another family as it is kept with its members that are in no row; undefined for one that is Ethereum's. */
+  readTold(hash: Hash32): ToldJson | undefined {
+    return this.toldRow(hash, 'block')
+  }
+
+  putReceipts(hash: Hash32, receipts: FetchedReceipts): void {
+    this.commit(() => this.#putReceipts(hash, receipts))
+  }
+
+  #putReceipts(hash: Hash32, { row, told }: FetchedReceipts): void {
+    this.tables.receipts.putSync(hash, packReceipts(row))
+    if (told !== undefined) this.tables.told.putSync(toldKey(hash, 'receipts'), toldRow(told))
   }
 
   /**
@@ -249,7 +275,7 @@ export class GatewayWriter extends StateWriter {
     this.commit(() => {
       for (const { hash, content, receipts } of parts) {
         if (content !== undefined) this.#putContent(hash, content)
-        this.tables.receipts.putSync(hash, packReceipts(receipts))
+        this.#putReceipts(hash, receipts)
       }
       this.#indexLogs(first, last)
     })

@@ -79,6 +79,11 @@ const tableNames = {
    * from before it was known have no such table until their next writer makes it.
    */
   held: 'held',
+  /**
+   * block hash ‖ 0 for the block, 1 for its receipts → how it is known (0: roots cover it; 1: one upstream; 2: a quorum) ‖
+   * JSON as an upstream has it. Gateways to chains of other families only. Late as `held` is.
+   */
+  told: 'told',
   /** text → value: see {@link metaKeys}. */
   meta: 'meta',
 } as const
@@ -121,7 +126,7 @@ export const metaKeys = {
 } as const
 
 /** Tables that a store of this version may lack until its next writer. */
-export const lateTables: readonly TableName[] = ['accessLists', 'held']
+export const lateTables: readonly TableName[] = ['accessLists', 'held', 'told']
 
 /** Opens all tables; undefined for a reader where no writer has made them yet. */
 export function openChainTables(environment: RootDatabase): ChainTables | undefined {

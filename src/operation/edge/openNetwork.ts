@@ -5,6 +5,7 @@
 import { statSync } from 'node:fs'
 import type { CacheUse } from '../../data/chain/answerCache.js'
 import type { Chain } from '../../data/chain/chain.js'
+import { provedFamilyOf } from '../../data/chain/families/provedFamilies.js'
 import type { SyncProgress } from '../../data/chain/syncProgress.js'
 import { openRows, ProvedRows } from '../../data/state/provedRows.js'
 import { RowStateReader } from '../../data/state/stateReader.js'
@@ -15,7 +16,7 @@ import { FaultError, OperatorError } from '../../primitives/faults.js'
 import type { FetchMissing, Wanted, WantingCall } from '../../primitives/notHeld.js'
 import { reportingErrors } from '../../primitives/reportingErrors.js'
 import { setInterval } from '../../primitives/timers.js'
-import { createRelay } from '../../serving/rpc/dispatch/relay.js'
+import { createRelay, createTold } from '../../serving/rpc/dispatch/relay.js'
 import type { NetworkViews } from '../../serving/rpc/method.js'
 import type { Network } from '../../serving/rpc/network.js'
 import type { UpstreamsState } from '../../sources/ingest/messages.js'
@@ -81,7 +82,9 @@ export interface OpenOptions
 interface OpenStore {
   readonly store: ChainReader
   readonly views: ChainViews
-  readonly readUnproved: (() => boolean) | undefined
+  readonly readFaith: OpenNetwork['readFaith']
+  readonly told: OpenNetwork['told']
+  readonly relay: OpenNetwork['relay']
 }
 
 /** Throws OperatorError where the store cannot be used. */
@@ -92,7 +95,7 @@ function openStore(
 ): OpenStore {
   requireChain(config)
   const store = openRows({ path: config.storePath, mapBytes: options.mapBytes })
-  const { fetch } = options
+  const { fetch, upstreamCalls, passThrough = [] } = options
   const views = new ChainViews(store, new RowStateReader(store), {
     ...options,
     name: config.name,
@@ -113,10 +116,14 @@ function openStore(
     fetchMissing: fetch && ((wanted, _, call) => supplyInto(store, wanted, call, fetch)),
   })
   checkIdentity(config, views.chain)
+  const family = provedFamilyOf(views.chain.identity)
+  const passed = [...passThrough, ...family.reads]
   return {
     store,
     views,
-    readUnproved: store instanceof ProvedRows ? () => store.readUnproved() : undefined,
+    readFaith: store instanceof ProvedRows ? () => store.readFaith() : undefined,
+    told: fetch && upstreamCalls && createTold(family, upstreamCalls),
+    relay: passed.length === 0 ? undefined : upstreamCalls && createRelay(passed, upstreamCalls),
   }
 }
 
@@ -125,7 +132,7 @@ function openStore(
  * opened at once and cannot be used.
  */
 export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNetwork {
-  const { feed, upstreamCalls, passThrough = [], reportDefect } = options
+  const { feed, reportDefect } = options
   let syncing: SyncProgress | undefined
   let isReadable = true
   let source: SourceState = feed?.state ?? upToDate
@@ -191,12 +198,14 @@ export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNe
     get fetchMissing() {
       return opened?.views.fetchMissing
     },
-    relay:
-      upstreamCalls === undefined || passThrough.length === 0
-        ? undefined
-        : createRelay(passThrough, upstreamCalls),
-    get readUnproved() {
-      return opened?.readUnproved
+    get relay() {
+      return opened?.relay
+    },
+    get told() {
+      return opened?.told
+    },
+    get readFaith() {
+      return opened?.readFaith
     },
     async close() {
       clearInterval(poll)

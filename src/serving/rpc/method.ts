@@ -50,6 +50,27 @@ export interface MethodRelay {
   ask(method: string, params: string): Promise<Json>
 }
 
+/**
+ * What a caller has to trust for an answer that is not proved: `quorum`, that the upstreams which agreed on a block's
+ * number say the truth; `none`, an upstream's whole answer.
+ */
+export type Trust = 'quorum' | 'none'
+
+export interface ToldAnswer {
+  readonly trust: Trust
+  readonly json: string
+}
+
+/** Asks upstreams for what a network cannot prove or run. */
+export interface ToldAnswers {
+  /** Whether a method that is known here is always asked. */
+  asks(method: string): boolean
+  /** Whether it may be, where a call of it cannot be proved or run. */
+  mayAsk(method: string): boolean
+  /** `params` is JSON; an answer is the same within one `generation` of the head. Rejects with FaultError. */
+  ask(generation: number, method: string, params: string): Promise<ToldAnswer>
+}
+
 /** A network at any of its blocks. A view never changes, whatever is written meanwhile. */
 export interface NetworkViews<out N extends RpcNetwork> {
   /**
@@ -68,8 +89,10 @@ export interface NetworkViews<out N extends RpcNetwork> {
     | undefined
   /** Passes unknown methods on to upstreams; absent on a network that passes on none. */
   readonly relay?: MethodRelay | undefined
-  /** Whether anything read since the last call is believed and not proved; absent where nothing is. */
-  readonly readUnproved?: (() => boolean) | undefined
+  /** Absent where nothing is fetched from upstreams. */
+  readonly told?: ToldAnswers | undefined
+  /** How the least proved of what was read since the last call is known; absent where all is proved. */
+  readonly readFaith?: (() => Trust | 'proved') | undefined
 }
 
 /** How a JSON value becomes an argument. `decode` throws FaultError; `index` counts from 0. */

@@ -15,13 +15,14 @@ import { InvalidTransactionError } from '../../execution/evm/transactions/transa
 import { bytesToHex, equalBytes, type Hash32 } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
 import { encodeRlp } from '../../primitives/rlp.js'
-import { headProofMethod } from '../../primitives/upstreamCalls.js'
+import { headProofMethod, toldMethod } from '../../primitives/upstreamCalls.js'
 import { Budget } from '../upstream/budget.js'
 import { UpstreamFailure } from '../upstream/line.js'
 import { sendRawTransaction } from '../upstream/sendRawTransaction.js'
 import { NodeError } from '../upstream/upstream.js'
 import { NoAnswerError, type Upstreams } from '../upstream/upstreams.js'
 import { Announcements } from './announcements.js'
+import { type Attempt, Proving } from './gateway/proving.js'
 import type { CallAnswer, RelayedCall } from './messages.js'
 import { type SentOptions, SentTransactions } from './sentTransactions.js'
 
@@ -47,6 +48,7 @@ export class Relay {
   readonly #options: RelayOptions
   readonly #sent: SentTransactions
   readonly #announcements: Announcements
+  readonly #proving: Proving
   readonly #lookups = new Budget(lookupsPerSecond)
 
   constructor(store: ChainRows, upstreams: Upstreams, options: RelayOptions) {
@@ -55,6 +57,7 @@ export class Relay {
     this.#options = options
     this.#sent = new SentTransactions(store, upstreams, options)
     this.#announcements = new Announcements(upstreams, options.log)
+    this.#proving = new Proving(upstreams, { fetchMsMax: options.timeoutMs })
   }
 
   /** Rejects with FaultError. */
@@ -125,9 +128,34 @@ export class Relay {
       const [checkpoint, blockHash] = JSON.parse(params) as [string, string]
       return (await this.#options.proveHead?.(checkpoint, blockHash)) ?? 'null'
     }
+    if (method === toldMethod) return this.#tell(...(JSON.parse(params) as [string, unknown[]]))
+    return this.#ask(method, JSON.parse(params))
+  }
+
+  async #ask(method: string, params: readonly unknown[]): Promise<string> {
     const deadline = performance.now() + this.#options.timeoutMs
-    const { result } = await relayed(this.#upstreams.ask(method, JSON.parse(params), { deadline }))
+    const { result } = await relayed(this.#upstreams.ask(method, params, { deadline }))
     return JSON.stringify(result)
+  }
+
+  /** See {@link toldMethod}. */
+  async #tell(method: string, params: readonly unknown[]): Promise<string> {
+    const { quorum } = this.#upstreams
+    if (quorum === 1) return `none ${await this.#ask(method, params)}`
+    const read = async (attempt: Attempt) => {
+      const result = await attempt.ask(method, params).catch((error) => {
+        if (error instanceof NodeError) return error
+        throw error
+      })
+      return { result }
+    }
+    const keyOf = ({ result }: { readonly result: unknown }) =>
+      result instanceof NodeError ? `${result.code} ${result.message}` : JSON.stringify(result)
+    const agreed = await this.#proving.agree(read, keyOf)
+    const why = `fewer than ${quorum} upstreams agree on the answer to ${method}`
+    if (agreed === undefined) throw new FaultError({ kind: 'UpstreamsFailed', why })
+    if (agreed.result instanceof NodeError) return relayed(Promise.reject(agreed.result))
+    return `quorum ${JSON.stringify(agreed.result)}`
   }
 
   #forkOfHead() {

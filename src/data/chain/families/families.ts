@@ -12,6 +12,11 @@ export function familyOfConfig(config: Readonly<Record<string, unknown>>): Chain
 
 export const families: readonly ChainFamily[] = [...others, ethereum]
 
+/** Whether its rules are not Ethereum's. */
+export function hasOwnRules(family: ChainFamily): boolean {
+  return others.includes(family)
+}
+
 const byFork = new Map(families.flatMap((family) => family.forks.map((fork) => [fork, family] as const)))
 
 /** The family of a block with this fork. */

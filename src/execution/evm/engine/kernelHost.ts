@@ -1,7 +1,16 @@
 /** Answers the kernel's calls to its host (src/execution/kernel/host.ts). */
 
+import type { Unjudged } from '../../../data/chain/families/provedFamily.js'
 import type { StateView } from '../../../data/state/stateView.js'
-import { type Address, type Hash32, latin1Key, toHash32 } from '../../../primitives/bytes.js'
+import {
+  type Address,
+  bytesToHex,
+  type Hash32,
+  hexDigits,
+  latin1Key,
+  toHash32,
+} from '../../../primitives/bytes.js'
+import { FaultError } from '../../../primitives/faults.js'
 import { emptyTrieRoot } from '../../../primitives/keccak.js'
 import type { JobWatch } from './jobWatch.js'
 import type { KernelMemory } from './kernelMemory.js'
@@ -32,6 +41,13 @@ export interface KernelHost {
   readonly precompiles: PrecompileSet
   /** Checked every 200,000 gas ({@link Kernel.setLookEvery}), before work on many bytes, and by answers. */
   readonly watch: JobWatch | undefined
+  /** Absent: nothing. */
+  readonly unjudged?: Unjudged | undefined
+}
+
+/** Ends a run that met what is not Ethereum's: only a node of the chain can judge it. */
+export function giveUp(what: string): never {
+  throw new FaultError({ kind: 'NotProved', why: `${what} has another meaning on this chain` })
 }
 
 /** Address of the exchange, as in src/execution/kernel/layout.ts. */
@@ -63,9 +79,10 @@ export class KernelAnswers implements KernelImports {
   readonly mayGoOn = (steps: number) => this.#answer(() => 1, steps)
 
   readonly readAccount = () =>
-    this.#answer(({ state, precompiles }) => {
+    this.#answer(({ state, precompiles, unjudged }) => {
       const memory = this.#memory
       const address = memory.slice(exchange, 20) as Address
+      if (unjudged?.addresses.has(hexDigits(address))) giveUp(`the contract ${bytesToHex(address)}`)
       const key = latin1Key(address)
       memory.bytes[exchange + 73] = precompiles.warm.has(key) ? 1 : 0
       memory.view.setUint32(exchange + 76, precompiles.numbers.get(key) ?? 0, true)
@@ -90,9 +107,16 @@ export class KernelAnswers implements KernelImports {
     })
 
   readonly readCode = () =>
-    this.#answer(({ state, watch }) => {
+    this.#answer(({ state, watch, unjudged }) => {
       const hash = toHash32(this.#memory.slice(exchange, 32))
       const code = state.code(hash)
+      const prefix = unjudged?.codePrefix
+      if (
+        prefix !== undefined &&
+        code !== undefined &&
+        hexDigits(code.subarray(0, prefix.length / 2)) === prefix
+      )
+        giveUp(`code that begins with 0x${prefix}`)
       if (code === undefined) throw new Error(`code ${Buffer.from(hash).toString('hex')} is missing`)
       watch?.take(code.length / codeBytesPerStep)
       const at = this.#exports.placeCode(code.length)

@@ -2,10 +2,11 @@
  * Kernels kept between jobs, one per state and fork. They cache rows and code, so that later jobs on the same state
  * do not read them again. Owns the number of kernels and their memory limits.
  */
+import type { Unjudged } from '../../../data/chain/families/provedFamily.js'
 import type { ForkName } from '../../../data/chain/forks.js'
 import { equalBytes, type Hash32, latin1Key } from '../../../primitives/bytes.js'
 import { Kernel } from './kernel.js'
-import type { KernelHost } from './kernelHost.js'
+import { giveUp, type KernelHost } from './kernelHost.js'
 
 /** Bytes of rows and code of one state: more than a block accesses, at 150 bytes for an account or slot. */
 const heldBytesMax = 8 * 2 ** 20
@@ -20,9 +21,24 @@ export class StateKernels {
   #last: { readonly stateRoot: Hash32; readonly fork: ForkName; readonly kernel: Kernel } | undefined
   #apart: Kernel | undefined
 
-  /** Keeps the kernels of `keptMax` states. */
-  constructor(keptMax: number) {
+  readonly #unjudged: Unjudged | undefined
+
+  /** Keeps the kernels of `keptMax` states. Their runs are given up at what is `unjudged`. */
+  constructor(keptMax: number, unjudged?: Unjudged) {
     this.#keptMax = keptMax
+    this.#unjudged = unjudged
+  }
+
+  #make(): Kernel {
+    const opcodes = [...(this.#unjudged?.opcodes ?? [])]
+    if (opcodes.length === 0) return new Kernel()
+    const kernel = new Kernel({
+      step: ({ opcode }) => giveUp(`the opcode 0x${opcode.toString(16)}`),
+      enter: () => undefined,
+      exit: () => undefined,
+    })
+    kernel.tell(opcodes, false)
+    return kernel
   }
 
   /** Whether the rows that were read of a state are still there. */
@@ -52,7 +68,7 @@ export class StateKernels {
   /** An empty kernel, in place of the one whose use is longest ago: a new instance is 40 MB of address space. */
   #take(): Kernel {
     const [oldest] = this.#kept
-    if (oldest === undefined || this.#kept.size < this.#keptMax) return new Kernel()
+    if (oldest === undefined || this.#kept.size < this.#keptMax) return this.#make()
     const [key, kernel] = oldest
     this.#kept.delete(key)
     kernel.clear()
@@ -61,7 +77,7 @@ export class StateKernels {
 
   /** An empty kernel, for a state that only one job uses. */
   apartFor(host: KernelHost, fork: ForkName): Kernel {
-    this.#apart ??= new Kernel()
+    this.#apart ??= this.#make()
     this.#apart.clear()
     return prepared(this.#apart, host, fork)
   }

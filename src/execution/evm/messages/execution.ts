@@ -3,9 +3,11 @@
  * interface: plain data in and out (numbers, bigints, bytes), faults thrown. Owns the choice of a job's state, block
  * and kernel; the run itself is messageCall.ts.
  */
+import type { ProvedFamily } from '../../../data/chain/families/provedFamily.js'
 import type { ForkSchedule } from '../../../data/chain/forks.js'
 import type { StateView } from '../../../data/state/stateView.js'
 import type { ChainRows } from '../../../data/store/chainRows.js'
+import { FaultError } from '../../../primitives/faults.js'
 import { type BlockContext, BlockContexts, readRules } from '../blocks/blockContext.js'
 import { atOneStatus, BlockStates, type BlockStatus } from '../blocks/blockState.js'
 import { type JobLimits, JobWatch } from '../engine/jobWatch.js'
@@ -45,7 +47,8 @@ const keptStatesMax = 4
 export class Execution {
   readonly #schedule: ForkSchedule
   readonly #contexts: BlockContexts
-  readonly #kernels = new StateKernels(keptStatesMax)
+  readonly #kernels: StateKernels
+  readonly #family: ProvedFamily
   #lastJob: Promise<unknown> = Promise.resolve()
   readonly #states: BlockStates
   readonly #store: ChainRows
@@ -56,7 +59,10 @@ export class Execution {
     this.#states = new BlockStates(store)
     this.#store = store
     this.#limits = limits
-    this.#schedule = readRules(store).schedule
+    const { schedule, family } = readRules(store)
+    this.#schedule = schedule
+    this.#family = family
+    this.#kernels = new StateKernels(keptStatesMax, family.unjudged)
     this.#contexts = new BlockContexts(store, this.#schedule)
   }
 
@@ -138,6 +144,7 @@ export class Execution {
   #prepare(request: JobRequest, watch: JobWatch, status: BlockStatus): Job {
     const { message, block } = request
     const { context, stateRoot } = this.#contexts.read(block, request.blockOverrides)
+    this.#requireRules(context)
     const stored = this.#states.open(status, block, stateRoot)
     const kernel = this.#kernelFor(request, watch, context, stored)
     kernel.limitMemory(this.#limits.memoryBytesMax)
@@ -156,6 +163,16 @@ export class Execution {
     }
   }
 
+  /** Throws FaultError where it is not known by which rules calls run at a block. */
+  #requireRules({ timestamp }: BlockContext): void {
+    const { parts, runs } = this.#family
+    if (parts.calls === 'executed' || (runs !== undefined && timestamp >= runs.from)) return
+    throw new FaultError({
+      kind: 'NotProved',
+      why: 'by which rules calls run at this block is not known here',
+    })
+  }
+
   #kernelFor(
     { stateOverrides = [], keepsPrecompiles = false }: JobRequest,
     watch: JobWatch,
@@ -164,7 +181,8 @@ export class Execution {
   ): Kernel {
     const own = ownPrecompiles(fork)
     const precompiles = forkPrecompiles(fork, watch)
-    const host = { state: stored, ancestorHash, precompiles, watch }
+    const { unjudged } = this.#family
+    const host = { state: stored, ancestorHash, precompiles, watch, unjudged }
     if (stateOverrides.length === 0) return this.#kernels.over(host, fork)
     const moved = movePrecompiles(keepsPrecompiles ? new Map() : own, stateOverrides)
     const numbers = keepsPrecompiles ? own : moved

@@ -1,15 +1,12 @@
 import type { Fault } from '../../../primitives/faults.js'
-import type { Json } from '../method.js'
+import type { Json, Trust } from '../method.js'
+
+export type { Trust } from '../method.js'
+
 import type { JsonStream } from './jsonStream.js'
 
 /** Text (sent as UTF-8), or pieces that are sent one after another. Empty where there were only notifications. */
 export type AnswerBody = string | readonly (string | Uint8Array)[]
-
-/**
- * What a caller has to trust for an answer that is not proved: `quorum`, that the upstreams which agreed on a block's
- * number say the truth; `none`, an upstream's whole answer.
- */
-export type Trust = 'quorum' | 'none'
 
 export interface Answer {
   /** HTTP status; ignored by WebSockets. */

@@ -118,6 +118,7 @@ const wireErrors: { readonly [K in FaultKind]: (fault: FaultOf<K>) => WireError 
   SequencerError: ({ code, message, data }) => wire(code, message, data),
   UpstreamError: ({ code, message, data }) => wire(code, message, data),
   NotOpen: ({ network, why }) => wire(-32000, `network ${network} has no block yet: ${why}`),
+  NotProved: ({ why }) => wire(-32000, why),
   UpstreamsFailed: ({ why }) => wire(-32000, why),
   HistoryPruned: ({ oldest, needsParent = false }) => {
     const kept = `the oldest block kept is ${toQuantity(oldest)}`

@@ -18,13 +18,14 @@ import {
   type NetworkViews,
   type RpcNetwork,
   readOnce,
+  type ToldAnswers,
   UncacheableResult,
   type WhenHeld,
 } from '../method.js'
 import { type Member, noRoom } from './batch.js'
 import type { CallCounter } from './callCounter.js'
 import { invalidRequest } from './refuseRequest.js'
-import { passOn } from './relay.js'
+import { atHead, passOn } from './relay.js'
 import type { RequestBasis } from './requestBasis.js'
 import { fetchesMax, fetchMissing, retryAfterFetch } from './retryAfterFetch.js'
 
@@ -102,7 +103,7 @@ export class CallRunner<N extends RpcNetwork> {
   ): Outcome | Promise<Streamed> {
     const counter = this.#counter
     const begun = counter?.begin(call, this.jobOf(call) !== undefined, context)
-    const outcome = this.#start(call, basis, context, turns)
+    const outcome = this.#orTold(this.#start(call, basis, context, turns), call, basis, context)
     if (counter === undefined || begun === undefined) return outcome
     if (outcome instanceof Promise) counter.endLater(begun, context, outcome)
     else counter.end(begun, context, outcome)
@@ -130,6 +131,8 @@ export class CallRunner<N extends RpcNetwork> {
       const passed = this.#pass(call, basis, context)
       if (passed !== undefined || method === undefined) return passed ?? this.#unknown(call, context)
     }
+    const { told } = this.#views
+    if (told?.asks(method.name)) return this.#tell(told, method, call, basis, context)
     const refused = notAllowed(context, method.name) ?? refuseUnread(method, this.#views.current, context)
     if (refused !== undefined) return refused
     // Where data may have to be fetched first, every call may wait.
@@ -142,6 +145,43 @@ export class CallRunner<N extends RpcNetwork> {
     if (outcome instanceof Promise) void outcome.then(() => context.release())
     else context.release()
     return outcome
+  }
+
+  /** What upstreams tell in place of an outcome that is that nothing here proves or runs the call. */
+  #orTold(
+    outcome: Outcome | Promise<Streamed>,
+    call: Member,
+    basis: RequestBasis<N>,
+    context: RequestContext,
+  ): Outcome | Promise<Streamed> {
+    const { told } = this.#views
+    if (told === undefined || call.kind !== 'call') return outcome
+    const method = this.#methods.get(call.method)
+    if (method === undefined || method.effect || !told.mayAsk(method.name)) return outcome
+    const again = (settled: Streamed): Streamed | Promise<Streamed> =>
+      settled instanceof Failure && settled.fault?.kind === 'NotProved'
+        ? this.#tell(told, method, call, basis, context)
+        : settled
+    return outcome instanceof Promise ? outcome.then(again) : (again(outcome) as Outcome | Promise<Streamed>)
+  }
+
+  /** Asks upstreams in place of the method. */
+  #tell(
+    told: ToldAnswers,
+    method: Method<N>,
+    call: MethodCall,
+    basis: RequestBasis<N>,
+    context: RequestContext,
+  ): Failure | Promise<Streamed> {
+    const { number, generation } = basis.arrived.head
+    const asking = { ...call, params: atHead(method, call.params, number) }
+    const ask = async (name: string, params: string) => {
+      const { json, trust } = await told.ask(generation, name, params)
+      basis.noteTrust(trust)
+      return json
+    }
+    const answer = passOn({ passes: () => true, ask }, asking, basis.isPinned(call.at), context)
+    return answer instanceof Failure ? answer : this.#awaited(answer, call.method, context)
   }
 
   /** Passes a call on; undefined where the network does not. */
@@ -183,9 +223,9 @@ export class CallRunner<N extends RpcNetwork> {
       if (refusal !== undefined) return refusal
       isPaid = true
       const isLong = turns === undefined && method.cost === 'inline' && price > shortUnitsMax
-      const { fetchMissing, readUnproved } = this.#views
+      const { fetchMissing, readFaith } = this.#views
       // Most calls: what follows takes no function of its own for each, which would be garbage.
-      const isShort = !isLong && fetchMissing === undefined && readUnproved === undefined
+      const isShort = !isLong && fetchMissing === undefined && readFaith === undefined
       const running = { method, call, basis, context, network, price }
       const result = isShort
         ? method.run(network, args, context, this.#turnMsMax, readOnce)

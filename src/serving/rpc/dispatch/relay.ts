@@ -2,12 +2,16 @@
  * Calls of methods that are not known here, or only of what is known here, and that the network's configuration has
  * passed on to its upstreams. Owns which methods these are, and their price. What is answered is not checked.
  */
-import type { UpstreamCalls } from '../../../primitives/upstreamCalls.js'
+import { LRUCache } from 'lru-cache'
+import type { ProvedFamily } from '../../../data/chain/families/provedFamily.js'
+import { toQuantity } from '../../../primitives/bytes.js'
+import { toldMethod, type UpstreamCalls } from '../../../primitives/upstreamCalls.js'
+import type { Trust } from '../answers/answer.js'
 import { Failure } from '../answers/outcome.js'
 import { notAllowed, unpaid } from '../contexts/payment.js'
 import { unitsMin } from '../contexts/price.js'
 import type { RequestContext } from '../contexts/requestContext.js'
-import type { Json, MethodRelay } from '../method.js'
+import type { Json, Method, MethodRelay, ToldAnswer, ToldAnswers } from '../method.js'
 import { type Member, noRoom } from './batch.js'
 
 /** As for a transaction, which is passed on as well. */
@@ -27,6 +31,74 @@ export function createRelay(passed: readonly string[], { relay }: UpstreamCalls)
     },
     ask: relay,
   }
+}
+
+/** Bytes of told answers that are kept until the next head. */
+const toldBytesMax = 4 * 2 ** 20
+
+/** Methods whose answers follow from state, and from calls on it; `debug_` and others follow from execution. */
+const stateMethods: ReadonlySet<string> = new Set([
+  ...['eth_getBalance', 'eth_getTransactionCount', 'eth_getCode', 'eth_getStorageAt', 'eth_getProof'],
+  'eth_getAccount',
+])
+const callMethods: ReadonlySet<string> = new Set(['eth_call', 'eth_estimateGas', 'eth_createAccessList'])
+/** Those that follow from rules of blocks and fees, or from bytes that are not held of every family. */
+const ruledMethods: ReadonlySet<string> = new Set([
+  ...['eth_gasPrice', 'eth_maxPriorityFeePerGas', 'eth_blobBaseFee', 'eth_feeHistory', 'eth_baseFee'],
+  ...['eth_simulateV1', 'eth_callMany', 'eth_fillTransaction', 'eth_getBlockAccessList', 'eth_config'],
+  ...['eth_getRawTransactionByHash', 'eth_getRawTransactionByBlockHashAndIndex'],
+  'eth_getRawTransactionByBlockNumberAndIndex',
+])
+const ruledPrefixes = ['debug_', 'trace_', 'ots_'] as const
+
+/**
+ * What a gateway asks of upstreams, because its family of chains has no proof or no rules of it here. `ask` keeps answers
+ * until the next head, and asks once for calls that are alike.
+ */
+export function createTold(family: ProvedFamily, { relay }: UpstreamCalls): ToldAnswers {
+  const { parts, asked } = family
+  const always = new Set(asked)
+  const isRuled = (method: string) =>
+    ruledMethods.has(method) || ruledPrefixes.some((prefix) => method.startsWith(prefix))
+  const kept = new LRUCache<string, ToldAnswer>({
+    maxSize: toldBytesMax,
+    sizeCalculation: ({ json }, key) => json.length + key.length,
+  })
+  const underWay = new Map<string, Promise<ToldAnswer>>()
+  const ask = async (key: string, method: string, params: string) => {
+    const text = await relay(toldMethod, `[${JSON.stringify(method)},${params}]`)
+    const end = text.indexOf(' ')
+    const answer = { trust: text.slice(0, end) as Trust, json: text.slice(end + 1) }
+    kept.set(key, answer)
+    return answer
+  }
+  return {
+    mayAsk: (method) => !method.startsWith('tidegate_') && !subscriptionPattern.test(method),
+    asks(method) {
+      if (parts.calls === 'executed') return false
+      if (parts.state === 'told' && stateMethods.has(method)) return true
+      if (parts.calls === 'told' && callMethods.has(method)) return true
+      return always.has(method) || isRuled(method)
+    },
+    async ask(generation, method, params) {
+      const key = `${generation} ${method} ${params}`
+      const known = kept.get(key)
+      if (known !== undefined) return known
+      const running = underWay.get(key) ?? ask(key, method, params).finally(() => underWay.delete(key))
+      underWay.set(key, running)
+      return running
+    },
+  }
+}
+
+/** The parameters with the head's number in place of `latest`, so that all upstreams mean the same block. */
+export function atHead(method: Pick<Method<never>, 'paramNames'>, params: unknown, head: number): unknown {
+  const at = method.paramNames.findIndex((name) => name === 'block' || name === 'newestBlock')
+  const given = params ?? []
+  if (at < 0 || !Array.isArray(given) || given.length < at) return params
+  const value: unknown = given[at]
+  if (value !== undefined && value !== null && value !== 'latest') return params
+  return [...given.slice(0, at), toQuantity(head), ...given.slice(at + 1)]
 }
 
 /**

@@ -68,14 +68,15 @@ export class RequestBasis<N extends RpcNetwork> {
    * to what `run` named.
    */
   noting<T>(run: () => T): () => T {
-    const { readUnproved } = this.#views
-    if (readUnproved === undefined) return run
+    const { readFaith } = this.#views
+    if (readFaith === undefined) return run
     const note = <R>(piece: () => R): R => {
-      readUnproved()
+      readFaith()
       try {
         return piece()
       } finally {
-        if (readUnproved()) this.noteTrust('quorum')
+        const faith = readFaith()
+        if (faith !== 'proved') this.noteTrust(faith)
       }
     }
     return () => doAround(note, run)

@@ -128,7 +128,7 @@ class BeneathImport {
       this.#store.extendDown([{ number, hash, header: rlp, totalDifficulty: undefined }])
     }
     this.#store.putContent(hash, { body, senders })
-    if (receipts !== undefined) this.#store.putReceipts(hash, receipts)
+    if (receipts !== undefined) this.#store.putReceipts(hash, { row: receipts })
     this.#tally.stored++
     this.#tally.gas += header.gasUsed
     return rlp.length + body.length + senders.length + (receipts?.length ?? 0)

@@ -4,12 +4,22 @@ import { decodeAccount, hasCode } from '../../../data/state/account.js'
 import { readTrie } from '../../../data/state/trie.js'
 import { MissingNodeError, type NodeReader } from '../../../data/state/trieNode.js'
 import type { Change } from '../../../data/store/blockDiff.js'
+import { slotInTrie, type TrieForm } from '../../../data/store/chainRows.js'
 import type { ProvedState } from '../../../data/store/stateWriter.js'
 import { type Address, bytesToHex, type Hash32, latin1Key, noBytes } from '../../../primitives/bytes.js'
 import { emptyTrieRoot, keccak256 } from '../../../primitives/keccak.js'
-import { decodeRlp, RlpError, rlpBytes } from '../../../primitives/rlp.js'
-import { LieError } from './lie.js'
+import { decodeRlp, decodeRlpList, RlpError, rlpBytes } from '../../../primitives/rlp.js'
+import { LieError, NotProvedError } from './lie.js'
 import { bytesOf } from './receiptsFromJson.js'
+
+/** How a state trie is formed, and whether there is one that fits each header. */
+export interface StateForm {
+  readonly trieForm?: TrieForm | undefined
+  readonly isLoose?: boolean
+}
+
+/** Items of an account of Ethereum (yellow paper 4.1). */
+const accountItems = 4
 
 interface ProofQuestion {
   readonly stateRoot: Hash32
@@ -17,8 +27,15 @@ interface ProofQuestion {
   readonly slots: readonly Hash32[]
 }
 
-/** Throws {@link LieError} where the nodes do not lead from the root to the account and each slot, or their absence. */
-export function checkProof(answer: unknown, { stateRoot, address, slots }: ProofQuestion): ProvedState {
+/**
+ * Throws {@link LieError} where the nodes do not lead from the root to the account and each slot, or their absence, and
+ * {@link NotProvedError} where what they lead to has another form.
+ */
+export function checkProof(
+  answer: unknown,
+  { stateRoot, address, slots }: ProofQuestion,
+  { trieForm, isLoose = false }: StateForm = {},
+): ProvedState {
   const given = new Map<string, Uint8Array>()
   const { accountProof, storageProof } = (answer ?? {}) as Record<string, unknown>
   addNodes(accountProof, given)
@@ -33,10 +50,11 @@ export function checkProof(answer: unknown, { stateRoot, address, slots }: Proof
     return rlp
   }
   try {
-    return { ...walkState(readNode, { stateRoot, address, slots }), nodes: [...used.values()] }
+    return { ...walkState(readNode, { stateRoot, address, slots }, trieForm), nodes: [...used.values()] }
   } catch (error) {
     if (error instanceof MissingNodeError) {
-      throw new LieError(
+      const Kind = isLoose ? NotProvedError : LieError
+      throw new Kind(
         `a proof of ${bytesToHex(address)} that lacks the node ${bytesToHex(error.hash)} under the state root ${bytesToHex(stateRoot)}`,
       )
     }
@@ -50,13 +68,17 @@ export function checkProof(answer: unknown, { stateRoot, address, slots }: Proof
 export function walkState(
   readNode: NodeReader,
   { stateRoot, address, slots }: ProofQuestion,
+  trieForm: TrieForm | undefined,
 ): Omit<ProvedState, 'nodes'> {
   const read = (root: Hash32, key: Uint8Array) => readTrie(root, keccak256(key), readNode)
   const row = read(stateRoot, address)
+  const items = row === undefined ? undefined : decodeRlpList(row).length
+  if (items !== undefined && items !== (trieForm?.accountItems ?? accountItems))
+    throw new NotProvedError(`an account of ${items} items, whose form is not known, proves nothing`)
   const account = row && decodeAccount(row)
   const storageRoot = account?.storageRoot ?? emptyTrieRoot
   const values = slots.map((slot): [Uint8Array, Uint8Array] => {
-    const value = read(storageRoot, slot)
+    const value = read(storageRoot, slotInTrie(slot, trieForm))
     return [slot, value === undefined ? noBytes : rlpBytes(decodeRlp(value))]
   })
   return {

@@ -11,6 +11,7 @@ import type { CanonicalHeader } from '../../../data/store/gatewayWriter.js'
 import { bytesToHex, equalBytes, type Hash32, toQuantity } from '../../../primitives/bytes.js'
 import { excerpt, textOf } from '../../../primitives/excerpt.js'
 import { emptyTrieRoot, keccak256 } from '../../../primitives/keccak.js'
+import { decodeRlpList, rlpList } from '../../../primitives/rlp.js'
 import { type Block, parseBlock } from '../block.js'
 import { accessListFromJson } from './accessListFromJson.js'
 import { LieError } from './lie.js'
@@ -40,7 +41,31 @@ export async function askBlock(
     ),
   )
   if (uncles.includes(null)) return undefined
-  return parseBlock(blockRlpFromJson(result, uncles.map(headerRlpFromJson), family.transactionTypes))
+  return parseBlock(
+    blockRlpFromJson(
+      result,
+      uncles.map((uncle) => headerRlpFromJson(uncle)),
+      family.transactionTypes,
+    ),
+  )
+}
+
+/** The bytes of a typed transaction, unchecked; undefined where the node does not tell them. */
+export async function askRawTransaction(
+  blockHash: Hash32,
+  hash: string,
+  index: number,
+  attempt: Attempt,
+): Promise<Uint8Array | undefined> {
+  const { method, result } = await attempt.askOneOf([
+    { method: 'eth_getRawTransactionByHash', params: [hash] },
+    { method: 'debug_getRawBlock', params: [bytesToHex(blockHash)] },
+    { method: 'eth_getTransactionByHash', params: [hash] },
+  ])
+  if (method === 'eth_getTransactionByHash') return undefined
+  if (method === 'eth_getRawTransactionByHash') return bytesOf(result)
+  const item = rlpList(decodeRlpList(bytesOf(result))[1])[index]
+  return item instanceof Uint8Array ? item : undefined
 }
 
 /** A row of the store. `header` resolves to that of the block, undefined where nobody has it. */
@@ -59,19 +84,35 @@ export async function askReceipts(
       !equalBytes((await header)?.receiptsRoot ?? hash, emptyTrieRoot))
   const { method, result } = await attempt.askOneOf([
     { method: 'debug_getRawReceipts', params, isNone },
-    { method: 'eth_getBlockReceipts', params, isPatient: true },
-    // Hosted nodes often have receipts one by one alone.
-    { method: 'eth_getBlockByHash', params: [text, false] },
+    ...receiptQuestions(text),
   ])
-  if (result === null) return undefined
   if (method === 'debug_getRawReceipts') return receiptsFromRaw(result)
-  if (method === 'eth_getBlockReceipts') return receiptsFromJson(result)
+  const receipts = await jsonReceipts(method, result, attempt)
+  return receipts === undefined ? undefined : receiptsFromJson(receipts)
+}
+
+/** The receipts of a block as JSON. */
+export async function askReceiptsJson(hash: Hash32, attempt: Attempt): Promise<unknown> {
+  const { method, result } = await attempt.askOneOf(receiptQuestions(bytesToHex(hash)))
+  return jsonReceipts(method, result, attempt)
+}
+
+const receiptQuestions = (hash: string) => [
+  { method: 'eth_getBlockReceipts', params: [hash], isPatient: true },
+  // Hosted nodes often have receipts one by one alone.
+  { method: 'eth_getBlockByHash', params: [hash, false] },
+]
+
+/** Undefined where the node has none. */
+async function jsonReceipts(method: string, result: unknown, attempt: Attempt): Promise<unknown> {
+  if (result === null) return undefined
+  if (method === 'eth_getBlockReceipts') return result
   const { transactions } = result as { readonly transactions?: unknown }
   if (!Array.isArray(transactions)) throw new LieError('a block without its transactions')
   const receipts = await Promise.all(
     transactions.map((each) => attempt.ask('eth_getTransactionReceipt', [each])),
   )
-  return receipts.includes(null) ? undefined : receiptsFromJson(receipts)
+  return receipts.includes(null) ? undefined : receipts
 }
 
 export async function askHeaderAt(number: number, attempt: Attempt): Promise<CanonicalHeader | undefined> {

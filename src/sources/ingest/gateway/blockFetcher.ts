@@ -3,12 +3,17 @@
  * the header commits to. Stores nothing.
  */
 import type { BlockAccessList } from '../../../data/chain/blockAccessList.js'
+import { UnknownTypeError } from '../../../data/chain/blockFromJson.js'
+import { provedFamilyOf } from '../../../data/chain/families/provedFamilies.js'
+import type { ProvedFamily } from '../../../data/chain/families/provedFamily.js'
 import type { ForkSchedule } from '../../../data/chain/forks.js'
 import { type Header, isProofOfStake, requireKnownFork } from '../../../data/chain/header.js'
-import type { BlockName, Marker } from '../../../data/store/chainRows.js'
-import type { CanonicalHeader } from '../../../data/store/gatewayWriter.js'
-import { BlockParts } from '../../../execution/evm/blocks/blockParts.js'
-import { bytesToHex, equalBytes, type Hash32 } from '../../../primitives/bytes.js'
+import type { BlockName, Marker, ToldJson } from '../../../data/store/chainRows.js'
+import type { CanonicalHeader, FetchedReceipts } from '../../../data/store/gatewayWriter.js'
+import { BlockParts, bodyHashes, readBody } from '../../../execution/evm/blocks/blockParts.js'
+import { bytesToHex, equalBytes, type Hash32, toQuantity } from '../../../primitives/bytes.js'
+import { waitedForLater } from '../../../primitives/deferred.js'
+import type { RlpItem } from '../../../primitives/rlp.js'
 import type { Upstream } from '../../upstream/upstream.js'
 import type { Block } from '../block.js'
 import { blockNameOf } from '../mayMark.js'
@@ -17,19 +22,34 @@ import {
   askAccessList,
   askBlock,
   askHeaderAt,
+  askRawTransaction,
   askReceipts,
+  askReceiptsJson,
   checkAccessList,
   witnessMethods,
 } from './askedParts.js'
+import { readFamilyBlock, readFamilyHeader, readFamilyReceipts } from './familyBlock.js'
 import type { HotSet } from './hotSet.js'
 import { LieError } from './lie.js'
-import { type Asking, type Attempt, type ProveOptions, Proving, type ProvingOptions } from './proving.js'
+import {
+  type Asking,
+  type Attempt,
+  type ProveOptions,
+  Proving,
+  type ProvingOptions,
+  unavailable,
+} from './proving.js'
 
 /** A block whose parts match its hash. */
 export interface ProvedBlock extends Pick<Block, 'hash' | 'header' | 'headerRlp' | 'bodyRlp'> {
   /** Sender (20 bytes) ‖ transaction hash (32 bytes), per transaction. */
   readonly senders: Uint8Array
+  /** Of a chain of another family, and where its transactions are of a type that is not known here. */
+  readonly told?: ToldJson | undefined
 }
+
+/** A block whose receipts are asked for. */
+export type ReceiptsBlock = Pick<ProvedBlock, 'hash' | 'header' | 'told'>
 
 /** A block access list that its header commits to. */
 interface ProvedList {
@@ -42,6 +62,8 @@ const senderBytes = 52
 
 export interface FetcherOptions extends ProvingOptions {
   readonly schedule: ForkSchedule
+  /** Absent: Ethereum's. */
+  readonly family?: ProvedFamily
   /** Told of what went wrong, as sentences for the operator. */
   readonly log?: (text: string) => void
   /** What is in use; absent: nothing is proved with a head. */
@@ -53,9 +75,13 @@ export class BlockFetcher {
   protected readonly options: FetcherOptions
   readonly #parts: BlockParts
   readonly #schedule: ForkSchedule
+  readonly #quorum: () => number
+  /** Types of transactions that the operator was told of. */
+  readonly #unknownTypes = new Set<number>()
 
   constructor(upstreams: Asking, options: FetcherOptions) {
     this.options = options
+    this.#quorum = () => upstreams.quorum
     this.proving = new Proving(upstreams, options)
     this.#parts = new BlockParts(options.schedule)
     this.#schedule = options.schedule
@@ -64,10 +90,66 @@ export class BlockFetcher {
   /** A block by its hash, proved; undefined where nobody knows it. `first`: see {@link Proving.prove}. */
   async readBlock(hash: Hash32, first?: Upstream): Promise<ProvedBlock | undefined> {
     const read = (attempt: Attempt) => this.blockFrom(hash, attempt)
-    return this.proving.prove(`block ${bytesToHex(hash)}`, read, { first })
+    const what = `block ${bytesToHex(hash)}`
+    const rows = ({ headerRlp, bodyRlp, senders }: ProvedBlock) => [headerRlp, bodyRlp, senders]
+    return this.#agreed(what, read, await this.proving.prove(what, read, { first }), rows)
+  }
+
+  /** What one node told, where as many tell the same as the quorum is. What is proved needs no others. */
+  async #agreed<T extends { readonly told?: ToldJson | undefined }>(
+    what: string,
+    read: (attempt: Attempt) => Promise<T | undefined>,
+    found: T | undefined,
+    rows: (found: T) => readonly Uint8Array[],
+  ): Promise<T | undefined> {
+    if (found?.told?.faith !== 'none' || this.#quorum() === 1) return found
+    const agreed = await this.proving.agree(read, (each) => rows(each).map(bytesToHex).join())
+    if (agreed?.told === undefined)
+      throw unavailable(`fewer than ${this.#quorum()} upstreams agree on ${what}`)
+    return { ...agreed, told: { ...agreed.told, faith: 'quorum' } }
   }
 
   protected async blockFrom(hash: Hash32, attempt: Attempt): Promise<ProvedBlock | undefined> {
+    const { family } = this.options
+    if (family !== undefined) return this.#familyBlock(hash, attempt, family)
+    try {
+      return await this.#ethereumBlock(hash, attempt)
+    } catch (error) {
+      if (!(error instanceof UnknownTypeError)) throw error
+      if (!this.#unknownTypes.has(error.number))
+        this.options.log?.(
+          `${error.message}: transactions of this type are served as upstreams tell them, with Tidegate-Trust`,
+        )
+      this.#unknownTypes.add(error.number)
+      return this.#unknownBlock(hash, attempt)
+    }
+  }
+
+  get #types(): Types {
+    return this.#schedule.family.transactionTypes
+  }
+
+  /** A block with transactions of types that are not known here. */
+  async #unknownBlock(hash: Hash32, attempt: Attempt): Promise<ProvedBlock | undefined> {
+    const block = await this.#familyBlock(hash, attempt, unknownTypes)
+    // What an answer changed may be right in the next one.
+    const isKnown =
+      block &&
+      readBody(block.bodyRlp, block.header).transactions.every((item) => isKnownItem(item, this.#types))
+    return isKnown ? { ...block, told: undefined } : block
+  }
+
+  async #familyBlock(hash: Hash32, attempt: Attempt, family: ProvedFamily): Promise<ProvedBlock | undefined> {
+    const answer = await attempt.ask('eth_getBlockByHash', [bytesToHex(hash), true])
+    if (answer === null) return undefined
+    const rawOf = (transaction: string, index: number) => askRawTransaction(hash, transaction, index, attempt)
+    const { chainId } = this.options.schedule.config
+    const block = await readFamilyBlock(answer, { family, chainId, rawOf })
+    if (equalBytes(block.hash, hash)) return block
+    throw new LieError(`block ${bytesToHex(hash)} with the hash ${bytesToHex(block.hash)}`)
+  }
+
+  async #ethereumBlock(hash: Hash32, attempt: Attempt): Promise<ProvedBlock | undefined> {
     const block = await askBlock(hash, attempt, this.#schedule)
     if (block === undefined) return undefined
     const { header, bodyRlp } = block
@@ -76,6 +158,7 @@ export class BlockFetcher {
     }
     // What comes after its body is known of known forks alone.
     if (block.blockAccessList !== undefined) requireKnownFork(header)
+    requireKnownTypes(bodyRlp, header, this.#types)
     const senders = this.#parts.checkBody(
       bodyRlp,
       header,
@@ -86,25 +169,42 @@ export class BlockFetcher {
   }
 
   /**
-   * Receipts of a block, proved; undefined where nobody has them. A row of the store. They are asked for at once, also
-   * where the header is still to come.
+   * Receipts of a block, proved; undefined where nobody has them. They are asked for at once, also where the block is still
+   * to come.
    */
   async readReceipts(
     hash: Hash32,
-    header: Header | Promise<Header | undefined>,
+    block: ReceiptsBlock | Promise<ReceiptsBlock | undefined>,
     first?: Upstream,
-  ): Promise<Uint8Array | undefined> {
-    const read = async (attempt: Attempt) => {
-      const [receipts, of] = await Promise.all([askReceipts(hash, attempt, header), header])
-      if (receipts === undefined || of === undefined) return undefined
+  ): Promise<FetchedReceipts | undefined> {
+    const { family } = this.options
+    const read = async (attempt: Attempt): Promise<FetchedReceipts | undefined> => {
+      if (family !== undefined) return this.#familyReceipts(hash, attempt, await block, family)
+      const header = waitedForLater(Promise.resolve(block).then((of) => of?.header))
+      const [row, of] = await Promise.all([askReceipts(hash, attempt, header), block])
+      if (of?.told !== undefined) return this.#familyReceipts(hash, attempt, of, unknownTypes)
+      if (row === undefined || of === undefined) return undefined
       this.#parts.checkReceipts(
-        receipts,
-        of,
-        (part, what) => new LieError(`${part} of block ${of.number} that ${what}`),
+        row,
+        of.header,
+        (part, what) => new LieError(`${part} of block ${of.header.number} that ${what}`),
       )
-      return receipts
+      return { row }
     }
-    return this.proving.prove(`the receipts of block ${bytesToHex(hash)}`, read, { first })
+    const what = `the receipts of block ${bytesToHex(hash)}`
+    return this.#agreed(what, read, await this.proving.prove(what, read, { first }), ({ row }) => [row])
+  }
+
+  async #familyReceipts(
+    hash: Hash32,
+    attempt: Attempt,
+    block: ReceiptsBlock | undefined,
+    family: ProvedFamily,
+  ): Promise<FetchedReceipts | undefined> {
+    const answer = block && (await askReceiptsJson(hash, attempt))
+    if (block === undefined || answer === undefined) return undefined
+    const { told = await this.#familyBlock(hash, attempt, family).then((of) => of?.told) } = block
+    return told && readFamilyReceipts(answer, { ...block, told }, family)
   }
 
   /** The access list of a block, proved and checked; undefined where nobody has it. Asked for as {@link readReceipts}. */
@@ -146,19 +246,46 @@ export class BlockFetcher {
 
   /** The header of a number as some node has it; only its number is checked. Undefined where nobody has it. */
   async readHeaderAt(number: number): Promise<CanonicalHeader | undefined> {
-    return this.proving.prove(`block ${number}`, (attempt) => askHeaderAt(number, attempt))
+    return this.proving.prove(`block ${number}`, (attempt) => this.#headerAt(number, attempt))
   }
 
   /** The header of a number that a quorum of nodes has; undefined where fewer agree. */
   async readAgreed(number: number): Promise<CanonicalHeader | undefined> {
     return this.proving.agree(
-      (attempt) => askHeaderAt(number, attempt),
+      (attempt) => this.#headerAt(number, attempt),
       ({ hash }) => bytesToHex(hash),
     )
+  }
+
+  async #headerAt(number: number, attempt: Attempt): Promise<CanonicalHeader | undefined> {
+    const { family } = this.options
+    if (family === undefined) return askHeaderAt(number, attempt)
+    const answer = await attempt.ask('eth_getBlockByNumber', [toQuantity(number), false])
+    if (answer === null) return undefined
+    const { hash, header, headerRlp } = readFamilyHeader(answer, family)
+    if (header.number !== number) throw new LieError(`block ${header.number} instead of ${number}`)
+    return { number, hash, header: headerRlp, totalDifficulty: undefined }
   }
 
   /** The block that an upstream calls safe or finalized; undefined where none says one. Unproved. */
   async readMarked(marker: Marker): Promise<BlockName | undefined> {
     return blockNameOf(await this.proving.guess('eth_getBlockByNumber', [marker, false]))
   }
+}
+
+/** Ethereum, where a block has what is not known here: receipts may have more than is known, too. */
+const unknownTypes: ProvedFamily = { ...provedFamilyOf({}), loose: ['receipts'] }
+
+/** Throws {@link UnknownTypeError} where the header commits to a body with transactions that are not known here. */
+function requireKnownTypes(bodyRlp: Uint8Array, header: Header, types: Types): void {
+  const body = readBody(bodyRlp, header)
+  const unknown = body.transactions.find((item) => !isKnownItem(item, types))
+  if (unknown === undefined || !equalBytes(bodyHashes(body).transactionsRoot, header.transactionsRoot)) return
+  throw new UnknownTypeError((unknown as Uint8Array)[0] ?? 0)
+}
+
+type Types = ReadonlyMap<number, unknown>
+
+function isKnownItem(item: RlpItem, types: Types): boolean {
+  return !(item instanceof Uint8Array) || types.has(item[0] ?? 0)
 }

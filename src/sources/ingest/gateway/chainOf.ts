@@ -1,6 +1,8 @@
 /** Which chain a gateway's upstreams have, for a gateway that was told no genesis. */
-import { parseGenesisConfig } from '../../../data/chain/forks.js'
-import { knownIdentity } from '../../../data/chain/knownNetworks.js'
+import { hasOwnRules } from '../../../data/chain/families/families.js'
+import { familyIdentity, provedFamilyOfConfig } from '../../../data/chain/families/provedFamilies.js'
+import { ForkSchedule, parseGenesisConfig } from '../../../data/chain/forks.js'
+import { knownIdentity, networkOf } from '../../../data/chain/knownNetworks.js'
 import type { ChainIdentity } from '../../../data/store/chainRows.js'
 import { bytesToHex, parseQuantity } from '../../../primitives/bytes.js'
 import { OperatorError } from '../../../primitives/faults.js'
@@ -30,9 +32,9 @@ export async function chainOf(
   const told = parseQuantity(id)
   if (told === undefined) throw new OperatorError(`upstream ${upstream.name} does not say its chain id`)
   const chainId = told.toString()
-  const known = knownIdentity('', Number(chainId))
+  const identity = knownIdentity('', Number(chainId))
   // A node with pruned history; whether it is of that chain is looked at again when it is first asked.
-  if ('why' in genesis && known !== undefined) return known
+  if ('why' in genesis && identity !== undefined) return identity
   if ('why' in genesis) {
     throw new OperatorError(
       `upstream ${upstream.name} does not tell its first block (${genesis.why}); name the chain's genesis.json with --genesis`,
@@ -40,18 +42,22 @@ export async function chainOf(
   }
   const { block } = genesis
   const genesisHash = block.hash.toLowerCase()
-  if (known?.genesisHash === genesisHash) return known
-  const config = await toldConfig(upstream, deadline)
+  if (identity?.genesisHash === genesisHash) return identity
+  const config = await askConfig(upstream, deadline)
+  const family = networkOf(Number(chainId))?.family ?? (config && provedFamilyOfConfig(config))
+  // Where its rules are known it is executed; a chain that is none of Ethereum's may tell Ethereum's members alone.
+  const isExecuted = config !== undefined && setsKnownRules(config)
+  if (family !== undefined && !isExecuted) return familyIdentity(chainId, genesisHash, family)
   if (config !== undefined) {
+    requireKnownRules(upstream, config)
     onBelieved()
     // anvil's accounts are not in the header of its genesis; it makes headers that do not follow from their parents.
     const stateRoot = String(memberOf(block, 'stateRoot')).toLowerCase()
     const development = stateRoot === bytesToHex(emptyTrieRoot) ? { development: { stateRoot } } : {}
     return { chainId, networkId: chainId, genesisHash, config: JSON.stringify(config), ...development }
   }
-  throw new OperatorError(
-    `upstream ${upstream.name} does not tell the rules of its chain (debug_chainConfig); name the chain's genesis.json with --genesis`,
-  )
+  // What has the shape of Ethereum's blocks is proved; all else is what upstreams say.
+  return familyIdentity(chainId, genesisHash, 'other')
 }
 
 /**
@@ -59,19 +65,37 @@ export async function chainOf(
  * does, and with OperatorError for rules that are not known here.
  */
 export async function toldConfig(upstream: Upstream, deadline: number): Promise<unknown> {
+  const config = await askConfig(upstream, deadline)
+  if (config !== undefined) requireKnownRules(upstream, config)
+  return config
+}
+
+/** Whether a told `config` sets rules that are not Ethereum's, and are all known. */
+function setsKnownRules(config: object): boolean {
+  try {
+    return hasOwnRules(new ForkSchedule(parseGenesisConfig(config)).family)
+  } catch {
+    return false
+  }
+}
+
+async function askConfig(upstream: Upstream, deadline: number): Promise<object | undefined> {
   for (const [method, find] of configMethods) {
     const config = find(await askIfKnown(upstream, method, deadline)) ?? undefined
-    if (config === undefined) continue
-    try {
-      parseGenesisConfig(config)
-    } catch (error) {
-      throw new OperatorError(
-        `upstream ${upstream.name} has rules that this version does not know: ${(error as Error).message}`,
-      )
-    }
-    return config
+    if (typeof config === 'object') return config
   }
   return undefined
+}
+
+/** Throws OperatorError. */
+function requireKnownRules(upstream: Upstream, config: object): void {
+  try {
+    parseGenesisConfig(config)
+  } catch (error) {
+    throw new OperatorError(
+      `upstream ${upstream.name} has rules that this version does not know: ${(error as Error).message}`,
+    )
+  }
 }
 
 /** A member of an answer; undefined where it has none. */

@@ -11,6 +11,7 @@ import type { StateView } from '../../../data/state/stateView.js'
 import { nodeRlp } from '../../../data/state/trieNode.js'
 import { provedState } from '../../../data/state/trieState.js'
 import type { Change } from '../../../data/store/blockDiff.js'
+import type { FetchedReceipts } from '../../../data/store/gatewayWriter.js'
 import type { AccountChange, BlockChanges } from '../../../data/store/heldValues.js'
 import { BlockExecutor, type ExecutedBlock } from '../../../execution/evm/blocks/executeBlock.js'
 import { InvalidBlockError } from '../../../execution/evm/blocks/invalidBlock.js'
@@ -33,7 +34,7 @@ import { bytesOf } from './receiptsFromJson.js'
 /** A block that was executed, and what it takes to hold what it changes. */
 interface WitnessedBlock {
   /** A row of the store. */
-  readonly receipts: Uint8Array
+  readonly receipts: FetchedReceipts
   readonly accessList: Uint8Array | undefined
   readonly changes: BlockChanges
   /** Trie nodes that were read, and those of the state after it. */
@@ -95,7 +96,7 @@ export class WitnessExecutor {
       )
     }
     return {
-      receipts: encodeRlp(executed.receipts),
+      receipts: { row: encodeRlp(executed.receipts) },
       accessList: executed.blockAccessList,
       changes: executedChanges(executed),
       nodes: [

@@ -4,6 +4,7 @@
  * from its parent by the rules of the chain. Does not own fetching (`proofFetcher.ts`).
  */
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+import type { ProvedFamily } from '../../../data/chain/families/provedFamily.js'
 import type { ForkSchedule } from '../../../data/chain/forks.js'
 import { decodeHeader, type Header, isProofOfStake, UnknownForkError } from '../../../data/chain/header.js'
 import type { BlockName } from '../../../data/store/chainRows.js'
@@ -25,6 +26,7 @@ import { checkHeader } from '../blockRules.js'
 import type { SignedLinks } from '../follow/signedLinks.js'
 import { markers, type SignedMarks, writeMarks } from '../mayMark.js'
 import type { ProvedBlock } from './blockFetcher.js'
+import { contentOf } from './familyBlock.js'
 import { HeaderLinks, type LinkedHeader, requireNumber } from './headerLinks.js'
 import type { HeadReader, WholeBlock } from './headReader.js'
 import type { ProofFetcher } from './proofFetcher.js'
@@ -46,6 +48,8 @@ const walkBatch = 100
 
 interface HeadKeeperOptions {
   readonly schedule: ForkSchedule
+  /** Absent: Ethereum's. */
+  readonly family?: ProvedFamily | undefined
   /** Blocks below the head whose headers are linked to it. */
   readonly historyBlocks: number
   /** Block down to which headers are linked, if that is further down. */
@@ -254,6 +258,7 @@ export class HeadKeeper {
 
   /** Throws InvalidBlockError where a header does not follow from its parent; whoever has it on its chain lied. */
   #checkHeaders(below: Header, branch: readonly LinkedHeader[]): void {
+    if (this.#options.family !== undefined) return this.#checkOrder(below, branch)
     const { schedule, upstreams } = this.#options
     const isDevelopment = this.#store.readIdentity()?.development !== undefined
     let parent = below
@@ -278,6 +283,20 @@ export class HeadKeeper {
     }
   }
 
+  /** By which further rules headers of other families follow is not known; several blocks may have one timestamp. */
+  #checkOrder(below: Header, branch: readonly LinkedHeader[]): void {
+    let parent = below
+    for (const { hash: hashBytes, header } of branch) {
+      if (header.number !== parent.number + 1 || header.timestamp < parent.timestamp) {
+        const [number, hash] = [header.number, bytesToHex(hashBytes)]
+        const what = `block ${number} (${hash}) does not follow block ${parent.number}`
+        this.#options.upstreams.rejectHead({ number, hash }, what)
+        throw new Error(what)
+      }
+      parent = header
+    }
+  }
+
   /** Reads the parts of blocks, each of which follows the one before. */
   async #complete(branch: readonly ProvedBlock[]): Promise<WholeBlock[]> {
     // What a block is executed on has to be held.
@@ -295,8 +314,8 @@ export class HeadKeeper {
     // Stored before they become canonical, because subscribers are told of them then.
     for (const block of branch) {
       if (!('receipts' in block)) continue
-      const { hash, headerRlp: header, bodyRlp: body, senders } = block
-      this.#store.putBlock({ ...block, hash, header, content: { body, senders } })
+      const { hash, headerRlp: header } = block
+      this.#store.putBlock({ ...block, hash, header, content: contentOf(block) })
     }
     let total = this.#totalAt(forkNumber)
     const headers = branch.map((block) => {

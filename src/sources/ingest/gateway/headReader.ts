@@ -7,7 +7,7 @@ import type { AccountAccess, BlockAccessList, IndexedValue } from '../../../data
 import { decodeHeader, type Header } from '../../../data/chain/header.js'
 import { decodeAccount, emptyAccount, encodeAccount, isEmptyAccount } from '../../../data/state/account.js'
 import type { Change } from '../../../data/store/blockDiff.js'
-import type { GatewayWriter } from '../../../data/store/gatewayWriter.js'
+import type { FetchedReceipts, GatewayWriter } from '../../../data/store/gatewayWriter.js'
 import { unknownRoot } from '../../../data/store/heldRows.js'
 import type { AccountChange, BlockChanges } from '../../../data/store/heldValues.js'
 import type { ProvedState } from '../../../data/store/stateWriter.js'
@@ -24,8 +24,7 @@ import type { ProofFetcher } from './proofFetcher.js'
 
 /** A block with everything that is stored of it. */
 export interface WholeBlock extends ProvedBlock {
-  /** A row of the store. */
-  readonly receipts: Uint8Array
+  readonly receipts: FetchedReceipts
   readonly accessList: Uint8Array | undefined
   /** What it changes; undefined where that is not known. */
   readonly changes: BlockChanges | undefined
@@ -86,20 +85,18 @@ export class HeadReader {
     isLast = true,
   ): Promise<WholeBlock | undefined> {
     const first = this.#best(way)
-    const readReceipts = () => {
-      const header = waitedForLater(block.then((of) => of?.header))
-      return this.#fetcher.readReceipts(hash, header, first)
-    }
+    const held = this.#store.readReceipts(hash)
+    const readReceipts = () => this.#fetcher.readReceipts(hash, waitedForLater(block), first)
     const isHot = way === 'proofs' && isLast
     const [found, changed, receipts, hot] = await Promise.all([
       block,
       this.#changes(hash, block, way),
-      this.#store.readReceipts(hash) ?? (way === 'witness' ? undefined : readReceipts()),
+      held === undefined && way !== 'witness' ? readReceipts() : held && { row: held },
       isHot ? this.#readHot(hash, block) : undefined,
     ])
     if (found === undefined) return undefined
     const own = await this.#otherwise(found, way, changed)
-    const row = receipts ?? own?.receipts ?? (await this.#fetcher.readReceipts(hash, found.header))
+    const row = receipts ?? own?.receipts ?? (await this.#fetcher.readReceipts(hash, found))
     if (row === undefined) throw new Error(`no upstream has the receipts of block ${found.header.number}`)
     const { changes, accessList, nodes = [], codes = [] } = own ?? {}
     const isProved = changes === undefined && isLast
@@ -157,6 +154,8 @@ export class HeadReader {
   }
 
   #choose(isListed: boolean): CurrentWay {
+    // Others are executed by rules that are not known here.
+    if (this.#options.family !== undefined) return 'proofs'
     const isOpen = (way: 'accessList' | 'witness') =>
       performance.now() >= this.#pausedUntil[way] && this.#best(way) !== undefined
     if (isListed && isOpen('accessList')) return 'accessList'

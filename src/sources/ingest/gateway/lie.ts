@@ -25,3 +25,8 @@ export class LackError extends Error {
 export class MovedError extends Error {
   override readonly name = 'MovedError'
 }
+
+/** An answer of a form that is not known here, or of a part that nothing proves: no lie. The message says what it is. */
+export class NotProvedError extends Error {
+  override readonly name = 'NotProvedError'
+}

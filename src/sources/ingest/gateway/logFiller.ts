@@ -14,6 +14,7 @@ import { equalBytes, type Hash32, toHash32 } from '../../../primitives/bytes.js'
 import { emptyTrieRoot } from '../../../primitives/keccak.js'
 import { encodeRlp } from '../../../primitives/rlp.js'
 import type { Upstream } from '../../upstream/upstream.js'
+import { contentOf } from './familyBlock.js'
 import type { ProofFetcher } from './proofFetcher.js'
 
 /** Blocks with transactions that are taken at once: some 10 MB of answers, and 50 ms to prove and store them. */
@@ -141,8 +142,8 @@ export class LogFiller {
       const row = this.#store.readCanonicalRow(next)
       if (row === undefined) throw new Error(`block ${next} is not held`)
       const header = decodeHeader(row.header)
-      if (equalBytes(header.receiptsRoot, emptyTrieRoot)) {
-        parts.push({ hash: hashOf(row), content: undefined, receipts: noReceipts })
+      if (equalBytes(header.receiptsRoot, emptyTrieRoot) && row.senders.length === 0) {
+        parts.push({ hash: hashOf(row), content: undefined, receipts: { row: noReceipts } })
         continue
       }
       full++
@@ -157,7 +158,7 @@ export class LogFiller {
     const failed = settled.find(({ status }) => status === 'rejected')
     if (failed?.status === 'rejected') throw failed.reason
     const bytes = fetched.reduce(
-      (sum, each) => sum + (each.content?.body.length ?? 0) + each.receipts.length,
+      (sum, each) => sum + (each.content?.body.length ?? 0) + each.receipts.row.length,
       0,
     )
     // Half of the time upstreams are free for what callers want.
@@ -172,14 +173,18 @@ export class LogFiller {
     const held = this.#store.readReceipts(hash)
     const [block, receipts] = await Promise.all([
       row.hasBody ? undefined : this.#fetcher.readBlock(hash, first),
-      held ?? this.#fetcher.readReceipts(hash, header, first),
+      held === undefined ? this.#readReceipts(hash, header, first) : { row: held },
     ])
     if (receipts === undefined || (block === undefined && !row.hasBody)) {
       throw new Error(`no upstream has the transactions and receipts of block ${header.number}`)
     }
     if (block !== undefined) this.#fetcher.noteKept('body')
     if (held === undefined) this.#fetcher.noteKept('receipts')
-    return { hash, receipts, content: block && { body: block.bodyRlp, senders: block.senders } }
+    return { hash, receipts, content: block && contentOf(block) }
+  }
+
+  #readReceipts(hash: Hash32, header: Header, first: Upstream | undefined) {
+    return this.#fetcher.readReceipts(hash, { hash, header, told: this.#store.readTold(hash) }, first)
   }
 
   async #pause(ms: number): Promise<void> {

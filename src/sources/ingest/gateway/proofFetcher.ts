@@ -26,9 +26,10 @@ import { waitedForLater } from '../../../primitives/deferred.js'
 import { FaultError } from '../../../primitives/faults.js'
 import { emptyCodeHash, keccak256 } from '../../../primitives/keccak.js'
 import { type Wanted, type WantingCall, wantedKey } from '../../../primitives/notHeld.js'
-import { checkProof, walkState } from './accountProof.js'
+import { checkProof, type StateForm, walkState } from './accountProof.js'
 import { accessListMethods, askAccessList, checkAccessList } from './askedParts.js'
 import { BlockFetcher, type FetcherOptions, type ProvedBlock } from './blockFetcher.js'
+import { contentOf } from './familyBlock.js'
 import type { HotQuestion } from './hotSet.js'
 import { LieError, MovedError } from './lie.js'
 import { type Asking, type Attempt, type ProveOptions, unavailable } from './proving.js'
@@ -217,16 +218,16 @@ export class ProofFetcher extends BlockFetcher {
   }
 
   /** Stores a block. */
-  keep({ hash, headerRlp, bodyRlp, senders }: ProvedBlock): void {
-    this.#store.putSideHeader(hash, headerRlp)
-    this.#store.putContent(hash, { body: bodyRlp, senders })
+  keep(block: ProvedBlock): void {
+    this.#store.putSideHeader(block.hash, block.headerRlp)
+    this.#store.putContent(block.hash, contentOf(block))
   }
 
   async #receipts(hash: Hash32): Promise<Outcome> {
     const header = this.#store.readHeader(hash)
     if (header === undefined) return 'absent'
     const decoded = decodeHeader(header)
-    const row = await this.readReceipts(hash, decoded)
+    const row = await this.readReceipts(hash, { hash, header: decoded, told: this.#store.readTold(hash) })
     if (row === undefined) throw unavailable(`no upstream has the receipts of block ${decoded.number}`)
     this.#store.putReceipts(hash, row)
     return 'held'
@@ -293,8 +294,20 @@ export class ProofFetcher extends BlockFetcher {
     return this.#store.isCanonical(number, hash)
   }
 
+  get #form(): StateForm {
+    const { family } = this.options
+    return { trieForm: family?.trieForm, isLoose: family?.loose.includes('state') ?? false }
+  }
+
+  /** Throws FaultError where nothing proves the state. */
+  #requireProofs(): void {
+    if (this.options.family?.parts.state !== 'told') return
+    throw new FaultError({ kind: 'NotProved', why: 'nothing proves the state of this chain' })
+  }
+
   /** Asks by the block's hash, also of one that is not canonical, or above the head. */
   async #state(wanted: WantedState): Promise<Outcome> {
+    this.#requireProofs()
     const { block, stateRoot, slots } = wanted
     const address = wanted.address as Address
     const question = { address, slots: slots as readonly Hash32[] }
@@ -306,7 +319,7 @@ export class ProofFetcher extends BlockFetcher {
   #holdWalked({ block, stateRoot, address, slots }: WantedState): boolean {
     const question = { stateRoot, address: address as Address, slots: slots as readonly Hash32[] }
     try {
-      const walked = walkState((hash) => this.#store.readNode(hash), question)
+      const walked = walkState((hash) => this.#store.readNode(hash), question, this.#form.trieForm)
       this.#keepState({ ...walked, nodes: [] }, block)
       return true
     } catch (error) {
@@ -360,7 +373,7 @@ export class ProofFetcher extends BlockFetcher {
     const read = async (attempt: Attempt) => {
       const [answer, stateRoot] = await Promise.all([attempt.ask('eth_getProof', params), root])
       if (answer === null || stateRoot === undefined) return undefined
-      return checkProof(answer, { stateRoot, address, slots })
+      return checkProof(answer, { stateRoot, address, slots }, this.#form)
     }
     return this.proving.prove(what, read, options)
   }

@@ -11,7 +11,7 @@ import { FaultError } from '../../../primitives/faults.js'
 import { RlpError } from '../../../primitives/rlp.js'
 import { NodeError, type Upstream } from '../../upstream/upstream.js'
 import { type AskOptions, NoAnswerError, type Upstreams } from '../../upstream/upstreams.js'
-import { LackError, LieError, MovedError } from './lie.js'
+import { LackError, LieError, MovedError, NotProvedError } from './lie.js'
 
 export type Asking = Pick<Upstreams, 'ask' | 'candidates' | 'count' | 'quorum'>
 
@@ -66,6 +66,8 @@ interface Tried<T> {
   readonly found: T | undefined
   /** Why there is nothing found; absent where the node says that there is no such thing. */
   readonly reason: string | undefined
+  /** Whether the reason is that what it answered cannot be proved. */
+  readonly isUnproved: boolean
 }
 
 export class Proving {
@@ -103,13 +105,16 @@ export class Proving {
     const denialsMax = Math.max(denialsMin, count - quorum + 1)
     let denials = 0
     const reasons = new Map<Upstream, string>()
-    for await (const { node, found, reason } of this.#tries(prove, options)) {
+    let unproved: string | undefined
+    for await (const { node, found, reason, isUnproved } of this.#tries(prove, options)) {
       if (found !== undefined) return found
+      if (isUnproved) unproved = reason
       if (reason !== undefined) reasons.set(node, `${node.name}: ${reason}`)
       else if (++denials >= denialsMax) return undefined
       else reasons.delete(node)
     }
     if (denials > 0 && reasons.size === 0) return undefined
+    if (unproved !== undefined) throw new FaultError({ kind: 'NotProved', why: unproved }, unproved)
     throw unavailable(`no upstream gave ${what} (${[...reasons.values()].join('; ') || 'none answers'})`)
   }
 
@@ -169,6 +174,7 @@ export class Proving {
       const attempt = new OneNode(this.#upstreams, not, { deadline, first, once })
       let found: T | undefined
       let reason: string | undefined
+      let isUnproved = false
       try {
         found = await prove(attempt)
       } catch (error) {
@@ -180,13 +186,14 @@ export class Proving {
         else if (!isFailure(error)) throw error
         if (error instanceof LackError) attempt.node?.lack(error.method)
         if (error instanceof NoAnswerError && attempt.node !== undefined) failed.add(attempt.node)
+        isUnproved = error instanceof NotProvedError
         reason = error.message
       }
       const { node } = attempt
       if (node === undefined) throw new Error('nobody was asked')
       passed.add(node)
       isDenied ||= found === undefined && reason === undefined
-      yield { node, found, reason }
+      yield { node, found, reason, isUnproved }
     }
   }
 }
@@ -281,7 +288,7 @@ function isNull(result: unknown): unknown {
 
 /** Whether a node gave no answer that can be used, and did not lie. */
 function isFailure(error: unknown): error is Error {
-  const kinds = [NodeError, NoAnswerError, MovedError, LackError, UnknownForkError]
+  const kinds = [NodeError, NoAnswerError, MovedError, LackError, NotProvedError, UnknownForkError]
   return kinds.some((kind) => error instanceof kind)
 }
 

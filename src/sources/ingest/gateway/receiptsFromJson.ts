@@ -9,30 +9,32 @@ type Json = Readonly<Record<string, unknown>>
 /** A row of the store: an RLP list of byte strings, each a receipt in consensus encoding. Throws {@link LieError}. */
 export function receiptsFromJson(answer: unknown): Uint8Array {
   if (!Array.isArray(answer)) throw new LieError('receipts that are no list')
-  const blooms = new Blooms()
+  return encodeRlp(answer.map((receipt: Json) => receiptRlp(receipt)))
+}
+
+const blooms = new Blooms()
+/** What receipts of deposits of the OP Stack have after their logs. */
+const depositMembers: readonly string[] = ['depositNonce', 'depositReceiptVersion']
+
+/** A receipt in consensus encoding; `more` are members that are integers after its logs. Throws {@link LieError}. */
+export function receiptRlp(receipt: Json, more = depositMembers): Uint8Array {
   try {
-    return encodeRlp(
-      answer.map((receipt: Json) => {
-        const { type = '0x0', status, root, cumulativeGasUsed, logs } = receipt
-        const { depositNonce, depositReceiptVersion } = receipt
-        const told = [depositNonce, depositReceiptVersion].filter(
-          (value) => value !== undefined && value !== null,
-        )
-        const read = (logs as readonly Json[]).map(({ address, topics, data }) => ({
-          address: bytesOf(address),
-          topics: (topics as readonly unknown[]).map(bytesOf),
-          data: bytesOf(data),
-        }))
-        const fields = {
-          type: Number(quantityOf(type)),
-          outcome: status === undefined || status === null ? bytesOf(root) : quantityOf(status) === 1n,
-          gasUsed: quantityOf(cumulativeGasUsed),
-          logs: read,
-          tail: told.map(quantityOf),
-        }
-        return encodeReceipt(fields, blooms.bloomOf(read))
-      }),
-    )
+    const { type, status, root, cumulativeGasUsed, logs } = receipt
+    const read = (logs as readonly Json[]).map(({ address, topics, data }) => ({
+      address: bytesOf(address),
+      topics: (topics as readonly unknown[]).map(bytesOf),
+      data: bytesOf(data),
+    }))
+    const fields = {
+      type: Number(quantityOf(type ?? '0x0')),
+      outcome: status === undefined || status === null ? bytesOf(root) : quantityOf(status) === 1n,
+      gasUsed: quantityOf(cumulativeGasUsed),
+      logs: read,
+      tail: more.flatMap((name) =>
+        (receipt[name] ?? undefined) === undefined ? [] : quantityOf(receipt[name]),
+      ),
+    }
+    return encodeReceipt(fields, blooms.bloomOf(read))
   } catch (error) {
     throw new LieError(`receipts that cannot be read: ${(error as Error).message}`)
   }

@@ -1,6 +1,7 @@
 /** The source of a gateway: its upstreams, its store, and what is fetched for callers. One per network. */
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { provedFamilyOf } from '../../../data/chain/families/provedFamilies.js'
 import { ForkSchedule } from '../../../data/chain/forks.js'
 import { decodeHeader, unknownForkOf } from '../../../data/chain/header.js'
 import { identityWithForks, knownIdentity } from '../../../data/chain/knownNetworks.js'
@@ -41,6 +42,7 @@ export async function runGateway(task: GatewayTask, host: SourceHost): Promise<v
     if (identity === undefined) return report({ type: 'finished', progress: noProgress, stopped: true })
     store.begin(identity)
     const schedule = ForkSchedule.of(identity)
+    const family = identity.family === undefined ? undefined : provedFamilyOf(identity)
     const chain = chainNameOf(identity, store)
     const { quorum, pollMs, fetchMsMax, historyBlocks, logs, beacon } = task
     const isSigned = beacon !== undefined
@@ -51,7 +53,10 @@ export async function runGateway(task: GatewayTask, host: SourceHost): Promise<v
     ends.add(() => signed?.close())
     store.keptBlocks = historyBlocks
     const plan = task.workingSet
-    const workingSet = new WorkingSet(store, upstreams, { schedule, fetchMsMax, log, plan })
+    const workingSet = new WorkingSet(store, upstreams, {
+      ...{ schedule, fetchMsMax, log, plan },
+      ...(family !== undefined && { family }),
+    })
     const { fetcher, reader } = workingSet
     ends.add(() => workingSet.close())
     ends.add(publishFigures(report, { store, upstreams, fetcher, signed, workingSet }))
@@ -88,6 +93,7 @@ export async function runGateway(task: GatewayTask, host: SourceHost): Promise<v
     }
     const keeper = new HeadKeeper(store, fetcher, reader, {
       schedule,
+      family,
       historyBlocks,
       linkTo: logs?.from,
       upstreams,

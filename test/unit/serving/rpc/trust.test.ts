@@ -61,10 +61,10 @@ t.test('what is read after a pause counts, for its own answer alone', async (t) 
   const views: NetworkViews<TestView> = {
     current: network.current,
     pinned: () => undefined,
-    readUnproved: () => {
+    readFaith: () => {
       const had = hadFaith
       hadFaith = false
-      return had
+      return had ? ('quorum' as const) : ('proved' as const)
     },
   }
   const { endpoint } = createDispatcher({

@@ -96,6 +96,11 @@ const examples: { [K in Fault['kind']]: [Extract<Fault, { kind: K }>, number, st
     -32000,
     'this network reads nothing from a sequencer; its operator can name a JSON-RPC endpoint in "upstream.readUrl" of the configuration',
   ],
+  NotProved: [
+    { kind: 'NotProved', why: 'an account of 5 items proves nothing' },
+    -32000,
+    'an account of 5 items proves nothing',
+  ],
   UpstreamsFailed: [
     { kind: 'UpstreamsFailed', why: 'no upstream gave block 7 (a: no answer in time)' },
     -32000,

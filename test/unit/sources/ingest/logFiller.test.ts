@@ -161,7 +161,7 @@ t.test('what is held comes first, from below, and is not asked for', async (t) =
       body: Uint8Array.from(demoStore.readBody(hash) as Uint8Array),
       senders: Uint8Array.from(senders),
     })
-    rig.store.putReceipts(hash, demoStore.readReceipts(hash) as Uint8Array)
+    rig.store.putReceipts(hash, { row: demoStore.readReceipts(hash) as Uint8Array })
   }
   let ranges: unknown
   nodes.onAsk = () => {

@@ -1,0 +1,316 @@
+/**
+ * Families of chains whose blocks are not executed here, a line or two each. Sources: op-geth and the specifications of
+ * the OP Stack, OffchainLabs' go-ethereum, bor and PIP-74, bnb-chain/bsc, coreth and ACP-194, celo-org's and
+ * mantlenetworkio's op-geth, scroll-tech's go-ethereum, docs.linea.build, docs.gnosischain.com; as of November 2026.
+ */
+import type { ChainIdentity } from '../../store/chainRows.js'
+import { forksUpToLondon } from '../forks.js'
+import type { KnownName, OwnForm, OwnType, ProvedFamily, Unjudged } from './provedFamily.js'
+import { provedNetworks } from './provedNetworks.js'
+
+type Parts = ProvedFamily['parts']
+
+const proved: Parts = {
+  ...({ headers: 'proved', bodies: 'proved', receipts: 'proved' } as const),
+  ...({ withdrawals: 'proved', state: 'proved', calls: 'proved' } as const),
+}
+const executed: Parts = {
+  ...({ headers: 'executed', bodies: 'executed', receipts: 'executed' } as const),
+  ...({ withdrawals: 'executed', state: 'executed', calls: 'executed' } as const),
+}
+const told: Parts = {
+  ...({ headers: 'told', bodies: 'told', receipts: 'told' } as const),
+  ...({ withdrawals: 'told', state: 'told', calls: 'told' } as const),
+}
+
+const nothing: Unjudged = { opcodes: new Set(), addresses: new Set() }
+/** CLZ is of Osaka, which chains take in part, as they do P256VERIFY at 0x100. */
+const [clz, blockHash, number, prevRandao] = [0x1e, 0x40, 0x43, 0x44] as const
+
+/** Addresses of precompiled contracts from number `first` to `last`. */
+function addresses(...ranges: readonly (readonly [first: number, last: number])[]): ReadonlySet<string> {
+  const list = ranges.flatMap(([first, last]) =>
+    Array.from({ length: last - first + 1 }, (_, i) => first + i),
+  )
+  return new Set(list.map((each) => each.toString(16).padStart(40, '0')))
+}
+
+const estimates = ['eth_estimateGas', 'eth_createAccessList'] as const
+
+const base = {
+  ...{ parts: proved, loose: [], types: new Map<number, OwnType>() },
+  ...{ unjudged: nothing, asked: [], reads: [] },
+} satisfies Omit<ProvedFamily, 'name'>
+
+/** As many types of transactions have them, in this order. */
+const message = { gas: 'integer', to: 'recipient', value: 'integer', input: 'bytes' } as const
+const capped = { 'maxFeePerGas|gasPrice': 'integer', ...message } as const
+const market = {
+  ...({
+    chainId: 'integer',
+    nonce: 'integer',
+    maxPriorityFeePerGas: 'integer',
+    maxFeePerGas: 'integer',
+  } as const),
+  ...message,
+  accessList: 'accessList',
+} as const satisfies Record<string, OwnForm>
+
+const depositMessage = {
+  ...({ sourceHash: 'bytes', from: 'bytes', to: 'recipient', mint: 'integer' } as const),
+  ...({ value: 'integer', gas: 'integer', isSystemTx: 'flag' } as const),
+} satisfies Record<string, OwnForm>
+/** 0x7e of the OP Stack. */
+const deposit: OwnType = {
+  fields: { ...depositMessage, input: 'bytes' },
+  receiptFields: ['depositNonce', 'depositReceiptVersion'],
+}
+const opReads = ['optimism_*', 'rollup_*']
+/** The header's `withdrawalsRoot` is that of a contract's storage since Isthmus. */
+const opParts: Parts = { ...proved, withdrawals: 'told' }
+
+const list: readonly ProvedFamily[] = [
+  { ...base, name: 'ethereum', parts: executed },
+  {
+    ...base,
+    name: 'optimism',
+    ...{ parts: opParts, loose: ['receipts'], types: new Map([[0x7e, deposit]]), reads: opReads },
+    runs: { fork: 'prague', from: 1_746_806_401 },
+    // Inputs of pairings and sums are limited, to other lengths at each fork.
+    unjudged: {
+      opcodes: new Set([clz]),
+      addresses: addresses([0x05, 0x05], [0x08, 0x08], [0x0b, 0x11], [0x100, 0x100]),
+    },
+  },
+  {
+    ...base,
+    name: 'base',
+    // Tokens of Beryl are precompiled contracts, whose addresses are not fixed.
+    parts: { ...opParts, calls: 'told' },
+    ...{ loose: ['bodies', 'receipts'], types: new Map([[0x7e, deposit]]), reads: opReads },
+  },
+  {
+    ...base,
+    name: 'celo',
+    // CELO is a token of a precompiled contract, and fees may be paid in others.
+    parts: { ...opParts, calls: 'told' },
+    // Older nodes leave `baseFee` out of receipts.
+    loose: ['receipts'],
+    types: new Map([
+      [0x7e, deposit],
+      [0x7b, { fields: { ...market, feeCurrency: 'recipient' }, isSigned: true, receiptFields: ['baseFee'] }],
+      [
+        0x7a,
+        { fields: { ...market, feeCurrency: 'recipient', maxFeeInFeeCurrency: 'integer' }, isSigned: true },
+      ],
+    ]),
+    reads: opReads,
+  },
+  {
+    ...base,
+    name: 'mantle',
+    parts: { ...opParts, calls: 'told' },
+    loose: ['bodies', 'receipts'],
+    types: new Map([
+      [
+        0x7e,
+        {
+          fields: { ...depositMessage, ethValue: 'integer', input: 'bytes' },
+          receiptFields: ['depositNonce', 'depositReceiptVersion'],
+        },
+      ],
+    ]),
+    reads: opReads,
+  },
+  {
+    ...base,
+    name: 'arbitrum',
+    types: new Map<number, OwnType>([
+      [
+        0x64,
+        { fields: { chainId: 'integer', requestId: 'bytes', from: 'bytes', to: 'bytes', value: 'integer' } },
+      ],
+      [0x65, { fields: { chainId: 'integer', from: 'bytes', nonce: 'integer', ...capped } }],
+      [0x66, { fields: { chainId: 'integer', requestId: 'bytes', from: 'bytes', ...capped } }],
+      [
+        0x68,
+        {
+          fields: {
+            ...({ chainId: 'integer', nonce: 'integer', from: 'bytes' } as const),
+            ...capped,
+            ...({ ticketId: 'bytes', refundTo: 'bytes' } as const),
+            ...({ maxRefund: 'integer', submissionFeeRefund: 'integer' } as const),
+          },
+        },
+      ],
+      [
+        0x69,
+        {
+          fields: {
+            ...({ chainId: 'integer', requestId: 'bytes', from: 'bytes', l1BaseFee: 'integer' } as const),
+            ...({ depositValue: 'integer', 'maxFeePerGas|gasPrice': 'integer', gas: 'integer' } as const),
+            ...({ retryTo: 'recipient', retryValue: 'integer', beneficiary: 'bytes' } as const),
+            ...({ maxSubmissionFee: 'integer', refundTo: 'bytes', retryData: 'bytes' } as const),
+          },
+        },
+      ],
+      [
+        0x6a,
+        {
+          fields: { chainId: 'integer', input: 'bytes' },
+          sender: '0x00000000000000000000000000000000000a4b05',
+        },
+      ],
+    ]),
+    runs: { fork: 'prague', from: 1_767_830_400 },
+    unjudged: {
+      // Numbers and hashes of blocks are those of the chain below; code of Stylus is WebAssembly.
+      opcodes: new Set([clz, blockHash, number, prevRandao]),
+      addresses: addresses([0x64, 0x74], [0xc8, 0xc9], [0xff, 0x100]),
+      codePrefix: 'eff000',
+    },
+    asked: estimates,
+    reads: ['arb_*', 'arbtrace_*', 'timeboost_*'],
+  },
+  {
+    ...base,
+    name: 'polygon',
+    // JSON does not show what 0x7f carries; before Madhugiri a transaction of state sync was in no root.
+    loose: ['bodies', 'receipts'],
+    runs: { fork: 'prague', from: 1_779_321_600 },
+    unjudged: { opcodes: new Set([clz, prevRandao]), addresses: addresses([0x100, 0x100]) },
+    asked: estimates,
+    reads: ['bor_*', 'eth_getRootHash'],
+    unrootedPrefix: 'matic-bor-receipt-',
+  },
+  {
+    ...base,
+    name: 'bsc',
+    runs: { fork: 'osaka', from: 1_777_343_400 },
+    unjudged: { opcodes: new Set([prevRandao]), addresses: addresses([0x64, 0x69]) },
+    reads: [
+      ...[
+        'eth_getFinalizedHeader',
+        'eth_getFinalizedBlock',
+        'eth_getBlobSidecars',
+        'eth_getBlobSidecarByTxHash',
+      ],
+      ...['eth_getTransactionsByBlockNumber', 'eth_getTransactionDataAndReceipt', 'parlia_*'],
+    ],
+  },
+  {
+    ...base,
+    name: 'avalanche',
+    // Since Helicon a header has the roots of blocks that were settled meanwhile, and a bound for the base fee.
+    parts: { ...proved, calls: 'told' },
+    loose: ['receipts', 'state'],
+    headerFields: {
+      ...({ extDataHash: 'bytes', baseFeePerGas: 'integer', extDataGasUsed: 'integer' } as const),
+      ...({ blockGasCost: 'integer', blobGasUsed: 'integer', excessBlobGas: 'integer' } as const),
+      ...({
+        parentBeaconBlockRoot: 'bytes',
+        timestampMilliseconds: 'integer',
+        minDelayExcess: 'integer',
+      } as const),
+    },
+    // The lowest bit of a key's first byte tells slots from balances of several coins.
+    trieForm: { accountItems: 5, slotMask: 0xfe },
+    asked: [
+      'eth_getProof',
+      'eth_getLogs',
+      'tidegate_getLogs',
+      'tidegate_getVerified',
+      'debug_storageRangeAt',
+    ],
+    reads: ['avax_*', 'eth_baseFee', 'eth_suggestPriceOptions'],
+  },
+  {
+    ...base,
+    name: 'scroll',
+    types: new Map([
+      [
+        0x7e,
+        {
+          fields: {
+            ...({ queueIndex: 'integer', gas: 'integer', to: 'recipient' } as const),
+            ...({ value: 'integer', input: 'bytes', 'sender|from': 'bytes' } as const),
+          },
+        },
+      ],
+    ]),
+    runs: { fork: 'prague', from: 1_766_041_200 },
+    // Of Osaka's rules it has only some.
+    unjudged: {
+      opcodes: new Set([clz, prevRandao]),
+      addresses: addresses([0x02, 0x03], [0x09, 0x11], [0x100, 0x100]),
+    },
+    asked: estimates,
+    reads: ['scroll_*'],
+  },
+  { ...base, name: 'linea', runs: { fork: 'osaka', from: 1_764_720_000 }, reads: ['linea_*'] },
+  {
+    ...base,
+    name: 'gnosis',
+    runs: { fork: 'prague', from: 1_746_021_820 },
+    unjudged: { opcodes: new Set([clz]), addresses: addresses([0x100, 0x100]) },
+  },
+  { ...base, name: 'zksync', parts: told, reads: ['zks_*'] },
+  // What nobody knows is proved where its blocks have Ethereum's shape.
+  {
+    ...base,
+    name: 'other',
+    parts: { ...told, headers: 'proved', bodies: 'proved', receipts: 'proved' },
+    loose: ['headers', 'bodies', 'receipts', 'withdrawals'],
+  },
+]
+
+const provedFamilies: ReadonlyMap<string, ProvedFamily> = new Map(list.map((family) => [family.name, family]))
+
+export function provedFamilyOf({ family = 'ethereum' }: Pick<ChainIdentity, 'family'>): ProvedFamily {
+  const found = provedFamilies.get(family)
+  if (found === undefined) throw new Error(`the store is of a family of chains that is not known: ${family}`)
+  return found
+}
+
+/** The family of a chain whose genesis has this `config`; undefined where no member of it names one. */
+export function provedFamilyOfConfig(config: object): string | undefined {
+  return configMembers.find(([member]) => member in config)?.[1]
+}
+
+/** Members that only the `config` of one family has. Celo and Mantle are OP Stack, too. */
+const configMembers: readonly (readonly [member: string, family: string])[] = [
+  ...([
+    ['arbitrum', 'arbitrum'],
+    ['bor', 'polygon'],
+    ['parlia', 'bsc'],
+    ['scroll', 'scroll'],
+  ] as const),
+  ...([
+    ['cel2Time', 'celo'],
+    ['mantleSkadiTime', 'mantle'],
+    ['apricotPhase1BlockTimestamp', 'avalanche'],
+  ] as const),
+  ...([
+    ['optimism', 'optimism'],
+    ['aura', 'gnosis'],
+  ] as const),
+]
+
+export function provedNetworkOf(chainId: number): KnownName | undefined {
+  const found = provedNetworks.find(([id]) => id === chainId)
+  return found && { name: found[1], family: found[2], blockMs: found[3] }
+}
+
+/** The identity of a chain of another family, whose first block is `genesisHash`: by which rules its calls run, if any. */
+export function familyIdentity(chainId: string, genesisHash: string, name: string): ChainIdentity {
+  const { runs, trieForm } = provedFamilyOf({ family: name })
+  const config = {
+    chainId: Number(chainId),
+    ...forksUpToLondon,
+    terminalTotalDifficulty: 0,
+    ...{ shanghaiTime: 0, cancunTime: 0, pragueTime: 0 },
+    ...(runs?.fork === 'osaka' ? { osakaTime: 0 } : {}),
+  }
+  const identity = { chainId, networkId: chainId, genesisHash, config: JSON.stringify(config), family: name }
+  return trieForm === undefined ? identity : { ...identity, trieForm }
+}

@@ -1,0 +1,380 @@
+/**
+ * Blocks and receipts of chains of other families, from their JSON. Each part is made into bytes as its family hashes it,
+ * and compared with its root. What has a form that is not known here is no lie: it is told. The JSON is kept, because it
+ * has members that are in no root; those that a root covers, or that follow from others, are written anew.
+ */
+import { headerRlpFromJson, transactionFromJson, withdrawalItem } from '../../../data/chain/blockFromJson.js'
+import type {
+  NetworkPart,
+  OwnForm,
+  OwnType,
+  ProvedFamily,
+} from '../../../data/chain/families/provedFamily.js'
+import { decodeHeader, fieldsMin, type Header, headerFields, headerHash } from '../../../data/chain/header.js'
+import { indexedRoot } from '../../../data/state/indexedRoot.js'
+import type { ToldJson } from '../../../data/store/chainRows.js'
+import type { BlockContent, FetchedReceipts } from '../../../data/store/gatewayWriter.js'
+import { RecoveredKeys, transactionHash } from '../../../execution/evm/transactions/recoveredKeys.js'
+import { readSignedTransaction } from '../../../execution/evm/transactions/signedTransaction.js'
+import {
+  bytesOfHex,
+  bytesToHex,
+  concatBytes,
+  equalBytes,
+  type Hash32,
+  joinBytes,
+  toHash32,
+  toMinimalBytes,
+  toQuantity,
+  writeUint64,
+} from '../../../primitives/bytes.js'
+import { textOf } from '../../../primitives/excerpt.js'
+import { emptyUnclesHash, hashRlp, keccak256 } from '../../../primitives/keccak.js'
+import { encodeRlp, type RlpItem } from '../../../primitives/rlp.js'
+import { transactionTypes } from '../../../primitives/transactionTypes.js'
+import { LieError, NotProvedError } from './lie.js'
+import { bytesOf, quantityOf, receiptRlp } from './receiptsFromJson.js'
+
+type Json = Readonly<Record<string, unknown>>
+
+export interface FamilyBlock {
+  readonly hash: Hash32
+  readonly header: Header
+  /** With Ethereum's fields alone where the family has others. */
+  readonly headerRlp: Uint8Array
+  readonly bodyRlp: Uint8Array
+  readonly senders: Uint8Array
+  readonly told: ToldJson
+}
+
+interface ReadOptions {
+  readonly family: ProvedFamily
+  readonly chainId: bigint
+  /** The bytes of a transaction that JSON does not show; undefined where the node does not tell them. */
+  readonly rawOf: (hash: string, index: number) => Promise<Uint8Array | undefined>
+}
+
+/** A transaction as far as it is known. */
+interface Read {
+  /** Undefined where its bytes are not known. */
+  readonly item: RlpItem | undefined
+  readonly hash: Uint8Array
+  readonly sender: Uint8Array
+  /** Whether bytes cover hash and sender. */
+  readonly isCovered: boolean
+  /** Whether no root of its block covers it, as its family knows. */
+  readonly isUnrooted?: boolean
+}
+
+/** Holds nothing, so that it recovers. */
+const keys = new RecoveredKeys()
+/** Field of headers that nobody knows, in place of members that are absent. */
+const noHeader: Json = {
+  ...{ sha3Uncles: bytesToHex(emptyUnclesHash), miner: `0x${'00'.repeat(20)}`, extraData: '0x' },
+  ...{ logsBloom: `0x${'00'.repeat(256)}`, mixHash: `0x${'00'.repeat(32)}`, nonce: `0x${'00'.repeat(8)}` },
+  ...{ difficulty: '0x0', gasLimit: '0x0', gasUsed: '0x0' },
+  ...Object.fromEntries(
+    ['stateRoot', 'transactionsRoot', 'receiptsRoot'].map((name) => [name, `0x${'00'.repeat(32)}`]),
+  ),
+}
+const baseFeeField = 'baseFeePerGas'
+
+/** Whether what does not fit is told, and no lie. */
+function mayBeTold({ parts, loose }: ProvedFamily, part: NetworkPart): boolean {
+  return parts[part] === 'told' || loose.includes(part)
+}
+
+/** Throws {@link LieError} for what its family always proves. */
+function requireTold(family: ProvedFamily, part: NetworkPart, what: string): void {
+  if (!mayBeTold(family, part)) throw new LieError(what)
+}
+
+/** A header of its own RLP; where nothing proves it, under the hash that it is told to have. Throws {@link LieError}. */
+export function readFamilyHeader(
+  json: unknown,
+  family: ProvedFamily,
+): {
+  readonly hash: Hash32
+  readonly header: Header
+  readonly headerRlp: Uint8Array
+  readonly isProved: boolean
+} {
+  const block = recordOf(json, 'a block')
+  const claimed = bytesOfHex(block.hash, 32)
+  if (claimed === undefined) throw new LieError('a block without its hash')
+  const hash = toHash32(claimed)
+  const own = family.parts.headers === 'told' ? undefined : ownHeaderRlp(block, family)
+  const isProved = own !== undefined && equalBytes(headerHash(own), hash)
+  if (own !== undefined && !isProved) {
+    const what = `block ${textOf(block.hash)} with the hash ${bytesToHex(headerHash(own))}`
+    requireTold(family, 'headers', what)
+  }
+  const isOwn = isProved && family.headerFields === undefined
+  const headerRlp = isOwn ? (own as Uint8Array) : ethereumHeader(block)
+  return { hash, header: decodeHeader(headerRlp), headerRlp, isProved }
+}
+
+/** Undefined where members of it are absent that no chain of this family may lack. */
+function ownHeaderRlp(block: Json, family: ProvedFamily): Uint8Array | undefined {
+  try {
+    return headerRlpFromJson(block, family.headerFields)
+  } catch (error) {
+    if (mayBeTold(family, 'headers')) return undefined
+    throw error
+  }
+}
+
+/** The fields that Ethereum's headers had before the Merge, which all of these chains tell. */
+function ethereumHeader(block: Json): Uint8Array {
+  const names = [...headerFields.slice(0, fieldsMin), baseFeeField]
+  const given = names.filter((name) => block[name] !== undefined && block[name] !== null)
+  return headerRlpFromJson({ ...noHeader, ...Object.fromEntries(given.map((name) => [name, block[name]])) })
+}
+
+/** Reads a block with full transactions. Throws {@link LieError} and BlockJsonError for what is wrong. */
+export async function readFamilyBlock(json: unknown, options: ReadOptions): Promise<FamilyBlock> {
+  const { family } = options
+  const block = recordOf(json, 'a block')
+  const { hash, header, headerRlp, isProved } = readFamilyHeader(json, family)
+  const name = `block ${header.number}`
+  const list = listOf(block.transactions, 'transactions').map((each) => recordOf(each, 'a transaction'))
+  const read = await Promise.all(
+    list.map((each, index) => readTransaction(each, options, { hash, header, index, count: list.length })),
+  )
+  let isCovered = isProved && read.every((each) => each.isCovered && each.isUnrooted !== true)
+  const rooted = read.filter(({ isUnrooted }) => isUnrooted !== true)
+  const bytes = rooted.flatMap(({ item }) => (item === undefined ? [] : [bytesOfItem(item)]))
+  const hasAll = bytes.length === rooted.length
+  const isRight = hasAll && equalBytes(indexedRoot(bytes), header.transactionsRoot)
+  if (!isRight && isProved) {
+    // Whoever changes a type makes it an unknown one: where the chain has rules, bytes have to show that it is there.
+    if (!hasAll && family.parts.bodies === 'executed')
+      throw new NotProvedError(
+        `${name} has a transaction of a type that is not known, whose bytes nobody tells`,
+      )
+    if (hasAll) requireTold(family, 'bodies', `${name}, whose body has another transactions root`)
+  }
+  const uncles = listOf(block.uncles ?? [], 'uncles')
+  if (isProved && (uncles.length > 0 || !equalBytes(header.unclesHash, emptyUnclesHash)))
+    requireTold(family, 'bodies', `${name}, which has uncles`)
+  const withdrawals = header.withdrawalsRoot && readWithdrawals(block, header, family)
+  isCovered &&= isRight && uncles.length === 0
+  const items = read.map(({ item }, index) => item ?? Uint8Array.of(typeOf(list[index] as Json)))
+  const transactions = list.map((each, index) => {
+    const { hash: own, sender } = read[index] as Read
+    return { ...each, ...positionOf(hash, header, index), hash: bytesToHex(own), from: bytesToHex(sender) }
+  })
+  return {
+    ...{ hash, header, headerRlp },
+    bodyRlp: encodeRlp([items, [], ...(withdrawals === undefined ? [] : [withdrawals])]),
+    senders: joinBytes(read.flatMap((each) => [each.sender, each.hash])),
+    told: toldOf({ ...block, hash: bytesToHex(hash), transactions }, isCovered),
+  }
+}
+
+function readWithdrawals(block: Json, header: Header, family: ProvedFamily): RlpItem[] {
+  const items = listOf(block.withdrawals ?? [], 'withdrawals').map(withdrawalItem)
+  if (family.parts.withdrawals === 'told') return items
+  const root = indexedRoot(items.map((item) => encodeRlp(item)))
+  if (!equalBytes(root, header.withdrawalsRoot as Hash32))
+    requireTold(family, 'withdrawals', `block ${header.number}, whose body has another withdrawals root`)
+  return items
+}
+
+/** Where a transaction is. */
+interface Place {
+  readonly hash: Hash32
+  readonly header: Header
+  readonly index: number
+  /** Of its block's transactions. */
+  readonly count: number
+}
+
+async function readTransaction(
+  json: Json,
+  { family, chainId, rawOf }: ReadOptions,
+  { hash: blockHash, header, index, count }: Place,
+): Promise<Read> {
+  const number = typeOf(json)
+  const claimed = bytesOfHex(json.hash, 32)
+  const sender = bytesOfHex(json.from, 20)
+  if (claimed === undefined || sender === undefined)
+    throw new LieError('a transaction without hash or sender')
+  const claims = { hash: claimed, sender, isCovered: false }
+  if (index === count - 1 && isUnrooted(family, claimed, header.number, blockHash))
+    return { ...claims, item: undefined, isUnrooted: true }
+  const own = family.types.get(number)
+  if (own === undefined && transactionTypes.has(number)) {
+    const item = transactionFromJson(json)
+    try {
+      const read = readSignedTransaction(item, 'osaka', chainId, keys)
+      return { item, hash: read.hash, sender: read.sender, isCovered: true }
+    } catch {
+      // Its root says whether these are its bytes; who sent it is told.
+      return { ...claims, item }
+    }
+  }
+  if (own !== undefined) {
+    const item = ownTransaction(json, number, own)
+    const hash = transactionHash(item)
+    const named =
+      own.sender ?? memberOf(json, Object.keys(own.fields).find((names) => names.endsWith('from')) ?? '')
+    const known = own.isSigned ? keys.senderOf(item, hash) : bytesOfHex(named, 20)
+    return { item, hash, sender: known ?? sender, isCovered: known !== undefined }
+  }
+  const raw = await rawOf(bytesToHex(claimed), index)
+  if (raw === undefined || raw[0] !== number) return { ...claims, item: undefined }
+  return { ...claims, item: raw, isCovered: equalBytes(keccak256(raw), claimed) }
+}
+
+/** Whether a transaction is the one that its family adds to blocks without a root. */
+function isUnrooted(
+  { unrootedPrefix }: ProvedFamily,
+  hash: Uint8Array,
+  number: number,
+  blockHash: Hash32,
+): boolean {
+  if (unrootedPrefix === undefined) return false
+  const digits = new Uint8Array(8)
+  writeUint64(digits, number, 0)
+  return equalBytes(keccak256(concatBytes(Buffer.from(unrootedPrefix), digits, blockHash)), hash)
+}
+
+/** The bytes of a transaction of a type that Ethereum does not have. */
+function ownTransaction(json: Json, number: number, { fields, isSigned }: OwnType): Uint8Array {
+  const signature = isSigned ? { 'yParity|v': 'integer', r: 'integer', s: 'integer' } : {}
+  const items = Object.entries({ ...fields, ...signature }).map(([names, form]) => {
+    return fieldItem(memberOf(json, names), form as OwnForm)
+  })
+  return concatBytes(Uint8Array.of(number), encodeRlp(items))
+}
+
+/** The first member that is there, of names with `|` between them. */
+function memberOf(json: Json, names: string): unknown {
+  return names
+    .split('|')
+    .map((name) => json[name] ?? undefined)
+    .find((value) => value !== undefined)
+}
+
+function fieldItem(value: unknown, form: OwnForm): RlpItem {
+  switch (form) {
+    case 'integer':
+      return toMinimalBytes(value === undefined ? 0n : quantityOf(value))
+    case 'bytes':
+      return bytesOf(value)
+    case 'recipient':
+      return value === undefined ? new Uint8Array(0) : bytesOf(value)
+    case 'flag':
+      return Uint8Array.from(value === true ? [1] : [])
+    case 'accessList':
+      return listOf(value ?? [], 'accessList').map((entry) => {
+        const { address, storageKeys } = recordOf(entry, 'an entry of an access list')
+        return [bytesOf(address), listOf(storageKeys, 'storageKeys').map(bytesOf)]
+      })
+  }
+}
+
+/** What receipts are read beside: their block, and its transactions as they were written anew. */
+export type ReceiptsOf = Pick<FamilyBlock, 'hash' | 'header' | 'told'>
+
+/** Reads the receipts of a block. Throws {@link LieError} for what is wrong. */
+export function readFamilyReceipts(
+  answer: unknown,
+  { hash, header, told }: ReceiptsOf,
+  family: ProvedFamily,
+): FetchedReceipts {
+  const { transactions } = JSON.parse(Buffer.from(told.json).toString()) as {
+    readonly transactions: readonly Json[]
+  }
+  const list = listOf(answer, 'receipts').map((each) => recordOf(each, 'a receipt'))
+  if (list.length !== transactions.length)
+    throw new LieError(
+      `${list.length} receipts of ${transactions.length} transactions of block ${header.number}`,
+    )
+  const last = transactions.at(-1)
+  const lastHash = last && bytesOfHex(last.hash, 32)
+  const hasUnrooted = lastHash !== undefined && isUnrooted(family, lastHash, header.number, hash)
+  const encoded = list.map((receipt) => {
+    return receiptRlp(receipt, family.types.get(typeOf(receipt))?.receiptFields ?? [])
+  })
+  const rooted = hasUnrooted ? encoded.slice(0, -1) : encoded
+  const isRight = equalBytes(indexedRoot(rooted), header.receiptsRoot)
+  if (!isRight)
+    requireTold(
+      family,
+      'receipts',
+      `receipts of block ${header.number} that have another root than its header`,
+    )
+  const isCovered = told.faith === 'proved' && isRight && !hasUnrooted
+  return { row: encodeRlp(encoded), told: toldOf(receiptsAnew(list, transactions, hash, header), isCovered) }
+}
+
+/** Receipts with the members that follow from their block and from each other. */
+function receiptsAnew(
+  list: readonly Json[],
+  transactions: readonly Json[],
+  hash: Hash32,
+  header: Header,
+): readonly Json[] {
+  let before = 0n
+  let logIndex = 0
+  return list.map((receipt, index) => {
+    const transaction = transactions[index] as Json
+    const position = positionOf(hash, header, index)
+    const transactionHash = transaction.hash
+    const total = quantityOf(receipt.cumulativeGasUsed)
+    const gasUsed = toQuantity(total > before ? total - before : 0n)
+    if (total > before) before = total
+    const logs = listOf(receipt.logs, 'logs').map((log) => {
+      const members = { ...position, transactionHash, logIndex: toQuantity(logIndex++), removed: false }
+      return { ...recordOf(log, 'a log'), ...members }
+    })
+    const { from, to = null } = transaction
+    const created =
+      to === null && typeof from === 'string' && transactionTypes.has(typeOf(transaction))
+        ? { contractAddress: bytesToHex(hashRlp([bytesOf(from), integerOf(transaction.nonce)]).subarray(12)) }
+        : {}
+    return { ...receipt, ...position, ...{ transactionHash, from, to, gasUsed, logs }, ...created }
+  })
+}
+
+function integerOf(value: unknown): Uint8Array {
+  return toMinimalBytes(quantityOf(value))
+}
+
+function positionOf(hash: Hash32, { number }: Header, index: number) {
+  const transactionIndex = toQuantity(index)
+  return { blockHash: bytesToHex(hash), blockNumber: toQuantity(number), transactionIndex }
+}
+
+function toldOf(json: unknown, isCovered: boolean): ToldJson {
+  return { faith: isCovered ? 'proved' : 'none', json: Buffer.from(JSON.stringify(json)) }
+}
+
+/** What of a block is stored beside its header. */
+export function contentOf({
+  bodyRlp,
+  senders,
+  told,
+}: Pick<FamilyBlock, 'bodyRlp' | 'senders'> & { readonly told?: ToldJson | undefined }): BlockContent {
+  return { body: bodyRlp, senders, told }
+}
+
+function bytesOfItem(item: RlpItem): Uint8Array {
+  return item instanceof Uint8Array ? item : encodeRlp(item)
+}
+
+function typeOf({ type }: Json): number {
+  return type === undefined || type === null ? 0 : Number(quantityOf(type))
+}
+
+function recordOf(value: unknown, what: string): Json {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Json
+  throw new LieError(`${what} that is no object`)
+}
+
+function listOf(value: unknown, what: string): readonly unknown[] {
+  if (Array.isArray(value)) return value
+  throw new LieError(`${what} that are no list`)
+}
