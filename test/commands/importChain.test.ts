@@ -8,7 +8,7 @@ import { startService } from '../service/service.js'
 import { chainOf, checkFailure, flagsOf, headOf, importHere, importInto, network } from './importing.js'
 
 t.test(
-  'an import says what it did in a sentence, and how far it is in JSON lines on standard error',
+  'an import says what it did in a sentence, and how far it is in lines of the log on standard error',
   async (t) => {
     const folder = makeFolder(t)
     const file = writeInto(folder, 'chain.rlp', chainOf(1, 12))
@@ -18,7 +18,7 @@ t.test(
     const lines = err.trimEnd().split('\n')
     for (const line of lines) {
       const progress = JSON.parse(line)
-      t.match(progress, { event: 'import', network, known: 0, side: 0 })
+      t.match(progress, { level: 30, time: Number, pid: Number, event: 'import', network, known: 0, side: 0 })
       for (const name of [
         'number',
         'executed',

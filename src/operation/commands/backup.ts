@@ -20,7 +20,7 @@ import { makeFolder } from '../../primitives/makeFolder.js'
 import { version } from '../../primitives/version.js'
 import type { DataConfig, NetworkStoreConfig, StoresConfig } from '../config/config.js'
 import type { Io } from './commandLine.js'
-import { bar, lineMs } from './importProgress.js'
+import { bar, lineMs, logLine } from './importProgress.js'
 import { onInterrupt } from './interrupt.js'
 
 /** A file of the data folder, by its path in it. */
@@ -183,7 +183,7 @@ function contentLines(chains: Manifest['chains'], files: readonly ManifestFile[]
   })
 }
 
-/** Shows how a copy goes, file by file: a bar that redraws itself on a terminal, JSON lines elsewhere. */
+/** Shows how a copy goes, file by file: a bar that redraws itself on a terminal, lines of the log elsewhere. */
 interface CopyView {
   /** `done` of `what`, from 0 to 1. */
   update(what: string, done: number): void
@@ -204,7 +204,7 @@ function createCopyView(event: string, terminal: NodeJS.WriteStream, line: (text
     update(what, done) {
       if (performance.now() < nextMs) return
       nextMs = performance.now() + lineMs
-      line(JSON.stringify({ event, what, done: Math.round(done * 1_000) / 1_000 }))
+      line(logLine({ event, what, done: Math.round(done * 1_000) / 1_000 }))
     },
     clear() {},
   }

@@ -1,7 +1,7 @@
 import type { IngestThread } from '../../sources/ingest/ingestThread.js'
 import type { IngestProgress } from '../../sources/ingest/messages.js'
 import type { Io } from './commandLine.js'
-import { type ProgressView, progressLine } from './importProgress.js'
+import { logLine, type ProgressView, progressFields } from './importProgress.js'
 import { onInterrupt } from './interrupt.js'
 
 /**
@@ -25,7 +25,7 @@ export async function followImport(
   try {
     const { progress, stopped } = await thread.finished
     view.clear()
-    if (!process.stderr.isTTY) io.err(progressLine(network, progress))
+    if (!process.stderr.isTTY) io.err(logLine(progressFields(network, progress)))
     io.out(summary(network, progress, stopped))
     return stopped ? 1 : 0
   } catch (error) {

@@ -1,10 +1,11 @@
+import { hostname } from 'node:os'
 import type { IngestProgress } from '../../sources/ingest/messages.js'
 
-/** Time between JSON lines: often enough to show that the import goes on, rare enough for a log file. */
+/** Time between lines of the log: often enough to show that the import goes on, rare enough for a log file. */
 export const lineMs = 3000
 const barWidth = 24
 
-/** Shows how an import goes: a bar that redraws itself on a terminal, JSON lines elsewhere. */
+/** Shows how an import goes: a bar that redraws itself on a terminal, lines of the log elsewhere. */
 export interface ProgressView {
   update(progress: IngestProgress): void
   /** Removes the bar, so that later output begins on an empty line. */
@@ -14,22 +15,27 @@ export interface ProgressView {
 export function createProgressView(
   network: string,
   terminal: NodeJS.WriteStream,
-  line: (text: string) => void,
+  log: (fields: object) => void,
 ): ProgressView {
-  if (!terminal.isTTY) return createLines(network, line)
+  if (!terminal.isTTY) return createLines(network, log)
   return {
     update: (progress) => terminal.write(`\r\x1b[K${barText(network, progress)}`),
     clear: () => terminal.write('\r\x1b[K'),
   }
 }
 
-function createLines(network: string, line: (text: string) => void): ProgressView {
+/** A line as the log of a server has them, for commands that have no log of their own. */
+export function logLine(fields: object): string {
+  return JSON.stringify({ level: 30, time: Date.now(), pid: process.pid, hostname: hostname(), ...fields })
+}
+
+function createLines(network: string, log: (fields: object) => void): ProgressView {
   let next = lineMs
   return {
     update(progress) {
       if (progress.elapsedMs < next) return
       next = progress.elapsedMs + lineMs
-      line(progressLine(network, progress))
+      log(progressFields(network, progress))
     },
     clear() {},
   }
@@ -40,11 +46,11 @@ export function bar(done: number): string {
   return '█'.repeat(filled) + '░'.repeat(barWidth - filled)
 }
 
-/** One JSON object: the counters, rates since the start, and the time left where it can be estimated. */
-export function progressLine(network: string, progress: IngestProgress): string {
+/** The counters, rates since the start, and the time left where it can be estimated. */
+export function progressFields(network: string, progress: IngestProgress): object {
   const { blocksPerSecond, mgasPerSecond, leftMs } = rates(progress)
   const { number, executed, known, side, gas, bytesRead, bytesTotal } = progress
-  return JSON.stringify({
+  return {
     event: 'import',
     network,
     number,
@@ -58,7 +64,7 @@ export function progressLine(network: string, progress: IngestProgress): string 
     blocksPerSecond: round(blocksPerSecond),
     mgasPerSecond: round(mgasPerSecond),
     ...(leftMs !== undefined && { leftMs: Math.round(leftMs) }),
-  })
+  }
 }
 
 /** The bar as one line: share of the files read, block number, blocks/s, Mgas/s and the time left. */

@@ -135,13 +135,13 @@ class ServedProcess {
 
   /** Opens rollups, and starts the sources of networks. Rejects where one cannot be, for a cause that shows before. */
   async openSources(onStoreFailure: (failure: StoreError) => void): Promise<void> {
-    const { config, log, io, access, pool } = this.#opened
+    const { config, log, access, pool } = this.#opened
     for (const rollup of config.rollups) {
       const options = { store: access.store, jobs: jobsOfNetwork(pool, rollup.name) }
       const say = (message: string) => log.warn({ network: rollup.name }, message)
       this.#rollups.push(await openRollup(rollup, { ...options, log: say }))
     }
-    await startSources(config, this.#sources, { log, onStoreFailure }, io)
+    await startSources(config, this.#sources, { log, onStoreFailure })
     const full = fullStores(config)
     if (full.length > 0) log.error(`the disk that holds ${full.join(', ')} is full: ${readOnlyUntil}`)
   }
@@ -284,12 +284,11 @@ async function startSources(
   config: Config,
   sources: NetworkSource[],
   { log, onStoreFailure }: { readonly log: Logger; readonly onStoreFailure: (failure: StoreError) => void },
-  io: Io,
 ): Promise<void> {
   let isStarting = true
   for (const network of config.networks) {
     const { name } = network
-    const view = createProgressView(name, process.stderr, io.err)
+    const view = createProgressView(name, process.stderr, (fields) => log.info(fields))
     const source = startSource(network, config.mapBytes, {
       onProgress: (progress) => view.update(progress),
       onSaid: (text, isError) => log[isError ? 'error' : 'warn']({ network: name }, text),
