@@ -9,6 +9,12 @@
  */
 export class Doorkeeper {
   readonly #hashes: Uint32Array
+  /** One in so many of the entries that may be kept is. */
+  #keptOneIn = 1
+  #passed = 0
+  /** Entries that were kept since the last look, and how often any was used meanwhile. */
+  #kept = 0
+  #uses = 0
 
   /** `places` is the number of cells, a power of two and at least 2. */
   constructor(places = placesDefault) {
@@ -35,6 +41,28 @@ export class Doorkeeper {
     return this.#admits(notZero(hash ^ (hash >>> 15)))
   }
 
+  /** Notes that an entry of the cache was used. */
+  used(): void {
+    this.#uses++
+  }
+
+  /**
+   * Whether an entry for a request that came before is to be kept: all, as long as each is used once on the average.
+   * Where more is asked for in turn than there is room for, entries would go before they are used, and to keep each costs
+   * more than to make it again (scenario `cached-blocks`). So fewer are kept, which stay until they are used.
+   */
+  keeps(): boolean {
+    if (++this.#passed < this.#keptOneIn) return false
+    this.#passed = 0
+    if (++this.#kept === keptPerLook) {
+      const wanted = this.#uses < this.#kept ? this.#keptOneIn * step : this.#keptOneIn / step
+      this.#keptOneIn = Math.min(Math.max(wanted, 1), keptOneInMax)
+      this.#kept = 0
+      this.#uses = 0
+    }
+    return true
+  }
+
   #admits(hash: number): boolean {
     const hashes = this.#hashes
     const newer = 2 * (hash & (hashes.length / 2 - 1))
@@ -45,6 +73,12 @@ export class Doorkeeper {
     return false
   }
 }
+
+/** Some that are asked for in turn, such as the blocks of an hour, are all kept before the first look. */
+const keptPerLook = 1_024
+const step = 8
+/** With more, a cache would take long to change once others are asked for. */
+const keptOneInMax = 512
 
 /** Room for the requests of a second under load; 256 KiB. */
 const placesDefault = 2 ** 16

@@ -38,6 +38,12 @@ export class BlockAnswers {
       this.#answers.countMiss()
       return render(false)
     }
-    return this.#answers.getOrRender(kinds[kind] + latin1Key(hash), () => render(true))
+    const key = kinds[kind] + latin1Key(hash)
+    const held = this.#answers.read(key)
+    if (held !== undefined) this.#doorkeeper.used()
+    if (held !== undefined || !this.#doorkeeper.keeps()) return held ?? render(false)
+    const answer = render(true)
+    if (answer !== undefined) this.#answers.keep(key, answer)
+    return answer
   }
 }

@@ -236,7 +236,9 @@ export class BlockRowsReader {
     if (last !== undefined && equalBytes(last.hash, hash)) return last
     if (!this.#doorkeeper.admitsHash(hash, 0)) return undefined
     const kept = this.#kept.get(readUint32(hash, 0))
-    if (kept === undefined || !equalBytes(kept.hash, hash)) return this.#keep(hash, number)
+    if (kept === undefined || !equalBytes(kept.hash, hash))
+      return this.#doorkeeper.keeps() ? this.#keep(hash, number) : undefined
+    this.#doorkeeper.used()
     this.#last = kept
     return kept
   }

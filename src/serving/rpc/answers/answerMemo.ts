@@ -73,6 +73,7 @@ export class AnswerMemo implements CallLookup<CachedAnswer, AskedCall> {
     if (entry.method !== method.name || entry.paramsBytes !== paramsBytes) return undefined
     const { words: kept } = entry
     for (let i = 0; i < kept.length; i++) if (kept[i] !== words[i]) return undefined
+    this.#doorkeeper.used()
     if (young === undefined) {
       this.#old.delete(hash)
       this.#insert(entry)
@@ -80,9 +81,9 @@ export class AnswerMemo implements CallLookup<CachedAnswer, AskedCall> {
     return entry
   }
 
-  /** Undefined for a call that comes for the first time. */
+  /** Undefined for a call that comes for the first time, and for others where answers that are kept are not used. */
   missed(): AskedCall | undefined {
-    if (!this.#doorkeeper.admitsNumber(this.#hash)) return undefined
+    if (!this.#doorkeeper.admitsNumber(this.#hash) || !this.#doorkeeper.keeps()) return undefined
     return {
       hash: this.#hash,
       words: words.slice(0, wordCount),

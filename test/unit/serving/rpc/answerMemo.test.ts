@@ -98,3 +98,32 @@ t.test(
     t.ok(missed)
   },
 )
+
+t.test(
+  'few answers are kept where they go before they are asked for again, and all that have room',
+  async (t) => {
+    /** Asks so many questions in turn; how many were kept, and how many found, in the last of some rounds. */
+    const lastRound = (questions: number, rounds: number) => {
+      const memo = new AnswerMemo(1_000_000, () => 1)
+      let [kept, found] = [0, 0]
+      for (let round = 0; round < rounds; round++) {
+        kept = found = 0
+        for (let number = 0; number < questions; number++) {
+          if (readFrom(memo, { text: `[${number}]`, method: 0 }) !== undefined) found++
+          else {
+            const missed = memo.missed()
+            if (missed === undefined) continue
+            memo.write(missed, '"0x1"', { method: nameOf(0), price: 1, slot: 0 })
+            kept++
+          }
+        }
+      }
+      return { kept, found }
+    }
+    const tooMany = lastRound(12_000, 20)
+    t.ok(tooMany.kept < 12_000 / 10, `${tooMany.kept} of 12,000 are kept`)
+    t.ok(tooMany.found > tooMany.kept, `${tooMany.found} are found`)
+    const fitting = lastRound(400, 40)
+    t.ok(fitting.found > 380, `${fitting.found} of 400 are found`)
+  },
+)
