@@ -7,6 +7,7 @@ import t from 'tap'
 import { Chain } from '../../src/data/chain/chain.js'
 import { bytesToHex, type Hash32, hexToBytes } from '../../src/primitives/bytes.js'
 import { decodeRlpList, rlpBytes } from '../../src/primitives/rlp.js'
+import { verifyChain } from '../../src/sources/ingest/verifyChain.js'
 import {
   importBlocks,
   type Json,
@@ -41,6 +42,8 @@ for (const name of ['a', 'karst-approx']) {
         t.strictSame(raw.map(bytesToHex), rawReceipts, `raw receipts of block ${number}`)
         t.equal(bytesToHex(chain.readRawBlock(hash) as Uint8Array), rlp)
       }
+      const { faults } = verifyChain(store, { blocks: 5, seed: 1, onProgress: () => undefined })
+      t.strictSame(faults, [], 'and its store is sound')
       store.close()
     },
   )

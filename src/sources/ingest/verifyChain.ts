@@ -5,12 +5,11 @@
 import { blockAccessListHash } from '../../data/chain/blockAccessList.js'
 import { ForkSchedule } from '../../data/chain/forks.js'
 import { decodeHeader, type Header, headerHash, stateRootOf } from '../../data/chain/header.js'
-import { indexedRoot } from '../../data/state/indexedRoot.js'
 import type { ChainReader } from '../../data/store/chainReader.js'
 import { type BlockName, firstHeaderOf, type HistoryExtent } from '../../data/store/chainRows.js'
 import type { OldestKept } from '../../data/store/keptHistory.js'
 import { type StoredBlock, storedBlockRow } from '../../data/store/storedBlock.js'
-import { bodyHashes, readBody } from '../../execution/evm/blocks/blockParts.js'
+import { bodyHashes, readBody, receiptsRootOf } from '../../execution/evm/blocks/blockParts.js'
 import { RecoveredKeys } from '../../execution/evm/transactions/recoveredKeys.js'
 import { readSignedTransaction } from '../../execution/evm/transactions/signedTransaction.js'
 import { bytesToBigInt, bytesToHex, equalBytes, type Hash32 } from '../../primitives/bytes.js'
@@ -199,7 +198,7 @@ class Verification extends FaultList {
         `block ${number}: its total difficulty is ${total}, expected ${parentTotal + header.difficulty}`,
       )
     }
-    this.#body(number, hash, header, total - header.difficulty)
+    this.#body(number, hash, header)
     this.counts.blocks++
     return { hash, total }
   }
@@ -253,7 +252,7 @@ class Verification extends FaultList {
     })
   }
 
-  #body(number: number, hash: Hash32, header: Header, parentTotal: bigint): void {
+  #body(number: number, hash: Hash32, header: Header): void {
     const stored = this.#store.readBlock(hash)
     if (number < this.oldest.bodies) return this.#withoutBody(number, stored)
     const hasReceipts = this.#hasReceipts && number >= this.oldest.receipts
@@ -271,9 +270,15 @@ class Verification extends FaultList {
     const mayLackList = header.blockAccessListHash === undefined || this.history !== undefined
     this.expect(accessList !== undefined || mayLackList, `block ${number}: its access list is missing`)
     const content = readBody(body, header)
+    const fork = this.#schedule.forkOf(header)
+    const { withdrawalsRoot, ...ownHashes } = bodyHashes(content)
+    const isOfBody = this.#schedule.family.proofs.hasWithdrawals(fork)
+    const isEmpty = content.withdrawals?.length === 0
+    this.expect(isOfBody || isEmpty, `block ${number}: it has withdrawals`)
     const hashes = {
-      ...bodyHashes(content),
-      receiptsRoot: hasReceipts ? indexedRoot(decodeRlpList(receipts).map(rlpBytes)) : undefined,
+      ...ownHashes,
+      withdrawalsRoot: isOfBody ? withdrawalsRoot : undefined,
+      receiptsRoot: hasReceipts ? receiptsRootOf(decodeRlpList(receipts).map(rlpBytes), fork) : undefined,
       blockAccessListHash: accessList && blockAccessListHash(accessList),
     }
     for (const [field, got] of Object.entries(hashes)) {
@@ -291,8 +296,6 @@ class Verification extends FaultList {
       senders.length === content.transactions.length * 52,
       `block ${number}: its senders are not as many as its transactions`,
     )
-    const isMerged = number > 0 && this.#schedule.isMerged(parentTotal)
-    const fork = this.#schedule.forkAt(number, header.timestamp, isMerged)
     const { chainId } = this.#schedule.config
     for (const [index, item] of content.transactions.entries()) {
       const transaction = item instanceof Uint8Array ? item : encodeRlp(item)
