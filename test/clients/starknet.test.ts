@@ -28,6 +28,19 @@ t.test('an account executes without being told its nonce', async (t) => {
   }
 })
 
+t.test('an account executes with nothing given but the call', async (t) => {
+  const account = new Account({ provider, address: '0x71df', signer: '0x1234' })
+  const call = { contractAddress: '0x55', entrypoint: 'transfer', calldata: ['1', '2'] }
+  const { transaction_hash } = await account.execute(call)
+  t.match(await provider.getTransactionByHash(transaction_hash), {
+    sender_address: '0x71df',
+    nonce: '0x0',
+    resource_bounds: { l2_gas: { max_amount: /^0x/ } },
+  })
+  // The client adds half to each amount and to each price.
+  t.match(await account.estimateInvokeFee(call), { overall_fee: 216n })
+})
+
 t.test('the chain, its head and its blocks', async (t) => {
   t.equal(await provider.getChainId(), '0x534e5f5345504f4c4941')
   t.equal(await provider.getBlockNumber(), 7)

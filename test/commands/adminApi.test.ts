@@ -74,21 +74,29 @@ t.test('state and networks are as the document says', async (t) => {
   t.match(found.errors, [{ code: '-32601', total: 1 }])
 })
 
-t.test('the history of the last hour has the calls, their times, and what keys spent', async (t) => {
+t.test('the history has the calls of all methods or one, errors by code, and what keys spent', async (t) => {
   const { service, ask } = await start(t)
-  const body = '{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}'
-  const found = await waitFor('a second point', async () => {
-    for (let call = 0; call < 100; call++) await service.post('/', body)
-    const { answer } = await ask('GET', '/api/history')
-    return answer.at.length === 2 && answer
+  const body = (method: string) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: [] })
+  for (let call = 0; call < 100; call++) await service.post('/', body('eth_chainId'))
+  for (let call = 0; call < 10; call++) await service.post('/', body('eth_getBalance'))
+  const found = await waitFor('what keys spent', async () => {
+    const { answer } = await ask('GET', '/api/history?span=day')
+    return answer.keys.length > 0 && answer
   })
-  const { at, keys, ...series } = found
+  const { at, keys, errors, methods, ages, ...series } = found
+  t.equal(at.length, 1, 'the minute that is not over')
   for (const [name, values] of Object.entries(series)) t.equal((values as unknown[]).length, at.length, name)
-  t.ok(found.callsPerSecond[1] > 0)
-  t.ok(found.p50Seconds[1] > 0, 'stored answers are timed')
-  t.ok(found.p50Seconds[1] <= found.p99Seconds[1])
+  t.ok(found.callsPerSecond[0] > found.errorsPerSecond[0] && found.errorsPerSecond[0] > 0)
+  t.ok(found.p50Seconds[0] > 0, 'stored answers are timed')
+  t.ok(found.p50Seconds[0] <= found.p99Seconds[0])
   t.match(keys, [{ id: '000000000000', name: null }])
-  t.ok(keys[0].unitsPerSecond[1] > 0)
+  t.ok(keys[0].unitsPerSecond[0] > 0)
+  t.match(errors, [{ code: '-32602', perSecond: [Number] }])
+  t.match(methods, [{ method: 'eth_chainId', errorsPerSecond: 0 }, { method: 'eth_getBalance' }])
+  t.match(ages, [{ network: 'demo', seconds: [Number] }])
+  const { answer: one } = await ask('GET', '/api/history?method=eth_chainId')
+  t.ok(one.callsPerSecond[0] > 0 && one.errorsPerSecond[0] === 0)
+  t.equal((await ask('GET', '/api/history?span=year')).status, 400)
 })
 
 t.test('the newest blocks of a network are listed', async (t) => {

@@ -38,14 +38,12 @@ t.test('the dashboard in Chromium', { skip: withoutBrowser }, async (t) => {
       await visit.click('link', 'Playground')
       await visit.fill('combobox', 'Network', 'demo')
       await visit.fill('combobox', 'Method', 'eth_getBlockByNumber')
-      await visit.see('An example of the answer', '.outcome')
-      await visit.see(/"result": {\s+"difficulty": "0x1b4"/, '.answer')
       await visit.see('fullTransactions')
       await visit.fill('combobox', 'block', 'latest')
       await visit.fill('combobox', 'fullTransactions', 'false')
       await visit.click('button', 'Run')
-      const shown = await visit.see(`"number": "${quantity(headBlock.number)}"`)
-      t.match(shown, /[\d.]+ (?:µs|ms) in the server, /)
+      const number = `"number": "${quantity(headBlock.number)}"`
+      await visit.see(new RegExp(`[\\d.]+ (?:µs|ms) in the server, [^]*${number}`))
       await visit.see(`"params":["latest",false]}'`, '.curl')
       await visit.see(`${served.service.origin}/v3/YOUR_API_KEY`, '.curl')
       await visit.click('button', 'Copy the line')
@@ -88,50 +86,95 @@ t.test('the dashboard in Chromium', { skip: withoutBrowser }, async (t) => {
     t.strictSame(visit.faults, [])
   })
 
-  t.test('figures move while calls come', async (t) => {
+  t.test('it says whether all is well, and where blocks come from', async (t) => {
     const visit = await Visit.open(browser, url)
     await logIn(visit, token)
-    const head = `demo (default)\tarchive\t${headBlock.number}\t`
-    await visit.see(head)
-    const end = load(served)
-    await visit.see(/Calls a second\s+(?:[1-9]|0\.)/)
-    await visit.see(/p99\s+[\d.]+ (?:µs|ms|s)\s/)
-    await visit.see(/proof\t0\t\d+\t[1-9]/)
-    await visit.see('live', 'header')
-    await waitFor('lines in both charts', async () => (await shownCharts(visit)) === 2)
-    await visit.click('link', 'Calls')
-    await visit.see(/eth_getProof\t[\d.]+\t0\t[\d.]+ (?:µs|ms|s)\t/)
-    await visit.see(/eth_getBalance\t[\d.]+\t(?!0\t)[\d.]+\t/)
-    await visit.see(/-32602\t[\d.]+\t[1-9]/)
-    await end()
-    await visit.see('No method was called in the last seconds.')
+    await visit.see(/Is it well\?\s+All is well\.\s+.* of disk left · up for/)
+    await visit.see(
+      new RegExp(
+        `demo \\(default\\)\tok\t${headBlock.number}\t\\d+ d\t\\s*\tno new blocks\t–\t–\t–\t[\\d.]+ .iB`,
+      ),
+    )
+    await visit.see('roll\tok\t–\t–\t–\tsubmissions')
+    const lines = "[...document.querySelectorAll('.spark polyline')].map(({ points }) => points.length)"
+    await waitFor('the line of ages', async () => ((await visit.page.evaluate(lines)) as number[])[0] === 2)
+    await visit.page.click('summary')
+    await visit.see(/proof\t0\t\d+\t\d/)
     t.strictSame(visit.faults, [])
   })
 
-  t.test('stored answers alone have a time; a page that opens later sees the hour before', async (t) => {
+  t.test('figures move while calls come, of all methods, of one, and by code', async (t) => {
     const visit = await Visit.open(browser, url)
     await logIn(visit, token)
-    const end = load(served, [['eth_getBalance', [`0x${'1'.repeat(40)}`, 'latest']]])
-    await visit.click('link', 'Calls')
-    // The share of stored answers is above nine tenths, and still both quantiles are there.
-    await visit.see(/eth_getBalance\t[\d.]+\t0\t[\d.]+ (?:µs|ms)\t[\d.]+ (?:µs|ms)\t(?:9\d[\d.]*|100) %/)
-    await visit.click('link', 'Overview')
-    await visit.see(/p50\s+[\d.]+ (?:µs|ms)\s+p99\s+[\d.]+ (?:µs|ms|s)\s/)
+    const end = load(served)
+    await visit.see(/[1-9][\d.]* calls a second/)
+    await visit.see(/p50 [\d.]+ (?:µs|ms|s), p99 [\d.]+ (?:µs|ms|s) ·/)
+    await visit.see('live', 'header')
+    await visit.click('link', 'Traffic')
+    await waitFor('all charts', async () => (await shownCharts(visit)) === 4)
+    await visit.see(/eth_getProof\t[\d.]+\t0\t[\d.]+ (?:µs|ms|s)\t/)
+    await visit.see(/eth_getBalance\t[\d.]+\t(?!0\t)[\d.]+\t/)
+    await visit.see('-32602', 'main')
+    await visit.see(/\tdemo\t[1-9][\d,]*\t[1-9]/, 'main')
+    await visit.fill('combobox', 'Method', 'eth_getProof')
+    await visit.see(/^(?![\s\S]*refused requests)[\s\S]*calls/, '.chart')
+    await visit.fill('combobox', 'Time', 'day')
+    await waitFor('charts of a day', async () => (await shownCharts(visit)) === 4)
     await end()
-    await visit.click('link', 'Calls')
-    await visit.see('No method was called in the last seconds.')
+    await visit.click('link', 'Health')
+    await visit.see('0 calls a second')
     const later = await Visit.open(browser, url)
     await logIn(later, token)
-    await waitFor('lines in both charts', async () => (await shownCharts(later)) === 2)
-    await later.click('link', 'Keys')
-    await waitFor('lines of the units', async () => (await shownCharts(later)) === 1)
-    await later.see('demo', '.chart')
+    await later.click('link', 'Traffic')
+    await waitFor('what was before', async () => (await shownCharts(later)) === 4)
+    await later.click('link', 'Cost')
+    await later.see(/[1-9][\d,]* units, [1-9][\d,]* calls, [1-9][\d,]* errors/)
+    await later.see(new RegExp(`${new Date().toISOString().slice(0, 7)}-\\d\\d\tdemo\t[1-9]`))
     t.strictSame([...visit.faults, ...later.faults], [])
+  })
+
+  t.test('a block, its transactions and a slow call open', async (t) => {
+    const visit = await Visit.open(browser, url)
+    await logIn(visit, token)
+    await visit.click('link', 'Activity')
+    await visit.click('button', headBlock.number.toLocaleString('en'))
+    await visit.see(`"number": "${quantity(headBlock.number)}"`, '.answer')
+    const hash = headBlock.transactions[0]?.hash ?? ''
+    await visit.see(`${hash} from 0x`, '.hashes')
+    await visit.see(/"0x0{16}… 256 bytes|… 256 bytes/, '.answer')
+    await visit.click('button', hash)
+    await visit.see(`"transactionHash": "${hash}"`, '.answer')
+    // Its parameters are told with it.
+    const looping = [{ data: '0x5b5f56', gas: '0x1000000' }, 'latest']
+    for (let time = 0; time < 3; time++) {
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_call', params: looping })
+      await served.service.post(`/v3/${served.key}`, body)
+    }
+    await visit.see(/eth_call\tdemo\t[0-9a-f]{12}\t[\d.]+ m?s\terror\t\[\{"data":"0x5b5f56"/)
+    await visit.page.click('[aria-label="Slow calls"] button')
+    await visit.see('"data": "0x5b5f56"', '.answer')
+    t.strictSame(visit.faults, [])
+  })
+
+  t.test('each example of the playground can be run on the demo chain', async (t) => {
+    const visit = await Visit.open(browser, url)
+    await logIn(visit, token)
+    await visit.click('link', 'Playground')
+    await visit.see('"result"', '.answer')
+    const outcomes = (await visit.page.evaluate(runEach)) as readonly (readonly [
+      name: string,
+      said: string,
+    ])[]
+    const run = outcomes.filter(([, said]) => said !== '')
+    for (const [name, said] of run) t.match(said, /^\{\s*"jsonrpc":\s*"2.0",\s*"id":\s*1,\s*"result":/, name)
+    t.ok(run.length > outcomes.length * 0.8, `${run.length} of ${outcomes.length}`)
+    t.strictSame(visit.faults, [])
   })
 
   t.test('the last blocks are listed, with their transactions, gas and age', async (t) => {
     const visit = await Visit.open(browser, url)
     await logIn(visit, token)
+    await visit.click('link', 'Activity')
     const { number, header, transactions } = headBlock
     const [gasUsed, timestamp] = header.slice(10, 12).map((field) => Number(hex(field)))
     const time = new Date((timestamp ?? 0) * 1_000).toISOString().replace('T', ' ').slice(0, 19)
@@ -220,6 +263,9 @@ t.test('the dashboard in Chromium', { skip: withoutBrowser }, async (t) => {
     })
 
     await visit.see(/kiosk\t[0-9a-f]{12}\tlive\t[^\t]*\t[1-9][\d,]*\t[1-9][\d,]*\t[1-9][\d,]*\t/)
+    await visit.click('link', 'Cost')
+    await visit.see(/\d\tkiosk\t[1-9][\d,]*\t[1-9]/, 'main')
+    await visit.click('link', 'Traffic')
     await visit.see(/[0-9a-f]{12}\tkiosk\t[1-9][\d,]*\t[1-9]/, 'main')
     t.strictSame(visit.faults, [])
   })
@@ -252,7 +298,13 @@ t.test('the dashboard in Chromium', { skip: withoutBrowser }, async (t) => {
         await visit.click('link', name)
         await visit.see(said, 'main')
         t.equal(await wide(), width, name)
-        t.strictSame(await visit.page.evaluate(misfits), [], name)
+        // Charts are drawn once their size is known.
+        let found: unknown
+        const fits = async () => {
+          found = await visit.page.evaluate(misfits)
+          return (found as readonly string[]).length === 0
+        }
+        await waitFor(`${name} to fit`, fits).catch(() => t.strictSame(found, [], name))
       }
       await visit.click('link', 'Keys')
       await visit.click('button', 'Make a key')
@@ -316,8 +368,10 @@ t.test('a server that goes away is told, and found again', { skip: withoutBrowse
 
 /** Each view's link, and a text that is there once it is. */
 const views = [
-  ['Overview', 'demo (default)'],
-  ['Calls', 'Slow calls'],
+  ['Health', 'demo (default)'],
+  ['Traffic', 'Refused requests by reason'],
+  ['Cost', 'units'],
+  ['Activity', 'Slow calls'],
   ['Keys', 'May be used for'],
   ['Playground', 'The same with curl'],
 ] as const
@@ -365,7 +419,31 @@ const misfits = `(() => {
   for (const chart of document.querySelectorAll('.chart')) {
     const note = chart.querySelector('.note')
     const hasSentence = note.clientHeight > 0 && note.textContent !== ''
-    if (!hasSentence && !(chart.querySelector('canvas')?.clientWidth > 0)) found.push(chart.textContent)
+    const canvas = chart.querySelector('canvas')
+    if (!hasSentence && !(canvas?.clientWidth > 0)) found.push(chart.textContent)
+    // Lines and points have colours, axes and grid are grey.
+    const isDrawn = () => {
+      const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)
+      for (let at = 0; at < data.length; at += 4) {
+        const [red, green, blue, alpha] = data.subarray(at, at + 4)
+        if (alpha > 100 && Math.max(red, green, blue) - Math.min(red, green, blue) > 60) return true
+      }
+      return false
+    }
+    if (!hasSentence && canvas?.width > 0 && !isDrawn()) found.push('nothing is drawn: ' + chart.textContent)
+  }
+  return found
+})()`
+
+/** In the page: chooses each method, and has what it then says, '' where it has no example. */
+const runEach = `(async () => {
+  const [input, outcome] = [document.querySelector('input[list=methods]'), document.querySelector('.outcome')]
+  const found = []
+  for (const { value } of document.querySelectorAll('#methods option')) {
+    input.value = value
+    input.dispatchEvent(new Event('input'))
+    while (outcome.textContent === 'Running …') await new Promise((resolve) => setTimeout(resolve, 5))
+    found.push([value, document.querySelector('.answer').textContent.slice(0, 200)])
   }
   return found
 })()`

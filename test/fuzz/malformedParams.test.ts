@@ -238,6 +238,8 @@ const rollupParams: { readonly [M in RollupMethodName]: readonly (readonly unkno
   rollupx_addInvokeTransaction: [[makeTransaction(1, 2)]],
   rollupx_blockNumber: [[]],
   rollupx_getBlockWithTxs: [['latest']],
+  rollupx_estimateFee: [[[makeTransaction(1, 2)], [], 'latest']],
+  rollupx_getClassAt: [['latest', felt]],
   rollupx_getNonce: [['latest', felt]],
   rollupx_getTransactionReceipt: [[felt]],
   rollupx_chainId: [[]],

@@ -130,6 +130,18 @@ const reads: Readonly<Record<string, (params: Record<string, unknown>) => object
           result: `0x${arrivals.filter(({ transaction }) => Number((transaction as Invoke).sender_address) === Number(contract_address)).length.toString(16)}`,
         }
       : { error: { code: 24, message: 'Block not found' } },
+  getClassAt: ({ contract_address }) =>
+    contract_address === '0x99'
+      ? { error: { code: 20, message: 'Contract not found' } }
+      : { result: { sierra_program: [], contract_class_version: '0.1.0', abi: '[]', of: contract_address } },
+  estimateFee: ({ request, simulation_flags }) => {
+    const prices = ['l1_gas', 'l2_gas', 'l1_data_gas'].flatMap((gas) => [
+      [`${gas}_consumed`, '0x10'],
+      [`${gas}_price`, '0x2'],
+    ])
+    const fee = { ...Object.fromEntries(prices), overall_fee: '0x60', unit: 'FRI', flags: simulation_flags }
+    return { result: (request as object[]).map(() => fee) }
+  },
   getBlockWithTxs: ({ block_id }) => ({ result: { block_number: 7, asked: block_id, transactions: [] } }),
   getTransactionReceipt: ({ transaction_hash }) =>
     [...accepted.values()].includes(String(transaction_hash))

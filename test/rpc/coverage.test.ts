@@ -124,6 +124,8 @@ const testOf: { readonly [M in MethodName | RollupMethodName]: string } = {
   rollupx_addInvokeTransaction: 'rollupx_addInvokeTransaction.test.ts',
   rollupx_blockNumber: 'rollupx_blockNumber.test.ts',
   rollupx_getBlockWithTxs: 'rollupx_getBlockWithTxs.test.ts',
+  rollupx_estimateFee: 'rollupx_estimateFee.test.ts',
+  rollupx_getClassAt: 'rollupx_getClassAt.test.ts',
   rollupx_getNonce: 'rollupx_getNonce.test.ts',
   rollupx_getTransactionReceipt: 'rollupx_getTransactionReceipt.test.ts',
   rollupx_chainId: 'rollupx_chainId.test.ts',

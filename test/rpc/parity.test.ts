@@ -133,6 +133,8 @@ async function run(ask: Ask, network: string, examples: readonly Example[]): Pro
 const rollupReads: ReadonlySet<string> = new Set<AnyMethod>([
   'rollupx_blockNumber',
   'rollupx_getBlockWithTxs',
+  'rollupx_estimateFee',
+  'rollupx_getClassAt',
   'rollupx_getNonce',
   'rollupx_getTransactionReceipt',
 ])

@@ -107,6 +107,8 @@ const others: { readonly [M in AnyMethod]?: readonly Example[] } = {
   rollupx_blockNumber: [[['rollupx_blockNumber', []]]],
   rollupx_chainId: [[['rollupx_chainId', []]]],
   rollupx_getBlockWithTxs: [[['rollupx_getBlockWithTxs', ['latest']]]],
+  rollupx_estimateFee: [[['rollupx_estimateFee', [[invoke], ['SKIP_VALIDATE'], 'latest']]]],
+  rollupx_getClassAt: [[['rollupx_getClassAt', ['latest', '0x71de']]]],
   rollupx_getNonce: [[['rollupx_getNonce', ['latest', '0x71de']]]],
   rollupx_getTransactionByHash: [
     [['rollupx_getTransactionByHash', [invokeHash]]],

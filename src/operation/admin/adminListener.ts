@@ -37,6 +37,8 @@ interface AdminOptions {
   noteFailedLogIns(failed: FailedLogInsNote): void
   /** Called each second. */
   tick(): void
+  /** Called when it closes, and waited for. */
+  onClose(): Promise<void>
   logDefect(error: unknown): void
 }
 
@@ -121,6 +123,7 @@ export class AdminListener {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()))
     this.#server.closeAllConnections()
     await closed
+    await this.#options.onClose()
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

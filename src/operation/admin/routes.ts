@@ -11,6 +11,8 @@ import {
   auditQuery,
   type CallHistory,
   callHistory,
+  type HistoryQuery,
+  historyQuery,
   type Key,
   key,
   type LastBlock,
@@ -38,7 +40,7 @@ import {
 /** What the API shows and changes. */
 export interface ApiServices {
   readLive(): LiveState
-  readHistory(): CallHistory
+  readHistory(query: HistoryQuery): CallHistory
   readNetworks(): Network[]
   /** Newest first. Throws UsageError where no network with blocks has this name. */
   readLastBlocks(network: string): LastBlock[]
@@ -120,9 +122,10 @@ export const routes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/api/history',
-    summary: 'Rates and times of the last hour, and what the keys that spent most spent.',
+    summary: 'Rates and times of the last hour or day, of all methods or one, by method, code and key.',
+    query: historyQuery,
     answer: callHistory,
-    run: (services) => services.readHistory(),
+    run: (services, { query }) => services.readHistory(query),
   }),
   route({
     method: 'GET',

@@ -24,6 +24,10 @@ export const network = z.object({
   kind: z.enum(['archive', 'history', 'gateway', 'rollup']),
   hosts: z.array(z.string()).describe('host names at which a path without a network means this one'),
   isDefault: z.boolean(),
+  source: z
+    .enum(['file', 'replay', 'follow', 'feed', 'develop', 'gateway', 'none'])
+    .describe('where its blocks come from; none: they were imported, or it has none'),
+  storeBytes: amount('of its store on disk'),
   opening: z.string().nullable().describe('why a chain has no block yet; null where it has one'),
   chain: z
     .object({
@@ -76,6 +80,9 @@ export const network = z.object({
           name: z.string(),
           head: z.int().min(0).nullable().describe('number of the head that it claims'),
           trouble: z.enum(['no answer', 'quarantined']).nullable(),
+          meanSeconds: z.number().min(0).nullable().describe('of its answers since the start'),
+          answered: count('exchanges since the start'),
+          failed: count('exchanges since the start'),
         }),
       ),
       signed: z
@@ -117,6 +124,7 @@ export const liveState = z.object({
   version: z.string(),
   transport: z.string().describe('the HTTP and WebSocket library in use'),
   uptimeSeconds: amount('since the process started'),
+  diskFreeBytes: amount('of the disk of the data folder'),
   ready: z.boolean(),
   failing: z.array(z.object({ check: z.string(), network: z.string().nullable(), why: z.string() })),
   sharedKeys: z
@@ -196,6 +204,7 @@ export const liveState = z.object({
         keyId,
         seconds: z.number().min(0),
         isError: z.boolean(),
+        params: z.string().describe('its parameters as JSON, the first 1,000 characters'),
       }),
     )
     .describe('calls that took long, newest first'),
@@ -203,19 +212,29 @@ export const liveState = z.object({
 
 const series = (what: string) => z.array(z.number().min(0)).describe(`${what}, for each time`)
 const secondsSeries = (what: string) =>
-  z.array(z.number().min(0).nullable()).describe(`${what}; null where no call was timed`)
+  z.array(z.number().min(0).nullable()).describe(`${what}; null where there is none`)
+
+const spans = { hour: 3_600, day: 86_400 } as const
+export const historyQuery = z.strictObject({
+  span: z.enum(['hour', 'day']).default('hour').describe('the last one'),
+  method: z.string().optional().describe('whose calls the rates and times are of; absent: all'),
+})
+export const secondsOf = ({ span }: HistoryQuery): number => spans[span]
 
 export const callHistory = z.object({
   at: z
     .array(time())
     .describe(
-      'times of the last hour, some seconds apart, oldest first; all figures are of the time since the one before',
+      'ends of times of a minute or some, oldest first; all figures are of the time since the one before',
     ),
   callsPerSecond: series('calls'),
   errorsPerSecond: series('calls that ended with an error'),
   rejectionsPerSecond: series('requests refused before any method was called'),
-  p50Seconds: secondsSeries('median of the timed calls of all methods'),
+  p50Seconds: secondsSeries('median of the timed calls'),
   p99Seconds: secondsSeries('their 99th percentile'),
+  errors: z
+    .array(z.object({ code: z.string(), perSecond: series('errors of all methods') }))
+    .describe('by code, most first; other: all other codes'),
   keys: z
     .array(
       z.object({
@@ -225,6 +244,10 @@ export const callHistory = z.object({
       }),
     )
     .describe('those that spent most, most first'),
+  methods: z
+    .array(methodRates.omit({ repeatedPerSecond: true, resultBytesPerSecond: true }))
+    .describe('over the whole time, busiest first'),
+  ages: z.array(z.object({ network: z.string(), seconds: secondsSeries('age of the head') })),
 })
 
 export const lastBlock = z.object({
@@ -346,6 +369,11 @@ export const playground = z.object({
       tag: z.enum(['chain', 'rollup']).describe('of its methods in the OpenRPC document'),
       prefix: z.string().nullable().describe('of a rollup: takes the place of rollupx in names of methods'),
       url: z.string().describe('where clients call it; YOUR_API_KEY stands for a key'),
+      socketUrl: z.string().describe('the same for WebSockets'),
+      example: z
+        .object({ transaction: z.string(), contract: z.string(), slot: z.string(), variable: z.string() })
+        .nullable()
+        .describe('what is worth asking for; of the demo network'),
     }),
   ),
   openRpc: z.unknown().describe('the OpenRPC document of the methods'),
@@ -366,6 +394,7 @@ export type RpcCall = z.output<typeof rpcCall>
 export type RpcAnswer = z.output<typeof rpcAnswer>
 export type Network = z.output<typeof network>
 export type LiveState = z.output<typeof liveState>
+export type HistoryQuery = z.output<typeof historyQuery>
 export type CallHistory = z.output<typeof callHistory>
 export type LastBlock = z.output<typeof lastBlock>
 export type NewKey = z.output<typeof newKey>

@@ -1,18 +1,23 @@
 /** What the admin API shows of the process at the moment, asked of what the process runs. */
 
+import { statfsSync, statSync } from 'node:fs'
 import { clientVersion } from '../../primitives/version.js'
-import type { CallHistory } from '../../serving/metrics/callHistory.js'
+import { type HistoryAnswer, others } from '../../serving/metrics/callHistory.js'
 import type { EdgeFigures } from '../../serving/metrics/edgeCounts.js'
 import type { RecentRates } from '../../serving/metrics/recentCalls.js'
+import type { IngestFigures } from '../../sources/ingest/messages.js'
 import type { Readiness } from '../admin/readiness.js'
 import type { CallHistory as HistoryShape, LiveState, Network } from '../admin/shapes.js'
-import type { Config } from '../config/config.js'
+import type { Config, NetworkConfig } from '../config/config.js'
 import { ageSeconds, isCutOff, participationOf } from '../edge/health.js'
 import type { OpenNetwork } from '../edge/openNetwork.js'
 import type { AdminServices } from './adminServices.js'
 import type { OpenRollup } from './openRollup.js'
 
-type Services = Pick<AdminServices, 'edge' | 'counts' | 'pool' | 'rollups' | 'transport' | 'usage'>
+type Services = Pick<
+  AdminServices,
+  'edge' | 'counts' | 'pool' | 'rollups' | 'sources' | 'transport' | 'usage'
+>
 
 export function readLive(
   config: Config,
@@ -27,6 +32,7 @@ export function readLive(
   const sum = (name: keyof EdgeFigures) => figures.reduce((total, edge) => total + edge[name], 0)
   return {
     at: new Date().toISOString(),
+    diskFreeBytes: freeBytes(config.dataDir),
     version: clientVersion,
     transport,
     uptimeSeconds: performance.now() / 1_000,
@@ -85,22 +91,30 @@ export function readLive(
 }
 
 export function readHistory(
-  history: CallHistory,
+  history: HistoryAnswer,
   nameOf: (keyId: string) => string | undefined,
 ): HistoryShape {
-  const { points } = history
+  const { atMs, calls, rejectionsPerSecond, errors, keys, methods, ages } = history
+  const briefOrNull = (value: number | undefined) => (value === undefined ? null : brief(value))
   return {
-    at: points.map(({ atMs }) => isoTime(atMs)),
-    callsPerSecond: points.map(({ callsPerSecond }) => brief(callsPerSecond)),
-    errorsPerSecond: points.map(({ errorsPerSecond }) => brief(errorsPerSecond)),
-    rejectionsPerSecond: points.map(({ rejectionsPerSecond }) => brief(rejectionsPerSecond)),
-    p50Seconds: points.map(({ p50Seconds }) => (p50Seconds === undefined ? null : brief(p50Seconds))),
-    p99Seconds: points.map(({ p99Seconds }) => (p99Seconds === undefined ? null : brief(p99Seconds))),
-    keys: history.readKeys().map(({ keyId, unitsPerSecond }) => ({
-      id: keyId ?? null,
-      name: (keyId === undefined ? undefined : nameOf(keyId)) ?? null,
-      unitsPerSecond: unitsPerSecond.map(brief),
+    at: atMs.map(isoTime),
+    callsPerSecond: calls.map(({ callsPerSecond }) => brief(callsPerSecond)),
+    errorsPerSecond: calls.map(({ errorsPerSecond }) => brief(errorsPerSecond)),
+    rejectionsPerSecond: rejectionsPerSecond.map(brief),
+    p50Seconds: calls.map(({ p50Seconds }) => briefOrNull(p50Seconds)),
+    p99Seconds: calls.map(({ p99Seconds }) => briefOrNull(p99Seconds)),
+    errors: errors.map(({ name, values }) => ({ code: name, perSecond: values.map(brief) })),
+    keys: keys.map(({ name, values }) => ({
+      id: name === others ? null : name,
+      name: nameOf(name) ?? null,
+      unitsPerSecond: values.map(brief),
     })),
+    methods: methods.map(({ p50Seconds, p99Seconds, ...rest }) => ({
+      ...rest,
+      p50Seconds: briefOrNull(p50Seconds),
+      p99Seconds: briefOrNull(p99Seconds),
+    })),
+    ages: ages.map(({ network, seconds }) => ({ network, seconds: seconds.map(briefOrNull) })),
   }
 }
 
@@ -112,26 +126,36 @@ function brief(value: number): number {
 /** The networks, the default one first. */
 export function readNetworks(
   { defaultNetwork, networks, rollups }: Config,
-  services: Pick<Services, 'edge' | 'rollups'>,
+  services: Pick<Services, 'edge' | 'rollups' | 'sources'>,
 ): Network[] {
   const common = ({ name, hosts }: { readonly name: string; readonly hosts: readonly string[] }) => ({
     name,
     hosts: [...hosts],
     isDefault: name === defaultNetwork,
   })
+  const storeOf = ({ source, gateway, storePath }: NetworkConfig) => ({
+    source: source?.type ?? (gateway === undefined ? ('none' as const) : ('gateway' as const)),
+    storeBytes: statSync(storePath, { throwIfNoEntry: false })?.size ?? 0,
+  })
   const chains = networks.flatMap((network): Network[] => {
     const open = services.edge.networks.find(({ name }) => name === network.name)
     if (open === undefined) return []
     if (open.opening !== undefined) {
       const { opening } = open
-      return [{ ...common(network), kind: network.kind ?? 'archive', opening, chain: null, queue: null }]
+      const kind = network.kind ?? 'archive'
+      return [{ ...common(network), ...storeOf(network), kind, opening, chain: null, queue: null }]
     }
-    return [{ ...common(network), kind: kindOf(open), opening: null, chain: chainOf(open), queue: null }]
+    const source = services.sources.find(({ name }) => name === network.name)
+    const chain = chainOf(open, source?.figures?.upstreams ?? [])
+    return [
+      { ...common(network), ...storeOf(network), kind: kindOf(open), opening: null, chain, queue: null },
+    ]
   })
   const queues = rollups.flatMap((rollup): Network[] => {
     const open = services.rollups.find(({ name }) => name === rollup.name)
     if (open === undefined) return []
-    return [{ ...common(rollup), kind: 'rollup', opening: null, chain: null, queue: queueOf(open) }]
+    const own = { kind: 'rollup', source: 'none', storeBytes: 0, opening: null, chain: null } as const
+    return [{ ...common(rollup), ...own, queue: queueOf(open) }]
   })
   return [...chains, ...queues].sort((a, b) => Number(b.isDefault) - Number(a.isDefault))
 }
@@ -141,7 +165,7 @@ function kindOf({ current }: OpenNetwork): Network['kind'] {
   return gateway ? 'gateway' : history === undefined ? 'archive' : 'history'
 }
 
-function chainOf(network: OpenNetwork): Network['chain'] {
+function chainOf(network: OpenNetwork, figures: IngestFigures['upstreams']): Network['chain'] {
   const { chain, head, syncing } = network.current
   const timestampMs = Number(head.header.timestamp) * 1_000
   return {
@@ -158,11 +182,18 @@ function chainOf(network: OpenNetwork): Network['chain'] {
     isCutOff: isCutOff(network),
     logs: logsOf(network),
     workingSet: workingSetOf(network),
-    upstreams: (network.upstreams?.nodes ?? []).map(({ name, head, isAnswering, isQuarantined }) => ({
-      name,
-      head: head ?? null,
-      trouble: isQuarantined ? 'quarantined' : isAnswering ? null : 'no answer',
-    })),
+    upstreams: (network.upstreams?.nodes ?? []).map(({ name, head, isAnswering, isQuarantined }) => {
+      const { answered = 0, failed = 0, seconds = 0 } = figures.find((node) => node.name === name) ?? {}
+      const trouble = isQuarantined ? 'quarantined' : isAnswering ? null : 'no answer'
+      return {
+        name,
+        head: head ?? null,
+        trouble,
+        meanSeconds: answered ? seconds / answered : null,
+        answered,
+        failed,
+      }
+    }),
     signed: signedOf(network),
   }
 }
@@ -187,6 +218,12 @@ function signedOf({ upstreams }: OpenNetwork): NonNullable<Network['chain']>['si
 function queueOf(rollup: OpenRollup): Network['queue'] {
   const { waiting, waitingBytes, oldestWaitingMs, settled, isStoring } = rollup.health()
   return { waiting, waitingBytes, oldestSeconds: oldestWaitingMs / 1_000, settled, isStoring }
+}
+
+/** That this user may still write. */
+function freeBytes(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder)
+  return bavail * bsize
 }
 
 /** The last time that ISO 8601 can write with four digits of the year; a header may have any number. */

@@ -25,7 +25,7 @@ import { UsageReport } from '../../serving/access/usageReport.js'
 import { CallHistory } from '../../serving/metrics/callHistory.js'
 import type { EdgeCounts } from '../../serving/metrics/edgeCounts.js'
 import { Metrics } from '../../serving/metrics/metrics.js'
-import { RecentCalls } from '../../serving/metrics/recentCalls.js'
+import { RecentCalls, sampleCounts } from '../../serving/metrics/recentCalls.js'
 import type { MetricSources } from '../../serving/metrics/sources.js'
 import { RequestContext } from '../../serving/rpc/contexts/requestContext.js'
 import { renderOpenRpc } from '../../serving/rpc/openRpc.js'
@@ -34,7 +34,7 @@ import { AdminListener } from '../admin/adminListener.js'
 import { readAdminToken } from '../admin/adminToken.js'
 import { checkReadiness, type Readiness, type ReadinessFigures } from '../admin/readiness.js'
 import type { ApiServices } from '../admin/routes.js'
-import type { LastBlock, Usage, UsageQuery } from '../admin/shapes.js'
+import { type LastBlock, secondsOf, type Usage, type UsageQuery } from '../admin/shapes.js'
 import type { AdminConfig, Config } from '../config/config.js'
 import type { Edge } from '../edge/edge.js'
 import { isBehind, isCutOff } from '../edge/health.js'
@@ -43,7 +43,7 @@ import type { AdminServices } from './adminServices.js'
 import { readAudit } from './auditJson.js'
 import { isoTime, readHistory, readLive, readNetworks } from './liveState.js'
 import type { OpenRollup } from './openRollup.js'
-import { networkUrl } from './welcome.js'
+import { demoExample, networkUrl, socketUrl } from './welcome.js'
 
 /* The newest blocks of a network, as the admin API lists them. */
 
@@ -104,7 +104,12 @@ export async function openAdmin(config: Config, services: AdminServices): Promis
   const { log } = services
   const metrics = new Metrics(metricSources(config, services))
   const recent = new RecentCalls(services.counts)
-  const history = new CallHistory()
+  const history = new CallHistory({
+    path: config.node.calls,
+    counts: () => sampleCounts(services.counts, performance.now()),
+    ages: () => headAges(services.edge.networks),
+    onFailure: (error) => log.warn(`the history of calls could not be written: ${error.message}`),
+  })
   services.usage.listen((used) => history.take(used))
   const reach = config.auth ? services.reach : undefined
   const ready = () => readiness(admin, services, reach)
@@ -128,18 +133,19 @@ export async function openAdmin(config: Config, services: AdminServices): Promis
     },
     tick() {
       recent.sample()
-      history.tick(() => recent.read())
+      history.tick()
     },
     api: {
       ...openPlayground(config, services.edge, services.port),
       ...openAdminKeys(services.keys, services.ring),
       readLive: () => readLive(config, services, recent.read(), ready(), nameOf),
-      readHistory: () => readHistory(history, nameOf),
+      readHistory: (query) => readHistory(history.read(secondsOf(query), query.method), nameOf),
       readNetworks: () => readNetworks(config, services),
       readLastBlocks: (network) => readLastBlocks(services.edge.networks, network),
       readAudit: (query) => readAudit(services.keys.store.audit, query),
       readUsage: (query) => readUsage(services.usage, query),
     },
+    onClose: () => history.close(),
     logDefect: (error) =>
       log.error({ stack: error instanceof Error ? error.stack : String(error) }, 'admin listener'),
   })
@@ -193,6 +199,16 @@ export function stuckEdges(counts: readonly EdgeCounts[]): string[] {
 /** In seconds since 1970; undefined before there is a head. */
 function headTimestamp(network: OpenNetwork): number | undefined {
   return network.opening === undefined ? Number(network.current.head.header.timestamp) : undefined
+}
+
+/** In seconds, of the networks that have a head. */
+function headAges(networks: readonly OpenNetwork[]): Readonly<Record<string, number>> {
+  return Object.fromEntries(
+    networks.flatMap((network) => {
+      const ageMs = headAgeMs(network)
+      return ageMs === undefined ? [] : [[network.name, Math.max(Math.round(ageMs / 1_000), 0)]]
+    }),
+  )
 }
 
 function headAgeMs(network: OpenNetwork): number | undefined {
@@ -282,7 +298,12 @@ function openPlayground(
   const networks = [...endpoints.keys()].map((name) => {
     const rollup = config.rollups.find((candidate) => candidate.name === name)
     const tag = rollup === undefined ? ('chain' as const) : ('rollup' as const)
-    return { name, tag, prefix: rollup?.prefix ?? null, url: networkUrl(config, port, name, key) }
+    const isDemo = config.networks.some((network) => network.name === name && network.isEmbedded)
+    const addresses = {
+      url: networkUrl(config, port, name, key),
+      socketUrl: socketUrl(config, port, name, key),
+    }
+    return { name, tag, prefix: rollup?.prefix ?? null, ...addresses, example: isDemo ? demoExample() : null }
   })
   return {
     readPlayground: () => ({ networks, openRpc: JSON.parse(renderOpenRpc(clientVersion)) }),

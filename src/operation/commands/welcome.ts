@@ -18,6 +18,7 @@ interface DemoExamples {
     readonly address: string
     readonly privateKey: string
   }[]
+  readonly transactions: readonly { readonly hash: string; readonly label: string }[]
   readonly slots: readonly {
     readonly address: string
     readonly slot: string
@@ -31,6 +32,13 @@ export function networkUrl(config: Config, port: number, network: string, key: s
   const origin = httpOrigin(config.host, port, config.tls !== undefined)
   const prefix = origin + (network === config.defaultNetwork ? '' : `/${network}`)
   return key === undefined ? `${prefix}/` : `${prefix}/v3/${key}`
+}
+
+/** The same for WebSockets. */
+export function socketUrl(config: Config, port: number, network: string, key: string | undefined): string {
+  const origin = httpOrigin(config.host, port, config.tls !== undefined).replace(/^http/, 'ws')
+  const prefix = origin + (network === config.defaultNetwork ? '' : `/${network}`)
+  return key === undefined ? `${prefix}/ws` : `${prefix}/ws/v3/${key}`
 }
 
 export interface Welcome {
@@ -53,10 +61,8 @@ export function welcomeLines(
   const secret = demo.kind === 'key' ? demo.text : 'YOUR_API_KEY'
   const path = (network: string) =>
     networkUrl(config, port, network, demo.kind === 'open' ? undefined : secret)
-  const socketPath = (network: string) => {
-    const prefix = origin.replace(/^http/, 'ws') + (network === config.defaultNetwork ? '' : `/${network}`)
-    return demo.kind === 'open' ? `${prefix}/ws` : `${prefix}/ws/v3/${secret}`
-  }
+  const socketPath = (network: string) =>
+    socketUrl(config, port, network, demo.kind === 'open' ? undefined : secret)
   const lines = [`Tidegate listens on ${origin}`]
   for (const network of networks) {
     const { name } = network
@@ -150,6 +156,16 @@ function submissionCalls({ name: network, prefix, isEmbedded }: RollupConfig): E
     fee_data_availability_mode: 'L1',
   }
   return [{ network, method: `${prefix}_addInvokeTransaction`, params: { invoke_transaction: transaction } }]
+}
+
+/** What is worth asking the demo network for: a token, a slot and a variable of it, a transaction with logs. */
+export function demoExample() {
+  const { slots, transactions } = readExamples()
+  const { address: contract, slot } = slots.find(
+    (entry) => entry.contract === 'Tide',
+  ) as DemoExamples['slots'][number]
+  const { hash } = transactions.find(({ label }) => label === 'every number of topics') as { hash: string }
+  return { transaction: hash, contract, slot, variable: 'totalSupply' }
 }
 
 function readExamples(): DemoExamples {

@@ -130,6 +130,8 @@ interface NodePaths {
   readonly pepper: string
   readonly demoKey: string
   readonly adminToken: string
+  /** The history of calls. */
+  readonly calls: string
   /** A copy of the keys that processes share. */
   readonly sharedKeys: string
 }
@@ -444,6 +446,7 @@ function resolveData(file: ConfigFile, flags: DataFlags): DataConfig {
       pepper: join(node, 'pepper'),
       demoKey: join(node, 'demo-key'),
       adminToken: join(node, 'admin-token'),
+      calls: join(node, 'calls.jsonl'),
       sharedKeys: join(node, 'shared-keys.mdb'),
     },
     mapBytes: file.store.mapBytes,

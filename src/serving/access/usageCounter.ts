@@ -22,6 +22,8 @@ export interface SlowCall {
   readonly method: string
   readonly isError: boolean
   readonly ms: number
+  /** JSON, or its beginning. */
+  readonly params: string
 }
 
 export interface UsageReport {
@@ -91,9 +93,9 @@ class NetworkUsage {
     if (isError) cell.errors++
   }
 
-  note(keyId: string, slot: number, isError: boolean, ms: number): void {
+  note(keyId: string, slot: number, isError: boolean, ms: number, params: string): void {
     const method = this.#methodAt(slot)
-    this.#keep({ atMs: Date.now(), keyId, network: this.#network, method, isError, ms })
+    this.#keep({ atMs: Date.now(), keyId, network: this.#network, method, isError, ms, params })
   }
 
   take(): UsedCalls[] {

@@ -1,104 +1,292 @@
 /**
- * Rates of the last hour, a point each ten seconds, and what keys spent meanwhile: so that a page that is opened shows
- * what was before. Kept in memory alone.
+ * What was asked in the last day, a point each minute: calls by method with their times, errors by code, refusals, what
+ * keys spent, and how old heads were. Owns the two files in which it survives a restart: lines of JSON, a point each; the
+ * first takes the place of the second once it has those of a day. A process that dies loses a minute.
  */
-import { type RecentRates, windowTicks } from './recentCalls.js'
+import { readFileSync, renameSync } from 'node:fs'
+import { appendFile } from 'node:fs/promises'
+import { durationBuckets } from './edgeCounts.js'
+import { type CountSample, quantile } from './recentCalls.js'
 import { sumOf } from './sumCounts.js'
 
-/** An hour of points: what an operator who was called looks back on, 200 KB of memory with ten keys in each. */
-const pointsMax = 360
-/** Keys of which a point knows what they spent; the others count together, so that thousands of keys take no more. */
+const minuteMs = 60_000
+/** A day: with ten methods called 0.8 KB a point, 1.1 MB in memory; the files have two days at most. */
+const pointsMax = 24 * 60
+/** Seconds of the running minute from which on it is told: a rate of less would be chance. */
+const runningSecondsMin = 5
+/** Points of one answer: as many as a chart can show. More are added up. */
+const shownMax = 180
+/** Methods and keys that a point tells apart; what all others do counts together, so that a point has some KB at most. */
+const methodsPerPoint = 40
 const keysPerPoint = 10
-/** Keys that are told apart in what is read: lines that can be told apart in a chart. */
-const keysToldMax = 4
+/** Series by code and by key that one answer tells apart: lines that can be told apart in a chart. */
+const linesMax = 4
+/** Stands for all other methods, codes or keys. */
+export const others = 'other'
 
-interface HistoryPoint {
-  /** Milliseconds since 1970. */
-  readonly atMs: number
-  /** Over the time since the point before, as all that follows. */
+type Numbers = Readonly<Record<string, number>>
+
+interface Point {
+  /** Its end, in milliseconds since 1970. */
+  readonly at: number
+  /** Since the end of the point before, or since the start. */
+  readonly seconds: number
+  /** Method → calls, errors, and timed calls by bucket. */
+  readonly methods: Readonly<Record<string, readonly number[]>>
+  readonly errors: Numbers
+  readonly rejections: Numbers
+  /** Key id → units. */
+  readonly units: Numbers
+  /** Network → age of its head in seconds, at the end. */
+  readonly ages: Numbers
+}
+
+/** Of a method, or of all. */
+interface CallFigures {
   readonly callsPerSecond: number
   readonly errorsPerSecond: number
-  readonly rejectionsPerSecond: number
   /** Of timed calls; undefined where there are none. */
   readonly p50Seconds: number | undefined
   readonly p99Seconds: number | undefined
 }
 
-interface KeyHistory {
-  /** Undefined for all other keys together. */
-  readonly keyId: string | undefined
-  /** Units a second, for each point. */
-  readonly unitsPerSecond: readonly number[]
+interface Series {
+  readonly name: string
+  /** A second, for each time. */
+  readonly values: readonly number[]
 }
 
-interface KeptPoint extends HistoryPoint {
-  /** Of keys that spent most, most first. */
-  readonly units: ReadonlyMap<string, number>
-  readonly otherUnits: number
+export interface HistoryAnswer {
+  /** Ends of the times that follow, oldest first, in milliseconds since 1970. */
+  readonly atMs: readonly number[]
+  readonly calls: readonly CallFigures[]
+  readonly rejectionsPerSecond: readonly number[]
+  /** By code; of all methods. Most first, as in what follows. */
+  readonly errors: readonly Series[]
+  readonly keys: readonly Series[]
+  /** Over the whole time. */
+  readonly methods: readonly (CallFigures & { readonly method: string })[]
+  readonly ages: readonly { readonly network: string; readonly seconds: readonly (number | undefined)[] }[]
+}
+
+interface CallHistoryOptions {
+  /** Of the first file; the second has `.old` at its end. Undefined: it is kept in memory alone. */
+  readonly path: string | undefined
+  /** What was counted since the start. */
+  readonly counts: () => CountSample
+  /** Network → age of its head in seconds. */
+  readonly ages: () => Numbers
+  /** Milliseconds since 1970; `Date.now` where absent. */
+  readonly nowMs?: () => number
+  /** Called when a point could not be written. */
+  readonly onFailure?: (error: Error) => void
 }
 
 export class CallHistory {
+  readonly #options: CallHistoryOptions
   readonly #nowMs: () => number
-  #points: KeptPoint[] = []
-  #ticks = 0
-  /** Units by key since the last point. */
-  #spent = new Map<string, number>()
+  #points: Point[]
+  /** Of the first file. */
+  #lines: number
+  #since: CountSample
+  #sinceMs: number
+  #units = new Map<string, number>()
+  #writing: Promise<void> = Promise.resolve()
 
-  /** `nowMs`: milliseconds since 1970. */
-  constructor(nowMs: () => number = Date.now) {
-    this.#nowMs = nowMs
+  constructor(options: CallHistoryOptions) {
+    this.#options = options
+    this.#nowMs = options.nowMs ?? Date.now
+    const { path } = options
+    const stored = path === undefined ? [] : readPoints(path)
+    this.#lines = stored.length
+    const older = path === undefined ? [] : readPoints(`${path}.old`)
+    this.#points = [...older, ...stored].slice(-pointsMax)
+    this.#since = options.counts()
+    this.#sinceMs = this.#nowMs()
   }
 
   take(used: readonly { readonly keyId: string; readonly units: number }[]): void {
-    for (const { keyId, units } of used) this.#spent.set(keyId, (this.#spent.get(keyId) ?? 0) + units)
+    for (const { keyId, units } of used) this.#units.set(keyId, (this.#units.get(keyId) ?? 0) + units)
   }
 
-  /** Call it after each sample of the rates: the first makes a point, and then every one that ends a window. */
-  tick(read: () => RecentRates): void {
-    if (this.#ticks++ % windowTicks !== 0) return
-    const { methods, errors, rejections, p50Seconds, p99Seconds } = read()
-    const ranked = [...this.#spent].sort(([, a], [, b]) => b - a)
-    this.#spent = new Map()
-    this.#points.push({
-      atMs: this.#nowMs(),
-      callsPerSecond: sumOf(methods.map(({ callsPerSecond }) => callsPerSecond)),
-      errorsPerSecond: sumOf(errors.map(({ perSecond }) => perSecond)),
-      rejectionsPerSecond: sumOf(rejections.map(({ perSecond }) => perSecond)),
-      p50Seconds,
-      p99Seconds,
-      units: new Map(ranked.slice(0, keysPerPoint)),
-      otherUnits: sumOf(ranked.slice(keysPerPoint).map(([, units]) => units)),
-    })
-    if (this.#points.length > pointsMax) this.#points.shift()
+  /** Call it each second. */
+  tick(): void {
+    if (this.#nowMs() - this.#sinceMs >= minuteMs) this.#end()
   }
 
-  /** Oldest first. */
-  get points(): readonly HistoryPoint[] {
-    return this.#points
-  }
-
-  /** The keys that spent most in all points, most first, and all others together where they spent any. */
-  readKeys(): KeyHistory[] {
-    const totals = new Map<string, number>()
-    for (const { units } of this.#points) {
-      for (const [keyId, spent] of units) totals.set(keyId, (totals.get(keyId) ?? 0) + spent)
-    }
-    const told = [...totals].sort(([, a], [, b]) => b - a).slice(0, keysToldMax)
-    const lines = told.map(([keyId]) => this.#line(keyId, ({ units }) => units.get(keyId) ?? 0))
-    const isTold = new Set(told.map(([keyId]) => keyId))
-    const others = this.#line(
-      undefined,
-      ({ units, otherUnits }) =>
-        otherUnits + sumOf([...units].map(([keyId, spent]) => (isTold.has(keyId) ? 0 : spent))),
+  /** Of the last `seconds`, a day at most, up to now; of one method where it is named. */
+  read(seconds: number, method?: string): HistoryAnswer {
+    const from = this.#nowMs() - seconds * 1_000
+    const running = this.#point()
+    const isTold = running.seconds >= runningSecondsMin || (this.#points.length === 0 && running.seconds > 0)
+    const points = [...this.#points, ...(isTold ? [running] : [])].filter((point) => point.at > from)
+    const perBin = Math.ceil(points.length / shownMax)
+    const bins = Array.from({ length: Math.ceil(points.length / perBin) }, (_, at) =>
+      merge(points.slice(at * perBin, (at + 1) * perBin)),
     )
-    return others.unitsPerSecond.some((units) => units > 0) ? [...lines, others] : lines
+    const whole = merge(points)
+    const perSecond = (of: (point: Point) => number) =>
+      bins.map((point) => of(point) / Math.max(point.seconds, 1))
+    const series = (of: (point: Point) => Numbers): Series[] => {
+      const told = ranked(of(whole))
+        .filter(([name]) => name !== others)
+        .slice(0, linesMax)
+      const names = new Set(told.map(([name]) => name))
+      const lines = told.map(([name]) => ({ name, values: perSecond((point) => of(point)[name] ?? 0) }))
+      const rest = perSecond((point) =>
+        sumOf(Object.entries(of(point)).map(([name, value]) => (names.has(name) ? 0 : value))),
+      )
+      return rest.some((value) => value > 0) ? [...lines, { name: others, values: rest }] : lines
+    }
+    return {
+      atMs: bins.map(({ at }) => at),
+      calls: bins.map((point) => figuresOf(countsOf(point, method), point.seconds)),
+      rejectionsPerSecond: perSecond(({ rejections }) => sumOf(Object.values(rejections))),
+      errors: series(({ errors }) => errors),
+      keys: series(({ units }) => units),
+      methods: Object.entries(whole.methods)
+        .map(([name, counts]) => ({ method: name, ...figuresOf(counts, whole.seconds) }))
+        .sort((a, b) => b.callsPerSecond - a.callsPerSecond),
+      ages: Object.keys(whole.ages).map((network) => ({
+        network,
+        seconds: bins.map(({ ages }) => ages[network]),
+      })),
+    }
   }
 
-  #line(keyId: string | undefined, unitsOf: (point: KeptPoint) => number): KeyHistory {
-    const unitsPerSecond = this.#points.map((point, at) => {
-      const before = this.#points[at - 1]
-      return before === undefined ? 0 : unitsOf(point) / Math.max((point.atMs - before.atMs) / 1_000, 1)
-    })
-    return { keyId, unitsPerSecond }
+  /** Writes what came since the last point. */
+  async close(): Promise<void> {
+    if (this.#nowMs() > this.#sinceMs) this.#end()
+    await this.#writing
   }
+
+  #end(): void {
+    const point = this.#point()
+    this.#since = this.#options.counts()
+    this.#sinceMs = point.at
+    this.#units = new Map()
+    this.#points.push(point)
+    if (this.#points.length > pointsMax) this.#points.shift()
+    const { path, onFailure } = this.#options
+    if (path === undefined) return
+    this.#writing = this.#writing
+      .then(() => this.#write(path, point))
+      .catch((error: Error) => onFailure?.(error))
+  }
+
+  async #write(path: string, point: Point): Promise<void> {
+    if (this.#lines >= pointsMax) {
+      renameSync(path, `${path}.old`)
+      this.#lines = 0
+    }
+    await appendFile(path, `${JSON.stringify(point)}\n`, { mode: 0o600 })
+    this.#lines++
+  }
+
+  /** Of the time since the last one. */
+  #point(): Point {
+    const now = this.#options.counts()
+    const { methods, errors, rejections } = this.#since
+    const counted = [...now.methods.values()].map(({ method, calls, failed, durations }) => {
+      const then = methods.get(method)
+      const timed = durations.map((count, bucket) => count - (then?.durations[bucket] ?? 0))
+      return [method, [calls - (then?.calls ?? 0), failed - (then?.failed ?? 0), ...timed]] as const
+    })
+    const called = counted.filter(([, [calls = 0]]) => calls > 0).sort(([, [a = 0]], [, [b = 0]]) => b - a)
+    const rest = called.slice(methodsPerPoint).map(([, counts]) => counts)
+    return {
+      at: this.#nowMs(),
+      seconds: (this.#nowMs() - this.#sinceMs) / 1_000,
+      methods: {
+        ...Object.fromEntries(called.slice(0, methodsPerPoint)),
+        ...(rest.length > 0 && { [others]: sumLists(rest) }),
+      },
+      errors: grown(now.errors, errors),
+      rejections: grown(now.rejections, rejections),
+      units: firstOf(Object.fromEntries(this.#units), keysPerPoint),
+      ages: this.#options.ages(),
+    }
+  }
+}
+
+/** The last points of a file; none where it cannot be read. What a process that died wrote in part is passed over. */
+function readPoints(path: string): Point[] {
+  try {
+    const lines = readFileSync(path, 'utf8')
+      .split('\n')
+      .slice(-pointsMax - 1)
+    return lines.flatMap((line) => {
+      try {
+        const point = JSON.parse(line) as Point
+        return typeof point?.at === 'number' && typeof point.methods === 'object' ? [point] : []
+      } catch {
+        return []
+      }
+    })
+  } catch {
+    return []
+  }
+}
+
+/** Of all the time of these points. */
+function merge(points: readonly Point[]): Point {
+  const sum = (of: (point: Point) => Numbers): Numbers => {
+    const sums = new Map<string, number>()
+    for (const point of points) {
+      for (const [name, value] of Object.entries(of(point))) sums.set(name, (sums.get(name) ?? 0) + value)
+    }
+    return Object.fromEntries(sums)
+  }
+  const methods = new Map<string, readonly number[]>()
+  for (const point of points) {
+    for (const [name, counts] of Object.entries(point.methods)) {
+      methods.set(name, sumLists([methods.get(name) ?? [], counts]))
+    }
+  }
+  return {
+    at: points.at(-1)?.at ?? 0,
+    seconds: sumOf(points.map(({ seconds }) => seconds)),
+    methods: Object.fromEntries(methods),
+    errors: sum(({ errors }) => errors),
+    rejections: sum(({ rejections }) => rejections),
+    units: sum(({ units }) => units),
+    ages: Object.assign({}, ...points.map(({ ages }) => ages)),
+  }
+}
+
+function countsOf({ methods }: Point, method: string | undefined): readonly number[] {
+  return method === undefined ? sumLists(Object.values(methods)) : (methods[method] ?? [])
+}
+
+function figuresOf([calls = 0, failed = 0, ...timed]: readonly number[], seconds: number): CallFigures {
+  return {
+    callsPerSecond: calls / Math.max(seconds, 1),
+    errorsPerSecond: failed / Math.max(seconds, 1),
+    p50Seconds: quantile(timed, 0.5),
+    p99Seconds: quantile(timed, 0.99),
+  }
+}
+
+/** Each place added up. */
+function sumLists(lists: readonly (readonly number[])[]): number[] {
+  const sums = new Array<number>(durationBuckets + 2).fill(0)
+  for (const list of lists) for (const [at, value] of list.entries()) sums[at] = (sums[at] ?? 0) + value
+  return sums
+}
+
+/** By how much each has grown, where it has. */
+function grown(now: ReadonlyMap<string, number>, then: ReadonlyMap<string, number>): Numbers {
+  const grown = [...now].map(([name, count]) => [name, count - (then.get(name) ?? 0)] as const)
+  return Object.fromEntries(grown.filter(([, count]) => count > 0))
+}
+
+function ranked(numbers: Numbers): [name: string, value: number][] {
+  return Object.entries(numbers).sort(([, a], [, b]) => b - a)
+}
+
+/** The greatest ones, and all others together. */
+function firstOf(numbers: Numbers, max: number): Numbers {
+  const all = ranked(numbers)
+  const rest = sumOf(all.slice(max).map(([, value]) => value))
+  return { ...Object.fromEntries(all.slice(0, max)), ...(rest > 0 && { [others]: rest }) }
 }

@@ -6,9 +6,10 @@ import { bucketSeconds, durationBuckets, type EdgeCounts, type MethodCounts } fr
 import { sumMaps, sumMethods, sumOf } from './sumCounts.js'
 
 /** Samples from the oldest to the newest: with one a second, a window long enough for calls that come now and then. */
-export const windowTicks = 10
+const windowTicks = 10
 
-interface Sample {
+/** What was counted since the start, at a time. */
+export interface CountSample {
   readonly atMs: number
   readonly methods: ReadonlyMap<string, MethodCounts>
   readonly errors: ReadonlyMap<string, number>
@@ -52,10 +53,25 @@ export interface RecentRates {
   readonly edges: readonly { readonly cpuShare: number; readonly delayP99Seconds: number | undefined }[]
 }
 
+export function sampleCounts(edges: readonly EdgeCounts[], atMs: number): CountSample {
+  return {
+    atMs,
+    methods: new Map(
+      sumMethods(edges.flatMap((edge) => edge.readMethods())).map((counts) => [counts.method, counts]),
+    ),
+    errors: sumMaps(edges.map((edge) => edge.readErrors())),
+    rejections: sumMaps(edges.map((edge) => edge.readRejections())),
+    edges: edges.map((edge) => ({
+      cpuSeconds: edge.figures.cpuSeconds,
+      delays: edge.readDelays().buckets,
+    })),
+  }
+}
+
 export class RecentCalls {
   readonly #edges: readonly EdgeCounts[]
   readonly #nowMs: () => number
-  readonly #samples: Sample[] = []
+  readonly #samples: CountSample[] = []
 
   /** `nowMs` is a clock that never goes back. */
   constructor(edges: readonly EdgeCounts[], nowMs: () => number = () => performance.now()) {
@@ -65,31 +81,19 @@ export class RecentCalls {
   }
 
   sample(): void {
-    const edges = this.#edges
-    this.#samples.push({
-      atMs: this.#nowMs(),
-      methods: new Map(
-        sumMethods(edges.flatMap((edge) => edge.readMethods())).map((counts) => [counts.method, counts]),
-      ),
-      errors: sumMaps(edges.map((edge) => edge.readErrors())),
-      rejections: sumMaps(edges.map((edge) => edge.readRejections())),
-      edges: edges.map((edge) => ({
-        cpuSeconds: edge.figures.cpuSeconds,
-        delays: edge.readDelays().buckets,
-      })),
-    })
+    this.#samples.push(sampleCounts(this.#edges, this.#nowMs()))
     if (this.#samples.length > windowTicks + 1) this.#samples.shift()
   }
 
   read(): RecentRates {
-    const newest = this.#samples.at(-1) as Sample
+    const newest = this.#samples.at(-1) as CountSample
     const before = this.#samples.at(-2) ?? newest
-    const oldest = this.#samples[0] as Sample
+    const oldest = this.#samples[0] as CountSample
     const lastSeconds = (newest.atMs - before.atMs) / 1_000
     const windowSeconds = (newest.atMs - oldest.atMs) / 1_000
     const rateOf = (count: number, seconds: number) => (seconds > 0 ? count / seconds : 0)
-    const lastRate = (of: (sample: Sample) => number) => rateOf(of(newest) - of(before), lastSeconds)
-    const named = (of: (sample: Sample) => ReadonlyMap<string, number>): NamedRate[] =>
+    const lastRate = (of: (sample: CountSample) => number) => rateOf(of(newest) - of(before), lastSeconds)
+    const named = (of: (sample: CountSample) => ReadonlyMap<string, number>): NamedRate[] =>
       [...of(newest)]
         .filter(([, total]) => total > 0)
         .map(([name, total]) => {
@@ -122,7 +126,7 @@ export class RecentCalls {
 }
 
 /** Timed calls of all methods, by bucket. */
-function durationsOf({ methods }: Sample): number[] {
+function durationsOf({ methods }: CountSample): number[] {
   const sums = new Array<number>(durationBuckets).fill(0)
   for (const { durations } of methods.values()) {
     for (const [bucket, count] of durations.entries()) sums[bucket] = (sums[bucket] ?? 0) + count

@@ -1,4 +1,4 @@
-/** Lines over the last hour, drawn by uPlot in the colours of the style sheet. */
+/** Lines over an hour or a day, drawn by uPlot in the colours of the style sheet, and small ones in tables. */
 import uPlot from 'uplot'
 import { make } from './dom.js'
 
@@ -13,6 +13,13 @@ export interface Line {
 /** Seconds that a chart shows at least, so that a server that has just started has no axis of three seconds. */
 const shownSecondsMin = 60
 const heightPx = 180
+const sparkWidth = 120
+const sparkHeight = 20
+/** So that a head that is a second older than the last one does not look like trouble. */
+const sparkMaxMin = 10
+
+/** Of lines that stand for nothing but their names. */
+export const lineColors = ['--accent', '--second', '--good', '--third', '--faint']
 
 export class Chart {
   readonly element: HTMLElement
@@ -48,7 +55,7 @@ export class Chart {
     const isSame = lines.map(({ label }) => label).join() === this.#lines.map(({ label }) => label).join()
     this.#at = at
     this.#lines = lines
-    const isEmpty = at.length < 2 || !lines.some(({ values }) => values.some((value) => value))
+    const isEmpty = !lines.some(({ values }) => values.some((value) => value))
     this.#none.hidden = !isEmpty
     this.#figure.hidden = isEmpty
     if (this.#plot === undefined) return
@@ -109,7 +116,9 @@ export class Chart {
           label,
           stroke: colorOf(color),
           width: 2,
-          points: { show: false },
+          spanGaps: true,
+          // A line takes two.
+          points: { show: (plot: uPlot, series: number) => countOf(plot.data[series]) === 1, size: 6 },
         })),
       ],
     }
@@ -117,6 +126,32 @@ export class Chart {
     this.#plot = new uPlot(options, this.#data(), figure)
     this.#fill(this.#plot)
   }
+}
+
+function countOf(values: ArrayLike<unknown> | undefined): number {
+  return Array.from(values ?? []).filter((value) => value != null).length
+}
+
+/** Values that follow on each other, as small as a word; zero is at the bottom. */
+export function sparkline(values: readonly (number | null)[]): SVGElement {
+  const known = values.flatMap((value) => value ?? [])
+  const max = known.reduce((max, value) => Math.max(max, value), sparkMaxMin)
+  const step = sparkWidth / Math.max(known.length - 1, 1)
+  // Of a single value a line as well.
+  const shown = known.length === 1 ? [...known, ...known] : known
+  const points = shown.map(
+    (value, at) => `${(at * step).toFixed(1)},${(sparkHeight * (1 - value / max)).toFixed(1)}`,
+  )
+  const makeSvg = (tag: string, attributes: Readonly<Record<string, string>>) => {
+    const element = document.createElementNS('http://www.w3.org/2000/svg', tag)
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value)
+    return element as SVGElement
+  }
+  const label = `at most ${Math.round(known.reduce((max, value) => Math.max(max, value), 0))} s, now ${Math.round(known.at(-1) ?? 0)} s`
+  const viewBox = `0 -2 ${sparkWidth} ${sparkHeight + 4}`
+  const svg = makeSvg('svg', { class: 'spark', role: 'img', 'aria-label': label, viewBox })
+  svg.append(makeSvg('polyline', { points: points.join(' ') }))
+  return svg
 }
 
 /** In the time zone of the reader. */

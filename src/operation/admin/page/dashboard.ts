@@ -2,25 +2,30 @@
  * The dashboard of operators: the log-in, and the views between which the part of the address after `#` chooses. Runs
  * in browsers, made into one file by esbuild; all that it shows comes from the admin listener that it came from.
  */
+
+import { activity } from './activity.js'
 import { Refusal, request, storedToken, storeToken, whyRefused } from './api.js'
-import { calls } from './calls.js'
+import { cost } from './cost.js'
 import { labelled, make, setText } from './dom.js'
+import { health } from './health.js'
 import { keys } from './keys.js'
 import { LiveSource } from './live.js'
-import { overview } from './overview.js'
 import { playground } from './playground.js'
+import { traffic } from './traffic.js'
 import type { View } from './view.js'
 
-/** Part of the address → title and what makes the view, each time it is chosen. */
+/** Part of the address → name, what the view answers, and what makes it, each time it is chosen. */
 const views: Readonly<
-  Record<string, readonly [title: string, open: (live: LiveSource) => View | Promise<View>]>
+  Record<string, readonly [name: string, title: string, open: (live: LiveSource) => View | Promise<View>]>
 > = {
-  overview: ['Overview', overview],
-  calls: ['Calls', calls],
-  keys: ['Keys', keys],
-  playground: ['Playground', playground],
+  health: ['Health', 'Is it well?', health],
+  traffic: ['Traffic', 'Who asks what?', traffic],
+  cost: ['Cost', 'What did it cost?', cost],
+  activity: ['Activity', 'What is happening?', activity],
+  keys: ['Keys', 'Who may ask?', keys],
+  playground: ['Playground', 'How is it asked?', playground],
 }
-const firstView = 'overview'
+const firstView = 'health'
 
 function showLogIn(why?: string): void {
   document.body.replaceChildren(logInForm(showViews, why))
@@ -52,7 +57,7 @@ function showViews(): void {
     const name = location.hash.slice(1) in views ? location.hash.slice(1) : firstView
     if (name === asked) return
     asked = name
-    const [title, open] = views[name] as (typeof views)[string]
+    const [, title, open] = views[name] as (typeof views)[string]
     for (const link of links) {
       if (link.hash === `#${name}`) link.setAttribute('aria-current', 'page')
       else link.removeAttribute('aria-current')

@@ -25,6 +25,15 @@ export function setText(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text
 }
 
+/** Offers values, '' as `all`, and keeps what is chosen. */
+export function offer(select: HTMLSelectElement, values: readonly string[]): void {
+  const chosen = select.value
+  const all = values.includes(chosen) || chosen === '' ? values : [...values, chosen]
+  if ([...select.options].map(({ value }) => value).join() === all.join()) return
+  select.replaceChildren(...all.map((value) => make('option', { value }, value || 'all')))
+  select.value = chosen || (all[0] ?? '')
+}
+
 let lastId = 0
 
 /** A label and what it names. */

@@ -6,6 +6,10 @@ export function formatMs(ms: number | undefined): string {
   return ms < 1_000 ? `${digits(ms)} ms` : `${digits(ms / 1_000)} s`
 }
 
+export function formatSeconds(seconds: number | null | undefined): string {
+  return formatMs(seconds == null ? undefined : seconds * 1_000)
+}
+
 export function formatCount(count: number | undefined): string {
   if (count === undefined || Number.isNaN(count)) return '–'
   return Number.isInteger(count) ? count.toLocaleString('en') : digits(count)

@@ -1,13 +1,11 @@
 /** The view of API keys: their use, what they may do, and changes of both. */
-import type { CallHistory, Key, LiveState, NewKey, Usage } from '../shapes.js'
+import type { Key, NewKey, Usage } from '../shapes.js'
 import { ask, Refusal, whyRefused } from './api.js'
-import { Chart } from './charts.js'
 import { copyButton } from './copyButton.js'
 import { type Child, labelled, make, setText } from './dom.js'
-import { formatBytes, formatCount, formatRate } from './format.js'
+import { formatCount } from './format.js'
 import { describeKey, settingsForm } from './keySettings.js'
-import type { LiveSource } from './live.js'
-import { figures, LiveTable, scrolled } from './table.js'
+import { scrolled } from './table.js'
 import type { View } from './view.js'
 
 /** What each key used in the last hours, in cells beside it. */
@@ -48,60 +46,19 @@ class KeyUse {
 /** Between two looks at their use: each adds up a day of all keys. */
 const useMs = 10_000
 
-export async function keys(live: LiveSource): Promise<View> {
-  const top = new LiveTable<LiveState['topKeys'][number]>(
-    'Most units in the last minute',
-    [
-      { title: 'Key', of: ({ id }) => id },
-      { title: 'Name', of: ({ name }) => name ?? '–' },
-      figures('Units', ({ units }) => formatCount(units)),
-      figures('Calls', ({ calls }) => formatCount(calls)),
-      figures(
-        'Errors',
-        ({ errors }) => formatCount(errors),
-        ({ errors }) => (errors > 0 ? 'bad' : undefined),
-      ),
-      figures('Results', ({ bytes }) => formatBytes(bytes)),
-    ],
-    'No key was used.',
-  )
+export async function keys(): Promise<View> {
   const use = new KeyUse()
   const secret = make('div', { role: 'status' })
   const list = make('div')
-  const units = new Chart('Units a second by key', formatRate, 'No key spent units in this hour.')
-  const element = make('div', { class: 'stack' }, secret, list, units.element, top.element)
+  const element = make('div', { class: 'stack' }, secret, list)
   const showSecret = ({ key, text }: NewKey) => secret.replaceChildren(secretCard(key, text))
   const reload = async () => {
     list.replaceChildren(keyList(await readKeys(), use, element, showSecret, reload))
     void use.read()
   }
   await reload()
-  const stop = live.listen(({ state, history }) => {
-    if (state !== undefined) top.show(state.topKeys)
-    if (history !== undefined) drawUnits(units, history)
-  })
   const timer = setInterval(() => void use.read(), useMs)
-  const close = () => {
-    stop()
-    units.close()
-    clearInterval(timer)
-  }
-  return { element, close }
-}
-
-/** One for each key that is told apart, as many as the history has. */
-const keyColors = ['--accent', '--second', '--good', '--third']
-
-function drawUnits(chart: Chart, { at, keys }: CallHistory): void {
-  const lines = keys.map(({ id, name, unitsPerSecond }, index) => ({
-    label: name ?? id ?? 'all others',
-    color: (id !== null && keyColors[index]) || '--faint',
-    values: unitsPerSecond,
-  }))
-  chart.show(
-    at.map((time) => Date.parse(time) / 1_000),
-    lines,
-  )
+  return { element, close: () => clearInterval(timer) }
 }
 
 /** Keys that may be used first, then the others; newest first. */

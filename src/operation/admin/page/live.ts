@@ -2,8 +2,8 @@
 import type { CallHistory, LiveState } from '../shapes.js'
 import { ask, follow } from './api.js'
 
-/** Between two questions for the history: the time between two of its points. */
-const historyMs = 10_000
+/** Between two questions for the history. */
+export const historyMs = 10_000
 
 interface Live {
   /** The newest state; undefined before the first has come. */

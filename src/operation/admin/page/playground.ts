@@ -1,13 +1,14 @@
-/** The playground: a method of a network, its parameters as a form or as JSON, and the answer. */
+/** How is it asked? Addresses of a network; a method of it, its parameters as a form or as JSON, and the answer. */
 import type { Playground, RpcAnswer } from '../shapes.js'
+import { json as shown } from './answer.js'
 import { ask, whyRefused } from './api.js'
 import { copyButton } from './copyButton.js'
 import { labelled, make } from './dom.js'
+import { exampleParams, type Facts, readFacts } from './examples.js'
 import { formatBytes, formatMs } from './format.js'
 import {
   choicesOf,
   describe,
-  exampleOf,
   isChoice,
   isLong,
   type Method,
@@ -17,9 +18,6 @@ import {
 } from './schemas.js'
 import type { View } from './view.js'
 
-/** Characters of an answer that are shown; a browser takes seconds to lay out megabytes. */
-const shownMax = 200_000
-
 export async function playground(): Promise<View> {
   const { networks, openRpc } = await ask<Playground>('api/playground')
   const { methods } = openRpc as { readonly methods: readonly Method[] }
@@ -27,17 +25,13 @@ export async function playground(): Promise<View> {
   const method = make('input', { list: 'methods', required: true, spellcheck: 'false', autocomplete: 'off' })
   const names = make('datalist', { id: 'methods' })
   const summary = make('p', { class: 'note' })
-  const fields = make('div', { class: 'fields' })
-  const json = make('textarea', { rows: 6, spellcheck: 'false' })
-  const jsonField = labelled('Parameters as JSON', json)
-  const asJson = make('input', { type: 'checkbox' })
   const problem = make('p', { role: 'alert', class: 'problem' })
   const run = make('button', { type: 'submit' }, 'Run')
   const outcome = make('p', { role: 'status', class: 'outcome' })
   const answer = make('pre', { tabindex: 0, 'aria-label': 'Answer', class: 'answer' })
   const curl = make('pre', { tabindex: 0, 'aria-label': 'The same with curl', class: 'curl' })
-  let inputs: { param: Param; input: HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement }[] = []
-
+  const addresses = make('div')
+  let facts: Facts | undefined
   let shownMethod: string | undefined
 
   const currentNetwork = () => networks.find(({ name }) => name === network.value)
@@ -51,22 +45,9 @@ export async function playground(): Promise<View> {
   }
   const currentMethod = () => methodsHere().find(({ name }) => name === method.value.trim())
 
-  /** The parameters as they are written. Throws SyntaxError. */
-  const readParams = (): unknown => {
-    if (asJson.checked) return JSON.parse(json.value.trim() === '' ? '[]' : json.value)
-    const written = inputs.map(({ param, input }) => ({ param, text: input.value }))
-    const last = written.findLastIndex(({ text }) => text.trim() !== '')
-    return written.slice(0, last + 1).map(({ param, text }) => {
-      if (text.trim() === '') return null
-      try {
-        return readField(param.schema, text)
-      } catch {
-        throw new SyntaxError(`${param.name} is not valid JSON`)
-      }
-    })
-  }
+  const params = new ParamsForm(() => showCurl(), problem)
   const requestText = () =>
-    JSON.stringify({ jsonrpc: '2.0', id: 1, method: method.value.trim(), params: readParams() })
+    JSON.stringify({ jsonrpc: '2.0', id: 1, method: method.value.trim(), params: params.read() })
 
   const showCurl = () => {
     problem.textContent = ''
@@ -79,94 +60,77 @@ export async function playground(): Promise<View> {
   const showMethod = () => {
     const found = currentMethod()
     shownMethod = found?.name
-    outcome.textContent = found === undefined ? '' : 'An example of the answer. Run asks the network.'
-    const example = found && { jsonrpc: '2.0', id: 1, result: exampleOf(found.result.schema) }
-    answer.textContent = example === undefined ? '' : JSON.stringify(example, undefined, 2)
     summary.textContent = found?.summary ?? ''
-    inputs = (found?.params ?? []).map((param) => ({ param, input: inputFor(param) }))
-    fields.replaceChildren(
-      ...inputs.flatMap(({ param, input }) => [
-        labelled(`${param.name}${param.required ? '' : ' (optional)'}`, input, describe(param.schema)),
-        offered(param),
-      ]),
-    )
-    json.value = '[]'
+    const example = found && facts && exampleParams(found, facts)
+    params.show(found?.params ?? [], example)
+    answer.replaceChildren()
+    outcome.textContent = found === undefined || example ? '' : 'Run asks the network.'
     showCurl()
+    if (found !== undefined && example !== undefined) void runCall()
   }
-  const showNetwork = () => {
+  const showNetwork = async () => {
+    const chosen = currentNetwork()
+    facts = undefined
+    if (chosen !== undefined) {
+      addresses.replaceChildren(...snippets(chosen))
+      const found = chosen.tag === 'rollup' ? undefined : await readFacts(chosen).catch(() => undefined)
+      // Meanwhile another network may have been chosen.
+      if (chosen !== currentNetwork()) return
+      facts = found
+    }
     names.replaceChildren(...methodsHere().map(({ name }) => make('option', { value: name })))
     if (currentMethod() === undefined) method.value = firstMethod(methodsHere())
     showMethod()
-  }
-  /** Both ways to write parameters show the same. */
-  const switchForm = () => {
-    try {
-      asJson.checked = !asJson.checked
-      const params = readParams()
-      asJson.checked = !asJson.checked
-      if (asJson.checked) json.value = JSON.stringify(params, undefined, 2)
-      else {
-        const values = paramValues(
-          params,
-          inputs.map(({ param }) => param.name),
-        )
-        for (const [index, { input }] of inputs.entries()) {
-          const value = values[index]
-          input.value = value === undefined || value === null ? '' : writeField(value)
-        }
-      }
-      problem.textContent = ''
-    } catch (error) {
-      problem.textContent = (error as Error).message
-    }
-    jsonField.hidden = !asJson.checked
-    fields.hidden = asJson.checked
   }
   const submit = async (event: Event) => {
     event.preventDefault()
     showCurl()
     if (problem.textContent !== '') return
+    await runCall()
+    run.focus()
+  }
+  const runCall = async () => {
+    const asked = method.value
     run.disabled = true
     outcome.textContent = 'Running …'
     try {
       const startedMs = performance.now()
-      const call = { method: method.value.trim(), params: readParams() }
+      const call = { method: method.value.trim(), params: params.read() }
       const { answer: text, seconds } = await ask<RpcAnswer>(
         `api/networks/${network.value}/call`,
         'POST',
         call,
       )
+      // Meanwhile another method may have been chosen.
+      if (asked !== method.value) return
       const roundTrip = formatMs(performance.now() - startedMs)
       outcome.textContent = `${formatMs(seconds * 1_000)} in the server, ${roundTrip} to here, ${formatBytes(text.length)}`
-      answer.textContent = shown(text)
+      answer.replaceChildren(...shown(text))
     } catch (error) {
       outcome.textContent = ''
       problem.textContent = whyRefused(error)
+    } finally {
+      run.disabled = false
     }
-    run.disabled = false
-    run.focus()
   }
 
-  network.addEventListener('change', showNetwork)
+  network.addEventListener('change', () => void showNetwork())
   // As it is typed: at a change, the press of a button that ends the typing would move that button away.
   method.addEventListener('input', () => {
     if (currentMethod()?.name !== shownMethod) showMethod()
   })
-  asJson.addEventListener('change', switchForm)
-  for (const element of [fields, json]) element.addEventListener('input', showCurl)
-  jsonField.hidden = true
-  showNetwork()
+  await showNetwork()
   const element = make(
     'div',
     { class: 'playground' },
     make(
       'form',
       { onsubmit: (event) => void submit(event) },
-      make('div', { class: 'row' }, labelled('Network', network), labelled('Method', method), names),
+      labelled('Network', network),
+      labelled('Method', method),
+      names,
       summary,
-      fields,
-      jsonField,
-      make('label', { class: 'check' }, asJson, ' write the parameters as JSON'),
+      ...params.elements,
       problem,
       run,
     ),
@@ -179,8 +143,84 @@ export async function playground(): Promise<View> {
       curl,
       copyButton('Copy the line', curl),
     ),
+    make('section', { class: 'card' }, make('h3', {}, 'Connect'), addresses),
   )
   return { element, close() {} }
+}
+
+/** Parameters in fields, or as JSON; both show the same. */
+class ParamsForm {
+  readonly elements: readonly HTMLElement[]
+  readonly #fields = make('div', { class: 'fields' })
+  readonly #json = make('textarea', { rows: 6, spellcheck: 'false' })
+  readonly #jsonField = labelled('Parameters as JSON', this.#json)
+  readonly #asJson = make('input', { type: 'checkbox' })
+  readonly #problem: HTMLElement
+  #inputs: readonly { param: Param; input: HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement }[] = []
+
+  /** `changed` is called as they are written; `problem` has what is wrong with them. */
+  constructor(changed: () => void, problem: HTMLElement) {
+    this.#problem = problem
+    const check = make('label', { class: 'check' }, this.#asJson, ' write the parameters as JSON')
+    this.elements = [this.#fields, this.#jsonField, check]
+    this.#jsonField.hidden = true
+    this.#asJson.addEventListener('change', () => this.#switch())
+    for (const element of [this.#fields, this.#json]) element.addEventListener('input', changed)
+  }
+
+  /** Parameters of a method, with the first arguments; those that are not required come last. */
+  show(params: readonly Param[], example: readonly unknown[] = []): void {
+    this.#inputs = params.map((param) => ({ param, input: inputFor(param) }))
+    this.#fields.replaceChildren(
+      ...this.#inputs.flatMap(({ param, input }) => [
+        labelled(`${param.name}${param.required ? '' : ' (optional)'}`, input, describe(param.schema)),
+        offered(param),
+      ]),
+    )
+    for (const [at, value] of example.entries()) {
+      const field = this.#inputs[at]
+      if (field !== undefined) field.input.value = writeField(value)
+    }
+    this.#json.value = JSON.stringify(example, undefined, 2)
+  }
+
+  /** Throws SyntaxError. */
+  read(): unknown {
+    if (this.#asJson.checked) return JSON.parse(this.#json.value.trim() === '' ? '[]' : this.#json.value)
+    const written = this.#inputs.map(({ param, input }) => ({ param, text: input.value }))
+    const last = written.findLastIndex(({ text }) => text.trim() !== '')
+    return written.slice(0, last + 1).map(({ param, text }) => {
+      if (text.trim() === '') return null
+      try {
+        return readField(param.schema, text)
+      } catch {
+        throw new SyntaxError(`${param.name} is not valid JSON`)
+      }
+    })
+  }
+
+  #switch(): void {
+    const isJson = this.#asJson.checked
+    try {
+      this.#asJson.checked = !isJson
+      const params = this.read()
+      if (isJson) this.#json.value = JSON.stringify(params, undefined, 2)
+      else {
+        const names = this.#inputs.map(({ param }) => param.name)
+        const values = paramValues(params, names)
+        for (const [index, { input }] of this.#inputs.entries()) {
+          const value = values[index]
+          input.value = value === undefined || value === null ? '' : writeField(value)
+        }
+      }
+      this.#problem.textContent = ''
+    } catch (error) {
+      this.#problem.textContent = (error as Error).message
+    }
+    this.#asJson.checked = isJson
+    this.#jsonField.hidden = !isJson
+    this.#fields.hidden = isJson
+  }
 }
 
 function select(values: readonly string[]): HTMLSelectElement {
@@ -228,15 +268,30 @@ function paramValues(params: unknown, names: readonly string[]): readonly unknow
   return names.map((name) => (params as Record<string, unknown> | null)?.[name])
 }
 
-/** The answer's JSON with a line a member, where it is not too long. */
-function shown(text: string): string {
-  if (text.length > shownMax)
-    return `${text.slice(0, shownMax)}…\n(${text.length - shownMax} more characters)`
-  try {
-    return JSON.stringify(JSON.parse(text), undefined, 2)
-  } catch {
-    return text
-  }
+/** Addresses of a network, and how libraries take them, each to copy. */
+function snippets({ url, socketUrl, tag }: Playground['networks'][number]): HTMLElement[] {
+  const ofChain: readonly (readonly [title: string, text: string])[] = [
+    [
+      'viem',
+      `import { createPublicClient, http } from 'viem'\nconst client = createPublicClient({ transport: http('${url}') })\nconsole.log(await client.getBlockNumber())`,
+    ],
+    [
+      'ethers',
+      `import { JsonRpcProvider } from 'ethers'\nconst provider = new JsonRpcProvider('${url}')\nconsole.log(await provider.getBlockNumber())`,
+    ],
+    ['cast', `cast block-number --rpc-url ${url}`],
+  ]
+  const ofRollup: typeof ofChain = [
+    [
+      'starknet.js',
+      `import { RpcProvider } from 'starknet'\nconst provider = new RpcProvider({ nodeUrl: '${url}' })\nconsole.log(await provider.getChainId())`,
+    ],
+  ]
+  const all = [['HTTP', url], ['WebSocket', socketUrl], ...(tag === 'chain' ? ofChain : ofRollup)] as const
+  return all.map(([title, text]) => {
+    const shown = make('pre', { tabindex: 0, 'aria-label': title }, text)
+    return make('div', {}, make('h4', {}, title), shown, copyButton(`Copy for ${title}`, shown))
+  })
 }
 
 function curlLine(url: string, body: string): string {

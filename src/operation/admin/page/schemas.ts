@@ -78,7 +78,8 @@ export function describe(schema: Schema): string {
  */
 export function readField(schema: Schema, written: string): unknown {
   const types = typesOf(schema)
-  const isJson = /^\s*[[{"]/.test(written) || !types.has('string')
+  const isNumber = types.has('integer') && /^\s*\d+\s*$/.test(written)
+  const isJson = isNumber || /^\s*[[{"]/.test(written) || !types.has('string')
   if (types.size === 0 && !/^\s*[[{"\d-]|^\s*(?:true|false|null)\s*$/.test(written)) return written
   return isJson ? JSON.parse(written) : written.trim()
 }
@@ -86,37 +87,4 @@ export function readField(schema: Schema, written: string): unknown {
 /** The other way round. */
 export function writeField(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value, undefined, 2)
-}
-
-/** Texts for schemas with these titles. */
-const exampleTexts: Readonly<Record<string, string>> = {
-  'hex quantity': '0x1b4',
-  bytes: '0x60806040',
-  '4 bytes': '0x9f3d2254',
-  '8 bytes': '0x0000000000000000',
-  '32 bytes': '0x9fbaea5f1b54a47ea25ba29fd8a3c7ec45b0eb8d6fbb4ee9f7a6cb1e3ef0c2b1',
-  'storage word': `0x${'2a'.padStart(64, '0')}`,
-  address: '0x71562b71999873db5b286df957af199ec94617f7',
-  bloom: `0x${'0'.repeat(512)}`,
-  felt: '0x2a',
-  'hex digits': '60806040',
-  'decimal number': '42',
-}
-
-/** A value that fits a schema, without the members that may be absent. */
-export function exampleOf(schema: Schema): unknown {
-  if (schema.const !== undefined) return schema.const
-  if (schema.enum !== undefined) return schema.enum[0]
-  const choice = [...(schema.oneOf ?? []), ...(schema.anyOf ?? [])].find(({ type }) => type !== 'null')
-  if (choice !== undefined) return exampleOf(choice)
-  const { type, title = '', items, properties = {}, required = [], additionalProperties: others } = schema
-  if (type === 'array') return schema.maxItems === 0 || items === undefined ? [] : [exampleOf(items)]
-  if (type === 'object') {
-    const members = required.map((name) => [name, exampleOf(properties[name] ?? {})])
-    if (typeof others !== 'object') return Object.fromEntries(members)
-    return Object.fromEntries([[exampleOf(schema.propertyNames ?? { type: 'string' }), exampleOf(others)]])
-  }
-  if (type === 'string') return exampleTexts[title] ?? (title || 'text')
-  if (type === 'integer' || type === 'number') return schema.minimum ?? 1
-  return type === 'boolean' ? true : null
 }

@@ -2,7 +2,7 @@ import { type Child, make, setText } from './dom.js'
 
 export interface Column<R> {
   readonly title: string
-  readonly of: (row: R) => string
+  readonly of: (row: R) => Child
   /** Whether the column holds figures, which stand below each other at the right. */
   readonly isFigure?: boolean
   /** A class of the cell, such as `bad`. */
@@ -51,7 +51,7 @@ export class LiveTable<R> {
       const line = this.#body.rows[at] ?? this.#addRow()
       for (const [column, { of, mark, isFigure }] of this.#columns.entries()) {
         const cell = line.cells[column] as HTMLTableCellElement
-        setText(cell, of(row))
+        setContent(cell, of(row))
         cell.className = [isFigure && 'figure', mark?.(row)].filter((name) => name).join(' ')
       }
     }
@@ -62,6 +62,13 @@ export class LiveTable<R> {
     this.#body.append(line)
     return line
   }
+}
+
+/** Writes what differs, so that what a reader has selected or focused stays so. */
+function setContent(cell: HTMLElement, content: Child): void {
+  if (typeof content !== 'object') setText(cell, content || '')
+  else if (cell.childNodes.length !== 1 || !cell.firstChild?.isEqualNode(content))
+    cell.replaceChildren(content)
 }
 
 /** Wide tables scroll by themselves, so that the page does not; shadows at their edges say where there is more. */

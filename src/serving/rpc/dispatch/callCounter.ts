@@ -2,6 +2,7 @@
  * Counting the calls to one network: by method, time, size and error code (`metrics/edgeCounts.ts`), and by key, for
  * whom it spends (`access/usageCounter.ts`).
  */
+import { bytesToHex, toQuantity } from '../../../primitives/bytes.js'
 import type { EdgeCounts } from '../../metrics/edgeCounts.js'
 import type { CachedAnswer } from '../answers/answerMemo.js'
 import { JsonStream } from '../answers/jsonStream.js'
@@ -13,14 +14,18 @@ import type { Member } from './batch.js'
 export interface UsageCounts {
   /** Counts one call; with `calls` 0 only what a call that was counted before used later. */
   count(keyId: string, slot: number, calls: 0 | 1, isError: boolean, units: number, bytes: number): void
-  note(keyId: string, slot: number, isError: boolean, ms: number): void
+  note(keyId: string, slot: number, isError: boolean, ms: number, params: string): void
 }
 
 /** Time above which a call is noted as slow: one that its user notices. */
 export const slowMs = 100
 
+/** Characters of the parameters of a slow call that are kept, for fifty of them. */
+const paramsMax = 1_000
+
 /** A call that is counted at its end. */
 export interface Begun {
+  readonly call: Member
   /** The stored answer that is repeated. */
   readonly known: CachedAnswer | undefined
   readonly slot: number
@@ -67,6 +72,7 @@ export class CallCounter {
   begin(call: Member, isJob: boolean, context: RequestContext): Begun {
     const known = call.kind === 'known' ? call.known : undefined
     return {
+      call,
       known,
       slot: known?.slot ?? this.#counts.slotOf(call.kind === 'call' ? call.method : ''),
       isJob,
@@ -101,7 +107,7 @@ export class CallCounter {
     this.#usage?.count(context.keyId, slot, 1, false, units, bytes)
   }
 
-  #ended({ slot, isJob, startedMs, units }: Begun, context: RequestContext, outcome: Streamed): void {
+  #ended({ call, slot, isJob, startedMs, units }: Begun, context: RequestContext, outcome: Streamed): void {
     const isError = outcome instanceof Failure
     const bytes = isError || outcome instanceof JsonStream ? undefined : outcome.length
     const code = isError ? outcome.error.code : undefined
@@ -109,9 +115,19 @@ export class CallCounter {
     const usage = this.#usage
     if (usage === undefined) return
     usage.count(context.keyId, slot, 1, isError, units, bytes ?? 0)
-    if (ms >= slowMs) usage.note(context.keyId, slot, isError, ms)
+    if (ms >= slowMs) usage.note(context.keyId, slot, isError, ms, paramsOf(call))
     if (outcome instanceof JsonStream) {
       context.onFinished(() => usage.count(context.keyId, slot, 0, false, context.takeSpent(), outcome.bytes))
     }
   }
+}
+
+function paramsOf(call: Member): string {
+  if (call.kind !== 'call') return ''
+  // Of a usual call the arguments alone are there, as they were read from its bytes.
+  const text = JSON.stringify(call.params ?? call.args ?? [], (_name, value: unknown) => {
+    if (value instanceof Uint8Array) return bytesToHex(value)
+    return typeof value === 'bigint' ? toQuantity(value) : value
+  })
+  return text.length > paramsMax ? `${text.slice(0, paramsMax - 1)}…` : text
 }

@@ -19,8 +19,8 @@ import { waitForVerdict } from '../../rollup/verdict.js'
 import type { OwnedSubscription, Subscriber } from '../../streams/subscriber.js'
 import { subscriptionBytes } from '../../streams/subscriberPool.js'
 import { defineMethod, type Method, type MethodDefinition, type Param } from '../method.js'
-import { invalidArgument, required, text, typeName } from '../params/params.js'
-import { booleanSchema, feltSchema, objectSchema, textSchema } from '../params/schema.js'
+import { invalidArgument, list, required, text, typeName } from '../params/params.js'
+import { booleanSchema, feltSchema, listSchema, objectSchema, textSchema } from '../params/schema.js'
 import type { RollupNetwork } from '../rollup/rollupNetwork.js'
 import { readAcceptedStatus, renderStatus } from '../rollup/transactionStatus.js'
 
@@ -189,6 +189,16 @@ export const rollupMethodFamily = {
     result: feltSchema,
     run: ({ chainId }) => `"${chainId}"`,
   }),
+  /** What clients ask for before they submit, where they are not told the bounds of a transaction. */
+  rollupx_estimateFee: rollupMethod({
+    ...relayed,
+    summary: 'Fees of transactions that are not submitted yet, as the sequencer answers them',
+    params: [list('transactions'), list('simulation flags'), blockName],
+    paramNames: ['request', 'simulation_flags', 'block_id'],
+    result: listSchema({ type: 'object', title: 'fee estimate' }),
+    run: (network, [request, simulation_flags, block_id]) =>
+      readSequencer(network, 'estimateFee', { request, simulation_flags, block_id }),
+  }),
   rollupx_getBlockWithTxs: rollupMethod({
     ...relayed,
     summary: 'Block of the rollup with its transactions, as the sequencer answers it',
@@ -196,6 +206,15 @@ export const rollupMethodFamily = {
     paramNames: ['block_id'],
     result: { type: 'object', title: 'rollup block' },
     run: (network, [block_id]) => readSequencer(network, 'getBlockWithTxs', { block_id }),
+  }),
+  rollupx_getClassAt: rollupMethod({
+    ...relayed,
+    summary: 'Class of a contract, as the sequencer answers it',
+    params: [blockName, contractAddress],
+    paramNames: ['block_id', 'contract_address'],
+    result: { type: 'object', title: 'contract class' },
+    run: (network, [block_id, contract_address]) =>
+      readSequencer(network, 'getClassAt', { block_id, contract_address }),
   }),
   rollupx_getNonce: rollupMethod({
     ...relayed,

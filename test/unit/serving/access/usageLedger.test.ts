@@ -45,7 +45,7 @@ t.test('an edge counts by key, network and method, and gives each count away onc
   first.count(bob, 0, 1, false, 1, 1)
   first.count(alice, 1, 1, false, 2, 2)
   second.count(alice, 0, 1, false, 3, 3)
-  second.note(bob, 1, true, 150)
+  second.note(bob, 1, true, 150, '[]')
   const report = counter.take()
   t.strictSame(report?.used, [
     { keyId: alice, network: 'first', method: 'eth_call', calls: 2, errors: 1, units: 17, bytes: 150 },
@@ -53,7 +53,9 @@ t.test('an edge counts by key, network and method, and gives each count away onc
     { keyId: bob, network: 'first', method: 'eth_call', calls: 1, errors: 0, units: 1, bytes: 1 },
     { keyId: alice, network: 'second', method: 'eth_call', calls: 1, errors: 0, units: 3, bytes: 3 },
   ])
-  t.match(report?.slow, [{ keyId: bob, network: 'second', method: 'eth_getLogs', isError: true, ms: 150 }])
+  t.match(report?.slow, [
+    { keyId: bob, network: 'second', method: 'eth_getLogs', isError: true, params: '[]', ms: 150 },
+  ])
   t.equal(counter.take(), undefined)
   first.count(alice, 1, 1, false, 2, 2)
   t.match(counter.take()?.used, [{ method: 'eth_getLogs', calls: 1 }], 'what was last counted begins anew')
@@ -100,7 +102,7 @@ t.test('top keys are those of the last minute', async (t) => {
 
 t.test('slow calls come newest first, and are bounded', async (t) => {
   const { ledger } = open(t)
-  const call = { keyId: alice, network: 'demo', method: 'eth_call', isError: false, ms: 200 }
+  const call = { keyId: alice, network: 'demo', method: 'eth_call', isError: false, params: '[]', ms: 200 }
   for (let atMs = 0; atMs < 200; atMs++) ledger.take({ used: [], slow: [{ ...call, atMs }] })
   const found = ledger.readSlowCalls()
   t.equal(found.length, 50)

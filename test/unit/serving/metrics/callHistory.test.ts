@@ -1,75 +1,149 @@
-import t from 'tap'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
 import { CallHistory } from '../../../../src/serving/metrics/callHistory.js'
 import { allotCounts, EdgeCounts } from '../../../../src/serving/metrics/edgeCounts.js'
-import { RecentCalls } from '../../../../src/serving/metrics/recentCalls.js'
+import { sampleCounts } from '../../../../src/serving/metrics/recentCalls.js'
 
-const methods = ['eth_call']
+const methods = ['eth_call', 'eth_getLogs']
+const [day, hour] = [86_400, 3_600]
 
-/** A history beside the counts of an edge, with a clock that goes on a second a tick. */
-function open() {
-  const edge = new EdgeCounts(allotCounts(methods, 1), methods, 0)
-  let nowMs = 0
-  const recent = new RecentCalls([edge], () => nowMs)
-  const history = new CallHistory(() => nowMs)
-  const tick = (count = 1) => {
-    for (let second = 0; second < count; second++) {
-      nowMs += 1_000
-      recent.sample()
-      history.tick(() => recent.read())
+/** A history beside the counts of an edge, with a clock that goes on by ticks. */
+function open(t: Test, path?: string, nowMs = 0, count = methods) {
+  const edge = new EdgeCounts(allotCounts(count, 1), count, 0)
+  const clock = { nowMs }
+  const failures: Error[] = []
+  const history = new CallHistory({
+    path,
+    counts: () => sampleCounts([edge], clock.nowMs),
+    ages: () => ({ demo: 7 }),
+    nowMs: () => clock.nowMs,
+    onFailure: (error) => failures.push(error),
+  })
+  t.teardown(() => history.close())
+  const tick = (seconds: number, step = 1) => {
+    for (let passed = 0; passed < seconds; passed += step) {
+      clock.nowMs += step * 1_000
+      history.tick()
     }
   }
-  return { edge, history, tick }
+  const call = (method: string, times: number, errorCode?: number) => {
+    for (let at = 0; at < times; at++) edge.ended(edge.slotOf(method), true, performance.now(), 1, errorCode)
+  }
+  return { edge, history, tick, call, failures, clock }
 }
 
-t.test('the first point is there at once, the next after ten seconds, with what came between', async (t) => {
-  const { edge, history, tick } = open()
-  tick()
-  t.match(history.points, [{ atMs: 1_000, callsPerSecond: 0, p50Seconds: undefined }])
-  for (let call = 0; call < 70; call++) edge.repeated(0, 1, edge.beginStored())
-  edge.ended(0, true, performance.now(), undefined, -32005)
+t.test('a minute is a point, and what came since then is one already', async (t) => {
+  const { edge, history, tick, call } = open(t)
+  t.strictSame(history.read(hour).atMs, [])
+  call('eth_call', 30)
+  call('eth_getLogs', 30, -32005)
   edge.rejected(401)
-  tick(9)
-  t.equal(history.points.length, 1)
-  tick()
-  t.equal(history.points.length, 2)
-  t.match(history.points[1], {
-    atMs: 11_000,
-    callsPerSecond: 7.1,
-    errorsPerSecond: 0.1,
-    rejectionsPerSecond: 0.1,
-    p50Seconds: Number,
-    p99Seconds: Number,
+  tick(30)
+  t.match(history.read(hour), {
+    atMs: [30_000],
+    calls: [{ callsPerSecond: 2, errorsPerSecond: 1, p50Seconds: Number, p99Seconds: Number }],
+    rejectionsPerSecond: [1 / 30],
+    errors: [{ name: '-32005', values: [1] }],
+    ages: [{ network: 'demo', seconds: [7] }],
   })
+  tick(30)
+  call('eth_call', 60)
+  tick(60)
+  const found = history.read(hour)
+  t.strictSame(found.atMs, [60_000, 120_000])
+  t.strictSame(
+    found.calls.map(({ callsPerSecond }) => callsPerSecond),
+    [1, 1],
+  )
+  t.match(found.methods, [
+    { method: 'eth_call', callsPerSecond: 0.75, errorsPerSecond: 0 },
+    { method: 'eth_getLogs', callsPerSecond: 0.25, errorsPerSecond: 0.25 },
+  ])
+  const one = history.read(hour, 'eth_getLogs').calls
+  t.strictSame(
+    one.map(({ callsPerSecond, errorsPerSecond }) => [callsPerSecond, errorsPerSecond]),
+    [
+      [0.5, 0.5],
+      [0, 0],
+    ],
+  )
+  t.equal(one[1]?.p50Seconds, undefined)
 })
 
-t.test('an hour is kept', async (t) => {
-  const { history, tick } = open()
-  tick(2 * 3_600)
-  t.equal(history.points.length, 360)
-  t.equal(history.points[0]?.atMs, 3_601_000)
-  t.equal(history.points.at(-1)?.atMs, 7_191_000)
+t.test('a day is kept, and told in as many points as a chart can show', async (t) => {
+  const { history, tick, call } = open(t)
+  call('eth_call', 60)
+  tick(2 * day, 60)
+  t.equal(history.read(hour).atMs.length, 60)
+  const { atMs, calls } = history.read(day)
+  t.equal(atMs.length, 180)
+  t.equal(atMs.at(-1), 2 * day * 1_000)
+  t.ok((atMs[0] ?? 0) > day * 1_000)
+  call('eth_call', 480)
+  tick(60)
+  const last = history.read(day).calls.at(-1)
+  t.equal(Math.round((last?.callsPerSecond ?? 0) * 480), 480, 'added up over eight minutes')
+  t.ok(calls.every(({ callsPerSecond }) => callsPerSecond === 0))
+})
+
+t.test('it survives a restart, and a line that was written in part', async (t) => {
+  const path = join(t.testdir(), 'calls.jsonl')
+  const before = open(t, path)
+  before.call('eth_call', 60)
+  before.history.take([{ keyId: 'key', units: 600 }])
+  before.tick(60)
+  before.call('eth_getLogs', 10, -32000)
+  before.tick(10)
+  await before.history.close()
+  const whole = before.history.read(hour)
+  writeFileSync(path, `${readFileSync(path, 'utf8')}{"at":70001,"sec`)
+  const after = open(t, path, before.clock.nowMs)
+  t.strictSame(after.history.read(hour), whole)
+  t.match(whole.keys, [{ name: 'key', values: [10, 0] }])
+  t.equal(statSync(path).mode & 0o777, 0o600)
+  const blocked = open(t, join(t.testdir({ folder: {} }), 'folder'))
+  blocked.tick(60)
+  await blocked.history.close()
+  t.match(blocked.failures, [{ code: 'EISDIR' }])
+  t.equal(blocked.history.read(hour).atMs.length, 1, 'what cannot be written is known here')
+})
+
+t.test('files have two days at most, of few kilobytes a minute however much is called', async (t) => {
+  const path = join(t.testdir(), 'calls.jsonl')
+  const many = Array.from({ length: 150 }, (_, at) => `method_${at}`)
+  const { history, tick, call, failures } = open(t, path, 0, many)
+  history.take(Array.from({ length: 1_000 }, (_, at) => ({ keyId: `key ${at}`, units: at })))
+  for (const [at, method] of many.entries()) call(method, at + 1, at)
+  tick(60)
+  const { methods, keys } = history.read(hour)
+  t.equal(methods.length, 41)
+  t.equal(methods[0]?.method, 'other')
+  t.equal(keys.length, 5)
+  const sum = keys.reduce((sum, { values }) => sum + (values[0] ?? 0), 0)
+  t.equal(Math.round(sum * 60), 499_500)
+  await history.close()
+  t.ok(statSync(path).size < 8_192, String(statSync(path).size))
+  tick(3 * day, 60)
+  await history.close()
+  const lines = (name: string) => readFileSync(name, 'utf8').trim().split('\n').length
+  t.equal(lines(`${path}.old`), 1_440)
+  t.ok(lines(path) <= 1_440)
+  t.strictSame(failures, [])
 })
 
 t.test('keys that spent most are told apart, all others together, each at the time it spent', async (t) => {
-  const { history, tick } = open()
-  tick()
-  t.strictSame(history.readKeys(), [])
+  const { history, tick } = open(t)
   const keys = Array.from({ length: 30 }, (_, at) => ({ keyId: `key ${at}`, units: 100 - at }))
   history.take(keys)
   history.take([{ keyId: 'key 29', units: 1_000 }])
-  tick(10)
-  history.take([{ keyId: 'key 1', units: 50 }])
-  tick(10)
-  const told = history.readKeys()
+  tick(60)
+  history.take([{ keyId: 'key 5', units: 60 }])
+  tick(60)
+  const found = history.read(hour).keys
   t.strictSame(
-    told.map(({ keyId }) => keyId),
-    ['key 29', 'key 1', 'key 0', 'key 2', undefined],
+    found.map(({ name }) => name),
+    ['key 29', 'key 5', 'key 0', 'key 1', 'other'],
   )
-  t.strictSame(told[0]?.unitsPerSecond, [0, 107.1, 0])
-  t.strictSame(told[1]?.unitsPerSecond, [0, 9.9, 5])
-  const units = keys.reduce((sum, key) => sum + key.units, 1_000)
-  t.equal(
-    told.reduce((sum, { unitsPerSecond }) => sum + (unitsPerSecond[1] ?? 0), 0).toFixed(3),
-    (units / 10).toFixed(3),
-  )
+  t.equal(found[1]?.values[1], 1)
 })

@@ -1,0 +1,164 @@
+/** What is happening? The newest blocks with their transactions, submissions that wait, calls that took long. */
+import type { LastBlock, LiveState, RpcAnswer } from '../shapes.js'
+import { json } from './answer.js'
+import { ask, whyRefused } from './api.js'
+import { labelled, make, offer } from './dom.js'
+import { formatAge, formatCount, formatMs, formatShare, formatTime } from './format.js'
+import type { LiveSource } from './live.js'
+import { figures, LiveTable } from './table.js'
+import type { View } from './view.js'
+
+export function activity(live: LiveSource): View {
+  let nowMs = 0
+  let newest: LiveState | undefined
+  let blocks: readonly LastBlock[] = []
+  /** Network and head of `blocks`, or of those that are asked for. */
+  let shown = ''
+  const network = make('select', { 'aria-label': 'Network', onchange: () => redraw() })
+  const choice = labelled('Network', network)
+  const opened = make('div', { class: 'stack' })
+  const table = new LiveTable<LastBlock>(
+    'Last blocks',
+    [
+      {
+        title: 'Block',
+        of: (block) => opener(formatCount(block.number), () => openBlock(network.value, block)),
+      },
+      { title: 'Time (UTC)', of: ({ timestamp }) => formatTime(Date.parse(timestamp)) },
+      figures('Age', ({ timestamp }) => formatAge(nowMs - Date.parse(timestamp))),
+      figures('Transactions', ({ transactions }) => formatCount(transactions ?? undefined)),
+      figures('Gas used', ({ gasUsed }) => formatCount(gasUsed)),
+      figures('Of its limit', ({ gasUsed, gasLimit }) => formatShare(gasUsed, gasLimit)),
+    ],
+    'No network has blocks.',
+    choice,
+  )
+  const waiting = waitingTable()
+  const slow = slowTable((call) =>
+    opened.replaceChildren(section(`${call.method}, ${formatMs(call.seconds * 1_000)}`, call.params)),
+  )
+
+  const openBlock = async (name: string, { number }: LastBlock) => {
+    const id = `0x${number.toString(16)}`
+    await show(`Block ${formatCount(number)}`, name, 'eth_getBlockByNumber', [id, true], (block) => {
+      const { transactions } = block as {
+        transactions: readonly { hash: string; from: string; to: string | null }[]
+      }
+      return transactions.map(({ hash, from, to }) =>
+        make(
+          'li',
+          {},
+          opener(hash, () => openTransaction(name, hash)),
+          ` from ${from} to ${to ?? 'a new contract'}`,
+        ),
+      )
+    })
+  }
+  const openTransaction = (name: string, hash: string) =>
+    show(`Receipt of ${hash}`, name, 'eth_getTransactionReceipt', [hash], () => [])
+  const show = async (
+    title: string,
+    name: string,
+    method: string,
+    params: readonly unknown[],
+    list: (result: unknown) => readonly HTMLElement[],
+  ) => {
+    try {
+      const { answer } = await ask<RpcAnswer>(`api/networks/${name}/call`, 'POST', { method, params })
+      const { result } = JSON.parse(answer)
+      opened.replaceChildren(section(title, JSON.stringify(result), list(result)))
+    } catch (error) {
+      opened.replaceChildren(make('p', { class: 'problem', role: 'alert' }, whyRefused(error)))
+    }
+    opened.scrollIntoView({ block: 'nearest' })
+  }
+  const read = async (name: string, head: string) => {
+    try {
+      const found = await ask<LastBlock[]>(`api/networks/${name}/blocks`)
+      // Meanwhile another network may have been chosen.
+      if (head === shown) blocks = found
+    } catch {
+      // The next state asks again.
+      shown = ''
+    }
+    redraw()
+  }
+  const redraw = () => {
+    if (newest === undefined) return
+    nowMs = Date.parse(newest.at)
+    const chains = newest.networks.filter(({ chain }) => chain !== null)
+    offer(
+      network,
+      chains.map(({ name }) => name),
+    )
+    choice.hidden = chains.length < 2
+    const chosen = chains.find(({ name }) => name === network.value)
+    const head = `${chosen?.name} ${chosen?.chain?.head.hash}`
+    if (chosen !== undefined && head !== shown) {
+      shown = head
+      void read(chosen.name, head)
+    }
+    table.show(blocks)
+    const queues = newest.networks.filter(({ queue }) => queue !== null)
+    waiting.show(queues)
+    waiting.element.hidden = queues.length === 0
+    slow.show(newest.slowCalls)
+  }
+  const close = live.listen(({ state }) => {
+    newest = state
+    redraw()
+  })
+  return {
+    element: make('div', { class: 'stack' }, table.element, opened, waiting.element, slow.element),
+    close,
+  }
+}
+
+function opener(text: string, open: () => unknown): HTMLElement {
+  return make('button', { type: 'button', class: 'link', onclick: () => void open() }, text)
+}
+
+function section(title: string, text: string, items: readonly HTMLElement[] = []): HTMLElement {
+  return make(
+    'section',
+    { class: 'card' },
+    make('h3', {}, title),
+    items.length > 0 && make('ol', { class: 'hashes' }, ...items),
+    make('pre', { class: 'answer', tabindex: 0, 'aria-label': title }, ...json(text)),
+  )
+}
+
+function waitingTable() {
+  return new LiveTable<LiveState['networks'][number]>(
+    'Submissions that wait for a sequencer',
+    [
+      { title: 'Network', of: ({ name }) => name },
+      figures('Waiting', ({ queue }) => formatCount(queue?.waiting)),
+      figures('The oldest for', ({ queue }) =>
+        queue?.waiting ? formatAge(queue.oldestSeconds * 1_000) : '–',
+      ),
+      figures('Settled', ({ queue }) => formatCount(queue?.settled)),
+    ],
+    'None.',
+  )
+}
+
+function slowTable(open: (call: LiveState['slowCalls'][number]) => void) {
+  return new LiveTable<LiveState['slowCalls'][number]>(
+    'Slow calls',
+    [
+      { title: 'When (UTC)', of: ({ at }) => formatTime(Date.parse(at)) },
+      { title: 'Method', of: (call) => opener(call.method, () => open(call)) },
+      { title: 'Network', of: ({ network }) => network },
+      { title: 'Key', of: ({ keyId }) => keyId },
+      figures('Time', ({ seconds }) => formatMs(seconds * 1_000)),
+      {
+        title: 'Ended',
+        of: ({ isError }) => (isError ? 'error' : 'result'),
+        mark: ({ isError }) => (isError ? 'bad' : undefined),
+      },
+      { title: 'Request', of: ({ params }) => (params.length > 60 ? `${params.slice(0, 59)}…` : params) },
+    ],
+    'None of late.',
+  )
+}
