@@ -16,13 +16,13 @@ export function activity(live: LiveSource): View {
   let shown = ''
   const network = make('select', { 'aria-label': 'Network', onchange: () => redraw() })
   const choice = labelled('Network', network)
-  const opened = make('div', { class: 'stack' })
+  const opened = new Opened()
   const table = new LiveTable<LastBlock>(
     'Last blocks',
     [
       {
         title: 'Block',
-        of: (block) => opener(formatCount(block.number), () => openBlock(network.value, block)),
+        of: (block) => opener(formatCount(block.number), () => opened.openBlock(network.value, block)),
       },
       { title: 'Time (UTC)', of: ({ timestamp }) => formatTime(Date.parse(timestamp)) },
       figures('Age', ({ timestamp }) => formatAge(nowMs - Date.parse(timestamp))),
@@ -35,43 +35,9 @@ export function activity(live: LiveSource): View {
   )
   const waiting = waitingTable()
   const slow = slowTable((call) =>
-    opened.replaceChildren(section(`${call.method}, ${formatMs(call.seconds * 1_000)}`, call.params)),
+    opened.show(section(`${call.method}, ${formatMs(call.seconds * 1_000)}`, call.params)),
   )
 
-  const openBlock = async (name: string, { number }: LastBlock) => {
-    const id = `0x${number.toString(16)}`
-    await show(`Block ${formatCount(number)}`, name, 'eth_getBlockByNumber', [id, true], (block) => {
-      const { transactions } = block as {
-        transactions: readonly { hash: string; from: string; to: string | null }[]
-      }
-      return transactions.map(({ hash, from, to }) =>
-        make(
-          'li',
-          {},
-          opener(hash, () => openTransaction(name, hash)),
-          ` from ${from} to ${to ?? 'a new contract'}`,
-        ),
-      )
-    })
-  }
-  const openTransaction = (name: string, hash: string) =>
-    show(`Receipt of ${hash}`, name, 'eth_getTransactionReceipt', [hash], () => [])
-  const show = async (
-    title: string,
-    name: string,
-    method: string,
-    params: readonly unknown[],
-    list: (result: unknown) => readonly HTMLElement[],
-  ) => {
-    try {
-      const { answer } = await ask<RpcAnswer>(`api/networks/${name}/call`, 'POST', { method, params })
-      const { result } = JSON.parse(answer)
-      opened.replaceChildren(section(title, JSON.stringify(result), list(result)))
-    } catch (error) {
-      opened.replaceChildren(make('p', { class: 'problem', role: 'alert' }, whyRefused(error)))
-    }
-    opened.scrollIntoView({ block: 'nearest' })
-  }
   const read = async (name: string, head: string) => {
     try {
       const found = await ask<LastBlock[]>(`api/networks/${name}/blocks`)
@@ -109,8 +75,51 @@ export function activity(live: LiveSource): View {
     redraw()
   })
   return {
-    element: make('div', { class: 'stack' }, table.element, opened, waiting.element, slow.element),
+    element: make('div', { class: 'stack' }, table.element, opened.element, waiting.element, slow.element),
     close,
+  }
+}
+
+/** What was opened last: a block, a receipt, or the parameters of a slow call. */
+class Opened {
+  readonly element = make('div', { class: 'stack' })
+
+  show(shown: HTMLElement): void {
+    this.element.replaceChildren(shown)
+  }
+
+  openBlock(network: string, { number }: LastBlock): Promise<void> {
+    const params = [`0x${number.toString(16)}`, true]
+    return this.#open(`Block ${formatCount(number)}`, network, 'eth_getBlockByNumber', params, (block) => {
+      const { transactions } = block as {
+        transactions: readonly { hash: string; from: string; to: string | null }[]
+      }
+      return transactions.map(({ hash, from, to }) => {
+        const receipt = opener(hash, () => this.#openReceipt(network, hash))
+        return make('li', {}, receipt, ` from ${from} to ${to ?? 'a new contract'}`)
+      })
+    })
+  }
+
+  #openReceipt(network: string, hash: string): Promise<void> {
+    return this.#open(`Receipt of ${hash}`, network, 'eth_getTransactionReceipt', [hash], () => [])
+  }
+
+  async #open(
+    title: string,
+    network: string,
+    method: string,
+    params: readonly unknown[],
+    list: (result: unknown) => readonly HTMLElement[],
+  ): Promise<void> {
+    try {
+      const { answer } = await ask<RpcAnswer>(`api/networks/${network}/call`, 'POST', { method, params })
+      const { result } = JSON.parse(answer)
+      this.show(section(title, JSON.stringify(result), list(result)))
+    } catch (error) {
+      this.show(make('p', { class: 'problem', role: 'alert' }, whyRefused(error)))
+    }
+    this.element.scrollIntoView({ block: 'nearest' })
   }
 }
 

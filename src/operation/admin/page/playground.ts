@@ -20,132 +20,160 @@ import type { View } from './view.js'
 
 export async function playground(): Promise<View> {
   const { networks, openRpc } = await ask<Playground>('api/playground')
-  const { methods } = openRpc as { readonly methods: readonly Method[] }
-  const network = select(networks.map(({ name }) => name))
-  const method = make('input', { list: 'methods', required: true, spellcheck: 'false', autocomplete: 'off' })
-  const names = make('datalist', { id: 'methods' })
-  const summary = make('p', { class: 'note' })
-  const problem = make('p', { role: 'alert', class: 'problem' })
-  const run = make('button', { type: 'submit' }, 'Run')
-  const outcome = make('p', { role: 'status', class: 'outcome' })
-  const answer = make('pre', { tabindex: 0, 'aria-label': 'Answer', class: 'answer' })
-  const curl = make('pre', { tabindex: 0, 'aria-label': 'The same with curl', class: 'curl' })
-  const addresses = make('div')
-  let facts: Facts | undefined
-  let shownMethod: string | undefined
+  const view = new PlaygroundView(networks, (openRpc as { readonly methods: readonly Method[] }).methods)
+  await view.showNetwork()
+  return view
+}
 
-  const currentNetwork = () => networks.find(({ name }) => name === network.value)
-  const methodsHere = (): Method[] => {
-    const { tag, prefix } = currentNetwork() ?? {}
-    return methods
+class PlaygroundView implements View {
+  readonly element: HTMLElement
+  readonly #networks: Playground['networks']
+  readonly #methods: readonly Method[]
+  readonly #network: HTMLSelectElement
+  readonly #method = make('input', {
+    ...{ list: 'methods', required: true, spellcheck: 'false', autocomplete: 'off' },
+  })
+  readonly #names = make('datalist', { id: 'methods' })
+  readonly #summary = make('p', { class: 'note' })
+  readonly #problem = make('p', { role: 'alert', class: 'problem' })
+  readonly #run = make('button', { type: 'submit' }, 'Run')
+  readonly #answered = new Answered()
+  readonly #curl = make('pre', { tabindex: 0, 'aria-label': 'The same with curl', class: 'curl' })
+  readonly #addresses = make('div')
+  readonly #params = new ParamsForm(() => this.#showCurl(), this.#problem)
+  #facts: Facts | undefined
+  #shownMethod: string | undefined
+
+  constructor(networks: Playground['networks'], methods: readonly Method[]) {
+    this.#networks = networks
+    this.#methods = methods
+    this.#network = select(networks.map(({ name }) => name))
+    this.#network.addEventListener('change', () => void this.showNetwork())
+    // As it is typed: at a change, the press of a button that ends the typing would move that button away.
+    this.#method.addEventListener('input', () => {
+      if (this.#currentMethod()?.name !== this.#shownMethod) this.#showMethod()
+    })
+    const choices = [labelled('Network', this.#network), labelled('Method', this.#method), this.#names]
+    const fields = [...choices, this.#summary, ...this.#params.elements, this.#problem, this.#run]
+    const form = make('form', { onsubmit: (event) => void this.#submit(event) }, ...fields)
+    const title = make('h3', {}, 'The same with curl')
+    const copy = copyButton('Copy the line', this.#curl)
+    const right = make('div', {}, ...this.#answered.elements, title, this.#curl, copy)
+    const connect = make('section', { class: 'card' }, make('h3', {}, 'Connect'), this.#addresses)
+    this.element = make('div', { class: 'playground' }, form, right, connect)
+  }
+
+  close(): void {}
+
+  /** Shows what the chosen network has. */
+  async showNetwork(): Promise<void> {
+    const chosen = this.#currentNetwork()
+    this.#facts = undefined
+    if (chosen !== undefined) {
+      this.#addresses.replaceChildren(...snippets(chosen))
+      const found = chosen.tag === 'rollup' ? undefined : await readFacts(chosen).catch(() => undefined)
+      // Meanwhile another network may have been chosen.
+      if (chosen !== this.#currentNetwork()) return
+      this.#facts = found
+    }
+    const methods = this.#methodsHere()
+    this.#names.replaceChildren(...methods.map(({ name }) => make('option', { value: name })))
+    if (this.#currentMethod() === undefined) this.#method.value = firstMethod(methods)
+    this.#showMethod()
+  }
+
+  #currentNetwork() {
+    return this.#networks.find(({ name }) => name === this.#network.value)
+  }
+
+  /** Those of the chosen network's kind, by the names that they have there. */
+  #methodsHere(): Method[] {
+    const { tag, prefix } = this.#currentNetwork() ?? {}
+    return this.#methods
       .filter(({ tags }) => tags.some(({ name }) => name === tag))
       .map((found) =>
         typeof prefix !== 'string' ? found : { ...found, name: found.name.replace(/^rollupx(?=_)/, prefix) },
       )
   }
-  const currentMethod = () => methodsHere().find(({ name }) => name === method.value.trim())
 
-  const params = new ParamsForm(() => showCurl(), problem)
-  const requestText = () =>
-    JSON.stringify({ jsonrpc: '2.0', id: 1, method: method.value.trim(), params: params.read() })
+  #currentMethod(): Method | undefined {
+    return this.#methodsHere().find(({ name }) => name === this.#method.value.trim())
+  }
 
-  const showCurl = () => {
-    problem.textContent = ''
+  #showMethod(): void {
+    const found = this.#currentMethod()
+    this.#shownMethod = found?.name
+    this.#summary.textContent = found?.summary ?? ''
+    const example = found && this.#facts && exampleParams(found, this.#facts)
+    this.#params.show(found?.params ?? [], example)
+    this.#answered.clear(found === undefined || example ? '' : 'Run asks the network.')
+    this.#showCurl()
+    if (found !== undefined && example !== undefined) void this.#runCall()
+  }
+
+  #call() {
+    return { method: this.#method.value.trim(), params: this.#params.read() }
+  }
+
+  #showCurl(): void {
+    this.#problem.textContent = ''
     try {
-      curl.textContent = curlLine(currentNetwork()?.url ?? '', requestText())
+      const request = JSON.stringify({ jsonrpc: '2.0', id: 1, ...this.#call() })
+      this.#curl.textContent = curlLine(this.#currentNetwork()?.url ?? '', request)
     } catch (error) {
-      problem.textContent = (error as Error).message
+      this.#problem.textContent = (error as Error).message
     }
   }
-  const showMethod = () => {
-    const found = currentMethod()
-    shownMethod = found?.name
-    summary.textContent = found?.summary ?? ''
-    const example = found && facts && exampleParams(found, facts)
-    params.show(found?.params ?? [], example)
-    answer.replaceChildren()
-    outcome.textContent = found === undefined || example ? '' : 'Run asks the network.'
-    showCurl()
-    if (found !== undefined && example !== undefined) void runCall()
-  }
-  const showNetwork = async () => {
-    const chosen = currentNetwork()
-    facts = undefined
-    if (chosen !== undefined) {
-      addresses.replaceChildren(...snippets(chosen))
-      const found = chosen.tag === 'rollup' ? undefined : await readFacts(chosen).catch(() => undefined)
-      // Meanwhile another network may have been chosen.
-      if (chosen !== currentNetwork()) return
-      facts = found
-    }
-    names.replaceChildren(...methodsHere().map(({ name }) => make('option', { value: name })))
-    if (currentMethod() === undefined) method.value = firstMethod(methodsHere())
-    showMethod()
-  }
-  const submit = async (event: Event) => {
+
+  async #submit(event: Event): Promise<void> {
     event.preventDefault()
-    showCurl()
-    if (problem.textContent !== '') return
-    await runCall()
-    run.focus()
-  }
-  const runCall = async () => {
-    const asked = method.value
-    run.disabled = true
-    outcome.textContent = 'Running …'
-    try {
-      const startedMs = performance.now()
-      const call = { method: method.value.trim(), params: params.read() }
-      const { answer: text, seconds } = await ask<RpcAnswer>(
-        `api/networks/${network.value}/call`,
-        'POST',
-        call,
-      )
-      // Meanwhile another method may have been chosen.
-      if (asked !== method.value) return
-      const roundTrip = formatMs(performance.now() - startedMs)
-      outcome.textContent = `${formatMs(seconds * 1_000)} in the server, ${roundTrip} to here, ${formatBytes(text.length)}`
-      answer.replaceChildren(...shown(text))
-    } catch (error) {
-      outcome.textContent = ''
-      problem.textContent = whyRefused(error)
-    } finally {
-      run.disabled = false
-    }
+    this.#showCurl()
+    if (this.#problem.textContent !== '') return
+    await this.#runCall()
+    this.#run.focus()
   }
 
-  network.addEventListener('change', () => void showNetwork())
-  // As it is typed: at a change, the press of a button that ends the typing would move that button away.
-  method.addEventListener('input', () => {
-    if (currentMethod()?.name !== shownMethod) showMethod()
-  })
-  await showNetwork()
-  const element = make(
-    'div',
-    { class: 'playground' },
-    make(
-      'form',
-      { onsubmit: (event) => void submit(event) },
-      labelled('Network', network),
-      labelled('Method', method),
-      names,
-      summary,
-      ...params.elements,
-      problem,
-      run,
-    ),
-    make(
-      'div',
-      {},
-      outcome,
-      answer,
-      make('h3', {}, 'The same with curl'),
-      curl,
-      copyButton('Copy the line', curl),
-    ),
-    make('section', { class: 'card' }, make('h3', {}, 'Connect'), addresses),
-  )
-  return { element, close() {} }
+  async #runCall(): Promise<void> {
+    const asked = this.#method.value
+    this.#run.disabled = true
+    try {
+      // Meanwhile another method may have been chosen.
+      await this.#answered.ask(this.#network.value, this.#call(), () => asked === this.#method.value)
+    } catch (error) {
+      this.#answered.clear('')
+      this.#problem.textContent = whyRefused(error)
+    } finally {
+      this.#run.disabled = false
+    }
+  }
+}
+
+/** The answer that came last, and how long it took. */
+class Answered {
+  readonly #outcome = make('p', { role: 'status', class: 'outcome' })
+  readonly #answer = make('pre', { tabindex: 0, 'aria-label': 'Answer', class: 'answer' })
+  readonly elements = [this.#outcome, this.#answer]
+
+  clear(outcome: string): void {
+    this.#answer.replaceChildren()
+    this.#outcome.textContent = outcome
+  }
+
+  /** Asks a network, and shows the answer where it is still wanted. Rejects where it is refused. */
+  async ask(
+    network: string,
+    call: { readonly method: string; readonly params: unknown },
+    isWanted: () => boolean,
+  ): Promise<void> {
+    this.#outcome.textContent = 'Running …'
+    const startedMs = performance.now()
+    const { answer, seconds } = await ask<RpcAnswer>(`api/networks/${network}/call`, 'POST', call)
+    if (!isWanted()) return
+    const roundTrip = formatMs(performance.now() - startedMs)
+    const times = `${formatMs(seconds * 1_000)} in the server, ${roundTrip} to here`
+    this.#outcome.textContent = `${times}, ${formatBytes(answer.length)}`
+    this.#answer.replaceChildren(...shown(answer))
+  }
 }
 
 /** Parameters in fields, or as JSON; both show the same. */

@@ -44,7 +44,7 @@ export async function runGateway(task: GatewayTask, host: SourceHost): Promise<v
     const schedule = ForkSchedule.of(identity)
     const family = identity.family === undefined ? undefined : provedFamilyOf(identity)
     const chain = chainNameOf(identity, store)
-    const { quorum, pollMs, fetchMsMax, historyBlocks, logs, beacon } = task
+    const { quorum, pollMs, fetchMsMax, historyBlocks, logs, beacon, workingSet: plan } = task
     const isSigned = beacon !== undefined
     const upstreams = new Upstreams(task.upstreams, { chain, pollMs, quorum, isSigned, log })
     ends.add(() => upstreams.close())
@@ -52,7 +52,6 @@ export async function runGateway(task: GatewayTask, host: SourceHost): Promise<v
     const signed = beacon && openSigned(beacon, { identity, store, blocks, upstreams, log })
     ends.add(() => signed?.close())
     store.keptBlocks = historyBlocks
-    const plan = task.workingSet
     const workingSet = new WorkingSet(store, upstreams, {
       ...{ schedule, fetchMsMax, log, plan },
       ...(family !== undefined && { family }),
@@ -60,11 +59,7 @@ export async function runGateway(task: GatewayTask, host: SourceHost): Promise<v
     const { fetcher, reader } = workingSet
     ends.add(() => workingSet.close())
     ends.add(publishFigures(report, { store, upstreams, fetcher, signed, workingSet }))
-    store.keepsLogIndex = logs !== undefined && !logs.lazy
-    const filler = store.keepsLogIndex
-      ? new LogFiller(store, fetcher, { from: logs?.from ?? 0, upstreams, log })
-      : undefined
-    filler?.wake()
+    const filler = openFiller(store, fetcher, logs, { upstreams, log })
     ends.add(() => filler?.close())
     const relay = new Relay(store, upstreams, {
       schedule,
@@ -74,19 +69,9 @@ export async function runGateway(task: GatewayTask, host: SourceHost): Promise<v
       nonceOf: (address) => fetcher.readNonce(address),
     })
     ends.add(() => relay.close())
-    let isOpened = false
-    const open = () => {
-      if (!isOpened) report({ type: 'opened' })
-      isOpened = true
-    }
-    let isOutdated = false
+    const heads = new ReportedHeads(store, report)
     const onHead = () => {
-      const head = store.readHead()
-      const header = head && store.readHeader(head.hash)
-      const why = header && unknownForkOf(decodeHeader(header))
-      if (why !== undefined && !isOutdated) report({ type: 'said', text: why, isError: true })
-      isOutdated ||= why !== undefined
-      if (isOpened) report({ type: 'head' })
+      heads.onHead()
       relay.onHead()
       filler?.wake()
       workingSet.onHead()
@@ -101,8 +86,7 @@ export async function runGateway(task: GatewayTask, host: SourceHost): Promise<v
       links: signed && new SignedLinks(blocks),
       onHead,
       onLinked() {
-        open()
-        report({ type: 'head' })
+        heads.onLinked()
         filler?.wake()
       },
       log,
@@ -114,14 +98,10 @@ export async function runGateway(task: GatewayTask, host: SourceHost): Promise<v
       return (await fetcher.fetch(call.wanted, call.call)) === 'absent'
     })
     // Without an upstream, what is held is served as it is; the head is told of once it is that of upstreams. What is
-    // signed may be known much later, and what is held was signed.
-    if (store.readHead() !== undefined) {
-      // Some may answer, and too few for a head.
-      const opening = setTimeout(open, headMsMax)
-      ends.add(() => clearTimeout(opening))
-    }
+    // signed may be known much later, and what is held was signed. Some may answer, and too few for a head.
+    ends.add(heads.openWithin(headMsMax))
     const isReachable = await upstreams.check(checkMs)
-    if (store.readHead() !== undefined && (isSigned || !isReachable)) open()
+    if (isSigned || !isReachable) heads.openHeld()
     ends.add(upstreams.onHead((claim) => keeper.follow(claim)))
     if (upstreams.head !== undefined) keeper.follow(upstreams.head.claim)
     if (signed !== undefined) await signed.run(stopped)
@@ -131,6 +111,65 @@ export async function runGateway(task: GatewayTask, host: SourceHost): Promise<v
     await store.close()
   }
   report({ type: 'finished', progress: noProgress, stopped: true })
+}
+
+/** Fills the index of logs where the configuration wants all of it. */
+function openFiller(
+  store: GatewayWriter,
+  fetcher: WorkingSet['fetcher'],
+  logs: GatewayTask['logs'],
+  options: { readonly upstreams: Upstreams; readonly log: (text: string) => void },
+): LogFiller | undefined {
+  store.keepsLogIndex = logs !== undefined && !logs.lazy
+  if (!store.keepsLogIndex) return undefined
+  const filler = new LogFiller(store, fetcher, { from: logs?.from ?? 0, ...options })
+  filler.wake()
+  return filler
+}
+
+/** What is reported of heads: nothing before the store may be read. */
+class ReportedHeads {
+  readonly #store: GatewayWriter
+  readonly #report: SourceHost['report']
+  #isOpened = false
+  #isOutdated = false
+
+  constructor(store: GatewayWriter, report: SourceHost['report']) {
+    this.#store = store
+    this.#report = report
+  }
+
+  open(): void {
+    if (!this.#isOpened) this.#report({ type: 'opened' })
+    this.#isOpened = true
+  }
+
+  /** As {@link open}, where there is a head. */
+  openHeld(): void {
+    if (this.#store.readHead() !== undefined) this.open()
+  }
+
+  /** As {@link openHeld}, after so long; returns what ends the wait. */
+  openWithin(ms: number): () => void {
+    if (this.#store.readHead() === undefined) return () => {}
+    const opening = setTimeout(() => this.open(), ms)
+    return () => clearTimeout(opening)
+  }
+
+  /** Older headers are linked to the head. */
+  onLinked(): void {
+    this.open()
+    this.#report({ type: 'head' })
+  }
+
+  onHead(): void {
+    const head = this.#store.readHead()
+    const header = head && this.#store.readHeader(head.hash)
+    const why = header && unknownForkOf(decodeHeader(header))
+    if (why !== undefined && !this.#isOutdated) this.#report({ type: 'said', text: why, isError: true })
+    this.#isOutdated ||= why !== undefined
+    if (this.#isOpened) this.#report({ type: 'head' })
+  }
 }
 
 /** The chain that the configuration names, or that upstreams have; undefined where the gateway is stopped before. */
