@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
-import { waitFor } from '../library/until.js'
+import { once, waitFor } from '../library/until.js'
 import { get } from './httpClient.js'
 import { freePort } from './ports.js'
 import { makeFolder, writeInto } from './program.js'
@@ -55,8 +55,12 @@ export async function startBalancer(t: Test, name: Balancer, ports: readonly num
     )
   const { text, words } = surroundings[name](snippet, folder)
   writeInto(folder, 'config', `${text}\n`)
-  const child = spawn(name, words, { stdio: ['ignore', 'inherit', 'inherit'] })
-  t.teardown(() => child.kill('SIGKILL'))
+  // Its workers outlive a parent that is killed, so that it is asked to end.
+  const child = spawn(name, words, { stdio: ['ignore', 'ignore', 'inherit'] })
+  t.teardown(async () => {
+    child.kill('SIGTERM')
+    if (child.exitCode === null) await once(child, 'exit')
+  })
   const url = `http://127.0.0.1:${port}`
   await waitFor(name, async () => {
     if (child.exitCode !== null) throw new Error(`${name} ended with ${child.exitCode}:\n${text}`)

@@ -54,17 +54,17 @@ export function checkHeader(header: Header, parent: Header, context: RuleContext
     header.timestamp,
     `more than the parent's ${parent.timestamp}`,
   )
+  checkConsensus(header, parent, context)
+  checkPresence(header, context.fork)
+  const { number, timestamp } = header
+  const child = { number, timestamp, ...context.schedule.rulesAt(context.fork) }
+  context.schedule.family.headers.check(header, parent, child, must)
   must(
     header.gasUsed <= header.gasLimit,
     'gasUsed',
     header.gasUsed,
     `at most the gas limit ${header.gasLimit}`,
   )
-  checkConsensus(header, parent, context)
-  checkPresence(header, context.fork)
-  const { number, timestamp } = header
-  const child = { number, timestamp, ...context.schedule.rulesAt(context.fork) }
-  context.schedule.family.headers.check(header, parent, child, must)
   const daoBlock = context.schedule.config.blocks.get('dao')
   if (daoBlock !== undefined && header.number >= daoBlock && header.number < daoBlock + daoMarkedBlocks) {
     must(

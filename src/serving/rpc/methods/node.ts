@@ -59,6 +59,7 @@ const namespaces = [
   'eth',
   'net',
   'ots',
+  'personal',
   'rpc',
   'tidegate',
   'trace',

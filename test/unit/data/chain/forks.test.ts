@@ -135,7 +135,10 @@ t.test('faults are named by their member', async (t) => {
     ],
     [{ eip155Block: 5, eip158Block: 6 }, /eip155Block and config\.eip158Block/],
     [{ eip155Block: 5 }, /eip155Block and config\.eip158Block/],
-    [{ terminalTotalDifficulty: 0, bpo1Time: 4 }, /^config\.blobSchedule\.bpo1 is missing/],
+    [
+      { terminalTotalDifficulty: 0, berlinBlock: 0, londonBlock: 0, bpo1Time: 4 },
+      /^config\.blobSchedule\.bpo1 is missing/,
+    ],
     [{ blobSchedule: { rome: {} } }, /^config\.blobSchedule\.rome: no such fork/],
     [{ blobSchedule: { cancun: 5 } }, /^config\.blobSchedule\.cancun: expected an object/],
     [

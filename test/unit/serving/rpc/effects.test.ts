@@ -82,6 +82,7 @@ t.test('the methods that change something say so', (t) => {
     'eth_newPendingTransactionFilter',
     'eth_sendRawTransaction',
     'eth_sendRawTransactionSync',
+    'eth_sendTransaction',
     'eth_subscribe',
     'eth_uninstallFilter',
     'eth_unsubscribe',
