@@ -4,7 +4,12 @@
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { recoverKeys } from '../src/execution/evm/transactions/recoveredKeys.js'
-import type { RecoveryReady, RecoverySettings, RecoveryTask } from '../src/sources/ingest/keysAhead.js'
+import type {
+  RecoveryEnd,
+  RecoveryReady,
+  RecoverySettings,
+  RecoveryTask,
+} from '../src/sources/ingest/keysAhead.js'
 import { ReadAhead } from '../src/sources/ingest/readAhead.js'
 
 const port = parentPort
@@ -12,7 +17,8 @@ if (port === null) throw new Error('this file is the entry of a worker thread')
 const { wanted, storePath } = workerData as RecoverySettings
 const readAhead = new ReadAhead(storePath)
 
-port.on('message', (tasks: readonly RecoveryTask[]) => {
+port.on('message', (tasks: readonly RecoveryTask[] | RecoveryEnd) => {
+  if (tasks === 'end') return process.exit()
   for (const { index, rlp } of tasks) {
     const isLate = () => Atomics.load(wanted, 0) >= index
     const records = recoverKeys(rlp, isLate)

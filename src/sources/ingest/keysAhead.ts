@@ -42,6 +42,9 @@ export interface RecoverySettings {
 /** The thread's first message; all others are keys. */
 export type RecoveryReady = 'ready'
 
+/** The last message to the thread. */
+export type RecoveryEnd = 'end'
+
 /**
  * Yields the same blocks in the same order, each with its keys under way, unless the store has it already or the
  * thread is still loading. If `blocks` throws, earlier blocks are yielded first. No thread is started on one core,
@@ -106,6 +109,7 @@ function isKnown(rlp: Uint8Array, store: ChainWriter): boolean {
 class RecoveryThread {
   #worker: Worker | undefined
   #isReady = false
+  #hasEnded = false
   #failure: Error | undefined
   /** One per unanswered block, in order. */
   #waiting: Deferred<Uint8Array>[] = []
@@ -150,8 +154,16 @@ class RecoveryThread {
     this.#unsent = []
   }
 
+  /** The thread ends itself: to end it within a call of LMDB or secp256k1 may abort the process. */
   async close(): Promise<void> {
-    await this.#worker?.terminate()
+    if (this.#worker === undefined || this.#hasEnded) return
+    // All that it was asked for is late from here on, so it is done at once.
+    Atomics.store(this.#wanted, 0, 2 ** 31 - 1)
+    const worker = this.#worker
+    await new Promise<void>((resolve) => {
+      worker.once('exit', () => resolve())
+      worker.postMessage('end' satisfies RecoveryEnd)
+    })
   }
 
   #start(): Worker {
@@ -166,6 +178,9 @@ class RecoveryThread {
       this.#failure = error
       for (const keys of this.#waiting) keys.reject(error)
       this.#waiting = []
+    })
+    worker.on('exit', () => {
+      this.#hasEnded = true
     })
     return worker
   }
