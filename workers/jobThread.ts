@@ -33,8 +33,6 @@ export interface JobContext {
   readonly store: ChainReader
   /** The settings that the pool was opened with. */
   readonly settings: unknown
-  /** What was handed over with the arguments; empty where nothing was. */
-  readonly body: Uint8Array
   /** Whether to stop: nobody waits, or the time is over. Call it every few thousand steps. */
   shouldStop(): boolean
   /**
@@ -75,8 +73,6 @@ export type JobHandler = (message: JobMessage) => Promise<Uint8Array<ArrayBuffer
  */
 const trialLooksMax = 10
 
-const nothing = new Uint8Array(0)
-
 /** Wraps a job's work as the handler that `session.ts` calls. */
 export function jobHandler<A, R>(work: (args: A, context: JobContext) => R | Promise<R>): JobHandler {
   return async (message) => {
@@ -90,7 +86,6 @@ export function jobHandler<A, R>(work: (args: A, context: JobContext) => R | Pro
         return openStore(network)
       },
       settings,
-      body: message.body ?? nothing,
       put(part) {
         if (parts < message.partsGiven) {
           parts++

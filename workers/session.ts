@@ -5,7 +5,6 @@
 import { performance } from 'node:perf_hooks'
 import { getHeapStatistics } from 'node:v8'
 import { receiveMessageOnPort, workerData } from 'node:worker_threads'
-import { JobSignal } from '../src/serving/pool/jobCells.js'
 import {
   encodeThrown,
   type JobMessage,
@@ -40,8 +39,7 @@ const trialsMsMax = 5
 /** Least time between two looks at the size of the heap, which take some microseconds. */
 const heapMs = 1_000
 
-const { works, preload, cells } = workerData as ThreadData
-const jobCell = new JobSignal(cells)
+const { works, preload } = workerData as ThreadData
 const handlers = new Map<string, JobHandler>()
 
 /** Does jobs as long as the thread lives. Between jobs the thread sleeps in `Atomics.wait`, without an event loop. */
@@ -80,13 +78,12 @@ async function doJobs(jobs: readonly JobMessage[]): Promise<JobReply[]> {
   const beganAtMs = performance.now()
   for (const message of jobs) {
     if (message.isTrial && performance.now() - beganAtMs > trialsMsMax) {
-      replies.push({ reply: 'unbegun', ranMs: 0, cpuMs: 0, body: message.body })
+      replies.push({ reply: 'unbegun', ranMs: 0, cpuMs: 0 })
       continue
     }
     const handler = handlers.get(message.name) ?? (await loadHandler(message.name))
     const startedAtMs = performance.now()
     const reply = await handler(message).catch(encodeThrown)
-    const body = reply === 'long' || jobCell.isStoppedFor(message) ? message.body : undefined
     const ranMs = performance.now() - startedAtMs
     let cpuMs = ranMs
     if (cpuBeforeMs !== undefined && ranMs >= exactMsMin) {
@@ -94,7 +91,7 @@ async function doJobs(jobs: readonly JobMessage[]): Promise<JobReply[]> {
       cpuMs = Math.min(ranMs, Math.max(cpuAfterMs - cpuBeforeMs, 0))
       cpuBeforeMs = cpuAfterMs
     } else if (cpuBeforeMs !== undefined) cpuBeforeMs += ranMs
-    replies.push({ reply, ranMs, cpuMs, body })
+    replies.push({ reply, ranMs, cpuMs })
   }
   return replies
 }

@@ -55,10 +55,7 @@ t.test(
 t.test('jobs of another thread pass as bytes, with their results and faults', async (t) => {
   const { pool } = await open(t, { threads: 1 })
   const encoded = (name: keyof TestJobs, args: unknown) =>
-    pool.runEncoded(
-      { name, network: undefined, args: encodeArgs(args), body: undefined },
-      new RequestContext(),
-    )
+    pool.runEncoded({ name, network: undefined, args: encodeArgs(args) }, new RequestContext())
   const values = Array.from({ length: 20 }, (_, index) => ({ index, big: 2n ** 70n }))
   const replies = await Promise.all(values.map((value) => encoded('echo', value)))
   t.strictSame(replies.map(decodeReply), values, 'those of one group as well')

@@ -25,12 +25,8 @@ class Asker extends RequestContext {
     this.#opened = opened
   }
 
-  run<N extends keyof TestJobs>(
-    name: N,
-    args: TestJobs[N]['args'],
-    body?: Uint8Array,
-  ): Promise<TestJobs[N]['result']> {
-    return this.#opened.pool.run(name, { network: undefined, args }, this, body)
+  run<N extends keyof TestJobs>(name: N, args: TestJobs[N]['args']): Promise<TestJobs[N]['result']> {
+    return this.#opened.pool.run(name, { network: undefined, args }, this)
   }
 
   override ran(cpuMs: number): void {
@@ -161,29 +157,6 @@ t.test('what a job took of a thread is told before its outcome', async (t) => {
   asker.finish()
   await faultOf(stubborn)
   t.equal(asker.runs, 4, 'and for one that did not stop')
-})
-
-t.test('a body is moved to its job, and is there when that begins anew', async (t) => {
-  const opened = await open(t, { threads: 2 })
-  const attacker = new Asker(opened, 'attacker')
-  const loop = faultOf(attacker.run('execute', endless))
-  const text = 'a body with its job'
-  const body = Buffer.alloc(100_000, text)
-  const expected = Buffer.from(body)
-  let isDone = false
-  const long = new Asker(opened, 'heavy').run('executeBody', { ms: 300 }, body).then((result) => {
-    isDone = true
-    return result
-  })
-  t.equal(body.length, 0, 'no copy is left')
-  let victims = 0
-  while (!isDone && (opened.pool.counts.interrupted < 2 || victims < 10)) {
-    t.equal(await new Asker(opened, `victim${victims++}`).run('execute', { ms: 5 }), null)
-  }
-  t.ok(expected.equals(await long), 'the job had all of it in the end')
-  attacker.finish()
-  await loop
-  t.same(Buffer.from(await new Asker(opened, 'next').run('executeBody', { ms: 0 })), Buffer.alloc(0))
 })
 
 t.test('jobs that may be short are handed over together, and one that is not is done alone', async (t) => {

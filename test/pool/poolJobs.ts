@@ -43,12 +43,6 @@ export interface TestJobs {
     readonly args: { readonly count: number; readonly ms: number }
     readonly result: null
   }
-  /** As `execute`, and gives its body back. */
-  readonly executeBody: {
-    readonly class: 'turns'
-    readonly args: { readonly ms: number }
-    readonly result: Uint8Array
-  }
   /** Asks so often whether to stop, after `ms`, and tells how often it was begun under its name. Counts as short. */
   readonly dash: {
     readonly class: 'turns'
@@ -117,7 +111,6 @@ export function openTestPool(
       spin: job('execute', 'spin'),
       execute: job('turns', 'execute'),
       tell: job('turns', 'tell'),
-      executeBody: job('turns', 'executeBody'),
       dash: { ...job('turns', 'dash'), shortBytesMax: 1_000 },
       stubborn: job('execute', 'stubborn'),
       linger: { ...job('proof', 'stubborn'), shortBytesMax: 1_000 },

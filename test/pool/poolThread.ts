@@ -59,11 +59,6 @@ export const execute = handle<'execute'>(({ ms }, context) => {
   return null
 })
 
-export const executeBody = handle<'executeBody'>(({ ms }, context) => {
-  executeFor(ms, context)
-  return context.body
-})
-
 const begun = new Map<string, number>()
 export const dash = handle<'dash'>(({ name, looks, ms = 0 }, { shouldStop }) => {
   const times = (begun.get(name) ?? 0) + 1

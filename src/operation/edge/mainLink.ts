@@ -12,7 +12,7 @@ import type { AskedCall, AskedJob, CallName, EdgeCommand, EdgeData, EdgeMessage 
 
 type Question =
   | Pick<AskedCall, 'type' | 'name' | 'args'>
-  | Pick<AskedJob, 'type' | 'name' | 'network' | 'args' | 'body'>
+  | Pick<AskedJob, 'type' | 'name' | 'network' | 'args'>
 
 interface Pending {
   readonly outcome: Deferred<unknown>
@@ -69,9 +69,9 @@ export class MainLink {
   /** The jobs of one network, run by the pool of the process. */
   jobsOf(network: string): NetworkJobs {
     return {
-      run: (name, args, owner, body) => {
+      run: (name, args, owner) => {
         const encoded = encodeArgs(args)
-        return this.#ask({ type: 'job', name, network, args: encoded, body }, owner) as never
+        return this.#ask({ type: 'job', name, network, args: encoded }, owner) as never
       },
     }
   }
@@ -100,10 +100,7 @@ export class MainLink {
     const outcome = defer<unknown>()
     this.#slots.set(serial, { pending: { outcome, owner, cancel } })
     owner?.onFinished(cancel)
-    const moved = [question.args.buffer]
-    if (question.type === 'job' && question.body !== undefined)
-      moved.push(question.body.buffer as ArrayBuffer)
-    this.send({ ...question, serial, keyId: owner?.keyId, weight: owner?.weight }, moved)
+    this.send({ ...question, serial, keyId: owner?.keyId, weight: owner?.weight }, [question.args.buffer])
     return outcome.promise
   }
 

@@ -78,7 +78,6 @@ export interface AskedJob extends Asked {
   readonly type: 'job'
   readonly name: JobName
   readonly network: string
-  readonly body: Uint8Array | undefined
 }
 
 /** Messages from an edge's thread. */

@@ -10,7 +10,7 @@ import { decodeThrown, isResult, type JobMessage, type JobPart, type Postponed }
 import type { ClassLimits } from './poolOptions.js'
 
 /** The members of a job that are given at its arrival. */
-type JobStart = Pick<Job, 'name' | 'class' | 'limits' | 'network' | 'args' | 'body' | 'isShort' | 'owner'>
+type JobStart = Pick<Job, 'name' | 'class' | 'limits' | 'network' | 'args' | 'isShort' | 'owner'>
 
 export interface Run {
   readonly thread: JobThread
@@ -32,8 +32,6 @@ export class Job implements Queued, Linked<Job> {
   readonly limits: ClassLimits
   readonly network: string | undefined
   readonly args: Uint8Array
-  /** Transferred to the thread, and back if the job must begin again. */
-  body: Uint8Array | undefined
   /** See `JobDefinition.shortBytesMax`. */
   isShort: boolean
   readonly owner: JobOwner | undefined
@@ -55,7 +53,7 @@ export class Job implements Queued, Linked<Job> {
   turnTimer: NodeJS.Timeout | undefined
 
   constructor(
-    { name, class: className, limits, network, args, body, isShort, owner }: JobStart,
+    { name, class: className, limits, network, args, isShort, owner }: JobStart,
     /** Called when its owner leaves. */
     readonly cancel: () => void,
   ) {
@@ -64,7 +62,6 @@ export class Job implements Queued, Linked<Job> {
     this.limits = limits
     this.network = network
     this.args = args
-    this.body = body
     this.isShort = isShort
     this.owner = owner
   }
@@ -79,7 +76,7 @@ export class Job implements Queued, Linked<Job> {
   }
 
   get bytes(): number {
-    return this.args.length + (this.body?.buffer.byteLength ?? 0)
+    return this.args.length
   }
 
   begin(thread: JobThread, { cell, serial }: Pick<Run, 'cell' | 'serial'>, startedAtMs: number): Run {
@@ -94,8 +91,8 @@ export class Job implements Queued, Linked<Job> {
   }
 
   messageFor({ cell, serial }: Run, runMsMax: number, isTrial: boolean): JobMessage {
-    const { name, network, args, body } = this
-    return { name, network, args, body, cell, serial, runMsMax, isTrial, partsGiven: this.#partsGiven }
+    const { name, network, args } = this
+    return { name, network, args, cell, serial, runMsMax, isTrial, partsGiven: this.#partsGiven }
   }
 
   /** Passes on a part of its result; the thread is told once it is taken. A job that gives parts is posted alone. */

@@ -88,11 +88,6 @@ export class JobSignal {
     return Atomics.load(this.#words, this.#index) === this.#serial
   }
 
-  /** As {@link isStopped}, for any job. */
-  isStoppedFor({ cell, serial }: { readonly cell: number; readonly serial: number }): boolean {
-    return Atomics.load(this.#words, cell * wordsPerCell) === serial
-  }
-
   /** Waits until `count` parts are taken; false where the job is to stop before, or after `waitMsMax` without any. */
   awaitTaken(count: number, waitMsMax: number): boolean {
     for (;;) {

@@ -127,7 +127,7 @@ export function openJobPool({ limits, stores, onThreadLost }: JobPoolOptions): P
 
 export function jobsOfNetwork(pool: Pool<Jobs>, network: string): NetworkJobs {
   return {
-    run: (name, args, owner, body) => pool.run(name, { network, args }, owner, body),
+    run: (name, args, owner) => pool.run(name, { network, args }, owner),
     refusal: (className, owner) => pool.refusal(className, owner.keyId),
   }
 }

@@ -93,15 +93,8 @@ export interface NetworkJobs {
    * fault of the job itself, ServerBusy where its queue is full, RequestTimedOut or ExecutionTimedOut past its time;
    * with another Error for a defect or a thread that died. Bytes of the result belong to the caller. Takes CPU time
    * of the edge besides the work (scenario `proof-random`).
-   *
-   * `body` is transferred without a copy: the pool takes over its memory, which nothing else may use.
    */
-  run<N extends JobName>(
-    name: N,
-    args: Jobs[N]['args'],
-    owner: JobOwner,
-    body?: Uint8Array,
-  ): Promise<Jobs[N]['result']>
+  run<N extends JobName>(name: N, args: Jobs[N]['args'], owner: JobOwner): Promise<Jobs[N]['result']>
   /** The fault with which {@link run} would refuse any job of this class and owner, whose call need not be read. */
   refusal?(className: JobClass, owner: JobOwner): Fault | undefined
 }

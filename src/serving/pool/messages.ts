@@ -1,6 +1,6 @@
 /**
  * Messages between the edge and the threads of the pool, and their encoding. Everything is msgpack in its own memory:
- * a structured clone of a view would copy the whole buffer behind it, such as a body of 5 MiB for one address.
+ * a structured clone of a view would copy the whole buffer behind it.
  */
 import type { MessagePort } from 'node:worker_threads'
 import { Packr } from 'msgpackr'
@@ -47,8 +47,6 @@ export interface JobReply {
   /** Time on the thread. */
   readonly ranMs: number
   readonly cpuMs: number
-  /** Of a job that was told to stop and may begin again. */
-  readonly body: Uint8Array | undefined
 }
 
 /** A part of the result of a running job, before its reply. */
@@ -65,8 +63,6 @@ export interface JobMessage {
   readonly network: string | undefined
   /** msgpack. */
   readonly args: Uint8Array
-  /** Bytes transferred besides the arguments. */
-  readonly body: Uint8Array | undefined
   readonly cell: number
   readonly serial: number
   /** Time from its start after which it must stop. */
@@ -132,7 +128,6 @@ type PackedJob = readonly [
   name: string,
   network: string | undefined,
   args: Uint8Array,
-  hasBody: boolean,
   cell: number,
   serial: number,
   runMsMax: number,
@@ -141,49 +136,39 @@ type PackedJob = readonly [
 ]
 
 export function packJobs(jobs: readonly JobMessage[]): Parcel {
-  const moved: Uint8Array[] = []
-  const rows = jobs.map(({ name, network, args, body, ...run }): PackedJob => {
-    if (body !== undefined) moved.push(body)
+  const rows = jobs.map(({ name, network, args, ...run }): PackedJob => {
     const { cell, serial, runMsMax, isTrial, partsGiven } = run
-    return [name, network, args, body !== undefined, cell, serial, runMsMax, isTrial, partsGiven]
+    return [name, network, args, cell, serial, runMsMax, isTrial, partsGiven]
   })
-  return { packed: encodeArgs(rows), moved }
+  return { packed: encodeArgs(rows), moved: [] }
 }
 
-export function unpackJobs({ packed, moved }: Parcel): JobMessage[] {
-  let next = 0
+export function unpackJobs({ packed }: Parcel): JobMessage[] {
   return (packr.unpack(packed) as PackedJob[]).map(
-    ([name, network, args, hasBody, cell, serial, runMsMax, isTrial, partsGiven]) => {
-      const body = hasBody ? moved[next++] : undefined
-      return { name, network, args, body, cell, serial, runMsMax, isTrial, partsGiven }
+    ([name, network, args, cell, serial, runMsMax, isTrial, partsGiven]) => {
+      return { name, network, args, cell, serial, runMsMax, isTrial, partsGiven }
     },
   )
 }
 
 /** The reply: the msgpack if it is short, `null` if it is moved, or why there is none. */
-type PackedReply = readonly [
-  reply: Uint8Array | Postponed | null,
-  ranMs: number,
-  cpuMs: number,
-  hasBody: boolean,
-]
+type PackedReply = readonly [reply: Uint8Array | Postponed | null, ranMs: number, cpuMs: number]
 
 export function packReplies(replies: readonly JobReply[]): Parcel {
   const moved: Uint8Array[] = []
-  const rows = replies.map(({ reply, ranMs, cpuMs, body }): PackedReply => {
+  const rows = replies.map(({ reply, ranMs, cpuMs }): PackedReply => {
     const isMoved = typeof reply !== 'string' && reply.length >= movedBytesMin
     if (isMoved) moved.push(reply)
-    if (body !== undefined) moved.push(body)
-    return [isMoved ? null : reply, ranMs, cpuMs, body !== undefined]
+    return [isMoved ? null : reply, ranMs, cpuMs]
   })
   return { packed: encodeArgs(rows), moved }
 }
 
 export function unpackReplies({ packed, moved }: Parcel): JobReply[] {
   let next = 0
-  return (packr.unpack(packed) as PackedReply[]).map(([short, ranMs, cpuMs, hasBody]) => {
+  return (packr.unpack(packed) as PackedReply[]).map(([short, ranMs, cpuMs]) => {
     const reply = short ?? (moved[next++] as Uint8Array)
-    return { reply, ranMs, cpuMs, body: hasBody ? moved[next++] : undefined }
+    return { reply, ranMs, cpuMs }
   })
 }
 

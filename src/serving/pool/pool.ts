@@ -131,7 +131,7 @@ export class Pool<J extends JobTable<J>> {
 
   /**
    * Runs a job and resolves to its result, whose bytes belong to the caller. If its owner leaves, a job is removed
-   * from the queue or told to stop. `body` is transferred to the thread; the pool takes over its memory.
+   * from the queue or told to stop.
    *
    * Rejects with FaultError: a fault of the job itself; ServerBusy where its queue is full, it was dropped for a key
    * with less waiting, or the pool is closing; RequestTimedOut past its deadline, and when its owner has left; its
@@ -141,9 +141,8 @@ export class Pool<J extends JobTable<J>> {
     name: N,
     { network, args }: JobInput<J[N]['args']>,
     owner?: JobOwner,
-    body?: Uint8Array,
   ): Promise<J[N]['result']> {
-    return this.#run({ name, network, body, owner }, () => encodePiece(args)).then(decodeReply)
+    return this.#run({ name, network, owner }, () => encodePiece(args)).then(decodeReply)
   }
 
   /**
@@ -151,16 +150,13 @@ export class Pool<J extends JobTable<J>> {
    * pass through this one as bytes: to decode and to encode them again would take the edge's time.
    */
   runEncoded(
-    { name, network, args, body }: Pick<JobMessage, 'name' | 'network' | 'args' | 'body'>,
+    { name, network, args }: Pick<JobMessage, 'name' | 'network' | 'args'>,
     owner: JobOwner,
   ): Promise<Uint8Array> {
-    return this.#run({ name, network, body, owner }, () => args)
+    return this.#run({ name, network, owner }, () => args)
   }
 
-  #run(
-    start: Pick<Job, 'name' | 'network' | 'body' | 'owner'>,
-    encodeArgs: () => Uint8Array,
-  ): Promise<Uint8Array> {
+  #run(start: Pick<Job, 'name' | 'network' | 'owner'>, encodeArgs: () => Uint8Array): Promise<Uint8Array> {
     const { name, owner } = start
     const { class: className, shortBytesMax = 0 } = this.#options.jobs[name as keyof J]
     if (owner?.isFinished) return Promise.reject(new FaultError({ kind: 'RequestTimedOut' }))
@@ -291,7 +287,6 @@ export class Pool<J extends JobTable<J>> {
     const jobs = this.#running.get(thread)
     if (jobs === undefined) throw new Error('a thread without a job replied')
     const again = jobs.filter((job, at) => job.hasToWait((replies[at] as JobReply).reply))
-    for (const [at, job] of jobs.entries()) job.body = replies[at]?.body
     const ranMs = replies.map((reply) => reply.ranMs)
     this.#leaveThread(jobs, thread, ranMs, again)
     for (const [at, job] of jobs.entries()) {

@@ -15,7 +15,6 @@ t.test('a part for a caller that takes none fails its job, instead of being lost
       class: 'trace',
       network: 'demo',
       args,
-      body: undefined,
       isShort: false,
       limits: { waitingMax: 1, deadlineMsMax: 1, runMsMax: 1, timedOut: { kind: 'RequestTimedOut' } },
       owner: new RequestContext(),
