@@ -160,7 +160,7 @@ const serve = defineCommand({
     ),
     upstream: listFlag(
       'URL',
-      'be a gateway to this node, which is asked and not believed; may stand several times, with --network',
+      'be a gateway to this node, which is asked and not believed; may stand several times; without --network one network a chain, under the name by which the chain is known',
       { isValid: isUpstreamUrl, expected: 'a URL of http, https, ws or wss', redact: redactUrl },
     ),
     logsFrom: integerFlag(
@@ -194,8 +194,8 @@ const serve = defineCommand({
     ['tidegate serve', 'the demo network on http://127.0.0.1:8545'],
     ['tidegate serve --config tidegate.json', 'the networks of a configuration'],
     [
-      'tidegate serve --network main --upstream https://rpc.example.org/KEY',
-      'a gateway that proves what the upstream answers, and keeps it',
+      'tidegate serve --upstream https://rpc.example.org/KEY',
+      'a gateway to its chain, which proves what the upstream answers, and keeps it',
     ],
     ['tidegate serve --network sepolia --port 8600', 'a network that was imported, on another port'],
     [
@@ -204,9 +204,11 @@ const serve = defineCommand({
     ],
   ],
   run: async (flags, _files, io) => {
-    const read = () => resolveServeConfig(flags)
-    const resolved = read()
-    return (await import('./serve.js')).serve(resolved, read, io)
+    const given = resolveServeConfig(flags)
+    const isNamed = flags.upstream === undefined || flags.network !== undefined
+    const chains = isNamed ? undefined : await (await import('./upstreamChains.js')).upstreamChains(given)
+    const read = () => resolveServeConfig({ ...flags, chains })
+    return (await import('./serve.js')).serve(isNamed ? given : read(), read, io)
   },
 })
 

@@ -7,6 +7,7 @@
  *   DIR/node/rollup-NAME.writer   held by the process that serves a rollup network
  *   DIR/node/pepper               secret under which API keys are hashed
  *   DIR/node/demo-key             plaintext of the demo network's key
+ *   DIR/node/upstreams.json       which chains upstreams without a network had
  *   DIR/node/admin-token          token of the admin listener
  *   DIR/node/shared-keys.mdb      copy of the API keys that several processes share
  *   DIR/networks/NAME/chain.mdb   chain and state of one network
@@ -48,7 +49,7 @@ import type { TlsConfig } from './tls.js'
 
 export type { AdminConfig } from './admin.js'
 export { isBeaconUrl, isRoot } from './beacon.js'
-export type { NetworkConfig } from './chainNetwork.js'
+export { type NetworkConfig, storePath } from './chainNetwork.js'
 export { isPageOrigin, originExpected } from './clients.js'
 export { demoNetworkName } from './embeddedNames.js'
 export { feedSchemaOf } from './feed.js'
@@ -57,6 +58,7 @@ export type { GatewayConfig } from './gateway.js'
 export { type HistoryConfig, historyBlocksMin, historyLimits } from './history.js'
 export { type LogLevel, logLevels, type TracesConfig } from './logging.js'
 export { isLoopback } from './loopback.js'
+export { type UpstreamChain, unknownChainName } from './networks.js'
 export { queueSchemaOf } from './rollup.js'
 export type { RollupConfig } from './rollupNetwork.js'
 export { isUpstreamUrl } from './upstream.js'
@@ -132,6 +134,8 @@ interface NodePaths {
   readonly adminToken: string
   /** The history of calls. */
   readonly calls: string
+  /** Which chains upstreams without a network had. */
+  readonly upstreams: string
   /** A copy of the keys that processes share. */
   readonly sharedKeys: string
 }
@@ -447,6 +451,7 @@ function resolveData(file: ConfigFile, flags: DataFlags): DataConfig {
       demoKey: join(node, 'demo-key'),
       adminToken: join(node, 'admin-token'),
       calls: join(node, 'calls.jsonl'),
+      upstreams: join(node, 'upstreams.json'),
       sharedKeys: join(node, 'shared-keys.mdb'),
     },
     mapBytes: file.store.mapBytes,

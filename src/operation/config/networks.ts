@@ -34,6 +34,8 @@ export interface NetworkFlags {
   readonly network?: string | undefined
   /** URLs: serve a gateway to these nodes. */
   readonly upstream?: readonly string[] | undefined
+  /** The networks of these nodes, where `network` names none; absent: they are not known yet. */
+  readonly chains?: readonly UpstreamChain[] | undefined
   /** Number of the block from which on that gateway completes its logs. */
   readonly logsFrom?: number | undefined
   /** Blocks below the head whose state, receipts and bodies are kept. */
@@ -47,6 +49,19 @@ export interface NetworkFlags {
   /** Root of a beacon block, hex. */
   readonly checkpoint?: string | undefined
 }
+
+/** Nodes of one chain, and the name under which it is served. */
+export interface UpstreamChain {
+  readonly name: string
+  readonly chainId: number
+  /** Time between two blocks, where that is known. */
+  readonly blockMs: number | undefined
+  /** At least one. */
+  readonly urls: readonly string[]
+}
+
+/** Name of a network whose nodes did not say yet which chain they have. */
+export const unknownChainName = 'upstream'
 
 interface DataFolder {
   readonly dataDir: string
@@ -76,19 +91,7 @@ function networksOf(file: ConfigFile, data: DataFolder, flags: NetworkFlags): Se
   if (upstream !== undefined) {
     if (follow !== undefined)
       throw new UsageError('--upstream and --follow exclude each other; leave one out')
-    if (network === undefined)
-      throw new UsageError('--upstream needs a name for its network; add --network NAME')
-    if (findUpstreamFaults({ upstreams: upstream }).length > 0)
-      throw new UsageError('--upstream names one URL twice, and a node counts once; leave one out')
-    const entry = findEntry(file, network)
-    if (entry !== undefined) {
-      throw new UsageError(
-        `network ${network} is in the configuration; name its upstreams there, or leave --upstream out`,
-      )
-    }
-    const gateway = gatewayOf(upstream, logsFrom, beaconOf(beacon, checkpoint))
-    const known = gatewayNetwork(network, data.dataDir, gateway)
-    return [{ ...known, genesisPath: genesis === undefined ? undefined : existingFile(genesis) }]
+    return upstreamNetworks(file, data, flags, upstream)
   }
   if (logsFrom !== undefined) throw new UsageError('--logs-from is for a network with --upstream')
   if (follow !== undefined) return [followedNetwork(file, data, flags, follow)]
@@ -99,6 +102,39 @@ function networksOf(file: ConfigFile, data: DataFolder, flags: NetworkFlags): Se
   }
   if (genesis !== undefined) throw new UsageError('--genesis is for a network with --upstream or --follow')
   return network === undefined ? configuredNetworks(file, data) : [findServedNetwork(file, data, network)]
+}
+
+/** The networks of `--upstream`: the one of `--network`, or one for each chain. */
+function upstreamNetworks(
+  file: ConfigFile,
+  { dataDir }: DataFolder,
+  { network, chains, genesis, logsFrom, beacon, checkpoint }: NetworkFlags,
+  upstream: readonly string[],
+): NetworkConfig[] {
+  if (findUpstreamFaults({ upstreams: upstream }).length > 0)
+    throw new UsageError('--upstream names one URL twice, and a node counts once; leave one out')
+  const [first, ...others] = chains ?? []
+  const one = Object.entries({ genesis, 'logs-from': logsFrom, beacon }).find(
+    ([, value]) => value !== undefined,
+  )
+  if (one !== undefined && others.length > 0) {
+    const names = others.map(({ name }) => name).join(', ')
+    throw new UsageError(
+      `--${one[0]} is for one network, and these upstreams are of ${first?.name}, ${names}; name them in a configuration`,
+    )
+  }
+  const named: readonly Partial<UpstreamChain>[] = chains ?? [{ urls: upstream }]
+  return named.map(({ name = network ?? unknownChainName, chainId, blockMs = Infinity, urls = [] }) => {
+    if (findEntry(file, name) !== undefined) {
+      throw new UsageError(
+        `network ${name} is in the configuration; name its upstreams there, or leave --upstream out`,
+      )
+    }
+    const gateway = gatewayOf(urls, logsFrom, beaconOf(beacon, checkpoint))
+    // Times of blocks are whole seconds, which do not tell when one of a faster chain is due.
+    const known = gatewayNetwork(name, dataDir, { ...gateway, pollMs: Math.min(gateway.pollMs, blockMs) })
+    return { ...known, chainId, genesisPath: genesis === undefined ? undefined : existingFile(genesis) }
+  })
 }
 
 function configuredNetworks(file: ConfigFile, data: DataFolder): Served[] {

@@ -1,7 +1,8 @@
 /** The page `/health`: what each network has, in one word for all, and an HTTP status for load balancers. */
-
+import { dirname } from 'node:path'
 import { unknownForkOf } from '../../data/chain/header.js'
 import { hasRoom } from '../../data/store/environment.js'
+import { isThere } from '../../primitives/isThere.js'
 import type { KeyFreshnessFigures } from '../../serving/access/keyFreshness.js'
 import type { SignedState, UpstreamsState } from '../../sources/ingest/messages.js'
 import type { Config } from '../config/config.js'
@@ -67,10 +68,11 @@ function renderHealth(
   }
 }
 
-/** Paths of the stores that this server writes and cannot, because their disk is full. */
+/** Paths of the stores that this server writes and cannot, because their disk is full; none that is not made yet. */
 export function fullStores({ node, networks }: Config): string[] {
   const written = networks.filter(({ source, gateway }) => source !== undefined || gateway !== undefined)
-  return [node.store, ...written.map(({ storePath }) => storePath)].filter((path) => !hasRoom(path))
+  const paths = [node.store, ...written.map(({ storePath }) => storePath)]
+  return paths.filter((path) => isThere(dirname(path)) && !hasRoom(path))
 }
 
 /** Whether no further blocks come: its source or all its upstreams are gone, or what they have cannot be followed. */

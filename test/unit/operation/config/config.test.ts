@@ -97,6 +97,7 @@ t.test('paths of a file are relative to its folder', async (t) => {
     isEmbedded: false,
   })
   t.strictSame(config.node, {
+    upstreams: join(folder, 'stores/node/upstreams.json'),
     calls: join(folder, 'stores/node/calls.jsonl'),
     store: join(folder, 'stores/node/node.mdb'),
     pepper: join(folder, 'stores/node/pepper'),
