@@ -41,15 +41,15 @@ export class BeaconNodes {
 
   /**
    * What `read` makes of the first answer that is of use to it; undefined where no node's was. It returns undefined for
-   * one of no use, and throws for one that is wrong: then its node lied, and is not asked for a while. Each node is
-   * asked once, those that answer well first. Throws an Error that names each node and the reason where none answered.
+   * one of no use, and throws for one that is wrong: then its node lied, and is not asked for a while. Those that
+   * answer well are asked first. Throws an Error that names each node and the reason where none answered.
    */
   async ask<T>(path: string, read: (body: BeaconBody) => T | undefined): Promise<T | undefined> {
     const reasons: string[] = []
     let hasAnswer = false
     for (const node of this.#ranked()) {
       try {
-        const body = (await node.ask(path, [], performance.now() + node.options.timeoutMs)) as BeaconBody
+        const body = await askTwice(node, path)
         const found = read(body)
         hasAnswer = true
         if (found !== undefined) return found
@@ -77,4 +77,14 @@ export class BeaconNodes {
       .filter(({ isQuarantined }) => !isQuarantined)
       .sort((a, b) => isSilent(a) - isSilent(b) || cost(a) - cost(b))
   }
+}
+
+/** As {@link Upstream.ask}; of a front before several nodes another one may answer where the first did not. */
+async function askTwice(node: Upstream, path: string): Promise<BeaconBody> {
+  const deadline = performance.now() + node.options.timeoutMs
+  const ask = () => node.ask(path, [], deadline) as Promise<BeaconBody>
+  return ask().catch((error) => {
+    if (!(error instanceof UpstreamFailure) || performance.now() >= deadline) throw error
+    return ask()
+  })
 }

@@ -310,7 +310,9 @@ export class Upstreams {
       const pauses = ranked.map((upstream) => upstream.waitMs())
       // Whoever waits for the end of a pause is asked then; pauses get longer by themselves.
       const pauseMs = ranked.length > 0 ? smallest([...pauses, retryMsMax]) : 0
-      const backOffMs = Math.min(retryMs * 2 ** (pauseMs > 0 ? 0 : failed++), retryMsMax)
+      // Of a front before several nodes another one may answer, so the first time it is asked again at once.
+      const step = pauseMs > 0 ? 0 : failed++ - 1
+      const backOffMs = step < 0 ? 0 : Math.min(retryMs * 2 ** step, retryMsMax)
       const waitMs = pauseMs + backOffMs * (0.5 + Math.random())
       if (this.#ending.signal.aborted || round >= roundsMax || performance.now() + waitMs >= deadline) {
         throw new NoAnswerError(this.#explain(method, not, question.failures))
