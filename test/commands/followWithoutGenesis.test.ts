@@ -82,7 +82,9 @@ function accountRange(start: string): NodeAnswer {
     },
   ])
   const from = start === '0x' ? 0 : Number(start)
-  const next = from + 2 < all.length ? { next: `0x${(from + 2).toString(16).padStart(64, '0')}` } : {}
+  // go-ethereum before 1.17 writes it as base64, and takes it as hex.
+  const key = Buffer.from((from + 2).toString(16).padStart(64, '0'), 'hex').toString('base64')
+  const next = from + 2 < all.length ? { next: key } : {}
   return { result: { accounts: Object.fromEntries(all.slice(from, from + 2)), ...next } }
 }
 

@@ -144,6 +144,22 @@ const access = {
   ),
 }
 
+/** Flags of what the consensus layer has signed. */
+function signatures(summary: string) {
+  return {
+    beacon: listFlag('URL', summary, {
+      isValid: isBeaconUrl,
+      expected: 'a URL of http or https',
+      redact: redactUrl,
+    }),
+    checkpoint: {
+      ...textFlag('ROOT', 'root of a final beacon block that you trust; for the first start'),
+      parse: (text: string) => (isRoot(text) ? text : undefined),
+      expected: '0x and 64 hex digits',
+    },
+  }
+}
+
 const serve = defineCommand({
   name: 'serve',
   summary: 'answer JSON-RPC requests over HTTP and WebSocket',
@@ -178,16 +194,7 @@ const serve = defineCommand({
       'FILE',
       "geth's genesis.json, where the node of --follow does not tell it, or the chain of --upstream is not known",
     ),
-    beacon: listFlag('URL', 'take the head that validators signed, as this node shows; repeatable', {
-      isValid: isBeaconUrl,
-      expected: 'a URL of http or https',
-      redact: redactUrl,
-    }),
-    checkpoint: {
-      ...textFlag('ROOT', 'root of a final beacon block that you trust; for the first start'),
-      parse: (text: string) => (isRoot(text) ? text : undefined),
-      expected: '0x and 64 hex digits',
-    },
+    ...signatures('take the head that validators signed, as this node shows; repeatable'),
     ...access,
   },
   examples: [
@@ -223,34 +230,34 @@ const importChain = defineCommand({
   flags: {
     ...common,
     network: textFlag('NAME', 'network to import into; optional where only one is configured'),
-    genesis: textFlag('FILE', "geth's genesis.json; needed for the first import unless configured or known"),
+    genesis: textFlag('FILE', "geth's genesis.json; needed at first unless configured or known"),
     state: textFlag(
       'FILE',
       'begin with the whole state after a block: a dump of reth or "geth dump --iterative", plain, .gz or .zst',
     ),
+    stateFrom: listFlag('URL', 'fetch what no file has from this node; most of several must agree', {
+      isValid: isUpstreamUrl,
+      expected: 'a URL of http, https, ws or wss',
+      redact: redactUrl,
+    }),
     header: listFlag(
       'FILE',
-      'with --state: its block and the 256 before it, as headers or blocks in RLP; may stand several times',
+      'of a state: its block and the 256 before it, as headers or blocks in RLP; may stand several times',
       { isValid: (text) => text !== '', expected: 'the path of a file' },
     ),
+    ...signatures('where validators signed a block to which it has to lead'),
     hash: {
-      ...textFlag('HASH', 'with --state: the hash that its block has to have'),
+      ...textFlag('HASH', 'of a state: the hash that its block has to have'),
       parse: (text: string) => (isRoot(text) ? text : undefined),
       expected: '0x and 64 hex digits',
     },
     totalDifficulty: {
-      ...textFlag(
-        'N',
-        'with --state: the total difficulty of its block, where it does not follow from the header',
-      ),
+      ...textFlag('N', 'of a state: the total difficulty, where no header tells it'),
       parse: (text: string) => (/^(0x[0-9a-f]{1,64}|\d{1,78})$/i.test(text) ? text : undefined),
       expected: 'an integer',
     },
     history,
-    accumulators: textFlag(
-      'FILE',
-      'trusted accumulators of archives, one hex root a line; others are refused',
-    ),
+    accumulators: textFlag('FILE', 'trusted accumulators of archives alone, one hex root a line'),
   },
   positionals: {
     placeholder: 'CHAIN',
@@ -267,6 +274,10 @@ const importChain = defineCommand({
     [
       'tidegate import --network main --header blocks.rlp --state dump.jsonl.gz',
       'begin at a block, with the state after it',
+    ],
+    [
+      'tidegate import --network main --state-from http://127.0.0.1:8545',
+      'begin at the last final block of a node that tells whole states',
     ],
     ['tidegate import --network mychain more.rlp.gz', 'add blocks to it'],
     [

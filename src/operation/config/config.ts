@@ -38,6 +38,7 @@ import {
   requireStore,
   type Served,
   servedNetworks,
+  startNodes,
   storedNames,
   withHistory,
 } from './networks.js'
@@ -103,6 +104,10 @@ interface ImportFlags extends DataFlags {
   /** Files of headers, the newest of which is that of the state. */
   readonly header?: readonly string[] | undefined
   readonly state?: string | undefined
+  /** URLs of nodes. */
+  readonly stateFrom?: readonly string[] | undefined
+  readonly beacon?: readonly string[] | undefined
+  readonly checkpoint?: string | undefined
   readonly hash?: string | undefined
   readonly totalDifficulty?: string | undefined
   /** Blocks below the head whose state, receipts and bodies are kept. */
@@ -215,11 +220,12 @@ export interface ImportConfig extends DataConfig {
   readonly start: StartConfig | undefined
 }
 
-/** A block, and files that have the whole state after it. */
+/** A block, and files that have the whole state after it, or nodes that tell what is in none. */
 interface StartConfig {
   /** Absolute paths. */
   readonly headers: readonly string[]
-  readonly state: string
+  readonly state: string | undefined
+  readonly nodes: ReturnType<typeof startNodes> | undefined
   /** Lower-case hex; undefined: any. */
   readonly hash: string | undefined
   /** Undefined where it follows from the header. */
@@ -336,8 +342,10 @@ export function configSchema(): unknown {
  * archives in one call.
  */
 export function resolveImportConfig(flags: ImportFlags, chainFiles: readonly string[]): ImportConfig {
-  if (chainFiles.length === 0 && flags.state === undefined)
-    throw new UsageError('import needs CHAIN or --state; write tidegate import [flags] [CHAIN...]')
+  if (chainFiles.length === 0 && flags.state === undefined && flags.stateFrom === undefined)
+    throw new UsageError(
+      'import needs CHAIN, --state or --state-from; write tidegate import [flags] [CHAIN...]',
+    )
   const file = readFile(flags)
   const data = resolveData(file, flags)
   const name = flags.network ?? onlyName(chainNames(file) ?? [])
@@ -372,24 +380,31 @@ export function resolveImportConfig(flags: ImportFlags, chainFiles: readonly str
 
 /** Where the store is to begin; undefined: at its genesis. */
 function startOf(flags: ImportFlags, areArchives: boolean): StartConfig | undefined {
-  const { header, state, hash, totalDifficulty } = flags
-  if (state === undefined) {
-    const other = Object.entries({ header, hash, 'total-difficulty': totalDifficulty }).find(
-      ([, value]) => value,
+  const { header, state, stateFrom, beacon, checkpoint, hash, totalDifficulty } = flags
+  if (state === undefined && stateFrom === undefined) {
+    const others = { header, hash, 'total-difficulty': totalDifficulty, beacon, checkpoint }
+    const other = Object.entries(others).find(([, value]) => value)
+    if (other === undefined) return undefined
+    throw new UsageError(
+      `--${other[0]} is of the block of a state; name that with --state FILE or --state-from URL`,
     )
-    if (other !== undefined)
-      throw new UsageError(`--${other[0]} is of the block of a state; name that with --state FILE`)
-    return undefined
   }
   if (areArchives)
-    throw new UsageError('--state is for chain files, which are executed; import the archives by themselves')
-  if (header === undefined)
+    throw new UsageError('a state is for chain files, which are executed; import the archives by themselves')
+  if (header === undefined && stateFrom === undefined)
     throw new UsageError(
-      '--state needs the header of its block, and those of the 256 before it: --header FILE',
+      '--state needs the header of its block, and those of the 256 before it: --header FILE, or --state-from URL',
+    )
+  if (header === undefined && hash === undefined && state !== undefined)
+    throw new UsageError('--state does not tell its block; name it with --hash HASH or --header FILE')
+  if (beacon !== undefined && stateFrom === undefined)
+    throw new UsageError(
+      '--beacon tells which block is signed, and a node the blocks before it; add --state-from URL',
     )
   return {
-    headers: header.map(existingFile),
-    state: existingFile(state),
+    headers: header?.map(existingFile) ?? [],
+    state: state === undefined ? undefined : existingFile(state),
+    nodes: stateFrom && startNodes(stateFrom, beacon, checkpoint),
     hash: hash?.toLowerCase(),
     totalDifficulty: totalDifficulty === undefined ? undefined : BigInt(totalDifficulty),
   }

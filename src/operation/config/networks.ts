@@ -27,7 +27,7 @@ import { gatewayOf } from './gateway.js'
 import { historyOf } from './history.js'
 import { demoRollup, entryToRollup, type RollupConfig } from './rollupNetwork.js'
 import { followUrl } from './source.js'
-import { findUpstreamFaults, isUpstreamUrl } from './upstream.js'
+import { findUpstreamFaults, isUpstreamUrl, upstreamSchema } from './upstream.js'
 
 /** Flags that choose what is served. */
 export interface NetworkFlags {
@@ -86,8 +86,7 @@ export function withHistory(network: NetworkConfig, blocks: number | undefined):
 
 function networksOf(file: ConfigFile, data: DataFolder, flags: NetworkFlags): Served[] {
   const { network, upstream, follow, genesis, logsFrom, beacon, checkpoint } = flags
-  if (checkpoint !== undefined && beacon === undefined)
-    throw new UsageError('--checkpoint is where signatures begin, which beacon nodes have; add --beacon URL')
+  requireBeacon(beacon, checkpoint)
   if (upstream !== undefined) {
     if (follow !== undefined)
       throw new UsageError('--upstream and --follow exclude each other; leave one out')
@@ -135,6 +134,27 @@ function upstreamNetworks(
     const known = gatewayNetwork(name, dataDir, { ...gateway, pollMs: Math.min(gateway.pollMs, blockMs) })
     return { ...known, chainId, genesisPath: genesis === undefined ? undefined : existingFile(genesis) }
   })
+}
+
+function requireBeacon(beacon: readonly string[] | undefined, checkpoint: string | undefined): void {
+  if (checkpoint !== undefined && beacon === undefined)
+    throw new UsageError('--checkpoint is where signatures begin, which beacon nodes have; add --beacon URL')
+}
+
+/** A page of accounts with their code, or of slots, is asked of a node that may have to look for them. */
+const stateTimeoutMs = 60_000
+
+/** The nodes that tell a state and the block that it is of, of flags. Throws UsageError. */
+export function startNodes(
+  urls: readonly string[],
+  beacon: readonly string[] | undefined,
+  checkpoint: string | undefined,
+) {
+  requireBeacon(beacon, checkpoint)
+  if (findUpstreamFaults({ upstreams: urls }).length > 0)
+    throw new UsageError('--state-from names one URL twice, and a node counts once; leave one out')
+  const upstreams = urls.map((url) => upstreamSchema.parse({ url, timeoutMs: stateTimeoutMs }))
+  return { upstreams, beacon: beaconOf(beacon, checkpoint) }
 }
 
 function configuredNetworks(file: ConfigFile, data: DataFolder): Served[] {

@@ -43,14 +43,22 @@ export interface IngestTask extends IngestStore {
 
 /** A block, and the whole state after it. */
 export interface StartPlan {
-  /** Paths of files of headers and blocks, of which the newest is the block. */
+  /** Paths of files of headers and blocks, of which the newest is the block; none: nodes tell them. */
   readonly headers: readonly string[]
-  /** Path of a dump of the state (start/stateDump.ts). */
-  readonly state: string
-  /** Hash of the block, lower-case hex; undefined: as the headers say. */
+  /** Path of a dump of the state (start/stateDump.ts); undefined: nodes tell it. */
+  readonly state: string | undefined
+  /** Whatever is in no file is asked of them, and they have to know the block. */
+  readonly nodes?: StartNodesPlan | undefined
+  /** Hash of the block, lower-case hex; undefined: as the headers say, or the last final one. */
   readonly hash: string | undefined
   /** Total difficulty up to and including the block; undefined where it follows from the header. */
   readonly totalDifficulty: bigint | undefined
+}
+
+/** Nodes that vouch for a block: a majority of `upstreams`, or signatures where there are beacon nodes. */
+export interface StartNodesPlan {
+  readonly upstreams: readonly UpstreamOptions[]
+  readonly beacon?: BeaconPlan | undefined
 }
 
 /** `workerData` of a thread that plays a chain file at intervals. */

@@ -21,7 +21,7 @@ const hedgeMsDefault = 250
 
 /** Methods that may be asked twice. A transaction's hash makes sending it again harmless. */
 const repeatable =
-  /^(eth_(get|call$|estimateGas$|createAccessList$|blockNumber$|chainId$|feeHistory$|gasPrice$|maxPriorityFeePerGas$|blobBaseFee$|baseFee$|syncing$|config$|sendRawTransaction$)|net_|web3_|debug_(get|trace|executionWitness)|trace_|rpc_)/
+  /^(eth_(get|call$|estimateGas$|createAccessList$|blockNumber$|chainId$|feeHistory$|gasPrice$|maxPriorityFeePerGas$|blobBaseFee$|baseFee$|syncing$|config$|sendRawTransaction$)|net_|web3_|debug_(get|trace|executionWitness|accountRange|storageRangeAt)|trace_|rpc_)/
 /** Questions about what changes while an answer is under way; each asker is to get an answer of its own time. */
 const answersInTime = /^eth_(getFilter|newFilter|newBlockFilter|uninstallFilter)/
 

@@ -7,7 +7,7 @@ import { SignedHead } from './signedHead.js'
 
 interface Parts {
   readonly identity: ChainIdentity
-  readonly store: ChainReader
+  readonly store: Pick<ChainReader, 'readCheckpoint'>
   readonly blocks: UpstreamBlocks
   readonly upstreams: Upstreams
   readonly log: (text: string) => void

@@ -9,14 +9,13 @@ import { decodeHeader, type Header, headerHash } from '../../../data/chain/heade
 import { bytesToHex, equalBytes, toQuantity } from '../../../primitives/bytes.js'
 import { OperatorError } from '../../../primitives/faults.js'
 import { emptyTrieRoot } from '../../../primitives/keccak.js'
+import { accountsPerAnswer, readAccountPage } from '../../upstream/accountRange.js'
 import { askGenesis } from '../../upstream/askGenesis.js'
 import { askIfKnown, askPatiently } from '../../upstream/askPatiently.js'
 import type { Upstream } from '../../upstream/upstream.js'
 import { memberOf, toldConfig } from '../gateway/chainOf.js'
 import { parseGenesis } from '../genesis.js'
 
-/** Accounts of one answer, as many as go-ethereum gives. */
-const accountsPerAnswer = 256
 /** Answers of one genesis: 25,600 accounts. Larger ones, of public networks, come as files with their clients. */
 const answersMax = 100
 
@@ -111,18 +110,16 @@ function anvilConfig(chainId: number, info: unknown, forkConfig: unknown): objec
 /** The accounts of block 0 as a genesis file has them; undefined where the node does not tell them, or has too many. */
 async function toldState(upstream: Upstream): Promise<Record<string, unknown> | undefined> {
   const alloc: Record<string, unknown> = {}
-  let start: unknown = '0x'
-  for (let answers = 0; answers < answersMax; answers++) {
+  let start: string | undefined = '0x'
+  for (let answers = 0; answers < answersMax && start !== undefined; answers++) {
     const deadline = performance.now() + upstream.options.timeoutMs
     const params = ['0x0', start, accountsPerAnswer, false, false, false]
-    const page = await askIfKnown(upstream, 'debug_accountRange', deadline, params)
-    const accounts = memberOf(page, 'accounts')
-    if (typeof accounts !== 'object' || accounts === null) return undefined
-    for (const [address, account] of Object.entries(accounts)) alloc[address.toLowerCase()] = entryOf(account)
-    start = memberOf(page, 'next')
-    if (start === undefined || start === null) return alloc
+    const page = readAccountPage(await askIfKnown(upstream, 'debug_accountRange', deadline, params))
+    if (page === undefined) return undefined
+    for (const [address, account] of page.accounts) alloc[address.toLowerCase()] = entryOf(account)
+    start = page.next
   }
-  return undefined
+  return start === undefined ? alloc : undefined
 }
 
 /** go-ethereum gives the values of slots without `0x`. */

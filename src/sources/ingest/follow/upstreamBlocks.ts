@@ -45,6 +45,11 @@ const rawMethod = 'debug_getRawBlock'
 /** Longest time for the nodes to say which block a number is. */
 const agreeMs = 5_000
 
+/** A place, and the header that has it. */
+export interface HeaderLink extends BlockLink {
+  readonly headerRlp: Uint8Array
+}
+
 /** The answer says something that cannot be true. */
 class WrongAnswer extends Error {}
 
@@ -85,7 +90,7 @@ export class UpstreamBlocks {
   }
 
   /** The place of a block by its header alone; undefined where no node has it. */
-  linkByHash(hash: Hash32, claimer?: Upstream): Promise<BlockLink | undefined> {
+  linkByHash(hash: Hash32, claimer?: Upstream): Promise<HeaderLink | undefined> {
     return this.#checked(
       async () => {
         const asked = await this.#askPresent('eth_getBlockByHash', [bytesToHex(hash), false], claimer)
@@ -96,7 +101,7 @@ export class UpstreamBlocks {
   }
 
   /** What some node has at a number, by its header alone; undefined where none answers. Nothing says that it is right. */
-  async linkByNumber(number: number): Promise<BlockLink | undefined> {
+  async linkByNumber(number: number): Promise<HeaderLink | undefined> {
     const asked = await this.#askPresent('eth_getBlockByNumber', [toQuantity(number), false]).catch(
       () => undefined,
     )
@@ -287,8 +292,8 @@ function readJson(
   }
 }
 
-function readLink(headerRlp: Uint8Array): BlockLink {
-  return linkOf({ header: decodeHeader(headerRlp), hash: headerHash(headerRlp) })
+function readLink(headerRlp: Uint8Array): HeaderLink {
+  return { ...linkOf({ header: decodeHeader(headerRlp), hash: headerHash(headerRlp) }), headerRlp }
 }
 
 function rawBytes(value: unknown): Uint8Array {

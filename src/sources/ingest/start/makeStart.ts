@@ -1,4 +1,5 @@
 /** Makes the store of a chain that begins at a block: which block that is, the state after it, and what is said of it. */
+import { dirname, join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { decodeHeader } from '../../../data/chain/header.js'
 import { readStoredIdentity } from '../../../data/store/manifest.js'
@@ -6,12 +7,15 @@ import { type StartBlock, StateLoad } from '../../../data/store/startWriter.js'
 import { bytesToHex } from '../../../primitives/bytes.js'
 import { OperatorError } from '../../../primitives/faults.js'
 import { isThere } from '../../../primitives/isThere.js'
+import type { Genesis } from '../genesis.js'
 import { sizeOfFile } from '../importSession.js'
 import type { IngestStore, StartPlan } from '../messages.js'
-import { noProgress, type SourceHost } from '../runSource.js'
+import { checkMs, noProgress, type SourceHost } from '../runSource.js'
 import { readGenesis, requireChainId } from '../taskStore.js'
+import { fetchBegun, fetchState, removeFetched } from './fetchState.js'
 import { StateLoader } from './loadState.js'
 import { readStartHeaders, startBlocks } from './startBlocks.js'
+import { StartNodes } from './startNodes.js'
 import { readStateDump } from './stateDump.js'
 
 /** Shares of the time that it takes to read a dump, and to make the tries of it; the rest is to write the store. */
@@ -29,62 +33,109 @@ export async function makeStart(task: IngestStore, plan: StartPlan, host: Source
     )
   const genesis = readGenesis(task.genesis)
   requireChainId(`the genesis ${task.genesis.path}`, genesis.identity, task.chainId)
-  const blocks = startBlocks(await readStartHeaders(plan.headers), genesis, plan)
+  const nodes = plan.nodes && new StartNodes(plan.nodes, genesis, host)
+  try {
+    await nodes?.check(checkMs)
+    return await beginAt(task, plan, { genesis, nodes, host })
+  } finally {
+    await nodes?.close()
+  }
+}
+
+interface Beginning {
+  readonly genesis: Genesis
+  readonly nodes: StartNodes | undefined
+  readonly host: SourceHost
+}
+
+async function beginAt(task: IngestStore, plan: StartPlan, beginning: Beginning): Promise<boolean> {
+  const { genesis, nodes, host } = beginning
+  const fetched = join(dirname(task.storePath), 'fetched.jsonl')
+  const begun = begunAt(task)
+  const isNamed = plan.hash !== undefined || plan.headers.length > 0
+  if (!isNamed && begun?.start !== undefined) return true
+  const headers =
+    nodes === undefined || plan.headers.length > 0
+      ? await readStartHeaders(plan.headers)
+      : await nodes.headers(plan.hash ?? fetchBegun(fetched))
+  const blocks = startBlocks(headers, genesis, plan)
   const first = blocks.at(-1) as StartBlock
-  const begun = beginning(task)
-  if (begun === bytesToHex(first.hash)) return true
+  if (begun?.start === bytesToHex(first.hash)) return true
   if (begun !== undefined) {
     throw new OperatorError(
-      `the store ${task.storePath} is there already, and begins elsewhere (${begun}); load the state into an empty folder`,
+      `the store ${task.storePath} is there already, and begins elsewhere (${begun.start ?? begun.genesis}); load the state into an empty folder`,
     )
   }
-  const { timestamp } = decodeHeader(genesis.blockDiff.header)
-  const start = { number: first.number, hash: bytesToHex(first.hash), genesisTime: Number(timestamp) }
+  await nodes?.vouch(first)
   const load = new StateLoad(task.storePath, first.number, task.mapBytes)
-  let loader: StateLoader | undefined
   try {
-    const { stateRoot } = decodeHeader(first.header)
-    loader = new StateLoader(load, `block ${first.number} (${start.hash})`, stateRoot)
-    const report = await progressOf(plan.state, first.number, host)
-    await readStateDump(plan.state, loader, async (bytes) => {
-      await setImmediate()
-      return report(shares.read * bytes, true)
+    if (plan.state !== undefined) return await loadInto(load, plan.state, blocks, beginning)
+    const { number, hash, header } = first
+    const block = { number, hash, stateRoot: decodeHeader(header).stateRoot }
+    const what = `the state after block ${number} (${bytesToHex(hash)})`
+    host.report({ type: 'said', text: `${what} is fetched from ${nodes?.names}` })
+    if (!(await fetchState(fetched, nodes as StartNodes, block, progressOf(number, host)))) return false
+    const isMade = await loadInto(load, fetched, blocks, beginning).catch((error) => {
+      // It is not the state of the block, and would not be the next time.
+      if (error instanceof OperatorError) removeFetched(fetched)
+      throw error
     })
-    if (host.signal.aborted) return false
-    const isMade = await loader.finish((share) => report(shares.read + shares.tries * share))
-    const written = shares.read + shares.tries
-    const finish = () =>
-      load.finish({ ...genesis.identity, start }, blocks, async (share) =>
-        report(written + (1 - written) * share),
-      )
-    if (!isMade || !(await finish())) return false
-    const { accounts, slots } = load.counts
-    const text = `the store begins at block ${start.number} (${start.hash}), with ${accounts} accounts and ${slots} slots`
-    host.report({ type: 'said', text })
-    return true
+    if (isMade) removeFetched(fetched)
+    return isMade
   } finally {
-    loader?.close()
     load.close()
   }
 }
 
-/** Hash of the block at which a store begins; undefined where there is none. */
-function beginning({ storePath, mapBytes }: IngestStore): string | undefined {
-  if (!isThere(storePath)) return undefined
-  const identity = readStoredIdentity(storePath, mapBytes)
-  return identity?.start?.hash ?? identity?.genesisHash ?? 'it is empty'
+/** Loads a dump of the state after the last of `blocks`, and makes the store of it; false where it was stopped. */
+async function loadInto(
+  load: StateLoad,
+  dump: string,
+  blocks: readonly StartBlock[],
+  { genesis, host }: Beginning,
+): Promise<boolean> {
+  const { number, hash, header } = blocks.at(-1) as StartBlock
+  const { timestamp } = decodeHeader(genesis.blockDiff.header)
+  const start = { number, hash: bytesToHex(hash), genesisTime: Number(timestamp) }
+  const loader = new StateLoader(load, `block ${number} (${start.hash})`, decodeHeader(header).stateRoot)
+  try {
+    const bytesTotal = await sizeOfFile(dump)
+    const report = progressOf(number, host)
+    const goOn = (share: number) => report(Math.round(share * bytesTotal), bytesTotal)
+    await readStateDump(dump, loader, async (bytes) => {
+      await setImmediate()
+      return report(Math.round(shares.read * bytes), bytesTotal)
+    })
+    if (host.signal.aborted) return false
+    if (!(await loader.finish((share) => goOn(shares.read + shares.tries * share)))) return false
+    const written = shares.read + shares.tries
+    const identity = { ...genesis.identity, start }
+    if (!(await load.finish(identity, blocks, async (share) => goOn(written + (1 - written) * share))))
+      return false
+    const { accounts, slots } = load.counts
+    const text = `the store begins at block ${number} (${start.hash}), with ${accounts} accounts and ${slots} slots`
+    host.report({ type: 'said', text })
+    return true
+  } finally {
+    loader.close()
+  }
 }
 
-/** Reports the share of all that is done, now and then, and returns whether to go on. */
-async function progressOf(path: string, number: number, { report, signal }: SourceHost) {
-  const bytesTotal = await sizeOfFile(path)
+/** Where a store begins: hashes of its block, if that is another, and of the genesis; undefined where there is none. */
+function begunAt({ storePath, mapBytes }: IngestStore) {
+  if (!isThere(storePath)) return undefined
+  const identity = readStoredIdentity(storePath, mapBytes)
+  return { start: identity?.start?.hash, genesis: identity?.genesisHash ?? 'it is empty' }
+}
+
+/** Reports what is done, in bytes, now and then, and returns whether to go on. */
+function progressOf(number: number, { report, signal }: SourceHost) {
   const begunMs = performance.now()
   let reportedMs = begunMs
-  return (done: number, isBytes = false): boolean => {
+  return (bytesRead: number, bytesTotal: number): boolean => {
     const nowMs = performance.now()
     if (nowMs - reportedMs >= reportMs) {
       reportedMs = nowMs
-      const bytesRead = Math.round(isBytes ? done : done * bytesTotal)
       report({
         type: 'progress',
         progress: { ...noProgress, number, bytesRead, bytesTotal, elapsedMs: nowMs - begunMs },

@@ -49,6 +49,11 @@ export interface DumpSink {
 /** A line of a dump that is not as it should be; the message says why. */
 export class DumpError extends Error {}
 
+/** Of an account or slot whose name is not there. */
+export const noPreimages =
+  'the node that tells it knows only its hash; take a node that keeps preimages (geth --cache.preimages, from the first ' +
+  'block on), or the state of another client'
+
 /** Longest text in a dump: no code has more, not even in the genesis of a private chain. */
 const tokenBytesMax = 32 * 2 ** 20
 const readBytes = 2 ** 20
@@ -248,12 +253,7 @@ export class DumpParser {
       this.#sink.root(fixedHex(root, hashBytes, '"root"'))
       return
     }
-    if (address === undefined) {
-      throw new DumpError(
-        'it has no address, because the node that made the dump knows only its hash; make the dump on a node that keeps ' +
-          'preimages (geth --cache.preimages, from the first block on), or take the state of another client',
-      )
-    }
+    if (address === undefined) throw new DumpError(`it has no address: ${noPreimages}`)
     const hash = (name: string) => {
       const text = members.get(name)
       return text === undefined ? undefined : fixedHex(text, hashBytes, `"${name}"`)

@@ -135,7 +135,27 @@ t.test('wrong usage is one sentence on standard error, and status 2', async (t) 
       'serve --no-auth --host 0.0.0.0',
       'without API keys only this machine may be served: listen on 127.0.0.1, ::1 or localhost instead of 0.0.0.0, or leave auth on',
     ],
-    ['import', 'import needs CHAIN or --state; write tidegate import [flags] [CHAIN...]'],
+    [
+      'import --network n --beacon http://b --header h package.json --genesis package.json',
+      '--header is of the block of a state; name that with --state FILE or --state-from URL',
+    ],
+    [
+      'import --network n --state package.json',
+      '--state needs the header of its block, and those of the 256 before it: --header FILE, or --state-from URL',
+    ],
+    [
+      'import --network n --state package.json --state-from http://a',
+      '--state does not tell its block; name it with --hash HASH or --header FILE',
+    ],
+    [
+      'import --network n --state package.json --header package.json --beacon http://b',
+      '--beacon tells which block is signed, and a node the blocks before it; add --state-from URL',
+    ],
+    [
+      'import --network n --state-from http://a --state-from http://a',
+      '--state-from names one URL twice, and a node counts once; leave one out',
+    ],
+    ['import', 'import needs CHAIN, --state or --state-from; write tidegate import [flags] [CHAIN...]'],
     ['import chain.rlp', 'name the network with --network NAME'],
     ['keys create', 'keys create needs --name NAME; see: tidegate keys create --help'],
     ['keys revoke', 'keys revoke needs KEY; write tidegate keys revoke [flags] KEY'],

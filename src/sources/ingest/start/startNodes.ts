@@ -1,0 +1,186 @@
+/**
+ * The nodes that are asked for the block at which a store begins, where files do not tell it, and that vouch for it: as
+ * many of them as must have a head, or what validators signed. Owns which block that is; `fetchState.ts` owns its state.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ChainIdentity } from '../../../data/store/chainRows.js'
+import { ancestorsMax } from '../../../data/store/chainRows.js'
+import {
+  bytesToHex,
+  equalBytes,
+  type Hash32,
+  hexToBytes,
+  toHash32,
+  toQuantity,
+} from '../../../primitives/bytes.js'
+import { OperatorError } from '../../../primitives/faults.js'
+import { NodeError, type Upstream } from '../../upstream/upstream.js'
+import { type Asked, NoAnswerError, Upstreams } from '../../upstream/upstreams.js'
+import { openSigned } from '../beacon/openSigned.js'
+import type { SignedHead } from '../beacon/signedHead.js'
+import type { BlockLink } from '../block.js'
+import { SignedLinks } from '../follow/signedLinks.js'
+import { UpstreamBlocks } from '../follow/upstreamBlocks.js'
+import type { Genesis } from '../genesis.js'
+import { blockNameOf } from '../mayMark.js'
+import type { StartNodesPlan } from '../messages.js'
+import { Ends, type SourceHost } from '../runSource.js'
+import { type StartHeader, startHeader } from './startBlocks.js'
+
+/** How long nodes may be away, or behind, until the import ends; it goes on where it stopped when it is run again. */
+const patienceMs = 10 * 60_000
+/** Time between two looks whether the signed head is known. */
+const signedMs = 200
+
+export class StartNodes {
+  readonly #upstreams: Upstreams
+  readonly #blocks: UpstreamBlocks
+  readonly #signed: SignedHead | undefined
+  readonly #signal: AbortSignal
+  readonly #ends = new Ends()
+  #running: Promise<void> | undefined
+
+  /** Throws OperatorError for beacon nodes without a checkpoint. */
+  constructor(
+    { upstreams: nodes, beacon }: StartNodesPlan,
+    { identity, schedule }: Genesis,
+    host: SourceHost,
+  ) {
+    const log = (text: string) => host.report({ type: 'said', text })
+    const { chainId, genesisHash }: ChainIdentity = identity
+    const chain = { chainId: BigInt(chainId), genesisHash }
+    const upstreams = new Upstreams(nodes, { chain, pollMs: signedMs, isSigned: beacon !== undefined, log })
+    this.#upstreams = upstreams
+    this.#blocks = new UpstreamBlocks(upstreams, patienceMs, schedule)
+    const store = { readCheckpoint: () => undefined }
+    this.#signed = beacon && openSigned(beacon, { identity, store, blocks: this.#blocks, upstreams, log })
+    this.#signal = host.signal
+    const ending = new AbortController()
+    this.#ends.add(() => ending.abort())
+    this.#ends.add(() => upstreams.close())
+    this.#ends.add(() => this.#signed?.close())
+    host.signal.addEventListener('abort', () => upstreams.close())
+    this.#running = this.#signed?.run(AbortSignal.any([ending.signal, host.signal]))
+  }
+
+  /** Names of the nodes, for messages. */
+  get names(): string {
+    return this.#upstreams
+      .states()
+      .map(({ name }) => name)
+      .join(', ')
+  }
+
+  /** See {@link Upstreams.check}. */
+  async check(ms: number): Promise<void> {
+    await this.#upstreams.check(ms)
+  }
+
+  /**
+   * What a node answers; all are asked before an error of one counts. Rejects with {@link NodeError} where none answers
+   * with a result, with OperatorError where none answers.
+   */
+  async ask(method: string, params: readonly unknown[]): Promise<Asked> {
+    const not: Upstream[] = []
+    const deadline = performance.now() + patienceMs
+    let refusal: NodeError | undefined
+    while (not.length < this.#upstreams.count) {
+      try {
+        return await this.#upstreams.ask(method, params, { deadline, not })
+      } catch (error) {
+        if (error instanceof NodeError) {
+          refusal ??= error
+          not.push(error.upstream)
+        } else if (error instanceof NoAnswerError) {
+          throw (
+            refusal ?? new OperatorError(`${error.message}; run the import again, which goes on from here`)
+          )
+        } else throw error
+      }
+    }
+    throw refusal ?? new Error('there are no nodes')
+  }
+
+  /** The block with this hash, whole, or the last final one, and the headers before it. Rejects with OperatorError. */
+  async headers(hash: string | undefined): Promise<StartHeader[]> {
+    const named = hash === undefined ? (await this.#final()).hash : toHash32(hexToBytes(hash))
+    const fetched = await this.#blocks.byHash(named)
+    if (fetched === undefined) throw new OperatorError(`no node has block ${bytesToHex(named)}; check --hash`)
+    const first = startHeader(fetched.rlp)
+    const numbers = Array.from({ length: ancestorsMax }, (_, at) => fetched.number - 1 - at).filter(
+      (at) => at > 0,
+    )
+    const told = await Promise.all(numbers.map((number) => this.#blocks.linkByNumber(number)))
+    const headers = [first]
+    let parent = fetched.parentHash
+    for (const [at, link] of told.entries()) {
+      const isParent = link !== undefined && equalBytes(link.hash, parent)
+      const found = isParent ? link : await this.#blocks.linkByHash(parent)
+      if (found === undefined)
+        throw new OperatorError(`no node has the header of block ${numbers[at]} (${bytesToHex(parent)})`)
+      headers.push(startHeader(found.headerRlp))
+      parent = found.parentHash
+    }
+    return headers
+  }
+
+  /** Hash of the block after a block, of which the slots before it can be asked for. Rejects with OperatorError. */
+  async child(number: number, hash: Hash32): Promise<string> {
+    const { result } = await this.ask('eth_getBlockByNumber', [toQuantity(number + 1), false])
+    const block = (result ?? {}) as { readonly hash?: unknown; readonly parentHash?: unknown }
+    if (block.parentHash === bytesToHex(hash) && typeof block.hash === 'string') return block.hash
+    throw new OperatorError(
+      `the nodes have no block after block ${number} (${bytesToHex(hash)}), before which they tell its slots; name an older block with --hash`,
+    )
+  }
+
+  /** Rejects with OperatorError unless the block is one that nodes agree on, or that leads to a signed one. */
+  async vouch({ number, hash }: Pick<BlockLink, 'number' | 'hash'>): Promise<void> {
+    const what = `block ${number} (${bytesToHex(hash)})`
+    if (this.#signed !== undefined) {
+      const final = await this.#final()
+      const signed = await new SignedLinks(this.#blocks).at(number, number, final.hash)
+      if (signed !== undefined && equalBytes(signed.hash, hash)) return
+      throw new OperatorError(
+        `${what} does not lead to block ${final.number} (${bytesToHex(final.hash)}), which is signed and final`,
+      )
+    }
+    const [leader] = this.#upstreams.candidates
+    const agreed = leader && (await this.#blocks.agreedHash(number, leader))
+    if (agreed !== undefined && equalBytes(agreed, hash)) return
+    const { quorum, count } = this.#upstreams
+    throw new OperatorError(
+      `fewer than ${quorum} of ${count} nodes have ${what} on their chain; name another one with --hash, or other nodes`,
+    )
+  }
+
+  async close(): Promise<void> {
+    await this.#ends.end()
+    await this.#running?.catch(() => undefined)
+  }
+
+  /** The last final block: the signed one, or as nodes say. */
+  async #final(): Promise<Pick<BlockLink, 'number' | 'hash'>> {
+    const signed = this.#signed
+    if (signed === undefined) {
+      const { result } = await this.ask('eth_getBlockByNumber', ['finalized', false]).catch((error) => {
+        if (error instanceof NodeError) return { result: null }
+        throw error
+      })
+      const block = blockNameOf(result)
+      if (block !== undefined) return block
+      throw new OperatorError(
+        `no node names a final block; name the block at which the store begins with --hash`,
+      )
+    }
+    const deadline = performance.now() + patienceMs
+    while (signed.finalized === undefined && performance.now() < deadline && !this.#signal.aborted) {
+      await Promise.race([
+        this.#running,
+        sleep(signedMs, undefined, { signal: this.#signal }).catch(() => undefined),
+      ])
+    }
+    if (signed.finalized !== undefined) return signed.finalized
+    throw new OperatorError(signed.trouble ?? 'no beacon node tells a block that is signed and final')
+  }
+}
