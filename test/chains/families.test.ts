@@ -124,6 +124,15 @@ for (const [index, expected] of all.entries()) {
   })
 }
 
+t.test('/health and OpenRPC say how each part is known', async (t) => {
+  const { networks } = (await (await fetch(`${service.origin}/health`)).json()) as {
+    networks: Record<string, { basis: object }>
+  }
+  t.match(networks.n5?.basis, { headers: 'proved', state: 'proved', calls: 'executed or told' })
+  const { result } = await ask(5, 'rpc_discover', [])
+  t.strictSame((result as { 'x-basis': object })['x-basis'], networks.n5?.basis)
+})
+
 t.test('methods of a family pass by default', async (t) => {
   t.match(await ask(1, 'bor_getAuthor', ['latest']), { result: '0x77', trust: 'none' })
   t.match(await ask(0, 'bor_getAuthor', ['latest']), { error: { code: -32601 } })

@@ -44,7 +44,9 @@ t.test('GET /openrpc.json is the same document, for everybody', async (t) => {
   const response = await fetch(`${service.origin}/openrpc.json`)
   t.equal(response.status, 200)
   t.match(response.headers.get('content-type'), 'application/json')
-  t.strictSame(await response.json(), (await service.call(method)).result)
+  const { 'x-basis': basis, ...document } = (await service.call(method)).result
+  t.strictSame(await response.json(), document)
+  t.match(basis, { headers: 'executed', calls: 'executed' }, 'of the network that is asked')
   const { status } = await service.post('/openrpc.json', '{}')
   t.equal(status, 405)
 })

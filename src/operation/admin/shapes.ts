@@ -36,6 +36,11 @@ export const network = z.object({
         .enum(['demo', 'developer'])
         .nullable()
         .describe('of a chain whose blocks are made here: the demo network, or a developer chain'),
+      basis: z
+        .record(z.string(), z.string())
+        .describe(
+          'how headers, transactions, receipts, state and calls are known to be right: executed, proved, told',
+        ),
       head: z.object({
         number: count('of the newest block'),
         hash: z.string(),

@@ -1,6 +1,7 @@
 /** What the admin API shows of the process at the moment, asked of what the process runs. */
 
 import { statfsSync, statSync } from 'node:fs'
+import { basisOf } from '../../data/chain/families/provedFamilies.js'
 import { clientVersion } from '../../primitives/version.js'
 import { type HistoryAnswer, others } from '../../serving/metrics/callHistory.js'
 import type { EdgeFigures } from '../../serving/metrics/edgeCounts.js'
@@ -171,6 +172,7 @@ function chainOf(network: OpenNetwork, figures: IngestFigures['upstreams']): Net
   return {
     chainId: chain.identity.chainId,
     purpose: network.purpose ?? null,
+    basis: basisOf(chain.identity),
     head: {
       number: head.number,
       hash: `0x${Buffer.from(head.hash).toString('hex')}`,

@@ -1,5 +1,6 @@
 /** The page `/health`: what each network has, in one word for all, and an HTTP status for load balancers. */
 import { dirname } from 'node:path'
+import { basisOf } from '../../data/chain/families/provedFamilies.js'
 import { unknownForkOf } from '../../data/chain/header.js'
 import { hasRoom } from '../../data/store/environment.js'
 import { isThere } from '../../primitives/isThere.js'
@@ -114,6 +115,7 @@ function headEntry(network: OpenNetwork) {
     head: current.head.number,
     ...(isCutOff(network) && { headAgeSeconds: ageSeconds(current.head.header.timestamp) }),
     ...(!isReadable && { isReadable }),
+    basis: basisOf(current.chain.identity),
     ...(oldest && { oldest }),
   }
 }

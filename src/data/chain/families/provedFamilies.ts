@@ -5,7 +5,17 @@
  */
 import type { ChainIdentity } from '../../store/chainRows.js'
 import { forksUpToLondon } from '../forks.js'
-import type { KnownName, OwnForm, OwnType, ProvedFamily, Unjudged } from './provedFamily.js'
+import {
+  type KnownName,
+  type NetworkBasis,
+  type NetworkPart,
+  type OwnForm,
+  type OwnType,
+  type ProvedFamily,
+  type ShownBasis,
+  shownParts,
+  type Unjudged,
+} from './provedFamily.js'
 import { provedNetworks } from './provedNetworks.js'
 
 type Parts = ProvedFamily['parts']
@@ -266,10 +276,31 @@ const list: readonly ProvedFamily[] = [
 
 const provedFamilies: ReadonlyMap<string, ProvedFamily> = new Map(list.map((family) => [family.name, family]))
 
+export const provedFamilyNames: readonly string[] = [...provedFamilies.keys()]
+
 export function provedFamilyOf({ family = 'ethereum' }: Pick<ChainIdentity, 'family'>): ProvedFamily {
   const found = provedFamilies.get(family)
   if (found === undefined) throw new Error(`the store is of a family of chains that is not known: ${family}`)
   return found
+}
+
+/** How each part of a network is known to be right: what `/health`, OpenRPC, the dashboard and docs/networks.md say. */
+export function basisOf(identity: Pick<ChainIdentity, 'family' | 'gateway' | 'history'>): NetworkBasis {
+  const { gateway, history } = identity
+  if (history !== undefined)
+    return { headers: 'proved', transactions: 'proved', ...(history.hasReceipts && { receipts: 'proved' }) }
+  if (gateway === undefined) return Object.fromEntries(shownParts.map((part) => [part, 'executed']))
+  const { parts, loose } = provedFamilyOf(identity)
+  const shown = (part: NetworkPart): ShownBasis => {
+    if (parts[part] === 'told') return 'told'
+    return loose.includes(part) ? 'proved or told' : 'proved'
+  }
+  return {
+    ...{ headers: shown('headers'), transactions: shown('bodies'), receipts: shown('receipts') },
+    state: shown('state'),
+    // They run here, on proved state; what a run must not judge is told.
+    calls: parts.calls === 'proved' ? 'executed or told' : parts.calls,
+  }
 }
 
 /** The family of a chain whose genesis has this `config`; undefined where no member of it names one. */

@@ -15,6 +15,15 @@ export type Basis = 'executed' | 'proved' | 'told'
 export const networkParts = ['headers', 'bodies', 'receipts', 'withdrawals', 'state', 'calls'] as const
 export type NetworkPart = (typeof networkParts)[number]
 
+/** As it is shown: some blocks or calls of a part may be told where others are not. */
+export type ShownBasis = Basis | 'proved or told' | 'executed or told'
+
+/** Parts of a network as they are shown. */
+export const shownParts = ['headers', 'transactions', 'receipts', 'state', 'calls'] as const
+
+/** What a network lacks is absent. */
+export type NetworkBasis = Readonly<Partial<Record<(typeof shownParts)[number], ShownBasis>>>
+
 /** How a field of a transaction stands in its RLP: an integer without leading zeros, bytes as they are, … */
 export type OwnForm = 'integer' | 'bytes' | 'recipient' | 'accessList' | 'flag'
 

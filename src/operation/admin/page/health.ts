@@ -100,6 +100,7 @@ function networkTable() {
         of: ({ chain, ages }) => (chain === null ? '–' : sparkline([...ages, chain.head.ageSeconds])),
       },
       { title: 'Source', of: (network) => sourceOf(network) },
+      { title: 'Known by', of: ({ chain }) => basisText(chain?.basis ?? {}) },
       { title: 'Upstreams', of: ({ chain }) => dotsOf(chain?.upstreams ?? []) },
       { title: 'Held state', of: ({ chain }) => heldOf(chain?.workingSet ?? null) },
       { title: 'Signed by validators', of: ({ chain }) => signedOf(chain?.signed ?? null) },
@@ -122,6 +123,15 @@ const sources = {
 function sourceOf({ kind, source, chain }: Network): string {
   if (kind === 'rollup') return 'submissions'
   return chain?.purpose === 'demo' ? 'demo, makes its own blocks' : sources[source]
+}
+
+/** As `headers, state proved; calls told`. */
+function basisText(basis: NonNullable<Network['chain']>['basis']): string {
+  const parts = Object.entries(basis)
+  const ways = [...new Set(parts.map(([, way]) => way))]
+  if (ways.length < 2) return ways[0] ?? '–'
+  const partsOf = (way: string) => parts.flatMap(([part, each]) => (each === way ? [part] : [])).join(', ')
+  return ways.map((way) => `${partsOf(way)} ${way}`).join('; ')
 }
 
 /** A dot for each node, with what it takes to answer. */

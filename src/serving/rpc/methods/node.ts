@@ -1,7 +1,8 @@
 /** What the node is, and what it holds of its chain. Owns no block and no state. */
+import { basisOf } from '../../../data/chain/families/provedFamilies.js'
 import { forkConfigJson } from '../../../data/chain/forkConfig.js'
 import { syncProgressJson } from '../../../data/chain/syncProgress.js'
-import { bytesToHex, toQuantity } from '../../../primitives/bytes.js'
+import { bytesToHex, concatBytes, toQuantity } from '../../../primitives/bytes.js'
 import { keccak256 } from '../../../primitives/keccak.js'
 import { chainMethod } from '../network.js'
 import { bytes } from '../params/params.js'
@@ -195,11 +196,14 @@ export const nodeMethods = {
     run: ({ networkId }) => JSON.stringify(networkId),
   }),
   rpc_discover: chainMethod({
-    summary: 'OpenRPC document of this service',
+    summary: 'OpenRPC document of this service, with how each part of the network is known to be right',
     price: 10,
     memo: 'head',
     result: { type: 'object', title: 'OpenRPC document', required: ['openrpc', 'info', 'methods'] },
-    run: ({ openRpc }) => openRpc,
+    run({ openRpc, chain }) {
+      const basis = `,"x-basis":${JSON.stringify(basisOf(chain.identity))}}`
+      return concatBytes(openRpc.subarray(0, -1), Buffer.from(basis))
+    },
   }),
   /** As in go-ethereum. */
   rpc_modules: fixedAnswer(

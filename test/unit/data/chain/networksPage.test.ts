@@ -1,0 +1,27 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { networksPagePath, renderNetworksPage } from '../../../../build/networksPage.js'
+import { basisOf } from '../../../../src/data/chain/families/provedFamilies.js'
+
+t.test('docs/networks.md has every family and network as it is; npm run docs writes it', async (t) => {
+  const page = readFileSync(networksPagePath, 'utf8')
+  t.equal(page, renderNetworksPage(page))
+  t.match(page, '| arbitrum | xai, apechain, arbitrum, arbitrum-nova, arbitrum-sepolia | proved |')
+  t.throws(() => renderNetworksPage('# Networks'), RangeError)
+})
+
+t.test('what a network has is executed, proved or told, by its kind and family', async (t) => {
+  const executed = 'executed'
+  const all = {
+    ...{ headers: executed, transactions: executed, receipts: executed, state: executed, calls: executed },
+  }
+  t.strictSame(basisOf({}), all)
+  const proved = { headers: 'proved', transactions: 'proved', receipts: 'proved', state: 'proved' }
+  t.strictSame(basisOf({ gateway: true }), { ...proved, calls: 'executed' })
+  t.strictSame(basisOf({ gateway: true, family: 'bsc' }), { ...proved, calls: 'executed or told' })
+  t.match(basisOf({ gateway: true, family: 'avalanche' }), { receipts: 'proved or told', calls: 'told' })
+  const told = { headers: 'told', transactions: 'told', receipts: 'told', state: 'told', calls: 'told' }
+  t.strictSame(basisOf({ gateway: true, family: 'zksync' }), told)
+  const history = { first: 0, hasReceipts: false } as never
+  t.strictSame(basisOf({ history }), { headers: 'proved', transactions: 'proved' })
+})
