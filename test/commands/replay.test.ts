@@ -8,7 +8,7 @@ import { Steps } from '../ingest/steppedReplay.js'
 import { waitFor } from '../library/until.js'
 import { quantity } from '../rpc/demoChain.js'
 import { makeFolder, runProgram, startProgram, writeConfig, writeInto } from '../service/program.js'
-import { type Service, startService } from '../service/service.js'
+import { executedHere, type Service, startService } from '../service/service.js'
 
 /** Longer than any test. */
 const never = 3_600_000
@@ -116,7 +116,7 @@ t.test('a replay that waits for its next block is not syncing, and stops at once
   t.equal((await service.call('eth_getBlockByNumber', ['0x5', false])).result, null)
   t.match((await service.call('eth_getBlockByHash', [hashOf(five), false])).result, { number: '0x5' })
   const health = (await (await fetch(`${service.origin}/health`)).json()) as { readonly note?: string }
-  const networks = { tides: { head: 4, syncing: false } }
+  const networks = { tides: { head: 4, basis: executedHere, syncing: false } }
   t.strictSame({ ...health, note: undefined }, { status: 'ok', networks, note: undefined })
   const import_ = await runProgram(['import', '--config', config, chain.plan.file])
   t.equal(import_.status, 1)

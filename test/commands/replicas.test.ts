@@ -17,6 +17,7 @@ import type { MadeBlock } from '../ingest/chainMaker.js'
 import { playedChains } from '../ingest/playedChains.js'
 import type { PlayedBlock, ReplayedChain } from '../ingest/replayedChain.js'
 import { waitFor } from '../library/until.js'
+import { executedHere } from '../service/service.js'
 
 const reorganisations = [
   { after: 8, back: 2, blocks: 3 },
@@ -78,6 +79,7 @@ for (const { name, skip, make, subjectsAt } of playedChains) {
     t.ok(answers > 1_000, `${answers} answers`)
     t.strictSame((await healthOf(late)).networks.tides, {
       head: last.number,
+      basis: executedHere,
       syncing: false,
       upstreams: { feed: { head: last.number } },
     })

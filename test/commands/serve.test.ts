@@ -13,7 +13,7 @@ import {
   writeInto,
 } from '../service/program.js'
 import { serveDemo } from '../service/servedDemo.js'
-import { type Service, spendingBatch } from '../service/service.js'
+import { executedHere, type Service, spendingBatch } from '../service/service.js'
 import { refusedUpgrade, SocketClient } from '../transport/socketClient.js'
 import { chainOf, headOf } from './importing.js'
 import { makeDemoFolder, start } from './serving.js'
@@ -261,7 +261,7 @@ t.test('health answers GET and HEAD alone, without a key', async (t) => {
   const { flaw } = await chooseTransport('auto')
   t.strictSame(JSON.parse(await response.text()), {
     status: 'ok',
-    networks: { tides: { head: headBlock.number, syncing: false } },
+    networks: { tides: { head: headBlock.number, basis: executedHere, syncing: false } },
     ...(flaw !== undefined && { note: flaw }),
   })
   const post = await fetch(`${service.origin}/health`, { method: 'POST' })

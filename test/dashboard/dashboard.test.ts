@@ -92,7 +92,7 @@ t.test('the dashboard in Chromium', { skip: withoutBrowser }, async (t) => {
     await visit.see(/Is it well\?\s+All is well\.\s+.* of disk left · up for/)
     await visit.see(
       new RegExp(
-        `demo \\(default\\)\tok\t${headBlock.number}\t\\d+ d\t\\s*\tno new blocks\t–\t–\t–\t[\\d.]+ .iB`,
+        `demo \\(default\\)\tok\t${headBlock.number}\t\\d+ d\t\\s*\tno new blocks\texecuted\t–\t–\t–\t[\\d.]+ .iB`,
       ),
     )
     await visit.see('roll\tok\t–\t–\t–\tsubmissions')

@@ -4,7 +4,7 @@ import { makeReplayedChain } from '../ingest/replayedChain.js'
 import { Steps } from '../ingest/steppedReplay.js'
 import { waitFor } from '../library/until.js'
 import { makeFolder, writeConfig, writeInto } from '../service/program.js'
-import { type Service, startService } from '../service/service.js'
+import { executedHere, type Service, startService } from '../service/service.js'
 import { SocketClient } from '../transport/socketClient.js'
 import { blockBytes, genesisPath, headBlock } from './demoChain.js'
 import { checkRefusals } from './questions.js'
@@ -81,7 +81,11 @@ t.test(
       if (current < last) t.fail(`back from ${last} to ${current}`)
       last = current
     }
-    t.strictSame(await healthOf(service), { head: headBlock.number, syncing: false })
+    t.strictSame(await healthOf(service), {
+      head: headBlock.number,
+      basis: executedHere,
+      syncing: false,
+    })
     t.equal((await service.call('eth_getBlockByNumber', ['latest', false])).result.hash, headBlock.hash)
   },
 )
@@ -118,8 +122,8 @@ t.test('a network whose source failed says so, and is not in sync, also after a 
       {
         status: 'failing',
         networks: {
-          tides: { head: goodBlocks, syncing: true, source: 'failed', headAgeSeconds },
-          still: { head: 1, syncing: false },
+          tides: { head: goodBlocks, basis: executedHere, syncing: true, source: 'failed', headAgeSeconds },
+          still: { head: 1, basis: executedHere, syncing: false },
         },
       },
       `${start} start`,

@@ -2,7 +2,7 @@ import { request } from 'node:http'
 import t from 'tap'
 import { inTime } from '../library/until.js'
 import { copyDemoStore, makeFolder, writeConfig } from '../service/program.js'
-import { spendingBatch, startService } from '../service/service.js'
+import { executedHere, spendingBatch, startService } from '../service/service.js'
 import { blockAt, blockBytes, genesisPath, headBlock, quantity } from './demoChain.js'
 import { checkRefusals } from './questions.js'
 import { importHere } from './servedChain.js'
@@ -163,9 +163,9 @@ t.test('health names every network with its head', async (t) => {
   t.strictSame(health, {
     status: 'ok',
     networks: {
-      whole: { head: headBlock.number, syncing: false },
-      short: { head: shortHead, syncing: false },
-      late: { head: headBlock.number, syncing: false },
+      whole: { head: headBlock.number, basis: executedHere, syncing: false },
+      short: { head: shortHead, basis: executedHere, syncing: false },
+      late: { head: headBlock.number, basis: executedHere, syncing: false },
     },
   })
 })

@@ -91,6 +91,11 @@ export const endlessCall = JSON.stringify({
   params: [{ to: looping }, 'latest', { [looping]: { code: '0x5b600056' } }],
 })
 
+/** What `/health` says of how the parts of an archive are known. */
+export const executedHere = Object.fromEntries(
+  ['headers', 'transactions', 'receipts', 'state', 'calls'].map((part) => [part, 'executed']),
+)
+
 let shared: { service?: Promise<Service> } | undefined
 
 /** From here on, servers of the fixtures as they are, which no test changes, are one. Returns what stops it. */
