@@ -12,7 +12,8 @@ type Json = Record<string, unknown>
 
 export interface FamilyFixture {
   readonly chainId: number
-  readonly stateKind?: 'eth' | 'avax'
+  /** None: there are no proofs. */
+  readonly stateKind?: 'eth' | 'avax' | 'none'
   readonly blocks: readonly {
     readonly block: Json & { readonly hash: string; readonly transactions: readonly Json[] }
     readonly receipts: readonly Json[]
@@ -40,7 +41,7 @@ const hash = (hex: `0x${string}`) => hexToBytes(keccak256(hex))
 const integer = (value: bigint) => (value === 0n ? new Uint8Array(0) : hexToBytes(toHex(value)))
 
 /** State of the fixtures; `avax` writes five items in an account. */
-async function stateOf(kind: 'eth' | 'avax') {
+export async function stateOf(kind: 'eth' | 'avax' | 'none') {
   const keyOf = (slot: `0x${string}`) => {
     const bytes = hexToBytes(slot)
     if (kind === 'avax') bytes[0] = (bytes[0] as number) & 0xfe
@@ -68,6 +69,7 @@ async function stateOf(kind: 'eth' | 'avax') {
     (await createMerkleProof(of, key)).map((node) => bytesToHex(node))
   return {
     accounts,
+    root: bytesToHex(trie.root()),
     async proof(address: `0x${string}`, keys: readonly `0x${string}`[]) {
       const isCoded = address.toLowerCase() === coded
       const storageProof = keys.map(async (key) => {
@@ -139,7 +141,14 @@ export class FamilyNode {
             .find((each) => each.hash === first) ?? null
         )
       case 'eth_getProof':
+        if (this.fixture.stateKind === 'none') return undefined
         return state.proof(first as `0x${string}`, second as `0x${string}`[])
+      case 'eth_getBalance':
+        return toHex(state.accounts.get(first as string)?.balance ?? 0n)
+      case 'eth_getTransactionCount':
+        return toHex(state.accounts.get(first as string)?.nonce ?? 0n)
+      case 'eth_getStorageAt':
+        return pad(second === oddSlot ? '0x07' : '0x2a')
       case 'eth_getCode':
         return first === coded ? code : '0x'
       case 'eth_call':

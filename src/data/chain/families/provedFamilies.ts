@@ -217,12 +217,12 @@ const list: readonly ProvedFamily[] = [
     headerFields: {
       ...({ extDataHash: 'bytes', baseFeePerGas: 'integer', extDataGasUsed: 'integer' } as const),
       ...({ blockGasCost: 'integer', blobGasUsed: 'integer', excessBlobGas: 'integer' } as const),
-      ...({
-        parentBeaconBlockRoot: 'bytes',
-        timestampMilliseconds: 'integer',
-        minDelayExcess: 'integer',
-      } as const),
+      ...({ parentBeaconBlockRoot: 'bytes', timestampMilliseconds: 'integer' } as const),
+      ...({ minDelayExcess: 'integer', targetExponent: 'integer', minPriceExponent: 'integer' } as const),
+      ...({ settledHeight: 'integer', settledGasUnix: 'integer', settledGasNumerator: 'integer' } as const),
+      settledExcess: 'integer',
     },
+    settlingField: 'targetExponent',
     // The lowest bit of a key's first byte tells slots from balances of several coins.
     trieForm: { accountItems: 5, slotMask: 0xfe },
     asked: [

@@ -48,6 +48,8 @@ export interface ProvedFamily {
   readonly types: ReadonlyMap<number, OwnType>
   /** Fields of a header after `nonce`, in order, with whether each is an integer; absent: Ethereum's. */
   readonly headerFields?: Readonly<Record<string, 'integer' | 'bytes'>>
+  /** Field of headers whose roots of state and receipts are those of earlier blocks. */
+  readonly settlingField?: string
   /** Its state trie, where that is not Ethereum's. */
   readonly trieForm?: TrieForm
   /** By which rules calls run here, and from which block time on these hold; absent: no call runs here. */

@@ -110,7 +110,7 @@ export function readFamilyHeader(
     requireTold(family, 'headers', what)
   }
   const isOwn = isProved && family.headerFields === undefined
-  const headerRlp = isOwn ? (own as Uint8Array) : ethereumHeader(block)
+  const headerRlp = isOwn ? (own as Uint8Array) : ethereumHeader(block, family)
   return { hash, header: decodeHeader(headerRlp), headerRlp, isProved }
 }
 
@@ -124,9 +124,11 @@ function ownHeaderRlp(block: Json, family: ProvedFamily): Uint8Array | undefined
   }
 }
 
-/** The fields that Ethereum's headers had before the Merge, which all of these chains tell. */
-function ethereumHeader(block: Json): Uint8Array {
-  const names = [...headerFields.slice(0, fieldsMin), baseFeeField]
+/** The fields that Ethereum's headers had before the Merge, which all of these chains tell; roots of other blocks as none. */
+function ethereumHeader(block: Json, { settlingField }: ProvedFamily): Uint8Array {
+  const isSettling = settlingField !== undefined && (block[settlingField] ?? undefined) !== undefined
+  const all = [...headerFields.slice(0, fieldsMin), baseFeeField]
+  const names = isSettling ? all.filter((name) => name !== 'stateRoot' && name !== 'receiptsRoot') : all
   const given = names.filter((name) => block[name] !== undefined && block[name] !== null)
   return headerRlpFromJson({ ...noHeader, ...Object.fromEntries(given.map((name) => [name, block[name]])) })
 }

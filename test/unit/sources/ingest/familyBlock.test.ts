@@ -12,6 +12,7 @@ import {
 import { NotProvedError } from '../../../../src/sources/ingest/gateway/lie.js'
 import { Dice, propertyRuns } from '../../../library/property.js'
 import { coded, FamilyNode, familyFixture, oddSlot } from '../../../upstream/familyNode.js'
+import { type MadeFamily, madeFamily } from '../../../upstream/madeFamilies.js'
 
 const cases = [
   ['go-arbitrum', 'arbitrum'],
@@ -20,6 +21,20 @@ const cases = [
   ['rule-avalanche', 'avalanche'],
   ['rule-polygon', 'polygon'],
 ] as const
+const made = [
+  ['celo', 'celo'],
+  ['base', 'base'],
+  ['mantle', 'mantle'],
+  ['linea', 'linea'],
+  ['gnosis', 'gnosis'],
+  ['helicon', 'avalanche'],
+  ['zksync', 'zksync'],
+  ['unknown', 'other'],
+] as const satisfies readonly (readonly [MadeFamily, string])[]
+const all = [
+  ...cases.map(([name, family]) => [name, family, async () => familyFixture(name)] as const),
+  ...made.map(([name, family]) => [name, family, () => madeFamily(name)] as const),
+]
 
 function read(json: unknown, family: ProvedFamily, chainId: number): Promise<FamilyBlock> {
   return readFamilyBlock(json, { family, chainId: BigInt(chainId), rawOf: async () => undefined })
@@ -48,9 +63,9 @@ function mutated<T>(value: T, dice: Dice): T {
   return copy
 }
 
-for (const [name, familyName] of cases) {
+for (const [name, familyName, fixtureOf] of all) {
   t.test(`${name}: what is changed is refused, told, or not what roots cover`, async (t) => {
-    const fixture = familyFixture(name)
+    const fixture = await fixtureOf()
     const family = provedFamilyOf({ family: familyName })
     const { numRuns, seed } = propertyRuns(400)
     const dice = new Dice(seed as number)
@@ -87,7 +102,7 @@ for (const [name, familyName] of cases) {
       }
     }
     t.comment(JSON.stringify(counts))
-    t.ok(counts.refused > counts.same / 4)
+    t.ok(counts.refused + counts.told > counts.same / 4)
   })
 }
 
@@ -105,6 +120,36 @@ t.test('an account of another number of items proves nothing, and is no lie', as
   const { trieForm } = provedFamilyOf({ family: 'avalanche' })
   const [, value] = checkProof(result, question, { trieForm }).values.slots[0] as readonly Uint8Array[]
   t.equal(bytesToHex(value as Uint8Array), '0x07')
+})
+
+t.test('a changed proof is refused, or proves the same', async (t) => {
+  for (const [name, family] of [
+    ['rule-bsc', 'bsc'],
+    ['rule-avalanche', 'avalanche'],
+  ] as const) {
+    const node = new FamilyNode(familyFixture(name))
+    const { result } = (await node.answer({ method: 'eth_getProof', params: [coded, [oddSlot]] })) as never
+    const block = node.fixture.blocks[1]?.block as never as { readonly stateRoot: string }
+    const question = {
+      stateRoot: bytesOfHex(block.stateRoot, 32),
+      address: bytesOfHex(coded, 20),
+      slots: [bytesOfHex(oddSlot, 32)],
+    } as never
+    const { trieForm } = provedFamilyOf({ family })
+    const right = checkProof(result, question, { trieForm }).values
+    const { numRuns, seed } = propertyRuns(200)
+    const dice = new Dice(seed as number)
+    let refused = 0
+    for (let run = 0; run < (numRuns as number); run++) {
+      try {
+        t.strictSame(checkProof(mutated(result, dice), question, { trieForm }).values, right)
+      } catch (error) {
+        if (!/Lie|NotProved/.test((error as Error).name)) throw error
+        refused++
+      }
+    }
+    t.ok(refused > 0, `${refused} refused`)
+  }
 })
 
 t.test('a transaction of a type that nobody knows is told, not a lie', async (t) => {
