@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import { Chain } from '../../src/data/chain/chain.js'
 import { decodeHeader } from '../../src/data/chain/header.js'
@@ -31,31 +32,27 @@ function receiptsOf({ receipts }: AmsterdamBlock): unknown {
 }
 
 for (const chain of amsterdamChains) {
-  for (const file of ['chain.rlp.gz', 'chain-with-bal.rlp.gz'] as const) {
-    t.test(
-      `${chain}, ${file}: each block is as go-ethereum has it`,
-      { skip: withoutAmsterdam },
-      async (t) => {
-        const { store, blocks } = await importAmsterdam(t, chain, file, 'executed')
-        const served = new Chain(store, settings)
-        for (const [number, block] of blocks.entries()) {
-          const hash = store.readCanonicalHash(number)?.slice() as Hash32
-          if (bytesToHex(hash) !== block.hash) t.fail(`the hash of block ${number}`)
-          if (number === 0) continue
-          const header = decodeHeader(store.readHeader(hash) as Uint8Array)
-          const list = store.readBlockAccessList(hash)
-          const receipts = Buffer.from(served.receiptsJson(hash) as Uint8Array).toString()
-          if (bytesToHex(header.requestsHash as Hash32) !== requestsHash(block.requests)) {
-            t.fail(`the requests of block ${number}`)
-          }
-          if ((list && bytesToHex(list)) !== block.blockAccessListRlp) t.fail(`the list of block ${number}`)
-          t.strictSame(JSON.parse(receipts), receiptsOf(block), `the receipts of block ${number}`)
-        }
-        t.equal(bytesToHex(store.head.hash), blocks.at(-1)?.hash)
-        t.strictSame(verifyChain(store, { blocks: 3, seed: 1, onProgress: () => undefined }).faults, [])
-      },
-    )
-  }
+  t.test(`${chain}: each block is as go-ethereum has it`, { skip: withoutAmsterdam }, async (t) => {
+    const { store, blocks } = await importAmsterdam(t, chain, 'chain.rlp.gz', 'executed')
+    const served = new Chain(store, settings)
+    for (const [number, block] of blocks.entries()) {
+      const hash = store.readCanonicalHash(number)?.slice() as Hash32
+      if (bytesToHex(hash) !== block.hash) t.fail(`the hash of block ${number}`)
+      if (number === 0) continue
+      const header = decodeHeader(store.readHeader(hash) as Uint8Array)
+      const list = store.readBlockAccessList(hash)
+      const receipts = JSON.parse(Buffer.from(served.receiptsJson(hash) as Uint8Array).toString())
+      if (bytesToHex(header.requestsHash as Hash32) !== requestsHash(block.requests)) {
+        t.fail(`the requests of block ${number}`)
+      }
+      if ((list && bytesToHex(list)) !== block.blockAccessListRlp) t.fail(`the list of block ${number}`)
+      if (!isDeepStrictEqual(receipts, receiptsOf(block))) {
+        t.strictSame(receipts, receiptsOf(block), `the receipts of block ${number}`)
+      }
+    }
+    t.equal(bytesToHex(store.head.hash), blocks.at(-1)?.hash)
+    t.strictSame(verifyChain(store, { blocks: 3, seed: 1, onProgress: () => undefined }).faults, [])
+  })
 }
 
 for (const chain of amsterdamChains) {
@@ -77,7 +74,7 @@ for (const chain of amsterdamChains) {
       },
     }
     const { store } = await importAmsterdam(t, chain, 'chain-with-bal.rlp.gz', counted)
-    t.strictSame(dumpStore(store), dumpStore(inOrder))
+    t.ok(isDeepStrictEqual(dumpStore(store), dumpStore(inOrder)), 'row by row')
     t.ok(blocks > 100, `${blocks} blocks`)
   })
 }

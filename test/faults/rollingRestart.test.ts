@@ -91,12 +91,12 @@ async function askOn(urls: readonly string[], load: Load): Promise<void> {
   agent.destroy()
 }
 
-/** Restarts the servers in turn, twice and until enough was asked. */
+/** Restarts the servers in turn until enough was asked. */
 async function restartUnder(t: Test, servers: readonly Server[], urls: readonly string[], delayMs: number) {
   const load: Load = { requests: 0, failures: {}, isOver: false }
   const asking = Promise.all(Array.from({ length: clients }, () => askOn(urls, load)))
   let restarts = 0
-  for (let round = 0; round < 2 || load.requests < requestsMin; round++) {
+  for (let round = 0; round < 1 || load.requests < requestsMin; round++) {
     for (const server of servers) {
       const before = load.requests
       await until(() => load.requests > before + clients)

@@ -15,7 +15,7 @@ import { SocketClient } from '../transport/socketClient.js'
 const seed = Number(process.env.SEED ?? Date.now() & 0x7fffffff)
 const dice = new Dice(seed)
 /** Calls of each method, over each transport. */
-const runs = Math.ceil(150 * runsFactor)
+const runs = Math.ceil(50 * runsFactor)
 /** Calls of one batch. */
 const batchCalls = 50
 

@@ -41,17 +41,20 @@ function knownBlocks(chain: AmsterdamChain): readonly AmsterdamBlock[] {
   return blocks
 }
 
-/** Imports a whole chain from one of its files. */
+/** Imports a chain from one of its files, up to a block. */
 async function importInto(
   store: ChainWriter,
   chain: AmsterdamChain,
   file: ChainFile,
+  last: number,
   options: ImporterOptions,
 ) {
   const importer = new ChainImporter(store, readGenesis(chain).schedule, options)
   store.beginBatch()
-  for await (const { rlp } of readChainFile(amsterdamFile(chain, file)))
-    await importer.importBlock(parseBlock(rlp))
+  for await (const { rlp } of readChainFile(amsterdamFile(chain, file))) {
+    const { number } = await importer.importBlock(parseBlock(rlp))
+    if (number === last) break
+  }
   await store.commitBatch()
 }
 
@@ -62,33 +65,35 @@ async function importOnce(
   chain: AmsterdamChain,
   file: ChainFile,
   how: 'executed' | 'by lists',
+  last: number,
 ): Promise<string> {
   const { store, schedule } = newAmsterdamStore(t, chain)
   const executor = how === 'by lists' && new ListExecutor(schedule, knownBlocks(chain))
-  await importInto(store, chain, file, executor === false ? {} : { executor })
+  await importInto(store, chain, file, last, executor === false ? {} : { executor })
   await store.close()
   return store.path
 }
 
 /**
- * A store with a whole chain, imported from one of its files: executed in order or in parts, or by its lists alone.
- * What was imported in this way before is copied.
+ * A store with a chain, the whole one unless `last` says otherwise, imported from one of its files: executed in order or
+ * in parts, or by its lists alone. What was imported in this way before is copied.
  */
 export async function importAmsterdam(
   t: Test,
   chain: AmsterdamChain,
   file: ChainFile,
   how: 'executed' | 'by lists' | PartThread = 'by lists',
+  last = Number.POSITIVE_INFINITY,
 ) {
   const blocks = knownBlocks(chain)
   const { schedule } = readGenesis(chain)
   if (typeof how !== 'string') {
     const { store } = newAmsterdamStore(t, chain)
-    await importInto(store, chain, file, { partThread: how })
+    await importInto(store, chain, file, last, { partThread: how })
     return { store, schedule, blocks }
   }
-  const key = `${chain} ${file} ${how}`
-  const importing = imported.get(key) ?? importOnce(chain, file, how)
+  const key = `${chain} ${file} ${how} ${last}`
+  const importing = imported.get(key) ?? importOnce(chain, file, how, last)
   imported.set(key, importing)
   const path = join(makeFolder(t), 'chain.mdb')
   copyFileSync(await importing, path)
