@@ -74,9 +74,9 @@ for (const { name, skip, make, subjectsAt } of playedChains) {
     )
     const expected = expectedLog(chain)
     t.strictSame(rows, expected, 'the log has every head in order')
-    const blocks = [...chain.blocks.slice(-14), ...chain.branches.flat()]
+    const blocks = [...chain.blocks.slice(-5), ...chain.branches.map((branch) => branch[0] as PlayedBlock)]
     const answers = await compareAnswers(t, blocks, writer, [early, late], subjectsAt)
-    t.ok(answers > 1_000, `${answers} answers`)
+    t.ok(answers > 500, `${answers} answers`)
     t.strictSame((await healthOf(late)).networks.tides, {
       head: last.number,
       basis: executedHere,

@@ -20,7 +20,7 @@ import { reportsOf, type Service, startService } from '../service/service.js'
 import { HostileCalls } from './hostileCalls.js'
 
 /** Length of a window, and how many there may be until one has only short turns: machines are busy at times. */
-const seconds = Number(process.env.HOSTILE_SECONDS ?? 6)
+const seconds = Number(process.env.HOSTILE_SECONDS ?? 3)
 const windowsMax = 8
 /** node:http parses all requests of a packet at once, before any code of ours runs. */
 const turnMsMax = { uws: 50, node: 100 }

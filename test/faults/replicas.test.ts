@@ -31,7 +31,7 @@ import { makeFolder } from '../service/program.js'
 import type { Service } from '../service/service.js'
 import { SocketClient } from '../transport/socketClient.js'
 
-const killsMax = Number(process.env.KILLS ?? 3)
+const killsMax = Number(process.env.KILLS ?? 2)
 const pauseMs = Number(process.env.PAUSE_MS ?? 0)
 const blocksPerKill = 5
 /** Of which a replica keeps the past. */
@@ -120,8 +120,8 @@ for (const played of playedChains) {
   const skip = withoutPostgres || played.skip
   const kills = played.killsOf(killsMax)
 
-  t.test(`a standby takes over from a writer that is killed: ${played.name}`, { skip }, async (t) => {
-    const length = 8 + kills * blocksPerKill
+  t.test(`a standby takes over from a writer that is killed, or paused: ${played.name}`, { skip }, async (t) => {
+    const length = 12 + kills * blocksPerKill
     const reorganisations = reorganisationsUpTo(length)
     const made = await played.make(t, { length, from: 4, intervalMs: 1, reorganisations })
     const cluster = await startClusterOf(t, made)
@@ -177,10 +177,24 @@ for (const played of playedChains) {
       t.comment(`${part}: ${spread(pauses.map((pause) => pause[index] as number))} ms (median, worst)`)
     const whole = pauses.map((pause) => pause.reduce((sum, ms) => sum + ms, 0))
     t.comment(`from the kill to the head of a replica: ${spread(whole)} ms (median, worst of ${kills})`)
+    const { pid, epoch } = await feedOf(postgres)
+    const paused = writers.get(pid)?.service as Service
+    const others = [...writers.values()].flatMap(({ service }) => (service === paused ? [] : [service]))
+    const saidBefore = paused.said.err.length
+    await steps.next()
+    paused.process.kill('SIGSTOP')
+    await steps.next()
+    await waitFor('the standby to write', async () => (await feedOf(postgres)).epoch > epoch)
     await steps.next(chain.heads.length)
-    const services = [...writers.values()].map(({ service }) => service)
-    await atHead(chain.blocks.at(-1) as PlayedBlock, [...services, replica])
+    const last = chain.blocks.at(-1) as PlayedBlock
+    await atHead(last, others)
+    paused.process.kill('SIGCONT')
+    await waitFor('the paused one to stand by', () =>
+      paused.said.err.slice(saidBefore).includes('another process writes the feed'),
+    )
+    await atHead(last, [paused, ...others, replica])
     await checkLog(t, cluster, told())
+    t.equal((await feedOf(postgres)).epoch, kills + 2)
   })
 
   t.test(`a replica that is killed goes on where it was: ${played.name}`, { skip }, async (t) => {
@@ -223,32 +237,6 @@ for (const played of playedChains) {
     await checkLog(t, cluster)
   })
 }
-
-t.test(
-  'a writer that was paused does not write after another took over',
-  { skip: withoutPostgres },
-  async (t) => {
-    const cluster = await startCluster(t, 16, reorganisationsUpTo(16))
-    const { chain, postgres, steps } = cluster
-    const writing = writerOf(cluster, { leaseMs: takeoverMs })
-    const paused = await startMember(t, cluster, writing)
-    await waitFor('a writer', async () => (await feedOf(postgres).catch(() => undefined))?.epoch === 1)
-    const standby = await startMember(t, cluster, writing)
-    const replica = await startMember(t, cluster, replicaOf(cluster))
-    const told = await followHeads(t, replica)
-    await steps.next(3)
-    paused.process.kill('SIGSTOP')
-    await steps.next(3)
-    await waitFor('the standby to write', async () => (await feedOf(postgres)).epoch > 1)
-    await steps.next(chain.heads.length)
-    await atHead(chain.blocks.at(-1) as MadeBlock, [standby])
-    paused.process.kill('SIGCONT')
-    await waitFor('the paused one to stand by', () => /another process writes the feed/.test(paused.said.err))
-    await atHead(chain.blocks.at(-1) as MadeBlock, [paused, replica])
-    await checkLog(t, cluster, told())
-    t.equal((await feedOf(postgres)).epoch, 2)
-  },
-)
 
 t.test('a writer, a standby and replicas outlive their database', { skip: withoutPostgres }, async (t) => {
   const cluster = await startCluster(t, 24, [{ after: 20, back: 2, blocks: 3 }])
@@ -313,7 +301,7 @@ t.test('a writer, a standby and replicas outlive their database', { skip: withou
   await waitFor('health', async () =>
     (await Promise.all(all.map(healthOf))).every(({ status }) => status === 'ok'),
   )
-  await compareAnswers(t, chain.blocks, writer, readers)
+  await compareAnswers(t, chain.blocks.slice(-6), writer, readers)
   await checkLog(t, cluster)
 })
 
