@@ -431,14 +431,14 @@ t.test('how slow this machine is', async (t) => {
 })
 
 /**
- * The columns of a row: all where `RUNS` or `ROW` ask for more; else two, in turn. Rows that do not tell the genesis have
- * the column that asks for it, and rows that lack something the one that fetches it.
+ * The columns of a row: all where `RUNS` or `ROW` ask for more; else two, in turn. Rows that hide something of the genesis
+ * have the column that asks for it, and rows that lack something the one that fetches it.
  */
-function columnsOf({ tellsGenesis, lacks }: Row, at: number): [string, Column][] {
+function columnsOf({ hides, lacks }: Row, at: number): [string, Column][] {
   const all = Object.entries(columns)
   if (runsFactor > 1 || ROW !== '') return all
   const [others, discovery] = [all.slice(0, -1), all.slice(-1)]
-  if (tellsGenesis === false) return [...others.slice(at % others.length).slice(0, 1), ...discovery]
+  if (hides !== undefined) return [...others.slice(at % others.length).slice(0, 1), ...discovery]
   return lacks !== undefined || at % 2 === 0 ? all.slice(0, 2) : all.slice(2)
 }
 

@@ -120,82 +120,88 @@ for (const played of playedChains) {
   const skip = withoutPostgres || played.skip
   const kills = played.killsOf(killsMax)
 
-  t.test(`a standby takes over from a writer that is killed, or paused: ${played.name}`, { skip }, async (t) => {
-    const length = 12 + kills * blocksPerKill
-    const reorganisations = reorganisationsUpTo(length)
-    const made = await played.make(t, { length, from: 4, intervalMs: 1, reorganisations })
-    const cluster = await startClusterOf(t, made)
-    const { chain, postgres, steps } = cluster
-    const folders = [makeFolder(t), makeFolder(t)]
-    const standing = writerOf(cluster, { leaseMs: takeoverMs })
-    const start = (folder: string) => startMember(t, cluster, standing, folder)
-    const first = await start(folders[0] as string)
-    const writers = new Map([[first.process.pid as number, { service: first, folder: folders[0] as string }]])
-    await waitFor('a writer', async () => (await feedOf(postgres).catch(() => undefined))?.epoch === 1)
-    const second = await start(folders[1] as string)
-    writers.set(second.process.pid as number, { service: second, folder: folders[1] as string })
-    const replica = await startMember(t, cluster, replicaOf(cluster))
-    const told = await followHeads(t, replica)
-    /** Milliseconds of each pause: until another process had the lease, to its first entry, to the head of the replica. */
-    const pauses: [toLease: number, toEntry: number, toReplica: number][] = []
-    for (let round = 0; round < kills; round++) {
-      await steps.reached()
-      steps.let(blocksPerKill - 1)
-      await pause(Math.random() * 300)
+  t.test(
+    `a standby takes over from a writer that is killed, or paused: ${played.name}`,
+    { skip },
+    async (t) => {
+      const length = 12 + kills * blocksPerKill
+      const reorganisations = reorganisationsUpTo(length)
+      const made = await played.make(t, { length, from: 4, intervalMs: 1, reorganisations })
+      const cluster = await startClusterOf(t, made)
+      const { chain, postgres, steps } = cluster
+      const folders = [makeFolder(t), makeFolder(t)]
+      const standing = writerOf(cluster, { leaseMs: takeoverMs })
+      const start = (folder: string) => startMember(t, cluster, standing, folder)
+      const first = await start(folders[0] as string)
+      const writers = new Map([
+        [first.process.pid as number, { service: first, folder: folders[0] as string }],
+      ])
+      await waitFor('a writer', async () => (await feedOf(postgres).catch(() => undefined))?.epoch === 1)
+      const second = await start(folders[1] as string)
+      writers.set(second.process.pid as number, { service: second, folder: folders[1] as string })
+      const replica = await startMember(t, cluster, replicaOf(cluster))
+      const told = await followHeads(t, replica)
+      /** Milliseconds of each pause: until another process had the lease, to its first entry, to the head of the replica. */
+      const pauses: [toLease: number, toEntry: number, toReplica: number][] = []
+      for (let round = 0; round < kills; round++) {
+        await steps.reached()
+        steps.let(blocksPerKill - 1)
+        await pause(Math.random() * 300)
+        const { pid, epoch } = await feedOf(postgres)
+        const writer = writers.get(pid)
+        if (writer === undefined) throw new Error(`there is no writer ${pid}`)
+        await kill(writer.service)
+        const killed = performance.now()
+        writers.delete(pid)
+        // Everything may have been published; this one is not.
+        await steps.next()
+        await waitFor('another writer', async () => (await feedOf(postgres)).epoch > epoch, 2)
+        const taken = performance.now()
+        const blocks = await waitFor(
+          'its first block',
+          async () => {
+            const rows = await postgres.query(
+              `select encode(hash, 'hex') as hash from tidegate_tides.entry where kind = 'block' and epoch > ${epoch}`,
+            )
+            return rows.length > 0 && new Set(rows.map(({ hash }) => hash))
+          },
+          2,
+        )
+        const published = performance.now()
+        await waitFor('a replica to have it', () => told().some((hash) => blocks.has(hash)), 2)
+        pauses.push([taken - killed, published - taken, performance.now() - published])
+        const again = await start(writer.folder)
+        writers.set(again.process.pid as number, { service: again, folder: writer.folder })
+      }
+      const parts = [
+        `to the lease (which holds for ${takeoverMs} ms)`,
+        'to its first block',
+        'to the head of a replica',
+      ]
+      for (const [index, part] of parts.entries())
+        t.comment(`${part}: ${spread(pauses.map((pause) => pause[index] as number))} ms (median, worst)`)
+      const whole = pauses.map((pause) => pause.reduce((sum, ms) => sum + ms, 0))
+      t.comment(`from the kill to the head of a replica: ${spread(whole)} ms (median, worst of ${kills})`)
       const { pid, epoch } = await feedOf(postgres)
-      const writer = writers.get(pid)
-      if (writer === undefined) throw new Error(`there is no writer ${pid}`)
-      await kill(writer.service)
-      const killed = performance.now()
-      writers.delete(pid)
-      // Everything may have been published; this one is not.
+      const paused = writers.get(pid)?.service as Service
+      const others = [...writers.values()].flatMap(({ service }) => (service === paused ? [] : [service]))
+      const saidBefore = paused.said.err.length
       await steps.next()
-      await waitFor('another writer', async () => (await feedOf(postgres)).epoch > epoch, 2)
-      const taken = performance.now()
-      const blocks = await waitFor(
-        'its first block',
-        async () => {
-          const rows = await postgres.query(
-            `select encode(hash, 'hex') as hash from tidegate_tides.entry where kind = 'block' and epoch > ${epoch}`,
-          )
-          return rows.length > 0 && new Set(rows.map(({ hash }) => hash))
-        },
-        2,
+      paused.process.kill('SIGSTOP')
+      await steps.next()
+      await waitFor('the standby to write', async () => (await feedOf(postgres)).epoch > epoch)
+      await steps.next(chain.heads.length)
+      const last = chain.blocks.at(-1) as PlayedBlock
+      await atHead(last, others)
+      paused.process.kill('SIGCONT')
+      await waitFor('the paused one to stand by', () =>
+        paused.said.err.slice(saidBefore).includes('another process writes the feed'),
       )
-      const published = performance.now()
-      await waitFor('a replica to have it', () => told().some((hash) => blocks.has(hash)), 2)
-      pauses.push([taken - killed, published - taken, performance.now() - published])
-      const again = await start(writer.folder)
-      writers.set(again.process.pid as number, { service: again, folder: writer.folder })
-    }
-    const parts = [
-      `to the lease (which holds for ${takeoverMs} ms)`,
-      'to its first block',
-      'to the head of a replica',
-    ]
-    for (const [index, part] of parts.entries())
-      t.comment(`${part}: ${spread(pauses.map((pause) => pause[index] as number))} ms (median, worst)`)
-    const whole = pauses.map((pause) => pause.reduce((sum, ms) => sum + ms, 0))
-    t.comment(`from the kill to the head of a replica: ${spread(whole)} ms (median, worst of ${kills})`)
-    const { pid, epoch } = await feedOf(postgres)
-    const paused = writers.get(pid)?.service as Service
-    const others = [...writers.values()].flatMap(({ service }) => (service === paused ? [] : [service]))
-    const saidBefore = paused.said.err.length
-    await steps.next()
-    paused.process.kill('SIGSTOP')
-    await steps.next()
-    await waitFor('the standby to write', async () => (await feedOf(postgres)).epoch > epoch)
-    await steps.next(chain.heads.length)
-    const last = chain.blocks.at(-1) as PlayedBlock
-    await atHead(last, others)
-    paused.process.kill('SIGCONT')
-    await waitFor('the paused one to stand by', () =>
-      paused.said.err.slice(saidBefore).includes('another process writes the feed'),
-    )
-    await atHead(last, [paused, ...others, replica])
-    await checkLog(t, cluster, told())
-    t.equal((await feedOf(postgres)).epoch, kills + 2)
-  })
+      await atHead(last, [paused, ...others, replica])
+      await checkLog(t, cluster, told())
+      t.equal((await feedOf(postgres)).epoch, kills + 2)
+    },
+  )
 
   t.test(`a replica that is killed goes on where it was: ${played.name}`, { skip }, async (t) => {
     // More than the replica keeps, as few as that can be, where the chain crosses to Amsterdam.

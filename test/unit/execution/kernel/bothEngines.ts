@@ -237,8 +237,8 @@ class KernelRun {
   steps = 0
   difference: string | undefined
   #next = 0
-  /** A step that the library did not tell of; no difference where its frame ends with it. */
-  #untold: string | undefined
+  /** A step that the library told otherwise, or, where it told of none in this frame, not at all. */
+  #untold: { readonly text: string; readonly isTold: boolean; readonly opcode: number } | undefined
   readonly #isSuccess: boolean
   readonly #gasLeft: bigint
   readonly #scenario: Scenario
@@ -277,7 +277,7 @@ class KernelRun {
   step(step: KernelStep): void {
     this.steps++
     if (this.difference !== undefined) return
-    if (this.#untold !== undefined) return this.#tell(this.#untold)
+    if (this.#untold !== undefined) return this.#tell(this.#untold.text)
     const expected = this.#expected[this.#next]
     const got = {
       depth: step.depth,
@@ -292,14 +292,23 @@ class KernelRun {
       address: bytesToHex(step.address),
     } satisfies Step
     if (expected !== undefined && isSame(got, expected)) this.#next++
-    else this.#untold = `step ${this.#next}: ${text(got)}, expected ${text(expected)}`
+    else {
+      this.#untold = {
+        text: `step ${this.#next}: ${text(got)}, expected ${text(expected)}`,
+        // Else it goes on in the frame that called this one.
+        isTold: expected !== undefined && expected.depth >= got.depth,
+        opcode: got.opcode,
+      }
+    }
   }
 
   exit(failure: KernelFailure): void {
+    if (this.#untold === undefined) return
+    const { text, isTold, opcode } = this.#untold
+    this.#untold = undefined
     const isExceptional = failure !== 'none' && failure !== 'reverted'
     // The library tells of no STOP behind the end of code, nor of all instructions that fail.
-    if (isExceptional || this.#untold?.includes('"opcode":0,')) this.#untold = undefined
-    if (this.#untold !== undefined) this.#tell(this.#untold)
+    if (isTold || !(isExceptional || opcode === 0)) this.#tell(text)
   }
 
   /** Results, logs and state. */

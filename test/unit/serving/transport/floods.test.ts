@@ -246,7 +246,8 @@ test('messages that cannot wait end their connection, or are left unread', async
   const { network, port, connect } = await withSocketServer(t, { messageBytesMax: 64 * 1024 })
   const raw = await rawWebSocket(port, path)
   t.teardown(() => raw.destroy())
-  const asked = 10_000
+  // uWebSockets.js ends the connection before most of them are there.
+  const asked = name === 'node' ? 10_000 : 60_000
   const got: Buffer[] = []
   raw.on('data', (data) => got.push(data))
   raw.write(

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { defer } from '../../../../src/primitives/deferred.js'
 import { OperatorError } from '../../../../src/primitives/faults.js'
@@ -266,11 +265,15 @@ t.test('a socket that is lost while its node is polled begins no second watch', 
     await held.promise
     return chain.answer(call)
   })
-  const { upstreams } = openUpstreams(t, [node])
+  // Whose watch goes on when its socket is lost: it polls and subscribes again, and so would the first node's.
+  const other = await openNode(t)
+  const { upstreams } = openUpstreams(t, [node, other])
   upstreams.onHead(() => undefined)
   await received.promise
-  node.dropSockets()
-  await sleep(200)
+  await waitFor('the other to be watched', () => other.subscribers === 1)
+  const before = other.calls.length
+  for (const each of [node, other]) each.dropSockets()
+  await waitFor('it to be watched again', () => other.subscribers === 1 && other.calls.length >= before + 3)
   t.equal(polls, 2, 'a poll is under way')
   held.resolve()
   await waitFor('the watch to go on', () => polls > 2)
