@@ -27,8 +27,9 @@ part packages 'Hardhat, web3.py and the packed program, as they are installed' \
   dist/test/commands/{package,firstHour}.test.js
 part node 'Node.js 22 and 24' test/otherNode.sh 22 24
 part random 'random tests, ten times as many cases' env RUNS=10 node dist/test/runTests.js dist/test/unit dist/test/chains dist/test/fuzz
-part kills 'processes that are killed twenty times each' env KILLS=20 node dist/test/runTests.js dist/test/faults \
-  dist/test/chains/workingSet.test.js
+part kills 'processes that are killed twenty times each, every front, a minute of hostile load' \
+  env KILLS=20 HOSTILE_SECONDS=60 node dist/test/runTests.js dist/test/faults dist/test/chains/workingSet.test.js \
+  dist/test/commands/develop.test.js
 part storm 'nodes that lie and reorganise for ten minutes' env STORM_SECONDS=600 node dist/test/runTests.js \
   dist/test/faults/followerStorm.test.js
 exit "$result"
