@@ -123,7 +123,7 @@ function jobsOf(store: ChainReader): [string, (number: number, hash: Uint8Array)
 }
 
 /** Blocks with most to do, and some others. */
-const blocks = { demo: [37, 127, 200, 211], cross: [100, 280] } as const
+const blocks = { demo: [37, 200], cross: [100] } as const
 
 for (const [network, numbers] of Object.entries(blocks)) {
   const skip = network === 'cross' && withoutAmsterdam

@@ -39,7 +39,7 @@ function subjectsOf(most: number): Place[] {
   }))
 }
 
-const subjects = withoutAmsterdam ? [] : subjectsOf(Math.min(300, 60 * runsFactor))
+const subjects = withoutAmsterdam ? [] : subjectsOf(Math.min(300, 30 * runsFactor))
 
 /** Reads all subjects at the head; whatever is not held is fetched. */
 async function warmUp(rig: GatewayRig): Promise<void> {
@@ -137,7 +137,7 @@ for (const [name, offers, way] of ways) {
     `what is held is current with one request a head: ${name}`,
     { skip: withoutAmsterdam },
     async (t) => {
-      const [from, length] = [44, 44 + 12 * runsFactor]
+      const [from, length] = [44, 44 + 8 * runsFactor]
       const { blocks } = await makeAmsterdamReplay(t, { length, from, intervalMs: 0 })
       const { archive, rig } = await openRig(t, offers, blocks.slice(0, from))
       await warmUp(rig)
@@ -322,8 +322,12 @@ t.test(
   async (t) => {
     const kills = Number(process.env.KILLS ?? 2)
     const { blocks, heads } = await makeAmsterdamReplay(t, {
-      ...{ length: 200, from: 60, intervalMs: 0 },
-      reorganisations: [65, 80, 100, 120, 140].map((after) => ({ after, back: 4, blocks: 5 })),
+      ...{ length: kills > 2 ? 200 : 90, from: 60, intervalMs: 0 },
+      reorganisations: (kills > 2 ? [65, 80, 100, 120, 140] : [65, 80]).map((after) => ({
+        after,
+        back: 4,
+        blocks: 5,
+      })),
     })
     const dice = new Dice(propertyRuns(kills).seed as number)
     const archive = await openArchive(t, ['accessList'], blocks.slice(0, 60))

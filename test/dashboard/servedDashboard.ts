@@ -1,6 +1,7 @@
 /** The program with its dashboard, an operator who logs in, and callers. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { waitFor } from '../library/until.js'
 import type { Visit } from '../service/browser.js'
@@ -64,7 +65,11 @@ export function load(
   let isEnded = false
   const bodies = calls.map(([method, params]) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }))
   const ended = (async () => {
-    while (!isEnded) for (const body of bodies) await service.post(`/v3/${key}`, body)
+    while (!isEnded) {
+      for (const body of bodies) await service.post(`/v3/${key}`, body)
+      // The cores are the browser's.
+      await pause(20)
+    }
   })()
   return () => {
     isEnded = true

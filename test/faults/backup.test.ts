@@ -11,7 +11,7 @@ import { copyDemoStore, makeFolder, runHere, startProgram, storePathOf } from '.
 import { fixtureDir } from '../service/service.js'
 
 /** `KILLS=50` for a longer run. */
-const kills = Number(process.env.KILLS ?? 3)
+const kills = Number(process.env.KILLS ?? 2)
 
 t.test(
   'a backup under load of an import and of submissions is of whole blocks, and has what was answered',

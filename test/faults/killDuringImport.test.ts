@@ -1,9 +1,14 @@
 import { spawn } from 'node:child_process'
-import { rmSync, statSync, writeFileSync } from 'node:fs'
+import { copyFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
+import { ChainWriter } from '../../src/data/store/chainWriter.js'
 import type { HistoryLimits } from '../../src/data/store/keptHistory.js'
+import { bytesToHex } from '../../src/primitives/bytes.js'
+import { parseBlock } from '../../src/sources/ingest/block.js'
+import { parseGenesis } from '../../src/sources/ingest/genesis.js'
+import { ChainImporter } from '../../src/sources/ingest/importer.js'
 import { withoutAmsterdam } from '../ingest/amsterdam.js'
 import { makeAmsterdamReplay } from '../ingest/amsterdamReplay.js'
 import {
@@ -17,12 +22,13 @@ import {
 import type { PlayedBlock } from '../ingest/replayedChain.js'
 import { propertyRuns } from '../library/property.js'
 import { once } from '../library/until.js'
+import { makeFolder } from '../service/program.js'
 import { checkedHead } from '../store/checkedStore.js'
 
 /** Number of the last block of the chain that is made here. */
 const length = 40
 /** `KILLS=50` for a longer run: each takes a process that imports the chain, and a check of its store. */
-const kills = Number(process.env.KILLS ?? 4)
+const kills = Number(process.env.KILLS ?? 2)
 /** So few kills may all fall into one moment. */
 const fewRuns = 4
 const mapBytes = 2 ** 30
@@ -116,7 +122,7 @@ function writeChain(folder: string, { genesisText, made }: FileBlocks, history?:
   return { task: { storePath, mapBytes, genesis, files: [file], history }, storePath, childPath, made, last }
 }
 
-function removeStore({ storePath }: Chain): void {
+function removeStore({ storePath }: Pick<Chain, 'storePath'>): void {
   for (const suffix of ['', '-lock']) rmSync(storePath + suffix, { force: true })
 }
 
@@ -136,6 +142,27 @@ async function runChild(
   await once(child, 'close')
   return output
 }
+
+// A kill between two commits leaves the file as it is; those below are killed within one, too.
+t.test('after each commit the file holds a whole block', async (t) => {
+  const { genesisText, made } = await makeBlocks()
+  const [path, storePath] = ['chain.mdb', 'copy.mdb'].map((name) => join(makeFolder(t), name)) as [
+    string,
+    string,
+  ]
+  const { identity, blockDiff, schedule } = parseGenesis(genesisText)
+  const store = ChainWriter.openForWriting({ path, mapBytes })
+  t.teardown(() => store.close())
+  store.initialize(identity, blockDiff)
+  const importer = new ChainImporter(store, schedule)
+  for (const { rlp } of made) {
+    await importer.importBlock(parseBlock(rlp))
+    copyFileSync(path, storePath)
+    const { number, hash } = store.head
+    t.strictSame(await checkedHead(t, storePath, made), { number, hash: bytesToHex(hash) })
+    removeStore({ storePath })
+  }
+})
 
 const chains = [
   { name: 'a chain of Prague', skip: false, runs: kills, make: makeBlocks, history: undefined },

@@ -14,7 +14,7 @@ import { waitFor } from '../library/until.js'
 import { makeFolder, runHere, startProgram, storePathOf } from '../service/program.js'
 
 /** `KILLS=50` for as many. */
-const kills = Number(process.env.KILLS ?? 3)
+const kills = Number(process.env.KILLS ?? 2)
 /** A load takes some 3 s of CPU. */
 const accounts = 12_000
 

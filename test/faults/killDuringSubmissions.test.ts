@@ -8,7 +8,7 @@ import { type Reaction, startSequencer } from '../rollup/sequencer.js'
 import { makeFolder } from '../service/program.js'
 
 /** `KILLS=50` for a longer run: each takes a start of the program, and load until it is killed. */
-const kills = Number(process.env.KILLS ?? 4)
+const kills = Number(process.env.KILLS ?? 2)
 /** Submissions under way at the same time. */
 const clients = 40
 const senders = 50

@@ -11,7 +11,7 @@ import { makeFolder } from '../service/program.js'
 
 /** `SUBMISSIONS=2000 KILLS=20` for a longer run. */
 const submissions = Number(process.env.SUBMISSIONS ?? 300)
-const kills = Number(process.env.KILLS ?? 3)
+const kills = Number(process.env.KILLS ?? 2)
 /** Submissions under way at the same time, each of a sender of its own. */
 const senders = 40
 const schema = 'tidegate_queue_roll'

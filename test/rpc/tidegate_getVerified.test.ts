@@ -72,42 +72,40 @@ t.test('accounts, code and slots are proved, and are what the methods themselves
   }
 })
 
-t.test(
-  'transactions, receipts and logs of all types are proved, in every block but the largest',
-  async (t) => {
-    const asked: Asked[] = []
-    const expected: unknown[] = []
-    for (const { hash, number } of blocks) {
-      const [{ transactions }, receipts] = (await askResults(service, [
-        ['eth_getBlockByNumber', [quantity(number), true]],
-        ['eth_getBlockReceipts', [hash]],
-      ])) as [{ transactions: unknown[] }, { blobGasPrice?: string; logs: unknown[] }[]]
-      for (const [index, transaction] of transactions.entries()) {
-        if (number === full && index % 67 !== 0) continue
-        const at = quantity(index)
-        const { blobGasPrice: _, ...receipt } = receipts[index] as (typeof receipts)[number]
-        asked.push(['eth_getTransactionByBlockHashAndIndex', [hash, at], number])
-        asked.push(['eth_getTransactionByBlockNumberAndIndex', [quantity(number), at], number])
-        asked.push(['eth_getTransactionReceipt', [hash, at], number])
-        expected.push(transaction, transaction, receipt)
-        const place = receipt.logs.length - 1
-        if (place < 0) continue
-        asked.push(['eth_getLogs', [quantity(number), at, quantity(place)], number])
-        expected.push(receipt.logs[place])
-      }
+t.test('transactions, receipts and logs of all types are proved', async (t) => {
+  const asked: Asked[] = []
+  const expected: unknown[] = []
+  // Those before 60 have all types.
+  for (const { hash, number } of blocks.filter(({ number }) => number < 60 || number % 10 === 0)) {
+    const [{ transactions }, receipts] = (await askResults(service, [
+      ['eth_getBlockByNumber', [quantity(number), true]],
+      ['eth_getBlockReceipts', [hash]],
+    ])) as [{ transactions: unknown[] }, { blobGasPrice?: string; logs: unknown[] }[]]
+    for (const [index, transaction] of transactions.entries()) {
+      if (number === full && index % 67 !== 0) continue
+      const at = quantity(index)
+      const { blobGasPrice: _, ...receipt } = receipts[index] as (typeof receipts)[number]
+      asked.push(['eth_getTransactionByBlockHashAndIndex', [hash, at], number])
+      asked.push(['eth_getTransactionByBlockNumberAndIndex', [quantity(number), at], number])
+      asked.push(['eth_getTransactionReceipt', [hash, at], number])
+      expected.push(transaction, transaction, receipt)
+      const place = receipt.logs.length - 1
+      if (place < 0) continue
+      asked.push(['eth_getLogs', [quantity(number), at, quantity(place)], number])
+      expected.push(receipt.logs[place])
     }
-    const types = new Set(expected.map((each) => (each as { type?: string }).type))
-    for (const type of ['0x0', '0x1', '0x2', '0x3', '0x4'])
-      t.ok(types.has(type), `a transaction of type ${type}`)
-    for (let from = 0; from < asked.length; from += 50) {
-      const part = asked.slice(from, from + 50)
-      const answers = await askVerified(part)
-      for (const [at, each] of part.entries()) {
-        t.same(verify(answers[at], questionOf(each)), expected[from + at], JSON.stringify(each))
-      }
+  }
+  const types = new Set(expected.map((each) => (each as { type?: string }).type))
+  for (const type of ['0x0', '0x1', '0x2', '0x3', '0x4'])
+    t.ok(types.has(type), `a transaction of type ${type}`)
+  for (let from = 0; from < asked.length; from += 50) {
+    const part = asked.slice(from, from + 50)
+    const answers = await askVerified(part)
+    for (const [at, each] of part.entries()) {
+      t.same(verify(answers[at], questionOf(each)), expected[from + at], JSON.stringify(each))
     }
-  },
-)
+  }
+})
 
 t.test('that there is nothing is proved as well', async (t) => {
   const answers = await askVerified(absentQuestions)

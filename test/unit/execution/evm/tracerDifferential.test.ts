@@ -21,7 +21,7 @@ import {
 } from './tracedForks.js'
 
 const chains = await TracedChains.open(t)
-const { numRuns = 1, seed = 0 } = propertyRuns(12)
+const { numRuns = 1, seed = 0 } = propertyRuns(6)
 
 /** What comes before the first instruction of a message without data. */
 const intrinsicGas = (fork: ForkName) =>
