@@ -34,7 +34,7 @@ const shortFolders = ['test/rpc/', 'test/unit/']
 const shortCommands =
   /\/commands\/(admin|adminChanges|backup|canaryKeys|cli|completion|edges|exportChain|foreignPages|importBadBlocks|importFaults|keys|logs|reload|shutdown|stopping|submissionMetrics|tls|tokens|usage|verify|verifyDamage)\.test\.js$/
 /** Short files of a process: with more, too few processes are left for all cores at the end. */
-const filesOfProcess = 12
+const filesOfProcess = 20
 /** Files of these folders with a process of their own: they measure it, close what they share, or take a minute. */
 const alone =
   /\/(unit\/execution\/evm\/.*|gatewayLies|hiddenTransactions|lentBlocks|longMethods|floods|memory|testFindings|parity|upstreamBlocks|transactionTypes)\.test\.js$/

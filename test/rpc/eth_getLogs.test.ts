@@ -76,7 +76,7 @@ t.test('answers what a scan of all receipts finds', async (t) => {
   t.comment(`seed ${seed} (repeat with SEED=${seed})`)
   const questions: Question[] = []
   const expected: Log[][] = []
-  for (let n = 0; n < 1_000; n++) {
+  for (let n = 0; n < 400; n++) {
     const filter = randomFilter()
     if (dice.throw(4) === 0) {
       const { hash, number } = pick(blocks)
@@ -102,7 +102,7 @@ t.test('answers what a scan of all receipts finds', async (t) => {
       else t.strictSame(answer, expected[n], JSON.stringify(questions[n]))
     }
   }
-  t.ok(expected.filter((logs) => logs.length > 0).length > 300, 'many of them find something')
+  t.ok(expected.filter((logs) => logs.length > 0).length > 120, 'many of them find something')
 })
 
 t.test('tags, and what stands for a bound that is left out', async (t) => {
