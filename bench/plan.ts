@@ -15,10 +15,11 @@ import { pricedKinds } from './scenarios/pricedKinds.js'
 import { prices } from './scenarios/prices.js'
 import type { SpecialScenario } from './scenarios/specialScenario.js'
 import { slotsPerSecond, stateSize } from './scenarios/stateSize.js'
+import { stateStart } from './scenarios/stateStart.js'
 
 /** All that are more than requests over HTTP, in the order in which they run; `gas` where its folder is known. */
 export const specialScenarios = (gasFolder: string | undefined): readonly SpecialScenario[] => [
-  ...[readsUnderProofs, ...importScenarios, stateSize, gatewayCached, memory, traceStream],
+  ...[readsUnderProofs, ...importScenarios, stateSize, stateStart, gatewayCached, memory, traceStream],
   ...[neighbours, prices, fewLogs, manyLogs],
   ...(gasFolder === undefined ? [] : [gas(gasFolder)]),
 ]
@@ -153,6 +154,8 @@ function secondsOfSpecial(name: string, options: BenchOptions): number {
       return 10
     case 'store':
       return 20 + options.largeSlots / slotsPerSecond
+    case 'state-start':
+      return 10 + options.accounts / 3_000
     case 'gas':
       return isQuick ? 90 : 150
     default:

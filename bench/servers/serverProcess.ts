@@ -177,7 +177,7 @@ export function startServer(
       resolve({
         pid,
         said,
-        cpuSeconds: () => sumOf(pid, userTime, systemTime, ticksPerSecond),
+        cpuSeconds: () => cpuSecondsOf(pid),
         pageFaults: () => sumOf(pid, minorFaults, majorFaults),
         memory: () => memoryOf(pid),
         hasEnded: () => hasEnded(child),
@@ -212,7 +212,13 @@ function sumOf(pid: number, first: number, second: number, unit = 1): number | u
   }
 }
 
-function memoryOf(pid: number): Memory {
+/** Seconds of CPU of a process, user and system; undefined where the system does not tell. */
+export function cpuSecondsOf(pid: number): number | undefined {
+  return sumOf(pid, userTime, systemTime, ticksPerSecond)
+}
+
+/** Nothing where the system does not tell. */
+export function memoryOf(pid: number): Memory {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8')
     const bytes = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)?.[1]) * 1024

@@ -1,5 +1,6 @@
 /** A state of any size after block 1 of a chain of its own, and the files from which a store begins there. */
 import { decodeHeader, encodeHeader } from '../../src/data/chain/header.js'
+import type { Hash32 } from '../../src/primitives/bytes.js'
 import { parseGenesis } from '../../src/sources/ingest/genesis.js'
 import { writeInto } from '../service/program.js'
 
@@ -44,26 +45,30 @@ export function makeState(folder: string, accounts: number, slots: number): Made
       return [word(0x10000 + at * 7, 20), { balance: word(at + 1, 8), nonce: at, ...code }]
     }),
   )
-  const text = (allocated: object) =>
-    JSON.stringify({ config, alloc: allocated, difficulty: '0x0', gasLimit: '0x1c9c380' })
-  const { blockDiff } = parseGenesis(text({}))
   // The genesis of a chain whose first state it is: another way to the same root.
-  const { stateRoot } = decodeHeader(parseGenesis(text(alloc)).blockDiff.header)
-  const first = {
-    ...decodeHeader(blockDiff.header),
-    number: 1,
-    timestamp: 12,
-    parentHash: blockDiff.hash,
-    stateRoot,
-  }
+  const { stateRoot } = decodeHeader(parseGenesis(genesisText(alloc)).blockDiff.header)
   const lines = [
     JSON.stringify({ root: `0x${Buffer.from(stateRoot).toString('hex')}` }),
     ...Object.entries(alloc).map(([address, account]) => JSON.stringify({ address, ...account })),
   ]
   return {
-    genesis: writeInto(folder, 'genesis.json', text({})),
-    header: writeInto(folder, 'header.rlp', Buffer.concat([encodeHeader(first), blockDiff.header])),
+    ...writeFirstBlock(folder, stateRoot),
     state: writeInto(folder, 'state.jsonl', `${lines.join('\n')}\n`),
     lines,
   }
+}
+
+/** Writes the genesis of a chain, with no account, and block 1 of it, with this state root. */
+export function writeFirstBlock(folder: string, stateRoot: Hash32): Pick<MadeState, 'genesis' | 'header'> {
+  const { blockDiff } = parseGenesis(genesisText({}))
+  const genesis = decodeHeader(blockDiff.header)
+  const first = { ...genesis, number: 1, timestamp: 12, parentHash: blockDiff.hash, stateRoot }
+  return {
+    genesis: writeInto(folder, 'genesis.json', genesisText({})),
+    header: writeInto(folder, 'header.rlp', Buffer.concat([encodeHeader(first), blockDiff.header])),
+  }
+}
+
+function genesisText(alloc: object): string {
+  return JSON.stringify({ config, alloc, difficulty: '0x0', gasLimit: '0x1c9c380' })
 }
