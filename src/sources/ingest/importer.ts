@@ -242,13 +242,15 @@ export class ChainImporter {
       )
     }
     const parentRlp = this.#store.readHeader(header.parentHash)
+    // Headers below the start are there, and no state.
+    const lowest = (this.#start?.number ?? 0) + (parentRlp === undefined ? 1 : 0)
+    if (this.#start !== undefined && header.number <= lowest) {
+      const { number, hash } = this.#start
+      throw new InvalidBlockError(
+        `it is of a chain that parts below block ${number} (${hash}), at which this store begins`,
+      )
+    }
     if (parentRlp === undefined) {
-      if (this.#start !== undefined && header.number <= this.#start.number + 1) {
-        const { number, hash } = this.#start
-        throw new InvalidBlockError(
-          `it is of a chain that parts below block ${number} (${hash}), at which this store begins`,
-        )
-      }
       throw new InvalidBlockError(
         header.number === 1
           ? `its parent ${bytesToHex(header.parentHash)} is not this network's genesis ${bytesToHex(this.#genesisHash())}`

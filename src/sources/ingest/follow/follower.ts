@@ -404,7 +404,9 @@ export class Follower {
       await this.#holdAgainst(upstream, async () => this.#setbacks.refuseInvalid(lowest))
       // How many of our blocks it replaces at least.
       const depth = head.number - lowest.number + 1
-      const isLinked = this.#store.isCanonical(lowest.number - 1, lowest.parentHash)
+      // Of the blocks below the first there are headers alone.
+      const isLinked =
+        lowest.number > this.#first && this.#store.isCanonical(lowest.number - 1, lowest.parentHash)
       if (isLinked && depth <= this.#plan.reorgDepthMax) break
       const isTooDeep = depth >= this.#plan.reorgDepthMax
       const isFirst = lowest.number <= this.#first + 1
