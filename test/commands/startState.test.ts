@@ -313,6 +313,10 @@ t.test('such a store verifies, is copied, and passes its state on', async (t) =>
   await run(['snapshot', '--data', data, '--network', network, snapshot])
   await run(['restore', snapshot, '--data', copy])
   t.match(await run(['verify', '--data', copy, '--network', network, '--blocks', '2']), /No fault found/)
+  const [backup, restored] = [join(folder, 'backup'), join(folder, 'restored')]
+  await run(['backup', '--data', data, backup])
+  await run(['restore', backup, '--data', restored])
+  t.match(await run(['verify', '--data', restored, '--network', network, '--blocks', '0']), /No fault found/)
 })
 
 t.test('the same import once more changes nothing, another one is refused', async (t) => {

@@ -40,7 +40,9 @@ t.test('a reorganisation below the start', async (t) => {
     t.equal(await headOf(), hashOf(16), `block ${number} of the branch is not followed`)
   }
   await waitFor('the reason', () =>
-    /parts from ours below block 12, at which this store begins: it has 1[123] \(0x\w+\)/.test(service.said.err),
+    /parts from ours below block 12, at which this store begins: it has 1[123] \(0x\w+\)/.test(
+      service.said.err,
+    ),
   )
   t.notMatch(service.said.err, /lied/)
   await steps.next(length - reorganisation.after)

@@ -28,7 +28,12 @@ let serial = 0
 /** Imports into a store of its own; resolves to its path. */
 async function load(
   plan: Partial<StartPlan>,
-  { chain = [] as readonly string[], genesis = genesisPath, signal = new AbortController().signal } = {},
+  {
+    chain = [] as readonly string[],
+    genesis = genesisPath,
+    signal = new AbortController().signal,
+    history = undefined as number | undefined,
+  } = {},
 ): Promise<string> {
   const storePath = storePathOf(join(folder, `data${serial++}`), 'x')
   const task = {
@@ -36,6 +41,9 @@ async function load(
     mapBytes: mapBytesDefault,
     files: chain,
     genesis: { text: readFileSync(genesis, 'utf8'), path: genesis },
+    ...(history !== undefined && {
+      history: { state: history, trie: history, receipts: history, bodies: history },
+    }),
     start: { headers: [files.blocks], state: files.state, hash: undefined, totalDifficulty: total, ...plan },
   }
   await importFiles(task, { report: () => undefined, signal })
@@ -224,6 +232,20 @@ t.test(
     )
   },
 )
+
+t.test('where history is limited, it is cut from there on, and what is kept verifies', async (t) => {
+  for (const [history, oldest] of [
+    [30, 234],
+    [100, start],
+  ] as const) {
+    const path = await load({}, { chain: [chainPath], history })
+    const store = ChainReader.open({ path })
+    t.match(store.readOldestKept(), { state: oldest, trie: oldest }, `${history} blocks`)
+    t.equal(store.readIdentity()?.start?.number, start)
+    t.strictSame(verifyChain(store, { blocks: 5, seed: 1, onProgress: () => undefined }).faults, [])
+    await store.close()
+  }
+})
 
 t.test('a load that is stopped leaves nothing', async (t) => {
   const at = serial
