@@ -5,6 +5,8 @@
  *
  * - A turn is over after the time that its next work allows, and after `worksMax` waiting works. At least one goes on
  *   in each turn. Work that did not wait counts as well, where it calls {@link TimeSlices.begin}.
+ * - Kinds go on one after the other, and those for which a turn of the event loop has no time left in the next one:
+ *   however many kinds of work wait, others wait for little more than the time of one.
  * - Works of one lane, which is that of a key, go on in their order; lanes take turns, one work at a time. So however
  *   much one key has waiting, the first work of another comes next.
  * - Works that wait hold at most `bytesMax`. Beyond, the newest of the lane with the most is refused.
@@ -56,6 +58,31 @@ interface Lane {
   bytes: number
 }
 
+/** Milliseconds of a turn of the event loop after which further kinds of work wait for the next one. */
+const kindsMsMax = 4
+
+/** Kinds of work whose next turn is due, in the order in which they get it. */
+const kinds = new Set<{ next(): void }>()
+let nextTurn: NodeJS.Immediate | undefined
+
+function goOnWithKinds(): void {
+  nextTurn = undefined
+  const beganMs = performance.now()
+  try {
+    for (const kind of [...kinds]) {
+      if (performance.now() - beganMs >= kindsMsMax) break
+      if (kinds.has(kind)) kind.next()
+    }
+  } finally {
+    if (kinds.size > 0) goOnLater()
+  }
+}
+
+function goOnLater(): void {
+  // `setImmediate` runs after the sockets were polled, and one set from within runs after they were polled again.
+  nextTurn ??= setImmediate(goOnWithKinds)
+}
+
 export class TimeSlices<W extends Work> {
   readonly #options: SliceOptions<W>
   /** In the order in which they are served. */
@@ -64,8 +91,6 @@ export class TimeSlices<W extends Work> {
   #turn = 0
   /** When the first work of this turn began; undefined where there was none. */
   #beganMs: number | undefined
-  #nextTurn: NodeJS.Immediate | undefined
-  readonly #end = () => this.next()
 
   constructor(options: SliceOptions<W>) {
     this.#options = options
@@ -140,8 +165,7 @@ export class TimeSlices<W extends Work> {
   /** Ends this turn and begins the next at once, although no sockets were polled. */
   next(): void {
     const { goOn, msMaxOf, worksMax = Number.POSITIVE_INFINITY, onTurn } = this.#options
-    clearImmediate(this.#nextTurn)
-    this.#nextTurn = undefined
+    kinds.delete(this)
     this.#turn++
     this.#beganMs = performance.now()
     if (onTurn?.()) this.#endTurnLater()
@@ -162,15 +186,15 @@ export class TimeSlices<W extends Work> {
 
   /** Ends all waits. */
   close(): void {
-    clearImmediate(this.#nextTurn)
+    kinds.delete(this)
     for (const { places } of this.#lanes.values()) for (const { work } of places) work.place = undefined
     this.#lanes.clear()
     this.#bytes = 0
   }
 
   #endTurnLater(): void {
-    // `setImmediate` runs after the sockets were polled, and one set from within runs after they were polled again.
-    this.#nextTurn ??= setImmediate(this.#end)
+    kinds.add(this)
+    goOnLater()
   }
 
   #refuseNewest(): void {

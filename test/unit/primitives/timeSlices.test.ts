@@ -211,3 +211,34 @@ t.test('what follows from a work counts in its turn', async (t) => {
   t.same(counts, [2, 2, 1])
   t.same(await turns(), [])
 })
+
+t.test('kinds of work that take long have a turn of the event loop each, one after the other', async (t) => {
+  const seen: string[] = []
+  const kindOf = (name: string, ms: number) => {
+    const slices: TimeSlices<NamedWork> = new TimeSlices<NamedWork>({
+      goOn() {
+        seen.push(name)
+        for (const until = performance.now() + ms; performance.now() < until; );
+      },
+      worksMax: 1,
+    })
+    slices.wait(work(name))
+    slices.wait(work(name))
+  }
+  kindOf('a', 5)
+  kindOf('b', 0)
+  kindOf('c', 5)
+  kindOf('d', 5)
+  const turns: string[] = []
+  while (seen.length < 8) {
+    const before = seen.length
+    await nextTurn()
+    turns.push(seen.slice(before).join(''))
+  }
+  // A busy machine may end the time of a turn earlier.
+  t.equal(seen.join(''), 'abcdabcd')
+  t.ok(
+    turns.every((turn) => turn.replace('b', '').length <= 1),
+    turns.join(' '),
+  )
+})
