@@ -4,8 +4,8 @@
  * server that gave them. Started as `node bareServer.js <JSON file with an array of answers>`; prints its port.
  */
 
-import uWS from 'uWebSockets.js'
 import { readFileSync } from 'node:fs'
+import { uWS } from '../../src/serving/transport/uws/library.js'
 
 const texts = JSON.parse(readFileSync(process.argv[2] as string, 'utf8')) as string[]
 const answers = texts.map((text) => Buffer.from(text))

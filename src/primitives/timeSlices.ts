@@ -63,10 +63,10 @@ const kindsMsMax = 4
 
 /** Kinds of work whose next turn is due, in the order in which they get it. */
 const kinds = new Set<{ next(): void }>()
-let nextTurn: NodeJS.Immediate | undefined
+let isScheduled = false
 
 function goOnWithKinds(): void {
-  nextTurn = undefined
+  isScheduled = false
   const beganMs = performance.now()
   try {
     for (const kind of [...kinds]) {
@@ -80,7 +80,8 @@ function goOnWithKinds(): void {
 
 function goOnLater(): void {
   // `setImmediate` runs after the sockets were polled, and one set from within runs after they were polled again.
-  nextTurn ??= setImmediate(goOnWithKinds)
+  if (!isScheduled) setImmediate(goOnWithKinds)
+  isScheduled = true
 }
 
 export class TimeSlices<W extends Work> {

@@ -123,7 +123,7 @@ const threads = {
   }),
   transport: choiceFlag(
     'NAME',
-    `what speaks HTTP: ${transports.join(', ')}; auto is uws (uWebSockets.js) wherever it can be loaded`,
+    `what speaks HTTP: ${transports.join(', ')}; auto is uws (uWebSockets.js) where it can be loaded`,
     { choices: transports, shownDefault: 'auto' },
   ),
   logLevel: choiceFlag('LEVEL', `how much to log: ${logLevels.join(', ')}`, {

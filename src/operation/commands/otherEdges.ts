@@ -55,7 +55,7 @@ export async function shareBetweenEdges(config: Config, transport: Transport): P
 /** Starts the edges other than the main thread's, and connects them with what exists once per process. */
 export function startOtherEdges(
   config: Config,
-  shared: Shared & Pick<EdgeData, 'transport' | 'transportFlaw' | 'spent' | 'reach' | 'counts'>,
+  shared: Shared & Pick<EdgeData, 'transport' | 'spent' | 'reach' | 'counts'>,
   { pool, sources, rollups, networks, usage }: ProcessServices,
 ): EdgeThreads {
   const rollupOf = (name: string): OpenRollup => {

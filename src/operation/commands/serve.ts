@@ -56,8 +56,7 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
   const log = createLog(config)
   // First, so that a mistake in these files is reported before anything has been started.
   const layouts = new Map(config.networks.map((network) => [network.name, readNetworkLayouts(network)]))
-  const chosen = await chooseTransport(config.transport)
-  if (chosen.flaw !== undefined) log.debug({ transport: chosen.transport.name }, chosen.flaw)
+  const chosen = await chooseTransport(config.transport, isLoopback(config.host))
   // Before anything is made or imported, so that nobody waits for what cannot be served.
   await chosen.transport.findPort(config, false)
   const halted = defer<number>()
@@ -155,11 +154,11 @@ class ServedProcess {
     )
     this.#port = await edge.server.listen()
     warnOfFewFiles(config, log)
-    const transportOptions = { transport: chosen.transport.name, transportFlaw: chosen.flaw }
+    const transport = chosen.transport.name
     const keyOptions = { spent: access.spent, reach: access.reachMemory, counts: this.#countsMemory }
     const [sources, rollups, usage] = [this.#sources, this.#rollups, this.#usage]
     const parts = { pool, rollups, sources, networks: edge.networks, usage }
-    this.#others = shared && startOtherEdges(config, { ...shared, ...transportOptions, ...keyOptions }, parts)
+    this.#others = shared && startOtherEdges(config, { ...shared, transport, ...keyOptions }, parts)
     await this.#others?.listening
     this.#admin = await openAdmin(config, {
       edge,
@@ -173,7 +172,7 @@ class ServedProcess {
       usage,
       sources,
       rollups,
-      transport: chosen.transport.name,
+      transport,
       log,
       isDraining: () => this.#isStopping,
     })
@@ -189,7 +188,6 @@ class ServedProcess {
       allowances: access.allowances,
       log,
       transport: chosen.transport,
-      transportFlaw: chosen.flaw,
       rollups: this.#rollups,
       layouts,
       feedOf: sourceOf,
@@ -234,8 +232,7 @@ class ServedProcess {
     if (this.#isStopping) return
     const { networks } = this.#edge as Edge
     const [rollups, port, adminUrl] = [this.#rollups, this.#port, this.#admin?.url]
-    // Over loopback no request comes in parts.
-    const note = chosen.notice ?? (isLoopback(config.host) ? undefined : chosen.flaw)
+    const note = chosen.notice
     for (const line of welcomeLines(config, { networks, rollups, port, demo: access.demo, adminUrl, note }))
       io.out(line)
   }

@@ -63,8 +63,6 @@ export interface EdgeOptions {
   readonly allowances: Allowances
   readonly log: Logger
   readonly transport: Transport
-  /** See {@link HealthSources}. */
-  readonly transportFlaw: string | undefined
   readonly rollups: readonly EdgeRollup[]
   /** By network; see {@link readNetworkLayouts}. */
   readonly layouts: ReadonlyMap<string, Network['layouts']>
@@ -150,7 +148,6 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
         sharedKeys: reach?.figures,
         isDiskFull: fullStores(config).length > 0,
         isDraining,
-        transportFlaw: options.transportFlaw,
       })
     const routes = createRoutes(options, networks, settingsOf(config).hosts, logDefect)
     const endpoints = new Map(routes.map(({ name, endpoint }) => [name, endpoint]))

@@ -27,8 +27,6 @@ interface HealthSources {
   /** Whether a store cannot be written because its disk is full. */
   readonly isDiskFull: boolean
   readonly isDraining: boolean
-  /** What the HTTP library does wrong, as a sentence; undefined where nothing is known. */
-  readonly transportFlaw: string | undefined
 }
 
 /** A promise where another edge holds a rollup's queue. */
@@ -40,7 +38,7 @@ export function readHealth(sources: HealthSources): HealthPage | Promise<HealthP
 }
 
 function renderHealth(
-  { networks, rollups, sharedKeys, isDiskFull, isDraining, transportFlaw }: HealthSources,
+  { networks, rollups, sharedKeys, isDiskFull, isDraining }: HealthSources,
   queues: readonly RollupHealth[],
 ): HealthPage {
   const open = networks.filter(({ opening }) => opening === undefined)
@@ -64,7 +62,6 @@ function renderHealth(
       networks: Object.fromEntries(entries),
       ...(sharedKeys && { sharedKeys }),
       ...(isDiskFull && { disk: 'full' }),
-      ...(transportFlaw !== undefined && { note: transportFlaw }),
     }),
   }
 }

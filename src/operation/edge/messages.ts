@@ -15,7 +15,6 @@ export interface EdgeData {
   /** Number of the edge, from 1. */
   readonly index: number
   readonly transport: Transport['name']
-  readonly transportFlaw: string | undefined
   readonly port: number
   /** See `transport/totals.ts`. */
   readonly totals: SharedArrayBuffer

@@ -105,7 +105,7 @@ export async function runEdge(port: MessagePort, data: EdgeData): Promise<void> 
 
 async function openServices(
   link: MainLink,
-  { config, clientVersion, index, transport, transportFlaw, port, totals, spent, reach }: EdgeData,
+  { config, clientVersion, index, transport, port, totals, spent, reach }: EdgeData,
   counts: EdgeCounts,
   usage: UsageCounter,
 ) {
@@ -139,7 +139,6 @@ async function openServices(
     allowances,
     log,
     transport: await loadTransport(transport),
-    transportFlaw,
     rollups,
     layouts,
     feedOf: (network) => link.feedOf(network),

@@ -1,6 +1,7 @@
 /**
  * Chooses the HTTP and WebSocket library: uWebSockets.js where it can be loaded, because it takes a quarter of the CPU;
- * otherwise node:http and ws. Owns the sentence about it for whoever starts the program.
+ * otherwise node:http and ws, and so where the only build that can be loaded has a fault that is met over networks. Owns
+ * the sentence about it for whoever starts the program.
  */
 import { OperatorError } from '../../primitives/faults.js'
 import { loadTransport } from './loadTransport.js'
@@ -8,20 +9,25 @@ import type { Transport } from './wire.js'
 
 interface Choice {
   readonly transport: Transport
-  /** Why another library serves than could, as a sentence without its full stop; undefined where there is nothing to tell. */
+  /** What is to be known of it, as a sentence without its full stop; undefined where there is nothing to tell. */
   readonly notice: string | undefined
-  /** What the library that serves does wrong, in the same form; undefined where nothing is known. */
-  readonly flaw: string | undefined
 }
 
-const cutRequestFlaw =
-  'this build of uWebSockets.js answers 505 to a request whose first line comes in two TCP segments, as happens now and then over a network; docs/transports.md tells which builds do not'
-
 const officialBuild = 'npm install uWebSockets.js@github:uNetworking/uWebSockets.js#v20.70.0'
+const slower = 'serving on node:http and ws, which take about four times the CPU for a cached read'
+const fault =
+  'of uWebSockets.js only a build loads here that answers 505 to requests that come in two packets'
 
-/** Loads the chosen library. Throws OperatorError where the one that is wanted cannot be loaded. */
-export async function chooseTransport(wanted: 'auto' | Transport['name']): Promise<Choice> {
-  if (wanted === 'node') return { transport: await loadTransport('node'), notice: undefined, flaw: undefined }
+/**
+ * Loads the chosen library, for connections of this machine alone or of others too. Throws OperatorError where the one
+ * that is wanted cannot be loaded.
+ */
+export async function chooseTransport(
+  wanted: 'auto' | Transport['name'],
+  isLoopback: boolean,
+): Promise<Choice> {
+  const other = () => loadTransport('node')
+  if (wanted === 'node') return { transport: await other(), notice: undefined }
   let transport: Transport
   try {
     transport = await loadTransport('uws')
@@ -32,14 +38,18 @@ export async function chooseTransport(wanted: 'auto' | Transport['name']): Promi
       throw new OperatorError(`${why}. Choose transport node, or take another Node.js; ${wayOut}.`)
     }
     return {
-      transport: await loadTransport('node'),
-      notice: `${why}; serving on node:http and ws, which take about four times the CPU for a cached read. To change that: ${wayOut}, and another Node.js may too`,
-      flaw: undefined,
+      transport: await other(),
+      notice: `${why}; ${slower}. To change that: ${wayOut}, and another Node.js may too`,
     }
   }
-  const { refusesCutRequests } = await import('./uws/cutRequest.js')
-  const flaw = (await refusesCutRequests()) ? cutRequestFlaw : undefined
-  return { transport, notice: undefined, flaw }
+  const { isFaulty } = await import('./uws/library.js')
+  // Over loopback no request comes in parts.
+  if (!isFaulty || isLoopback) return { transport, notice: undefined }
+  if (wanted === 'uws') return { transport, notice: `${fault}; docs/transports.md tells which do not` }
+  return {
+    transport: await other(),
+    notice: `${fault}; ${slower}. docs/transports.md tells which builds do not, and --transport uws takes this one`,
+  }
 }
 
 export interface System {

@@ -12,12 +12,13 @@
  * client's close frame.
  */
 
-import uWS, {
-  type HttpRequest,
-  type HttpResponse,
-  type TemplatedApp,
-  type us_listen_socket,
-  type us_socket_context_t,
+import type {
+  HttpRequest,
+  HttpResponse,
+  ListenOptions,
+  TemplatedApp,
+  us_listen_socket,
+  us_socket_context_t,
 } from 'uWebSockets.js'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
@@ -33,6 +34,7 @@ import {
   type WireHandlers,
   type WireLimits,
 } from '../wire.js'
+import { uWS } from './library.js'
 import { UwsReply } from './uwsReply.js'
 import { UwsSocket, type UwsSocketData } from './uwsSocket.js'
 
@@ -222,20 +224,20 @@ interface AppWithListenOptions {
   listen(
     host: string,
     port: number,
-    options: uWS.ListenOptions,
+    options: ListenOptions,
     callback: (socket: us_listen_socket | false) => void,
   ): void
 }
 
 /** `LIBUS_LISTEN_EXCLUSIVE_PORT`: without it two processes started by mistake would share the port's connections. */
-const exclusivePort = 1 as uWS.ListenOptions
+const exclusivePort = 1 as ListenOptions
 /** `LIBUS_LISTEN_DEFAULT`: with SO_REUSEPORT, so that the operating system spreads connections over all listeners. */
-const sharedPort = 0 as uWS.ListenOptions
+const sharedPort = 0 as ListenOptions
 
 function bind(
   app: TemplatedApp,
   { host, port }: Address,
-  listenOptions: uWS.ListenOptions,
+  listenOptions: ListenOptions,
 ): Promise<us_listen_socket> {
   return new Promise((resolve, reject) => {
     const listener = app as unknown as AppWithListenOptions

@@ -40,37 +40,47 @@ t.test(
   'what is chosen is what can be loaded, and a choice that cannot be is told in a sentence',
   async (t) => {
     const [first] = transports
-    t.equal((await chooseTransport('node')).transport.name, 'node')
-    t.equal((await chooseTransport('node')).notice, undefined)
-    const auto = await chooseTransport('auto')
-    t.equal(auto.transport.name, first?.name)
+    for (const isLoopback of [true, false]) {
+      const node = await chooseTransport('node', isLoopback)
+      t.same([node.transport.name, node.notice], ['node', undefined])
+    }
     if (first?.name === 'uws') {
-      t.equal((await chooseTransport('uws')).transport.name, 'uws')
+      t.equal((await chooseTransport('uws', true)).transport.name, 'uws')
+      t.equal((await chooseTransport('auto', true)).transport.name, 'uws')
       return
     }
+    const auto = await chooseTransport('auto', true)
+    t.equal(auto.transport.name, 'node')
     t.match(auto.notice, /^uWebSockets\.js cannot be loaded: .*; serving on node:http/)
     t.notMatch(auto.notice, '\n')
-    await t.rejects(chooseTransport('uws'), OperatorError)
+    await t.rejects(chooseTransport('uws', true), OperatorError)
   },
 )
 
-t.test('a build that refuses requests cut in two is found out', async (t) => {
-  const [first] = transports
-  if (first?.name !== 'uws') return t.pass('uWebSockets.js cannot be loaded here')
-  const { server, port } = await startTestServer({ context: { transport: first } })
-  t.teardown(() => server.close())
-  const client = connect({ host: '127.0.0.1', port, noDelay: true })
-  t.teardown(() => client.destroy())
-  const request = `GET /v3/${goodKey} HTTP/1.1\r\nhost: a\r\n\r\n`
-  client.write(request)
-  await once(client, 'data')
-  const answer = once(client, 'data')
-  await new Promise((resolve) => client.write(request.slice(0, 7), resolve))
-  for (let turn = 0; turn < 2; turn++) await new Promise(setImmediate)
-  client.write(request.slice(7))
-  const refuses = String((await answer)[0]).includes(' 505 ')
-  const { notice, flaw } = await chooseTransport('auto')
-  t.equal(notice, undefined)
-  t.equal(flaw !== undefined, refuses)
-  if (refuses) t.match(flaw, /505 to a request .* docs\/transports\.md/)
-})
+t.test(
+  'a build that refuses requests cut in two is known, and serves other machines on demand alone',
+  async (t) => {
+    const [first] = transports
+    if (first?.name !== 'uws') return t.pass('uWebSockets.js cannot be loaded here')
+    const { server, port } = await startTestServer({ context: { transport: first } })
+    t.teardown(() => server.close())
+    const client = connect({ host: '127.0.0.1', port, noDelay: true })
+    t.teardown(() => client.destroy())
+    const request = `GET /v3/${goodKey} HTTP/1.1\r\nhost: a\r\n\r\n`
+    client.write(request)
+    await once(client, 'data')
+    const answer = once(client, 'data')
+    await new Promise((resolve) => client.write(request.slice(0, 7), resolve))
+    for (let turn = 0; turn < 2; turn++) await new Promise(setImmediate)
+    client.write(request.slice(7))
+    const refuses = String((await answer)[0]).includes(' 505 ')
+    t.equal((await import('../../../../src/serving/transport/uws/library.js')).isFaulty, refuses)
+    t.equal((await chooseTransport('auto', true)).notice, undefined)
+    const [auto, uws] = [await chooseTransport('auto', false), await chooseTransport('uws', false)]
+    t.same([auto.transport.name, uws.transport.name], [refuses ? 'node' : 'uws', 'uws'])
+    for (const { notice } of [auto, uws]) {
+      if (refuses) t.match(notice, /505 to requests .* docs\/transports\.md/)
+      else t.equal(notice, undefined)
+    }
+  },
+)

@@ -61,9 +61,14 @@ test('a request that can be read in two ways is refused, and nothing after it ru
   // What only this program sees is answered with its reason where nothing is hidden behind it.
   const alone = await RawClient.connect(port)
   alone.write(withLength('host: other.example'))
-  t.match(await alone.read(), { status: 400, body: /more than one host/ })
+  const refused = await alone.read()
+  t.equal(refused?.status, 400)
   await alone.closed()
-  t.match(rejections.at(-1), { status: 400, path: '/v3/(key)', why: 'more than one host' })
+  // Later builds of uWebSockets.js refuse it before this program sees it.
+  if (name === 'node' || refused?.body !== '') {
+    t.match(refused?.body, /more than one host/)
+    t.match(rejections.at(-1), { status: 400, path: '/v3/(key)', why: 'more than one host' })
+  }
   t.equal(await (await post(path, echo)).text(), echoed)
 })
 
