@@ -10,7 +10,14 @@ import t from 'tap'
 import { bytesToHex } from '../../src/primitives/bytes.js'
 import { emptyCodeHash } from '../../src/primitives/keccak.js'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
-import { type OptimismCall, optimismCalls, optimismFolder, skipsOptimism } from '../ingest/optimismChain.js'
+import { readByClients } from '../clients/opStack.js'
+import {
+  type OptimismCall,
+  optimismBlocks,
+  optimismCalls,
+  optimismFolder,
+  skipsOptimism,
+} from '../ingest/optimismChain.js'
 import { makeFolder, runProgram } from '../service/program.js'
 import { type RpcAnswer, startService } from '../service/service.js'
 
@@ -56,6 +63,10 @@ for (const name of ['a', 'karst-approx']) {
     }
     t.ok(others.length <= 30, `${others.length} are others`)
     for (const other of others) t.comment(other)
+    if (name !== 'a') return
+    // At each fork: the block before, the first, and one with its fees.
+    const numbers = [5, 19, 20, 47, 48, 51, 79, 80, 83, 106, 130, 162, 175, 204, 210, 240]
+    await readByClients(t, service.origin, 901, optimismBlocks(name), numbers)
   })
 }
 
