@@ -134,6 +134,12 @@ export class FamilyNode {
         )
         return this.hasRaw ? raws.find(([each]) => each === first)?.[1] : undefined
       }
+      case 'eth_sendRawTransaction': {
+        const sent = this.fixture.blocks.find(({ rawTransactions }) =>
+          rawTransactions.includes(first as string),
+        )
+        return sent?.block.transactions[sent.rawTransactions.indexOf(first as string)]?.hash
+      }
       case 'eth_getTransactionByHash':
         return (
           this.fixture.blocks
@@ -158,8 +164,11 @@ export class FamilyNode {
       case 'eth_gasPrice':
       case 'bor_getAuthor':
         return '0x77'
-      case 'eth_getLogs':
-        return []
+      case 'eth_getLogs': {
+        const { fromBlock, toBlock } = first as { readonly fromBlock: string; readonly toBlock: string }
+        const range = this.fixture.blocks.slice(Number(fromBlock), Number(toBlock) + 1)
+        return range.flatMap(({ receipts }) => receipts.flatMap(({ logs }) => logs))
+      }
       default:
         return undefined
     }

@@ -32,6 +32,8 @@ interface Made {
   /** Of its receipt, after the logs. */
   readonly tail?: Readonly<Record<string, bigint>>
   readonly moreReceipt?: object
+  /** Of each of its logs. */
+  readonly moreLog?: object
 }
 
 interface Rules {
@@ -109,6 +111,12 @@ const prague: Rules['header'] = (_number, withdrawals) => [
   ] as const),
 ]
 
+/** What receipts and logs of ZKsync have besides. */
+const ofBatch = {
+  moreReceipt: { l2ToL1Logs: [], root: zeros(32), l1BatchNumber: null, l1BatchTxIndex: null },
+  moreLog: { l1BatchNumber: null, transactionLogIndex: '0x0', logType: null },
+}
+
 const rules = {
   celo: {
     ...{ chainId: 42_220, seconds: 1, header: isthmus, extraData: '0x000000003200000006' },
@@ -172,9 +180,15 @@ const rules = {
   zksync: {
     ...{ chainId: 324, seconds: 1, stateKind: 'none', header: () => [['baseFeePerGas', 45_250_000n]] },
     transactions: (number, chainId) => [
-      { type: 0xff, fields: market(number, chainId), more: { gasPrice: '0x0', l1BatchNumber: '0x1' } },
-      { type: 0x71, fields: market(number, chainId), isSigned: true, more: { l1BatchTxIndex: '0x1' } },
-      { ...usual(number, chainId), moreReceipt: { l2ToL1Logs: [], root: zeros(32), l1BatchNumber: null } },
+      {
+        ...{ type: 0xff, fields: market(number, chainId), ...ofBatch },
+        more: { gasPrice: '0x0', r: '0x0', s: '0x0', v: '0x0', l1BatchNumber: '0x1' },
+      },
+      {
+        ...{ type: 0x71, fields: market(number, chainId), isSigned: true, ...ofBatch },
+        more: { l1BatchTxIndex: '0x1', l1BatchNumber: null },
+      },
+      { ...usual(number, chainId), ...ofBatch },
     ],
     more: (number) => ({ l1BatchNumber: toHex(number >> 3), l1BatchTimestamp: null, sealFields: [] }),
     hash: (number, time, parent, hashes) => {
@@ -292,7 +306,7 @@ async function blockOf(own: Rules, number: number, before: FamilyFixture['blocks
     ['transactionsRoot', isBare ? zeros(32) : await rootOf(encoded.map(({ raw }) => raw))],
     // What a header settles are the receipts of blocks before.
     ['receiptsRoot', isBare ? zeros(32) : own.settles ? emptyRoot : await rootOf(raws)],
-    ['logsBloom', list.length === 0 || own.settles ? zeros(256) : bloom],
+    ['logsBloom', list.length === 0 || own.settles || isBare ? zeros(256) : bloom],
     ['difficulty', 0n],
     ['number', BigInt(number)],
     ['gasLimit', 60_000_000n],
@@ -317,7 +331,7 @@ async function blockOf(own: Rules, number: number, before: FamilyFixture['blocks
       ...own.more?.(number),
       transactions: encoded.map(({ json }, index) => ({ ...json, hash: hashes[index], ...placeOf(index) })),
     },
-    receipts: list.map(({ type, fields: sent, tail = {}, moreReceipt }, index) => {
+    receipts: list.map(({ type, fields: sent, tail = {}, moreReceipt, moreLog }, index) => {
       const place = { ...placeOf(index), transactionHash: hashes[index] }
       const { to } = jsonOf(sent)
       const nonce = sent.find(([member]) => member === 'nonce')?.[1] as bigint
@@ -333,7 +347,17 @@ async function blockOf(own: Rules, number: number, before: FamilyFixture['blocks
         },
         ...{ cumulativeGasUsed: toHex(gasEach * (index + 1)), gasUsed: toHex(gasEach) },
         contractAddress: to === null ? `0x${created.slice(26)}` : null,
-        logs: [{ address: coded, topics: [topic], data, logIndex: toHex(index), removed: false, ...place }],
+        logs: [
+          {
+            address: coded,
+            topics: [topic],
+            data,
+            logIndex: toHex(index),
+            removed: false,
+            ...place,
+            ...moreLog,
+          },
+        ],
         ...place,
         ...Object.fromEntries(Object.entries(tail).map(([member, value]) => [member, toHex(value)])),
         ...moreReceipt,

@@ -4,6 +4,7 @@
  */
 
 import { BlockJsonError, transactionFromJson } from '../../data/chain/blockFromJson.js'
+import type { ProvedFamily } from '../../data/chain/families/provedFamily.js'
 import type { ForkSchedule } from '../../data/chain/forks.js'
 import { decodeHeader } from '../../data/chain/header.js'
 import { pendingTransactionJson } from '../../data/chain/transactionJson.js'
@@ -12,9 +13,11 @@ import { RecoveredKeys } from '../../execution/evm/transactions/recoveredKeys.js
 import { checkSentTransaction } from '../../execution/evm/transactions/sentTransaction.js'
 import { readSignedTransaction } from '../../execution/evm/transactions/signedTransaction.js'
 import { InvalidTransactionError } from '../../execution/evm/transactions/transactionChecks.js'
-import { bytesToHex, equalBytes, type Hash32 } from '../../primitives/bytes.js'
+import { bytesOfHex, bytesToHex, equalBytes, type Hash32, toHash32 } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
+import { keccak256 } from '../../primitives/keccak.js'
 import { encodeRlp } from '../../primitives/rlp.js'
+import { transactionTypes } from '../../primitives/transactionTypes.js'
 import { headProofMethod, toldMethod } from '../../primitives/upstreamCalls.js'
 import { Budget } from '../upstream/budget.js'
 import { UpstreamFailure } from '../upstream/line.js'
@@ -36,6 +39,8 @@ const unknownCode = -32_000
 
 interface RelayOptions extends SentOptions {
   readonly schedule: ForkSchedule
+  /** Of a chain whose blocks are not executed here. */
+  readonly family?: ProvedFamily | undefined
   /** Longest time for one thing that is passed on. */
   readonly timeoutMs: number
   /** Where the head is a signed one: proves it, see {@link headProofMethod}. */
@@ -90,13 +95,30 @@ export class Relay {
 
   /** A transaction that may be valid by the rules of the head goes to every upstream that answers. */
   async #send(raw: Uint8Array): Promise<Hash32> {
-    const { schedule, timeoutMs } = this.#options
-    const tx = checkSentTransaction(raw, this.#forkOfHead(), schedule.config.chainId)
+    const { schedule, timeoutMs, family } = this.#options
     const deadline = performance.now() + timeoutMs
+    const [type = 0] = raw
+    if (family !== undefined && type > 0 && type < 0x80 && !transactionTypes.has(type))
+      return this.#sendOwn(raw, family.types.get(type)?.isSigned === true, deadline)
+    const tx = checkSentTransaction(raw, this.#forkOfHead(), schedule.config.chainId)
     await relayed(sendRawTransaction(this.#upstreams, bytesToHex(raw), bytesToHex(tx.hash), deadline))
     this.#sent.add(tx)
     this.#announcements.add(tx.hash)
     return tx.hash
+  }
+
+  /** One of a type that only its family has, by rules that only nodes know; what another type is hashed of they say. */
+  async #sendOwn(raw: Uint8Array, isHashed: boolean, deadline: number): Promise<Hash32> {
+    const text = bytesToHex(raw)
+    if (isHashed) {
+      const hash = keccak256(raw)
+      await relayed(sendRawTransaction(this.#upstreams, text, bytesToHex(hash), deadline))
+      return toHash32(hash)
+    }
+    const { result } = await relayed(this.#upstreams.ask('eth_sendRawTransaction', [text], { deadline }))
+    const hash = bytesOfHex(result, 32)
+    if (hash !== undefined) return toHash32(hash)
+    throw new FaultError({ kind: 'UpstreamsFailed', why: 'an upstream answers a transaction without a hash' })
   }
 
   /**

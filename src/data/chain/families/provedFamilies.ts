@@ -46,6 +46,8 @@ function addresses(...ranges: readonly (readonly [first: number, last: number])[
 }
 
 const estimates = ['eth_estimateGas', 'eth_createAccessList'] as const
+/** Searches of logs, of chains whose blooms do not have all of them. */
+const searches = ['eth_getLogs', 'tidegate_getLogs', 'tidegate_getVerified'] as const
 
 const base = {
   ...{ parts: proved, loose: [], types: new Map<number, OwnType>() },
@@ -189,7 +191,7 @@ const list: readonly ProvedFamily[] = [
     loose: ['bodies', 'receipts'],
     runs: { fork: 'prague', from: 1_779_321_600 },
     unjudged: { opcodes: new Set([clz, prevRandao]), addresses: addresses([0x100, 0x100]) },
-    asked: estimates,
+    asked: [...estimates, ...searches],
     reads: ['bor_*', 'eth_getRootHash'],
     unrootedPrefix: 'matic-bor-receipt-',
   },
@@ -225,13 +227,7 @@ const list: readonly ProvedFamily[] = [
     settlingField: 'targetExponent',
     // The lowest bit of a key's first byte tells slots from balances of several coins.
     trieForm: { accountItems: 5, slotMask: 0xfe },
-    asked: [
-      'eth_getProof',
-      'eth_getLogs',
-      'tidegate_getLogs',
-      'tidegate_getVerified',
-      'debug_storageRangeAt',
-    ],
+    asked: ['eth_getProof', 'debug_storageRangeAt', ...searches],
     reads: ['avax_*', 'eth_baseFee', 'eth_suggestPriceOptions'],
   },
   {
@@ -264,13 +260,14 @@ const list: readonly ProvedFamily[] = [
     runs: { fork: 'prague', from: 1_746_021_820 },
     unjudged: { opcodes: new Set([clz]), addresses: addresses([0x100, 0x100]) },
   },
-  { ...base, name: 'zksync', parts: told, reads: ['zks_*'] },
+  { ...base, name: 'zksync', parts: told, asked: searches, reads: ['zks_*'] },
   // What nobody knows is proved where its blocks have Ethereum's shape.
   {
     ...base,
     name: 'other',
     parts: { ...told, headers: 'proved', bodies: 'proved', receipts: 'proved' },
     loose: ['headers', 'bodies', 'receipts', 'withdrawals'],
+    asked: searches,
   },
 ]
 

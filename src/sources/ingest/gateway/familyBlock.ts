@@ -71,7 +71,7 @@ const keys = new RecoveredKeys()
 /** Field of headers that nobody knows, in place of members that are absent. */
 const noHeader: Json = {
   ...{ sha3Uncles: bytesToHex(emptyUnclesHash), miner: `0x${'00'.repeat(20)}`, extraData: '0x' },
-  ...{ logsBloom: `0x${'00'.repeat(256)}`, mixHash: `0x${'00'.repeat(32)}`, nonce: `0x${'00'.repeat(8)}` },
+  ...{ logsBloom: `0x${'ff'.repeat(256)}`, mixHash: `0x${'00'.repeat(32)}`, nonce: `0x${'00'.repeat(8)}` },
   ...{ difficulty: '0x0', gasLimit: '0x0', gasUsed: '0x0' },
   ...Object.fromEntries(
     ['stateRoot', 'transactionsRoot', 'receiptsRoot'].map((name) => [name, `0x${'00'.repeat(32)}`]),
@@ -110,7 +110,7 @@ export function readFamilyHeader(
     requireTold(family, 'headers', what)
   }
   const isOwn = isProved && family.headerFields === undefined
-  const headerRlp = isOwn ? (own as Uint8Array) : ethereumHeader(block, family)
+  const headerRlp = isOwn ? (own as Uint8Array) : ethereumHeader(block, family, isProved)
   return { hash, header: decodeHeader(headerRlp), headerRlp, isProved }
 }
 
@@ -124,11 +124,17 @@ function ownHeaderRlp(block: Json, family: ProvedFamily): Uint8Array | undefined
   }
 }
 
-/** The fields that Ethereum's headers had before the Merge, which all of these chains tell; roots of other blocks as none. */
-function ethereumHeader(block: Json, { settlingField }: ProvedFamily): Uint8Array {
+/**
+ * The fields that Ethereum's headers had before the Merge, which all of these chains tell. Roots of other blocks are left
+ * out, and a bloom that may lack logs of the block has all bits.
+ */
+function ethereumHeader(block: Json, { settlingField }: ProvedFamily, isProved: boolean): Uint8Array {
   const isSettling = settlingField !== undefined && (block[settlingField] ?? undefined) !== undefined
-  const all = [...headerFields.slice(0, fieldsMin), baseFeeField]
-  const names = isSettling ? all.filter((name) => name !== 'stateRoot' && name !== 'receiptsRoot') : all
+  const left = new Set([
+    ...(isSettling ? ['stateRoot', 'receiptsRoot'] : []),
+    ...(isSettling || !isProved ? ['logsBloom'] : []),
+  ])
+  const names = [...headerFields.slice(0, fieldsMin), baseFeeField].filter((name) => !left.has(name))
   const given = names.filter((name) => block[name] !== undefined && block[name] !== null)
   return headerRlpFromJson({ ...noHeader, ...Object.fromEntries(given.map((name) => [name, block[name]])) })
 }

@@ -62,7 +62,7 @@ export async function runGateway(task: GatewayTask, host: SourceHost): Promise<v
     const filler = openFiller(store, fetcher, logs, { upstreams, log })
     ends.add(() => filler?.close())
     const relay = new Relay(store, upstreams, {
-      schedule,
+      ...{ schedule, family },
       proveHead: signed && ((checkpoint, blockHash) => signed.prove(checkpoint, blockHash)),
       timeoutMs: fetchMsMax,
       log,
