@@ -122,7 +122,7 @@ function openStore(
     store,
     views,
     readFaith: store instanceof ProvedRows ? () => store.readFaith() : undefined,
-    told: fetch && upstreamCalls && createTold(family, upstreamCalls),
+    told: fetch && upstreamCalls && createTold(family, upstreamCalls, () => views.chain.finalizedNumber),
     relay: passed.length === 0 ? undefined : upstreamCalls && createRelay(passed, upstreamCalls),
   }
 }

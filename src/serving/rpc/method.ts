@@ -67,8 +67,11 @@ export interface ToldAnswers {
   asks(method: string): boolean
   /** Whether it may be, where a call of it cannot be proved or run. */
   mayAsk(method: string): boolean
-  /** `params` is JSON; an answer is the same within one `generation` of the head. Rejects with FaultError. */
-  ask(generation: number, method: string, params: string): Promise<ToldAnswer>
+  /**
+   * `params` is JSON; an answer is the same within one `generation` of the head, and for good where a quorum gave it and the
+   * block of this number, which the parameters name, is final. Rejects with FaultError.
+   */
+  ask(generation: number, method: string, params: string, block: number | undefined): Promise<ToldAnswer>
 }
 
 /** A network at any of its blocks. A view never changes, whatever is written meanwhile. */

@@ -174,9 +174,10 @@ export class CallRunner<N extends RpcNetwork> {
     context: RequestContext,
   ): Failure | Promise<Streamed> {
     const { number, generation } = basis.arrived.head
-    const asking = { ...call, params: atHead(method, call.params, number) }
+    const { params: sent, block } = atHead(method, call.params, number)
+    const asking = { ...call, params: sent }
     const ask = async (name: string, params: string) => {
-      const { json, trust } = await told.ask(generation, name, params)
+      const { json, trust } = await told.ask(generation, name, params, block)
       basis.noteTrust(trust)
       return json
     }

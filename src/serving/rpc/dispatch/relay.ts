@@ -4,7 +4,7 @@
  */
 import { LRUCache } from 'lru-cache'
 import type { ProvedFamily } from '../../../data/chain/families/provedFamily.js'
-import { toQuantity } from '../../../primitives/bytes.js'
+import { parseQuantity, toQuantity } from '../../../primitives/bytes.js'
 import { toldMethod, type UpstreamCalls } from '../../../primitives/upstreamCalls.js'
 import type { Trust } from '../answers/answer.js'
 import { Failure } from '../answers/outcome.js'
@@ -33,7 +33,7 @@ export function createRelay(passed: readonly string[], { relay }: UpstreamCalls)
   }
 }
 
-/** Bytes of told answers that are kept until the next head. */
+/** Bytes of told answers that are kept. */
 const toldBytesMax = 4 * 2 ** 20
 
 /** Methods whose answers follow from state, and from calls on it; `debug_` and others follow from execution. */
@@ -53,9 +53,13 @@ const ruledPrefixes = ['debug_', 'trace_', 'ots_'] as const
 
 /**
  * What a gateway asks of upstreams, because its family of chains has no proof or no rules of it here. `ask` keeps answers
- * until the next head, and asks once for calls that are alike.
+ * until the next head, of final blocks for longer, and asks once for calls that are alike.
  */
-export function createTold(family: ProvedFamily, { relay }: UpstreamCalls): ToldAnswers {
+export function createTold(
+  family: ProvedFamily,
+  { relay }: Pick<UpstreamCalls, 'relay'>,
+  finalNumber: () => number,
+): ToldAnswers {
   const { parts, asked } = family
   const always = new Set(asked)
   const isRuled = (method: string) =>
@@ -65,11 +69,11 @@ export function createTold(family: ProvedFamily, { relay }: UpstreamCalls): Told
     sizeCalculation: ({ json }, key) => json.length + key.length,
   })
   const underWay = new Map<string, Promise<ToldAnswer>>()
-  const ask = async (key: string, method: string, params: string) => {
+  const ask = async (key: string, method: string, params: string, isFinal: boolean) => {
     const text = await relay(toldMethod, `[${JSON.stringify(method)},${params}]`)
     const end = text.indexOf(' ')
     const answer = { trust: text.slice(0, end) as Trust, json: text.slice(end + 1) }
-    kept.set(key, answer)
+    kept.set(isFinal && answer.trust === 'quorum' ? `${method} ${params}` : key, answer)
     return answer
   }
   return {
@@ -80,25 +84,37 @@ export function createTold(family: ProvedFamily, { relay }: UpstreamCalls): Told
       if (parts.calls === 'told' && callMethods.has(method)) return true
       return always.has(method) || isRuled(method)
     },
-    async ask(generation, method, params) {
+    async ask(generation, method, params, block) {
       const key = `${generation} ${method} ${params}`
-      const known = kept.get(key)
+      const known = kept.get(key) ?? kept.get(`${method} ${params}`)
       if (known !== undefined) return known
-      const running = underWay.get(key) ?? ask(key, method, params).finally(() => underWay.delete(key))
+      const isFinal = block !== undefined && block <= finalNumber()
+      const running =
+        underWay.get(key) ?? ask(key, method, params, isFinal).finally(() => underWay.delete(key))
       underWay.set(key, running)
       return running
     },
   }
 }
 
-/** The parameters with the head's number in place of `latest`, so that all upstreams mean the same block. */
-export function atHead(method: Pick<Method<never>, 'paramNames'>, params: unknown, head: number): unknown {
+/**
+ * The parameters with the head's number in place of `latest`, so that all upstreams mean the same block; and the number of
+ * the block that they name, where they do.
+ */
+export function atHead(
+  method: Pick<Method<never>, 'paramNames'>,
+  params: unknown,
+  head: number,
+): { readonly params: unknown; readonly block: number | undefined } {
   const at = method.paramNames.findIndex((name) => name === 'block' || name === 'newestBlock')
   const given = params ?? []
-  if (at < 0 || !Array.isArray(given) || given.length < at) return params
-  const value: unknown = given[at]
-  if (value !== undefined && value !== null && value !== 'latest') return params
-  return [...given.slice(0, at), toQuantity(head), ...given.slice(at + 1)]
+  if (at < 0 || !Array.isArray(given) || given.length < at) return { params, block: undefined }
+  const value: unknown = given[at] ?? 'latest'
+  if (value !== 'latest') {
+    const number = parseQuantity(value)
+    return { params, block: number === undefined ? undefined : Number(number) }
+  }
+  return { params: [...given.slice(0, at), toQuantity(head), ...given.slice(at + 1)], block: head }
 }
 
 /**
