@@ -5,7 +5,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { ChainReader } from '../../src/data/store/chainReader.js'
 import { mapBytesDefault } from '../../src/data/store/environment.js'
 import { defer } from '../../src/primitives/deferred.js'
@@ -17,30 +17,13 @@ import { waitFor } from '../library/until.js'
 import { blockAt, chainPath, genesisPath, headBlock } from '../rpc/demoChain.js'
 import { makeFolder, runHere, runProgram, startProgram, storePathOf } from '../service/program.js'
 import { fixtureDir, startService } from '../service/service.js'
-import { forwardTo, type NodeAnswer, type NodeCall, WeatherNode } from '../upstream/weatherNode.js'
+import { type Change, startPaged } from '../upstream/pagedNode.js'
+import type { NodeAnswer, NodeCall, WeatherNode } from '../upstream/weatherNode.js'
 
 const start = 200
 const { hash, totalDifficulty } = blockAt(start)
 const service = await startService()
 t.teardown(() => service.stop())
-
-type Change = (call: NodeCall, answer: NodeAnswer) => NodeAnswer | Promise<NodeAnswer>
-
-/** A node with pages of 20 accounts and 3 slots. */
-async function startPaged(t: Test, change: Change = (_, answer) => answer): Promise<WeatherNode> {
-  const forward = forwardTo(service.origin, (_, answer) => answer)
-  const node = new WeatherNode(async (call) => {
-    const { method, params } = call
-    const shorter = [...params]
-    if (method === 'debug_accountRange') shorter[2] = 20
-    if (method === 'debug_storageRangeAt') shorter[4] = 3
-    return change(call, await forward({ method, params: shorter }))
-  })
-  node.hasSockets = false
-  await node.start()
-  t.teardown(() => node.stop())
-  return node
-}
 
 function wordsOf(data: string, nodes: readonly WeatherNode[], block = hash): string[] {
   return [
@@ -92,7 +75,7 @@ t.test('a state that a node tells in pages, a fetch of which was killed', async 
   const fetched = join(dirname(storePathOf(data, 'x')), 'fetched.jsonl')
   const held = defer<void>()
   const asked: string[] = []
-  const node = await startPaged(t, async (call, answer) => {
+  const node = await startPaged(t, service.origin, async (call, answer) => {
     if (!isAccounts(call)) return answer
     asked.push(String(call.params[1]))
     // go-ethereum before 1.17 writes where the next page begins as base64.
@@ -137,7 +120,7 @@ t.test('what a node cannot tell, or tells wrongly, is refused', async (t) => {
   const folder = makeFolder(t)
   let serial = 0
   const refuses = async (change: Change, message: RegExp, block = hash) => {
-    const node = await startPaged(t, change)
+    const node = await startPaged(t, service.origin, change)
     const data = join(folder, `data${serial++}`)
     const error: unknown = await load(data, { upstreams: [nodeOf(node)] }, block).catch((thrown) => thrown)
     t.ok(error instanceof OperatorError, `${error}`)
@@ -212,14 +195,14 @@ t.test('most nodes have to have the block on their chain', async (t) => {
       ? { result: { ...(answer as { result: object }).result, hash: blockAt(199).hash } }
       : answer
   }
-  const nodes = [await startPaged(t), await startPaged(t, other)]
+  const nodes = [await startPaged(t, service.origin), await startPaged(t, service.origin, other)]
   const urls = nodes.map(nodeOf)
   await t.rejects(
     load(makeFolder(t), { upstreams: urls }, hash),
     /fewer than 2 of 2 nodes have block 200 \(0x\w+\) on their chain/,
   )
   const data = makeFolder(t)
-  await load(data, { upstreams: [...urls, nodeOf(await startPaged(t))] }, hash)
+  await load(data, { upstreams: [...urls, nodeOf(await startPaged(t, service.origin))] }, hash)
   t.ok(existsSync(storePathOf(data, 'x')))
 })
 
@@ -232,7 +215,7 @@ t.test(
     signed.sign(headBlock, final)
     const { nodes: servers, ...beacon } = signed.config([await signed.server(t)], checkpoint)
     const nodes = {
-      upstreams: [nodeOf(await startPaged(t))],
+      upstreams: [nodeOf(await startPaged(t, service.origin))],
       beacon: { ...beacon, nodes: servers.map(nodeOf) },
     }
     const later = blockAt(250)

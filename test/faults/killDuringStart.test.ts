@@ -11,9 +11,12 @@ import { verifyChain } from '../../src/sources/ingest/verifyChain.js'
 import { makeState } from '../ingest/madeState.js'
 import { Dice, propertyRuns } from '../library/property.js'
 import { waitFor } from '../library/until.js'
+import { blockAt, genesisPath } from '../rpc/demoChain.js'
 import { makeFolder, runHere, startProgram, storePathOf } from '../service/program.js'
+import { startService } from '../service/service.js'
+import { startPaged } from '../upstream/pagedNode.js'
 
-/** `KILLS=50` for as many. */
+/** `KILLS=50` for as many, of loads and of fetches each. */
 const kills = Number(process.env.KILLS ?? 2)
 /** A load takes some 3 s of CPU. */
 const accounts = 12_000
@@ -50,6 +53,46 @@ t.test('a load that is killed leaves no store, and the next one makes it', async
     const store = ChainReader.open({ path })
     t.strictSame(verifyChain(store, { blocks: 0, seed: 1, onProgress: () => undefined }).faults, [])
     t.equal([...store.accounts()].length, accounts)
+    await store.close()
+  }
+})
+
+/** How long a node takes for a page, so that kills come between them. */
+const pageMs = 30
+
+t.test('a fetch of a state that is killed goes on, and ends with the same state', async (t) => {
+  const service = await startService()
+  t.teardown(() => service.stop())
+  const node = await startPaged(t, service.origin, async ({ method }, answer) => {
+    if (/Range/.test(method)) await pause(pageMs)
+    return answer
+  })
+  const folder = makeFolder(t)
+  const dice = new Dice(propertyRuns(1).seed as number)
+  let longestMs = 1_000
+  for (let kill = 0; kill < kills; kill++) {
+    const data = join(folder, `data${kill}`)
+    const [path, fetched] = [storePathOf(data, 'x'), join(dirname(storePathOf(data, 'x')), 'fetched.jsonl')]
+    const load = () =>
+      startProgram([
+        ...['import', '--data', data, '--network', 'x', '--genesis', genesisPath, '--state-from', node.url],
+        ...['--hash', blockAt(200).hash, '--total-difficulty', `${blockAt(200).totalDifficulty}`],
+      ])
+    const killed = load()
+    await waitFor('the fetch', () => existsSync(fetched) || killed.process.exitCode !== null)
+    const begunMs = performance.now()
+    await pause(dice.throw(Math.ceil(longestMs)))
+    killed.process.kill('SIGKILL')
+    await killed.finished
+    if (existsSync(path)) longestMs = Math.min(longestMs, performance.now() - begunMs)
+    const { status, err } = await load().finished
+    t.equal(status, 0, err)
+    t.strictSame(
+      readdirSync(dirname(path)).filter((name) => /^(fetched|loading)/.test(name)),
+      [],
+    )
+    const store = ChainReader.open({ path })
+    t.strictSame(verifyChain(store, { blocks: 0, seed: 1, onProgress: () => undefined }).faults, [])
     await store.close()
   }
 })

@@ -253,7 +253,10 @@ export class DumpParser {
       this.#sink.root(fixedHex(root, hashBytes, '"root"'))
       return
     }
-    if (address === undefined) throw new DumpError(`it has no address: ${noPreimages}`)
+    if (address === undefined)
+      throw new DumpError(
+        `it has no address, as none of "geth snapshot dump" has; make it by "geth dump --iterative": ${noPreimages}`,
+      )
     const hash = (name: string) => {
       const text = members.get(name)
       return text === undefined ? undefined : fixedHex(text, hashBytes, `"${name}"`)

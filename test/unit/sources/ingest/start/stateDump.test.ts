@@ -85,6 +85,14 @@ t.test('a line that is not as it should be is named by its number, with what is 
     [`{"root":"0x12"`, /^1: the file ends within it/],
     [`{"root":"${root}","accounts":{}}`, /^1: all accounts are in one object.*--iterative/],
     [after('{"balance":"1","nonce":0,"key":"0x12"}'), /^2: it has no address.*preimages/],
+    // A line of `geth snapshot dump`: slots by their hashes, values as RLP.
+    [
+      after(
+        `{"balance":"1","nonce":1,"root":"0x${'5a'.repeat(32)}","codeHash":"0x${'c5'.repeat(32)}",` +
+          `"storage":{"0x${'29'.repeat(32)}":"8401020304"},"key":"0x${'12'.repeat(32)}"}`,
+      ),
+      /^2: it has no address, as none of "geth snapshot dump" has; make it by "geth dump --iterative"/,
+    ],
     [after(`{"address":"${address}","balance":"0x${'f'.repeat(65)}"}`), /^2: "balance": expected an integer/],
     [after(`{"address":"${address}","balance":"-1"}`), /^2: "balance": expected an integer, got -1/],
     [
