@@ -13,6 +13,7 @@ import { readQuestions } from '../rpc/readQuestions.js'
 import { get } from '../service/httpClient.js'
 import { copyDemoStore, makeFolder, runHere, runProgram, writeConfig } from '../service/program.js'
 import { fixtureDir, type Service, startService } from '../service/service.js'
+import { SocketClient } from '../transport/socketClient.js'
 
 /** Before the Merge and just before a block with uncles, after it, and a block without transactions. */
 const starts = [100, 200, 230]
@@ -233,6 +234,38 @@ t.test('no method says anything else than the archive, or that it is from before
   }
 })
 
+/** Filters reach down to block `first`, replays to the next, whose parent was seen; below it they have an error. */
+async function checkLogsFrom(t: Test, network: string, first: number, error: object): Promise<void> {
+  const [made, refused] = await ask(network, [
+    ['eth_newFilter', [{ fromBlock: quantity(first) }]],
+    ['eth_newFilter', [{ fromBlock: quantity(first - 1) }]],
+  ])
+  const logsOf = async (id: unknown) => (await ask(network, [['eth_getFilterLogs', [id]]]))[0] as Answer
+  const [all, later] = await wantedOf(
+    [first, first + 1].map((number): Call => ['eth_getLogs', [{ fromBlock: quantity(number) }]]),
+  )
+  t.strictSame((await logsOf(made?.result)).result, all?.result, 'a filter from the first block on')
+  t.strictSame(refused?.error ?? (await logsOf(refused?.result)).error, error, 'a filter from below')
+  const client = await SocketClient.connect(`${service.origin.replace('http', 'ws')}/${network}`)
+  const subscribe = async (replayFrom: string) => {
+    const request = { jsonrpc: '2.0', id: 1, method: 'eth_subscribe', params: ['logs', { replayFrom }] }
+    return JSON.parse((await client.ask(JSON.stringify(request))) ?? '')
+  }
+  t.match((await subscribe(quantity(first))).error, {
+    code: -32602,
+    message: `block ${quantity(first)} is out of reach; blocks ${quantity(first + 1)} to ${quantity(headBlock.number)} are`,
+  })
+  const { result: id } = await subscribe(quantity(first + 1))
+  const logs = (later?.result ?? []) as readonly unknown[]
+  await waitFor('all logs', () => client.received.length >= logs.length)
+  t.strictSame(
+    client.received.map((text) => JSON.parse(text).params),
+    logs.map((result, at) => ({ subscription: id, result, seq: at + 1 })),
+    'a replay from there on',
+  )
+  client.cut()
+}
+
 t.test('the border is told: errors, capabilities, health, the oldest block, logs and filters', async (t) => {
   for (const start of starts) {
     const network = nameOf(start)
@@ -261,6 +294,7 @@ t.test('the border is told: errors, capabilities, health, the oldest block, logs
       ['debug_traceBlockByNumber', [at]],
     ])
     t.strictSame(logs?.error, pruned(withReceipts))
+    await checkLogsFrom(t, network, receipts, pruned(withReceipts))
     t.match(capabilities?.result, {
       state: { disabled: false, oldestBlock: at },
       logs: { oldestBlock: withReceipts },
