@@ -114,19 +114,6 @@ export function writeDigits(text: string, start: number, target: Uint8Array): bo
   return misfits >= 0
 }
 
-/** The same of digits as ASCII, from `start` up to `end`. */
-export function readDigits(text: Uint8Array, start: number, end: number, target: Uint8Array): boolean {
-  let misfits = 0
-  let at = target.length - 1
-  for (let i = end - 1; i >= start; i -= 2) {
-    const low = digitValues[text[i] as number] as number
-    const high = i > start ? (digitValues[text[i - 1] as number] as number) : 0
-    misfits |= low | high
-    target[at--] = (high << 4) | low
-  }
-  return misfits >= 0
-}
-
 /** The value of a hex digit in ASCII; −1 for any other byte. */
 export function digitOf(byte: number): number {
   return digitValues[byte] as number

@@ -7,6 +7,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { FaultError } from '../../src/primitives/faults.js'
 import type { NamedMethod } from '../../src/serving/rpc/method.js'
+import { textBetween } from '../../src/serving/rpc/reading/callText.js'
 import {
   type Call,
   type CallLookup,
@@ -94,11 +95,7 @@ class Memory implements CallLookup<Asked, string> {
 
 /** Every text is the name of a method here. */
 const names: MethodLookup = {
-  find: (bytes, start, end) => ({
-    name: Buffer.from(bytes).toString('latin1', start, end),
-    number: 0,
-    params: undefined,
-  }),
+  find: (start, end) => ({ name: textBetween(start, end), number: 0, params: undefined }),
 }
 
 /** As {@link plainRequest}, by the readers under test. */

@@ -12,7 +12,8 @@ import type { JsonStream } from './answers/jsonStream.js'
 import type { Price } from './contexts/price.js'
 import type { RequestContext } from './contexts/requestContext.js'
 import type { Schema } from './params/schema.js'
-import { isAt, plainValueEnd, skipSpace } from './reading/scan.js'
+import { byteAt, hashOf, isAt, type Pattern, patternOf, spaceEnd, takeCall } from './reading/callText.js'
+import { plainValueEnd } from './reading/scan.js'
 
 /** A rendered `result`: JSON as text or as UTF-8 bytes. Bytes are never changed after they are returned. */
 export type Json = string | Uint8Array
@@ -107,10 +108,10 @@ export interface Param<out T> {
   readonly schema: Schema
   decode(value: unknown, index: number): T
   /**
-   * The argument of the JSON value in `bytes` from `start` up to `end`, which has no escapes: what `decode` makes of it, or
+   * The argument of the JSON value between `start` and `end` of the call (callText.ts), which has no escapes: what `decode` makes of it, or
    * undefined where only that can tell. Absent where that is so of all values.
    */
-  read?(bytes: Uint8Array, start: number, end: number): T | undefined
+  read?(start: number, end: number): T | undefined
 }
 
 /** The arguments that a tuple of parameters decodes to. */
@@ -250,31 +251,26 @@ export function decodeParams(method: ParamShape, raw: unknown): unknown[] {
 }
 
 /**
- * As {@link decodeParams}, of the list in `bytes` from `start` up to `end`, if its values are written as nearly all clients
+ * As {@link decodeParams}, of the list between `start` and `end` of the call (callText.ts), if its values are written as nearly all clients
  * write them: no text is made of them. Undefined for any other list, right or wrong.
  */
-export function readParams(
-  params: Method['params'],
-  bytes: Uint8Array,
-  start: number,
-  end: number,
-): unknown[] | undefined {
+export function readParams(params: Method['params'], start: number, end: number): unknown[] | undefined {
   const args: unknown[] = new Array(params.length)
   const last = end - 1
   let index = 0
-  if (bytes[start] !== openBracket || bytes[last] !== closeBracket) return undefined
-  for (let at = skipSpace(bytes, start + 1); at < last || index > 0; index++) {
-    const valueEnd = plainValueEnd(bytes, at)
-    const value = valueEnd < 0 ? undefined : params[index]?.read?.(bytes, at, valueEnd)
+  if (byteAt(start) !== openBracket || byteAt(last) !== closeBracket) return undefined
+  for (let at = spaceEnd(start + 1); at < last || index > 0; index++) {
+    const valueEnd = plainValueEnd(at)
+    const value = valueEnd < 0 ? undefined : params[index]?.read?.(at, valueEnd)
     if (value === undefined) return undefined
     args[index] = value
-    at = skipSpace(bytes, valueEnd)
+    at = spaceEnd(valueEnd)
     if (at === last) {
       index++
       break
     }
-    if (bytes[at] !== comma) return undefined
-    at = skipSpace(bytes, at + 1)
+    if (byteAt(at) !== comma) return undefined
+    at = spaceEnd(at + 1)
   }
   for (; index < params.length; index++) {
     const { required, fallback } = params[index] as Param<unknown>
@@ -297,7 +293,7 @@ export interface NamedMethod {
 
 /** Finds methods by the bytes of their names: a text for each request would have to be hashed and compared as well. */
 export class MethodNames {
-  readonly #places: { readonly bytes: Uint8Array; readonly method: NamedMethod }[][]
+  readonly #places: { readonly pattern: Pattern; readonly method: NamedMethod }[][]
 
   /** `readsBytes`: whether the text of parameters is not needed where they are read from bytes. */
   constructor(methods: Iterable<Method<never>>, readsBytes: boolean) {
@@ -305,17 +301,18 @@ export class MethodNames {
     let number = 0
     for (const { name, params, isRelayed } of methods) {
       const bytes = Buffer.from(name)
+      takeCall(bytes)
       const isRead = readsBytes && !isRelayed && params.every(({ read }) => read !== undefined)
       const method = { name, number: number++, params: isRead ? params : undefined }
-      this.#places[placeOf(bytes, 0, bytes.length)]?.push({ bytes, method })
+      this.#places[placeOf(0, bytes.length)]?.push({ pattern: patternOf(bytes), method })
     }
   }
 
-  /** The method whose name stands in `bytes` from `start` up to `end`. */
-  find(bytes: Uint8Array, start: number, end: number): NamedMethod | undefined {
-    const place = this.#places[placeOf(bytes, start, end)] as []
-    for (const { bytes: name, method } of place as { bytes: Uint8Array; method: NamedMethod }[]) {
-      if (name.length === end - start && isAt(bytes, start, name)) return method
+  /** The method whose name stands between `start` and `end` of the call (callText.ts). */
+  find(start: number, end: number): NamedMethod | undefined {
+    const place = this.#places[placeOf(start, end)] as []
+    for (const { pattern, method } of place as { pattern: Pattern; method: NamedMethod }[]) {
+      if (pattern.length === end - start && isAt(start, pattern)) return method
     }
     return undefined
   }
@@ -324,10 +321,8 @@ export class MethodNames {
 /** Several times as many as there are methods. */
 const namePlaces = 512
 
-function placeOf(bytes: Uint8Array, start: number, end: number): number {
-  let hash = end - start
-  for (let at = start; at < end; at++) hash = (Math.imul(hash, 31) + (bytes[at] as number)) | 0
-  return (hash ^ (hash >>> 9)) & (namePlaces - 1)
+function placeOf(start: number, end: number): number {
+  return hashOf(start, end) & (namePlaces - 1)
 }
 
 function positional(method: ParamShape, raw: unknown): readonly unknown[] {

@@ -11,7 +11,6 @@ import {
   digitsToBytes,
   type Hash32,
   hashBytes,
-  readDigits,
   toAddress,
   toHash32,
   writeDigits,
@@ -19,7 +18,7 @@ import {
 import { excerpt } from '../../../primitives/excerpt.js'
 import { FaultError } from '../../../primitives/faults.js'
 import type { Param } from '../method.js'
-import { isAt } from '../reading/scan.js'
+import { byteAt, isAt, type Pattern, patternOf, readDigits } from '../reading/callText.js'
 import { booleanSchema, listSchema, nullable, type Schema, textSchema } from './schema.js'
 
 /** A required parameter; without a schema, any JSON value. */
@@ -75,19 +74,19 @@ export function fixedBytes(value: unknown, index: number, width: number, what: s
   return bytes
 }
 
-/** {@link fixedBytes} of a string in `bytes`. */
-function readFixed(bytes: Uint8Array, start: number, end: number, width: number): Uint8Array | undefined {
-  if (end - start !== 2 * width + 4 || !hasPrefixAt(bytes, start + 1)) return undefined
+/** {@link fixedBytes} of a string of the call. */
+function readFixed(start: number, end: number, width: number): Uint8Array | undefined {
+  if (end - start !== 2 * width + 4 || !hasPrefixAt(start + 1)) return undefined
   const value = new Uint8Array(width)
-  return readDigits(bytes, start + 3, end - 1, value) ? value : undefined
+  return readDigits(start + 3, end - 1, value) ? value : undefined
 }
 
-function readHash(bytes: Uint8Array, start: number, end: number): Hash32 | undefined {
-  return readFixed(bytes, start, end, hashBytes) as Hash32 | undefined
+function readHash(start: number, end: number): Hash32 | undefined {
+  return readFixed(start, end, hashBytes) as Hash32 | undefined
 }
 
-function hasPrefixAt(bytes: Uint8Array, at: number): boolean {
-  return bytes[at] === 0x30 && ((bytes[at + 1] as number) | 0x20) === 0x78
+function hasPrefixAt(at: number): boolean {
+  return byteAt(at) === 0x30 && (byteAt(at + 1) | 0x20) === 0x78
 }
 
 function writtenHex(pattern: string, title: string): Schema {
@@ -100,7 +99,7 @@ const writtenHash = writtenHex('[0-9a-fA-F]{64}', '32 bytes')
 export const address: Param<Address> = required(
   (value, index) => toAddress(fixedBytes(value, index, addressBytes, 'address')),
   writtenHex('[0-9a-fA-F]{40}', 'address'),
-  (bytes, start, end) => readFixed(bytes, start, end, addressBytes) as Address | undefined,
+  (start, end) => readFixed(start, end, addressBytes) as Address | undefined,
 )
 
 /** 32 bytes. */
@@ -116,14 +115,13 @@ export const boolean: Param<boolean> = required(
     return value
   },
   booleanSchema,
-  (bytes, start, end) =>
-    isText(bytes, start, end, trueText) ? true : isText(bytes, start, end, falseText) ? false : undefined,
+  (start, end) => (isText(start, end, trueText) ? true : isText(start, end, falseText) ? false : undefined),
 )
 
-const [trueText, falseText] = [Buffer.from('true'), Buffer.from('false')]
+const [trueText, falseText] = [patternOf(Buffer.from('true')), patternOf(Buffer.from('false'))]
 
-function isText(bytes: Uint8Array, start: number, end: number, text: Uint8Array): boolean {
-  return end - start === text.length && isAt(bytes, start, text)
+function isText(start: number, end: number, text: Pattern): boolean {
+  return end - start === text.length && isAt(start, text)
 }
 
 /** Any value, decoded later. */
@@ -188,15 +186,15 @@ export const position: Param<number> = required(
   readQuantity,
 )
 
-/** {@link quantityDigits} of a string in `bytes` as a number, if it has up to 12 digits, so that it is exact. */
-function readQuantity(bytes: Uint8Array, start: number, end: number): number | undefined {
+/** {@link quantityDigits} of a string of the call as a number, if it has up to 12 digits, so that it is exact. */
+function readQuantity(start: number, end: number): number | undefined {
   const first = start + 3
   const digits = end - 1 - first
-  if (digits < 1 || digits > 12 || !hasPrefixAt(bytes, start + 1)) return undefined
-  if (digits > 1 && bytes[first] === 0x30) return undefined
+  if (digits < 1 || digits > 12 || !hasPrefixAt(start + 1)) return undefined
+  if (digits > 1 && byteAt(first) === 0x30) return undefined
   let value = 0
   for (let at = first; at < end - 1; at++) {
-    const digit = digitOf(bytes[at] as number)
+    const digit = digitOf(byteAt(at))
     if (digit < 0) return undefined
     value = value * 16 + digit
   }
@@ -247,11 +245,11 @@ const writtenKey: Schema = { type: 'string', title: 'storage key', pattern: '^(0
 export const storageKey: Param<Hash32> = required(
   (value, index) => decodeStorageKey(value, index).slot,
   writtenKey,
-  (bytes, start, end) => {
-    const first = hasPrefixAt(bytes, start + 1) ? start + 3 : start + 1
-    if (bytes[start] !== quote || end - 1 - first > 2 * hashBytes) return undefined
+  (start, end) => {
+    const first = hasPrefixAt(start + 1) ? start + 3 : start + 1
+    if (byteAt(start) !== quote || end - 1 - first > 2 * hashBytes) return undefined
     const slot = new Uint8Array(hashBytes)
-    return readDigits(bytes, first, end - 1, slot) ? toHash32(slot) : undefined
+    return readDigits(first, end - 1, slot) ? toHash32(slot) : undefined
   },
 )
 
@@ -279,7 +277,7 @@ interface BlockIdOptions {
 const tagIds: ReadonlyMap<string, BlockId> = new Map(
   blockTags.map((tag) => [tag, { kind: 'tag', tag } as const]),
 )
-const tagTexts = [...tagIds].map(([tag, id]) => ({ text: Buffer.from(tag), id }))
+const tagTexts = [...tagIds].map(([tag, id]) => ({ text: patternOf(Buffer.from(tag)), id }))
 const decimalPattern = /^(?:0|[1-9][0-9]*)$/
 /** go-ethereum's block numbers are signed 64-bit integers. */
 const blockNumberMax = 2n ** 63n - 1n
@@ -304,12 +302,12 @@ export function blockId(options: BlockIdOptions = {}): Param<BlockId> {
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return objectId(value, index)
     throw invalidArgument(index, `want a block number or tag, got ${typeName(value)}`)
   }
-  const read = (bytes: Uint8Array, start: number, end: number): BlockId | undefined => {
-    if (bytes[start] !== quote) return undefined
-    for (const { text, id } of tagTexts) if (isText(bytes, start + 1, end - 1, text)) return id
-    const hash = acceptsHash ? readHash(bytes, start, end) : undefined
+  const read = (start: number, end: number): BlockId | undefined => {
+    if (byteAt(start) !== quote) return undefined
+    for (const { text, id } of tagTexts) if (isText(start + 1, end - 1, text)) return id
+    const hash = acceptsHash ? readHash(start, end) : undefined
     if (hash !== undefined) return { kind: 'hash', hash, requireCanonical: false }
-    const number = readQuantity(bytes, start, end)
+    const number = readQuantity(start, end)
     return number === undefined ? undefined : { kind: 'number', number }
   }
   const param = required(decode, writtenBlock(acceptsHash, acceptsDecimal), read)

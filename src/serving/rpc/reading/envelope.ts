@@ -10,6 +10,7 @@ import { asBuffer, latin1Text } from '../../../primitives/bytes.js'
 import { FaultError } from '../../../primitives/faults.js'
 import { type NamedMethod, readParams } from '../method.js'
 import { type BodyLimits, BodyScan, parseFault, valuesMax } from './bodyScan.js'
+import { byteAt, callBytes, callBytesMax, spaceEnd, takeCall, textBetween } from './callText.js'
 import { findByLayout, keepLayout } from './layouts.js'
 import { arrayEnd, createCallSpans, memberSpan, scanCall, skipSpace } from './scan.js'
 
@@ -35,7 +36,8 @@ export type Call<Known, Asked> =
 
 /** Finds the methods that calls name. */
 export interface MethodLookup {
-  find(bytes: Uint8Array, start: number, end: number): NamedMethod | undefined
+  /** By the name between `start` and `end` of {@link callBytes}. */
+  find(start: number, end: number): NamedMethod | undefined
 }
 
 /** Finds calls that came before by their method and the text of their parameters. */
@@ -56,7 +58,7 @@ const idBytesMax = 64 * 1024
 export const cachedCallBytesMax = 1_024
 
 /** Longest text that is parsed without a scan of its values: it cannot hold more than {@link valuesMax}. */
-const fastBytesMax = valuesMax
+const fastBytesMax = Math.min(valuesMax, callBytesMax)
 
 /** Longest body that is decoded to one string: each MiB takes a millisecond without a pause. */
 const wholeTextBytesMax = 1024 * 1024
@@ -79,10 +81,9 @@ export function readUsualCall<Known, Asked>(
   methods?: MethodLookup,
 ): Call<Known, Asked> | undefined {
   if (body.length > usualBytesMax) return undefined
-  const start = skipSpace(body, 0)
-  return body[start] === openBrace
-    ? fastCall(new BodyText(body, true), start, body.length, lookup, methods)
-    : undefined
+  takeCall(body)
+  const start = spaceEnd(0)
+  return byteAt(start) === openBrace ? fastCall(start, body.length, lookup, methods) : undefined
 }
 
 /** How to read a body. */
@@ -149,7 +150,9 @@ export class RequestReader<Known, Asked> {
     const from = bounds[this.#read * 2] as number
     const to = bounds[this.#read * 2 + 1] as number
     this.#read++
-    return fastCall(this.#text, from, to, lookup, this.#methods) ?? generalCall(this.#text, from, to)
+    if (to - from > fastBytesMax) return generalCall(this.#text, from, to)
+    takeCall(this.#text.bytes.subarray(from, to))
+    return fastCall(0, to - from, lookup, this.#methods) ?? generalCall(this.#text, from, to)
   }
 
   /** Copies what the reader still needs of the body, whose memory may be reused then. */
@@ -190,39 +193,34 @@ function decodeUtf8(bytes: Buffer): string {
 }
 
 /**
- * The call in the text between `start` and `end`, if it has the common form. Undefined for any other, for invalid
- * JSON in params, and for a name that is too long.
- *
- * Its text may have been read as Latin-1: what the scan accepts is ASCII.
+ * The call in {@link callBytes} from `start` to its end, if it has the common form, which is ASCII. Undefined for any
+ * other, for invalid JSON in params, and for a name that is too long.
  */
 function fastCall<Known, Asked>(
-  text: BodyText,
   start: number,
   end: number,
   lookup: CallLookup<Known, Asked> | undefined,
   methods: MethodLookup | undefined,
 ): Call<Known, Asked> | undefined {
-  const { bytes } = text
-  if (end - start > fastBytesMax) return undefined
-  const isOfLayout = findByLayout(bytes, start, end, spans)
-  if (!isOfLayout && !scanWhole(bytes, start, end)) return undefined
+  const isOfLayout = findByLayout(start, end, spans)
+  if (!isOfLayout && !scanWhole(start, end)) return undefined
   const { idStart, idEnd, methodStart, methodEnd, paramsStart, paramsEnd } = spans
   if (methodEnd - methodStart > methodLengthMax || idEnd - idStart > idBytesMax) return undefined
-  const method = methods?.find(bytes, methodStart, methodEnd)
+  const method = methods?.find(methodStart, methodEnd)
   const cache = end - start <= cachedCallBytesMax ? lookup : undefined
-  const known = method && cache?.find(method, bytes, paramsStart, paramsEnd)
-  const id = idText(text, idStart, idEnd)
+  const known = method && cache?.find(method, callBytes, paramsStart, paramsEnd)
+  const id = idText(idStart, idEnd)
   if (known !== undefined) return { kind: 'known', id, known }
   const asked = method && cache?.missed()
-  const args = method?.params && readParams(method.params, bytes, paramsStart, paramsEnd)
+  const args = method?.params && readParams(method.params, paramsStart, paramsEnd)
   if (method !== undefined && args !== undefined) {
     return { kind: 'call', id, method: method.name, params: undefined, args, at: undefined, asked }
   }
   // Between the texts of a layout there may be anything.
-  if (isOfLayout && arrayEnd(bytes, paramsStart) !== paramsEnd) return undefined
+  if (isOfLayout && arrayEnd(paramsStart) !== paramsEnd) return undefined
   try {
-    const params: unknown = paramsEnd === 0 ? undefined : JSON.parse(text.slice(paramsStart, paramsEnd))
-    const name = method?.name ?? text.slice(methodStart, methodEnd)
+    const params: unknown = paramsEnd === 0 ? undefined : JSON.parse(textBetween(paramsStart, paramsEnd))
+    const name = method?.name ?? textBetween(methodStart, methodEnd)
     return { kind: 'call', id, method: name, params, at: undefined, asked }
   } catch {
     return undefined
@@ -230,10 +228,10 @@ function fastCall<Known, Asked>(
 }
 
 /** Scans a call that ends at `end`, of a layout that is not known. */
-function scanWhole(bytes: Uint8Array, start: number, end: number): boolean {
-  const scanEnd = scanCall(bytes, start, spans)
-  if (scanEnd === -1 || (scanEnd !== end && skipSpace(bytes, scanEnd) !== end)) return false
-  keepLayout(bytes, start, end, spans)
+function scanWhole(start: number, end: number): boolean {
+  const scanEnd = scanCall(start, spans)
+  if (scanEnd === -1 || spaceEnd(scanEnd) !== end) return false
+  keepLayout(start, end, spans)
   return true
 }
 
@@ -241,13 +239,13 @@ function scanWhole(bytes: Uint8Array, start: number, end: number): boolean {
 const idDigitsMax = 9
 
 /** An id as text. */
-function idText(text: BodyText, start: number, end: number): string {
-  if (end - start > idDigitsMax) return text.slice(start, end)
+function idText(start: number, end: number): string {
+  if (end - start > idDigitsMax) return textBetween(start, end)
   let value = 0
   for (let at = start; at < end; at++) {
-    const digit = (text.bytes[at] as number) - digitZero
+    const digit = byteAt(at) - digitZero
     // A quote or a minus sign, whose codes are below those of digits.
-    if (digit < 0) return text.slice(start, end)
+    if (digit < 0) return textBetween(start, end)
     value = value * 10 + digit
   }
   return String(value)

@@ -3,16 +3,26 @@
  * parameters. Most calls have a layout that came before, so they are recognised by comparing it, without a look at each
  * byte (scenario `slots-1k`); others are scanned (scan.ts), and their layout is kept.
  */
-import { type CallSpans, integerEnd, isAt, isDigit, plainStringEnd } from './scan.js'
+import {
+  byteAt,
+  callBytes,
+  integerEnd,
+  isAt,
+  isDigit,
+  type Pattern,
+  patternOf,
+  stringEnd,
+} from './callText.js'
+import type { CallSpans } from './scan.js'
 
 /** The texts around the parts of a call, in order; {@link isIdLast} tells which part stands where. */
 interface Layout {
   /** Whether the order is method, params, id; else it is id, method, params. */
   readonly isIdLast: boolean
-  readonly first: Uint8Array
-  readonly second: Uint8Array
-  readonly third: Uint8Array
-  readonly last: Uint8Array
+  readonly first: Pattern
+  readonly second: Pattern
+  readonly third: Pattern
+  readonly last: Pattern
 }
 
 /** Clients of one server are of few kinds. */
@@ -32,14 +42,14 @@ const closeBracket = 0x5d
  * Finds the parts of the call between `start` and `end` by its layout, and fills `spans`; false where that is not known.
  * If what is then between `paramsStart` and `paramsEnd` is a JSON array of ASCII, the call is one that `scanCall` reads.
  */
-export function findByLayout(bytes: Uint8Array, start: number, end: number, spans: CallSpans): boolean {
+export function findByLayout(start: number, end: number, spans: CallSpans): boolean {
   for (let place = 0; place < layouts.length; place++) {
     const layout = layouts[place] as Layout
-    if (!isAt(bytes, start, layout.first)) continue
+    if (!isAt(start, layout.first)) continue
     const { isIdLast } = layout
-    if (isIdLast && !fitsIdLast(layout, bytes, start, end, spans)) continue
-    if (!isIdLast && !fitsIdFirst(layout, bytes, start, end, spans)) continue
-    if (bytes[spans.paramsStart] !== openBracket || bytes[spans.paramsEnd - 1] !== closeBracket) continue
+    if (isIdLast && !fitsIdLast(layout, start, end, spans)) continue
+    if (!isIdLast && !fitsIdFirst(layout, start, end, spans)) continue
+    if (byteAt(spans.paramsStart) !== openBracket || byteAt(spans.paramsEnd - 1) !== closeBracket) continue
     if (place > 0) {
       layouts[place] = layouts[place - 1] as Layout
       layouts[place - 1] = layout
@@ -51,66 +61,64 @@ export function findByLayout(bytes: Uint8Array, start: number, end: number, span
 
 function fitsIdFirst(
   { first, second, third, last }: Layout,
-  bytes: Uint8Array,
   start: number,
   end: number,
   spans: CallSpans,
 ): boolean {
   spans.idStart = start + first.length
-  spans.idEnd = idEnd(bytes, spans.idStart)
-  if (spans.idEnd < 0 || !isAt(bytes, spans.idEnd, second)) return false
+  spans.idEnd = idEnd(spans.idStart)
+  if (spans.idEnd < 0 || !isAt(spans.idEnd, second)) return false
   spans.methodStart = spans.idEnd + second.length
-  spans.methodEnd = plainStringEnd(bytes, spans.methodStart - 1) - 1
-  if (spans.methodEnd < 0 || !isAt(bytes, spans.methodEnd, third)) return false
+  spans.methodEnd = stringEnd(spans.methodStart - 1) - 1
+  if (spans.methodEnd < 0 || !isAt(spans.methodEnd, third)) return false
   spans.paramsStart = spans.methodEnd + third.length
   spans.paramsEnd = end - last.length
-  return spans.paramsEnd > spans.paramsStart && isAt(bytes, spans.paramsEnd, last)
+  return spans.paramsEnd > spans.paramsStart && isAt(spans.paramsEnd, last)
 }
 
 function fitsIdLast(
   { first, second, third, last }: Layout,
-  bytes: Uint8Array,
   start: number,
   end: number,
   spans: CallSpans,
 ): boolean {
   spans.methodStart = start + first.length
-  spans.methodEnd = plainStringEnd(bytes, spans.methodStart - 1) - 1
-  if (spans.methodEnd < 0 || !isAt(bytes, spans.methodEnd, second)) return false
+  spans.methodEnd = stringEnd(spans.methodStart - 1) - 1
+  if (spans.methodEnd < 0 || !isAt(spans.methodEnd, second)) return false
   spans.paramsStart = spans.methodEnd + second.length
   spans.idEnd = end - last.length
-  if (!isAt(bytes, spans.idEnd, last)) return false
-  spans.idStart = idStart(bytes, spans.idEnd)
+  if (!isAt(spans.idEnd, last)) return false
+  spans.idStart = idStart(spans.idEnd)
   spans.paramsEnd = spans.idStart - third.length
-  const isThere = spans.paramsEnd > spans.paramsStart && isAt(bytes, spans.paramsEnd, third)
-  return isThere && idEnd(bytes, spans.idStart) === spans.idEnd
+  const isThere = spans.paramsEnd > spans.paramsStart && isAt(spans.paramsEnd, third)
+  return isThere && idEnd(spans.idStart) === spans.idEnd
 }
 
-function idEnd(bytes: Uint8Array, start: number): number {
-  return bytes[start] === quote ? plainStringEnd(bytes, start) : integerEnd(bytes, start)
+function idEnd(start: number): number {
+  return byteAt(start) === quote ? stringEnd(start) : integerEnd(start)
 }
 
 /** Where an id may begin that ends at `end`. */
-function idStart(bytes: Uint8Array, end: number): number {
+function idStart(end: number): number {
   let at = end - 1
-  if (bytes[at] === quote) {
+  if (byteAt(at) === quote) {
     at--
-    while (at > 0 && bytes[at] !== quote) at--
+    while (at > 0 && byteAt(at) !== quote) at--
     return at
   }
-  while (at > 0 && isDigit(bytes[at])) at--
-  return bytes[at] === minus ? at : at + 1
+  while (at > 0 && isDigit(at)) at--
+  return byteAt(at) === minus ? at : at + 1
 }
 
 /** Keeps the layout of a call that was scanned. */
-export function keepLayout(bytes: Uint8Array, start: number, end: number, spans: Readonly<CallSpans>): void {
+export function keepLayout(start: number, end: number, spans: Readonly<CallSpans>): void {
   const { idStart, idEnd, methodStart, methodEnd, paramsStart, paramsEnd } = spans
   const isIdLast = idStart > methodStart
   const ends = isIdLast
     ? [start, methodStart, methodEnd, paramsStart, paramsEnd, idStart, idEnd, end]
     : [start, idStart, idEnd, methodStart, methodEnd, paramsStart, paramsEnd, end]
   if (paramsEnd === 0 || ends.some((at, i) => i > 0 && at < (ends[i - 1] as number))) return
-  const text = (from: number) => bytes.slice(ends[from], ends[from + 1])
+  const text = (from: number) => patternOf(callBytes.subarray(ends[from], ends[from + 1]))
   const layout = { isIdLast, first: text(0), second: text(2), third: text(4), last: text(6) }
   const { first, second, third, last } = layout
   if (first.length + second.length + third.length + last.length > layoutBytesMax) return

@@ -7,6 +7,14 @@
  */
 
 import { asBuffer } from '../../../primitives/bytes.js'
+import {
+  callBytes,
+  integerEnd,
+  isAt,
+  type Pattern,
+  patternOf,
+  stringEnd as plainStringEnd,
+} from './callText.js'
 
 const quote = 0x22
 const backslash = 0x5c
@@ -16,9 +24,6 @@ const openBracket = 0x5b
 const closeBracket = 0x5d
 const openBrace = 0x7b
 const closeBrace = 0x7d
-const minus = 0x2d
-const zero = 0x30
-const nine = 0x39
 
 /**
  * Deepest nesting of arrays and objects, the outermost included. Real requests have at most 8. JSON.parse takes 6 s
@@ -54,11 +59,11 @@ export function skipSpace(bytes: Uint8Array, i: number, end = bytes.length): num
   return at
 }
 
-const jsonrpcKey = Buffer.from('"jsonrpc"')
-const jsonrpcValue = Buffer.from('"2.0"')
-const idKey = Buffer.from('"id"')
-const methodKey = Buffer.from('"method"')
-const paramsKey = Buffer.from('"params"')
+const jsonrpcKey = patternOf(Buffer.from('"jsonrpc"'))
+const jsonrpcValue = patternOf(Buffer.from('"2.0"'))
+const idKey = patternOf(Buffer.from('"id"'))
+const methodKey = patternOf(Buffer.from('"method"'))
+const paramsKey = patternOf(Buffer.from('"params"'))
 
 const seenJsonrpc = 1
 const seenId = 2
@@ -67,14 +72,15 @@ const seenParams = 8
 const seenRequired = seenJsonrpc | seenId | seenMethod
 
 /**
- * Reads the call object that starts at `start`, fills `spans` and returns the offset after its closing brace.
+ * Reads the call object at `start` of {@link callBytes}, fills `spans` and returns the offset after its closing brace.
  *
  * Accepts exactly: the members `jsonrpc` ("2.0"), `id` (an integer or a string), `method` (a string) and optionally
  * `params` (an array), each once, in any order, with any whitespace; ASCII only, and escapes only inside params.
  * Returns −1 for everything else, valid or not. The bytes between `paramsStart` and `paramsEnd` have balanced
  * brackets but may still not be JSON: if they are, then the whole call is valid JSON.
  */
-export function scanCall(bytes: Uint8Array, start: number, spans: CallSpans): number {
+export function scanCall(start: number, spans: CallSpans): number {
+  const bytes = callBytes
   if (bytes[start] !== openBrace) return -1
   let seen = 0
   let i = start + 1
@@ -87,27 +93,27 @@ export function scanCall(bytes: Uint8Array, start: number, spans: CallSpans): nu
     switch (bytes[i + 1]) {
       case 0x6a:
         member = seenJsonrpc
-        i = matchEnd(bytes, valueStart(bytes, matchEnd(bytes, i, jsonrpcKey)), jsonrpcValue)
+        i = matchEnd(valueStart(bytes, matchEnd(i, jsonrpcKey)), jsonrpcValue)
         break
       case 0x69:
         member = seenId
-        i = valueStart(bytes, matchEnd(bytes, i, idKey))
+        i = valueStart(bytes, matchEnd(i, idKey))
         spans.idStart = i
-        i = bytes[i] === quote ? plainStringEnd(bytes, i) : integerEnd(bytes, i)
+        if (i >= 0) i = bytes[i] === quote ? plainStringEnd(i) : integerEnd(i)
         spans.idEnd = i
         break
       case 0x6d:
         member = seenMethod
-        i = valueStart(bytes, matchEnd(bytes, i, methodKey))
+        i = valueStart(bytes, matchEnd(i, methodKey))
         spans.methodStart = i + 1
-        i = plainStringEnd(bytes, i)
+        if (i >= 0) i = plainStringEnd(i)
         spans.methodEnd = i - 1
         break
       case 0x70:
         member = seenParams
-        i = valueStart(bytes, matchEnd(bytes, i, paramsKey))
+        i = valueStart(bytes, matchEnd(i, paramsKey))
         spans.paramsStart = i
-        i = arrayEnd(bytes, i)
+        i = arrayEnd(i)
         spans.paramsEnd = i
         break
       default:
@@ -122,10 +128,6 @@ export function scanCall(bytes: Uint8Array, start: number, spans: CallSpans): nu
   }
 }
 
-export function isDigit(byte: number | undefined): boolean {
-  return byte !== undefined && byte >= zero && byte <= nine
-}
-
 /** The offset after the last byte before `i` that is not whitespace. */
 export function skipSpaceBack(bytes: Uint8Array, i: number): number {
   let at = i
@@ -138,14 +140,8 @@ export function skipSpaceBack(bytes: Uint8Array, i: number): number {
 }
 
 /** The end of `pattern` at `i`, or −1 if the bytes differ. */
-function matchEnd(bytes: Uint8Array, i: number, pattern: Uint8Array): number {
-  return i >= 0 && isAt(bytes, i, pattern) ? i + pattern.length : -1
-}
-
-/** Whether `pattern` is at `i`. */
-export function isAt(bytes: Uint8Array, i: number, pattern: Uint8Array): boolean {
-  for (let k = 0; k < pattern.length; k++) if (bytes[i + k] !== pattern[k]) return false
-  return true
+function matchEnd(i: number, pattern: Pattern): number {
+  return i >= 0 && isAt(i, pattern) ? i + pattern.length : -1
 }
 
 /** The start of the value whose key ends at `i`, or −1 if there is no colon. */
@@ -155,34 +151,9 @@ function valueStart(bytes: Uint8Array, i: number): number {
   return bytes[at] === colon ? skipSpace(bytes, at + 1) : -1
 }
 
-/** The end of the string at `i`, or −1 if there is none, or it contains an escape or anything but printable ASCII. */
-export function plainStringEnd(bytes: Uint8Array, i: number): number {
-  if (bytes[i] !== quote) return -1
-  for (let at = i + 1; at < bytes.length; at++) {
-    const byte = bytes[at] as number
-    if (byte === quote) return at + 1
-    if (byte < 0x20 || byte >= 0x7f || byte === backslash) return -1
-  }
-  return -1
-}
-
-/** The end of the value at `i`, if that is a string as {@link plainStringEnd} reads it or no string; or −1. */
-export function plainValueEnd(bytes: Uint8Array, i: number): number {
-  return bytes[i] === quote ? plainStringEnd(bytes, i) : literalEnd(bytes, i)
-}
-
-/** The end of the JSON integer at `i`, or −1. */
-export function integerEnd(bytes: Uint8Array, i: number): number {
-  if (i < 0) return -1
-  let at = bytes[i] === minus ? i + 1 : i
-  if (bytes[at] === zero) return at + 1
-  const digits = at
-  while (isDigit(bytes[at])) at++
-  return at > digits ? at : -1
-}
-
-/** Bytes that end the plain part of a string: a quote, a backslash, and what is not ASCII. */
+/** Bytes that end the plain part of a string: a quote, a backslash, what is not ASCII, and the end of the call. */
 const stopsText = new Uint8Array(256).fill(1, 0x80)
+stopsText[0] = 1
 stopsText[quote] = 1
 stopsText[backslash] = 1
 
@@ -190,7 +161,8 @@ stopsText[backslash] = 1
  * The end of the array at `i`, by counting brackets outside strings; −1 if there is none, if it is not ASCII, or if
  * it is nested too deeply for a call's params. Most bytes are in strings, and take half as long by a table.
  */
-export function arrayEnd(bytes: Uint8Array, i: number): number {
+export function arrayEnd(i: number): number {
+  const bytes = callBytes
   if (i < 0 || bytes[i] !== openBracket) return -1
   const end = bytes.length
   let depth = 0
@@ -209,7 +181,7 @@ export function arrayEnd(bytes: Uint8Array, i: number): number {
       if (++depth === nestingMax) return -1
     } else if (byte === closeBracket || byte === closeBrace) {
       if (--depth === 0) return at + 1
-    } else if (byte >= 0x80) return -1
+    } else if (byte >= 0x80 || byte === 0) return -1
   }
   return -1
 }
@@ -263,6 +235,11 @@ export function passString(bytes: Uint8Array, start: number, end: number): numbe
     else at = end
   }
   return ~at
+}
+
+/** The end of the value at `i` of {@link callBytes}, if that is a string without escapes or no string; or −1. */
+export function plainValueEnd(i: number): number {
+  return callBytes[i] === quote ? plainStringEnd(i) : literalEnd(callBytes, i)
 }
 
 /** The end of a number, `true`, `false` or `null`: the first character that cannot be part of one. */

@@ -2,11 +2,6 @@
  * Calls that are recognised by their layout and read from their bytes are answered as those that are parsed: the same
  * requests in random spellings to both, over sockets as well, and what is paid and counted for them. SEED repeats a run.
  */
-
-/**
- * Calls that are recognised by their layout and read from their bytes are answered as those that are parsed: the same
- * requests in random spellings to both, over sockets as well, and what is paid and counted for them. SEED repeats a run.
- */
 import t, { type Test } from 'tap'
 import { allotCounts, EdgeCounts } from '../../../../src/serving/metrics/edgeCounts.js'
 import type { Answer } from '../../../../src/serving/rpc/answers/answer.js'
