@@ -33,5 +33,5 @@ part kills 'processes that are killed twenty times each, every front, a minute o
 part start 'imports of a state that are killed fifty times, and as many fetches of one' \
   env KILLS=50 node dist/test/runTests.js dist/test/faults/killDuringStart.test.js
 part storm 'nodes that lie and reorganise for ten minutes' env STORM_SECONDS=600 node dist/test/runTests.js \
-  dist/test/faults/followerStorm.test.js
+  dist/test/faults/followerStorm.test.js dist/test/faults/familyStorm.test.js
 exit "$result"

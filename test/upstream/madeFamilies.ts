@@ -268,14 +268,48 @@ function bloomOf(values: readonly Hex[]): Hex {
 }
 
 export async function madeFamily(name: MadeFamily): Promise<FamilyFixture> {
-  const own: Rules = rules[name]
-  const { root } = await stateOf(own.stateKind === 'avax' ? 'avax' : 'eth')
-  const made: FamilyFixture['blocks'][number][] = []
-  for (let number = 0; number < blocks; number++) made.push(await blockOf(own, number, made, root))
-  return { chainId: own.chainId, ...(own.stateKind && { stateKind: own.stateKind }), blocks: made }
+  const chain = await MadeChain.begin(name)
+  while (chain.fixture.blocks.length < blocks) await chain.advance()
+  return chain.fixture
 }
 
-async function blockOf(own: Rules, number: number, before: FamilyFixture['blocks'], stateRoot: Hex) {
+/** A chain that goes on, and reorganises. */
+export class MadeChain {
+  readonly fixture: FamilyFixture & { readonly blocks: FamilyFixture['blocks'][number][] }
+  readonly #rules: Rules
+  readonly #stateRoot: Hex
+  #branch = 0
+
+  private constructor(rules: Rules, stateRoot: Hex) {
+    const { chainId, stateKind } = rules
+    this.fixture = { chainId, ...(stateKind && { stateKind }), blocks: [] }
+    this.#rules = rules
+    this.#stateRoot = stateRoot
+  }
+
+  static async begin(name: MadeFamily): Promise<MadeChain> {
+    const own: Rules = rules[name]
+    return new MadeChain(own, (await stateOf(own.stateKind === 'avax' ? 'avax' : 'eth')).root)
+  }
+
+  async advance(): Promise<void> {
+    const { blocks: before } = this.fixture
+    before.push(await blockOf(this.#rules, before, this.#stateRoot, this.#branch))
+  }
+
+  /** Other blocks in place of the newest `depth`, and one more. */
+  async reorganise(depth: number): Promise<void> {
+    this.#branch++
+    const made = this.fixture.blocks.slice(0, -depth)
+    for (let count = 0; count <= depth; count++)
+      made.push(await blockOf(this.#rules, made, this.#stateRoot, this.#branch))
+    // At once, so that nodes have the one or the other.
+    this.fixture.blocks.splice(0, Infinity, ...made)
+  }
+}
+
+async function blockOf(own: Rules, before: FamilyFixture['blocks'], stateRoot: Hex, branch: number) {
+  const number = before.length
   const chainId = BigInt(own.chainId)
   const list = number === 0 ? [] : own.transactions(number, chainId)
   const encoded = await Promise.all(list.map((each) => encode(each, chainId)))
@@ -313,13 +347,13 @@ async function blockOf(own: Rules, number: number, before: FamilyFixture['blocks
     ['gasUsed', BigInt(gasEach * list.length)],
     ['timestamp', BigInt(time)],
     ['extraData', own.extraData ?? '0x'],
-    ['mixHash', keccak256(toHex(number))],
+    ['mixHash', keccak256(toHex(number + 2 ** 32 * branch))],
     ['nonce', zeros(8)],
     ...own.header(number, await rootOf(withdrawalItems)),
   ]
   const hashes = encoded.map(({ hash }) => hash)
   const header = bytesToHex(RLP.encode(fields.map(([, value]) => itemOf(value)) as never))
-  const hash = own.hash?.(number, time, parent, hashes) ?? keccak256(header)
+  const hash = own.hash?.(number, time, parent, [...hashes, keccak256(toHex(branch))]) ?? keccak256(header)
   const placeOf = (index: number) => ({
     ...{ blockHash: hash, blockNumber: toHex(number), transactionIndex: toHex(index) },
   })
