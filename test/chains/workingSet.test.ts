@@ -39,7 +39,7 @@ function subjectsOf(most: number): Place[] {
   }))
 }
 
-const subjects = withoutAmsterdam ? [] : subjectsOf(Math.min(300, 30 * runsFactor))
+const subjects = withoutAmsterdam ? [] : subjectsOf(Math.min(300, 60 * runsFactor))
 
 /** Reads all subjects at the head; whatever is not held is fetched. */
 async function warmUp(rig: GatewayRig): Promise<void> {
