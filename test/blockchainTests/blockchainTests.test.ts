@@ -13,7 +13,7 @@ import { ChainTally } from './chainTally.js'
 
 const archive = join(packageRoot(), '../shared/blockchain-tests/blockchain-tests.tar.gz')
 const skip = existsSync(archive) ? false : `${archive} is absent`
-const everyNth = 8
+const everyNth = 24
 const testsOfFile = 3
 
 t.test(

@@ -48,22 +48,23 @@ async function health(service: Service) {
   return JSON.parse(await (await fetch(`${service.origin}/health`)).text())
 }
 
-for (const quorum of [1, 2] as const) {
-  for (const lie of ['ghost', 'farGhost'] as const) {
-    t.test(`with a quorum of ${quorum}, a ${lie} among three stops nobody`, async (t) => {
-      const { chain, honest, liar } = await openRig(t, 2)
-      await liar.turnTo(lie)
-      const service = await start(t, [liar.node, ...honest.map(({ node }) => node)], { quorum })
+for (const [quorum, lie] of [
+  [1, 'farGhost'],
+  [2, 'ghost'],
+] as const) {
+  t.test(`with a quorum of ${quorum}, a ${lie} among three stops nobody`, async (t) => {
+    const { chain, honest, liar } = await openRig(t, 2)
+    await liar.turnTo(lie)
+    const service = await start(t, [liar.node, ...honest.map(({ node }) => node)], { quorum })
+    await reachesTip(service, chain)
+    for (const depth of [0, 0, 3, 64]) {
+      await chain.advance(depth)
+      await liar.onStep()
       await reachesTip(service, chain)
-      for (const depth of [0, 0, 3, 64]) {
-        await chain.advance(depth)
-        await liar.onStep()
-        await reachesTip(service, chain)
-        t.equal((await health(service)).networks.dev.syncing, false)
-      }
-      await waitFor('the health of it', async () => (await health(service)).status === 'ok')
-    })
-  }
+      t.equal((await health(service)).networks.dev.syncing, false)
+    }
+    await waitFor('the health of it', async () => (await health(service)).status === 'ok')
+  })
 }
 
 t.test('a header that does not follow from its parent is not served, and who has it lied', async (t) => {

@@ -5,7 +5,6 @@ import t, { type Test } from 'tap'
 import { appendedFields } from '../../src/data/chain/header.js'
 import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.js'
 import { contracts } from '../ingest/chainMaker.js'
-import { Dice } from '../library/property.js'
 import { waitFor } from '../library/until.js'
 import { makeFolder, writeInto } from '../service/program.js'
 import type { Service } from '../service/service.js'
@@ -47,7 +46,7 @@ async function makeFuture(chain: StormChain, parent: StormBlock): Promise<StormB
 
 /** Two nodes, and what makes a block their head. */
 async function openNodes(t: Test, hasRaw: boolean) {
-  const chain = await StormChain.create(new Dice(3))
+  const chain = await StormChain.fromSeed(3)
   const nodes = [0, 0].map((lagSteps) => new HonestNode(chain, { lagSteps, hasRaw }))
   for (const { node } of nodes) {
     await node.start()

@@ -17,7 +17,7 @@ const archive = join(packageRoot(), '../shared/state-tests/state-tests.tar.gz')
 const newest = join(packageRoot(), '../shared/amsterdam/state-tests.tar.gz')
 const absent = [archive, newest].find((path) => !existsSync(path))
 const skip = absent === undefined ? false : `${absent} is absent`
-const everyNth = 16
+const everyNth = 48
 
 t.test('a sample from each folder, of each fork, ends as expected', { skip }, async (t) => {
   const tally = new Tally((line) => t.fail(line))
