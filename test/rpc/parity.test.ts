@@ -35,20 +35,29 @@ const skip = process.platform !== 'linux' && 'edges share a port on Linux alone'
 const longBytesMin = 2 ** 20
 
 /** Ways to ask: over HTTP, over a WebSocket, in a batch, pinned to the head. */
-const ways = ['http', 'socket', 'batch', 'pinned'] as const
-type Way = (typeof ways)[number]
+type Way = 'http' | 'socket' | 'batch' | 'pinned'
 
 /**
- * Edges are alike: each way is asked of one of them, and the long answers, which take most of the time, in one way of each
- * edge of an archive, and of the last edge of others.
+ * What is asked of each edge of a kind, in which ways. Edges are alike, and so are the kinds with a store of their own. In
+ * the other ways the first edge of an archive gives what all are compared with.
  */
-const waysOfEdge: readonly (readonly Way[])[] = [
-  ['http', 'batch'],
-  ['socket', 'pinned'],
-]
-const edges = waysOfEdge.length
-/** What the first edge of an archive gives in the other ways is what all are compared with. */
-const waysOfArchive: readonly (readonly Way[])[] = [['batch'], ['socket', 'http', 'batch', 'pinned']]
+const waysOf: Readonly<Record<Kind, readonly (readonly Way[])[]>> = {
+  archive: [['batch'], ['socket', 'http', 'batch', 'pinned']],
+  follower: [['http'], ['pinned']],
+  replica: [['batch'], ['socket']],
+  gateway: [
+    ['http', 'batch'],
+    ['socket', 'pinned'],
+  ],
+}
+const edges = waysOf.archive.length
+/** Edges that are asked for long answers, which take most of the time, in the first of their ways. */
+const longEdges: Readonly<Record<Kind, readonly number[]>> = {
+  archive: [0, 1],
+  follower: [],
+  replica: [1],
+  gateway: [1],
+}
 
 /** Asks one edge in one way; the text of each answer, as a single call with the id 1 has it. */
 type Ask = (network: string, calls: readonly Call[]) => Promise<readonly string[]>
@@ -308,7 +317,7 @@ t.test('every kind answers alike in every way, and so do its edges', { skip }, a
     )
   }
   const check = async ({ kind, service, networks }: Served) => {
-    for (const [edge, waysThere] of (kind === 'archive' ? waysOfArchive : waysOfEdge).entries()) {
+    for (const [edge, waysThere] of waysOf[kind].entries()) {
       const asks = waysTo(t, service, edge)
       for (const way of waysThere) {
         const where = `${kind}, edge ${edge}, ${way}`
@@ -320,7 +329,7 @@ t.test('every kind answers alike in every way, and so do its edges', { skip }, a
             `${where}, ${network}`,
           )
         }
-        if (way !== waysThere[0] || (kind !== 'archive' && edge < edges - 1)) continue
+        if (way !== waysThere[0] || !longEdges[kind].includes(edge)) continue
         for (const [at, example] of longExamples.entries()) {
           const method = example[0]?.[0] ?? ''
           if (kind === 'gateway' && slowOfGateway.has(method)) continue
