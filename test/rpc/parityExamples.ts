@@ -173,6 +173,8 @@ export const ownAnswers: { readonly [M in AnyMethod]?: { readonly [K in Kind]?: 
   debug_getModifiedAccountsByHash: { gateway: /this network does not hold when accounts changed/ },
   debug_getModifiedAccountsByNumber: { gateway: /this network does not hold when accounts changed/ },
   debug_storageRangeAt: { gateway: /this network does not hold whole states/ },
+  // It proves what others have executed.
+  rpc_discover: { gateway: /"x-basis":\{[^}]*"state":"proved"/ },
   eth_sendRawTransactionSync: {
     follower: /no upstream to send transactions to/,
     gateway: /no upstream to send transactions to/,
