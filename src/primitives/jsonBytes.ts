@@ -17,7 +17,6 @@ for (let byte = 0; byte < 256; byte++) {
 
 const quote = 0x22
 const zero = 0x30
-const fourZeros = 0x30303030
 const lowerX = 0x78
 
 /** Largest memory that is kept for the next text: a block with 500 transactions and their receipts. */
@@ -143,15 +142,6 @@ export class JsonBytes {
   hex(source: Uint8Array, start = 0, end = source.length): void {
     this.#open((end - start) * 2)
     this.#close(this.#pairs(source, start, end, this.#length))
-  }
-
-  /** Writes at most 32 big-endian bytes as a word of 32, `"0x…"`. */
-  word(source: Uint8Array): void {
-    this.#open(64)
-    const view = this.#view
-    const first = this.#length + 64 - 2 * source.length
-    for (let at = this.#length; at < first; at += 4) view.setInt32(at, fourZeros, true)
-    this.#close(this.#pairs(source, 0, source.length, first))
   }
 
   /** Writes the same as {@link hex}; faster where nearly all bytes are zero, as in blooms. */
@@ -310,6 +300,25 @@ export class JsonBytes {
     this.#bytes = bytes
     this.#view = new DataView(bytes.buffer)
   }
+}
+
+/** At most 32 big-endian bytes as a word of 32, `"0x…"`, for use at once. */
+export function hexWord(source: Uint8Array): Uint8Array {
+  const word = briefSlab.take(68)
+  const pairs = digitPairs
+  word[0] = quote
+  word[1] = zero
+  word[2] = lowerX
+  let at = 3
+  for (const first = 67 - 2 * source.length; at < first; at++) word[at] = zero
+  for (let i = 0; i < source.length; i++) {
+    const pair = pairs[source[i] as number] as number
+    word[at] = pair
+    word[at + 1] = pair >>> 8
+    at += 2
+  }
+  word[at] = quote
+  return word
 }
 
 /** Whether the eight bytes from `at` on are zeros. */

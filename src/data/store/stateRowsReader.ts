@@ -38,6 +38,8 @@ export class StateRowsReader {
   /** The head as it was found last, and in which snapshot. */
   readonly #head = new Uint8Array(blockNameBytes)
   #headIn = Number.NaN
+  /** The array that was found last to be its hash: requests of one head ask with the same. */
+  #headHash: Uint8Array | undefined
   readonly #snapshots: { readonly begun: number } | undefined
 
   protected constructor(
@@ -57,16 +59,24 @@ export class StateRowsReader {
   }
 
   isHead(hash: Uint8Array, isAfterRead = false): boolean {
-    if (isAfterRead && this.#headIn === this.snapshot) return hasHash(this.#head, hash)
+    if (isAfterRead && this.#headIn === this.snapshot) return this.#isKept(hash)
     const row = this.tables.meta.viewUntilNextRead(metaKeys.head)
     if (row === undefined) return false
     for (let at = 0; at < blockNameBytes; at++) this.#head[at] = row[at] as number
     this.#headIn = this.snapshot
-    return hasHash(row, hash)
+    this.#headHash = undefined
+    return this.#isKept(hash)
   }
 
   mayBeHead(hash: Uint8Array): boolean {
-    return this.#headIn > 0 && hasHash(this.#head, hash)
+    return this.#headIn > 0 && this.#isKept(hash)
+  }
+
+  #isKept(hash: Uint8Array): boolean {
+    if (hash === this.#headHash) return true
+    for (let at = 0; at < 32; at++) if (this.#head[8 + at] !== hash[at]) return false
+    this.#headHash = hash
+    return true
   }
 
   readOldestKept(): OldestKept {
@@ -219,12 +229,6 @@ export class StateRowsReader {
     for (const [key, value] of valuesAt(this.tables, 'slots', number, address))
       yield [key.slice(20) as Hash32, value]
   }
-}
-
-/** Whether a row that {@link readBlockName} reads has this hash. A view of it takes longer than to compare. */
-function hasHash(row: Uint8Array, hash: Uint8Array): boolean {
-  for (let at = 0; at < 32; at++) if (row[8 + at] !== hash[at]) return false
-  return true
 }
 
 export function readBlockName(row: Uint8Array | undefined): BlockName | undefined {

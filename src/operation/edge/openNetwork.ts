@@ -12,6 +12,7 @@ import { RowStateReader } from '../../data/state/stateReader.js'
 import type { ChainReader } from '../../data/store/chainReader.js'
 import { kindOf } from '../../data/store/chainRows.js'
 import { type LogRange, logRangeAt } from '../../data/store/logRanges.js'
+import type { Hash32 } from '../../primitives/bytes.js'
 import { FaultError, OperatorError } from '../../primitives/faults.js'
 import type { FetchMissing, Wanted, WantingCall } from '../../primitives/notHeld.js'
 import { reportingErrors } from '../../primitives/reportingErrors.js'
@@ -166,54 +167,58 @@ export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNe
   )
   const poll = setInterval(reportingErrors(reportDefect, refresh), pollMs)
   poll.unref()
-  return {
-    name: config.name,
-    purpose: purposeOf(config),
+  // A class, because V8 looks up what an object with as many getters of its own has anew for each request.
+  class Opened implements OpenNetwork {
+    readonly name = config.name
+    readonly purpose = purposeOf(config)
     get opening() {
       return why()
-    },
+    }
     get failure() {
       return source.failure
-    },
+    }
     get upstreams() {
       return source.upstreams
-    },
+    }
     get current() {
       return need().views.current
-    },
+    }
     get logs() {
       const logs = config.gateway?.logs
       return logs && opened && logProgress(opened.store, logs, opened.views.chain.head.number)
-    },
+    }
     get readers() {
       return opened?.store.readers ?? 0
-    },
+    }
     get blockAnswers() {
       return opened?.views.chain.parts.answers.use ?? unused
-    },
+    }
     get isReadable() {
       return isReadable && opened !== undefined
-    },
-    pinned: (hash) => need().views.pinned(hash),
+    }
+    pinned(hash: Hash32) {
+      return need().views.pinned(hash)
+    }
     get fetchMissing() {
       return opened?.views.fetchMissing
-    },
+    }
     get relay() {
       return opened?.relay
-    },
+    }
     get told() {
       return opened?.told
-    },
+    }
     get readFaith() {
       return opened?.readFaith
-    },
+    }
     async close() {
       clearInterval(poll)
       unlisten?.()
       opened?.views.streams.close()
       await opened?.store.close()
-    },
+    }
   }
+  return new Opened()
 }
 
 const unusable = 'its store cannot be used, see the log'

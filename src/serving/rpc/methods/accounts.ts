@@ -10,7 +10,7 @@ import {
   toQuantity,
 } from '../../../primitives/bytes.js'
 import { FaultError } from '../../../primitives/faults.js'
-import { JsonBytes } from '../../../primitives/jsonBytes.js'
+import { hexWord } from '../../../primitives/jsonBytes.js'
 import { UncacheableResult } from '../method.js'
 import { chainMethod } from '../network.js'
 import {
@@ -118,7 +118,7 @@ export const accountMethods = {
     memo: 'head',
     result: wordSchema,
     run: ({ chain, state }, [account, slot, id]) =>
-      wordJson(state.readSlot(stateBlock(chain, id, 2), account, slot)),
+      hexWord(state.readSlot(stateBlock(chain, id, 2), account, slot) ?? noBytes),
   }),
   /** By account in the order of the addresses, and of the slots asked for. */
   eth_getStorageValues: chainMethod({
@@ -131,7 +131,9 @@ export const accountMethods = {
     run({ chain, state }, [wanted, id]) {
       const block = stateBlock(chain, id, 1)
       const accounts = wanted.map(([account, slots]) => {
-        const values = slots.map((slot) => latin1Text(wordJson(state.readSlot(block, account, slot))))
+        const values = slots.map((slot) =>
+          latin1Text(hexWord(state.readSlot(block, account, slot) ?? noBytes)),
+        )
         return `"${bytesToHex(account)}":[${values.join(',')}]`
       })
       return `{${accounts.join(',')}}`
@@ -161,13 +163,4 @@ export const accountMethods = {
     run: ({ chain, state }, [account, id]) =>
       String(hasCode(state.readAccount(stateBlock(chain, id, 1), account))),
   }),
-}
-
-const json = new JsonBytes(128)
-
-/** The value of a slot, always 32 bytes. */
-function wordJson(value: Uint8Array = noBytes): Uint8Array {
-  json.clear()
-  json.word(value)
-  return json.finish(true)
 }
