@@ -6,9 +6,11 @@
 import type { ChainIdentity } from '../../store/chainRows.js'
 import { forksUpToLondon } from '../forks.js'
 import {
+  type Basis,
   type KnownName,
   type NetworkBasis,
   type NetworkPart,
+  networkParts,
   type OwnForm,
   type OwnType,
   type ProvedFamily,
@@ -20,18 +22,8 @@ import { provedNetworks } from './provedNetworks.js'
 
 type Parts = ProvedFamily['parts']
 
-const proved: Parts = {
-  ...({ headers: 'proved', bodies: 'proved', receipts: 'proved' } as const),
-  ...({ withdrawals: 'proved', state: 'proved', calls: 'proved' } as const),
-}
-const executed: Parts = {
-  ...({ headers: 'executed', bodies: 'executed', receipts: 'executed' } as const),
-  ...({ withdrawals: 'executed', state: 'executed', calls: 'executed' } as const),
-}
-const told: Parts = {
-  ...({ headers: 'told', bodies: 'told', receipts: 'told' } as const),
-  ...({ withdrawals: 'told', state: 'told', calls: 'told' } as const),
-}
+const all = (basis: Basis) => Object.fromEntries(networkParts.map((part) => [part, basis])) as Parts
+const [proved, executed, told] = [all('proved'), all('executed'), all('told')]
 
 const nothing: Unjudged = { opcodes: new Set(), addresses: new Set() }
 /** CLZ is of Osaka, which chains take in part, as they do P256VERIFY at 0x100. */
@@ -54,29 +46,28 @@ const base = {
   ...{ unjudged: nothing, asked: [], reads: [] },
 } satisfies Omit<ProvedFamily, 'name'>
 
-/** As many types of transactions have them, in this order. */
-const message = { gas: 'integer', to: 'recipient', value: 'integer', input: 'bytes' } as const
-const capped = { 'maxFeePerGas|gasPrice': 'integer', ...message } as const
-const market = {
-  ...({
-    chainId: 'integer',
-    nonce: 'integer',
-    maxPriorityFeePerGas: 'integer',
-    maxFeePerGas: 'integer',
-  } as const),
-  ...message,
-  accessList: 'accessList',
-} as const satisfies Record<string, OwnForm>
+const forms = { i: 'integer', b: 'bytes', r: 'recipient', a: 'accessList', f: 'flag' } as const
 
-const depositMessage = {
-  ...({ sourceHash: 'bytes', from: 'bytes', to: 'recipient', mint: 'integer' } as const),
-  ...({ value: 'integer', gas: 'integer', isSystemTx: 'flag' } as const),
-} satisfies Record<string, OwnForm>
-/** 0x7e of the OP Stack. */
-const deposit: OwnType = {
-  fields: { ...depositMessage, input: 'bytes' },
-  receiptFields: ['depositNonce', 'depositReceiptVersion'],
+/** Members in the order of their RLP, as `name:form`, each form by its first letter. */
+function fieldsOf<F extends OwnForm>(text: string): Readonly<Record<string, F>> {
+  const pairs = text.split(' ').map((each) => each.split(':') as [string, keyof typeof forms])
+  return Object.fromEntries(pairs.map(([name, form]) => [name, forms[form] as F]))
 }
+
+/** A type that nobody signs. */
+function unsigned(text: string, more?: Partial<OwnType>): OwnType {
+  return { fields: fieldsOf(text), ...more }
+}
+
+const message = 'gas:i to:r value:i input:b'
+const capped = `maxFeePerGas|gasPrice:i ${message}`
+/** Of a fee in another currency. */
+const inCurrency = `chainId:i nonce:i maxPriorityFeePerGas:i maxFeePerGas:i ${message} accessList:a feeCurrency:r`
+
+const depositReceipt = { receiptFields: ['depositNonce', 'depositReceiptVersion'] }
+const depositMessage = 'sourceHash:b from:b to:r mint:i value:i gas:i isSystemTx:f'
+/** 0x7e of the OP Stack. */
+const deposit = unsigned(`${depositMessage} input:b`, depositReceipt)
 const opReads = ['optimism_*', 'rollup_*']
 /** The header's `withdrawalsRoot` is that of a contract's storage since Isthmus. */
 const opParts: Parts = { ...proved, withdrawals: 'told' }
@@ -110,11 +101,8 @@ const list: readonly ProvedFamily[] = [
     loose: ['receipts'],
     types: new Map([
       [0x7e, deposit],
-      [0x7b, { fields: { ...market, feeCurrency: 'recipient' }, isSigned: true, receiptFields: ['baseFee'] }],
-      [
-        0x7a,
-        { fields: { ...market, feeCurrency: 'recipient', maxFeeInFeeCurrency: 'integer' }, isSigned: true },
-      ],
+      [0x7b, { fields: fieldsOf(inCurrency), isSigned: true, receiptFields: ['baseFee'] }],
+      [0x7a, { fields: fieldsOf(`${inCurrency} maxFeeInFeeCurrency:i`), isSigned: true }],
     ]),
     reads: opReads,
   },
@@ -123,56 +111,29 @@ const list: readonly ProvedFamily[] = [
     name: 'mantle',
     parts: { ...opParts, calls: 'told' },
     loose: ['bodies', 'receipts'],
-    types: new Map([
-      [
-        0x7e,
-        {
-          fields: { ...depositMessage, ethValue: 'integer', input: 'bytes' },
-          receiptFields: ['depositNonce', 'depositReceiptVersion'],
-        },
-      ],
-    ]),
+    types: new Map([[0x7e, unsigned(`${depositMessage} ethValue:i input:b`, depositReceipt)]]),
     reads: opReads,
   },
   {
     ...base,
     name: 'arbitrum',
-    types: new Map<number, OwnType>([
-      [
-        0x64,
-        { fields: { chainId: 'integer', requestId: 'bytes', from: 'bytes', to: 'bytes', value: 'integer' } },
-      ],
-      [0x65, { fields: { chainId: 'integer', from: 'bytes', nonce: 'integer', ...capped } }],
-      [0x66, { fields: { chainId: 'integer', requestId: 'bytes', from: 'bytes', ...capped } }],
+    types: new Map([
+      [0x64, unsigned('chainId:i requestId:b from:b to:b value:i')],
+      [0x65, unsigned(`chainId:i from:b nonce:i ${capped}`)],
+      [0x66, unsigned(`chainId:i requestId:b from:b ${capped}`)],
       [
         0x68,
-        {
-          fields: {
-            ...({ chainId: 'integer', nonce: 'integer', from: 'bytes' } as const),
-            ...capped,
-            ...({ ticketId: 'bytes', refundTo: 'bytes' } as const),
-            ...({ maxRefund: 'integer', submissionFeeRefund: 'integer' } as const),
-          },
-        },
+        unsigned(
+          `chainId:i nonce:i from:b ${capped} ticketId:b refundTo:b maxRefund:i submissionFeeRefund:i`,
+        ),
       ],
       [
         0x69,
-        {
-          fields: {
-            ...({ chainId: 'integer', requestId: 'bytes', from: 'bytes', l1BaseFee: 'integer' } as const),
-            ...({ depositValue: 'integer', 'maxFeePerGas|gasPrice': 'integer', gas: 'integer' } as const),
-            ...({ retryTo: 'recipient', retryValue: 'integer', beneficiary: 'bytes' } as const),
-            ...({ maxSubmissionFee: 'integer', refundTo: 'bytes', retryData: 'bytes' } as const),
-          },
-        },
+        unsigned(
+          'chainId:i requestId:b from:b l1BaseFee:i depositValue:i maxFeePerGas|gasPrice:i gas:i retryTo:r retryValue:i beneficiary:b maxSubmissionFee:i refundTo:b retryData:b',
+        ),
       ],
-      [
-        0x6a,
-        {
-          fields: { chainId: 'integer', input: 'bytes' },
-          sender: '0x00000000000000000000000000000000000a4b05',
-        },
-      ],
+      [0x6a, unsigned('chainId:i input:b', { sender: '0x00000000000000000000000000000000000a4b05' })],
     ]),
     runs: { fork: 'prague', from: 1_767_830_400 },
     unjudged: {
@@ -216,14 +177,9 @@ const list: readonly ProvedFamily[] = [
     // Since Helicon a header has the roots of blocks that were settled meanwhile, and a bound for the base fee.
     parts: { ...proved, calls: 'told' },
     loose: ['receipts', 'state'],
-    headerFields: {
-      ...({ extDataHash: 'bytes', baseFeePerGas: 'integer', extDataGasUsed: 'integer' } as const),
-      ...({ blockGasCost: 'integer', blobGasUsed: 'integer', excessBlobGas: 'integer' } as const),
-      ...({ parentBeaconBlockRoot: 'bytes', timestampMilliseconds: 'integer' } as const),
-      ...({ minDelayExcess: 'integer', targetExponent: 'integer', minPriceExponent: 'integer' } as const),
-      ...({ settledHeight: 'integer', settledGasUnix: 'integer', settledGasNumerator: 'integer' } as const),
-      settledExcess: 'integer',
-    },
+    headerFields: fieldsOf(
+      'extDataHash:b baseFeePerGas:i extDataGasUsed:i blockGasCost:i blobGasUsed:i excessBlobGas:i parentBeaconBlockRoot:b timestampMilliseconds:i minDelayExcess:i targetExponent:i minPriceExponent:i settledHeight:i settledGasUnix:i settledGasNumerator:i settledExcess:i',
+    ),
     settlingField: 'targetExponent',
     // The lowest bit of a key's first byte tells slots from balances of several coins.
     trieForm: { accountItems: 5, slotMask: 0xfe },
@@ -233,17 +189,7 @@ const list: readonly ProvedFamily[] = [
   {
     ...base,
     name: 'scroll',
-    types: new Map([
-      [
-        0x7e,
-        {
-          fields: {
-            ...({ queueIndex: 'integer', gas: 'integer', to: 'recipient' } as const),
-            ...({ value: 'integer', input: 'bytes', 'sender|from': 'bytes' } as const),
-          },
-        },
-      ],
-    ]),
+    types: new Map([[0x7e, unsigned('queueIndex:i gas:i to:r value:i input:b sender|from:b')]]),
     runs: { fork: 'prague', from: 1_766_041_200 },
     // Of Osaka's rules it has only some.
     unjudged: {
