@@ -6,12 +6,12 @@ import { packageRoot } from '../src/primitives/packageRoot.js'
 
 /**
  * Settings of a whole run, a quick one and a check. Many short rounds are more reliable than few long ones. A check has
- * the fewest that give a median, and networks that fit into ten minutes and five more to make them.
+ * shorter ones, and networks that fit into ten minutes and five more to make them.
  */
 const modes = {
   whole: {
     // A store of 10,000,000 slots is mapped, and code compiled, in 40 s; a busy machine may never become steady.
-    ...{ rounds: 7, seconds: 1, warmUpSecondsMax: 60, latencyRounds: 3, latencySeconds: 4 },
+    ...{ rounds: 9, seconds: 1, warmUpSecondsMax: 60, latencyRounds: 3, latencySeconds: 4 },
     ...{ accounts: 1_000_000, slots: 1_000_000, blocks: 50_000, logBlocks: 1_000_000 },
   },
   quick: {
@@ -19,7 +19,7 @@ const modes = {
     ...{ accounts: 100_000, slots: 100_000, blocks: 20_000, logBlocks: 100_000 },
   },
   check: {
-    ...{ rounds: 3, seconds: 0.4, warmUpSecondsMax: 2, latencyRounds: 1, latencySeconds: 2 },
+    ...{ rounds: 9, seconds: 0.2, warmUpSecondsMax: 2, latencyRounds: 1, latencySeconds: 2 },
     ...{ accounts: 250_000, slots: 500_000, blocks: 20_000, logBlocks: 50_000 },
   },
 } as const
@@ -82,7 +82,7 @@ export const helpText = `Measures Tidegate beside a bare uWebSockets.js server t
   --attack NAME[,NAME]             of neighbours, these attacks only
   --list                           no run: the scenarios that these flags choose, with the seconds that each may take
   --quick                          short rounds and small networks: a first look, not a measurement
-  --rounds N, --seconds N          rounds of each server (7), and how long one takes (1)
+  --rounds N, --seconds N          rounds of each server (9), and how long one takes (1)
   --connections N                  at the same time (64)
   --accounts N                     accounts of the network that proofs are of (1,000,000)
   --slots N                        slots of the largest network read from (1,000,000); 100,000,000 take 15 GB

@@ -35,6 +35,8 @@ export interface Side extends Memory {
 export interface Ratio {
   readonly value: number
   readonly by: 'rate' | 'cpu' | 'p99'
+  /** Distance between the extremes of the rounds' ratios as a share of their median; absent where they are not compared. */
+  readonly spread?: number
 }
 
 export interface Outcome {
@@ -95,7 +97,9 @@ export function compareSides(own: Side, rival: Side): Ratio {
     const other = rival.rounds?.[at]
     return other === undefined ? [] : [compare(round, other)]
   })
-  return { value: median(pairs ?? []) ?? compare(own, rival), by: byRate ? 'rate' : 'cpu' }
+  const by = byRate ? 'rate' : 'cpu'
+  const value = median(pairs ?? [])
+  return value === undefined ? { value: compare(own, rival), by } : { value, by, spread: spread(pairs ?? []) }
 }
 
 /**

@@ -104,18 +104,23 @@ export function logScale(values: readonly number[]): Scale {
   )
 }
 
+/** What takes work of its own, for which a bare server's rate says nothing: it is compared with anvil. */
+const isWork = (name: string) => /^(call|estimate|proof|trace)/.test(name)
+
 /** The charts for which the findings have numbers; of ratios to `bare` few exceed 1, so those bars begin at 0. */
 const charts = [
   {
     rival: 'bare',
-    title: "Share of a bare uWebSockets.js server's speed, with the same bytes",
+    shows: (name: string) => !isWork(name),
+    title: "Reads: share of a bare uWebSockets.js server's speed, with the same bytes",
     scaleOf: linearScale,
     origin: 0,
     tickText: (tick: number) => `${tick * 100} %`,
   },
   {
     rival: 'anvil',
-    title: 'Times as fast as anvil',
+    shows: isWork,
+    title: 'Calls, estimates and proofs: times as fast as anvil',
     scaleOf: logScale,
     origin: 1,
     tickText: (tick: number) => `${Number(tick.toPrecision(1))}×`,
@@ -157,7 +162,7 @@ export function picture(findings: readonly Finding[]): string {
   let y = margin / 2
   const drawn = charts.flatMap((chart) => {
     const rows = findings.flatMap((finding) => {
-      const ratio = isFailed(finding) ? undefined : finding.ratios[chart.rival]
+      const ratio = isFailed(finding) || !chart.shows(finding.name) ? undefined : finding.ratios[chart.rival]
       return ratio === undefined ? [] : [[finding.title, ratio] as const]
     })
     if (rows.length === 0) return []

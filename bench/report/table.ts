@@ -15,8 +15,8 @@ const columns = [
   ['core', 6],
   ['RSS MB', 8],
   ['own MB', 8],
-  ['× bare', 9],
-  ['× anvil', 9],
+  ['× bare', 14],
+  ['× anvil', 14],
 ] as const
 
 export function headLine(): string {
@@ -83,13 +83,13 @@ function cellsOf({ own, rivals, ratios: { bare, anvil } }: Measured): string[] {
     own.busy === undefined ? '–' : `${(own.busy * 100).toFixed(0)} %`,
     megabytes(own.residentBytes),
     megabytes(own.anonymousBytes),
-    ratioText(bare),
-    ratioText(anvil),
+    spreadText(bare),
+    spreadText(anvil),
   ]
 }
 
 function remarksOf({ unit, note, ratios: { bare, anvil, ...others } }: Measured): string {
-  const compared = Object.entries(others).map(([rival, ratio]) => `${ratioText(ratio)} × ${rival}`)
+  const compared = Object.entries(others).map(([rival, ratio]) => `${spreadText(ratio)} × ${rival}`)
   return [unit === 'requests' ? undefined : unit, ...compared, note]
     .filter((text) => text !== undefined)
     .join('; ')
@@ -100,6 +100,12 @@ export function ratioText(ratio: Ratio | undefined): string {
   if (ratio === undefined) return '–'
   const value = shown(ratio.value, 2)
   return ratio.by === 'rate' ? value : `${value} ${ratio.by === 'cpu' ? 'c' : ratio.by}`
+}
+
+/** {@link ratioText} with the spread of the rounds. */
+function spreadText(ratio: Ratio | undefined): string {
+  const spread = ratio?.spread === undefined ? '' : ` ±${(ratio.spread * 100).toFixed(0)} %`
+  return `${ratioText(ratio)}${spread}`
 }
 
 /** With as many digits after the point where it is small; `–` where it is not known. */
