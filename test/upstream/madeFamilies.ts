@@ -78,7 +78,7 @@ const legacy = (number: number): Made => ({
 })
 
 const l1Fee = { l1Fee: '0x1234', l1GasPrice: '0x77', l1GasUsed: '0x640', l1BaseFeeScalar: '0x1' }
-const deposit = (number: number, own: Fields = []): Made => ({
+const deposit = (number: number, own: Fields = [], last: Fields = []): Made => ({
   type: 0x7e,
   fields: [
     ...([['sourceHash', keccak256(toHex(number))] as const, ['from', sender] as const] as const),
@@ -86,6 +86,7 @@ const deposit = (number: number, own: Fields = []): Made => ({
     ...([['value', 1n] as const, ['gas', 100_000n] as const, ['isSystemTx', false] as const] as const),
     ...own,
     ['input', '0x0102'],
+    ...last,
   ],
   more: { nonce: toHex(number), depositReceiptVersion: '0x1', r: '0x0', s: '0x0', v: '0x0', gasPrice: '0x0' },
   tail: { depositNonce: BigInt(number), depositReceiptVersion: 1n },
@@ -146,7 +147,7 @@ const rules = {
   mantle: {
     ...{ chainId: 5_000, seconds: 2, header: isthmus, extraData: '0x000000003200000006' },
     transactions: (number, chainId) => [
-      deposit(number, [['ethValue', 3n]]),
+      deposit(number, [['ethValue', 3n]], number % 2 === 0 ? [] : [['ethTxValue', 9n]]),
       { ...usual(number, chainId), moreReceipt: { ...l1Fee, tokenRatio: '0xfa0' } },
     ],
   },

@@ -46,7 +46,9 @@ const base = {
   ...{ unjudged: nothing, asked: [], reads: [] },
 } satisfies Omit<ProvedFamily, 'name'>
 
-const forms = { i: 'integer', b: 'bytes', r: 'recipient', a: 'accessList', f: 'flag' } as const
+const forms = {
+  ...({ i: 'integer', b: 'bytes', r: 'recipient', a: 'accessList', f: 'flag', o: 'optional' } as const),
+}
 
 /** Members in the order of their RLP, as `name:form`, each form by its first letter. */
 function fieldsOf<F extends OwnForm>(text: string): Readonly<Record<string, F>> {
@@ -111,7 +113,7 @@ const list: readonly ProvedFamily[] = [
     name: 'mantle',
     parts: { ...opParts, calls: 'told' },
     loose: ['bodies', 'receipts'],
-    types: new Map([[0x7e, unsigned(`${depositMessage} ethValue:i input:b`, depositReceipt)]]),
+    types: new Map([[0x7e, unsigned(`${depositMessage} ethValue:i input:b ethTxValue:o`, depositReceipt)]]),
     reads: opReads,
   },
   {

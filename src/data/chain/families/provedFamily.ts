@@ -24,8 +24,11 @@ export const shownParts = ['headers', 'transactions', 'receipts', 'state', 'call
 /** What a network lacks is absent. */
 export type NetworkBasis = Readonly<Partial<Record<(typeof shownParts)[number], ShownBasis>>>
 
-/** How a field of a transaction stands in its RLP: an integer without leading zeros, bytes as they are, … */
-export type OwnForm = 'integer' | 'bytes' | 'recipient' | 'accessList' | 'flag'
+/**
+ * How a field of a transaction stands in its RLP: an integer without leading zeros, bytes as they are, …; `optional` is an
+ * integer that is left out where it is absent.
+ */
+export type OwnForm = 'integer' | 'bytes' | 'recipient' | 'accessList' | 'flag' | 'optional'
 
 /** A type of transactions that Ethereum does not have. */
 export interface OwnType {

@@ -251,8 +251,9 @@ function isUnrooted(
 /** The bytes of a transaction of a type that Ethereum does not have. */
 function ownTransaction(json: Json, number: number, { fields, isSigned }: OwnType): Uint8Array {
   const signature = isSigned ? { 'yParity|v': 'integer', r: 'integer', s: 'integer' } : {}
-  const items = Object.entries({ ...fields, ...signature }).map(([names, form]) => {
-    return fieldItem(memberOf(json, names), form as OwnForm)
+  const items = Object.entries({ ...fields, ...signature }).flatMap(([names, form]) => {
+    const value = memberOf(json, names)
+    return form === 'optional' && value === undefined ? [] : [fieldItem(value, form as OwnForm)]
   })
   return concatBytes(Uint8Array.of(number), encodeRlp(items))
 }
@@ -268,6 +269,7 @@ function memberOf(json: Json, names: string): unknown {
 function fieldItem(value: unknown, form: OwnForm): RlpItem {
   switch (form) {
     case 'integer':
+    case 'optional':
       return toMinimalBytes(value === undefined ? 0n : quantityOf(value))
     case 'bytes':
       return bytesOf(value)
