@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { methods } from '../../src/serving/rpc/registry.js'
 import { waitFor } from '../library/until.js'
+import { askNetwork, callsAt, callsWithin, differencesOf, type NetworkAnswer } from '../rpc/blockCalls.js'
 import { blockAt, chainPath, examples, genesisPath, headBlock, quantity } from '../rpc/demoChain.js'
 import { type AnyMethod, type Call, examplesOf } from '../rpc/parityExamples.js'
 import { readQuestions } from '../rpc/readQuestions.js'
@@ -62,126 +63,29 @@ async function serve(): Promise<Service> {
 const service = await serve()
 t.teardown(() => service.stop())
 
-type Answer = {
-  readonly result?: unknown
-  readonly error?: { readonly code: number; readonly message: string }
-}
-
-async function ask(network: string, calls: readonly Call[]): Promise<Answer[]> {
-  const answers: Answer[] = []
-  for (let at = 0; at < calls.length; at += 25) {
-    const body = calls
-      .slice(at, at + 25)
-      .map(([method, params], id) => ({ jsonrpc: '2.0', id, method, params }))
-    const { text } = await service.post(`/${network}`, JSON.stringify(body))
-    answers.push(...(JSON.parse(text) as Answer[]))
-  }
-  return answers
-}
+const ask = (network: string, calls: readonly Call[]) => askNetwork(service, network, calls)
 
 const [account] = examples.accounts
 const call = { from: account?.address, to: examples.contracts[0]?.address, data: '0x18160ddd' }
-
-/** Calls that need the state after a block, and its header. */
-function callsAt(number: number): Call[] {
-  const [block, { hash }] = [quantity(number), blockAt(number)]
-  const contract = examples.contracts[number % examples.contracts.length]?.address
-  const slots = examples.slots.map(({ slot }) => slot)
-  return [
-    ...[...examples.accounts, ...examples.contracts].flatMap(({ address }): Call[] => [
-      ['eth_getBalance', [address, block]],
-      ['eth_getAccount', [address, { blockHash: hash }]],
-      ['eth_getTransactionCount', [address, block]],
-      ['ots_hasCode', [address, block]],
-    ]),
-    ...examples.slots.map(({ address, slot }): Call => ['eth_getStorageAt', [address, slot, block]]),
-    ['eth_getStorageValues', [{ [contract as string]: slots }, block]],
-    ['eth_getCode', [contract, block]],
-    ['eth_getProof', [contract, slots, block]],
-    ['eth_call', [call, block]],
-    ...[1, 2, 7, 128, 255, 256, 257].map((back): Call => {
-      const code = `0x61${back.toString(16).padStart(4, '0')}43034060005260206000f3`
-      return ['eth_call', [{ to: `0x${'0e'.repeat(20)}` }, block, { [`0x${'0e'.repeat(20)}`]: { code } }]]
-    }),
-    ['eth_callMany', [[{ transactions: [call] }], { blockNumber: block }]],
-    ['eth_estimateGas', [call, block]],
-    ['eth_createAccessList', [call, block]],
-    ['eth_simulateV1', [{ blockStateCalls: [{ calls: [{ to: contract }] }] }, block]],
-    ['trace_call', [call, ['trace', 'vmTrace', 'stateDiff'], block]],
-    ['trace_callMany', [[[call, ['trace']]], block]],
-    ['debug_traceCall', [call, block, { tracer: 'prestateTracer' }]],
-    ['debug_accountRange', [block, '0x', 20]],
-    ['eth_getHeaderByNumber', [block]],
-    ['eth_getHeaderByHash', [hash]],
-    ['erigon_getHeaderByNumber', [block]],
-    ['debug_getRawHeader', [block]],
-    // The block itself is in the file.
-    ['eth_getBlockByNumber', [block, true]],
-    ['eth_getBlockByHash', [hash, false]],
-    ['debug_getRawBlock', [block]],
-    ['eth_getTransactionByBlockNumberAndIndex', [block, '0x0']],
-    ['eth_getTransactionByBlockHashAndIndex', [hash, '0x0']],
-    ['eth_getRawTransactionByBlockNumberAndIndex', [block, '0x0']],
-    ['eth_getBlockTransactionCountByHash', [hash]],
-    ['eth_getUncleCountByBlockNumber', [block]],
-    ['eth_getUncleByBlockNumberAndIndex', [block, '0x0']],
-    ['eth_getTransactionByHash', [blockAt(number).transactions[0]?.hash ?? hash]],
-    ['eth_feeHistory', ['0x1', block, []]],
-    ['tidegate_getHeaderProof', [hash]],
-  ]
+const subjects = {
+  accounts: examples.accounts.map(({ address }) => address),
+  contracts: examples.contracts.map(({ address }) => address),
+  slots: examples.slots,
+  call,
 }
 
-/** Calls that need the receipts of a block, or the state before it, too. */
-function callsWithin(number: number): Call[] {
-  const [block, { hash, transactions }] = [quantity(number), blockAt(number)]
-  const first = transactions[0]?.hash
-  return [
-    ['eth_getBlockReceipts', [block]],
-    ['debug_getRawReceipts', [block]],
-    ['eth_getLogs', [{ fromBlock: block, toBlock: block }]],
-    ['eth_getLogs', [{ blockHash: hash }]],
-    ['tidegate_getLogs', [{ fromBlock: block, limit: 5 }]],
-    ['ots_getBlockDetails', [block]],
-    ['ots_getBlockTransactions', [block, 0, 3]],
-    ['eth_feeHistory', ['0x1', block, [10, 50]]],
-    ['debug_traceBlockByNumber', [block, { tracer: 'callTracer' }]],
-    ['trace_block', [block]],
-    ['debug_intermediateRoots', [hash]],
-    ['debug_getModifiedAccountsByNumber', [number]],
-    ['debug_storageRangeAt', [hash, 0, examples.contracts[0]?.address, '0x', 5]],
-    ['trace_filter', [{ fromBlock: block, toBlock: block }]],
-    ...(number % 16 === 0 ? ([['debug_executionWitness', [block]]] satisfies Call[]) : []),
-    ...(first === undefined
-      ? []
-      : ([
-          ['eth_getTransactionReceipt', [first]],
-          ['debug_traceTransaction', [first, { tracer: 'prestateTracer' }]],
-          ['trace_replayTransaction', [first, ['trace', 'stateDiff']]],
-          ['ots_getInternalOperations', [first]],
-        ] satisfies Call[])),
-  ]
-}
-
-const wants = new Map<string, Answer>()
+const wants = new Map<string, NetworkAnswer>()
 
 /** What the archive answers. */
-async function wantedOf(calls: readonly Call[]): Promise<Answer[]> {
+async function wantedOf(calls: readonly Call[]): Promise<NetworkAnswer[]> {
   const missing = calls.filter((each) => !wants.has(JSON.stringify(each)))
   for (const [at, answer] of (await ask('demo', missing)).entries())
     wants.set(JSON.stringify(missing[at]), answer)
-  return calls.map((each) => wants.get(JSON.stringify(each)) as Answer)
+  return calls.map((each) => wants.get(JSON.stringify(each)) as NetworkAnswer)
 }
 
-/** Compares answers but for their ids; names the calls that differ. */
 async function checkSame(t: Test, network: string, calls: readonly Call[], what: string): Promise<void> {
-  const [got, want] = [await ask(network, calls), await wantedOf(calls)]
-  const differences = calls.flatMap((each, at) => {
-    const [own, other] = [got[at], want[at]].map((answer) => JSON.stringify(answer?.error ?? answer?.result))
-    return own === other
-      ? []
-      : [{ call: JSON.stringify(each).slice(0, 200), got: own?.slice(0, 300), want: other?.slice(0, 300) }]
-  })
-  t.strictSame(differences.slice(0, 5), [], what)
+  t.strictSame(differencesOf(calls, await ask(network, calls), await wantedOf(calls)), [], what)
 }
 
 for (const start of starts) {
@@ -189,14 +93,15 @@ for (const start of starts) {
     for (let number = start; number <= headBlock.number; number++) {
       // What is far from one start is close to another.
       if (number > start + 10 && number % 8 > 0) continue
-      await checkSame(t, nameOf(start), callsAt(number), `state after block ${number}`)
-      if (number > start) await checkSame(t, nameOf(start), callsWithin(number), `block ${number}`)
+      await checkSame(t, nameOf(start), callsAt(subjects, blockAt(number)), `state after block ${number}`)
+      if (number > start)
+        await checkSame(t, nameOf(start), callsWithin(subjects, blockAt(number)), `block ${number}`)
     }
   })
 }
 
 /** Whether an answer may differ from the archive's, because it tells of what was before the start. */
-function mayDiffer(answer: Answer, want: Answer, start: number): boolean {
+function mayDiffer(answer: NetworkAnswer, want: NetworkAnswer, start: number): boolean {
   if (answer.error?.code === 4444) return true
   const { blockNumber } = (want.result ?? {}) as { blockNumber?: string }
   return answer.result === null && blockNumber !== undefined && Number(blockNumber) <= start
@@ -219,7 +124,7 @@ t.test('no method says anything else than the archive, or that it is from before
       .filter((each) => !/"earliest"|eth_newFilter/.test(JSON.stringify(each)))
     const [got, want] = [await ask(nameOf(start), calls), await wantedOf(calls)]
     const differences = calls.flatMap((each, at) => {
-      const [own, other] = [got[at] as Answer, want[at] as Answer]
+      const [own, other] = [got[at] as NetworkAnswer, want[at] as NetworkAnswer]
       const isSame = JSON.stringify(own.error ?? own.result) === JSON.stringify(other.error ?? other.result)
       if (isSame || mayDiffer(own, other, start)) return []
       return [
@@ -240,7 +145,8 @@ async function checkLogsFrom(t: Test, network: string, first: number, error: obj
     ['eth_newFilter', [{ fromBlock: quantity(first) }]],
     ['eth_newFilter', [{ fromBlock: quantity(first - 1) }]],
   ])
-  const logsOf = async (id: unknown) => (await ask(network, [['eth_getFilterLogs', [id]]]))[0] as Answer
+  const logsOf = async (id: unknown) =>
+    (await ask(network, [['eth_getFilterLogs', [id]]]))[0] as NetworkAnswer
   const [all, later] = await wantedOf(
     [first, first + 1].map((number): Call => ['eth_getLogs', [{ fromBlock: quantity(number) }]]),
   )
