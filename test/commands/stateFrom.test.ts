@@ -35,7 +35,12 @@ function wordsOf(data: string, nodes: readonly WeatherNode[], block = hash): str
 const nodeOf = ({ url }: { readonly url: string }) => ({ url, timeoutMs: 5_000, answerBytesMax: 2 ** 26 })
 
 /** The same in this process. */
-function load(data: string, nodes: StartNodesPlan, block: string | undefined): Promise<void> {
+function load(
+  data: string,
+  nodes: StartNodesPlan,
+  block: string | undefined,
+  signal = new AbortController().signal,
+): Promise<void> {
   const state = { headers: [], state: undefined, nodes, hash: block, totalDifficulty }
   const task = {
     storePath: storePathOf(data, 'x'),
@@ -44,7 +49,7 @@ function load(data: string, nodes: StartNodesPlan, block: string | undefined): P
     genesis: { text: readFileSync(genesisPath, 'utf8'), path: genesisPath },
     start: state,
   }
-  return importFiles(task, { report: () => undefined, signal: new AbortController().signal })
+  return importFiles(task, { report: () => undefined, signal })
 }
 
 /** The state after a block as it is exported. */
@@ -186,6 +191,19 @@ t.test('what a node cannot tell, or tells wrongly, is refused', async (t) => {
   )
   await refuses((_, answer) => answer, /no block after block 264/, headBlock.hash)
   await refuses((_, answer) => answer, /no node has block 0x1111/, `0x${'11'.repeat(32)}`)
+})
+
+t.test('a fetch that is stopped ends at once, and leaves what it has', async (t) => {
+  const stop = new AbortController()
+  let pages = 0
+  const node = await startPaged(t, service.origin, (call, answer) => {
+    if (!isAccounts(call) || ++pages < 2) return answer
+    stop.abort()
+    return new Promise(() => undefined)
+  })
+  const data = makeFolder(t)
+  await load(data, { upstreams: [nodeOf(node)] }, hash, stop.signal)
+  t.strictSame(readdirSync(dirname(storePathOf(data, 'x'))), ['fetched.jsonl'])
 })
 
 t.test('most nodes have to have the block on their chain', async (t) => {

@@ -37,6 +37,10 @@ export async function makeStart(task: IngestStore, plan: StartPlan, host: Source
   try {
     await nodes?.check(checkMs)
     return await beginAt(task, plan, { genesis, nodes, host })
+  } catch (error) {
+    // Whoever stops it ends what is asked of nodes.
+    if (nodes !== undefined && host.signal.aborted && error instanceof OperatorError) return false
+    throw error
   } finally {
     await nodes?.close()
   }
