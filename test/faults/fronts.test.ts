@@ -198,6 +198,15 @@ const rows: Readonly<Record<string, Row>> = {
   'a third of all answers 502, no batches': {
     front: both(refusesBatches(html(400)), sometimes(3, html(502))),
   },
+  'a third of all answers 403': { front: sometimes(3, html(403)) },
+  'a byte order mark': {
+    front: async (_, pass) => {
+      const reply = await pass()
+      return reply.headers?.['content-type']?.includes('json')
+        ? { ...reply, body: `\ufeff${reply.body}` }
+        : reply
+    },
+  },
   'a key that expired': { front: () => html(401), isDead: true },
 }
 

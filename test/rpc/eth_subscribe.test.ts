@@ -1,6 +1,11 @@
 import t from 'tap'
 import { Chain } from '../../src/data/chain/chain.js'
+import type { ChainStep } from '../../src/data/chain/chainSteps.js'
+import { LogFilter } from '../../src/data/chain/logFilter.js'
 import { ChainReader } from '../../src/data/store/chainReader.js'
+import { type Hash32, hexToBytes } from '../../src/primitives/bytes.js'
+import { BlockEvents } from '../../src/serving/streams/blockEvents.js'
+import type { ChainRequest } from '../../src/serving/streams/chainRequest.js'
 import { NetworkStreams } from '../../src/serving/streams/networkStreams.js'
 import { waitFor } from '../library/until.js'
 import { startService } from '../service/service.js'
@@ -9,7 +14,7 @@ import { endpointOver } from '../unit/serving/streams/openStreams.js'
 import { settle, TestClient } from '../unit/serving/streams/testClient.js'
 import { expectedBlock, findBadHex } from './blockOracle.js'
 import type { Json } from './demoChain.js'
-import { blocks, type DemoBlock, headBlock } from './demoChain.js'
+import { blockAt, blocks, type DemoBlock, headBlock } from './demoChain.js'
 
 /** Members of `types.Header` in go-ethereum, in its order. */
 const headMembers = [
@@ -84,6 +89,32 @@ t.test('every head of the demo chain is as go-ethereum sends it, whatever its fo
     t.strictSame(heads[index], expectedHead(block))
   }
   t.strictSame(findBadHex(heads), [])
+})
+
+t.test('whoever pauses within a block gets each event once, of whatever kind', async (t) => {
+  const { chain } = openDemo()
+  const events = new BlockEvents(chain)
+  const plain = { delivery: { policy: 'close', queueBytes: 0 }, from: undefined, within: undefined } as const
+  const requests: readonly ChainRequest[] = [
+    { ...plain, filter: undefined },
+    { ...plain, filter: undefined, receipts: 'all' },
+    { ...plain, filter: new LogFilter({ addresses: [], topics: [] }) },
+  ]
+  for (const block of [blocks[9], blocks[99], headBlock] as readonly DemoBlock[]) {
+    const hash = hexToBytes(blockAt(block.number - 1).hash) as Hash32
+    const step = chain.nextStep({ number: block.number - 1, hash }) as ChainStep
+    for (const request of requests) {
+      const isEvent = <T>(each: T | number): each is T => typeof each !== 'number'
+      const all = [...events.of(request, step)].filter(isEvent).map(({ index }) => index)
+      for (let first = 0; first <= all.length; first++) {
+        const found = [...events.of(request, step, first)].filter(isEvent).map(({ index }) => index)
+        t.strictSame(
+          found,
+          all.filter((index) => index >= first),
+        )
+      }
+    }
+  }
 })
 
 t.test('logs are those of the receipts, byte for byte', async (t) => {

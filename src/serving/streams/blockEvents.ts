@@ -61,6 +61,8 @@ export class BlockEvents {
   *of(request: ChainRequest, step: ChainStep, first = 0): Generator<ChainEvent | number> {
     const { filter, receipts } = request
     if (filter !== undefined) yield* this.#matching(request, filter, step, first)
+    // A block has one head, and its receipts are one event.
+    else if (first > 0) return
     else if (receipts === undefined) {
       if (wantsStep(request, step)) yield this.head(step)
     } else {

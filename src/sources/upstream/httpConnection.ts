@@ -176,7 +176,8 @@ function lowerCased(headers: Readonly<Record<string, string>>): Record<string, s
 /** Undefined where it is none. */
 export function parseJson(bytes: Buffer): unknown {
   try {
-    return JSON.parse(bytes.toString('utf8'))
+    // A byte order mark is no part of JSON (RFC 8259, section 8.1), which readers may ignore.
+    return JSON.parse(bytes.toString('utf8').replace(/^\ufeff/, ''))
   } catch {
     return undefined
   }

@@ -1,5 +1,7 @@
 /** How long a method that a node refused is not asked for where there is another way; then its operator may have upgraded it. */
 const lackedMs = 600_000
+/** The same of a method that it answered before: one of several nodes behind a front may lack it, or a firewall err. */
+const brieflyMs = 2_000
 /** Failures in a row of one method, of a node that answers others, after which it counts as refused. */
 const failuresMax = 3
 /** Methods of which something is remembered: more than are asked for here, and what callers name is bounded. */
@@ -20,6 +22,8 @@ interface Known {
   readonly failures: number
   /** Until when it counts as refused, in the time of `performance.now()`. */
   readonly lackedUntil: number
+  /** Whether it was answered, and did not count as refused since. */
+  readonly isAnswered: boolean
 }
 
 /** Which methods a node lacks, as its answers said. */
@@ -32,18 +36,21 @@ export class LackedMethods {
 
   /** It was refused. */
   note(method: string): void {
-    this.#set(method, { failures: 0, lackedUntil: performance.now() + lackedMs })
+    const ms = this.#known.get(method)?.isAnswered ? brieflyMs : lackedMs
+    this.#set(method, { failures: 0, lackedUntil: performance.now() + ms, isAnswered: false })
   }
 
   /** It failed, and others did not. */
   failed(method: string): void {
-    const failures = (this.#known.get(method)?.failures ?? 0) + 1
-    if (failures >= failuresMax) this.note(method)
-    else this.#set(method, { failures, lackedUntil: 0 })
+    const { failures = 0, isAnswered = false } = this.#known.get(method) ?? {}
+    if (failures + 1 >= failuresMax) this.note(method)
+    else this.#set(method, { failures: failures + 1, lackedUntil: 0, isAnswered })
   }
 
   answered(method: string): void {
-    this.#known.delete(method)
+    const known = this.#known.get(method)
+    if (known?.isAnswered && known.failures === 0) return
+    this.#set(method, { failures: 0, lackedUntil: 0, isAnswered: true })
   }
 
   #set(method: string, known: Known): void {

@@ -242,7 +242,11 @@ export class Upstream {
   }
 
   /** Calls got no answer to an exchange that began at `start`: asks again where there is another way, and settles them. */
-  async #fail(calls: readonly Waiting[], failure: UpstreamFailure, start: number): Promise<UpstreamFailure> {
+  async #fail(
+    calls: readonly Waiting[],
+    failure: UpstreamFailure,
+    start: number,
+  ): Promise<UpstreamFailure | undefined> {
     const [first] = calls as readonly [Waiting]
     if (failure.kind === 'tooLong' && calls.length > 1) {
       const middle = Math.ceil(calls.length / 2)
@@ -277,10 +281,16 @@ export class Upstream {
     return failure ?? new UpstreamFailure('batchRefused', 'a batch is refused')
   }
 
-  /** A question was refused: the node lacks its method, unless it refuses every other question too. */
-  async #refuse(call: Waiting, refusal: UpstreamFailure): Promise<UpstreamFailure> {
+  /**
+   * A question was refused, which counts against its method unless the node refuses every other one too. Asks again as
+   * long as the node may have it: of several behind a front another one may.
+   */
+  async #refuse(call: Waiting, refusal: UpstreamFailure): Promise<UpstreamFailure | undefined> {
     const failure = await this.#outage()
-    if (failure === undefined) this.#lacked.note(call.method)
+    if (failure === undefined && call.method !== this.#line.probe) {
+      this.#lacked.failed(call.method)
+      if (this.mayHave(call.method) && !call.isSettled) return this.#send([call])
+    }
     this.#reject([call], failure ?? refusedBy(this, refusal))
     return failure ?? refusal
   }
