@@ -30,8 +30,9 @@ part random 'random tests, ten times as many cases' env RUNS=10 node dist/test/r
 part kills 'processes that are killed twenty times each, every front, a minute of hostile load' \
   env KILLS=20 HOSTILE_SECONDS=60 node dist/test/runTests.js dist/test/faults dist/test/chains/workingSet.test.js \
   dist/test/commands/develop.test.js
-part start 'imports of a state that are killed fifty times, and as many fetches of one' \
-  env KILLS=50 node dist/test/runTests.js dist/test/faults/killDuringStart.test.js
+part start 'imports of a state that are killed fifty times, and as many fetches of one; every block of chains from there on' \
+  env KILLS=50 BLOCKS=all node dist/test/runTests.js dist/test/faults/killDuringStart.test.js \
+  dist/test/commands/startChains.test.js
 part storm 'nodes that lie and reorganise for ten minutes' env STORM_SECONDS=600 node dist/test/runTests.js \
   dist/test/faults/followerStorm.test.js dist/test/faults/familyStorm.test.js
 exit "$result"
