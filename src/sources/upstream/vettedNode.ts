@@ -1,7 +1,7 @@
 import { parseQuantity } from '../../primitives/bytes.js'
 import { askGenesis } from './askGenesis.js'
 import { UpstreamFailure } from './line.js'
-import type { Upstream } from './upstream.js'
+import { NodeError, type Upstream } from './upstream.js'
 
 /** How long a node of another chain is left alone; then somebody may have corrected it. */
 const otherChainMs = 5_000
@@ -89,6 +89,10 @@ export class VettedNode {
       return verdict
     } catch (error) {
       this.#why = (error as Error).message
+      // A front may answer whatever is asked with an error, as where a key is wrong.
+      if (error instanceof NodeError) {
+        this.#sayOnce(`upstream ${upstream.name} does not say which chain it has: ${this.#why}`)
+      }
       return undefined
     }
   }
@@ -130,9 +134,14 @@ export class VettedNode {
       return `its block ${held.number} is ${hash}, this network's is ${held.hash}`
     }
     const basis = isTold ? `its chain id and block ${held.number}` : 'its chain id alone'
-    const text = `upstream ${this.upstream.name} does not tell its first block (${why}); ${basis} says which chain it has`
+    this.#sayOnce(
+      `upstream ${this.upstream.name} does not tell its first block (${why}); ${basis} says which chain it has`,
+    )
+    return undefined
+  }
+
+  #sayOnce(text: string): void {
     if (text !== this.#said) this.#log(text)
     this.#said = text
-    return undefined
   }
 }

@@ -7,6 +7,7 @@ import { type StartBlock, StateLoad } from '../../../data/store/startWriter.js'
 import { bytesToHex } from '../../../primitives/bytes.js'
 import { OperatorError } from '../../../primitives/faults.js'
 import { isThere } from '../../../primitives/isThere.js'
+import { NoAnswerError } from '../../upstream/upstreams.js'
 import type { Genesis } from '../genesis.js'
 import { sizeOfFile } from '../importSession.js'
 import type { IngestStore, StartPlan } from '../messages.js'
@@ -39,8 +40,10 @@ export async function makeStart(task: IngestStore, plan: StartPlan, host: Source
     return await beginAt(task, plan, { genesis, nodes, host })
   } catch (error) {
     // Whoever stops it ends what is asked of nodes.
-    if (nodes !== undefined && host.signal.aborted && error instanceof OperatorError) return false
-    throw error
+    const hasNoAnswer = error instanceof NoAnswerError
+    if (nodes !== undefined && host.signal.aborted && (hasNoAnswer || error instanceof OperatorError))
+      return false
+    throw hasNoAnswer ? new OperatorError(error.message) : error
   } finally {
     await nodes?.close()
   }

@@ -189,6 +189,20 @@ t.test('a node of another chain is refused by name', async (t) => {
   }
 })
 
+t.test('a front that answers every question with an error is told of, once', async (t) => {
+  const unauthorized = {
+    jsonrpc: '2.0',
+    id: null,
+    error: { code: -32001, message: 'unauthorized: no such key' },
+  }
+  const node = await openNode(t)
+  node.weather = () => ({ kind: 'status', status: 401, body: JSON.stringify(unauthorized) })
+  const { upstreams, lines } = openUpstreams(t, [node])
+  for (let times = 0; times < 3; times++) t.equal(await upstreams.check(60_000), false)
+  t.match(lines, [/^upstream 127\.0\.0\.1:\d+ does not say which chain it has: unauthorized: no such key$/])
+  t.equal(lines.length, 1)
+})
+
 t.test('a node that comes back as another chain is refused', async (t) => {
   const chain = new ToyChain()
   const node = await openNode(t, chain.answer)
