@@ -5,8 +5,8 @@
  *
  * - A turn is over after the time that its next work allows, and after `worksMax` waiting works. At least one goes on
  *   in each turn. Work that did not wait counts as well, where it calls {@link TimeSlices.begin}.
- * - Kinds go on one after the other, and those for which a turn of the event loop has no time left in the next one:
- *   however many kinds of work wait, others wait for little more than the time of one.
+ * - Kinds go on one after the other, and those that take time and for which a turn of the event loop has none
+ *   left in the next one: however many kinds of work wait, others wait for little more than the time of one.
  * - Works of one lane, which is that of a key, go on in their order; lanes take turns, one work at a time. So however
  *   much one key has waiting, the first work of another comes next.
  * - Works that wait hold at most `bytesMax`. Beyond, the newest of the lane with the most is refused.
@@ -58,11 +58,16 @@ interface Lane {
   bytes: number
 }
 
-/** Milliseconds of a turn of the event loop after which further kinds of work wait for the next one. */
+/** Milliseconds of a turn of the event loop after which further kinds of work that take time wait for the next one. */
 const kindsMsMax = 4
 
+interface Kind {
+  readonly takesTime: boolean
+  next(): void
+}
+
 /** Kinds of work whose next turn is due, in the order in which they get it. */
-const kinds = new Set<{ next(): void }>()
+const kinds = new Set<Kind>()
 let isScheduled = false
 
 function goOnWithKinds(): void {
@@ -70,8 +75,8 @@ function goOnWithKinds(): void {
   const beganMs = performance.now()
   try {
     for (const kind of [...kinds]) {
-      if (performance.now() - beganMs >= kindsMsMax) break
-      if (kinds.has(kind)) kind.next()
+      const isLate = kind.takesTime && performance.now() - beganMs >= kindsMsMax
+      if (!isLate && kinds.has(kind)) kind.next()
     }
   } finally {
     if (kinds.size > 0) goOnLater()
@@ -95,6 +100,11 @@ export class TimeSlices<W extends Work> {
 
   constructor(options: SliceOptions<W>) {
     this.#options = options
+  }
+
+  /** Whether time ends its turns; others, such as those of bodies, do little in one. */
+  get takesTime(): boolean {
+    return this.#options.msMaxOf !== undefined
   }
 
   get isEmpty(): boolean {
