@@ -98,7 +98,10 @@ function firstMissing(lines: readonly string[], shown: readonly string[], names:
   let at = 0
   for (const each of shown) {
     if (each.trim() === '…') continue
-    while (at < lines.length && !isAsShown(lines[at] as string, each, names)) at++
+    // A busy machine listens before its source has a block.
+    const early = each.replace(/\bhead [\d…]+/, 'no block yet')
+    const isIt = (line: string) => isAsShown(line, each, names) || isAsShown(line, early, names)
+    while (at < lines.length && !isIt(lines[at] as string)) at++
     if (at++ >= lines.length) return each
   }
   return undefined
