@@ -108,8 +108,8 @@ export interface Param<out T> {
   readonly schema: Schema
   decode(value: unknown, index: number): T
   /**
-   * The argument of the JSON value between `start` and `end` of the call (callText.ts), which has no escapes: what `decode` makes of it, or
-   * undefined where only that can tell. Absent where that is so of all values.
+   * The argument of the JSON value between `start` and `end` of the call (callText.ts), which has no escapes: what
+   * `decode` makes of it, or undefined where only that can tell. Absent where that is so of all values.
    */
   read?(start: number, end: number): T | undefined
 }
@@ -251,8 +251,8 @@ export function decodeParams(method: ParamShape, raw: unknown): unknown[] {
 }
 
 /**
- * As {@link decodeParams}, of the list between `start` and `end` of the call (callText.ts), if its values are written as nearly all clients
- * write them: no text is made of them. Undefined for any other list, right or wrong.
+ * As {@link decodeParams}, of the list between `start` and `end` of the call (callText.ts), if its values are written as
+ * nearly all clients write them: no text is made of them. Undefined for any other list, right or wrong.
  */
 export function readParams(params: Method['params'], start: number, end: number): unknown[] | undefined {
   const args: unknown[] = new Array(params.length)

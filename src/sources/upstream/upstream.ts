@@ -287,7 +287,7 @@ export class Upstream {
    */
   async #refuse(call: Waiting, refusal: UpstreamFailure): Promise<UpstreamFailure | undefined> {
     const failure = await this.#outage()
-    if (failure === undefined && call.method !== this.#line.probe) {
+    if (failure === undefined) {
       this.#lacked.failed(call.method)
       if (this.mayHave(call.method) && !call.isSettled) return this.#send([call])
     }

@@ -46,9 +46,7 @@ const base = {
   ...{ unjudged: nothing, asked: [], reads: [] },
 } satisfies Omit<ProvedFamily, 'name'>
 
-const forms = {
-  ...({ i: 'integer', b: 'bytes', r: 'recipient', a: 'accessList', f: 'flag', o: 'optional' } as const),
-}
+const forms = { i: 'integer', b: 'bytes', r: 'recipient', a: 'accessList', f: 'flag', o: 'optional' } as const
 
 /** Members in the order of their RLP, as `name:form`, each form by its first letter. */
 function fieldsOf<F extends OwnForm>(text: string): Readonly<Record<string, F>> {

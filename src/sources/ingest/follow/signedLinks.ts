@@ -54,15 +54,8 @@ export class SignedLinks {
 
   /** Goes down from a block by what nodes have at the numbers below, as far as that links; at least by one block. */
   async #below(link: BlockLink, first: number): Promise<BlockLink | undefined> {
-    const count = Math.min(linkBatch, link.number - first)
-    const numbers = Array.from({ length: count }, (_, index) => link.number - 1 - index)
-    const told = await Promise.all(numbers.map((number) => this.#blocks.linkByNumber(number)))
-    let lowest = link
-    for (const below of told) {
-      if (below === undefined || !equalBytes(below.hash, lowest.parentHash)) break
-      if (lowest !== link) this.#hashes.set(lowest.number, lowest.hash)
-      lowest = below
-    }
-    return lowest === link ? this.#blocks.linkByHash(link.parentHash) : lowest
+    const links = await this.#blocks.linksBelow(link, Math.min(linkBatch, link.number - first))
+    for (const { number, hash } of links.slice(0, -1)) this.#hashes.set(number, hash)
+    return links.at(-1)
   }
 }

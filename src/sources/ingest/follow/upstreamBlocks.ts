@@ -114,6 +114,23 @@ export class UpstreamBlocks {
   }
 
   /**
+   * Headers below a block, newest first: of what nodes have at the `count` numbers below it, those that each one above
+   * names; where they have another branch at once, its parent by hash. Empty where no node has that.
+   */
+  async linksBelow({ number, parentHash }: BlockLink, count: number): Promise<HeaderLink[]> {
+    const numbers = Array.from({ length: count }, (_, index) => number - 1 - index)
+    const told = await Promise.all(numbers.map((each) => this.linkByNumber(each)))
+    const linked: HeaderLink[] = []
+    for (const below of told) {
+      if (below === undefined || !equalBytes(below.hash, linked.at(-1)?.parentHash ?? parentHash)) break
+      linked.push(below)
+    }
+    if (linked.length > 0) return linked
+    const parent = await this.linkByHash(parentHash)
+    return parent === undefined ? [] : [parent]
+  }
+
+  /**
    * The hash that as many nodes say a number to be as must have the head; where one is enough, what the node says that
    * leads. Undefined where they do not agree, or not in time.
    */

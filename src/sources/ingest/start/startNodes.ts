@@ -3,7 +3,6 @@
  * many of them as must have a head, or what validators signed. Owns which block that is; `fetchState.ts` owns its state.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ChainIdentity } from '../../../data/store/chainRows.js'
 import { ancestorsMax } from '../../../data/store/chainRows.js'
 import {
   bytesToHex,
@@ -47,8 +46,7 @@ export class StartNodes {
     host: SourceHost,
   ) {
     const log = (text: string) => host.report({ type: 'said', text })
-    const { chainId, genesisHash }: ChainIdentity = identity
-    const chain = { chainId: BigInt(chainId), genesisHash }
+    const chain = { chainId: BigInt(identity.chainId), genesisHash: identity.genesisHash }
     const upstreams = new Upstreams(nodes, { chain, pollMs: signedMs, isSigned: beacon !== undefined, log })
     this.#upstreams = upstreams
     this.#blocks = new UpstreamBlocks(upstreams, patienceMs, schedule)
@@ -106,20 +104,17 @@ export class StartNodes {
     const named = hash === undefined ? (await this.#final()).hash : toHash32(hexToBytes(hash))
     const fetched = await this.#blocks.byHash(named)
     if (fetched === undefined) throw new OperatorError(`no node has block ${bytesToHex(named)}; check --hash`)
-    const first = startHeader(fetched.rlp)
-    const numbers = Array.from({ length: ancestorsMax }, (_, at) => fetched.number - 1 - at).filter(
-      (at) => at > 0,
-    )
-    const told = await Promise.all(numbers.map((number) => this.#blocks.linkByNumber(number)))
-    const headers = [first]
-    let parent = fetched.parentHash
-    for (const [at, link] of told.entries()) {
-      const isParent = link !== undefined && equalBytes(link.hash, parent)
-      const found = isParent ? link : await this.#blocks.linkByHash(parent)
-      if (found === undefined)
-        throw new OperatorError(`no node has the header of block ${numbers[at]} (${bytesToHex(parent)})`)
-      headers.push(startHeader(found.headerRlp))
-      parent = found.parentHash
+    const headers = [startHeader(fetched.rlp)]
+    let lowest: BlockLink = fetched
+    while (lowest.number > 1 && headers.length <= ancestorsMax) {
+      const count = Math.min(lowest.number - 1, ancestorsMax + 1 - headers.length)
+      const below = await this.#blocks.linksBelow(lowest, count)
+      if (below.length === 0) {
+        const { number, parentHash } = lowest
+        throw new OperatorError(`no node has the header of block ${number - 1} (${bytesToHex(parentHash)})`)
+      }
+      for (const { headerRlp } of below) headers.push(startHeader(headerRlp))
+      lowest = below.at(-1) as BlockLink
     }
     return headers
   }
