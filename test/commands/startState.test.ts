@@ -110,6 +110,7 @@ function mayDiffer(answer: NetworkAnswer, want: NetworkAnswer, start: number): b
 /** Their answers tell of the whole chain, or of this network. */
 const ofWhole: ReadonlySet<string> = new Set<AnyMethod>([
   ...(['eth_capabilities', 'ots_searchTransactionsAfter', 'ots_searchTransactionsBefore'] as const),
+  'rpc_discover',
   ...(['eth_newFilter', 'eth_newBlockFilter', 'eth_newPendingTransactionFilter', 'eth_subscribe'] as const),
 ])
 
@@ -193,12 +194,15 @@ t.test('the border is told: errors, capabilities, health, the oldest block, logs
       for (const [index, answer] of (await ask(network, calls)).entries())
         t.strictSame(answer.error, pruned(at), `${calls[index]?.[0]} at ${block}`)
     }
-    const [logs, capabilities, earliest, trace] = await ask(network, [
+    const [logs, capabilities, earliest, trace, discovered] = await ask(network, [
       ['eth_getLogs', [{ fromBlock: quantity(receipts - 1), toBlock: 'latest' }]],
       ['eth_capabilities', []],
       ['eth_getBlockByNumber', ['earliest', false]],
       ['debug_traceBlockByNumber', [at]],
+      ['rpc_discover', []],
     ])
+    const oldest = { state: start, trie: start, bodies: start, receipts }
+    t.strictSame((discovered as { result: { 'x-oldest': object } }).result['x-oldest'], oldest)
     t.strictSame(logs?.error, pruned(withReceipts))
     await checkLogsFrom(t, network, receipts, pruned(withReceipts))
     t.match(capabilities?.result, {
@@ -209,8 +213,33 @@ t.test('the border is told: errors, capabilities, health, the oldest block, logs
     t.equal(trace?.error?.code, 4444)
     const { text } = await get(`${service.origin}/health`)
     t.match(JSON.parse(text), {
-      networks: { [network]: { oldest: { state: start, trie: start, bodies: start, receipts } } },
+      networks: { [network]: { oldest } },
     })
+  }
+})
+
+t.test('hashes of earlier blocks are those of the archive, from the first block on', async (t) => {
+  const to = `0x${'ab'.repeat(20)}`
+  // Returns BLOCKHASH of the number that it is called with.
+  const overrides = { [to]: { code: '0x6000354060005260206000f3' } }
+  for (const start of starts) {
+    for (const at of [start, start + 1, Math.min(start + 30, headBlock.number), headBlock.number]) {
+      const asked = [1, 2, 30, 255, 256, 257].filter((below) => below <= at)
+      const calls = asked.map((below): Call => {
+        const data = `0x${(at - below).toString(16).padStart(64, '0')}`
+        return ['eth_call', [{ to, data }, quantity(at), overrides]]
+      })
+      const [got, want] = [await ask(nameOf(start), calls), await ask('demo', calls)]
+      t.strictSame(
+        got.map(({ result }) => result),
+        want.map(({ result }) => result),
+        `below block ${at} of the store from ${start} on`,
+      )
+      t.ok(
+        got.some(({ result }) => /[1-9a-f]/.test(String(result).slice(2))),
+        'there are some',
+      )
+    }
   }
 })
 

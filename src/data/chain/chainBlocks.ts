@@ -131,6 +131,11 @@ export abstract class ChainBlocks {
     return this.parts.oldest
   }
 
+  /** As {@link oldest}, for whoever tells of it; undefined where all of the chain is held. */
+  get heldFrom(): OldestKept | undefined {
+    return Object.values(this.oldest).some((number) => number > 0) ? this.oldest : undefined
+  }
+
   /** The first block that can be executed again: the state before it is kept. The genesis does nothing. */
   get firstExecutable(): number {
     const { state } = this.oldest

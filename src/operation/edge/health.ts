@@ -107,7 +107,7 @@ function networkEntry(network: OpenNetwork) {
 /** Of a network that is open. */
 function headEntry(network: OpenNetwork) {
   const { current, isReadable } = network
-  const oldest = isReadable ? oldestOf(current.chain) : undefined
+  const oldest = isReadable ? current.chain.heldFrom : undefined
   return {
     head: current.head.number,
     ...(isCutOff(network) && { headAgeSeconds: ageSeconds(current.head.header.timestamp) }),
@@ -115,11 +115,6 @@ function headEntry(network: OpenNetwork) {
     basis: basisOf(current.chain.identity),
     ...(oldest && { oldest }),
   }
-}
-
-/** Numbers of the oldest blocks of which there are state, receipts, bodies and tries; undefined where there are all. */
-function oldestOf({ oldest }: OpenNetwork['current']['chain']) {
-  return Object.values(oldest).some((number) => number > 0) ? oldest : undefined
 }
 
 /** What the consensus layer signed: of which slot, by how many of the committee, and how long ago that was. */

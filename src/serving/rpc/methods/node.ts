@@ -196,13 +196,14 @@ export const nodeMethods = {
     run: ({ networkId }) => JSON.stringify(networkId),
   }),
   rpc_discover: chainMethod({
-    summary: 'OpenRPC document of this service, with how each part of the network is known to be right',
+    summary:
+      'OpenRPC document of this service, with how each part of the network is known to be right, and from which block on it is held',
     price: 10,
     memo: 'head',
     result: { type: 'object', title: 'OpenRPC document', required: ['openrpc', 'info', 'methods'] },
     run({ openRpc, chain }) {
-      const basis = `,"x-basis":${JSON.stringify(basisOf(chain.identity))}}`
-      return concatBytes(openRpc.subarray(0, -1), Buffer.from(basis))
+      const own = { 'x-basis': basisOf(chain.identity), 'x-oldest': chain.heldFrom }
+      return concatBytes(openRpc.subarray(0, -1), Buffer.from(`,${JSON.stringify(own).slice(1)}`))
     },
   }),
   /** As in go-ethereum. */
