@@ -17,9 +17,9 @@ import {
   type ThreadReady,
   unpackJobs,
 } from '../src/serving/pool/messages.js'
+import { ownSchedstat, readThreadCpuMs } from '../src/serving/pool/threadCpu.js'
 import type { JobHandler } from './jobThread.js'
 import { openParts } from './parts.js'
-import { readThreadCpuMs } from './threadCpu.js'
 
 /**
  * Jobs after which the thread's event loop gets a turn. Without one, the timers of 200 bytes that
@@ -46,7 +46,7 @@ const handlers = new Map<string, JobHandler>()
 export async function runSession({ port, posted, heap }: SessionTask): Promise<never> {
   openParts(port)
   await import(preload)
-  port.postMessage('ready' satisfies ThreadReady)
+  port.postMessage({ schedstat: ownSchedstat } satisfies ThreadReady)
   let toldMs = Number.NEGATIVE_INFINITY
   const tellHeap = () => {
     if (performance.now() - toldMs < heapMs) return

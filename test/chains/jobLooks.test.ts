@@ -13,7 +13,7 @@ import { Simulation } from '../../src/execution/evm/simulate/simulation.js'
 import { loadJavaScript } from '../../src/execution/evm/tracers/javascriptEngine.js'
 import type { TraceRequest } from '../../src/execution/evm/tracers/traceRequest.js'
 import { Tracing } from '../../src/execution/evm/tracers/tracing.js'
-import { readThreadCpuMs } from '../../workers/threadCpu.js'
+import { readThreadCpuMs } from '../../src/serving/pool/threadCpu.js'
 import { withoutAmsterdam } from '../ingest/amsterdam.js'
 import { fixtureDir } from '../service/service.js'
 

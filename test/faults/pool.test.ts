@@ -173,10 +173,33 @@ t.test(
     t.equal(await run(opened, 'spin', { ms: 1 }), true, 'its code is loaded')
     const fault = await faultOf(run(opened, 'stubborn', { ms: 60_000 }))
     t.strictSame(fault, { kind: 'ExecutionTimedOut', limitSeconds: 30 })
+    await until(() => opened.losses.length > 0)
     t.match(opened.losses, [{ job: 'stubborn', why: 'stopped' }])
     t.equal(await run(opened, 'spin', { ms: 1 }), true, 'the next one runs')
   },
 )
+
+t.test(
+  'a job that gets no CPU to stop with keeps its thread, and its caller does not wait for it',
+  async (t) => {
+    // It sleeps for many times the grace before it looks, as a thread does that gets no core.
+    const opened = await open(t, { graceMs: 100, classes: { execute: { runMsMax: 500 } } })
+    t.equal(await run(opened, 'spin', { ms: 1 }), true, 'its code is loaded')
+    const dozing = run(opened, 'doze', { ms: 2_000, times: 10 })
+    t.strictSame(await faultOf(dozing), { kind: 'ExecutionTimedOut', limitSeconds: 30 })
+    t.equal(opened.pool.counts.running, 1, 'it still sleeps')
+    await until(() => opened.pool.counts.running === 0)
+    t.strictSame(opened.losses, [])
+  },
+)
+
+t.test('a job that does not stop loses its thread at last, though it uses no CPU', async (t) => {
+  const opened = await open(t, { graceMs: 10, classes: { execute: { runMsMax: 500 } } })
+  t.equal(await run(opened, 'spin', { ms: 1 }), true, 'its code is loaded')
+  t.match(await faultOf(run(opened, 'doze', { ms: 60_000, times: 2 })), { kind: 'ExecutionTimedOut' })
+  await until(() => opened.losses.length > 0)
+  t.match(opened.losses, [{ job: 'doze', why: 'stopped' }])
+})
 
 t.test('a deadline that passes while a job runs is the fault of the request', async (t) => {
   const opened = await open(t, { graceMs: 50, classes: { execute: { deadlineMsMax: 50 } } })
@@ -255,6 +278,7 @@ t.test('what was handed over with a job that would not stop may be asked again',
   owner.finish()
   t.strictSame(await culprit, { kind: 'RequestTimedOut' })
   for (const fault of await Promise.all(together)) t.match(fault, { kind: 'ServerBusy' })
+  await until(() => opened.losses.length > 0)
   t.match(opened.losses, [{ job: 'linger', why: 'stopped' }])
   t.equal(await run(opened, 'echo', 3), 3)
 })
@@ -267,6 +291,7 @@ t.test('a running job that ignores that its owner has gone loses its thread', as
   await run(opened, 'work', { ms: 50 })
   owner.finish()
   t.match(await faultOf(stubborn), { kind: 'RequestTimedOut' })
+  await until(() => opened.losses.length > 0)
   t.match(opened.losses, [{ job: 'stubborn', keyId: '0123456789ab', why: 'stopped' }])
   t.strictSame(
     await Promise.all(others),

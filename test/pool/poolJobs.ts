@@ -49,6 +49,12 @@ export interface TestJobs {
     readonly args: { readonly name: string; readonly looks: number; readonly ms?: number }
     readonly result: number
   }
+  /** Sleeps `times` times `ms`, and looks after each whether to stop. */
+  readonly doze: {
+    readonly class: 'execute'
+    readonly args: { readonly ms: number; readonly times: number }
+    readonly result: number
+  }
   /** Computes for `ms` and never asks whether to stop. */
   readonly stubborn: {
     readonly class: 'execute'
@@ -112,6 +118,7 @@ export function openTestPool(
       execute: job('turns', 'execute'),
       tell: job('turns', 'tell'),
       dash: { ...job('turns', 'dash'), shortBytesMax: 1_000 },
+      doze: job('execute', 'doze'),
       stubborn: job('execute', 'stubborn'),
       linger: { ...job('proof', 'stubborn'), shortBytesMax: 1_000 },
       readHead: job('proof', 'readHead'),

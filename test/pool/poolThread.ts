@@ -78,6 +78,15 @@ export const tell = handle<'tell'>(({ count, ms }, context) => {
   return null
 })
 
+export const doze = handle<'doze'>(({ ms, times }, { shouldStop }) => {
+  const never = new Int32Array(new SharedArrayBuffer(4))
+  for (let slept = 0; slept < times; slept++) {
+    Atomics.wait(never, 0, 0, ms)
+    if (shouldStop()) return slept
+  }
+  return times
+})
+
 export const stubborn = handle<'stubborn'>(({ ms }) => compute(ms))
 export const work = handle<'work'>(({ ms }) => compute(ms))
 

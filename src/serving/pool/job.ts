@@ -19,6 +19,8 @@ export interface Run {
   readonly startedAtMs: number
   /** Set once the job was told to stop: the fault for its caller, unless the job returns an outcome itself. */
   stopFault: Fault | undefined
+  /** When that was, and the CPU time of its thread by then. */
+  stoppedAt?: { readonly ms: number; readonly cpuMs: number | undefined }
   /** Whether its turn is over: it runs on as long as no other job should have the thread. */
   isOverTurn: boolean
   /** Whether it was told to stop for other jobs, to begin again later. */

@@ -48,7 +48,7 @@ const heapBytesMax = 512 * 2 ** 20
 /** Bytes of waiting arguments: a dozen of the largest request bodies, or all queues full of ordinary calls. */
 const waitingBytesMax = 64 * 2 ** 20
 
-/** Time for a job to stop. Jobs check within milliseconds, so one that takes longer does not check. */
+/** Time, and CPU time, for a job to stop. Jobs check within milliseconds, so one that takes longer does not check. */
 const graceMs = 1_000
 
 /** Turn of an execution, a trace or a log search; see pool.ts. Nearly all end within it, and it is a short wait for others. */

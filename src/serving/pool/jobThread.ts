@@ -18,6 +18,7 @@ import {
   type ThreadReady,
   unpackReplies,
 } from './messages.js'
+import { readCpuMsOf } from './threadCpu.js'
 
 export interface JobThreadEvents {
   /** Called when its code is loaded and it waits for jobs. */
@@ -42,16 +43,15 @@ export class JobThread {
   readonly #heap = new Float64Array(new SharedArrayBuffer(8))
   readonly #loaded = defer<void>()
   #isReady = false
+  #schedstat: string | undefined
 
   constructor(piscina: Piscina, events: JobThreadEvents) {
     const { port1, port2 } = new MessageChannel()
     this.#port = port1
     port1.on('message', (message: Parcel | JobPart | ThreadReady) => {
-      if (message !== 'ready') {
-        return 'part' in message
-          ? events.onPart(this, message)
-          : events.onReplies(this, unpackReplies(message))
-      }
+      if ('part' in message) return events.onPart(this, message)
+      if (!('schedstat' in message)) return events.onReplies(this, unpackReplies(message))
+      this.#schedstat = message.schedstat
       this.#isReady = true
       this.#loaded.resolve()
       events.onReady(this)
@@ -71,6 +71,11 @@ export class JobThread {
 
   get heapBytes(): number {
     return this.#heap[0] ?? 0
+  }
+
+  /** CPU time so far; undefined where the system does not tell. */
+  get cpuMs(): number | undefined {
+    return readCpuMsOf(this.#schedstat)
   }
 
   /** Settles when it has loaded its code, or has failed to. */

@@ -56,7 +56,10 @@ export interface JobPart {
 }
 
 /** Sent once a thread's code is loaded. All its other messages are parcels of {@link JobReply}s, and {@link JobPart}s. */
-export type ThreadReady = 'ready'
+export interface ThreadReady {
+  /** Where its CPU time stands, see `threadCpu.ts`. */
+  readonly schedstat: string | undefined
+}
 
 export interface JobMessage {
   readonly name: string

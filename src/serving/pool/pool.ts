@@ -50,6 +50,12 @@ const sealRetryMs = 5
 const endMsMax = 5_000
 
 /**
+ * Times the grace, after which a thread is ended whatever CPU time it had: the system may not tell it, and a job that
+ * sleeps uses none. A healthy job needs a few milliseconds, for which a thirtieth of a core is enough.
+ */
+const graceTimesMax = 30
+
+/**
  * Short jobs that are posted together where many wait, because each message wakes two threads. A proof of three slots
  * posted alone takes twice the edge's CPU of one in groups of 8 (scenario `proof-random`); groups of 16, for which the
  * next job must wait, save little more.
@@ -362,21 +368,32 @@ export class Pool<J extends JobTable<J>> {
   #stop(job: Job, run: Run, fault: Fault): void {
     if (run.stopFault !== undefined) return
     run.stopFault = fault
+    run.stoppedAt = { ms: performance.now(), cpuMs: run.thread.cpuMs }
     clearTimeout(job.timer)
     this.#cells.stop(run.cell, run.serial)
     job.timer = setTimeout(() => this.#end(job, run, fault), this.#options.graceMs)
   }
 
-  /** Rejects a job that did not stop, and ends its thread as soon as that is safe. */
+  /** Rejects a job that did not stop, and ends its thread as soon as it had its grace and that is safe. */
   #end(job: Job, run: Run, fault: Fault): void {
     if (!job.isSettled) job.owner?.ran(performance.now() - run.startedAtMs)
     this.#fail(job, fault)
-    if (!this.#trySeal(job)) {
-      job.timer = setTimeout(() => this.#end(job, run, fault), sealRetryMs)
+    const leftMs = this.#graceLeftMs(run)
+    if (leftMs > 0 || !this.#trySeal(job)) {
+      job.timer = setTimeout(() => this.#end(job, run, fault), Math.max(leftMs, sealRetryMs))
       return
     }
     this.#loseThread(job, 'stopped', undefined)
     run.thread.end()
+  }
+
+  /** Least time in which the thread of a job that was told to stop can use up its grace. */
+  #graceLeftMs({ thread, stoppedAt }: Run): number {
+    const { graceMs } = this.#options
+    const { ms, cpuMs } = stoppedAt as NonNullable<Run['stoppedAt']>
+    const leftMs = ms + graceMs * graceTimesMax - performance.now()
+    const nowCpuMs = cpuMs === undefined ? undefined : thread.cpuMs
+    return nowCpuMs === undefined ? leftMs : Math.min(leftMs, (cpuMs as number) + graceMs - nowCpuMs)
   }
 
   /** Tries to lock the job's thread out of lmdb; true once it may be ended. */

@@ -57,7 +57,10 @@ export interface PoolOptions<J extends JobTable<J>> {
   readonly waitingBytesMax: number
   /** JavaScript heap of a thread; a job that needs more fails and its thread is replaced. */
   readonly heapBytesMax: number
-  /** How long a job that was told to stop may take before its thread is ended. */
+  /**
+   * How long a job that was told to stop may take until its caller gets its fault, and how much CPU time until its
+   * thread is ended: a thread that waits for a core cannot stop.
+   */
   readonly graceMs: number
   /** Priority of the threads as in `os.setPriority`; 0 is the edge's own. */
   readonly niceness: number

@@ -1,0 +1,34 @@
+import { openSync, readFileSync, readlinkSync, readSync } from 'node:fs'
+
+const text = Buffer.alloc(64)
+
+/**
+ * Statistics of the calling thread, in a file that every thread of the process may read. Undefined where the system
+ * has no such file: it is of Linux, and of kernels with scheduler statistics.
+ */
+export const ownSchedstat = tried(() => `/proc/${readlinkSync('/proc/thread-self')}/schedstat`)
+const opened = tried(() => (ownSchedstat === undefined ? undefined : openSync(ownSchedstat, 'r')))
+
+/** CPU time of this thread so far, in milliseconds; undefined where the system does not tell. */
+export function readThreadCpuMs(): number | undefined {
+  if (opened === undefined) return undefined
+  return cpuMsIn(text.toString('latin1', 0, readSync(opened, text, 0, text.length, 0)))
+}
+
+/** As {@link readThreadCpuMs}, of the thread whose {@link ownSchedstat} it is; undefined also once it has ended. */
+export function readCpuMsOf(schedstat: string | undefined): number | undefined {
+  return schedstat === undefined ? undefined : tried(() => cpuMsIn(readFileSync(schedstat, 'latin1')))
+}
+
+/** The first number of the file, in nanoseconds, as milliseconds. */
+function cpuMsIn(schedstat: string): number {
+  return Number.parseInt(schedstat, 10) / 1e6
+}
+
+function tried<R>(read: () => R): R | undefined {
+  try {
+    return read()
+  } catch {
+    return undefined
+  }
+}
