@@ -7,7 +7,6 @@ import { emptyState } from '../../src/data/state/stateView.js'
 import type { ReplayedBlock } from '../../src/execution/evm/blocks/blockReplay.js'
 import { JobWatch } from '../../src/execution/evm/engine/jobWatch.js'
 import { Kernel } from '../../src/execution/evm/engine/kernel.js'
-import { forkPrecompiles } from '../../src/execution/evm/precompiles/precompileMoves.js'
 import type { SignedTransaction } from '../../src/execution/evm/transactions/signedTransaction.js'
 import { type Hash32, hexToBytes, toHash32, trimLeft } from '../../src/primitives/bytes.js'
 import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../../src/primitives/keccak.js'
@@ -82,13 +81,11 @@ for (const [name, chain] of tracedChains) {
   function runOn(accounts: Accounts, block: ReplayedBlock, transaction: SignedTransaction): bigint {
     kernel.clear()
     const { fork, ancestorHash } = block.context
-    kernel.attach({
+    kernel.attach(fork, {
       state: stateOf(accounts),
       ancestorHash,
-      precompiles: forkPrecompiles(fork, watch),
       watch,
     })
-    kernel.setFork(fork)
     kernel.setBlock(block.context)
     return chain.replays.run(kernel, block, transaction, watch).gasUsed
   }

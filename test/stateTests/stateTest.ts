@@ -14,7 +14,6 @@ import { buildBlockAccessList, recordedBy } from '../../src/execution/evm/blocks
 import type { BlockRules } from '../../src/execution/evm/blocks/blockContext.js'
 import { JobWatch } from '../../src/execution/evm/engine/jobWatch.js'
 import { Kernel } from '../../src/execution/evm/engine/kernel.js'
-import { forkPrecompiles } from '../../src/execution/evm/precompiles/precompileMoves.js'
 import {
   recoverAuthorities,
   type SignedAuthorization,
@@ -175,13 +174,11 @@ export function runCase(test: JsonStateTest, forkName: string, post: JsonPost): 
     slotNumber: BigInt(env.slotNumber ?? '0x0'),
   }
   kernel.clear()
-  kernel.attach({
+  kernel.attach(fork, {
     state,
     ancestorHash: (number) => keccak256(Buffer.from(String(number))),
-    precompiles: forkPrecompiles(fork, undefined),
     watch: undefined,
   })
-  kernel.setFork(fork)
   kernel.setBlock(block)
   const isRecorded = includesFork(fork, 'amsterdam')
   if (isRecorded) kernel.recordAccesses()

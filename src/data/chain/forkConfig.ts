@@ -1,41 +1,16 @@
 /** The configuration of a fork for `eth_config` (EIP-7910), and its fork id (EIP-2124). */
 import { crc32 } from 'node:zlib'
-import { bytesToHex, hexToBytes, toQuantity, writeUint64 } from '../../primitives/bytes.js'
-import { type ForkName, type ForkSchedule, includesFork, toInteger } from './forks.js'
+import {
+  bytesToHex,
+  hexToBytes,
+  padLeft,
+  toMinimalBytes,
+  toQuantity,
+  writeUint64,
+} from '../../primitives/bytes.js'
+import { type ForkSchedule, includesFork, toInteger } from './forks.js'
 import type { Timestamp } from './header.js'
-
-/** Precompiled and system contracts: the fork that introduced each, its name and address. */
-type Named = readonly (readonly [since: ForkName, name: string, address: string])[]
-
-const precompiles: Named = [
-  ['chainstart', 'ECREC', '01'],
-  ['chainstart', 'SHA256', '02'],
-  ['chainstart', 'RIPEMD160', '03'],
-  ['chainstart', 'ID', '04'],
-  ['byzantium', 'MODEXP', '05'],
-  ['byzantium', 'BN254_ADD', '06'],
-  ['byzantium', 'BN254_MUL', '07'],
-  ['byzantium', 'BN254_PAIRING', '08'],
-  ['istanbul', 'BLAKE2F', '09'],
-  ['cancun', 'KZG_POINT_EVALUATION', '0a'],
-  ['prague', 'BLS12_G1ADD', '0b'],
-  ['prague', 'BLS12_G1MSM', '0c'],
-  ['prague', 'BLS12_G2ADD', '0d'],
-  ['prague', 'BLS12_G2MSM', '0e'],
-  ['prague', 'BLS12_PAIRING_CHECK', '0f'],
-  ['prague', 'BLS12_MAP_FP_TO_G1', '10'],
-  ['prague', 'BLS12_MAP_FP2_TO_G2', '11'],
-  ['osaka', 'P256VERIFY', '0100'],
-]
-
-const systemContracts: Named = [
-  ['amsterdam', 'BUILDER_DEPOSIT_CONTRACT_ADDRESS', '0000bff46984e3725691fa540a8c7589300d8282'],
-  ['amsterdam', 'BUILDER_EXIT_CONTRACT_ADDRESS', '000064d678505ad48f8ccb093bc65613800e8282'],
-  ['cancun', 'BEACON_ROOTS_ADDRESS', '000f3df6d732807ef1319fb7b8bb8522d0beac02'],
-  ['prague', 'CONSOLIDATION_REQUEST_PREDEPLOY_ADDRESS', '0000bbddc7ce488642fb579f8b00f3a590007251'],
-  ['prague', 'HISTORY_STORAGE_ADDRESS', '0000f90827f1c53a10cb7a02335b175320002935'],
-  ['prague', 'WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS', '00000961ef480eb55e80d19ad83579a64c007002'],
-]
+import { hasPrecompile, precompiledContracts, systemContracts } from './protocolContracts.js'
 
 interface ForkSource {
   readonly schedule: ForkSchedule
@@ -66,7 +41,9 @@ function forkAt(source: ForkSource, time: number): object {
   // Every fork by number precedes those by time.
   const fork = schedule.forkAt(Number.MAX_SAFE_INTEGER, time, true)
   const blobs = schedule.blobParametersAt(fork)
-  const deposits = config.depositContractAddress ?? addressOf('')
+  const deposits = config.depositContractAddress ?? bytesToHex(new Uint8Array(20))
+  const precompiles = [...precompiledContracts].filter(([number]) => hasPrecompile(fork, number))
+  const systems = systemContracts.filter(({ since }) => includesFork(fork, since))
   return {
     activationTime: time <= genesisTime ? 0 : time,
     blobSchedule: blobs && {
@@ -76,23 +53,18 @@ function forkAt(source: ForkSource, time: number): object {
     },
     chainId: toQuantity(config.chainId),
     forkId: forkId(source, time),
-    precompiles: namedSince(fork, precompiles),
-    systemContracts: namedSince(fork, systemContracts, [
-      ['prague', 'DEPOSIT_CONTRACT_ADDRESS', deposits.slice(2)],
+    precompiles: byName(
+      precompiles.map(([number, { name }]) => [name, bytesToHex(padLeft(toMinimalBytes(number), 20))]),
+    ),
+    systemContracts: byName([
+      ...systems.map(({ name, address }) => [name, bytesToHex(address)] as const),
+      ...(includesFork(fork, 'prague') ? [['DEPOSIT_CONTRACT_ADDRESS', deposits] as const] : []),
     ]),
   }
 }
 
-function namedSince(fork: ForkName, ...named: readonly Named[]): Record<string, string> {
-  const members = named
-    .flat()
-    .filter(([since]) => includesFork(fork, since))
-    .map(([, name, address]) => [name, addressOf(address)] as const)
+function byName(members: (readonly [name: string, address: string])[]): Record<string, string> {
   return Object.fromEntries(members.sort(([a], [b]) => (a < b ? -1 : 1)))
-}
-
-function addressOf(digits: string): string {
-  return `0x${digits.padStart(40, '0')}`
 }
 
 /** EIP-2124: CRC-32 of the genesis hash and of every activation up to the fork, those of genesis itself left out. */

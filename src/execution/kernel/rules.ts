@@ -204,10 +204,12 @@ function putOpcode(opcode: usize, gas: u32, taken: u32, left: u32): void {
   store<u32>(opcodeTable + (opcode << 3), room, 4)
 }
 
-/** Sets the rules to those of a fork. */
-export function setFork(number: i32): void {
+/** Sets the rules to those of a fork, with its longest code and initcode. */
+export function setFork(number: i32, codeBytes: u32, initcodeBytes: u32): void {
   if (number == fork) return
   fork = number
+  codeBytesMax = codeBytes
+  initcodeBytesMax = initcodeBytes
   for (let opcode: usize = 0; opcode < 256; opcode++) {
     store<u64>(opcodeTable + (opcode << 3), (missingOpcode as u64) << 16)
   }
@@ -235,7 +237,5 @@ export function setFork(number: i32): void {
   clearedSlotRefund = has(Fork.Amsterdam) ? 11616 : has(Fork.London) ? 4800 : 15000
   newAccountStateGas = has(Fork.Amsterdam) ? 120 * codeByteStateGas : 0
   newSlotStateGas = has(Fork.Amsterdam) ? 64 * codeByteStateGas : 0
-  codeBytesMax = has(Fork.Amsterdam) ? 65536 : 24576
-  initcodeBytesMax = has(Fork.Amsterdam) ? 131072 : 49152
   selfdestructRefund = has(Fork.London) ? 0 : 24000
 }

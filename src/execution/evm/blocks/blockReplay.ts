@@ -14,7 +14,6 @@ import { decodeRlpList, type RlpItem, rlpList } from '../../../primitives/rlp.js
 import type { JobWatch } from '../engine/jobWatch.js'
 import type { Kernel } from '../engine/kernel.js'
 import type { BlockReference } from '../messages/executionRequest.js'
-import { forkPrecompiles } from '../precompiles/precompileMoves.js'
 import { recoverAuthorities } from '../transactions/authorizations.js'
 import { readSignedTransaction, type SignedTransaction } from '../transactions/signedTransaction.js'
 import { runTransaction, type TransactionOutcome } from '../transactions/transaction.js'
@@ -123,11 +122,8 @@ export class BlockReplays {
   begin(kernel: Kernel, block: ReplayedBlock, watch: JobWatch): void {
     const { header, context } = block
     const { fork, ancestorHash } = context
-    kernel.clear()
-    kernel.limitMemory(watch.limits.memoryBytesMax)
     const state = this.stateBefore(block)
-    kernel.attach({ state, ancestorHash, precompiles: forkPrecompiles(fork, watch), watch })
-    kernel.setFork(fork)
+    kernel.restart(fork, { state, ancestorHash, watch }, watch.limits.memoryBytesMax)
     kernel.setBlock(context)
     if (header.number === this.schedule.config.blocks.get('dao')) applyDaoFork(kernel)
     beginBlock(kernel, header, fork, this.schedule)

@@ -8,8 +8,8 @@ import type { StateView } from '../../../data/state/stateView.js'
 import type { Hash32 } from '../../../primitives/bytes.js'
 import { type RlpItem, rlpList } from '../../../primitives/rlp.js'
 import type { JobWatch } from '../engine/jobWatch.js'
-import { Kernel } from '../engine/kernel.js'
-import { forkPrecompiles } from '../precompiles/precompileMoves.js'
+import type { Kernel } from '../engine/kernel.js'
+import { OwnKernel } from '../engine/ownKernel.js'
 import { recoverAuthorities } from '../transactions/authorizations.js'
 import type { RecoveredKeys } from '../transactions/recoveredKeys.js'
 import { readSignedTransaction, type SignedTransaction } from '../transactions/signedTransaction.js'
@@ -39,7 +39,7 @@ export interface ReadBlock {
 
 /** Reads blocks and runs their transactions, by the rules of one chain. */
 export class BlockRunner {
-  #kernel: Kernel | undefined
+  readonly #own = new OwnKernel(grownBytesMax)
   readonly schedule: ForkSchedule
   readonly #keys: RecoveredKeys
 
@@ -75,13 +75,9 @@ export class BlockRunner {
 
   /** An empty kernel on a state, the same one each time. */
   prepare(rules: BlockRules, state: StateView, ancestorHash: AncestorHash, watch?: JobWatch): Kernel {
-    if (this.#kernel !== undefined && this.#kernel.grownBytes > grownBytesMax) this.#kernel = undefined
-    this.#kernel ??= new Kernel()
-    const kernel = this.#kernel
-    kernel.clear()
-    kernel.limitMemory(memoryBytesMax)
-    kernel.attach({ state, ancestorHash, precompiles: forkPrecompiles(rules.fork, watch), watch })
-    kernel.setFork(rules.fork)
+    this.#own.trim()
+    const { kernel } = this.#own
+    kernel.restart(rules.fork, { state, ancestorHash, watch }, memoryBytesMax)
     kernel.setBlock(rules)
     return kernel
   }

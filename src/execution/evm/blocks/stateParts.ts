@@ -29,7 +29,7 @@ import { FaultError, messageRefused } from '../../../primitives/faults.js'
 import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../../../primitives/keccak.js'
 import { decodeRlp, rlpBytes } from '../../../primitives/rlp.js'
 import { JobWatch } from '../engine/jobWatch.js'
-import { Kernel } from '../engine/kernel.js'
+import { OwnKernel } from '../engine/ownKernel.js'
 import type { BlockReference } from '../messages/executionRequest.js'
 import type { TraceLimits } from '../tracers/traceRequest.js'
 import { BlockReplays, type ReplayedBlock } from './blockReplay.js'
@@ -75,7 +75,7 @@ export class StateParts {
   readonly #store: ChainReader
   readonly #limits: TraceLimits
   readonly #replays: BlockReplays
-  #kernel = new Kernel()
+  readonly #own = new OwnKernel(grownBytesMax)
 
   constructor(store: ChainReader, limits: TraceLimits) {
     this.#store = store
@@ -96,7 +96,7 @@ export class StateParts {
       if (!(error instanceof MissingNodeError)) throw error
       throw messageRefused('this network does not hold whole states')
     } finally {
-      if (this.#kernel.grownBytes > grownBytesMax) this.#kernel = new Kernel()
+      this.#own.trim()
     }
   }
 
@@ -244,7 +244,7 @@ export class StateParts {
   #roots(blockHash: Uint8Array, watch: JobWatch): unknown {
     const block = this.#readWithTries(blockHash)
     if (block.transactions.length === 0) return null
-    const kernel = this.#kernel
+    const { kernel } = this.#own
     const { parentHash } = block.header
     const below = this.#wholeState(parentHash, this.#replays.readHeader(parentHash))
     const changed = new Set<number>()

@@ -6,6 +6,7 @@ import { sha256 } from '@noble/hashes/sha2.js'
 import { familyOf } from '../../../data/chain/families/families.js'
 import { type ForkName, type ForkSchedule, includesFork } from '../../../data/chain/forks.js'
 import { emptyRequestsHash, type Header } from '../../../data/chain/header.js'
+import { beaconRoots, parentHashes, systemContracts } from '../../../data/chain/protocolContracts.js'
 import {
   bytesToBigInt,
   bytesToHex,
@@ -23,16 +24,6 @@ import { InvalidBlockError } from './invalidBlock.js'
 
 /** EIP-4788. */
 const systemAddress = hexToBytes('fffffffffffffffffffffffffffffffffffffffe')
-const beaconRoots = hexToBytes('000f3df6d732807ef1319fb7b8bb8522d0beac02')
-/** EIP-2935. */
-const parentHashes = hexToBytes('0000f90827f1c53a10cb7a02335b175320002935')
-/** EIP-7002, EIP-7251 and, twice, EIP-8282: contracts by the type of their requests, and since when they are called. */
-const requestContracts: readonly (readonly [type: number, since: ForkName, address: Uint8Array])[] = [
-  [1, 'prague', hexToBytes('00000961ef480eb55e80d19ad83579a64c007002')],
-  [2, 'prague', hexToBytes('0000bbddc7ce488642fb579f8b00f3a590007251')],
-  [3, 'amsterdam', hexToBytes('0000bff46984e3725691fa540a8c7589300d8282')],
-  [4, 'amsterdam', hexToBytes('000064d678505ad48f8ccb093bc65613800e8282')],
-]
 /** The deposit contract of mainnet, for chains without one in their genesis. */
 const depositContractDefault = '0x00000000219ab540356cbb839cbe05303d7705fa'
 const systemGas = 30_000_000n
@@ -48,10 +39,11 @@ export function beginBlock(kernel: Kernel, header: Header, fork: ForkName, { con
     kernel.end()
   }
   const { parentBeaconBlockRoot } = header
-  if (includesFork(fork, 'cancun') && parentBeaconBlockRoot !== undefined) {
-    callSystem(kernel, beaconRoots, parentBeaconBlockRoot, fork)
+  if (includesFork(fork, beaconRoots.since) && parentBeaconBlockRoot !== undefined) {
+    callSystem(kernel, beaconRoots.address, parentBeaconBlockRoot, fork)
   }
-  if (includesFork(fork, 'prague')) callSystem(kernel, parentHashes, header.parentHash, fork)
+  if (includesFork(fork, parentHashes.since))
+    callSystem(kernel, parentHashes.address, header.parentHash, fork)
 }
 
 /**
@@ -69,8 +61,8 @@ export function requestsHashOf(
   if (familyOf(fork).execution?.hasRequests !== true) return emptyRequestsHash
   const deposits = hexToBytes((config.depositContractAddress ?? depositContractDefault).slice(2))
   const lists: (readonly [type: number, requests: Uint8Array])[] = [[0, depositsOf(logs, deposits)]]
-  for (const [type, since, address] of requestContracts) {
-    if (!includesFork(fork, since)) continue
+  for (const { requests: type, since, address } of systemContracts) {
+    if (type === undefined || !includesFork(fork, since)) continue
     const outcome = callSystem(kernel, address, noBytes, fork)
     const contract = `the system contract ${bytesToHex(address)} of requests ${type}`
     if (outcome === undefined && !isDevelopment) throw new InvalidBlockError(`${contract} has no code`)

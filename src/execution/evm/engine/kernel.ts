@@ -5,13 +5,15 @@
 
 import { randomBytes } from 'node:crypto'
 import { type ForkName, forkNumber } from '../../../data/chain/forks.js'
+import { codeBytesMax, initcodeBytesMax } from '../../../data/chain/intrinsicGas.js'
 import { type Hash32, toHash32 } from '../../../primitives/bytes.js'
 import { FaultError } from '../../../primitives/faults.js'
 import { emptyCodeHash } from '../../../primitives/keccak.js'
 import { isTrap } from '../../../primitives/webAssembly.js'
+import { forkPrecompiles } from '../precompiles/precompileMoves.js'
 import { type BlockWords, contextWords, writeBlockWords } from './blockWords.js'
 import { type Accesses, type Change, readAccesses, readChanges } from './kernelAccesses.js'
-import { exchange, KernelAnswers, type KernelHost } from './kernelHost.js'
+import { exchange, KernelAnswers, type KernelHost, type PrecompileSet } from './kernelHost.js'
 import { type KernelLog, type NumberedLog, readAddress, readLogs } from './kernelLogs.js'
 import { KernelMemory } from './kernelMemory.js'
 import { instantiateKernel, type KernelExports, type Offsets, readOffsets } from './kernelModule.js'
@@ -32,6 +34,12 @@ const heapBytesMax = 3 * 2 ** 29
 /** StopReason.Memory of src/execution/kernel/host.ts. */
 const outOfMemory = 1
 
+/** Where a kernel runs. */
+export interface KernelPlace extends Omit<KernelHost, 'precompiles'> {
+  /** What is not as the fork has it. */
+  readonly precompiles?: Partial<PrecompileSet>
+}
+
 export class Kernel {
   readonly #exports: KernelExports
   readonly #at: Offsets
@@ -41,7 +49,7 @@ export class Kernel {
   #depth = 0
   #memoryBytesMax = 2 ** 28
   #block: BlockWords | undefined
-  /** As {@link setFork} set it. */
+  /** As {@link attach} set it. */
   fork: ForkName = 'chainstart'
   /** Seed of the hash tables, so that nobody can choose keys that collide. */
   readonly #seed = randomBytes(8).readBigUInt64LE()
@@ -69,9 +77,21 @@ export class Kernel {
     this.#exports.clear(this.#seed)
   }
 
-  /** Sets the host that answers reads. For another state also call {@link clear}. */
-  attach(host: KernelHost): void {
-    this.answers.host = host
+  /** Sets rules and precompiled contracts of a fork, and who answers reads. For another state also call {@link clear}. */
+  attach(fork: ForkName, place: KernelPlace): void {
+    this.fork = fork
+    this.#exports.setFork(forkNumber(fork), codeBytesMax(fork), initcodeBytesMax(fork))
+    this.answers.host = {
+      ...place,
+      precompiles: { ...forkPrecompiles(fork, place.watch), ...place.precompiles },
+    }
+  }
+
+  /** Attaches the kernel, emptied, with a limit of memory as {@link limitMemory}. */
+  restart(fork: ForkName, place: KernelPlace, memoryBytesMax: number): void {
+    this.clear()
+    this.limitMemory(memoryBytesMax)
+    this.attach(fork, place)
   }
 
   /** Bytes of cached rows and code, and of a run. */
@@ -98,11 +118,6 @@ export class Kernel {
   /** Whether calls, creations and destructions that move ether are logged too; see {@link numberedLogs}. */
   set logsTransfers(isOn: boolean) {
     this.#exports.setTransferLogs(isOn)
-  }
-
-  setFork(fork: ForkName): void {
-    this.fork = fork
-    this.#exports.setFork(forkNumber(fork))
   }
 
   setBlock(words: BlockWords): void {

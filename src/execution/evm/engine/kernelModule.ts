@@ -40,7 +40,7 @@ export interface KernelExports {
   readonly toldOpcodes: WasmGlobal
   readonly tellsFrames: { value: number }
   clear(seed: bigint): void
-  setFork(fork: number): void
+  setFork(fork: number, codeBytesMax: number, initcodeBytesMax: number): void
   setLookEvery(gas: bigint): void
   limitHeap(bytes: number): void
   setTransferLogs(isOn: boolean): void

@@ -5,8 +5,9 @@
 import type { Unjudged } from '../../../data/chain/families/provedFamily.js'
 import type { ForkName } from '../../../data/chain/forks.js'
 import { equalBytes, type Hash32, latin1Key } from '../../../primitives/bytes.js'
-import { Kernel } from './kernel.js'
-import { giveUp, type KernelHost } from './kernelHost.js'
+import { Kernel, type KernelPlace } from './kernel.js'
+import { giveUp } from './kernelHost.js'
+import { OwnKernel } from './ownKernel.js'
 
 /** Bytes of rows and code of one state: more than a block accesses, at 150 bytes for an account or slot. */
 const heldBytesMax = 8 * 2 ** 20
@@ -19,7 +20,7 @@ export class StateKernels {
   readonly #keptMax: number
   /** The state used last, which most jobs use again: to make its key takes as long as to prepare the kernel. */
   #last: { readonly stateRoot: Hash32; readonly fork: ForkName; readonly kernel: Kernel } | undefined
-  #apart: Kernel | undefined
+  readonly #apart = new OwnKernel(grownBytesMax, () => this.#make())
 
   readonly #unjudged: Unjudged | undefined
 
@@ -46,18 +47,20 @@ export class StateKernels {
     return this.#isLast(stateRoot, fork) || this.#kept.has(latin1Key(stateRoot) + fork)
   }
 
-  /** A kernel for `host`'s state, with the rows read before. All states must be of one store. */
-  over(host: KernelHost, fork: ForkName): Kernel {
-    const { stateRoot } = host.state
+  /** A kernel for a place's state, with the rows read before. All states must be of one store. */
+  over(fork: ForkName, place: KernelPlace): Kernel {
+    const { stateRoot } = place.state
     if (this.#last !== undefined && this.#isLast(stateRoot, fork)) {
-      return prepared(this.#last.kernel, host, fork)
+      this.#last.kernel.attach(fork, place)
+      return this.#last.kernel
     }
     const key = latin1Key(stateRoot) + fork
     const kernel = this.#kept.get(key) ?? this.#take()
     this.#kept.delete(key)
     this.#kept.set(key, kernel)
     this.#last = { stateRoot, fork, kernel }
-    return prepared(kernel, host, fork)
+    kernel.attach(fork, place)
+    return kernel
   }
 
   #isLast(stateRoot: Hash32, fork: ForkName): boolean {
@@ -76,10 +79,11 @@ export class StateKernels {
   }
 
   /** An empty kernel, for a state that only one job uses. */
-  apartFor(host: KernelHost, fork: ForkName): Kernel {
-    this.#apart ??= this.#make()
-    this.#apart.clear()
-    return prepared(this.#apart, host, fork)
+  apartFor(fork: ForkName, place: KernelPlace): Kernel {
+    const { kernel } = this.#apart
+    kernel.clear()
+    kernel.attach(fork, place)
+    return kernel
   }
 
   /** Call it after a job: frees memory above the limits. */
@@ -88,7 +92,7 @@ export class StateKernels {
       if (kernel.grownBytes > grownBytesMax) this.#drop(key)
       else if (kernel.heldBytes > heldBytesMax) kernel.clear()
     }
-    if (this.#apart !== undefined && this.#apart.grownBytes > grownBytesMax) this.#apart = undefined
+    this.#apart.trim()
   }
 
   #drop(key: string): void {
@@ -100,10 +104,4 @@ export class StateKernels {
   clear(): void {
     for (const kernel of this.#kept.values()) kernel.clear()
   }
-}
-
-function prepared(kernel: Kernel, host: KernelHost, fork: ForkName): Kernel {
-  kernel.attach(host)
-  kernel.setFork(fork)
-  return kernel
 }

@@ -17,7 +17,7 @@ import { JobWatch } from '../engine/jobWatch.js'
 import type { Kernel } from '../engine/kernel.js'
 import type { PrecompileRuns } from '../engine/kernelHost.js'
 import { StateKernels } from '../engine/stateKernels.js'
-import { forkPrecompiles } from '../precompiles/precompileMoves.js'
+import { precompileRuns } from '../precompiles/precompiles.js'
 import { runEstimate } from './estimateGas.js'
 import type { BlockReference, CallOutcome, ExecutionRequest } from './executionRequest.js'
 import { type CallPlace, isPlainTransfer, runCall } from './messageCall.js'
@@ -121,17 +121,13 @@ export class CallTrials {
   }
 
   #kernelFor({ fork, ancestorHash }: BlockContext, stateRoot: StateView['stateRoot']): Kernel {
-    const precompiles = forkPrecompiles(fork, this.#watch)
-    const kernel = this.#kernels.over(
-      {
-        state: this.#rowsOf(stateRoot),
-        // Beside the chain, an ancestor is found by a walk.
-        ancestorHash: (number) => this.#readAtHead(() => ancestorHash(number)),
-        precompiles: { ...precompiles, runs: this.#tried(precompiles.runs) },
-        watch: this.#watch,
-      },
-      fork,
-    )
+    const kernel = this.#kernels.over(fork, {
+      state: this.#rowsOf(stateRoot),
+      // Beside the chain, an ancestor is found by a walk.
+      ancestorHash: (number) => this.#readAtHead(() => ancestorHash(number)),
+      precompiles: { runs: this.#tried(precompileRuns(fork, this.#watch)) },
+      watch: this.#watch,
+    })
     kernel.setLookEvery(trialLookGas)
     kernel.limitMemory(trialBytesMax)
     return kernel

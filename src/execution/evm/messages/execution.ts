@@ -13,7 +13,7 @@ import { atOneStatus, BlockStates, type BlockStatus } from '../blocks/blockState
 import { type JobLimits, JobWatch } from '../engine/jobWatch.js'
 import type { Kernel } from '../engine/kernel.js'
 import { StateKernels } from '../engine/stateKernels.js'
-import { forkPrecompiles, movePrecompiles, ownPrecompiles } from '../precompiles/precompileMoves.js'
+import { movePrecompiles, ownPrecompiles } from '../precompiles/precompileMoves.js'
 import { recoverAuthorities, type SignedAuthorization } from '../transactions/authorizations.js'
 import { excludedAddresses, listAccesses } from './accessLists.js'
 import { applyOverrides } from './applyOverrides.js'
@@ -179,14 +179,12 @@ export class Execution {
     { fork, ancestorHash }: BlockContext,
     stored: StateView,
   ): Kernel {
+    const place = { state: stored, ancestorHash, watch, unjudged: this.#family.unjudged }
+    if (stateOverrides.length === 0) return this.#kernels.over(fork, place)
     const own = ownPrecompiles(fork)
-    const precompiles = forkPrecompiles(fork, watch)
-    const { unjudged } = this.#family
-    const host = { state: stored, ancestorHash, precompiles, watch, unjudged }
-    if (stateOverrides.length === 0) return this.#kernels.over(host, fork)
     const moved = movePrecompiles(keepsPrecompiles ? new Map() : own, stateOverrides)
     const numbers = keepsPrecompiles ? own : moved
-    const kernel = this.#kernels.apartFor({ ...host, precompiles: { ...precompiles, numbers } }, fork)
+    const kernel = this.#kernels.apartFor(fork, { ...place, precompiles: { numbers } })
     applyOverrides(kernel, stateOverrides)
     return kernel
   }

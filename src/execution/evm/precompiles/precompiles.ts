@@ -1,15 +1,14 @@
 /**
  * The precompiled contracts of every fork, all synchronous: {@link precompileRuns} and {@link precompileNumbers} for
- * a {@link KernelHost}, and {@link refusalReason} for the message of a refused input. Owns the fork and the gas of
- * each contract; the computations are in the other files of this folder.
- *
- * If a fork does not have a contract, its address is an ordinary account. All gas is computed before the input is
+ * a {@link KernelHost}, and {@link refusalReason} for the message of a refused input. Owns the gas of
+ * each contract; the computations are in the other files of this folder, the forks in data/chain/protocolContracts.ts. All gas is computed before the input is
  * read.
  */
 import { hash } from 'node:crypto'
 import { ripemd160 } from '@noble/hashes/legacy.js'
 import { familyOf } from '../../../data/chain/families/families.js'
 import { type ForkName, includesFork } from '../../../data/chain/forks.js'
+import { hasPrecompile } from '../../../data/chain/protocolContracts.js'
 import { noBytes, padLeft, toMinimalBytes } from '../../../primitives/bytes.js'
 import { keccak256 } from '../../../primitives/keccak.js'
 import type { JobWatch } from '../engine/jobWatch.js'
@@ -46,7 +45,6 @@ const g2Discounts: readonly number[] = [
 ]
 
 interface Contract {
-  readonly since: ForkName
   gas(data: Uint8Array, fork: ForkName): bigint
   /** Runs the contract. Throws {@link InputRefusal}. Checks the watch where it takes long. */
   run(data: Uint8Array, fork: ForkName, watch: JobWatch | undefined): Uint8Array
@@ -54,21 +52,17 @@ interface Contract {
 
 /** By number, which is also the address. */
 const contracts: ReadonlyMap<number, Contract> = new Map<number, Contract>([
-  [0x01, { since: 'chainstart', gas: () => 3_000n, run: recover }],
-  [0x02, { since: 'chainstart', gas: perWord(60n, 12n), run: (data) => hash('sha256', data, 'buffer') }],
-  [0x03, { since: 'chainstart', gas: perWord(600n, 120n), run: (data) => padLeft(ripemd160(data), 32) }],
+  [0x01, { gas: () => 3_000n, run: recover }],
+  [0x02, { gas: perWord(60n, 12n), run: (data) => hash('sha256', data, 'buffer') }],
+  [0x03, { gas: perWord(600n, 120n), run: (data) => padLeft(ripemd160(data), 32) }],
   // The kernel runs this one itself.
-  [0x04, { since: 'chainstart', gas: perWord(15n, 3n), run: (data) => data.slice() }],
-  [0x05, { since: 'byzantium', gas: modexpGas, run: modexpPower }],
+  [0x04, { gas: perWord(15n, 3n), run: (data) => data.slice() }],
+  [0x05, { gas: modexpGas, run: modexpPower }],
   // EIP-196, EIP-197; cheaper since EIP-1108.
-  [
-    0x06,
-    { since: 'byzantium', gas: (_, fork) => (includesFork(fork, 'istanbul') ? 150n : 500n), run: addBn254 },
-  ],
+  [0x06, { gas: (_, fork) => (includesFork(fork, 'istanbul') ? 150n : 500n), run: addBn254 }],
   [
     0x07,
     {
-      since: 'byzantium',
       gas: (_, fork) => (includesFork(fork, 'istanbul') ? 6_000n : 40_000n),
       run: multiplyBn254,
     },
@@ -76,7 +70,6 @@ const contracts: ReadonlyMap<number, Contract> = new Map<number, Contract>([
   [
     0x08,
     {
-      since: 'byzantium',
       gas: (data, fork) =>
         includesFork(fork, 'istanbul')
           ? 45_000n + 34_000n * countItems(data, bn254PairBytes)
@@ -88,28 +81,25 @@ const contracts: ReadonlyMap<number, Contract> = new Map<number, Contract>([
   [
     0x09,
     {
-      since: 'istanbul',
       gas: (data) => BigInt(blake2fRounds(data)),
       run: (data, _, watch) => blake2f(data, watch),
     },
   ],
   // EIP-4844.
-  [0x0a, { since: 'cancun', gas: () => 50_000n, run: verifyKzgProof }],
+  [0x0a, { gas: () => 50_000n, run: verifyKzgProof }],
   // EIP-2537.
-  [0x0b, { since: 'prague', gas: () => 375n, run: (data) => bls.add('g1', data) }],
+  [0x0b, { gas: () => 375n, run: (data) => bls.add('g1', data) }],
   [
     0x0c,
     {
-      since: 'prague',
       gas: perTerm(12_000n, bls.g1TermBytes, g1Discounts),
       run: (data, _, watch) => bls.sumOf('g1', data, watch),
     },
   ],
-  [0x0d, { since: 'prague', gas: () => 600n, run: (data) => bls.add('g2', data) }],
+  [0x0d, { gas: () => 600n, run: (data) => bls.add('g2', data) }],
   [
     0x0e,
     {
-      since: 'prague',
       gas: perTerm(22_500n, bls.g2TermBytes, g2Discounts),
       run: (data, _, watch) => bls.sumOf('g2', data, watch),
     },
@@ -117,26 +107,19 @@ const contracts: ReadonlyMap<number, Contract> = new Map<number, Contract>([
   [
     0x0f,
     {
-      since: 'prague',
       gas: (data) => 37_700n + 32_600n * countItems(data, bls.blsPairBytes),
       run: (data, _, watch) => bls.pairBls(data, watch),
     },
   ],
-  [0x10, { since: 'prague', gas: () => 5_500n, run: bls.mapToG1 }],
-  [0x11, { since: 'prague', gas: () => 23_800n, run: bls.mapToG2 }],
+  [0x10, { gas: () => 5_500n, run: bls.mapToG1 }],
+  [0x11, { gas: () => 23_800n, run: bls.mapToG2 }],
   // EIP-7951.
-  [0x100, { since: 'osaka', gas: () => 6_900n, run: verifyP256 }],
+  [0x100, { gas: () => 6_900n, run: verifyP256 }],
 ])
-
-function hasContract(fork: ForkName, number: number): boolean {
-  const since = contracts.get(number)?.since
-  const own = familyOf(fork).execution?.precompiles?.since.get(number)
-  return since !== undefined && (includesFork(fork, since) || (own !== undefined && includesFork(fork, own)))
-}
 
 /** Numbers of the contracts of a fork. */
 export function precompileNumbers(fork: ForkName): number[] {
-  return [...contracts].filter(([number]) => hasContract(fork, number)).map(([number]) => number)
+  return [...contracts].filter(([number]) => hasPrecompile(fork, number)).map(([number]) => number)
 }
 
 /** The address of a contract: its number in 20 bytes. */
@@ -153,7 +136,7 @@ export function precompileRuns(fork: ForkName, watch: JobWatch | undefined): Pre
   return {
     get(number) {
       const contract = contracts.get(number)
-      if (contract === undefined || !hasContract(fork, number)) return undefined
+      if (contract === undefined || !hasPrecompile(fork, number)) return undefined
       const bytesMax = own?.inputBytesMax(number, fork)
       return (data, gas) => {
         const gasUsed = own?.gas(number, fork) ?? contract.gas(data, fork)

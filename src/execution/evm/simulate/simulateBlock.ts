@@ -26,7 +26,7 @@ import type { JobWatch } from '../engine/jobWatch.js'
 import type { Kernel } from '../engine/kernel.js'
 import type { KernelLog } from '../engine/kernelLogs.js'
 import { applyOverrides } from '../messages/applyOverrides.js'
-import { forkPrecompiles, movePrecompiles, ownPrecompiles } from '../precompiles/precompileMoves.js'
+import { movePrecompiles, ownPrecompiles } from '../precompiles/precompileMoves.js'
 import type { SignedTransaction } from '../transactions/signedTransaction.js'
 import { type RunCall, runSimulatedCall } from './simulatedCall.js'
 import type { PlannedBlock } from './simulatedChain.js'
@@ -152,10 +152,8 @@ export class BlockSimulator {
   #prepare({ stateOverrides }: PlannedBlock, { fork, ancestorHash }: BlockContext): void {
     const { kernel, state, watch, tracesTransfers } = this.#settings
     const numbers = movePrecompiles(ownPrecompiles(fork), stateOverrides)
-    kernel.clear()
-    kernel.limitMemory(watch.limits.memoryBytesMax)
-    kernel.attach({ state, ancestorHash, precompiles: { ...forkPrecompiles(fork, watch), numbers }, watch })
-    kernel.setFork(fork)
+    const place = { state, ancestorHash, precompiles: { numbers }, watch }
+    kernel.restart(fork, place, watch.limits.memoryBytesMax)
     kernel.logsTransfers = tracesTransfers
   }
 

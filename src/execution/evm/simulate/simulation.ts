@@ -13,7 +13,7 @@ import { decodeRlpList, rlpList } from '../../../primitives/rlp.js'
 import { ancestorsOf, readRules, refuseUnknownFork, totalDifficulty } from '../blocks/blockContext.js'
 import { atOneStatus, BlockStates, type BlockStatus } from '../blocks/blockState.js'
 import { type JobLimits, JobWatch } from '../engine/jobWatch.js'
-import { Kernel } from '../engine/kernel.js'
+import { OwnKernel } from '../engine/ownKernel.js'
 import type { BlockReference } from '../messages/executionRequest.js'
 import { readSignedTransaction, type SignedTransaction } from '../transactions/signedTransaction.js'
 import { BlockSimulator } from './simulateBlock.js'
@@ -43,7 +43,7 @@ export class Simulation {
   readonly #schedule: ForkSchedule
   readonly #isDevelopment: boolean
   readonly #states: BlockStates
-  #kernel = new Kernel()
+  readonly #own = new OwnKernel(grownBytesMax)
 
   /** `limits` apply to each request. */
   constructor(store: ChainRows, limits: JobLimits) {
@@ -66,7 +66,7 @@ export class Simulation {
       try {
         return this.#simulate(request, watch, status)
       } finally {
-        if (this.#kernel.grownBytes > grownBytesMax) this.#kernel = new Kernel()
+        this.#own.trim()
       }
     })
   }
@@ -78,7 +78,7 @@ export class Simulation {
     const simulator = new BlockSimulator({
       schedule: this.#schedule,
       isDevelopment: this.#isDevelopment,
-      kernel: this.#kernel,
+      kernel: this.#own.kernel,
       // The state root takes the tries, of which a store that may lack rows has the parts that were walked.
       state: new SimulatedState(
         this.#states.open(this.#store.mayLack ? 'side' : status, request.block, base.header.stateRoot),

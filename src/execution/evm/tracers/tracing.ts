@@ -11,17 +11,12 @@ import { JsonBytes } from '../../../primitives/jsonBytes.js'
 import type { BlockContext } from '../blocks/blockContext.js'
 import { BlockReplays, type ReplayedBlock } from '../blocks/blockReplay.js'
 import { JobWatch } from '../engine/jobWatch.js'
-import { Kernel } from '../engine/kernel.js'
 import { KernelState } from '../engine/kernelState.js'
+import { OwnKernel } from '../engine/ownKernel.js'
 import { applyOverrides } from '../messages/applyOverrides.js'
 import type { BlockOverrides, BlockReference } from '../messages/executionRequest.js'
 import { askedGas, refusingWith, startWithAskedGas } from '../messages/gasBounds.js'
-import {
-  forkPrecompiles,
-  movePrecompiles,
-  ownPrecompiles,
-  type Precompiles,
-} from '../precompiles/precompileMoves.js'
+import { movePrecompiles, ownPrecompiles, type Precompiles } from '../precompiles/precompileMoves.js'
 import { recoverAuthorities } from '../transactions/authorizations.js'
 import { creationAddress } from '../transactions/creationAddress.js'
 import { priceTransaction, type Transaction } from '../transactions/pricedTransaction.js'
@@ -67,8 +62,8 @@ export class Tracing {
   readonly #store: ChainRows
   readonly #limits: TraceLimits
   #traced = new TracedKernel()
-  /** Gets to states within blocks, once one is asked for: a new one takes 15 to 40 ms. */
-  #before: Kernel | undefined
+  /** Gets to states within blocks. */
+  readonly #before = new OwnKernel(grownBytesMax)
 
   constructor(store: ChainRows, limits: TraceLimits) {
     this.#store = store
@@ -83,7 +78,7 @@ export class Tracing {
   trace(request: TraceRequest, shouldStop: () => boolean, take: TakePart): Uint8Array<ArrayBuffer> {
     this.#store.refresh()
     if (this.#traced.kernel.grownBytes > grownBytesMax) this.#traced = new TracedKernel()
-    if ((this.#before?.grownBytes ?? 0) > grownBytesMax) this.#before = undefined
+    this.#before.trim()
     try {
       // Once for nobody, because a part that was sent cannot be taken back when a row turns out to be missing.
       if (this.#store.mayLack) this.#run(request, shouldStop, () => {})
@@ -92,7 +87,7 @@ export class Tracing {
       closeContexts()
       this.#traced.end()
       this.#traced.kernel.clear()
-      this.#before?.clear()
+      this.#before.clear()
     }
   }
 
@@ -279,9 +274,7 @@ export class Tracing {
       const { context } = this.#replays.contexts.read(block, overrides)
       const { fork, ancestorHash, number, timestamp } = context
       const numbers = movePrecompiles(ownPrecompiles(fork), stateOverrides)
-      const precompiles = { ...forkPrecompiles(fork, watch), numbers }
-      kernel.attach({ state, ancestorHash, precompiles, watch })
-      kernel.setFork(fork)
+      kernel.attach(fork, { state, ancestorHash, precompiles: { numbers }, watch })
       if (at === 0) applyOverrides(kernel, stateOverrides)
       if (at > 0) json.text(',')
       if (form !== 'one') json.text('[')
@@ -338,9 +331,9 @@ export class Tracing {
     if (index >= block.transactions.length && index > 0) {
       throw messageRefused(`transaction index ${index} out of range for block ${bytesToHex(hash)}`)
     }
-    this.#before ??= new Kernel()
-    this.#runBefore(block, index, watch, this.#before)
-    return new KernelState(this.#before, this.#replays.stateBefore(block))
+    const { kernel } = this.#before
+    this.#runBefore(block, index, watch, kernel)
+    return new KernelState(kernel, this.#replays.stateBefore(block))
   }
 }
 

@@ -6,7 +6,9 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BlockJsonError, headerRlpFromJson } from '../../../data/chain/blockFromJson.js'
+import { includesFork } from '../../../data/chain/forks.js'
 import { decodeHeader, encodeHeader, headerHash } from '../../../data/chain/header.js'
+import { systemContracts } from '../../../data/chain/protocolContracts.js'
 import type { ChainWriter } from '../../../data/store/chainWriter.js'
 import { bytesToHex, equalBytes, hexToBytes } from '../../../primitives/bytes.js'
 import { OperatorError } from '../../../primitives/faults.js'
@@ -20,13 +22,12 @@ import { toldGenesis } from './toldGenesis.js'
 /** Wait before a node that does not answer is asked again. */
 const retryMs = 500
 
-/** Contracts that anvil deploys: the CREATE2 factory, and the system contracts of its hardfork (EIP-4788, 2935, 7002, 7251). */
+/** Contracts that anvil deploys: the CREATE2 factory, and the system contracts of its hardfork. */
 const anvilContracts = [
   '0x4e59b44847b379578588920ca78fbf26c0b4956c',
-  '0x000f3df6d732807ef1319fb7b8bb8522d0beac02',
-  '0x0000f90827f1c53a10cb7a02335b175320002935',
-  '0x00000961ef480eb55e80d19ad83579a64c007002',
-  '0x0000bbddc7ce488642fb579f8b00f3a590007251',
+  ...systemContracts
+    .filter(({ since }) => includesFork('prague', since))
+    .map(({ address }) => bytesToHex(address)),
 ]
 
 /**

@@ -8,7 +8,6 @@ import { JobWatch } from '../../../../src/execution/evm/engine/jobWatch.js'
 import type { Kernel } from '../../../../src/execution/evm/engine/kernel.js'
 import { StateKernels } from '../../../../src/execution/evm/engine/stateKernels.js'
 import { Execution } from '../../../../src/execution/evm/messages/execution.js'
-import { forkPrecompiles } from '../../../../src/execution/evm/precompiles/precompileMoves.js'
 import { hexToBytes, toHash32 } from '../../../../src/primitives/bytes.js'
 import { keccak256 } from '../../../../src/primitives/keccak.js'
 import { demoStorePath, storedMessages } from '../../../store/storedMessages.js'
@@ -42,8 +41,8 @@ function stateWith(code: Uint8Array, root: number): StateView & { asked: number 
 }
 
 function kernelOver(kernels: StateKernels, state: StateView, watch: JobWatch): Kernel {
-  const host = { state, ancestorHash: () => undefined, precompiles: forkPrecompiles('osaka', watch), watch }
-  const kernel = kernels.over(host, 'osaka')
+  const host = { state, ancestorHash: () => undefined, watch }
+  const kernel = kernels.over('osaka', host)
   kernel.limitMemory(limits.memoryBytesMax)
   return kernel
 }

@@ -7,7 +7,6 @@ import { emptyState } from '../../../../src/data/state/stateView.js'
 import { ChainWriter } from '../../../../src/data/store/chainWriter.js'
 import { beginBlock, requestsHashOf } from '../../../../src/execution/evm/blocks/systemCalls.js'
 import { Kernel } from '../../../../src/execution/evm/engine/kernel.js'
-import { forkPrecompiles } from '../../../../src/execution/evm/precompiles/precompileMoves.js'
 import {
   precompileAddress,
   precompileNumbers,
@@ -85,13 +84,11 @@ for (const fork of forkNames.filter((name) => includesFork(name, 'cancun'))) {
     const precompiles = precompileNumbers(fork).map(precompileAddress)
     const addresses = [...precompiles, new Uint8Array(20), ...called, systemAddress, coinbase]
     const kernel = new Kernel()
-    kernel.attach({
+    kernel.attach(fork, {
       state: emptyState,
       ancestorHash: () => undefined,
-      precompiles: forkPrecompiles(fork, undefined),
       watch: undefined,
     })
-    kernel.setFork(fork)
     kernel.begin(systemAddress, 0n, [])
     for (const address of called) kernel.setCode(kernel.account(address), priceEach(addresses))
     // A transaction finds precompiled contracts warm, before and after.

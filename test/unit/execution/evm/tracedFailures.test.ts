@@ -3,7 +3,6 @@ import t from 'tap'
 import type { ForkName } from '../../../../src/data/chain/forks.js'
 import { emptyState } from '../../../../src/data/state/stateView.js'
 import { Kernel } from '../../../../src/execution/evm/engine/kernel.js'
-import { forkPrecompiles } from '../../../../src/execution/evm/precompiles/precompileMoves.js'
 import { hexToBytes } from '../../../../src/primitives/bytes.js'
 import { addressOf } from './demoExecution.js'
 import { type ToldFault, type ToldStep, TracedChains } from './tracedForks.js'
@@ -181,9 +180,7 @@ t.test(
 
 t.test('that log comes before the transfer that a simulation lists', async (t) => {
   const kernel = new Kernel()
-  const precompiles = forkPrecompiles('amsterdam', undefined)
-  kernel.attach({ state: emptyState, ancestorHash: () => undefined, precompiles, watch: undefined })
-  kernel.setFork('amsterdam')
+  kernel.attach('amsterdam', { state: emptyState, ancestorHash: () => undefined, watch: undefined })
   kernel.logsTransfers = true
   kernel.begin(bb, 0n, [])
   const account = kernel.account(aa)

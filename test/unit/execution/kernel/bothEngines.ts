@@ -11,7 +11,6 @@ import { emptyState } from '../../../../src/data/state/stateView.js'
 import { Kernel } from '../../../../src/execution/evm/engine/kernel.js'
 import type { KernelFailure } from '../../../../src/execution/evm/engine/kernelOutcome.js'
 import type { KernelStep } from '../../../../src/execution/evm/engine/kernelTrace.js'
-import { forkPrecompiles } from '../../../../src/execution/evm/precompiles/precompileMoves.js'
 import {
   precompileAddress,
   precompileNumbers,
@@ -250,13 +249,11 @@ class KernelRun {
     const { fork, caller, to, value, data, gas } = scenario
     const kernel = tracingKernel()
     kernel.clear()
-    kernel.attach({
+    kernel.attach(fork, {
       state: viewOf(scenario),
       ancestorHash,
-      precompiles: forkPrecompiles(fork, undefined),
       watch: undefined,
     })
-    kernel.setFork(fork)
     kernel.setBlock(block)
     kernel.begin(caller, 9n, [])
     if (includesFork(fork, 'berlin')) {

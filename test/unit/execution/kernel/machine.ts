@@ -9,7 +9,7 @@ const contract = new Uint8Array(20).fill(2)
 /** Runs code on an empty state by the newest rules, and returns what it returned. Throws where it fails. */
 export function runCode(code: Uint8Array, input = new Uint8Array(0)): Uint8Array {
   kernel.clear()
-  kernel.attach({
+  kernel.attach('osaka', {
     state: {
       stateRoot: new Uint8Array(32) as never,
       account: () => undefined,
@@ -23,7 +23,6 @@ export function runCode(code: Uint8Array, input = new Uint8Array(0)): Uint8Array
     precompiles: { numbers: new Map(), warm: new Map(), runs: new Map() },
     watch: undefined,
   })
-  kernel.setFork('osaka')
   kernel.begin(sender, 0n, [])
   const account = kernel.account(contract)
   kernel.setCode(account, code)

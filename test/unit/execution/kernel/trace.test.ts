@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { emptyState } from '../../../../src/data/state/stateView.js'
 import { Kernel } from '../../../../src/execution/evm/engine/kernel.js'
-import { forkPrecompiles } from '../../../../src/execution/evm/precompiles/precompileMoves.js'
 import { bytesToHex, padLeft } from '../../../../src/primitives/bytes.js'
 import { assemble } from '../evm/assembly.js'
 
@@ -38,13 +37,11 @@ function listen(): Heard {
 
 function run({ kernel }: Heard, code: Uint8Array, gas: bigint): void {
   kernel.clear()
-  kernel.attach({
+  kernel.attach('osaka', {
     state: emptyState,
     ancestorHash: () => undefined,
-    precompiles: forkPrecompiles('osaka', undefined),
     watch: undefined,
   })
-  kernel.setFork('osaka')
   kernel.begin(caller, 1n, [])
   const account = kernel.account(contract)
   kernel.credit(account, 70n)

@@ -1,0 +1,85 @@
+/** Contracts of the protocol, by the fork that introduced each: precompiled ones, and those that system calls call. */
+import { hexToBytes } from '../../primitives/bytes.js'
+import { familyOf } from './families/families.js'
+import { type ForkName, includesFork } from './forks.js'
+
+/** Precompiled contracts by number, which is also the address, with their names in `eth_config` (EIP-7910). */
+export const precompiledContracts: ReadonlyMap<number, { readonly since: ForkName; readonly name: string }> =
+  new Map([
+    [0x01, { since: 'chainstart', name: 'ECREC' }],
+    [0x02, { since: 'chainstart', name: 'SHA256' }],
+    [0x03, { since: 'chainstart', name: 'RIPEMD160' }],
+    [0x04, { since: 'chainstart', name: 'ID' }],
+    [0x05, { since: 'byzantium', name: 'MODEXP' }],
+    [0x06, { since: 'byzantium', name: 'BN254_ADD' }],
+    [0x07, { since: 'byzantium', name: 'BN254_MUL' }],
+    [0x08, { since: 'byzantium', name: 'BN254_PAIRING' }],
+    [0x09, { since: 'istanbul', name: 'BLAKE2F' }],
+    [0x0a, { since: 'cancun', name: 'KZG_POINT_EVALUATION' }],
+    [0x0b, { since: 'prague', name: 'BLS12_G1ADD' }],
+    [0x0c, { since: 'prague', name: 'BLS12_G1MSM' }],
+    [0x0d, { since: 'prague', name: 'BLS12_G2ADD' }],
+    [0x0e, { since: 'prague', name: 'BLS12_G2MSM' }],
+    [0x0f, { since: 'prague', name: 'BLS12_PAIRING_CHECK' }],
+    [0x10, { since: 'prague', name: 'BLS12_MAP_FP_TO_G1' }],
+    [0x11, { since: 'prague', name: 'BLS12_MAP_FP2_TO_G2' }],
+    [0x100, { since: 'osaka', name: 'P256VERIFY' }],
+  ])
+
+/** Whether a fork has a precompiled contract; where it has none, the address is an ordinary account. */
+export function hasPrecompile(fork: ForkName, number: number): boolean {
+  const since = precompiledContracts.get(number)?.since
+  const own = familyOf(fork).execution?.precompiles?.since.get(number)
+  return since !== undefined && (includesFork(fork, since) || (own !== undefined && includesFork(fork, own)))
+}
+
+interface SystemContract {
+  readonly since: ForkName
+  readonly name: string
+  readonly address: Uint8Array
+  /** Type of the requests (EIP-7685) that a call after a block's transactions returns. */
+  readonly requests?: number
+}
+
+/** EIP-4788. */
+export const beaconRoots: SystemContract = {
+  since: 'cancun',
+  name: 'BEACON_ROOTS_ADDRESS',
+  address: hexToBytes('000f3df6d732807ef1319fb7b8bb8522d0beac02'),
+}
+/** EIP-2935. */
+export const parentHashes: SystemContract = {
+  since: 'prague',
+  name: 'HISTORY_STORAGE_ADDRESS',
+  address: hexToBytes('0000f90827f1c53a10cb7a02335b175320002935'),
+}
+
+/** In the order of their requests; those are of EIP-7002, EIP-7251 and, twice, EIP-8282. */
+export const systemContracts: readonly SystemContract[] = [
+  beaconRoots,
+  parentHashes,
+  {
+    since: 'prague',
+    name: 'WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS',
+    address: hexToBytes('00000961ef480eb55e80d19ad83579a64c007002'),
+    requests: 1,
+  },
+  {
+    since: 'prague',
+    name: 'CONSOLIDATION_REQUEST_PREDEPLOY_ADDRESS',
+    address: hexToBytes('0000bbddc7ce488642fb579f8b00f3a590007251'),
+    requests: 2,
+  },
+  {
+    since: 'amsterdam',
+    name: 'BUILDER_DEPOSIT_CONTRACT_ADDRESS',
+    address: hexToBytes('0000bff46984e3725691fa540a8c7589300d8282'),
+    requests: 3,
+  },
+  {
+    since: 'amsterdam',
+    name: 'BUILDER_EXIT_CONTRACT_ADDRESS',
+    address: hexToBytes('000064d678505ad48f8ccb093bc65613800e8282'),
+    requests: 4,
+  },
+]
