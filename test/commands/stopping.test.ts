@@ -55,6 +55,40 @@ t.test('after the delay it stops by itself', async (t) => {
   t.equal(await service.stop(), 0)
 })
 
+for (const [signal, to] of [
+  ['SIGTERM', 'npm alone, as `kill` sends it'],
+  ['SIGINT', 'npm and the server, as Ctrl-C sends it'],
+] as const) {
+  const skip = process.platform === 'win32' && 'its signals are others'
+  t.test(
+    `${signal} to ${to}: the server of \`npm start\` stops, and npm ends with it`,
+    { skip },
+    async (t) => {
+      const { config } = copyDemo(t, { drainDelayMs: 500, admin: false })
+      const words = ['start', '--', '--config', config, '--no-auth', '--port', '0']
+      const child = spawn('npm', words, { cwd: packageRoot(), detached: true, stdio: 'pipe' })
+      t.teardown(() => child.exitCode === null && process.kill(-(child.pid as number), 'SIGKILL'))
+      let said = ''
+      const closed = once(child, 'close')
+      for (const stream of [child.stdout, child.stderr]) {
+        stream.on('data', (text) => {
+          said += text
+        })
+      }
+      const origin = await waitFor('an address', () => /http:\/\/127\.0\.0\.1:\d+/.exec(said)?.[0])
+      await waitFor('an answer', () =>
+        read(`${origin}/health`).then(
+          ({ status }) => status === 200,
+          () => false,
+        ),
+      )
+      process.kill((child.pid as number) * (signal === 'SIGINT' ? -1 : 1), signal)
+      t.strictSame(await closed, [0, null])
+      await t.rejects(read(`${origin}/health`), 'nobody listens')
+    },
+  )
+}
+
 t.test('calls that outlast the grace period are cut off, and the exit status is 0', async (t) => {
   const limits = { requestMsMax: hoursMs, executionMsMax: hoursMs, executionGasBlocks: 1_000 }
   const service = await start(t, { graceMs: 3_000, limits })

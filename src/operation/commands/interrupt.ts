@@ -1,18 +1,27 @@
 import { isatty } from 'node:tty'
 
 /**
+ * Scripts of npm that end in the program, so that it gets npm's signals. At Ctrl-C it then gets two: the terminal's, and
+ * the same one from npm, which sends on what it got itself, within this time.
+ */
+const npmScripts = ['start', 'tidegate']
+const sentOnMs = 1_000
+
+/**
  * Calls `stop` at the first Ctrl-C or SIGTERM. A second one ends the process at once, by that signal: `process.exit`
  * would first end every thread in order, and aborts where one is still loading its modules. Returns a function that
  * stops listening for signals.
  */
 export function onInterrupt(stop: () => void): () => void {
-  let asked = false
+  let asked: { readonly signal: NodeJS.Signals; readonly atMs: number } | undefined
+  const isOfNpm = npmScripts.includes(process.env.npm_lifecycle_event ?? '')
   const listener = (signal: NodeJS.Signals) => {
-    if (!asked) {
-      asked = true
+    if (asked === undefined) {
+      asked = { signal, atMs: performance.now() }
       stop()
       return
     }
+    if (isOfNpm && signal === asked.signal && performance.now() - asked.atMs < sentOnMs) return
     release()
     process.kill(process.pid, signal)
   }
