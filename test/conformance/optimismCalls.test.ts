@@ -15,11 +15,10 @@ import {
   type OptimismCall,
   optimismBlocks,
   optimismCalls,
-  optimismFolder,
+  serveOptimism,
   skipsOptimism,
 } from '../ingest/optimismChain.js'
-import { makeFolder, runProgram } from '../service/program.js'
-import { type RpcAnswer, startService } from '../service/service.js'
+import type { RpcAnswer } from '../service/service.js'
 
 interface Difference {
   readonly method: string
@@ -39,13 +38,7 @@ function reasonOf({ method, params }: OptimismCall): string | undefined {
 
 for (const name of ['a', 'karst-approx']) {
   t.test(`what op-geth was asked of chain ${name}`, { skip: skipsOptimism }, async (t) => {
-    const folder = makeFolder(t)
-    const network = ['--network', 'optimism', '--data', folder]
-    const file = (part: string) => join(optimismFolder, name, part)
-    const words = ['import', ...network, '--genesis', file('genesis.json'), file('chain.rlp.gz')]
-    const { status, err } = await runProgram(words)
-    t.equal(status, 0, err)
-    const service = await startService([...network, '--no-auth'])
+    const service = await serveOptimism(t, name)
     t.teardown(() => service.stop())
     const others: string[] = []
     for (const call of optimismCalls(name)) {

@@ -8,11 +8,12 @@ import { ChainReader } from '../../src/data/store/chainReader.js'
 import { bytesToHex } from '../../src/primitives/bytes.js'
 import type { FollowTask } from '../../src/sources/ingest/messages.js'
 import { withoutAmsterdam } from '../ingest/amsterdam.js'
-import { makeAmsterdamReplay } from '../ingest/amsterdamReplay.js'
+import { forkBlock, makeAmsterdamReplay } from '../ingest/amsterdamReplay.js'
+import { makeOptimismReplay, skipsOptimism } from '../ingest/optimismChain.js'
 import { Steps } from '../ingest/steppedReplay.js'
 import { propertyRuns } from '../library/property.js'
 import { once, waitFor } from '../library/until.js'
-import { makeFolder } from '../service/program.js'
+import { makeFolder, writeInto } from '../service/program.js'
 import { checkedHead } from '../store/checkedStore.js'
 import { anvilGenesis, startAnvil, withoutAnvil } from '../upstream/anvilNode.js'
 
@@ -23,9 +24,10 @@ const threadUrl = new URL('../../src/sources/ingest/ingestThread.js', import.met
 
 /** Follows in a thread, as the program does, and prints each head and what becomes of it. */
 const childSource = `
+  import { readFileSync } from 'node:fs'
   import { startIngest } from ${JSON.stringify(threadUrl)}
   const said = (word) => () => console.log(word)
-  const thread = startIngest(JSON.parse(process.argv[2]), said('progress'), { onHead: said('head') })
+  const thread = startIngest(JSON.parse(readFileSync(process.argv[2], 'utf8')), said('progress'), { onHead: said('head') })
   thread.finished.then(said('finished'), ({ message }) => console.log('failed', message))
 `
 
@@ -53,16 +55,22 @@ async function startMovingAnvil(t: Test): Promise<MovingNode> {
   }
 }
 
-/** Crosses to Amsterdam, back and again. */
-async function startCrossing(t: Test, kills: number): Promise<MovingNode> {
+/** Crosses to another fork with its block `fork`, back and again. */
+async function startCrossing(
+  t: Test,
+  kills: number,
+  fork: number,
+  make: typeof makeAmsterdamReplay,
+): Promise<MovingNode> {
+  const before = fork - 1
   // Enough for the lines that are waited for before each kill.
-  const length = Math.min(44 + 6 * kills, 250)
-  const reorganisations = Array.from({ length: Math.floor((length - 39) / 4) + 1 }, (_, index) => ({
-    after: 39 + 4 * index,
+  const length = Math.min(before + 5 + 6 * kills, before + 190)
+  const reorganisations = Array.from({ length: Math.floor((length - before) / 4) + 1 }, (_, index) => ({
+    after: before + 4 * index,
     back: 3,
     blocks: 4,
   }))
-  const chain = await makeAmsterdamReplay(t, { length, from: 36, intervalMs: 1, reorganisations })
+  const chain = await make(t, { length, from: before - 3, intervalMs: 1, reorganisations })
   const steps = await Steps.listen(t)
   const service = await chain.start(steps.env())
   t.teardown(() => service.stop())
@@ -86,9 +94,17 @@ const nodes = [
     name: 'a node that crosses to Amsterdam',
     skip: withoutAmsterdam,
     runs: Math.ceil(kills / 2),
-    startNode: startCrossing,
+    startNode: (t: Test, kills: number) => startCrossing(t, kills, forkBlock, makeAmsterdamReplay),
     // A branch that gives way has three blocks.
     history: { state: 6, receipts: 4, bodies: 8, trie: 5 },
+  },
+  {
+    // Each kill plays some six blocks on the way to Fjord and Granite.
+    name: 'a node of the OP Stack that crosses to Ecotone',
+    skip: skipsOptimism,
+    runs: Math.ceil(kills / 2),
+    startNode: (t: Test, kills: number) => startCrossing(t, kills, 48, makeOptimismReplay),
+    history: undefined,
   },
 ] as const
 
@@ -117,8 +133,9 @@ for (const { name, skip, runs, startNode, history } of nodes) {
           revertAfterMs: 2_000,
         },
       }
+      const taskPath = writeInto(folder, 'task.json', task)
       const start = () => {
-        const child = spawn(process.execPath, [childPath, JSON.stringify(task)], {
+        const child = spawn(process.execPath, [childPath, taskPath], {
           stdio: ['ignore', 'pipe', 'inherit'],
         })
         const lines: string[] = []

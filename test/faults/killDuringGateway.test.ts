@@ -7,9 +7,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { ChainReader } from '../../src/data/store/chainReader.js'
 import { verifyGateway } from '../../src/sources/ingest/gateway/verifyGateway.js'
-import { type Read, readsOf } from '../feed/replicaAnswers.js'
+import { type Read, readsOf, type SubjectsAt } from '../feed/replicaAnswers.js'
 import { serveCross, withoutAmsterdam } from '../ingest/amsterdam.js'
 import { forkBlock, subjectsAt } from '../ingest/amsterdamReplay.js'
+import { optimismSubjects, serveOptimism, skipsOptimism } from '../ingest/optimismChain.js'
 import { Dice, propertyRuns } from '../library/property.js'
 import { once, waitFor } from '../library/until.js'
 import { readQuestions } from '../rpc/readQuestions.js'
@@ -48,12 +49,12 @@ function demoQuestions(): string[] {
   return methods.flatMap((method) => (readQuestions[method] ?? []).map((params) => bodyOf([method, params])))
 }
 
-/** About blocks on both sides of the fork to Amsterdam. */
-async function crossQuestions(archive: Service): Promise<string[]> {
+/** About blocks on both sides of a fork. */
+const crossQuestions = (fork: number, subjects: SubjectsAt) => async (archive: Service) => {
   const reads: Read[] = []
-  for (let number = forkBlock - 2; number < forkBlock + 6; number++) {
+  for (let number = fork - 2; number < fork + 6; number++) {
     const { result } = await archive.call('eth_getHeaderByNumber', [`0x${number.toString(16)}`])
-    reads.push(...(await readsOf(result.hash, archive, subjectsAt)))
+    reads.push(...(await readsOf(result.hash, archive, subjects)))
   }
   return reads.filter(([method]) => isAsked(method)).map(bodyOf)
 }
@@ -63,7 +64,7 @@ const chains = [
     name: 'the demo chain',
     skip: false,
     runs: kills,
-    startArchive: startService,
+    startArchive: () => startService(),
     questionsOf: demoQuestions,
   },
   {
@@ -71,13 +72,20 @@ const chains = [
     skip: withoutAmsterdam,
     runs: Math.ceil(kills / 2),
     startArchive: serveCross,
-    questionsOf: crossQuestions,
+    questionsOf: crossQuestions(forkBlock, subjectsAt),
+  },
+  {
+    name: 'a chain of the OP Stack, about Isthmus',
+    skip: skipsOptimism,
+    runs: Math.ceil(kills / 2),
+    startArchive: serveOptimism,
+    questionsOf: crossQuestions(162, optimismSubjects),
   },
 ] as const
 
 for (const { name, skip, runs, startArchive, questionsOf } of chains) {
   t.test(`a gateway that is killed under questions keeps nothing wrong: ${name}`, { skip }, async (t) => {
-    const archive = await startArchive()
+    const archive = await startArchive(t)
     t.teardown(() => archive.stop())
     const questions = await questionsOf(archive)
     const folder = makeFolder(t)

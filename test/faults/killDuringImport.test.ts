@@ -10,7 +10,7 @@ import { parseBlock } from '../../src/sources/ingest/block.js'
 import { parseGenesis } from '../../src/sources/ingest/genesis.js'
 import { ChainImporter } from '../../src/sources/ingest/importer.js'
 import { withoutAmsterdam } from '../ingest/amsterdam.js'
-import { makeAmsterdamReplay } from '../ingest/amsterdamReplay.js'
+import { forkBlock, makeAmsterdamReplay } from '../ingest/amsterdamReplay.js'
 import {
   ChainMaker,
   contracts,
@@ -19,10 +19,11 @@ import {
   storeInput,
   testGenesis,
 } from '../ingest/chainMaker.js'
+import { makeOptimismReplay, skipsOptimism } from '../ingest/optimismChain.js'
 import type { PlayedBlock } from '../ingest/replayedChain.js'
 import { propertyRuns } from '../library/property.js'
 import { once } from '../library/until.js'
-import { makeFolder } from '../service/program.js'
+import { makeFolder, writeInto } from '../service/program.js'
 import { checkedHead } from '../store/checkedStore.js'
 
 /** Number of the last block of the chain that is made here. */
@@ -49,8 +50,10 @@ const momentsOf = ({ last }: Chain, runs: number) => {
 
 /** Imports in a thread, as the program does, and prints what becomes of it. */
 const childSource = `
+  import { readFileSync } from 'node:fs'
   import { startIngest } from ${JSON.stringify(threadUrl)}
-  const { task, moment, what } = JSON.parse(process.argv[2])
+  const { moment, what } = JSON.parse(process.argv[3])
+  const task = JSON.parse(readFileSync(process.argv[2], 'utf8'))
   const doIt = what === 'stop' ? () => thread.stop() : () => process.kill(process.pid, 'SIGKILL')
   let timer
   const onBlock = (number) => {
@@ -65,7 +68,7 @@ const childSource = `
 `
 
 interface Chain {
-  readonly task: Record<string, unknown>
+  readonly taskPath: string
   readonly storePath: string
   readonly childPath: string
   readonly made: readonly PlayedBlock[]
@@ -103,12 +106,15 @@ async function makeBlocks(): Promise<FileBlocks> {
   return { genesisText: maker.genesisText, made: [...trunk, ...old, ...rest] }
 }
 
-/** The fork falls on block 40: blocks 38 to 45 give way to others. */
-async function makeCrossingBlocks(t: Test): Promise<FileBlocks> {
-  const reorganisations = [{ after: 45, back: 8, blocks: 10 }]
-  const options = { length: 45, from: 1, intervalMs: 1, reorganisations }
-  const { genesisText, blocks, branches } = await makeAmsterdamReplay(t, options)
-  return { genesisText, made: [...blocks, ...branches.flat()] }
+/** The fork falls on block `fork`: from the second before it on, eight blocks give way to others. */
+const crossing = (make: typeof makeAmsterdamReplay, fork: number) => {
+  return async (t: Test): Promise<FileBlocks> => {
+    const length = fork + 5
+    const reorganisations = [{ after: length, back: 8, blocks: 10 }]
+    const options = { length, from: 1, intervalMs: 1, reorganisations }
+    const { genesisText, blocks, branches } = await make(t, options)
+    return { genesisText, made: [...blocks, ...branches.flat()] }
+  }
 }
 
 function writeChain(folder: string, { genesisText, made }: FileBlocks, history?: HistoryLimits): Chain {
@@ -119,7 +125,8 @@ function writeChain(folder: string, { genesisText, made }: FileBlocks, history?:
   writeFileSync(childPath, childSource)
   const genesis = { text: genesisText, path: 'genesis.json' }
   const last = made.at(-1)?.number ?? 0
-  return { task: { storePath, mapBytes, genesis, files: [file], history }, storePath, childPath, made, last }
+  const task = { storePath, mapBytes, genesis, files: [file], history }
+  return { taskPath: writeInto(folder, 'task.json', task), storePath, childPath, made, last }
 }
 
 function removeStore({ storePath }: Pick<Chain, 'storePath'>): void {
@@ -128,11 +135,11 @@ function removeStore({ storePath }: Pick<Chain, 'storePath'>): void {
 
 /** Imports, and stops itself or is killed at a moment. Resolves to what it printed. */
 async function runChild(
-  { task, childPath }: Chain,
+  { taskPath, childPath }: Chain,
   what?: 'stop' | 'kill',
   moment?: Moment,
 ): Promise<string> {
-  const child = spawn(process.execPath, [childPath, JSON.stringify({ task, what, moment })], {
+  const child = spawn(process.execPath, [childPath, taskPath, JSON.stringify({ what, moment })], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   let output = ''
@@ -179,7 +186,14 @@ const chains = [
     name: 'a chain that crosses to Amsterdam',
     skip: withoutAmsterdam,
     runs: Math.ceil(kills / 3),
-    make: makeCrossingBlocks,
+    make: crossing(makeAmsterdamReplay, forkBlock),
+    history: undefined,
+  },
+  {
+    name: 'a chain of the OP Stack that crosses to Isthmus',
+    skip: skipsOptimism,
+    runs: Math.ceil(kills / 3),
+    make: crossing(makeOptimismReplay, 162),
     history: undefined,
   },
 ] as const

@@ -9,6 +9,7 @@ import type { ReplayTask } from '../../src/sources/ingest/messages.js'
 import { playedChains } from '../ingest/playedChains.js'
 import { propertyRuns } from '../library/property.js'
 import { once } from '../library/until.js'
+import { writeInto } from '../service/program.js'
 import { checkedHead } from '../store/checkedStore.js'
 
 /** `KILLS=50` for a longer run: each takes a process that plays the chain, and a check of its store. */
@@ -20,9 +21,11 @@ const threadUrl = new URL('../../src/sources/ingest/ingestThread.js', import.met
 
 /** Plays in a thread, as the program does, and prints what becomes of it. */
 const childSource = `
+  import { readFileSync } from 'node:fs'
   import { startIngest } from ${JSON.stringify(threadUrl)}
   console.log('started')
-  const thread = startIngest(JSON.parse(process.argv[2]), () => undefined, { onHead: () => console.log('head') })
+  const task = JSON.parse(readFileSync(process.argv[2], 'utf8'))
+  const thread = startIngest(task, () => undefined, { onHead: () => console.log('head') })
   thread.opened.then(() => console.log('opened'), () => undefined)
   thread.finished.then(() => console.log('finished'), ({ name, message }) => console.log('failed', name, message))
 `
@@ -36,10 +39,10 @@ interface Moment {
 /** Resolves to what it printed, without the heads, and to how many those were. */
 async function runChild(
   childPath: string,
-  task: ReplayTask,
+  taskPath: string,
   killAt?: Moment,
 ): Promise<{ output: string; heads: number }> {
-  const child = spawn(process.execPath, [childPath, JSON.stringify(task)], {
+  const child = spawn(process.execPath, [childPath, taskPath], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const closed = once(child, 'close')
@@ -78,11 +81,12 @@ for (const { name, skip, killsOf, make } of playedChains) {
     writeFileSync(childPath, childSource)
     const genesis = { text: chain.genesisText, path: 'genesis.json' }
     const task: ReplayTask = { storePath, mapBytes, genesis, replay: chain.plan }
+    const taskPath = writeInto(folder, 'task.json', task)
     const last = bytesToHex(chain.heads.at(-1)?.hash ?? new Uint8Array())
     const known = [...chain.blocks, ...chain.branches.flat()]
     const headOfStore = async () => (await checkedHead(t, storePath, known))?.hash
     const whole = 'started\nopened\nfinished\n'
-    const first = await runChild(childPath, task)
+    const first = await runChild(childPath, taskPath)
     t.equal(first.output, whole)
     t.equal(await headOfStore(), last)
     const numRuns = killsOf(kills)
@@ -94,13 +98,13 @@ for (const { name, skip, killsOf, make } of playedChains) {
     const heads = new Set<string | undefined>()
     for (const [moment, turn] of moments) {
       if (turn === 0) for (const suffix of ['', '-lock']) rmSync(storePath + suffix, { force: true })
-      const { output } = await runChild(childPath, task, moment)
+      const { output } = await runChild(childPath, taskPath, moment)
       t.notMatch(output, /failed/)
       heads.add(await headOfStore())
     }
     t.comment(`killed at ${heads.size} heads of ${first.heads}`)
     if (numRuns > fewRuns) t.ok(heads.size > 1, 'the kills fell into different moments')
-    t.equal((await runChild(childPath, task)).output, whole)
+    t.equal((await runChild(childPath, taskPath)).output, whole)
     t.equal(await headOfStore(), last)
   })
 }

@@ -4,6 +4,7 @@ import type { SubjectsAt } from '../feed/replicaAnswers.js'
 import { runsFactor } from '../library/property.js'
 import { withoutAmsterdam } from './amsterdam.js'
 import { makeAmsterdamReplay, subjectsAt } from './amsterdamReplay.js'
+import { makeOptimismReplay, optimismSubjects, skipsOptimism } from './optimismChain.js'
 import { makeReplayedChain, type PlayedBlock, type PlayOptions, type ReplayedChain } from './replayedChain.js'
 
 export interface PlayedChain {
@@ -17,28 +18,44 @@ export interface PlayedChain {
   readonly subjectsAt?: SubjectsAt
 }
 
-/** By so much block numbers are higher, so that block 9 of the options is the first under Amsterdam. */
-const shift = 31
+/** With block numbers that are so much higher, so that block 9 of the options is the first under another fork. */
+function shifted({ length, from, reorganisations = [], ...options }: PlayOptions, by: number): PlayOptions {
+  return {
+    ...options,
+    length: length + by,
+    from: from + by,
+    reorganisations: reorganisations.map((each) => ({ ...each, after: each.after + by })),
+  }
+}
+
+const halfOf = (kills: number) => Math.ceil(kills / 2)
 
 const chains: readonly PlayedChain[] = [
   { name: 'a chain of Prague', skip: false, killsOf: (kills) => kills, make: makeReplayedChain },
   {
     name: 'a chain that crosses to Amsterdam',
     skip: withoutAmsterdam,
-    killsOf: (kills) => Math.ceil(kills / 2),
-    make: (t, { length, from, reorganisations = [], ...options }) =>
-      makeAmsterdamReplay(t, {
-        ...options,
-        length: length + shift,
-        from: from + shift,
-        reorganisations: reorganisations.map((each) => ({ ...each, after: each.after + shift })),
-      }),
+    killsOf: halfOf,
+    make: (t, options) => makeAmsterdamReplay(t, shifted(options, 31)),
     subjectsAt,
+  },
+  {
+    // Longer ones cross Fjord and Granite, too.
+    name: 'a chain of the OP Stack that crosses to Ecotone',
+    skip: skipsOptimism,
+    killsOf: halfOf,
+    make: (t, options) => makeOptimismReplay(t, shifted(options, 39)),
+    subjectsAt: optimismSubjects,
   },
 ]
 
-/** Both chains where `KILLS` or `RUNS` ask for more; else one, which crosses all forks where its blocks are at hand. */
+/**
+ * All chains where `KILLS` or `RUNS` ask for more; else one of Ethereum, which crosses all forks where its blocks are at
+ * hand, and the one of the OP Stack.
+ */
 export const playedChains =
   process.env.KILLS !== undefined || runsFactor > 1
     ? chains
-    : [chains[withoutAmsterdam === false ? 1 : 0] as PlayedChain]
+    : chains
+        .slice(withoutAmsterdam === false ? 1 : 0)
+        .filter(({ skip }, index) => index === 0 || skip === false)

@@ -180,6 +180,7 @@ const list: readonly ProvedFamily[] = [
     headerFields: fieldsOf(
       'extDataHash:b baseFeePerGas:i extDataGasUsed:i blockGasCost:i blobGasUsed:i excessBlobGas:i parentBeaconBlockRoot:b timestampMilliseconds:i minDelayExcess:i targetExponent:i minPriceExponent:i settledHeight:i settledGasUnix:i settledGasNumerator:i settledExcess:i',
     ),
+    hashedMembers: { blockExtraData: 'extDataHash' },
     settlingField: 'targetExponent',
     // The lowest bit of a key's first byte tells slots from balances of several coins.
     trieForm: { accountItems: 5, slotMask: 0xfe },

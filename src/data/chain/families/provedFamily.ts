@@ -51,6 +51,8 @@ export interface ProvedFamily {
   readonly types: ReadonlyMap<number, OwnType>
   /** Fields of a header after `nonce`, in order, with whether each is an integer; absent: Ethereum's. */
   readonly headerFields?: Readonly<Record<string, 'integer' | 'bytes'>>
+  /** Members of blocks beside the header, each with the field that holds the hash of its RLP; zero where it covers none. */
+  readonly hashedMembers?: Readonly<Record<string, string>>
   /** Field of headers whose roots of state and receipts are those of earlier blocks. */
   readonly settlingField?: string
   /** Its state trie, where that is not Ethereum's. */

@@ -76,8 +76,12 @@ export class RecoveredKeys {
     )
   }
 
-  /** Sender (20 bytes) of a transaction with this hash; undefined where its signature is invalid. */
-  senderOf(transaction: RlpItem, hash: Hash32): Uint8Array | undefined {
+  /**
+   * Sender (20 bytes) of a transaction with this hash; undefined where its signature is invalid. `told`: the one that it
+   * names itself, where it has no signature.
+   */
+  senderOf(transaction: RlpItem, hash: Hash32, told?: Uint8Array): Uint8Array | undefined {
+    if (told !== undefined) return told
     const held = this.#senders.get(latin1Key(hash))
     if (held !== undefined) return held
     const signature = signatureOf(transaction)

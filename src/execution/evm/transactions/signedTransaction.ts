@@ -73,7 +73,7 @@ function read(
     type: number,
     hash,
     item,
-    sender: read.from ?? keys.senderOf(item, hash) ?? refuseSignature(),
+    sender: keys.senderOf(item, hash, read.from) ?? refuseSignature(),
     to: read.to,
     nonce: read.nonce ?? 0n,
     ...(isSigned ? {} : { forced: { mint: read.mint ?? 0n, isSystem: read.isSystemTx === true } }),

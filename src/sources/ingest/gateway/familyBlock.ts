@@ -165,6 +165,7 @@ export async function readFamilyBlock(json: unknown, options: ReadOptions): Prom
   const uncles = listOf(block.uncles ?? [], 'uncles')
   if (isProved && (uncles.length > 0 || !equalBytes(header.unclesHash, emptyUnclesHash)))
     requireTold(family, 'bodies', `${name}, which has uncles`)
+  if (isProved) checkHashedMembers(block, family, name)
   const withdrawals = header.withdrawalsRoot && readWithdrawals(block, header, family)
   isCovered &&= isRight && uncles.length === 0
   const items = read.map(({ item }, index) => item ?? Uint8Array.of(typeOf(list[index] as Json)))
@@ -177,6 +178,16 @@ export async function readFamilyBlock(json: unknown, options: ReadOptions): Prom
     bodyRlp: encodeRlp([items, [], ...(withdrawals === undefined ? [] : [withdrawals])]),
     senders: joinBytes(read.flatMap((each) => [each.sender, each.hash])),
     told: toldOf({ ...block, hash: bytesToHex(hash), transactions }, isCovered),
+  }
+}
+
+function checkHashedMembers(block: Json, family: ProvedFamily, name: string): void {
+  for (const [member, field] of Object.entries(family.hashedMembers ?? {})) {
+    const value = block[member] ?? undefined
+    const wanted = bytesOf(block[field])
+    if (value === undefined || wanted.every((byte) => byte === 0)) continue
+    if (!equalBytes(hashRlp(bytesOf(value)), wanted))
+      requireTold(family, 'bodies', `${name}, whose ${member} has another hash`)
   }
 }
 

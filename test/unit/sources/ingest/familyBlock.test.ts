@@ -106,6 +106,18 @@ for (const [name, familyName, fixtureOf] of all) {
   })
 }
 
+t.test('a member that a field of the header covers by its hash is compared', async (t) => {
+  const { blocks, chainId } = await madeFamily('helicon')
+  const block = blocks[1]?.block as object
+  const family = provedFamilyOf({ family: 'avalanche' })
+  for (const blockExtraData of ['01', '0x01', '0x00', 1]) {
+    await t.rejects(read({ ...block, blockExtraData }, family, chainId), { name: 'LieError' })
+  }
+  for (const blockExtraData of ['0x', undefined, null]) {
+    t.match(await read({ ...block, blockExtraData }, family, chainId), { told: { faith: 'proved' } })
+  }
+})
+
 t.test('an account of another number of items proves nothing, and is no lie', async (t) => {
   const node = new FamilyNode(familyFixture('rule-avalanche'))
   const answer = (await node.answer({ method: 'eth_getProof', params: [coded, [oddSlot]] })) as never
