@@ -1,16 +1,19 @@
 /**
- * Two servers of one chain are restarted in turn while clients ask: behind nginx and HAProxy as the documentation
- * configures them, and by clients that know both and keep their connections. No request fails.
+ * Two servers are restarted in turn while clients ask: behind nginx and HAProxy as the documentation configures them, and
+ * by clients that know both and keep their connections. No request fails, and WebSockets end as the documentation says.
  */
 import { Agent, request } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { mergedConfig, testGenesis } from '../ingest/chainMaker.js'
 import { until } from '../library/until.js'
 import { startBalancer, withoutBalancer } from '../service/balancers.js'
 import { freePorts } from '../service/ports.js'
+import { makeFolder, writeConfig, writeInto } from '../service/program.js'
 import { copyDemo } from '../service/servedDemo.js'
 import { type Service, startService } from '../service/service.js'
 import { transports } from '../transport/eachTransport.js'
+import { SocketClient } from '../transport/socketClient.js'
 
 /** Where processes are killed more often, more is asked, and without pauses: that takes all cores. */
 const isLong = process.env.KILLS !== undefined
@@ -30,16 +33,24 @@ interface Server {
   service: Service
 }
 
-async function openServers(t: Test, delayMs: number, flags: readonly string[] = []): Promise<Server[]> {
+/** Two, each with a configuration of its own. */
+async function openServers(
+  t: Test,
+  configOf: () => string,
+  flags: readonly string[] = [],
+): Promise<Server[]> {
   const servers: Server[] = []
   for (const port of await freePorts(2)) {
-    const { config } = copyDemo(t, { drainDelayMs: delayMs, admin: false })
+    const config = configOf()
     const start = () => startService(['--config', config, '--no-auth', '--port', String(port), ...flags])
     servers.push({ port, start, service: await start() })
   }
   t.teardown(() => Promise.all(servers.map(({ service }) => service.stop())))
   return servers
 }
+
+const demoConfig = (t: Test, delayMs: number) => () =>
+  copyDemo(t, { drainDelayMs: delayMs, admin: false }).config
 
 interface Load {
   requests: number
@@ -117,7 +128,7 @@ async function restartUnder(t: Test, servers: readonly Server[], urls: readonly 
 for (const { name: transport } of transports) {
   for (const delayMs of transport === 'uws' ? [0, drainDelayMs] : [0]) {
     t.test(`${transport}: clients that keep their connections, delay ${delayMs} ms`, async (t) => {
-      const servers = await openServers(t, delayMs, ['--transport', transport])
+      const servers = await openServers(t, demoConfig(t, delayMs), ['--transport', transport])
       await restartUnder(
         t,
         servers,
@@ -130,12 +141,91 @@ for (const { name: transport } of transports) {
 
 for (const name of ['nginx', 'haproxy'] as const) {
   t.test(`behind ${name}`, { skip: withoutBalancer(name) }, async (t) => {
-    const servers = await openServers(t, drainDelayMs)
+    const servers = await openServers(t, demoConfig(t, drainDelayMs))
     const url = await startBalancer(
       t,
       name,
       servers.map(({ port }) => port),
     )
     await restartUnder(t, servers, [`${url}/`], drainDelayMs)
+  })
+}
+
+/** A chain that has a block every second. */
+function growingConfig(t: Test): string {
+  const folder = makeFolder(t)
+  writeInto(folder, 'genesis.json', testGenesis(mergedConfig()))
+  return writeConfig(folder, {
+    dataDir: 'data',
+    drainDelayMs,
+    admin: false,
+    networks: [{ name: 'dev', genesis: 'genesis.json', source: { type: 'develop', blockSeconds: 1 } }],
+  })
+}
+
+/** A client that wants new heads, and connects again as soon as its connection ends. */
+class HeadWatcher {
+  heads = 0
+  readonly ends: number[] = []
+  #socket: SocketClient | undefined
+  #isOver = false
+
+  constructor(readonly url: string) {}
+
+  /** Rejects where an upgrade or a subscription is refused. */
+  async watch(): Promise<void> {
+    while (!this.#isOver) {
+      const socket = await SocketClient.connect(this.url)
+      this.#socket = socket
+      const ask = { jsonrpc: '2.0', id: 1, method: 'eth_subscribe', params: ['newHeads'] }
+      socket.send(JSON.stringify(ask))
+      for (let text = await socket.next(); text !== undefined; text = await socket.next()) {
+        const { method, error } = JSON.parse(text)
+        if (error !== undefined) throw new Error(text)
+        if (method === 'eth_subscription') this.heads++
+      }
+      if (!this.#isOver) this.ends.push((await socket.closed).code)
+    }
+  }
+
+  end(): void {
+    this.#isOver = true
+    this.#socket?.cut()
+  }
+}
+
+for (const name of ['nginx', 'haproxy'] as const) {
+  t.test(`WebSockets behind ${name}`, { skip: withoutBalancer(name) }, async (t) => {
+    const servers = await openServers(t, () => growingConfig(t))
+    const ports = servers.map(({ port }) => port)
+    const url = (await startBalancer(t, name, ports)).replace('http', 'ws')
+    const watchers = Array.from({ length: 8 }, () => new HeadWatcher(`${url}/ws`))
+    const endAll = () => {
+      for (const watcher of watchers) watcher.end()
+    }
+    t.teardown(endAll)
+    const watching = Promise.all(watchers.map((watcher) => watcher.watch()))
+    const failed = watching.then(() => {
+      throw new Error('a watcher ended')
+    })
+    // Blocks that come before a subscription is there are nobody's.
+    const allGetHeads = async () => {
+      const before = watchers.map(({ heads }) => heads)
+      await until(() => watchers.every(({ heads }, at) => heads > (before[at] as number) + 1))
+    }
+    const restartAll = async () => {
+      await allGetHeads()
+      for (const server of servers) {
+        t.equal(await server.service.stop(), 0)
+        server.service = await server.start()
+        await allGetHeads()
+      }
+    }
+    await Promise.race([restartAll(), failed])
+    const ends = watchers.flatMap((watcher) => watcher.ends)
+    t.ok(ends.length >= watchers.length, `${ends.length} connections ended`)
+    t.strictSame(new Set(ends), new Set([1001]), 'each as its server stopped')
+    endAll()
+    await watching
   })
 }
