@@ -22,8 +22,9 @@ part() {
   fi
 }
 
-part packages 'Hardhat, web3.py and the packed program, as they are installed' \
-  env HARDHAT=1 WEB3PY=1 PACKAGE=1 node dist/test/runTests.js dist/test/clients/{hardhat,web3py}.test.js \
+part packages 'Hardhat, forge, web3.py, starknet.py and the packed program, as they are installed' \
+  env HARDHAT=1 FORGE=1 WEB3PY=1 STARKNETPY=1 PACKAGE=1 node dist/test/runTests.js \
+  dist/test/clients/{hardhat,forge,web3py,starknetpy}.test.js \
   dist/test/commands/{package,firstHour}.test.js
 part node 'Node.js 22 and 24' test/otherNode.sh 22 24
 part random 'random tests, ten times as many cases' env RUNS=10 node dist/test/runTests.js dist/test/unit dist/test/chains dist/test/fuzz

@@ -22,6 +22,11 @@ t.test('an account executes without being told its nonce', async (t) => {
     const { transaction_hash } = await account.execute(call, { resourceBounds, tip: 0n })
     t.match(await provider.getTransactionByHash(transaction_hash), { sender_address: address, nonce })
     t.match(await provider.channel.getTransactionReceipt(transaction_hash), { transaction_hash })
+    t.strictSame(
+      await provider.channel.getTransactionStatus(transaction_hash),
+      { finality_status: 'ACCEPTED_ON_L2', execution_status: 'SUCCEEDED' },
+      'nothing that the specification of Starknet does not have',
+    )
     t.match(await provider.channel.waitForTransaction(transaction_hash, { retryInterval: 20 }), {
       transaction_hash,
     })

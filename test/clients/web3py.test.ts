@@ -9,16 +9,21 @@ import t from 'tap'
 import { toChecksumAddress } from '../../src/primitives/checksumAddress.js'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
 import { bytesOf } from '../rpc/demoChain.js'
-import { makeFolder } from '../service/program.js'
 import { fixtureConfig, startService } from '../service/service.js'
 import { test, transportOf } from '../transport/eachTransport.js'
 import { SocketClient } from '../transport/socketClient.js'
 import { facts } from './everyday.js'
+import { findPython } from './python.js'
 import { runScript } from './runScript.js'
 
 const folder = join(packageRoot(), 'test/clients')
 
-const python = await findPython()
+const python = await findPython(t, {
+  test: 'from web3 import WebSocketProvider',
+  pinned: 'web3==8.0.0',
+  variable: 'WEB3PY',
+  megabytes: 100,
+})
 const skip = 'why' in python && python.why
 
 test('each recorded message is answered', async (t) => {
@@ -58,27 +63,6 @@ test('each recorded message is answered', async (t) => {
   t.match(results.slice(10, 13), [{ number: '0x0' }, results[3], results[6]], 'the batch')
   t.strictSame(results.slice(15), [true, true, null])
 })
-
-/** A Python with web3.py, or why there is none. */
-async function findPython(): Promise<{ readonly path: string } | { readonly why: string }> {
-  try {
-    await runScript(['python3', '-c', 'from web3 import WebSocketProvider'])
-    return { path: 'python3' }
-  } catch {
-    if (process.env.WEB3PY !== '1') {
-      return { why: 'python3 has no web3; WEB3PY=1 installs web3 8 (100 MB) and runs it' }
-    }
-  }
-  const environment = makeFolder(t)
-  const path = join(environment, 'bin/python3')
-  try {
-    await runScript(['python3', '-m', 'venv', environment])
-    await runScript([path, '-m', 'pip', 'install', '-q', '--disable-pip-version-check', 'web3==8.0.0'])
-    return { path }
-  } catch (error) {
-    return { why: `web3 8 could not be installed: ${(error as Error).message.split('\n')[0]}` }
-  }
-}
 
 t.test('the package reads blocks, accounts, contracts and logs, and subscribes', { skip }, async (t) => {
   const { path } = python as { readonly path: string }

@@ -121,7 +121,48 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   return take(response, body.params.invoke_transaction, 'rpc', body.id)
 }
 
-/** What is read, by the method without its prefix. */
+const sierraClass = {
+  sierra_program: ['0x1'],
+  contract_class_version: '0.1.0',
+  entry_points_by_type: { CONSTRUCTOR: [], EXTERNAL: [], L1_HANDLER: [] },
+}
+
+const hashes = [
+  'block_hash',
+  'parent_hash',
+  'new_root',
+  'sequencer_address',
+  'event_commitment',
+  'transaction_commitment',
+  'receipt_commitment',
+  'state_diff_commitment',
+]
+const prices = ['l1_gas_price', 'l2_gas_price', 'l1_data_gas_price']
+const counts = ['event_count', 'transaction_count', 'state_diff_length']
+const block = {
+  ...Object.fromEntries(hashes.map((name, at) => [name, `0x${(at + 1).toString(16)}`])),
+  ...Object.fromEntries(prices.map((name) => [name, { price_in_fri: '0x2', price_in_wei: '0x1' }])),
+  ...Object.fromEntries(counts.map((name) => [name, 0])),
+  block_number: 7,
+  timestamp: 1_700_000_000,
+  l1_da_mode: 'BLOB',
+  status: 'ACCEPTED_ON_L2',
+  transactions: [],
+}
+
+const receipt = {
+  type: 'INVOKE',
+  finality_status: 'ACCEPTED_ON_L2',
+  execution_status: 'SUCCEEDED',
+  actual_fee: { amount: '0x60', unit: 'FRI' },
+  events: [],
+  messages_sent: [],
+  execution_resources: { l1_gas: 0, l1_data_gas: 0, l2_gas: 16 },
+  block_hash: '0x1',
+  block_number: 7,
+}
+
+/** What is read, by the method without its prefix, as Starknet's specification has it: clients refuse what it does not. */
 const reads: Readonly<Record<string, (params: Record<string, unknown>) => object>> = {
   blockNumber: () => ({ result: 7 }),
   getNonce: ({ block_id, contract_address }) =>
@@ -133,19 +174,20 @@ const reads: Readonly<Record<string, (params: Record<string, unknown>) => object
   getClassAt: ({ contract_address }) =>
     contract_address === '0x99'
       ? { error: { code: 20, message: 'Contract not found' } }
-      : { result: { sierra_program: [], contract_class_version: '0.1.0', abi: '[]', of: contract_address } },
+      : { result: { ...sierraClass, abi: JSON.stringify([contract_address]) } },
   estimateFee: ({ request, simulation_flags }) => {
     const prices = ['l1_gas', 'l2_gas', 'l1_data_gas'].flatMap((gas) => [
       [`${gas}_consumed`, '0x10'],
       [`${gas}_price`, '0x2'],
     ])
-    const fee = { ...Object.fromEntries(prices), overall_fee: '0x60', unit: 'FRI', flags: simulation_flags }
+    const overall_fee = String(simulation_flags) === 'SKIP_VALIDATE' ? '0x50' : '0x60'
+    const fee = { ...Object.fromEntries(prices), overall_fee, unit: 'FRI' }
     return { result: (request as object[]).map(() => fee) }
   },
-  getBlockWithTxs: ({ block_id }) => ({ result: { block_number: 7, asked: block_id, transactions: [] } }),
+  getBlockWithTxs: ({ block_id }) => ({ result: { ...block, starknet_version: JSON.stringify(block_id) } }),
   getTransactionReceipt: ({ transaction_hash }) =>
     [...accepted.values()].includes(String(transaction_hash))
-      ? { result: { type: 'INVOKE', transaction_hash, finality_status: 'ACCEPTED_ON_L2' } }
+      ? { result: { ...receipt, transaction_hash } }
       : { error: { code: 29, message: 'Transaction hash not found', data: 'none' } },
 }
 

@@ -12,7 +12,7 @@ const { roll, bare } = await startRollups(t, {
 
 t.test('it is the class that the sequencer answers, by name and by position', async (t) => {
   for (const params of [['latest', '0x71de'], { block_id: 'latest', contract_address: '0x071de' }]) {
-    t.match((await roll.call(method, params)).result, { sierra_program: [], of: '0x71de' })
+    t.match((await roll.call(method, params)).result, { sierra_program: ['0x1'], abi: '["0x71de"]' })
   }
 })
 

@@ -47,14 +47,14 @@ class StatusSubscription implements OwnedSubscription {
     this.#prefix = prefix
     this.#hash = hash
     this.#unlisten = queue.onStatusOf(hash, ({ state, rejection }) => {
-      this.#status = renderStatus(state, rejection)
+      this.#status = renderStatus(prefix, state, rejection)
       this.resume()
     })
   }
 
   /** Takes the status as it was read after the subscription was made; changes that came since are newer. */
   take(row: SubmissionRow | undefined): void {
-    this.#status ??= row && renderStatus(row.state, row.rejection)
+    this.#status ??= row && renderStatus(this.#prefix, row.state, row.rejection)
   }
 
   /** Begins to send; call it once the client knows the id. */
@@ -248,7 +248,7 @@ export const rollupMethodFamily = {
   /**
    * `finality_status` is a value that clients of the rollup know: `RECEIVED`, or `REJECTED` with the reason. Once the
    * sequencer has accepted the transaction it is the sequencer's own value, if that can be read. `queue_status` is more
-   * precise about the delivery: `RECEIVED`, `SENT`, `ACCEPTED` or `REJECTED`.
+   * precise about the delivery: `RECEIVED`, `SENT`, `ACCEPTED` or `REJECTED`; absent under the prefix `starknet`.
    *
    * @example
    * rollupx_getTransactionStatus("0x76b52e17bc09064bd986ead34263e6305ef3cecfb3ae9e19b86bf4f1a1a20ea")
@@ -259,14 +259,14 @@ export const rollupMethodFamily = {
     summary: 'Status of a transaction that was submitted here',
     result: objectSchema(
       'TransactionStatus',
-      { finality_status: textSchema, queue_status: textSchema },
-      { execution_status: textSchema, failure_reason: textSchema },
+      { finality_status: textSchema },
+      { execution_status: textSchema, failure_reason: textSchema, queue_status: textSchema },
     ),
-    run: ({ queue, reader }, [hash]) =>
+    run: ({ queue, reader, prefix }, [hash]) =>
       whenKnown(queue.readRow(hash), (row) => {
         if (row === undefined) throw new FaultError({ kind: 'TransactionHashNotFound' })
-        if (row.state === 'ACCEPTED' && reader !== undefined) return readAcceptedStatus(reader, hash)
-        return renderStatus(row.state, row.rejection)
+        if (row.state === 'ACCEPTED' && reader !== undefined) return readAcceptedStatus(prefix, reader, hash)
+        return renderStatus(prefix, row.state, row.rejection)
       }),
   }),
   rollupx_specVersion: rollupMethod({

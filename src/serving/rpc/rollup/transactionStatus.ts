@@ -3,12 +3,21 @@ import type { SequencerReader } from '../../rollup/sequencerReader.js'
 import type { Rejection, SubmissionState } from '../../rollup/submissionService.js'
 import { invokeErrorMessages } from '../answers/wireErrors.js'
 
-/** The status of a submitted transaction as JSON; see `rollupx_getTransactionStatus`. */
-export function renderStatus(state: SubmissionState, rejection: Rejection | undefined): string {
+/** `queue_status`, where `prefix` is not Starknet's own: clients of that refuse what their specification does not have. */
+function queueStatus(prefix: string, state: SubmissionState): { readonly queue_status?: string } {
+  return prefix === 'starknet' ? {} : { queue_status: state }
+}
+
+/** The status of a submitted transaction as JSON, as who calls by `prefix` gets it; see `rollupx_getTransactionStatus`. */
+export function renderStatus(
+  prefix: string,
+  state: SubmissionState,
+  rejection: Rejection | undefined,
+): string {
   return JSON.stringify({
     finality_status: state === 'REJECTED' ? 'REJECTED' : 'RECEIVED',
     ...(rejection && { failure_reason: reasonText(rejection) }),
-    queue_status: state,
+    ...queueStatus(prefix, state),
   })
 }
 
@@ -16,7 +25,11 @@ export function renderStatus(state: SubmissionState, rejection: Rejection | unde
  * The status of a transaction that the sequencer accepted, by its own words as far as it has any: what clients wait for
  * is a block, and of that only the sequencer knows.
  */
-export async function readAcceptedStatus(reader: SequencerReader, hash: string): Promise<string> {
+export async function readAcceptedStatus(
+  prefix: string,
+  reader: SequencerReader,
+  hash: string,
+): Promise<string> {
   const said = await reader
     .read('getTransactionStatus', { transaction_hash: hash })
     .catch((error: unknown) => {
@@ -25,11 +38,11 @@ export async function readAcceptedStatus(reader: SequencerReader, hash: string):
     })
   const words = ['finality_status', 'execution_status', 'failure_reason'] as const
   const status = Object(JSON.parse(said)) as Readonly<Record<(typeof words)[number], unknown>>
-  if (typeof status.finality_status !== 'string') return renderStatus('ACCEPTED', undefined)
+  if (typeof status.finality_status !== 'string') return renderStatus(prefix, 'ACCEPTED', undefined)
   const known = words.filter((word) => typeof status[word] === 'string')
   return JSON.stringify({
     ...Object.fromEntries(known.map((word) => [word, status[word]])),
-    queue_status: 'ACCEPTED',
+    ...queueStatus(prefix, 'ACCEPTED'),
   })
 }
 

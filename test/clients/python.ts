@@ -1,0 +1,40 @@
+/** Finds a Python that has a package of a client, or installs it into a folder that goes when the test ends. */
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { makeFolder } from '../service/program.js'
+import { runScript } from './runScript.js'
+
+interface PythonPackage {
+  /** What imports it. */
+  readonly test: string
+  /** As pip knows it, with its version. */
+  readonly pinned: string
+  /** Of the environment; 1 has it installed. */
+  readonly variable: string
+  readonly megabytes: number
+}
+
+/** Its path, or why there is none. */
+export async function findPython(
+  t: Test,
+  { test, pinned, variable, megabytes }: PythonPackage,
+): Promise<{ readonly path: string } | { readonly why: string }> {
+  const [name] = pinned.split('==')
+  try {
+    await runScript(['python3', '-c', test])
+    return { path: 'python3' }
+  } catch {
+    if (process.env[variable] !== '1') {
+      return { why: `python3 has no ${name}; ${variable}=1 installs ${pinned} (${megabytes} MB) and runs it` }
+    }
+  }
+  const environment = makeFolder(t)
+  const path = join(environment, 'bin/python3')
+  try {
+    await runScript(['python3', '-m', 'venv', environment])
+    await runScript([path, '-m', 'pip', 'install', '-q', '--disable-pip-version-check', pinned])
+    return { path }
+  } catch (error) {
+    return { why: `${pinned} could not be installed: ${(error as Error).message.split('\n')[0]}` }
+  }
+}
