@@ -2,12 +2,11 @@
  * One network's blocks, in the chain that ends with one of them. Owns the resolution of block ids, and the rendered
  * JSON of blocks, transactions, uncles and receipts. Only reads the store. Does not own state.
  */
-
-import { giveBack } from '../../primitives/bufferPool.js'
 import { bytesToBigInt, equalBytes, type Hash32, latin1Key, toMinimalBytes } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
 import { JsonBytes } from '../../primitives/jsonBytes.js'
 import { keccak256 } from '../../primitives/keccak.js'
+import { giveBack } from '../../primitives/lentMemory.js'
 import { NotHeldError } from '../../primitives/notHeld.js'
 import { listBase, type RlpSpan } from '../../primitives/rlp.js'
 import {
@@ -15,8 +14,6 @@ import {
   type ChainRows,
   firstNumberOf,
   type Marker,
-  type StoreKind,
-  storeKindOf,
   type ToldPart,
   type TransactionLocation,
 } from '../store/chainRows.js'
@@ -75,7 +72,6 @@ const headAnswerBytes = 256 * 1024
 /** What all views of one chain share. */
 export class ChainParts {
   readonly identity: ChainIdentity
-  readonly kind: StoreKind
   readonly schedule: ForkSchedule
   /** Of the oldest block that is held. */
   readonly firstNumber: number
@@ -97,7 +93,6 @@ export class ChainParts {
     const identity = store.readIdentity()
     if (identity === undefined) throw new Error('a chain needs a store with a genesis')
     this.identity = identity
-    this.kind = storeKindOf(identity)
     this.firstNumber = firstNumberOf(identity)
     this.schedule = ForkSchedule.of(identity)
     this.answers = new BlockAnswers(options.answerCacheBytes)
@@ -122,13 +117,11 @@ export class ChainParts {
 export abstract class ChainBlocks {
   abstract readonly head: Head
   readonly identity: ChainIdentity
-  readonly kind: StoreKind
   readonly schedule: ForkSchedule
   readonly firstNumber: number
 
   constructor(readonly parts: ChainParts) {
     this.identity = parts.identity
-    this.kind = parts.kind
     this.schedule = parts.schedule
     this.firstNumber = parts.firstNumber
   }
@@ -372,7 +365,7 @@ export abstract class ChainBlocks {
 
   /** Whether a block, canonical or not, was executed here. */
   hasReceipts(hash: Hash32): boolean {
-    if (!this.kind.hasReceipts) return false
+    if (this.identity.history?.hasReceipts === false) return false
     return this.parts.store.readReceipts(hash, true) !== undefined
   }
 

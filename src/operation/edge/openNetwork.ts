@@ -7,8 +7,10 @@ import type { CacheUse } from '../../data/chain/answerCache.js'
 import type { Chain } from '../../data/chain/chain.js'
 import { provedFamilyOf } from '../../data/chain/families/provedFamilies.js'
 import type { SyncProgress } from '../../data/chain/syncProgress.js'
-import { type OpenRows, openRows } from '../../data/state/provedRows.js'
+import { openRows, ProvedRows } from '../../data/state/provedRows.js'
 import { RowStateReader } from '../../data/state/stateReader.js'
+import type { ChainReader } from '../../data/store/chainReader.js'
+import { kindOf } from '../../data/store/chainRows.js'
 import { type LogRange, logRangeAt } from '../../data/store/logRanges.js'
 import type { Hash32 } from '../../primitives/bytes.js'
 import { FaultError, OperatorError } from '../../primitives/faults.js'
@@ -71,7 +73,7 @@ export interface OpenOptions
   readonly simulationGasMax: number
   /** Undefined for a network without a source. */
   readonly feed: ChainFeed | undefined
-  /** Of a gateway; see {@link SourceCalls.fetch}. */
+  /** Of a gateway; see {@link EdgeOptions.fetchOf}. */
   readonly fetch?: FetchMissing | undefined
   /** Unknown methods that upstreams are asked; see {@link createRelay}. */
   readonly passThrough?: readonly string[]
@@ -79,7 +81,7 @@ export interface OpenOptions
 
 /** A store that is open, and the views of it. */
 interface OpenStore {
-  readonly store: OpenRows
+  readonly store: ChainReader
   readonly views: ChainViews
   readonly readFaith: OpenNetwork['readFaith']
   readonly told: OpenNetwork['told']
@@ -120,7 +122,7 @@ function openStore(
   return {
     store,
     views,
-    readFaith: store.readFaith?.bind(store),
+    readFaith: store instanceof ProvedRows ? () => store.readFaith() : undefined,
     told: fetch && upstreamCalls && createTold(family, upstreamCalls, () => views.chain.finalizedNumber),
     relay: passed.length === 0 ? undefined : upstreamCalls && createRelay(passed, upstreamCalls),
   }
@@ -229,7 +231,7 @@ function purposeOf({ source, isEmbedded }: NetworkConfig): OpenNetwork['purpose'
 
 /** Of blocks whose receipts are fetched late, headers are what has to be there. */
 function logProgress(
-  store: OpenRows,
+  store: ChainReader,
   { from, lazy }: NonNullable<GatewayConfig['logs']>,
   head: number,
 ): LogProgress {
@@ -244,14 +246,14 @@ function logProgress(
 
 /** Has something fetched; it is held, or known to be absent, when this resolves. */
 async function supplyInto(
-  store: OpenRows,
+  store: ChainReader,
   wanted: Wanted,
   call: WantingCall | undefined,
   fetch: FetchMissing,
 ): Promise<void> {
   const isAbsent = await fetch(wanted, call)
   store.refresh()
-  if (isAbsent) store.noteAbsent?.(wanted)
+  if (isAbsent && store instanceof ProvedRows) store.noteAbsent(wanted)
 }
 
 /**
@@ -282,7 +284,8 @@ function requireChain({ name, kind, storePath, genesisPath }: NetworkConfig): vo
   )
 }
 
-function checkIdentity(config: NetworkConfig, { identity, kind: { name: kind } }: Chain): void {
+function checkIdentity(config: NetworkConfig, { identity }: Chain): void {
+  const kind = kindOf(identity)
   if (config.kind !== undefined && config.kind !== kind) {
     throw new OperatorError(
       `the store of network ${config.name} is of kind ${kind}, the configuration says ${config.kind}; correct one of them`,

@@ -1,5 +1,5 @@
 /** Adding usage up by key, network, method and time, as an operator asks for it. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { hourMs, type KeyUsage } from '../../data/store/usage.js'
 import { UsageError } from '../../primitives/faults.js'
 import type { UsedAmounts } from './usageCounter.js'

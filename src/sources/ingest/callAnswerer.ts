@@ -1,7 +1,8 @@
 import { StoreError } from '../../data/store/environment.js'
 import { type Fault, FaultError } from '../../primitives/faults.js'
-import { callSource, type SourceCalls } from '../../primitives/upstreamCalls.js'
-import type { IngestCall, IngestMessage } from './messages.js'
+import type { CallAnswer, IngestCall, IngestMessage } from './messages.js'
+
+export type Answer = (call: IngestCall) => Promise<CallAnswer>
 
 /** The fault of calls to a thread that ends or has ended. */
 export const sourceEnded: Fault = {
@@ -21,18 +22,18 @@ const noRoom: Fault = {
   why: 'what upstreams answer cannot be stored, because the disk is full',
 }
 
-/** Takes calls, makes them, and reports for each what it resolves to, or the fault that it rejects with. */
+/** Takes calls, and reports for each what `answer` resolves to, or the fault that it rejects with. */
 export class CallAnswerer {
   readonly #report: (message: IngestMessage) => void
-  readonly #calls: SourceCalls
+  readonly #answer: Answer
   readonly #underWay = new Set<Promise<void>>()
   #hasEnded = false
   /** The last failure of the store that the operator was told. */
   #told = ''
 
-  constructor(report: (message: IngestMessage) => void, calls: SourceCalls) {
+  constructor(report: (message: IngestMessage) => void, answer: Answer) {
     this.#report = report
-    this.#calls = calls
+    this.#answer = answer
   }
 
   take(call: IngestCall): void {
@@ -50,9 +51,10 @@ export class CallAnswerer {
     await Promise.all(this.#underWay)
   }
 
-  async #settle({ serial, name, args }: IngestCall): Promise<void> {
+  async #settle(call: IngestCall): Promise<void> {
+    const { serial } = call
     try {
-      this.#report({ type: 'answered', serial, answer: await callSource(this.#calls, name, args) })
+      this.#report({ type: 'answered', serial, answer: await this.#answer(call) })
     } catch (error) {
       this.#report({ type: 'refused', serial, fault: this.#faultOf(error) })
     }

@@ -125,12 +125,13 @@ export const nodeMethods = {
       ...Object.fromEntries(kindsHeld.map((kind) => [kind, heldSchema])),
     }),
     run({ head, chain }) {
-      const { oldest, kind: held } = chain
+      const { history } = chain.identity
+      const { oldest } = chain
       const isHeld = (kind: string): boolean =>
-        held.state !== 'none' ||
+        history === undefined ||
         kind === 'blocks' ||
         kind === 'tx' ||
-        (held.hasReceipts && (kind === 'receipts' || kind === 'logs'))
+        (history.hasReceipts && (kind === 'receipts' || kind === 'logs'))
       const everything = kindsHeld.map((kind) => [
         kind,
         { disabled: !isHeld(kind), oldestBlock: toQuantity(oldest[heldKinds[kind]]) },
