@@ -7,6 +7,7 @@ cd "$(dirname "$0")/.." || exit 1
 logs=$(mktemp -d "${TMPDIR:-/tmp}/tidegate-long-XXXXXX")
 echo "Output: $logs"
 wanted=("$@")
+export LONG=1
 result=0
 
 # part NAME WHAT COMMAND…
@@ -22,6 +23,7 @@ part() {
   fi
 }
 
+part subjects 'every file, with all subjects of each kind' env RUNS=2 node dist/test/runTests.js dist/test
 part packages 'Hardhat, forge, web3.py, starknet.py and the packed program, as they are installed' \
   env HARDHAT=1 FORGE=1 WEB3PY=1 STARKNETPY=1 PACKAGE=1 node dist/test/runTests.js \
   dist/test/clients/{hardhat,forge,web3py,starknetpy}.test.js \

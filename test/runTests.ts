@@ -5,6 +5,8 @@
  * of every test, and of every worker thread of a test, pass through its loaders, for coverage and mocks that are not
  * wanted here. That takes longer than most tests. Short files share processes (`runner/manyFiles.ts`).
  *
+ * Of a folder, files that take long are left out while no change touches what they are about (`runner/longTests.ts`).
+ *
  * It also fails where a test checks nothing, or is skipped without a reason, and names at the end what was skipped
  * (`testFindings.ts`).
  *
@@ -15,6 +17,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, join, relative } from 'node:path'
+import { changedPaths, isUntouched } from './runner/longTests.js'
 import { TestFindings } from './runner/testFindings.js'
 
 /**
@@ -96,7 +99,16 @@ const nodeWords = (file: string) => [
   ]),
 ]
 
-const files = process.argv.slice(2).flatMap(findFiles)
+/** Of files below folders, those that take long and cannot fail by what was changed are left out. */
+const changed = process.env.LONG === undefined ? changedPaths() : undefined
+const leftOut: string[] = []
+const files = process.argv.slice(2).flatMap((path) => {
+  const found = findFiles(path)
+  if (changed === undefined || found[0] === path) return found
+  const untouched = found.filter((file) => isUntouched(file, changed))
+  leftOut.push(...untouched)
+  return found.filter((file) => !untouched.includes(file))
+})
 if (files.length === 0) throw new Error('name test files of dist/test, or folders that hold some')
 const isShort = (file: string) =>
   shortCommands.test(file) || (!alone.test(file) && shortFolders.some((folder) => file.includes(folder)))
@@ -130,6 +142,12 @@ const runs = processes.map((files) => {
   return run
 })
 await Promise.all(runs)
+if (leftOut.length > 0) {
+  const names = leftOut.map((file) => basename(file, '.test.js')).join(', ')
+  t.comment(
+    `left out, as no change touches what they are about (LONG=1 runs them): ${leftOut.length} files: ${names}`,
+  )
+}
 for (const skipped of findings.skipped) t.comment(`skipped: ${skipped}`)
 for (const fault of findings.faults) t.comment(`fault: ${fault}`)
 t.equal(findings.faults.length, 0, 'every test checks something, or is skipped and says why')

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
+import { someOf } from '../library/property.js'
 import { once, waitFor } from '../library/until.js'
 import { makeFolder } from '../service/program.js'
 import { startService } from '../service/service.js'
@@ -54,10 +55,11 @@ function isRunning(words: string): boolean {
 
 const title = 'while a network is made'
 t.test(title, { skip: process.platform !== 'linux' && 'this needs /proc' }, async (t) => {
-  for (const [signal, slots, status] of [
+  const ends = [
     ['SIGTERM', 4_000_001, 143],
     ['SIGINT', 4_000_002, 130],
-  ] as const) {
+  ] as const
+  for (const [signal, slots, status] of someOf(ends, 1)) {
     const { cache, said, end } = start(t, ['--only', 'slots-large', '--slots', String(slots)])
     await waitFor('the network to be begun', () =>
       said.err.includes(`making a network of 0 accounts and ${slots} slots`),

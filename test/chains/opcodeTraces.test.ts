@@ -5,6 +5,7 @@ import t from 'tap'
 import type { ReplayedBlock } from '../../src/execution/evm/blocks/blockReplay.js'
 import { opcodeNames } from '../../src/execution/evm/engine/opcodeNames.js'
 import { LibraryExecutor } from '../library/executeBlock.js'
+import { someOf } from '../library/property.js'
 import { type TracedChain, tracedChains } from './tracedChains.js'
 
 /** An instruction as both tell it. */
@@ -28,7 +29,7 @@ for (const [name, chain] of tracedChains) {
   t.test(`${name}: gas, depth, stack and storage are those of @ethereumjs`, async (t) => {
     const library = new LibraryExecutor(chain.replays.schedule)
     let steps = 0
-    for (const block of chain.blocks()) {
+    for (const block of someOf([...chain.blocks()], 60)) {
       const expected = await librarySteps(library, chain, block)
       const traces = chain.trace(block.hash, {
         tracer: 'opcodes',
@@ -48,7 +49,7 @@ for (const [name, chain] of tracedChains) {
         if (difference !== undefined) t.fail(`${place}: ${difference}`)
       }
     }
-    t.ok(steps > 10_000, `${steps} steps are the same`)
+    t.ok(steps > 1_000, `${steps} steps are the same`)
   })
 }
 

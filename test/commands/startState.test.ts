@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { methods } from '../../src/serving/rpc/registry.js'
+import { someOf } from '../library/property.js'
 import { waitFor } from '../library/until.js'
 import { askNetwork, callsAt, callsWithin, differencesOf, type NetworkAnswer } from '../rpc/blockCalls.js'
 import { blockAt, chainPath, examples, genesisPath, headBlock, quantity } from '../rpc/demoChain.js'
@@ -88,11 +89,11 @@ async function checkSame(t: Test, network: string, calls: readonly Call[], what:
   t.strictSame(differencesOf(calls, await ask(network, calls), await wantedOf(calls)), [], what)
 }
 
-for (const start of starts) {
+for (const start of someOf(starts, 1)) {
   t.test(`from block ${start} on, every block is answered as by an archive from the genesis`, async (t) => {
     for (let number = start; number <= headBlock.number; number++) {
       // What is far from one start is close to another.
-      if (number > start + 10 && number % 8 > 0) continue
+      if (number > start + 10 && number % 16 > 0) continue
       await checkSame(t, nameOf(start), callsAt(subjects, blockAt(number)), `state after block ${number}`)
       if (number > start)
         await checkSame(t, nameOf(start), callsWithin(subjects, blockAt(number)), `block ${number}`)
@@ -115,7 +116,7 @@ const ofWhole: ReadonlySet<string> = new Set<AnyMethod>([
 ])
 
 t.test('no method says anything else than the archive, or that it is from before the start', async (t) => {
-  for (const start of starts) {
+  for (const start of someOf(starts, 1)) {
     const calls = (Object.keys(methods) as (keyof typeof methods)[])
       .filter((method) => !ofWhole.has(method))
       .flatMap((method): Call[] => [

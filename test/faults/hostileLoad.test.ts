@@ -13,6 +13,7 @@ import { WebSocket } from 'ws'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
 import { mergedConfig, testGenesis, testKeys } from '../ingest/chainMaker.js'
 import { notedTurns } from '../library/loopWatch.js'
+import { someOf } from '../library/property.js'
 import { hex } from '../rpc/demoChain.js'
 import { writeInto } from '../service/program.js'
 import { copyDemo } from '../service/servedDemo.js'
@@ -227,7 +228,7 @@ const parts: Readonly<Record<string, (attacker: Attacker) => void>> = {
 
 const chosen = process.env.HOSTILE?.split(',') ?? Object.keys(parts)
 
-for (const transport of ['uws', 'node'] as const) {
+for (const transport of someOf(['uws', 'node'] as const, 1)) {
   t.test(
     `${transport}: no turn of the event loop takes long, whatever comes`,
     { timeout: 600_000 },

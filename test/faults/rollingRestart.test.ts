@@ -6,6 +6,7 @@ import { Agent, request } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { mergedConfig, testGenesis } from '../ingest/chainMaker.js'
+import { someOf } from '../library/property.js'
 import { until } from '../library/until.js'
 import { startBalancer, withoutBalancer } from '../service/balancers.js'
 import { freePorts } from '../service/ports.js'
@@ -125,7 +126,7 @@ async function restartUnder(t: Test, servers: readonly Server[], urls: readonly 
   t.comment(`${load.requests} requests during ${restarts} restarts`)
 }
 
-for (const { name: transport } of transports) {
+for (const { name: transport } of someOf(transports, 1)) {
   for (const delayMs of transport === 'uws' ? [0, drainDelayMs] : [0]) {
     t.test(`${transport}: clients that keep their connections, delay ${delayMs} ms`, async (t) => {
       const servers = await openServers(t, demoConfig(t, delayMs), ['--transport', transport])
@@ -139,7 +140,7 @@ for (const { name: transport } of transports) {
   }
 }
 
-for (const name of ['nginx', 'haproxy'] as const) {
+for (const name of someOf(['nginx', 'haproxy'] as const, 1)) {
   t.test(`behind ${name}`, { skip: withoutBalancer(name) }, async (t) => {
     const servers = await openServers(t, demoConfig(t, drainDelayMs))
     const url = await startBalancer(

@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap'
 import type { BeaconServer } from '../consensus/beaconServer.js'
 import { SignedChain } from '../consensus/signedChain.js'
-import { Dice } from '../library/property.js'
+import { Dice, someOf } from '../library/property.js'
 import { waitFor } from '../library/until.js'
 import { makeFolder, writeConfig, writeInto } from '../service/program.js'
 import { type Service, startService } from '../service/service.js'
@@ -108,7 +108,7 @@ async function healthOf(service: Service) {
   return networks.dev
 }
 
-for (const kind of kinds) {
+for (const kind of someOf(kinds, 1)) {
   t.test(
     `${kind}: a quorum with a chain of its own leads who knows no signatures, and no other`,
     async (t) => {

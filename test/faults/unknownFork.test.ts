@@ -5,6 +5,7 @@ import t, { type Test } from 'tap'
 import { appendedFields } from '../../src/data/chain/header.js'
 import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.js'
 import { contracts } from '../ingest/chainMaker.js'
+import { someOf } from '../library/property.js'
 import { waitFor } from '../library/until.js'
 import { makeFolder, writeInto } from '../service/program.js'
 import type { Service } from '../service/service.js'
@@ -82,7 +83,7 @@ function errorsOf({ said }: Service): string[] {
   return lines.map((line) => JSON.parse(line).msg)
 }
 
-for (const hasRaw of [true, false]) {
+for (const hasRaw of someOf([true, false], 1)) {
   const by = hasRaw ? 'raw blocks' : 'JSON'
   t.test(`a follower stops before it, says so once, and accuses nobody (${by})`, async (t) => {
     const { chain, genesisPath, urls, turnTo } = await openNodes(t, hasRaw)

@@ -3,6 +3,7 @@
  * JSON-RPC (or nothing, for notifications), echo ids exactly and live on. SEED repeats a run.
  */
 import fc from 'fast-check'
+import { runsFactor } from '../library/property.js'
 import { test } from '../transport/eachTransport.js'
 import { RawClient, type RawResponse, rawPost } from '../unit/serving/transport/rawClient.js'
 import { goodKey, startTestServer } from '../unit/serving/transport/testServer.js'
@@ -10,8 +11,8 @@ import { requestBody } from './requestBody.js'
 
 const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 const path = `/v3/${goodKey}`
-const bodyRuns = 9_000
-const headRuns = 1_000
+const bodyRuns = 3_000 * Math.max(1, runsFactor)
+const headRuns = 500 * Math.max(1, runsFactor)
 /** Connections that ask at the same time. */
 const clients = 8
 

@@ -11,9 +11,32 @@ export const runsFactor = Number(process.env.RUNS ?? 1)
  * repeated with `SEED=<n>`.
  */
 export function propertyRuns(numRuns: number): Parameters<unknown> {
+  return { numRuns: Math.ceil(numRuns * runsFactor), seed: newSeed() }
+}
+
+function newSeed(): number {
   const seed = process.env.SEED === undefined ? Date.now() & 0x7fffffff : Number(process.env.SEED)
   console.log(`# seed ${seed} (repeat with SEED=${seed})`)
-  return { numRuns: Math.ceil(numRuns * runsFactor), seed }
+  return seed
+}
+
+let chooser: Dice | undefined
+
+/**
+ * `count` of the subjects that a test does the same with, in their order: others in each run, by a seed that is printed. All
+ * of them where `RUNS` asks for more, as `npm run test:long` does.
+ */
+export function someOf<T>(subjects: readonly T[], count: number): readonly T[] {
+  if (runsFactor > 1 || count >= subjects.length) return subjects
+  chooser ??= new Dice(newSeed())
+  const chosen = new Set<number>()
+  while (chosen.size < count) chosen.add(chooser.throw(subjects.length))
+  return subjects.filter((_, at) => chosen.has(at))
+}
+
+/** A third of them, and one at least. */
+export function thirdOf<T>(subjects: readonly T[]): readonly T[] {
+  return someOf(subjects, Math.ceil(subjects.length / 3))
 }
 
 /** Choices of one run, all from one seed. */

@@ -6,7 +6,7 @@
 import t from 'tap'
 import { type ForkName, includesFork } from '../../../../src/data/chain/forks.js'
 import { bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.js'
-import { Dice, propertyRuns } from '../../../library/property.js'
+import { Dice, propertyRuns, someOf } from '../../../library/property.js'
 import { runLibrary, startBalance } from '../kernel/bothEngines.js'
 import type { Scenario } from '../kernel/programs.js'
 import { everyFailure, throwFailing } from './failingPrograms.js'
@@ -272,7 +272,8 @@ async function compare(scenario: Scenario): Promise<string[]> {
   return [...inOrder(traces.calls)].flatMap(({ error }) => (error === undefined ? [] : [error]))
 }
 
-for (const fork of tracedForks) {
+const forks = someOf(tracedForks, 4)
+for (const fork of forks) {
   t.test(`${fork}: each failure that there is`, { timeout: 0 }, async (t) => {
     for (const { error, scenario } of everyFailure(fork)) {
       try {
@@ -309,7 +310,7 @@ const earlyRecursion = hexToBytes('600060006000600060003060645a03f100')
 
 t.test('the deepest call fails before it begins, and no instruction does', { timeout: 0 }, async (t) => {
   const address = new Uint8Array(20).fill(0xdd)
-  for (const fork of tracedForks) {
+  for (const fork of forks) {
     const code = includesFork(fork, 'tangerineWhistle') ? recursion : earlyRecursion
     // Since Amsterdam no transaction may have as much execution gas.
     const gas = includesFork(fork, 'amsterdam') ? 30_000_000n : 10n ** 12n
@@ -330,7 +331,7 @@ t.test('the deepest call fails before it begins, and no instruction does', { tim
 
 t.test('a full stack is told as it is', { timeout: 0 }, async (t) => {
   const address = new Uint8Array(20).fill(0xdd)
-  for (const fork of tracedForks) {
+  for (const fork of forks) {
     const code = Uint8Array.from(Array(1_025).fill([0x60, 1]).flat())
     const message = { to: address, gas: 100_000n }
     const { error } = chains.trace(fork, message, [{ address, code }], {
