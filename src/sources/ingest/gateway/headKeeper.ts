@@ -27,7 +27,7 @@ import type { SignedLinks } from '../follow/signedLinks.js'
 import { markers, type SignedMarks, writeMarks } from '../mayMark.js'
 import type { ProvedBlock } from './blockFetcher.js'
 import { contentOf } from './familyBlock.js'
-import { HeaderLinks, type LinkedHeader, requireNumber } from './headerLinks.js'
+import { HeaderLinks, type LinkedHeader, relinkedMax, requireNumber } from './headerLinks.js'
 import type { HeadReader, WholeBlock } from './headReader.js'
 import type { ProofFetcher } from './proofFetcher.js'
 import { addTotals } from './totals.js'
@@ -36,8 +36,6 @@ import { addTotals } from './totals.js'
 const wholeMax = 64
 /** Blocks of a branch whose receipts are asked for together. */
 const branchBatch = 16
-/** Most blocks that a reorganisation replaces, wherever `historyBlocks` ends: their headers take 40 MB. */
-const relinkedMax = 65_536
 /** Wait before a head that could not be proved is tried again: at first, and at most; doubled each time. */
 const retryMs = 100
 const retryMsMax = 2_000

@@ -4,7 +4,7 @@
  */
 import { decodeHeader } from '../../../data/chain/header.js'
 import type { GatewayWriter } from '../../../data/store/gatewayWriter.js'
-import { bytesToHex, equalBytes, type Hash32 } from '../../../primitives/bytes.js'
+import { bytesToHex, equalBytes, type Hash32, latin1Key } from '../../../primitives/bytes.js'
 import type { ProvedBlock } from './blockFetcher.js'
 import type { ProofFetcher } from './proofFetcher.js'
 
@@ -14,10 +14,14 @@ export type LinkedHeader = Pick<ProvedBlock, 'hash' | 'header' | 'headerRlp'>
 /** Headers that are asked for together: at first few, because most branches are short; doubled up to the most. */
 const batchMin = 16
 const batchMax = 128
+/** Most blocks that a reorganisation replaces, wherever `historyBlocks` ends: their headers take 40 MB. */
+export const relinkedMax = 65_536
 
 export class HeaderLinks {
   readonly #store: GatewayWriter
   readonly #fetcher: Pick<ProofFetcher, 'readBlock' | 'readHeaderAt'>
+  /** By their hashes, headers of walks to the chain that did not come to an end. */
+  readonly #walked = new Map<string, LinkedHeader>()
 
   constructor(store: GatewayWriter, fetcher: Pick<ProofFetcher, 'readBlock' | 'readHeaderAt'>) {
     this.#store = store
@@ -42,8 +46,8 @@ export class HeaderLinks {
 
   /**
    * The headers from block `number`, which has this hash, down to block `lowest`, or to the last one above a block that is
-   * the end; newest first. Nodes are asked for the numbers at once; where they have another branch at one, for its hash.
-   * Rejects as {@link read}.
+   * the end; newest first, and at least one. Nodes are asked for the numbers at once; where they have another branch at
+   * one, for its hash. Fewer where one further down cannot be had; rejects as {@link read} where that is the first.
    */
   async down(
     hash: Hash32,
@@ -61,30 +65,43 @@ export class HeaderLinks {
       if (isEnd(next)) break
       const given = told[index]
       const isRight = given !== undefined && equalBytes(given.hash, next)
-      const header = isRight
-        ? { hash: given.hash, header: decodeHeader(given.header), headerRlp: given.header }
-        : await this.read(next, each)
-      linked.push(header)
-      next = header.header.parentHash
+      try {
+        linked.push(
+          isRight
+            ? { hash: given.hash, header: decodeHeader(given.header), headerRlp: given.header }
+            : await this.read(next, each),
+        )
+      } catch (error) {
+        if (linked.length === 0) throw error
+        break
+      }
+      next = (linked.at(-1) as LinkedHeader).header.parentHash
     }
     return linked
   }
 
   /**
    * The headers between block `number`, which has this hash, and the first canonical block below, oldest first; none where
-   * it is canonical itself. Undefined where no block from `lowest` on is.
+   * it is canonical itself. Undefined where no block from `lowest` on is. What a call that rejects has linked the next one
+   * does not ask for again.
    */
   async toChain(hash: Hash32, number: number, lowest: number): Promise<LinkedHeader[] | undefined> {
     const isCanonical = (each: Hash32) => this.canonicalNumber(each) !== undefined
     const linked: LinkedHeader[] = []
     let next = hash
+    if (this.#walked.size > relinkedMax) this.#walked.clear()
     for (let batch = batchMin; !isCanonical(next); batch *= 2) {
       const top = number - linked.length
       if (top < Math.max(lowest, 0)) return undefined
       const bottom = Math.max(lowest, 0, top - Math.min(batch, batchMax) + 1)
-      for (const each of await this.down(next, top, bottom, isCanonical)) linked.push(each)
+      const known = this.#walked.get(latin1Key(next))
+      for (const each of known ? [known] : await this.down(next, top, bottom, isCanonical)) {
+        linked.push(each)
+        this.#walked.set(latin1Key(each.hash), each)
+      }
       next = (linked.at(-1) as LinkedHeader).header.parentHash
     }
+    this.#walked.clear()
     return linked.reverse()
   }
 }
