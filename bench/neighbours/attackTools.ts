@@ -35,8 +35,11 @@ export class AttackTools {
   readonly #url: URL
   #serial = Date.now() * 1_000
 
-  /** `url` ends with the attacker's key. */
-  constructor(url: string) {
+  /** `url` ends with the attacker's key; `neighbour` is the id of another one, which is no secret. */
+  constructor(
+    url: string,
+    readonly neighbour: string,
+  ) {
     this.#url = new URL(url)
   }
 

@@ -1,6 +1,6 @@
 /**
  * One attacker, in a process of its own. Started by neighbours.ts with the name of an attack and the server's URL
- * with the attacker's key. Sends `{}` once it is ready, begins when it gets a duration in ms, then sends the counts
+ * with the attacker's key and the id of a victim's. Sends `{}` once it is ready, begins when it gets a duration in ms, then sends the counts
  * of its answers and errors ({@link Told}), and ends, with all its connections.
  */
 import { once } from 'node:events'
@@ -12,14 +12,14 @@ import { AttackTools } from './attackTools.js'
 /** Lower priority than the victims' loader, which shares the core. */
 const niceness = 10
 
-const [name = '', url = ''] = process.argv.slice(2)
+const [name = '', url = '', neighbour = ''] = process.argv.slice(2)
 const attack = attacks.find((each) => each.name === name)
 if (attack === undefined) throw new RangeError(`there is no attack ${name}`)
 setPriority(niceness)
 // Ends with its parent, so that no attacker remains.
 process.on('disconnect', () => endProcess(1))
 
-const tools = new AttackTools(url)
+const tools = new AttackTools(url, neighbour)
 const order = once(process, 'message')
 process.send?.({})
 const [ms] = (await order) as [number]

@@ -1,4 +1,6 @@
 /** The attacks; each runs until its process ends. Requests that could be cached differ each time. */
+import { randomBytes } from 'node:crypto'
+import { Agent } from 'node:http'
 import type { Socket } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { frame } from '../../test/transport/socketClient.js'
@@ -6,6 +8,7 @@ import { addressOf, blockTag, calldata, fullBlock, headNumber, slots, word } fro
 import { batch, rpc } from '../load/rpc.js'
 import { type Attack, type AttackTools, ended, write } from './attackTools.js'
 import { bomb, code, executing, precompileBombs, precompileLoop } from './bombs.js'
+import { exchange } from './exchange.js'
 import {
   bodyBytesMax,
   hardTexts,
@@ -15,6 +18,7 @@ import {
   notText,
 } from './probes.js'
 import { subscriptionAttacks } from './subscriptionAttacks.js'
+import { answerKind, lookedAtBytes } from './tally.js'
 
 const tide = addressOf('Tide')
 const { address, slot } = slots[0] as (typeof slots)[number]
@@ -105,6 +109,14 @@ function unfinished(
   })
 }
 
+/** A token that nobody signed (RFC 7519), whose signature has to be checked to know it. */
+function wrongToken(tools: AttackTools): string {
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const exp = Math.floor(Date.now() / 1_000) + 600
+  const head = part({ alg: 'ES256', kid: tools.neighbour })
+  return `${head}.${part({ exp, jti: tools.serial() })}.${randomBytes(64).toString('base64url')}`
+}
+
 /** 46 KB each, no two alike. */
 function logFilter(tools: AttackTools, at: number): string {
   const addresses = times(1_000, () => `0x${tools.serial().toString(16).padStart(40, '0')}`)
@@ -188,6 +200,16 @@ export const attacks: readonly Attack[] = [
       Buffer.concat(times(many, () => frame(opcode, Buffer.from(text))))
     floodSockets(tools, 4, frames(textFrame, '{}'), many)
     floodSockets(tools, 4, frames(pingFrame, ''), many)
+  }),
+  attack('tokens', "wrong tokens with the id of a neighbour's key", (tools) => {
+    const { origin } = tools.urlOf('')
+    const agent = new Agent({ keepAlive: true, maxSockets: 16 })
+    // A new path each time, since tokens may be the last segment of one.
+    tools.repeat(16, async () => {
+      const url = new URL(`/v3/${wrongToken(tools)}`, origin)
+      const { status, text } = await exchange(url, agent, cachedRead, lookedAtBytes)
+      tools.tally.add(`${status} ${answerKind(text)}`)
+    })
   }),
   attack('traces', 'witnesses and filters of traces', (tools) => {
     const block = inTurn(times(headNumber, (at) => blockTag(at + 1)))

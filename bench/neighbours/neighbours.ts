@@ -5,6 +5,7 @@
  * the reads in the worst phase compared with the idle one, and the number of failed requests of victims.
  */
 import { type ChildProcess, fork } from 'node:child_process'
+import { generateKeyPairSync } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { targetOf, warmUp, withConnections } from '../load/httpLoader.js'
 import type { RunContext, SpecialScenario } from '../scenarios/specialScenario.js'
@@ -74,7 +75,9 @@ class Stage {
       ...attacks.map(({ name }) => `attacker ${name}`),
     ]
     await this.close()
-    const more = { ...options, keyNames, moreNetworks: [madeNetwork(folder)] }
+    const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    const signer = publicKey.export({ type: 'spki', format: 'pem' }) as string
+    const more = { ...options, keyNames, signer, moreNetworks: [madeNetwork(folder)] }
     const server = await startTidegate(folder, [await network('demo')], more)
     this.#server = server
     this.#victims = new Victims(server.keyedUrls.slice(0, victimCount))
@@ -134,7 +137,7 @@ class Stage {
   async #startAttacker(attack: Attack): Promise<ChildProcess> {
     const program = fileURLToPath(new URL('./attacker.js', import.meta.url))
     const url = this.#current.keyedUrls[victimCount + attacks.indexOf(attack)] as string
-    const attacker = endWithThisProcess(fork(program, [attack.name, url]))
+    const attacker = endWithThisProcess(fork(program, [attack.name, url, this.#current.keyIds[0] as string]))
     await messageOf(attacker, 'an attacker', attackerMsMax)
     return attacker
   }

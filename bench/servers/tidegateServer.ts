@@ -2,8 +2,9 @@
 import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { NodeStore } from '../../src/data/store/nodeStore.js'
-import { createKey } from '../../src/serving/access/keyChanges.js'
+import { addToken, createKey } from '../../src/serving/access/keyChanges.js'
 import { KeyChecker } from '../../src/serving/access/keyChecker.js'
+import { verifierOfPublicKey } from '../../src/serving/access/tokens.js'
 import { type BenchNetwork, programPath } from '../data/networks.js'
 import { onServerCore, type ServerProcess, startServer } from './serverProcess.js'
 
@@ -16,6 +17,8 @@ export interface TidegateOptions {
   readonly nodeFlags?: readonly string[]
   /** Names of API keys to make; without any, none is asked for. */
   readonly keyNames?: readonly string[]
+  /** PEM text of the public key whose tokens stand for each of these keys; absent: none do. */
+  readonly signer?: string
   /** Puts its command line on cores; absent: on the servers' one ({@link onServerCore}). */
   readonly onCores?: (command: readonly string[]) => readonly string[]
 }
@@ -24,6 +27,8 @@ export interface TidegateOptions {
 export interface TidegateProcess extends ServerProcess {
   /** URLs with the keys that were asked for, in their order. */
   readonly keyedUrls: readonly string[]
+  /** Ids of these keys. */
+  readonly keyIds: readonly string[]
 }
 
 /** Every answer made anew: nothing rendered, proven or asked before is remembered. */
@@ -47,7 +52,7 @@ export async function startTidegate(
   }
   const configPath = join(home, 'tidegate.json')
   writeFileSync(configPath, JSON.stringify(config))
-  const keys = await makeKeys(join(home, 'data/node'), options.keyNames ?? [])
+  const keys = await makeKeys(join(home, 'data/node'), options.keyNames ?? [], options.signer)
   const flags = ['--config', configPath, '--data', join(home, 'data'), '--port', '0']
   if (keys.length === 0) flags.push('--no-auth')
   const server = await startServer(
@@ -55,17 +60,30 @@ export async function startTidegate(
     /listens on (http:\S+)/,
     options.onCores ?? onServerCore,
   )
-  return { ...server, keyedUrls: keys.map((key) => new URL(`/v3/${key}`, server.said).href) }
+  return {
+    ...server,
+    keyedUrls: keys.map(({ text }) => new URL(`/v3/${text}`, server.said).href),
+    keyIds: keys.map(({ id }) => id),
+  }
 }
 
-/** Texts of new keys, in the folder where the server will look for them. */
-async function makeKeys(folder: string, names: readonly string[]): Promise<string[]> {
+/** New keys, in the folder where the server will look for them. */
+async function makeKeys(
+  folder: string,
+  names: readonly string[],
+  signer: string | undefined,
+): Promise<{ readonly text: string; readonly id: string }[]> {
   if (names.length === 0) return []
   const store = NodeStore.open({ path: join(folder, 'node.mdb') })
   try {
     const paths = { pepper: join(folder, 'pepper'), demoKey: join(folder, 'demo-key') }
     const ring = KeyChecker.open(store, paths)
-    return names.map((name) => createKey(store, ring.pepper, { name }, 'bench').text)
+    const verifier = signer === undefined ? undefined : verifierOfPublicKey(signer)
+    return names.map((name) => {
+      const { text, key } = createKey(store, ring.pepper, { name }, 'bench')
+      if (verifier !== undefined) addToken(store, name, verifier, 'bench')
+      return { text, id: key.id }
+    })
   } finally {
     await store.close()
   }

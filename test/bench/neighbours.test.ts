@@ -124,7 +124,7 @@ t.test('an attacker ends with whoever started it', async (t) => {
 
 t.test('attack tools count answers over HTTP and over WebSockets, and ends of connections', async (t) => {
   const server = await started(t, ['attacker'])
-  const tools = new AttackTools(server.keyedUrls[0] as string)
+  const tools = new AttackTools(server.keyedUrls[0] as string, server.keyIds[0] as string)
   const raw = await tools.connect()
   tools.readStatuses(raw)
   raw.write('PUT / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n')

@@ -40,6 +40,7 @@ import {
   both,
   changesBatches,
   type Front,
+  type FrontAnswer,
   type FrontCall,
   type FrontReply,
   forbids,
@@ -49,6 +50,7 @@ import {
   packs,
   passes,
   refusesBatches,
+  rewrites,
   rpcError,
   sometimes,
   text,
@@ -130,6 +132,68 @@ const pruned = { error: { code: 4444, message: 'pruned history unavailable' } }
 const isFirst = ({ method, params }: FrontCall) =>
   /^eth_get(Block|Header)ByNumber$/.test(method) && params[0] === '0x0'
 
+/** An answer with its head. */
+const whole = (line: string, headers: Readonly<Record<string, string>>, body: string) => ({
+  body: [line, ...Object.entries(headers).map((each) => each.join(': ')), '', body].join('\r\n'),
+  isWhole: true,
+})
+
+const plain = { 'content-type': 'application/json' }
+const chunk = (bytes: string) => `${Buffer.byteLength(bytes).toString(16)}\r\n${bytes}\r\n`
+const quantities =
+  /"(number|gas\w*|timestamp|value|difficulty|size|baseFee\w*|max\w+|\w+Index|blockNumber|chainId|balance|type)":"0x(?=[0-9a-f])/g
+
+/** What fronts make of each answer without changing what it says. */
+const rewritings: Readonly<
+  Record<string, (body: string, reply: FrontReply) => string | Partial<FrontReply>>
+> = {
+  'a byte order mark': (body) => `\ufeff${body}`,
+  'space around answers': (body) => `\r\n  ${body}\n\n`,
+  'chunks with trailers': (body) =>
+    whole(
+      'HTTP/1.1 200 OK',
+      { ...plain, 'transfer-encoding': 'chunked', trailer: 'x-sum', connection: 'close' },
+      `${chunk(body.slice(0, 7))}${chunk(body.slice(7))}0\r\nx-sum: 1\r\n\r\n`,
+    ),
+  'HTTP/1.0': (body) => whole('HTTP/1.0 200 OK', plain, body),
+  'a status without words': (body) =>
+    whole(
+      'HTTP/1.1 200 ',
+      { ...plain, 'content-length': `${Buffer.byteLength(body)}`, connection: 'close' },
+      body,
+    ),
+  'a connection for each answer': () => ({ headers: { ...plain, connection: 'close' } }),
+  'connections that end unannounced': () => ({ isCut: true }),
+  'informational answers': () => ({ isAnnounced: true }),
+  'plain text': () => ({ headers: { 'content-type': 'text/html; charset=iso-8859-1' } }),
+  'status 202': () => ({ status: 202 }),
+  'gzip in name alone': () => ({ headers: { ...plain, 'content-encoding': 'gzip' } }),
+  'a coding that is none': () => ({ headers: { ...plain, 'content-encoding': 'utf-8' } }),
+  'no jsonrpc member': (body) => body.replaceAll('"jsonrpc":"2.0",', ''),
+  'ids as fractions': (body) => body.replace(/"id":(\d+)/g, '"id":$1.0'),
+  'an error of null': (body) => body.replace(/"id":(\d+)/g, '"id":$1,"error":null'),
+  'a result of null beside errors': (body) => body.replaceAll('"error":{', '"result":null,"error":{'),
+  'upper case': (body) => body.replace(/"0x([0-9a-f]+)"/g, (_, digits) => `"0x${digits.toUpperCase()}"`),
+  'leading zeros': (body) => body.replace(quantities, '"$1":"0x00'),
+  'more members': (body) =>
+    body.replace(/"(parentHash|blockHash|accountProof)":/g, '"l1Fee":"0x0","extra":{"a":[1]},"$1":'),
+  'no total difficulty, no sizes': (body) => body.replace(/"(totalDifficulty|size)":"0x[0-9a-f]+",?/g, ''),
+}
+
+const chainIds: Readonly<Record<string, FrontAnswer>> = {
+  'a number': { result: Number(examples.chainId) },
+  'decimal text': { result: String(Number(examples.chainId)) },
+  'leading zeros': { result: `0x000${Number(examples.chainId).toString(16)}` },
+  null: { result: null },
+  'empty text': { result: '' },
+  '-32601': { error: { code: -32601, message: 'the method does not exist' } },
+  '-32000 in words of its own': { error: { code: -32000, message: 'we would rather not' } },
+}
+
+/** When the newest block is there for whoever asks by its hash: a second after the first that did. */
+let newestAt: number | undefined
+const newestFrom = () => (newestAt ??= performance.now() + 1_000)
+
 const rows: Readonly<Record<string, Row>> = {
   'as it is': { front: passes },
   ...Object.fromEntries(
@@ -200,13 +264,78 @@ const rows: Readonly<Record<string, Row>> = {
     front: both(refusesBatches(html(400)), sometimes(3, html(502))),
   },
   'a third of all answers 403': { front: sometimes(3, html(403)) },
-  'a byte order mark': {
-    front: async (_, pass) => {
+  'a third of all answers 429, back in an hour': {
+    front: sometimes(3, text(429, '', { 'retry-after': '3600' })),
+  },
+  'a third of all answers 503, back in an hour': {
+    front: sometimes(3, text(503, '', { 'retry-after': '3600' })),
+  },
+  'a third of all answers 204': { front: sometimes(3, text(204, '')) },
+  'a third of all answers a login page': { front: sometimes(3, html(200)) },
+  'a third of all answers cut short': {
+    front: sometimes(3, {
+      ...whole('HTTP/1.1 200 OK', { 'content-length': '999' }, '{"jsonrpc":'),
+      status: 200,
+    }),
+  },
+  'a third of all answers too long': {
+    front: sometimes(3, {
+      ...whole('HTTP/1.1 200 OK', { 'content-length': '2' }, '{"jsonrpc":"2.0"}'),
+      status: 200,
+    }),
+  },
+  'a third of all answers -32700': { front: sometimes(3, json(200, rpcError(-32700, 'parse error'))) },
+  'a third of all calls -32000 rate limit': {
+    front: answers(
+      ({ id }) => Number(id) % 3 === 0,
+      () => ({ error: { code: -32000, message: 'rate limit exceeded, retry in 10s' } }),
+    ),
+  },
+  ...Object.fromEntries(
+    Object.entries(rewritings).map(([name, change]) => [name, { front: rewrites(change) }]),
+  ),
+  'batches in lines': {
+    front: async ({ calls }, pass) => {
       const reply = await pass()
-      return reply.headers?.['content-type']?.includes('json')
-        ? { ...reply, body: `\ufeff${reply.body}` }
-        : reply
+      if (calls.length < 2) return reply
+      const list: FrontAnswer[] = JSON.parse(String(reply.body))
+      return { ...reply, body: list.map((each) => JSON.stringify(each)).join('\n') }
     },
+  },
+  'batches: 204': { front: refusesBatches(text(204, '')) },
+  'block receipts: null': { front: answersMethods(/^eth_getBlockReceipts$/, { result: null }) },
+  'no block receipts, no raw ones: 404': {
+    front: forbids(/^(eth_getBlockReceipts|debug_getRaw.*)$/, html(404)),
+  },
+  'the newest block comes a second after its number': {
+    front: answers(
+      ({ method, params }) =>
+        /ByHash$|getRaw/.test(method) && params[0] === headBlock.hash && performance.now() < newestFrom(),
+      ({ method }) =>
+        method.startsWith('debug_') ? { error: { code: -32000, message: 'not found' } } : { result: null },
+    ),
+  },
+  'a redirect to a path beside it': {
+    front: ({ path }, pass) => (path === '/' ? text(307, '', { location: '/v2/' }) : pass()),
+  },
+  ...Object.fromEntries(
+    Object.entries(chainIds).map(([name, answer]) => [
+      `chain id: ${name}`,
+      { front: answersMethods(/^eth_chainId$/, answer) },
+    ]),
+  ),
+  'chain id: 401': { front: forbids(/^eth_chainId$/, html(401)) },
+  'chain id and network id: 403': { front: forbids(/^(eth_chainId|net_version)$/, html(403)) },
+  'hosted, chain id: 401': {
+    front: both(forbids(/^eth_chainId$/, html(401)), methodRefusals['403']?.(unhosted) as Front),
+    hides: 'config',
+  },
+  'pruned, chain id: -32601': {
+    front: both(
+      answers(isFirst, () => pruned),
+      answersMethods(/^eth_chainId$/, { error: { code: -32601, message: 'no' } }),
+    ),
+    hides: 'genesis',
   },
   'a key that expired': { front: () => html(401), isDead: true },
 }
@@ -455,7 +584,7 @@ function columnsOf({ hides, lacks }: Row, at: number): [string, Column][] {
 const [plain, ...others] = [...Object.entries(rows).entries()]
 const isWhole = process.env.KILLS !== undefined || ROW !== ''
 for (const [at, [name, row]] of [plain as (typeof others)[0], ...(isWhole ? others : someOf(others, 24))]) {
-  if (!name.includes(ROW)) continue
+  if (!new RegExp(ROW).test(name)) continue
   t.test(name, async (t) => {
     const frontOf = (node: { readonly url: string }) => openFront(t, node.url, row.front)
     const cells = columnsOf(row, at).filter(([column]) => column.includes(COLUMN))

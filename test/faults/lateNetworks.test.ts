@@ -109,10 +109,12 @@ t.test('the only network, whose node is away, is served nevertheless', async (t)
   const chain = await StormChain.fromSeed(7)
   const node = await nodeOf(t, chain)
   await node.stop()
-  for (const source of ['--follow', '--upstream']) {
+  for (const source of ['--follow', '--upstream', '--genesis FILE --follow', '--genesis FILE --upstream']) {
     const folder = makeFolder(t)
     const config = writeConfig(folder, { limits })
-    const flags = [source, node.url, '--network', 'far', '--data', folder, '--no-auth', '--config', config]
+    const genesis = writeInto(folder, 'genesis.json', JSON.parse(chain.maker.genesisText))
+    const words = source.split(' ').map((each) => (each === 'FILE' ? genesis : each))
+    const flags = [...words, node.url, '--network', 'far', '--data', folder, '--no-auth', '--config', config]
     const service = await startService(flags, {}, true)
     const page = await health(service)
     t.match(

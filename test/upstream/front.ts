@@ -20,6 +20,7 @@ export interface FrontAnswer {
 
 export interface FrontRequest {
   readonly headers: IncomingHttpHeaders
+  readonly path: string
   /** Of JSON-RPC; none of the Beacon API. */
   readonly calls: readonly FrontCall[]
   /** Counts requests, from 1. */
@@ -32,6 +33,12 @@ export interface FrontReply {
   readonly body: string | Buffer
   /** One byte a second. */
   readonly isSlow?: boolean
+  /** Whether all of it, the head too, is in {@link body}; the connection ends with it. */
+  readonly isWhole?: boolean
+  /** Whether the connection ends after it, though nothing said so. */
+  readonly isCut?: boolean
+  /** Whether informational answers (1xx) come before it. */
+  readonly isAnnounced?: boolean
 }
 
 /** Passes calls on, all of them where none are named, and resolves to what the node replies. */
@@ -111,6 +118,16 @@ export const sometimes =
   ({ serial }, pass) =>
     serial % every === 0 ? reply : pass()
 
+/** Changes each reply of JSON. */
+export const rewrites =
+  (change: (body: string, reply: FrontReply) => string | Partial<FrontReply>): Front =>
+  async (_request, pass) => {
+    const reply = await pass()
+    if (!/^[[{]/.test(String(reply.body))) return reply
+    const changed = change(String(reply.body), reply)
+    return { ...reply, ...(typeof changed === 'string' ? { body: changed } : changed) }
+  }
+
 /** Packs every answer, whoever asks. */
 export const packs: Front = async (_request, pass) => {
   const { status, headers, body } = await pass()
@@ -142,7 +159,10 @@ export async function openFront(
       return passOn(url, request.url ?? '/', request.headers, body === '' ? undefined : sent)
     }
     try {
-      write(response, await front({ headers: request.headers, calls, serial: ++serial }, pass))
+      write(
+        response,
+        await front({ headers: request.headers, path: request.url ?? '/', calls, serial: ++serial }, pass),
+      )
     } catch {
       response.destroy()
     }
@@ -155,7 +175,14 @@ export async function openFront(
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-function write(response: ServerResponse, { status, headers = {}, body, isSlow = false }: FrontReply): void {
+function write(response: ServerResponse, reply: FrontReply): void {
+  const { status, headers = {}, body, isSlow = false } = reply
+  if (reply.isWhole === true) return void response.socket?.end(body)
+  if (reply.isAnnounced === true) {
+    response.writeProcessing()
+    response.writeEarlyHints({ link: '</>; rel=preload' })
+  }
+  if (reply.isCut === true) response.on('finish', () => response.socket?.destroySoon())
   const { 'content-length': _, 'transfer-encoding': __, ...kept } = headers
   response.writeHead(status, { ...kept, 'content-length': Buffer.byteLength(body) })
   if (!isSlow) return void response.end(body)

@@ -9,10 +9,11 @@ import * as z from 'zod'
 import { networkOf } from '../../data/chain/knownNetworks.js'
 import { kindOf } from '../../data/store/chainRows.js'
 import { readStoredIdentity } from '../../data/store/manifest.js'
-import { bytesToHex, parseQuantity } from '../../primitives/bytes.js'
+import { bytesToHex } from '../../primitives/bytes.js'
 import { isThere } from '../../primitives/isThere.js'
 import { keccak256 } from '../../primitives/keccak.js'
 import { makeFolder } from '../../primitives/makeFolder.js'
+import { askChainId } from '../../sources/upstream/askChain.js'
 import { Upstream, type UpstreamOptions } from '../../sources/upstream/upstream.js'
 import {
   type Config,
@@ -41,7 +42,7 @@ export async function upstreamChains(config: Config): Promise<UpstreamChain[] | 
   const deadline = performance.now() + limits.startMsMax
   const asked = upstreams.map(async (options) => {
     const earlier = known[keyOf(options)]?.chainId
-    return (await askChainId(options, deadline, earlier === undefined)) ?? earlier
+    return (await chainIdOf(options, deadline, earlier === undefined)) ?? earlier
   })
   const ids = await Promise.all(asked)
   const [first, ...others] = new Set(ids.filter((id) => id !== undefined))
@@ -67,7 +68,7 @@ export async function upstreamChains(config: Config): Promise<UpstreamChain[] | 
 }
 
 /** A safe integer; undefined where it does not say one in time. */
-async function askChainId(
+async function chainIdOf(
   options: UpstreamOptions,
   deadline: number,
   isPatient: boolean,
@@ -75,9 +76,9 @@ async function askChainId(
   const upstream = new Upstream(options)
   try {
     for (;;) {
-      const answer = await upstream.ask('eth_chainId', [], deadline).catch(() => undefined)
-      const id = Number(parseQuantity(answer))
-      if (Number.isSafeInteger(id)) return id
+      const ask = (method: string, params: readonly unknown[]) => upstream.ask(method, params, deadline)
+      const told = await askChainId(ask).catch(() => undefined)
+      if (told?.id !== undefined) return told.id
       if (!isPatient || performance.now() + retryMs >= deadline) return undefined
       await sleep(retryMs)
     }

@@ -5,6 +5,11 @@ import { type Call, UpstreamFailure } from './line.js'
 /** JSON-RPC codes for "too many questions": EIP-1474's, and Alchemy's, which is the HTTP status. */
 const busyCodes: ReadonlySet<unknown> = new Set([-32005, 429])
 
+/** JSON-RPC's for what is no JSON. */
+const parseErrorCode = -32_700
+/** Words with which fronts say the same under codes of their own. */
+const busyWords = /\b(rate[- ]?limit|too many requests|throttled)/i
+
 /** What a node says to a call; one of the two is there. */
 export interface Answer {
   readonly id?: unknown
@@ -27,7 +32,8 @@ export function readAnswers(calls: readonly Call[], given: unknown): ReadonlyMap
   const answers = [given].flat().filter(isAnswer)
   const [first] = answers
   if (calls.length === 1) {
-    if (first === undefined || answers.length > 1)
+    // Calls are JSON: whoever cannot parse them had something else before it, or is no node.
+    if (first === undefined || answers.length > 1 || codeOf(first) === parseErrorCode)
       throw new UpstreamFailure('unreadable', 'an answer with neither result nor error')
     return new Map([[String(calls[0]?.id), first]])
   }
@@ -53,6 +59,12 @@ function wordsOf(error: unknown): string {
 }
 
 /** Whether a JSON-RPC answer asks for fewer questions. */
-export function isBusy({ error }: Answer): boolean {
-  return typeof error === 'object' && busyCodes.has((error as RpcError | null)?.code)
+export function isBusy(answer: Answer): boolean {
+  const words = wordsOf(answer.error)
+  // A contract may say so, too.
+  return busyCodes.has(codeOf(answer)) || (busyWords.test(words) && !/revert/i.test(words))
+}
+
+function codeOf({ error }: Answer): unknown {
+  return typeof error === 'object' ? (error as RpcError | null)?.code : undefined
 }

@@ -10,6 +10,8 @@ const rememberedMs = 600_000
 export class BatchSize {
   #at = sizes.length - 1
   #refusedAt = 0
+  /** Calls of the last batch for which the node was busy; 0 where one as long was answered since. */
+  #busyAt = 0
 
   get max(): number {
     const now = performance.now()
@@ -18,6 +20,17 @@ export class BatchSize {
       this.#refusedAt = now
     }
     return sizes[this.#at] as number
+  }
+
+  answered(calls: number): void {
+    if (calls >= this.#busyAt) this.#busyAt = 0
+  }
+
+  /** The node was busy, perhaps because so many are too many: it is so for the second time in a row. */
+  busy(calls: number): void {
+    if (calls < 2) return
+    if (this.#busyAt > 0) this.refused(calls)
+    this.#busyAt = calls
   }
 
   /** So many, at least two, are too many. */

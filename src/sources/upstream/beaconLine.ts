@@ -9,7 +9,7 @@ const accept = 'application/octet-stream;q=1.0,application/json;q=0.9'
 
 /** GET requests of the Beacon API. The method of a call is its path, and the result a {@link BeaconBody}. */
 export class BeaconLine implements Line {
-  readonly probe = '/eth/v1/beacon/genesis'
+  readonly probes = ['/eth/v1/beacon/genesis']
   readonly #connection: HttpConnection
   readonly #base: string
   /** Where services take a key. */
@@ -42,7 +42,9 @@ export class BeaconLine implements Line {
     if (status !== 200) throw new UpstreamFailure('unreadable', `HTTP status ${status}`)
     if (headers['content-type']?.startsWith('application/octet-stream')) return { id, result: { ssz: body } }
     const json = parseJson(body)
-    if (json === undefined) throw new UpstreamFailure('unreadable', 'neither SSZ nor JSON')
+    // Fronts of other interfaces have answers of their own.
+    if (!Array.isArray(json) && (json as { readonly data?: unknown } | undefined)?.data === undefined)
+      throw new UpstreamFailure('unreadable', 'no answer of the Beacon API')
     return { id, result: { json } }
   }
 

@@ -9,6 +9,14 @@ import { version } from '../../primitives/version.js'
 import { UpstreamFailure } from './line.js'
 import { proxyAuthorization, proxyOf } from './proxy.js'
 
+/** Statuses of redirects that keep the method and body of a request: RFC 9110, sections 15.4.8 and 15.4.9. */
+const redirects: ReadonlySet<number> = new Set([307, 308])
+/** Redirects in a row that are followed: from a path to the same one with a slash, or of the next version. */
+const redirectsMax = 2
+
+/** How a body in gzip begins: there are fronts that name a coding which the body does not have. */
+const gzipMagic = Buffer.of(0x1f, 0x8b)
+
 const unpackers = {
   gzip: promisify(gunzip),
   'x-gzip': promisify(gunzip),
@@ -30,11 +38,10 @@ async function unpack(body: Buffer, encoding: unknown, bytesMax: number): Promis
     .map((each) => each.trim())
   let bytes = body
   for (const coding of codings.reverse()) {
-    if (coding === '' || coding === 'identity') continue
+    // What names none of the codings that are asked for is taken as it is: whoever reads it says where that is wrong.
+    if (!Object.hasOwn(unpackers, coding)) continue
+    if (coding.endsWith('gzip') && !bytes.subarray(0, 2).equals(gzipMagic)) continue
     const unpacker = unpackers[coding as keyof typeof unpackers]
-    if (!Object.hasOwn(unpackers, coding)) {
-      throw new UpstreamFailure('unreadable', 'a body in a coding that was not asked for')
-    }
     bytes = await unpacker(bytes, { maxOutputLength: bytesMax }).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ERR_BUFFER_TOO_LARGE') throw tooLong(bytesMax)
       throw new UpstreamFailure('unreadable', `a body that cannot be unpacked (${error.code})`)
@@ -96,7 +103,8 @@ export class HttpConnection {
   }
 
   /** Rejects with {@link UpstreamFailure} where no whole answer came, and for the statuses 429 and 503. */
-  async request({ signal, headers, ...request }: HttpRequest): Promise<HttpAnswer> {
+  async request(request: HttpRequest, redirected = 0): Promise<HttpAnswer> {
+    const { signal, headers } = request
     try {
       if (this.#isClosed) throw new UpstreamFailure('unreachable', 'closed')
       this.#pool ??= this.#open()
@@ -114,6 +122,9 @@ export class HttpConnection {
         throw new UpstreamFailure('busy', `HTTP status ${status}`, retryAfterMs)
       }
       if (status >= 300 && status < 400) {
+        const path = redirects.has(status) ? this.#pathOf(answer.headers.location) : undefined
+        if (path !== undefined && redirected < redirectsMax)
+          return await this.request({ ...request, path }, redirected + 1)
         throw new UpstreamFailure('unreadable', this.#redirect(status, answer.headers.location))
       }
       const encoding = answer.headers['content-encoding']
@@ -143,14 +154,21 @@ export class HttpConnection {
     })
   }
 
+  /** Where a redirect leads, if that is at the same address; to others no key is sent. */
+  #pathOf(location: unknown): string | undefined {
+    const target = URL.canParse(String(location), this.#url.href) && new URL(String(location), this.#url)
+    return target && target.origin === this.#url.origin ? target.pathname + target.search : undefined
+  }
+
   /** Names where a redirect leads, without the path and password, which may be secrets. */
   #redirect(status: number, location: unknown): string {
     const text = String(location)
     const target = URL.canParse(text, this.#url.href) ? new URL(text, this.#url) : undefined
     if (target === undefined) return `HTTP status ${status}, a redirect to nowhere`
     const { origin } = target
-    const where = origin === this.#url.origin ? 'another path of the same address' : origin
-    return `HTTP status ${status}, a redirect to ${where}, which is not followed`
+    const [where, further] =
+      origin === this.#url.origin ? ['another path of the same address', ' further'] : [origin, '']
+    return `HTTP status ${status}, a redirect to ${where}, which is not followed${further}`
   }
 
   async #readBounded(body: AsyncIterable<Uint8Array>): Promise<Buffer> {

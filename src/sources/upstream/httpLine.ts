@@ -1,9 +1,9 @@
 import { HttpConnection, type HttpConnectionOptions, parseJson } from './httpConnection.js'
-import { type Call, type Line, renderCalls, UpstreamFailure } from './line.js'
+import { type Call, type Line, probes, renderCalls, UpstreamFailure } from './line.js'
 
 /** Calls by HTTP POST over connections that are kept alive. */
 export class HttpLine implements Line {
-  readonly probe = 'eth_chainId'
+  readonly probes = probes
   readonly #connection: HttpConnection
   readonly #path: string
 

@@ -7,8 +7,8 @@ export interface Call {
 
 /** A way to a node: HTTP or a WebSocket. */
 export interface Line {
-  /** A question that every node answers: where one refuses another, this one tells whether it refuses all. */
-  readonly probe: string
+  /** Questions that nearly every node answers: where it refuses another, these tell whether it refuses all. */
+  readonly probes: readonly string[]
   /**
    * Sends calls, as a JSON-RPC batch where there is more than one, and resolves to the parsed answer. Rejects with
    * {@link UpstreamFailure} where none came that can be read, also once `signal` is aborted.
@@ -58,6 +58,9 @@ export class UpstreamFailure extends Error {
     super(message)
   }
 }
+
+/** {@link Line.probes} of JSON-RPC. */
+export const probes: readonly string[] = ['eth_chainId', 'net_version', 'eth_blockNumber']
 
 /** JSON text of calls: an array where there is more than one. */
 export function renderCalls(calls: readonly Call[]): string {

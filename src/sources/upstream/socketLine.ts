@@ -4,7 +4,7 @@ import { type Deferred, defer } from '../../primitives/deferred.js'
 import { setInterval } from '../../primitives/timers.js'
 import { authorization, withoutCredentials } from '../../primitives/urlCredentials.js'
 import { userAgent } from './httpConnection.js'
-import { type Call, type Line, renderCalls, UpstreamFailure } from './line.js'
+import { type Call, type Line, probes, renderCalls, UpstreamFailure } from './line.js'
 import { proxyOf, tunnel } from './proxy.js'
 
 /** Time between two pings; a connection that was silent through one interval is lost. */
@@ -39,7 +39,7 @@ interface SocketLineOptions {
 
 /** Calls over a WebSocket, which is opened when first needed and again after it was lost. */
 export class SocketLine implements Line {
-  readonly probe = 'eth_chainId'
+  readonly probes = probes
   /** Exchanges under way, by the id of each of their calls. */
   readonly #pending = new Map<number, Deferred<unknown>>()
   readonly #options: SocketLineOptions

@@ -43,6 +43,8 @@ export class NodeError extends Error {
 interface Waiting extends Call {
   readonly answer: Deferred<unknown>
   readonly timer: NodeJS.Timeout
+  /** Whether it is asked to tell whether the node refuses all questions. */
+  readonly isProbe: boolean
   isSettled: boolean
 }
 
@@ -143,7 +145,7 @@ export class Upstream {
     return call.answer.promise
   }
 
-  #call(method: string, params: readonly unknown[], deadline: number): Waiting {
+  #call(method: string, params: readonly unknown[], deadline: number, isProbe = false): Waiting {
     const ms = Math.min(deadline - performance.now(), this.options.timeoutMs)
     const call: Waiting = {
       id: this.#nextId++,
@@ -151,6 +153,7 @@ export class Upstream {
       params,
       answer: defer<unknown>(),
       timer: setTimeout(() => this.#late(call), Math.max(ms, 0)),
+      isProbe,
       isSettled: false,
     }
     return call
@@ -209,6 +212,7 @@ export class Upstream {
       this.#service.answered()
       this.score.answered(performance.now() - start)
       const missing = open.filter((call) => !answers.has(String(call.id)))
+      this.#batch.answered(answers.size)
       // A front that answers only some of a batch.
       if (missing.length > 0 || [...answers.values()].some(isBusy)) this.#batch.refused(open.length)
       for (const call of open) {
@@ -236,8 +240,7 @@ export class Upstream {
         throw new UpstreamFailure('abandoned', 'no answer in time')
       if (isBatch && maybeOfBatch.has(failure.kind))
         throw new UpstreamFailure('batchRefused', failure.message)
-      const refusesAll = failure.kind === 'refused' && calls[0]?.method === this.#line.probe
-      throw refusesAll ? new UpstreamFailure('unreadable', failure.message) : failure
+      throw failure
     }
   }
 
@@ -254,12 +257,12 @@ export class Upstream {
       return failure
     }
     if (failure.kind === 'batchRefused') return this.#sendOneFirst(calls)
-    if (failure.kind === 'refused') return this.#refuse(first, failure)
+    if (failure.kind === 'refused' && !first.isProbe) return this.#refuse(first, failure)
     if (failure.kind === 'busy') {
       this.#pause.begin(failure.retryAfterMs)
       this.score.failed()
       // Perhaps it is the batch that is too much; then one by one is what works.
-      if (calls.length > 1) this.#batch.refused(calls.length)
+      this.#batch.busy(calls.length)
     } else if (failure.kind !== 'resting') this.score.failed()
     if (isOutage(failure)) void this.#noteOutage(calls, failure, start)
     this.#reject(calls, failure)
@@ -296,9 +299,9 @@ export class Upstream {
   }
 
   /** One failed question is no outage where another one is answered: then it counts against its method. */
-  async #noteOutage(calls: readonly Call[], failure: UpstreamFailure, start: number): Promise<void> {
-    const [{ method }] = calls as readonly [Call]
-    if (method === this.#line.probe && this.isAnswering === true) return
+  async #noteOutage(calls: readonly Waiting[], failure: UpstreamFailure, start: number): Promise<void> {
+    const [{ method, isProbe }] = calls as readonly [Waiting]
+    if (isProbe && this.isAnswering === true) return
     const isSure = this.isAnswering !== true || failure.kind === 'late'
     const isOut = isSure ? this.#service.failed(start, failure.message) : await this.#outage()
     if (!isOut && calls.length === 1) this.#lacked.failed(method)
@@ -313,14 +316,23 @@ export class Upstream {
 
   /** Resolves to why there was no answer. */
   #probe(): Promise<UpstreamFailure | undefined> {
-    if (this.#probing === undefined) {
-      const probe = this.#call(this.#line.probe, [], performance.now() + this.options.timeoutMs)
-      probe.answer.promise.catch(() => undefined)
-      this.#probing = this.#send([probe]).finally(() => {
-        this.#probing = undefined
-      })
-    }
+    this.#probing ??= this.#askProbes().finally(() => {
+      this.#probing = undefined
+    })
     return this.#probing
+  }
+
+  async #askProbes(): Promise<UpstreamFailure | undefined> {
+    const start = performance.now()
+    let failure: UpstreamFailure | undefined
+    for (const method of this.#line.probes) {
+      const probe = this.#call(method, [], performance.now() + this.options.timeoutMs, true)
+      probe.answer.promise.catch(() => undefined)
+      failure = await this.#send([probe])
+      if (failure?.kind !== 'refused') return failure
+    }
+    this.#service.unanswered(start)
+    return failure && new UpstreamFailure('unreadable', failure.message)
   }
 
   #abortWhenSettled(calls: readonly Waiting[], ending: AbortController): void {

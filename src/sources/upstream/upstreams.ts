@@ -14,6 +14,8 @@ import { type ChainName, VettedNode } from './vettedNode.js'
 /** Wait before nodes that all failed are asked again, at first; doubled each time up to the longest, with jitter. */
 const retryMs = 50
 const retryMsMax = 2_000
+/** Longest pause of a node that is waited for where there are others: they are to get their turn. */
+const briefMs = 1_000
 /** Shortest wait before a second node is asked the same: below it, two answers cost more than one late one. */
 const hedgeMsMin = 10
 /** Wait before a second node is asked where latencies are not known yet. */
@@ -298,11 +300,12 @@ export class Upstreams {
     const refusals = new Map<Upstream, NodeError>()
     const question = { method, params, deadline, failures: new Map<string, string>(), refusals }
     let failed = 0
-    for (let round = 1; ; round++) {
+    for (let round = 0; ; ) {
       const ranked = this.#ranked([...not, ...refusals.keys()], method).sort(
         (a, b) => Number(b === first) - Number(a === first),
       )
       const ready = ranked.filter((upstream) => upstream.waitMs() === 0).slice(0, nodesMax)
+      if (ready.length > 0) round++
       const asked = await this.#race(ready, question)
       if (asked !== undefined) return asked
       const [refusal] = refusals.values()
@@ -313,8 +316,11 @@ export class Upstreams {
       // Of a front before several nodes another one may answer, so the first time it is asked again at once.
       const step = pauseMs > 0 ? 0 : failed++ - 1
       const backOffMs = step < 0 ? 0 : Math.min(retryMs * 2 ** step, retryMsMax)
-      const waitMs = pauseMs + backOffMs * (0.5 + Math.random())
-      if (this.#ending.signal.aborted || round >= roundsMax || performance.now() + waitMs >= deadline) {
+      // All that waits for the end of a pause is asked at once then, and so in one batch.
+      const waitMs = pauseMs > 0 ? pauseMs : backOffMs * (0.5 + Math.random())
+      const isNobody = ranked.length === 0 || (this.#nodes.length > 1 && waitMs > briefMs)
+      const isOver = round >= roundsMax || (isNobody && roundsMax < Infinity)
+      if (this.#ending.signal.aborted || isOver || performance.now() + waitMs >= deadline) {
         throw new NoAnswerError(this.#explain(method, not, question.failures))
       }
       await sleep(waitMs, undefined, { signal: this.#ending.signal }).catch(() => undefined)

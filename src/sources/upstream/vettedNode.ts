@@ -1,7 +1,6 @@
-import { parseQuantity } from '../../primitives/bytes.js'
-import { askGenesis } from './askGenesis.js'
+import { askChainId, askGenesis, type ToldChainId } from './askChain.js'
 import { UpstreamFailure } from './line.js'
-import { NodeError, type Upstream } from './upstream.js'
+import type { Upstream } from './upstream.js'
 
 /** How long a node of another chain is left alone; then somebody may have corrected it. */
 const otherChainMs = 5_000
@@ -73,12 +72,12 @@ export class VettedNode {
     const { upstream } = this
     const ask = (method: string, params: readonly unknown[]) => this.#ask(method, params, deadline)
     try {
-      const [id, genesis] = await Promise.all([ask('eth_chainId', []), askGenesis(ask)])
+      const [id, genesis] = await Promise.all([askChainId(ask), askGenesis(ask)])
       const wrong =
         this.#wrongId(id) ??
         ('why' in genesis
-          ? await this.#wrongHeld(genesis.why, deadline)
-          : this.#wrongHash(genesis.block.hash))
+          ? await this.#wrongHeld(genesis.why, id, deadline)
+          : this.#wrongHash(genesis.block.hash, id))
       if (wrong === undefined) {
         this.#vettedAt = upstream.outages
         return ''
@@ -90,7 +89,7 @@ export class VettedNode {
     } catch (error) {
       this.#why = (error as Error).message
       // A front may answer whatever is asked with an error, as where a key is wrong.
-      if (error instanceof NodeError) {
+      if (!(error instanceof UpstreamFailure)) {
         this.#sayOnce(`upstream ${upstream.name} does not say which chain it has: ${this.#why}`)
       }
       return undefined
@@ -109,21 +108,25 @@ export class VettedNode {
     }
   }
 
-  #wrongId(id: unknown): string | undefined {
+  /** Where it is not told, a block says which chain it is. */
+  #wrongId({ id, why }: ToldChainId): string | undefined {
     const { chainId } = this.#chain
-    const told = parseQuantity(id)
-    if (told === undefined) return 'it says no chain id'
-    return told === chainId ? undefined : `its chain id is ${told}, this network's is ${chainId}`
+    if (why !== undefined || BigInt(id as number) === chainId) return undefined
+    return `its chain id is ${id}, this network's is ${chainId}`
   }
 
-  #wrongHash(hash: string): string | undefined {
+  #wrongHash(hash: string, { why }: ToldChainId): string | undefined {
     const { genesisHash } = this.#chain
-    if (hash.toLowerCase() === genesisHash) return undefined
-    return `its genesis is ${hash}, this network's is ${genesisHash}`
+    if (hash.toLowerCase() !== genesisHash) return `its genesis is ${hash}, this network's is ${genesisHash}`
+    if (why !== undefined) this.#sayBasis('chain id', why, 'its genesis')
+    return undefined
   }
 
-  /** It does not tell its first block: a block that is held is compared, where it tells that. */
-  async #wrongHeld(why: string, deadline: number): Promise<string | undefined> {
+  /**
+   * It does not tell its first block: a block that is held is compared, where it tells that. Throws where it tells nothing
+   * of its chain.
+   */
+  async #wrongHeld(why: string, told: ToldChainId, deadline: number): Promise<string | undefined> {
     const held = this.#chain.held?.()
     const params = [`0x${(held?.number ?? 0).toString(16)}`, false]
     const block =
@@ -133,11 +136,21 @@ export class VettedNode {
     if (isTold && hash.toLowerCase() !== held.hash) {
       return `its block ${held.number} is ${hash}, this network's is ${held.hash}`
     }
-    const basis = isTold ? `its chain id and block ${held.number}` : 'its chain id alone'
-    this.#sayOnce(
-      `upstream ${this.upstream.name} does not tell its first block (${why}); ${basis} says which chain it has`,
-    )
+    if (!isTold && told.id === undefined) throw new Error(`${told.why}; ${why}`)
+    const id = told.why === undefined ? 'its chain id' : 'its network id'
+    if (!isTold && BigInt(told.id as number) !== this.#chain.chainId) {
+      return `${id} is ${told.id}, this network's chain id is ${this.#chain.chainId}`
+    }
+    const basis = isTold ? [`block ${held.number}`] : []
+    if (!isTold || told.why === undefined) basis.unshift(id)
+    this.#sayBasis('first block', why, isTold ? basis.join(' and ') : `${id} alone`)
     return undefined
+  }
+
+  #sayBasis(what: string, why: string, basis: string): void {
+    this.#sayOnce(
+      `upstream ${this.upstream.name} does not tell its ${what} (${why}); ${basis} says which chain it has`,
+    )
   }
 
   #sayOnce(text: string): void {

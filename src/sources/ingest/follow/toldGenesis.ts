@@ -3,17 +3,17 @@
  * proved by the hash of block 0; the rules of the chain no hash covers, so those are believed. Of anvil, which tells
  * neither rules nor state, the name of its fork stands for its rules, and its own accounts are added elsewhere.
  */
-import { BlockJsonError, headerRlpFromJson } from '../../../data/chain/blockFromJson.js'
+import { headerRlpFromJson } from '../../../data/chain/blockFromJson.js'
 import { type EthereumFork, forkNames, forksByTime, forksUpToLondon } from '../../../data/chain/forks.js'
 import { decodeHeader, type Header, headerHash } from '../../../data/chain/header.js'
 import { bytesToHex, equalBytes, toQuantity } from '../../../primitives/bytes.js'
 import { OperatorError } from '../../../primitives/faults.js'
 import { emptyTrieRoot } from '../../../primitives/keccak.js'
 import { accountsPerAnswer, readAccountPage } from '../../upstream/accountRange.js'
-import { askGenesis } from '../../upstream/askGenesis.js'
+import { askChainId, askGenesis } from '../../upstream/askChain.js'
 import { askIfKnown, askPatiently } from '../../upstream/askPatiently.js'
 import type { Upstream } from '../../upstream/upstream.js'
-import { memberOf, toldConfig } from '../gateway/chainOf.js'
+import { chainIdOf, memberOf, toldConfig } from '../gateway/chainOf.js'
 import { parseGenesis } from '../genesis.js'
 
 /** Answers of one genesis: 25,600 accounts. Larger ones, of public networks, come as files with their clients. */
@@ -38,7 +38,7 @@ export async function toldGenesis(upstream: Upstream, notice: (text: string) => 
   const deadline = performance.now() + upstream.options.timeoutMs
   const ask = (method: string, params: readonly unknown[]) => askPatiently(upstream, method, params, deadline)
   const [id, genesis, anvil, client] = await Promise.all([
-    ask('eth_chainId', []),
+    askChainId(ask),
     askGenesis(ask),
     askIfKnown(upstream, 'anvil_nodeInfo', deadline),
     askIfKnown(upstream, 'web3_clientVersion', deadline),
@@ -52,8 +52,7 @@ export async function toldGenesis(upstream: Upstream, notice: (text: string) => 
   if ('why' in genesis) throw untold(`its first block (${genesis.why})`)
   const rlp = headerRlpFromJson(genesis.block)
   const header = decodeHeader(rlp)
-  if (typeof id !== 'string') throw new BlockJsonError('no chain id')
-  const chainId = Number(id)
+  const chainId = await chainIdOf(upstream, id, deadline)
   const isAnvil = anvil !== undefined
   const config = isAnvil
     ? anvilConfig(chainId, anvil, await askIfKnown(upstream, 'eth_config', deadline))

@@ -14,7 +14,7 @@ import { BlockParts, bodyHashes, readBody } from '../../../execution/evm/blocks/
 import { bytesToHex, equalBytes, type Hash32, toQuantity } from '../../../primitives/bytes.js'
 import { waitedForLater } from '../../../primitives/deferred.js'
 import type { RlpItem } from '../../../primitives/rlp.js'
-import type { Upstream } from '../../upstream/upstream.js'
+import { NodeError, type Upstream } from '../../upstream/upstream.js'
 import type { Block } from '../block.js'
 import { blockNameOf } from '../mayMark.js'
 import {
@@ -30,7 +30,7 @@ import {
 } from './askedParts.js'
 import { readFamilyBlock, readFamilyHeader, readFamilyReceipts } from './familyBlock.js'
 import type { HotSet } from './hotSet.js'
-import { LieError } from './lie.js'
+import { LackError, LieError } from './lie.js'
 import {
   type Asking,
   type Attempt,
@@ -214,7 +214,8 @@ export class BlockFetcher {
     options: ProveOptions = {},
   ): Promise<ProvedList | undefined> {
     const read = async (attempt: Attempt) => {
-      const [rlp, of] = await Promise.all([askAccessList(hash, attempt), block])
+      const asked = unlessRefused(askAccessList(hash, attempt), accessListMethods, block)
+      const [rlp, of] = await Promise.all([asked, block])
       // Before Amsterdam nothing says what a list has to be.
       if (rlp === undefined || of?.header.blockAccessListHash === undefined) return undefined
       return { rlp, list: checkAccessList(rlp, of.header, of.senders.length / senderBytes) }
@@ -234,10 +235,9 @@ export class BlockFetcher {
     execute: (answer: unknown, block: ProvedBlock) => T,
   ): Promise<T | undefined> {
     const read = async (attempt: Attempt) => {
-      const [{ result }, of] = await Promise.all([
-        attempt.askOneOf(witnessMethods.map((method) => ({ method, params: [bytesToHex(hash)] }))),
-        block,
-      ])
+      const questions = witnessMethods.map((method) => ({ method, params: [bytesToHex(hash)] }))
+      const asked = unlessRefused(attempt.askOneOf(questions), witnessMethods, block)
+      const [{ result }, of] = await Promise.all([asked, block])
       return result === null || of === undefined ? undefined : execute(result, of)
     }
     const what = `the witness of block ${bytesToHex(hash)}`
@@ -270,6 +270,24 @@ export class BlockFetcher {
   /** The block that an upstream calls safe or finalized; undefined where none says one. Unproved. */
   async readMarked(marker: Marker): Promise<BlockName | undefined> {
     return blockNameOf(await this.proving.guess('eth_getBlockByNumber', [marker, false]))
+  }
+}
+
+/** Words with which a node says that it does not have a block, or not yet. */
+const absence = /not found|unknown block|missing trie|unavailable|not available|pruned/i
+
+/** The answer; rejects with {@link LackError} where a node refuses these methods, in whatever words, for a block that is there. */
+async function unlessRefused<T>(
+  asked: Promise<T>,
+  methods: readonly string[],
+  block: ProvedBlock | Promise<ProvedBlock | undefined>,
+): Promise<T> {
+  try {
+    return await asked
+  } catch (error) {
+    if (!(error instanceof NodeError) || absence.test(error.message)) throw error
+    if ((await block) === undefined) throw error
+    throw new LackError(methods, error.message)
   }
 }
 

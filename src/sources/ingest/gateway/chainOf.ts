@@ -4,10 +4,10 @@ import { familyIdentity, provedFamilyOfConfig } from '../../../data/chain/famili
 import { ForkSchedule, parseGenesisConfig } from '../../../data/chain/forks.js'
 import { knownIdentity, networkOf } from '../../../data/chain/knownNetworks.js'
 import type { ChainIdentity } from '../../../data/store/chainRows.js'
-import { bytesToHex, parseQuantity } from '../../../primitives/bytes.js'
+import { bytesToHex } from '../../../primitives/bytes.js'
 import { OperatorError } from '../../../primitives/faults.js'
 import { emptyTrieRoot } from '../../../primitives/keccak.js'
-import { askGenesis } from '../../upstream/askGenesis.js'
+import { askChainId, askGenesis, type ToldChainId } from '../../upstream/askChain.js'
 import { askIfKnown, askPatiently } from '../../upstream/askPatiently.js'
 import type { Upstream } from '../../upstream/upstream.js'
 
@@ -28,11 +28,10 @@ export async function chainOf(
   onBelieved: () => void,
 ): Promise<ChainIdentity> {
   const ask = (method: string, params: readonly unknown[]) => askPatiently(upstream, method, params, deadline)
-  const [id, genesis] = await Promise.all([ask('eth_chainId', []), askGenesis(ask)])
-  const told = parseQuantity(id)
-  if (told === undefined) throw new OperatorError(`upstream ${upstream.name} does not say its chain id`)
-  const chainId = told.toString()
-  const identity = knownIdentity('', Number(chainId))
+  const [told, genesis] = await Promise.all([askChainId(ask), askGenesis(ask)])
+  const id = await chainIdOf(upstream, told, deadline)
+  const chainId = id.toString()
+  const identity = knownIdentity('', id)
   // A node with pruned history; whether it is of that chain is looked at again when it is first asked.
   if ('why' in genesis && identity !== undefined) return identity
   if ('why' in genesis) {
@@ -44,7 +43,7 @@ export async function chainOf(
   const genesisHash = block.hash.toLowerCase()
   if (identity?.genesisHash === genesisHash) return identity
   const config = await askConfig(upstream, deadline)
-  const family = networkOf(Number(chainId))?.family ?? (config && provedFamilyOfConfig(config))
+  const family = networkOf(id)?.family ?? (config && provedFamilyOfConfig(config))
   // Where its rules are known it is executed; a chain that is none of Ethereum's may tell Ethereum's members alone.
   const isExecuted = config !== undefined && setsKnownRules(config)
   if (family !== undefined && !isExecuted) return familyIdentity(chainId, genesisHash, family)
@@ -68,6 +67,23 @@ export async function toldConfig(upstream: Upstream, deadline: number): Promise<
   const config = await askConfig(upstream, deadline)
   if (config !== undefined) requireKnownRules(upstream, config)
   return config
+}
+
+/**
+ * The chain id that a node tells, or where it does not the one of its rules, which is no network id. Rejects as {@link
+ * toldConfig}, and with OperatorError where it tells none.
+ */
+export async function chainIdOf(
+  upstream: Upstream,
+  { id, why }: ToldChainId,
+  deadline: number,
+): Promise<number> {
+  const config = why === undefined ? undefined : await askConfig(upstream, deadline)
+  const found = Number(memberOf(config, 'chainId') ?? id)
+  if (Number.isSafeInteger(found)) return found
+  throw new OperatorError(
+    `upstream ${upstream.name} does not tell its chain id (${why}); name the chain's genesis.json with --genesis`,
+  )
 }
 
 /** Whether a told `config` sets rules that are not Ethereum's, and are all known. */

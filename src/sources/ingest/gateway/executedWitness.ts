@@ -27,6 +27,7 @@ import {
 import { keccak256 } from '../../../primitives/keccak.js'
 import { decodeRlpList, encodeRlp } from '../../../primitives/rlp.js'
 import { compareWithHeader } from '../compareWithHeader.js'
+import { witnessMethods } from './askedParts.js'
 import type { ProvedBlock } from './blockFetcher.js'
 import { LackError, LieError } from './lie.js'
 import { bytesOf } from './receiptsFromJson.js'
@@ -222,5 +223,5 @@ function listOf(value: unknown, number: number): readonly unknown[] {
 }
 
 function lacking(number: number, what: string): LackError {
-  return new LackError('debug_executionWitness', `its witness of block ${number} lacks ${what}`)
+  return new LackError(witnessMethods, `its witness of block ${number} lacks ${what}`)
 }

@@ -50,6 +50,8 @@ export class HeadReader {
   readonly #executor: WitnessExecutor
   /** Until when a way is not taken, in the time of `performance.now()`. */
   readonly #pausedUntil = { accessList: 0, witness: 0 }
+  /** Why a way failed, as the operator was told last. */
+  readonly #said = { accessList: '', witness: '' }
   /** The way of the newest block. */
   way: CurrentWay | undefined
 
@@ -144,7 +146,10 @@ export class HeadReader {
       return await this.#fetcher.readWitness(hash, block, options, (answer, of) => this.#execute(answer, of))
     } catch (error) {
       if (!(error instanceof FaultError)) throw error
-      this.#options.log?.(`block ${bytesToHex(hash)}: ${error.message}`)
+      // What fails at each head for the same reason is said once.
+      const why = error.message.replaceAll(bytesToHex(hash), '')
+      if (why !== this.#said[way]) this.#options.log?.(`block ${bytesToHex(hash)}: ${error.message}`)
+      this.#said[way] = why
       return undefined
     }
   }

@@ -4,14 +4,14 @@ export class LieError extends Error {
 }
 
 /**
- * An answer that lacks what it is to have, which is no lie: nothing proves that the node has it. It is not asked for this
- * method for a while. The message says what is lacking.
+ * An answer that lacks what it is to have, which is no lie: nothing proves that the node has it. It is not asked
+ * by these methods for a while. The message says what is lacking.
  */
 export class LackError extends Error {
   override readonly name = 'LackError'
 
   constructor(
-    readonly method: string,
+    readonly methods: readonly string[],
     message: string,
   ) {
     super(message)

@@ -184,7 +184,7 @@ export class Proving {
         }
         if (isLie(error)) attempt.node?.accuse(error.message)
         else if (!isFailure(error)) throw error
-        if (error instanceof LackError) attempt.node?.lack(error.method)
+        if (error instanceof LackError) for (const method of error.methods) attempt.node?.lack(method)
         if (error instanceof NoAnswerError && attempt.node !== undefined) failed.add(attempt.node)
         isUnproved = error instanceof NotProvedError
         reason = error.message

@@ -50,6 +50,19 @@ const lies: Readonly<Record<string, Change>> = {
   'a header that is none': (witness) => ({ ...witness, headers: [...witness.headers, '0xc0'] }),
 }
 
+/** So that a way which is only left for some seconds is taken again. */
+let aheadMs = 0
+const now = performance.now.bind(performance)
+performance.now = () => now() + aheadMs
+
+/** In words that say nothing of the method. */
+const refusals: Readonly<Record<string, { readonly code: number; readonly message: string }>> = {
+  'words of its own': { code: -32000, message: 'we would rather not' },
+  'a code of its own': { code: 31, message: '' },
+  'invalid params': { code: -32602, message: 'missing value for required argument 1' },
+  'an internal error': { code: -32603, message: 'Internal error' },
+}
+
 async function openArchive(t: Test) {
   const genesis = readFileSync(amsterdamFile('a1-cross', 'genesis.json'), 'utf8')
   const { blocks } = await makeAmsterdamReplay(t, { length: 60, from: 44, intervalMs: 0 })
@@ -59,6 +72,34 @@ async function openArchive(t: Test) {
   for (let count = 0; count < 30; count++) await take()
   return { archive, take }
 }
+
+t.test(
+  'a refusal, in whatever words, counts for the method at that node',
+  { skip: withoutAmsterdam },
+  async (t) => {
+    const { archive, take } = await openArchive(t)
+    for (const [what, error] of Object.entries(refusals)) {
+      let asked = 0
+      archive.change = ({ method }, answer) => {
+        if (method !== 'debug_executionWitness') return answer
+        asked++
+        return { error }
+      }
+      const rig = await GatewayRig.open(t, [archive])
+      for (const _ of [1, 2, 3]) {
+        await take()
+        archive.tell()
+        await rig.reached(archive.head)
+        aheadMs += 11_000
+      }
+      t.equal(asked, 1, `after ${what} it is not asked again`)
+      t.equal(rig.said.split('no upstream gave the witness').length, 2, `which is said once: ${rig.said}`)
+      t.notMatch(rig.said, / lied: /, what)
+      archive.change = (_, answer) => answer
+      await rig.stop()
+    }
+  },
+)
 
 t.test('a part that is lacking is no lie, a wrong one is', { skip: withoutAmsterdam }, async (t) => {
   const { archive, take } = await openArchive(t)

@@ -25,7 +25,8 @@ async function listen(t: Test, server: Server): Promise<string> {
   return `127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-const answer = '{"jsonrpc":"2.0","id":1,"result":"0x7"}'
+/** Of JSON-RPC, and as well of the Beacon API. */
+const answer = '{"jsonrpc":"2.0","id":1,"result":"0x7","data":{}}'
 
 function serve(t: Test, reply: Serve, status = 200): Promise<string> {
   const server = createServer(async (request, response) => {
@@ -120,7 +121,7 @@ t.test('the target of a redirect is named, without what may be secret', async (t
       'https://user:SECRET@elsewhere.example:8545/SECRET?key=SECRET',
       /a redirect to https:\/\/elsewhere.example:8545,/,
     ],
-    ['/v1/SECRET', /a redirect to another path of the same address,/],
+    ['/v1/SECRET', /a redirect to another path of the same address, which is not followed further/],
     ['http://[', /a redirect to nowhere/],
   ] as const) {
     const lines: string[] = []

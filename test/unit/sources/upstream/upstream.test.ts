@@ -232,15 +232,33 @@ t.test('after failures in a row the node is left alone, and asked again later', 
   t.strictSame(notices, ['toy does not answer (HTTP status 500); trying again', 'toy answers again'])
 })
 
-t.test('Retry-After is a pause, of half a minute at most', async (t) => {
+t.test('Retry-After is a pause, of half a minute at most where none is answered between', async (t) => {
   const node = await openNode(t)
-  node.weather = () => ({ kind: 'status', status: 429, headers: { 'retry-after': '100' } })
+  const busy = () => ({ kind: 'status', status: 429, headers: { 'retry-after': '100' } }) as const
   const upstream = new Upstream(optionsOf(node))
   t.teardown(() => upstream.close())
-  t.equal((await failureOf(upstream.ask('eth_getCode', ['0x1'], soon()))).retryAfterMs, 100_000)
-  t.ok(upstream.waitMs() > 20_000 && upstream.waitMs() <= 30_000)
-  t.equal((await failureOf(upstream.ask('eth_getCode', ['0x1'], soon()))).kind, 'busy')
-  t.equal(node.requests.length, 1)
+  const now = performance.now.bind(performance)
+  let aheadMs = 0
+  performance.now = () => now() + aheadMs
+  t.teardown(() => {
+    performance.now = now
+  })
+  const ask = () => upstream.ask('eth_getCode', ['0x1'], soon())
+  for (const seconds of [1, 4, 16, 30, 30]) {
+    node.weather = busy
+    const { length } = node.requests
+    t.equal((await failureOf(ask())).retryAfterMs, 100_000)
+    const waitMs = upstream.waitMs()
+    t.ok(waitMs > 0 && waitMs <= seconds * 1_000 && waitMs > seconds * 1_000 - 900, `${waitMs}`)
+    t.equal((await failureOf(ask())).kind, 'busy')
+    t.equal(node.requests.length, length + 1)
+    aheadMs += seconds * 1_000
+  }
+  node.weather = () => fine
+  t.equal(await ask(), '0x1')
+  node.weather = busy
+  await failureOf(ask())
+  t.ok(upstream.waitMs() <= 1_000, 'it answered between')
 })
 
 t.test('no more questions than its budget', async (t) => {

@@ -1,0 +1,73 @@
+/** What a node tells of its chain: its id, and its first block. */
+import { NodeError } from './upstream.js'
+
+type Ask = (method: string, params: readonly unknown[]) => Promise<unknown>
+type Way = readonly [method: string, params: readonly unknown[]]
+
+/** Nodes whose history is pruned (EIP-4444) have the header of their first block, if that. */
+const genesisWays: readonly Way[] = [
+  ['eth_getBlockByNumber', ['0x0', false]],
+  ['eth_getHeaderByNumber', ['0x0']],
+]
+
+/**
+ * The header of a node's first block as JSON with at least a `hash`, or why it does not tell it. Rejects as `ask` does,
+ * but for {@link NodeError}.
+ */
+export async function askGenesis(
+  ask: Ask,
+): Promise<{ readonly block: { readonly hash: string } } | { readonly why: string }> {
+  const { found, why } = await askWays(ask, genesisWays, readBlock, 'no block')
+  return found === undefined ? { why } : { block: found }
+}
+
+export interface ToldChainId {
+  /** Undefined where it is not told. */
+  readonly id: number | undefined
+  /** Why it is not told as it should be: then it is the network id, which few chains have another of. Absent: it is. */
+  readonly why?: string
+}
+
+/** The chain id as a node tells it, a safe integer. Rejects as {@link askGenesis}. */
+export async function askChainId(ask: Ask): Promise<ToldChainId> {
+  const ways: readonly Way[] = [
+    ['eth_chainId', []],
+    ['net_version', []],
+  ]
+  const { found: id, why } = await askWays(ask, ways, readChainId, 'no number')
+  return why === '' ? { id } : { id, why }
+}
+
+/** What the first of these questions that has an answer is answered, and what the ones before it were. */
+async function askWays<T>(
+  ask: Ask,
+  ways: readonly Way[],
+  read: (result: unknown) => T | undefined,
+  otherwise: string,
+): Promise<{ readonly found: T | undefined; readonly why: string }> {
+  const reasons: string[] = []
+  for (const [method, params] of ways) {
+    try {
+      const result = await ask(method, params)
+      const found = read(result)
+      if (found !== undefined) return { found, why: reasons.join('; ') }
+      reasons.push(`${method}: ${result === null ? 'null' : otherwise}`)
+    } catch (error) {
+      if (!(error instanceof NodeError)) throw error
+      reasons.push(`${method}: error ${error.code}: ${error.message}`)
+    }
+  }
+  return { found: undefined, why: reasons.join('; ') }
+}
+
+function readBlock(value: unknown): { readonly hash: string } | undefined {
+  const { hash } = (value ?? {}) as { readonly hash?: unknown }
+  return typeof hash === 'string' ? (value as { readonly hash: string }) : undefined
+}
+
+/** A quantity, or as some tell it a JSON number or decimal text; undefined for what is no safe integer. */
+function readChainId(value: unknown): number | undefined {
+  const isNumber = typeof value === 'number' || /^(0x[0-9a-f]+|[0-9]+)$/i.test(String(value))
+  const id = isNumber ? Number(value) : Number.NaN
+  return Number.isSafeInteger(id) && id >= 0 ? id : undefined
+}
