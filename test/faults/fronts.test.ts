@@ -138,7 +138,7 @@ const whole = (line: string, headers: Readonly<Record<string, string>>, body: st
   isWhole: true,
 })
 
-const plain = { 'content-type': 'application/json' }
+const jsonHead = { 'content-type': 'application/json' }
 const chunk = (bytes: string) => `${Buffer.byteLength(bytes).toString(16)}\r\n${bytes}\r\n`
 const quantities =
   /"(number|gas\w*|timestamp|value|difficulty|size|baseFee\w*|max\w+|\w+Index|blockNumber|chainId|balance|type)":"0x(?=[0-9a-f])/g
@@ -152,23 +152,23 @@ const rewritings: Readonly<
   'chunks with trailers': (body) =>
     whole(
       'HTTP/1.1 200 OK',
-      { ...plain, 'transfer-encoding': 'chunked', trailer: 'x-sum', connection: 'close' },
+      { ...jsonHead, 'transfer-encoding': 'chunked', trailer: 'x-sum', connection: 'close' },
       `${chunk(body.slice(0, 7))}${chunk(body.slice(7))}0\r\nx-sum: 1\r\n\r\n`,
     ),
-  'HTTP/1.0': (body) => whole('HTTP/1.0 200 OK', plain, body),
+  'HTTP/1.0': (body) => whole('HTTP/1.0 200 OK', jsonHead, body),
   'a status without words': (body) =>
     whole(
       'HTTP/1.1 200 ',
-      { ...plain, 'content-length': `${Buffer.byteLength(body)}`, connection: 'close' },
+      { ...jsonHead, 'content-length': `${Buffer.byteLength(body)}`, connection: 'close' },
       body,
     ),
-  'a connection for each answer': () => ({ headers: { ...plain, connection: 'close' } }),
+  'a connection for each answer': () => ({ headers: { ...jsonHead, connection: 'close' } }),
   'connections that end unannounced': () => ({ isCut: true }),
   'informational answers': () => ({ isAnnounced: true }),
   'plain text': () => ({ headers: { 'content-type': 'text/html; charset=iso-8859-1' } }),
   'status 202': () => ({ status: 202 }),
-  'gzip in name alone': () => ({ headers: { ...plain, 'content-encoding': 'gzip' } }),
-  'a coding that is none': () => ({ headers: { ...plain, 'content-encoding': 'utf-8' } }),
+  'gzip in name alone': () => ({ headers: { ...jsonHead, 'content-encoding': 'gzip' } }),
+  'a coding that is none': () => ({ headers: { ...jsonHead, 'content-encoding': 'utf-8' } }),
   'no jsonrpc member': (body) => body.replaceAll('"jsonrpc":"2.0",', ''),
   'ids as fractions': (body) => body.replace(/"id":(\d+)/g, '"id":$1.0'),
   'an error of null': (body) => body.replace(/"id":(\d+)/g, '"id":$1,"error":null'),
