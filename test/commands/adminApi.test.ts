@@ -3,6 +3,7 @@ import { request } from 'node:http'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t, { type Test } from 'tap'
 import { waitFor } from '../library/until.js'
+import { makeTransaction } from '../rollup/invokeTransactions.js'
 import { blockAt, headBlock, hex } from '../rpc/demoChain.js'
 import { type Admin, adminOf } from '../service/adminClient.js'
 import { runProgram } from '../service/program.js'
@@ -94,6 +95,11 @@ t.test('the history has the calls of all methods or one, errors by code, and wha
   t.match(errors, [{ code: '-32602', perSecond: [Number] }])
   t.match(methods, [{ method: 'eth_chainId', errorsPerSecond: 0 }, { method: 'eth_getBalance' }])
   t.match(ages, [{ network: 'demo', seconds: [Number] }])
+  const { answer: ofKey } = await ask('GET', '/api/history?key=000000000000')
+  t.match(ofKey.keys, [{ id: '000000000000', unitsPerSecond: [Number] }])
+  const { answer: ofOther } = await ask('GET', '/api/history?key=0123456789ab')
+  t.match(ofOther.keys, [{ id: '0123456789ab', unitsPerSecond: [0] }])
+  t.equal((await ask('GET', '/api/history?key=x')).status, 400)
   const { answer: one } = await ask('GET', '/api/history?method=eth_chainId')
   t.ok(one.callsPerSecond[0] > 0 && one.errorsPerSecond[0] === 0)
   t.equal((await ask('GET', '/api/history?span=year')).status, 400)
@@ -117,6 +123,26 @@ t.test('the newest blocks of a network are listed', async (t) => {
   }
   for (const name of ['roll', 'nothing']) {
     t.equal((await ask('GET', `/api/networks/${name}/blocks`)).status, 400, name)
+  }
+})
+
+t.test('the submissions of a rollup that wait longest are listed', async (t) => {
+  const { ask, service } = await start(t)
+  t.match((await ask('GET', '/api/networks/roll/submissions')).answer, { prefix: 'rollupx', waiting: [] })
+  const hashes: string[] = []
+  for (let sender = 1; sender <= 60; sender++) {
+    const params = { invoke_transaction: makeTransaction(sender, 7) }
+    const body = { jsonrpc: '2.0', id: 1, method: 'rollupx_addInvokeTransaction', params }
+    hashes.push(JSON.parse((await service.post('/roll', JSON.stringify(body))).text).result.transaction_hash)
+  }
+  const { answer } = await ask('GET', '/api/networks/roll/submissions')
+  t.strictSame(
+    answer.waiting.map(({ hash }: { hash: string }) => hash),
+    hashes.slice(0, 50),
+  )
+  t.match(answer.waiting[0], { state: 'RECEIVED', sender: '0x1', nonce: '0x7', bytes: Number })
+  for (const name of ['demo', 'nothing']) {
+    t.equal((await ask('GET', `/api/networks/${name}/submissions`)).status, 400, name)
   }
 })
 

@@ -1,6 +1,7 @@
 /** The dashboard in a real browser, on a real server of the demo chain. */
 import t from 'tap'
 import { waitFor } from '../library/until.js'
+import { makeTransaction } from '../rollup/invokeTransactions.js'
 import { headBlock, hex, quantity } from '../rpc/demoChain.js'
 import { openBrowser, Visit, withoutBrowser } from '../service/browser.js'
 import { startService } from '../service/service.js'
@@ -155,6 +156,42 @@ t.test('the dashboard in Chromium', { skip: withoutBrowser }, async (t) => {
     await visit.see('"data": "0x5b5f56"', '.answer')
     t.strictSame(visit.faults, [])
   })
+
+  for (const width of [1_280, 390]) {
+    t.test(`at ${width} px: one key, what it called, and submissions that wait`, async (t) => {
+      const visit = await Visit.open(browser, url)
+      await visit.page.setViewport({ width, height: 740, isMobile: width < 600, hasTouch: width < 600 })
+      await logIn(visit, token)
+      const fits = async (what: string) => {
+        t.equal(await visit.page.evaluate('document.documentElement.scrollWidth'), width, what)
+        await waitFor(`${what} to fit`, async () => String(await visit.page.evaluate(misfits)) === '')
+      }
+      t.equal(await statusOf(served, served.key, 'eth_gasPrice'), 200)
+      await visit.click('link', 'Traffic')
+      const id = /\n([0-9a-f]{12})\tdemo\t/.exec(await visit.see(/\n[0-9a-f]{12}\tdemo\t/, 'main'))?.[1] ?? ''
+      await visit.click('button', id)
+      await visit.see(/What this key called[\s\S]*eth_gasPrice\t[1-9][\d,]*\t[1-9]/, 'main')
+      t.notMatch(await visit.text('main'), 'Calls a second', 'what is not counted by key is not shown')
+      await waitFor('its units', async () => (await shownCharts(visit)) === 1)
+      await fits('a key')
+      await visit.fill('combobox', 'Key', '')
+      await visit.see('Calls a second', 'main')
+
+      const params = { invoke_transaction: makeTransaction(width, 0) }
+      const body = { jsonrpc: '2.0', id: 1, method: 'starknet_addInvokeTransaction', params }
+      const answer = await served.service.post(`/roll/v3/${served.key}`, JSON.stringify(body))
+      const hash = JSON.parse(answer.text).result.transaction_hash
+      await visit.click('link', 'Activity')
+      await visit.see(/roll\t[1-9]/, '[aria-label="Submissions that wait for a sequencer"]')
+      await visit.click('button', 'roll')
+      await visit.see(new RegExp(`${hash}\\t[-\\d: ]+\\tRECEIVED\\t0x${width.toString(16)}\\t0\\t`))
+      await fits('submissions')
+      await visit.click('button', hash)
+      await visit.see(`"transaction_hash": "${hash}"`, '.answer')
+      await fits('a submission')
+      t.strictSame(visit.faults, [])
+    })
+  }
 
   t.test('each example of the playground can be run on the demo chain', async (t) => {
     const visit = await Visit.open(browser, url)
@@ -417,6 +454,7 @@ const misfits = `(() => {
     }
   }
   for (const chart of document.querySelectorAll('.chart')) {
+    if (chart.closest('[hidden]')) continue
     const note = chart.querySelector('.note')
     const hasSentence = note.clientHeight > 0 && note.textContent !== ''
     const canvas = chart.querySelector('canvas')

@@ -31,6 +31,8 @@ import {
   rotation,
   rpcAnswer,
   rpcCall,
+  type Submissions,
+  submissions,
   type Usage,
   type UsageQuery,
   usage,
@@ -44,6 +46,8 @@ export interface ApiServices {
   readNetworks(): Network[]
   /** Newest first. Throws UsageError where no network with blocks has this name. */
   readLastBlocks(network: string): LastBlock[]
+  /** Throws UsageError where no rollup has this name. */
+  readSubmissions(network: string): Promise<Submissions>
   readKeys(): Key[]
   /** `address` is that of the operator who changes keys, for the audit log. */
   createKey(settings: KeySettings, address: string): Promise<NewKey>
@@ -140,6 +144,13 @@ export const routes: readonly Route[] = [
     summary: 'The newest blocks of a network, newest first.',
     answer: lastBlock.array(),
     run: (services, { id }) => services.readLastBlocks(id),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/networks/{id}/submissions',
+    summary: 'The transactions of a rollup that wait longest for its sequencer.',
+    answer: submissions,
+    run: (services, { id }) => services.readSubmissions(id),
   }),
   route({
     method: 'GET',

@@ -223,6 +223,7 @@ const spans = { hour: 3_600, day: 86_400 } as const
 export const historyQuery = z.strictObject({
   span: z.enum(['hour', 'day']).default('hour').describe('the last one'),
   method: z.string().optional().describe('whose calls the rates and times are of; absent: all'),
+  key: keyId.optional().describe('whose units are told; absent: of those that spent most'),
 })
 export const secondsOf = ({ span }: HistoryQuery): number => spans[span]
 
@@ -262,6 +263,22 @@ export const lastBlock = z.object({
   transactions: z.int().min(0).nullable().describe('null where a gateway has its header alone'),
   gasUsed: count('by its transactions'),
   gasLimit: count('of the block'),
+})
+
+export const submissions = z.object({
+  prefix: z.string().describe('of the methods by which a transaction can be asked for'),
+  waiting: z
+    .array(
+      z.object({
+        hash: z.string(),
+        state: z.enum(['RECEIVED', 'SENT']),
+        sender: z.string(),
+        nonce: z.string(),
+        receivedAt: time(),
+        bytes: count('of the transaction as JSON'),
+      }),
+    )
+    .describe('those that wait longest, oldest first'),
 })
 
 export const key = z.object({
@@ -402,6 +419,7 @@ export type LiveState = z.output<typeof liveState>
 export type HistoryQuery = z.output<typeof historyQuery>
 export type CallHistory = z.output<typeof callHistory>
 export type LastBlock = z.output<typeof lastBlock>
+export type Submissions = z.output<typeof submissions>
 export type NewKey = z.output<typeof newKey>
 export type Rotation = z.output<typeof rotation>
 export type Key = z.output<typeof key>

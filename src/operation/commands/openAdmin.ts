@@ -34,7 +34,7 @@ import { AdminListener } from '../admin/adminListener.js'
 import { readAdminToken } from '../admin/adminToken.js'
 import { checkReadiness, type Readiness, type ReadinessFigures } from '../admin/readiness.js'
 import type { ApiServices } from '../admin/routes.js'
-import { type LastBlock, secondsOf, type Usage, type UsageQuery } from '../admin/shapes.js'
+import { type LastBlock, type Submissions, secondsOf, type Usage, type UsageQuery } from '../admin/shapes.js'
 import type { AdminConfig, Config } from '../config/config.js'
 import type { Edge } from '../edge/edge.js'
 import { isBehind, isCutOff } from '../edge/health.js'
@@ -45,10 +45,11 @@ import { isoTime, readHistory, readLive, readNetworks } from './liveState.js'
 import type { OpenRollup } from './openRollup.js'
 import { demoExample, networkUrl, socketUrl } from './welcome.js'
 
-/* The newest blocks of a network, as the admin API lists them. */
+/* The newest blocks of a network, and submissions of a rollup, as the admin API lists them. */
 
 /** As many as one looks at without searching. */
 const blocksMax = 10
+const submissionsMax = 50
 
 /** Newest first; of a gateway those that it holds. Throws UsageError where no network with blocks has this name. */
 function readLastBlocks(networks: readonly OpenNetwork[], name: string): LastBlock[] {
@@ -139,9 +140,10 @@ export async function openAdmin(config: Config, services: AdminServices): Promis
       ...openPlayground(config, services.edge, services.port),
       ...openAdminKeys(services.keys, services.ring),
       readLive: () => readLive(config, services, recent.read(), ready(), nameOf),
-      readHistory: (query) => readHistory(history.read(secondsOf(query), query.method), nameOf),
+      readHistory: (query) => readHistory(history.read(secondsOf(query), query.method, query.key), nameOf),
       readNetworks: () => readNetworks(config, services),
       readLastBlocks: (network) => readLastBlocks(services.edge.networks, network),
+      readSubmissions: (network) => readSubmissions(config, services.rollups, network),
       readAudit: (query) => readAudit(services.keys.store.audit, query),
       readUsage: (query) => readUsage(services.usage, query),
     },
@@ -162,6 +164,25 @@ export async function openAdmin(config: Config, services: AdminServices): Promis
       `${error.message}, so there is none: no dashboard, /metrics, /live and /ready; choose a free "admin.port"`,
     )
     return undefined
+  }
+}
+
+/** Throws UsageError where no rollup has this name. */
+async function readSubmissions(
+  { rollups }: Config,
+  open: readonly OpenRollup[],
+  name: string,
+): Promise<Submissions> {
+  const queue = open.find((candidate) => candidate.name === name)?.queue
+  const prefix = rollups.find((candidate) => candidate.name === name)?.prefix
+  if (queue === undefined || prefix === undefined) throw new UsageError(`there is no rollup "${name}"`)
+  const rows = await queue.readWaiting(submissionsMax)
+  return {
+    prefix,
+    waiting: rows.map(({ hash, state, sender, nonce, receivedAtMs, bodyBytes: bytes }) => ({
+      ...{ hash, state: state === 'SENT' ? state : 'RECEIVED', sender, nonce },
+      ...{ receivedAt: isoTime(receivedAtMs), bytes },
+    })),
   }
 }
 

@@ -114,8 +114,8 @@ export class CallHistory {
     if (this.#nowMs() - this.#sinceMs >= minuteMs) this.#end()
   }
 
-  /** Of the last `seconds`, a day at most, up to now; of one method where it is named. */
-  read(seconds: number, method?: string): HistoryAnswer {
+  /** Of the last `seconds`, a day at most, up to now; calls of one method, and units of one key, where they are named. */
+  read(seconds: number, method?: string, keyId?: string): HistoryAnswer {
     const from = this.#nowMs() - seconds * 1_000
     const running = this.#point()
     const isTold = running.seconds >= runningSecondsMin || (this.#points.length === 0 && running.seconds > 0)
@@ -143,7 +143,7 @@ export class CallHistory {
       calls: bins.map((point) => figuresOf(countsOf(point, method), point.seconds)),
       rejectionsPerSecond: perSecond(({ rejections }) => sumOf(Object.values(rejections))),
       errors: series(({ errors }) => errors),
-      keys: series(({ units }) => units),
+      keys: series(({ units }) => (keyId === undefined ? units : { [keyId]: units[keyId] ?? 0 })),
       methods: Object.entries(whole.methods)
         .map(([name, counts]) => ({ method: name, ...figuresOf(counts, whole.seconds) }))
         .sort((a, b) => b.callsPerSecond - a.callsPerSecond),

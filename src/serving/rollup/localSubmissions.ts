@@ -76,10 +76,10 @@ export class LocalSubmissions implements SubmissionStore {
     return new Set([...this.#waiting.values()].map(({ sender }) => sender))
   }
 
-  readWaitingSince(timeMs: number): Felt[] {
+  readWaitingSince(timeMs: number, limit = Number.POSITIVE_INFINITY): Felt[] {
     const found: Felt[] = []
     for (const [hash, { receivedAtMs }] of this.#waiting) {
-      if (receivedAtMs > timeMs) break
+      if (receivedAtMs > timeMs || found.length >= limit) break
       found.push(hash)
     }
     return found

@@ -117,10 +117,11 @@ export class SharedSubmissions implements SubmissionStore {
     return new Set(rows.map((row) => rowOf(row).sender as Felt))
   }
 
-  async readWaitingSince(timeMs: number): Promise<Felt[]> {
+  async readWaitingSince(timeMs: number, limit?: number): Promise<Felt[]> {
     const rows = await this.#database.read(
-      `select ${rowColumns} from submission where ${isWaiting} and received_at_ms <= $1 order by received_at_ms`,
-      [timeMs],
+      `select ${rowColumns} from submission where ${isWaiting} and received_at_ms <= $1
+      order by received_at_ms limit $2`,
+      [timeMs, limit ?? null],
     )
     return rows.map((row) => rowOf(row).hash as Felt)
   }

@@ -10,7 +10,7 @@
  * other. Listeners are called with a change once it is on disk.
  */
 
-import type { SubmissionRow } from '../../data/store/submissions.js'
+import { isSettled, type SubmissionRow } from '../../data/store/submissions.js'
 import { FaultError } from '../../primitives/faults.js'
 import type { Felt } from './felt.js'
 import { type ComputeHash, type HashWaiter, InvokeHashes } from './invokeHashes.js'
@@ -82,6 +82,13 @@ export class SubmissionQueue extends SubmissionService {
     const expired = await this.#store.readWaitingSince(now - limits.waitingMsMax)
     await Promise.all(expired.map((hash) => this.#expire(hash, now)))
     while ((await this.#store.prune(now - limits.retentionMs, limits.settledMax, pruneMax)) === pruneMax);
+  }
+
+  /** The rows of those that wait longest, oldest first, `limit` at most. */
+  async readWaiting(limit: number): Promise<SubmissionRow[]> {
+    const hashes = await this.#store.readWaitingSince(Date.now(), limit)
+    const rows = await Promise.all(hashes.map((hash) => this.readRow(hash)))
+    return rows.flatMap((row) => (row !== undefined && !isSettled(row.state) ? [row] : []))
   }
 
   counts(now = Date.now()): QueueCounts {

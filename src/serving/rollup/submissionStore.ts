@@ -70,8 +70,8 @@ export interface SubmissionStore extends SubmissionReader, SubmissionWriter {
   onChange(listener: (row: SubmissionRow) => void): () => void
   /** Senders of unsettled transactions, the one that has waited longest first. */
   readWaitingSenders(): Awaitable<Set<Felt>>
-  /** Unsettled transactions that were received at this time or before, oldest first. */
-  readWaitingSince(timeMs: number): Awaitable<Felt[]>
+  /** Unsettled transactions that were received at this time or before, oldest first; `limit` at most where it is given. */
+  readWaitingSince(timeMs: number, limit?: number): Awaitable<Felt[]>
   /**
    * Removes up to `limit` settled transactions, oldest first: those settled before a time, and those beyond `settledMax`.
    * Resolves to their number.

@@ -1,9 +1,9 @@
 /** What is happening? The newest blocks with their transactions, submissions that wait, calls that took long. */
-import type { LastBlock, LiveState, RpcAnswer } from '../shapes.js'
+import type { LastBlock, LiveState, RpcAnswer, Submissions } from '../shapes.js'
 import { json } from './answer.js'
 import { ask, whyRefused } from './api.js'
-import { labelled, make, offer } from './dom.js'
-import { formatAge, formatCount, formatMs, formatShare, formatTime } from './format.js'
+import { labelled, make, offer, opener } from './dom.js'
+import { formatAge, formatBytes, formatCount, formatMs, formatShare, formatTime } from './format.js'
 import type { LiveSource } from './live.js'
 import { figures, LiveTable } from './table.js'
 import type { View } from './view.js'
@@ -33,7 +33,7 @@ export function activity(live: LiveSource): View {
     'No network has blocks.',
     choice,
   )
-  const waiting = waitingTable()
+  const waiting = waitingTable((name) => void opened.openSubmissions(name))
   const slow = slowTable((call) =>
     opened.show(section(`${call.method}, ${formatMs(call.seconds * 1_000)}`, call.params)),
   )
@@ -88,6 +88,36 @@ class Opened {
     this.element.replaceChildren(shown)
   }
 
+  async openSubmissions(network: string): Promise<void> {
+    try {
+      const { prefix, waiting } = await ask<Submissions>(`api/networks/${network}/submissions`)
+      const table = new LiveTable<Submissions['waiting'][number]>(
+        `Submissions to ${network} that wait longest`,
+        [
+          {
+            title: 'Hash',
+            of: ({ hash }) => opener(hash, () => this.#openSubmission(network, prefix, hash)),
+          },
+          { title: 'Received (UTC)', of: ({ receivedAt }) => formatTime(Date.parse(receivedAt)) },
+          { title: 'State', of: ({ state }) => state },
+          { title: 'Sender', of: ({ sender }) => sender },
+          figures('Nonce', ({ nonce }) => BigInt(nonce).toLocaleString('en')),
+          figures('Size', ({ bytes }) => formatBytes(bytes)),
+        ],
+        'None.',
+      )
+      table.show(waiting)
+      this.show(table.element)
+    } catch (error) {
+      this.#tell(error)
+    }
+    this.element.scrollIntoView({ block: 'nearest' })
+  }
+
+  #openSubmission(network: string, prefix: string, hash: string): Promise<void> {
+    return this.#open(`Submission ${hash}`, network, `${prefix}_getTransactionByHash`, [hash], () => [])
+  }
+
   openBlock(network: string, { number }: LastBlock): Promise<void> {
     const params = [`0x${number.toString(16)}`, true]
     return this.#open(`Block ${formatCount(number)}`, network, 'eth_getBlockByNumber', params, (block) => {
@@ -105,6 +135,10 @@ class Opened {
     return this.#open(`Receipt of ${hash}`, network, 'eth_getTransactionReceipt', [hash], () => [])
   }
 
+  #tell(error: unknown): void {
+    this.show(make('p', { class: 'problem', role: 'alert' }, whyRefused(error)))
+  }
+
   async #open(
     title: string,
     network: string,
@@ -117,14 +151,10 @@ class Opened {
       const { result } = JSON.parse(answer)
       this.show(section(title, JSON.stringify(result), list(result)))
     } catch (error) {
-      this.show(make('p', { class: 'problem', role: 'alert' }, whyRefused(error)))
+      this.#tell(error)
     }
     this.element.scrollIntoView({ block: 'nearest' })
   }
-}
-
-function opener(text: string, open: () => unknown): HTMLElement {
-  return make('button', { type: 'button', class: 'link', onclick: () => void open() }, text)
 }
 
 function section(title: string, text: string, items: readonly HTMLElement[] = []): HTMLElement {
@@ -137,11 +167,11 @@ function section(title: string, text: string, items: readonly HTMLElement[] = []
   )
 }
 
-function waitingTable() {
+function waitingTable(open: (network: string) => void) {
   return new LiveTable<LiveState['networks'][number]>(
     'Submissions that wait for a sequencer',
     [
-      { title: 'Network', of: ({ name }) => name },
+      { title: 'Network', of: ({ name }) => opener(name, () => open(name)) },
       figures('Waiting', ({ queue }) => formatCount(queue?.waiting)),
       figures('The oldest for', ({ queue }) =>
         queue?.waiting ? formatAge(queue.oldestSeconds * 1_000) : '–',

@@ -2,8 +2,8 @@
 import type { Key, Usage } from '../shapes.js'
 import { ask, whyRefused } from './api.js'
 import { labelled, make } from './dom.js'
-import { formatBytes, formatCount } from './format.js'
-import { figures, LiveTable } from './table.js'
+import { formatCount } from './format.js'
+import { LiveTable, spentColumns } from './table.js'
 import type { View } from './view.js'
 
 type Row = Usage['rows'][number]
@@ -27,14 +27,7 @@ export async function cost(): Promise<View> {
     [
       { title: 'Day (UTC)', of: ({ time }) => time?.slice(0, 10) ?? '' },
       { title: 'Key or method', of: (row) => row.method ?? names.get(row.key ?? '') ?? row.key ?? '' },
-      figures('Units', ({ units }) => formatCount(units)),
-      figures('Calls', ({ calls }) => formatCount(calls)),
-      figures(
-        'Errors',
-        ({ errors }) => formatCount(errors),
-        ({ errors }) => (errors > 0 ? 'bad' : undefined),
-      ),
-      figures('Results', ({ bytes }) => formatBytes(bytes)),
+      ...spentColumns,
     ],
     'Nothing was used in this time.',
   )

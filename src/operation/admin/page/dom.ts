@@ -20,17 +20,28 @@ export function make<K extends keyof HTMLElementTagNameMap>(
   return element
 }
 
+/** What reads as a link, and does something here. */
+export function opener(text: string, open: () => unknown): HTMLElement {
+  return make('button', { type: 'button', class: 'link', onclick: () => void open() }, text)
+}
+
 /** Sets a text only where it differs, so that what a reader has selected stays selected. */
 export function setText(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text
 }
 
-/** Offers values, '' as `all`, and keeps what is chosen. */
-export function offer(select: HTMLSelectElement, values: readonly string[]): void {
+/** Offers values, '' as `all` and others as `nameOf` has them, and keeps what is chosen. */
+export function offer(
+  select: HTMLSelectElement,
+  values: readonly string[],
+  nameOf: (value: string) => string = (value) => value,
+): void {
   const chosen = select.value
   const all = values.includes(chosen) || chosen === '' ? values : [...values, chosen]
   if ([...select.options].map(({ value }) => value).join() === all.join()) return
-  select.replaceChildren(...all.map((value) => make('option', { value }, value || 'all')))
+  select.replaceChildren(
+    ...all.map((value) => make('option', { value }, value === '' ? 'all' : nameOf(value))),
+  )
   select.value = chosen || (all[0] ?? '')
 }
 

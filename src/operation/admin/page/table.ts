@@ -1,4 +1,5 @@
 import { type Child, make, setText } from './dom.js'
+import { formatBytes, formatCount } from './format.js'
 
 export interface Column<R> {
   readonly title: string
@@ -9,10 +10,29 @@ export interface Column<R> {
   readonly mark?: (row: R) => string | undefined
 }
 
+interface Spent {
+  readonly units: number
+  readonly calls: number
+  readonly errors: number
+  readonly bytes: number
+}
+
 /** A column of figures. */
 export function figures<R>(title: string, of: Column<R>['of'], mark?: Column<R>['mark']): Column<R> {
   return { title, of, isFigure: true, ...(mark && { mark }) }
 }
+
+/** What a key, or a method, used. */
+export const spentColumns: readonly Column<Spent>[] = [
+  figures('Units', ({ units }) => formatCount(units)),
+  figures('Calls', ({ calls }) => formatCount(calls)),
+  figures(
+    'Errors',
+    ({ errors }) => formatCount(errors),
+    ({ errors }) => (errors > 0 ? 'bad' : undefined),
+  ),
+  figures('Results', ({ bytes }) => formatBytes(bytes)),
+]
 
 /** A table whose rows change while it is read: only cells that differ are written. */
 export class LiveTable<R> {

@@ -1,16 +1,18 @@
-/** Who asks what? Rates, times and errors over an hour or a day, of all methods or of one; keys; what was refused. */
-import type { CallHistory, LiveState } from '../shapes.js'
+/**
+ * Who asks what? Rates, times and errors over an hour or a day, of all methods or of one; keys, and what one of them called;
+ * what was refused.
+ */
+import type { CallHistory, LiveState, Usage } from '../shapes.js'
 import { ask } from './api.js'
 import { Chart, type Line, lineColors } from './charts.js'
-import { labelled, make, offer } from './dom.js'
-import { formatBytes, formatCount, formatMs, formatRate, formatSeconds } from './format.js'
+import { labelled, make, offer, opener } from './dom.js'
+import { formatCount, formatMs, formatRate, formatSeconds } from './format.js'
 import { historyMs, type LiveSource } from './live.js'
-import { type Column, figures, LiveTable } from './table.js'
+import { type Column, figures, LiveTable, spentColumns } from './table.js'
 import type { View } from './view.js'
 
 export function traffic(live: LiveSource): View {
-  const span = choice(['hour', 'day'])
-  const method = choice([''])
+  const filter = new Filter(() => void read())
   const calls = new Chart('Calls a second', formatRate, 'No call came in this time.')
   const times = new Chart('Time of calls', formatMs, 'No call was timed in this time.')
   const errors = new Chart(
@@ -20,7 +22,8 @@ export function traffic(live: LiveSource): View {
   )
   const units = new Chart('Units a second by key', formatCount, 'No key spent units in this time.')
   const methods = methodTable()
-  const keys = keyTable()
+  const called = calledTable()
+  const keys = keyTable((id) => filter.chooseKey(id))
   const refusals = tallies<LiveState['rejections'][number]>('Refused requests by reason', {
     title: 'Reason',
     of: ({ reason }) => reason,
@@ -30,32 +33,33 @@ export function traffic(live: LiveSource): View {
 
   const read = async () => {
     askedMs = performance.now()
-    const asked = [span.value, method.value].join()
-    const query = new URLSearchParams({ span: span.value, ...(method.value && { method: method.value }) })
+    const { query, ofKey } = filter
+    // Rates and times are counted of methods alone; of a key there is what usage has of each hour.
+    for (const { element } of [calls, times, errors, methods]) element.hidden = ofKey !== undefined
+    called.element.hidden = ofKey === undefined
     try {
-      const history = await ask<CallHistory>(`api/history?${query}`)
+      const [history, used] = await Promise.all([
+        ask<CallHistory>(`api/history?${query}`),
+        ofKey === undefined ? undefined : ask<Usage>(`api/usage?${ofKey}`),
+      ])
       // Meanwhile something else may have been chosen, or another view.
-      if (isClosed || asked !== [span.value, method.value].join()) return
-      drawCalls(calls, times, method.value, history)
-      drawLines(
-        errors,
-        history,
-        history.errors.map(({ code, perSecond }) => [code, perSecond]),
-      )
-      drawLines(
-        units,
-        history,
-        history.keys.map((key) => [key.name ?? key.id ?? 'all others', key.unitsPerSecond]),
-      )
+      if (isClosed || query !== filter.query) return
+      drawCalls(calls, times, filter.isOfAll, history)
+      drawErrors(errors, history)
+      drawUnits(units, history)
       methods.show(history.methods)
-      offer(method, ['', ...history.methods.map((row) => row.method).sort()])
+      called.show(used?.rows ?? [])
+      filter.offer(
+        history.methods.map((row) => row.method),
+        history.keys,
+      )
     } catch {
       // The live stream tells why nothing can be read.
     }
   }
-  for (const input of [span, method]) input.addEventListener('change', () => void read())
   const stop = live.listen(({ state }) => {
     if (state === undefined) return
+    filter.offer([], state.topKeys)
     keys.show(state.topKeys)
     refusals.show(state.rejections)
     if (performance.now() - askedMs > historyMs) void read()
@@ -64,9 +68,10 @@ export function traffic(live: LiveSource): View {
     element: make(
       'div',
       { class: 'stack' },
-      make('div', { class: 'row card' }, labelled('Time', span), labelled('Method', method)),
+      filter.element,
       make('div', { class: 'pair' }, calls.element, times.element, errors.element, units.element),
       methods.element,
+      called.element,
       make('div', { class: 'pair' }, keys.element, refusals.element),
     ),
     close() {
@@ -77,13 +82,74 @@ export function traffic(live: LiveSource): View {
   }
 }
 
+const hourMs = 3_600_000
+
+/** What is looked at: a time, a method, a key. */
+class Filter {
+  readonly #span = choice(['hour', 'day'])
+  readonly #method = choice([''])
+  readonly #key = choice([''])
+  readonly #methods = new Set<string>()
+  /** Key id → what it is called. */
+  readonly #keys = new Map<string, string>()
+  readonly #changed: () => void
+  readonly element = make(
+    'div',
+    { class: 'row card' },
+    labelled('Time', this.#span),
+    labelled('Method', this.#method),
+    labelled('Key', this.#key),
+  )
+
+  constructor(changed: () => void) {
+    this.#changed = changed
+    for (const input of [this.#span, this.#method, this.#key]) input.addEventListener('change', changed)
+  }
+
+  get isOfAll(): boolean {
+    return this.#method.value === ''
+  }
+
+  /** Of the history. */
+  get query(): string {
+    return new URLSearchParams({ span: this.#span.value, ...this.#named }).toString()
+  }
+
+  /** Of the usage of the key that is chosen, in the hours that the time touches. */
+  get ofKey(): string | undefined {
+    if (this.#key.value === '') return undefined
+    const from = new Date(Date.now() - (this.#span.value === 'day' ? 24 : 1) * hourMs).toISOString()
+    return new URLSearchParams({ ...this.#named, by: 'method', from }).toString()
+  }
+
+  get #named(): Readonly<Record<string, string>> {
+    const [method, key] = [this.#method.value, this.#key.value]
+    return { ...(method && { method }), ...(key && { key }) }
+  }
+
+  chooseKey(id: string): void {
+    this.#key.value = id
+    this.#changed()
+    this.#key.focus()
+  }
+
+  offer(methods: readonly string[], keys: readonly Pick<CallHistory['keys'][number], 'id' | 'name'>[]): void {
+    for (const method of methods) this.#methods.add(method)
+    for (const { id, name } of keys) {
+      if (id !== null) this.#keys.set(id, name === null ? id : `${name} (${id})`)
+    }
+    offer(this.#method, ['', ...[...this.#methods].sort()])
+    offer(this.#key, ['', ...this.#keys.keys()], (id) => this.#keys.get(id) ?? id)
+  }
+}
+
 function choice(values: readonly string[]): HTMLSelectElement {
   const select = make('select')
   offer(select, values)
   return select
 }
 
-function drawCalls(calls: Chart, times: Chart, method: string, history: CallHistory): void {
+function drawCalls(calls: Chart, times: Chart, isOfAll: boolean, history: CallHistory): void {
   const at = history.at.map(secondsOf)
   const line = (label: string, color: string, values: readonly (number | null)[]): Line => ({
     label,
@@ -94,12 +160,28 @@ function drawCalls(calls: Chart, times: Chart, method: string, history: CallHist
   calls.show(at, [
     line('calls', '--accent', history.callsPerSecond),
     line('errors', '--bad', history.errorsPerSecond),
-    ...(method === '' ? [line('refused requests', '--second', history.rejectionsPerSecond)] : []),
+    ...(isOfAll ? [line('refused requests', '--second', history.rejectionsPerSecond)] : []),
   ])
   times.show(at, [
     line('p50', '--accent', inMs(history.p50Seconds)),
     line('p99', '--second', inMs(history.p99Seconds)),
   ])
+}
+
+function drawErrors(chart: Chart, history: CallHistory): void {
+  drawLines(
+    chart,
+    history,
+    history.errors.map(({ code, perSecond }) => [code, perSecond]),
+  )
+}
+
+function drawUnits(chart: Chart, history: CallHistory): void {
+  drawLines(
+    chart,
+    history,
+    history.keys.map((key) => [key.name ?? key.id ?? 'all others', key.unitsPerSecond]),
+  )
 }
 
 function drawLines(
@@ -135,20 +217,21 @@ function methodTable() {
   )
 }
 
-function keyTable() {
+function calledTable() {
+  return new LiveTable<Usage['rows'][number]>(
+    'What this key called, in the whole hours of this time',
+    [{ title: 'Method', of: ({ method }) => method ?? '' }, ...spentColumns],
+    'It called nothing in this time.',
+  )
+}
+
+function keyTable(choose: (id: string) => void) {
   return new LiveTable<LiveState['topKeys'][number]>(
     'Keys that spent most in the last minute',
     [
-      { title: 'Key', of: ({ id }) => id },
+      { title: 'Key', of: ({ id }) => opener(id, () => choose(id)) },
       { title: 'Name', of: ({ name }) => name ?? '–' },
-      figures('Units', ({ units }) => formatCount(units)),
-      figures('Calls', ({ calls }) => formatCount(calls)),
-      figures(
-        'Errors',
-        ({ errors }) => formatCount(errors),
-        ({ errors }) => (errors > 0 ? 'bad' : undefined),
-      ),
-      figures('Results', ({ bytes }) => formatBytes(bytes)),
+      ...spentColumns,
     ],
     'None.',
   )
