@@ -81,12 +81,16 @@ export function isUntouched(file: string, changed: readonly string[]): boolean {
   return !changed.some(isAbout)
 }
 
-/** What a branch parts from; on the main branch itself a change is its last commit. */
+/** What a branch parts from. */
 const bases = ['@{upstream}', 'origin/HEAD', 'main']
 
+/** On the main branch itself a change is all commits of so many seconds: what came at once came as several. */
+const recentSeconds = 24 * 3600
+
 /**
- * Paths of `root` that differ from the commit `base`, or from where the branch began, committed or not. Undefined where
- * there is no such commit, as in a copy without its history.
+ * Paths of `root` that differ from the commit `base`, or from where the branch began, committed or not; on the main
+ * branch from the last commit that is a day older than the newest. Undefined where there is no such commit, as in a copy
+ * without its history.
  */
 export function changedPaths(root = packageRoot(), base = process.env.BASE): string[] | undefined {
   const git = (...words: string[]) => {
@@ -101,7 +105,9 @@ export function changedPaths(root = packageRoot(), base = process.env.BASE): str
   }
   const [head] = git('rev-parse', 'HEAD') ?? []
   const parted = bases.flatMap((each) => git('merge-base', 'HEAD', each) ?? [])[0]
-  const from = base ?? (parted !== head ? parted : undefined) ?? 'HEAD~1'
-  const differing = git('diff', '--name-only', from)
+  const [seconds] = git('log', '-1', '--format=%ct') ?? []
+  const recent = git('rev-list', '-1', `--before=${Number(seconds) - recentSeconds}`, 'HEAD') ?? []
+  const from = base ?? (parted !== head ? parted : recent[0])
+  const differing = from === undefined ? undefined : git('diff', '--name-only', from)
   return differing && [...differing, ...(git('ls-files', '--others', '--exclude-standard') ?? [])]
 }

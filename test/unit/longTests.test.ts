@@ -70,14 +70,17 @@ t.test('a long file is run where a change touches what it is about', async (t) =
   t.notOk(isUntouched('dist/test/rpc/parity.test.js', []), 'one that takes no long time always is')
 })
 
-t.test('a change is what differs from where its branch began, or from the commit before', async (t) => {
+t.test('a change is what differs from where its branch began, or from the day before', async (t) => {
   const root = makeFolder(t)
+  let hours = 0
   const git = (...words: string[]) =>
     execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@t', ...words], {
       cwd: root,
       stdio: 'ignore',
+      env: { ...process.env, GIT_COMMITTER_DATE: `${1_700_000_000 + 3600 * hours} +0000` },
     })
-  const commit = (name: string) => {
+  const commit = (name: string, hour = hours) => {
+    hours = hour
     writeInto(root, name, 'text')
     git('add', '.')
     git('commit', '-m', name)
@@ -86,8 +89,10 @@ t.test('a change is what differs from where its branch began, or from the commit
   git('init', '-b', 'main')
   commit('one')
   t.equal(changedPaths(root, undefined), undefined, 'nothing before')
-  commit('two')
+  commit('two', 30)
   t.strictSame(changedPaths(root, undefined), ['two'])
+  commit('more', 50)
+  t.strictSame(changedPaths(root, undefined), ['more', 'two'], 'several at once')
   git('checkout', '-b', 'branch')
   commit('three')
   commit('four')
