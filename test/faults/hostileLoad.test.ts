@@ -7,18 +7,17 @@ import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Wallet } from 'ethers'
 import t from 'tap'
 import { WebSocket } from 'ws'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
-import { mergedConfig, testGenesis, testKeys } from '../ingest/chainMaker.js'
+import { mergedConfig, testGenesis } from '../ingest/chainMaker.js'
 import { notedTurns } from '../library/loopWatch.js'
 import { someOf } from '../library/property.js'
-import { hex } from '../rpc/demoChain.js'
 import { writeInto } from '../service/program.js'
 import { copyDemo } from '../service/servedDemo.js'
 import { reportsOf, type Service, startService } from '../service/service.js'
 import { HostileCalls } from './hostileCalls.js'
+import { LogBlocks } from './logBlocks.js'
 
 /** Length of a window, and how many there may be until one has only short turns: machines are busy at times. */
 const seconds = Number(process.env.HOSTILE_SECONDS ?? 3)
@@ -26,10 +25,6 @@ const windowsMax = 8
 /** node:http parses all requests of a packet at once, before any code of ours runs. */
 const turnMsMax = { uws: 50, node: 100 }
 const seed = Number(process.env.SEED ?? Date.now() & 0x7fffffff)
-
-/** Code that makes as many logs as its input says, without data, of two topics each. */
-const manyLogs = '0x601c600c600039601c6000f36000355b8015601a57600260016100006000a2600190036003565b00'
-const logsOfBlock = 3_800
 
 /** Who attacks: says what to do again and again, until the load is over. */
 class Attacker {
@@ -195,32 +190,11 @@ const parts: Readonly<Record<string, (attacker: Attacker) => void>> = {
     })
   },
   blocks(attacker) {
-    const wallet = new Wallet(hex(testKeys[0] ?? new Uint8Array(0)))
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-    let nonce = 0
-    let contract: string | undefined
-    const send = async (to: string | undefined, data: string) => {
-      const fees = { maxFeePerGas: 10n ** 12n, maxPriorityFeePerGas: 1, gasLimit: 15_000_000 }
-      const raw = await wallet.signTransaction({
-        type: 2,
-        chainId: 7357,
-        nonce,
-        ...(to && { to }),
-        data,
-        ...fees,
-      })
-      const body = { jsonrpc: '2.0', id: 1, method: 'eth_sendRawTransaction', params: [raw] }
-      const answer = await attacker.post(agent, '/dev', JSON.stringify(body))
-      if (answer.includes('"result"')) nonce++
-      else t.comment(answer.slice(0, 200))
-    }
+    const made = new LogBlocks((body) => attacker.post(agent, '/dev', body))
     attacker.repeat(1, async () => {
-      if (contract === undefined) {
-        await send(undefined, manyLogs)
-        const { getCreateAddress } = await import('ethers')
-        contract = getCreateAddress({ from: wallet.address, nonce: 0 })
-      }
-      await send(contract, `0x${logsOfBlock.toString(16).padStart(64, '0')}`)
+      const answer = await made.make()
+      if (!answer.includes('"result"')) t.comment(answer.slice(0, 200))
       await sleep(500)
     })
   },

@@ -7,15 +7,18 @@ import { once } from 'node:events'
 import { readFileSync, statSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { WebSocket } from 'ws'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
+import { mergedConfig, testGenesis } from '../ingest/chainMaker.js'
 import { Dice, someOf } from '../library/property.js'
 import { until, waitFor } from '../library/until.js'
 import { adminOf } from '../service/adminClient.js'
 import { writeInto } from '../service/program.js'
 import { copyDemo } from '../service/servedDemo.js'
 import { reportsOf, startService } from '../service/service.js'
+import { LogBlocks } from './logBlocks.js'
 
 const seed = Number(process.env.SEED ?? Date.now() & 0x7fffffff)
 const mebibyte = 2 ** 20
@@ -63,6 +66,7 @@ class Attacker {
   constructor(
     readonly port: number,
     readonly dice: Dice,
+    readonly makeBlock: () => Promise<unknown>,
   ) {}
 
   async write(text: string): Promise<void> {
@@ -74,8 +78,8 @@ class Attacker {
     socket.write(text)
   }
 
-  async send(messages: Iterable<string>): Promise<void> {
-    const socket = new WebSocket(`ws://127.0.0.1:${this.port}/demo/ws`, { perMessageDeflate: false })
+  async send(messages: Iterable<string>, network = 'demo'): Promise<void> {
+    const socket = new WebSocket(`ws://127.0.0.1:${this.port}/${network}/ws`, { perMessageDeflate: false })
     socket.on('error', () => {})
     await once(socket, 'open')
     socket.pause()
@@ -143,6 +147,20 @@ const subscriptions: Attack = (attacker) =>
     return attacker.send(dice.times(900, one))
   })
 
+/** Of a chain whose blocks come meanwhile, each with thousands of logs: the first of them once all are subscribed. */
+const liveBlocks: Attack = async (attacker) => {
+  const kinds = ['newHeads', 'logs', 'transactionReceipts', 'newPendingTransactions']
+  await attacker.times(12, () => {
+    const each = (kind: string) => rpc('eth_subscribe', [kind])
+    return attacker.send(
+      attacker.dice.times(12, () => each(kinds[attacker.dice.throw(4)] as string)),
+      'dev',
+    )
+  })
+  await sleep(restMs)
+  for (let made = 0; made < 4; made++) await attacker.makeBlock()
+}
+
 const bodies: Attack = (attacker) =>
   attacker.times(30, () => {
     const begun = ' '.repeat(mebibyte + attacker.dice.throw(3 * mebibyte))
@@ -154,8 +172,9 @@ const attacks: Readonly<Record<string, readonly Attack[]>> = {
   'streams and pages': [streams, pages],
   'answers over WebSockets': [sockets],
   'subscriptions, and bodies that do not end': [subscriptions, bodies],
+  'subscriptions while blocks come, and answers': [liveBlocks, longAnswers, sockets],
   ...(process.env.KILLS !== undefined && {
-    'all at once': [longAnswers, batches, streams, pages, sockets, subscriptions, bodies],
+    'all at once': [longAnswers, batches, streams, pages, sockets, subscriptions, liveBlocks, bodies],
   }),
 }
 
@@ -163,7 +182,10 @@ for (const transport of someOf(['uws', 'node'] as const, 1)) {
   t.test(`${transport}: bytes that wait are charged`, { timeout: 600_000 }, async (t) => {
     t.comment(`seed ${seed}`)
     const dice = new Dice(seed)
-    const copy = copyDemo(t, { transport, limits: { poolThreads: 2 }, admin: { port: 0 } })
+    const source = { type: 'develop', blockSeconds: 0 }
+    const networks = [{ name: 'dev', genesis: 'genesis.json', source }]
+    const copy = copyDemo(t, { transport, networks, limits: { poolThreads: 2 }, admin: { port: 0 } })
+    writeInto(copy.folder, 'genesis.json', testGenesis(mergedConfig()))
     const path = writeInto(copy.folder, 'collected', '')
     const service = await startService(['--config', copy.config, '--no-auth'], {
       NODE_OPTIONS: `--import=file://${join(packageRoot(), 'dist/test/library/heapWatch.js')}`,
@@ -175,6 +197,8 @@ for (const transport of someOf(['uws', 'node'] as const, 1)) {
     t.teardown(() => service.stop())
     const admin = await adminOf(service, copy.dataDir)
     const port = Number(new URL(service.origin).port)
+    const blocks = new LogBlocks(async (body) => (await service.post('/dev', body)).text)
+    t.match(await blocks.make(), '"result"', 'the contract')
 
     /** Bytes that are charged, and how much the pool has done. */
     const figures = async () => {
@@ -210,7 +234,7 @@ for (const transport of someOf(['uws', 'node'] as const, 1)) {
     }
 
     const isCharged = async (name: string, chosen: readonly Attack[]) => {
-      const attacker = new Attacker(port, dice)
+      const attacker = new Attacker(port, dice, () => blocks.make())
       const before = await held()
       await Promise.all(chosen.map((each) => each(attacker)))
       const charged = await settled()
@@ -220,8 +244,8 @@ for (const transport of someOf(['uws', 'node'] as const, 1)) {
       t.comment(`${name}: ${(waits / 1e6).toFixed(1)} MB wait, ${(charged / 1e6).toFixed(1)} MB are charged`)
       return waits <= 1.1 * charged + otherBytes
     }
-    // Threads of the pool take memory of their own once.
-    await isCharged('long answers, first', [longAnswers])
+    // Threads of the pool take memory of their own once, and so does whoever makes blocks.
+    await isCharged('long answers and blocks, first', [longAnswers, liveBlocks])
     for (const [name, chosen] of Object.entries(attacks)) {
       let isSo = false
       for (let tried = 0; !isSo && tried < triesMax; tried++) isSo = await isCharged(name, chosen)
