@@ -3,7 +3,9 @@
  * `ingest`, of which a thread loads what its source needs: connections to nodes, curves and archives of history take
  * as long to load as all else together.
  */
+
 import { parentPort, workerData } from 'node:worker_threads'
+import { storeKindOf } from '../src/data/store/chainRows.js'
 import { StoreError } from '../src/data/store/environment.js'
 import { OperatorError } from '../src/primitives/faults.js'
 import { reportTimersTo, setTimeout } from '../src/primitives/timers.js'
@@ -58,7 +60,7 @@ async function run(task: SourceTask): Promise<void> {
   if ('feed' in task) return (await import('../src/sources/ingest/feed/followFeed.js')).followFeed(task, host)
   if ('upstreams' in task)
     return (await import('../src/sources/ingest/gateway/runGateway.js')).runGateway(task, host)
-  if ('archives' in task && task.identity.gateway) {
+  if ('archives' in task && storeKindOf(task.identity).blocks === 'proved') {
     return (await import('../src/sources/ingest/era/importBeneath.js')).importBeneath(task, host)
   }
   if ('archives' in task) {

@@ -5,8 +5,7 @@
 import { setPriority } from 'node:os'
 import { performance } from 'node:perf_hooks'
 import { workerData } from 'node:worker_threads'
-import { openRows } from '../src/data/state/provedRows.js'
-import type { ChainReader } from '../src/data/store/chainReader.js'
+import { type OpenRows, openRows } from '../src/data/state/provedRows.js'
 import type { ReadGuard } from '../src/data/store/readTable.js'
 import { FaultError } from '../src/primitives/faults.js'
 import { NotHeldError } from '../src/primitives/notHeld.js'
@@ -30,7 +29,7 @@ export interface JobContext {
    * The store of the job's network, read-only. The job sees one snapshot as long as it does not wait for timers or
    * other threads. Throws Error for a job without a network.
    */
-  readonly store: ChainReader
+  readonly store: OpenRows
   /** The settings that the pool was opened with. */
   readonly settings: unknown
   /** Whether to stop: nobody waits, or the time is over. Call it every few thousand steps. */
@@ -55,7 +54,7 @@ const jobCell = new JobSignal(cells)
  * Network → its store. Each read, and each step of a walk, holds the lock of the running job's cell, so that the
  * thread is never ended inside lmdb. The read itself takes far longer.
  */
-const stores = new Map<string, ChainReader>()
+const stores = new Map<string, OpenRows>()
 
 // Linux has priorities per thread. Elsewhere this would change the priority of the whole process.
 if (process.platform === 'linux' && niceness !== 0) setPriority(niceness)
@@ -125,7 +124,7 @@ async function runUnlocked<R>(work: () => R | Promise<R>): Promise<R> {
 }
 
 /** A network's store, opened once per thread. */
-function openStore(network: string | undefined): ChainReader {
+function openStore(network: string | undefined): OpenRows {
   if (network === undefined) throw new Error('the job names no network')
   const open = stores.get(network)
   if (open !== undefined) return open

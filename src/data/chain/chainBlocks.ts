@@ -14,6 +14,8 @@ import {
   type ChainRows,
   firstNumberOf,
   type Marker,
+  type StoreKind,
+  storeKindOf,
   type ToldPart,
   type TransactionLocation,
 } from '../store/chainRows.js'
@@ -72,6 +74,7 @@ const headAnswerBytes = 256 * 1024
 /** What all views of one chain share. */
 export class ChainParts {
   readonly identity: ChainIdentity
+  readonly kind: StoreKind
   readonly schedule: ForkSchedule
   /** Of the oldest block that is held. */
   readonly firstNumber: number
@@ -93,6 +96,7 @@ export class ChainParts {
     const identity = store.readIdentity()
     if (identity === undefined) throw new Error('a chain needs a store with a genesis')
     this.identity = identity
+    this.kind = storeKindOf(identity)
     this.firstNumber = firstNumberOf(identity)
     this.schedule = ForkSchedule.of(identity)
     this.answers = new BlockAnswers(options.answerCacheBytes)
@@ -117,11 +121,13 @@ export class ChainParts {
 export abstract class ChainBlocks {
   abstract readonly head: Head
   readonly identity: ChainIdentity
+  readonly kind: StoreKind
   readonly schedule: ForkSchedule
   readonly firstNumber: number
 
   constructor(readonly parts: ChainParts) {
     this.identity = parts.identity
+    this.kind = parts.kind
     this.schedule = parts.schedule
     this.firstNumber = parts.firstNumber
   }
@@ -365,7 +371,7 @@ export abstract class ChainBlocks {
 
   /** Whether a block, canonical or not, was executed here. */
   hasReceipts(hash: Hash32): boolean {
-    if (this.identity.history?.hasReceipts === false) return false
+    if (!this.kind.hasReceipts) return false
     return this.parts.store.readReceipts(hash, true) !== undefined
   }
 

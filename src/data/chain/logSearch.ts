@@ -7,7 +7,7 @@ import { FaultError } from '../../primitives/faults.js'
 import { JsonBytes } from '../../primitives/jsonBytes.js'
 import { NotHeldError } from '../../primitives/notHeld.js'
 import { rlpEndAt, rlpPayloadAt } from '../../primitives/rlp.js'
-import type { BlockName, ChainIdentity, ChainRows } from '../store/chainRows.js'
+import type { BlockName, ChainRows, StoreKind } from '../store/chainRows.js'
 import { receiptLogsAt } from '../store/logKeys.js'
 import type { StoredBlock } from '../store/storedBlock.js'
 import { requireHeader } from './findTransaction.js'
@@ -87,8 +87,8 @@ export interface FoundLogs {
 const json = new JsonBytes(16 * 1024)
 
 /** Throws FaultError for a chain of which no receipts are held, and so no logs. */
-export function requireLogs({ history }: ChainIdentity): void {
-  if (history?.hasReceipts === false) throw new FaultError({ kind: 'NoReceipts' })
+export function requireLogs({ hasReceipts }: StoreKind): void {
+  if (!hasReceipts) throw new FaultError({ kind: 'NoReceipts' })
 }
 
 /**

@@ -10,9 +10,11 @@ import { NotHeldError, type Wanted, wantedKey } from '../../primitives/notHeld.j
 import { decodeRlp, decodeRlpList, rlpBytes } from '../../primitives/rlp.js'
 import { ChainReader, type ChainReaderOptions } from '../store/chainReader.js'
 import {
+  type ChainRows,
   type Faith,
   readToldRow,
   slotInTrie,
+  storeKindOf,
   type ToldJson,
   type ToldPart,
   type TransactionLocation,
@@ -48,12 +50,17 @@ const walkedSlotsMax = 256
 /** Accounts whose slots are counted so: more than the calls of one head read much of. */
 const walkedAccountsMax = 1_024
 
-/** Opens a store as its kind of network reads it. Throws as {@link ChainReader.open} does. */
-export function openRows(options: ChainReaderOptions): ChainReader {
-  return ChainReader.open(options, ({ gateway }) => (gateway ? ProvedRows : ChainReader))
+/** A store with what only some kinds of them have. */
+export type OpenRows = ChainReader & ChainRows
+
+/** Opens a store as its kind is read. Throws as {@link ChainReader.open} does. */
+export function openRows(options: ChainReaderOptions): OpenRows {
+  return ChainReader.open(options, (identity) =>
+    storeKindOf(identity).state === 'proved' ? ProvedRows : ChainReader,
+  )
 }
 
-export class ProvedRows extends ChainReader {
+export class ProvedRows extends ChainReader implements ChainRows {
   readonly mayLack = true
   /** Name → when it is asked for again, in the time of `performance.now()`. */
   readonly #absent = new Map<string, number>()

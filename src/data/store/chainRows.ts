@@ -1,4 +1,5 @@
 import { type Address, concatBytes, type Hash32 } from '../../primitives/bytes.js'
+import type { Wanted } from '../../primitives/notHeld.js'
 import type { OldestKept } from './keptHistory.js'
 import type { StoredBlock } from './storedBlock.js'
 import type { TrieRow } from './trieRow.js'
@@ -42,10 +43,25 @@ export function slotInTrie(slot: Uint8Array, form: TrieForm | undefined): Uint8A
   return key
 }
 
-/** The kind of network whose store has this identity. */
-export function kindOf({ gateway, history }: ChainIdentity): 'archive' | 'history' | 'gateway' {
-  if (gateway) return 'gateway'
-  return history === undefined ? 'archive' : 'history'
+/** What the store of a kind of network holds. Who needs a part asks for it, and not for the kind. */
+export interface StoreKind {
+  readonly name: 'archive' | 'history' | 'gateway'
+  /** `proved`: blocks are held as far as they were asked for, each part proved; any other may be fetched. */
+  readonly blocks: 'whole' | 'proved'
+  readonly state: 'whole' | 'proved' | 'none'
+  readonly hasReceipts: boolean
+}
+
+const archive: StoreKind = { name: 'archive', blocks: 'whole', state: 'whole', hasReceipts: true }
+const gatewayStore: StoreKind = { name: 'gateway', blocks: 'proved', state: 'proved', hasReceipts: true }
+const histories: readonly StoreKind[] = [false, true].map((hasReceipts) => {
+  return { name: 'history', blocks: 'whole', state: 'none', hasReceipts }
+})
+
+/** The kind of the store that has this identity. */
+export function storeKindOf({ gateway, history }: Pick<ChainIdentity, 'gateway' | 'history'>): StoreKind {
+  if (gateway) return gatewayStore
+  return history === undefined ? archive : (histories[Number(history.hasReceipts)] as StoreKind)
 }
 
 /** The block at which a store begins. Below it there are the headers alone that BLOCKHASH may ask for. */
@@ -210,6 +226,10 @@ export interface ChainRows {
   readSlot(address: Address, slot: Hash32): Uint8Array | undefined
   /** Whether rows may have to be fetched: any read may throw NotHeldError. */
   readonly mayLack?: boolean
+  /** Remembers for a while that nobody knows a block, or a transaction; absent, as the next, where all rows are held. */
+  noteAbsent?(wanted: Wanted): void
+  /** How the least proved of what was read since the last call of this is known: a number, or a part of a block. */
+  readFaith?(): Faith
   /**
    * Whether the index of logs has block `number`, and up to which block the same is true; absent where it has all. Of
    * blocks that it does not have, the blooms of headers say which may have logs.

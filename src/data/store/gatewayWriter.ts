@@ -12,20 +12,40 @@ import type { Change } from './blockDiff.js'
 import {
   type BlockName,
   type ChainIdentity,
+  storeKindOf,
   type ToldJson,
   type TransactionLocation,
   toldKey,
   toldRow,
 } from './chainRows.js'
-import type { ChainWriterOptions } from './chainWriter.js'
-import { type BlockChanges, undoBlocksMin } from './heldValues.js'
+import { ChainWriter, type ChainWriterOptions } from './chainWriter.js'
+import { heldKey, readHeld, readHeldSlot } from './heldRows.js'
+import { type BlockChanges, HeldValues, type ProvedValues, undoBlocksMin } from './heldValues.js'
 import { addToLogIndex, cutFromLogIndex } from './logIndex.js'
 import { encodeLogRanges, type LogRange, logRangeAt, withNumber, withoutNumber } from './logRanges.js'
 import { packList } from './packedLists.js'
 import { packReceipts } from './packedReceipts.js'
-import { type ProvedState, StateWriter } from './stateWriter.js'
 import { StoredBlock, storedBlockRow, transactionHashes, withTotalDifficulty } from './storedBlock.js'
 import { metaKeys, numberKey, schemaVersion } from './tables.js'
+
+/** An account that has some code after a block. */
+export interface CodeOwner {
+  readonly block: Hash32
+  readonly address: Uint8Array
+}
+
+/** An account and slots of it that were proved, with the trie nodes that prove them. */
+export interface ProvedState {
+  readonly nodes: readonly Change[]
+  /** Undefined where there is no account, or none with code. */
+  readonly codeHash: Hash32 | undefined
+  readonly values: ProvedValues
+}
+
+/** Tables of which rows may be dropped. */
+export type StateTable = 'held' | 'nodes' | 'code'
+
+const noHash = new Uint8Array(0) as Hash32
 
 /** A header of the canonical chain. */
 export interface CanonicalHeader extends BlockName {
@@ -93,7 +113,8 @@ const packr = new Packr({ useRecords: false })
  * The writer of a gateway's store: parts of a chain in any order, as they were asked for and proved. A canonical block
  * is a header at least; its body, receipts, and nodes of its state come later, or never.
  */
-export class GatewayWriter extends StateWriter {
+export class GatewayWriter extends ChainWriter {
+  readonly #held = new HeldValues(this.tables)
   /** Whether a new head is added to the log index. */
   keepsLogIndex = false
   /** Blocks whose state stays known as far as it was held. */
@@ -106,7 +127,7 @@ export class GatewayWriter extends StateWriter {
   /** Makes the store one of this chain. Throws OperatorError where it is of another chain, or another kind. */
   begin(identity: ChainIdentity): void {
     const known = this.readIdentity()
-    if (known !== undefined && known.gateway === undefined) {
+    if (known !== undefined && storeKindOf(known).blocks === 'whole') {
       throw new OperatorError(
         `the store ${this.path} is no gateway's; give the gateway a data folder or a network name of its own`,
       )
@@ -119,12 +140,12 @@ export class GatewayWriter extends StateWriter {
     const row = packr.pack({ ...identity, gateway: true, schema: schemaVersion })
     const before = this.tables.meta.getBinary(metaKeys.identity)
     const head = this.readHead()
-    const isCurrent = head === undefined || this.heldValues.isAt(head.hash)
+    const isCurrent = head === undefined || this.#held.isAt(head.hash)
     // A full disk takes nothing, and what is held can be served.
     if (isCurrent && before !== undefined && equalBytes(before, row)) return
     this.commit(() => {
       this.tables.meta.putSync(metaKeys.identity, row)
-      if (!isCurrent) this.heldValues.restart(head)
+      if (!isCurrent) this.#held.restart(head)
     })
   }
 
@@ -162,19 +183,19 @@ export class GatewayWriter extends StateWriter {
     this.commit(() => {
       for (let number = this.readHead()?.number ?? -1; number > forkNumber; number--) {
         this.#moveAside(number)
-        this.heldValues.unwind(number)
+        this.#held.unwind(number)
       }
       for (const header of headers) {
         this.#putHeader(header)
         const changes = isUnlinked ? undefined : changesOf(header)
-        if (changes === undefined) this.heldValues.miss(header)
-        else this.heldValues.apply(header, changes)
+        if (changes === undefined) this.#held.miss(header)
+        else this.#held.apply(header, changes)
       }
       if (last !== undefined) {
         this.putHead(last)
-        if (isUnlinked) this.heldValues.restart(last)
-        for (const each of proved) this.putProved(each, last, last)
-        this.heldValues.prune(last.number - Math.max(this.keptBlocks, undoBlocksMin))
+        if (isUnlinked) this.#held.restart(last)
+        for (const each of proved) this.#putProved(each, last, last)
+        this.#held.prune(last.number - Math.max(this.keptBlocks, undoBlocksMin))
       }
       if (isUnlinked && headers[0]) meta.putSync(metaKeys.linkedFrom, numberKey(headers[0].number))
       if (this.keepsLogIndex && headers[0] && last) this.#indexLogs(headers[0].number, last.number)
@@ -352,6 +373,127 @@ export class GatewayWriter extends StateWriter {
     sideBlocks.putSync(hash, own)
     blocks.removeSync(numberKey(number))
     numbers.removeSync(hash)
+  }
+
+  /**
+   * Stores trie nodes, where code that is not held can be asked for, and values, which hold after the head with `isHeld`.
+   * False where other values were held.
+   */
+  putState(state: ProvedState, block: Hash32, isHeld: boolean): boolean {
+    let isRight = true
+    this.commit(() => {
+      const head = isHeld ? this.readHead() : undefined
+      isRight = this.#putProved(state, { hash: block }, head)
+    })
+    return isRight
+  }
+
+  /**
+   * Holds all slots of an account after the head: `values` has those that are not zero. False where other values were
+   * held.
+   */
+  holdWhole(values: ProvedValues): boolean {
+    const head = this.readHead()
+    let isRight = false
+    this.commit(() => {
+      isRight = head !== undefined && this.#held.proveWhole(head, values)
+    })
+    return isRight
+  }
+
+  /** Whether all slots of an account are held. */
+  holdsWhole(address: Uint8Array): boolean {
+    const head = this.readHead()
+    return head !== undefined && this.#held.isWhole(address, head.number)
+  }
+
+  /** Drops values, each of which is proved again when it is asked for. */
+  dropHeld(keys: readonly Uint8Array[]): void {
+    this.commit(() => {
+      for (const key of keys) this.#held.drop(key)
+    })
+  }
+
+  /** Bytes on disk of values, trie nodes and code. */
+  get stateBytes(): number {
+    const { held, nodes, code } = this.tables
+    return held.bytes + nodes.bytes + code.bytes
+  }
+
+  /** Block from which on the changes of each were taken in; undefined where nothing was ever held. */
+  get currentFrom(): number | undefined {
+    return this.#held.isAt(this.readHead()?.hash ?? noHash) ? this.#held.marks.from : undefined
+  }
+
+  /** Up to `limit` keys of values, nodes or code, in order. */
+  stateKeysFrom(table: StateTable, start: Uint8Array, limit: number): Uint8Array[] {
+    if (table === 'held') return this.#held.keysFrom(start, limit)
+    return Array.from(this.tables[table].getRange({ start, limit }), ({ key }) => Uint8Array.from(key))
+  }
+
+  /** Drops values, nodes or code: what is asked for is fetched again. */
+  dropState(table: StateTable, keys: readonly Uint8Array[]): void {
+    if (table === 'held') return this.dropHeld(keys)
+    this.commit(() => {
+      for (const key of keys) this.tables[table].removeSync(key)
+    })
+  }
+
+  /** Forgets what was held at the oldest `count` blocks, but not the way back. Whether there was something to forget. */
+  forgetPast(count: number): boolean {
+    const { oldest } = this.#held
+    const last = Math.min((oldest ?? 0) + count, (this.readHead()?.number ?? 0) - undoBlocksMin)
+    if (oldest === undefined || oldest > last) return false
+    this.commit(() => this.#held.prune(last))
+    return true
+  }
+
+  /** An account as it is held after the head, RLP; empty for none, undefined where it is not held. */
+  readHeldAccount(address: Uint8Array): Uint8Array | undefined {
+    const head = this.readHead()
+    return head && readHeld(this.tables.held, this.#held.marks, heldKey('account', address), head.number)
+  }
+
+  /** Whether an account and slots of it are held after a canonical block. */
+  holds(address: Uint8Array, slots: readonly Uint8Array[], number: number): boolean {
+    const { held } = this.tables
+    const { marks } = this.#held
+    return (
+      readHeld(held, marks, heldKey('account', address), number) !== undefined &&
+      slots.every((slot) => readHeldSlot(held, marks, address, slot, number) !== undefined)
+    )
+  }
+
+  /** Slots of an account of which values are held. */
+  heldSlotsOf(address: Uint8Array): Iterable<Hash32> {
+    return this.#held.slotsOf(address)
+  }
+
+  #putProved(
+    { nodes, codeHash, values }: ProvedState,
+    { hash }: Pick<BlockName, 'hash'>,
+    head: BlockName | undefined,
+  ): boolean {
+    const { meta, nodes: table } = this.tables
+    for (const [hash, rlp] of nodes) table.putSync(hash, rlp)
+    if (codeHash !== undefined && !this.tables.code.doesExist(codeHash)) {
+      meta.putSync(metaKeys.codeOwner(codeHash), concatBytes(hash, values.address))
+    }
+    return head === undefined || this.#held.prove(head, values)
+  }
+
+  putCode(hash: Hash32, code: Uint8Array): void {
+    this.commit(() => this.tables.code.putSync(hash, code))
+  }
+
+  /** Says of which account code with this hash can be asked. */
+  putCodeOwner(codeHash: Hash32, { block, address }: CodeOwner): void {
+    this.commit(() => this.tables.meta.putSync(metaKeys.codeOwner(codeHash), concatBytes(block, address)))
+  }
+
+  readCodeOwner(codeHash: Hash32): CodeOwner | undefined {
+    const row = this.tables.meta.getBinary(metaKeys.codeOwner(codeHash))
+    return row && { block: toHash32(row.slice(0, 32)), address: row.slice(32) }
   }
 }
 

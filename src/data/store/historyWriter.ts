@@ -1,7 +1,7 @@
 import { Packr } from 'msgpackr'
 import { bytesToBigInt, type Hash32, readUint64, toHash32 } from '../../primitives/bytes.js'
 import { OperatorError } from '../../primitives/faults.js'
-import type { BlockName, ChainIdentity, Epoch } from './chainRows.js'
+import { type BlockName, type ChainIdentity, type Epoch, storeKindOf } from './chainRows.js'
 import { ChainWriter, type ChainWriterOptions, type HistoryRows } from './chainWriter.js'
 import { removePlaces } from './locations.js'
 import { cutFromLogIndex } from './logIndex.js'
@@ -42,7 +42,7 @@ export class HistoryWriter extends ChainWriter {
   }
 
   #requireSame(known: ChainIdentity, identity: ChainIdentity): void {
-    if (known.history === undefined) {
+    if (storeKindOf(known).state !== 'none') {
       throw new OperatorError(
         `the store ${this.path} holds state, which archives of history do not have; import them into a network of kind "history"`,
       )

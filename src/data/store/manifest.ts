@@ -10,9 +10,9 @@ import { bytesToHex } from '../../primitives/bytes.js'
 import { OperatorError } from '../../primitives/faults.js'
 import { isThere } from '../../primitives/isThere.js'
 import { syncPath } from '../../primitives/syncPath.js'
+import { readBlockName } from './chainReader.js'
 import type { ChainIdentity } from './chainRows.js'
 import { closeEnvironment, openEnvironment, openTable } from './environment.js'
-import { readBlockName } from './stateRowsReader.js'
 import { metaKeys } from './tables.js'
 
 /** Raised when a manifest says something that earlier programs would not understand. */

@@ -2,7 +2,7 @@
 
 import { epochBlocks } from '../../data/ssz/verifyHeaderProof.js'
 import { ChainReader } from '../../data/store/chainReader.js'
-import { firstNumberOf } from '../../data/store/chainRows.js'
+import { firstNumberOf, storeKindOf } from '../../data/store/chainRows.js'
 import { FaultError, OperatorError, UsageError } from '../../primitives/faults.js'
 import { makeFolder } from '../../primitives/makeFolder.js'
 import { exportArchives } from '../../sources/ingest/era/exportArchives.js'
@@ -15,12 +15,17 @@ export async function exportChain({ network, mapBytes, ...config }: ExportConfig
   const store = ChainReader.open({ path: network.storePath, mapBytes })
   try {
     const identity = store.readIdentity()
-    if (identity?.gateway) {
+    const kind = identity && storeKindOf(identity)
+    if (kind?.blocks === 'proved') {
       throw new OperatorError(
-        `network ${network.name} is of kind gateway, whose store holds of most blocks only a part; export another network`,
+        `network ${network.name} is of kind ${kind.name}, whose store holds of most blocks only a part; export another network`,
       )
     }
-    if (config.stateOf !== undefined) return await exportState(store, network.name, config, io)
+    if (config.stateOf !== undefined) {
+      if (kind?.state === 'none')
+        throw new OperatorError(`network ${network.name} holds no state; export another one`)
+      return await exportState(store, network.name, config, io)
+    }
     const { receipts, bodies } = store.readOldestKept()
     const first = Math.max(identity ? firstNumberOf(identity) : 0, receipts, bodies)
     const head = store.readHead()?.number ?? 0
@@ -58,8 +63,6 @@ async function exportState(
   { stateOf, folder }: Pick<ExportConfig, 'stateOf' | 'folder'>,
   io: Io,
 ): Promise<number> {
-  if (store.readIdentity()?.history)
-    throw new OperatorError(`network ${network} holds no state; export another one`)
   const head = store.readHead()?.number ?? 0
   const number = stateOf === 'latest' ? head : (stateOf ?? head)
   const oldest = store.readOldestKept().state

@@ -6,7 +6,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { identityWithForks, knownIdentity, knownNetworkNames } from '../../data/chain/knownNetworks.js'
 import { epochBlocks } from '../../data/ssz/verifyHeaderProof.js'
 import { ChainReader } from '../../data/store/chainReader.js'
-import { type ChainIdentity, kindOf } from '../../data/store/chainRows.js'
+import { type ChainIdentity, storeKindOf } from '../../data/store/chainRows.js'
 import { bytesToHex } from '../../primitives/bytes.js'
 import { OperatorError, UsageError } from '../../primitives/faults.js'
 import { startIngest } from '../../sources/ingest/ingestThread.js'
@@ -23,7 +23,7 @@ import { archiveSummary, beneathSummary, createProgressView, logLine } from './i
 export async function importArchives(config: ImportConfig, io: Io): Promise<number> {
   const { network, accumulatorsPath } = config
   const stored = await readStored(config)
-  const kind = stored === undefined ? network.kind : kindOf(stored)
+  const kind = stored === undefined ? network.kind : storeKindOf(stored).name
   if (accumulatorsPath !== undefined && (kind === 'archive' || kind === 'gateway')) {
     throw new UsageError(
       `network ${network.name} is of kind ${kind}, in which every block is proved; leave --accumulators out`,
@@ -35,7 +35,8 @@ export async function importArchives(config: ImportConfig, io: Io): Promise<numb
       `the gateway ${network.name} has no head yet to which blocks could link; start it with its upstreams first`,
     )
   }
-  const identity = stored?.gateway ? requireGenesis(stored, config) : findIdentity(config, stored)
+  const isBeneath = stored !== undefined && kind === 'gateway'
+  const identity = isBeneath ? requireGenesis(stored, config) : findIdentity(config, stored)
   requireChainId(`the history of network ${network.name}`, identity, network.chainId)
   const task = {
     storePath: network.storePath,
@@ -53,7 +54,7 @@ export async function importArchives(config: ImportConfig, io: Io): Promise<numb
   const thread = startIngest(task, (progress) => view.update(progress), {
     onEpoch,
   })
-  const summary = identity.gateway ? beneathSummary : archiveSummary
+  const summary = isBeneath ? beneathSummary : archiveSummary
   return followImport(thread, network.name, { view, io, summary })
 }
 

@@ -149,7 +149,14 @@ export function readNetworks(
     const source = services.sources.find(({ name }) => name === network.name)
     const chain = chainOf(open, source?.figures?.upstreams ?? [])
     return [
-      { ...common(network), ...storeOf(network), kind: kindOf(open), opening: null, chain, queue: null },
+      {
+        ...common(network),
+        ...storeOf(network),
+        kind: open.current.chain.kind.name,
+        opening: null,
+        chain,
+        queue: null,
+      },
     ]
   })
   const queues = rollups.flatMap((rollup): Network[] => {
@@ -159,11 +166,6 @@ export function readNetworks(
     return [{ ...common(rollup), ...own, queue: queueOf(open) }]
   })
   return [...chains, ...queues].sort((a, b) => Number(b.isDefault) - Number(a.isDefault))
-}
-
-function kindOf({ current }: OpenNetwork): Network['kind'] {
-  const { gateway, history } = current.chain.identity
-  return gateway ? 'gateway' : history === undefined ? 'archive' : 'history'
 }
 
 function chainOf(network: OpenNetwork, figures: IngestFigures['upstreams']): Network['chain'] {

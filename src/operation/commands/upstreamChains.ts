@@ -7,7 +7,7 @@ import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as z from 'zod'
 import { networkOf } from '../../data/chain/knownNetworks.js'
-import { kindOf } from '../../data/store/chainRows.js'
+import { storeKindOf } from '../../data/store/chainRows.js'
 import { readStoredIdentity } from '../../data/store/manifest.js'
 import { bytesToHex } from '../../primitives/bytes.js'
 import { isThere } from '../../primitives/isThere.js'
@@ -95,7 +95,8 @@ function nameOf(chainId: number, { dataDir, mapBytes }: Config): string {
   // LMDB crashes on an empty file that is opened for reading.
   const isMade = isThere(path) && statSync(path).size > 0
   const stored = isMade ? readStoredIdentity(path, mapBytes) : undefined
-  const isOther = stored !== undefined && (stored.chainId !== String(chainId) || kindOf(stored) !== 'gateway')
+  const isOther =
+    stored !== undefined && (stored.chainId !== String(chainId) || storeKindOf(stored).blocks !== 'proved')
   return isOther ? plain : name
 }
 

@@ -1,6 +1,7 @@
 /** Entry of the child process of `tidegate verify`: opens the store, checks it, and reports over the IPC channel. */
 
 import { ChainReader } from '../../data/store/chainReader.js'
+import { storeKindOf } from '../../data/store/chainRows.js'
 import { OperatorError } from '../../primitives/faults.js'
 import { type GatewayReport, verifyGateway } from '../../sources/ingest/gateway/verifyGateway.js'
 import { type VerifyReport, verifyChain } from '../../sources/ingest/verifyChain.js'
@@ -40,7 +41,9 @@ async function check({ storePath, mapBytes, blocks, seed }: VerifyTask): Promise
       const progress: VerifyMessage = { type: 'progress', what, done }
       process.send?.(progress)
     }
-    const report = store.readIdentity()?.gateway
+    const identity = store.readIdentity()
+    const isGateway = identity !== undefined && storeKindOf(identity).blocks === 'proved'
+    const report = isGateway
       ? verifyGateway(store, onProgress)
       : verifyChain(store, { blocks, seed, onProgress })
     await store.close()

@@ -7,10 +7,8 @@ import type { CacheUse } from '../../data/chain/answerCache.js'
 import type { Chain } from '../../data/chain/chain.js'
 import { provedFamilyOf } from '../../data/chain/families/provedFamilies.js'
 import type { SyncProgress } from '../../data/chain/syncProgress.js'
-import { openRows, ProvedRows } from '../../data/state/provedRows.js'
+import { type OpenRows, openRows } from '../../data/state/provedRows.js'
 import { RowStateReader } from '../../data/state/stateReader.js'
-import type { ChainReader } from '../../data/store/chainReader.js'
-import { kindOf } from '../../data/store/chainRows.js'
 import { type LogRange, logRangeAt } from '../../data/store/logRanges.js'
 import type { Hash32 } from '../../primitives/bytes.js'
 import { FaultError, OperatorError } from '../../primitives/faults.js'
@@ -81,7 +79,7 @@ export interface OpenOptions
 
 /** A store that is open, and the views of it. */
 interface OpenStore {
-  readonly store: ChainReader
+  readonly store: OpenRows
   readonly views: ChainViews
   readonly readFaith: OpenNetwork['readFaith']
   readonly told: OpenNetwork['told']
@@ -122,7 +120,7 @@ function openStore(
   return {
     store,
     views,
-    readFaith: store instanceof ProvedRows ? () => store.readFaith() : undefined,
+    readFaith: store.readFaith?.bind(store),
     told: fetch && upstreamCalls && createTold(family, upstreamCalls, () => views.chain.finalizedNumber),
     relay: passed.length === 0 ? undefined : upstreamCalls && createRelay(passed, upstreamCalls),
   }
@@ -231,7 +229,7 @@ function purposeOf({ source, isEmbedded }: NetworkConfig): OpenNetwork['purpose'
 
 /** Of blocks whose receipts are fetched late, headers are what has to be there. */
 function logProgress(
-  store: ChainReader,
+  store: OpenRows,
   { from, lazy }: NonNullable<GatewayConfig['logs']>,
   head: number,
 ): LogProgress {
@@ -246,14 +244,14 @@ function logProgress(
 
 /** Has something fetched; it is held, or known to be absent, when this resolves. */
 async function supplyInto(
-  store: ChainReader,
+  store: OpenRows,
   wanted: Wanted,
   call: WantingCall | undefined,
   fetch: FetchMissing,
 ): Promise<void> {
   const isAbsent = await fetch(wanted, call)
   store.refresh()
-  if (isAbsent && store instanceof ProvedRows) store.noteAbsent(wanted)
+  if (isAbsent) store.noteAbsent?.(wanted)
 }
 
 /**
@@ -284,8 +282,7 @@ function requireChain({ name, kind, storePath, genesisPath }: NetworkConfig): vo
   )
 }
 
-function checkIdentity(config: NetworkConfig, { identity }: Chain): void {
-  const kind = kindOf(identity)
+function checkIdentity(config: NetworkConfig, { identity, kind: { name: kind } }: Chain): void {
   if (config.kind !== undefined && config.kind !== kind) {
     throw new OperatorError(
       `the store of network ${config.name} is of kind ${kind}, the configuration says ${config.kind}; correct one of them`,

@@ -89,7 +89,7 @@ export class NetworkStreams {
    */
   subscribe(subscriber: Subscriber, request: ChainRequest): OpenedStream {
     const { filter, receipts } = request
-    if (filter !== undefined || receipts !== undefined) requireLogs(this.#chain.identity)
+    if (filter !== undefined || receipts !== undefined) requireLogs(this.#chain.kind)
     const cursor = request.from === undefined ? this.#cursor : this.#cursorAt(request.from, request)
     const events = {
       again: (step: ChainStep, first: number) => this.#again(follower, step, first),

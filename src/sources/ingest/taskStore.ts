@@ -1,6 +1,6 @@
 import { ForkSchedule } from '../../data/chain/forks.js'
 import { decodeHeader } from '../../data/chain/header.js'
-import { type ChainIdentity, kindOf } from '../../data/store/chainRows.js'
+import { type ChainIdentity, storeKindOf } from '../../data/store/chainRows.js'
 import { ChainWriter } from '../../data/store/chainWriter.js'
 import { bytesToBigInt } from '../../primitives/bytes.js'
 import { OperatorError } from '../../primitives/faults.js'
@@ -46,10 +46,11 @@ export async function openTaskStore(
 /** Throws OperatorError for the store of a network of another kind than `archive`. */
 function requireExecuted(store: ChainWriter): void {
   const identity = store.readIdentity()
-  const kind = identity === undefined ? 'archive' : kindOf(identity)
-  if (kind === 'archive') return
+  if (identity === undefined) return
+  const kind = storeKindOf(identity)
+  if (kind.state === 'whole') return
   throw new OperatorError(
-    `the store ${store.path} is of a network of kind ${kind}, in which no blocks are executed; import archives (.era1, .ere) into it, or name another network`,
+    `the store ${store.path} is of a network of kind ${kind.name}, in which no blocks are executed; import archives (.era1, .ere) into it, or name another network`,
   )
 }
 

@@ -6,7 +6,7 @@ import { blockAccessListHash } from '../../data/chain/blockAccessList.js'
 import { ForkSchedule } from '../../data/chain/forks.js'
 import { decodeHeader, type Header, headerHash, stateRootOf } from '../../data/chain/header.js'
 import type { ChainReader } from '../../data/store/chainReader.js'
-import { type BlockName, firstHeaderOf, type HistoryExtent } from '../../data/store/chainRows.js'
+import { type BlockName, firstHeaderOf, type StoreKind, storeKindOf } from '../../data/store/chainRows.js'
 import type { OldestKept } from '../../data/store/keptHistory.js'
 import { type StoredBlock, storedBlockRow } from '../../data/store/storedBlock.js'
 import { bodyHashes, readBody, receiptsRootOf } from '../../execution/evm/blocks/blockParts.js'
@@ -51,19 +51,19 @@ export function verifyChain(store: ChainReader, options: VerifyOptions): VerifyR
   const head = store.readHead()
   if (head === undefined) throw new Error('the store has no head')
   const check = new Verification(store, head)
-  const { history } = check
+  const hasState = check.kind.state !== 'none'
   const oldest = Math.max(check.oldest.state, check.oldest.trie)
   const chosen = chooseBlocks(head.number - oldest, options).map((number) => oldest + number)
-  const stateBlocks = history ? [] : [...chosen, head.number]
+  const stateBlocks = hasState ? [...chosen, head.number] : []
   let epochs: VerifiedEpoch[] | undefined
   try {
     check.blocks((done) => options.onProgress('blocks', done))
-    if (history !== undefined) epochs = check.epochs((done) => options.onProgress('epochs', done))
+    if (!hasState) epochs = check.epochs((done) => options.onProgress('epochs', done))
     for (const [index, number] of stateBlocks.entries()) {
       options.onProgress(`state of block ${number}`, index / stateBlocks.length)
       check.stateAt(number)
     }
-    if (history === undefined) {
+    if (hasState) {
       options.onProgress('latest state', 1)
       check.latestState()
       check.contracts()
@@ -81,7 +81,7 @@ export function verifyChain(store: ChainReader, options: VerifyOptions): VerifyR
 class Verification extends FaultList {
   readonly counts = { blocks: 0, transactions: 0, accounts: 0, slots: 0, trieNodes: 0 }
   /** Of a store without state. */
-  readonly history: HistoryExtent | undefined
+  readonly kind: StoreKind
   readonly oldest: OldestKept
 
   /** Number of entries that the log index should have. */
@@ -98,7 +98,7 @@ class Verification extends FaultList {
     this.#head = head
     const identity = store.readIdentity()
     if (identity === undefined) throw new Error('a store with a head has an identity')
-    this.history = identity.history
+    this.kind = storeKindOf(identity)
     this.#firstHeader = firstHeaderOf(identity)
     this.oldest = store.readOldestKept()
     this.#schedule = ForkSchedule.of(identity)
@@ -126,7 +126,7 @@ class Verification extends FaultList {
     )
     // An import of archives that was cut short leaves blocks there, and the next one takes them away.
     this.expect(
-      this.history !== undefined || this.#store.readCanonicalHash(this.#head.number + 1) === undefined,
+      this.kind.state === 'none' || this.#store.readCanonicalHash(this.#head.number + 1) === undefined,
       `block ${this.#head.number + 1} stands above the head`,
     )
   }
@@ -153,7 +153,7 @@ class Verification extends FaultList {
   }
 
   get #hasReceipts(): boolean {
-    return this.history?.hasReceipts !== false
+    return this.kind.hasReceipts
   }
 
   #checkLogIndex(): void {
@@ -267,7 +267,7 @@ class Verification extends FaultList {
     this.expect(equalBytes(row, stored.bytes), `block ${number}: its parts are not as long as its row says`)
     const accessList = this.#store.readBlockAccessList(hash)
     // Blocks that came from archives lack their list.
-    const mayLackList = header.blockAccessListHash === undefined || this.history !== undefined
+    const mayLackList = header.blockAccessListHash === undefined || this.kind.state === 'none'
     this.expect(accessList !== undefined || mayLackList, `block ${number}: its access list is missing`)
     const content = readBody(body, header)
     const fork = this.#schedule.forkOf(header)

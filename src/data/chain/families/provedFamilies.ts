@@ -3,7 +3,7 @@
  * the OP Stack, OffchainLabs' go-ethereum, bor and PIP-74, bnb-chain/bsc, coreth and ACP-194, celo-org's and
  * mantlenetworkio's op-geth, scroll-tech's go-ethereum, docs.linea.build, docs.gnosischain.com; as of November 2026.
  */
-import type { ChainIdentity } from '../../store/chainRows.js'
+import { type ChainIdentity, storeKindOf } from '../../store/chainRows.js'
 import { forksUpToLondon } from '../forks.js'
 import {
   type Basis,
@@ -230,10 +230,10 @@ export function provedFamilyOf({ family = 'ethereum' }: Pick<ChainIdentity, 'fam
 
 /** How each part of a network is known to be right: what `/health`, OpenRPC, the dashboard and docs/networks.md say. */
 export function basisOf(identity: Pick<ChainIdentity, 'family' | 'gateway' | 'history'>): NetworkBasis {
-  const { gateway, history } = identity
-  if (history !== undefined)
-    return { headers: 'proved', transactions: 'proved', ...(history.hasReceipts && { receipts: 'proved' }) }
-  if (gateway === undefined) return Object.fromEntries(shownParts.map((part) => [part, 'executed']))
+  const { state, hasReceipts } = storeKindOf(identity)
+  if (state === 'none')
+    return { headers: 'proved', transactions: 'proved', ...(hasReceipts && { receipts: 'proved' }) }
+  if (state === 'whole') return Object.fromEntries(shownParts.map((part) => [part, 'executed']))
   const { parts, loose } = provedFamilyOf(identity)
   const shown = (part: NetworkPart): ShownBasis => {
     if (parts[part] === 'told') return 'told'

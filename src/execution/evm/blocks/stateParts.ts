@@ -6,13 +6,12 @@
 import type { Header } from '../../../data/chain/header.js'
 import { requireKeptBefore } from '../../../data/chain/removedHistory.js'
 import { type Account, decodeAccount } from '../../../data/state/account.js'
+import type { OpenRows } from '../../../data/state/provedRows.js'
 import type { StateView } from '../../../data/state/stateView.js'
 import { trieLeaves } from '../../../data/state/trie.js'
 import { MissingNodeError } from '../../../data/state/trieNode.js'
 import { provedState } from '../../../data/state/trieState.js'
 import { type Tries, triesAfter } from '../../../data/state/tries.js'
-import type { ChainReader } from '../../../data/store/chainReader.js'
-import type { ChainRows } from '../../../data/store/chainRows.js'
 import {
   type Address,
   bytesToHex,
@@ -72,12 +71,12 @@ const modifiedMax = 500_000
 const grownBytesMax = 2 ** 26
 
 export class StateParts {
-  readonly #store: ChainReader
+  readonly #store: OpenRows
   readonly #limits: TraceLimits
   readonly #replays: BlockReplays
   readonly #own = new OwnKernel(grownBytesMax)
 
-  constructor(store: ChainReader, limits: TraceLimits) {
+  constructor(store: OpenRows, limits: TraceLimits) {
     this.#store = store
     this.#limits = limits
     this.#replays = new BlockReplays(store)
@@ -231,13 +230,13 @@ export class StateParts {
   #readWithTries(hash: Uint8Array): ReplayedBlock {
     const block = this.#replays.read(hash)
     const name = { number: block.header.number, hash: toHash32(Uint8Array.from(hash)) }
-    requireKeptBefore(this.#store as ChainRows, name, ['trie'])
+    requireKeptBefore(this.#store, name, ['trie'])
     return block
   }
 
   /** The state after a block with all storage roots. */
   #wholeState(hash: Hash32, header: Header): StateView {
-    if (!(this.#store as ChainRows).mayLack) return this.#replays.stateAfter(hash, header)
+    if (!this.#store.mayLack) return this.#replays.stateAfter(hash, header)
     return provedState(this.#store, header.stateRoot, hash)
   }
 
@@ -263,7 +262,7 @@ export class StateParts {
 
   #modified(first: NamedBlock, last: NamedBlock, watch: JobWatch): unknown {
     const store = this.#store
-    if ((store as ChainRows).mayLack === true) throw new FaultError({ kind: 'NoAccountHistory' })
+    if (store.mayLack) throw new FaultError({ kind: 'NoAccountHistory' })
     for (const { number, hash } of [first, last]) {
       if (!store.isCanonical(number, hash)) throw new FaultError({ kind: 'HashNotCanonical' })
     }

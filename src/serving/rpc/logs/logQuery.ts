@@ -116,7 +116,7 @@ export function findLogs(
   context: RequestContext,
   turnMsMax: number,
 ): FoundLogs | Promise<FoundLogs> {
-  requireLogs(chain.identity)
+  requireLogs(chain.kind)
   return inOneSlice(new RequestSlices(turnMsMax, context, 0), () => {
     const startedAtMs = performance.now()
     const found = chain.searchLogs(search, bounds, () => performance.now() - startedAtMs >= inlineMsMax)

@@ -77,7 +77,7 @@ export class PolledFilters implements FilterService {
     this.#sweep()
     const { chain, head, upstreamCalls } = this.#current()
     const { number, hash } = head
-    if (request.kind === 'logs') requireLogs(chain.identity)
+    if (request.kind === 'logs') requireLogs(chain.kind)
     const within = request.kind === 'logs' ? withinOf(request.query) : undefined
     const keys = request.kind === 'logs' ? countCriteria(request.query.criteria) : 0
     const bytes = polledFilterBytes + keys * polledFilterKeyBytes

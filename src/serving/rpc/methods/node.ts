@@ -125,13 +125,12 @@ export const nodeMethods = {
       ...Object.fromEntries(kindsHeld.map((kind) => [kind, heldSchema])),
     }),
     run({ head, chain }) {
-      const { history } = chain.identity
-      const { oldest } = chain
+      const { oldest, kind: held } = chain
       const isHeld = (kind: string): boolean =>
-        history === undefined ||
+        held.state !== 'none' ||
         kind === 'blocks' ||
         kind === 'tx' ||
-        (history.hasReceipts && (kind === 'receipts' || kind === 'logs'))
+        (held.hasReceipts && (kind === 'receipts' || kind === 'logs'))
       const everything = kindsHeld.map((kind) => [
         kind,
         { disabled: !isHeld(kind), oldestBlock: toQuantity(oldest[heldKinds[kind]]) },

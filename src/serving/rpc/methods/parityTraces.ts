@@ -127,9 +127,9 @@ export const parityTraceMethods = {
 
 /** The blocks of a filter; those without a bound from the first that can be executed, up to the head. */
 function tracedRange({ chain }: Network, from: BlockId | undefined, to: BlockId | undefined): TraceSubject {
-  const { identity, firstExecutable, head } = chain
+  const { kind, firstExecutable, head } = chain
   // Blocks without transactions would be listed before the first that needs it.
-  if (identity.history !== undefined) throw new FaultError({ kind: 'NoState' })
+  if (kind.state === 'none') throw new FaultError({ kind: 'NoState' })
   const first = from === undefined ? firstExecutable : canonicalNumber(chain, from)
   const last = to === undefined ? head.number : canonicalNumber(chain, to)
   if (first > last) throw new FaultError({ kind: 'InvalidBlockRange' })

@@ -136,7 +136,7 @@ export const proofMethods = {
       if (header === undefined) return 'null'
       const { number } = header
       // Only archives bring accumulators, and a chain that was executed here came from none.
-      if (chain.identity.history === undefined) throw new FaultError({ kind: 'NoAccumulator', number })
+      if (chain.kind.state !== 'none') throw new FaultError({ kind: 'NoAccumulator', number })
       return kept(proofs, `h${latin1Key(hash)}`, () => jobs.run('headerProof', { number, hash }, context))
     },
   }),

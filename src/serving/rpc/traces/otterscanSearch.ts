@@ -186,9 +186,9 @@ async function traceBlock<T>(
 }
 
 /** Throws FaultError where the network does not hold when accounts changed. */
-function requireHistory({ identity }: ChainView): void {
-  if (identity.history !== undefined) throw new FaultError({ kind: 'NoState' })
-  if (identity.gateway) throw new FaultError({ kind: 'NoAccountHistory' })
+function requireHistory({ kind: { state } }: ChainView): void {
+  if (state === 'none') throw new FaultError({ kind: 'NoState' })
+  if (state === 'proved') throw new FaultError({ kind: 'NoAccountHistory' })
 }
 
 /** Throws FaultError where a part of a block is not there. */

@@ -8,9 +8,8 @@ import { decodeAccount, emptyAccount } from '../../../data/state/account.js'
 import { MissingNodeError } from '../../../data/state/trieNode.js'
 import { provedState } from '../../../data/state/trieState.js'
 import type { BlockName } from '../../../data/store/chainRows.js'
-import type { GatewayWriter } from '../../../data/store/gatewayWriter.js'
+import type { CodeOwner, GatewayWriter, ProvedState } from '../../../data/store/gatewayWriter.js'
 import type { BlockChanges, ProvedValues } from '../../../data/store/heldValues.js'
-import type { CodeOwner, ProvedState } from '../../../data/store/stateWriter.js'
 import { transactionHashes } from '../../../data/store/storedBlock.js'
 import {
   type Address,

@@ -1,7 +1,6 @@
 /** Keeps what a gateway holds within its bytes on disk: what was not read for longest goes, the past first. */
-import type { GatewayWriter } from '../../../data/store/gatewayWriter.js'
+import type { GatewayWriter, StateTable } from '../../../data/store/gatewayWriter.js'
 import type { HeldUse } from '../../../data/store/heldUse.js'
-import type { StateTable } from '../../../data/store/stateWriter.js'
 
 /** Rows that are looked at in one transaction: some milliseconds. */
 const rowsPerTurn = 2_048
