@@ -1,4 +1,5 @@
 import type { Address, Hash32 } from './bytes.js'
+import type { FetchMissing } from './notHeld.js'
 
 /** What a developer chain does for its callers. */
 const developerActions = [
@@ -98,4 +99,35 @@ export interface UpstreamCalls {
    * upstream's own error, UpstreamsFailed where none answered.
    */
   relay(method: string, params: string): Promise<string>
+}
+
+/** What is asked of the source of a network; only one that may lack something fetches. */
+export interface SourceCalls extends UpstreamCalls {
+  readonly fetch?: FetchMissing
+}
+export type SourceCallName = keyof SourceCalls
+
+/** Calls of a source as `call` makes them, by their names and arguments: on another thread, or later. */
+export function sourceCallsBy(
+  call: (name: SourceCallName, args: readonly unknown[]) => Promise<unknown>,
+): Required<SourceCalls> {
+  const by =
+    (name: SourceCallName) =>
+    (...args: unknown[]): Promise<never> =>
+      call(name, args) as Promise<never>
+  return {
+    ...{ send: by('send'), pending: by('pending'), waiting: by('waiting'), pool: by('pool') },
+    ...{ announced: by('announced'), relay: by('relay'), fetch: by('fetch') },
+  }
+}
+
+/** Makes a call that was passed on. Rejects, beside as the call does, where the source does not fetch. */
+export async function callSource(
+  calls: SourceCalls,
+  name: SourceCallName,
+  args: readonly unknown[],
+): Promise<unknown> {
+  const call: ((...args: never) => Promise<unknown>) | undefined = calls[name]
+  if (call === undefined) throw new Error('this source holds everything and fetches nothing')
+  return call.apply(calls, args as never)
 }

@@ -406,7 +406,7 @@ class Run {
 
   async fetch(wanted: Wanted): Promise<unknown> {
     const serial = ++this.#serial
-    ;(await this.ready.promise).take({ type: 'fetch', serial, wanted, call: undefined })
+    ;(await this.ready.promise).take({ type: 'call', serial, name: 'fetch', args: [wanted] })
     const isAnswer = (message: IngestMessage) => 'serial' in message && message.serial === serial
     const answer = await waitFor('what is fetched', () => this.messages.find(isAnswer))
     return answer.type === 'answered' ? answer.answer : answer

@@ -73,7 +73,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   process.on('message', (texts: readonly string[]) => {
     const [block, stateRoot, address, ...slots] = texts.map(hexToBytes)
     const wanted = { kind: 'state', block, stateRoot, address, slots } as unknown as Wanted
-    calls?.take({ type: 'fetch', serial: ++serial, wanted, call: undefined })
+    calls?.take({ type: 'call', serial: ++serial, name: 'fetch', args: [wanted] })
   })
   await runGateway(task, {
     report: ({ type }) => process.send?.({ type }),

@@ -339,7 +339,7 @@ export class GatewayRig {
 
   async #fetch({ wanted }: NotHeldError): Promise<void> {
     const serial = ++this.#serial
-    this.#calls.take({ type: 'fetch', serial, wanted, call: undefined })
+    this.#calls.take({ type: 'call', serial, name: 'fetch', args: [wanted] })
     const isAnswer = (message: IngestMessage) => 'serial' in message && message.serial === serial
     const answer = await waitFor('what was missing', () => this.messages.find(isAnswer))
     if (answer.type === 'refused') throw new Error(JSON.stringify(answer.fault))

@@ -3,9 +3,8 @@ import { StoreError } from '../../data/store/environment.js'
 import { defer, waitedForLater } from '../../primitives/deferred.js'
 import { smallest } from '../../primitives/extremes.js'
 import { OperatorError } from '../../primitives/faults.js'
-import type { FetchMissing } from '../../primitives/notHeld.js'
-import type { UpstreamCalls } from '../../primitives/upstreamCalls.js'
-import { type IngestThread, startIngest, upstreamCallsOver } from '../../sources/ingest/ingestThread.js'
+import { type SourceCalls, sourceCallsBy } from '../../primitives/upstreamCalls.js'
+import { type IngestThread, startIngest } from '../../sources/ingest/ingestThread.js'
 import type { IngestFigures, IngestProgress, IngestStore, SourceTask } from '../../sources/ingest/messages.js'
 import { feedSchemaOf, type GatewayConfig, historyLimits, type NetworkConfig } from '../config/config.js'
 import {
@@ -43,10 +42,8 @@ export interface NetworkSource extends ChainFeed {
   readonly caughtUp: Promise<void>
   /** Whether {@link caughtUp} has resolved. Until then its blocks are those of an earlier run, or part of what it has. */
   readonly hasCaughtUp: boolean
-  /** Of a gateway; see {@link IngestThread.fetch}. */
-  readonly fetch: FetchMissing | undefined
   /** Of a source with upstreams, and of a developer chain. */
-  readonly upstreamCalls: UpstreamCalls
+  readonly calls: Required<SourceCalls>
   /** What its thread told last; undefined before the first time. */
   readonly figures: IngestFigures | undefined
   /** Stops the source after the block it is working on; resolves when it has stopped. */
@@ -101,7 +98,7 @@ class RunningSource implements NetworkSource {
   readonly name: string
   readonly opened: Promise<void>
   readonly ingested: Promise<void>
-  readonly upstreamCalls = upstreamCallsOver((make) => this.#thread.call(make))
+  readonly calls = sourceCallsBy((name, args) => this.#thread.call(name, args))
   readonly #task: SourceTask
   readonly #listeners: SourceListeners
   readonly #feed = new RelayedFeed()
@@ -135,10 +132,6 @@ class RunningSource implements NetworkSource {
 
   get state(): SourceState {
     return this.#feed.state
-  }
-
-  get fetch(): FetchMissing | undefined {
-    return 'upstreams' in this.#task ? (wanted, call) => this.#thread.fetch(wanted, call) : undefined
   }
 
   listen(listener: (state: SourceState) => void): () => void {

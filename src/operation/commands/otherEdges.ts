@@ -1,7 +1,5 @@
-import { toAddress, toHash32 } from '../../primitives/bytes.js'
 import { UsageError } from '../../primitives/faults.js'
-import type { FetchMissing } from '../../primitives/notHeld.js'
-import type { PoolQuestion } from '../../primitives/upstreamCalls.js'
+import { callSource, type SourceCallName } from '../../primitives/upstreamCalls.js'
 import { clientVersion } from '../../primitives/version.js'
 import type { UsageLedger } from '../../serving/access/usageLedger.js'
 import type { JobOwner, Jobs } from '../../serving/pool/jobs.js'
@@ -68,7 +66,6 @@ export function startOtherEdges(
     if (network === undefined) throw new Error(`there is no network ${name}`)
     return network.current.filters
   }
-  const upstreamCallsOf = (name: string) => sources.find((source) => source.name === name)?.upstreamCalls
   const threads = startEdgeThreads(
     config.edges - 1,
     { config, clientVersion, ...shared, sources: new Map(sources.map(({ name, state }) => [name, state])) },
@@ -84,20 +81,12 @@ export function startOtherEdges(
       ): Promise<unknown> | unknown => filtersOf(network)[name](argument, caller, turnMsDefault),
       used: (report) => usage.take(report),
       health: ([name]: [string]) => rollupOf(name).health(),
-      fetch: ([name, ...wanted]: [string, ...Parameters<FetchMissing>]) =>
-        sources.find((source) => source.name === name)?.fetch?.(...wanted),
       // Copies, because the bytes lie in those of the whole message, all of which would cross once more.
-      send: ([name, raw]: [string, Uint8Array]) => upstreamCallsOf(name)?.send(new Uint8Array(raw)),
-      pending: ([name, hash]: [string, Uint8Array]) =>
-        upstreamCallsOf(name)?.pending(toHash32(new Uint8Array(hash))),
-      waiting: ([name, sender, next]: [string, Uint8Array, bigint]) =>
-        upstreamCallsOf(name)?.waiting(toAddress(new Uint8Array(sender)), next),
-      pool: ([name, question, sender]: [string, PoolQuestion, Uint8Array | undefined]) =>
-        upstreamCallsOf(name)?.pool(question, sender && toAddress(new Uint8Array(sender))),
-      announced: ([name, after, waitMs]: [string, number | undefined, number]) =>
-        upstreamCallsOf(name)?.announced(after, waitMs),
-      relay: ([name, method, params]: [string, string, string]) =>
-        upstreamCallsOf(name)?.relay(method, params),
+      source: async ([network, name, ...args]: [string, SourceCallName, ...unknown[]]) => {
+        const own = args.map((each) => (each instanceof Uint8Array ? new Uint8Array(each) : each))
+        const source = sources.find((candidate) => candidate.name === network)
+        return source && callSource(source.calls, name, own)
+      },
     },
   )
   for (const source of sources) {

@@ -9,8 +9,7 @@
  * (`mainLink.ts`).
  */
 import type { Logger } from 'pino'
-import type { FetchMissing } from '../../primitives/notHeld.js'
-import { developerMethods, type UpstreamCalls } from '../../primitives/upstreamCalls.js'
+import { developerMethods, type SourceCalls } from '../../primitives/upstreamCalls.js'
 import type { Allowances } from '../../serving/access/allowances.js'
 import { type KeyChecker, type KeyProblem, keyProblemTexts } from '../../serving/access/keyChecker.js'
 import type { UsageCounter } from '../../serving/access/usageCounter.js'
@@ -67,10 +66,8 @@ export interface EdgeOptions {
   /** By network; see {@link readNetworkLayouts}. */
   readonly layouts: ReadonlyMap<string, Network['layouts']>
   readonly feedOf: (network: string) => ChainFeed | undefined
-  /** Of gateways: fetches what is not held; resolves to whether nobody knows it. */
-  readonly fetchOf: (network: string) => FetchMissing | undefined
-  /** Of networks with upstreams. */
-  readonly upstreamCallsOf: (network: string) => UpstreamCalls | undefined
+  /** Of networks with a source; a gateway's alone fetches. */
+  readonly callsOf: (network: string) => Required<SourceCalls> | undefined
   readonly jobsOf: (network: string) => NetworkJobs
   /** The polled filters of a network, on an edge that does not hold them itself. */
   readonly filtersOf?: (network: string) => FilterService
@@ -132,8 +129,8 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
           simulationGasMax: config.limits.simulationGasMax,
           layouts: options.layouts.get(network.name) ?? new Map(),
           feed: options.feedOf(network.name),
-          fetch: network.gateway && options.fetchOf(network.name),
-          upstreamCalls: takesCalls(network) ? options.upstreamCallsOf(network.name) : undefined,
+          fetch: network.gateway && options.callsOf(network.name)?.fetch,
+          upstreamCalls: takesCalls(network) ? options.callsOf(network.name) : undefined,
           passThrough: passThroughOf(network),
           reportDefect: (error) => void thrownToWireError(error, `head of ${network.name}`, logDefect),
         }),

@@ -37,24 +37,9 @@ export interface EdgeData {
  *   submission  [rollup, `readRow` or `readBody`, hash] → what was read, where the edge has no store to read
  *   filter  [network, name of the call, its argument] → its result
  *   health  [rollup] → as `/health` shows it
- *   fetch   [network, what is wanted, the call] → whether nobody knows it
- *   send    [network, signed transaction] → its hash, once an upstream took it
- *   pending [network, hash] → the transaction that was sent and is in no block, as JSON
- *   waiting [network, sender, nonce] → how many of its transactions wait from this nonce on
- *   relay   [network, method, params as JSON] → an upstream's result, as JSON
+ *   source  [network, name of a call of its source, its arguments …] → its result
  */
-export type CallName =
-  | 'submit'
-  | 'submission'
-  | 'filter'
-  | 'health'
-  | 'fetch'
-  | 'send'
-  | 'pending'
-  | 'waiting'
-  | 'pool'
-  | 'relay'
-  | 'announced'
+export type CallName = 'submit' | 'submission' | 'filter' | 'health' | 'source'
 
 /** What every question to the main thread has, be it a call or a job. */
 interface Asked {

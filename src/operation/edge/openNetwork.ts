@@ -71,7 +71,7 @@ export interface OpenOptions
   readonly simulationGasMax: number
   /** Undefined for a network without a source. */
   readonly feed: ChainFeed | undefined
-  /** Of a gateway; see {@link EdgeOptions.fetchOf}. */
+  /** Of a gateway; see {@link SourceCalls.fetch}. */
   readonly fetch?: FetchMissing | undefined
   /** Unknown methods that upstreams are asked; see {@link createRelay}. */
   readonly passThrough?: readonly string[]

@@ -1,10 +1,9 @@
 import type { MessagePort } from 'node:worker_threads'
 import { NodeStore } from '../../data/store/nodeStore.js'
-import type { Hash32 } from '../../primitives/bytes.js'
 import { defer } from '../../primitives/deferred.js'
 import { OperatorError } from '../../primitives/faults.js'
 import { setInterval } from '../../primitives/timers.js'
-import type { Announced } from '../../primitives/upstreamCalls.js'
+import { sourceCallsBy } from '../../primitives/upstreamCalls.js'
 import { Allowances } from '../../serving/access/allowances.js'
 import { KeyChecker } from '../../serving/access/keyChecker.js'
 import { KeyFreshness } from '../../serving/access/keyFreshness.js'
@@ -142,15 +141,8 @@ async function openServices(
     rollups,
     layouts,
     feedOf: (network) => link.feedOf(network),
-    fetchOf: (network) => (wanted, call) => link.call('fetch', [network, wanted, call]) as Promise<boolean>,
-    upstreamCallsOf: (network) => ({
-      send: (raw) => link.call('send', [network, raw]) as Promise<Hash32>,
-      pending: (hash) => link.call('pending', [network, hash]) as Promise<Uint8Array | undefined>,
-      waiting: (sender, next) => link.call('waiting', [network, sender, next]) as Promise<number>,
-      pool: (question, sender) => link.call('pool', [network, question, sender]) as Promise<Uint8Array>,
-      announced: (after, waitMs) => link.call('announced', [network, after, waitMs]) as Promise<Announced>,
-      relay: (method, params) => link.call('relay', [network, method, params]) as Promise<string>,
-    }),
+    callsOf: (network) =>
+      sourceCallsBy((name, args) => link.call('source', [network, name, ...args])),
     jobsOf: (network) => link.jobsOf(network),
     filtersOf: (network) => link.filtersOf(network),
     shared: { port, totals: sharedTotals(totals, config.limits.socketsMax) },

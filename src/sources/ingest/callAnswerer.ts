@@ -1,8 +1,7 @@
 import { StoreError } from '../../data/store/environment.js'
 import { type Fault, FaultError } from '../../primitives/faults.js'
-import type { CallAnswer, IngestCall, IngestMessage } from './messages.js'
-
-export type Answer = (call: IngestCall) => Promise<CallAnswer>
+import { callSource, type SourceCalls } from '../../primitives/upstreamCalls.js'
+import type { IngestCall, IngestMessage } from './messages.js'
 
 /** The fault of calls to a thread that ends or has ended. */
 export const sourceEnded: Fault = {
@@ -22,18 +21,18 @@ const noRoom: Fault = {
   why: 'what upstreams answer cannot be stored, because the disk is full',
 }
 
-/** Takes calls, and reports for each what `answer` resolves to, or the fault that it rejects with. */
+/** Takes calls, makes them, and reports for each what it resolves to, or the fault that it rejects with. */
 export class CallAnswerer {
   readonly #report: (message: IngestMessage) => void
-  readonly #answer: Answer
+  readonly #calls: SourceCalls
   readonly #underWay = new Set<Promise<void>>()
   #hasEnded = false
   /** The last failure of the store that the operator was told. */
   #told = ''
 
-  constructor(report: (message: IngestMessage) => void, answer: Answer) {
+  constructor(report: (message: IngestMessage) => void, calls: SourceCalls) {
     this.#report = report
-    this.#answer = answer
+    this.#calls = calls
   }
 
   take(call: IngestCall): void {
@@ -51,10 +50,9 @@ export class CallAnswerer {
     await Promise.all(this.#underWay)
   }
 
-  async #settle(call: IngestCall): Promise<void> {
-    const { serial } = call
+  async #settle({ serial, name, args }: IngestCall): Promise<void> {
     try {
-      this.#report({ type: 'answered', serial, answer: await this.#answer(call) })
+      this.#report({ type: 'answered', serial, answer: await callSource(this.#calls, name, args) })
     } catch (error) {
       this.#report({ type: 'refused', serial, fault: this.#faultOf(error) })
     }

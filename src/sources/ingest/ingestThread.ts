@@ -1,15 +1,11 @@
 import { Worker } from 'node:worker_threads'
 import { StoreError } from '../../data/store/environment.js'
-import type { Hash32 } from '../../primitives/bytes.js'
 import { type Deferred, defer, waitedForLater } from '../../primitives/deferred.js'
 import { FaultError, OperatorError } from '../../primitives/faults.js'
-import type { FetchMissing } from '../../primitives/notHeld.js'
-import type { Announced, UpstreamCalls } from '../../primitives/upstreamCalls.js'
+import type { SourceCallName } from '../../primitives/upstreamCalls.js'
 import { sourceEnded } from './callAnswerer.js'
 import type {
-  CallAnswer,
   ImportedEpoch,
-  IngestCall,
   IngestCommand,
   IngestFigures,
   IngestMessage,
@@ -42,13 +38,8 @@ export interface IngestThread {
    * operator can remove (also a lasting StoreError), with Error for a defect.
    */
   readonly finished: Promise<{ progress: IngestProgress; stopped: boolean }>
-  /**
-   * Has a gateway fetch something; resolves to whether nobody knows it. Rejects with FaultError where no upstream gives
-   * a right answer.
-   */
-  readonly fetch: FetchMissing
-  /** Of a thread with upstreams, or of a developer chain; see {@link upstreamCallsOver}. */
-  readonly call: (make: (serial: number) => IngestCall) => Promise<CallAnswer>
+  /** Makes a call of {@link SourceCalls}, of a thread with upstreams, or of a developer chain. */
+  readonly call: (name: SourceCallName, args: readonly unknown[]) => Promise<unknown>
   /** Asks the thread to end after the current block, or at once while it waits; {@link finished} settles then. */
   stop(): void
 }
@@ -84,7 +75,7 @@ export function startIngest(
     caughtUp.reject(error)
     finished.reject(error)
   }
-  const calls = new Map<number, Deferred<CallAnswer>>()
+  const calls = new Map<number, Deferred<unknown>>()
   let serial = 0
   let hasEnded = false
   const settle = (number: number) => {
@@ -136,12 +127,12 @@ export function startIngest(
     } else fail(new Error(`the ingest thread ended with code ${code} before it was done`))
   })
   const send = (command: IngestCommand) => worker.postMessage(command)
-  const call = (make: (serial: number) => IngestCall): Promise<CallAnswer> => {
-    const answer = defer<CallAnswer>()
+  const call = (name: SourceCallName, args: readonly unknown[]): Promise<unknown> => {
+    const answer = defer<unknown>()
     if (hasEnded) answer.reject(new FaultError(sourceEnded))
     else {
       calls.set(++serial, answer)
-      send(make(serial))
+      send({ type: 'call', serial, name, args })
     }
     return answer.promise
   }
@@ -150,25 +141,6 @@ export function startIngest(
     caughtUp: caughtUp.promise,
     finished: finished.promise,
     call,
-    fetch: (wanted, wanting) =>
-      call((serial) => ({ type: 'fetch', serial, wanted, call: wanting })) as Promise<boolean>,
     stop: () => send({ type: 'stop' }),
-  }
-}
-
-/** What `call` answers, as methods. */
-export function upstreamCallsOver(call: IngestThread['call']): UpstreamCalls {
-  return {
-    send: (raw) => call((serial) => ({ type: 'send', serial, raw })) as Promise<Hash32>,
-    pending: (hash) =>
-      call((serial) => ({ type: 'pending', serial, hash })) as Promise<Uint8Array | undefined>,
-    waiting: (sender, next) =>
-      call((serial) => ({ type: 'waiting', serial, sender, next })) as Promise<number>,
-    pool: (question, sender) =>
-      call((serial) => ({ type: 'pool', serial, question, sender })) as Promise<Uint8Array>,
-    announced: (after, waitMs) =>
-      call((serial) => ({ type: 'announced', serial, after, waitMs })) as Promise<Announced>,
-    relay: (method, params) =>
-      call((serial) => ({ type: 'relay', serial, method, params })) as Promise<string>,
   }
 }

@@ -4,10 +4,8 @@ import type { ForkTimes } from '../../data/chain/forks.js'
 import type { DatabaseAddress } from '../../data/postgres/connection.js'
 import type { ChainIdentity } from '../../data/store/chainRows.js'
 import type { HistoryLimits } from '../../data/store/keptHistory.js'
-import type { Address, Hash32 } from '../../primitives/bytes.js'
 import type { Fault } from '../../primitives/faults.js'
-import type { Wanted, WantingCall } from '../../primitives/notHeld.js'
-import type { Announced, PoolQuestion } from '../../primitives/upstreamCalls.js'
+import type { SourceCallName } from '../../primitives/upstreamCalls.js'
 import type { ConsensusForkName } from '../consensus/network.js'
 import type { FeedFigures } from '../feed/blockDiffLog.js'
 import type { PublishPlan } from '../feed/publisher.js'
@@ -324,7 +322,7 @@ export type IngestMessage =
   /** What happened, as a sentence for the operator; an error is something that has to be mended. */
   | { readonly type: 'said'; readonly text: string; readonly isError?: boolean }
   /** The outcome of a call. */
-  | { readonly type: 'answered'; readonly serial: number; readonly answer: CallAnswer }
+  | { readonly type: 'answered'; readonly serial: number; readonly answer: unknown }
   | { readonly type: 'refused'; readonly serial: number; readonly fault: Fault }
   /** Everything is imported, or the thread was stopped. */
   | { readonly type: 'finished'; readonly progress: IngestProgress; readonly stopped: boolean }
@@ -340,33 +338,13 @@ export type IngestMessage =
       readonly stack?: string
     }
 
-/** To an ingest thread with upstreams, or of a developer chain, which answers each. */
-export type IngestCall =
-  /** Fetch, prove and store something; the answer is whether nobody knows it. Gateways only. */
-  | {
-      readonly type: 'fetch'
-      readonly serial: number
-      readonly wanted: Wanted
-      readonly call: WantingCall | undefined
-    }
-  | ({ readonly serial: number } & RelayedCall)
-
-/** What is passed on to upstreams, or was; see `primitives/upstreamCalls.ts`. */
-export type RelayedCall =
-  /** The answer is the transaction's hash. */
-  | { readonly type: 'send'; readonly raw: Uint8Array }
-  /** The answer is the transaction as JSON, or undefined. */
-  | { readonly type: 'pending'; readonly hash: Hash32 }
-  /** The answer is how many transactions of `sender` wait from nonce `next` on. */
-  | { readonly type: 'waiting'; readonly sender: Address; readonly next: bigint }
-  /** The answer is JSON. */
-  | { readonly type: 'pool'; readonly question: PoolQuestion; readonly sender: Address | undefined }
-  /** The answer is {@link Announced}. */
-  | { readonly type: 'announced'; readonly after: number | undefined; readonly waitMs: number }
-  /** `params` and the answer are JSON. */
-  | { readonly type: 'relay'; readonly method: string; readonly params: string }
-
-export type CallAnswer = boolean | number | string | Hash32 | Uint8Array | Announced | undefined
+/** To an ingest thread with upstreams, or of a developer chain, which answers each: one of {@link SourceCalls}. */
+export interface IngestCall {
+  readonly type: 'call'
+  readonly serial: number
+  readonly name: SourceCallName
+  readonly args: readonly unknown[]
+}
 
 /** Messages to the ingest thread. */
 export type IngestCommand =

@@ -13,12 +13,19 @@ import { RecoveredKeys } from '../../execution/evm/transactions/recoveredKeys.js
 import { checkSentTransaction } from '../../execution/evm/transactions/sentTransaction.js'
 import { readSignedTransaction } from '../../execution/evm/transactions/signedTransaction.js'
 import { InvalidTransactionError } from '../../execution/evm/transactions/transactionChecks.js'
-import { bytesOfHex, bytesToHex, equalBytes, type Hash32, toHash32 } from '../../primitives/bytes.js'
+import { type Address, bytesOfHex, bytesToHex, equalBytes, type Hash32, toHash32 } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
+import type { FetchMissing } from '../../primitives/notHeld.js'
 import { keccak256 } from '../../primitives/keccak.js'
 import { encodeRlp } from '../../primitives/rlp.js'
 import { transactionTypes } from '../../primitives/transactionTypes.js'
-import { headProofMethod, toldMethod } from '../../primitives/upstreamCalls.js'
+import {
+  type Announced,
+  headProofMethod,
+  type PoolQuestion,
+  type SourceCalls,
+  toldMethod,
+} from '../../primitives/upstreamCalls.js'
 import { Budget } from '../upstream/budget.js'
 import { UpstreamFailure } from '../upstream/line.js'
 import { sendRawTransaction } from '../upstream/sendRawTransaction.js'
@@ -26,7 +33,6 @@ import { NodeError } from '../upstream/upstream.js'
 import { NoAnswerError, type Upstreams } from '../upstream/upstreams.js'
 import { Announcements } from './announcements.js'
 import { type Attempt, Proving } from './gateway/proving.js'
-import type { CallAnswer, RelayedCall } from './messages.js'
 import { type SentOptions, SentTransactions } from './sentTransactions.js'
 
 /** Announced transactions that are looked up in a second: whoever wants whole ones gets five times mainnet's. */
@@ -47,7 +53,9 @@ interface RelayOptions extends SentOptions {
   readonly proveHead?: ((checkpoint: string, blockHash: string) => Promise<string | undefined>) | undefined
 }
 
-export class Relay {
+export class Relay implements SourceCalls {
+  /** Of a gateway. */
+  readonly fetch?: FetchMissing
   readonly #store: ChainRows
   readonly #upstreams: Upstreams
   readonly #options: RelayOptions
@@ -65,24 +73,6 @@ export class Relay {
     this.#proving = new Proving(upstreams, { fetchMsMax: options.timeoutMs })
   }
 
-  /** Rejects with FaultError. */
-  async answer(call: RelayedCall): Promise<CallAnswer> {
-    switch (call.type) {
-      case 'send':
-        return this.#send(call.raw)
-      case 'pending':
-        return this.#sent.find(call.hash) ?? this.#findAnnounced(call.hash)
-      case 'waiting':
-        return this.#sent.countFrom(call.sender, call.next)
-      case 'pool':
-        return this.#sent.poolJson(call.question, call.sender)
-      case 'announced':
-        return this.#announcements.since(call.after, call.waitMs)
-      case 'relay':
-        return this.#relay(call.method, call.params)
-    }
-  }
-
   /** Call it for every new head. */
   onHead(): void {
     this.#sent.onHead()
@@ -94,7 +84,7 @@ export class Relay {
   }
 
   /** A transaction that may be valid by the rules of the head goes to every upstream that answers. */
-  async #send(raw: Uint8Array): Promise<Hash32> {
+  async send(raw: Uint8Array): Promise<Hash32> {
     const { schedule, timeoutMs, family } = this.#options
     const deadline = performance.now() + timeoutMs
     const [type = 0] = raw
@@ -145,7 +135,23 @@ export class Relay {
     return undefined
   }
 
-  async #relay(method: string, params: string): Promise<string> {
+  async pending(hash: Hash32): Promise<Uint8Array | undefined> {
+    return this.#sent.find(hash) ?? this.#findAnnounced(hash)
+  }
+
+  async waiting(sender: Address, next: bigint): Promise<number> {
+    return this.#sent.countFrom(sender, next)
+  }
+
+  async pool(question: PoolQuestion, sender: Address | undefined): Promise<Uint8Array> {
+    return this.#sent.poolJson(question, sender)
+  }
+
+  announced(after: number | undefined, waitMs: number): Promise<Announced> {
+    return this.#announcements.since(after, waitMs)
+  }
+
+  async relay(method: string, params: string): Promise<string> {
     if (method === headProofMethod) {
       const [checkpoint, blockHash] = JSON.parse(params) as [string, string]
       return (await this.#options.proveHead?.(checkpoint, blockHash)) ?? 'null'

@@ -6,8 +6,9 @@ import { setImmediate } from 'node:timers/promises'
 import type { ForkSchedule } from '../../data/chain/forks.js'
 import type { ChainIdentity } from '../../data/store/chainRows.js'
 import type { ChainWriter } from '../../data/store/chainWriter.js'
+import type { SourceCalls } from '../../primitives/upstreamCalls.js'
 import type { Publisher } from '../feed/publisher.js'
-import { type Answer, CallAnswerer } from './callAnswerer.js'
+import { CallAnswerer } from './callAnswerer.js'
 import { ChainImporter } from './importer.js'
 import { ImportSession } from './importSession.js'
 import type { IngestMessage, IngestProgress, IngestStore } from './messages.js'
@@ -108,9 +109,9 @@ export class Ends {
 export function takeCalls(
   { report, onReady }: SourceHost,
   onEnd: (end: () => unknown) => void,
-  answer: Answer,
+  calls: SourceCalls,
 ): void {
-  const calls = new CallAnswerer(report, answer)
-  onEnd(() => calls.end())
-  onReady?.(calls)
+  const answerer = new CallAnswerer(report, calls)
+  onEnd(() => answerer.end())
+  onReady?.(answerer)
 }

@@ -9,6 +9,7 @@ import type { ChainWriter } from '../../../data/store/chainWriter.js'
 import { StoreError } from '../../../data/store/environment.js'
 import {
   bytesOfHex,
+  type Address,
   bytesToHex,
   type Hash32,
   hexToBytes,
@@ -18,17 +19,22 @@ import {
 } from '../../../primitives/bytes.js'
 import { FaultError, messageRefused, OperatorError } from '../../../primitives/faults.js'
 import {
+  type Announced,
+  callSource,
   type DeveloperAction,
   headProofMethod,
+  type PoolQuestion,
   type RefusedAction,
   type SigningMethod,
+  type SourceCalls,
+  sourceCallsBy,
   type ToolPrefix,
 } from '../../../primitives/upstreamCalls.js'
 import { Announcements } from '../announcements.js'
 import { sourceEnded } from '../callAnswerer.js'
 import { readChainFile } from '../chainFile.js'
 import { sizeOfFile, visitBlocks } from '../importSession.js'
-import type { CallAnswer, DevelopTask, IngestCall } from '../messages.js'
+import type { DevelopTask } from '../messages.js'
 import { Ticker } from '../pace.js'
 import { publishFigures } from '../publishFigures.js'
 import { runSource, type Source, type SourceHost, takeCalls } from '../runSource.js'
@@ -92,11 +98,14 @@ export async function developChain(task: DevelopTask, host: SourceHost): Promise
       const maker = new BlockMaker(store, schedule, say)
       return isWhole ? new Developer(store, maker, blockSeconds, { onMade, tell }, signal) : undefined
     })
-    takeCalls(host, onEnd, async (call) => {
+    const calls = sourceCallsBy(async (name, args) => {
       const developer = await ready.catch(() => undefined)
       if (developer === undefined || signal.aborted) throw new FaultError(sourceEnded)
-      return developer.answer(call)
+      return callSource(developer, name, args).catch((error) => {
+        throw error instanceof OperatorError ? messageRefused(error.message) : error
+      })
     })
+    takeCalls(host, onEnd, calls)
     report({ type: 'opened' })
     onEnd(publishFigures(report, { store, importer }))
     const developer = await ready
@@ -140,7 +149,8 @@ interface Snapshot {
   readonly aheadSeconds: number
 }
 
-class Developer {
+/** Calls reject with FaultError for a caller's fault, and OperatorError for what keeps blocks from being made. */
+class Developer implements SourceCalls {
   readonly #store: ChainWriter
   readonly #maker: BlockMaker
   readonly #events: DeveloperEvents
@@ -211,35 +221,7 @@ class Developer {
     await this.#events.onMade()
   }
 
-  /** Rejects with FaultError for a caller's fault. */
-  async answer(call: IngestCall): Promise<CallAnswer> {
-    try {
-      switch (call.type) {
-        case 'send':
-          return await this.#send(call.raw)
-        case 'pending':
-          return this.#maker.waiting.find(call.hash)
-        case 'waiting':
-          return this.#maker.waiting.countFrom(call.sender, call.next)
-        case 'pool':
-          return await this.#maker.waiting.poolJson(call.question, call.sender)
-        case 'announced':
-          return await this.#announcements.since(call.after, call.waitMs)
-        case 'relay': {
-          if (call.method === headProofMethod) return 'null'
-          const params = JSON.parse(call.params)
-          if (!Array.isArray(params)) throw new FaultError({ kind: 'ParamsNotArray' })
-          return JSON.stringify(await this.#relayed(call.method, params))
-        }
-        case 'fetch':
-          throw new Error('a developer chain holds everything and fetches nothing')
-      }
-    } catch (error) {
-      throw error instanceof OperatorError ? messageRefused(error.message) : error
-    }
-  }
-
-  async #send(raw: Uint8Array): Promise<Hash32> {
+  async send(raw: Uint8Array): Promise<Hash32> {
     const hash = this.#maker.take(raw, this.#timestamp())
     this.#announcements.add(hash)
     await this.#makeAtOnce()
@@ -247,6 +229,29 @@ class Developer {
   }
 
   /** Where each transaction has a block: makes those of all that can run. */
+  async pending(hash: Hash32): Promise<Uint8Array | undefined> {
+    return this.#maker.waiting.find(hash)
+  }
+
+  async waiting(sender: Address, next: bigint): Promise<number> {
+    return this.#maker.waiting.countFrom(sender, next)
+  }
+
+  async pool(question: PoolQuestion, sender: Address | undefined): Promise<Uint8Array> {
+    return this.#maker.waiting.poolJson(question, sender)
+  }
+
+  announced(after: number | undefined, waitMs: number): Promise<Announced> {
+    return this.#announcements.since(after, waitMs)
+  }
+
+  async relay(method: string, json: string): Promise<string> {
+    if (method === headProofMethod) return 'null'
+    const params = JSON.parse(json)
+    if (!Array.isArray(params)) throw new FaultError({ kind: 'ParamsNotArray' })
+    return JSON.stringify(await this.#relayed(method, params))
+  }
+
   async #makeAtOnce(): Promise<void> {
     while (this.#blockSeconds === 0 && this.#maker.hasWork(this.#timestamp())) await this.make()
   }
@@ -344,7 +349,7 @@ class Developer {
         next,
         this.#maker.signedChainId(this.#timestamp()),
       )
-      return bytesToHex(await this.#send(signed))
+      return bytesToHex(await this.send(signed))
     },
   }
 

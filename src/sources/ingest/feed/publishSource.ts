@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { ChainWriter } from '../../../data/store/chainWriter.js'
 import { FaultError } from '../../../primitives/faults.js'
+import { sourceCallsBy } from '../../../primitives/upstreamCalls.js'
 import { type Lease, Publisher, type PublishPlan } from '../../feed/publisher.js'
 import { CallAnswerer } from '../callAnswerer.js'
 import type { IngestFigures } from '../messages.js'
@@ -31,7 +32,7 @@ export async function publishSource(
   const say = (text: string) => report({ type: 'said', text })
   const holder = `${hostname()} ${process.pid} ${randomUUID()}`
   for (;;) {
-    onReady?.(new CallAnswerer(report, refuseCalls))
+    onReady?.(new CallAnswerer(report, sourceCallsBy(refuseCalls)))
     const lease = await standBy(plan, openStore, holder, host)
     if (lease === undefined) return
     const { epoch } = lease

@@ -40,10 +40,7 @@ export function followChain(task: FollowTask, host: SourceHost): Promise<void> {
       },
     })
     onEnd(() => relay.close())
-    takeCalls(host, onEnd, async (call) => {
-      if (call.type === 'fetch') throw new Error('a follower holds everything and fetches nothing else')
-      return relay.answer(call)
-    })
+    takeCalls(host, onEnd, relay)
     report({ type: 'opened' })
     onEnd(publishFigures(report, { store, importer, upstreams, signed }))
     const tell = (message: IngestMessage) => {

@@ -8,6 +8,7 @@ import { identityWithForks, knownIdentity } from '../../../data/chain/knownNetwo
 import type { ChainIdentity } from '../../../data/store/chainRows.js'
 import { GatewayWriter } from '../../../data/store/gatewayWriter.js'
 import { OperatorError } from '../../../primitives/faults.js'
+import type { FetchMissing } from '../../../primitives/notHeld.js'
 import { setTimeout } from '../../../primitives/timers.js'
 import { Upstream } from '../../upstream/upstream.js'
 import { Upstreams } from '../../upstream/upstreams.js'
@@ -93,10 +94,8 @@ export async function runGateway(task: GatewayTask, host: SourceHost): Promise<v
     })
     ends.add(() => keeper.close())
     ends.add(tellUpstreams(report, upstreams, () => keeper.trouble, signed, workingSet))
-    takeCalls(host, ends.add, async (call) => {
-      if (call.type !== 'fetch') return relay.answer(call)
-      return (await fetcher.fetch(call.wanted, call.call)) === 'absent'
-    })
+    const fetch: FetchMissing = async (wanted, call) => (await fetcher.fetch(wanted, call)) === 'absent'
+    takeCalls(host, ends.add, Object.assign(relay, { fetch }))
     // Without an upstream, what is held is served as it is; the head is told of once it is that of upstreams. What is
     // signed may be known much later, and what is held was signed. Some may answer, and too few for a head.
     ends.add(heads.openWithin(headMsMax))

@@ -189,7 +189,7 @@ async function openGateway(t: Test, { node }: DeepNode, historyBlocks: number) {
       }),
     /** Has a block below the linked ones named by the node. */
     async name(number: number) {
-      calls.take({ type: 'fetch', serial: ++serial, wanted: { kind: 'canonical', number }, call: undefined })
+      calls.take({ type: 'call', serial: ++serial, name: 'fetch', args: [{ kind: 'canonical', number }] })
       await waitFor('its name', () => messages.some((each) => 'serial' in each && each.serial === serial))
     },
     async stop() {

@@ -45,10 +45,10 @@ t.test('a fetch that comes while the source ends, or after, is refused', async (
   await waitFor('the first head', () => messages.some(({ type }) => type === 'opened'))
   const ask = (serial: number) =>
     calls.take({
-      type: 'fetch',
+      type: 'call',
       serial,
-      wanted: { kind: 'location', hash: toHash32(randomBytes(32)) },
-      call: undefined,
+      name: 'fetch',
+      args: [{ kind: 'location', hash: toHash32(randomBytes(32)) }],
     })
   ask(1)
   await inTime('the question', asked.promise)
