@@ -141,8 +141,7 @@ async function openServices(
     rollups,
     layouts,
     feedOf: (network) => link.feedOf(network),
-    callsOf: (network) =>
-      sourceCallsBy((name, args) => link.call('source', [network, name, ...args])),
+    callsOf: (network) => sourceCallsBy((name, args) => link.call('source', [network, name, ...args])),
     jobsOf: (network) => link.jobsOf(network),
     filtersOf: (network) => link.filtersOf(network),
     shared: { port, totals: sharedTotals(totals, config.limits.socketsMax) },

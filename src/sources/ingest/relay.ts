@@ -13,10 +13,17 @@ import { RecoveredKeys } from '../../execution/evm/transactions/recoveredKeys.js
 import { checkSentTransaction } from '../../execution/evm/transactions/sentTransaction.js'
 import { readSignedTransaction } from '../../execution/evm/transactions/signedTransaction.js'
 import { InvalidTransactionError } from '../../execution/evm/transactions/transactionChecks.js'
-import { type Address, bytesOfHex, bytesToHex, equalBytes, type Hash32, toHash32 } from '../../primitives/bytes.js'
+import {
+  type Address,
+  bytesOfHex,
+  bytesToHex,
+  equalBytes,
+  type Hash32,
+  toHash32,
+} from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
-import type { FetchMissing } from '../../primitives/notHeld.js'
 import { keccak256 } from '../../primitives/keccak.js'
+import type { FetchMissing } from '../../primitives/notHeld.js'
 import { encodeRlp } from '../../primitives/rlp.js'
 import { transactionTypes } from '../../primitives/transactionTypes.js'
 import {

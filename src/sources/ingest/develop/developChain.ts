@@ -8,8 +8,8 @@ import { setImmediate } from 'node:timers/promises'
 import type { ChainWriter } from '../../../data/store/chainWriter.js'
 import { StoreError } from '../../../data/store/environment.js'
 import {
-  bytesOfHex,
   type Address,
+  bytesOfHex,
   bytesToHex,
   type Hash32,
   hexToBytes,

@@ -3,29 +3,25 @@
  * node that sends anything else is accused.
  */
 import { blockAccessListHash } from '../../../data/chain/blockAccessList.js'
-import {
-  BlockJsonError,
-  blockRlpFromJson,
-  headerRlpFromJson,
-  uncleHashesOf,
-} from '../../../data/chain/blockFromJson.js'
+import { headerRlpFromJson } from '../../../data/chain/blockFromJson.js'
 import type { ForkSchedule } from '../../../data/chain/forks.js'
 import { decodeHeader, headerHash, UnknownForkError } from '../../../data/chain/header.js'
-import { InvalidBlockError } from '../../../execution/evm/blocks/invalidBlock.js'
 import {
-  bytesOfHex,
   bytesToHex,
   equalBytes,
   type Hash32,
   hexToBytes,
+  noBytes,
   toHash32,
   toQuantity,
 } from '../../../primitives/bytes.js'
-import { RlpError } from '../../../primitives/rlp.js'
-import { NodeError, type Upstream } from '../../upstream/upstream.js'
-import { type Asked, NoAnswerError, type Upstreams } from '../../upstream/upstreams.js'
+import type { Upstream } from '../../upstream/upstream.js'
+import type { Upstreams } from '../../upstream/upstreams.js'
 import { type Block, type BlockLink, linkOf, parseBlock } from '../block.js'
 import { bodyItems, checkContent } from '../blockRules.js'
+import { askBlockRlp, askHeaderAt, blockQuestion } from '../gateway/askedParts.js'
+import { LieError } from '../gateway/lie.js'
+import { type Attempt, Proving } from '../gateway/proving.js'
 
 export interface FetchedBlock extends BlockLink {
   /** May be empty where the block is of a fork that is not known. */
@@ -35,13 +31,6 @@ export interface FetchedBlock extends BlockLink {
   readonly upstream: Upstream
 }
 
-/**
- * How long further nodes may take to send a claimed block once its claimer said that it does not have it: mostly it is
- * nowhere then, and a node that is silent must not hold up the others.
- */
-const deniedMs = 1_000
-/** The shortest form of a block, which not every node has. */
-const rawMethod = 'debug_getRawBlock'
 /** Longest time for the nodes to say which block a number is. */
 const agreeMs = 5_000
 
@@ -50,67 +39,41 @@ export interface HeaderLink extends BlockLink {
   readonly headerRlp: Uint8Array
 }
 
-/** The answer says something that cannot be true. */
-class WrongAnswer extends Error {}
-
-interface Unread<B> extends Asked {
-  /** Undefined where no node has all of it. Throws, or rejects with, what a lie of its sender is told by. */
-  read(): B | Promise<B | undefined>
-}
-
 export class UpstreamBlocks {
   readonly #upstreams: Upstreams
-  readonly #requestMs: number
+  readonly #proving: Proving
   readonly #schedule: ForkSchedule
 
   /** `requestMs` is the longest time for one block, over all attempts. */
   constructor(upstreams: Upstreams, requestMs: number, schedule: ForkSchedule) {
     this.#upstreams = upstreams
-    this.#requestMs = requestMs
+    this.#proving = new Proving(upstreams, { fetchMsMax: requestMs })
     this.#schedule = schedule
   }
 
   /** The block of this number; undefined where no node has one. Rejects with NoAnswerError. */
   byNumber(number: number): Promise<FetchedBlock | undefined> {
-    return this.#checked(
-      () => this.#fetch(toQuantity(number), 'eth_getBlockByNumber'),
-      (block) => {
-        if (block.number !== number)
-          throw new WrongAnswer(`for block ${number} it sent block ${block.number}`)
-      },
-    )
+    return this.#proving.find(async (attempt) => {
+      const block = await this.#fetch(number, attempt)
+      if (block === undefined || block.number === number) return block
+      throw new LieError(`for block ${number} it sent block ${block.number}`)
+    })
   }
 
   /** As {@link byNumber}, by hash. `claimer` is a node that said to have it. */
   byHash(hash: Hash32, claimer?: Upstream): Promise<FetchedBlock | undefined> {
-    return this.#checked(
-      () => this.#fetch(bytesToHex(hash), 'eth_getBlockByHash', claimer),
-      (block) => mustBe(block.hash, hash),
-    )
+    return this.#proving.find(async (attempt) => mustBe(await this.#fetch(hash, attempt), hash), claimer)
   }
 
   /** The place of a block by its header alone; undefined where no node has it. */
   linkByHash(hash: Hash32, claimer?: Upstream): Promise<HeaderLink | undefined> {
-    return this.#checked(
-      async () => {
-        const asked = await this.#askPresent('eth_getBlockByHash', [bytesToHex(hash), false], claimer)
-        return asked && { ...asked, read: () => readLink(headerRlpFromJson(asked.result)) }
-      },
-      (block) => mustBe(block.hash, hash),
-    )
+    return this.#proving.find(async (attempt) => mustBe(await askLink(hash, attempt), hash), claimer)
   }
 
   /** What some node has at a number, by its header alone; undefined where none answers. Nothing says that it is right. */
   async linkByNumber(number: number): Promise<HeaderLink | undefined> {
-    const asked = await this.#askPresent('eth_getBlockByNumber', [toQuantity(number), false]).catch(
-      () => undefined,
-    )
-    try {
-      return asked && readLink(headerRlpFromJson(asked.result))
-    } catch (error) {
-      if (!isLie(error)) throw error
-      return undefined
-    }
+    const found = await this.#proving.find((attempt) => askHeaderAt(number, attempt)).catch(() => undefined)
+    return found && readLink(found.header)
   }
 
   /**
@@ -157,124 +120,23 @@ export class UpstreamBlocks {
     })
   }
 
-  /** Asks until an answer is right, or no node has the block. Whoever sends a wrong one is accused, and not asked again. */
-  async #checked<B>(
-    fetch: () => Promise<Unread<B> | undefined>,
-    check: (block: B) => void,
-  ): Promise<B | undefined> {
-    for (;;) {
-      const fetched = await fetch()
-      if (fetched === undefined) return undefined
-      try {
-        const block = await fetched.read()
-        if (block !== undefined) check(block)
-        return block
-      } catch (error) {
-        if (!isLie(error)) throw error
-        fetched.upstream.accuse(error.message)
-      }
+  /** What a node says, checked but for its hash or number. */
+  async #fetch(id: Hash32 | number, attempt: Attempt): Promise<FetchedBlock | undefined> {
+    try {
+      const rlp = await askBlockRlp(id, attempt, this.#schedule)
+      return rlp && readFetched(rlp, attempt.node as Upstream, this.#schedule)
+    } catch (error) {
+      if (!(error instanceof UnknownForkError)) throw error
+      const link = await askLink(id, attempt)
+      return link && { ...link, rlp: noBytes, block: undefined, upstream: attempt.node as Upstream }
     }
-  }
-
-  async #fetch(
-    id: string,
-    method: 'eth_getBlockByNumber' | 'eth_getBlockByHash',
-    claimer?: Upstream,
-  ): Promise<Unread<FetchedBlock> | undefined> {
-    const inVain: Upstream[] = []
-    const raw = await this.#askRaw(id, inVain)
-    if (raw !== undefined)
-      return { ...raw, read: () => readFetched(rawBytes(raw.result), raw.upstream, this.#schedule) }
-    const asked = await this.#askPresent(method, [id, true], claimer)
-    if (asked !== undefined && inVain.includes(asked.upstream)) asked.upstream.noteLack(rawMethod)
-    return asked && { ...asked, read: () => this.#readWithUncles(asked) }
-  }
-
-  async #readWithUncles(asked: Asked): Promise<FetchedBlock | undefined> {
-    const hashes = uncleHashesOf(asked.result)
-    const { hash } = asked.result as { readonly hash?: unknown }
-    if (hashes.length > 0 && bytesOfHex(hash, 32) === undefined)
-      throw new WrongAnswer('a block without its hash')
-    const uncles = await Promise.all(hashes.map((_, index) => this.#uncle(hash, index)))
-    const known = uncles.filter((uncle) => uncle !== undefined)
-    return known.length === uncles.length ? readJson(asked, known, this.#schedule) : undefined
-  }
-
-  /** RLP of an uncle, whose hash is not checked; undefined where no node has it. */
-  #uncle(blockHash: unknown, index: number): Promise<Uint8Array | undefined> {
-    return this.#checked(
-      async () => {
-        const params = [blockHash, toQuantity(index)]
-        const asked = await this.#askPresent('eth_getUncleByBlockHashAndIndex', params)
-        return asked && { ...asked, read: () => headerRlpFromJson(asked.result) }
-      },
-      () => undefined,
-    )
-  }
-
-  /**
-   * Asks each node that may have raw blocks once, until one has this one; undefined where none has. `inVain` gets those
-   * that answered none.
-   */
-  async #askRaw(id: string, inVain: Upstream[]): Promise<Asked | undefined> {
-    const start = performance.now()
-    for (;;) {
-      const { candidates } = this.#upstreams
-      const not = candidates.filter((node) => inVain.includes(node) || !node.mayHave(rawMethod))
-      if (not.length === candidates.length) return undefined
-      const ms = inVain.length > 0 ? Math.min(this.#requestMs, deniedMs) : this.#requestMs
-      const deadline = start + ms
-      try {
-        const asked = await this.#upstreams.ask(rawMethod, [id], { deadline, not, once: true })
-        if (isPresent(asked)) return asked
-        inVain.push(asked.upstream)
-      } catch (error) {
-        if (error instanceof NoAnswerError) return undefined
-        if (!(error instanceof NodeError)) throw error
-        inVain.push(error.upstream)
-      }
-    }
-  }
-
-  /**
-   * Asks node after node until one has what is asked for; undefined where none has. Of a claimed block others are not
-   * waited for long once its claimer denied it.
-   */
-  async #askPresent(
-    method: string,
-    params: readonly unknown[],
-    claimer?: Upstream,
-  ): Promise<Asked | undefined> {
-    const not: Upstream[] = []
-    while (not.length < this.#upstreams.count) {
-      try {
-        const asked = await this.#ask(method, params, not, claimer)
-        if (isPresent(asked)) return asked
-        not.push(asked.upstream)
-      } catch (error) {
-        if (error instanceof NoAnswerError && not.length > 0) return undefined
-        if (!(error instanceof NodeError)) throw error
-        not.push(error.upstream)
-      }
-    }
-    return undefined
-  }
-
-  #ask(
-    method: string,
-    params: readonly unknown[],
-    not: readonly Upstream[],
-    claimer: Upstream | undefined,
-  ): Promise<Asked> {
-    const isDenied = claimer !== undefined && not.includes(claimer)
-    const ms = isDenied ? Math.min(this.#requestMs, deniedMs) : this.#requestMs
-    return this.#upstreams.ask(method, params, { deadline: performance.now() + ms, not })
   }
 }
 
-/** Some nodes have no null for a raw block that they do not have. */
-function isPresent({ result }: Asked): boolean {
-  return result !== null && result !== '0x'
+async function askLink(id: Hash32 | number, attempt: Attempt): Promise<HeaderLink | undefined> {
+  const { method, params } = blockQuestion(id, false)
+  const answer = await attempt.ask(method, params)
+  return answer === null ? undefined : readLink(headerRlpFromJson(answer))
 }
 
 function readFetched(rlp: Uint8Array, upstream: Upstream, schedule: ForkSchedule): FetchedBlock {
@@ -291,44 +153,17 @@ function readFetched(rlp: Uint8Array, upstream: Upstream, schedule: ForkSchedule
 function checkList({ header, blockAccessList: list }: Block): void {
   const wanted = header.blockAccessListHash
   if (list === undefined || (wanted && equalBytes(blockAccessListHash(list), wanted))) return
-  throw new WrongAnswer(`with block ${header.number} it sent an access list that its header does not name`)
-}
-
-function readJson(
-  { result, upstream }: Asked,
-  uncles: readonly Uint8Array[],
-  schedule: ForkSchedule,
-): FetchedBlock {
-  try {
-    const rlp = blockRlpFromJson(result, uncles, schedule.family.transactionTypes)
-    return readFetched(rlp, upstream, schedule)
-  } catch (error) {
-    if (!(error instanceof UnknownForkError)) throw error
-    const link = readLink(headerRlpFromJson(result))
-    return { ...link, rlp: new Uint8Array(0), block: undefined, upstream }
-  }
+  throw new LieError(`with block ${header.number} it sent an access list that its header does not name`)
 }
 
 function readLink(headerRlp: Uint8Array): HeaderLink {
   return { ...linkOf({ header: decodeHeader(headerRlp), hash: headerHash(headerRlp) }), headerRlp }
 }
 
-function rawBytes(value: unknown): Uint8Array {
-  const bytes = bytesOfHex(value)
-  if (bytes === undefined) throw new WrongAnswer('a raw block that is no hex')
-  return bytes
-}
-
-function mustBe(hash: Hash32, wanted: Hash32): void {
-  if (equalBytes(hash, wanted)) return
-  throw new WrongAnswer(`for block ${bytesToHex(wanted)} it sent content with the hash ${bytesToHex(hash)}`)
-}
-
-function isLie(error: unknown): error is Error {
-  return (
-    error instanceof WrongAnswer ||
-    error instanceof BlockJsonError ||
-    error instanceof RlpError ||
-    error instanceof InvalidBlockError
+/** Throws {@link LieError} where a block has another hash. */
+function mustBe<B extends BlockLink>(block: B | undefined, wanted: Hash32): B | undefined {
+  if (block === undefined || equalBytes(block.hash, wanted)) return block
+  throw new LieError(
+    `for block ${bytesToHex(wanted)} it sent content with the hash ${bytesToHex(block.hash)}`,
   )
 }

@@ -8,14 +8,13 @@ import { blockRlpFromJson, headerRlpFromJson, uncleHashesOf } from '../../../dat
 import type { ForkSchedule } from '../../../data/chain/forks.js'
 import { decodeHeader, type Header, headerHash } from '../../../data/chain/header.js'
 import type { CanonicalHeader } from '../../../data/store/gatewayWriter.js'
-import { bytesToHex, equalBytes, type Hash32, toQuantity } from '../../../primitives/bytes.js'
+import { bytesOfHex, bytesToHex, equalBytes, type Hash32, toQuantity } from '../../../primitives/bytes.js'
 import { excerpt, textOf } from '../../../primitives/excerpt.js'
 import { emptyTrieRoot, keccak256 } from '../../../primitives/keccak.js'
 import { decodeRlpList, rlpList } from '../../../primitives/rlp.js'
-import { type Block, parseBlock } from '../block.js'
 import { accessListFromJson } from './accessListFromJson.js'
 import { LieError } from './lie.js'
-import type { Attempt } from './proving.js'
+import type { Attempt, Question } from './proving.js'
 import { bytesOf, receiptsFromJson, receiptsFromRaw } from './receiptsFromJson.js'
 
 /** Methods that tell a block's access list, the shorter answer first. */
@@ -23,31 +22,33 @@ export const accessListMethods: readonly string[] = ['debug_getRawBlockAccessLis
 
 export const witnessMethods: readonly string[] = ['debug_executionWitness']
 
-export async function askBlock(
-  hash: Hash32,
+/** The question for a block by its hash or its number. */
+export function blockQuestion(id: Hash32 | number, isFull: boolean): Question {
+  return typeof id === 'number'
+    ? { method: 'eth_getBlockByNumber', params: [toQuantity(id), isFull] }
+    : { method: 'eth_getBlockByHash', params: [bytesToHex(id), isFull] }
+}
+
+/** RLP of a block by its hash or number, unchecked; undefined where the node does not have all of it. */
+export async function askBlockRlp(
+  id: Hash32 | number,
   attempt: Attempt,
   { family }: ForkSchedule,
-): Promise<Block | undefined> {
-  const text = bytesToHex(hash)
-  const { method, result } = await attempt.askOneOf([
-    { method: 'debug_getRawBlock', params: [text] },
-    { method: 'eth_getBlockByHash', params: [text, true] },
-  ])
+): Promise<Uint8Array | undefined> {
+  const json = blockQuestion(id, true)
+  const raw: Question = { method: 'debug_getRawBlock', params: json.params.slice(0, 1) }
+  const { method, result } = await attempt.askOneOf([raw, json])
   if (result === null) return undefined
-  if (method === 'debug_getRawBlock') return parseBlock(bytesOf(result))
+  if (method === raw.method) return bytesOf(result)
+  const hashes = uncleHashesOf(result)
+  const { hash } = result as { readonly hash?: unknown }
+  if (hashes.length > 0 && bytesOfHex(hash, 32) === undefined) throw new LieError('a block without its hash')
   const uncles = await Promise.all(
-    uncleHashesOf(result).map((_, index) =>
-      attempt.ask('eth_getUncleByBlockHashAndIndex', [text, toQuantity(index)]),
-    ),
+    hashes.map((_, index) => attempt.ask('eth_getUncleByBlockHashAndIndex', [hash, toQuantity(index)])),
   )
   if (uncles.includes(null)) return undefined
-  return parseBlock(
-    blockRlpFromJson(
-      result,
-      uncles.map((uncle) => headerRlpFromJson(uncle)),
-      family.transactionTypes,
-    ),
-  )
+  const headers = uncles.map((uncle) => headerRlpFromJson(uncle))
+  return blockRlpFromJson(result, headers, family.transactionTypes)
 }
 
 /** The bytes of a typed transaction, unchecked; undefined where the node does not tell them. */

@@ -15,12 +15,12 @@ import { bytesToHex, equalBytes, type Hash32, toQuantity } from '../../../primit
 import { waitedForLater } from '../../../primitives/deferred.js'
 import type { RlpItem } from '../../../primitives/rlp.js'
 import { NodeError, type Upstream } from '../../upstream/upstream.js'
-import type { Block } from '../block.js'
+import { type Block, parseBlock } from '../block.js'
 import { blockNameOf } from '../mayMark.js'
 import {
   accessListMethods,
   askAccessList,
-  askBlock,
+  askBlockRlp,
   askHeaderAt,
   askRawTransaction,
   askReceipts,
@@ -150,8 +150,9 @@ export class BlockFetcher {
   }
 
   async #ethereumBlock(hash: Hash32, attempt: Attempt): Promise<ProvedBlock | undefined> {
-    const block = await askBlock(hash, attempt, this.#schedule)
-    if (block === undefined) return undefined
+    const rlp = await askBlockRlp(hash, attempt, this.#schedule)
+    if (rlp === undefined) return undefined
+    const block = parseBlock(rlp)
     const { header, bodyRlp } = block
     if (!equalBytes(block.hash, hash)) {
       throw new LieError(`block ${bytesToHex(hash)} with the hash ${bytesToHex(block.hash)}`)

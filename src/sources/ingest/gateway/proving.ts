@@ -18,6 +18,12 @@ export type Asking = Pick<Upstreams, 'ask' | 'candidates' | 'count' | 'quorum'>
 /** Least nodes that have to say that there is no such block or transaction, where there are so many. */
 const denialsMin = 2
 
+/**
+ * How long further nodes may take to send a claimed block once its claimer said that it does not have it: mostly it is
+ * nowhere then, and a node that is silent must not hold up the others.
+ */
+const deniedMs = 1_000
+
 /** Wait before nodes that all failed are asked again, at first and at most; doubled each time. */
 const retryMs = 50
 const retryMsMax = 2_000
@@ -47,6 +53,8 @@ export interface Question {
 
 /** Questions to one node: the one that answered the first of them. */
 export interface Attempt {
+  /** The node that answered; undefined before. */
+  readonly node?: Upstream | undefined
   /** Rejects with NodeError or NoAnswerError. */
   ask(method: string, params: readonly unknown[]): Promise<unknown>
   /**
@@ -116,6 +124,39 @@ export class Proving {
     if (denials > 0 && reasons.size === 0) return undefined
     if (unproved !== undefined) throw new FaultError({ kind: 'NotProved', why: unproved }, unproved)
     throw unavailable(`no upstream gave ${what} (${[...reasons.values()].join('; ') || 'none answers'})`)
+  }
+
+  /**
+   * What `read` returns for the first node whose answers are right; undefined where no node has it. Each is asked once; of
+   * what a `claimer` said to have, others are not waited for long once it denied that. Rejects with NoAnswerError.
+   */
+  async find<T>(
+    read: (attempt: Attempt) => Promise<T | undefined>,
+    claimer?: Upstream,
+  ): Promise<T | undefined> {
+    const { fetchMsMax } = this.#options
+    const passed: Upstream[] = []
+    while (passed.length < this.#upstreams.count) {
+      const isDenied = claimer !== undefined && passed.includes(claimer)
+      const deadline = performance.now() + (isDenied ? Math.min(fetchMsMax, deniedMs) : fetchMsMax)
+      const attempt = new OneNode(this.#upstreams, passed, { deadline, first: undefined, once: false })
+      try {
+        const found = await read(attempt)
+        if (found !== undefined) return found
+      } catch (error) {
+        if (isLie(error)) {
+          attempt.node?.accuse(error.message)
+          continue
+        }
+        if (error instanceof NoAnswerError && attempt.node === undefined) {
+          if (passed.length > 0) return undefined
+          throw error
+        }
+        if (!isFailure(error)) throw error
+      }
+      if (attempt.node !== undefined) passed.push(attempt.node)
+    }
+    return undefined
   }
 
   /** What so many nodes say as the quorum is; undefined where fewer agree. `keyOf` tells whether two say the same. */
