@@ -5,7 +5,7 @@
  * Values are passed as an array with start and end, because a view of each takes longer than to write 32
  * bytes as hex, and Buffer's own `toString('hex')` three times as long (scenario `block-full-uncached`).
  */
-import { lend } from './lentMemory.js'
+import { takeBuffer } from './bufferPool.js'
 import { briefSlab } from './slab.js'
 
 /** The two hex digits of each byte as a little-endian pair: the first digit in the low byte. */
@@ -221,7 +221,7 @@ export class JsonBytes {
   finish(isBrief = false): Uint8Array<ArrayBuffer> {
     if (isBrief && this.#length <= briefSlab.sharedBytesMax) return briefSlab.copy(this.#bytes, this.#length)
     if (isBrief) {
-      const copy = lend(this.#length)
+      const copy = takeBuffer(this.#length)
       copy.set(this.#bytes.subarray(0, this.#length))
       return copy
     }

@@ -7,9 +7,9 @@
  *   in each turn. Work that did not wait counts as well, where it calls {@link TimeSlices.begin}.
  * - Kinds go on one after the other, and those that take time and for which a turn of the event loop has none
  *   left in the next one: however many kinds of work wait, others wait for little more than the time of one.
- * - Works of one lane, which is that of a key, go on in their order; lanes take turns, one work at a time. So however
+ * - Works of one flow, that of a key, go on in their order; flows take turns, one work at a time. So however
  *   much one key has waiting, the first work of another comes next.
- * - Works that wait hold at most `bytesMax`. Beyond, the newest of the lane with the most is refused.
+ * - Works that wait hold at most `bytesMax`. Beyond, the newest of the flow with the most is refused.
  * - A {@link Share} limits what one connection does in a turn, by number and by cost, and what all do by time. Whatever
  *   it holds back goes on in its order, because it waits as one work.
  */
@@ -24,15 +24,15 @@ export interface Work {
 /** Where a work waits. */
 export interface Place extends Linked<Place> {
   readonly work: Work
-  readonly lane: Lane
+  readonly flow: Flow
   readonly bytes: number
 }
 
 export interface SliceOptions<W> {
   /** Goes on with a work whose turn has come; with `hasTurn` false it was refused. */
   goOn(work: W, hasTurn: boolean): void
-  /** Absent: all in one lane. */
-  laneOf?(work: W): string
+  /** Absent: all in one flow. */
+  flowOf?(work: W): string
   /** Memory that a work holds while it waits; absent: none that counts. */
   bytesOf?(work: W): number
   readonly bytesMax?: number
@@ -52,7 +52,7 @@ export class Share {
   cost = 0
 }
 
-interface Lane {
+interface Flow {
   readonly name: string
   readonly places: LinkedList<Place>
   bytes: number
@@ -92,7 +92,7 @@ function goOnLater(): void {
 export class TimeSlices<W extends Work> {
   readonly #options: SliceOptions<W>
   /** In the order in which they are served. */
-  readonly #lanes = new Map<string, Lane>()
+  readonly #flows = new Map<string, Flow>()
   #bytes = 0
   #turn = 0
   /** When the first work of this turn began; undefined where there was none. */
@@ -108,7 +108,7 @@ export class TimeSlices<W extends Work> {
   }
 
   get isEmpty(): boolean {
-    return this.#lanes.size === 0
+    return this.#flows.size === 0
   }
 
   /** Has the time of this turn begin, if it has not. */
@@ -153,15 +153,15 @@ export class TimeSlices<W extends Work> {
   /** Has a work go on in a later turn; one that waits already keeps its place. False where it was refused at once. */
   wait(work: W): boolean {
     if (work.place !== undefined) return true
-    const { laneOf, bytesOf, bytesMax = Number.POSITIVE_INFINITY } = this.#options
-    const name = laneOf?.(work) ?? ''
-    const lane = this.#lanes.get(name) ?? { name, places: new LinkedList(), bytes: 0 }
-    if (lane.places.size === 0) this.#lanes.set(name, lane)
+    const { flowOf, bytesOf, bytesMax = Number.POSITIVE_INFINITY } = this.#options
+    const name = flowOf?.(work) ?? ''
+    const flow = this.#flows.get(name) ?? { name, places: new LinkedList(), bytes: 0 }
+    if (flow.places.size === 0) this.#flows.set(name, flow)
     const bytes = bytesOf?.(work) ?? 0
-    const place: Place = { work, lane, bytes, list: undefined, previous: undefined, next: undefined }
+    const place: Place = { work, flow, bytes, list: undefined, previous: undefined, next: undefined }
     work.place = place
-    lane.places.add(place)
-    lane.bytes += bytes
+    flow.places.add(place)
+    flow.bytes += bytes
     this.#bytes += bytes
     this.#endTurnLater()
     while (this.#bytes > bytesMax) this.#refuseNewest()
@@ -181,14 +181,14 @@ export class TimeSlices<W extends Work> {
     this.#beganMs = performance.now()
     if (onTurn?.()) this.#endTurnLater()
     for (let works = 0; works < worksMax; works++) {
-      const [lane] = this.#lanes.values()
-      if (lane === undefined) break
-      const place = lane.places.first as Place
+      const [flow] = this.#flows.values()
+      if (flow === undefined) break
+      const place = flow.places.first as Place
       const work = place.work as W
       if (works > 0 && msMaxOf !== undefined && this.isOver(msMaxOf(work))) break
-      this.#lanes.delete(lane.name)
+      this.#flows.delete(flow.name)
       this.#leave(place)
-      if (lane.places.size > 0) this.#lanes.set(lane.name, lane)
+      if (flow.places.size > 0) this.#flows.set(flow.name, flow)
       goOn(work, true)
     }
     this.#beganMs = undefined
@@ -198,8 +198,8 @@ export class TimeSlices<W extends Work> {
   /** Ends all waits. */
   close(): void {
     kinds.delete(this)
-    for (const { places } of this.#lanes.values()) for (const { work } of places) work.place = undefined
-    this.#lanes.clear()
+    for (const { places } of this.#flows.values()) for (const { work } of places) work.place = undefined
+    this.#flows.clear()
     this.#bytes = 0
   }
 
@@ -209,19 +209,19 @@ export class TimeSlices<W extends Work> {
   }
 
   #refuseNewest(): void {
-    let heaviest: Lane | undefined
-    for (const lane of this.#lanes.values()) if (lane.bytes > (heaviest?.bytes ?? -1)) heaviest = lane
+    let heaviest: Flow | undefined
+    for (const flow of this.#flows.values()) if (flow.bytes > (heaviest?.bytes ?? -1)) heaviest = flow
     const place = heaviest?.places.last as Place
     this.#leave(place)
     this.#options.goOn(place.work as W, false)
   }
 
   #leave(place: Place): void {
-    const { work, lane, bytes } = place
+    const { work, flow, bytes } = place
     work.place = undefined
-    lane.places.remove(place)
-    lane.bytes -= bytes
+    flow.places.remove(place)
+    flow.bytes -= bytes
     this.#bytes -= bytes
-    if (lane.places.size === 0) this.#lanes.delete(lane.name)
+    if (flow.places.size === 0) this.#flows.delete(flow.name)
   }
 }

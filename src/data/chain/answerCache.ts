@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { Doorkeeper } from '../../primitives/doorkeeper.js'
+import type { SeenOnceFilter } from '../../primitives/seenOnceFilter.js'
 
 /** How a cache was used since it was made, and the bytes that it holds. */
 export interface CacheUse {
@@ -21,19 +21,19 @@ export class AnswerCache {
   #misses = 0
   /** Undefined where the budget is zero. */
   readonly #answers: LRUCache<string, Uint8Array> | undefined
-  readonly #doorkeeper: Doorkeeper | undefined
+  readonly #seenOnce: SeenOnceFilter | undefined
 
   /**
-   * `bytesMax` limits the bytes of answers; keys and bookkeeping take about 200 bytes more per answer. With `doorkeeper`,
+   * `bytesMax` limits the bytes of answers; keys and bookkeeping take about 200 bytes more per answer. With `filter`,
    * an answer is kept only when its key is requested a second time, for answers that are seldom repeated.
    */
-  constructor(bytesMax: number, doorkeeper?: Doorkeeper) {
+  constructor(bytesMax: number, filter?: SeenOnceFilter) {
     const maxEntrySize = Math.floor(bytesMax * shareMax)
     this.#answers =
       maxEntrySize === 0
         ? undefined
         : new LRUCache({ maxSize: bytesMax, maxEntrySize, sizeCalculation: ({ length }) => length })
-    this.#doorkeeper = doorkeeper
+    this.#seenOnce = filter
   }
 
   /**
@@ -79,6 +79,6 @@ export class AnswerCache {
    * takes over its memory.
    */
   keep(key: string, answer: Uint8Array): void {
-    if (this.#doorkeeper?.admits(key) !== false) this.#answers?.set(key, answer)
+    if (this.#seenOnce?.admits(key) !== false) this.#answers?.set(key, answer)
   }
 }

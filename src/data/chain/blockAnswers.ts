@@ -1,5 +1,5 @@
 import { type Hash32, latin1Key } from '../../primitives/bytes.js'
-import { Doorkeeper } from '../../primitives/doorkeeper.js'
+import { SeenOnceFilter } from '../../primitives/seenOnceFilter.js'
 import { AnswerCache, type CacheUse } from './answerCache.js'
 
 /**
@@ -15,7 +15,7 @@ const kinds = { block: 1, 'full block': 2, receipts: 3, 'access list': 4 } as co
 /** Rendered answers about blocks, kept when they are requested a second time. */
 export class BlockAnswers {
   readonly #answers: AnswerCache
-  readonly #doorkeeper = new Doorkeeper(askedAnswers)
+  readonly #seenOnce = new SeenOnceFilter(askedAnswers)
 
   constructor(bytesMax: number) {
     this.#answers = new AnswerCache(bytesMax)
@@ -31,17 +31,17 @@ export class BlockAnswers {
     kind: keyof typeof kinds,
     render: (isKept: boolean) => Uint8Array | undefined,
   ): Uint8Array | undefined {
-    // What was never asked for is not kept, nor looked for. An answer whose place the doorkeeper gave to
+    // What was never asked for is not kept, nor looked for. An answer whose place the filter gave to
     // others is rendered once more. Memory of an answer that is not kept is used again: without a budget that is a third
     // of what receipts take, most of it the collector's.
-    if (!this.#answers.keepsAny || !this.#doorkeeper.admitsHash(hash, kinds[kind])) {
+    if (!this.#answers.keepsAny || !this.#seenOnce.admitsHash(hash, kinds[kind])) {
       this.#answers.countMiss()
       return render(false)
     }
     const key = kinds[kind] + latin1Key(hash)
     const held = this.#answers.read(key)
-    if (held !== undefined) this.#doorkeeper.used()
-    if (held !== undefined || !this.#doorkeeper.keeps()) return held ?? render(false)
+    if (held !== undefined) this.#seenOnce.used()
+    if (held !== undefined || !this.#seenOnce.keeps()) return held ?? render(false)
     const answer = render(true)
     if (answer !== undefined) this.#answers.keep(key, answer)
     return answer

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { equalBytes, type Hash32, readUint32 } from '../../primitives/bytes.js'
-import { Doorkeeper } from '../../primitives/doorkeeper.js'
+import { SeenOnceFilter } from '../../primitives/seenOnceFilter.js'
 import { FaultError } from '../../primitives/faults.js'
 import { emptyTrieRoot, emptyUnclesHash } from '../../primitives/keccak.js'
 import { NotHeldError } from '../../primitives/notHeld.js'
@@ -173,7 +173,7 @@ export class BlockRowsReader {
     maxSize: keptBytesMax,
     sizeCalculation: ({ bytesHeld }) => bytesHeld,
   })
-  readonly #doorkeeper = new Doorkeeper(askedBlocks)
+  readonly #seenOnce = new SeenOnceFilter(askedBlocks)
   /** The last block read, for further parts of the same answer and the next transaction. */
   #last: BlockRows | undefined
   /** The last block lent, for the same; its row and body are in memory that the next one overwrites. */
@@ -234,11 +234,11 @@ export class BlockRowsReader {
   #held(hash: Hash32, number: number | undefined): BlockRows | undefined {
     const last = this.#last
     if (last !== undefined && equalBytes(last.hash, hash)) return last
-    if (!this.#doorkeeper.admitsHash(hash, 0)) return undefined
+    if (!this.#seenOnce.admitsHash(hash, 0)) return undefined
     const kept = this.#kept.get(readUint32(hash, 0))
     if (kept === undefined || !equalBytes(kept.hash, hash))
-      return this.#doorkeeper.keeps() ? this.#keep(hash, number) : undefined
-    this.#doorkeeper.used()
+      return this.#seenOnce.keeps() ? this.#keep(hash, number) : undefined
+    this.#seenOnce.used()
     this.#last = kept
     return kept
   }

@@ -6,7 +6,7 @@ import { bytesToBigInt, equalBytes, type Hash32, latin1Key, toMinimalBytes } fro
 import { FaultError } from '../../primitives/faults.js'
 import { JsonBytes } from '../../primitives/jsonBytes.js'
 import { keccak256 } from '../../primitives/keccak.js'
-import { giveBack } from '../../primitives/lentMemory.js'
+import { giveBack } from '../../primitives/bufferPool.js'
 import { NotHeldError } from '../../primitives/notHeld.js'
 import { listBase, type RlpSpan } from '../../primitives/rlp.js'
 import {

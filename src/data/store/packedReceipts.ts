@@ -6,7 +6,7 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import { asBuffer, bloomBytes } from '../../primitives/bytes.js'
 import { keccak256 } from '../../primitives/keccak.js'
-import { lend } from '../../primitives/lentMemory.js'
+import { takeBuffer } from '../../primitives/bufferPool.js'
 import { rlpEndAt, rlpPayloadAt } from '../../primitives/rlp.js'
 
 const deflated = 1
@@ -89,7 +89,7 @@ function withoutBlooms(rlp: Uint8Array): Uint8Array | undefined {
 function withBlooms(short: Uint8Array, lacksBlooms: boolean): Uint8Array {
   const end = rlpEndAt(short, 0)
   if ((short[0] ?? 0) < 0xc0 || end > receiptsBytesMax) throw new RangeError('a row of receipts is no list')
-  const rlp = lend(end)
+  const rlp = takeBuffer(end)
   const view = viewOf(rlp)
   let copied = 0
   let length = 0

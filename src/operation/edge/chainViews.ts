@@ -11,7 +11,7 @@ import type { StateReader } from '../../data/state/stateReader.js'
 import type { ChainRows } from '../../data/store/chainRows.js'
 import { CallTrials } from '../../execution/evm/messages/callTrials.js'
 import type { Hash32 } from '../../primitives/bytes.js'
-import { Doorkeeper } from '../../primitives/doorkeeper.js'
+import { SeenOnceFilter } from '../../primitives/seenOnceFilter.js'
 import type { FilterService } from '../../serving/rpc/logs/filterService.js'
 import type { NetworkViews } from '../../serving/rpc/method.js'
 import type { Network } from '../../serving/rpc/network.js'
@@ -73,7 +73,7 @@ export class ChainViews implements NetworkViews<Network> {
       jobs,
       refusal: (jobClass, context) => jobs.refusal?.(jobClass, context),
       trials: options.fetchMissing === undefined ? new CallTrials(rows, this.chain.schedule) : undefined,
-      proofs: new AnswerCache(options.proofCacheBytes, new Doorkeeper()),
+      proofs: new AnswerCache(options.proofCacheBytes, new SeenOnceFilter()),
       execution,
       logBounds,
       filters: options.filters(() => this.current),

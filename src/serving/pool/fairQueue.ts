@@ -1,5 +1,41 @@
 import { type Linked, LinkedList } from '../../primitives/linkedList.js'
-import { type ClassShare, type ClassState, type Key, type Lane, sizeOf } from './lanes.js'
+
+export interface ClassShare {
+  /** Items that may wait. */
+  readonly waitingMax: number
+  /** Items that may run at the same time. */
+  readonly permits: number
+}
+
+interface ClassState extends ClassShare {
+  waiting: number
+  out: number
+}
+
+/** The items of one key in one class, and the time that they have used. */
+interface Subqueue<T extends Linked<T>> {
+  readonly class: ClassState
+  readonly key: Key<T>
+  /** In order of arrival. */
+  readonly waiting: LinkedList<T>
+  readonly waitingLong: LinkedList<T>
+  /** Run time of finished items, in milliseconds weighted as at the queue's epoch. */
+  usedMs: number
+  out: number
+  /** Sum of the start times of running items. */
+  outSinceMs: number
+}
+
+interface Key<T extends Linked<T>> {
+  readonly id: string
+  weight: number
+  /** The subqueues used so far, a few at most. */
+  readonly subqueues: Subqueue<T>[]
+  waiting: number
+  waitingBytes: number
+  out: number
+  longOut: number
+}
 
 interface FairQueueLimits {
   /** Bytes that may wait, all classes together. */
@@ -83,41 +119,41 @@ export class FairQueue<T extends Queued & Linked<T>> {
   isFullFor(name: string, keyId: string): boolean {
     const state = this.#class(name)
     if (state.waiting < state.waitingMax) return false
-    const own = this.#keys.get(keyId)?.lanes.find((lane) => lane.class === state)
+    const own = this.#keys.get(keyId)?.subqueues.find((subqueue) => subqueue.class === state)
     const size = own === undefined ? 0 : sizeOf(own)
-    for (const { lanes } of this.#waitingKeys) {
-      for (const lane of lanes) if (lane.class === state && sizeOf(lane) > size + 1) return false
+    for (const { subqueues } of this.#waitingKeys) {
+      for (const subqueue of subqueues) if (subqueue.class === state && sizeOf(subqueue) > size + 1) return false
     }
     return true
   }
 
   /** Returns the items dropped for lack of room: the newest of the key with the most, which may be the item itself. */
   add(item: T): readonly T[] {
-    const lane = this.#laneOf(item)
-    const { key } = lane
+    const subqueue = this.#subqueueOf(item)
+    const { key } = subqueue
     key.weight = item.weight ?? 1
-    if (item.isLong) lane.waitingLong.add(item)
-    else lane.waiting.add(item)
-    lane.class.waiting++
+    if (item.isLong) subqueue.waitingLong.add(item)
+    else subqueue.waiting.add(item)
+    subqueue.class.waiting++
     key.waiting++
     key.waitingBytes += item.bytes
     this.#waiting++
     this.#waitingBytes += item.bytes
     this.#waitingKeys.add(key)
     const dropped: T[] = []
-    if (lane.class.waiting > lane.class.waitingMax) dropped.push(this.#dropNewest(this.#longestLane(lane)))
+    if (subqueue.class.waiting > subqueue.class.waitingMax) dropped.push(this.#dropNewest(this.#longestSubqueue(subqueue)))
     while (this.#waitingBytes > this.#limits.waitingBytesMax) {
-      dropped.push(this.#dropNewest(this.#heaviestLane(lane)))
+      dropped.push(this.#dropNewest(this.#heaviestSubqueue(subqueue)))
     }
     return dropped
   }
 
   /** Removes a waiting item; false where it does not wait. */
   remove(item: T): boolean {
-    const lane = this.#findLane(item)
-    if (lane === undefined || !(lane.waiting.remove(item) || lane.waitingLong.remove(item))) return false
-    this.#uncount(lane, item)
-    this.#forget(lane.key, this.#nowMs())
+    const subqueue = this.#findSubqueue(item)
+    if (subqueue === undefined || !(subqueue.waiting.remove(item) || subqueue.waitingLong.remove(item))) return false
+    this.#uncount(subqueue, item)
+    this.#forget(subqueue.key, this.#nowMs())
     return true
   }
 
@@ -125,12 +161,12 @@ export class FairQueue<T extends Queued & Linked<T>> {
   take(): T | undefined {
     if (this.#waiting === 0) return undefined
     const nowMs = this.#nowMs()
-    const lane = this.#nextLane(nowMs, (each) => this.#hasRoom(each.class) && this.#hasNext(each))
-    if (lane === undefined) return undefined
-    lane.class.out++
-    const isLong = lane.waitingLong.size > 0 && this.#mayBeLong(lane.key)
-    if (isLong) this.#countLong(lane.key, 1)
-    return this.#takeOut(lane, (isLong ? lane.waitingLong : lane.waiting).first as T, nowMs)
+    const subqueue = this.#nextSubqueue(nowMs, (each) => this.#hasRoom(each.class) && this.#hasNext(each))
+    if (subqueue === undefined) return undefined
+    subqueue.class.out++
+    const isLong = subqueue.waitingLong.size > 0 && this.#mayBeLong(subqueue.key)
+    if (isLong) this.#countLong(subqueue.key, 1)
+    return this.#takeOut(subqueue, (isLong ? subqueue.waitingLong : subqueue.waiting).first as T, nowMs)
   }
 
   /** Takes the next item that is not long to run under the permit of a running one; undefined where none fits. */
@@ -138,22 +174,22 @@ export class FairQueue<T extends Queued & Linked<T>> {
     const state = this.#class(name)
     if (state.waiting === 0) return undefined
     const nowMs = this.#nowMs()
-    const lane = this.#nextLane(nowMs, (each) => each.class === state && each.waiting.size > 0)
-    const item = lane?.waiting.first
-    return item !== undefined && fits(item) ? this.#takeOut(lane as Lane<T>, item, nowMs) : undefined
+    const subqueue = this.#nextSubqueue(nowMs, (each) => each.class === state && each.waiting.size > 0)
+    const item = subqueue?.waiting.first
+    return item !== undefined && fits(item) ? this.#takeOut(subqueue as Subqueue<T>, item, nowMs) : undefined
   }
 
   /** Records that an item has finished after `ranMs` on its thread. */
   giveBack(item: T, ranMs: number): void {
     const nowMs = this.#nowMs()
-    const lane = this.#laneOf(item)
-    const { key } = lane
+    const subqueue = this.#subqueueOf(item)
+    const { key } = subqueue
     key.out--
-    lane.out--
-    lane.outSinceMs -= item.outSinceMs
+    subqueue.out--
+    subqueue.outSinceMs -= item.outSinceMs
     // Clears rounding errors, which would count as used time.
-    if (lane.out === 0) lane.outSinceMs = 0
-    lane.usedMs += Math.max(ranMs - usedMsMin, 0) * this.#scale(nowMs)
+    if (subqueue.out === 0) subqueue.outSinceMs = 0
+    subqueue.usedMs += Math.max(ranMs - usedMsMin, 0) * this.#scale(nowMs)
     if (item.isLong) this.#countLong(key, -1)
     this.#forget(key, nowMs)
   }
@@ -172,7 +208,7 @@ export class FairQueue<T extends Queued & Linked<T>> {
 
   /** Makes a running item long, if the limits allow it. */
   tryMakeLong(item: T): boolean {
-    const { key } = this.#laneOf(item)
+    const { key } = this.#subqueueOf(item)
     if (!this.#mayBeLong(key)) return false
     item.isLong = true
     this.#countLong(key, 1)
@@ -186,36 +222,36 @@ export class FairQueue<T extends Queued & Linked<T>> {
    */
   isOutranked(item: T): boolean {
     const nowMs = this.#nowMs()
-    const own = this.#laneOf(item)
-    const lane = this.#nextLane(nowMs, (each) => {
+    const own = this.#subqueueOf(item)
+    const subqueue = this.#nextSubqueue(nowMs, (each) => {
       if (each.class !== own.class && !this.#hasRoom(each.class)) return false
       if (!item.isLong) return each.waiting.size > 0
       return each.waitingLong.size > 0 && (each.key === own.key || each.key.longOut < this.#longOfKeyMax)
     })
-    if (lane === undefined || lane === own) return false
-    if (lane.key === own.key) return this.#laneUse(lane, nowMs) < this.#laneUse(own, nowMs) / 2
-    return this.#use(lane.key, nowMs) / lane.key.weight < this.#use(own.key, nowMs) / own.key.weight / 2
+    if (subqueue === undefined || subqueue === own) return false
+    if (subqueue.key === own.key) return this.#subqueueUse(subqueue, nowMs) < this.#subqueueUse(own, nowMs) / 2
+    return this.#use(subqueue.key, nowMs) / subqueue.key.weight < this.#use(own.key, nowMs) / own.key.weight / 2
   }
 
   clear(): T[] {
-    const lanes = [...this.#waitingKeys].flatMap((key) => key.lanes)
-    const items = lanes.flatMap(({ waiting, waitingLong }) => [...waitingLong, ...waiting])
+    const subqueues = [...this.#waitingKeys].flatMap((key) => key.subqueues)
+    const items = subqueues.flatMap(({ waiting, waitingLong }) => [...waitingLong, ...waiting])
     for (const item of items) this.remove(item)
     return items
   }
 
-  #takeOut(lane: Lane<T>, item: T, nowMs: number): T {
+  #takeOut(subqueue: Subqueue<T>, item: T, nowMs: number): T {
     item.list?.remove(item)
-    this.#uncount(lane, item)
+    this.#uncount(subqueue, item)
     item.outSinceMs = nowMs
-    lane.key.out++
-    lane.out++
-    lane.outSinceMs += nowMs
-    lane.usedMs += usedMsMin * this.#scale(nowMs)
+    subqueue.key.out++
+    subqueue.out++
+    subqueue.outSinceMs += nowMs
+    subqueue.usedMs += usedMsMin * this.#scale(nowMs)
     return item
   }
 
-  #uncount({ class: state, key }: Lane<T>, { bytes }: T): void {
+  #uncount({ class: state, key }: Subqueue<T>, { bytes }: T): void {
     state.waiting--
     key.waiting--
     key.waitingBytes -= bytes
@@ -224,19 +260,19 @@ export class FairQueue<T extends Queued & Linked<T>> {
     if (key.waiting === 0) this.#waitingKeys.delete(key)
   }
 
-  /** Of the `ready` lanes: the one with the least time of the key with the least time. */
-  #nextLane(nowMs: number, ready: (lane: Lane<T>) => boolean): Lane<T> | undefined {
-    let next: Lane<T> | undefined
+  /** Of the `ready` subqueues: the one with the least time of the key with the least time. */
+  #nextSubqueue(nowMs: number, ready: (subqueue: Subqueue<T>) => boolean): Subqueue<T> | undefined {
+    let next: Subqueue<T> | undefined
     let leastOfKeys = Number.POSITIVE_INFINITY
     for (const key of this.#waitingKeys) {
       let use = 0
-      let best: Lane<T> | undefined
+      let best: Subqueue<T> | undefined
       let least = Number.POSITIVE_INFINITY
-      for (const lane of key.lanes) {
-        const laneUse = this.#laneUse(lane, nowMs)
+      for (const subqueue of key.subqueues) {
+        const laneUse = this.#subqueueUse(subqueue, nowMs)
         use += laneUse
-        if (laneUse >= least || !ready(lane)) continue
-        best = lane
+        if (laneUse >= least || !ready(subqueue)) continue
+        best = subqueue
         least = laneUse
       }
       if (best === undefined || use / key.weight >= leastOfKeys) continue
@@ -247,10 +283,10 @@ export class FairQueue<T extends Queued & Linked<T>> {
   }
 
   #use(key: Key<T>, nowMs: number): number {
-    return key.lanes.reduce((sum, lane) => sum + this.#laneUse(lane, nowMs), 0)
+    return key.subqueues.reduce((sum, subqueue) => sum + this.#subqueueUse(subqueue, nowMs), 0)
   }
 
-  #laneUse({ usedMs, out, outSinceMs }: Lane<T>, nowMs: number): number {
+  #subqueueUse({ usedMs, out, outSinceMs }: Subqueue<T>, nowMs: number): number {
     return out === 0 ? usedMs : usedMs + (out * nowMs - outSinceMs) * this.#scale(nowMs)
   }
 
@@ -266,7 +302,7 @@ export class FairQueue<T extends Queued & Linked<T>> {
     const decay = 1 / this.#scale(nowMs)
     this.#epochMs = nowMs
     for (const key of this.#keys.values()) {
-      for (const lane of key.lanes) lane.usedMs *= decay
+      for (const subqueue of key.subqueues) subqueue.usedMs *= decay
       this.#forget(key, nowMs)
     }
     return nowMs
@@ -281,7 +317,7 @@ export class FairQueue<T extends Queued & Linked<T>> {
     return out < permits
   }
 
-  #hasNext({ waiting, waitingLong, key }: Lane<T>): boolean {
+  #hasNext({ waiting, waitingLong, key }: Subqueue<T>): boolean {
     return waiting.size > 0 || (waitingLong.size > 0 && this.#mayBeLong(key))
   }
 
@@ -298,40 +334,40 @@ export class FairQueue<T extends Queued & Linked<T>> {
     key.longOut += by
   }
 
-  /** The lane with most items in the class of `newest`; `newest` where no other has more. */
-  #longestLane(newest: Lane<T>): Lane<T> {
+  /** The subqueue with most items in the class of `newest`; `newest` where no other has more. */
+  #longestSubqueue(newest: Subqueue<T>): Subqueue<T> {
     let longest = newest
-    for (const { lanes } of this.#waitingKeys) {
-      for (const lane of lanes)
-        if (lane.class === newest.class && sizeOf(lane) > sizeOf(longest)) longest = lane
+    for (const { subqueues } of this.#waitingKeys) {
+      for (const subqueue of subqueues)
+        if (subqueue.class === newest.class && sizeOf(subqueue) > sizeOf(longest)) longest = subqueue
     }
     return longest
   }
 
-  /** The longest lane of the key with most bytes; `newest` where no other key has more. */
-  #heaviestLane(newest: Lane<T>): Lane<T> {
+  /** The longest subqueue of the key with most bytes; `newest` where no other key has more. */
+  #heaviestSubqueue(newest: Subqueue<T>): Subqueue<T> {
     let heaviest = newest.key
     for (const key of this.#waitingKeys) if (key.waitingBytes > heaviest.waitingBytes) heaviest = key
     if (heaviest === newest.key && sizeOf(newest) > 0) return newest
-    return heaviest.lanes.reduce((longest, lane) => (sizeOf(lane) > sizeOf(longest) ? lane : longest))
+    return heaviest.subqueues.reduce((longest, subqueue) => (sizeOf(subqueue) > sizeOf(longest) ? subqueue : longest))
   }
 
-  #dropNewest({ waiting, waitingLong }: Lane<T>): T {
+  #dropNewest({ waiting, waitingLong }: Subqueue<T>): T {
     const newest = (waiting.size > 0 ? waiting : waitingLong).last as T
     this.remove(newest)
     return newest
   }
 
-  #laneOf(item: T): Lane<T> {
-    const found = this.#findLane(item)
+  #subqueueOf(item: T): Subqueue<T> {
+    const found = this.#findSubqueue(item)
     if (found !== undefined) return found
     const { keyId: id } = item
     let key = this.#keys.get(id)
     if (key === undefined) {
-      key = { id, weight: item.weight ?? 1, lanes: [], waiting: 0, waitingBytes: 0, out: 0, longOut: 0 }
+      key = { id, weight: item.weight ?? 1, subqueues: [], waiting: 0, waitingBytes: 0, out: 0, longOut: 0 }
       this.#keys.set(id, key)
     }
-    const lane: Lane<T> = {
+    const subqueue: Subqueue<T> = {
       class: this.#class(item.class),
       key,
       waiting: new LinkedList(),
@@ -340,13 +376,13 @@ export class FairQueue<T extends Queued & Linked<T>> {
       out: 0,
       outSinceMs: 0,
     }
-    key.lanes.push(lane)
-    return lane
+    key.subqueues.push(subqueue)
+    return subqueue
   }
 
-  #findLane(item: T): Lane<T> | undefined {
+  #findSubqueue(item: T): Subqueue<T> | undefined {
     const state = this.#class(item.class)
-    return this.#keys.get(item.keyId)?.lanes.find((lane) => lane.class === state)
+    return this.#keys.get(item.keyId)?.subqueues.find((subqueue) => subqueue.class === state)
   }
 
   #class(name: string): ClassState {
@@ -354,4 +390,8 @@ export class FairQueue<T extends Queued & Linked<T>> {
     if (state === undefined) throw new RangeError(`there is no class ${name}`)
     return state
   }
+}
+
+function sizeOf<T extends Linked<T>>({ waiting, waitingLong }: Subqueue<T>): number {
+  return waiting.size + waitingLong.size
 }

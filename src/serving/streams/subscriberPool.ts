@@ -75,7 +75,7 @@ export class SubscriberPool {
   readonly #isResumeOver = () => this.#resumes.isOver(turnMsMax)
   readonly #resumes: TimeSlices<SlowSubscriber> = new TimeSlices<SlowSubscriber>({
     goOn: (subscriber) => subscriber.resume(this.#isResumeOver),
-    laneOf: ({ key = '' }) => key,
+    flowOf: ({ key = '' }) => key,
     msMaxOf: () => turnMsMax,
   })
 

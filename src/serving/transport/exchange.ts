@@ -53,7 +53,7 @@ const bodiesPerTurn = 2
 export function slicesOfBodies(): TimeSlices<Exchange> {
   return new TimeSlices({
     goOn: (exchange) => exchange.readOn(),
-    laneOf: ({ keyId }) => keyId,
+    flowOf: ({ keyId }) => keyId,
     worksMax: bodiesPerTurn,
     share: { worksMax: Number.POSITIVE_INFINITY, costMax: bytesPerTurn },
   })

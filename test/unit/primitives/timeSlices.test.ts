@@ -4,13 +4,13 @@ import { Share, type SliceOptions, TimeSlices, type Work } from '../../../src/pr
 import { shareKept } from './youngObjects.js'
 
 interface NamedWork extends Work {
-  readonly lane: string
+  readonly flow: string
   readonly bytes?: number
   readonly name: string
 }
 
 const work = (name: string, bytes = 0): NamedWork => ({
-  lane: name[0] as string,
+  flow: name[0] as string,
   bytes,
   name,
   place: undefined,
@@ -22,7 +22,7 @@ function noting(options: Partial<SliceOptions<NamedWork>> = {}) {
   const refused: string[] = []
   const slices: TimeSlices<NamedWork> = new TimeSlices<NamedWork>({
     goOn: ({ name }, hasTurn) => void (hasTurn ? done : refused).push(name),
-    laneOf: ({ lane }) => lane,
+    flowOf: ({ flow }) => flow,
     ...options,
   })
   const wait = (name: string, bytes?: number) => slices.wait(work(name, bytes))
@@ -39,7 +39,7 @@ function noting(options: Partial<SliceOptions<NamedWork>> = {}) {
   return { slices, done, refused, wait, turns }
 }
 
-t.test('lanes take turns, and each keeps its order', async (t) => {
+t.test('flows take turns, and each keeps its order', async (t) => {
   const { wait, turns } = noting({ msMaxOf: () => 0 })
   for (const name of ['a1', 'a2', 'a3', 'a4', 'b1', 'c1', 'c2']) wait(name)
   t.same(await turns(), [['a1'], ['b1'], ['c1'], ['a2'], ['c2'], ['a3'], ['a4']])
@@ -68,7 +68,7 @@ t.test(
 )
 
 t.test('without a limit of time a turn has so many works', async (t) => {
-  const { wait, turns } = noting({ worksMax: 2, laneOf: () => '' })
+  const { wait, turns } = noting({ worksMax: 2, flowOf: () => '' })
   for (const name of ['a', 'b', 'c', 'd', 'e']) wait(name)
   t.same(await turns(), [['a', 'b'], ['c', 'd'], ['e']])
 })
@@ -84,11 +84,11 @@ t.test('a work that waits already keeps its place, and one that is forgotten doe
   t.same(refused, [])
 })
 
-t.test('beyond the memory that may wait, the newest of the lane with the most is refused', async (t) => {
+t.test('beyond the memory that may wait, the newest of the flow with the most is refused', async (t) => {
   const { wait, refused, done, turns } = noting({ bytesOf: ({ bytes = 0 }) => bytes, bytesMax: 100 })
   for (const name of ['a1', 'a2', 'a3', 'a4']) t.ok(wait(name, 25))
-  t.notOk(wait('a5', 25), 'the newest of the only lane is itself')
-  t.ok(wait('b1', 25), 'another lane has room')
+  t.notOk(wait('a5', 25), 'the newest of the only flow is itself')
+  t.ok(wait('b1', 25), 'another flow has room')
   t.same(refused, ['a5', 'a4'])
   t.notOk(wait('b2', 1_000))
   t.same(refused, ['a5', 'a4', 'b2'])

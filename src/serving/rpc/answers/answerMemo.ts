@@ -8,7 +8,7 @@
  * `slot-cached`): byte by byte takes more than twice as long, and so does a string as key of a Map.
  */
 import { randomInt } from 'node:crypto'
-import { Doorkeeper } from '../../../primitives/doorkeeper.js'
+import { SeenOnceFilter } from '../../../primitives/seenOnceFilter.js'
 import type { Json, NamedMethod } from '../method.js'
 import { type CallLookup, cachedCallBytesMax } from '../reading/envelope.js'
 import { resultInTail, resultTail } from './outcome.js'
@@ -42,7 +42,7 @@ type Entry = CachedAnswer & AskedCall
 const entryOverheadBytes = 800
 
 export class AnswerMemo implements CallLookup<CachedAnswer, AskedCall> {
-  readonly #doorkeeper = new Doorkeeper()
+  readonly #seenOnce = new SeenOnceFilter()
   /** Hash of the call → entry. Of two calls with the same hash the second is not stored. */
   #young = new Map<number, Entry>()
   #old = new Map<number, Entry>()
@@ -73,7 +73,7 @@ export class AnswerMemo implements CallLookup<CachedAnswer, AskedCall> {
     if (entry.method !== method.name || entry.paramsBytes !== paramsBytes) return undefined
     const { words: kept } = entry
     for (let i = 0; i < kept.length; i++) if (kept[i] !== words[i]) return undefined
-    this.#doorkeeper.used()
+    this.#seenOnce.used()
     if (young === undefined) {
       this.#old.delete(hash)
       this.#insert(entry)
@@ -83,7 +83,7 @@ export class AnswerMemo implements CallLookup<CachedAnswer, AskedCall> {
 
   /** Undefined for a call that comes for the first time, and for others where answers that are kept are not used. */
   missed(): AskedCall | undefined {
-    if (!this.#doorkeeper.admitsNumber(this.#hash) || !this.#doorkeeper.keeps()) return undefined
+    if (!this.#seenOnce.admitsNumber(this.#hash) || !this.#seenOnce.keeps()) return undefined
     return {
       hash: this.#hash,
       words: words.slice(0, wordCount),

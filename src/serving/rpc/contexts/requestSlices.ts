@@ -35,7 +35,7 @@ interface WaitingRequest extends Work {
 
 const slices = new TimeSlices<WaitingRequest>({
   goOn: (work, hasTurn) => work.goOn(hasTurn),
-  laneOf: ({ keyId }) => keyId,
+  flowOf: ({ keyId }) => keyId,
   bytesOf: ({ bytes }) => bytes + waitingBytes,
   bytesMax: waitingBytesMax,
   msMaxOf: ({ msMax }) => msMax,

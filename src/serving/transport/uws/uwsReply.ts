@@ -3,7 +3,7 @@
  * An answer is corked, so that it is sent in one piece.
  */
 import type { HttpResponse } from 'uWebSockets.js'
-import { giveBack } from '../../../primitives/lentMemory.js'
+import { giveBack } from '../../../primitives/bufferPool.js'
 import type { Answer, AnswerBody } from '../../rpc/answers/answer.js'
 import { lastingPieces, lengthOf, wholeBody } from '../answerBytes.js'
 import { isBodiless, statusReason } from '../statusReason.js'

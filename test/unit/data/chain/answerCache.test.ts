@@ -2,7 +2,7 @@ import t from 'tap'
 import { AnswerCache } from '../../../../src/data/chain/answerCache.js'
 import { BlockAnswers } from '../../../../src/data/chain/blockAnswers.js'
 import { toHash32 } from '../../../../src/primitives/bytes.js'
-import { Doorkeeper } from '../../../../src/primitives/doorkeeper.js'
+import { SeenOnceFilter } from '../../../../src/primitives/seenOnceFilter.js'
 
 const bytes = (length: number) => new Uint8Array(length)
 
@@ -45,7 +45,7 @@ t.test('nothing rendered is nothing kept', async (t) => {
 })
 
 t.test('an answer of which few are asked for again is kept from its second time on', async (t) => {
-  const cache = new AnswerCache(40, new Doorkeeper(64))
+  const cache = new AnswerCache(40, new SeenOnceFilter(64))
   let rendered = 0
   const render = () => {
     rendered++

@@ -1,7 +1,7 @@
 /** How answers go out over HTTP and connections end: long answers, slow readers, clients that leave, the server's end. */
 
 import type { Test } from 'tap'
-import { lend } from '../../../../src/primitives/lentMemory.js'
+import { takeBuffer } from '../../../../src/primitives/bufferPool.js'
 import { until, waitFor } from '../../../library/until.js'
 import { test } from '../../../transport/eachTransport.js'
 import { RawClient, rawPost } from './rawClient.js'
@@ -104,7 +104,7 @@ test('memory of long answers is used again only once they are sent, or their cli
     network.jobs.shift()?.resolve(first)
     for (let given = 0; given < lentAnswers; given++) {
       await until(() => network.jobs.length > 0)
-      const result = lend(length)
+      const result = takeBuffer(length)
       used.add(result.buffer)
       result.fill(letter.charCodeAt(0))
       result[0] = result[length - 1] = '"'.charCodeAt(0)
@@ -124,7 +124,7 @@ test('memory of long answers is used again only once they are sent, or their cli
     const right = answers.filter(({ result }) => result === letter.repeat(length - 2))
     t.equal(right.length, lentAnswers, letter)
   }
-  const again = lend(length)
+  const again = takeBuffer(length)
   t.equal(used.has(again.buffer), name === 'uws', 'the other transport leaves it to the garbage collector')
 })
 

@@ -18,22 +18,22 @@ const freeBytesMax = 4 * 2 ** 20
 const free = new Map<number, ArrayBuffer[]>()
 let freeBytes = 0
 
-const lent = new WeakSet<ArrayBuffer>()
+const taken = new WeakSet<ArrayBuffer>()
 
 /** Memory of at least `length` bytes, uninitialised; for {@link giveBack}, if it is neither short nor very long. */
-export function lend(length: number): Uint8Array<ArrayBuffer> {
+export function takeBuffer(length: number): Uint8Array<ArrayBuffer> {
   if (length < bytesMin || length > bytesMax) return ownMemory(length)
   const size = 2 ** Math.ceil(Math.log2(length))
   const buffer = free.get(size)?.pop()
   if (buffer !== undefined) freeBytes -= size
   const bytes = buffer === undefined ? ownMemory(size) : new Uint8Array(buffer)
-  lent.add(bytes.buffer)
+  taken.add(bytes.buffer)
   return bytes.subarray(0, length)
 }
 
-/** Takes back what was lent, by any view of it; other memory is left alone. Nobody may read it from now on. */
+/** Takes back what was taken, by any view of it; other memory is left alone. Nobody may read it from now on. */
 export function giveBack({ buffer }: Uint8Array): void {
-  if (!(buffer instanceof ArrayBuffer) || !lent.delete(buffer)) return
+  if (!(buffer instanceof ArrayBuffer) || !taken.delete(buffer)) return
   const { byteLength } = buffer
   if (freeBytes + byteLength > freeBytesMax) return
   freeBytes += byteLength

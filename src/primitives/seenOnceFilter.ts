@@ -7,7 +7,7 @@
  * hash the second counts as repeated. So an answer may enter the cache one request too late or too early, which is
  * never wrong.
  */
-export class Doorkeeper {
+export class SeenOnceFilter {
   readonly #hashes: Uint32Array
   /** One in so many of the entries that may be kept is. */
   #keptOneIn = 1
