@@ -3,31 +3,41 @@ import { hexToBytes } from '../../primitives/bytes.js'
 import { familyOf } from './families/families.js'
 import { type ForkName, includesFork } from './forks.js'
 
-/** Precompiled contracts by number, which is also the address, with their names in `eth_config` (EIP-7910). */
-export const precompiledContracts: ReadonlyMap<number, { readonly since: ForkName; readonly name: string }> =
-  new Map([
-    [0x01, { since: 'chainstart', name: 'ECREC' }],
-    [0x02, { since: 'chainstart', name: 'SHA256' }],
-    [0x03, { since: 'chainstart', name: 'RIPEMD160' }],
-    [0x04, { since: 'chainstart', name: 'ID' }],
-    [0x05, { since: 'byzantium', name: 'MODEXP' }],
-    [0x06, { since: 'byzantium', name: 'BN254_ADD' }],
-    [0x07, { since: 'byzantium', name: 'BN254_MUL' }],
-    [0x08, { since: 'byzantium', name: 'BN254_PAIRING' }],
-    [0x09, { since: 'istanbul', name: 'BLAKE2F' }],
-    [0x0a, { since: 'cancun', name: 'KZG_POINT_EVALUATION' }],
-    [0x0b, { since: 'prague', name: 'BLS12_G1ADD' }],
-    [0x0c, { since: 'prague', name: 'BLS12_G1MSM' }],
-    [0x0d, { since: 'prague', name: 'BLS12_G2ADD' }],
-    [0x0e, { since: 'prague', name: 'BLS12_G2MSM' }],
-    [0x0f, { since: 'prague', name: 'BLS12_PAIRING_CHECK' }],
-    [0x10, { since: 'prague', name: 'BLS12_MAP_FP_TO_G1' }],
-    [0x11, { since: 'prague', name: 'BLS12_MAP_FP2_TO_G2' }],
-    [0x100, { since: 'osaka', name: 'P256VERIFY' }],
-  ])
+interface Precompile {
+  readonly since: ForkName
+  /** In `eth_config` (EIP-7910). */
+  readonly name: string
+}
+
+const byNumber = {
+  1: { since: 'chainstart', name: 'ECREC' },
+  2: { since: 'chainstart', name: 'SHA256' },
+  3: { since: 'chainstart', name: 'RIPEMD160' },
+  4: { since: 'chainstart', name: 'ID' },
+  5: { since: 'byzantium', name: 'MODEXP' },
+  6: { since: 'byzantium', name: 'BN254_ADD' },
+  7: { since: 'byzantium', name: 'BN254_MUL' },
+  8: { since: 'byzantium', name: 'BN254_PAIRING' },
+  9: { since: 'istanbul', name: 'BLAKE2F' },
+  10: { since: 'cancun', name: 'KZG_POINT_EVALUATION' },
+  11: { since: 'prague', name: 'BLS12_G1ADD' },
+  12: { since: 'prague', name: 'BLS12_G1MSM' },
+  13: { since: 'prague', name: 'BLS12_G2ADD' },
+  14: { since: 'prague', name: 'BLS12_G2MSM' },
+  15: { since: 'prague', name: 'BLS12_PAIRING_CHECK' },
+  16: { since: 'prague', name: 'BLS12_MAP_FP_TO_G1' },
+  17: { since: 'prague', name: 'BLS12_MAP_FP2_TO_G2' },
+  256: { since: 'osaka', name: 'P256VERIFY' },
+} as const satisfies Readonly<Record<number, Precompile>>
+export type PrecompileNumber = keyof typeof byNumber
+
+/** Precompiled contracts by number, which is also the address. */
+export const precompiledContracts: ReadonlyMap<number, Precompile> = new Map(
+  Object.entries(byNumber).map(([number, contract]) => [Number(number), contract]),
+)
 
 /** Whether a fork has a precompiled contract; where it has none, the address is an ordinary account. */
-export function hasPrecompile(fork: ForkName, number: number): boolean {
+export function hasPrecompile(fork: ForkName, number: number): number is PrecompileNumber {
   const since = precompiledContracts.get(number)?.since
   const own = familyOf(fork).execution?.precompiles?.since.get(number)
   return since !== undefined && (includesFork(fork, since) || (own !== undefined && includesFork(fork, own)))

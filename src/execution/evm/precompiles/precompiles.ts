@@ -8,7 +8,11 @@ import { hash } from 'node:crypto'
 import { ripemd160 } from '@noble/hashes/legacy.js'
 import { familyOf } from '../../../data/chain/families/families.js'
 import { type ForkName, includesFork } from '../../../data/chain/forks.js'
-import { hasPrecompile } from '../../../data/chain/protocolContracts.js'
+import {
+  hasPrecompile,
+  type PrecompileNumber,
+  precompiledContracts,
+} from '../../../data/chain/protocolContracts.js'
 import { noBytes, padLeft, toMinimalBytes } from '../../../primitives/bytes.js'
 import { keccak256 } from '../../../primitives/keccak.js'
 import type { JobWatch } from '../engine/jobWatch.js'
@@ -51,75 +55,57 @@ interface Contract {
 }
 
 /** By number, which is also the address. */
-const contracts: ReadonlyMap<number, Contract> = new Map<number, Contract>([
-  [0x01, { gas: () => 3_000n, run: recover }],
-  [0x02, { gas: perWord(60n, 12n), run: (data) => hash('sha256', data, 'buffer') }],
-  [0x03, { gas: perWord(600n, 120n), run: (data) => padLeft(ripemd160(data), 32) }],
+const contracts: Readonly<Record<PrecompileNumber, Contract>> = {
+  1: { gas: () => 3_000n, run: recover },
+  2: { gas: perWord(60n, 12n), run: (data) => hash('sha256', data, 'buffer') },
+  3: { gas: perWord(600n, 120n), run: (data) => padLeft(ripemd160(data), 32) },
   // The kernel runs this one itself.
-  [0x04, { gas: perWord(15n, 3n), run: (data) => data.slice() }],
-  [0x05, { gas: modexpGas, run: modexpPower }],
+  4: { gas: perWord(15n, 3n), run: (data) => data.slice() },
+  5: { gas: modexpGas, run: modexpPower },
   // EIP-196, EIP-197; cheaper since EIP-1108.
-  [0x06, { gas: (_, fork) => (includesFork(fork, 'istanbul') ? 150n : 500n), run: addBn254 }],
-  [
-    0x07,
-    {
-      gas: (_, fork) => (includesFork(fork, 'istanbul') ? 6_000n : 40_000n),
-      run: multiplyBn254,
-    },
-  ],
-  [
-    0x08,
-    {
-      gas: (data, fork) =>
-        includesFork(fork, 'istanbul')
-          ? 45_000n + 34_000n * countItems(data, bn254PairBytes)
-          : 100_000n + 80_000n * countItems(data, bn254PairBytes),
-      run: (data, _, watch) => pairBn254(data, watch),
-    },
-  ],
+  6: { gas: (_, fork) => (includesFork(fork, 'istanbul') ? 150n : 500n), run: addBn254 },
+  7: {
+    gas: (_, fork) => (includesFork(fork, 'istanbul') ? 6_000n : 40_000n),
+    run: multiplyBn254,
+  },
+  8: {
+    gas: (data, fork) =>
+      includesFork(fork, 'istanbul')
+        ? 45_000n + 34_000n * countItems(data, bn254PairBytes)
+        : 100_000n + 80_000n * countItems(data, bn254PairBytes),
+    run: (data, _, watch) => pairBn254(data, watch),
+  },
   // EIP-152.
-  [
-    0x09,
-    {
-      gas: (data) => BigInt(blake2fRounds(data)),
-      run: (data, _, watch) => blake2f(data, watch),
-    },
-  ],
+  9: {
+    gas: (data) => BigInt(blake2fRounds(data)),
+    run: (data, _, watch) => blake2f(data, watch),
+  },
   // EIP-4844.
-  [0x0a, { gas: () => 50_000n, run: verifyKzgProof }],
+  10: { gas: () => 50_000n, run: verifyKzgProof },
   // EIP-2537.
-  [0x0b, { gas: () => 375n, run: (data) => bls.add('g1', data) }],
-  [
-    0x0c,
-    {
-      gas: perTerm(12_000n, bls.g1TermBytes, g1Discounts),
-      run: (data, _, watch) => bls.sumOf('g1', data, watch),
-    },
-  ],
-  [0x0d, { gas: () => 600n, run: (data) => bls.add('g2', data) }],
-  [
-    0x0e,
-    {
-      gas: perTerm(22_500n, bls.g2TermBytes, g2Discounts),
-      run: (data, _, watch) => bls.sumOf('g2', data, watch),
-    },
-  ],
-  [
-    0x0f,
-    {
-      gas: (data) => 37_700n + 32_600n * countItems(data, bls.blsPairBytes),
-      run: (data, _, watch) => bls.pairBls(data, watch),
-    },
-  ],
-  [0x10, { gas: () => 5_500n, run: bls.mapToG1 }],
-  [0x11, { gas: () => 23_800n, run: bls.mapToG2 }],
+  11: { gas: () => 375n, run: (data) => bls.add('g1', data) },
+  12: {
+    gas: perTerm(12_000n, bls.g1TermBytes, g1Discounts),
+    run: (data, _, watch) => bls.sumOf('g1', data, watch),
+  },
+  13: { gas: () => 600n, run: (data) => bls.add('g2', data) },
+  14: {
+    gas: perTerm(22_500n, bls.g2TermBytes, g2Discounts),
+    run: (data, _, watch) => bls.sumOf('g2', data, watch),
+  },
+  15: {
+    gas: (data) => 37_700n + 32_600n * countItems(data, bls.blsPairBytes),
+    run: (data, _, watch) => bls.pairBls(data, watch),
+  },
+  16: { gas: () => 5_500n, run: bls.mapToG1 },
+  17: { gas: () => 23_800n, run: bls.mapToG2 },
   // EIP-7951.
-  [0x100, { gas: () => 6_900n, run: verifyP256 }],
-])
+  256: { gas: () => 6_900n, run: verifyP256 },
+}
 
 /** Numbers of the contracts of a fork. */
 export function precompileNumbers(fork: ForkName): number[] {
-  return [...contracts].filter(([number]) => hasPrecompile(fork, number)).map(([number]) => number)
+  return [...precompiledContracts.keys()].filter((number) => hasPrecompile(fork, number))
 }
 
 /** The address of a contract: its number in 20 bytes. */
@@ -135,8 +121,8 @@ export function precompileRuns(fork: ForkName, watch: JobWatch | undefined): Pre
   const own = familyOf(fork).execution?.precompiles
   return {
     get(number) {
-      const contract = contracts.get(number)
-      if (contract === undefined || !hasPrecompile(fork, number)) return undefined
+      if (!hasPrecompile(fork, number)) return undefined
+      const contract = contracts[number]
       const bytesMax = own?.inputBytesMax(number, fork)
       return (data, gas) => {
         const gasUsed = own?.gas(number, fork) ?? contract.gas(data, fork)
@@ -158,7 +144,7 @@ export function precompileRuns(fork: ForkName, watch: JobWatch | undefined): Pre
 export function refusalReason(number: number, data: Uint8Array, watch: JobWatch): string {
   try {
     // An input refused at one fork is refused at all later ones.
-    contracts.get(number)?.run(data, 'osaka', watch)
+    contracts[number as PrecompileNumber].run(data, 'osaka', watch)
   } catch (error) {
     if (error instanceof InputRefusal) return error.message
     throw error
