@@ -1,6 +1,5 @@
 import { LRUCache } from 'lru-cache'
 import { equalBytes, type Hash32, readUint32 } from '../../primitives/bytes.js'
-import { SeenOnceFilter } from '../../primitives/seenOnceFilter.js'
 import { FaultError } from '../../primitives/faults.js'
 import { emptyTrieRoot, emptyUnclesHash } from '../../primitives/keccak.js'
 import { NotHeldError } from '../../primitives/notHeld.js'
@@ -16,6 +15,7 @@ import {
   rlpPayloadLength,
   rlpSpanAt,
 } from '../../primitives/rlp.js'
+import { SeenOnceFilter } from '../../primitives/seenOnceFilter.js'
 import { transactionTypes } from '../../primitives/transactionTypes.js'
 import type { ChainRows } from '../store/chainRows.js'
 import { StoredBlock, senderBytes } from '../store/storedBlock.js'

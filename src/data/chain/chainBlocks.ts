@@ -2,11 +2,12 @@
  * One network's blocks, in the chain that ends with one of them. Owns the resolution of block ids, and the rendered
  * JSON of blocks, transactions, uncles and receipts. Only reads the store. Does not own state.
  */
+
+import { giveBack } from '../../primitives/bufferPool.js'
 import { bytesToBigInt, equalBytes, type Hash32, latin1Key, toMinimalBytes } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
 import { JsonBytes } from '../../primitives/jsonBytes.js'
 import { keccak256 } from '../../primitives/keccak.js'
-import { giveBack } from '../../primitives/bufferPool.js'
 import { NotHeldError } from '../../primitives/notHeld.js'
 import { listBase, type RlpSpan } from '../../primitives/rlp.js'
 import {

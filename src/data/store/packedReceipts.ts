@@ -4,9 +4,9 @@
  * from 0xc0 on it is the RLP list itself, as of receipts whose blooms do not follow. All lengths within the RLP count the blooms.
  */
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
+import { takeBuffer } from '../../primitives/bufferPool.js'
 import { asBuffer, bloomBytes } from '../../primitives/bytes.js'
 import { keccak256 } from '../../primitives/keccak.js'
-import { takeBuffer } from '../../primitives/bufferPool.js'
 import { rlpEndAt, rlpPayloadAt } from '../../primitives/rlp.js'
 
 const deflated = 1

@@ -122,7 +122,8 @@ export class FairQueue<T extends Queued & Linked<T>> {
     const own = this.#keys.get(keyId)?.subqueues.find((subqueue) => subqueue.class === state)
     const size = own === undefined ? 0 : sizeOf(own)
     for (const { subqueues } of this.#waitingKeys) {
-      for (const subqueue of subqueues) if (subqueue.class === state && sizeOf(subqueue) > size + 1) return false
+      for (const subqueue of subqueues)
+        if (subqueue.class === state && sizeOf(subqueue) > size + 1) return false
     }
     return true
   }
@@ -141,7 +142,8 @@ export class FairQueue<T extends Queued & Linked<T>> {
     this.#waitingBytes += item.bytes
     this.#waitingKeys.add(key)
     const dropped: T[] = []
-    if (subqueue.class.waiting > subqueue.class.waitingMax) dropped.push(this.#dropNewest(this.#longestSubqueue(subqueue)))
+    if (subqueue.class.waiting > subqueue.class.waitingMax)
+      dropped.push(this.#dropNewest(this.#longestSubqueue(subqueue)))
     while (this.#waitingBytes > this.#limits.waitingBytesMax) {
       dropped.push(this.#dropNewest(this.#heaviestSubqueue(subqueue)))
     }
@@ -151,7 +153,8 @@ export class FairQueue<T extends Queued & Linked<T>> {
   /** Removes a waiting item; false where it does not wait. */
   remove(item: T): boolean {
     const subqueue = this.#findSubqueue(item)
-    if (subqueue === undefined || !(subqueue.waiting.remove(item) || subqueue.waitingLong.remove(item))) return false
+    if (subqueue === undefined || !(subqueue.waiting.remove(item) || subqueue.waitingLong.remove(item)))
+      return false
     this.#uncount(subqueue, item)
     this.#forget(subqueue.key, this.#nowMs())
     return true
@@ -229,8 +232,11 @@ export class FairQueue<T extends Queued & Linked<T>> {
       return each.waitingLong.size > 0 && (each.key === own.key || each.key.longOut < this.#longOfKeyMax)
     })
     if (subqueue === undefined || subqueue === own) return false
-    if (subqueue.key === own.key) return this.#subqueueUse(subqueue, nowMs) < this.#subqueueUse(own, nowMs) / 2
-    return this.#use(subqueue.key, nowMs) / subqueue.key.weight < this.#use(own.key, nowMs) / own.key.weight / 2
+    if (subqueue.key === own.key)
+      return this.#subqueueUse(subqueue, nowMs) < this.#subqueueUse(own, nowMs) / 2
+    return (
+      this.#use(subqueue.key, nowMs) / subqueue.key.weight < this.#use(own.key, nowMs) / own.key.weight / 2
+    )
   }
 
   clear(): T[] {
@@ -349,7 +355,9 @@ export class FairQueue<T extends Queued & Linked<T>> {
     let heaviest = newest.key
     for (const key of this.#waitingKeys) if (key.waitingBytes > heaviest.waitingBytes) heaviest = key
     if (heaviest === newest.key && sizeOf(newest) > 0) return newest
-    return heaviest.subqueues.reduce((longest, subqueue) => (sizeOf(subqueue) > sizeOf(longest) ? subqueue : longest))
+    return heaviest.subqueues.reduce((longest, subqueue) =>
+      sizeOf(subqueue) > sizeOf(longest) ? subqueue : longest,
+    )
   }
 
   #dropNewest({ waiting, waitingLong }: Subqueue<T>): T {

@@ -1,6 +1,6 @@
 import type { Fault } from '../../primitives/faults.js'
-import type { JobTable } from './jobs.js'
 import type { ClassShare } from './fairQueue.js'
+import type { JobTable } from './jobs.js'
 import type { StoreLocation } from './messages.js'
 
 /** Limits of one class of work. The pool derives its permits from the number of threads. */

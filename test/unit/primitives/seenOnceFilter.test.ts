@@ -17,9 +17,7 @@ t.test('questions that differ in one character seldom pass for each other', asyn
   for (let i = 0; i < 10_000; i++) {
     const word = i.toString(16).padStart(64, '0')
     if (
-      filter.admits(
-        `{"jsonrpc":"2.0","method":"eth_getStorageAt","params":["0xc0de","0x${word}","latest"]}`,
-      )
+      filter.admits(`{"jsonrpc":"2.0","method":"eth_getStorageAt","params":["0xc0de","0x${word}","latest"]}`)
     )
       mistaken++
   }
