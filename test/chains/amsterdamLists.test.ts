@@ -21,8 +21,7 @@ import {
   encodeBlockDiff,
   readBlockDiffParts,
 } from '../../src/sources/feed/blockDiffCodec.js'
-import { previousState } from '../../src/sources/feed/previousState.js'
-import { BlockDiffVerifier } from '../../src/sources/feed/verifyBlockDiff.js'
+import { BlockDiffVerifier, previousState } from '../../src/sources/feed/verifyBlockDiff.js'
 import { parseBlock } from '../../src/sources/ingest/block.js'
 import { readChainFile } from '../../src/sources/ingest/chainFile.js'
 import { exportArchives } from '../../src/sources/ingest/era/exportArchives.js'

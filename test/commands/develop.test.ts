@@ -546,7 +546,7 @@ t.test(
       t.teardown(() => service.stop())
       return service
     }
-    const written = { source: { type: 'develop', blockSeconds: 0 }, publish: { url, leaseMs: 300 } }
+    const written = { source: { type: 'develop', blockSeconds: 0 }, publish: { url, leaseMs: 5_000 } }
     const writer = await start('writer', written)
     await waitFor('the lease', async () => (await ask(writer, 'evm_mine')).result === '0x0')
     const standby = await start('standby', written)

@@ -12,10 +12,11 @@
  *   DIR/node/shared-keys.mdb      copy of the API keys that several processes share
  *   DIR/networks/NAME/chain.mdb   chain and state of one network
  */
+import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import * as z from 'zod'
 import { UsageError } from '../../primitives/faults.js'
-import { isThere } from '../../primitives/isThere.js'
+import { isThere, namesIn } from '../../primitives/isThere.js'
 import { type AdminConfig, adminOf } from './admin.js'
 import { type NetworkConfig, storedNetwork } from './chainNetwork.js'
 import { existingFile, existingPath } from './existingPath.js'
@@ -27,7 +28,6 @@ import {
   type Limits,
   readConfigFile,
 } from './file.js'
-import { archivesIn, isArchiveImport } from './importPaths.js'
 import type { LogLevel, TracesConfig } from './logging.js'
 import { isLoopback } from './loopback.js'
 import {
@@ -63,6 +63,9 @@ export { type UpstreamChain, unknownChainName } from './networks.js'
 export { queueSchemaOf } from './rollup.js'
 export type { RollupConfig } from './rollupNetwork.js'
 export { isUpstreamUrl } from './upstream.js'
+
+/** Names of archives of history end so. */
+const archivePattern = /\.(?:era1|ere)$/
 
 /** Default data folder, relative to the current folder. */
 export const dataDirDefault = 'data/live'
@@ -479,4 +482,22 @@ function deepFreeze<T extends object>(value: T): T {
     if (typeof inner === 'object' && inner !== null) deepFreeze(inner)
   }
   return Object.freeze(value)
+}
+
+/** The archives of a folder, by name, which is their order; a file as it is. Throws UsageError for a folder without any. */
+function archivesIn(path: string): string[] {
+  if (!statSync(path).isDirectory()) return [path]
+  const names = namesIn(path).filter((name) => archivePattern.test(name))
+  if (names.length === 0) throw new UsageError(`the folder ${path} has no archives (.era1, .ere); name files`)
+  return names.sort().map((name) => join(path, name))
+}
+
+/** Whether all files are archives. Throws UsageError where only some are. */
+function isArchiveImport(paths: readonly string[]): boolean {
+  const archives = paths.filter((path) => archivePattern.test(path))
+  if (archives.length === 0 || archives.length === paths.length) return archives.length > 0
+  const other = paths.find((path) => !archivePattern.test(path))
+  throw new UsageError(
+    `${other} is no archive (.era1, .ere); import chain files and archives one after the other`,
+  )
 }

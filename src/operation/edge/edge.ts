@@ -8,12 +8,14 @@
  * among them, limits are counted together (`transport/totals.ts`), and what exists once is reached by message
  * (`mainLink.ts`).
  */
+import { getHeapStatistics } from 'node:v8'
 import type { Logger } from 'pino'
+import type { CacheUse } from '../../data/chain/answerCache.js'
 import { developerMethods, type SourceCalls } from '../../primitives/upstreamCalls.js'
 import type { Allowances } from '../../serving/access/allowances.js'
 import { type KeyChecker, type KeyProblem, keyProblemTexts } from '../../serving/access/keyChecker.js'
 import type { UsageCounter } from '../../serving/access/usageCounter.js'
-import type { EdgeCounts } from '../../serving/metrics/edgeCounts.js'
+import type { EdgeCounts, EdgeFigures } from '../../serving/metrics/edgeCounts.js'
 import type { NetworkJobs } from '../../serving/pool/jobs.js'
 import { type DefectLog, thrownToWireError } from '../../serving/rpc/answers/wireErrors.js'
 import { anonymousId } from '../../serving/rpc/contexts/requestContext.js'
@@ -38,10 +40,9 @@ import { messageBytesDefault, socketsPerKeyFor } from '../../serving/transport/u
 import type { Transport } from '../../serving/transport/wire.js'
 import type { Config, NetworkConfig, RollupConfig } from '../config/config.js'
 import type { ChainFeed } from './chainFeed.js'
-import { readEdgeFigures } from './edgeFigures.js'
 import type { EdgeRollup } from './edgeRollup.js'
 import { fullStores, readHealth } from './health.js'
-import { watchLoop } from './loopWatch.js'
+import { threadCpuSeconds, watchLoop } from './loopWatch.js'
 import { readOpenFiles } from './openFiles.js'
 import { type OpenNetwork, openNetwork } from './openNetwork.js'
 import { type EdgeSettings, settingsOf } from './settings.js'
@@ -376,4 +377,30 @@ function prefixesOf({ prefix, aliases }: RollupConfig): string[] {
 export function servedMethods({ rollups }: Config): string[] {
   const ofRollups = rollups.flatMap((rollup) => prefixRollupMethods(prefixesOf(rollup)))
   return [...new Set([...Object.values(methods), ...ofRollups].map(({ name }) => name))]
+}
+
+function readEdgeFigures(networks: readonly OpenNetwork[], server: HttpServer): EdgeFigures {
+  const blocks = sumUses(networks.map(({ blockAnswers }) => blockAnswers))
+  const open = networks.filter(({ opening }) => opening === undefined)
+  const proofs = sumUses(open.map(({ current }) => current.proofs.use))
+  return {
+    atMs: Date.now(),
+    cpuSeconds: threadCpuSeconds(),
+    heapBytes: getHeapStatistics().used_heap_size,
+    connections: server.connections,
+    subscriptions: server.subscribers.open,
+    skippedEvents: server.subscribers.skippedEvents,
+    blockHits: blocks.hits,
+    blockMisses: blocks.misses,
+    blockBytes: blocks.bytes,
+    proofHits: proofs.hits,
+    proofMisses: proofs.misses,
+    proofBytes: proofs.bytes,
+    copyBytes: server.copyBytes,
+  }
+}
+
+function sumUses(uses: readonly CacheUse[]): CacheUse {
+  const sum = (name: keyof CacheUse) => uses.reduce((total, use) => total + use[name], 0)
+  return { hits: sum('hits'), misses: sum('misses'), bytes: sum('bytes') }
 }

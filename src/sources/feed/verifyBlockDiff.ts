@@ -7,10 +7,11 @@ import { randomInt } from 'node:crypto'
 import type { ForkSchedule } from '../../data/chain/forks.js'
 import { decodeHeader, type Header, headerHash, stateRootOf } from '../../data/chain/header.js'
 import { type Account, decodeAccount } from '../../data/state/account.js'
-import { emptyState, type StateView, updateStorageRoot } from '../../data/state/stateView.js'
+import { emptyState, headState, type StateView, updateStorageRoot } from '../../data/state/stateView.js'
 import { RecentTries, type TrieChange, updateTrieRows } from '../../data/state/trie.js'
 import { rowSink } from '../../data/state/tries.js'
 import type { BlockDiff, Change } from '../../data/store/blockDiff.js'
+import type { ChainReader } from '../../data/store/chainReader.js'
 import type { Development } from '../../data/store/chainRows.js'
 import { BlockParts } from '../../execution/evm/blocks/blockParts.js'
 import { isSameAccount, sortChanges } from '../../execution/evm/blocks/stateChanges.js'
@@ -39,6 +40,18 @@ export interface PreviousState {
   /** Up to and including the block. */
   readonly totalDifficulty: bigint
   readonly state: StateView
+}
+
+/** The head of a store as what a block diff follows. Valid until the head changes. */
+export function previousState(store: ChainReader): PreviousState {
+  const head = store.readHead()
+  const rlp = head && store.readHeader(head.hash)
+  const total = head && store.readTotalDifficulty(head.hash)
+  if (head === undefined || rlp === undefined || total === undefined)
+    throw new Error('the store has no whole head')
+  const header = decodeHeader(rlp)
+  const root = stateRootOf(header, store.readIdentity()?.development)
+  return { ...head, header, totalDifficulty: bytesToBigInt(total), state: headState(store, root) }
 }
 
 export interface VerifierOptions {

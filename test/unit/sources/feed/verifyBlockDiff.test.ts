@@ -15,8 +15,7 @@ import {
   encodeBlockDiff,
   readBlockDiffParts,
 } from '../../../../src/sources/feed/blockDiffCodec.js'
-import { previousState } from '../../../../src/sources/feed/previousState.js'
-import { BlockDiffVerifier } from '../../../../src/sources/feed/verifyBlockDiff.js'
+import { BlockDiffVerifier, previousState } from '../../../../src/sources/feed/verifyBlockDiff.js'
 import {
   frontierConfig,
   londonConfig,
