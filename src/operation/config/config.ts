@@ -7,6 +7,7 @@
  *   DIR/node/rollup-NAME.writer   held by the process that serves a rollup network
  *   DIR/node/pepper               secret under which API keys are hashed
  *   DIR/node/demo-key             plaintext of the demo network's key
+ *   DIR/node/calls.jsonl          history of calls
  *   DIR/node/upstreams.json       which chains upstreams without a network had
  *   DIR/node/admin-token          token of the admin listener
  *   DIR/node/shared-keys.mdb      copy of the API keys that several processes share
@@ -25,10 +26,8 @@ import {
   defaultConfigFile,
   fileSchema,
   keyRates,
-  type Limits,
   readConfigFile,
 } from './file.js'
-import type { LogLevel, TracesConfig } from './logging.js'
 import { isLoopback } from './loopback.js'
 import {
   chainNames,
@@ -46,7 +45,6 @@ import { redactSecrets } from './redactSecrets.js'
 import type { RollupConfig } from './rollupNetwork.js'
 import { addShortForm } from './schema.js'
 import type { SharedConfig } from './shared.js'
-import type { TlsConfig } from './tls.js'
 
 export type { AdminConfig } from './admin.js'
 export { isBeaconUrl, isRoot } from './beacon.js'
@@ -79,79 +77,46 @@ export const verifyBlocksDefault = 8
 /** Time to close what is left once all requests are answered. */
 const closeMs = 5_000
 
+/** Flags with values of one type, where they are given; commands/commandList.ts says what each means. */
+type Flags<V, K extends string> = { readonly [N in K]?: V | undefined }
+
 /** Flags of every command that works on a data folder. */
-interface DataFlags {
-  readonly config?: string | undefined
-  readonly data?: string | undefined
-}
+type DataFlags = Flags<string, 'config' | 'data'>
+
+/** Keys of the file that have flags of their names. */
+const overridden = ['host', 'port', 'logLevel', 'edges', 'transport'] as const
 
 /** Flags that override a key of the file. */
-interface MergedFlags extends DataFlags {
-  readonly host?: string | undefined
-  readonly port?: number | undefined
-  readonly adminHost?: string | undefined
-  readonly adminPort?: number | undefined
-  readonly logLevel?: LogLevel | undefined
-  readonly edges?: number | undefined
-  readonly transport?: ConfigFile['transport'] | undefined
-  readonly noAuth?: boolean | undefined
-  readonly cors?: readonly string[] | undefined
-}
+type MergedFlags = DataFlags & {
+  readonly [N in (typeof overridden)[number]]?: ConfigFile[N] | undefined
+} & Flags<string, 'adminHost'> &
+  Flags<number, 'adminPort'> &
+  Flags<boolean, 'noAuth'> &
+  Flags<readonly string[], 'cors'>
 
-interface ServeFlags extends MergedFlags, NetworkFlags {}
+type ServeFlags = MergedFlags & NetworkFlags
 
-interface ImportFlags extends DataFlags {
-  readonly network?: string | undefined
-  readonly genesis?: string | undefined
-  readonly accumulators?: string | undefined
-  /** Files of headers, the newest of which is that of the state. */
-  readonly header?: readonly string[] | undefined
-  readonly state?: string | undefined
-  /** URLs of nodes. */
-  readonly stateFrom?: readonly string[] | undefined
-  readonly beacon?: readonly string[] | undefined
-  readonly checkpoint?: string | undefined
-  readonly hash?: string | undefined
-  readonly totalDifficulty?: string | undefined
-  /** Blocks below the head whose state, receipts and bodies are kept. */
-  readonly history?: number | undefined
-}
+type ImportFlags = DataFlags &
+  Flags<
+    string,
+    'network' | 'genesis' | 'accumulators' | 'state' | 'checkpoint' | 'hash' | 'totalDifficulty'
+  > &
+  Flags<readonly string[], 'header' | 'stateFrom' | 'beacon'> &
+  Flags<number, 'history'>
 
-interface NetworkStoreFlags extends DataFlags {
-  readonly network?: string | undefined
-}
+type NetworkStoreFlags = DataFlags & Flags<string, 'network'>
 
-interface VerifyFlags extends NetworkStoreFlags {
-  readonly blocks?: number | undefined
-  readonly seed?: number | undefined
-}
+type VerifyFlags = NetworkStoreFlags & Flags<number, 'blocks' | 'seed'>
 
-interface ExportFlags extends NetworkStoreFlags {
-  readonly state?: boolean | undefined
-  readonly block?: number | undefined
-  readonly from?: number | undefined
-  readonly to?: number | undefined
-  readonly out?: string | undefined
-}
-
-/** Files of the node store, all in DIR/node. */
-interface NodePaths {
-  readonly store: string
-  readonly pepper: string
-  readonly demoKey: string
-  readonly adminToken: string
-  /** The history of calls. */
-  readonly calls: string
-  /** Which chains upstreams without a network had. */
-  readonly upstreams: string
-  /** A copy of the keys that processes share. */
-  readonly sharedKeys: string
-}
+type ExportFlags = NetworkStoreFlags &
+  Flags<boolean, 'state'> &
+  Flags<number, 'block' | 'from' | 'to'> &
+  Flags<string, 'out'>
 
 /** Settings that all commands on a data folder share. */
 export interface DataConfig {
   readonly dataDir: string
-  readonly node: NodePaths
+  readonly node: ReturnType<typeof nodePaths>
   /** Address space reserved per store, in bytes. */
   readonly mapBytes: number
   /** Undefined: keys are kept in the node store. */
@@ -168,45 +133,33 @@ export interface NetworkStoreConfig extends DataConfig {
   readonly network: NetworkConfig
 }
 
-/** Settings of `serve`. */
-export interface Config extends DataConfig {
-  readonly host: string
-  readonly port: number
-  /** Threads that listen on `port`. */
-  readonly edges: number
-  /** The HTTP and WebSocket server to use. */
-  readonly transport: ConfigFile['transport']
-  /** Absolute paths; undefined where HTTP without TLS is spoken. */
-  readonly tls: TlsConfig | undefined
-  /** How long a server that is to stop goes on as before, while it says that it stops. */
-  readonly drainDelayMs: number
-  /** Time from the signal to the exit, at most. */
+/** Keys of the file that are settings of `serve` as they are. */
+const asInFile = [
+  ...overridden,
+  'tls',
+  'drainDelayMs',
+  'logStyle',
+  'logSample',
+  'traces',
+  'auth',
+  'allowedHosts',
+  'trustedProxies',
+  'compression',
+  'limits',
+] as const
+type AsInFile = { readonly [K in (typeof asInFile)[number]]: ConfigFile[K] }
+
+/** Settings of `serve`; see {@link fileSchema}. */
+export interface Config extends DataConfig, AsInFile {
   readonly graceMs: number
-  readonly logLevel: LogLevel
-  readonly logStyle: ConfigFile['logStyle']
-  /** One in this many requests is logged at level info; 0: none. */
-  readonly logSample: number
-  /** Undefined: nothing is traced. */
-  readonly traces: TracesConfig | undefined
   /** Undefined where there is none. */
   readonly admin: AdminConfig | undefined
-  readonly auth: boolean
   /** Origins whose web pages may call; "localhost" for those of this machine, "*" for all. */
   readonly cors: { readonly origins: readonly string[] }
-  /**
-   * Host names that are answered besides addresses, `localhost` and those of networks, "*" for all. Undefined: all
-   * where keys are needed, otherwise no others.
-   */
-  readonly allowedHosts: readonly string[] | undefined
-  /** Addresses and networks of proxies whose X-Forwarded-For is believed. */
-  readonly trustedProxies: readonly string[]
-  /** Whether answers are compressed for clients that accept it. */
-  readonly compression: boolean
   /** Name of one of {@link networks} or {@link rollups}. */
   readonly defaultNetwork: string
   readonly networks: readonly NetworkConfig[]
   readonly rollups: readonly RollupConfig[]
-  readonly limits: Readonly<Limits>
   readonly keyRates: ReturnType<typeof keyRates>
 }
 
@@ -269,27 +222,13 @@ export function resolveServeConfig(flags: ServeFlags): Config {
   }
   return deepFreeze({
     ...data,
-    host,
-    port,
-    edges: file.edges,
-    transport: file.transport,
-    tls: file.tls,
-    drainDelayMs: file.drainDelayMs,
+    ...(Object.fromEntries(asInFile.map((key) => [key, file[key]])) as unknown as AsInFile),
     graceMs: file.graceMs ?? file.drainDelayMs + file.limits.requestMsMax + closeMs,
-    logLevel: file.logLevel,
-    logStyle: file.logStyle,
-    logSample: file.logSample,
-    traces: file.traces,
     admin: adminOf(file.admin, port),
-    auth,
     cors: { origins: file.cors.origins ?? originsDefault(auth, served) },
-    allowedHosts: file.allowedHosts,
-    trustedProxies: file.trustedProxies,
-    compression: file.compression,
     defaultNetwork: flags.network ?? file.defaultNetwork ?? (served[0] as Served).name,
     networks: served.filter((network) => network.kind !== 'rollup'),
     rollups: served.filter((network) => network.kind === 'rollup'),
-    limits: file.limits,
     keyRates: keyRates(file.limits),
   })
 }
@@ -299,8 +238,7 @@ function mergeFlags(file: ConfigFile, flags: MergedFlags): ConfigFile {
   const auth = flags.noAuth ? false : file.auth
   return {
     ...file,
-    host: flags.host ?? file.host,
-    port: flags.port ?? file.port,
+    ...Object.fromEntries(overridden.map((key) => [key, flags[key] ?? file[key]])),
     ...((flags.adminHost ?? flags.adminPort) !== undefined && {
       admin: {
         ...file.admin,
@@ -309,9 +247,6 @@ function mergeFlags(file: ConfigFile, flags: MergedFlags): ConfigFile {
         port: flags.adminPort ?? file.admin.port,
       },
     }),
-    edges: flags.edges ?? file.edges,
-    transport: flags.transport ?? file.transport,
-    logLevel: flags.logLevel ?? file.logLevel,
     auth,
     cors:
       flags.cors === undefined ? file.cors : { origins: flags.cors.map((origin) => origin.toLowerCase()) },
@@ -460,20 +395,20 @@ function readFile(flags: DataFlags): ConfigFile {
 
 function resolveData(file: ConfigFile, flags: DataFlags): DataConfig {
   const dataDir = resolve(flags.data ?? file.dataDir ?? dataDirDefault)
+  return { dataDir, node: nodePaths(dataDir), mapBytes: file.store.mapBytes, shared: file.shared }
+}
+
+/** Files of the node store; what they are stands at the top. */
+function nodePaths(dataDir: string) {
   const node = join(dataDir, 'node')
   return {
-    dataDir,
-    node: {
-      store: join(node, 'node.mdb'),
-      pepper: join(node, 'pepper'),
-      demoKey: join(node, 'demo-key'),
-      adminToken: join(node, 'admin-token'),
-      calls: join(node, 'calls.jsonl'),
-      upstreams: join(node, 'upstreams.json'),
-      sharedKeys: join(node, 'shared-keys.mdb'),
-    },
-    mapBytes: file.store.mapBytes,
-    shared: file.shared,
+    store: join(node, 'node.mdb'),
+    pepper: join(node, 'pepper'),
+    demoKey: join(node, 'demo-key'),
+    adminToken: join(node, 'admin-token'),
+    calls: join(node, 'calls.jsonl'),
+    upstreams: join(node, 'upstreams.json'),
+    sharedKeys: join(node, 'shared-keys.mdb'),
   }
 }
 
