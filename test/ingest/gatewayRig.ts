@@ -8,7 +8,7 @@ import { writeBlockAccessList } from '../../src/data/chain/blockAccessList.js'
 import { decodeHeader, type Header } from '../../src/data/chain/header.js'
 import { buildProofJson } from '../../src/data/state/proof.js'
 import { openRows } from '../../src/data/state/provedRows.js'
-import { RowStateReader } from '../../src/data/state/stateReader.js'
+import { StateReader } from '../../src/data/state/stateReader.js'
 import { triesAfter } from '../../src/data/state/tries.js'
 import type { ChainReader } from '../../src/data/store/chainReader.js'
 import type { BlockName } from '../../src/data/store/chainRows.js'
@@ -193,7 +193,7 @@ export class ArchiveNode {
       }
       case 'eth_getCode': {
         const address = hexToBytes(String(first)) as Uint8Array as Address
-        const reader = new RowStateReader(store)
+        const reader = new StateReader(store)
         const account = reader.readAccount({ number: header.number, hash }, address)
         return { result: account === undefined ? '0x' : bytesToHex(reader.readCode(account.codeHash)) }
       }

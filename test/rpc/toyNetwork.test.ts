@@ -6,7 +6,7 @@ import { verifyHeaderProof } from '../../src/data/ssz/verifyHeaderProof.js'
 import { buildIndexProofJson } from '../../src/data/state/indexProof.js'
 import { computeMappingSlots } from '../../src/data/state/mappingSlots.js'
 import { buildProofJson, type ProofRequest } from '../../src/data/state/proof.js'
-import { RowStateReader } from '../../src/data/state/stateReader.js'
+import { StateReader } from '../../src/data/state/stateReader.js'
 import { triesAfter } from '../../src/data/state/tries.js'
 import { ChainReader } from '../../src/data/store/chainReader.js'
 import type { ChainRows } from '../../src/data/store/chainRows.js'
@@ -113,7 +113,7 @@ function endpointOver(
   supply?: NetworkViews<Network>['fetchMissing'],
   log: DefectLog = (defect) => void t.fail('a defect', { defect }),
 ): Endpoint {
-  const views = new ChainViews(rows, new RowStateReader(rows), {
+  const views = new ChainViews(rows, new StateReader(rows), {
     name: 'toy',
     chain: { supportsSafe: true, safeLag: 3, finalizedLag: 64, answerCacheBytes: 2 ** 24 },
     proofCacheBytes: 0,

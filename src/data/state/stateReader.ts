@@ -13,43 +13,19 @@ export interface StateBlock {
   readonly hash: Hash32
 }
 
-/** Single reads of the state after a block. All throw NotHeldError for data that is not held. */
-export interface StateReader {
-  /** An account; undefined where there is none. */
-  readAccount(block: StateBlock, address: Address): Account | undefined
-  /** The same with its storage root, which {@link readAccount} may not know of accounts that a gateway holds. */
-  readWholeAccount(block: StateBlock, address: Address): Account | undefined
-  /** Code by its hash, which must not be the hash of empty code. */
-  readCode(codeHash: Hash32): Uint8Array
-  /** Value of a slot without leading zeros; undefined for zero and for an address without an account. */
-  readSlot(block: StateBlock, address: Address, slot: Hash32): Uint8Array | undefined
-  /**
-   * Numbers of blocks up to `block` that changed an account, as `ChainRows.readAccountChanges`. Throws FaultError for
-   * a block that is not canonical, and where no history is held.
-   */
-  readAccountChanges(
-    block: StateBlock,
-    address: Address,
-    from: number,
-    isBackward: boolean,
-    limit: number,
-  ): readonly number[]
-  /** The state root, even where its nodes are not held. Throws FaultError where the block is not known. */
-  stateRootAfter(block: StateBlock): Hash32
-}
-
 /**
  * Reads state from a store's rows: at the head by one read of the latest table, at other canonical blocks by one
  * range read of history, on other branches by a walk down the tries. All reads of one call see one snapshot, so a new
- * head cannot mix two blocks.
+ * head cannot mix two blocks. All throw NotHeldError for data that is not held.
  */
-export class RowStateReader implements StateReader {
+export class StateReader {
   readonly #rows: ChainRows
 
   constructor(rows: ChainRows) {
     this.#rows = rows
   }
 
+  /** Value of a slot without leading zeros; undefined for zero and for an address without an account. */
   readSlot(block: StateBlock, address: Address, slot: Hash32): Uint8Array | undefined {
     const { number, hash } = block
     const rows = this.#rows
@@ -66,6 +42,7 @@ export class RowStateReader implements StateReader {
     return trieState(this.#rows, this.stateRootAfter(block), block.hash, triesAfter(this.#rows, block))
   }
 
+  /** An account; undefined where there is none. */
   readAccount(block: StateBlock, address: Address): Account | undefined {
     const { number, hash } = block
     const rows = this.#rows
@@ -81,11 +58,16 @@ export class RowStateReader implements StateReader {
     return row && decodeAccount(row)
   }
 
+  /** The same with its storage root, which {@link readAccount} may not know of accounts that a gateway holds. */
   readWholeAccount(block: StateBlock, address: Address): Account | undefined {
     if (!this.#rows.mayLack) return this.readAccount(block, address)
     return provedState(this.#rows, this.stateRootAfter(block), block.hash).account(address)
   }
 
+  /**
+   * Numbers of blocks up to `block` that changed an account, as `ChainRows.readAccountChanges`. Throws FaultError for
+   * a block that is not canonical, and where no history is held.
+   */
   readAccountChanges(
     { number, hash }: StateBlock,
     address: Address,
@@ -99,12 +81,14 @@ export class RowStateReader implements StateReader {
     return changes.filter((change) => change <= number)
   }
 
+  /** Code by its hash, which must not be the hash of empty code. */
   readCode(codeHash: Hash32): Uint8Array {
     const code = this.#rows.readCode(codeHash)
     if (code === undefined) throw new NotHeldError({ kind: 'code', hash: codeHash })
     return code
   }
 
+  /** The state root, even where its nodes are not held. Throws FaultError where the block is not known. */
   stateRootAfter({ hash }: StateBlock): Hash32 {
     const header = this.#rows.readHeader(hash)
     if (header === undefined) throw new FaultError({ kind: 'HeaderForHashNotFound' })

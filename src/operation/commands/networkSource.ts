@@ -3,7 +3,7 @@ import { StoreError } from '../../data/store/environment.js'
 import { defer, waitedForLater } from '../../primitives/deferred.js'
 import { smallest } from '../../primitives/extremes.js'
 import { OperatorError } from '../../primitives/faults.js'
-import { type SourceCalls, sourceCallsBy } from '../../primitives/upstreamCalls.js'
+import { sourceCallsBy } from '../../primitives/upstreamCalls.js'
 import { type IngestThread, startIngest } from '../../sources/ingest/ingestThread.js'
 import type { IngestFigures, IngestProgress, IngestStore, SourceTask } from '../../sources/ingest/messages.js'
 import { feedSchemaOf, type GatewayConfig, historyLimits, type NetworkConfig } from '../config/config.js'
@@ -24,31 +24,6 @@ const pauseMsMin = 1_000
 const pauseMsMax = 60_000
 /** A source that ran so long did not fail for what made it fail before. */
 const steadyMs = 5 * 60_000
-
-/** The running source of one network: its ingest thread, and the news of it that every edge gets. */
-export interface NetworkSource extends ChainFeed {
-  readonly name: string
-  /**
-   * Resolves once the network's store can be opened, for the first time or as an earlier run left it. Rejects where the
-   * source ended before; then it may be started again nevertheless.
-   */
-  readonly opened: Promise<void>
-  /** Resolves when the source has delivered all its blocks; rejects where it failed for good. */
-  readonly ingested: Promise<void>
-  /**
-   * Resolves when the network is up to date: with {@link ingested}, or once a replay has reached the blocks that it
-   * plays at intervals.
-   */
-  readonly caughtUp: Promise<void>
-  /** Whether {@link caughtUp} has resolved. Until then its blocks are those of an earlier run, or part of what it has. */
-  readonly hasCaughtUp: boolean
-  /** Of a source with upstreams, and of a developer chain. */
-  readonly calls: Required<SourceCalls>
-  /** What its thread told last; undefined before the first time. */
-  readonly figures: IngestFigures | undefined
-  /** Stops the source after the block it is working on; resolves when it has stopped. */
-  close(): Promise<void>
-}
 
 /** Longest time in which one thing is fetched from upstreams; a request's own limit may end it before. */
 const fetchMsMax = 20_000
@@ -88,16 +63,23 @@ export function startSource(
   const genesis = genesisOf(network)
   const history = historyLimits(network.history)
   const task = taskOf(network, { storePath, mapBytes, genesis, chainId, isEmbedded, history })
-  return new RunningSource(name, task, listeners)
+  return new NetworkSource(name, task, listeners)
 }
 
 /** What it has to deliver is not known yet, so that it counts as behind. */
 const behind: SourceProgress = { startingBlock: undefined, number: 0 }
 
-class RunningSource implements NetworkSource {
+/** The running source of one network: its ingest thread, and the news of it that every edge gets. */
+export class NetworkSource implements ChainFeed {
   readonly name: string
+  /**
+   * Resolves once the network's store can be opened, for the first time or as an earlier run left it. Rejects where the
+   * source ended before; then it may be started again nevertheless.
+   */
   readonly opened: Promise<void>
+  /** Resolves when the source has delivered all its blocks; rejects where it failed for good. */
   readonly ingested: Promise<void>
+  /** Of a source with upstreams, and of a developer chain. */
   readonly calls = sourceCallsBy((name, args) => this.#thread.call(name, args))
   readonly #task: SourceTask
   readonly #listeners: SourceListeners
@@ -106,7 +88,9 @@ class RunningSource implements NetworkSource {
   readonly #closing = new AbortController()
   #thread: IngestThread
   #state: SourceState = { syncing: behind, opening: 'its source starts' }
+  /** What its thread told last; undefined before the first time. */
   figures: IngestFigures | undefined
+  /** Whether {@link caughtUp} has resolved. Until then its blocks are those of an earlier run, or part of what it has. */
   hasCaughtUp = false
 
   constructor(name: string, task: SourceTask, listeners: SourceListeners) {
@@ -126,6 +110,10 @@ class RunningSource implements NetworkSource {
     void waitedForLater(this.#caughtUp.promise)
   }
 
+  /**
+   * Resolves when the network is up to date: with {@link ingested}, or once a replay has reached the blocks that it
+   * plays at intervals.
+   */
   get caughtUp(): Promise<void> {
     return this.#caughtUp.promise
   }
@@ -138,6 +126,7 @@ class RunningSource implements NetworkSource {
     return this.#feed.listen(listener)
   }
 
+  /** Stops the source after the block it is working on; resolves when it has stopped. */
   async close(): Promise<void> {
     this.#closing.abort()
     this.#thread.stop()

@@ -8,7 +8,7 @@ import type { Chain } from '../../data/chain/chain.js'
 import { provedFamilyOf } from '../../data/chain/families/provedFamilies.js'
 import type { SyncProgress } from '../../data/chain/syncProgress.js'
 import { type OpenRows, openRows } from '../../data/state/provedRows.js'
-import { RowStateReader } from '../../data/state/stateReader.js'
+import { StateReader } from '../../data/state/stateReader.js'
 import { type LogRange, logRangeAt } from '../../data/store/logRanges.js'
 import type { Hash32 } from '../../primitives/bytes.js'
 import { FaultError, OperatorError } from '../../primitives/faults.js'
@@ -95,7 +95,7 @@ function openStore(
   requireChain(config)
   const store = openRows({ path: config.storePath, mapBytes: options.mapBytes })
   const { fetch, upstreamCalls, passThrough = [] } = options
-  const views = new ChainViews(store, new RowStateReader(store), {
+  const views = new ChainViews(store, new StateReader(store), {
     ...options,
     name: config.name,
     signsForAccounts: config.source?.type === 'develop',

@@ -46,38 +46,6 @@ export interface FeedFigures {
   readonly blocksBehind: number
 }
 
-export interface BlockDiffLog {
-  /** Rejects with UnreachableError where there is no answer; so do all others. */
-  readTip(): Promise<LogTip>
-  /**
-   * The next entries after a sequence, in order: at least one where there is any. Rejects with {@link TrimmedError}
-   * where the first of them is no longer there.
-   */
-  read(after: number): Promise<readonly FeedEntry[]>
-  /**
-   * After which entry a store goes on whose newest canonical blocks have these hashes: that of the highest of these
-   * blocks that is in the log. Undefined where the log has none of them and its first block is no child of one. A log
-   * that only says what is safe or finalized takes any store, as an empty one does.
-   */
-  findPosition(hashes: readonly Uint8Array[]): Promise<number | undefined>
-  /** The new epoch where nobody has the lease. */
-  acquire(holder: string, leaseMs: number): Promise<number | undefined>
-  /** Prolongs a lease. Rejects with {@link FencedError} once there is a newer epoch. */
-  renew(epoch: number, leaseMs: number): Promise<void>
-  /** Gives a lease back, so that the next writer need not wait. */
-  release(epoch: number): Promise<void>
-  /**
-   * Appends after the entry `after`, all or none. Rejects with {@link FencedError} once there is a newer epoch, or
-   * where `after` is not the newest entry.
-   */
-  append(epoch: number, after: number, events: readonly FeedEvent[]): Promise<void>
-  /** Removes the entries that are older than the newest `blocks` blocks. */
-  trim(epoch: number, blocks: number): Promise<void>
-  /** Calls `listener` when there may be new entries, or the log is lost. Returns a function that stops this. */
-  onNews(listener: () => void): () => void
-  close(): Promise<void>
-}
-
 /** The entries that a reader needs next were removed. */
 export class TrimmedError extends Error {
   override readonly name = 'TrimmedError'

@@ -12,14 +12,7 @@ import { Connection, type DatabaseAddress, UnreachableError } from '../../data/p
 import type { BlockName, ChainIdentity } from '../../data/store/chainRows.js'
 import { asBuffer, bytesToHex, type Hash32, hexToBytes } from '../../primitives/bytes.js'
 import { OperatorError } from '../../primitives/faults.js'
-import {
-  type BlockDiffLog,
-  type FeedEntry,
-  type FeedEvent,
-  FencedError,
-  type LogTip,
-  TrimmedError,
-} from './blockDiffLog.js'
+import { type FeedEntry, type FeedEvent, FencedError, type LogTip, TrimmedError } from './blockDiffLog.js'
 
 /* The tables of a feed in PostgreSQL, one schema per network, and the migrations that make them. */
 
@@ -75,7 +68,7 @@ const readBytesMax = 16 * 2 ** 20
 /** A block diff with more bytes is kept in several rows, since a row is held in memory several times on its way. */
 const partBytesMax = 2 ** 20
 
-export class PostgresLog implements BlockDiffLog {
+export class PostgresLog {
   readonly #connection: Connection
 
   private constructor(connection: Connection) {
@@ -110,6 +103,7 @@ export class PostgresLog implements BlockDiffLog {
     }
   }
 
+  /** Rejects with UnreachableError where there is no answer; so do all others. */
   async readTip(): Promise<LogTip> {
     const [row] = await this.#connection.query(
       `select sequence, head_number, head_hash, epoch,
@@ -133,6 +127,10 @@ export class PostgresLog implements BlockDiffLog {
     }
   }
 
+  /**
+   * The next entries after a sequence, in order: at least one where there is any. Rejects with {@link TrimmedError}
+   * where the first of them is no longer there.
+   */
   async read(after: number): Promise<readonly FeedEntry[]> {
     const rows = await this.#connection.query(
       `with next as (
@@ -157,6 +155,11 @@ export class PostgresLog implements BlockDiffLog {
     return entries
   }
 
+  /**
+   * After which entry a store goes on whose newest canonical blocks have these hashes: that of the highest of these
+   * blocks that is in the log. Undefined where the log has none of them and its first block is no child of one. A log
+   * that only says what is safe or finalized takes any store, as an empty one does.
+   */
   async findPosition(hashes: readonly Uint8Array[]): Promise<number | undefined> {
     const [row] = await this.#connection.query(
       `select sequence from (
@@ -173,6 +176,7 @@ export class PostgresLog implements BlockDiffLog {
     return row && Number(row.sequence)
   }
 
+  /** The new epoch where nobody has the lease. */
   async acquire(holder: string, leaseMs: number): Promise<number | undefined> {
     const [row] = await this.#connection.query(
       `update feed set epoch = epoch + 1, holder = $1, lease_until = clock_timestamp() + $2 * interval '1 ms'
@@ -182,6 +186,7 @@ export class PostgresLog implements BlockDiffLog {
     return row && Number(row.epoch)
   }
 
+  /** Prolongs a lease. Rejects with {@link FencedError} once there is a newer epoch. */
   async renew(epoch: number, leaseMs: number): Promise<void> {
     const rows = await this.#connection.query(
       `update feed set lease_until = clock_timestamp() + $2 * interval '1 ms' where epoch = $1 returning epoch`,
@@ -190,6 +195,7 @@ export class PostgresLog implements BlockDiffLog {
     if (rows.length === 0) throw fenced(epoch)
   }
 
+  /** Gives a lease back, so that the next writer need not wait. */
   async release(epoch: number): Promise<void> {
     await this.#connection.query(
       `update feed set lease_until = 'epoch' where epoch = $1 returning pg_notify($2, 'released')`,
@@ -197,6 +203,10 @@ export class PostgresLog implements BlockDiffLog {
     )
   }
 
+  /**
+   * Appends after the entry `after`, all or none. Rejects with {@link FencedError} once there is a newer epoch, or
+   * where `after` is not the newest entry.
+   */
   async append(epoch: number, after: number, events: readonly FeedEvent[]): Promise<void> {
     if (events.length === 0) return
     const blockDiffs = await Promise.all(
@@ -245,6 +255,7 @@ export class PostgresLog implements BlockDiffLog {
     if (rows.length === 0) throw fenced(epoch)
   }
 
+  /** Removes the entries that are older than the newest `blocks` blocks. */
   async trim(epoch: number, blocks: number): Promise<void> {
     await this.#connection.query(
       `delete from entry using feed where feed.epoch = $1 and entry.sequence <= (
@@ -253,6 +264,7 @@ export class PostgresLog implements BlockDiffLog {
     )
   }
 
+  /** Calls `listener` when there may be new entries, or the log is lost. Returns a function that stops this. */
   onNews(listener: () => void): () => void {
     return this.#connection.onNews(listener)
   }

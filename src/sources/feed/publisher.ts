@@ -17,13 +17,7 @@ import { type Deferred, defer } from '../../primitives/deferred.js'
 import { OperatorError } from '../../primitives/faults.js'
 import { waitFor } from '../../primitives/waitFor.js'
 import { encodeBlockDiff, readBlockDiffParts } from './blockDiffCodec.js'
-import {
-  type BlockDiffLog,
-  type FeedEvent,
-  type FeedFigures,
-  FencedError,
-  type LogTip,
-} from './blockDiffLog.js'
+import { type FeedEvent, type FeedFigures, FencedError, type LogTip } from './blockDiffLog.js'
 import { PostgresLog } from './postgresLog.js'
 
 export interface PublishPlan extends DatabaseAddress {
@@ -178,7 +172,7 @@ export class Publisher {
   }
 
   /** Resolves when everything is published and no more will come. */
-  async #publish(log: BlockDiffLog): Promise<void> {
+  async #publish(log: PostgresLog): Promise<void> {
     const renewMs = this.#plan.leaseMs / 3
     let renewed = performance.now()
     const unlisten = log.onNews(() => this.#news.resolve())

@@ -12,13 +12,7 @@ import type { ChainWriter } from '../../../data/store/chainWriter.js'
 import { type Deferred, defer } from '../../../primitives/deferred.js'
 import { OperatorError } from '../../../primitives/faults.js'
 import { waitFor } from '../../../primitives/waitFor.js'
-import {
-  type BlockDiffLog,
-  type FeedEntry,
-  type FeedFigures,
-  type LogTip,
-  TrimmedError,
-} from '../../feed/blockDiffLog.js'
+import { type FeedEntry, type FeedFigures, type LogTip, TrimmedError } from '../../feed/blockDiffLog.js'
 import { PostgresLog } from '../../feed/postgresLog.js'
 import { completedGenesis } from '../follow/nodeGenesis.js'
 import type { FeedPlan, FeedTask, IngestProgress } from '../messages.js'
@@ -75,7 +69,7 @@ export async function withFollower<T>(
 }
 
 /** Called where there is nothing new; true ends the following. */
-type OnIdle = (log: BlockDiffLog, position: number) => Promise<boolean>
+type OnIdle = (log: PostgresLog, position: number) => Promise<boolean>
 
 export class FeedFollower {
   readonly #plan: FeedPlan
@@ -154,7 +148,7 @@ export class FeedFollower {
   }
 
   /** Resolves to whether `onIdle` ended it. */
-  async #follow(log: BlockDiffLog, onIdle: OnIdle | undefined): Promise<boolean> {
+  async #follow(log: PostgresLog, onIdle: OnIdle | undefined): Promise<boolean> {
     log.onNews(() => this.#news.resolve())
     this.#position = await this.#findPosition(log)
     let coming: Promise<readonly FeedEntry[]> | undefined
@@ -215,14 +209,14 @@ export class FeedFollower {
     this.#report(isBehind ? { type: 'progress', progress } : { type: 'head' })
   }
 
-  async #readTip(log: BlockDiffLog): Promise<LogTip> {
+  async #readTip(log: PostgresLog): Promise<LogTip> {
     this.#tipRead = performance.now()
     this.#tip = await log.readTip()
     this.#isAnswering = true
     return this.#tip
   }
 
-  async #findPosition(log: BlockDiffLog): Promise<number> {
+  async #findPosition(log: PostgresLog): Promise<number> {
     const { sequence } = await this.#readTip(log)
     if (sequence === 0) return 0
     const head = this.#store.readHead()?.number ?? 0

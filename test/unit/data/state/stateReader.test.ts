@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
-import { RowStateReader } from '../../../../src/data/state/stateReader.js'
+import { StateReader } from '../../../../src/data/state/stateReader.js'
 import type { BlockDiff } from '../../../../src/data/store/blockDiff.js'
 import { ChainReader } from '../../../../src/data/store/chainReader.js'
 import { ChainWriter } from '../../../../src/data/store/chainWriter.js'
@@ -39,7 +39,7 @@ t.test('a slot is that of the block asked for while blocks come', async (t) => {
   const genesis = blockDiff(0, toHash32(new Uint8Array(32)))
   writer.initialize({ chainId: '1', networkId: '1', genesisHash: '0x01', config: '{}' }, genesis)
   const store = ChainReader.open({ path, mapBytes })
-  const reader = new RowStateReader(store)
+  const reader = new StateReader(store)
   const read = (block: BlockDiff) => reader.readSlot(block, address, slot)
   let head = genesis
   t.same(read(head), valueAfter(0))
@@ -73,7 +73,7 @@ t.test('what the head is, is looked for once in a snapshot', async (t) => {
       return read()
     },
   })
-  const reader = new RowStateReader(store)
+  const reader = new StateReader(store)
   store.refresh()
   gets = 0
   for (let times = 0; times < 10; times++) t.same(reader.readSlot(genesis, address, slot), valueAfter(0))
