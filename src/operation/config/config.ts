@@ -21,13 +21,7 @@ import { isThere, namesIn } from '../../primitives/isThere.js'
 import { type AdminConfig, adminOf } from './admin.js'
 import { type NetworkConfig, storedNetwork } from './chainNetwork.js'
 import { existingFile, existingPath } from './existingPath.js'
-import {
-  type ConfigFile,
-  defaultConfigFile,
-  fileSchema,
-  keyRates,
-  readConfigFile,
-} from './file.js'
+import { type ConfigFile, defaultConfigFile, fileSchema, keyRates, readConfigFile } from './file.js'
 import { isLoopback } from './loopback.js'
 import {
   chainNames,
