@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { Dice, propertyRuns, someOf } from '../library/property.js'
+import { Dice, propertyRuns, someOf, thirdOf } from '../library/property.js'
 import { waitFor } from '../library/until.js'
 import { bytesOf, examples, keccak } from '../rpc/demoChain.js'
 import { readQuestions } from '../rpc/readQuestions.js'
@@ -119,7 +119,7 @@ t.test('recorded exchanges come out as from an archive', { skip: withoutRecordin
   t.teardown(() => gateway.stop())
   for (const folder of readdirSync(recordings, { withFileTypes: true })) {
     if (!folder.isDirectory()) continue
-    for (const file of readdirSync(join(recordings, folder.name))) {
+    for (const file of thirdOf(readdirSync(join(recordings, folder.name)))) {
       const request = /^>> (.*)$/m.exec(readFileSync(join(recordings, folder.name, file), 'utf8'))?.[1]
       if (request === undefined || ownMethods.includes(folder.name)) continue
       const { text: expected } = await recorded.post('/', request)

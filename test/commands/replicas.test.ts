@@ -16,6 +16,7 @@ import {
 import type { MadeBlock } from '../ingest/chainMaker.js'
 import { playedChains } from '../ingest/playedChains.js'
 import type { PlayedBlock, ReplayedChain } from '../ingest/replayedChain.js'
+import { someOf } from '../library/property.js'
 import { waitFor } from '../library/until.js'
 import { executedHere } from '../service/service.js'
 
@@ -75,8 +76,8 @@ for (const { name, skip, make, subjectsAt } of playedChains) {
     const expected = expectedLog(chain)
     t.strictSame(rows, expected, 'the log has every head in order')
     const blocks = [...chain.blocks.slice(-5), ...chain.branches.map((branch) => branch[0] as PlayedBlock)]
-    const answers = await compareAnswers(t, blocks, writer, [early, late], subjectsAt)
-    t.ok(answers > 500, `${answers} answers`)
+    const answers = await compareAnswers(t, someOf(blocks, 4), writer, [early, late], subjectsAt)
+    t.ok(answers > 200, `${answers} answers`)
     t.strictSame((await healthOf(late)).networks.tides, {
       head: last.number,
       basis: executedHere,
