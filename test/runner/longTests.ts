@@ -26,24 +26,26 @@ export const longTests: readonly (readonly [sources: string, files: string])[] =
   ],
   [
     'src/sources/ingest/(start|era)/|src/data/(ssz|state)/',
-    'faults/killDuringStart|commands/(startChains|stateFrom|importBeneath|amsterdamArchive)|chains/importArchives|rpc/tidegate_getHeaderProof',
+    'faults/killDuringStart|commands/(startChains|startState|stateFrom|importBeneath|amsterdamArchive)|chains/importArchives|rpc/tidegate_getHeaderProof',
   ],
   [
     'src/(primitives|data/store)/|src/sources/ingest/[^/]*$',
-    'faults/(killDuringReplay|fullDisk(Service)?|dyingDisk|damagedRows|writerLock|backup)|chains/(verifyChain|replayFile)|commands/(history|replay)|unit/data/store/(longChain|heldValues)',
+    'faults/(killDuring(Replay|Import)|fullDisk(Service)?|dyingDisk|damagedRows|writerLock|backup)|chains/(verifyChain|replayFile)|commands/(history|replay)|unit/data/store/(longChain|heldValues)',
   ],
   [
     'src/(primitives|execution|data/(state|chain))/',
-    'stateTests/stateTests|blockchainTests/blockchainTests|chains/(amsterdamChains|opcodeTraces|twoEngines|chainMessages|jobLooks|traceInvariants)|conformance/(optimismCalls|gethTraces|gethMethods)|unit/execution/evm/tracerDifferential|rpc/debug_executionWitness',
+    'stateTests/stateTests|blockchainTests/blockchainTests|chains/(amsterdam(Chains|Lists)|opcodeTraces|twoEngines|chainMessages|jobLooks|traceInvariants)|conformance/(optimismCalls|gethTraces|gethMethods)|unit/execution/evm/tracerDifferential|rpc/debug_executionWitness',
   ],
   [
     'src/serving/(transport|streams|access|pool)/|src/operation/edge/',
-    'faults/(waitingBytes|rollingRestart|drain|traceStreams|slowSockets|hostileLoad|fanOut|filterMemory|pool[A-Z][a-zA-Z]*)|unit/serving/(transport/floods|streams/(manySubscriptions|memory))|commands/traces|fuzz/malformedRequests',
+    'faults/(waitingBytes|rollingRestart|drain|traceStreams|slowSockets|hostileLoad|fanOut|filterMemory|pool[a-zA-Z]*)|unit/serving/(transport/floods|streams/(manySubscriptions|memory))|commands/traces|fuzz/malformedRequests',
   ],
   [
     'src/(serving/rollup|operation/shared)/',
     'faults/kill(DuringSubmissions|Sharing(Quota|Submissions))|commands/shared(Keys|Quota)|rollup/(retention|sharedQueue)',
   ],
+  ['src/(sources/ingest/develop|execution/evm/blocks)/', 'commands/develop'],
+  ['src/(serving/(rpc|transport)|data/chain)/', 'clients/(ethers|cast|viem|web3|wireCalls|starknet)'],
   ['bench/', 'bench/[a-zA-Z]+'],
   ['build/|package.json', 'commands/build'],
   ['src/operation/admin/|src/serving/metrics/', 'dashboard/dashboard'],
