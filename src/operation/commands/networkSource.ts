@@ -7,13 +7,7 @@ import { sourceCallsBy } from '../../primitives/upstreamCalls.js'
 import { type IngestThread, startIngest } from '../../sources/ingest/ingestThread.js'
 import type { IngestFigures, IngestProgress, IngestStore, SourceTask } from '../../sources/ingest/messages.js'
 import { feedSchemaOf, type GatewayConfig, historyLimits, type NetworkConfig } from '../config/config.js'
-import {
-  type ChainFeed,
-  RelayedFeed,
-  type SourceProgress,
-  type SourceState,
-  upToDate,
-} from '../edge/chainFeed.js'
+import { ChainFeed, type SourceProgress, type SourceState, upToDate } from '../edge/chainFeed.js'
 import { genesisOf } from './genesisOf.js'
 
 /**
@@ -70,7 +64,7 @@ export function startSource(
 const behind: SourceProgress = { startingBlock: undefined, number: 0 }
 
 /** The running source of one network: its ingest thread, and the news of it that every edge gets. */
-export class NetworkSource implements ChainFeed {
+export class NetworkSource extends ChainFeed {
   readonly name: string
   /**
    * Resolves once the network's store can be opened, for the first time or as an earlier run left it. Rejects where the
@@ -83,21 +77,19 @@ export class NetworkSource implements ChainFeed {
   readonly calls = sourceCallsBy((name, args) => this.#thread.call(name, args))
   readonly #task: SourceTask
   readonly #listeners: SourceListeners
-  readonly #feed = new RelayedFeed()
   readonly #caughtUp = defer<void>()
   readonly #closing = new AbortController()
   #thread: IngestThread
-  #state: SourceState = { syncing: behind, opening: 'its source starts' }
   /** What its thread told last; undefined before the first time. */
   figures: IngestFigures | undefined
   /** Whether {@link caughtUp} has resolved. Until then its blocks are those of an earlier run, or part of what it has. */
   hasCaughtUp = false
 
   constructor(name: string, task: SourceTask, listeners: SourceListeners) {
+    super({ syncing: behind, opening: 'its source starts' })
     this.name = name
     this.#task = task
     this.#listeners = listeners
-    this.#publish({})
     this.#thread = this.#begin()
     // What is stored can be served where nothing can be added.
     this.opened = waitedForLater(
@@ -118,14 +110,6 @@ export class NetworkSource implements ChainFeed {
     return this.#caughtUp.promise
   }
 
-  get state(): SourceState {
-    return this.#feed.state
-  }
-
-  listen(listener: (state: SourceState) => void): () => void {
-    return this.#feed.listen(listener)
-  }
-
   /** Stops the source after the block it is working on; resolves when it has stopped. */
   async close(): Promise<void> {
     this.#closing.abort()
@@ -139,7 +123,7 @@ export class NetworkSource implements ChainFeed {
       this.#task,
       (progress) => {
         const { number } = progress
-        const startingBlock = this.#state.syncing?.startingBlock ?? number
+        const startingBlock = this.state.syncing?.startingBlock ?? number
         this.#publish({ syncing: { startingBlock, number } })
         onProgress?.(progress)
       },
@@ -201,13 +185,13 @@ export class NetworkSource implements ChainFeed {
 
   /** Says why the store cannot be opened, as long as it cannot be. */
   #waitFor(what: string): void {
-    if (this.#state.opening !== undefined) this.#publish({ opening: what })
+    if (this.state.opening !== undefined) this.#publish({ opening: what })
   }
 
   #publish(change: Partial<SourceState>): void {
-    this.#state = { ...this.#state, ...change }
-    const isUpToDate = Object.values(this.#state).every((each) => each === undefined)
-    this.#feed.publish(isUpToDate ? upToDate : this.#state)
+    const next = { ...this.state, ...change }
+    const isUpToDate = Object.values(next).every((each) => each === undefined)
+    this.publish(isUpToDate ? upToDate : next)
   }
 }
 

@@ -26,19 +26,8 @@ export const upToDate: SourceState = { syncing: undefined }
 
 type FeedListener = (state: SourceState) => void
 
-/** News of a network's source, for networks on any thread. */
-export interface ChainFeed {
-  /** What was told last. */
-  readonly state: SourceState
-  /**
-   * Calls `listener` with the state of the source each time the store may have a new head, and at once if the source
-   * is not up to date. Returns a function that stops this.
-   */
-  listen(listener: FeedListener): () => void
-}
-
-/** A feed that passes on what is published to it. */
-export class RelayedFeed implements ChainFeed {
+/** News of a network's source, for networks on any thread: passes on what is published to it. */
+export class ChainFeed {
   readonly #listeners = new Set<FeedListener>()
   #state: SourceState
 
@@ -46,10 +35,15 @@ export class RelayedFeed implements ChainFeed {
     this.#state = state
   }
 
+  /** What was told last. */
   get state(): SourceState {
     return this.#state
   }
 
+  /**
+   * Calls `listener` with the state of the source each time the store may have a new head, and at once if the source
+   * is not up to date. Returns a function that stops this.
+   */
   listen(listener: FeedListener): () => void {
     this.#listeners.add(listener)
     if (this.#state !== upToDate) listener(this.#state)

@@ -6,7 +6,7 @@ import { decodeReply, encodeArgs } from '../../serving/pool/messages.js'
 import type { StatusChange } from '../../serving/rollup/submissionService.js'
 import type { RequestContext } from '../../serving/rpc/contexts/requestContext.js'
 import type { FilterService } from '../../serving/rpc/logs/filterService.js'
-import { RelayedFeed } from './chainFeed.js'
+import { ChainFeed } from './chainFeed.js'
 import type { Edge } from './edge.js'
 import type { AskedCall, AskedJob, CallName, EdgeCommand, EdgeData, EdgeMessage } from './messages.js'
 
@@ -28,7 +28,7 @@ interface Slot {
 /** An edge's side of the connection to the main thread: commands received, and calls made. */
 export class MainLink {
   readonly #port: MessagePort
-  readonly #feeds = new Map<string, RelayedFeed>()
+  readonly #feeds = new Map<string, ChainFeed>()
   readonly #statusListeners = new Map<string, (change: StatusChange) => void>()
   readonly #slots = new Map<number, Slot>()
   #serial = 0
@@ -36,7 +36,7 @@ export class MainLink {
   /** `sources`: see {@link EdgeData}. */
   constructor(port: MessagePort, sources: EdgeData['sources']) {
     this.#port = port
-    for (const [network, state] of sources) this.#feeds.set(network, new RelayedFeed(state))
+    for (const [network, state] of sources) this.#feeds.set(network, new ChainFeed(state))
     port.on('message', (command: EdgeCommand) => this.#take(command))
   }
 
@@ -55,8 +55,8 @@ export class MainLink {
     })
   }
 
-  feedOf(network: string): RelayedFeed {
-    const feed = this.#feeds.get(network) ?? new RelayedFeed()
+  feedOf(network: string): ChainFeed {
+    const feed = this.#feeds.get(network) ?? new ChainFeed()
     this.#feeds.set(network, feed)
     return feed
   }
