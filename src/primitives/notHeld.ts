@@ -8,8 +8,13 @@ export type Wanted =
   /** The canonical block of this number. */
   | { readonly kind: 'canonical'; readonly number: number }
   | { readonly kind: 'header' | 'body' | 'accessList' | 'code'; readonly hash: Hash32 }
-  /** `others`: blocks whose receipts the same request will read next. */
-  | { readonly kind: 'receipts'; readonly hash: Hash32; readonly others?: readonly Hash32[] }
+  /** `others`: blocks whose receipts the same request will read next; `search`: where a search of logs stands with it. */
+  | {
+      readonly kind: 'receipts'
+      readonly hash: Hash32
+      readonly others?: readonly Hash32[]
+      readonly search?: SearchPlace
+    }
   /** The block and index of the transaction with this hash. */
   | { readonly kind: 'location'; readonly hash: Hash32 }
   /** An account, and slots of it, in the state after the block with this hash, which has this state root. */
@@ -20,6 +25,13 @@ export type Wanted =
       readonly address: Uint8Array
       readonly slots: readonly Uint8Array[]
     }
+
+/** The block at which a search of the blocks from `first` to `last` stands. */
+export interface SearchPlace {
+  readonly number: number
+  readonly first: number
+  readonly last: number
+}
 
 /** The call that wants something: what else it will read can be guessed from it. `params` as the caller wrote them. */
 export interface WantingCall {

@@ -1,5 +1,6 @@
 /** A gateway that completes its logs, as a process: what it says of that, whom it asks, and how its answers are trusted. */
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { Dice, propertyRuns } from '../library/property.js'
 import { waitFor } from '../library/until.js'
@@ -119,6 +120,20 @@ t.test('complete logs are asked of nobody, by any method, and are proved', async
     status: 0,
     out: /the index of logs against the receipts of \d+ blocks\n.*\nNo fault found/,
   })
+})
+
+t.test('the log says where a search is that fetches for long', async (t) => {
+  const node = await startNode(t)
+  const forward = node.answer
+  node.answer = async (call) => {
+    if (/Receipts/.test(call.method)) await pause(2_000)
+    return forward(call)
+  }
+  const gateway = await startWith(t, makeFolder(t), [node], { from: 0, lazy: true })
+  const found = compare(t, gateway, 'eth_getLogs', [{ fromBlock: '0x0', toBlock: 'latest' }])
+  const line = /a search for logs in blocks 0 to 264 is at block [1-9]\d*; it fetches receipts/
+  await waitFor('a line', () => line.test(gateway.said.err))
+  await found
 })
 
 t.test('below the lowest block logs are fetched, and the answer says what is believed', async (t) => {

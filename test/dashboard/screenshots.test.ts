@@ -55,7 +55,8 @@ t.test('pictures of the dashboard, light and dark', { skip }, async (t) => {
     t.teardown(load({ service, key }, calls as never))
   }
   const visit = await Visit.open(await openBrowser(t), url)
-  await visit.page.setViewport({ width: 1_280, height: 1_180 })
+  // Of each view all that there is.
+  await visit.page.setViewport({ width: 1_280, height: 480 })
   await logIn(visit, token)
   await waitFor('a history', async () => {
     const { at } = (await ask('/api/history')) as { at: unknown[] }
@@ -66,6 +67,7 @@ t.test('pictures of the dashboard, light and dark', { skip }, async (t) => {
     await visit.click('link', view)
     await visit.see(said, 'main')
     await visit.page.screenshot({
+      fullPage: true,
       path: join(
         packageRoot(),
         `docs/images/dashboard-${view.toLowerCase()}-${scheme}.png`,

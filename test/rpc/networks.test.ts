@@ -99,7 +99,8 @@ t.test('a name that no network has is 404', async (t) => {
   for (const path of ['/nothing', '/nothing/v3/any', '/Whole', '/who%6ce']) {
     const { status, text } = await service.post(path, body)
     t.equal(status, 404, path)
-    t.match(JSON.parse(text), { jsonrpc: '2.0', id: null, error: { code: Number, message: String } })
+    const message = 'no such network: /health names those that are served; a key stands behind /v3/'
+    t.strictSame(JSON.parse(text), { jsonrpc: '2.0', id: null, error: { code: -32600, message } })
   }
 })
 

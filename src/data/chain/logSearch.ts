@@ -5,7 +5,7 @@
 import { bloomBytes, equalBytes, type Hash32 } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
 import { JsonBytes } from '../../primitives/jsonBytes.js'
-import { NotHeldError } from '../../primitives/notHeld.js'
+import { NotHeldError, type SearchPlace } from '../../primitives/notHeld.js'
 import { rlpEndAt, rlpPayloadAt } from '../../primitives/rlp.js'
 import type { BlockName, ChainRows, StoreKind } from '../store/chainRows.js'
 import { receiptLogsAt } from '../store/logKeys.js'
@@ -112,7 +112,7 @@ export function searchLogs(
       try {
         writer.writeBlock(block)
       } catch (thrown) {
-        throw withOthers(thrown, rows, blocks)
+        throw withOthers(thrown, rows, blocks, { number: block.number, first, last })
       }
       const isTooMuch = writer.count > logsMax || writer.bytes > bytesMax
       if (isTooMuch && before.count > 0 && writer.count > before.count) {
@@ -133,7 +133,12 @@ const stopped = new Error('the search was stopped')
 const receiptsAhead = 32
 
 /** An error for receipts that are not held, with those that the rest of the search lacks. */
-function withOthers(thrown: unknown, rows: ChainRows, rest: Iterator<BlockName>): unknown {
+function withOthers(
+  thrown: unknown,
+  rows: ChainRows,
+  rest: Iterator<BlockName>,
+  search: SearchPlace,
+): unknown {
   if (!(thrown instanceof NotHeldError) || thrown.wanted.kind !== 'receipts') return thrown
   const others: Hash32[] = []
   for (let looks = 0; looks < receiptsAhead; looks++) {
@@ -146,7 +151,7 @@ function withOthers(thrown: unknown, rows: ChainRows, rest: Iterator<BlockName>)
       break
     }
   }
-  return new NotHeldError({ ...thrown.wanted, others })
+  return new NotHeldError({ ...thrown.wanted, others, search })
 }
 
 function holdsReceipts(rows: ChainRows, hash: Hash32): boolean {

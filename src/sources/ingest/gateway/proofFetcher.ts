@@ -33,6 +33,7 @@ import type { HotQuestion } from './hotSet.js'
 import { LieError, MovedError } from './lie.js'
 import { type Asking, type Attempt, type ProveOptions, unavailable } from './proving.js'
 import { bytesOf } from './receiptsFromJson.js'
+import { SearchProgress } from './searchProgress.js'
 
 /** Blocks whose changes are kept: an answer is seldom older. Those of a block of 36 million gas take some 3 MB. */
 const blocksMax = 8
@@ -128,6 +129,7 @@ export class ProofFetcher extends BlockFetcher {
   readonly #upstreams: Asking
   /** Things that were fetched, proved and kept, by kind. */
   readonly kept: Partial<Record<Wanted['kind'], number>> = {}
+  readonly #searches: SearchProgress
   /** By name: what is being fetched. */
   readonly #underWay = new Map<string, Promise<Outcome>>()
 
@@ -135,6 +137,7 @@ export class ProofFetcher extends BlockFetcher {
     super(upstreams, options)
     this.#store = store
     this.#upstreams = upstreams
+    this.#searches = new SearchProgress((text) => options.log?.(text))
   }
 
   /**
@@ -142,6 +145,7 @@ export class ProofFetcher extends BlockFetcher {
    * slots and code that it may read are fetched together. Rejects with FaultError where no upstream gives a right answer.
    */
   async fetch(wanted: Wanted, call?: WantingCall): Promise<Outcome> {
+    if (wanted.kind === 'receipts' && wanted.search !== undefined) this.#searches.note(wanted.search)
     // The proof of another account may have had all nodes that it takes; then nobody is asked.
     if (wanted.kind === 'state' && this.#holdWalked(wanted)) return 'held'
     if (wanted.kind === 'state' && call !== undefined && executedMethods.has(call.method)) {
