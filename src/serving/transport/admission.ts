@@ -210,7 +210,11 @@ export function refusalOfFault(status: number, fault: Fault): Answer {
 }
 
 export const unknownNetwork: Refusal = {
-  answer: refusal(404, -32600, 'no such network: /health names those that are served; a key stands behind /v3/'),
+  answer: refusal(
+    404,
+    -32600,
+    'no such network: /health names those that are served; a key stands behind /v3/',
+  ),
   why: 'unknown network',
 }
 
