@@ -1,13 +1,17 @@
 /** Entry of pool threads for proofs. */
+import { familyOf } from '../src/data/chain/families/families.js'
+import { decodeHeader } from '../src/data/chain/header.js'
 import { type HeaderProofRequest, HeaderProver } from '../src/data/chain/headerProof.js'
 import { buildIndexProofJson, type IndexProofRequest } from '../src/data/state/indexProof.js'
 import { buildProofJson, type ProofRequest, UpperNodes } from '../src/data/state/proof.js'
 import { triesAfter } from '../src/data/state/tries.js'
+import { readRules } from '../src/execution/evm/blocks/blockContext.js'
 import { type JobContext, jobHandler } from './jobThread.js'
 import { perStore } from './perStore.js'
 
 /** One for each store, because most proofs are of its newest state. */
 const upperNodesOf = perStore(() => new UpperNodes())
+const rulesOf = perStore(readRules)
 const headerProverOf = perStore((store) => new HeaderProver(store))
 
 function proofJson(request: ProofRequest, context: JobContext): Uint8Array {
@@ -17,9 +21,13 @@ function proofJson(request: ProofRequest, context: JobContext): Uint8Array {
 }
 export const prove = jobHandler(proofJson)
 
-export const indexProof = jobHandler((request: IndexProofRequest, { store }) =>
-  buildIndexProofJson(store, request),
-)
+export const indexProof = jobHandler((request: IndexProofRequest, context) => {
+  const { store } = context
+  const header = store.readHeader(request.hash)
+  const fork = header && rulesOf(context).schedule.forkOf(decodeHeader(header))
+  const inTrie = fork && familyOf(fork).proofs.receiptInTrie
+  return buildIndexProofJson(store, request, inTrie && ((receipt) => inTrie(receipt, fork)))
+})
 
 export const headerProof = jobHandler((request: HeaderProofRequest, context) =>
   headerProverOf(context).prove(request),

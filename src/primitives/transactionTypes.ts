@@ -83,7 +83,24 @@ const blob = new TransactionType(3, 'cancun', {
 /** EIP-7702. */
 const setCode = new TransactionType(4, 'prague', { ...withMarket, authorizationList: 'authorizations' })
 
-/** By number. */
+/** Of the OP Stack: what L1 forces into a block (specs.optimism.io, protocol/deposits). */
+export const depositType = new TransactionType(
+  0x7e,
+  'chainstart',
+  {
+    sourceHash: 'hash',
+    from: 'address',
+    to: 'recipient',
+    mint: 'optionalInteger',
+    value: 'integer',
+    gas: 'integer64',
+    isSystemTx: 'flag',
+    input: 'bytes',
+  },
+  false,
+)
+
+/** Ethereum's, by number. */
 export const transactionTypes: ReadonlyMap<number, TransactionType> = new Map(
   [legacy, accessList, feeMarket, blob, setCode].map((type) => [type.number, type]),
 )

@@ -1,5 +1,6 @@
 /** Receipts as their block's trie has them, as the JSON of `eth_getTransactionReceipt`. */
 import { decodeRlpList, rlpBytes, rlpList } from '../primitives/rlp.js'
+import { depositType } from '../primitives/transactionTypes.js'
 import { hexOf, integerOf, quantityOf } from './bytes.js'
 import type { ProvedHeader } from './header.js'
 import { refuse } from './refuse.js'
@@ -14,6 +15,8 @@ interface Receipt {
   readonly outcome: Uint8Array
   readonly cumulativeGas: bigint
   readonly bloom: Uint8Array
+  /** Of a transaction without a signature, since Canyon: the nonce that its sender had, and a version. */
+  readonly tail: readonly Uint8Array[]
   readonly logs: readonly (readonly [address: Uint8Array, topics: readonly Uint8Array[], data: Uint8Array])[]
 }
 
@@ -21,17 +24,19 @@ interface Receipt {
 function readReceipt(raw: Uint8Array): Receipt {
   const type = (raw[0] as number) >= 0xc0 ? 0 : (raw[0] as number)
   const items = decodeRlpList(type === 0 ? raw : raw.subarray(1))
-  if (items.length !== 4) refuse('a receipt has another number of fields')
+  const isTold = type === depositType.number && items.length === 6
+  if (items.length !== 4 && !isTold) refuse('a receipt has another number of fields')
   const [outcome, gas, bloom] = items.slice(0, 3).map(rlpBytes) as [Uint8Array, Uint8Array, Uint8Array]
   const logs = rlpList(items[3]).map((log) => {
     const [address, topics, data] = rlpList(log)
     return [rlpBytes(address), rlpList(topics).map(rlpBytes), rlpBytes(data)] as const
   })
-  return { type, outcome, cumulativeGas: integerOf(gas), bloom, logs }
+  return { type, outcome, cumulativeGas: integerOf(gas), bloom, tail: items.slice(4).map(rlpBytes), logs }
 }
 
 /**
- * The receipt object of a transaction, without the price of blob gas, which depends on the network's forks. `raw` are
+ * The receipt object of a transaction, without the price of blob gas, which depends on the network's forks, and without
+ * what follows from other transactions, as fees of the OP Stack do. `raw` are
  * the receipts of the block up to its own, since only they say what it used and where its logs stand in the block.
  */
 export function receiptJson(
@@ -52,10 +57,15 @@ export function receiptJson(
     transactionIndex: quantityOf(index),
   }
   const { outcome } = receipt
+  const [nonce, version] = receipt.tail
+  const created = transaction.created(nonce)
+  const told = nonce &&
+    version && { depositNonce: quantityOf(nonce), depositReceiptVersion: quantityOf(version) }
   return {
     ...place,
     ...(transaction.blobs > 0 && { blobGasUsed: quantityOf(BigInt(transaction.blobs) * gasPerBlob) }),
-    contractAddress: transaction.created,
+    ...told,
+    ...(transaction.isForced && told === undefined ? {} : { contractAddress: created ?? null }),
     cumulativeGasUsed: quantityOf(receipt.cumulativeGas),
     effectiveGasPrice: quantityOf(transaction.effectiveGasPrice),
     from: transaction.from,

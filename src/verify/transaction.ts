@@ -3,7 +3,12 @@ import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { concatBytes } from '@noble/hashes/utils.js'
 import { decodeRlpList, encodeRlp, type RlpItem, rlpBytes, rlpList } from '../primitives/rlp.js'
-import { authorizationMembers, type FieldForm, transactionTypes } from '../primitives/transactionTypes.js'
+import {
+  authorizationMembers,
+  depositType,
+  type FieldForm,
+  transactionTypes,
+} from '../primitives/transactionTypes.js'
 import { hexOf, integerOf, minimalBytes, quantityOf } from './bytes.js'
 import type { ProvedHeader } from './header.js'
 import { refuse } from './refuse.js'
@@ -18,8 +23,10 @@ export interface ProvedTransaction {
   readonly from: string
   /** Null for a creation. */
   readonly to: string | null
-  /** Address of the contract that it creates; null for others. */
-  readonly created: string | null
+  /** Whether a receipt tells its nonce, because it has no signature. */
+  readonly isForced: boolean
+  /** Address of the contract that it creates, by the nonce that its receipt tells; null for others, undefined without one. */
+  readonly created: (told: Uint8Array | undefined) => string | null | undefined
   readonly effectiveGasPrice: bigint
   readonly blobs: number
 }
@@ -27,21 +34,18 @@ export interface ProvedTransaction {
 /** `raw` is RLP (legacy), or a type byte and RLP (EIP-2718). Throws {@link VerifyError}. */
 export function readTransaction(raw: Uint8Array, header: ProvedHeader, index: bigint): ProvedTransaction {
   const type = (raw[0] as number) >= 0xc0 ? 0 : (raw[0] as number)
-  const known = transactionTypes.get(type)
+  const known = type === depositType.number ? depositType : transactionTypes.get(type)
   if (known === undefined) return refuse(`transactions of type ${type} are not known`)
-  const { names } = known
+  const { names, isSigned } = known
   const items = decodeRlpList(type === 0 ? raw : raw.subarray(1))
-  if (items.length !== names.length + 3) refuse('the transaction has another number of fields')
+  if (items.length !== names.length + (isSigned ? 3 : 0))
+    refuse('the transaction has another number of fields')
   const fields = new Map(names.map((name, at) => [name, items[at] as RlpItem]))
-  const [v, r, s] = items.slice(-3).map(rlpBytes) as [Uint8Array, Uint8Array, Uint8Array]
-  const from = recoverSender(type, items.slice(0, -3), { v: integerOf(v), r, s })
+  const signature = isSigned ? items.slice(-3).map(rlpBytes) : [noBytes, noBytes, noBytes]
+  const [v, r, s] = signature as [Uint8Array, Uint8Array, Uint8Array]
   const bytesOf = (name: string) => rlpBytes(fields.get(name))
-  const effectiveGasPrice = fields.has('gasPrice')
-    ? integerOf(bytesOf('gasPrice'))
-    : smaller(
-        integerOf(bytesOf('maxFeePerGas')),
-        integerOf(bytesOf('maxPriorityFeePerGas')) + (header.baseFee ?? 0n),
-      )
+  const from = isSigned ? recoverSender(type, items.slice(0, -3), { v: integerOf(v), r, s }) : bytesOf('from')
+  const effectiveGasPrice = priceOf(fields, header.baseFee ?? 0n)
   const to = bytesOf('to').length === 0 ? null : hexOf(bytesOf('to'))
   const hash = hexOf(keccak_256(raw))
   const json: Record<string, Json> = {
@@ -53,22 +57,36 @@ export function readTransaction(raw: Uint8Array, header: ProvedHeader, index: bi
     transactionIndex: quantityOf(index),
     type: quantityOf(type),
   }
-  for (const [name, item] of fields) json[name] = fieldJson(known.fields[name] as FieldForm, item)
+  for (const [name, item] of fields) {
+    const form = known.fields[name] as FieldForm
+    if (form !== 'flag' || rlpBytes(item).length > 0) json[name] = fieldJson(form, item)
+  }
   json.gasPrice = quantityOf(effectiveGasPrice)
-  if (type > 0) json.yParity = quantityOf(v)
+  if (type > 0 && isSigned) json.yParity = quantityOf(v)
   else if (integerOf(v) >= 35n) json.chainId = quantityOf((integerOf(v) - 35n) / 2n)
   Object.assign(json, { v: quantityOf(v), r: quantityOf(r), s: quantityOf(s) })
-  const created = hexOf(keccak_256(encodeRlp([from, bytesOf('nonce')])).subarray(12))
   return {
     type,
     json,
     hash,
     from: hexOf(from),
     to,
-    created: to === null ? created : null,
+    created: (told) => {
+      if (to !== null) return null
+      const nonce = isSigned ? bytesOf('nonce') : told
+      return nonce && hexOf(keccak_256(encodeRlp([from, nonce])).subarray(12))
+    },
+    isForced: !isSigned,
     effectiveGasPrice,
     blobs: fields.has('blobVersionedHashes') ? rlpList(fields.get('blobVersionedHashes')).length : 0,
   }
+}
+
+/** Wei per gas; a transaction without a signature pays nothing. */
+function priceOf(fields: ReadonlyMap<string, RlpItem>, baseFee: bigint): bigint {
+  const integer = (name: string) => (fields.has(name) ? integerOf(rlpBytes(fields.get(name))) : 0n)
+  if (!fields.has('maxFeePerGas')) return integer('gasPrice')
+  return smaller(integer('maxFeePerGas'), integer('maxPriorityFeePerGas') + baseFee)
 }
 
 function fieldJson(form: FieldForm, item: RlpItem): Json {

@@ -14,6 +14,7 @@ import {
   optimismSubjects,
   skipsOptimism,
 } from '../ingest/optimismChain.js'
+import type { PlayedBlock } from '../ingest/replayedChain.js'
 import { Steps } from '../ingest/steppedReplay.js'
 import { makeFolder, runHere } from '../service/program.js'
 import { patientLimits } from '../service/service.js'
@@ -46,7 +47,7 @@ t.test('followers and gateways have the chain of the node', { skip: skipsOptimis
     if (head !== undefined) await atHead(head, both)
   }
   for (const branch of chain.branches) {
-    const first = chain.heads.findIndex((head) => head === branch[0])
+    const first = chain.heads.indexOf(branch[0] as PlayedBlock)
     await reach(first - 1)
     await reach(first + branch.length - 1)
     const answers = await compareAnswers(t, branch.slice(1, 2), node, both, optimismSubjects)

@@ -70,8 +70,8 @@ export async function importBlocks(
 }
 
 /** Serves a chain as network `optimism`, imported. */
-export async function serveOptimism(t: Test, name = 'a'): Promise<Service> {
-  const network = ['--network', 'optimism', '--data', makeFolder(t)]
+export async function serveOptimism(t: Test, name = 'a', folder = makeFolder(t)): Promise<Service> {
+  const network = ['--network', 'optimism', '--data', folder]
   const file = (part: string) => join(optimismFolder, name, part)
   const words = ['import', ...network, '--genesis', file('genesis.json'), file('chain.rlp.gz')]
   const { status, err } = await runProgram(words)

@@ -1,13 +1,11 @@
 import t, { type Test } from 'tap'
 import { ForkSchedule, parseGenesisConfig } from '../../src/data/chain/forks.js'
 import { decodeHeader } from '../../src/data/chain/header.js'
-import type { StateView } from '../../src/data/state/stateView.js'
-import { trieState } from '../../src/data/state/trieState.js'
-import { hashedTries } from '../../src/data/state/tries.js'
 import { ChainReader } from '../../src/data/store/chainReader.js'
 import { bytesToBigInt, bytesToHex, type Hash32 } from '../../src/primitives/bytes.js'
 import { decodeRlpList } from '../../src/primitives/rlp.js'
 import { LibraryExecutor } from '../library/executeBlock.js'
+import { type Witness, witnessState } from '../library/witnessState.js'
 import { makeFolder, storePathOf } from '../service/program.js'
 import {
   fixtureDir,
@@ -17,35 +15,13 @@ import {
   withoutRecordings,
 } from '../service/service.js'
 import { buildBranch, chainFileOf } from './branches.js'
-import { blockAt, bytesOf, type Json, keccak, quantity, unknownHash } from './demoChain.js'
+import { blockAt, bytesOf, quantity, unknownHash } from './demoChain.js'
 import { askResults, checkRefusals, type ErrorCase, refusalsOfBlock } from './questions.js'
 import { importHere } from './servedChain.js'
 
 const method = 'debug_executionWitness'
 const service = await startService()
 t.teardown(() => service.stop())
-
-interface Witness {
-  readonly headers: readonly Json[]
-  readonly codes: readonly string[]
-  readonly state: readonly string[]
-  readonly keys: null
-}
-
-/** What was read of a witness and is not in it is an error. */
-function stateOf({ codes, state }: Witness, stateRoot: Hash32, parentHash: Hash32): StateView {
-  const byHash = (rows: readonly string[]) => new Map(rows.map((row) => [keccak(bytesOf(row)), bytesOf(row)]))
-  const [nodes, code] = [byHash(state), byHash(codes)]
-  const reads = {
-    readCode(hash: Hash32) {
-      const found = code.get(bytesToHex(hash))
-      if (found === undefined) throw new Error(`code ${bytesToHex(hash)} is not in the witness`)
-      return found
-    },
-  }
-  const tries = hashedTries((hash) => nodes.get(bytesToHex(hash)))
-  return { ...trieState(reads, stateRoot, parentHash, tries), slotsOf: () => [] }
-}
 
 /** Executes every block of a chain by its witness alone, with @ethereumjs. Returns how many have more than one header. */
 async function executeAll(t: Test, { call }: Service, network: string): Promise<number> {
@@ -77,7 +53,7 @@ async function executeAll(t: Test, { call }: Service, network: string): Promise<
     const { changes, receiptsRoot } = await library.execute(
       items,
       fork,
-      stateOf(witness, parent.stateRoot, header.parentHash),
+      witnessState(witness, parent.stateRoot, header.parentHash),
       (asked) => {
         const found = headers.find((each) => Number(each.number) === asked)
         if (found === undefined) throw new Error(`header ${asked} is not in the witness of block ${number}`)

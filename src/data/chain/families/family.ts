@@ -113,15 +113,39 @@ export interface BlockAccounts {
   slotOf(account: number, key: Uint8Array): Uint8Array
 }
 
-/** A transaction as rules of a block see it. */
-export interface RuledTransaction {
+/** A transaction as it stands in a block. */
+export interface BlockItem {
   readonly type: number
+  /** A list (legacy), or bytes of type and list. */
+  readonly item: RlpItem
+}
+
+/** A transaction as rules of a block see it. */
+export interface RuledTransaction extends BlockItem {
   /** 20 bytes. */
   readonly sender: Uint8Array
   readonly to: Uint8Array | undefined
   readonly data: Uint8Array
-  /** A list (legacy), or bytes of type and list. */
-  readonly item: RlpItem
+}
+
+/** A block that is about to be made here. */
+export interface MadeBlock {
+  readonly number: number
+  readonly fork: ForkName
+  /** Of its parent. */
+  readonly forkBefore: ForkName
+  /** A slot of the state before it, 32 bytes. */
+  slot(address: Uint8Array, slot: Uint8Array): Uint8Array
+  /** An account that gets ether which nobody loses. */
+  readonly payment: { readonly address: Uint8Array; readonly wei: bigint } | undefined
+}
+
+/** What a block has in any case. */
+export interface Opening {
+  /** The bytes of its first transactions, of which the payment is one. */
+  readonly transactions: readonly Uint8Array[]
+  /** Whether it has no others. */
+  readonly isAlone: boolean
 }
 
 export interface FamilyExecution {
@@ -141,7 +165,9 @@ export interface FamilyExecution {
   /** Why a block must not have these transactions, in this order. */
   refuseTransactions?(transactions: readonly RuledTransaction[], fork: ForkName): string | undefined
   /** What the header's blob gas counts instead of blobs. Throws RangeError where that cannot be told. */
-  blobGas?(transactions: readonly RuledTransaction[], fork: ForkName): bigint
+  blobGas?(transactions: readonly BlockItem[], fork: ForkName): bigint
+  /** What a block begins with that is made here; undefined where it is empty, and withdrawals pay. */
+  openBlock?(block: MadeBlock): Opening
   /** Account whose storage root after the block is the withdrawals root; undefined where it is that of withdrawals. */
   withdrawalsAccount?(fork: ForkName): Uint8Array | undefined
   readonly precompiles?: FamilyPrecompiles

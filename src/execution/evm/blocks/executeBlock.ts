@@ -3,7 +3,7 @@
  * roots with the header.
  */
 import { familyOf } from '../../../data/chain/families/families.js'
-import type { RuledTransaction } from '../../../data/chain/families/family.js'
+import type { BlockItem } from '../../../data/chain/families/family.js'
 import { type ForkName, type ForkSchedule, includesFork } from '../../../data/chain/forks.js'
 import { decodeAccount } from '../../../data/state/account.js'
 import { RememberedState } from '../../../data/state/rememberedState.js'
@@ -138,7 +138,7 @@ export class BlockExecutor {
 }
 
 /** As {@link FamilyExecution.blobGas}; undefined where blobs count. Throws {@link InvalidBlockError}. */
-function blobGasOf(transactions: readonly RuledTransaction[], fork: ForkName): bigint | undefined {
+function blobGasOf(transactions: readonly BlockItem[], fork: ForkName): bigint | undefined {
   try {
     return familyOf(fork).execution?.blobGas?.(transactions, fork)
   } catch (error) {

@@ -1,11 +1,12 @@
 /** Executes simulated blocks one after the other, as go-ethereum does (internal/ethapi/simulate.go). */
 import { familyOf } from '../../../data/chain/families/families.js'
+import type { BlockItem } from '../../../data/chain/families/family.js'
 import { type ForkName, type ForkSchedule, includesFork } from '../../../data/chain/forks.js'
 import { encodeHeader, type Header, headerHash } from '../../../data/chain/header.js'
 import { indexedRoot } from '../../../data/state/indexedRoot.js'
 import type { Change } from '../../../data/state/stateView.js'
 import { RecentTries } from '../../../data/state/trie.js'
-import { type Hash32, noBytes, toAddress, toMinimalBytes, trimLeft } from '../../../primitives/bytes.js'
+import { type Hash32, toAddress, toMinimalBytes, trimLeft } from '../../../primitives/bytes.js'
 import { messageRefused } from '../../../primitives/faults.js'
 import { emptyTrieRoot, keccak256 } from '../../../primitives/keccak.js'
 import {
@@ -27,7 +28,6 @@ import type { Kernel } from '../engine/kernel.js'
 import type { KernelLog } from '../engine/kernelLogs.js'
 import { applyOverrides } from '../messages/applyOverrides.js'
 import { movePrecompiles, ownPrecompiles } from '../precompiles/precompileMoves.js'
-import type { SignedTransaction } from '../transactions/signedTransaction.js'
 import { type RunCall, runSimulatedCall } from './simulatedCall.js'
 import type { PlannedBlock } from './simulatedChain.js'
 import { type SimulatedParent, type StartedHeader, startHeader } from './simulatedHeader.js'
@@ -63,7 +63,7 @@ interface SimulationSettings {
   readonly validates: boolean
   readonly tracesTransfers: boolean
   /** The first transaction of the block that the simulation stands on; undefined where it has none. */
-  readonly firstTransaction: () => SignedTransaction | undefined
+  readonly firstTransaction: () => BlockItem | undefined
   /** Gas of all messages together. */
   readonly gasMax: bigint
 }
@@ -162,12 +162,11 @@ export class BlockSimulator {
     const blobGas = familyOf(fork).execution?.blobGas
     if (blobGas === undefined) return undefined
     const first = this.#settings.firstTransaction()
-    const ruled = calls.map(({ sender, transaction: { type, bytes } }) => {
-      const item = type === 0 ? decodeRlpList(bytes) : bytes
-      return { type, sender, to: undefined, data: noBytes, item }
+    const items = calls.map(({ transaction: { type, bytes } }) => {
+      return { type, item: type === 0 ? decodeRlpList(bytes) : bytes }
     })
     try {
-      return blobGas(first === undefined ? ruled : [first, ...ruled], fork)
+      return blobGas(first === undefined ? items : [first, ...items], fork)
     } catch (error) {
       if (!(error instanceof RangeError)) throw error
       throw messageRefused(`error calculating DA footprint: ${error.message}`)

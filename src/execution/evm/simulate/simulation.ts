@@ -2,8 +2,9 @@
  * Simulates blocks on top of a block of a store, without changing it: eth_simulateV1. Owns the choice of the state,
  * and that all blocks are built on the same one.
  */
+import type { BlockItem } from '../../../data/chain/families/family.js'
 import type { ForkSchedule } from '../../../data/chain/forks.js'
-import { decodeHeader, encodeHeader, type Header, headerHash } from '../../../data/chain/header.js'
+import { decodeHeader, encodeHeader, headerHash } from '../../../data/chain/header.js'
 import { buildPendingHeader } from '../../../data/chain/pendingHeader.js'
 import type { ChainRows } from '../../../data/store/chainRows.js'
 import type { Hash32 } from '../../../primitives/bytes.js'
@@ -15,7 +16,6 @@ import { atOneStatus, BlockStates, type BlockStatus } from '../blocks/blockState
 import { type JobLimits, JobWatch } from '../engine/jobWatch.js'
 import { OwnKernel } from '../engine/ownKernel.js'
 import type { BlockReference } from '../messages/executionRequest.js'
-import { readSignedTransaction, type SignedTransaction } from '../transactions/signedTransaction.js'
 import { BlockSimulator } from './simulateBlock.js'
 import { planBlocks } from './simulatedChain.js'
 import type { SimulatedParent } from './simulatedHeader.js'
@@ -85,7 +85,7 @@ export class Simulation {
       ),
       ancestorHash: (number) => (number > base.header.number ? hashes.get(number) : base.hashOf(number)),
       watch,
-      firstTransaction: () => this.#firstTransactionOf(request.block.hash as Hash32, base.header),
+      firstTransaction: () => this.#firstTransactionOf(request.block.hash as Hash32),
       ...request,
     })
     const json = new JsonBytes(answerBytesExpected)
@@ -108,15 +108,10 @@ export class Simulation {
     return json.finish()
   }
 
-  #firstTransactionOf(hash: Hash32, header: Header): SignedTransaction | undefined {
+  #firstTransactionOf(hash: Hash32): BlockItem | undefined {
     const body = this.#store.readBody(hash)
-    const sender = this.#store.readBlock(hash)?.senders.slice(0, 20)
     const [item] = body === undefined ? [] : rlpList(decodeRlpList(body)[0])
-    if (item === undefined || sender === undefined) return undefined
-    const { config } = this.#schedule
-    return readSignedTransaction(item, this.#schedule.forkOf(header), config.chainId, {
-      senderOf: () => sender,
-    })
+    return item && { type: item instanceof Uint8Array ? (item[0] as number) : 0, item }
   }
 
   #baseOf({ hash, isPending }: BlockReference): Base {

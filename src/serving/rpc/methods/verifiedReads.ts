@@ -3,7 +3,11 @@
  * must check is in `verify`.
  */
 import type { BlockId } from '../../../data/chain/blockId.js'
+import { familyOf } from '../../../data/chain/families/families.js'
+import type { FamilyProofs } from '../../../data/chain/families/family.js'
+import { decodeHeader } from '../../../data/chain/header.js'
 import { type Address, bytesToHex, type Hash32 } from '../../../primitives/bytes.js'
+import { depositType } from '../../../primitives/transactionTypes.js'
 import { headProofMethod } from '../../../primitives/upstreamCalls.js'
 import type { RequestContext } from '../contexts/requestContext.js'
 import { decodeParams, type Json, type Method, readOnce } from '../method.js'
@@ -76,7 +80,10 @@ function transactionRead(method: Method<Network>): VerifiedRead {
     const [block, index] = decodeParams(method, params) as [Hash32 | BlockId, number]
     const hash = block instanceof Uint8Array ? block : minedBlock(network.chain, block)?.hash
     if (hash === undefined) return 'null'
-    const result = network.chain.transactionJson(hash, index) ?? 'null'
+    const json = network.chain.transactionJson(hash, index) ?? 'null'
+    // Its receipt tells the nonce of a transaction without a signature.
+    const told = proofsOf(network.chain, hash)?.receiptTail && ['nonce', 'depositReceiptVersion']
+    const result = told ? without(json, (transaction) => (isForced(transaction) ? told : [])) : json
     return proveIndex(network, { hash, index, withReceipts: false }, result, context)
   }
   return { price: transactionPrice, run }
@@ -99,13 +106,36 @@ function receiptRead(
     if (hash === undefined || block === undefined || chain.readReceipts(hash) === undefined) return 'null'
     const request = { hash, index, withReceipts: true }
     if (index >= block.transactionCount) return proveIndex(network, request, 'null', context)
-    // The price of blob gas depends on the network's forks, which no header tells, so it cannot be proved.
-    const { blobGasPrice: _, ...receipt } = JSON.parse(
-      Buffer.from(chain.receiptJson({ blockHash: hash, index }) ?? 'null').toString(),
-    ) as ReceiptJson & { readonly blobGasPrice?: string }
-    return proveIndex(network, request, JSON.stringify(part(receipt, place)), context)
+    // The price of blob gas depends on the network's forks, which no header tells, so it cannot be proved; other members
+    // follow from other transactions, or from what receipts are kept with and their root does not cover.
+    const others = Object.keys(proofsOf(chain, hash)?.receiptForms ?? {})
+    const json = without(chain.receiptJson({ blockHash: hash, index }) ?? 'null', (receipt) => {
+      const isTold = isForced(receipt) && receipt.depositReceiptVersion === undefined
+      return ['blobGasPrice', ...others, ...(isTold ? ['depositNonce', 'contractAddress'] : [])]
+    })
+    return proveIndex(network, request, JSON.stringify(part(JSON.parse(json), place)), context)
   }
   return { price: receiptPrice, run }
+}
+
+/** Which parts of a block are covered by a root, and how. */
+function proofsOf(chain: Network['chain'], hash: Hash32): FamilyProofs | undefined {
+  const header = chain.readRawHeader(hash)
+  return header && familyOf(chain.schedule.forkOf(decodeHeader(header))).proofs
+}
+
+type Members = Readonly<Record<string, unknown>>
+
+function isForced({ type }: Members): boolean {
+  return Number(type) === depositType.number
+}
+
+/** An object of JSON, or null, without some members. */
+function without(json: Json, left: (object: Members) => readonly string[]): string {
+  const object = JSON.parse(Buffer.from(json).toString()) as Members | null
+  if (object === null) return 'null'
+  const names = left(object)
+  return JSON.stringify(Object.fromEntries(Object.entries(object).filter(([name]) => !names.includes(name))))
 }
 
 function proveIndex(

@@ -3,6 +3,8 @@
  * run. Owns what is in a block. The executor of imported blocks runs it, once; the store takes what it gives.
  */
 import { blockAccessListHash } from '../../../data/chain/blockAccessList.js'
+import { familyOf } from '../../../data/chain/families/families.js'
+import type { BlockItem, Opening } from '../../../data/chain/families/family.js'
 import { gasPerBlob } from '../../../data/chain/feeMarket.js'
 import { type ForkName, type ForkSchedule, includesFork } from '../../../data/chain/forks.js'
 import {
@@ -31,6 +33,8 @@ import {
   bytesToBigInt,
   bytesToHex,
   type Hash32,
+  noBytes,
+  padLeft,
   toMinimalBytes,
 } from '../../../primitives/bytes.js'
 import { messageRefused, OperatorError } from '../../../primitives/faults.js'
@@ -42,7 +46,9 @@ import { WaitingTransactions } from './waitingTransactions.js'
 /** EIP-7934 allows 8 MiB for a block; its header and a withdrawal need the rest. */
 const transactionBytesMax = 8 * 2 ** 20 - 2 ** 14
 
-/** Ether that a block gives to an account, as a withdrawal (EIP-4895). */
+const weiPerGwei = 10n ** 9n
+
+/** Ether that a block gives to an account: as a withdrawal (EIP-4895), or as the chain's family does. */
 export interface Payment {
   readonly address: Uint8Array
   readonly gwei: bigint
@@ -55,6 +61,14 @@ interface Draft {
   readonly fork: ForkName
   readonly isMerged: boolean
   readonly totalDifficulty: bigint
+}
+
+/** A draft with what its block has in any case. */
+interface OpenedDraft extends Draft {
+  /** Undefined where only what was sent is in the block. */
+  readonly opening: Opening | undefined
+  /** Where no opening pays. */
+  readonly withdrawn: Payment | undefined
 }
 
 export class BlockMaker {
@@ -100,7 +114,7 @@ export class BlockMaker {
 
   /** Whether a transaction waits that a block with this timestamp would have. */
   hasWork(timestamp: number): boolean {
-    return this.#choose(this.#draft(timestamp)).length > 0
+    return this.#ready(this.#draft(timestamp)).length > 0
   }
 
   /**
@@ -109,18 +123,18 @@ export class BlockMaker {
    * chain's own rules let no block be made, FaultError MessageRefused for a payment before Shanghai.
    */
   make(timestamp: number, payment?: Payment): void {
-    const draft = this.#draft(timestamp)
+    const draft = this.#open(this.#draft(timestamp), payment)
     const { number, withdrawalsRoot } = draft.header
-    if (payment !== undefined && withdrawalsRoot === undefined) {
+    if (draft.withdrawn !== undefined && withdrawalsRoot === undefined) {
       throw messageRefused(`block ${number} pays nobody, because it is before Shanghai`)
     }
     const chosen = payment === undefined ? this.#choose(draft) : []
-    this.#store.apply(number - 1, [this.#executeSome(draft, chosen, payment)])
+    this.#store.apply(number - 1, [this.#executeSome(draft, chosen)])
     this.waiting.removePast()
   }
 
   /** Executes a block of as many transactions as it can have, in order; see {@link make}. */
-  #executeSome(draft: Draft, chosen: readonly SentTransaction[], payment: Payment | undefined): BlockDiff {
+  #executeSome(draft: OpenedDraft, chosen: readonly SentTransaction[]): BlockDiff {
     const { number } = draft.header
     let made: BlockDiff | undefined
     let failure: unknown
@@ -129,7 +143,7 @@ export class BlockMaker {
     let [runs, fails, next] = [0, chosen.length + 1, chosen.length]
     while (made === undefined || fails - runs > 1) {
       try {
-        made = this.#execute(draft, chosen.slice(0, next), payment)
+        made = this.#execute(draft, chosen.slice(0, next))
         runs = next
         next = Math.floor((runs + fails) / 2)
       } catch (error) {
@@ -163,43 +177,65 @@ export class BlockMaker {
     return { header, parent, fork, isMerged, totalDifficulty: parentTotal + header.difficulty }
   }
 
+  /** With what the block has in any case. */
+  #open(draft: Draft, payment: Payment | undefined): OpenedDraft {
+    const { fork, header, parent } = draft
+    const open = this.#schedule.family.execution?.openBlock
+    if (open === undefined) return { ...draft, opening: undefined, withdrawn: payment }
+    const opening = open({
+      ...{ fork, number: header.number, forkBefore: this.#schedule.forkOf(parent) },
+      slot: (address, slot) =>
+        padLeft(this.#store.readSlot(address as Address, slot as Hash32) ?? noBytes, 32),
+      payment: payment && { address: payment.address, wei: payment.gwei * weiPerGwei },
+    })
+    return { ...draft, opening, withdrawn: undefined }
+  }
+
+  #ready({ header }: Draft): readonly SentTransaction[] {
+    return this.waiting.ready(header.baseFeePerGas ?? 0n, this.#schedule.blobGasPrice(header) ?? 0n)
+  }
+
   /** The first that can run and that fit in one block by their gas limits; at least one, which may be invalid. */
-  #choose({ header, fork }: Draft): readonly SentTransaction[] {
-    const ready = this.waiting.ready(header.baseFeePerGas ?? 0n, this.#schedule.blobGasPrice(header) ?? 0n)
+  #choose(draft: OpenedDraft): readonly SentTransaction[] {
+    const { header, fork, opening } = draft
+    if (opening?.isAlone === true) return []
+    const ready = this.#ready(draft)
     const blobsMax = this.#schedule.blobParametersAt(fork)?.max ?? 0
-    let [gas, blobs, bytes] = [0n, 0, 0]
+    let [gas, blobs, bytes, counted] = [0n, 0, 0, 0n]
     const end = ready.findIndex((tx, index) => {
       gas += tx.gasLimit
       blobs += tx.blobCount
       bytes += tx.bytes.length
-      return index > 0 && (gas > header.gasLimit || blobs > blobsMax || bytes > transactionBytesMax)
+      counted += blobGasOf(opening, [tx], fork) ?? 0n
+      const fits = gas <= header.gasLimit && counted <= header.gasLimit
+      return index > 0 && !(fits && blobs <= blobsMax && bytes <= transactionBytesMax)
     })
     return end < 0 ? ready : ready.slice(0, end)
   }
 
   /** Executes a block. Throws InvalidBlockError. */
   #execute(
-    { header: empty, parent, fork, isMerged, totalDifficulty }: Draft,
+    { header: empty, parent, fork, isMerged, totalDifficulty, opening, withdrawn }: OpenedDraft,
     chosen: readonly SentTransaction[],
-    payment: Payment | undefined,
   ): BlockDiff {
     const { number, parentHash } = empty
     const hasWithdrawals = empty.withdrawalsRoot !== undefined
     const hasBlobs = empty.blobGasUsed !== undefined
-    const blobGasUsed = gasPerBlob * BigInt(chosen.reduce((sum, { blobCount }) => sum + blobCount, 0))
+    const blobGasUsed =
+      blobGasOf(opening, chosen, fork) ??
+      gasPerBlob * BigInt(chosen.reduce((sum, { blobCount }) => sum + blobCount, 0))
     // Index, validator, address and amount.
-    const withdrawals = payment
-      ? [[toMinimalBytes(number), toMinimalBytes(0), payment.address, toMinimalBytes(payment.gwei)]]
+    const withdrawals = withdrawn
+      ? [[toMinimalBytes(number), toMinimalBytes(0), withdrawn.address, toMinimalBytes(withdrawn.gwei)]]
       : []
+    const encoded = [...(opening?.transactions ?? []), ...chosen.map(({ bytes }) => bytes)]
     const planned: Header = {
       ...empty,
-      transactionsRoot: indexedRoot(chosen.map(({ bytes }) => bytes)),
+      transactionsRoot: indexedRoot(encoded),
       ...(hasWithdrawals && { withdrawalsRoot: indexedRoot(withdrawals.map((item) => encodeRlp(item))) }),
       ...(hasBlobs && { blobGasUsed }),
     }
-    const transactions = chosen.map(({ bytes }) =>
-      (bytes[0] as number) > 0x7f ? decodeRlpList(bytes) : bytes,
-    )
+    const transactions = encoded.map((bytes) => itemOf(bytes).item)
     const body = [transactions, [], ...(hasWithdrawals ? [withdrawals] : [])]
     const { changes, receipts, senders, blockAccessList, ...outcome } = this.#executor.execute(
       [decodeRlpList(encodeHeader(planned)), ...body],
@@ -208,11 +244,12 @@ export class BlockMaker {
       (number) => this.#store.readCanonicalHash(number),
     )
     const { stateRoot, ...state } = changes
-    const { gasUsed, receiptsRoot, logsBloom, requestsHash } = outcome
+    const { gasUsed, receiptsRoot, logsBloom, requestsHash, withdrawalsRoot } = outcome
     const header: Header = {
       ...planned,
       ...{ stateRoot, gasUsed, receiptsRoot, logsBloom },
       ...(requestsHash && { requestsHash }),
+      ...(withdrawalsRoot && { withdrawalsRoot }),
       ...(blockAccessList && { blockAccessListHash: blockAccessListHash(blockAccessList) }),
     }
     checkHeader(header, parent, { schedule: this.#schedule, fork, isMerged })
@@ -225,4 +262,19 @@ export class BlockMaker {
       ...state,
     }
   }
+}
+
+function itemOf(bytes: Uint8Array): BlockItem {
+  const type = bytes[0] as number
+  return type > 0x7f ? { type: 0, item: decodeRlpList(bytes) } : { type, item: bytes }
+}
+
+/** What a family counts as blob gas of some transactions behind those that a block has in any case. */
+function blobGasOf(
+  opening: Opening | undefined,
+  sent: readonly SentTransaction[],
+  fork: ForkName,
+): bigint | undefined {
+  const encoded = () => [...(opening?.transactions ?? []), ...sent.map(({ bytes }) => bytes)]
+  return familyOf(fork).execution?.blobGas?.(encoded().map(itemOf), fork)
 }

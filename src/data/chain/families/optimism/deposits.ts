@@ -2,29 +2,20 @@
  * Deposits of the OP Stack: transactions that L1 forces into a block. Owns their form, the place that they have in a
  * block, and the attributes of L1 that the first one tells (specs.optimism.io, protocol/deposits).
  */
-import { bytesToBigInt, equalBytes, hexToBytes } from '../../../../primitives/bytes.js'
-import { decodeRlpList, rlpBytes } from '../../../../primitives/rlp.js'
-import { TransactionType } from '../../../../primitives/transactionTypes.js'
+import {
+  bytesToBigInt,
+  equalBytes,
+  hexToBytes,
+  padLeft,
+  toMinimalBytes,
+} from '../../../../primitives/bytes.js'
+import { decodeRlpList, type RlpItem, rlpBytes } from '../../../../primitives/rlp.js'
+import { depositType } from '../../../../primitives/transactionTypes.js'
+import { type ForkName, includesFork } from '../../forkNames.js'
 import type { RuledTransaction } from '../family.js'
 
-export const depositType = new TransactionType(
-  0x7e,
-  'chainstart',
-  {
-    sourceHash: 'hash',
-    from: 'address',
-    to: 'recipient',
-    mint: 'optionalInteger',
-    value: 'integer',
-    gas: 'integer64',
-    isSystemTx: 'flag',
-    input: 'bytes',
-  },
-  false,
-)
-
 /** Who tells the attributes of L1, and the contract that keeps them. */
-const attributesDepositor = hexToBytes('deaddeaddeaddeaddeaddeaddeaddeaddead0001')
+export const attributesDepositor = hexToBytes('deaddeaddeaddeaddeaddeaddeaddeaddead0001')
 export const attributesContract = hexToBytes('4200000000000000000000000000000000000015')
 
 /** What the first deposit of a block tells, as far as fees depend on it. Wei per gas, and integers. */
@@ -42,19 +33,25 @@ export interface L1Attributes {
   readonly daFootprintScalar: bigint | undefined
 }
 
-/** By selector: bytes of the call data. */
-const selectors: ReadonlyMap<number, number> = new Map([
-  [0x015d8eb9, 260],
-  [0x440a5e20, 164],
-  [0x098999be, 176],
-  [0x3db6be2b, 178],
+/** By selector: bytes of the call data, and since when blocks have this form. */
+const selectors: ReadonlyMap<number, readonly [bytes: number, since: ForkName]> = new Map([
+  [0x015d8eb9, [260, 'bedrock']],
+  [0x440a5e20, [164, 'ecotone']],
+  [0x098999be, [176, 'isthmus']],
+  [0x3db6be2b, [178, 'jovian']],
 ])
 const [bedrockSelector, isthmusBytes, jovianBytes] = [0x015d8eb9, 176, 178]
 
+/** The selector, 4 bytes, of the newest form that a fork has. */
+export function formOf(fork: ForkName): Uint8Array {
+  const [selector = 0] = [...selectors].findLast(([, [, since]]) => includesFork(fork, since)) ?? []
+  return padLeft(toMinimalBytes(selector), 4)
+}
+
 /** Undefined where the data is of another form. */
-export function readAttributes(data: Uint8Array): L1Attributes | undefined {
+function readAttributes(data: Uint8Array): L1Attributes | undefined {
   const selector = data.length < 4 ? 0 : Number(bytesToBigInt(data.subarray(0, 4)))
-  if (selectors.get(selector) !== data.length) return undefined
+  if (selectors.get(selector)?.[0] !== data.length) return undefined
   const at = (start: number, end: number) =>
     end <= data.length ? bytesToBigInt(data.subarray(start, end)) : 0n
   const isBedrock = selector === bedrockSelector
@@ -70,10 +67,10 @@ export function readAttributes(data: Uint8Array): L1Attributes | undefined {
   }
 }
 
-/** The call data of a transaction in its bytes; undefined where it is no deposit. */
-export function depositData(transaction: Uint8Array | undefined): Uint8Array | undefined {
-  if (transaction?.[0] !== depositType.number) return undefined
-  return rlpBytes(decodeRlpList(transaction.subarray(1)).at(-1))
+/** What the first transaction of a block tells; undefined where it is no deposit with attributes. */
+export function attributesOf(first: RlpItem | undefined): L1Attributes | undefined {
+  if (!(first instanceof Uint8Array) || first[0] !== depositType.number) return undefined
+  return readAttributes(rlpBytes(decodeRlpList(first.subarray(1)).at(-1)))
 }
 
 /** Why a block must not have these transactions; undefined where it may. */

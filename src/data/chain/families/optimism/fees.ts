@@ -5,23 +5,18 @@
 import { bytesToBigInt, hexToBytes, padLeft, toMinimalBytes } from '../../../../primitives/bytes.js'
 import { type JsonBytes, memberNames } from '../../../../primitives/jsonBytes.js'
 import { encodeRlp, type RlpItem } from '../../../../primitives/rlp.js'
+import { depositType } from '../../../../primitives/transactionTypes.js'
 import { type ForkName, includesFork } from '../../forkNames.js'
 import { shapeOfData } from '../../intrinsicGas.js'
 import type {
   BlockAccounts,
+  BlockItem,
   FeeBlock,
   PaidBlock,
   ReceiptBlock,
-  RuledTransaction,
   TransactionFees,
 } from '../family.js'
-import {
-  attributesContract,
-  depositData,
-  depositType,
-  type L1Attributes,
-  readAttributes,
-} from './deposits.js'
+import { attributesContract, attributesOf, type L1Attributes } from './deposits.js'
 
 const vaultOf = (end: string) => hexToBytes(`420000000000000000000000000000000000${end}`)
 export const baseFeeVault = vaultOf('0019')
@@ -121,11 +116,11 @@ function bytesOf(transaction: RlpItem): Uint8Array {
  * Jovian: bytes that transactions take of L1, as gas, by the attributes that the first one tells. Throws RangeError, with
  * op-geth's words, where it does not.
  */
-export function daFootprint(transactions: readonly RuledTransaction[], fork: ForkName): bigint {
+export function daFootprint(transactions: readonly BlockItem[], fork: ForkName): bigint {
   if (!includesFork(fork, 'jovian')) return 0n
   const [first] = transactions
   if (first?.type !== depositType.number) throw new RangeError('missing deposit transaction')
-  const scalar = readAttributes(first.data)?.daFootprintScalar
+  const scalar = attributesOf(first.item)?.daFootprintScalar
   const others = transactions.filter(({ type }) => type !== depositType.number)
   if (scalar === undefined && others.length > 0) {
     throw new RangeError('unexpected non-deposit transactions in Jovian activation block')
@@ -150,7 +145,7 @@ const names = memberNames(...(Object.keys(receiptForms) as (keyof typeof receipt
 
 /** Writes what op-geth's receipts have of these fees; nothing for deposits. */
 export function receiptMembers({ first, fork }: ReceiptBlock) {
-  const attributes = readAttributes(depositData(first) ?? new Uint8Array(0))
+  const attributes = attributesOf(first)
   if (attributes === undefined) return undefined
   return (json: JsonBytes, transaction: Uint8Array): void => {
     if (transaction[0] === depositType.number) return

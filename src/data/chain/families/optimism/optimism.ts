@@ -5,7 +5,7 @@
 import { bytesToBigInt, hexToBytes } from '../../../../primitives/bytes.js'
 import { emptyTrieRoot } from '../../../../primitives/keccak.js'
 import { decodeRlpList, encodeRlp } from '../../../../primitives/rlp.js'
-import { transactionTypes } from '../../../../primitives/transactionTypes.js'
+import { depositType, transactionTypes } from '../../../../primitives/transactionTypes.js'
 import { changeBaseFee } from '../../feeMarket.js'
 import {
   type ChainConfig,
@@ -19,9 +19,10 @@ import type { Header } from '../../header.js'
 import { gasLimitMax } from '../../intrinsicGas.js'
 import type { ChainFamily, FamilyConfig, FamilyPrecompiles, HeaderRules } from '../family.js'
 import { create2Deployer, create2DeployerCode } from './create2Deployer.js'
-import { depositType, refuseOrder } from './deposits.js'
+import { refuseOrder } from './deposits.js'
 import { baseFeeVault, daFootprint, feesOf, receiptForms, receiptMembers, suggestTip } from './fees.js'
 import { optimismForks } from './forks.js'
+import { openBlock } from './madeBlocks.js'
 
 const ownForks = Object.keys(optimismForks) as (keyof typeof optimismForks)[]
 const byTime = ownForks.slice(ownForks.indexOf('regolith'))
@@ -68,6 +69,13 @@ function feeRulesOf(extraData: Uint8Array) {
   return { denominator: at(1, 5), elasticity: at(5, 9), baseFeeMin: at(9, 17) }
 }
 
+/** Undefined where it says nothing, as that of a genesis may: then the config's parameters hold. */
+function toldRules(extraData: Uint8Array) {
+  const rules = feeRulesOf(extraData)
+  const isWhole = extraData.length === 9 || extraData.length === 17
+  return isWhole && rules.denominator > 0n && rules.elasticity > 0n ? rules : undefined
+}
+
 function isSince({ times }: ChainConfig, fork: ForkName, timestamp: number | bigint): boolean {
   const since = times.get(fork)
   return since !== undefined && timestamp >= since
@@ -79,7 +87,7 @@ const nextBaseFee: HeaderRules['nextBaseFee'] = (parent, { timestamp, config }) 
     bigint
   >
   const canyon = isSince(config, 'canyon', timestamp) ? eip1559DenominatorCanyon : eip1559Denominator
-  const told = isSince(config, 'holocene', parent.timestamp) ? feeRulesOf(parent.extraData) : undefined
+  const told = isSince(config, 'holocene', parent.timestamp) ? toldRules(parent.extraData) : undefined
   const { denominator, elasticity } = told ?? { denominator: canyon, elasticity: eip1559Elasticity }
   const footprint = isSince(config, 'jovian', parent.timestamp) ? (parent.blobGasUsed ?? 0n) : 0n
   const used = footprint > parent.gasUsed ? footprint : parent.gasUsed
@@ -99,10 +107,9 @@ function nextExtraData(parent: Header, fork: ForkName, { parameters }: ChainConf
   const form = extraDataForm(fork)
   const extraData = new Uint8Array(form?.[0] ?? 0)
   if (form === undefined) return extraData
-  const { length } = parent.extraData
-  const isTold = length === 9 || length === 17
-  if (isTold) extraData.set(parent.extraData.subarray(0, extraData.length))
-  else {
+  if (toldRules(parent.extraData) !== undefined) {
+    extraData.set(parent.extraData.subarray(0, extraData.length))
+  } else {
     const view = new DataView(extraData.buffer)
     view.setUint32(1, Number(parameters.eip1559DenominatorCanyon))
     view.setUint32(5, Number(parameters.eip1559Elasticity))
@@ -224,6 +231,7 @@ export const optimism: ChainFamily = {
     countsForcedGas: (fork) => includesFork(fork, 'regolith'),
     refuseTransactions: refuseOrder,
     blobGas: daFootprint,
+    openBlock,
     withdrawalsAccount: (fork) => (hasStorageRoot(fork) ? messagePasser : undefined),
     precompiles,
     tracesBareDigits: true,
