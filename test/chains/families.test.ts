@@ -196,6 +196,50 @@ for (const [index, expected] of all.entries()) {
   })
 }
 
+t.test('members that nothing covers need a quorum of their own', async (t) => {
+  const fixture = await madeFamily('zksync')
+  const told = [0, 1, 2].map(() => new FamilyNode(fixture))
+  const tipping = (tip: string): FamilyNode['change'] => {
+    return ({ method }, answer) => {
+      if (method !== 'eth_getBlockByHash' || !('result' in answer)) return answer
+      const block = answer.result as { readonly transactions: readonly object[] }
+      // Of type 0x71, whose bytes are not known here.
+      const transactions = block.transactions.map((each, index) =>
+        index === 1 ? { ...each, maxPriorityFeePerGas: tip } : each,
+      )
+      return { result: { ...block, transactions } }
+    }
+  }
+  const [first, second] = told as [FamilyNode, FamilyNode]
+  first.change = tipping('0x1')
+  for (const { node } of told) {
+    await node.start()
+    t.teardown(() => node.stop())
+  }
+  const data = makeFolder(t)
+  const networks = [{ name: 'told', kind: 'gateway', upstreams: told.map(({ node }) => node.url) }]
+  const service = await startService([
+    '--config',
+    writeConfig(data, { dataDir: data, networks }),
+    '--no-auth',
+  ])
+  t.teardown(() => service.stop())
+  const blockAt = async (number: number) => {
+    const { block } = fixture.blocks[number] as FamilyFixture['blocks'][number]
+    const params = [block.hash, true]
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_getBlockByHash', params })
+    const { text, headers } = await post(`${service.origin}/`, body)
+    return { block, found: JSON.parse(text).result as typeof block, trust: headers['tidegate-trust'] }
+  }
+  for (const number of [3, 5, 8]) {
+    const { block, found, trust } = await blockAt(number)
+    t.strictSame([folded(found), trust], [folded(block), 'quorum'])
+  }
+  second.change = tipping('0x2')
+  const { block, found, trust } = await blockAt(9)
+  t.strictSame([found.hash, trust], [block.hash, 'none'])
+})
+
 t.test("viem's chains read what is served", async (t) => {
   const chains = { arbitrum, polygon, bsc, avalanche, celo, linea, scroll, zksync, base, mantle, gnosis }
   for (const [index, { fixture }] of all.entries()) {

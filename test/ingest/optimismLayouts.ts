@@ -81,7 +81,10 @@ export async function newestContracts(path: string): Promise<object> {
     store.readSlot(toAddress(hexToBytes(attributes)), hexToBytes(key) as Hash32) ?? new Uint8Array(0)
   const codeOf = (address: Uint8Array) => {
     const row = store.readAccount(toAddress(address)) ?? new Uint8Array(0)
-    return { balance: '0x0', code: bytesToHex(store.readCode(decodeAccount(row).codeHash) ?? new Uint8Array(0)) }
+    return {
+      balance: '0x0',
+      code: bytesToHex(store.readCode(decodeAccount(row).codeHash) ?? new Uint8Array(0)),
+    }
   }
   const implementation = slot(implementationSlot)
   const { alloc } = JSON.parse(optimismGenesis('a'))

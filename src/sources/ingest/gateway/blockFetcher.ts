@@ -103,10 +103,18 @@ export class BlockFetcher {
     rows: (found: T) => readonly Uint8Array[],
   ): Promise<T | undefined> {
     if (found?.told?.faith !== 'none' || this.#quorum() === 1) return found
-    const agreed = await this.proving.agree(read, (each) => rows(each).map(bytesToHex).join())
-    if (agreed?.told === undefined)
+    const byRows = new Map<string, T[]>()
+    const agreed = await this.proving.agree(read, (each) => {
+      const key = rows(each).map(bytesToHex).join()
+      byRows.set(key, [...(byRows.get(key) ?? []), each])
+      return each.told === undefined ? key : `${key} ${sortedJson(each.told.json)}`
+    })
+    if (agreed?.told !== undefined) return { ...agreed, told: { ...agreed.told, faith: 'quorum' } }
+    // Of members that the rows do not have, the word of one node is left.
+    const [alike] = [...byRows.values()].find(({ length }) => length >= this.#quorum()) ?? []
+    if (alike?.told === undefined)
       throw unavailable(`fewer than ${this.#quorum()} upstreams agree on ${what}`)
-    return { ...agreed, told: { ...agreed.told, faith: 'quorum' } }
+    return alike
   }
 
   protected async blockFrom(hash: Hash32, attempt: Attempt): Promise<ProvedBlock | undefined> {
@@ -307,4 +315,14 @@ type Types = ReadonlyMap<number, unknown>
 
 function isKnownItem(item: RlpItem, types: Types): boolean {
   return !(item instanceof Uint8Array) || types.has(item[0] ?? 0)
+}
+
+/** JSON as all nodes write it that mean the same: in order of names, in small letters, without members that are null. */
+function sortedJson(json: Uint8Array): string {
+  return JSON.stringify(JSON.parse(Buffer.from(json).toString()), (_name, value: unknown) => {
+    if (typeof value === 'string') return value.toLowerCase()
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+    const members = Object.entries(value).filter(([, member]) => member !== null)
+    return Object.fromEntries(members.sort(([a], [b]) => (a < b ? -1 : 1)))
+  })
 }

@@ -2,7 +2,14 @@
  * What blocks of the OP Stack begin with where they are made here, and no L1 is there to say so: the attributes of one
  * block of L1, as the contract keeps them, told again in each block (specs.optimism.io, protocol/deposits).
  */
-import { concatBytes, hexToBytes, noBytes, padLeft, toMinimalBytes } from '../../../../primitives/bytes.js'
+import {
+  concatBytes,
+  hexToBytes,
+  joinBytes,
+  noBytes,
+  padLeft,
+  toMinimalBytes,
+} from '../../../../primitives/bytes.js'
 import { keccak256 } from '../../../../primitives/keccak.js'
 import { encodeRlp } from '../../../../primitives/rlp.js'
 import { depositType } from '../../../../primitives/transactionTypes.js'
@@ -75,7 +82,7 @@ function attributesData(fork: ForkName, number: number, kept: (slot: number) => 
   const [baseFee, hash, batcher] = [kept(1), kept(2), kept(4)]
   if (!includesFork(fork, 'ecotone')) {
     const told = [padLeft(l1Number, 32), padLeft(timestamp, 32), baseFee, hash, word(number), batcher]
-    return concatBytes(formOf(fork), ...told, kept(5), kept(6))
+    return joinBytes([formOf(fork), ...told, kept(5), kept(6)])
   }
   const parts = [
     ...[formOf(fork), orDefault(counted.subarray(16, 24), scalarsDefault), word(number).subarray(24)],
@@ -83,5 +90,5 @@ function attributesData(fork: ForkName, number: number, kept: (slot: number) => 
   ]
   if (includesFork(fork, 'isthmus')) parts.push(operator.subarray(20))
   if (includesFork(fork, 'jovian')) parts.push(orDefault(operator.subarray(18, 20), footprintDefault))
-  return concatBytes(...parts)
+  return joinBytes(parts)
 }
