@@ -293,6 +293,20 @@ const breaches: readonly Breach[] = [
     (p) => p.transactions.push(laterTransaction(204)),
     /unexpected non-deposit/,
   ],
+  ...([5, 50] as const).map(
+    (older) =>
+      [
+        204,
+        `L1 attributes of block ${older} in Jovian's first block`,
+        (p: Parts) =>
+          p.transactions.splice(
+            0,
+            1,
+            new Parts(optimismBlocks('a')[older] as OptimismBlock).transactions[0] as RlpItem,
+          ),
+        /L1 attributes of the form of (bedrock|ecotone)/,
+      ] as const,
+  ),
   [210, 'extra data of version 0', extra(17, 0, 0), /extraData is of version 0/],
   [210, '18 bytes of extra data', extra(18, -1, 0), /extraData is 18 bytes, expected 17/],
   [210, 'a denominator of 0 in Jovian', extra(17, 1, 0), /extraData is a denominator of 0/],

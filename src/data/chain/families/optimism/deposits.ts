@@ -33,6 +33,11 @@ export interface L1Attributes {
   readonly daFootprintScalar: bigint | undefined
 }
 
+interface ToldAttributes extends L1Attributes {
+  /** The fork since which blocks have their form. */
+  readonly form: ForkName
+}
+
 /** By selector: bytes of the call data, and since when blocks have this form. */
 const selectors: ReadonlyMap<number, readonly [bytes: number, since: ForkName]> = new Map([
   [0x015d8eb9, [260, 'bedrock']],
@@ -49,13 +54,15 @@ export function formOf(fork: ForkName): Uint8Array {
 }
 
 /** Undefined where the data is of another form. */
-function readAttributes(data: Uint8Array): L1Attributes | undefined {
+function readAttributes(data: Uint8Array): ToldAttributes | undefined {
   const selector = data.length < 4 ? 0 : Number(bytesToBigInt(data.subarray(0, 4)))
-  if (selectors.get(selector)?.[0] !== data.length) return undefined
+  const [bytes, form] = selectors.get(selector) ?? []
+  if (form === undefined || bytes !== data.length) return undefined
   const at = (start: number, end: number) =>
     end <= data.length ? bytesToBigInt(data.subarray(start, end)) : 0n
   const isBedrock = selector === bedrockSelector
   return {
+    form,
     baseFee: isBedrock ? at(68, 100) : at(36, 68),
     bedrock: isBedrock ? { overhead: at(196, 228), scalar: at(228, 260) } : undefined,
     blobBaseFee: isBedrock ? 0n : at(68, 100),
@@ -68,7 +75,7 @@ function readAttributes(data: Uint8Array): L1Attributes | undefined {
 }
 
 /** What the first transaction of a block tells; undefined where it is no deposit with attributes. */
-export function attributesOf(first: RlpItem | undefined): L1Attributes | undefined {
+export function attributesOf(first: RlpItem | undefined): ToldAttributes | undefined {
   if (!(first instanceof Uint8Array) || first[0] !== depositType.number) return undefined
   return readAttributes(rlpBytes(decodeRlpList(first.subarray(1)).at(-1)))
 }

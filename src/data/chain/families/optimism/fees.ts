@@ -113,14 +113,17 @@ function bytesOf(transaction: RlpItem): Uint8Array {
 }
 
 /**
- * Jovian: bytes that transactions take of L1, as gas, by the attributes that the first one tells. Throws RangeError, with
- * op-geth's words, where it does not.
+ * Jovian: bytes that transactions take of L1, as gas, by the attributes that the first one tells. Its first block has
+ * the form of Isthmus, and deposits alone. Throws RangeError.
  */
 export function daFootprint(transactions: readonly BlockItem[], fork: ForkName): bigint {
   if (!includesFork(fork, 'jovian')) return 0n
   const [first] = transactions
   if (first?.type !== depositType.number) throw new RangeError('missing deposit transaction')
-  const scalar = attributesOf(first.item)?.daFootprintScalar
+  const told = attributesOf(first.item)
+  const scalar = told?.daFootprintScalar
+  if (scalar === undefined && told?.form !== 'isthmus')
+    throw new RangeError(`L1 attributes of the form of ${told?.form}, expected those of Jovian or Isthmus`)
   const others = transactions.filter(({ type }) => type !== depositType.number)
   if (scalar === undefined && others.length > 0) {
     throw new RangeError('unexpected non-deposit transactions in Jovian activation block')
