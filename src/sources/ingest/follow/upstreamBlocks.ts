@@ -22,6 +22,7 @@ import { bodyItems, checkContent } from '../blockRules.js'
 import { askBlockRlp, askHeaderAt, blockQuestion } from '../gateway/askedParts.js'
 import { LieError } from '../gateway/lie.js'
 import { type Attempt, Proving } from '../gateway/proving.js'
+import { linkedHeaders } from '../linkedHeaders.js'
 
 export interface FetchedBlock extends BlockLink {
   /** May be empty where the block is of a fork that is not known. */
@@ -76,21 +77,13 @@ export class UpstreamBlocks {
     return found && readLink(found.header)
   }
 
-  /**
-   * Headers below a block, newest first: of what nodes have at the `count` numbers below it, those that each one above
-   * names; where they have another branch at once, its parent by hash. Empty where no node has that.
-   */
-  async linksBelow({ number, parentHash }: BlockLink, count: number): Promise<HeaderLink[]> {
-    const numbers = Array.from({ length: count }, (_, index) => number - 1 - index)
-    const told = await Promise.all(numbers.map((each) => this.linkByNumber(each)))
-    const linked: HeaderLink[] = []
-    for (const below of told) {
-      if (below === undefined || !equalBytes(below.hash, linked.at(-1)?.parentHash ?? parentHash)) break
-      linked.push(below)
-    }
-    if (linked.length > 0) return linked
-    const parent = await this.linkByHash(parentHash)
-    return parent === undefined ? [] : [parent]
+  /** At most `count` headers below a block, newest first; see {@link linkedHeaders}. */
+  linksBelow({ number, parentHash }: BlockLink, count: number): Promise<HeaderLink[]> {
+    return linkedHeaders({ hash: parentHash, number: number - 1 }, count, {
+      at: (each) => this.linkByNumber(each),
+      byHash: (hash) => this.linkByHash(hash),
+      parentOf: (link) => link.parentHash,
+    })
   }
 
   /**

@@ -1,10 +1,10 @@
 /**
- * Headers of a chain from a hash downwards, each by the hash that the one above names. Owns how they are asked for; stores
- * nothing.
+ * Headers of a chain from a hash downwards, and whether they lead to the chain. Stores nothing.
  */
 import { decodeHeader } from '../../../data/chain/header.js'
 import type { GatewayWriter } from '../../../data/store/gatewayWriter.js'
-import { bytesToHex, equalBytes, type Hash32, latin1Key } from '../../../primitives/bytes.js'
+import { bytesToHex, type Hash32, latin1Key } from '../../../primitives/bytes.js'
+import { linkedHeaders } from '../linkedHeaders.js'
 import type { ProvedBlock } from './blockFetcher.js'
 import type { ProofFetcher } from './proofFetcher.js'
 
@@ -46,38 +46,23 @@ export class HeaderLinks {
 
   /**
    * The headers from block `number`, which has this hash, down to block `lowest`, or to the last one above a block that is
-   * the end; newest first, and at least one. Nodes are asked for the numbers at once; where they have another branch at
-   * one, for its hash. Fewer where one further down cannot be had; rejects as {@link read} where that is the first.
+   * the end; newest first, and at least one. Fewer, or rejected, as {@link linkedHeaders} has it.
    */
-  async down(
+  down(
     hash: Hash32,
     number: number,
     lowest: number,
-    isEnd: (hash: Hash32) => boolean = () => false,
+    isEnd?: (hash: Hash32) => boolean,
   ): Promise<LinkedHeader[]> {
-    const numbers = Array.from({ length: Math.max(number - lowest + 1, 0) }, (_, index) => number - index)
-    const told = await Promise.all(
-      numbers.map((each) => this.#fetcher.readHeaderAt(each).catch(() => undefined)),
-    )
-    const linked: LinkedHeader[] = []
-    let next = hash
-    for (const [index, each] of numbers.entries()) {
-      if (isEnd(next)) break
-      const given = told[index]
-      const isRight = given !== undefined && equalBytes(given.hash, next)
-      try {
-        linked.push(
-          isRight
-            ? { hash: given.hash, header: decodeHeader(given.header), headerRlp: given.header }
-            : await this.read(next, each),
-        )
-      } catch (error) {
-        if (linked.length === 0) throw error
-        break
-      }
-      next = (linked.at(-1) as LinkedHeader).header.parentHash
-    }
-    return linked
+    return linkedHeaders<LinkedHeader>({ hash, number }, number - lowest + 1, {
+      at: async (each) => {
+        const told = await this.#fetcher.readHeaderAt(each)
+        return told && { hash: told.hash, header: decodeHeader(told.header), headerRlp: told.header }
+      },
+      byHash: (next, each) => this.read(next, each),
+      parentOf: ({ header }) => header.parentHash,
+      ...(isEnd && { isEnd }),
+    })
   }
 
   /**
