@@ -96,7 +96,13 @@ export async function atHead(
 ): Promise<void> {
   const hash = typeof want === 'string' ? want : bytesToHex(want.hash)
   for (const service of services) {
-    await waitFor(`${service.origin} to have the head ${hash}`, async () => (await headOf(service)) === hash)
+    await waitFor(
+      `${service.origin} to have the head ${hash}`,
+      async () => (await headOf(service)) === hash,
+    ).catch(async (error: Error) => {
+      const health = await healthOf(service).catch(String)
+      throw new Error(`${error.message}: ${JSON.stringify(health)}; it said ${service.said.err}`)
+    })
   }
 }
 
