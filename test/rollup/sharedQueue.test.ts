@@ -31,13 +31,16 @@ t.test('processes have one queue: its transactions, places and limits', { skip }
   t.equal((await other.queue.readTransaction(hash))?.nonce, '0x0')
   await t.rejects(other.submit(makeTransaction(1, 0)), refusal(59))
   await t.rejects(other.submit(makeTransaction(1, 0, { calldata: ['0x9'] })), refusal(52))
-  await other.submit(makeTransaction(1, 1))
-  await one.submit(makeTransaction(2, 0))
+  const hashes = [hash, await other.submit(makeTransaction(1, 1)), await one.submit(makeTransaction(2, 0))]
   const full = { fault: { kind: 'SubmissionsFull' } }
   for (const { submit } of [one, other]) {
     t.match(await submit(makeTransaction(3, 0)).catch((error: FaultError) => error), full)
   }
   await waitFor('both to know', () => [one, other].every(({ queue }) => queue.counts().waiting === 3))
+  for (const { queue } of [one, other]) {
+    t.equal((await queue.readWaiting(2)).length, 2, 'as many as are asked for')
+    t.same((await queue.readWaiting(9)).map((row) => row.hash).sort(), [...hashes].sort(), 'all that wait')
+  }
   // What one process changes is told at the other.
   const told: string[] = []
   other.queue.onStatusOf(hash, ({ state }) => told.push(state))
