@@ -46,7 +46,7 @@ export function pastRange(key: Uint8Array, first: number): Range {
 }
 
 /** The value of an account's latest row, or of a row of its history, as RLP; of a slot's as it is. */
-export function fullValue(kind: StateKind, value: Uint8Array): Uint8Array {
+function fullValue(kind: StateKind, value: Uint8Array): Uint8Array {
   return kind === 'accounts' ? fullAccount(value) : value
 }
 

@@ -121,7 +121,7 @@ function changesOf(store: ChainReader, number: number, replaced: readonly Change
 }
 
 /** The codes that accounts have after a block and did not have before; both lists name the same accounts. */
-export function newCodeOf(
+function newCodeOf(
   readCode: (hash: Hash32) => Uint8Array | undefined,
   before: readonly Change[],
   after: readonly Change[],

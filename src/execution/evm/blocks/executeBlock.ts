@@ -147,7 +147,7 @@ function blobGasOf(transactions: readonly BlockItem[], fork: ForkName): bigint |
 }
 
 /** Storage root of an account after a block. */
-export function storageRootAfter(address: Uint8Array, { accounts }: StateChanges, before: StateView): Hash32 {
+function storageRootAfter(address: Uint8Array, { accounts }: StateChanges, before: StateView): Hash32 {
   const changed = accounts.find(([key]) => equalBytes(key, address))
   if (changed === undefined) return before.account(toAddress(address))?.storageRoot ?? emptyTrieRoot
   return changed[1].length === 0 ? emptyTrieRoot : decodeAccount(changed[1]).storageRoot

@@ -128,17 +128,6 @@ export function scanCall(start: number, spans: CallSpans): number {
   }
 }
 
-/** The offset after the last byte before `i` that is not whitespace. */
-export function skipSpaceBack(bytes: Uint8Array, i: number): number {
-  let at = i
-  while (at > 0) {
-    const byte = bytes[at - 1]
-    if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return at
-    at--
-  }
-  return at
-}
-
 /** The end of `pattern` at `i`, or −1 if the bytes differ. */
 function matchEnd(i: number, pattern: Pattern): number {
   return i >= 0 && isAt(i, pattern) ? i + pattern.length : -1

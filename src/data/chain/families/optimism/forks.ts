@@ -11,4 +11,3 @@ export const optimismForks = {
   jovian: 'prague',
   karst: 'osaka',
 } as const
-export type OptimismFork = keyof typeof optimismForks
