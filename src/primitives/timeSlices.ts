@@ -59,7 +59,7 @@ interface Flow {
 }
 
 /** Milliseconds of a turn of the event loop after which further kinds of work that take time wait for the next one. */
-const kindsMsMax = 4
+const kindsMsMax = 1
 
 interface Kind {
   readonly takesTime: boolean

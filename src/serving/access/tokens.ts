@@ -38,6 +38,9 @@ const latelyMs = 60_000
 /** Keys, and keys with addresses, whose wrong signatures are counted, those that had one last; 200 bytes each. */
 const countedMax = 20_000
 
+/** Public keys that are kept as OpenSSL has them, 10 KB each: to read one takes twice as long as to check a signature. */
+const publicKeysMax = 1_000
+
 /** What a token says of itself; anybody may have written it. */
 type Claims = Readonly<Record<string, unknown>>
 
@@ -74,6 +77,8 @@ export class Tokens {
   readonly #wrong = new LRUCache<string, { readonly count: number; readonly atMs: number }>({
     max: countedMax,
   })
+  /** By their material. */
+  readonly #publicKeys = new LRUCache<string, KeyObject>({ max: publicKeysMax })
 
   constructor(store: NodeStore, pepper: Pepper, dateMs: () => number) {
     this.#store = store
@@ -87,12 +92,12 @@ export class Tokens {
     if (parsed === undefined) return refused('tokenMalformed')
     const { algorithm, kid, claims } = parsed
     const nowMs = this.#dateMs()
+    const sender = `${kid} ${networkOf(address)}`
+    if (this.#isFlooding(kid, sender, nowMs)) return refused('tokenFlood')
     const row = this.#store.readKeyByPrefix(Buffer.from(kid, 'hex'))
     const verifiers = row?.details?.tokens?.filter((each) => each.algorithm === algorithm) ?? []
     // Without a signature to check nothing is spent that had to be limited.
     if (row === undefined || verifiers.length === 0) return refused('tokenForged')
-    const sender = `${kid} ${networkOf(address)}`
-    if (this.#isFlooding(kid, sender, nowMs)) return refused('tokenFlood')
     const verifier = verifiers.find((each) => this.#isSigned(parsed, each))
     if (verifier === undefined) {
       for (const counted of [kid, sender]) {
@@ -137,12 +142,22 @@ export class Tokens {
 
   #isSigned({ algorithm, signed, signature }: ParsedToken, { material }: TokenVerifier): boolean {
     if (algorithm === 'ES256') {
-      const key = publicKeyOf(material)
+      const key = this.#publicKeyOf(material)
       return verify('sha256', signed, { key, dsaEncoding: 'ieee-p1363' }, signature)
     }
     const secret = this.#pepper.unseal(material)
     const expected = createHmac('sha256', secret).update(signed).digest()
     return expected.length === signature.length && timingSafeEqual(expected, signature)
+  }
+
+  #publicKeyOf(material: Uint8Array): KeyObject {
+    const der = Buffer.from(material.buffer, material.byteOffset, material.byteLength)
+    const id = der.toString('latin1')
+    const known = this.#publicKeys.get(id)
+    if (known !== undefined) return known
+    const key = publicKeyOf(der)
+    this.#publicKeys.set(id, key)
+    return key
   }
 }
 
@@ -224,9 +239,9 @@ function isFor({ aud, sub }: CheckedToken['claims'], { audience, subject }: Toke
   return audience === undefined || (Array.isArray(aud) ? aud.includes(audience) : aud === audience)
 }
 
-function publicKeyOf(der: Uint8Array): KeyObject {
+function publicKeyOf(der: Buffer): KeyObject {
   try {
-    return createPublicKey({ key: Buffer.from(der), format: 'der', type: 'spki' })
+    return createPublicKey({ key: der, format: 'der', type: 'spki' })
   } catch {
     throw new OperatorError(
       'a public key of the node store is damaged; remove it with: tidegate keys jwt remove',

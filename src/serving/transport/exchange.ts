@@ -47,7 +47,7 @@ const bytesPerTurn = 2 ** 20
 const shareOfKey = 1 / 4
 
 /** Waiting bodies that continue in one turn; uWebSockets.js reads 512 KiB at once. */
-const bodiesPerTurn = 2
+const bodiesPerTurn = 1
 
 /** Where a hundred clients send 5 MiB each, part is read, then other requests are answered, then reading goes on. */
 export function slicesOfBodies(): TimeSlices<Exchange> {
