@@ -4,10 +4,14 @@ import { NodeError } from './upstream.js'
 type Ask = (method: string, params: readonly unknown[]) => Promise<unknown>
 type Way = readonly [method: string, params: readonly unknown[]]
 
-/** Nodes whose history is pruned (EIP-4444) have the header of their first block, if that. */
-const genesisWays: readonly Way[] = [
-  ['eth_getBlockByNumber', ['0x0', false]],
-  ['eth_getHeaderByNumber', ['0x0']],
+/** Where Ethereum Classic, whose first block and network id are Ethereum's, parted from it; what Ethereum's block says. EIP-779. */
+const daoFork = { block: '0x1d4c00', extraData: '0x64616f2d686172642d666f726b' } as const
+const [mainnetId, classicId] = [1, 61]
+
+/** Nodes whose history is pruned (EIP-4444) have the header of an early block, if that. */
+const headerWays = (number: string): readonly Way[] => [
+  ['eth_getBlockByNumber', [number, false]],
+  ['eth_getHeaderByNumber', [number]],
 ]
 
 /**
@@ -17,14 +21,17 @@ const genesisWays: readonly Way[] = [
 export async function askGenesis(
   ask: Ask,
 ): Promise<{ readonly block: { readonly hash: string } } | { readonly why: string }> {
-  const { found, why } = await askWays(ask, genesisWays, readBlock, 'no block')
+  const { found, why } = await askWays(ask, headerWays('0x0'), readBlock, 'no block')
   return found === undefined ? { why } : { block: found }
 }
 
 export interface ToldChainId {
   /** Undefined where it is not told. */
   readonly id: number | undefined
-  /** Why it is not told as it should be: then it is the network id, which few chains have another of. Absent: it is. */
+  /**
+   * Why it is not told as it should be: then it is the network id, which few chains have another of; Ethereum Classic is
+   * known by a block. Absent: it is.
+   */
   readonly why?: string
 }
 
@@ -35,7 +42,13 @@ export async function askChainId(ask: Ask): Promise<ToldChainId> {
     ['net_version', []],
   ]
   const { found: id, why } = await askWays(ask, ways, readChainId, 'no number')
-  return why === '' ? { id } : { id, why }
+  if (why === '') return { id }
+  return { id: id === mainnetId && (await isClassic(ask)) ? classicId : id, why }
+}
+
+async function isClassic(ask: Ask): Promise<boolean> {
+  const { found } = await askWays(ask, headerWays(daoFork.block), readBlock, 'no block')
+  return found?.extraData !== undefined && found.extraData !== daoFork.extraData
 }
 
 /** What the first of these questions that has an answer is answered, and what the ones before it were. */
@@ -60,7 +73,7 @@ async function askWays<T>(
   return { found: undefined, why: reasons.join('; ') }
 }
 
-function readBlock(value: unknown): { readonly hash: string } | undefined {
+function readBlock(value: unknown): { readonly hash: string; readonly extraData?: unknown } | undefined {
   const { hash } = (value ?? {}) as { readonly hash?: unknown }
   return typeof hash === 'string' ? (value as { readonly hash: string }) : undefined
 }
