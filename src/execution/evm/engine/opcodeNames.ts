@@ -1,5 +1,20 @@
 /** go-ethereum's names of opcodes (core/vm/opcodes.go), those of other forks and planned ones included. */
 
+export const sload = 0x54
+export const sstore = 0x55
+export const create = 0xf0
+export const call = 0xf1
+export const callCode = 0xf2
+export const delegateCall = 0xf4
+export const create2 = 0xf5
+export const staticCall = 0xfa
+export const selfdestruct = 0xff
+export const calling: readonly number[] = [call, callCode, delegateCall, staticCall]
+
+export function isCreation({ kind }: { readonly kind: number }): boolean {
+  return kind === create || kind === create2
+}
+
 const ranges: readonly (readonly [first: number, names: string])[] = [
   [0x00, 'STOP ADD MUL SUB DIV SDIV MOD SMOD ADDMOD MULMOD EXP SIGNEXTEND'],
   [0x10, 'LT GT SLT SGT EQ ISZERO AND OR XOR NOT BYTE SHL SHR SAR CLZ'],

@@ -5,9 +5,17 @@
 
 import { noBytes } from '../../../primitives/bytes.js'
 import type { KernelLog } from '../engine/kernelLogs.js'
+import { isCreation } from '../engine/opcodeNames.js'
 import { decodeRevertReason } from '../messages/revertReason.js'
 import { stop } from '../transactions/transaction.js'
-import type { FrameEnd, FrameFailure, TracedFrame, TracedTransaction, TraceOutput, Tracer } from './tracer.js'
+import {
+  type FrameEnd,
+  type FrameFailure,
+  type TracedFrame,
+  type TracedTransaction,
+  type TraceOutput,
+  TransactionTracer,
+} from './tracer.js'
 
 export interface CallLog extends KernelLog {
   /** Among those of the block. */
@@ -32,46 +40,41 @@ export interface Call {
   readonly calls: Call[]
 }
 
-export const create = 0xf0
-export const create2 = 0xf5
-export const staticCall = 0xfa
-export const selfdestruct = 0xff
-
 /** Memory of a call or log besides its bytes. */
 const itemBytes = 400
 
-class CallFrames {
+/** A tracer that writes the calls of a transaction at its end. */
+export abstract class CallTreeTracer extends TransactionTracer {
   #top: Call | undefined
   readonly #open: Call[] = []
-  #output: TraceOutput | undefined
-  #heldBytes = 0
   readonly #onlyTop: boolean
 
-  constructor(onlyTop: boolean) {
+  /** With `onlyTop`, calls of the outermost one are left out. */
+  constructor(onlyTop = false) {
+    super()
     this.#onlyTop = onlyTop
   }
 
-  begin(output: TraceOutput): void {
+  override begin(transaction: TracedTransaction, output: TraceOutput): void {
+    super.begin(transaction, output)
     this.#top = undefined
     this.#open.length = 0
-    this.#output = output
-    this.#heldBytes = 0
   }
 
   /** The outermost call, complete after the end of the transaction. */
-  get top(): Call {
+  protected get top(): Call {
     if (this.#top === undefined) throw new Error('a transaction without a call')
     return this.#top
   }
 
   /** The innermost call that has not ended. */
-  get current(): Call {
+  protected get current(): Call {
     return this.#open.at(-1) as Call
   }
 
   enter({ depth, kind, from, to, value, input, gas }: TracedFrame): void {
     if (this.#onlyTop && depth > 0) return
-    this.#hold(itemBytes + input.length)
+    this.hold(itemBytes + input.length)
     const call: Call = {
       kind,
       from,
@@ -97,56 +100,18 @@ class CallFrames {
     // As in go-ethereum, a contract that was created without code counts as a success.
     call.failure = failure?.isUndone === true ? failure : undefined
     if (call.failure === undefined || call.failure.kind === 'reverted') {
-      this.#hold(output.length)
+      this.hold(output.length)
       call.output = output.slice()
     }
     if (call.failure !== undefined && (isCreation(call) || call.kind === stop)) call.to = undefined
   }
 
-  log(log: KernelLog, index: number): void {
+  protected keepLog(log: KernelLog, index: number): void {
     // The call's own depth: the outermost one is the only open one there.
-    const call = this.#open.at(-1) as Call
-    this.#hold(itemBytes + log.data.length)
+    const call = this.current
+    this.hold(itemBytes + log.data.length)
     call.logs.push({ ...log, index, position: call.calls.length })
   }
-
-  #hold(bytes: number): void {
-    this.#heldBytes += bytes
-    this.#output?.holding(this.#heldBytes)
-  }
-}
-
-/** A tracer that writes the calls of a transaction at its end. */
-export abstract class CallTreeTracer implements Tracer {
-  readonly opcodes: Tracer['opcodes'] = []
-  protected readonly frames: CallFrames
-  protected transaction!: TracedTransaction
-  protected output!: TraceOutput
-
-  /** With `onlyTop`, calls of the outermost one are left out. */
-  constructor(onlyTop = false) {
-    this.frames = new CallFrames(onlyTop)
-  }
-
-  begin(transaction: TracedTransaction, output: TraceOutput): void {
-    this.frames.begin(output)
-    this.transaction = transaction
-    this.output = output
-  }
-
-  enter(frame: TracedFrame): void {
-    this.frames.enter(frame)
-  }
-
-  exit(end: FrameEnd): void {
-    this.frames.exit(end)
-  }
-
-  abstract end(gasUsed: bigint): void
-}
-
-export function isCreation({ kind }: Call): boolean {
-  return kind === create || kind === create2
 }
 
 /** The reason of a revert as text; undefined where it has none. */

@@ -2,10 +2,10 @@
 
 import { ascii } from '../../../primitives/jsonBytes.js'
 import type { KernelLog } from '../engine/kernelLogs.js'
-import { opcodeNames } from '../engine/opcodeNames.js'
+import { opcodeNames, staticCall } from '../engine/opcodeNames.js'
 import { stop } from '../transactions/transaction.js'
-import { type Call, type CallLog, CallTreeTracer, goText, revertReasonOf, staticCall } from './callFrames.js'
-import type { FrameEnd, TracedFrame, TracedTransaction, TraceOutput } from './tracer.js'
+import { type Call, type CallLog, CallTreeTracer, goText, revertReasonOf } from './callFrames.js'
+import type { FrameEnd, TracedFrame } from './tracer.js'
 
 export interface CallTracerOptions {
   readonly onlyTopCall: boolean
@@ -31,11 +31,6 @@ export class CallTracer extends CallTreeTracer {
     this.#options = options
   }
 
-  override begin(transaction: TracedTransaction, output: TraceOutput): void {
-    super.begin(transaction, output)
-    this.#depth = -1
-  }
-
   override enter(frame: TracedFrame): void {
     this.#depth = frame.depth
     super.enter(frame)
@@ -48,11 +43,11 @@ export class CallTracer extends CallTreeTracer {
 
   log(log: KernelLog, index: number): void {
     const { withLog, onlyTopCall } = this.#options
-    if (withLog && !(onlyTopCall && this.#depth > 0)) this.frames.log(log, index)
+    if (withLog && !(onlyTopCall && this.#depth > 0)) this.keepLog(log, index)
   }
 
   end(gasUsed: bigint): void {
-    const { top } = this.frames
+    const { top } = this
     if (top.kind !== stop) top.gas = this.transaction.gasLimit
     top.gasUsed = gasUsed
     this.#write(top, false, 0)
@@ -85,13 +80,8 @@ export class CallTracer extends CallTreeTracer {
     }
     const isGone = isUndone || failure !== undefined
     if (calls.length > 0) {
-      json.text(',"calls":[')
-      for (const [index, inner] of calls.entries()) {
-        if (index > 0) json.text(',')
-        this.#write(inner, isGone, depth + 1)
-        this.output.flush()
-      }
-      json.text(']')
+      json.text(',"calls":')
+      this.writeAll('[]', calls, (inner) => this.#write(inner, isGone, depth + 1))
     }
     if (logs.length > 0 && !isGone) this.#writeLogs(logs)
     if (kind !== staticCall && kind !== stop) {
@@ -107,16 +97,14 @@ export class CallTracer extends CallTreeTracer {
 
   #writeLogs(logs: readonly CallLog[]): void {
     const { json } = this.output
-    json.text(',"logs":[')
-    for (const [at, { address, topics, data, index, position }] of logs.entries()) {
-      json.put`${at > 0 ? ',' : ''}{"address":${address},"topics":[`
+    json.text(',"logs":')
+    this.writeAll('[]', logs, ({ address, topics, data, index, position }) => {
+      json.put`{"address":${address},"topics":[`
       for (const [place, topic] of topics.entries()) {
         if (place > 0) json.text(',')
         json.hex(topic)
       }
       json.put`],"data":${data},"index":${BigInt(index)},"position":${BigInt(position)}}`
-      this.output.flush()
-    }
-    json.text(']')
+    })
   }
 }

@@ -4,10 +4,11 @@
  */
 import { bytesToHex } from '../../../primitives/bytes.js'
 import type { KernelStep } from '../engine/kernelTrace.js'
+import { calling, sload, sstore } from '../engine/opcodeNames.js'
 import type { Call } from './callFrames.js'
 import { CallTracer } from './callTracer.js'
 import { hashedInput, hashing } from './keccakPreimages.js'
-import type { FrameFailure, TracedFrame, TracedTransaction, TraceOutput } from './tracer.js'
+import type { FrameFailure, TracedFrame } from './tracer.js'
 
 export interface Erc7562Options {
   readonly withLog: boolean
@@ -15,12 +16,10 @@ export interface Erc7562Options {
   readonly ignored: readonly number[] | undefined
 }
 
-const [isZero, gas, sload, sstore, tload, tstore] = [0x15, 0x5a, 0x54, 0x55, 0x5c, 0x5d]
+const [isZero, gas, tload, tstore] = [0x15, 0x5a, 0x5c, 0x5d]
 const [returning, reverting, extCodeSize] = [0xf3, 0xfd, 0x3b]
 /** EXTCODESIZE, EXTCODECOPY, EXTCODEHASH. */
 const namingCode: readonly number[] = [extCodeSize, 0x3c, 0x3f]
-/** CALL, CALLCODE, DELEGATECALL, STATICCALL. */
-const calling: readonly number[] = [0xf1, 0xf2, 0xf4, 0xfa]
 
 /** PUSH0 to SWAP16, arithmetic, comparisons, shifts and POP. */
 const ignoredByDefault: readonly number[] = [
@@ -51,25 +50,16 @@ export class Erc7562Tracer extends CallTracer {
   /** The instruction before, in whatever call; undefined after the end of one. */
   #last: { readonly opcode: number; readonly top: bigint } | undefined
   readonly #inputs = new Set<string>()
-  #heldBytes = 0
 
   constructor({ withLog, ignored = ignoredByDefault }: Erc7562Options) {
     super({ onlyTopCall: false, withLog })
     this.#ignored = new Set(ignored)
   }
 
-  override begin(transaction: TracedTransaction, output: TraceOutput): void {
-    super.begin(transaction, output)
-    this.#used.clear()
-    this.#inputs.clear()
-    this.#last = undefined
-    this.#heldBytes = 0
-  }
-
   override enter(frame: TracedFrame): void {
     super.enter(frame)
-    this.#hold(itemBytes)
-    this.#used.set(this.frames.current, {
+    this.hold(itemBytes)
+    this.#used.set(this.current, {
       reads: new Map(),
       writes: new Map(),
       transientReads: new Map(),
@@ -82,13 +72,13 @@ export class Erc7562Tracer extends CallTracer {
 
   step(step: KernelStep): void {
     const { opcode, stackWords } = step
-    const used = this.#used.get(this.frames.current) as Used
+    const used = this.#used.get(this.current) as Used
     if (opcode === returning || opcode === reverting) this.#last = undefined
     const last = this.#last
     if (last !== undefined && namingCode.includes(last.opcode)) {
       // Whether there is a contract at all is allowed to be asked (OP-051).
       if (last.opcode !== extCodeSize || opcode !== isZero) {
-        this.#hold(itemBytes)
+        this.hold(itemBytes)
         used.extCodes.push(addressHex(last.top))
       }
     }
@@ -107,7 +97,7 @@ export class Erc7562Tracer extends CallTracer {
   #noteSize({ sizes }: Used, word: bigint, opcode: number): void {
     const address = addressHex(word)
     if (sizes.has(address)) return
-    this.#hold(itemBytes)
+    this.hold(itemBytes)
     const { code } = this.transaction.state.account(Buffer.from(address.slice(2), 'hex'))
     sizes.set(address, { contractSize: code.length, opcode })
   }
@@ -118,14 +108,14 @@ export class Erc7562Tracer extends CallTracer {
     const slot = `0x${step.stackWord(0).toString(16).padStart(64, '0')}`
     if (opcode === sload) {
       if (used.reads.has(slot) || used.writes.has(slot)) return
-      this.#hold(2 * itemBytes)
+      this.hold(2 * itemBytes)
       const key = Buffer.from(slot.slice(2), 'hex')
       used.reads.set(slot, bytesToHex(this.transaction.state.slot(step.address, key)))
       return
     }
     const { writes, transientReads, transientWrites } = used
     const counts = opcode === sstore ? writes : opcode === tload ? transientReads : transientWrites
-    if (!counts.has(slot)) this.#hold(itemBytes)
+    if (!counts.has(slot)) this.hold(itemBytes)
     count(counts, slot)
   }
 
@@ -133,7 +123,7 @@ export class Erc7562Tracer extends CallTracer {
     const input = hashedInput(step)
     if (input === undefined) return
     const text = bytesToHex(input)
-    if (!this.#inputs.has(text)) this.#hold(itemBytes + text.length)
+    if (!this.#inputs.has(text)) this.hold(itemBytes + text.length)
     this.#inputs.add(text)
   }
 
@@ -156,12 +146,7 @@ export class Erc7562Tracer extends CallTracer {
     json.text(`,"usedOpcodes":${JSON.stringify(Object.fromEntries(opcodes))}`)
     json.text(`,"contractSize":${JSON.stringify(Object.fromEntries(used.sizes))},"outOfGas":${outOfGas}`)
     if (depth === 0 && this.#inputs.size > 0)
-      json.text(`,"keccak":${JSON.stringify([...this.#inputs].sort(byBytes))}`)
-  }
-
-  #hold(bytes: number): void {
-    this.#heldBytes += bytes
-    this.output.holding(this.#heldBytes)
+      json.text(`,"keccak":${JSON.stringify([...this.#inputs].sort())}`)
   }
 }
 
@@ -172,10 +157,6 @@ function isOutOfGas({ kind, why }: FrameFailure): boolean {
 
 function count<K>(counts: Map<K, number>, key: K): void {
   counts.set(key, (counts.get(key) ?? 0) + 1)
-}
-
-function byBytes(a: string, b: string): number {
-  return a < b ? -1 : 1
 }
 
 function addressHex(word: bigint): string {

@@ -3,16 +3,15 @@
  * of Parity's `trace_` methods.
  */
 import type { JsonBytes } from '../../../primitives/jsonBytes.js'
-import { opcodeNames } from '../engine/opcodeNames.js'
 import {
-  type Call,
-  CallTreeTracer,
+  call as callOpcode,
   create2,
-  goText,
   isCreation,
+  opcodeNames,
   selfdestruct,
   staticCall,
-} from './callFrames.js'
+} from '../engine/opcodeNames.js'
+import { type Call, CallTreeTracer, goText } from './callFrames.js'
 import type { TransactionPlace } from './tracer.js'
 
 export interface FlatCallTracerOptions {
@@ -21,8 +20,6 @@ export interface FlatCallTracerOptions {
   /** Whether calls of precompiled contracts are listed. */
   readonly includePrecompiles: boolean
 }
-
-const callOpcode = 0xf1
 
 export class FlatCallTracer extends CallTreeTracer {
   readonly #options: FlatCallTracerOptions
@@ -33,20 +30,13 @@ export class FlatCallTracer extends CallTreeTracer {
   }
 
   end(gasUsed: bigint): void {
-    const { top } = this.frames
-    top.gas = this.transaction.gasLimit
+    const { top } = this
+    const { gasLimit, place, isPrecompile } = this.transaction
+    top.gas = gasLimit
     top.gasUsed = gasUsed
-    const { json } = this.output
-    json.text('[')
-    const { place, isPrecompile } = this.transaction
-    const { includePrecompiles } = this.#options
-    let count = 0
-    for (const each of flatCalls(top, includePrecompiles, isPrecompile)) {
-      if (count++ > 0) json.text(',')
-      writeFlatCall(json, each, place, () => this.#writeOutcome(each.call))
-      this.output.flush()
-    }
-    json.text(']')
+    this.writeAll('[]', flatCalls(top, this.#options.includePrecompiles, isPrecompile), (each) =>
+      writeFlatCall(this.output.json, each, place, () => this.#writeOutcome(each.call)),
+    )
   }
 
   #writeOutcome(call: Call): void {

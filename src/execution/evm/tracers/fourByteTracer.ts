@@ -3,34 +3,27 @@
  * `selector-bytes of arguments`.
  */
 import { bytesToHex } from '../../../primitives/bytes.js'
-import { create, create2, selfdestruct } from './callFrames.js'
-import type { TracedFrame, TracedTransaction, TraceOutput, Tracer } from './tracer.js'
+import { isCreation, selfdestruct } from '../engine/opcodeNames.js'
+import { byName, type TracedFrame, TransactionTracer } from './tracer.js'
 
 /** Memory of a counter. */
 const counterBytes = 100
 
-export class FourByteTracer implements Tracer {
-  readonly opcodes = []
+export class FourByteTracer extends TransactionTracer {
   readonly #counts = new Map<string, number>()
-  #transaction!: TracedTransaction
-  #output!: TraceOutput
 
-  begin(transaction: TracedTransaction, output: TraceOutput): void {
-    this.#counts.clear()
-    this.#transaction = transaction
-    this.#output = output
-  }
-
-  enter({ kind, to, input }: TracedFrame): void {
-    if (input.length < 4 || kind === create || kind === create2 || kind === selfdestruct) return
-    if (this.#transaction.isPrecompile(to)) return
+  enter(frame: TracedFrame): void {
+    const { kind, to, input } = frame
+    if (input.length < 4 || isCreation(frame) || kind === selfdestruct) return
+    if (this.transaction.isPrecompile(to)) return
     const key = `${bytesToHex(input.subarray(0, 4))}-${input.length - 4}`
-    this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1)
-    this.#output.holding(this.#counts.size * counterBytes)
+    const count = this.#counts.get(key) ?? 0
+    this.#counts.set(key, count + 1)
+    if (count === 0) this.hold(counterBytes)
   }
 
   end(): void {
-    const sorted = [...this.#counts].sort(([a], [b]) => (a < b ? -1 : 1))
-    this.#output.json.text(`{${sorted.map(([key, count]) => `"${key}":${count}`).join()}}`)
+    const counts = byName(this.#counts).map(([key, count]) => `"${key}":${count}`)
+    this.output.json.text(`{${counts.join()}}`)
   }
 }

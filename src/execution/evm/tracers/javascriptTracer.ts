@@ -8,12 +8,17 @@ import { messageRefused } from '../../../primitives/faults.js'
 import { keccak256 } from '../../../primitives/keccak.js'
 import type { JobWatch } from '../engine/jobWatch.js'
 import type { KernelStep } from '../engine/kernelTrace.js'
-import { opcodeNames } from '../engine/opcodeNames.js'
+import { opcodeNames, staticCall } from '../engine/opcodeNames.js'
 import { creationAddress } from '../transactions/creationAddress.js'
-import { staticCall } from './callFrames.js'
 import { keep, openContext } from './javascriptEngine.js'
 import { prelude } from './javascriptPrelude.js'
-import type { FrameEnd, TracedFrame, TracedTransaction, TraceOutput, Tracer } from './tracer.js'
+import {
+  type FrameEnd,
+  type TracedFrame,
+  type TracedTransaction,
+  type TraceOutput,
+  TransactionTracer,
+} from './tracer.js'
 
 export interface JavaScriptOptions {
   /** An expression whose value is the object with the functions. */
@@ -35,8 +40,8 @@ interface Pending {
 
 type Name = 'step' | 'fault' | 'enter' | 'exit' | 'result'
 
-export class JavaScriptTracer implements Tracer {
-  readonly opcodes = 'all'
+export class JavaScriptTracer extends TransactionTracer {
+  override readonly opcodes = 'all'
   readonly #options: JavaScriptOptions
   readonly #watch: JobWatch
   readonly #readsStack: boolean
@@ -45,8 +50,6 @@ export class JavaScriptTracer implements Tracer {
   #functions!: Readonly<Record<Name, QuickJSHandle>>
   #hasStep = false
   #hasFrames = false
-  #transaction!: TracedTransaction
-  #output!: TraceOutput
   #pending: Pending | undefined
   /** What was told last, for a fault of it. */
   #last: Pending | undefined
@@ -56,6 +59,7 @@ export class JavaScriptTracer implements Tracer {
   #end: FrameEnd | undefined
 
   constructor(options: JavaScriptOptions, watch: JobWatch) {
+    super()
     this.#options = options
     this.#watch = watch
     // Copied for each instruction, so only where the source may look at them.
@@ -63,14 +67,8 @@ export class JavaScriptTracer implements Tracer {
     this.#readsMemory = /memory|\[/.test(options.code)
   }
 
-  begin(transaction: TracedTransaction, output: TraceOutput): void {
-    this.#transaction = transaction
-    this.#output = output
-    this.#pending = undefined
-    this.#last = undefined
-    this.#hasFaulted = false
-    this.#frames.length = 0
-    this.#end = undefined
+  override begin(transaction: TracedTransaction, output: TraceOutput): void {
+    super.begin(transaction, output)
     this.#open()
   }
 
@@ -165,7 +163,7 @@ export class JavaScriptTracer implements Tracer {
   }
 
   end(gasUsed: bigint): void {
-    const { sender, target, isCreation, gasLimit, gasPrice, blockNumber, coinbase, place } = this.#transaction
+    const { sender, target, isCreation, gasLimit, gasPrice, blockNumber, coinbase, place } = this.transaction
     const { output, failure } = this.#end as FrameEnd
     const { input, value } = this.#outermost as TracedFrame
     const ctx = {
@@ -184,8 +182,8 @@ export class JavaScriptTracer implements Tracer {
       }),
     }
     const json = Buffer.from(this.#call('result', ctx))
-    this.#output.holding(json.length)
-    this.#output.json.raw(json)
+    this.hold(json.length)
+    this.output.json.raw(json)
   }
 
   #tellStep(gasLeft: bigint, error: string | undefined): void {
@@ -193,7 +191,7 @@ export class JavaScriptTracer implements Tracer {
     if (pending === undefined) return
     this.#pending = undefined
     // With the instruction's own refund, which go-ethereum counts with the cost.
-    const { refund } = this.#transaction.state
+    const { refund } = this.transaction.state
     const told = pending.told.with(3, Number(pending.gas - gasLeft)).with(5, Number(refund))
     this.#last = { ...pending, told }
     if (this.#hasStep)
@@ -235,7 +233,7 @@ export class JavaScriptTracer implements Tracer {
   }
 
   #answer(kind: string, digits: string, rest: string): string {
-    const { state, isPrecompile } = this.#transaction
+    const { state, isPrecompile } = this.transaction
     const address = hexToBytes(digits)
     switch (kind) {
       case 'balance':

@@ -2,7 +2,7 @@
 import { bytesToHex } from '../../../primitives/bytes.js'
 import { keccak256 } from '../../../primitives/keccak.js'
 import type { KernelStep } from '../engine/kernelTrace.js'
-import type { TracedTransaction, TraceOutput, Tracer } from './tracer.js'
+import { byName, TransactionTracer } from './tracer.js'
 
 /** KECCAK256. */
 export const hashing = 0x20
@@ -25,36 +25,21 @@ export function hashedInput(step: KernelStep): Uint8Array | undefined {
   return input
 }
 
-export class KeccakPreimages implements Tracer {
-  readonly opcodes = [hashing]
+export class KeccakPreimages extends TransactionTracer {
+  override readonly opcodes = [hashing]
   readonly #found = new Map<string, string>()
-  #heldBytes = 0
-  #output!: TraceOutput
-
-  begin(_: TracedTransaction, output: TraceOutput): void {
-    this.#found.clear()
-    this.#heldBytes = 0
-    this.#output = output
-  }
 
   step(step: KernelStep): void {
     const input = hashedInput(step)
     if (input === undefined) return
     const hash = bytesToHex(keccak256(input))
     if (this.#found.has(hash)) return
-    this.#heldBytes += itemBytes + 2 * input.length
-    this.#output.holding(this.#heldBytes)
+    this.hold(itemBytes + 2 * input.length)
     this.#found.set(hash, bytesToHex(input))
   }
 
   end(): void {
-    const { json } = this.#output
-    json.text('{')
-    let count = 0
-    for (const [hash, input] of [...this.#found].sort(([a], [b]) => (a < b ? -1 : 1))) {
-      json.text(`${count++ > 0 ? ',' : ''}"${hash}":"${input}"`)
-      this.#output.flush()
-    }
-    json.text('}')
+    const { json } = this.output
+    this.writeAll('{}', byName(this.#found), ([hash, input]) => json.text(`"${hash}":"${input}"`))
   }
 }

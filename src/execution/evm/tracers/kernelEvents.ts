@@ -9,9 +9,9 @@ import { Kernel } from '../engine/kernel.js'
 import type { KernelLog } from '../engine/kernelLogs.js'
 import type { KernelFailure } from '../engine/kernelOutcome.js'
 import type { KernelFrame, KernelStep, KernelTracer } from '../engine/kernelTrace.js'
+import { callCode, create, delegateCall, isCreation, selfdestruct } from '../engine/opcodeNames.js'
 import { refusalReason } from '../precompiles/precompiles.js'
 import { isDelegation, signersOf } from '../transactions/authorizations.js'
-import { create, create2, selfdestruct } from './callFrames.js'
 import type { AccountNow, FrameFailure, StateNow, Tracer } from './tracer.js'
 
 interface OpenFrame {
@@ -25,8 +25,6 @@ interface OpenFrame {
   readonly logsBefore: number
 }
 
-const callCode = 0xf2
-const delegateCall = 0xf4
 /** Steps of {@link JobWatch.take} that an instruction counts as: some microseconds in most tracers. */
 const stepsPerEvent = 32
 const noCode = new Uint8Array(0)
@@ -80,20 +78,21 @@ export class TracedKernel implements KernelTracer, StateNow {
     this.#tracer?.fault?.(cost, refusal)
   }
 
-  enter({ kind, caller, target, value, input, gas }: KernelFrame): void {
+  enter(frame: KernelFrame): void {
+    const { kind, caller, target, value, input, gas } = frame
     const outer = this.#frames.at(-1)
     const isInherited = kind === callCode || kind === delegateCall
     const account = isInherited && outer !== undefined ? outer.account : target
     const from = kind === delegateCall && outer !== undefined ? outer.account : caller
     const number =
       kind >= create && kind !== selfdestruct ? this.#precompiles.get(latin1Key(target)) : undefined
-    const isCreation = kind === create || kind === create2
+    const creates = isCreation(frame)
     this.#frames.push({
       account,
-      isCreation,
+      isCreation: creates,
       gas,
       // Copied, because the kernel's memory may move.
-      precompile: number === undefined || isCreation ? undefined : { number, input: input.slice() },
+      precompile: number === undefined || creates ? undefined : { number, input: input.slice() },
       logsBefore: this.logs,
     })
     this.#tracer?.enter?.({ depth: this.#frames.length - 1, kind, from, to: target, value, input, gas })

@@ -1,21 +1,29 @@
 /** go-ethereum's `muxTracer` (eth/tracers/native/mux.go): several tracers in one run, their results by name. */
 import type { KernelLog } from '../engine/kernelLogs.js'
 import type { KernelStep } from '../engine/kernelTrace.js'
-import type { FrameEnd, TracedFrame, TracedTransaction, TraceOutput, Tracer } from './tracer.js'
+import {
+  byName,
+  type FrameEnd,
+  type TracedFrame,
+  type TracedTransaction,
+  type TraceOutput,
+  type Tracer,
+  TransactionTracer,
+} from './tracer.js'
 
-export class MuxTracer implements Tracer {
-  readonly opcodes: 'all' | readonly number[]
+export class MuxTracer extends TransactionTracer {
+  override readonly opcodes: 'all' | readonly number[]
   readonly #tracers: readonly (readonly [name: string, tracer: Tracer])[]
-  #output!: TraceOutput
 
   constructor(tracers: readonly (readonly [name: string, tracer: Tracer])[]) {
-    this.#tracers = [...tracers].sort(([a], [b]) => (a < b ? -1 : 1))
+    super()
+    this.#tracers = byName(tracers)
     const wanted = tracers.map(([, { opcodes }]) => opcodes)
     this.opcodes = wanted.includes('all') ? 'all' : [...new Set(wanted.flat() as number[])]
   }
 
-  begin(transaction: TracedTransaction, output: TraceOutput): void {
-    this.#output = output
+  override begin(transaction: TracedTransaction, output: TraceOutput): void {
+    super.begin(transaction, output)
     for (const [, tracer] of this.#tracers) tracer.begin(transaction, output)
   }
 
@@ -48,7 +56,7 @@ export class MuxTracer implements Tracer {
   }
 
   end(gasUsed: bigint): void {
-    const { json } = this.#output
+    const { json } = this.output
     for (const [at, [name, tracer]] of this.#tracers.entries()) {
       json.text(`${at === 0 ? '{' : ','}${JSON.stringify(name)}:`)
       tracer.end(gasUsed)

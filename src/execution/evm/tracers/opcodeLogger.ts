@@ -7,9 +7,16 @@ import { familyOf } from '../../../data/chain/families/families.js'
 import { latin1Key } from '../../../primitives/bytes.js'
 import { ascii, type Constant, closeBracket, comma, JsonBytes } from '../../../primitives/jsonBytes.js'
 import type { KernelStep } from '../engine/kernelTrace.js'
-import { opcodeNames } from '../engine/opcodeNames.js'
+import { opcodeNames, sload, sstore } from '../engine/opcodeNames.js'
 import { goText } from './callFrames.js'
-import type { FrameEnd, StateNow, TracedTransaction, TraceOutput, Tracer } from './tracer.js'
+import {
+  byName,
+  type FrameEnd,
+  type StateNow,
+  type TracedTransaction,
+  type TraceOutput,
+  TransactionTracer,
+} from './tracer.js'
 
 export interface OpcodeLoggerOptions {
   readonly enableMemory: boolean
@@ -20,9 +27,6 @@ export interface OpcodeLoggerOptions {
   readonly limit: number
 }
 
-const sload = 0x54
-const sstore = 0x55
-
 const depthName = ascii(',"depth":')
 const stackName = ascii(',"stack":[')
 const returnDataName = ascii(',"returnData":')
@@ -32,8 +36,8 @@ const heads = opcodeNames.map((name) => ascii(`,"op":"${name}","gas":`))
 /** Memory of a slot in {@link OpcodeLogger}. */
 const slotBytes = 400
 
-export class OpcodeLogger implements Tracer {
-  readonly opcodes = 'all'
+export class OpcodeLogger extends TransactionTracer {
+  override readonly opcodes = 'all'
   readonly #options: OpcodeLoggerOptions
   /** The part of an entry after the gas cost, which is known only after the instruction. */
   readonly #tail = new JsonBytes(4096)
@@ -49,27 +53,21 @@ export class OpcodeLogger implements Tracer {
   #bytes = 0
   /** Slots that were used, by account: key and value as digits. */
   readonly #storage = new Map<string, Map<string, string>>()
-  #slots = 0
   /** What stands before the digits of a slot. */
   #hex = '0x'
-  #output!: TraceOutput
   #state!: StateNow
   #end: { readonly hasFailed: boolean; readonly data: Uint8Array } | undefined
 
   constructor(options: OpcodeLoggerOptions) {
+    super()
     this.#options = options
   }
 
-  begin({ state, fork }: TracedTransaction, output: TraceOutput): void {
+  override begin(transaction: TracedTransaction, output: TraceOutput): void {
+    super.begin(transaction, output)
+    const { state, fork } = transaction
     this.#state = state
     this.#hex = familyOf(fork).execution?.tracesBareDigits === true ? '' : '0x'
-    this.#output = output
-    this.#storage.clear()
-    this.#slots = 0
-    this.#count = 0
-    this.#bytes = 0
-    this.#isPending = false
-    this.#end = undefined
     output.json.text('{"structLogs":[')
   }
 
@@ -105,7 +103,7 @@ export class OpcodeLogger implements Tracer {
   }
 
   end(gasUsed: bigint): void {
-    const { json } = this.#output
+    const { json } = this.output
     json.text(`],"gas":${gasUsed},"failed":${this.#end?.hasFailed === true},"returnValue":`)
     json.hex(this.#end?.data ?? new Uint8Array(0))
     json.text('}')
@@ -140,7 +138,7 @@ export class OpcodeLogger implements Tracer {
 
   #write(cost: bigint, error: string | undefined): void {
     this.#isPending = false
-    const { json } = this.#output
+    const { json } = this.output
     if (this.#count++ > 0) json.constant(comma)
     const start = json.length
     json.text(`{"pc":${this.#pc}`)
@@ -156,7 +154,7 @@ export class OpcodeLogger implements Tracer {
     if (refund !== 0n) json.text(`,"refund":${refund}`)
     json.text('}')
     this.#bytes += json.length - start
-    this.#output.flush()
+    this.output.flush()
   }
 
   /** Notes the slot that the instruction reads or writes; JSON of all slots of the account that were used. */
@@ -175,10 +173,10 @@ export class OpcodeLogger implements Tracer {
     const value = isLoad
       ? Buffer.from(this.#state.slot(address, Buffer.from(key, 'hex'))).toString('hex')
       : digits(step.stackWord(1))
-    if (!slots.has(key)) this.#output.holding(++this.#slots * slotBytes)
+    if (!slots.has(key)) this.hold(slotBytes)
     slots.set(key, value)
-    const sorted = [...slots].sort(([a], [b]) => (a < b ? -1 : 1))
-    return `,"storage":{${sorted.map(([slot, held]) => `"${this.#hex}${slot}":"${this.#hex}${held}"`).join()}}`
+    const all = byName(slots).map(([slot, held]) => `"${this.#hex}${slot}":"${this.#hex}${held}"`)
+    return `,"storage":{${all.join()}}`
   }
 }
 

@@ -1,11 +1,22 @@
 /** What Otterscan's pages ask of one transaction, in the form of erigon's rpc/jsonrpc/otterscan_trace_*.go. */
 import { equalBytes, noBytes } from '../../../primitives/bytes.js'
-import { opcodeNames } from '../engine/opcodeNames.js'
-import { CallTreeTracer, create, create2, selfdestruct, staticCall } from './callFrames.js'
-import type { FrameEnd, TracedFrame, TracedTransaction, TraceOutput, Tracer } from './tracer.js'
-
-const call = 0xf1
-const delegateCall = 0xf4
+import {
+  call,
+  create,
+  create2,
+  delegateCall,
+  opcodeNames,
+  selfdestruct,
+  staticCall,
+} from '../engine/opcodeNames.js'
+import { CallTreeTracer } from './callFrames.js'
+import {
+  type FrameEnd,
+  type TracedFrame,
+  type TracedTransaction,
+  type TraceOutput,
+  TransactionTracer,
+} from './tracer.js'
 
 /** Memory of a kept call besides its bytes. */
 const itemBytes = 300
@@ -16,54 +27,34 @@ interface ListedCall extends Pick<TracedFrame, 'depth' | 'kind' | 'from' | 'to' 
 }
 
 /** Every call, creation and selfdestruct, also those undone, in order; none of precompiled contracts. */
-export class OtterscanCalls implements Tracer {
-  readonly opcodes = []
-  #calls: ListedCall[] = []
+export class OtterscanCalls extends TransactionTracer {
+  readonly #calls: ListedCall[] = []
   readonly #open: ListedCall[] = []
-  #heldBytes = 0
-  #transaction!: TracedTransaction
-  #output!: TraceOutput
-
-  begin(transaction: TracedTransaction, output: TraceOutput): void {
-    this.#calls = []
-    this.#open.length = 0
-    this.#heldBytes = 0
-    this.#transaction = transaction
-    this.#output = output
-  }
 
   enter({ depth, kind, from, to, value, input }: TracedFrame): void {
-    const isListed = depth === 0 || kind === selfdestruct || !this.#transaction.isPrecompile(to)
+    const isListed = depth === 0 || kind === selfdestruct || !this.transaction.isPrecompile(to)
     const entered = { depth, kind, from, to, value, input: isListed ? input.slice() : noBytes }
     const listed = { ...entered, output: noBytes, isListed }
     this.#open.push(listed)
     if (!isListed) return
-    this.#hold(itemBytes + input.length)
+    this.hold(itemBytes + input.length)
     this.#calls.push(listed)
   }
 
   exit({ output, failure }: FrameEnd): void {
     const ended = this.#open.pop() as ListedCall
     if (!ended.isListed || (failure?.isUndone === true && failure.kind !== 'reverted')) return
-    this.#hold(output.length)
+    this.hold(output.length)
     ended.output = output.slice()
   }
 
   end(): void {
-    const { json } = this.#output
-    json.text('[')
-    for (const [index, { depth, kind, from, to, value, input, output }] of this.#calls.entries()) {
+    const { json } = this.output
+    this.writeAll('[]', this.#calls, ({ depth, kind, from, to, value, input, output }) => {
       const sent = kind === staticCall || kind === delegateCall ? undefined : value
-      json.put`${index === 0 ? '' : ','}{"type":"${opcodeNames[kind]}","depth":${depth},"from":${from}`
+      json.put`{"type":"${opcodeNames[kind]}","depth":${depth},"from":${from}`
       json.put`,"to":${to},"value":${sent},"input":${input},"output":${output}}`
-      this.#output.flush()
-    }
-    json.text(']')
-  }
-
-  #hold(bytes: number): void {
-    this.#heldBytes += bytes
-    this.#output.holding(this.#heldBytes)
+    })
   }
 }
 
@@ -79,25 +70,17 @@ const operationTypes: Readonly<Record<number, number>> = {
  * The transfers of ether within a transaction, its creations and its selfdestructs, in order. Unlike erigon's list it
  * has none that was undone, so that its values are those that moved.
  */
-export class OtterscanOperations implements Tracer {
-  readonly opcodes = []
-  #operations: TracedFrame[] = []
+export class OtterscanOperations extends TransactionTracer {
+  readonly #operations: TracedFrame[] = []
   /** For each open call the number of operations before it. */
   readonly #before: number[] = []
-  #output!: TraceOutput
-
-  begin(_: TracedTransaction, output: TraceOutput): void {
-    this.#operations = []
-    this.#before.length = 0
-    this.#output = output
-  }
 
   enter(frame: TracedFrame): void {
     const { depth, kind, value } = frame
     this.#before.push(this.#operations.length)
     if (depth === 0 || operationTypes[kind] === undefined || (kind === call && value === 0n)) return
     this.#operations.push({ ...frame, input: noBytes })
-    this.#output.holding(this.#operations.length * itemBytes)
+    this.output.holding(this.#operations.length * itemBytes)
   }
 
   exit({ failure }: FrameEnd): void {
@@ -106,32 +89,29 @@ export class OtterscanOperations implements Tracer {
   }
 
   end(): void {
-    const { json } = this.#output
-    json.text('[')
-    for (const [index, { kind, from, to, value }] of this.#operations.entries()) {
-      json.put`${index === 0 ? '' : ','}{"type":${operationTypes[kind]},"from":${from},"to":${to},"value":${value}}`
-      this.#output.flush()
-    }
-    json.text(']')
+    const { json } = this.output
+    this.writeAll('[]', this.#operations, ({ kind, from, to, value }) => {
+      json.put`{"type":${operationTypes[kind]},"from":${from},"to":${to},"value":${value}}`
+    })
   }
 }
 
 /** Whether a transaction sends, calls, creates or pays an address, or has its authorization (EIP-7702). */
-export class AddressTouched implements Tracer {
-  readonly opcodes = []
+export class AddressTouched extends TransactionTracer {
   readonly #address: Uint8Array
   #isTouched = false
-  #output!: TraceOutput
 
   /** 20 bytes. */
   constructor(address: Uint8Array) {
+    super()
     this.#address = address
   }
 
-  begin({ authorizationList, state }: TracedTransaction, output: TraceOutput): void {
+  override begin(transaction: TracedTransaction, output: TraceOutput): void {
+    super.begin(transaction, output)
+    const { authorizationList, state } = transaction
     const signers = authorizationList.length === 0 ? [] : state.signersOf(authorizationList)
     this.#isTouched = signers.some((signer) => this.#is(signer))
-    this.#output = output
   }
 
   enter({ from, to }: TracedFrame): void {
@@ -139,7 +119,7 @@ export class AddressTouched implements Tracer {
   }
 
   end(): void {
-    this.#output.json.text(String(this.#isTouched))
+    this.output.json.text(String(this.#isTouched))
   }
 
   #is(address: Uint8Array): boolean {
@@ -154,7 +134,7 @@ export class RevertData extends CallTreeTracer {
   }
 
   end(): void {
-    const { failure, output } = this.frames.top
+    const { failure, output } = this.top
     this.output.json.hex(failure?.kind === 'reverted' ? output : noBytes)
   }
 }

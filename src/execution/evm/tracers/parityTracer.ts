@@ -6,7 +6,8 @@
 import { equalBytes, type Hash32 } from '../../../primitives/bytes.js'
 import type { JsonBytes } from '../../../primitives/jsonBytes.js'
 import type { Reward } from '../blocks/blockPayments.js'
-import { type Call, CallTreeTracer, goText, selfdestruct } from './callFrames.js'
+import { selfdestruct } from '../engine/opcodeNames.js'
+import { type Call, CallTreeTracer, goText } from './callFrames.js'
 import { flatCalls, parityError, writeFlatCall, writeResult } from './flatCallTracer.js'
 import type { TraceOutput } from './tracer.js'
 
@@ -57,7 +58,7 @@ export class ParityTracer extends CallTreeTracer {
     const { place, isPrecompile } = this.transaction
     const { at } = this.#options
     const { json } = this.output
-    for (const each of flatCalls(this.frames.top, false, isPrecompile)) {
+    for (const each of flatCalls(this.top, false, isPrecompile)) {
       if (at !== undefined && at.join() !== each.address.join()) continue
       if (!this.#isWanted(each.call)) continue
       writeFlatCall(json, each, place, () => writeOutcome(json, each.call))

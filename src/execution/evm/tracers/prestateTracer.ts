@@ -6,7 +6,7 @@ import { bytesToHex, equalBytes, type Hash32, hexToBytes } from '../../../primit
 import type { JsonBytes } from '../../../primitives/jsonBytes.js'
 import { emptyCodeHash } from '../../../primitives/keccak.js'
 import { type Before, TouchedState, zeroSlot } from './touchedState.js'
-import type { AccountNow } from './tracer.js'
+import { type AccountNow, byName } from './tracer.js'
 
 export interface PrestateTracerOptions {
   readonly diffMode: boolean
@@ -74,15 +74,11 @@ export class PrestateTracer extends TouchedState {
   #writeState(accounts: ReadonlyMap<string, Before | After>): void {
     const { json } = this.output
     const { disableCode } = this.#options
-    json.text('{')
-    let count = 0
-    for (const [address, account] of sorted(accounts)) {
-      json.text(`${count++ > 0 ? ',' : ''}"${address}":{`)
+    this.writeAll('{}', byName(accounts), ([address, account]) => {
+      json.text(`"${address}":{`)
       writeAccount(json, 'isEmpty' in account ? listed(account, disableCode) : account)
       json.text('}')
-      this.output.flush()
-    }
-    json.text('}')
+    })
   }
 }
 
@@ -128,13 +124,5 @@ function writeAccount(json: JsonBytes, account: After): void {
   }
   if ((slots ?? noSlots).size === 0) return
   name('storage')
-  json.text(
-    `{${sorted(slots)
-      .map(([slot, value]) => `"${slot}":"${value}"`)
-      .join()}}`,
-  )
-}
-
-function sorted<T>(map: ReadonlyMap<string, T>): [string, T][] {
-  return [...map].sort(([a], [b]) => (a < b ? -1 : 1))
+  json.text(JSON.stringify(Object.fromEntries(byName(slots))))
 }

@@ -9,7 +9,7 @@ import { flatCalls, writeFlatCall } from './flatCallTracer.js'
 import { MuxTracer } from './muxTracer.js'
 import { writeOutcome } from './parityTracer.js'
 import { type Before, TouchedState, zeroSlot } from './touchedState.js'
-import type { AccountNow, TracedTransaction, TraceOutput } from './tracer.js'
+import { type AccountNow, byName, type TracedTransaction, type TraceOutput } from './tracer.js'
 import { VmTracer } from './vmTracer.js'
 
 /**
@@ -24,16 +24,14 @@ type Change =
 
 class StateDiff extends TouchedState {
   end(): void {
-    const { json } = this.output
-    json.text('{')
-    let count = 0
-    for (const [key, before] of [...this.before].sort(([a], [b]) => (a < b ? -1 : 1))) {
-      const text = this.#changeOf(hexToBytes(key.slice(2)), before)
-      if (text === undefined) continue
-      json.text(`${count++ > 0 ? ',' : ''}"${key}":${text}`)
-      this.output.flush()
+    this.writeAll('{}', this.#changes(), ([key, change]) => this.output.json.text(`"${key}":${change}`))
+  }
+
+  *#changes(): Generator<readonly [address: string, change: string]> {
+    for (const [key, before] of byName(this.before)) {
+      const change = this.#changeOf(hexToBytes(key.slice(2)), before)
+      if (change !== undefined) yield [key, change]
     }
-    json.text('}')
   }
 
   /** The change of one account as JSON; undefined for none. */
@@ -44,7 +42,7 @@ class StateDiff extends TouchedState {
     const change = (from: string, to: string): Change =>
       !before.exists ? { '+': to } : !now.exists ? { '-': from } : from === to ? '=' : { '*': { from, to } }
     const storage: Record<string, Change> = {}
-    for (const [slot, value] of [...before.slots].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    for (const [slot, value] of byName(before.slots)) {
       const held = now.exists ? bytesToHex(state.slot(address, hexToBytes(slot.slice(2)))) : zeroSlot
       if (held !== value) storage[slot] = change(value, held)
     }
@@ -75,8 +73,6 @@ export class ReplayTracer extends MuxTracer {
   readonly #calls: AdHocCalls
   readonly #vm: VmTracer | undefined
   readonly #diff: StateDiff | undefined
-  #transaction!: TracedTransaction
-  #output!: TraceOutput
 
   constructor(options: ReplayOptions) {
     const calls = new AdHocCalls(!options.trace)
@@ -94,15 +90,13 @@ export class ReplayTracer extends MuxTracer {
   }
 
   override begin(transaction: TracedTransaction, output: TraceOutput): void {
-    this.#transaction = transaction
-    this.#output = output
     // Instructions are written while they run.
     output.json.text('{"vmTrace":')
     super.begin(transaction, output)
   }
 
   override end(): void {
-    const { json } = this.#output
+    const { json } = this.output
     if (this.#vm === undefined) json.text('null')
     else this.#vm.end()
     json.text(',"stateDiff":')
@@ -112,7 +106,7 @@ export class ReplayTracer extends MuxTracer {
     if (this.#options.trace) this.#calls.end()
     else json.text('[]')
     json.put`,"output":${this.#calls.outcome}`
-    if (this.#options.withHash) json.put`,"transactionHash":${this.#transaction.place?.hash}`
+    if (this.#options.withHash) json.put`,"transactionHash":${this.transaction.place?.hash}`
     json.text('}')
   }
 }
@@ -121,18 +115,13 @@ export class ReplayTracer extends MuxTracer {
 class AdHocCalls extends CallTreeTracer {
   /** What the transaction returned, or the code that it created. */
   get outcome(): Uint8Array {
-    return this.frames.top.output
+    return this.top.output
   }
 
   end(): void {
     const { json } = this.output
-    let count = 0
-    json.text('[')
-    for (const each of flatCalls(this.frames.top, false, this.transaction.isPrecompile)) {
-      if (count++ > 0) json.text(',')
-      writeFlatCall(json, each, 'none', () => writeOutcome(json, each.call))
-      this.output.flush()
-    }
-    json.text(']')
+    this.writeAll('[]', flatCalls(this.top, false, this.transaction.isPrecompile), (each) =>
+      writeFlatCall(json, each, 'none', () => writeOutcome(json, each.call)),
+    )
   }
 }

@@ -6,8 +6,8 @@ import { familyOf } from '../../../data/chain/families/families.js'
 import { includesFork } from '../../../data/chain/forks.js'
 import { bytesToHex } from '../../../primitives/bytes.js'
 import type { KernelStep } from '../engine/kernelTrace.js'
-import { create, create2, selfdestruct } from './callFrames.js'
-import type { AccountNow, TracedTransaction, TraceOutput, Tracer } from './tracer.js'
+import { calling, create, create2, selfdestruct, sload, sstore } from '../engine/opcodeNames.js'
+import { type AccountNow, type TracedTransaction, type TraceOutput, TransactionTracer } from './tracer.js'
 
 export interface Before extends AccountNow {
   /** Key → value, hex. */
@@ -18,38 +18,28 @@ export interface Before extends AccountNow {
 /** Value of a slot that was never written. */
 export const zeroSlot = `0x${'0'.repeat(64)}`
 
-const sload = 0x54
-const sstore = 0x55
 /** BALANCE, EXTCODESIZE, EXTCODECOPY, EXTCODEHASH, SELFDESTRUCT. */
 const namingAccount = [0x31, 0x3b, 0x3c, 0x3f, selfdestruct]
-/** CALL, CALLCODE, DELEGATECALL, STATICCALL. */
-const calling = [0xf1, 0xf2, 0xf4, 0xfa]
 
 /** Memory of an account, besides its code, and of a slot. */
 const itemBytes = 500
 
-export abstract class TouchedState implements Tracer {
-  readonly opcodes = [sload, sstore, ...namingAccount, ...calling, create, create2]
+export abstract class TouchedState extends TransactionTracer {
+  override readonly opcodes = [sload, sstore, ...namingAccount, ...calling, create, create2]
   /** By address as hex. */
   protected readonly before = new Map<string, Before>()
   /** Addresses of accounts that destroyed themselves, perhaps in a call that was undone. */
   protected readonly destroyed = new Set<string>()
   readonly #findsSlots: boolean
-  #heldBytes = 0
   #step: KernelStep | undefined
-  protected transaction!: TracedTransaction
-  protected output!: TraceOutput
 
   constructor(findsSlots = true) {
+    super()
     this.#findsSlots = findsSlots
   }
 
-  begin(transaction: TracedTransaction, output: TraceOutput): void {
-    this.before.clear()
-    this.destroyed.clear()
-    this.#heldBytes = 0
-    this.transaction = transaction
-    this.output = output
+  override begin(transaction: TracedTransaction, output: TraceOutput): void {
+    super.begin(transaction, output)
     const { sender, target, isCreation, coinbase, authorizationList, state } = transaction
     this.#find(sender)
     this.#find(target)
@@ -92,7 +82,7 @@ export abstract class TouchedState implements Tracer {
     const isEmpty = now.balance === 0n && now.nonce === 0n && now.code.length === 0
     const found = { ...now, slots: new Map(), isEmpty }
     this.before.set(key, found)
-    this.#hold(itemBytes + now.code.length)
+    this.hold(itemBytes + now.code.length)
     return found
   }
 
@@ -108,15 +98,8 @@ export abstract class TouchedState implements Tracer {
     const name = bytesToHex(key)
     if (slots.has(name)) return
     slots.set(name, bytesToHex(this.transaction.state.slot(address, key)))
-    this.#hold(itemBytes)
+    this.hold(itemBytes)
   }
-
-  #hold(bytes: number): void {
-    this.#heldBytes += bytes
-    this.output.holding(this.#heldBytes)
-  }
-
-  abstract end(gasUsed: bigint): void
 }
 
 function toWord(value: bigint): Uint8Array {

@@ -100,7 +100,7 @@ export interface TraceOutput {
   holding(bytes: number): void
 }
 
-/** One tracer, for one transaction after the other. Absent members need no calls. */
+/** One tracer, for one transaction; that of a list ({@link ParityTracer}) for one after the other. Absent members need no calls. */
 export interface Tracer {
   /** The opcodes of whose steps it is told. */
   readonly opcodes: 'all' | readonly number[]
@@ -119,4 +119,44 @@ export interface Tracer {
   log?(log: KernelLog, index: number): void
   /** Writes the result, or the rest of it. `gasUsed` is a receipt's. */
   end(gasUsed: bigint): void
+}
+
+/** What nearly every tracer keeps of its transaction, and how it writes. */
+export abstract class TransactionTracer implements Tracer {
+  readonly opcodes: Tracer['opcodes'] = []
+  protected transaction!: TracedTransaction
+  protected output!: TraceOutput
+  #heldBytes = 0
+
+  begin(transaction: TracedTransaction, output: TraceOutput): void {
+    this.transaction = transaction
+    this.output = output
+    this.#heldBytes = 0
+  }
+
+  abstract end(gasUsed: bigint): void
+
+  /** Says that so many bytes more are kept until the end. */
+  protected hold(bytes: number): void {
+    this.#heldBytes += bytes
+    this.output.holding(this.#heldBytes)
+  }
+
+  /** Writes things in brackets, with commas between them; what is written is passed on after each. */
+  protected writeAll<T>(brackets: '[]' | '{}', all: Iterable<T>, write: (each: T) => void): void {
+    const { json } = this.output
+    let count = 0
+    json.text(brackets.charAt(0))
+    for (const each of all) {
+      if (count++ > 0) json.text(',')
+      write(each)
+      this.output.flush()
+    }
+    json.text(brackets.charAt(1))
+  }
+}
+
+/** In the order of names. */
+export function byName<T>(entries: Iterable<readonly [name: string, T]>): (readonly [name: string, T])[] {
+  return [...entries].sort(([a], [b]) => (a < b ? -1 : 1))
 }

@@ -28,7 +28,7 @@ import { closeContexts } from './javascriptEngine.js'
 import { TracedKernel } from './kernelEvents.js'
 import { ParityTracer } from './parityTracer.js'
 import type { TracedCall, TracedCalls, TraceLimits, TraceRequest, TraceSubject } from './traceRequest.js'
-import type { TracedTransaction, TraceOutput, Tracer, TransactionPlace } from './tracer.js'
+import type { TracedTransaction, TraceOutput, Tracer } from './tracer.js'
 import { createTracer } from './tracerOptions.js'
 
 /** Bytes of a part: its JSON takes far longer to write than to pass on (scenario `trace-stream`). */
@@ -52,6 +52,21 @@ interface MessagePlace {
   readonly gasMax: bigint
   readonly context: BlockContext
   readonly numbers: Precompiles
+}
+
+/** What is told of a transaction. */
+type RunTransaction = Omit<
+  TracedTransaction,
+  'target' | 'isCreation' | 'authorizationList' | 'isPrecompile' | 'state'
+> &
+  Pick<Transaction, 'to' | 'authorizationList'>
+
+/** One trace under way. */
+interface Run {
+  /** One for each transaction. */
+  readonly newTracer: () => Tracer
+  readonly watch: JobWatch
+  readonly output: Output
 }
 
 /** Takes a part and returns once there is room for the next. Throws to end the trace. */
@@ -103,77 +118,69 @@ export class Tracing {
     }
     const watch = new JobWatch(shouldStop, limits)
     const output = new Output(take, limits.answerBytesMax, watch, tracer.tracer !== 'javascript')
-    if (tracer.tracer === 'parity') this.#list(subject, new ParityTracer(tracer), watch, output)
-    else this.#trace(subject, createTracer(tracer, watch), watch, output)
+    if (tracer.tracer === 'parity') {
+      const list = new ParityTracer(tracer)
+      this.#list(subject, list, { newTracer: () => list, watch, output })
+    } else this.#trace(subject, { newTracer: () => createTracer(tracer, watch), watch, output })
     return output.finish()
   }
 
-  #trace(subject: TraceSubject, tracer: Tracer, watch: JobWatch, output: Output): void {
+  #trace(subject: TraceSubject, run: Run): void {
     switch (subject.kind) {
       case 'block':
-        return this.#traceBlock(subject, tracer, watch, output)
+        return this.#traceBlock(subject, run)
       case 'transaction':
-        return this.#traceOne(subject, tracer, watch, output)
+        return this.#traceOne(subject, run)
       case 'calls':
-        return this.#traceCalls(subject, tracer, watch, output)
+        return this.#traceCalls(subject, run)
       case 'range':
         throw new Error('several blocks are traced only as a list')
     }
   }
 
-  #list(subject: TraceSubject, tracer: ParityTracer, watch: JobWatch, output: Output): void {
-    tracer.open(output)
-    if (subject.kind === 'block') this.#listBlock(subject.blockHash, tracer, watch, output)
-    else if (subject.kind === 'transaction') this.#traceOne(subject, tracer, watch, output)
+  #list(subject: TraceSubject, tracer: ParityTracer, run: Run): void {
+    tracer.open(run.output)
+    if (subject.kind === 'block') this.#listBlock(subject.blockHash, tracer, run)
+    else if (subject.kind === 'transaction') this.#traceOne(subject, run)
     else if (subject.kind === 'range') {
       const hashAt = this.#replays.hashesUpTo(subject.head)
       for (let number = subject.first; number <= subject.last && !tracer.isFull; number++) {
-        watch.look()
+        run.watch.look()
         // The genesis block did nothing.
-        if (number > 0) this.#listBlock(hashAt(number), tracer, watch, output)
+        if (number > 0) this.#listBlock(hashAt(number), tracer, run)
       }
     } else throw new Error('a message is not traced as a list')
     tracer.close()
   }
 
-  #listBlock(hash: Uint8Array, tracer: ParityTracer, watch: JobWatch, output: Output): void {
+  #listBlock(hash: Uint8Array, tracer: ParityTracer, run: Run): void {
     const block = this.#replays.read(hash)
     const { transactions, header, rewards } = block
-    if (transactions.length > 0) this.#runBefore(block, 0, watch)
+    if (transactions.length > 0) this.#runBefore(block, 0, run.watch)
     for (const index of transactions.keys()) {
       if (tracer.isFull) return
-      this.#traceTransaction(block, index, tracer, watch, output)
+      this.#traceTransaction(block, index, run)
     }
     // As in OpenEthereum, the block's own before those of its uncles.
     for (const reward of rewards.toReversed()) tracer.reward(reward, hash, header.number)
   }
 
-  #traceOne(
-    { blockHash, index }: { readonly blockHash: Uint8Array; readonly index: number },
-    tracer: Tracer,
-    watch: JobWatch,
-    output: Output,
-  ): void {
+  #traceOne({ blockHash, index }: TraceSubject & { kind: 'transaction' }, run: Run): void {
     const block = this.#replays.read(blockHash)
-    this.#runBefore(block, index, watch)
-    this.#traceTransaction(block, index, tracer, watch, output)
+    this.#runBefore(block, index, run.watch)
+    this.#traceTransaction(block, index, run)
   }
 
-  #traceBlock(
-    { blockHash, isPlain = false }: TraceSubject & { kind: 'block' },
-    tracer: Tracer,
-    watch: JobWatch,
-    output: Output,
-  ): void {
+  #traceBlock({ blockHash, isPlain = false }: TraceSubject & { kind: 'block' }, run: Run): void {
     const block = this.#replays.read(blockHash)
-    this.#runBefore(block, 0, watch)
-    const { json } = output
+    this.#runBefore(block, 0, run.watch)
+    const { json } = run.output
     for (const [index, { hash }] of block.transactions.entries()) {
       json.text(index === 0 ? '[' : ',')
       if (!isPlain) json.put`{"txHash":${hash},"result":`
-      this.#traceTransaction(block, index, tracer, watch, output)
+      this.#traceTransaction(block, index, run)
       if (!isPlain) json.text('}')
-      output.flush()
+      run.output.flush()
     }
     json.text(block.transactions.length === 0 ? '[]' : ']')
   }
@@ -188,77 +195,44 @@ export class Tracing {
     }
   }
 
-  #traceTransaction(
-    block: ReplayedBlock,
-    index: number,
-    tracer: Tracer,
-    watch: JobWatch,
-    output: Output,
-  ): void {
+  #traceTransaction(block: ReplayedBlock, index: number, run: Run): void {
     const transaction = block.transactions[index] as SignedTransaction
     const { hash, header, context } = block
     const place = { blockHash: hash, blockNumber: header.number, hash: transaction.hash, index }
     const { fork, coinbase } = context
     const { gasPrice } = priceTransaction(transaction, context, 'transaction')
     const facts = { fork, coinbase, place, gasPrice, blockNumber: context.number }
-    const described = this.#describe({ ...transaction, ...facts }, ownPrecompiles(fork))
-    this.#follow(tracer, described, ownPrecompiles(fork), watch, output, () =>
-      this.#replays.run(this.#traced.kernel, block, transaction, watch),
+    this.#follow({ ...transaction, ...facts }, ownPrecompiles(fork), run.newTracer(), run, () =>
+      this.#replays.run(this.#traced.kernel, block, transaction, run.watch),
     )
   }
 
-  /** Traces `run`, which runs the described transaction. */
+  /** Traces `work`, which runs this transaction. */
   #follow(
-    tracer: Tracer,
-    transaction: TracedTransaction,
+    { to, authorizationList = [], ...facts }: RunTransaction,
     precompiles: Precompiles,
-    watch: JobWatch,
-    output: Output,
-    run: () => { readonly gasUsed: bigint },
+    tracer: Tracer,
+    { watch, output }: Run,
+    work: () => { readonly gasUsed: bigint },
   ): void {
-    tracer.begin(transaction, output)
+    const described: TracedTransaction = {
+      ...facts,
+      authorizationList,
+      target: to ?? creationAddress(facts.sender, this.#traced.account(facts.sender).nonce),
+      isCreation: to === undefined,
+      isPrecompile: (address) => precompiles.has(latin1Key(address)),
+      state: this.#traced,
+    }
+    tracer.begin(described, output)
     this.#traced.begin(tracer, precompiles, watch)
-    const { gasUsed } = run()
+    const { gasUsed } = work()
     this.#traced.end()
     tracer.end(gasUsed)
   }
 
-  #describe(
-    {
-      sender,
-      to,
-      ...rest
-    }: Pick<TracedTransaction, 'fork' | 'sender' | 'coinbase' | 'gasLimit' | 'gasPrice' | 'blockNumber'> &
-      Pick<Transaction, 'to' | 'authorizationList'> & {
-        readonly place: TransactionPlace | undefined
-      },
-    precompiles: Precompiles,
-  ): TracedTransaction {
-    const { fork, coinbase, gasLimit, gasPrice, blockNumber, authorizationList = [], place } = rest
-    const target = to ?? creationAddress(sender, this.#traced.account(sender).nonce)
-    return {
-      fork,
-      sender,
-      target,
-      isCreation: to === undefined,
-      coinbase,
-      gasLimit,
-      gasPrice,
-      blockNumber,
-      authorizationList,
-      isPrecompile: (address) => precompiles.has(latin1Key(address)),
-      place,
-      state: this.#traced,
-    }
-  }
-
-  #traceCalls(
-    { block, index, stateOverrides = [], bundles, gasMax, form }: TracedCalls,
-    tracer: Tracer,
-    watch: JobWatch,
-    output: Output,
-  ): void {
+  #traceCalls({ block, index, stateOverrides = [], bundles, gasMax, form }: TracedCalls, run: Run): void {
     const { kernel } = this.#traced
+    const { watch, output } = run
     const { json } = output
     this.#traced.logs = 0
     kernel.clear()
@@ -280,8 +254,8 @@ export class Tracing {
       if (form !== 'one') json.text('[')
       for (const [place, call] of calls.entries()) {
         if (place > 0) json.text(',')
-        const own = call.tracer === undefined ? tracer : createTracer(call.tracer, watch)
-        this.#traceMessage(call.message, { block, gasMax, context, numbers }, own, watch, output)
+        const tracer = call.tracer === undefined ? run.newTracer() : createTracer(call.tracer, watch)
+        this.#traceMessage(call.message, { block, gasMax, context, numbers }, tracer, run)
         output.flush()
       }
       if (form !== 'one') json.text(']')
@@ -294,8 +268,7 @@ export class Tracing {
     message: TracedCall['message'],
     { block, gasMax, context, numbers }: MessagePlace,
     tracer: Tracer,
-    watch: JobWatch,
-    output: Output,
+    run: Run,
   ): void {
     const { kernel } = this.#traced
     const { fork, coinbase, chainId } = context
@@ -303,11 +276,12 @@ export class Tracing {
     if (message instanceof Uint8Array) {
       const { nonce: _, ...tx } = readSentTransaction(message, fork, chainId)
       const { gasPrice } = priceTransaction(tx, context, 'transaction')
-      const described = this.#describe({ ...tx, ...facts, gasPrice }, numbers)
-      const authorizations = recoverAuthorities(tx.authorizationList ?? [], chainId, watch)
+      const authorizations = recoverAuthorities(tx.authorizationList ?? [], chainId, run.watch)
       const blobs = this.#replays.schedule.blobParametersAt(fork)
-      const run = () => runTransaction(kernel, context, blobs, undefined, tx, authorizations)
-      return this.#follow(tracer, described, numbers, watch, output, () => refusingWith(messageRefused, run))
+      const work = () => runTransaction(kernel, context, blobs, undefined, tx, authorizations)
+      return this.#follow({ ...tx, ...facts, gasPrice }, numbers, tracer, run, () =>
+        refusingWith(messageRefused, work),
+      )
     }
     const sender = message.from ?? new Uint8Array(20)
     const balance = kernel.balanceOf(kernel.account(sender))
@@ -318,10 +292,10 @@ export class Tracing {
         : `tracing failed: ${why}`
     const { priced, gasLimit } = startWithAskedGas(request, context, balance, words)
     const { authorizationList = [], to } = message
-    const authorizations = recoverAuthorities(authorizationList, chainId, watch)
+    const authorizations = recoverAuthorities(authorizationList, chainId, run.watch)
     const asked = { ...facts, sender, to, gasLimit, gasPrice: priced.gasPrice, authorizationList }
-    this.#follow(tracer, this.#describe(asked, numbers), numbers, watch, output, () =>
-      applyTransaction(kernel, priced, { gasLimit, authorizations, watch }, true),
+    this.#follow(asked, numbers, tracer, run, () =>
+      applyTransaction(kernel, priced, { gasLimit, authorizations, watch: run.watch }, true),
     )
   }
 

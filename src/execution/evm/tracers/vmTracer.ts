@@ -5,9 +5,8 @@
  */
 import { bytesToHex, toQuantity } from '../../../primitives/bytes.js'
 import type { KernelStep } from '../engine/kernelTrace.js'
-import { opcodeNames } from '../engine/opcodeNames.js'
-import { create, create2, selfdestruct } from './callFrames.js'
-import type { FrameEnd, TracedFrame, TracedTransaction, TraceOutput, Tracer } from './tracer.js'
+import { create, isCreation, opcodeNames, selfdestruct, sstore } from '../engine/opcodeNames.js'
+import { type FrameEnd, type TracedFrame, TransactionTracer } from './tracer.js'
 
 /** Where an instruction writes memory: the places on the stack of its offset and its size, or the size itself. */
 interface Written {
@@ -33,7 +32,6 @@ const memoryWriters: Readonly<Record<number, Written>> = {
   250: { offset: 4, size: { at: 5 } },
 }
 
-const sstore = 0x55
 /** STOP, the copies, POP, the stores, jumps, logs and what ends a frame. */
 const pushingNothing: ReadonlySet<number> = new Set([
   ...[0x00, 0x37, 0x39, 0x3c, 0x3e, 0x50, 0x52, 0x53, sstore, 0x56, 0x57, 0x5b, 0x5d, 0x5e],
@@ -67,40 +65,32 @@ interface Pending {
   hasFailed: boolean
 }
 
-export class VmTracer implements Tracer {
-  readonly opcodes = 'all'
+export class VmTracer extends TransactionTracer {
+  override readonly opcodes = 'all'
   readonly #open: OpenCode[] = []
-  #transaction!: TracedTransaction
-  #output!: TraceOutput
   #isEmpty = true
 
-  begin(transaction: TracedTransaction, output: TraceOutput): void {
-    this.#open.length = 0
-    this.#isEmpty = true
-    this.#transaction = transaction
-    this.#output = output
-  }
-
-  enter({ depth, kind, to, input, gas }: TracedFrame): void {
-    const isCreation = kind === create || kind === create2
-    const code = isCreation ? input : kind === selfdestruct ? new Uint8Array(0) : this.#codeOf(to)
-    const isListed = depth === 0 || (code.length > 0 && !this.#transaction.isPrecompile(to))
+  enter(frame: TracedFrame): void {
+    const { depth, kind, to, input, gas } = frame
+    const creates = isCreation(frame)
+    const code = creates ? input : kind === selfdestruct ? new Uint8Array(0) : this.#codeOf(to)
+    const isListed = depth === 0 || (code.length > 0 && !this.transaction.isPrecompile(to))
     const caller = this.#open.at(-1)?.pending
-    this.#open.push({ isListed, gas, isCreation, count: 0, pending: undefined })
+    this.#open.push({ isListed, gas, isCreation: creates, count: 0, pending: undefined })
     if (!isListed) return
     if (caller !== undefined) {
       caller.hasSub = true
-      this.#output.json.text(',"sub":')
+      this.output.json.text(',"sub":')
     }
     this.#isEmpty = false
-    this.#output.json.put`{"code":${code},"ops":[`
+    this.output.json.put`{"code":${code},"ops":[`
   }
 
   step(step: KernelStep): void {
     const open = this.#open.at(-1) as OpenCode
     this.#finish(open, step.gas, step)
     const { opcode, pc, gas, stackWords } = step
-    const { json } = this.#output
+    const { json } = this.output
     json.text(`${open.count++ > 0 ? ',' : ''}{"pc":${pc},"op":"${opcodeNames[opcode]}"`)
     const store =
       opcode === sstore && stackWords >= 2
@@ -140,11 +130,11 @@ export class VmTracer implements Tracer {
       pending.hasFailed ||= !open.isCreation
     }
     this.#finish(open, left, undefined)
-    this.#output.json.text(']}')
+    this.output.json.text(']}')
   }
 
   end(): void {
-    if (this.#isEmpty) this.#output.json.text('{"code":"0x","ops":[]}')
+    if (this.#isEmpty) this.output.json.text('{"code":"0x","ops":[]}')
   }
 
   /** Writes the rest of the instruction before `next`, which left so much gas. */
@@ -153,7 +143,7 @@ export class VmTracer implements Tracer {
     if (pending === undefined) return
     open.pending = undefined
     const { opcode, gas, memory, store, hasSub, hasFailed } = pending
-    const { json } = this.#output
+    const { json } = this.output
     if (!hasSub) json.text(',"sub":null')
     const isCall = opcode >= create && opcode !== 0xf3
     const cost = pending.cost ?? (isCall ? 0n : gas - gasLeft)
@@ -170,12 +160,12 @@ export class VmTracer implements Tracer {
       }
       json.text(`],"store":${store},"used":${gasLeft}}}`)
     }
-    this.#output.flush()
+    this.output.flush()
   }
 
   /** The code that a call runs: that of the account, or of the one to which it delegates (EIP-7702). */
   #codeOf(address: Uint8Array): Uint8Array {
-    const { state } = this.#transaction
+    const { state } = this.transaction
     const delegate = state.delegateOf(address)
     return state.account(delegate ?? address).code
   }

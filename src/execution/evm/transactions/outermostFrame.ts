@@ -8,6 +8,7 @@ import { transactionGasMax } from '../../../data/chain/intrinsicGas.js'
 import type { JobWatch } from '../engine/jobWatch.js'
 import type { Kernel } from '../engine/kernel.js'
 import type { KernelFailure } from '../engine/kernelOutcome.js'
+import { call, create } from '../engine/opcodeNames.js'
 import {
   type AuthorizationCosts,
   applyAuthorizations,
@@ -66,10 +67,6 @@ class StateGas {
     return true
   }
 }
-
-// The opcodes that stand for a message.
-const create = 0xf0
-const call = 0xf1
 
 /** Runs a message, after {@link Kernel.begin}. Its nonce is taken from the sender's account. */
 export function runOutermostFrame(
