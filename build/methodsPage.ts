@@ -24,8 +24,8 @@ function renderList(): string {
   return ['| method | parameters | result |', '| --- | --- | --- |', ...rows, ''].join('\n')
 }
 
-function renderRow({ name, params, paramNames, summary }: Method<never>): string {
-  const named = paramNames.map((param, index) => (params[index]?.required ? param : `${param}?`))
+function renderRow({ name, params, summary }: Method<never>): string {
+  const named = params.map((param) => (param.required ? param.name : `${param.name}?`))
   return `| \`${name}\` | ${named.join(', ')} | ${summary} |`
 }
 

@@ -4,6 +4,7 @@ import type { Pool } from '../../src/serving/pool/pool.js'
 import type { Defect } from '../../src/serving/rpc/answers/wireErrors.js'
 import { createDispatcher } from '../../src/serving/rpc/dispatch/dispatch.js'
 import { defineMethod, type RpcNetwork } from '../../src/serving/rpc/method.js'
+import { optional, required } from '../../src/serving/rpc/params/params.js'
 import { HttpServer } from '../../src/serving/transport/http.js'
 import { transportOf } from '../transport/eachTransport.js'
 import { wideDispatchLimits, wideHttpLimits, wideSocketLimits } from '../transport/serverLimits.js'
@@ -17,7 +18,7 @@ interface TestNetwork extends RpcNetwork {
 function jobMethod(name: keyof TestJobs, decode: (value: unknown) => unknown) {
   return defineMethod({
     name,
-    params: [{ required: false, fallback: null, schema: {}, decode }],
+    params: [optional(required(decode), null)],
     cost: 'job',
     ...(name === 'spin' && { jobClass: 'execute' }),
     price: 1,

@@ -101,12 +101,16 @@ export interface NetworkViews<out N extends RpcNetwork> {
 
 /** How a JSON value becomes an argument. `decode` throws FaultError; `index` counts from 0. */
 export interface Param<out T> {
+  /** In documents, and in requests of methods with `byName`; empty where it has none. */
+  readonly name: string
   /** For absent and null values: a fault if `required`, otherwise `fallback` is the argument. */
   readonly required: boolean
   readonly fallback: T | undefined
   /** Schema of the JSON value, for documentation; only `decode` decides. */
   readonly schema: Schema
   decode(value: unknown, index: number): T
+  /** The same parameter under this name. */
+  as(name: string): Param<T>
   /**
    * The argument of the JSON value between `start` and `end` of the call (callText.ts), which has no escapes: what
    * `decode` makes of it, or undefined where only that can tell. Absent where that is so of all values.
@@ -132,9 +136,7 @@ export interface MethodDefinition<N extends RpcNetwork, P extends readonly Param
   readonly summary?: string
   /** Absent: none. */
   readonly params?: P
-  /** Names of `params`, in order. */
-  readonly paramNames?: readonly string[]
-  /** Whether an object with `paramNames` is accepted instead of a list. */
+  /** Whether an object of parameters by name is accepted instead of a list. */
   readonly byName?: boolean
   readonly result?: Schema
   /**
@@ -193,8 +195,7 @@ export interface Method<N extends RpcNetwork = RpcNetwork>
  *
  * @example
  * eth_getStorageAt: defineMethod({
- *   params: [address, storageKey, stateBlockId],
- *   paramNames: ['address', 'position', 'block'],
+ *   params: [address.as('address'), storageKey.as('position'), stateBlockId.as('block')],
  *   price: 2,
  *   memo: 'head',
  *   run: ({ state }: Network, [account, slot, block]) => …,
@@ -203,16 +204,13 @@ export interface Method<N extends RpcNetwork = RpcNetwork>
 export function defineMethod<const P extends readonly Param<unknown>[], N extends RpcNetwork>(
   definition: MethodDefinition<N, P>,
 ): Method<N> {
-  const { name = '', params = [], paramNames = [], memo = 'never' } = definition
-  if (paramNames.length > 0 && paramNames.length !== params.length) {
-    throw new RangeError(`${name} has ${params.length} parameters but ${paramNames.length} names`)
-  }
+  const { name = '', params = [], memo = 'never' } = definition
   if (definition.effect === true && memo === 'head')
     throw new RangeError(`${name} has an effect, and is not repeated`)
   const { price, run } = definition as unknown as Pick<Method<N>, 'price' | 'run'>
   const { summary, byName = false, isRelayed = false, effect = false } = definition
   const { result, cost = 'inline', jobClass } = definition
-  const call = { params, paramNames, byName, isRelayed, effect, cost, jobClass, price, memo, run }
+  const call = { params, byName, isRelayed, effect, cost, jobClass, price, memo, run }
   return { name, summary, result, ...call }
 }
 
@@ -227,7 +225,7 @@ export function nameMethods<N extends RpcNetwork, K extends string>(
   >
 }
 
-type ParamShape = Pick<Method<never>, 'params' | 'paramNames' | 'byName'>
+type ParamShape = Pick<Method<never>, 'params' | 'byName'>
 
 /** Decodes `params` in go-ethereum's order: given values, surplus ones, missing ones. Throws FaultError. */
 export function decodeParams(method: ParamShape, raw: unknown): unknown[] {
@@ -327,13 +325,13 @@ function placeOf(start: number, end: number): number {
 
 function positional(method: ParamShape, raw: unknown): readonly unknown[] {
   if (raw === undefined || raw === null) return []
-  const { paramNames: names, byName } = method
+  const { params, byName } = method
   if (!byName || typeof raw !== 'object') throw new FaultError({ kind: 'ParamsNotArray' })
   const named = new Map<string, unknown>(Object.entries(raw))
   for (const name of named.keys()) {
-    if (!names.includes(name)) throw new FaultError({ kind: 'UnknownArgument', name })
+    if (!params.some((param) => param.name === name)) throw new FaultError({ kind: 'UnknownArgument', name })
   }
-  const values = names.map((name) => named.get(name))
+  const values = params.map(({ name }) => named.get(name))
   while (values.length > 0 && values.at(-1) === undefined) values.pop()
   return values
 }

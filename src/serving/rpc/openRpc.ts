@@ -20,15 +20,15 @@ export function renderOpenRpc(version: string): string {
 }
 
 function describe(method: Method<never>): object {
-  const { name, summary, params, paramNames, byName, result } = method
-  if (summary === undefined || result === undefined || paramNames.length !== params.length) {
+  const { name, summary, params, byName, result } = method
+  if (summary === undefined || result === undefined || params.some((param) => param.name === '')) {
     throw new RangeError(`${name} does not say what it answers, or how its parameters are called`)
   }
   return {
     name,
     summary,
     paramStructure: byName ? 'either' : 'by-position',
-    params: params.map(({ required, schema }, index) => ({ name: paramNames[index], required, schema })),
+    params: params.map(({ name, required, schema }) => ({ name, required, schema })),
     result: { name: 'result', schema: result },
   }
 }

@@ -11,7 +11,7 @@ import { Failure } from '../answers/outcome.js'
 import { notAllowed, unpaid } from '../contexts/payment.js'
 import { unitsMin } from '../contexts/price.js'
 import type { RequestContext } from '../contexts/requestContext.js'
-import type { Json, Method, MethodRelay, ToldAnswer, ToldAnswers } from '../method.js'
+import type { Json, MethodRelay, Param, ToldAnswer, ToldAnswers } from '../method.js'
 import { type Member, noRoom } from './batch.js'
 
 /** As for a transaction, which is passed on as well. */
@@ -102,11 +102,11 @@ export function createTold(
  * the block that they name, where they do.
  */
 export function atHead(
-  method: Pick<Method<never>, 'paramNames'>,
+  { params: declared }: { readonly params: readonly Pick<Param<unknown>, 'name'>[] },
   params: unknown,
   head: number,
 ): { readonly params: unknown; readonly block: number | undefined } {
-  const at = method.paramNames.findIndex((name) => name === 'block' || name === 'newestBlock')
+  const at = declared.findIndex(({ name }) => name === 'block' || name === 'newestBlock')
   const given = params ?? []
   if (at < 0 || !Array.isArray(given) || given.length < at) return { params, block: undefined }
   const value: unknown = given[at] ?? 'latest'

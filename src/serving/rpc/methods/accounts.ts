@@ -36,7 +36,7 @@ import {
 } from '../params/schema.js'
 import { stateBlock } from '../params/stateBlock.js'
 
-const ofAccount = { params: [address, stateBlockId], paramNames: ['address', 'block'], memo: 'head' } as const
+const ofAccount = { params: [address.as('address'), stateBlockId.as('block')], memo: 'head' } as const
 
 /** Most slots of all accounts together; go-ethereum's limit. */
 const slotsMax = 1_024
@@ -112,8 +112,7 @@ export const accountMethods = {
   }),
   eth_getStorageAt: chainMethod({
     summary: 'Value of a storage slot after a block',
-    params: [address, storageKey, stateBlockId],
-    paramNames: ['address', 'position', 'block'],
+    params: [address.as('address'), storageKey.as('position'), stateBlockId.as('block')],
     price: 2,
     memo: 'head',
     result: wordSchema,
@@ -123,8 +122,7 @@ export const accountMethods = {
   /** By account in the order of the addresses, and of the slots asked for. */
   eth_getStorageValues: chainMethod({
     summary: 'Values of slots of several accounts after a block',
-    params: [wantedSlots, stateBlockId],
-    paramNames: ['slots', 'block'],
+    params: [wantedSlots.as('slots'), stateBlockId.as('block')],
     price: ([wanted]) => 2 + wanted.reduce((sum, [, slots]) => sum + 1 + slots.length, 0),
     memo: 'head',
     result: mapSchema('values by address', addressSchema, listSchema(wordSchema)),

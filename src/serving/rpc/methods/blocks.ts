@@ -19,8 +19,8 @@ import {
 } from '../params/schema.js'
 import { minedBlock, minedBlockOfAnyTag } from '../params/stateBlock.js'
 
-const byHash = { params: [hash32], paramNames: ['blockHash'] } as const
-const byNumber = { params: [blockId()], paramNames: ['block'] } as const
+const byHash = { params: [hash32.as('blockHash')] } as const
+const byNumber = { params: [blockId().as('block')] } as const
 
 const block = {
   price: ([, isFull]: readonly [unknown, boolean]) => (isFull ? 50 : 10),
@@ -43,8 +43,7 @@ export const blockMethods = {
   erigon_getHeaderByNumber: chainMethod({
     ...header,
     summary: 'Header of a block; Otterscan asks it to know which node this is',
-    params: [blockId({ acceptsDecimal: true })],
-    paramNames: ['block'],
+    params: [blockId({ acceptsDecimal: true }).as('block')],
     run: (network, [id]) => headerAt(network, id),
   }),
   /**
@@ -55,8 +54,7 @@ export const blockMethods = {
   eth_getBlockAccessList: chainMethod({
     summary:
       'Access list of a block (EIP-7928): accounts and slots that it reads, and values after each change',
-    params: [blockId({ acceptsHash: true })],
-    paramNames: ['block'],
+    params: [blockId({ acceptsHash: true }).as('block')],
     price: 100,
     memo: 'head',
     result: nullable(blockAccessListSchema),
@@ -68,15 +66,13 @@ export const blockMethods = {
   eth_getBlockByHash: chainMethod({
     ...block,
     summary: 'Block with this hash, canonical or not',
-    params: [hash32, boolean],
-    paramNames: ['blockHash', 'fullTransactions'],
+    params: [hash32.as('blockHash'), boolean.as('fullTransactions')],
     run: ({ chain }, [hash, isFull]) => chain.blockJson(hash, isFull) ?? 'null',
   }),
   eth_getBlockByNumber: chainMethod({
     ...block,
     summary: 'Block of this number or tag',
-    params: [blockId(), boolean],
-    paramNames: ['block', 'fullTransactions'],
+    params: [blockId().as('block'), boolean.as('fullTransactions')],
     run({ chain }, [id, isFull]) {
       const block = chain.resolve(id, 0)
       if (block === undefined) return 'null'
@@ -87,8 +83,7 @@ export const blockMethods = {
   /** In transaction order; null also for a block of a branch that was never executed. `pending` means `latest`. */
   eth_getBlockReceipts: chainMethod({
     summary: 'Receipts of a block; the block may be a decimal number too',
-    params: [blockId({ acceptsHash: true, acceptsDecimal: true })],
-    paramNames: ['block'],
+    params: [blockId({ acceptsHash: true, acceptsDecimal: true }).as('block')],
     price: 100,
     memo: 'head',
     result: nullable(listSchema(receiptSchema)),
@@ -121,14 +116,12 @@ export const blockMethods = {
   }),
   eth_getUncleByBlockHashAndIndex: chainMethod({
     ...uncle,
-    params: [hash32, position],
-    paramNames: ['blockHash', 'index'],
+    params: [hash32.as('blockHash'), position.as('index')],
     run: ({ chain }, [hash, index]) => chain.uncleJson(hash, index) ?? 'null',
   }),
   eth_getUncleByBlockNumberAndIndex: chainMethod({
     ...uncle,
-    params: [blockId(), position],
-    paramNames: ['block', 'index'],
+    params: [blockId().as('block'), position.as('index')],
     run({ chain }, [id, index]) {
       const block = minedBlockOfAnyTag(chain, id)
       return (block && chain.uncleJson(block.hash, index)) ?? 'null'

@@ -26,8 +26,7 @@ import { stateBlock } from '../params/stateBlock.js'
 import { tracedCalls, traceJson } from '../traces/traceJob.js'
 
 const message = {
-  params: [callObject, stateBlockId, optional(stateOverrides, undefined)],
-  paramNames: ['call', 'block', 'stateOverrides'],
+  params: [callObject.as('call'), stateBlockId.as('block'), optional(stateOverrides).as('stateOverrides')],
   cost: 'job',
   jobClass: 'execute',
   price: 100,
@@ -36,8 +35,7 @@ const message = {
 
 /** Of a message in a block of the caller's making. */
 const inBlock = {
-  params: [...message.params, optional(blockOverrides, undefined)],
-  paramNames: [...message.paramNames, 'blockOverrides'],
+  params: [...message.params, optional(blockOverrides).as('blockOverrides')],
 } as const
 
 export const callMethods = {
@@ -64,12 +62,11 @@ export const callMethods = {
   eth_callMany: defineMethod({
     summary: 'Data that messages return one after the other, a list for each bundle',
     params: [
-      bundles,
-      callsPlace,
-      optional(stateOverrides, undefined),
-      optional(integer('a time in milliseconds'), undefined),
+      bundles.as('bundles'),
+      callsPlace.as('stateContext'),
+      optional(stateOverrides).as('stateOverrides'),
+      optional(integer('a time in milliseconds')).as('timeout'),
     ],
-    paramNames: ['bundles', 'stateContext', 'stateOverrides', 'timeout'],
     cost: 'job',
     price: bundlesPrice,
     result: listSchema(listSchema(objectSchema('CallResult', {}, { value: bytesSchema, error: textSchema }))),
@@ -126,8 +123,7 @@ export const callMethods = {
    */
   eth_simulateV1: defineMethod({
     summary: 'Blocks that would follow a block with given messages, and what each message comes to',
-    params: [simulation, stateBlockId],
-    paramNames: ['simulation', 'block'],
+    params: [simulation.as('simulation'), stateBlockId.as('block')],
     cost: 'job',
     jobClass: 'execute',
     price: ([{ blocks }]) => blocks.reduce((sum, { calls }) => sum + 20 * (1 + calls.length), 100),

@@ -57,14 +57,13 @@ export const debugStateMethods = {
     price: 500,
     summary: 'Page of all accounts after a block, in the order of their hashes',
     params: [
-      blockId({ acceptsHash: true }),
-      start,
-      integer('a number of accounts'),
-      optional(boolean, false),
-      optional(boolean, false),
-      optional(boolean, false),
+      blockId({ acceptsHash: true }).as('block'),
+      start.as('start'),
+      integer('a number of accounts').as('count'),
+      optional(boolean, false).as('withoutCode'),
+      optional(boolean, false).as('withoutStorage'),
+      optional(boolean, false).as('incompletes'),
     ],
-    paramNames: ['block', 'start', 'count', 'withoutCode', 'withoutStorage', 'incompletes'],
     result: objectSchema(
       'AccountRange',
       {
@@ -106,8 +105,7 @@ export const debugStateMethods = {
   debug_getModifiedAccountsByHash: chainMethod({
     ...job,
     summary: 'Accounts that were changed from one block to another, by their hashes',
-    params: [hash32, optional(hash32, undefined)],
-    paramNames: ['startHash', 'endHash'],
+    params: [hash32.as('startHash'), optional(hash32).as('endHash')],
     result: modifiedSchema,
     run(network, [startHash, endHash], context) {
       const [first, last] = [startHash, endHash].map((hash, at) => {
@@ -122,8 +120,10 @@ export const debugStateMethods = {
   debug_getModifiedAccountsByNumber: chainMethod({
     ...job,
     summary: 'Accounts that were changed from one block to another, by their numbers',
-    params: [integer('a block number'), optional(integer('a block number'), undefined)],
-    paramNames: ['startNumber', 'endNumber'],
+    params: [
+      integer('a block number').as('startNumber'),
+      optional(integer('a block number')).as('endNumber'),
+    ],
     result: modifiedSchema,
     run(network, [startNumber, endNumber], context) {
       const [first, last] = [startNumber, endNumber].map((number, at) => {
@@ -142,8 +142,7 @@ export const debugStateMethods = {
     ...job,
     price: 500,
     summary: 'State roots after each transaction of a block',
-    params: [hash32, optional(traceConfig, plainTrace)],
-    paramNames: ['blockHash', 'options'],
+    params: [hash32.as('blockHash'), optional(traceConfig, plainTrace).as('options')],
     result: nullable(listSchema(hashSchema)),
     run(network, [hash], context) {
       return run(network, { kind: 'roots', blockHash: tracedBlock(network, hash).blockHash }, context)
@@ -157,13 +156,12 @@ export const debugStateMethods = {
     ...job,
     summary: 'Page of the slots of an account before a block, in the order of their hashes',
     params: [
-      blockId({ acceptsHash: true }),
-      integer('an index of a transaction'),
-      address,
-      start,
-      integer('a number of slots'),
+      blockId({ acceptsHash: true }).as('block'),
+      integer('an index of a transaction').as('transactionIndex'),
+      address.as('address'),
+      start.as('start'),
+      integer('a number of slots').as('count'),
     ],
-    paramNames: ['block', 'transactionIndex', 'address', 'start', 'count'],
     result: objectSchema('StorageRange', {
       storage: nullable(
         mapSchema(

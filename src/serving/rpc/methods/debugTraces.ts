@@ -26,16 +26,14 @@ export const debugTraceMethods = {
   debug_traceBlockByHash: chainMethod({
     ...blockTrace,
     summary: 'What the transactions of a block did, by its hash',
-    params: [hash32, options],
-    paramNames: ['blockHash', 'options'],
+    params: [hash32.as('blockHash'), options.as('options')],
     run: (network, [hash, options], context) =>
       traceJson(network, tracedBlock(network, hash), options, context),
   }),
   debug_traceBlockByNumber: chainMethod({
     ...blockTrace,
     summary: 'What the transactions of a block did, by its number or tag',
-    params: [blockId(), options],
-    paramNames: ['block', 'options'],
+    params: [blockId().as('block'), options.as('options')],
     run: (network, [id, options], context) =>
       traceJson(network, tracedBlockAt(network, id), options, context),
   }),
@@ -43,8 +41,11 @@ export const debugTraceMethods = {
   debug_traceCall: chainMethod({
     ...trace,
     summary: 'What a message does on the state after a block, in the form of a tracer',
-    params: [callObject, stateBlockId, optional(traceCallConfig, plainTraceCall)],
-    paramNames: ['call', 'block', 'options'],
+    params: [
+      callObject.as('call'),
+      stateBlockId.as('block'),
+      optional(traceCallConfig, plainTraceCall).as('options'),
+    ],
     run(network, [call, block, options], context) {
       const { stateOverrides, blockOverrides, txIndex: index } = options
       const bundles = [{ calls: [{ call }], blockOverrides }]
@@ -56,8 +57,11 @@ export const debugTraceMethods = {
   debug_traceCallMany: chainMethod({
     ...trace,
     summary: 'What messages do one after the other, a list for each bundle, in the form of a tracer',
-    params: [bundles, callsPlace, optional(traceCallConfig, plainTraceCall)],
-    paramNames: ['bundles', 'stateContext', 'options'],
+    params: [
+      bundles.as('bundles'),
+      callsPlace.as('stateContext'),
+      optional(traceCallConfig, plainTraceCall).as('options'),
+    ],
     price: bundlesPrice,
     result: listSchema(listSchema(traceSchema)),
     run(network, [bundles, place, options], context) {
@@ -76,8 +80,7 @@ export const debugTraceMethods = {
   debug_traceTransaction: chainMethod({
     ...trace,
     summary: 'What a transaction of the chain did, in the form of a tracer',
-    params: [hash32, options],
-    paramNames: ['transactionHash', 'options'],
+    params: [hash32.as('transactionHash'), options.as('options')],
     run: (network, [hash, options], context) =>
       traceJson(network, tracedTransaction(network, hash), options, context),
   }),

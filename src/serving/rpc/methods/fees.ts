@@ -76,8 +76,11 @@ export const feeMethods = {
   /** As go-ethereum answers, of up to 1,024 blocks; lists of prices have one more item for the next block. */
   eth_feeHistory: chainMethod({
     summary: 'Base fees, shares of gas used and tips of a range of blocks',
-    params: [blockCount, blockId(), optional(percentileList, [])],
-    paramNames: ['blockCount', 'newestBlock', 'rewardPercentiles'],
+    params: [
+      blockCount.as('blockCount'),
+      blockId().as('newestBlock'),
+      optional(percentileList, []).as('rewardPercentiles'),
+    ],
     cost: 'job',
     price: ([count]) => 10 + 5 * Math.min(count, blocksMax),
     memo: 'head',

@@ -13,8 +13,7 @@ export const fillMethods = {
   /** Nothing is signed. The nonce counts what was sent from here and waits; the gas is estimated at the head. */
   eth_fillTransaction: chainMethod({
     summary: 'A transaction with nonce, fees and gas where they were missing, not signed',
-    params: [callObject],
-    paramNames: ['transaction'],
+    params: [callObject.as('transaction')],
     cost: 'job',
     price: 150,
     result: objectSchema('FilledTransaction', { raw: bytesSchema, tx: { type: 'object' } }),

@@ -19,8 +19,7 @@ const nothing = Buffer.from('[]', 'latin1')
 
 const newFilter = { cost: 'job', effect: true, result: textSchema } as const
 const ofFilter = {
-  params: [text('a filter id')],
-  paramNames: ['filterId'],
+  params: [text('a filter id').as('filterId')],
   cost: 'job',
 } as const
 
@@ -50,8 +49,7 @@ export const logMethods = {
    */
   eth_getLogs: chainMethod({
     summary: 'Logs that match a filter, in a block or a range of blocks',
-    params: [logQuery],
-    paramNames: ['filter'],
+    params: [logQuery.as('filter')],
     cost: 'job',
     price: ([{ criteria }]) => 20 + countCriteria(criteria),
     memo: 'head',
@@ -68,8 +66,7 @@ export const logMethods = {
   eth_newFilter: chainMethod({
     ...newFilter,
     summary: 'Id of a new filter of logs, to be polled',
-    params: [logQuery],
-    paramNames: ['filter'],
+    params: [logQuery.as('filter')],
     price: ([{ criteria }]) => 10 + countCriteria(criteria),
     run: ({ filters }, [query], context) => quoted(filters.create({ kind: 'logs', query }, context)),
   }),
@@ -77,8 +74,7 @@ export const logMethods = {
   eth_newPendingTransactionFilter: chainMethod({
     ...newFilter,
     summary: 'Id of a new filter of transactions that wait for a block',
-    params: [optional(boolean, false)],
-    paramNames: ['fullTransactions'],
+    params: [optional(boolean, false).as('fullTransactions')],
     price: 10,
     run: ({ filters }, [isWhole], context) =>
       quoted(filters.create({ kind: 'transactions', isWhole }, context)),
@@ -103,8 +99,7 @@ export const logMethods = {
    */
   tidegate_getLogs: chainMethod({
     summary: 'Logs page by page: `limit` and `cursor` stand beside the filter of `eth_getLogs`',
-    params: [pageQuery],
-    paramNames: ['filter'],
+    params: [pageQuery.as('filter')],
     cost: 'job',
     price: ([{ criteria }]) => 20 + countCriteria(criteria),
     memo: 'head',

@@ -39,8 +39,7 @@ export const mappingMethods = {
    */
   tidegate_getMappingSlot: defineMethod({
     summary: 'Slots of entries of a mapping, up to 10,000 values in all',
-    params: [mappingKeys, storageKey, optional(keyTypes, undefined)],
-    paramNames: ['keys', 'slot', 'keyTypes'],
+    params: [mappingKeys.as('keys'), storageKey.as('slot'), optional(keyTypes).as('keyTypes')],
     cost: 'job',
     jobClass: 'slots',
     price: ([keys]) => 2 + countKeyValues(keys),
@@ -58,8 +57,13 @@ export const mappingMethods = {
    */
   tidegate_getStorageByKeys: defineMethod({
     summary: 'Entries of a mapping after a block, with their slots',
-    params: [address, storageKey, mappingKeys, stateBlockId, optional(keyTypes, undefined)],
-    paramNames: ['address', 'slot', 'keys', 'block', 'keyTypes'],
+    params: [
+      address.as('address'),
+      storageKey.as('slot'),
+      mappingKeys.as('keys'),
+      stateBlockId.as('block'),
+      optional(keyTypes).as('keyTypes'),
+    ],
     cost: 'job',
     jobClass: 'slots',
     price: ([, , keys]) => 2 + 2 * countKeyValues(keys),
@@ -165,8 +169,7 @@ export const variableMethods = {
   tidegate_readVariable: chainMethod({
     summary:
       'Variable of a contract by its path, such as `books[42].title`, where its storage layout is known',
-    params: [address, text('a path to a variable'), stateBlockId],
-    paramNames: ['address', 'path', 'block'],
+    params: [address.as('address'), text('a path to a variable').as('path'), stateBlockId.as('block')],
     price: 10,
     memo: 'head',
     result: variableSchema,

@@ -222,8 +222,7 @@ export const nodeMethods = {
   /** Not the SHA3-256 of the standard. */
   web3_sha3: chainMethod({
     summary: 'Keccak-256 of bytes',
-    params: [bytes],
-    paramNames: ['data'],
+    params: [bytes.as('data')],
     price: ([data]) => 1 + Math.floor(data.length / 1_024),
     result: hashSchema,
     run: (_network, [data]) => `"${bytesToHex(keccak256(data))}"`,

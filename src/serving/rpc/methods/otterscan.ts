@@ -26,15 +26,17 @@ import { traceOfHashJson } from '../traces/traceJob.js'
 const details = { price: 100, memo: 'head', result: nullable(blockDetailsSchema) } as const
 /** Executes a transaction of the chain again; null where it has none of this hash. */
 const trace = {
-  params: [hash32],
-  paramNames: ['transactionHash'],
+  params: [hash32.as('transactionHash')],
   cost: 'job',
   price: 100,
 } as const
 /** In the blocks that changed the account; see otterscanSearch.ts. A block is traced for each transaction, more or less. */
 const search = {
-  params: [address, integer('a block number'), integer('a page size', searchPageMax)],
-  paramNames: ['address', 'blockNumber', 'pageSize'],
+  params: [
+    address.as('address'),
+    integer('a block number').as('blockNumber'),
+    integer('a page size', searchPageMax).as('pageSize'),
+  ],
   cost: 'job',
   price: ([, , pageSize]: readonly [unknown, unknown, number]) => 100 + 20 * pageSize,
   result: searchSchema,
@@ -51,8 +53,7 @@ export const otterscanMethods = {
   ots_getBlockDetails: chainMethod({
     ...details,
     summary: 'Block without transactions, with their number, fees and issuance; the number may be decimal',
-    params: [blockId({ acceptsDecimal: true })],
-    paramNames: ['block'],
+    params: [blockId({ acceptsDecimal: true }).as('block')],
     run({ chain }, [id]) {
       const block = chain.resolve(id, 0)
       return block === undefined ? 'null' : blockDetailsJson(chain, block.hash)
@@ -61,15 +62,17 @@ export const otterscanMethods = {
   ots_getBlockDetailsByHash: chainMethod({
     ...details,
     summary: 'The same of the block with this hash',
-    params: [hash32],
-    paramNames: ['hash'],
+    params: [hash32.as('hash')],
     run: ({ chain }, [hash]) => blockDetailsJson(chain, hash),
   }),
   /** Page 0 has the last ones. Null where there is no such block. */
   ots_getBlockTransactions: chainMethod({
     summary: "Page of a block's transactions, from its end, with cut inputs and receipts without logs",
-    params: [blockId({ acceptsDecimal: true }), integer('a page'), integer('a page size', pageSizeMax)],
-    paramNames: ['block', 'page', 'pageSize'],
+    params: [
+      blockId({ acceptsDecimal: true }).as('block'),
+      integer('a page').as('page'),
+      integer('a page size', pageSizeMax).as('pageSize'),
+    ],
     price: 100,
     memo: 'head',
     result: nullable(blockPageSchema),
@@ -81,8 +84,7 @@ export const otterscanMethods = {
   /** Null for an address without code, and for one of genesis. */
   ots_getContractCreator: chainMethod({
     summary: 'Creator of a contract, and the hash of the transaction',
-    params: [address],
-    paramNames: ['address'],
+    params: [address.as('address')],
     cost: 'job',
     price: 100,
     memo: 'head',

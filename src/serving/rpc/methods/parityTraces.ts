@@ -38,8 +38,7 @@ export const parityTraceMethods = {
   trace_call: chainMethod({
     ...replayed,
     summary: "What a message does: its output, and its calls, instructions and changes, in Parity's form",
-    params: [callObject, traceTypes, stateBlockId],
-    paramNames: ['call', 'traceTypes', 'block'],
+    params: [callObject.as('call'), traceTypes.as('traceTypes'), stateBlockId.as('block')],
     run(network, [call, tracer, block], context) {
       const asked = { block, argument: 2, bundles: [{ calls: [{ call }] }], form: 'one' } as const
       return traceJson(network, minedOnly(tracedCalls(network, asked)), { tracer }, context)
@@ -50,8 +49,7 @@ export const parityTraceMethods = {
     ...replayedList,
     price: ([calls]) => 100 + 20 * calls.length,
     summary: "What messages do one after the other, in Parity's form",
-    params: [tracedCallList, stateBlockId],
-    paramNames: ['calls', 'block'],
+    params: [tracedCallList.as('calls'), stateBlockId.as('block')],
     run(network, [calls, block], context) {
       const asked = { block, argument: 1, bundles: [{ calls }], form: 'list' } as const
       const options = { tracer: replay([]) }
@@ -62,8 +60,7 @@ export const parityTraceMethods = {
   trace_rawTransaction: chainMethod({
     ...replayed,
     summary: "What a signed transaction would do after the newest block, in Parity's form",
-    params: [bytes, traceTypes, stateBlockId],
-    paramNames: ['transaction', 'traceTypes', 'block'],
+    params: [bytes.as('transaction'), traceTypes.as('traceTypes'), stateBlockId.as('block')],
     run(network, [raw, tracer, block], context) {
       const asked = { block, argument: 2, bundles: [], form: 'one' } as const
       const subject = { ...tracedCalls(network, asked), bundles: [{ calls: [{ message: raw }] }] }
@@ -73,8 +70,7 @@ export const parityTraceMethods = {
   trace_replayBlockTransactions: chainMethod({
     ...replayedList,
     summary: "What each transaction of a block did, in Parity's form",
-    params: [blockId({ acceptsHash: true }), traceTypes],
-    paramNames: ['block', 'traceTypes'],
+    params: [blockId({ acceptsHash: true }).as('block'), traceTypes.as('traceTypes')],
     run(network, [id, tracer], context) {
       const subject = { ...tracedBlockAt(network, id), isPlain: true }
       return traceJson(network, subject, { tracer: { ...tracer, withHash: true } }, context)
@@ -84,24 +80,21 @@ export const parityTraceMethods = {
   trace_replayTransaction: chainMethod({
     ...trace,
     summary: "What a transaction of the chain did, in Parity's form",
-    params: [hash32, traceTypes],
-    paramNames: ['transactionHash', 'traceTypes'],
+    params: [hash32.as('transactionHash'), traceTypes.as('traceTypes')],
     result: nullable(replaySchema),
     run: (network, [hash, tracer], context) => traceOfHashJson(network, hash, { tracer }, context),
   }),
   trace_block: chainMethod({
     ...trace,
     summary: "Calls of a block's transactions, and its rewards, in Parity's form",
-    params: [blockId({ acceptsHash: true })],
-    paramNames: ['block'],
+    params: [blockId({ acceptsHash: true }).as('block')],
     run: (network, [id], context) => traceJson(network, tracedBlockAt(network, id), asList, context),
   }),
   /** From one of `fromAddress`, to one of `toAddress`. Every block is executed again; the time of a trace limits how many. */
   trace_filter: chainMethod({
     ...trace,
     summary: "Calls and rewards of a range of blocks by their addresses, in Parity's form",
-    params: [traceFilter],
-    paramNames: ['filter'],
+    params: [traceFilter.as('filter')],
     run(network, [{ fromBlock, toBlock, options }], context) {
       return traceJson(network, tracedRange(network, fromBlock, toBlock), options, context)
     },
@@ -110,16 +103,14 @@ export const parityTraceMethods = {
   trace_get: chainMethod({
     ...trace,
     summary: "One call of a transaction by its place, in Parity's form",
-    params: [hash32, traceAddress],
-    paramNames: ['transactionHash', 'traceAddress'],
+    params: [hash32.as('transactionHash'), traceAddress.as('traceAddress')],
     result: nullable(callTraceSchema),
     run: (network, [hash, address], context) => traceOfHashJson(network, hash, oneCall(address), context),
   }),
   trace_transaction: chainMethod({
     ...trace,
     summary: "Calls of a transaction of the chain, in Parity's form",
-    params: [hash32],
-    paramNames: ['transactionHash'],
+    params: [hash32.as('transactionHash')],
     result: nullable(listSchema(callTraceSchema)),
     run: (network, [hash], context) => traceOfHashJson(network, hash, asList, context),
   }),

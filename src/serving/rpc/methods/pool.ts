@@ -34,8 +34,7 @@ export const poolMethods = {
   txpool_contentFrom: chainMethod({
     ...pool,
     summary: 'Transactions of one account sent from here that wait for a block, by nonce',
-    params: [address],
-    paramNames: ['address'],
+    params: [address.as('address')],
     result: parts(byNonce(sentTransactionSchema)),
     run({ upstreamCalls }, [sender]) {
       if (upstreamCalls === undefined) return '{"pending":{},"queued":{}}'

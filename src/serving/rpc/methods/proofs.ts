@@ -49,8 +49,7 @@ export const stateProofMethods = {
   /** EIP-1186; keys and values are written as go-ethereum writes them. Specification, section 4. */
   eth_getProof: defineMethod({
     summary: 'An account and up to 1,024 of its slots, with the trie nodes that prove them (EIP-1186)',
-    params: [address, list('storage keys'), stateBlockId],
-    paramNames: ['address', 'storageKeys', 'block'],
+    params: [address.as('address'), list('storage keys').as('storageKeys'), stateBlockId.as('block')],
     cost: 'job',
     jobClass: 'proof',
     price: ([, keys]) => 20 + keys.length,
@@ -92,8 +91,7 @@ export const proofMethods = {
    */
   debug_executionWitness: chainMethod({
     summary: 'Trie nodes, code and headers with which a block can be executed without its chain',
-    params: [blockId({ acceptsHash: true })],
-    paramNames: ['block'],
+    params: [blockId({ acceptsHash: true }).as('block')],
     cost: 'job',
     price: 100,
     memo: 'head',
@@ -116,8 +114,7 @@ export const proofMethods = {
    */
   tidegate_getHeaderProof: chainMethod({
     summary: 'A block header with the 15 hashes that prove it in the accumulator of its epoch',
-    params: [hash32],
-    paramNames: ['blockHash'],
+    params: [hash32.as('blockHash')],
     cost: 'job',
     price: 20,
     memo: 'head',
@@ -144,8 +141,7 @@ export const proofMethods = {
   tidegate_getVerified: chainMethod({
     summary:
       'The result of a read, with the header and the trie nodes that prove it to who trusts the block hash',
-    params: [readName, list('parameters'), optional(hash32, undefined)],
-    paramNames: ['method', 'params', 'checkpoint'],
+    params: [readName.as('method'), list('parameters').as('params'), optional(hash32).as('checkpoint')],
     cost: 'job',
     price: ([read, , checkpoint]) => read.price + (checkpoint === undefined ? 0 : headProofPrice),
     memo: 'head',

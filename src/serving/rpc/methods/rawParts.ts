@@ -13,7 +13,7 @@ import { blockId, hash32, position } from '../params/params.js'
 import { bytesSchema, listSchema, nullable } from '../params/schema.js'
 import { minedBlock } from '../params/stateBlock.js'
 
-const ofBlock = { params: [blockId({ acceptsHash: true })], paramNames: ['block'] } as const
+const ofBlock = { params: [blockId({ acceptsHash: true }).as('block')] } as const
 const transactionOfBlock = {
   summary: 'Signed encoding of a transaction of a block',
   price: 2,
@@ -23,8 +23,7 @@ const transactionOfBlock = {
 /** As it was signed (EIP-2718). */
 const transactionByHash = chainMethod({
   summary: 'Signed encoding of a transaction of the chain',
-  params: [hash32],
-  paramNames: ['transactionHash'],
+  params: [hash32.as('transactionHash')],
   price: 5,
   result: bytesSchema,
   run: ({ chain }, [hash]) => rawTransactionOf(chain, findKeptTransaction(chain, hash)),
@@ -87,14 +86,12 @@ export const rawPartMethods = {
   eth_getRawTransactionByHash: transactionByHash,
   eth_getRawTransactionByBlockHashAndIndex: chainMethod({
     ...transactionOfBlock,
-    params: [hash32, position],
-    paramNames: ['blockHash', 'index'],
+    params: [hash32.as('blockHash'), position.as('index')],
     run: ({ chain }, [blockHash, index]) => rawTransactionOf(chain, { blockHash, index }),
   }),
   eth_getRawTransactionByBlockNumberAndIndex: chainMethod({
     ...transactionOfBlock,
-    params: [blockId(), position],
-    paramNames: ['block', 'index'],
+    params: [blockId().as('block'), position.as('index')],
     run({ chain }, [id, index]) {
       const block = minedBlock(chain, id)
       return rawTransactionOf(chain, block && { blockHash: block.hash, index })

@@ -141,7 +141,7 @@ function rollupMethod<const P extends readonly Param<unknown>[]>(
   return defineMethod({ ...definition, byName: true } as MethodDefinition<RollupNetwork, P>)
 }
 
-const byHash = { params: [transactionHash], paramNames: ['transaction_hash'] } as const
+const byHash = { params: [transactionHash.as('transaction_hash')] } as const
 const relayed = { cost: 'job', price: 50 } as const
 
 /** The version of the rollup's JSON-RPC specification whose shapes these methods follow; the first with `proof_facts`. */
@@ -160,8 +160,7 @@ export const rollupMethodFamily = {
    */
   rollupx_addInvokeTransaction: rollupMethod({
     summary: 'Hash of an invoke transaction, which is stored and sent to the sequencer',
-    params: [writtenTransaction],
-    paramNames: ['invoke_transaction'],
+    params: [writtenTransaction.as('invoke_transaction')],
     cost: 'job',
     effect: true,
     price: 200,
@@ -193,8 +192,11 @@ export const rollupMethodFamily = {
   rollupx_estimateFee: rollupMethod({
     ...relayed,
     summary: 'Fees of transactions that are not submitted yet, as the sequencer answers them',
-    params: [list('transactions'), list('simulation flags'), blockName],
-    paramNames: ['request', 'simulation_flags', 'block_id'],
+    params: [
+      list('transactions').as('request'),
+      list('simulation flags').as('simulation_flags'),
+      blockName.as('block_id'),
+    ],
     result: listSchema({ type: 'object', title: 'fee estimate' }),
     run: (network, [request, simulation_flags, block_id]) =>
       readSequencer(network, 'estimateFee', { request, simulation_flags, block_id }),
@@ -202,16 +204,14 @@ export const rollupMethodFamily = {
   rollupx_getBlockWithTxs: rollupMethod({
     ...relayed,
     summary: 'Block of the rollup with its transactions, as the sequencer answers it',
-    params: [blockName],
-    paramNames: ['block_id'],
+    params: [blockName.as('block_id')],
     result: { type: 'object', title: 'rollup block' },
     run: (network, [block_id]) => readSequencer(network, 'getBlockWithTxs', { block_id }),
   }),
   rollupx_getClassAt: rollupMethod({
     ...relayed,
     summary: 'Class of a contract, as the sequencer answers it',
-    params: [blockName, contractAddress],
-    paramNames: ['block_id', 'contract_address'],
+    params: [blockName.as('block_id'), contractAddress.as('contract_address')],
     result: { type: 'object', title: 'contract class' },
     run: (network, [block_id, contract_address]) =>
       readSequencer(network, 'getClassAt', { block_id, contract_address }),
@@ -219,8 +219,7 @@ export const rollupMethodFamily = {
   rollupx_getNonce: rollupMethod({
     ...relayed,
     summary: 'Nonce of an account contract, as the sequencer answers it',
-    params: [blockName, contractAddress],
-    paramNames: ['block_id', 'contract_address'],
+    params: [blockName.as('block_id'), contractAddress.as('contract_address')],
     result: feltSchema,
     run: (network, [block_id, contract_address]) =>
       readSequencer(network, 'getNonce', { block_id, contract_address }),
@@ -310,8 +309,7 @@ export const rollupMethodFamily = {
   /** False where the connection has none with this id. */
   rollupx_unsubscribe: rollupMethod({
     summary: 'Ends a subscription of this connection',
-    params: [text('a subscription id')],
-    paramNames: ['subscription_id'],
+    params: [text('a subscription id').as('subscription_id')],
     price: 1,
     effect: true,
     result: booleanSchema,

@@ -63,8 +63,7 @@ export const signingMethods = {
   eth_sendTransaction: chainMethod({
     ...signing,
     summary: 'Hash of a transaction that is filled in, signed and sent, on a developer chain',
-    params: [callObject],
-    paramNames: ['transaction'],
+    params: [callObject.as('transaction')],
     effect: true,
     price: 200,
     result: hashSchema,
@@ -81,23 +80,20 @@ export const signingMethods = {
   eth_sign: chainMethod({
     ...signature,
     summary: 'Signature of a message (EIP-191) by an account of a developer chain',
-    params: [address, bytes],
-    paramNames: ['address', 'message'],
+    params: [address.as('address'), bytes.as('message')],
     run: (network, [account, message]) => askSigner(network, 'eth_sign', account, bytesToHex(message)),
   }),
   eth_signTypedData_v4: chainMethod({
     ...signature,
     summary: 'Signature of typed data (EIP-712) by an account of a developer chain',
-    params: [address, typedData],
-    paramNames: ['address', 'typedData'],
+    params: [address.as('address'), typedData.as('typedData')],
     run: (network, [account, typed]) => askSigner(network, 'eth_signTypedData_v4', account, typed),
   }),
   /** A password is not needed. */
   personal_sign: chainMethod({
     ...signature,
     summary: 'As eth_sign, with the message first',
-    params: [bytes, address, optional(text('a password'), undefined)],
-    paramNames: ['message', 'address', 'password'],
+    params: [bytes.as('message'), address.as('address'), optional(text('a password')).as('password')],
     run: (network, [message, account]) => askSigner(network, 'eth_sign', account, bytesToHex(message)),
   }),
 }

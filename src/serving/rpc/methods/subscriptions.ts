@@ -42,8 +42,7 @@ export const subscriptionMethods = {
     summary:
       'Id of a subscription to `newHeads`, `logs`, `transactionReceipts`, `newPendingTransactions` or `syncing`, over a WebSocket',
     // The second parameter depends on the first, and without a connection both are ignored.
-    params: [optional(anything, undefined), optional(anything, undefined)],
-    paramNames: ['kind', 'options'],
+    params: [optional(anything).as('kind'), optional(anything).as('options')],
     // An address or topic takes a unit: to decode, and to add to the index and remove again.
     price: (args) => 10 + countKeysOf(args),
     effect: true,
@@ -66,8 +65,7 @@ export const subscriptionMethods = {
   eth_unsubscribe: chainMethod({
     summary: 'Ends a subscription of this connection',
     effect: true,
-    params: [optional(anything, undefined)],
-    paramNames: ['subscription'],
+    params: [optional(anything).as('subscription')],
     price: 1,
     result: booleanSchema,
     run(_network, [id], { subscriber }) {

@@ -15,7 +15,7 @@ import {
 } from '../params/schema.js'
 import { minedBlockOfAnyTag } from '../params/stateBlock.js'
 
-const byHash = { params: [hash32], paramNames: ['transactionHash'], memo: 'head' } as const
+const byHash = { params: [hash32.as('transactionHash')], memo: 'head' } as const
 const ofBlock = {
   summary: 'Transaction of a block by its index',
   price: 5,
@@ -32,14 +32,12 @@ const lastAnswerMs = 500
 export const transactionMethods = {
   eth_getTransactionByBlockHashAndIndex: chainMethod({
     ...ofBlock,
-    params: [hash32, position],
-    paramNames: ['blockHash', 'index'],
+    params: [hash32.as('blockHash'), position.as('index')],
     run: ({ chain }, [hash, index]) => chain.transactionJson(hash, index) ?? 'null',
   }),
   eth_getTransactionByBlockNumberAndIndex: chainMethod({
     ...ofBlock,
-    params: [blockId(), position],
-    paramNames: ['block', 'index'],
+    params: [blockId().as('block'), position.as('index')],
     run({ chain }, [id, index]) {
       const block = minedBlockOfAnyTag(chain, id)
       return (block && chain.transactionJson(block.hash, index, block.number)) ?? 'null'
@@ -62,8 +60,7 @@ export const transactionMethods = {
   }),
   eth_getTransactionBySenderAndNonce: chainMethod({
     summary: 'Transaction that an account sent with a nonce',
-    params: [address, position],
-    paramNames: ['sender', 'nonce'],
+    params: [address.as('sender'), position.as('nonce')],
     price: 20,
     memo: 'head',
     result: nullable(transactionSchema),
@@ -89,8 +86,7 @@ export const transactionMethods = {
   eth_sendRawTransaction: chainMethod({
     summary:
       'Hash of a signed transaction, once a node that the network follows or asks took it, or a developer chain did',
-    params: [bytes],
-    paramNames: ['transaction'],
+    params: [bytes.as('transaction')],
     cost: 'job',
     effect: true,
     price: 50,
@@ -105,8 +101,7 @@ export const transactionMethods = {
    */
   eth_sendRawTransactionSync: chainMethod({
     summary: 'Receipt of a signed transaction, once it was sent and a block has it',
-    params: [bytes, optional(integer('a time in milliseconds'), undefined)],
-    paramNames: ['transaction', 'timeout'],
+    params: [bytes.as('transaction'), optional(integer('a time in milliseconds')).as('timeout')],
     cost: 'job',
     effect: true,
     price: 60,
@@ -123,8 +118,7 @@ export const transactionMethods = {
   }),
   ots_getTransactionBySenderAndNonce: chainMethod({
     summary: 'Hash of the transaction that an account sent with a nonce',
-    params: [address, integer('a nonce')],
-    paramNames: ['sender', 'nonce'],
+    params: [address.as('sender'), integer('a nonce').as('nonce')],
     price: 20,
     memo: 'head',
     result: nullable(hashSchema),

@@ -33,7 +33,7 @@ const receiptPrice = 700
 /** Of a checkpoint that was not asked for yet, a beacon node is asked for 50 KB and more. */
 export const headProofPrice = 500
 
-const inBlock = { params: [blockId({ acceptsHash: true }), position], paramNames: [], byName: false }
+const inBlock = { params: [blockId({ acceptsHash: true }), position], byName: false }
 const inReceipt = { ...inBlock, params: [...inBlock.params, position] }
 
 const stateReads = ['eth_getBalance', 'eth_getTransactionCount', 'eth_getCode', 'eth_getStorageAt'] as const

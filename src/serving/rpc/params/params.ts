@@ -27,11 +27,17 @@ export function required<T>(
   schema: Schema = {},
   read?: Param<T>['read'],
 ): Param<T> {
-  return { required: true, fallback: undefined, schema, decode, ...(read && { read }) }
+  return { name: '', required: true, fallback: undefined, schema, decode, as, ...(read && { read }) }
+}
+
+function as<T>(this: Param<T>, name: string): Param<T> {
+  return { ...this, name }
 }
 
 /** The same parameter, but it may be absent or null; then the argument is `fallback`. */
-export function optional<T, F>(param: Param<T>, fallback: F): Param<T | F> {
+export function optional<T>(param: Param<T>): Param<T | undefined>
+export function optional<T, F>(param: Param<T>, fallback: F): Param<T | F>
+export function optional(param: Param<unknown>, fallback?: unknown): Param<unknown> {
   return { ...param, required: false, fallback }
 }
 

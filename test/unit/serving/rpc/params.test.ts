@@ -197,8 +197,7 @@ t.test('arguments are taken in go-ethereum’s order of complaints', async (t) =
 t.test('a method with names takes its parameters by name or by position', async (t) => {
   const method = defineMethod({
     name: 'test_named',
-    params: [boolean, optional(position, 7)],
-    paramNames: ['flag', 'index'],
+    params: [boolean.as('flag'), optional(position, 7).as('index')],
     byName: true,
     cost: 'inline',
     price: 1,

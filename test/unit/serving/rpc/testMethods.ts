@@ -9,11 +9,10 @@ import {
   defineMethod,
   type Json,
   type NetworkViews,
-  type Param,
   type RpcHead,
   type RpcNetwork,
 } from '../../../../src/serving/rpc/method.js'
-import { boolean, list, optional, position } from '../../../../src/serving/rpc/params/params.js'
+import { anything, boolean, list, optional, position } from '../../../../src/serving/rpc/params/params.js'
 import { wideDispatchLimits } from '../../../transport/serverLimits.js'
 
 /** A network whose head a test moves, and which counts what was run on it. Its blocks are 0 to {@link blocksMax}. */
@@ -58,13 +57,13 @@ export function testHash(number: number): Hash32 {
   return toHash32(new Uint8Array(32).fill(number))
 }
 
-const anything: Param<unknown> = { required: false, fallback: null, schema: {}, decode: (value) => value }
+const anyValue = optional(anything, null)
 
 /** Methods of every kind: pure and not, text and bytes, at once and later, with and without faults. */
 export const testMethods = [
   defineMethod({
     name: 'test_echo',
-    params: [anything, anything],
+    params: [anyValue, anyValue],
     cost: 'inline',
     price: 1,
     memo: 'head',
@@ -129,7 +128,7 @@ export const testMethods = [
   /** Holds the thread for so many milliseconds. */
   defineMethod({
     name: 'test_spin',
-    params: [anything],
+    params: [anyValue],
     cost: 'inline',
     price: 1,
     memo: 'never',
@@ -142,7 +141,7 @@ export const testMethods = [
   }),
   defineMethod({
     name: 'test_dear',
-    params: [anything],
+    params: [anyValue],
     cost: 'inline',
     price: 30,
     memo: 'head',

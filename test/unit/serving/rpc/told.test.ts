@@ -24,10 +24,10 @@ t.test(
 )
 
 t.test('the newest block is named by its number', async (t) => {
-  const call = { paramNames: ['call', 'block'] }
+  const call = { params: [{ name: 'call' }, { name: 'block' }] }
   t.strictSame(atHead(call, [{}], 9), { params: [{}, '0x9'], block: 9 })
   t.strictSame(atHead(call, [{}, 'latest', 1], 9), { params: [{}, '0x9', 1], block: 9 })
   t.strictSame(atHead(call, [{}, '0x5'], 9), { params: [{}, '0x5'], block: 5 })
   t.strictSame(atHead(call, [{}, 'safe'], 9), { params: [{}, 'safe'], block: undefined })
-  t.strictSame(atHead({ paramNames: [] }, [], 9), { params: [], block: undefined })
+  t.strictSame(atHead({ params: [] }, [], 9), { params: [], block: undefined })
 })
