@@ -51,11 +51,29 @@ export function textFlag(placeholder: string, summary: string, notes: FlagNotes 
   }
 }
 
-/** A flag with a decimal integer from `min` to `max`. */
+/** A flag with a text of this form. */
+export function patternFlag(
+  placeholder: string,
+  summary: string,
+  pattern: RegExp,
+  expected: string,
+): Flag<string> {
+  return {
+    ...textFlag(placeholder, summary),
+    parse: (text) => (pattern.test(text) ? text : undefined),
+    expected,
+  }
+}
+
+/** A flag with a decimal integer from `min` to `max`, which any safe integer is unless given. */
 export function integerFlag(
   placeholder: string,
   summary: string,
-  { min, max, ...notes }: FlagNotes & { readonly min: number; readonly max: number },
+  {
+    min = 0,
+    max = Number.MAX_SAFE_INTEGER,
+    ...notes
+  }: FlagNotes & { readonly min?: number; readonly max?: number } = {},
 ): Flag<number> {
   return {
     ...textFlag(placeholder, summary, notes),

@@ -4,13 +4,11 @@
  */
 import { resolve } from 'node:path'
 import { UsageError } from '../../primitives/faults.js'
-import { redactUrl } from '../../primitives/redactUrl.js'
 import {
   configSchema,
   edgesMax,
   isBeaconUrl,
   isPageOrigin,
-  isRoot,
   isUpstreamUrl,
   logLevels,
   mergedConfig,
@@ -31,10 +29,11 @@ import {
   defineCommand,
   integerFlag,
   listFlag,
+  patternFlag,
   switchFlag,
   textFlag,
 } from './commandLine.js'
-import { common, history } from './commonFlags.js'
+import { common, history, urlsFlag } from './commonFlags.js'
 import { keyCommands } from './keyCommands.js'
 
 /** The commands that show what the node store keeps of the past: what keys used, and who changed what. */
@@ -101,16 +100,11 @@ const address = {
   host: textFlag('HOST', 'address to listen on', {
     shownDefault: '127.0.0.1, which only this machine can reach',
   }),
-  port: integerFlag('PORT', 'port to listen on; 0 takes a free one', {
-    min: 0,
-    max: 65_535,
-    shownDefault: '8545',
-  }),
+  port: integerFlag('PORT', 'port to listen on; 0 takes a free one', { max: 65_535, shownDefault: '8545' }),
   adminHost: textFlag('HOST', 'address of the admin listener (dashboard, metrics)', {
     shownDefault: '127.0.0.1',
   }),
   adminPort: integerFlag('PORT', 'port of the admin listener; 0 takes a free one', {
-    min: 0,
     max: 65_535,
     shownDefault: '8550, or the next free one',
   }),
@@ -144,19 +138,20 @@ const access = {
   ),
 }
 
+/** Nodes that are asked and not believed. */
+function upstreamsFlag(summary: string) {
+  return urlsFlag(summary, isUpstreamUrl, 'a URL of http, https, ws or wss')
+}
+
+function hashFlag(placeholder: string, summary: string) {
+  return patternFlag(placeholder, summary, /^0x[0-9a-fA-F]{64}$/, '0x and 64 hex digits')
+}
+
 /** Flags of what the consensus layer has signed. */
 function signatures(summary: string) {
   return {
-    beacon: listFlag('URL', summary, {
-      isValid: isBeaconUrl,
-      expected: 'a URL of http or https',
-      redact: redactUrl,
-    }),
-    checkpoint: {
-      ...textFlag('ROOT', 'root of a final beacon block that you trust; for the first start'),
-      parse: (text: string) => (isRoot(text) ? text : undefined),
-      expected: '0x and 64 hex digits',
-    },
+    beacon: urlsFlag(summary, isBeaconUrl, 'a URL of http or https'),
+    checkpoint: hashFlag('ROOT', 'root of a final beacon block that you trust; for the first start'),
   }
 }
 
@@ -174,15 +169,12 @@ const serve = defineCommand({
       'NAME',
       'serve this network alone; without a configuration demo, rollup, or one that was imported',
     ),
-    upstream: listFlag(
-      'URL',
+    upstream: upstreamsFlag(
       'be a gateway to this node, which is asked and not believed; may stand several times; without --network one network a chain, under the name by which the chain is known',
-      { isValid: isUpstreamUrl, expected: 'a URL of http, https, ws or wss', redact: redactUrl },
     ),
     logsFrom: integerFlag(
       'N',
       'with --upstream: fetch and prove the logs of all blocks from this one on, before anybody asks for them',
-      { min: 0, max: Number.MAX_SAFE_INTEGER },
     ),
     history,
     ...threads,
@@ -235,27 +227,20 @@ const importChain = defineCommand({
       'FILE',
       'begin with the whole state after a block: a dump of reth or "geth dump --iterative", plain, .gz or .zst',
     ),
-    stateFrom: listFlag('URL', 'fetch what no file has from this node; most of several must agree', {
-      isValid: isUpstreamUrl,
-      expected: 'a URL of http, https, ws or wss',
-      redact: redactUrl,
-    }),
+    stateFrom: upstreamsFlag('fetch what no file has from this node; most of several must agree'),
     header: listFlag(
       'FILE',
       'of a state: its block and the 256 before it, as headers or blocks in RLP; may stand several times',
       { isValid: (text) => text !== '', expected: 'the path of a file' },
     ),
     ...signatures('where validators signed a block to which it has to lead'),
-    hash: {
-      ...textFlag('HASH', 'of a state: the hash that its block has to have'),
-      parse: (text: string) => (isRoot(text) ? text : undefined),
-      expected: '0x and 64 hex digits',
-    },
-    totalDifficulty: {
-      ...textFlag('N', 'of a state: the total difficulty, where no header tells it'),
-      parse: (text: string) => (/^(0x[0-9a-f]{1,64}|\d{1,78})$/i.test(text) ? text : undefined),
-      expected: 'an integer',
-    },
+    hash: hashFlag('HASH', 'of a state: the hash that its block has to have'),
+    totalDifficulty: patternFlag(
+      'N',
+      'of a state: the total difficulty, where no header tells it',
+      /^(0x[0-9a-f]{1,64}|\d{1,78})$/i,
+      'an integer',
+    ),
     history,
     accumulators: textFlag('FILE', 'trusted accumulators of archives alone, one hex root a line'),
   },
@@ -302,19 +287,13 @@ const exportChain = defineCommand({
     ...common,
     network: textFlag('NAME', 'network to export; may be left out where there is only one'),
     from: integerFlag('N', 'first block: the oldest, or the first of an epoch', {
-      min: 0,
-      max: Number.MAX_SAFE_INTEGER,
       shownDefault: 'the oldest',
     }),
-    to: integerFlag('N', 'last block', { min: 0, max: Number.MAX_SAFE_INTEGER, shownDefault: 'the newest' }),
+    to: integerFlag('N', 'last block', { shownDefault: 'the newest' }),
     state: switchFlag(
       'write the whole state after a block in place of blocks, and that block with 256 headers',
     ),
-    block: integerFlag('N', 'block of --state', {
-      min: 0,
-      max: Number.MAX_SAFE_INTEGER,
-      shownDefault: 'the newest',
-    }),
+    block: integerFlag('N', 'block of --state', { shownDefault: 'the newest' }),
     out: textFlag('DIR', 'folder for the files', { isRequired: true }),
   },
   examples: [
@@ -335,12 +314,10 @@ const verify = defineCommand({
     ...common,
     network: textFlag('NAME', 'network to check; may be left out where there is only one'),
     blocks: integerFlag('N', 'blocks whose state is compared, beside the head', {
-      min: 0,
       max: 1_000_000,
       shownDefault: String(verifyBlocksDefault),
     }),
     seed: integerFlag('N', 'number from which the blocks are chosen, to repeat a run', {
-      min: 0,
       max: 2 ** 32 - 1,
       shownDefault: 'another in each run',
     }),
@@ -355,6 +332,10 @@ const verify = defineCommand({
   },
 })
 
+function oneFolder(summary: string) {
+  return { placeholder: 'FOLDER', summary, min: 1, max: 1 }
+}
+
 const backUp = defineCommand({
   name: 'backup',
   summary: 'copy the data folder while it is in use',
@@ -362,12 +343,7 @@ const backUp = defineCommand({
     'Copies the stores of all networks, API keys, submitted transactions and their secrets to a new folder, each store as of one moment, and writes a manifest with heads and checksums. Servers and imports go on meanwhile. The copy has no free pages, so it may be smaller. Without the manifest, which is written last, a folder is no backup. Who can read a backup has the secrets of the API keys.',
   ],
   flags: common,
-  positionals: {
-    placeholder: 'FOLDER',
-    summary: 'folder for the backup, which may not exist',
-    min: 1,
-    max: 1,
-  },
+  positionals: oneFolder('folder for the backup, which may not exist'),
   examples: [['tidegate backup /backups/2026-11-22', 'everything in data/live']],
   run: async (flags, [folder = ''], io) =>
     (await import('./backup.js')).backUp(resolveStoresConfig(flags), resolve(folder), io),
@@ -383,12 +359,7 @@ const snapshot = defineCommand({
     ...common,
     network: textFlag('NAME', 'network to copy; may be left out where there is only one'),
   },
-  positionals: {
-    placeholder: 'FOLDER',
-    summary: 'folder for the snapshot, which may not exist',
-    min: 1,
-    max: 1,
-  },
+  positionals: oneFolder('folder for the snapshot, which may not exist'),
   examples: [['tidegate snapshot --network main /copies/main', 'the store of main']],
   run: async (flags, [folder = ''], io) =>
     (await import('./backup.js')).takeSnapshot(resolveNetworkStoreConfig(flags), resolve(folder), io),
@@ -402,12 +373,7 @@ const restore = defineCommand({
     'The restored keys and submitted transactions are those of the time of the backup: revoke again what was revoked since.',
   ],
   flags: common,
-  positionals: {
-    placeholder: 'FOLDER',
-    summary: 'a folder that "backup" or "snapshot" made',
-    min: 1,
-    max: 1,
-  },
+  positionals: oneFolder('a folder that "backup" or "snapshot" made'),
   examples: [['tidegate restore /backups/2026-11-22 --data data/live', 'begin again from that backup']],
   run: async (flags, [folder = ''], io) =>
     (await import('./backup.js')).restore(resolveDataConfig(flags), resolve(folder), io),

@@ -1,6 +1,7 @@
 /** Flags of several commands. */
+import { redactUrl } from '../../primitives/redactUrl.js'
 import { dataDirDefault, historyBlocksMin } from '../config/config.js'
-import { integerFlag, textFlag } from './commandLine.js'
+import { integerFlag, listFlag, textFlag } from './commandLine.js'
 
 /** Of all commands that use stores. */
 export const common = {
@@ -13,5 +14,9 @@ export const common = {
 /** Of commands that take in blocks to be executed. */
 export const history = integerFlag('N', 'keep so many blocks of the past (state, tries, receipts, bodies)', {
   min: historyBlocksMin,
-  max: Number.MAX_SAFE_INTEGER,
 })
+
+/** URLs of nodes, of which an error message shows no key. */
+export function urlsFlag(summary: string, isValid: (text: string) => boolean, expected: string) {
+  return listFlag('URL', summary, { isValid, expected, redact: redactUrl })
+}

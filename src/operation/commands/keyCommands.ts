@@ -1,6 +1,14 @@
 /** The commands that make and change API keys. */
 import { resolveDataConfig } from '../config/config.js'
-import { type Command, defineCommand, type Flag, listFlag, switchFlag, textFlag } from './commandLine.js'
+import {
+  type Command,
+  defineCommand,
+  type Flag,
+  listFlag,
+  patternFlag,
+  switchFlag,
+  textFlag,
+} from './commandLine.js'
 import { common } from './commonFlags.js'
 
 const json = switchFlag('print JSON instead of text')
@@ -15,11 +23,7 @@ function scopeFlag(placeholder: string, summary: string): Flag<readonly string[]
 
 /** A limit: a number, or `none`. */
 function limitFlag(summary: string): Flag<string> {
-  return {
-    ...textFlag('N', `${summary}; none removes it`),
-    parse: (text) => (/^(?:[0-9]{1,15}|none)$/.test(text) ? text : undefined),
-    expected: 'an integer, or none',
-  }
+  return patternFlag('N', `${summary}; none removes it`, /^(?:[0-9]{1,15}|none)$/, 'an integer, or none')
 }
 
 const settings = {

@@ -9,6 +9,7 @@ import {
   createKey as createRecord,
   findKey,
   listKeys as listRecords,
+  type NewKey,
   removeToken,
   revokeKey as revokeRecord,
   rotateKey as rotateRecord,
@@ -57,14 +58,8 @@ export async function createKey(
     (keys, { pepper }) => createRecord(keys, pepper, settings, actor()),
     { make: true },
   )
-  if (asJson) io.out(toText({ ...keyToJson(key), key: text }))
-  else {
-    io.err(
-      `Made key ${key.id} (${key.name}). Copy it now; only its hash is stored, so it is not shown again:`,
-    )
-    io.out(text)
-  }
-  return 0
+  const said = `Made key ${key.id} (${key.name}). Copy it now; only its hash is stored, so it is not shown again:`
+  return showSecret({ key, text }, said, asJson, io)
 }
 
 /** Changes the settings that are named. */
@@ -112,17 +107,19 @@ export async function rotateKey(
   const { key, text } = await changeKeys(config, (keys, { pepper }) =>
     rotateRecord(keys, pepper, nameOrId, overlapMs, actor()),
   )
-  if (asJson) {
-    io.out(toText({ ...keyToJson(key), key: text }))
-    return 0
-  }
   const until = key.earlierUntilMs
   const earlier =
     until === undefined
       ? 'The earlier one is refused within a second.'
       : `The earlier one is valid until ${formatTime(until)}.`
-  io.err(`Key ${key.id} (${key.name}) has a new secret. ${earlier} Copy the new one now:`)
-  io.out(text)
+  const said = `Key ${key.id} (${key.name}) has a new secret. ${earlier} Copy the new one now:`
+  return showSecret({ key, text }, said, asJson, io)
+}
+
+/** As JSON, or the text alone on standard output. */
+function showSecret({ key, text }: NewKey, said: string, asJson: boolean, io: Io): number {
+  if (!asJson) io.err(said)
+  io.out(asJson ? toText({ ...keyToJson(key), key: text }) : text)
   return 0
 }
 

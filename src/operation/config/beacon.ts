@@ -75,8 +75,3 @@ export function beaconOf(urls: readonly string[] | undefined, checkpoint?: strin
 export function isBeaconUrl(value: string): boolean {
   return beaconUrl.safeParse(value).success
 }
-
-/** Whether a text is the root of a block. */
-export function isRoot(value: string): boolean {
-  return hex(32).safeParse(value).success
-}

@@ -41,7 +41,7 @@ import { addShortForm } from './schema.js'
 import type { SharedConfig } from './shared.js'
 
 export type { AdminConfig } from './admin.js'
-export { isBeaconUrl, isRoot } from './beacon.js'
+export { isBeaconUrl } from './beacon.js'
 export { type NetworkConfig, storePath } from './chainNetwork.js'
 export { isPageOrigin, originExpected } from './clients.js'
 export { demoNetworkName } from './embeddedNames.js'
