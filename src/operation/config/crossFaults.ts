@@ -1,6 +1,4 @@
 /** The checks of a configuration file that a schema cannot express. */
-import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
 import * as z from 'zod'
 import { demoNetworkName, demoRollupName } from './embeddedNames.js'
 import { findHistoryFaults } from './history.js'
@@ -13,6 +11,7 @@ import {
   subscriptionQueueBytesDefault,
   subscriptionQueueBytesMaxDefault,
 } from './limits.js'
+import { findMissingFiles, rawPath } from './paths.js'
 import { findSourceFaults } from './source.js'
 import { findUpstreamFaults } from './upstream.js'
 
@@ -37,8 +36,8 @@ const crossSchema = z
             safe: z.boolean().catch(true),
             safeLag: z.number().catch(0),
             finalizedLag: z.number().catch(0),
-            genesis: z.string().min(1).optional().catch(undefined),
-            storageLayouts: z.string().min(1).optional().catch(undefined),
+            genesis: rawPath,
+            storageLayouts: rawPath,
             source: z.unknown().optional(),
             publish: z.unknown().optional(),
             history: z.unknown().optional(),
@@ -52,6 +51,8 @@ const crossSchema = z
           .catch({ name: undefined, hosts: [], safe: false, safeLag: 0, finalizedLag: 0 }),
       )
       .catch([]),
+    tls: z.object({ cert: rawPath, key: rawPath }).optional().catch(undefined),
+    traces: z.object({ headersFile: rawPath }).optional().catch(undefined),
     limits: z
       .object({
         requestMsMax: z.number().catch(requestMsDefault).default(requestMsDefault),
@@ -69,6 +70,13 @@ const crossSchema = z
   })
   .catch({ networks: [], drainDelayMs: 0 })
 
+/** How limits are to stand to each other. */
+const limitOrder = [
+  ['bufferedBodyBytesMax', 'at least', 'bodyBytesMax'],
+  ['socketIdleMsMax', 'more than', 'socketPingMs'],
+  ['subscriptionQueueBytesMax', 'at least', 'subscriptionQueueBytes'],
+] as const
+
 /** Whether a source, as it stands in the file, brings blocks that are executed. */
 function isExecuting(source: unknown): boolean {
   return typeof source === 'object' && source !== null && (source as { type?: unknown }).type !== 'feed'
@@ -76,7 +84,7 @@ function isExecuting(source: unknown): boolean {
 
 /** Values that contradict each other, and files that are missing, as lines that begin with a path. */
 export function findCrossFaults(raw: unknown, folder: string): string[] {
-  const { networks, defaultNetwork, limits, drainDelayMs, graceMs } = crossSchema.parse(raw)
+  const { networks, defaultNetwork, limits, drainDelayMs, graceMs, tls, traces } = crossSchema.parse(raw)
   const faults: string[] = []
   if (graceMs !== undefined && graceMs < drainDelayMs + afterDrainMsMin) {
     faults.push(
@@ -107,14 +115,9 @@ export function findCrossFaults(raw: unknown, folder: string): string[] {
         `${path}.upstream.waitMs: expected less than limits.requestMsMax (${requestMsMax}), got ${network.upstream.waitMs}`,
       )
     }
-    for (const [key, file] of [
-      ['genesis', network.genesis],
-      ['storageLayouts', network.storageLayouts],
-    ] as const) {
-      if (file !== undefined && !existsSync(resolve(folder, file))) {
-        faults.push(`${path}.${key}: there is no file ${resolve(folder, file)}`)
-      }
-    }
+    const { genesis, storageLayouts } = network
+    const files = { [`${path}.genesis`]: genesis, [`${path}.storageLayouts`]: storageLayouts }
+    for (const fault of findMissingFiles(files, folder)) faults.push(fault)
     if (network.publish !== undefined && !isExecuting(network.source)) {
       faults.push(
         `${path}.publish: expected a source beside it that is no feed, since only what it brings is published`,
@@ -133,23 +136,13 @@ export function findCrossFaults(raw: unknown, folder: string): string[] {
       'limits.keyUnitsBurst: expected keyUnitsPerSecond beside it, without which nothing is counted',
     )
   }
-  if (limits && limits.bufferedBodyBytesMax < limits.bodyBytesMax) {
-    const { bodyBytesMax, bufferedBodyBytesMax } = limits
-    faults.push(
-      `limits.bufferedBodyBytesMax: expected at least bodyBytesMax (${bodyBytesMax}), got ${bufferedBodyBytesMax}`,
-    )
+  for (const [name, relation, other] of limitOrder) {
+    if (limits === undefined) break
+    const value = limits[name]
+    const least = limits[other]
+    if (relation === 'at least' ? value >= least : value > least) continue
+    faults.push(`limits.${name}: expected ${relation} ${other} (${least}), got ${value}`)
   }
-  if (limits && limits.socketIdleMsMax <= limits.socketPingMs) {
-    const { socketPingMs, socketIdleMsMax } = limits
-    faults.push(
-      `limits.socketIdleMsMax: expected more than socketPingMs (${socketPingMs}), got ${socketIdleMsMax}`,
-    )
-  }
-  if (limits && limits.subscriptionQueueBytesMax < limits.subscriptionQueueBytes) {
-    const { subscriptionQueueBytes, subscriptionQueueBytesMax } = limits
-    faults.push(
-      `limits.subscriptionQueueBytesMax: expected at least subscriptionQueueBytes (${subscriptionQueueBytes}), got ${subscriptionQueueBytesMax}`,
-    )
-  }
-  return faults
+  const files = { 'tls.cert': tls?.cert, 'tls.key': tls?.key, 'traces.headersFile': traces?.headersFile }
+  return [...faults, ...findMissingFiles(files, folder)]
 }

@@ -16,12 +16,13 @@ import { historySchema } from './history.js'
 import { issueToLines } from './issues.js'
 import { readJson } from './json.js'
 import { burstSeconds, limitsShape } from './limits.js'
-import { findTracesFaults, loggingShape, withAbsoluteTraces } from './logging.js'
+import { loggingShape } from './logging.js'
+import { withAbsolute } from './paths.js'
 import { rollupShape } from './rollup.js'
 import { flag, integer, list, milliseconds, object, text } from './schema.js'
 import { sharedSchema } from './shared.js'
 import { sourceSchema, withAbsoluteSource } from './source.js'
-import { findTlsFaults, tlsSchema, withAbsoluteTls } from './tls.js'
+import { tlsSchema } from './tls.js'
 
 const MiB = 2 ** 20
 
@@ -58,67 +59,66 @@ const nameShape = {
   hosts: hostNames().default([]),
 }
 
-const archiveShape = {
-  ...nameShape,
-  /** Executes every block and keeps all state. The default kind. */
-  kind: z.literal('archive'),
+/** Members of every network with a chain. */
+const chainShape = {
   /** Compared with the chain id of the store at start, so that a wrong store is noticed. */
   chainId: integer(1).optional(),
   /** Answer of net_version. Where absent, the networkId of the genesis, or else its chain id. */
   networkId: integer(1).optional(),
-  /** geth's genesis.json, relative to the configuration file. */
-  genesis: text('the path of a genesis.json'),
+  /**
+   * geth's genesis.json, relative to the configuration file. Not needed without execution on networks that are known
+   * by their name or chain id, nor where upstreams are believed to say the rules of the chain.
+   */
+  genesis: text('the path of a genesis.json').optional(),
   /** Times of forks that were fixed after the genesis file, or this release, was made. */
   forks: object({ amsterdamTime: integer(0).optional() }).default({}),
-  /** Where new blocks come from; absent: only imported blocks are served. */
-  source: sourceSchema.optional(),
-  /** Where what this network's source brings is published, for replicas. */
-  publish: publishSchema.optional(),
-  /** How much of the past is kept; what is older is removed as blocks come. */
-  history: historySchema.prefault({}),
-  /** JSON from addresses to Solidity storage layouts, for tidegate_readVariable; relative to the configuration file. */
-  storageLayouts: text('the path of a JSON file').optional(),
   /** Whether the `safe` tag is answered; if not, callers are told to use `finalized`. */
   safe: flag().default(true),
   /** Blocks by which `safe` follows the head. */
   safeLag: integer(0).default(0),
   /** Blocks by which `finalized` follows the head; at least safeLag. */
   finalizedLag: integer(0).default(0),
+}
+
+/** Members of those that execute. */
+const executionShape = {
+  /** JSON from addresses to Solidity storage layouts, for tidegate_readVariable; relative to the configuration file. */
+  storageLayouts: text('the path of a JSON file').optional(),
   estimateGas: object({
     /** Added to each estimate, in hundredths of a percent; 1,000 suits wallets that send an estimate unchanged. */
     marginBps: integer(0, 100_000).default(0),
   }).prefault({}),
 }
 
+const archiveShape = {
+  ...nameShape,
+  /** Executes every block and keeps all state. The default kind. */
+  kind: z.literal('archive'),
+  ...chainShape,
+  genesis: chainShape.genesis.unwrap(),
+  /** Where new blocks come from; absent: only imported blocks are served. */
+  source: sourceSchema.optional(),
+  /** Where what this network's source brings is published, for replicas. */
+  publish: publishSchema.optional(),
+  /** How much of the past is kept; what is older is removed as blocks come. */
+  history: historySchema.prefault({}),
+  ...executionShape,
+}
+
 const historyShape = {
   ...nameShape,
   /** Blocks and receipts from archives (era1, ere); no state. */
   kind: z.literal('history'),
-  chainId: archiveShape.chainId,
-  networkId: archiveShape.networkId,
-  /** Not needed on networks that are known by their name or chain id. */
-  genesis: archiveShape.genesis.optional(),
-  forks: archiveShape.forks,
-  safe: archiveShape.safe,
-  safeLag: archiveShape.safeLag,
-  finalizedLag: archiveShape.finalizedLag,
+  ...chainShape,
 }
 
 const gatewayShape = {
   ...nameShape,
   /** Asks upstream nodes, proves their answers, and keeps what is proved. */
   kind: z.literal('gateway'),
-  chainId: archiveShape.chainId,
-  networkId: archiveShape.networkId,
-  /** Not needed on networks that are known, or whose upstreams are believed to say the rules of the chain. */
-  genesis: archiveShape.genesis.optional(),
-  forks: archiveShape.forks,
+  ...chainShape,
   ...gatewaySchemaParts,
-  storageLayouts: archiveShape.storageLayouts,
-  safe: archiveShape.safe,
-  safeLag: archiveShape.safeLag,
-  finalizedLag: archiveShape.finalizedLag,
-  estimateGas: archiveShape.estimateGas,
+  ...executionShape,
 }
 
 const networkKinds = z.discriminatedUnion(
@@ -214,8 +214,6 @@ export function readConfigFile(path: string): ConfigFile {
   const faults = [
     ...(parsed.success ? [] : parsed.error.issues.flatMap((issue) => issueToLines(issue, raw, fileSchema))),
     ...findCrossFaults(raw, folder),
-    ...findTlsFaults((raw as { tls?: unknown } | null)?.tls, folder),
-    ...findTracesFaults((raw as { traces?: unknown } | null)?.traces, folder),
   ]
   if (!parsed.success || faults.length > 0) {
     const count = faults.length === 1 ? 'one fault' : `${faults.length} faults`
@@ -225,34 +223,18 @@ export function readConfigFile(path: string): ConfigFile {
         .join('\n')}`,
     )
   }
-  const { dataDir, networks, tls, traces, ...rest } = parsed.data
+  const { dataDir, tls, traces, networks, ...file } = parsed.data
   return {
-    ...rest,
+    ...file,
     ...(dataDir !== undefined && { dataDir: resolve(folder, dataDir) }),
-    ...(tls && { tls: withAbsoluteTls(tls, folder) }),
-    ...(traces && { traces: withAbsoluteTraces(traces, folder) }),
+    ...(tls && { tls: withAbsolute(tls, folder, 'cert', 'key') }),
+    ...(traces && { traces: withAbsolute(traces, folder, 'headersFile') }),
     ...(networks && { networks: networks.map((network) => withAbsolutePaths(network, folder)) }),
   }
 }
 
-function withAbsolutePaths(network: NetworkEntry, folder: string): NetworkEntry {
-  if (network.kind === 'rollup') return network
-  if (network.kind === 'history') {
-    return { ...network, ...(network.genesis !== undefined && { genesis: resolve(folder, network.genesis) }) }
-  }
-  if (network.kind === 'gateway') {
-    return {
-      ...network,
-      ...(network.genesis !== undefined && { genesis: resolve(folder, network.genesis) }),
-      ...(network.storageLayouts !== undefined && {
-        storageLayouts: resolve(folder, network.storageLayouts),
-      }),
-    }
-  }
-  return {
-    ...network,
-    genesis: resolve(folder, network.genesis),
-    ...(network.storageLayouts !== undefined && { storageLayouts: resolve(folder, network.storageLayouts) }),
-    ...(network.source && { source: withAbsoluteSource(network.source, folder) }),
-  }
+function withAbsolutePaths(entry: NetworkEntry, folder: string): NetworkEntry {
+  const network = withAbsolute(entry, folder, 'genesis', 'storageLayouts')
+  if (network.kind !== 'archive' || network.source === undefined) return network
+  return { ...network, source: withAbsoluteSource(network.source, folder) }
 }

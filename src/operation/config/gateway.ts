@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { type BeaconConfig, beaconSchema } from './beacon.js'
 import { flag, integer, list, object } from './schema.js'
-import { passThroughSchema, type UpstreamConfig, upstreamSchema } from './upstream.js'
+import { passThroughSchema, upstreamSchema } from './upstream.js'
 
 /** Some networks make a block a second; a poll more takes 1 KB. */
 const pollMsDefault = 1_000
@@ -55,24 +55,10 @@ export const gatewaySchemaParts = {
   beacon: beaconSchema.optional(),
 }
 
-interface WorkingSetConfig {
-  readonly maxMB: number
-  readonly proofUnits: number
-  /** Addresses, hex. */
-  readonly watch: readonly string[]
-}
+const gatewaySchema = object(gatewaySchemaParts)
 
 /** How a gateway asks. */
-export interface GatewayConfig {
-  readonly upstreams: readonly UpstreamConfig[]
-  readonly quorum?: number | undefined
-  readonly historyBlocks: number
-  readonly logs?: { readonly from: number; readonly lazy: boolean } | undefined
-  readonly workingSet: WorkingSetConfig
-  readonly pollMs: number
-  readonly passThrough: readonly string[]
-  readonly beacon?: BeaconConfig | undefined
-}
+export type GatewayConfig = z.output<typeof gatewaySchema>
 
 /**
  * A gateway for these URLs, with all logs from block `logsFrom` on, with default values. Throws ZodError for a text
@@ -84,5 +70,5 @@ export function gatewayOf(
   beacon: BeaconConfig | undefined,
 ): GatewayConfig {
   const logs = logsFrom === undefined ? {} : { logs: { from: logsFrom } }
-  return { ...object(gatewaySchemaParts).parse({ upstreams: urls, ...logs }), beacon }
+  return { ...gatewaySchema.parse({ upstreams: urls, ...logs }), beacon }
 }

@@ -1,6 +1,4 @@
 /** Members of the configuration file that say what is logged, and which requests are traced. */
-import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
 import * as z from 'zod'
 import { integer, object, text } from './schema.js'
 
@@ -37,16 +35,3 @@ export const loggingShape = {
 }
 
 export type TracesConfig = NonNullable<z.output<typeof loggingShape.traces>>
-
-const headersFileSchema = z.object({ headersFile: z.string().min(1) })
-
-/** The fault of a file of headers that is named and not there. */
-export function findTracesFaults(raw: unknown, folder: string): string[] {
-  const named = headersFileSchema.safeParse(raw)
-  const path = named.success ? resolve(folder, named.data.headersFile) : undefined
-  return path === undefined || existsSync(path) ? [] : [`traces.headersFile: there is no file ${path}`]
-}
-
-export function withAbsoluteTraces({ headersFile, ...rest }: TracesConfig, folder: string): TracesConfig {
-  return { ...rest, ...(headersFile !== undefined && { headersFile: resolve(folder, headersFile) }) }
-}

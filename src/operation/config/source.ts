@@ -1,9 +1,8 @@
 /** Where a network's blocks come from: the schema of `source`, and the checks that a schema cannot express. */
-import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
 import * as z from 'zod'
 import { type BeaconConfig, beaconSchema } from './beacon.js'
 import { feedSource } from './feed.js'
+import { findMissingFiles, rawPath, withAbsolute } from './paths.js'
 import { integer, list, object, text } from './schema.js'
 import { findUpstreamFaults, passThroughSchema, upstreamSchema } from './upstream.js'
 
@@ -101,25 +100,17 @@ export function followUrl(url: string, beacon: BeaconConfig | undefined): Source
 export type SourceConfig = z.output<typeof sourceSchema>
 
 export function withAbsoluteSource(source: SourceConfig, folder: string): SourceConfig {
-  if (source.type === 'file') return { ...source, path: resolve(folder, source.path) }
-  if (source.type === 'follow' || source.type === 'feed') return source
-  if (source.type === 'develop') {
-    const { recorded } = source
-    return { ...source, ...(recorded !== undefined && { recorded: resolve(folder, recorded) }) }
-  }
-  return {
-    ...source,
-    file: resolve(folder, source.file),
-    script: source.script.map((step) => ({ ...step, file: resolve(folder, step.file) })),
-  }
+  const absolute = withAbsolute(source, folder, 'path', 'file', 'recorded')
+  if (absolute.type !== 'replay') return absolute
+  return { ...absolute, script: absolute.script.map((step) => withAbsolute(step, folder, 'file')) }
 }
 
 /** The parts that are compared with each other. Parts of the wrong type are left out: the schema reports them. */
 const crossSchema = z
   .object({
-    path: z.string().min(1).optional().catch(undefined),
-    file: z.string().min(1).optional().catch(undefined),
-    recorded: z.string().min(1).optional().catch(undefined),
+    path: rawPath,
+    file: rawPath,
+    recorded: rawPath,
     from: z.number().catch(0),
     script: z
       .array(
@@ -127,7 +118,7 @@ const crossSchema = z
           .object({
             after: z.number().optional().catch(undefined),
             back: z.number().catch(1),
-            file: z.string().min(1).optional().catch(undefined),
+            file: rawPath,
           })
           .catch({ back: 1 }),
       )
@@ -138,19 +129,11 @@ const crossSchema = z
 /** Missing files and steps that contradict each other, as lines that begin with the path within `source`. */
 export function findSourceFaults(raw: unknown, folder: string): string[] {
   const { path, file, recorded, from, script } = crossSchema.parse(raw)
-  const faults = findUpstreamFaults(raw)
-  const requireFile = (key: string, name: string | undefined): void => {
-    if (name !== undefined && !existsSync(resolve(folder, name))) {
-      faults.push(`${key}: there is no file ${resolve(folder, name)}`)
-    }
-  }
-  requireFile('path', path)
-  requireFile('file', file)
-  requireFile('recorded', recorded)
+  const faults = [...findUpstreamFaults(raw), ...findMissingFiles({ path, file, recorded }, folder)]
   let last: number | undefined
   for (const [index, { after, back, file }] of script.entries()) {
     const key = `script[${index}]`
-    requireFile(`${key}.file`, file)
+    for (const fault of findMissingFiles({ [`${key}.file`]: file }, folder)) faults.push(fault)
     if (after === undefined) continue
     if (last !== undefined && after <= last) {
       faults.push(`${key}.after: expected more than ${last}, which stands before it, got ${after}`)

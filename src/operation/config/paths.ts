@@ -1,0 +1,29 @@
+/** Members of the configuration file that are paths, relative to its folder. */
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import * as z from 'zod'
+
+/** A path as a check of the raw file reads it: one of the wrong type is left out, since the schema reports it. */
+export const rawPath = z.string().min(1).optional().catch(undefined)
+
+type NamesOf<T> = T extends unknown ? keyof T & string : never
+
+/** The same value; those of its members `names` that are given are absolute. */
+export function withAbsolute<T extends object>(value: T, folder: string, ...names: readonly NamesOf<T>[]): T {
+  const given = Object.entries(value).filter(
+    ([name, path]) => path !== undefined && names.includes(name as NamesOf<T>),
+  )
+  return { ...value, ...Object.fromEntries(given.map(([name, path]) => [name, resolve(folder, path)])) }
+}
+
+/** Files that are named and not there, as lines that begin with where they are named. */
+export function findMissingFiles(
+  files: Readonly<Record<string, string | undefined>>,
+  folder: string,
+): string[] {
+  return Object.entries(files).flatMap(([name, file]) =>
+    file === undefined || existsSync(resolve(folder, file))
+      ? []
+      : [`${name}: there is no file ${resolve(folder, file)}`],
+  )
+}
