@@ -1,7 +1,7 @@
 /** What is happening? The newest blocks with their transactions, submissions that wait, calls that took long. */
-import type { LastBlock, LiveState, RpcAnswer, Submissions } from '../shapes.js'
+import type { LastBlock, LiveState, Submissions } from '../shapes.js'
 import { json } from './answer.js'
-import { ask, whyRefused } from './api.js'
+import { ask, callNetwork, whyRefused } from './api.js'
 import { labelled, make, offer, opener } from './dom.js'
 import { formatAge, formatBytes, formatCount, formatMs, formatShare, formatTime } from './format.js'
 import type { LiveSource } from './live.js'
@@ -147,7 +147,7 @@ class Opened {
     list: (result: unknown) => readonly HTMLElement[],
   ): Promise<void> {
     try {
-      const { answer } = await ask<RpcAnswer>(`api/networks/${network}/call`, 'POST', { method, params })
+      const { answer } = await callNetwork(network, { method, params })
       const { result } = JSON.parse(answer)
       this.show(section(title, JSON.stringify(result), list(result)))
     } catch (error) {

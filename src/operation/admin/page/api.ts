@@ -4,6 +4,7 @@
  * The token is kept in the session storage of this tab and sent as a header. A cookie would be sent to every other
  * port of the host as well, so another user's server on this machine could read it, and a page there could act with it.
  */
+import type { RpcAnswer } from '../shapes.js'
 
 const storageName = 'tidegate admin token'
 
@@ -58,6 +59,14 @@ export async function request(
 export async function ask<T>(path: string, method = 'GET', body?: unknown): Promise<T> {
   const response = await request(path, { method, ...(body !== undefined && { body: JSON.stringify(body) }) })
   return (await response.json()) as T
+}
+
+/** Calls a method of a network as if for a client. */
+export function callNetwork(
+  network: string,
+  call: { readonly method: string; readonly params: unknown },
+): Promise<RpcAnswer> {
+  return ask(`api/networks/${network}/call`, 'POST', call)
 }
 
 function messageOf(text: string): string | undefined {

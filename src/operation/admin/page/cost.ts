@@ -1,7 +1,7 @@
 /** What did it cost? Units by day and key, or of one key by day and method, as far back as usage is kept. */
 import type { Key, Usage } from '../shapes.js'
 import { ask, whyRefused } from './api.js'
-import { labelled, make } from './dom.js'
+import { choice, labelled, make } from './dom.js'
 import { formatCount } from './format.js'
 import { LiveTable, spentColumns } from './table.js'
 import type { View } from './view.js'
@@ -9,18 +9,13 @@ import type { View } from './view.js'
 type Row = Usage['rows'][number]
 
 /** Days that may be chosen. */
-const daySpans = [1, 7, 30, 365]
+const daySpans = ['1', '7', '30', '365']
 
 export async function cost(): Promise<View> {
   const names = new Map((await ask<readonly Key[]>('api/keys')).map(({ id, name }) => [id, name]))
-  const days = make('select', {}, ...daySpans.map((count) => make('option', { value: count }, `${count} d`)))
+  const days = choice(daySpans, (count) => `${count} d`)
   days.value = '7'
-  const key = make(
-    'select',
-    {},
-    make('option', { value: '' }, 'all'),
-    ...[...names].map(([id, name]) => make('option', { value: id }, `${name} (${id})`)),
-  )
+  const key = choice(['', ...names.keys()], (id) => (id === '' ? 'all' : `${names.get(id)} (${id})`))
   const total = make('p', { class: 'verdict', role: 'status' })
   const table = new LiveTable<Row>(
     'Units by day',

@@ -30,19 +30,24 @@ export function setText(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text
 }
 
-/** Offers values, '' as `all` and others as `nameOf` has them, and keeps what is chosen. */
+/** Offers values by their names, and keeps what is chosen. */
 export function offer(
   select: HTMLSelectElement,
   values: readonly string[],
-  nameOf: (value: string) => string = (value) => value,
+  nameOf = (value: string) => value || 'all',
 ): void {
   const chosen = select.value
   const all = values.includes(chosen) || chosen === '' ? values : [...values, chosen]
   if ([...select.options].map(({ value }) => value).join() === all.join()) return
-  select.replaceChildren(
-    ...all.map((value) => make('option', { value }, value === '' ? 'all' : nameOf(value))),
-  )
+  select.replaceChildren(...all.map((value) => make('option', { value }, nameOf(value))))
   select.value = chosen || (all[0] ?? '')
+}
+
+/** A field that offers values by their names; the first is chosen. */
+export function choice(values: readonly string[], nameOf?: (value: string) => string): HTMLSelectElement {
+  const select = make('select')
+  offer(select, values, nameOf)
+  return select
 }
 
 let lastId = 0

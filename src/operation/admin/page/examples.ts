@@ -1,6 +1,6 @@
 /** Arguments with which methods answer, made of what a network has. */
-import type { LastBlock, Playground, RpcAnswer } from '../shapes.js'
-import { ask } from './api.js'
+import type { LastBlock, Playground } from '../shapes.js'
+import { ask, callNetwork } from './api.js'
 import type { Method, Param } from './schemas.js'
 
 /** What examples are made of. */
@@ -33,7 +33,7 @@ export async function readFacts({
   example,
 }: Playground['networks'][number]): Promise<Facts | undefined> {
   const call: Call = async (method, params) => {
-    const { answer } = await ask<RpcAnswer>(`api/networks/${name}/call`, 'POST', { method, params })
+    const { answer } = await callNetwork(name, { method, params })
     return JSON.parse(answer).result
   }
   const found =

@@ -5,59 +5,51 @@ import { copyButton } from './copyButton.js'
 import { type Child, labelled, make, setText } from './dom.js'
 import { formatCount } from './format.js'
 import { describeKey, settingsForm } from './keySettings.js'
-import { scrolled } from './table.js'
+import { figures, LiveTable } from './table.js'
 import type { View } from './view.js'
 
-/** What each key used in the last hours, in cells beside it. */
-const amounts = ['units', 'calls', 'errors'] as const
+/** What a key used; undefined where that is not known yet. */
+type Used = Pick<Usage['rows'][number], 'units' | 'calls' | 'errors'> | undefined
 
-class KeyUse {
-  /** Titles of the cells of a key. */
-  readonly titles = ['Units', 'Calls', 'Errors']
-  readonly note = make('p', { class: 'note', role: 'status' })
-  #cells = new Map<string, readonly HTMLElement[]>()
-
-  /** Cells for a key, filled by {@link read}; they take the place of those that it had. */
-  cellsOf(keyId: string): readonly HTMLElement[] {
-    const cells = amounts.map(() => make('td', { class: 'figure' }, '–'))
-    this.#cells.set(keyId, cells)
-    return cells
-  }
-
-  /** Fills the cells; says why where that cannot be. Never rejects. */
-  async read(): Promise<void> {
-    try {
-      // Without times these are the current hour and the 23 before it.
-      const { rows } = await ask<Usage>('api/usage?by=key')
-      const used = new Map(rows.map((row) => [row.key, row]))
-      for (const [keyId, cells] of this.#cells) {
-        for (const [at, cell] of cells.entries()) {
-          setText(cell, formatCount(used.get(keyId)?.[amounts[at] ?? 'units'] ?? 0))
-        }
-      }
-      setText(this.note, 'Units, calls and errors are of the last 24 hours, the current one included.')
-    } catch (error) {
-      const why = error instanceof Refusal ? error.message : 'the server does not answer'
-      setText(this.note, `What keys used cannot be read: ${why}`)
-    }
-  }
+interface Row {
+  readonly key: Key
+  readonly used: Used
 }
 
 /** Between two looks at their use: each adds up a day of all keys. */
 const useMs = 10_000
 
 export async function keys(): Promise<View> {
-  const use = new KeyUse()
   const secret = make('div', { role: 'status' })
+  const note = make('p', { class: 'note', role: 'status' })
   const list = make('div')
   const element = make('div', { class: 'stack' }, secret, list)
   const showSecret = ({ key, text }: NewKey) => secret.replaceChildren(secretCard(key, text))
+  let showUse: (usedBy: (keyId: string) => Used) => void
   const reload = async () => {
-    list.replaceChildren(keyList(await readKeys(), use, element, showSecret, reload))
-    void use.read()
+    const found = await readKeys()
+    // A new one each time: buttons act on keys as they were when they were made.
+    const table = keyTable(note, element, showSecret, reload)
+    showUse = (usedBy) => table.show(found.map((key) => ({ key, used: usedBy(key.id) })))
+    showUse(() => undefined)
+    list.replaceChildren(table.element)
+    void readUse()
+  }
+  // Never rejects.
+  const readUse = async () => {
+    try {
+      // Without times these are the current hour and the 23 before it.
+      const { rows } = await ask<Usage>('api/usage?by=key')
+      const used = new Map(rows.map((row) => [row.key, row]))
+      showUse((keyId) => used.get(keyId) ?? { units: 0, calls: 0, errors: 0 })
+      setText(note, 'Units, calls and errors are of the last 24 hours, the current one included.')
+    } catch (error) {
+      const why = error instanceof Refusal ? error.message : 'the server does not answer'
+      setText(note, `What keys used cannot be read: ${why}`)
+    }
   }
   await reload()
-  const timer = setInterval(() => void use.read(), useMs)
+  const timer = setInterval(() => void readUse(), useMs)
   return { element, close: () => clearInterval(timer) }
 }
 
@@ -68,13 +60,12 @@ async function readKeys(): Promise<Key[]> {
   return found.reverse().sort((a, b) => rank(a) - rank(b))
 }
 
-function keyList(
-  found: readonly Key[],
-  use: KeyUse,
+function keyTable(
+  note: HTMLElement,
   place: HTMLElement,
   showSecret: (made: NewKey) => void,
   reload: () => Promise<void>,
-): HTMLElement {
+): LiveTable<Row> {
   const create = () => {
     const form = settingsForm()
     openDialog(place, 'Make a key', [form.element], 'Make it', async () => {
@@ -115,46 +106,36 @@ function keyList(
       { type: 'button', class: kind, 'aria-label': `${verb} ${key.name}`, onclick: () => act(key) },
       verb,
     )
-  const row = (key: Key) =>
+  const actions = (key: Key) =>
+    key.state !== 'revoked' &&
     make(
-      'tr',
+      'span',
       {},
-      make('td', {}, key.name),
-      make('td', { class: 'code' }, key.id),
-      make('td', { class: key.state === 'live' ? 'good' : 'bad' }, key.state),
-      make('td', { class: 'long' }, describeKey(key)),
-      ...use.cellsOf(key.id),
-      make(
-        'td',
-        { class: 'actions' },
-        ...(key.state === 'revoked'
-          ? []
-          : [
-              action('Change', key, change, 'quiet'),
-              action('Rotate', key, rotate, 'quiet'),
-              action('Revoke', key, revoke, 'danger'),
-            ]),
-      ),
+      action('Change', key, change, 'quiet'),
+      action('Rotate', key, rotate, 'quiet'),
+      action('Revoke', key, revoke, 'danger'),
     )
-  const title = (text: string, kind?: string) => make('th', { scope: 'col', class: kind }, text)
-  const titles = [
-    ...['Name', 'Id', 'State', 'May be used for'].map((text) => title(text)),
-    ...use.titles.map((text) => title(text, 'figure')),
-    title('Actions'),
-  ]
-  const table = make(
-    'table',
-    { 'aria-label': 'API keys' },
-    make('thead', {}, make('tr', {}, ...titles)),
-    make('tbody', {}, ...found.map(row)),
-  )
-  return make(
-    'section',
-    { class: 'card' },
-    make('h3', {}, 'API keys'),
-    use.note,
+  const amount = (title: string, name: keyof NonNullable<Used>) =>
+    figures<Row>(title, ({ used }) => (used === undefined ? '–' : formatCount(used[name])))
+  return new LiveTable<Row>(
+    'API keys',
+    [
+      { title: 'Name', of: ({ key }) => key.name },
+      { title: 'Id', of: ({ key }) => key.id, mark: () => 'code' },
+      {
+        title: 'State',
+        of: ({ key }) => key.state,
+        mark: ({ key }) => (key.state === 'live' ? 'good' : 'bad'),
+      },
+      { title: 'May be used for', of: ({ key }) => describeKey(key), mark: () => 'long' },
+      amount('Units', 'units'),
+      amount('Calls', 'calls'),
+      amount('Errors', 'errors'),
+      { title: 'Actions', of: ({ key }) => actions(key), mark: () => 'actions' },
+    ],
+    'There are no keys yet.',
+    note,
     make('button', { type: 'button', onclick: create }, 'Make a key'),
-    scrolled('API keys', table),
   )
 }
 

@@ -1,9 +1,9 @@
 /** How is it asked? Addresses of a network; a method of it, its parameters as a form or as JSON, and the answer. */
-import type { Playground, RpcAnswer } from '../shapes.js'
+import type { Playground } from '../shapes.js'
 import { json as shown } from './answer.js'
-import { ask, whyRefused } from './api.js'
+import { ask, callNetwork, whyRefused } from './api.js'
 import { copyButton } from './copyButton.js'
-import { labelled, make } from './dom.js'
+import { choice, labelled, make } from './dom.js'
 import { exampleParams, type Facts, readFacts } from './examples.js'
 import { formatBytes, formatMs } from './format.js'
 import {
@@ -47,7 +47,7 @@ class PlaygroundView implements View {
   constructor(networks: Playground['networks'], methods: readonly Method[]) {
     this.#networks = networks
     this.#methods = methods
-    this.#network = select(networks.map(({ name }) => name))
+    this.#network = choice(networks.map(({ name }) => name))
     this.#network.addEventListener('change', () => void this.showNetwork())
     // As it is typed: at a change, the press of a button that ends the typing would move that button away.
     this.#method.addEventListener('input', () => {
@@ -167,7 +167,7 @@ class Answered {
   ): Promise<void> {
     this.#outcome.textContent = 'Running …'
     const startedMs = performance.now()
-    const { answer, seconds } = await ask<RpcAnswer>(`api/networks/${network}/call`, 'POST', call)
+    const { answer, seconds } = await callNetwork(network, call)
     if (!isWanted()) return
     const roundTrip = formatMs(performance.now() - startedMs)
     const times = `${formatMs(seconds * 1_000)} in the server, ${roundTrip} to here`
@@ -251,10 +251,6 @@ class ParamsForm {
   }
 }
 
-function select(values: readonly string[]): HTMLSelectElement {
-  return make('select', {}, ...values.map((value) => make('option', { value }, value)))
-}
-
 function firstMethod(methods: readonly Method[]): string {
   const names = methods.map(({ name }) => name)
   return names.find((name) => name === 'eth_getBlockByNumber') ?? names[0] ?? ''
@@ -266,7 +262,7 @@ function inputFor({
   required,
 }: Param): HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement {
   const choices = choicesOf(schema)
-  if (isChoice(schema)) return select(required ? choices : ['', ...choices])
+  if (isChoice(schema)) return choice(required ? choices : ['', ...choices], (value) => value)
   if (isLong(schema) && choices.length === 0) return make('textarea', { rows: 4, spellcheck: 'false' })
   const input = make('input', {
     spellcheck: 'false',

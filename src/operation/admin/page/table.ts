@@ -41,8 +41,8 @@ export class LiveTable<R> {
   readonly #body = make('tbody')
   readonly #empty: HTMLElement
 
-  /** `none` is shown where there are no rows. */
-  constructor(title: string, columns: readonly Column<R>[], none: string, note?: Child) {
+  /** `none` is shown where there are no rows, `above` before the table. */
+  constructor(title: string, columns: readonly Column<R>[], none: string, ...above: readonly Child[]) {
     this.#columns = columns
     this.#empty = make('p', { class: 'note' }, none)
     const head = columns.map(({ title, isFigure }) =>
@@ -58,7 +58,7 @@ export class LiveTable<R> {
       'section',
       { class: 'card' },
       make('h3', {}, title),
-      note,
+      ...above,
       scrolled(title, table),
       this.#empty,
     )
@@ -92,6 +92,6 @@ function setContent(cell: HTMLElement, content: Child): void {
 }
 
 /** Wide tables scroll by themselves, so that the page does not; shadows at their edges say where there is more. */
-export function scrolled(title: string, table: HTMLTableElement): HTMLElement {
+function scrolled(title: string, table: HTMLTableElement): HTMLElement {
   return make('div', { class: 'scrolled', tabindex: 0, role: 'region', 'aria-label': title }, table)
 }

@@ -5,7 +5,7 @@
 import type { CallHistory, LiveState, Usage } from '../shapes.js'
 import { ask } from './api.js'
 import { Chart, type Line, lineColors } from './charts.js'
-import { labelled, make, offer, opener } from './dom.js'
+import { choice, labelled, make, offer, opener } from './dom.js'
 import { formatCount, formatMs, formatRate, formatSeconds } from './format.js'
 import { historyMs, type LiveSource } from './live.js'
 import { type Column, figures, LiveTable, spentColumns } from './table.js'
@@ -139,14 +139,8 @@ class Filter {
       if (id !== null) this.#keys.set(id, name === null ? id : `${name} (${id})`)
     }
     offer(this.#method, ['', ...[...this.#methods].sort()])
-    offer(this.#key, ['', ...this.#keys.keys()], (id) => this.#keys.get(id) ?? id)
+    offer(this.#key, ['', ...this.#keys.keys()], (id) => this.#keys.get(id) ?? (id || 'all'))
   }
-}
-
-function choice(values: readonly string[]): HTMLSelectElement {
-  const select = make('select')
-  offer(select, values)
-  return select
 }
 
 function drawCalls(calls: Chart, times: Chart, isOfAll: boolean, history: CallHistory): void {
