@@ -1,8 +1,11 @@
-import type { ChainReader } from '../../data/store/chainReader.js'
 import type { BlockName, Marker, SignedCheckpoint } from '../../data/store/chainRows.js'
+import type { ChainWriter } from '../../data/store/chainWriter.js'
 import { bytesOfHex, equalBytes, toHash32 } from '../../primitives/bytes.js'
+import type { Proving } from './gateway/proving.js'
 
 export const markers: readonly Marker[] = ['safe', 'finalized']
+
+type MarkedRows = Pick<ChainWriter, 'isCanonical' | 'readMarker' | 'readCheckpoint'>
 
 /** What the consensus layer has signed as final, for a source whose head is a signed one. Its safe block is that one, too. */
 export interface SignedMarks {
@@ -10,11 +13,21 @@ export interface SignedMarks {
   readonly checkpoint: SignedCheckpoint | undefined
 }
 
-/** The checkpoint of a light client where it is to be stored: its block is final here, and another one was before. */
-export function newCheckpoint(
-  store: ChainReader,
+/** Of each of {@link markers}, the block that upstreams call so, as far as they say. */
+export type ToldMarks = readonly (BlockName | undefined)[]
+
+/** What upstreams call safe and finalized, unproved; nothing where that is signed. Never rejects. */
+export async function askMarks(
+  proving: Pick<Proving, 'guess'>,
   signed: SignedMarks | undefined,
-): SignedCheckpoint | undefined {
+): Promise<ToldMarks> {
+  if (signed !== undefined) return []
+  const ask = (marker: Marker) => proving.guess('eth_getBlockByNumber', [marker, false]).then(blockNameOf)
+  return Promise.all(markers.map((marker) => ask(marker).catch(() => undefined)))
+}
+
+/** The checkpoint of a light client where it is to be stored: its block is final here, and another one was before. */
+function newCheckpoint(store: MarkedRows, signed: SignedMarks | undefined): SignedCheckpoint | undefined {
   const checkpoint = signed?.checkpoint
   const before = store.readCheckpoint()
   if (checkpoint === undefined || signed?.finalized === undefined) return undefined
@@ -27,28 +40,37 @@ export function newCheckpoint(
  * Whether a block that upstreams call safe or finalized becomes that here: it lies on the chain, and not below the one
  * that was marked before, as long as that one does.
  */
-export function mayMark(store: ChainReader, marker: Marker, { number, hash }: BlockName): boolean {
+function mayMark(store: MarkedRows, marker: Marker, { number, hash }: BlockName): boolean {
   if (!store.isCanonical(number, hash)) return false
   const before = store.readMarker(marker)
   return before === undefined || number > before.number || !store.isCanonical(before.number, before.hash)
 }
 
-interface MarkedStore extends ChainReader {
-  writeMarker(marker: Marker, block: BlockName): void
-  writeCheckpoint(checkpoint: SignedCheckpoint): void
+/** Marks that are to be stored. */
+interface NewMarks {
+  readonly moved: readonly (readonly [Marker, BlockName])[]
+  readonly checkpoint: SignedCheckpoint | undefined
 }
 
-/** Takes over what upstreams call safe and finalized, `told` of each marker, or what is final as far as it is signed. */
-export function writeMarks(
-  store: MarkedStore,
+/** What is new of what upstreams call safe and finalized, or of what is final as far as it is signed; undefined for nothing. */
+export function newMarks(
+  store: MarkedRows,
   signed: SignedMarks | undefined,
-  told: readonly (BlockName | undefined)[],
-): void {
-  for (const [index, marker] of markers.entries()) {
+  told: ToldMarks,
+): NewMarks | undefined {
+  const moved = markers.flatMap((marker, index) => {
     const named = signed === undefined ? told[index] : signed.finalized
-    if (named !== undefined && mayMark(store, marker, named)) store.writeMarker(marker, named)
-  }
+    return named !== undefined && mayMark(store, marker, named) ? [[marker, named] as const] : []
+  })
   const checkpoint = newCheckpoint(store, signed)
+  return moved.length === 0 && checkpoint === undefined ? undefined : { moved, checkpoint }
+}
+
+export function writeMarks(
+  store: Pick<ChainWriter, 'writeMarker' | 'writeCheckpoint'>,
+  { moved, checkpoint }: NewMarks,
+): void {
+  for (const mark of moved) store.writeMarker(...mark)
   if (checkpoint !== undefined) store.writeCheckpoint(checkpoint)
 }
 

@@ -112,7 +112,7 @@ function naming<T>(index: number, work: () => T): T {
 }
 
 /** Sender (20 bytes) ‖ transaction hash (32 bytes), per transaction. */
-export function sendersOf(transactions: readonly SignedTransaction[]): Uint8Array {
+export function sendersOf(transactions: readonly Pick<SignedTransaction, 'sender' | 'hash'>[]): Uint8Array {
   const senders = new Uint8Array(transactions.length * 52)
   for (const [index, { sender, hash }] of transactions.entries()) {
     senders.set(sender, index * 52)

@@ -4,7 +4,6 @@ import { latin1Key, latin1KeyToBytes } from '../../../primitives/bytes.js'
 import type { Precompiles } from '../precompiles/precompileMoves.js'
 import type { SignedAuthorization } from '../transactions/authorizations.js'
 import { creationAddress } from '../transactions/creationAddress.js'
-import { AccessRecorder } from './accessRecorder.js'
 import type { AccessListEntry, CallMessage } from './executionRequest.js'
 import type { RunOutcome } from './messageCall.js'
 
@@ -33,34 +32,51 @@ export function excludedAddresses(
 export function listAccesses(
   given: readonly AccessListEntry[],
   excluded: ReadonlySet<string>,
-  run: (accessList: readonly AccessListEntry[], accesses: AccessRecorder) => RunOutcome,
+  run: (accessList: readonly AccessListEntry[]) => RunOutcome,
 ): FoundAccesses {
-  let found = recorderOf(given, excluded)
+  let found: Touched = new Map()
+  touchListed(found, given, excluded)
   for (;;) {
     const accessList = toList(found)
-    const recorder = recorderOf(accessList, excluded)
-    const outcome = run(accessList, recorder)
-    if (isDeepStrictEqual(recorder.touched, found.touched)) return { accessList, outcome }
-    found = recorder
+    const outcome = run(accessList)
+    const touched: Touched = new Map()
+    touchListed(touched, accessList, excluded)
+    const { addresses, slots } = outcome.accesses
+    for (const address of addresses) if (!excluded.has(latin1Key(address))) slotsOf(touched, address)
+    // An excluded address is listed where one of its slots is accessed.
+    for (const [address, slot] of slots) slotsOf(touched, address).add(latin1Key(slot))
+    if (isDeepStrictEqual(touched, found)) return { accessList, outcome }
+    found = touched
   }
 }
 
-function recorderOf(list: readonly AccessListEntry[], excluded: ReadonlySet<string>): AccessRecorder {
-  const recorder = new AccessRecorder(excluded)
+/** Addresses with their slots, by {@link latin1Key}. */
+type Touched = Map<string, Set<string>>
+
+function touchListed(
+  touched: Touched,
+  list: readonly AccessListEntry[],
+  excluded: ReadonlySet<string>,
+): void {
   for (const { address, storageKeys } of list) {
     if (excluded.has(latin1Key(address))) continue
-    recorder.touchAddress(address)
-    for (const slot of storageKeys) recorder.touchSlot(address, slot)
+    const slots = slotsOf(touched, address)
+    for (const slot of storageKeys) slots.add(latin1Key(slot))
   }
-  return recorder
+}
+
+function slotsOf(touched: Touched, address: Uint8Array): Set<string> {
+  const key = latin1Key(address)
+  const slots = touched.get(key) ?? new Set()
+  touched.set(key, slots)
+  return slots
 }
 
 /** Sorted, so that equal messages have equal lists. */
-function toList({ touched }: AccessRecorder): AccessListEntry[] {
-  const byKey = (a: string, b: string): number => (a < b ? -1 : 1)
+function toList(touched: Touched): AccessListEntry[] {
   const toBytes = (key: string): Uint8Array => Uint8Array.from(latin1KeyToBytes(key))
-  return [...touched.keys()].sort(byKey).map((address) => ({
+  return [...touched.keys()].sort().map((address) => ({
     address: toBytes(address),
-    storageKeys: [...(touched.get(address) ?? [])].sort(byKey).map(toBytes),
+    storageKeys: [...(touched.get(address) ?? [])].sort().map(toBytes),
   }))
 }

@@ -107,9 +107,9 @@ export class Execution {
       const authorizations = job.authorities()
       const precompiles = ownPrecompiles(context.fork)
       const excluded = excludedAddresses(message, precompiles, authorizations, message.nonce ?? nonce)
-      const { accessList, outcome } = listAccesses(given, excluded, (accessList, accesses) => {
+      const { accessList, outcome } = listAccesses(given, excluded, (accessList) => {
         const { priced, gasLimit } = start(accessList)
-        return runMessage(kernel, priced, { gasLimit, watch, authorizations, accesses })
+        return runMessage(kernel, priced, { gasLimit, watch, authorizations, keepsAccesses: true })
       })
       return { accessList, gasUsed: outcome.gasUsed, failure: toFault(outcome) }
     })

@@ -8,13 +8,13 @@ import type { BlockContext } from '../blocks/blockContext.js'
 import { failureReason } from '../engine/failureReasons.js'
 import type { JobWatch } from '../engine/jobWatch.js'
 import type { Kernel } from '../engine/kernel.js'
+import type { Accesses } from '../engine/kernelAccesses.js'
 import type { KernelLog } from '../engine/kernelLogs.js'
 import type { GasNeed, KernelFailure } from '../engine/kernelOutcome.js'
 import { refusalReason } from '../precompiles/precompiles.js'
 import type { SignedAuthorization } from '../transactions/authorizations.js'
 import type { PricedTransaction } from '../transactions/pricedTransaction.js'
 import { applyTransaction, type RunInput } from '../transactions/transaction.js'
-import type { AccessRecorder } from './accessRecorder.js'
 import type { CallMessage, CallOutcome, ExecutionRequest } from './executionRequest.js'
 import { startCall } from './gasBounds.js'
 import { decodeRevertReason } from './revertReason.js'
@@ -53,10 +53,12 @@ export function isPlainTransfer(
   return kernel.precompileOf(recipient) === 0 && !kernel.hasCode(recipient)
 }
 
+const noAccesses: Accesses = { addresses: [], slots: [] }
+
 interface MessageInput extends RunInput {
   readonly watch: JobWatch
-  /** Records the accesses of the run. */
-  readonly accesses?: AccessRecorder
+  /** Whether the outcome contains accesses. */
+  readonly keepsAccesses?: boolean
   /** Whether the outcome contains logs. */
   readonly keepsLogs?: boolean
 }
@@ -76,6 +78,7 @@ export interface RunOutcome {
   /** Gas used as in a receipt. */
   readonly gasUsed: bigint
   readonly logs: readonly KernelLog[]
+  readonly accesses: Accesses
   /** Undefined for a failure, and where state was paid from gas that is for nothing else (EIP-8037). */
   readonly need: GasNeed | undefined
 }
@@ -85,12 +88,12 @@ export function runMessage(kernel: Kernel, priced: PricedTransaction, input: Mes
   try {
     const outcome = applyTransaction(kernel, priced, input, false)
     const { failure, gasUsed, paidBefore, hasReservoir } = outcome
-    if (input.accesses !== undefined) recordAccesses(kernel, input.accesses)
     return {
       failure: failureOf(kernel, priced, failure, input.watch),
       returnData: kernel.output,
       gasUsed,
       logs: input.keepsLogs === true ? kernel.logs : [],
+      accesses: input.keepsAccesses === true ? kernel.readSeen() : noAccesses,
       need: failure === 'none' && !hasReservoir ? kernel.needAfter(paidBefore) : undefined,
     }
   } finally {
@@ -124,10 +127,4 @@ export function toFault({ failure, returnData }: RunOutcome): Fault | undefined 
     case 'other':
       return { kind: 'ExecutionFailed', why: failure.why }
   }
-}
-
-function recordAccesses(kernel: Kernel, accesses: AccessRecorder): void {
-  const { addresses, slots } = kernel.readSeen()
-  for (const address of addresses) accesses.touchAddress(address)
-  for (const [address, slot] of slots) accesses.touchSlot(address, slot)
 }

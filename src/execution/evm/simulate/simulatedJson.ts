@@ -12,6 +12,7 @@ import {
 import type { JsonBytes } from '../../../primitives/jsonBytes.js'
 import { keccak256 } from '../../../primitives/keccak.js'
 import { rlpListSpans, rlpSpanAt } from '../../../primitives/rlp.js'
+import { sendersOf } from '../blocks/blockRun.js'
 import type { NumberedLog } from '../engine/kernelLogs.js'
 import { decodeRevertReason } from '../messages/revertReason.js'
 import type { SimulatedBlock } from './simulateBlock.js'
@@ -41,7 +42,9 @@ export function writeSimulatedBlock(
 ): void {
   const { headerRlp, hash, size, transactionsRlp, withdrawals, calls } = block
   const spans = rlpListSpans(transactionsRlp, rlpSpanAt(transactionsRlp, 0))
-  const senders = sendersOf(calls)
+  const senders = sendersOf(
+    calls.map(({ sender, transaction }) => ({ sender, hash: keccak256(transaction.bytes) })),
+  )
   const { number, timestamp, baseFeePerGas } = block.header
   const writeTransactions = (): void => {
     for (const [index, span] of spans.entries()) {
@@ -65,16 +68,6 @@ export function writeSimulatedBlock(
     writeCall(json, call, { block, transactionHash, index })
   }
   json.text(']}')
-}
-
-/** Sender and hash of each transaction, as a store keeps them. */
-function sendersOf(calls: readonly RunCall[]): Uint8Array {
-  const senders = new Uint8Array(calls.length * 52)
-  for (const [index, { sender, transaction }] of calls.entries()) {
-    senders.set(sender, index * 52)
-    senders.set(keccak256(transaction.bytes), index * 52 + 20)
-  }
-  return senders
 }
 
 interface CallPlace {

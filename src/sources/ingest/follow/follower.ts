@@ -5,7 +5,7 @@
  */
 
 import { UnknownForkError } from '../../../data/chain/header.js'
-import { type BlockName, firstNumberOf, type Marker } from '../../../data/store/chainRows.js'
+import { type BlockName, firstNumberOf } from '../../../data/store/chainRows.js'
 import type { ChainWriter } from '../../../data/store/chainWriter.js'
 import { bytesToHex, equalBytes, type Hash32, hexToBytes, toHash32 } from '../../../primitives/bytes.js'
 import { type Deferred, defer } from '../../../primitives/deferred.js'
@@ -19,60 +19,12 @@ import type { Block, BlockLink } from '../block.js'
 import { BadBlockError } from '../importer.js'
 import type { ImportSession } from '../importSession.js'
 import { withKeysAhead } from '../keysAhead.js'
-import { blockNameOf, markers, mayMark, newCheckpoint, type SignedMarks } from '../mayMark.js'
+import { askMarks, newMarks, type ToldMarks, writeMarks } from '../mayMark.js'
 import type { FollowPlan, IngestMessage } from '../messages.js'
 import { upstreamTeller } from '../tellUpstreams.js'
 import { NodeSetbacks } from './nodeSetbacks.js'
 import { SignedLinks } from './signedLinks.js'
 import type { FetchedBlock, UpstreamBlocks } from './upstreamBlocks.js'
-
-/** The blocks that upstreams call safe and finalized, or that are final as far as it is signed, kept in the store. */
-class UpstreamMarkers {
-  readonly #upstreams: Upstreams
-  readonly #store: ChainWriter
-  readonly #requestMs: number
-  readonly #signed: SignedMarks | undefined
-  #named: readonly { readonly marker: Marker; readonly block: BlockName }[] = []
-
-  constructor(upstreams: Upstreams, store: ChainWriter, requestMs: number, signed?: SignedMarks) {
-    this.#upstreams = upstreams
-    this.#store = store
-    this.#requestMs = requestMs
-    this.#signed = signed
-  }
-
-  /** Asks for both. Resolves when they are known, or the upstreams did not answer. */
-  async ask(): Promise<void> {
-    const named = await Promise.all(markers.map((marker) => this.#ask(marker)))
-    this.#named = markers.flatMap((marker, index) => {
-      const block = named[index]
-      return block === undefined ? [] : [{ marker, block }]
-    })
-  }
-
-  /**
-   * Stores what is new of the last answers, as far as it {@link mayMark may be}. Resolves to whether anything was.
-   */
-  async store(): Promise<boolean> {
-    const moved = this.#named.filter(({ marker, block }) => mayMark(this.#store, marker, block))
-    this.#named = []
-    const checkpoint = newCheckpoint(this.#store, this.#signed)
-    if (moved.length === 0 && checkpoint === undefined) return false
-    this.#store.beginBatch()
-    for (const { marker, block } of moved) this.#store.writeMarker(marker, block)
-    if (checkpoint !== undefined) this.#store.writeCheckpoint(checkpoint)
-    await this.#store.commitBatch()
-    return moved.length > 0
-  }
-
-  /** Undefined where the upstream names none, or does not answer. */
-  async #ask(marker: Marker): Promise<BlockName | undefined> {
-    if (this.#signed !== undefined) return this.#signed.finalized
-    const deadline = performance.now() + this.#requestMs
-    const asked = this.#upstreams.ask('eth_getBlockByNumber', [marker, false], { deadline })
-    return asked.then(({ result }) => blockNameOf(result)).catch(() => undefined)
-  }
-}
 
 /** Most blocks under way or waiting: enough for 64 round trips at a time. */
 const blocksMax = 64
@@ -164,7 +116,6 @@ export class Follower {
   /** Where the head is a signed one. */
   readonly #links: SignedLinks | undefined
   readonly #signed: SignedHead | undefined
-  readonly #markers: UpstreamMarkers
   readonly #setbacks: NodeSetbacks
   readonly #report: (message: IngestMessage) => void
   readonly #signal: AbortSignal
@@ -180,6 +131,8 @@ export class Follower {
   #isLate = true
   /** The head, and the final block as it is signed, for which the markers were asked last. */
   #markersOf = ''
+  /** What they said then, until it is stored. */
+  #told: ToldMarks = []
   readonly #tellUpstreams: (trouble: string | undefined) => void
 
   constructor(plan: FollowPlan, parts: FollowerParts, signal: AbortSignal) {
@@ -192,7 +145,6 @@ export class Follower {
     this.#upstreams = upstreams
     this.#blocks = blocks
     this.#links = signed && new SignedLinks(blocks)
-    this.#markers = new UpstreamMarkers(upstreams, store, plan.timeoutMs, signed)
     this.#setbacks = new NodeSetbacks(upstreams, report)
     this.#tellUpstreams = upstreamTeller(report, upstreams, signed)
     this.#signed = signed
@@ -212,7 +164,7 @@ export class Follower {
     try {
       while (!this.#signal.aborted) {
         this.#news = defer()
-        if (await this.#markers.store()) this.#tellHead()
+        if (await this.#storeMarks()) this.#tellHead()
         const { head } = this.#upstreams
         const next = head === undefined ? 'idle' : await this.#tryToReach(head.claim, head.upstream)
         this.#tellState()
@@ -236,10 +188,24 @@ export class Follower {
     const of = `${bytesToHex(this.#store.head.hash)} ${this.#signed?.finalized?.number}`
     if (of !== this.#markersOf) {
       this.#markersOf = of
-      void this.#markers.ask().then(() => this.#news.resolve())
+      void askMarks(this.#blocks.proving, this.#signed).then((told) => {
+        this.#told = told
+        this.#news.resolve()
+      })
     }
     if (!this.#isBehind) return this.#news.promise
     await waitFor(this.#news.promise, Math.min(this.#plan.revertAfterMs, denialLookMs))
+  }
+
+  /** Resolves to whether another block is safe or finalized. */
+  async #storeMarks(): Promise<boolean> {
+    const marks = newMarks(this.#store, this.#signed, this.#told)
+    this.#told = []
+    if (marks === undefined) return false
+    this.#store.beginBatch()
+    writeMarks(this.#store, marks)
+    await this.#store.commitBatch()
+    return marks.moved.length > 0
   }
 
   async #tryToReach(claim: HeadClaim, upstream: Upstream): Promise<Next> {

@@ -6,15 +6,7 @@ import { blockAccessListHash } from '../../../data/chain/blockAccessList.js'
 import { headerRlpFromJson } from '../../../data/chain/blockFromJson.js'
 import type { ForkSchedule } from '../../../data/chain/forks.js'
 import { decodeHeader, headerHash, UnknownForkError } from '../../../data/chain/header.js'
-import {
-  bytesToHex,
-  equalBytes,
-  type Hash32,
-  hexToBytes,
-  noBytes,
-  toHash32,
-  toQuantity,
-} from '../../../primitives/bytes.js'
+import { bytesToHex, equalBytes, type Hash32, noBytes } from '../../../primitives/bytes.js'
 import type { Upstream } from '../../upstream/upstream.js'
 import type { Upstreams } from '../../upstream/upstreams.js'
 import { type Block, type BlockLink, linkOf, parseBlock } from '../block.js'
@@ -23,6 +15,7 @@ import { askBlockRlp, askHeaderAt, blockQuestion } from '../gateway/askedParts.j
 import { LieError } from '../gateway/lie.js'
 import { type Attempt, Proving } from '../gateway/proving.js'
 import { linkedHeaders } from '../linkedHeaders.js'
+import { blockNameOf } from '../mayMark.js'
 
 export interface FetchedBlock extends BlockLink {
   /** May be empty where the block is of a fork that is not known. */
@@ -42,19 +35,19 @@ export interface HeaderLink extends BlockLink {
 
 export class UpstreamBlocks {
   readonly #upstreams: Upstreams
-  readonly #proving: Proving
+  readonly proving: Proving
   readonly #schedule: ForkSchedule
 
   /** `requestMs` is the longest time for one block, over all attempts. */
   constructor(upstreams: Upstreams, requestMs: number, schedule: ForkSchedule) {
     this.#upstreams = upstreams
-    this.#proving = new Proving(upstreams, { fetchMsMax: requestMs })
+    this.proving = new Proving(upstreams, { fetchMsMax: requestMs })
     this.#schedule = schedule
   }
 
   /** The block of this number; undefined where no node has one. Rejects with NoAnswerError. */
   byNumber(number: number): Promise<FetchedBlock | undefined> {
-    return this.#proving.find(async (attempt) => {
+    return this.proving.find(async (attempt) => {
       const block = await this.#fetch(number, attempt)
       if (block === undefined || block.number === number) return block
       throw new LieError(`for block ${number} it sent block ${block.number}`)
@@ -63,17 +56,17 @@ export class UpstreamBlocks {
 
   /** As {@link byNumber}, by hash. `claimer` is a node that said to have it. */
   byHash(hash: Hash32, claimer?: Upstream): Promise<FetchedBlock | undefined> {
-    return this.#proving.find(async (attempt) => mustBe(await this.#fetch(hash, attempt), hash), claimer)
+    return this.proving.find(async (attempt) => mustBe(await this.#fetch(hash, attempt), hash), claimer)
   }
 
   /** The place of a block by its header alone; undefined where no node has it. */
   linkByHash(hash: Hash32, claimer?: Upstream): Promise<HeaderLink | undefined> {
-    return this.#proving.find(async (attempt) => mustBe(await askLink(hash, attempt), hash), claimer)
+    return this.proving.find(async (attempt) => mustBe(await askLink(hash, attempt), hash), claimer)
   }
 
   /** What some node has at a number, by its header alone; undefined where none answers. Nothing says that it is right. */
   async linkByNumber(number: number): Promise<HeaderLink | undefined> {
-    const found = await this.#proving.find((attempt) => askHeaderAt(number, attempt)).catch(() => undefined)
+    const found = await this.proving.find((attempt) => askHeaderAt(number, attempt)).catch(() => undefined)
     return found && readLink(found.header)
   }
 
@@ -90,27 +83,17 @@ export class UpstreamBlocks {
    * The hash that as many nodes say a number to be as must have the head; where one is enough, what the node says that
    * leads. Undefined where they do not agree, or not in time.
    */
-  agreedHash(number: number, leader: Upstream): Promise<Hash32 | undefined> {
-    const method = 'eth_getBlockByNumber'
-    const params = [toQuantity(number), false]
-    const deadline = performance.now() + agreeMs
-    const { quorum } = this.#upstreams
-    const answers =
-      quorum === 1
-        ? [leader.ask(method, params, deadline)]
-        : this.#upstreams.askEach(method, params, deadline).map(({ answer }) => answer)
-    const votes = new Map<string, number>()
-    return new Promise((resolve) => {
-      const count = (answer: unknown) => {
-        const { hash } = (answer ?? {}) as { readonly hash?: unknown }
-        if (typeof hash !== 'string') return
-        const yes = (votes.get(hash) ?? 0) + 1
-        votes.set(hash, yes)
-        if (yes >= quorum && hash.length === 66) resolve(toHash32(hexToBytes(hash)))
-      }
-      const counted = answers.map((answer) => answer.then(count).catch(() => undefined))
-      void Promise.all(counted).then(() => resolve(undefined))
-    })
+  async agreedHash(number: number, leader: Upstream): Promise<Hash32 | undefined> {
+    const { method, params } = blockQuestion(number, false)
+    const isEnough = this.#upstreams.quorum === 1
+    const agreed = isEnough
+      ? leader.ask(method, params, performance.now() + agreeMs).then(blockNameOf)
+      : this.proving.agree(
+          async (attempt) => blockNameOf(await attempt.ask(method, params)),
+          ({ hash }) => bytesToHex(hash),
+          { first: leader, msMax: agreeMs },
+        )
+    return (await agreed.catch(() => undefined))?.hash
   }
 
   /** What a node says, checked but for its hash or number. */

@@ -8,7 +8,7 @@ import { provedFamilyOf } from '../../../data/chain/families/provedFamilies.js'
 import type { ProvedFamily } from '../../../data/chain/families/provedFamily.js'
 import type { ForkSchedule } from '../../../data/chain/forks.js'
 import { type Header, isProofOfStake, requireKnownFork } from '../../../data/chain/header.js'
-import type { BlockName, Marker, ToldJson } from '../../../data/store/chainRows.js'
+import type { ToldJson } from '../../../data/store/chainRows.js'
 import type { CanonicalHeader, FetchedReceipts } from '../../../data/store/gatewayWriter.js'
 import { BlockParts, bodyHashes, readBody } from '../../../execution/evm/blocks/blockParts.js'
 import { bytesToHex, equalBytes, type Hash32, toQuantity } from '../../../primitives/bytes.js'
@@ -16,7 +16,6 @@ import { waitedForLater } from '../../../primitives/deferred.js'
 import type { RlpItem } from '../../../primitives/rlp.js'
 import { NodeError, type Upstream } from '../../upstream/upstream.js'
 import { type Block, parseBlock } from '../block.js'
-import { blockNameOf } from '../mayMark.js'
 import {
   accessListMethods,
   askAccessList,
@@ -274,11 +273,6 @@ export class BlockFetcher {
     const { hash, header, headerRlp } = readFamilyHeader(answer, family)
     if (header.number !== number) throw new LieError(`block ${header.number} instead of ${number}`)
     return { number, hash, header: headerRlp, totalDifficulty: undefined }
-  }
-
-  /** The block that an upstream calls safe or finalized; undefined where none says one. Unproved. */
-  async readMarked(marker: Marker): Promise<BlockName | undefined> {
-    return blockNameOf(await this.proving.guess('eth_getBlockByNumber', [marker, false]))
   }
 }
 

@@ -24,7 +24,7 @@ import type { HeadClaim } from '../../upstream/headWatch.js'
 import type { Upstreams } from '../../upstream/upstreams.js'
 import { checkHeader } from '../blockRules.js'
 import type { SignedLinks } from '../follow/signedLinks.js'
-import { markers, type SignedMarks, writeMarks } from '../mayMark.js'
+import { askMarks, newMarks, type SignedMarks, type ToldMarks, writeMarks } from '../mayMark.js'
 import type { ProvedBlock } from './blockFetcher.js'
 import { contentOf } from './familyBlock.js'
 import { HeaderLinks, type LinkedHeader, relinkedMax, requireNumber } from './headerLinks.js'
@@ -127,7 +127,7 @@ export class HeadKeeper {
         // Asked for in the same turn as the head, and so in the same batch.
         const marked = this.#readMarked()
         await this.#moveTo(claim)
-        writeMarks(this.#store, this.#options.signed, await marked)
+        this.#mark(await marked)
         failures = 0
         failingSince = Number.POSITIVE_INFINITY
         this.#trouble = undefined
@@ -158,10 +158,13 @@ export class HeadKeeper {
     this.#waking = undefined
   }
 
-  /** What upstreams call safe and finalized, or nothing where that is signed. Never rejects. */
-  #readMarked(): Promise<readonly (BlockName | undefined)[]> {
-    if (this.#options.signed !== undefined) return Promise.resolve([])
-    return Promise.all(markers.map((marker) => this.#fetcher.readMarked(marker).catch(() => undefined)))
+  #readMarked(): Promise<ToldMarks> {
+    return askMarks(this.#fetcher.proving, this.#options.signed)
+  }
+
+  #mark(told: ToldMarks): void {
+    const marks = newMarks(this.#store, this.#options.signed, told)
+    if (marks !== undefined) writeMarks(this.#store, marks)
   }
 
   async #moveTo(claim: ClaimedBlock): Promise<void> {
@@ -347,8 +350,7 @@ export class HeadKeeper {
     try {
       while (!this.#isClosed && (await this.#walkBatch())) batches++
       // A block that was not linked before may be one of the two.
-      if (batches > 0 && !this.#isClosed)
-        writeMarks(this.#store, this.#options.signed, await this.#readMarked())
+      if (batches > 0 && !this.#isClosed) this.#mark(await this.#readMarked())
     } catch (error) {
       this.#complain('headers below the head', error)
       // No other head may come.

@@ -159,13 +159,17 @@ export class Proving {
     return undefined
   }
 
-  /** What so many nodes say as the quorum is; undefined where fewer agree. `keyOf` tells whether two say the same. */
+  /**
+   * What so many nodes say as the quorum is; undefined where fewer agree. `keyOf` tells whether two say the same. Rejects as
+   * {@link prove}.
+   */
   async agree<T>(
     read: (attempt: Attempt) => Promise<T | undefined>,
     keyOf: (answer: T) => string,
+    options?: ProveOptions,
   ): Promise<T | undefined> {
     const votes = new Map<string, number>()
-    for await (const { found } of this.#tries(read)) {
+    for await (const { found } of this.#tries(read, options)) {
       if (found === undefined) continue
       const key = keyOf(found)
       const count = (votes.get(key) ?? 0) + 1
