@@ -6,7 +6,7 @@ import { type CanonicalHeader, GatewayWriter } from '../../src/data/store/gatewa
 import { Blooms, encodeReceipt, type Receipt } from '../../src/execution/evm/blocks/receipts.js'
 import { bytesToBigInt, bytesToHex, type Hash32, hexToBytes, toQuantity } from '../../src/primitives/bytes.js'
 import { decodeRlp, decodeRlpList, rlpBytes, rlpList } from '../../src/primitives/rlp.js'
-import type { Asking } from '../../src/sources/ingest/gateway/proving.js'
+import type { Asking } from '../../src/sources/ingest/nodes/proving.js'
 import { NodeError, type Upstream } from '../../src/sources/upstream/upstream.js'
 import { type AskOptions, NoAnswerError } from '../../src/sources/upstream/upstreams.js'
 import { upstreamDouble } from '../upstream/upstreamDouble.js'

@@ -13,8 +13,8 @@ import { Blooms } from '../../src/execution/evm/blocks/receipts.js'
 import { RecoveredKeys } from '../../src/execution/evm/transactions/recoveredKeys.js'
 import { hexToBytes } from '../../src/primitives/bytes.js'
 import { decodeRlpList, rlpBytes, rlpList } from '../../src/primitives/rlp.js'
-import { receiptsFromJson } from '../../src/sources/ingest/gateway/receiptsFromJson.js'
 import type { Executor } from '../../src/sources/ingest/importer.js'
+import { receiptsFromJson } from '../../src/sources/ingest/nodes/receiptsFromJson.js'
 import type { AmsterdamBlock } from '../ingest/amsterdam.js'
 
 type Execute = Parameters<Executor['execute']>

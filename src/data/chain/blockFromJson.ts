@@ -159,25 +159,26 @@ export function transactionFromJson(json: unknown, types = transactionTypes): Rl
   // Some nodes write only v, which is the parity for typed transactions.
   const parity = number === 0 || transaction.yParity === undefined ? 'v' : 'yParity'
   const list = [
-    ...Object.entries(fields).map(([name, form]) => transactionItem(transaction, name, form)),
+    ...Object.entries(fields).map(([name, form]) => fieldItem(transaction[name], name, form)),
     ...(isSigned ? [parity, 'r', 's'] : []).map((name) => read(transaction, name, 'quantity')),
   ]
   return number === 0 ? list : concatBytes(Uint8Array.of(number), encodeRlp(list))
 }
 
-function transactionItem(transaction: Json, name: string, form: FieldForm): RlpItem {
-  const value = transaction[name]
+/** The value of a field of a transaction, as its RLP has it. Throws {@link BlockJsonError}. */
+export function fieldItem(value: unknown, name: string, form: FieldForm): RlpItem {
+  const isAbsent = value === null || value === undefined
   switch (form) {
     case 'recipient':
-      return value === null || value === undefined ? noBytes : read(transaction, name, 'data')
+      return isAbsent ? noBytes : toBytes(value, name)
     case 'bytes':
     case 'address':
     case 'hash':
-      return read(transaction, name, 'data')
+      return toBytes(value, name)
     case 'flag':
       return toMinimalBytes(value === true ? 1 : 0)
     case 'optionalInteger':
-      return value === null || value === undefined ? noBytes : read(transaction, name, 'quantity')
+      return isAbsent ? noBytes : trimLeft(toBytes(value, name))
     case 'accessList':
       return toArray(value, name).map((entry) => {
         const { address, storageKeys } = toRecord(entry, name)
@@ -194,7 +195,7 @@ function transactionItem(transaction: Json, name: string, form: FieldForm): RlpI
       })
     case 'integer':
     case 'integer64':
-      return read(transaction, name, 'quantity')
+      return trimLeft(toBytes(value, name))
   }
 }
 

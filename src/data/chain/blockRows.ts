@@ -189,20 +189,19 @@ export class BlockRowsReader {
   }
 
   /**
-   * A block; undefined where it is not known. `number` is its number, if known. Throws NotHeldError where only a part
-   * of it is held.
+   * A block; undefined where it is not known. Throws NotHeldError where only a part of it is held.
    */
-  read(hash: Hash32, number?: number): BlockRows | undefined {
-    const held = this.#held(hash, number)
+  read(hash: Hash32): BlockRows | undefined {
+    const held = this.#held(hash, undefined)
     if (held !== undefined) return held
-    const stored = this.#whole(this.#store.readBlock(hash, number))
+    const stored = this.#whole(this.#store.readBlock(hash))
     if (stored === undefined) return undefined
     this.#last = new BlockRows(hash, stored, this.#readBody, this.#types)
     return this.#last
   }
 
   /**
-   * As {@link read}, for use at once: the next call may overwrite the block. It leaves no memory outside V8's heap to
+   * As {@link read}, for use at once; `number` is its number, if known. The next call may overwrite the block. It leaves no memory outside V8's heap to
    * be freed. With 5 KB of that for each of the blocks that random reads ask for, V8 marks the whole heap every 2,600
    * answers, and each costs 1.6 times as much.
    */

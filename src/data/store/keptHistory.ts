@@ -11,7 +11,7 @@ import { dropFromLogIndex } from './logIndex.js'
 import { unpackReceipts } from './packedReceipts.js'
 import type { RowBuffer } from './readTable.js'
 import { cutStateRows, StateDigests, toggleAll } from './stateChanges.js'
-import { type StateKind, stateKinds } from './stateRows.js'
+import { rowsOf, type StateKind, stateKinds } from './stateRows.js'
 import { decodeState, encodeState, withoutBefore } from './stateValues.js'
 import { StoredBlock, senderBytes, storedBlockRow } from './storedBlock.js'
 import { metaKeys, numberKey } from './tables.js'
@@ -50,8 +50,7 @@ function beginWalk(tables: BufferedTables, oldest: number): void {
 /** Goes on with the walk over at most `rowsMax` rows; returns how many there were. All of them are on disk. */
 function walkOn(tables: BufferedTables, rowsMax: number): number {
   const { oldest, kind, next } = readWalk(tables)
-  const history = kind === 'accounts' ? tables.accountHistory : tables.slotHistory
-  const latest = kind === 'accounts' ? tables.accounts : tables.slots
+  const { latest, history } = rowsOf<RowBuffer>(tables, kind)
   const digests = StateDigests.read(tables)
   const range = history.storedRange({ start: next, limit: rowsMax + 1 })
   const rows = Array.from(range, ({ key, value }) => [Uint8Array.from(key), Uint8Array.from(value)] as const)

@@ -43,7 +43,6 @@ export interface KeyTableSet {
 }
 
 export class KeyTables {
-  readonly #environment: RootDatabase
   readonly #meta: Table
   readonly #keys: Table
   readonly #keyNames: Table
@@ -51,12 +50,11 @@ export class KeyTables {
 
   constructor(
     readonly path: string,
-    environment: RootDatabase,
+    protected readonly environment: RootDatabase,
     { meta, keys, keyNames, keySecrets }: KeyTableSet,
     /** Undefined in a store that is only read and has none yet. */
     readonly audit: AuditLog | undefined,
   ) {
-    this.#environment = environment
     this.#meta = meta
     this.#keys = keys
     this.#keyNames = keyNames
@@ -65,15 +63,15 @@ export class KeyTables {
 
   /** A number that differs after every change of keys, by any process. One read. */
   readKeyGeneration(): number {
-    this.#renewReads()
-    return this.#readMeta<number>('keyGeneration') ?? 0
+    this.renewReads()
+    return this.readMeta<number>('keyGeneration') ?? 0
   }
 
   /** Keys changed after a generation. As fast as {@link readKeyGeneration} where there are none. */
   readKeyChanges(since: number): KeyChanges {
     const generation = this.readKeyGeneration()
     if (generation === since) return { generation, prefixes: [] }
-    const [last, prefixes] = this.#readMeta<[number, Uint8Array]>('keyChanges') ?? [0, new Uint8Array(0)]
+    const [last, prefixes] = this.readMeta<[number, Uint8Array]>('keyChanges') ?? [0, new Uint8Array(0)]
     const count = generation - since
     const isKnown = last === generation && count > 0 && count * digestPrefixBytes <= prefixes.length
     if (!isKnown) return { generation, prefixes: undefined }
@@ -92,7 +90,7 @@ export class KeyTables {
    * whether that secret is still valid.
    */
   readKey(digest: Uint8Array): KeyRow | undefined {
-    this.#renewReads()
+    this.renewReads()
     const first = this.#keySecrets?.get(digest) ?? digest
     const value = this.#keys.get(first)
     return value && decodeKey(first, value)
@@ -100,13 +98,13 @@ export class KeyTables {
 
   /** The key whose first digest begins with `prefix` of {@link digestPrefixBytes}. */
   readKeyByPrefix(prefix: Uint8Array): KeyRow | undefined {
-    this.#renewReads()
+    this.renewReads()
     return this.#findByPrefix(prefix)
   }
 
   /** The key that has this name and is not revoked. */
   readKeyByName(name: string): KeyRow | undefined {
-    this.#renewReads()
+    this.renewReads()
     const digest = this.#keyNames.get(nameToKey(name))
     const value = digest && this.#keys.get(digest)
     return value && decodeKey(digest, value)
@@ -114,14 +112,14 @@ export class KeyTables {
 
   /** All keys, revoked ones too, oldest first. */
   readKeys(): KeyRow[] {
-    this.#renewReads()
+    this.renewReads()
     const rows = [...this.#keys.getRange()].map(({ key, value }) => decodeKey(key, value))
     return rows.sort((a, b) => a.createdAtMs - b.createdAtMs || Buffer.compare(a.digest, b.digest))
   }
 
   /** Digests of all later secrets that keys have or had, each with that of the first one. */
   readLaterSecrets(): { readonly digest: Uint8Array; readonly first: Uint8Array }[] {
-    this.#renewReads()
+    this.renewReads()
     return [...(this.#keySecrets?.getRange() ?? [])].map(({ key, value }) => ({
       digest: Uint8Array.from(key),
       first: Uint8Array.from(value),
@@ -129,7 +127,7 @@ export class KeyTables {
   }
 
   hasKeys(): boolean {
-    this.#renewReads()
+    this.renewReads()
     return this.#keys.getKeysCount({ limit: 1 }) > 0
   }
 
@@ -145,7 +143,7 @@ export class KeyTables {
 
   /** Adds a key. It is on disk when this returns 'written'; otherwise nothing was changed. */
   writeKey(row: KeyRow, options: { readonly onlyFirst?: boolean } = {}): KeyWritten {
-    return commitSync(this.#environment, this.path, () => {
+    return commitSync(this.environment, this.path, () => {
       const outcome = this.planKey(row, options)
       if (outcome !== 'written') return outcome
       this.#keys.putSync(row.digest, encodeKey(row))
@@ -173,7 +171,7 @@ export class KeyTables {
    * changed, because another key that is not revoked has the new name.
    */
   changeKey(digest: Uint8Array, change: (row: KeyRow) => KeyRow): KeyChanged | 'nameTaken' | undefined {
-    return commitSync(this.#environment, this.path, () => {
+    return commitSync(this.environment, this.path, () => {
       const planned = this.planChange(digest, change)
       if (planned === undefined || planned === 'nameTaken') return planned
       const { before, after } = planned
@@ -188,19 +186,19 @@ export class KeyTables {
   }
 
   readPepperMark(): Uint8Array | undefined {
-    this.#renewReads()
-    return this.#readMeta<Uint8Array>('pepperMark')
+    this.renewReads()
+    return this.readMeta<Uint8Array>('pepperMark')
   }
 
   /** Binds the store to a pepper; on disk when this returns. */
   writePepperMark(mark: Uint8Array): void {
-    commitSync(this.#environment, this.path, () => this.#putMeta('pepperMark', mark))
+    commitSync(this.environment, this.path, () => this.putMeta('pepperMark', mark))
   }
 
   /** The sequence number of the shared keys that this copy has, and when it had all of them; undefined for no copy. */
   readCopied(): { readonly sequence: number; readonly atMs: number } | undefined {
-    this.#renewReads()
-    const copied = this.#readMeta<[number, number]>('copied')
+    this.renewReads()
+    const copied = this.readMeta<[number, number]>('copied')
     return copied && { sequence: copied[0], atMs: copied[1] }
   }
 
@@ -209,8 +207,8 @@ export class KeyTables {
    * has changed the copy since `news.after`.
    */
   applyNews(news: KeyNews, atMs: number): boolean {
-    return commitSync(this.#environment, this.path, () => {
-      const copied = this.#readMeta<[number, number]>('copied')
+    return commitSync(this.environment, this.path, () => {
+      const copied = this.readMeta<[number, number]>('copied')
       if (news.after === undefined) this.#clear()
       else if (copied?.[0] !== news.after) return false
       // All names that are given up first, since another key may have got one of them.
@@ -226,8 +224,8 @@ export class KeyTables {
         this.#raiseGeneration(row.digest)
       }
       for (const entry of news.entries) this.audit?.put(entry)
-      if (news.pepperMark !== undefined) this.#putMeta('pepperMark', news.pepperMark)
-      this.#putMeta('copied', [news.sequence, atMs])
+      if (news.pepperMark !== undefined) this.putMeta('pepperMark', news.pepperMark)
+      this.putMeta('copied', [news.sequence, atMs])
       return true
     })
   }
@@ -238,7 +236,7 @@ export class KeyTables {
     }
     this.audit?.clear()
     // Without a list of changes, so that readers forget all keys.
-    this.#putMeta('keyGeneration', (this.#readMeta<number>('keyGeneration') ?? 0) + 1)
+    this.putMeta('keyGeneration', (this.readMeta<number>('keyGeneration') ?? 0) + 1)
   }
 
   #findByPrefix(prefix: Uint8Array): KeyRow | undefined {
@@ -254,28 +252,30 @@ export class KeyTables {
   }
 
   #raiseGeneration(changed: Uint8Array): void {
-    const before = this.#readMeta<number>('keyGeneration') ?? 0
-    const [last, prefixes] = this.#readMeta<[number, Uint8Array]>('keyChanges') ?? [0, new Uint8Array(0)]
+    const before = this.readMeta<number>('keyGeneration') ?? 0
+    const [last, prefixes] = this.readMeta<[number, Uint8Array]>('keyChanges') ?? [0, new Uint8Array(0)]
     // A version without `keyChanges` may have raised the generation.
     const kept = last === before ? prefixes.subarray(-(keyChangesMax - 1) * digestPrefixBytes) : []
-    this.#putMeta('keyGeneration', before + 1)
-    this.#putMeta('keyChanges', [
+    this.putMeta('keyGeneration', before + 1)
+    this.putMeta('keyChanges', [
       before + 1,
       Buffer.from([...kept, ...changed.subarray(0, digestPrefixBytes)]),
     ])
   }
 
-  #readMeta<T>(name: string): T | undefined {
-    return readMeta<T>(this.#meta, name)
+  protected readMeta<T>(name: string): T | undefined {
+    const value = this.#meta.get(nameToKey(name))
+    return value && (packr.unpack(value) as T)
   }
 
-  #putMeta(name: string, value: unknown): void {
-    putMeta(this.#meta, name, value)
+  /** Within a transaction. */
+  protected putMeta(name: string, value: unknown): void {
+    this.#meta.putSync(nameToKey(name), packr.pack(value))
   }
 
   /** Ends the read transaction of this turn of the event loop, which may be older than a write of another process. */
-  #renewReads(): void {
-    this.#environment.resetReadTxn()
+  protected renewReads(): void {
+    this.environment.resetReadTxn()
   }
 }
 
@@ -288,15 +288,6 @@ export function keyIdOf({ digest }: KeyRow): string {
 export function laterSecrets({ digest, details }: KeyRow): Uint8Array[] {
   const all = (details?.secrets ?? []).map((secret) => secret.digest)
   return all.filter((secret) => Buffer.compare(secret, digest) !== 0)
-}
-
-export function readMeta<T>(meta: Table, name: string): T | undefined {
-  const value = meta.get(nameToKey(name))
-  return value && (packr.unpack(value) as T)
-}
-
-export function putMeta(meta: Table, name: string, value: unknown): void {
-  meta.putSync(nameToKey(name), packr.pack(value))
 }
 
 function nameToKey(name: string): Uint8Array {

@@ -35,7 +35,7 @@ import {
 } from './environment.js'
 import { GroupCommit } from './groupCommit.js'
 import { decodeQuota, encodeQuota, type SpentQuota } from './keyRows.js'
-import { type KeyTableSet, KeyTables, putMeta, readMeta } from './keyTables.js'
+import { type KeyTableSet, KeyTables } from './keyTables.js'
 import { openSubmissionTables, Submissions, submissionTableNames } from './submissions.js'
 import { openUsageTables, UsageStore, usageTableNames } from './usage.js'
 
@@ -96,9 +96,7 @@ function hideFromOthers(path: string): void {
 }
 
 export class NodeStore extends KeyTables {
-  readonly #environment: RootDatabase
   readonly #isReadOnly: boolean
-  readonly #meta: Table
   /** Undefined in a store of an earlier schema that is only read. */
   readonly #quotas: Table | undefined
   readonly #commits: GroupCommit
@@ -112,9 +110,7 @@ export class NodeStore extends KeyTables {
     commits: GroupCommit,
   ) {
     super(path, environment, tables, AuditLog.open(environment, tables.meta))
-    this.#environment = environment
     this.#isReadOnly = isReadOnly
-    this.#meta = tables.meta
     this.#quotas = quotas
     this.#commits = commits
   }
@@ -159,7 +155,7 @@ export class NodeStore extends KeyTables {
 
   /** What keys with a daily quota had spent when it was last written. */
   readQuotas(): SpentQuota[] {
-    this.#environment.resetReadTxn()
+    this.renewReads()
     return [...(this.#quotas?.getRange() ?? [])].map(({ key, value }) => decodeQuota(key, value))
   }
 
@@ -176,20 +172,20 @@ export class NodeStore extends KeyTables {
    */
   openSubmissions(network: string, chainId: string): Submissions {
     const mark = `rollupChain:${network}`
-    const tables = openSubmissionTables(this.#environment)
-    if (!this.#isReadOnly && readMeta(this.#meta, mark) === undefined) {
-      commitSync(this.#environment, this.path, () => {
+    const tables = openSubmissionTables(this.environment)
+    if (!this.#isReadOnly && this.readMeta(mark) === undefined) {
+      commitSync(this.environment, this.path, () => {
         // Another process may have made it in the meantime.
-        if (readMeta(this.#meta, mark) === undefined) putMeta(this.#meta, mark, chainId)
+        if (this.readMeta(mark) === undefined) this.putMeta(mark, chainId)
       })
     }
-    const known = readMeta<string>(this.#meta, mark)
+    const known = this.readMeta<string>(mark)
     if (known !== chainId) {
       throw new OperatorError(
         `the store ${this.path} keeps transactions of chain ${known} for network ${network}, whose chain id is ${chainId} now; correct the chain id, or give the network another name`,
       )
     }
-    return new Submissions(network, this.#environment, tables, this.#commits)
+    return new Submissions(network, this.environment, tables, this.#commits)
   }
 
   /** Adds an entry to the audit log; on disk when this resolves. Rejects with the fault NotStored where it is not. */
@@ -199,12 +195,12 @@ export class NodeStore extends KeyTables {
 
   /** What keys used; undefined in a store that is only read and has none yet. */
   openUsage(): UsageStore | undefined {
-    const tables = openUsageTables(this.#environment)
-    return tables && new UsageStore(this.#environment, tables, this.#commits)
+    const tables = openUsageTables(this.environment)
+    return tables && new UsageStore(this.environment, tables, this.#commits)
   }
 
   get readers(): number {
-    return countReaders(this.#environment)
+    return countReaders(this.environment)
   }
 
   /** Groups of submissions, of usage and of quotas that are on disk, and the time that writing and flushing them took. */
@@ -219,25 +215,25 @@ export class NodeStore extends KeyTables {
 
   async close(): Promise<void> {
     await this.#commits.idle()
-    await closeEnvironment(this.#environment)
+    await closeEnvironment(this.environment)
   }
 
   #assertSchema(readOnly: boolean): void {
-    if (!readOnly && readMeta(this.#meta, 'kind') === undefined) {
-      commitSync(this.#environment, this.path, () => {
+    if (!readOnly && this.readMeta('kind') === undefined) {
+      commitSync(this.environment, this.path, () => {
         // Another process may have made the store in the meantime.
-        if (readMeta(this.#meta, 'kind') !== undefined) return
-        putMeta(this.#meta, 'kind', storeKind)
-        putMeta(this.#meta, 'schema', nodeSchemaVersion)
-        putMeta(this.#meta, 'keyGeneration', 0)
+        if (this.readMeta('kind') !== undefined) return
+        this.putMeta('kind', storeKind)
+        this.putMeta('schema', nodeSchemaVersion)
+        this.putMeta('keyGeneration', 0)
       })
     }
-    if (readMeta(this.#meta, 'kind') !== storeKind) throw foreign(this.path)
-    const version = readMeta<number>(this.#meta, 'schema')
+    if (this.readMeta('kind') !== storeKind) throw foreign(this.path)
+    const version = this.readMeta<number>('schema')
     if (version === nodeSchemaVersion) return
     if (version !== undefined && version < nodeSchemaVersion) {
       if (readOnly) return
-      return commitSync(this.#environment, this.path, () => putMeta(this.#meta, 'schema', nodeSchemaVersion))
+      return commitSync(this.environment, this.path, () => this.putMeta('schema', nodeSchemaVersion))
     }
     throw new OperatorError(
       `the node store ${this.path} has schema ${version} and this Tidegate reads ${nodeSchemaVersion}; run the version that wrote it`,

@@ -2,7 +2,7 @@
  * What a row was before, as rows of state and of tries keep it beside what they are, the latest first: blocks for which it
  * had been so (number) ‖ length (number) ‖ bytes, one after the other. A number is as in varint.ts.
  */
-import { readVarint, varintBytes } from './varint.js'
+import { readVarint, varintBytes, writeVarint } from './varint.js'
 
 export interface OlderValue {
   /** Block that made it so. */
@@ -65,4 +65,24 @@ export function spansBackTo(
     at = step.end
   }
   return undefined
+}
+
+/**
+ * Puts a value that held for `age` blocks before older ones, into `memory`, valid until that is used again; undefined where
+ * they have more than `bytesMax`.
+ */
+export function withOlder(
+  memory: Uint8Array,
+  age: number,
+  value: Uint8Array,
+  before: Uint8Array,
+  bytesMax = memory.length,
+): Uint8Array | undefined {
+  const headBytes = varintBytes(age) + varintBytes(value.length)
+  const length = headBytes + value.length + before.length
+  if (length > bytesMax) return undefined
+  writeVarint(memory, value.length, writeVarint(memory, age, 0))
+  memory.set(value, headBytes)
+  memory.set(before, length - before.length)
+  return memory.subarray(0, length)
 }

@@ -11,7 +11,7 @@
 import { noBytes } from '../../primitives/bytes.js'
 import { partOf, Slab } from '../../primitives/slab.js'
 import { datedBytes, endOfNumber, readNumber, writeNumber } from './datedValue.js'
-import { type OlderValue, olderValues } from './olderValues.js'
+import { type OlderValue, olderValues, withOlder } from './olderValues.js'
 import { readVarint, varintBytes, writeVarint } from './varint.js'
 
 /** A value with those that it replaced. Bytes are views of the row. */
@@ -99,14 +99,7 @@ export function olderBy(
   { since, value, older: before }: StateValues,
   number: number,
 ): Uint8Array | undefined {
-  const age = number - since
-  const headBytes = varintBytes(age) + varintBytes(value.length)
-  const length = headBytes + value.length + before.length
-  if (length > olderBytesMax) return undefined
-  writeVarint(older, value.length, writeVarint(older, age, 0))
-  older.set(value, headBytes)
-  older.set(before, length - before.length)
-  return older.subarray(0, length)
+  return withOlder(older, number - since, value, before)
 }
 
 /** A value of a row; `until` is undefined for that of the row itself, of which its key tells. */

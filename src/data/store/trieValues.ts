@@ -8,7 +8,7 @@
  *                first: (blocks for which it had been so (number) ‖ length (number) ‖ difference to what it was made) …
  *   number       as in varint.ts
  */
-import { type OlderValue, olderValues, spansBackTo } from './olderValues.js'
+import { type OlderValue, olderValues, spansBackTo, withOlder } from './olderValues.js'
 import { decodeTrieRow, differenceOf, type TrieRow, takeBytes } from './trieRow.js'
 import { contentBefore } from './trieRowBefore.js'
 import { readVarint, varintBytes, writeVarint } from './varint.js'
@@ -142,14 +142,7 @@ export function olderThan(
 ): Uint8Array | undefined {
   const difference = differenceOf(before, content)
   if (difference === undefined) return undefined
-  const age = number - from
-  const headBytes = varintBytes(age) + varintBytes(difference.length)
-  const length = headBytes + difference.length + older.length
-  if (keyBytes + content.length + length > rowBytesMax) return undefined
-  writeVarint(olderBytes, difference.length, writeVarint(olderBytes, age, 0))
-  olderBytes.set(difference, headBytes)
-  olderBytes.set(older, length - older.length)
-  return olderBytes.subarray(0, length)
+  return withOlder(olderBytes, number - from, difference, older, rowBytesMax - keyBytes - content.length)
 }
 
 /** The row as its last change found it; undefined where it says nothing of that. */

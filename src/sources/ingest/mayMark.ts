@@ -1,7 +1,7 @@
 import type { BlockName, Marker, SignedCheckpoint } from '../../data/store/chainRows.js'
 import type { ChainWriter } from '../../data/store/chainWriter.js'
 import { bytesOfHex, equalBytes, toHash32 } from '../../primitives/bytes.js'
-import type { Proving } from './gateway/proving.js'
+import type { Proving } from './nodes/proving.js'
 
 export const markers: readonly Marker[] = ['safe', 'finalized']
 

@@ -39,7 +39,7 @@ import { sendRawTransaction } from '../upstream/sendRawTransaction.js'
 import { NodeError } from '../upstream/upstream.js'
 import { NoAnswerError, type Upstreams } from '../upstream/upstreams.js'
 import { Announcements } from './announcements.js'
-import { type Attempt, Proving } from './gateway/proving.js'
+import { type Attempt, Proving } from './nodes/proving.js'
 import { type SentOptions, SentTransactions } from './sentTransactions.js'
 
 /** Announced transactions that are looked up in a second: whoever wants whole ones gets five times mainnet's. */

@@ -1,3 +1,5 @@
+import { putNewest } from '../../primitives/putNewest.js'
+
 /** How long a method that a node refused is not asked for where there is another way; then its operator may have upgraded it. */
 const lackedMs = 600_000
 /** The same of a method that it answered before: one of several nodes behind a front may lack it, or a firewall err. */
@@ -54,11 +56,6 @@ export class LackedMethods {
   }
 
   #set(method: string, known: Known): void {
-    this.#known.delete(method)
-    this.#known.set(method, known)
-    for (const oldest of this.#known.keys()) {
-      if (this.#known.size <= methodsMax) break
-      this.#known.delete(oldest)
-    }
+    putNewest(this.#known, method, known, methodsMax)
   }
 }

@@ -1,4 +1,5 @@
 import { bytesToHex, hexToBytes } from '../../../primitives/bytes.js'
+import { putNewest } from '../../../primitives/putNewest.js'
 import {
   type LightClientBootstrap,
   type LightClientUpdate,
@@ -103,15 +104,5 @@ export class HeadProofs {
       })
       if (moved === undefined) return undefined
     }
-  }
-}
-
-/** Puts an entry last, and drops the first where there are too many. */
-function putNewest<V>(map: Map<string, V>, key: string, value: V, most: number): void {
-  map.delete(key)
-  map.set(key, value)
-  for (const oldest of map.keys()) {
-    if (map.size <= most) break
-    map.delete(oldest)
   }
 }

@@ -18,6 +18,7 @@ import {
   toQuantity,
 } from '../../../primitives/bytes.js'
 import { FaultError, messageRefused, OperatorError } from '../../../primitives/faults.js'
+import { putNewest } from '../../../primitives/putNewest.js'
 import {
   type Announced,
   callSource,
@@ -288,9 +289,8 @@ class Developer implements SourceCalls {
     },
     snapshot: () => {
       const { number } = this.#store.head
-      this.#snapshots.set(++this.#lastSnapshot, { number, aheadSeconds: this.#aheadSeconds })
-      const [oldest] = this.#snapshots.keys()
-      if (oldest !== undefined && this.#snapshots.size > snapshotsMax) this.#snapshots.delete(oldest)
+      const snapshot = { number, aheadSeconds: this.#aheadSeconds }
+      putNewest(this.#snapshots, ++this.#lastSnapshot, snapshot, snapshotsMax)
       return toQuantity(this.#lastSnapshot)
     },
     revert: ([id]) => this.#revert(integer(id, Number.MAX_SAFE_INTEGER)),

@@ -1,16 +1,13 @@
 /** The source of a network that follows other nodes: what works on its store beside the {@link Follower}. */
 import { decodeAccount } from '../../../data/state/account.js'
-import { Upstreams } from '../../upstream/upstreams.js'
-import { openSigned } from '../beacon/openSigned.js'
 import type { FollowTask, IngestMessage } from '../messages.js'
+import { openNodes } from '../nodes/sourceNodes.js'
 import { publishFigures } from '../publishFigures.js'
 import { Relay } from '../relay.js'
 import { checkMs, runSource, type Source, type SourceHost, takeCalls } from '../runSource.js'
 import { openTaskStore } from '../taskStore.js'
-import { chainNameOf } from './chainName.js'
 import { Follower } from './follower.js'
 import { genesisOfNode } from './nodeGenesis.js'
-import { UpstreamBlocks } from './upstreamBlocks.js'
 
 /** Follows until the signal is aborted. Rejects with OperatorError where an upstream is of another chain at the start. */
 export function followChain(task: FollowTask, host: SourceHost): Promise<void> {
@@ -20,14 +17,9 @@ export function followChain(task: FollowTask, host: SourceHost): Promise<void> {
   const follow = async ({ store, schedule, importer, session, onEnd }: Source) => {
     const identity = store.readIdentity()
     if (identity === undefined) throw new Error('the store has no genesis')
-    const { upstreams: nodes, pollMs, quorum, timeoutMs, beacon } = task.follow
-    const chain = chainNameOf(identity, store)
-    const isSigned = beacon !== undefined
-    const upstreams = new Upstreams(nodes, { chain, pollMs, quorum, isSigned, log })
-    onEnd(() => upstreams.close())
-    const blocks = new UpstreamBlocks(upstreams, timeoutMs, schedule)
-    const signed = beacon && openSigned(beacon, { identity, store, blocks, upstreams, log })
-    onEnd(() => signed?.close())
+    const { timeoutMs } = task.follow
+    const parts = { identity, schedule, store, requestMs: timeoutMs, log, onEnd }
+    const { upstreams, blocks, signed } = openNodes(task.follow, parts)
     await upstreams.check(checkMs)
     const relay = new Relay(store, upstreams, {
       schedule,

@@ -21,10 +21,10 @@ import type { ImportSession } from '../importSession.js'
 import { withKeysAhead } from '../keysAhead.js'
 import { askMarks, newMarks, type ToldMarks, writeMarks } from '../mayMark.js'
 import type { FollowPlan, IngestMessage } from '../messages.js'
+import { SignedLinks } from '../nodes/signedLinks.js'
+import type { FetchedBlock, UpstreamBlocks } from '../nodes/upstreamBlocks.js'
 import { upstreamTeller } from '../tellUpstreams.js'
 import { NodeSetbacks } from './nodeSetbacks.js'
-import { SignedLinks } from './signedLinks.js'
-import type { FetchedBlock, UpstreamBlocks } from './upstreamBlocks.js'
 
 /** Most blocks under way or waiting: enough for 64 round trips at a time. */
 const blocksMax = 64

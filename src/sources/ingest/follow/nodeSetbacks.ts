@@ -2,6 +2,7 @@
 
 import type { BlockName } from '../../../data/store/chainRows.js'
 import { bytesToHex } from '../../../primitives/bytes.js'
+import { putNewest } from '../../../primitives/putNewest.js'
 import type { Upstream } from '../../upstream/upstream.js'
 import type { Upstreams } from '../../upstream/upstreams.js'
 import type { BadBlockError } from '../importer.js'
@@ -88,11 +89,7 @@ export class NodeSetbacks {
   }
 
   noteInvalid(error: BadBlockError): void {
-    this.#invalid.set(error.hash, error)
-    for (const hash of this.#invalid.keys()) {
-      if (this.#invalid.size <= invalidMax) break
-      this.#invalid.delete(hash)
-    }
+    putNewest(this.#invalid, error.hash, error, invalidMax)
   }
 
   /** Throws BadBlockError where a block is known to be invalid. */

@@ -13,8 +13,8 @@ import { accountsPerAnswer, readAccountPage } from '../../upstream/accountRange.
 import { askChainId, askGenesis } from '../../upstream/askChain.js'
 import { askIfKnown, askPatiently } from '../../upstream/askPatiently.js'
 import type { Upstream } from '../../upstream/upstream.js'
-import { chainIdOf, memberOf, toldConfig } from '../gateway/chainOf.js'
 import { parseGenesis } from '../genesis.js'
+import { chainIdOf, memberOf, toldConfig } from '../nodes/chainOf.js'
 
 /** Answers of one genesis: 25,600 accounts. Larger ones, of public networks, come as files with their clients. */
 const answersMax = 100

@@ -9,8 +9,8 @@ import type { ProvedState } from '../../../data/store/gatewayWriter.js'
 import { type Address, bytesToHex, type Hash32, latin1Key, noBytes } from '../../../primitives/bytes.js'
 import { emptyTrieRoot, keccak256 } from '../../../primitives/keccak.js'
 import { decodeRlp, decodeRlpList, RlpError, rlpBytes } from '../../../primitives/rlp.js'
-import { LieError, NotProvedError } from './lie.js'
-import { bytesOf } from './receiptsFromJson.js'
+import { LieError, NotProvedError } from '../nodes/lie.js'
+import { bytesOf } from '../nodes/receiptsFromJson.js'
 
 /** How a state trie is formed, and whether there is one that fits each header. */
 export interface StateForm {

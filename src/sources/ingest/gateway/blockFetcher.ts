@@ -26,10 +26,8 @@ import {
   askReceiptsJson,
   checkAccessList,
   witnessMethods,
-} from './askedParts.js'
-import { readFamilyBlock, readFamilyHeader, readFamilyReceipts } from './familyBlock.js'
-import type { HotSet } from './hotSet.js'
-import { LackError, LieError } from './lie.js'
+} from '../nodes/askedParts.js'
+import { LackError, LieError } from '../nodes/lie.js'
 import {
   type Asking,
   type Attempt,
@@ -37,7 +35,9 @@ import {
   Proving,
   type ProvingOptions,
   unavailable,
-} from './proving.js'
+} from '../nodes/proving.js'
+import { readFamilyBlock, readFamilyHeader, readFamilyReceipts } from './familyBlock.js'
+import type { HotSet } from './hotSet.js'
 
 /** A block whose parts match its hash. */
 export interface ProvedBlock extends Pick<Block, 'hash' | 'header' | 'headerRlp' | 'bodyRlp'> {

@@ -27,10 +27,10 @@ import {
 import { keccak256 } from '../../../primitives/keccak.js'
 import { decodeRlpList, encodeRlp } from '../../../primitives/rlp.js'
 import { compareWithHeader } from '../compareWithHeader.js'
-import { witnessMethods } from './askedParts.js'
+import { witnessMethods } from '../nodes/askedParts.js'
+import { LackError, LieError } from '../nodes/lie.js'
+import { bytesOf } from '../nodes/receiptsFromJson.js'
 import type { ProvedBlock } from './blockFetcher.js'
-import { LackError, LieError } from './lie.js'
-import { bytesOf } from './receiptsFromJson.js'
 
 /** A block that was executed, and what it takes to hold what it changes. */
 interface WitnessedBlock {

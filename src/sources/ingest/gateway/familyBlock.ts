@@ -3,13 +3,13 @@
  * and compared with its root. What has a form that is not known here is no lie: it is told. The JSON is kept, because it
  * has members that are in no root; those that a root covers, or that follow from others, are written anew.
  */
-import { headerRlpFromJson, transactionFromJson, withdrawalItem } from '../../../data/chain/blockFromJson.js'
-import type {
-  NetworkPart,
-  OwnForm,
-  OwnType,
-  ProvedFamily,
-} from '../../../data/chain/families/provedFamily.js'
+import {
+  fieldItem,
+  headerRlpFromJson,
+  transactionFromJson,
+  withdrawalItem,
+} from '../../../data/chain/blockFromJson.js'
+import type { NetworkPart, OwnType, ProvedFamily } from '../../../data/chain/families/provedFamily.js'
 import { decodeHeader, fieldsMin, type Header, headerFields, headerHash } from '../../../data/chain/header.js'
 import { indexedRoot } from '../../../data/state/indexedRoot.js'
 import type { ToldJson } from '../../../data/store/chainRows.js'
@@ -32,8 +32,8 @@ import { textOf } from '../../../primitives/excerpt.js'
 import { emptyUnclesHash, hashRlp, keccak256 } from '../../../primitives/keccak.js'
 import { encodeRlp, type RlpItem } from '../../../primitives/rlp.js'
 import { transactionTypes } from '../../../primitives/transactionTypes.js'
-import { LieError, NotProvedError } from './lie.js'
-import { bytesOf, quantityOf, receiptRlp } from './receiptsFromJson.js'
+import { LieError, NotProvedError } from '../nodes/lie.js'
+import { bytesOf, quantityOf, receiptRlp } from '../nodes/receiptsFromJson.js'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -261,10 +261,12 @@ function isUnrooted(
 
 /** The bytes of a transaction of a type that Ethereum does not have. */
 function ownTransaction(json: Json, number: number, { fields, isSigned }: OwnType): Uint8Array {
-  const signature = isSigned ? { 'yParity|v': 'integer', r: 'integer', s: 'integer' } : {}
+  const signature: OwnType['fields'] = isSigned ? { 'yParity|v': 'integer', r: 'integer', s: 'integer' } : {}
   const items = Object.entries({ ...fields, ...signature }).flatMap(([names, form]) => {
     const value = memberOf(json, names)
-    return form === 'optional' && value === undefined ? [] : [fieldItem(value, form as OwnForm)]
+    if (form === 'optional' && value === undefined) return []
+    const known = form === 'integer' || form === 'optional' ? 'optionalInteger' : form
+    return [fieldItem(form === 'accessList' ? (value ?? []) : value, names, known)]
   })
   return concatBytes(Uint8Array.of(number), encodeRlp(items))
 }
@@ -275,25 +277,6 @@ function memberOf(json: Json, names: string): unknown {
     .split('|')
     .map((name) => json[name] ?? undefined)
     .find((value) => value !== undefined)
-}
-
-function fieldItem(value: unknown, form: OwnForm): RlpItem {
-  switch (form) {
-    case 'integer':
-    case 'optional':
-      return toMinimalBytes(value === undefined ? 0n : quantityOf(value))
-    case 'bytes':
-      return bytesOf(value)
-    case 'recipient':
-      return value === undefined ? new Uint8Array(0) : bytesOf(value)
-    case 'flag':
-      return Uint8Array.from(value === true ? [1] : [])
-    case 'accessList':
-      return listOf(value ?? [], 'accessList').map((entry) => {
-        const { address, storageKeys } = recordOf(entry, 'an entry of an access list')
-        return [bytesOf(address), listOf(storageKeys, 'storageKeys').map(bytesOf)]
-      })
-  }
 }
 
 /** What receipts are read beside: their block, and its transactions as they were written anew. */

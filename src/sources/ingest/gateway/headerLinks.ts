@@ -4,7 +4,7 @@
 import { decodeHeader } from '../../../data/chain/header.js'
 import type { GatewayWriter } from '../../../data/store/gatewayWriter.js'
 import { bytesToHex, type Hash32, latin1Key } from '../../../primitives/bytes.js'
-import { linkedHeaders } from '../linkedHeaders.js'
+import { linkedHeaders } from '../nodes/linkedHeaders.js'
 import type { ProvedBlock } from './blockFetcher.js'
 import type { ProofFetcher } from './proofFetcher.js'
 

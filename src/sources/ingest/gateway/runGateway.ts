@@ -11,18 +11,16 @@ import { OperatorError } from '../../../primitives/faults.js'
 import type { FetchMissing } from '../../../primitives/notHeld.js'
 import { setTimeout } from '../../../primitives/timers.js'
 import { Upstream } from '../../upstream/upstream.js'
-import { Upstreams } from '../../upstream/upstreams.js'
-import { openSigned } from '../beacon/openSigned.js'
-import { chainNameOf } from '../follow/chainName.js'
-import { SignedLinks } from '../follow/signedLinks.js'
-import { UpstreamBlocks } from '../follow/upstreamBlocks.js'
+import type { Upstreams } from '../../upstream/upstreams.js'
 import { parseGenesis } from '../genesis.js'
 import type { GatewayTask } from '../messages.js'
+import { chainOf } from '../nodes/chainOf.js'
+import { SignedLinks } from '../nodes/signedLinks.js'
+import { openNodes } from '../nodes/sourceNodes.js'
 import { publishFigures } from '../publishFigures.js'
 import { Relay } from '../relay.js'
 import { checkMs, Ends, noProgress, type SourceHost, takeCalls } from '../runSource.js'
 import { tellUpstreams } from '../tellUpstreams.js'
-import { chainOf } from './chainOf.js'
 import { HeadKeeper } from './headKeeper.js'
 import { LogFiller } from './logFiller.js'
 import { WorkingSet } from './workingSet.js'
@@ -44,14 +42,9 @@ export async function runGateway(task: GatewayTask, host: SourceHost): Promise<v
     store.begin(identity)
     const schedule = ForkSchedule.of(identity)
     const family = identity.family === undefined ? undefined : provedFamilyOf(identity)
-    const chain = chainNameOf(identity, store)
-    const { quorum, pollMs, fetchMsMax, historyBlocks, logs, beacon, workingSet: plan } = task
-    const isSigned = beacon !== undefined
-    const upstreams = new Upstreams(task.upstreams, { chain, pollMs, quorum, isSigned, log })
-    ends.add(() => upstreams.close())
-    const blocks = new UpstreamBlocks(upstreams, fetchMsMax, schedule)
-    const signed = beacon && openSigned(beacon, { identity, store, blocks, upstreams, log })
-    ends.add(() => signed?.close())
+    const { fetchMsMax, historyBlocks, logs, workingSet: plan } = task
+    const parts = { identity, schedule, store, requestMs: fetchMsMax, log, onEnd: ends.add }
+    const { upstreams, blocks, signed } = openNodes(task, parts)
     store.keptBlocks = historyBlocks
     const workingSet = new WorkingSet(store, upstreams, {
       ...{ schedule, fetchMsMax, log, plan },
@@ -100,7 +93,7 @@ export async function runGateway(task: GatewayTask, host: SourceHost): Promise<v
     // signed may be known much later, and what is held was signed. Some may answer, and too few for a head.
     ends.add(heads.openWithin(headMsMax))
     const isReachable = await upstreams.check(checkMs)
-    if (isSigned || !isReachable) heads.openHeld()
+    if (signed !== undefined || !isReachable) heads.openHeld()
     ends.add(upstreams.onHead((claim) => keeper.follow(claim)))
     if (upstreams.head !== undefined) keeper.follow(upstreams.head.claim)
     if (signed !== undefined) await signed.run(stopped)

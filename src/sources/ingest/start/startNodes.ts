@@ -14,15 +14,15 @@ import {
 } from '../../../primitives/bytes.js'
 import { OperatorError } from '../../../primitives/faults.js'
 import { NodeError, type Upstream } from '../../upstream/upstream.js'
-import { type Asked, NoAnswerError, Upstreams } from '../../upstream/upstreams.js'
-import { openSigned } from '../beacon/openSigned.js'
+import { type Asked, NoAnswerError, type Upstreams } from '../../upstream/upstreams.js'
 import type { SignedHead } from '../beacon/signedHead.js'
 import type { BlockLink } from '../block.js'
-import { SignedLinks } from '../follow/signedLinks.js'
-import { UpstreamBlocks } from '../follow/upstreamBlocks.js'
 import type { Genesis } from '../genesis.js'
 import { blockNameOf } from '../mayMark.js'
 import type { StartNodesPlan } from '../messages.js'
+import { SignedLinks } from '../nodes/signedLinks.js'
+import { openNodes } from '../nodes/sourceNodes.js'
+import type { UpstreamBlocks } from '../nodes/upstreamBlocks.js'
 import { Ends, type SourceHost } from '../runSource.js'
 import { type StartHeader, startHeader } from './startBlocks.js'
 
@@ -40,25 +40,18 @@ export class StartNodes {
   #running: Promise<void> | undefined
 
   /** Throws OperatorError for beacon nodes without a checkpoint. */
-  constructor(
-    { upstreams: nodes, beacon }: StartNodesPlan,
-    { identity, schedule }: Genesis,
-    host: SourceHost,
-  ) {
+  constructor(plan: StartNodesPlan, { identity, schedule }: Genesis, host: SourceHost) {
     const log = (text: string) => host.report({ type: 'said', text })
-    const chain = { chainId: BigInt(identity.chainId), genesisHash: identity.genesisHash }
-    const upstreams = new Upstreams(nodes, { chain, pollMs: signedMs, isSigned: beacon !== undefined, log })
+    const parts = { identity, schedule, requestMs: patienceMs, log, onEnd: this.#ends.add }
+    const { upstreams, blocks, signed } = openNodes({ ...plan, pollMs: signedMs }, parts)
     this.#upstreams = upstreams
-    this.#blocks = new UpstreamBlocks(upstreams, patienceMs, schedule)
-    const store = { readCheckpoint: () => undefined }
-    this.#signed = beacon && openSigned(beacon, { identity, store, blocks: this.#blocks, upstreams, log })
+    this.#blocks = blocks
+    this.#signed = signed
     this.#signal = host.signal
     const ending = new AbortController()
     this.#ends.add(() => ending.abort())
-    this.#ends.add(() => upstreams.close())
-    this.#ends.add(() => this.#signed?.close())
     host.signal.addEventListener('abort', () => upstreams.close())
-    this.#running = this.#signed?.run(AbortSignal.any([ending.signal, host.signal]))
+    this.#running = signed?.run(AbortSignal.any([ending.signal, host.signal]))
   }
 
   /** Names of the nodes, for messages. */

@@ -20,7 +20,7 @@ import {
 import { decodeRlp, encodeRlp, type RlpItem } from '../../../../src/primitives/rlp.js'
 import { HeadReader } from '../../../../src/sources/ingest/gateway/headReader.js'
 import { ProofFetcher } from '../../../../src/sources/ingest/gateway/proofFetcher.js'
-import type { Asking } from '../../../../src/sources/ingest/gateway/proving.js'
+import type { Asking } from '../../../../src/sources/ingest/nodes/proving.js'
 import { NodeError, type Upstream } from '../../../../src/sources/upstream/upstream.js'
 import { amsterdamFile, withoutAmsterdam } from '../../../ingest/amsterdam.js'
 import { makeAmsterdamReplay } from '../../../ingest/amsterdamReplay.js'

@@ -9,7 +9,7 @@ import {
   readFamilyBlock,
   readFamilyReceipts,
 } from '../../../../src/sources/ingest/gateway/familyBlock.js'
-import { NotProvedError } from '../../../../src/sources/ingest/gateway/lie.js'
+import { NotProvedError } from '../../../../src/sources/ingest/nodes/lie.js'
 import { Dice, propertyRuns } from '../../../library/property.js'
 import { coded, FamilyNode, familyFixture, oddSlot } from '../../../upstream/familyNode.js'
 import { type MadeFamily, madeFamily } from '../../../upstream/madeFamilies.js'

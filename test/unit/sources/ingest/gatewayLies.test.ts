@@ -15,7 +15,7 @@ import { type Address, type Hash32, hexToBytes } from '../../../../src/primitive
 import { FaultError } from '../../../../src/primitives/faults.js'
 import type { Wanted } from '../../../../src/primitives/notHeld.js'
 import { ProofFetcher } from '../../../../src/sources/ingest/gateway/proofFetcher.js'
-import type { Asking } from '../../../../src/sources/ingest/gateway/proving.js'
+import type { Asking } from '../../../../src/sources/ingest/nodes/proving.js'
 import { NodeError, type Upstream } from '../../../../src/sources/upstream/upstream.js'
 import { Dice, propertyRuns } from '../../../library/property.js'
 import { blockAt, blocks, examples } from '../../../rpc/demoChain.js'

@@ -1,5 +1,5 @@
 /** Three nodes with the demo chain, of which the one that is asked first lies. */
-import type { Asking } from '../../../../src/sources/ingest/gateway/proving.js'
+import type { Asking } from '../../../../src/sources/ingest/nodes/proving.js'
 import { NodeError, type Upstream } from '../../../../src/sources/upstream/upstream.js'
 import { NoAnswerError } from '../../../../src/sources/upstream/upstreams.js'
 import { upstreamDouble } from '../../../upstream/upstreamDouble.js'

@@ -1,8 +1,8 @@
 /** Who is asked, and who is accused, until something is proved. */
 import t from 'tap'
 import { FaultError } from '../../../../src/primitives/faults.js'
-import { LieError, MovedError } from '../../../../src/sources/ingest/gateway/lie.js'
-import { type Asking, type Attempt, Proving } from '../../../../src/sources/ingest/gateway/proving.js'
+import { LieError, MovedError } from '../../../../src/sources/ingest/nodes/lie.js'
+import { type Asking, type Attempt, Proving } from '../../../../src/sources/ingest/nodes/proving.js'
 import { NodeError, type Upstream } from '../../../../src/sources/upstream/upstream.js'
 import { NoAnswerError } from '../../../../src/sources/upstream/upstreams.js'
 import { upstreamDouble } from '../../../upstream/upstreamDouble.js'

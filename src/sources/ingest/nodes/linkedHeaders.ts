@@ -1,4 +1,4 @@
-import { equalBytes, type Hash32 } from '../../primitives/bytes.js'
+import { equalBytes, type Hash32 } from '../../../primitives/bytes.js'
 
 /** How headers are asked for. */
 interface HeaderQuestions<H> {

@@ -11,11 +11,11 @@ import type { Upstream } from '../../upstream/upstream.js'
 import type { Upstreams } from '../../upstream/upstreams.js'
 import { type Block, type BlockLink, linkOf, parseBlock } from '../block.js'
 import { bodyItems, checkContent } from '../blockRules.js'
-import { askBlockRlp, askHeaderAt, blockQuestion } from '../gateway/askedParts.js'
-import { LieError } from '../gateway/lie.js'
-import { type Attempt, Proving } from '../gateway/proving.js'
-import { linkedHeaders } from '../linkedHeaders.js'
 import { blockNameOf } from '../mayMark.js'
+import { askBlockRlp, askHeaderAt, blockQuestion } from './askedParts.js'
+import { LieError } from './lie.js'
+import { linkedHeaders } from './linkedHeaders.js'
+import { type Attempt, Proving } from './proving.js'
 
 export interface FetchedBlock extends BlockLink {
   /** May be empty where the block is of a fork that is not known. */
