@@ -62,7 +62,6 @@ export function keccak256(bytes: Uint8Array): Hash32 {
   return hash.slice() as Hash32
 }
 
-/** Keccak-256 of the RLP of an item. */
 export function hashRlp(item: RlpItem): Hash32 {
   const length = writeRlp(hashInputBytes, item)
   return length === undefined ? keccak256(encodeRlp(item)) : hashInput(length)

@@ -20,8 +20,8 @@ import { makeFolder } from '../../primitives/makeFolder.js'
 import { version } from '../../primitives/version.js'
 import type { DataConfig, NetworkStoreConfig, StoresConfig } from '../config/config.js'
 import type { Io } from './commandLine.js'
-import { bar, lineMs, logLine } from './importProgress.js'
 import { onInterrupt } from './interrupt.js'
+import { bar, createProgressView, logLine, type ProgressView } from './progressView.js'
 
 /** A file of the data folder, by its path in it. */
 interface Source {
@@ -75,15 +75,15 @@ async function copyTo(
       const [from, copy] = [join(dataDir, path), join(folder, path)]
       makeFolder(dirname(copy), 0o700)
       if (!isStore) {
-        files.push({ path, ...(await copyFile(from, copy, (done) => view.update(path, done))) })
+        files.push({ path, ...(await copyFile(from, copy, (done) => view.update({ what: path, done }))) })
         continue
       }
-      await copyStore({ path: from, mapBytes }, copy, (done) => view.update(path, done))
+      await copyStore({ path: from, mapBytes }, copy, (done) => view.update({ what: path, done }))
       const [top, network = ''] = path.split('/')
       const chain = top === 'node' ? undefined : readStoredChain(copy, mapBytes)
       if (chain !== undefined) chains[network] = chain
       rmSync(`${copy}-lock`, { force: true })
-      const digest = await digestFile(copy, (done) => view.update(`checksum of ${path}`, done))
+      const digest = await digestFile(copy, (done) => view.update({ what: `checksum of ${path}`, done }))
       files.push({ path, ...digest })
     }
     writeManifest(folder, { madeBy: version, madeAt: new Date().toISOString(), chains, files })
@@ -121,7 +121,7 @@ export async function restore({ dataDir }: DataConfig, from: string, io: Io): Pr
     for (const { path, sha256 } of files) {
       const copy = join(folder, posix.relative(root, path))
       makeFolder(dirname(copy), 0o700)
-      const made = await copyFile(join(from, path), copy, (done) => view.update(path, done))
+      const made = await copyFile(join(from, path), copy, (done) => view.update({ what: path, done }))
       if (made.sha256 !== sha256) throw damaged(join(from, path), 'not what the manifest says')
     }
   })
@@ -151,10 +151,10 @@ async function fillFolder(
   name: string,
   event: string,
   io: Io,
-  fill: (folder: string, view: CopyView) => Promise<void>,
+  fill: (folder: string, view: ProgressView<CopyProgress>) => Promise<void>,
 ): Promise<void> {
   const draft = draftFolder(name)
-  const view = createCopyView(event, process.stderr, io.err)
+  const view = copyView(event, io)
   // A copy that LMDB makes cannot be stopped, and process.exit would wait for it.
   const release = onInterrupt(() => {
     draft.abandon()
@@ -183,29 +183,16 @@ function contentLines(chains: Manifest['chains'], files: readonly ManifestFile[]
   })
 }
 
-/** Shows how a copy goes, file by file: a bar that redraws itself on a terminal, lines of the log elsewhere. */
-interface CopyView {
-  /** `done` of `what`, from 0 to 1. */
-  update(what: string, done: number): void
-  /** Removes the bar. */
-  clear(): void
+/** A file that is copied, or another work on it, and its share that is done, from 0 to 1. */
+interface CopyProgress {
+  readonly what: string
+  readonly done: number
 }
 
-function createCopyView(event: string, terminal: NodeJS.WriteStream, line: (text: string) => void): CopyView {
-  if (terminal.isTTY) {
-    return {
-      update: (what, done) =>
-        terminal.write(`\r\x1b[K${event} ${bar(done)} ${Math.floor(done * 100)} %  ${what}`),
-      clear: () => terminal.write('\r\x1b[K'),
-    }
-  }
-  let nextMs = performance.now() + lineMs
-  return {
-    update(what, done) {
-      if (performance.now() < nextMs) return
-      nextMs = performance.now() + lineMs
-      line(logLine({ event, what, done: Math.round(done * 1_000) / 1_000 }))
-    },
-    clear() {},
-  }
+function copyView(event: string, io: Io): ProgressView<CopyProgress> {
+  return createProgressView(
+    ({ what, done }) => `${event} ${bar(done)}  ${what}`,
+    ({ what, done }) => ({ event, what, done: Math.round(done * 1_000) / 1_000 }),
+    (fields) => io.err(logLine(fields)),
+  )
 }

@@ -1,8 +1,9 @@
 import type { IngestThread } from '../../sources/ingest/ingestThread.js'
 import type { IngestProgress } from '../../sources/ingest/messages.js'
 import type { Io } from './commandLine.js'
-import { logLine, type ProgressView, progressFields } from './importProgress.js'
+import { progressFields } from './importProgress.js'
 import { onInterrupt } from './interrupt.js'
+import { logLine, type ProgressView } from './progressView.js'
 
 /**
  * Waits for an import that has begun, and says how it ended, in the words of `summary`. Resolves to the exit status: 1
@@ -16,7 +17,7 @@ export async function followImport(
     io,
     summary,
   }: {
-    readonly view: ProgressView
+    readonly view: Pick<ProgressView<never>, 'clear'>
     readonly io: Io
     readonly summary: (network: string, progress: IngestProgress, stopped: boolean) => string
   },

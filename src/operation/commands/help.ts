@@ -41,7 +41,6 @@ export function buildGroupHelp(group: string, commands: readonly Command[]): str
   ].join('\n')
 }
 
-/** What `--help` after a command shows. */
 export function buildCommandHelp(command: Command): string {
   const { positionals } = command
   const flags = Object.entries(command.flags).map(([name, flag]) => {

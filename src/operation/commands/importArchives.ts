@@ -17,7 +17,8 @@ import type { Io } from './commandLine.js'
 import { followImport } from './followImport.js'
 import { genesisOf } from './genesisOf.js'
 import { importChain } from './importChain.js'
-import { archiveSummary, beneathSummary, createProgressView, logLine } from './importProgress.js'
+import { archiveSummary, beneathSummary, importView } from './importProgress.js'
+import { logLine } from './progressView.js'
 
 /** Imports; resolves to the exit status: 1 where it was interrupted before the archives ended. */
 export async function importArchives(config: ImportConfig, io: Io): Promise<number> {
@@ -46,7 +47,7 @@ export async function importArchives(config: ImportConfig, io: Io): Promise<numb
     bytesTotal: config.chainPaths.reduce((bytes, path) => bytes + statSync(path).size, 0),
     accumulators: accumulatorsPath === undefined ? undefined : readAccumulators(accumulatorsPath),
   }
-  const view = createProgressView(network.name, process.stderr, (fields) => io.err(logLine(fields)))
+  const view = importView(network.name, (fields) => io.err(logLine(fields)))
   const onEpoch = (epoch: ImportedEpoch) => {
     view.clear()
     io.out(epochText(epoch, accumulatorsPath !== undefined))

@@ -6,7 +6,8 @@ import { historyLimits, type ImportConfig } from '../config/config.js'
 import type { Io } from './commandLine.js'
 import { followImport } from './followImport.js'
 import { genesisOf } from './genesisOf.js'
-import { createProgressView, logLine, summaryText } from './importProgress.js'
+import { importView, summaryText } from './importProgress.js'
+import { logLine } from './progressView.js'
 
 /** Imports; resolves to the exit status: 1 where it was interrupted before the files ended. */
 export async function importChain(config: ImportConfig, io: Io): Promise<number> {
@@ -14,7 +15,7 @@ export async function importChain(config: ImportConfig, io: Io): Promise<number>
   if (network.genesisPath === undefined && !existsSync(network.storePath)) {
     throw new UsageError(`network ${network.name} has no store yet; name its genesis with --genesis FILE`)
   }
-  const view = createProgressView(network.name, process.stderr, (fields) => io.err(logLine(fields)))
+  const view = importView(network.name, (fields) => io.err(logLine(fields)))
   const thread = startIngest(
     {
       storePath: network.storePath,

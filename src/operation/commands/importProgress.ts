@@ -1,49 +1,12 @@
-import { hostname } from 'node:os'
 import type { IngestProgress } from '../../sources/ingest/messages.js'
+import { bar, createProgressView, type ProgressView } from './progressView.js'
 
-/** Time between lines of the log: often enough to show that the import goes on, rare enough for a log file. */
-export const lineMs = 3000
-const barWidth = 24
-
-/** Shows how an import goes: a bar that redraws itself on a terminal, lines of the log elsewhere. */
-export interface ProgressView {
-  update(progress: IngestProgress): void
-  /** Removes the bar, so that later output begins on an empty line. */
-  clear(): void
-}
-
-export function createProgressView(
-  network: string,
-  terminal: NodeJS.WriteStream,
-  log: (fields: object) => void,
-): ProgressView {
-  if (!terminal.isTTY) return createLines(network, log)
-  return {
-    update: (progress) => terminal.write(`\r\x1b[K${barText(network, progress)}`),
-    clear: () => terminal.write('\r\x1b[K'),
-  }
-}
-
-/** A line as the log of a server has them, for commands that have no log of their own. */
-export function logLine(fields: object): string {
-  return JSON.stringify({ level: 30, time: Date.now(), pid: process.pid, hostname: hostname(), ...fields })
-}
-
-function createLines(network: string, log: (fields: object) => void): ProgressView {
-  let next = lineMs
-  return {
-    update(progress) {
-      if (progress.elapsedMs < next) return
-      next = progress.elapsedMs + lineMs
-      log(progressFields(network, progress))
-    },
-    clear() {},
-  }
-}
-
-export function bar(done: number): string {
-  const filled = Math.round(done * barWidth)
-  return '█'.repeat(filled) + '░'.repeat(barWidth - filled)
+export function importView(network: string, log: (fields: object) => void): ProgressView<IngestProgress> {
+  return createProgressView(
+    (progress) => barText(network, progress),
+    (progress) => progressFields(network, progress),
+    log,
+  )
 }
 
 /** The counters, rates since the start, and the time left where it can be estimated. */
@@ -72,7 +35,7 @@ function barText(network: string, progress: IngestProgress): string {
   const { done, blocksPerSecond, mgasPerSecond, leftMs } = rates(progress)
   const left = leftMs === undefined ? '' : `, ${durationText(leftMs)} left`
   return (
-    `${network} ${bar(done)} ${Math.floor(done * 100)} %  block ${progress.number}` +
+    `${network} ${bar(done)}  block ${progress.number}` +
     `  ${round(blocksPerSecond)} blocks/s, ${round(mgasPerSecond)} Mgas/s${left}`
   )
 }

@@ -80,7 +80,6 @@ export async function setKey(
   return 0
 }
 
-/** Shows what a key may do. */
 export async function showKey(
   config: DataConfig,
   nameOrId: string,
@@ -178,7 +177,6 @@ function readSignerFile(path: string): Buffer {
   }
 }
 
-/** Lists all keys, as a table or as JSON. */
 export async function listKeys(config: DataConfig, asJson: boolean, io: Io): Promise<number> {
   const hasKeys = config.shared !== undefined || isThere(config.node.store)
   const keys = hasKeys ? await withKeys(config, { readOnly: true }, ({ store }) => listRecords(store)) : []
@@ -188,7 +186,6 @@ export async function listKeys(config: DataConfig, asJson: boolean, io: Io): Pro
   return 0
 }
 
-/** Revokes a key. */
 export async function revokeKey(config: DataConfig, nameOrId: string, io: Io): Promise<number> {
   const { id, name, revokedAtMs } = await changeKeys(config, (keys) => revokeRecord(keys, nameOrId, actor()))
   if (revokedAtMs === undefined)

@@ -28,6 +28,7 @@ export function readLive(
   nameOf: (keyId: string) => string | undefined,
 ): LiveState {
   const { edge, counts, pool, transport, usage } = services
+  const { methods, errors, rejections, edges, ...whole } = rates
   edge.publish()
   const figures = counts.map((counts) => counts.figures)
   const sum = (name: keyof EdgeFigures) => figures.reduce((total, edge) => total + edge[name], 0)
@@ -41,27 +42,11 @@ export function readLive(
     failing: failing.map(({ check, network, why }) => ({ check, network: network ?? null, why })),
     sharedKeys: sharedKeys ?? null,
     networks: readNetworks(config, services),
-    callsPerSecond: rates.callsPerSecond,
-    errorsPerSecond: rates.errorsPerSecond,
-    rejectionsPerSecond: rates.rejectionsPerSecond,
-    windowSeconds: rates.windowSeconds,
-    p50Seconds: rates.p50Seconds ?? null,
-    p99Seconds: rates.p99Seconds ?? null,
-    methods: rates.methods.map(({ p50Seconds, p99Seconds, ...rest }) => ({
-      ...rest,
-      p50Seconds: p50Seconds ?? null,
-      p99Seconds: p99Seconds ?? null,
-    })),
-    errors: rates.errors.map(({ name, ...rest }) => ({ code: name, ...rest })),
-    rejections: rates.rejections.map(({ name, ...rest }) => ({ reason: name, ...rest })),
-    queues: pool.counts.byClass.map(({ class: name, waiting, running, finished, failed, refused }) => ({
-      class: name,
-      waiting,
-      running,
-      finished,
-      failed,
-      refused,
-    })),
+    ...withTimes(whole, orNull),
+    methods: methods.map((of) => withTimes(of, orNull)),
+    errors: errors.map(({ name, ...rest }) => ({ code: name, ...rest })),
+    rejections: rejections.map(({ name, ...rest }) => ({ reason: name, ...rest })),
+    queues: pool.counts.byClass.map(({ cpuMs: _, ...counts }) => counts),
     caches: [
       { cache: 'blocks', bytes: sum('blockBytes'), hits: sum('blockHits'), misses: sum('blockMisses') },
       { cache: 'proofs', bytes: sum('proofBytes'), hits: sum('proofHits'), misses: sum('proofMisses') },
@@ -72,11 +57,11 @@ export function readLive(
       subscriptions: sum('subscriptions'),
       skippedEvents: sum('skippedEvents'),
     },
-    edges: rates.edges.map(({ cpuShare, delayP99Seconds }, at) => ({
+    edges: edges.map(({ cpuShare, delayP99Seconds }, at) => ({
       edge: at,
       cpuShare,
       heapBytes: figures[at]?.heapBytes ?? 0,
-      loopDelayP99Seconds: delayP99Seconds ?? null,
+      loopDelayP99Seconds: orNull(delayP99Seconds),
     })),
     topKeys: usage.readTopKeys().map(({ keyId, ...amounts }) => ({
       id: keyId,
@@ -96,7 +81,7 @@ export function readHistory(
   nameOf: (keyId: string) => string | undefined,
 ): HistoryShape {
   const { atMs, calls, rejectionsPerSecond, errors, keys, methods, ages } = history
-  const briefOrNull = (value: number | undefined) => (value === undefined ? null : brief(value))
+  const briefOrNull = (value: number | undefined) => orNull(value && brief(value))
   return {
     at: atMs.map(isoTime),
     callsPerSecond: calls.map(({ callsPerSecond }) => brief(callsPerSecond)),
@@ -110,13 +95,20 @@ export function readHistory(
       name: nameOf(name) ?? null,
       unitsPerSecond: values.map(brief),
     })),
-    methods: methods.map(({ p50Seconds, p99Seconds, ...rest }) => ({
-      ...rest,
-      p50Seconds: briefOrNull(p50Seconds),
-      p99Seconds: briefOrNull(p99Seconds),
-    })),
+    methods: methods.map((of) => withTimes(of, briefOrNull)),
     ages: ages.map(({ network, seconds }) => ({ network, seconds: seconds.map(briefOrNull) })),
   }
+}
+
+function orNull(value: number | undefined): number | null {
+  return value ?? null
+}
+
+/** Figures of calls, with the quantiles of their times as the API tells them. */
+function withTimes<
+  T extends { readonly p50Seconds: number | undefined; readonly p99Seconds: number | undefined },
+>({ p50Seconds, p99Seconds, ...rest }: T, told: (seconds: number | undefined) => number | null) {
+  return { ...rest, p50Seconds: told(p50Seconds), p99Seconds: told(p99Seconds) }
 }
 
 /** The digits that a chart can show, since an hour has thousands of figures. */

@@ -35,7 +35,7 @@ import { readNetworkLayouts } from '../edge/storageLayouts.js'
 import { QuotaLeases } from '../shared/quotaLeases.js'
 import { SharedKeys } from '../shared/sharedKeys.js'
 import type { Io } from './commandLine.js'
-import { createProgressView } from './importProgress.js'
+import { importView } from './importProgress.js'
 import { type NetworkSource, startSource } from './networkSource.js'
 import { obeySignals } from './obeySignals.js'
 import { openAdmin, stuckEdges } from './openAdmin.js'
@@ -284,7 +284,7 @@ async function startSources(
   let isStarting = true
   for (const network of config.networks) {
     const { name } = network
-    const view = createProgressView(name, process.stderr, (fields) => log.info(fields))
+    const view = importView(name, (fields) => log.info(fields))
     const source = startSource(network, config.mapBytes, {
       onProgress: (progress) => view.update(progress),
       onSaid: (text, isError) => log[isError ? 'error' : 'warn']({ network: name }, text),

@@ -71,7 +71,6 @@ export function beaconOf(urls: readonly string[] | undefined, checkpoint?: strin
   return urls && beaconSchema.parse({ nodes: urls, checkpoint })
 }
 
-/** Whether a text is the URL of a beacon node. */
 export function isBeaconUrl(value: string): boolean {
   return beaconUrl.safeParse(value).success
 }

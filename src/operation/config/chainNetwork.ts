@@ -10,7 +10,6 @@ import type { SourceConfig } from './source.js'
 /** Long enough to read a head, short enough that nobody waits long for one. */
 const demoBlockSeconds = 2
 
-/** A network with a chain. */
 export interface NetworkConfig {
   readonly name: string
   /** With all state, blocks and receipts alone, or what was asked of upstreams; undefined without an entry: as its store is. */
@@ -43,12 +42,10 @@ export interface NetworkConfig {
   readonly estimateMarginBps: number
 }
 
-/** The store of a network. */
 export function storePath(dataDir: string, name: string): string {
   return join(dataDir, 'networks', name, 'chain.mdb')
 }
 
-/** An entry of the configuration that has a chain. */
 export function entryToNetwork(entry: ChainEntry, dataDir: string): NetworkConfig {
   const { name, kind, hosts, safe, safeLag, finalizedLag, chainId, networkId, genesis, forks } = entry
   const execution =

@@ -157,7 +157,6 @@ export interface Config extends DataConfig, AsInFile {
   readonly keyRates: ReturnType<typeof keyRates>
 }
 
-/** Settings of `import`. */
 export interface ImportConfig extends DataConfig {
   readonly network: NetworkConfig
   /** Absolute, in the order given; of a folder its archives by name. */
@@ -182,7 +181,6 @@ interface StartConfig {
   readonly totalDifficulty: bigint | undefined
 }
 
-/** Settings of `verify`. */
 export interface VerifyConfig extends NetworkStoreConfig {
   /** Number of blocks whose state is compared. */
   readonly blocks: number
@@ -190,7 +188,6 @@ export interface VerifyConfig extends NetworkStoreConfig {
   readonly seed: number | undefined
 }
 
-/** Settings of `export`. */
 export interface ExportConfig {
   readonly mapBytes: number
   readonly network: NetworkConfig
@@ -264,7 +261,6 @@ export function mergedConfig(flags: MergedFlags): unknown {
   return redactSecrets({ ...mergeFlags(readFile(flags), flags), dataDir, cors })
 }
 
-/** The JSON Schema of the file. */
 export function configSchema(): unknown {
   return z.toJSONSchema(fileSchema, { io: 'input', override: addShortForm })
 }

@@ -144,7 +144,6 @@ const network = z.preprocess(
   networkKinds,
 )
 
-/** Schema of the file. */
 export const fileSchema = object({
   /** Address to listen on. Only this machine can reach the default. */
   host: text('a host name or IP address').default('127.0.0.1'),
@@ -189,7 +188,6 @@ export const fileSchema = object({
 /** A valid file with defaults filled in and absolute paths. */
 export type ConfigFile = z.output<typeof fileSchema>
 export type NetworkEntry = NonNullable<ConfigFile['networks']>[number]
-/** Of a network with a chain. */
 export type ChainEntry = Extract<NetworkEntry, { readonly kind: 'archive' | 'history' | 'gateway' }>
 export type RollupEntry = Extract<NetworkEntry, { readonly kind: 'rollup' }>
 export type Limits = ConfigFile['limits']

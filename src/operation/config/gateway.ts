@@ -57,7 +57,6 @@ export const gatewaySchemaParts = {
 
 const gatewaySchema = object(gatewaySchemaParts)
 
-/** How a gateway asks. */
 export type GatewayConfig = z.output<typeof gatewaySchema>
 
 /**

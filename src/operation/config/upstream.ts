@@ -51,7 +51,6 @@ export const passThroughSchema = list(
 
 export type UpstreamConfig = z.output<typeof upstreamSchema>
 
-/** Whether a text is the URL of an upstream. */
 export function isUpstreamUrl(value: string): boolean {
   return upstreamSchema.safeParse({ url: value }).success
 }

@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path'
 import { LayoutError, parseStorageLayout, type StorageLayout } from '../../data/state/storageLayout.js'
 import { excerpt } from '../../primitives/excerpt.js'
 import { UsageError } from '../../primitives/faults.js'
+import { isObject } from '../../primitives/jsonType.js'
 import type { NetworkConfig } from '../config/config.js'
 
 /** The layouts of a network; none without a file. Throws as {@link readStorageLayouts} does. */
@@ -22,7 +23,7 @@ const fileBytesMax = 64 * 2 ** 20
  */
 export function readStorageLayouts(path: string): ReadonlyMap<string, StorageLayout> {
   const entries = readJson(path, 'the storage layouts')
-  if (typeof entries !== 'object' || entries === null || Array.isArray(entries)) {
+  if (!isObject(entries)) {
     throw new UsageError(
       `the storage layouts ${path} are no JSON object from addresses to layouts; correct the file`,
     )

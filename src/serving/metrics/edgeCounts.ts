@@ -159,7 +159,6 @@ export class EdgeCounts {
     return this.#lastSlot
   }
 
-  /** The method that is counted there. */
   methodAt(slot: number): string {
     return this.#methods[slot / methodWords] ?? other
   }

@@ -12,7 +12,6 @@ interface Distribution {
   readonly sum: number
 }
 
-/** Content type and text of all metrics. */
 export interface MetricsText {
   readonly contentType: string
   readonly text: string

@@ -1,7 +1,6 @@
 import { type Linked, LinkedList } from '../../primitives/linkedList.js'
 
 export interface ClassShare {
-  /** Items that may wait. */
   readonly waitingMax: number
   /** Items that may run at the same time. */
   readonly permits: number

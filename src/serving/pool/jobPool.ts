@@ -20,7 +20,6 @@ interface JobPoolLimits {
    * cores, the p99 of cached reads is 136 ms at 0 and 11.4 ms at 10 (scenario `reads-under-proofs`).
    */
   readonly niceness: number
-  /** Jobs of each class that may wait. */
   readonly waitingMax: { readonly [C in JobClass]: number }
   readonly deadlineMsMax: number
   /** Of a call, estimate, access list, simulation or witness. */

@@ -6,6 +6,7 @@
  * Arguments and results are passed as msgpack: null, undefined, booleans, numbers, bigints, text, Uint8Arrays,
  * arrays, Maps and plain objects of these.
  */
+
 import type { HeaderProofRequest } from '../../data/chain/headerProof.js'
 import type { FoundLogs, LogBounds, LogSearch } from '../../data/chain/logSearch.js'
 import type { IndexProofRequest } from '../../data/state/indexProof.js'
@@ -23,6 +24,7 @@ import type {
 import type { SimulationRequest } from '../../execution/evm/simulate/simulationRequest.js'
 import type { TraceRequest } from '../../execution/evm/tracers/traceRequest.js'
 import type { Fault } from '../../primitives/faults.js'
+import type { Waiter } from '../../primitives/waiter.js'
 import type { InvokeHashRequest } from '../rollup/invokeHash.js'
 
 export type JobTable<J> = { readonly [N in keyof J]: JobOf<string, unknown, unknown> }
@@ -67,15 +69,12 @@ export interface JobInput<A> {
 }
 
 /** The caller of a job. Once it has left, its jobs are cancelled. */
-export interface JobOwner {
+export interface JobOwner extends Waiter {
   /** Id of the caller's API key, by which threads are shared. */
   readonly keyId: string
   /** Share of the threads that the key has, relative to others; 1 where absent. */
   readonly weight?: number
   readonly isFinished: boolean
-  /** Calls `listener` once, when the owner leaves. */
-  onFinished(listener: () => void): void
-  forget(listener: () => void): void
   /** Called with the CPU time of one of its jobs, before the outcome, even if nobody reads that. */
   ran(cpuMs: number): void
   /**

@@ -5,16 +5,15 @@
  */
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
+import type { Waiter } from '../../primitives/waiter.js'
 import type { Felt } from './felt.js'
 import { type HashedFields, type InvokeTransaction, toHashedFields } from './invokeTransaction.js'
 
 /** A caller that waits for a hash and may leave. */
-export interface HashWaiter {
+export interface HashWaiter extends Waiter {
   /** Id of the API key. */
   readonly keyId: string
   readonly isFinished: boolean
-  onFinished(listener: () => void): void
-  forget(listener: () => void): void
   /** Called with the CPU time that the work took. */
   ran(cpuMs: number): void
 }

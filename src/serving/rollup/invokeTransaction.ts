@@ -3,6 +3,7 @@
  * every field and names the field at fault; the hash is computed in `invokeHash.ts`.
  */
 import { excerpt } from '../../primitives/excerpt.js'
+import { isObject, typeName } from '../../primitives/jsonType.js'
 import { decimalToFelt, type Felt, hexToFelt } from './felt.js'
 
 /** How much of one resource a transaction may use, and its highest price. Both are hex quantities. */
@@ -244,12 +245,3 @@ function wrong(path: string, want: string, got: unknown): FieldError {
 
 /** Longest part of a value that an error message repeats: a felt fits. */
 const quotedMax = 80
-
-function isObject(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function typeName(value: unknown): string {
-  if (value === null) return 'null'
-  return Array.isArray(value) ? 'array' : typeof value
-}

@@ -198,7 +198,6 @@ export class SharedDatabase {
   }
 }
 
-/** The sizes in a row of the table `queue`. */
 export function toSizes(row: QueryResultRow | undefined): QueueSizes {
   if (row === undefined) throw new Error('the queue is empty')
   return {

@@ -1,13 +1,8 @@
 import { isSettled } from '../../data/store/submissions.js'
 import { setTimeout } from '../../primitives/timers.js'
+import type { Waiter } from '../../primitives/waiter.js'
 import type { Felt } from './felt.js'
 import type { StatusChange, SubmissionService } from './submissionService.js'
-
-/** A caller that waits for a verdict and may leave. */
-interface Waiter {
-  onFinished(listener: () => void): void
-  forget(listener: () => void): void
-}
 
 type Verdict = Pick<StatusChange, 'state' | 'rejection'>
 

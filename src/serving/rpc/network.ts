@@ -35,7 +35,6 @@ export interface JobNetwork extends RpcNetwork {
   /** Cache of proofs, by everything that they depend on. */
   readonly proofs: AnswerCache
   readonly execution: ExecutionSettings
-  /** Storage keys of one proof. */
   readonly proofKeysMax: number
 }
 

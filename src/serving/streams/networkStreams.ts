@@ -7,6 +7,7 @@
  * takes steps of its own from the store, as fast as its socket accepts them, until it reaches that cursor. So missed
  * blocks, reorganisations and new heads take the same path, and a client that resumes needs no queue.
  */
+
 import type { BlockId } from '../../data/chain/blockId.js'
 import type { Chain } from '../../data/chain/chain.js'
 import { beforeGenesis, type ChainCursor, type ChainStep } from '../../data/chain/chainSteps.js'
@@ -16,6 +17,7 @@ import { bytesToHex, equalBytes, type Hash32, toQuantity } from '../../primitive
 import { FaultError } from '../../primitives/faults.js'
 import { setTimeout } from '../../primitives/timers.js'
 import { TimeSlices, type Work } from '../../primitives/timeSlices.js'
+import type { Waiter } from '../../primitives/waiter.js'
 import { BlockEvents, type ChainEvent } from './blockEvents.js'
 import type { ChainRequest } from './chainRequest.js'
 import { type KeptEvents, keepEvents } from './eventMessage.js'
@@ -114,7 +116,7 @@ export class NetworkStreams {
   }
 
   /** See awaitReceipt.ts. */
-  awaitReceipt(hash: Hash32, endsAtMs: number, owner: Waiting): Promise<Uint8Array | undefined> {
+  awaitReceipt(hash: Hash32, endsAtMs: number, owner: Waiter): Promise<Uint8Array | undefined> {
     return awaitReceipt(this.#chain, hash, endsAtMs, owner)
   }
 
@@ -314,12 +316,6 @@ function isSame(a: { number: number; hash: Hash32 }, b: { number: number; hash: 
   return a.number === b.number && equalBytes(a.hash, b.hash)
 }
 
-/** Who waits, and may leave. */
-interface Waiting {
-  onFinished(listener: () => void): void
-  forget(listener: () => void): void
-}
-
 /**
  * The receipt of a transaction as JSON, once the newest chain has it; undefined where that is not before `endsAtMs`
  * (performance.now()), or the owner leaves. Rejects with NotHeldError where that cannot be told.
@@ -328,7 +324,7 @@ function awaitReceipt(
   chain: Chain,
   hash: Hash32,
   endsAtMs: number,
-  owner: Waiting,
+  owner: Waiter,
 ): Promise<Uint8Array | undefined> {
   return new Promise((resolve, reject) => {
     const settle = (work: () => void) => {

@@ -1,7 +1,6 @@
 import { FaultError } from '../../primitives/faults.js'
 import { TimeSlices, type Work } from '../../primitives/timeSlices.js'
 
-/** Limits of subscriptions. */
 export interface SubscriptionLimits {
   /** Subscriptions of one connection at the same time. */
   readonly subscriptionsMax: number

@@ -48,7 +48,6 @@ export class SpanExporter {
   #sending: Promise<void> | undefined
   #abort = new AbortController()
   #isClosing = false
-  /** Whether the last request failed. */
   #isFailing = false
   /** Spans dropped since the last warning, and why the last of them were. */
   #dropped = 0

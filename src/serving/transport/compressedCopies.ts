@@ -57,7 +57,6 @@ export class CompressedCopies {
   #waitingBytes = 0
   #running = 0
 
-  /** `bytesMax` limits the bytes of all copies. */
   constructor(bytesMax: number) {
     const maxEntrySize = Math.floor(bytesMax * shareMax)
     const sizeCalculation = (copy: Copy) =>

@@ -17,7 +17,6 @@ export interface CorsHeaders {
    * page needs to read it, or with the word that it is for this origin (Fetch standard, "CORS protocol and HTTP caches").
    */
   kept(origin: string): ExtraHeaders
-  /** Headers of the answer to a preflight. */
   preflight(origin: string): ExtraHeaders
 }
 

@@ -5,7 +5,6 @@ export function isBodiless(status: number): boolean {
   return status === 204 || status === 304
 }
 
-/** The reason phrase of a status. */
 export function statusReason(status: number): string {
   // As RFC 9110 has it; Node.js has the name of an older one.
   return status === 413 ? 'Content Too Large' : (STATUS_CODES[status] ?? '')

@@ -8,7 +8,6 @@ import type { View } from './view.js'
 
 type Row = Usage['rows'][number]
 
-/** Days that may be chosen. */
 const daySpans = ['1', '7', '30', '365']
 
 export async function cost(): Promise<View> {

@@ -52,7 +52,6 @@ export function choice(values: readonly string[], nameOf?: (value: string) => st
 
 let lastId = 0
 
-/** A label and what it names. */
 export function labelled(label: string, input: HTMLElement, hint?: string): HTMLElement {
   input.id ||= `input-${++lastId}`
   const described = hint === undefined ? undefined : make('small', { id: `${input.id}-hint` }, hint)

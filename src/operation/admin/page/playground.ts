@@ -65,7 +65,6 @@ class PlaygroundView implements View {
 
   close(): void {}
 
-  /** Shows what the chosen network has. */
   async showNetwork(): Promise<void> {
     const chosen = this.#currentNetwork()
     this.#facts = undefined

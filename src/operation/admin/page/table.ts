@@ -17,7 +17,6 @@ interface Spent {
   readonly bytes: number
 }
 
-/** A column of figures. */
 export function figures<R>(title: string, of: Column<R>['of'], mark?: Column<R>['mark']): Column<R> {
   return { title, of, isFigure: true, ...(mark && { mark }) }
 }

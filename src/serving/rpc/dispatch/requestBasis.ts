@@ -5,11 +5,11 @@
 
 import { bytesToHex, hexToBytes, toHash32 } from '../../../primitives/bytes.js'
 import { excerpt } from '../../../primitives/excerpt.js'
+import { typeName } from '../../../primitives/jsonType.js'
 import type { Trust } from '../answers/answer.js'
 import { Failure } from '../answers/outcome.js'
 import { doAround } from '../contexts/requestSlices.js'
 import type { NetworkViews, RpcNetwork } from '../method.js'
-import { typeName } from '../params/params.js'
 
 const hashPattern = /^0[xX][0-9a-fA-F]{64}$/
 

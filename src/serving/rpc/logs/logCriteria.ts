@@ -1,6 +1,7 @@
 import type { LogCriteria } from '../../../data/chain/logFilter.js'
 import type { Hash32 } from '../../../primitives/bytes.js'
-import { address, hash32, invalidArgument, typeName } from '../params/params.js'
+import { typeName } from '../../../primitives/jsonType.js'
+import { address, hash32, invalidArgument } from '../params/params.js'
 import { listSchema, nullable, type Schema } from '../params/schema.js'
 
 /** Addresses and topics of one filter, alternatives included. go-ethereum's limit. */

@@ -8,10 +8,11 @@ import type { LogCriteria } from '../../../data/chain/logFilter.js'
 import { type FoundLogs, type LogBounds, type LogSearch, requireLogs } from '../../../data/chain/logSearch.js'
 import type { Hash32 } from '../../../primitives/bytes.js'
 import { FaultError } from '../../../primitives/faults.js'
+import { typeName } from '../../../primitives/jsonType.js'
 import type { NetworkJobs } from '../../pool/jobs.js'
 import type { RequestContext } from '../contexts/requestContext.js'
 import { inOneSlice, RequestSlices } from '../contexts/requestSlices.js'
-import { blockId, hash32, invalidArgument, required, typeName } from '../params/params.js'
+import { blockId, hash32, invalidArgument, objectOf, required } from '../params/params.js'
 import { nullable, type Schema } from '../params/schema.js'
 import { decodeLogCriteria, logCriteriaSchemas } from './logCriteria.js'
 
@@ -39,10 +40,7 @@ export const logFilterMembers: Readonly<Record<string, Schema>> = {
 /** The filter object of go-ethereum: `address`, `topics`, and `blockHash` or `fromBlock` and `toBlock`. */
 export const logQuery = required(
   (value, index): LogQuery => {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      throw invalidArgument(index, `want a filter object, got ${typeName(value)}`)
-    }
-    const { blockHash, fromBlock, toBlock, address, topics } = value as Readonly<Record<string, unknown>>
+    const { blockHash, fromBlock, toBlock, address, topics } = objectOf(value, index, 'a filter object')
     const criteria = decodeLogCriteria(address, topics, index, () => {})
     if (!isThere(blockHash)) {
       const blocks = { first: decodeBound(fromBlock, index), last: decodeBound(toBlock, index) }

@@ -7,7 +7,7 @@ import { FaultError } from '../../../primitives/faults.js'
 import { type ChainRequest, WantedReceipts } from '../../streams/chainRequest.js'
 import type { SubscriptionLimits } from '../../streams/subscriberPool.js'
 import { type Delivery, type Policy, policies } from '../../streams/subscription.js'
-import { blockId, hash32, invalidArgument, list, text, typeName } from '../params/params.js'
+import { blockId, hash32, invalidArgument, list, objectOf, text } from '../params/params.js'
 import { countLogKeys, decodeLogCriteria } from './logCriteria.js'
 
 export type SubscriptionRequest =
@@ -107,10 +107,7 @@ function decodeReceipts(value: unknown, requireRoom: (keys: number) => void): Wa
 
 function toOptions(value: unknown, members: readonly string[]): Options {
   if (value === undefined || value === null) return {}
-  if (typeof value !== 'object' || Array.isArray(value)) {
-    throw invalidArgument(optionsIndex, `want an object, got ${typeName(value)}`)
-  }
-  for (const name of Object.keys(value)) {
+  for (const name of Object.keys(objectOf(value, optionsIndex, 'an object'))) {
     if (!members.includes(name)) {
       const known = members.length === 0 ? 'it takes none' : `it takes ${members.join(', ')}`
       throw invalidArgument(

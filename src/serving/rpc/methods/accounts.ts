@@ -11,16 +11,17 @@ import {
 } from '../../../primitives/bytes.js'
 import { FaultError } from '../../../primitives/faults.js'
 import { hexWord } from '../../../primitives/jsonBytes.js'
+import { typeName } from '../../../primitives/jsonType.js'
 import { UncacheableResult } from '../method.js'
 import { chainMethod } from '../network.js'
 import {
   address,
   hash32,
   invalidArgument,
+  objectOf,
   required,
   stateBlockId,
   storageKey,
-  typeName,
 } from '../params/params.js'
 import {
   addressSchema,
@@ -44,10 +45,8 @@ const slotsMax = 1_024
 /** Slots by account. Of repeated addresses the last one counts, as in any JSON object. */
 const wantedSlots = required(
   (value, index): readonly (readonly [Address, readonly Hash32[]])[] => {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      throw invalidArgument(index, `want an object of slots by address, got ${typeName(value)}`)
-    }
-    const lists = Object.entries(value).map(([account, slots]): [string, unknown[]] => {
+    const wanted = objectOf(value, index, 'an object of slots by address')
+    const lists = Object.entries(wanted).map(([account, slots]): [string, unknown[]] => {
       if (Array.isArray(slots)) return [account, slots]
       throw invalidArgument(index, `want an array of slots, got ${typeName(slots)}`)
     })

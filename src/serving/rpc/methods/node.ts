@@ -69,7 +69,6 @@ const namespaces = [
 ]
 const versions = JSON.stringify(Object.fromEntries(namespaces.map((namespace) => [namespace, '1.0'])))
 
-/** A method that has one answer. */
 function fixedAnswer(summary: string, result: Schema, json: string) {
   return chainMethod({ summary, price: 1, result, run: () => json })
 }

@@ -6,6 +6,7 @@
 import { randomBytes } from 'node:crypto'
 import { whenKnown } from '../../../primitives/awaitable.js'
 import { FaultError, type InvokeErrorCode } from '../../../primitives/faults.js'
+import { typeName } from '../../../primitives/jsonType.js'
 import { type Felt, hexToFelt } from '../../rollup/felt.js'
 import {
   FieldError,
@@ -19,7 +20,7 @@ import { waitForVerdict } from '../../rollup/verdict.js'
 import type { OwnedSubscription, Subscriber } from '../../streams/subscriber.js'
 import { subscriptionBytes } from '../../streams/subscriberPool.js'
 import { defineMethod, type Method, type MethodDefinition, type Param } from '../method.js'
-import { invalidArgument, list, required, text, typeName } from '../params/params.js'
+import { invalidArgument, list, objectOf, required, text } from '../params/params.js'
 import { booleanSchema, feltSchema, listSchema, objectSchema, textSchema } from '../params/schema.js'
 import type { RollupNetwork } from '../rollup/rollupNetwork.js'
 import { readAcceptedStatus, renderStatus } from '../rollup/transactionStatus.js'
@@ -115,21 +116,15 @@ function felt(what: string): Param<Felt> {
   )
 }
 
-/** The hash of a transaction of the rollup. */
 const transactionHash = felt('a transaction hash')
 
-/** The address of a contract of the rollup. */
 const contractAddress = felt('a contract address')
 
 /** A block of the rollup by tag, hash or number; the sequencer decides which exist. */
 const blockName: Param<unknown> = required(
   (value, index) => {
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-    if (typeof value === 'string' || isObject) return value
-    throw invalidArgument(
-      index,
-      `want a block tag, or an object with block_hash or block_number, got ${typeName(value)}`,
-    )
+    if (typeof value === 'string') return value
+    return objectOf(value, index, 'a block tag, or an object with block_hash or block_number')
   },
   { oneOf: [{ type: 'string' }, { type: 'object' }] },
 )

@@ -16,7 +16,7 @@ import { noBytes } from '../../../primitives/bytes.js'
 import { toChecksumAddress } from '../../../primitives/checksumAddress.js'
 import { FaultError, messageRefused } from '../../../primitives/faults.js'
 import type { Param } from '../method.js'
-import { address, bytes, hash32, invalidArgument, quantity, required } from './params.js'
+import { address, bytes, hash32, invalidArgument, objectOf, quantity, required } from './params.js'
 import { listSchema, nullable, type Schema, textSchema } from './schema.js'
 
 export type Decoder<T> = (value: unknown, index: number) => T
@@ -178,13 +178,6 @@ export class Members {
     if (value === undefined) throw missingField(this.#index, name, this.#typeName)
     return value
   }
-}
-
-function objectOf(value: unknown, index: number, what: string): Readonly<Record<string, unknown>> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw invalidArgument(index, `want ${what}, got ${Array.isArray(value) ? 'array' : typeof value}`)
-  }
-  return value as Readonly<Record<string, unknown>>
 }
 
 /** An object of at most `max` members, called `members` in the fault; their values are not checked. */

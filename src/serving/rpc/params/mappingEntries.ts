@@ -9,10 +9,11 @@ import { encodeMappingKeys, levelsMax, type WrittenKeys } from '../../../data/st
 import type { Hash32 } from '../../../primitives/bytes.js'
 import { excerpt } from '../../../primitives/excerpt.js'
 import { FaultError } from '../../../primitives/faults.js'
+import { typeName } from '../../../primitives/jsonType.js'
 import type { NetworkJobs } from '../../pool/jobs.js'
 import type { RequestContext } from '../contexts/requestContext.js'
 import type { Param } from '../method.js'
-import { invalidArgument, list, required, typeName } from './params.js'
+import { invalidArgument, list, required } from './params.js'
 import { listSchema, textSchema } from './schema.js'
 
 /** Most values in the keys of one call: 30 to 40 ms of work spread over the pool. */

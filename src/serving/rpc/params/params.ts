@@ -17,6 +17,7 @@ import {
 } from '../../../primitives/bytes.js'
 import { excerpt } from '../../../primitives/excerpt.js'
 import { FaultError } from '../../../primitives/faults.js'
+import { isObject, typeName } from '../../../primitives/jsonType.js'
 import type { Param } from '../method.js'
 import { byteAt, isAt, type Pattern, patternOf, readDigits } from '../reading/callText.js'
 import { booleanSchema, listSchema, nullable, type Schema, textSchema } from './schema.js'
@@ -46,10 +47,10 @@ export function invalidArgument(index: number, why: string): FaultError {
   return new FaultError({ kind: 'InvalidArgument', index, why })
 }
 
-/** The type of a JSON value, for error messages. */
-export function typeName(value: unknown): string {
-  if (value === null) return 'null'
-  return Array.isArray(value) ? 'array' : typeof value
+/** Throws FaultError InvalidArgument for what is no JSON object; `what` says which one is wanted. */
+export function objectOf(value: unknown, index: number, what: string): Readonly<Record<string, unknown>> {
+  if (!isObject(value)) throw invalidArgument(index, `want ${what}, got ${typeName(value)}`)
+  return value
 }
 
 const quote = 0x22
@@ -305,7 +306,7 @@ export function blockId(options: BlockIdOptions = {}): Param<BlockId> {
       }
       return numberId(BigInt(value), index)
     }
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return objectId(value, index)
+    if (isObject(value)) return objectId(value, index)
     throw invalidArgument(index, `want a block number or tag, got ${typeName(value)}`)
   }
   const read = (start: number, end: number): BlockId | undefined => {

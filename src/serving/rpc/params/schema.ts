@@ -26,7 +26,6 @@ export function listSchema(items: Schema): Schema {
   return { type: 'array', items }
 }
 
-/** The schema, or null. */
 export function nullable(schema: Schema): Schema {
   return { oneOf: [{ type: 'null' }, schema] }
 }

@@ -7,6 +7,7 @@ import type {
   Withdrawal,
 } from '../../../execution/evm/simulate/simulationRequest.js'
 import { FaultError } from '../../../primitives/faults.js'
+import { typeName } from '../../../primitives/jsonType.js'
 import type { Param } from '../method.js'
 import {
   callObject,
@@ -19,7 +20,7 @@ import {
   stateOverrides,
   type Writable,
 } from './callParams.js'
-import { address, boolean, hash32, invalidArgument, required, typeName } from './params.js'
+import { address, boolean, hash32, invalidArgument, required } from './params.js'
 import { booleanSchema, listSchema, nullable } from './schema.js'
 
 /** What to simulate, without the block on which it is built. */

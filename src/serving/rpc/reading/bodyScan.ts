@@ -23,9 +23,7 @@ const openBrace = 0x7b
 const closeBrace = 0x7d
 
 export interface BodyLimits {
-  /** Calls of one batch. */
   readonly batchCallsMax: number
-  /** Bytes of one call. */
   readonly callBytesMax: number
 }
 

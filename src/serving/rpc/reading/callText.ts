@@ -108,7 +108,6 @@ function readersOf(text: Uint8Array) {
     return (misfits | last) >= 0
   }
 
-  /** A hash of what is between `start` and `end`. */
   function hashOf(start: number, end: number): number {
     let hash = end - start
     for (let at = start; at < end; at++) hash = (Math.imul(hash, 31) + (text[at] as number)) | 0

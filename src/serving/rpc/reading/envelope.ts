@@ -8,6 +8,7 @@
 import { isAscii, isUtf8, transcode } from 'node:buffer'
 import { asBuffer, latin1Text } from '../../../primitives/bytes.js'
 import { FaultError } from '../../../primitives/faults.js'
+import { isObject } from '../../../primitives/jsonType.js'
 import { type NamedMethod, readParams } from '../method.js'
 import { type BodyLimits, BodyScan, parseFault, valuesMax } from './bodyScan.js'
 import { byteAt, callBytes, callBytesMax, spaceEnd, takeCall, textBetween } from './callText.js'
@@ -86,7 +87,6 @@ export function readUsualCall<Known, Asked>(
   return byteAt(start) === openBrace ? fastCall(start, body.length, lookup, methods) : undefined
 }
 
-/** How to read a body. */
 export interface Reading {
   /** Whether the reader takes over the body's memory. */
   readonly ownsBody?: boolean
@@ -238,7 +238,6 @@ function scanWhole(start: number, end: number): boolean {
 /** Most digits of an id that is read as a number. */
 const idDigitsMax = 9
 
-/** An id as text. */
 function idText(start: number, end: number): string {
   if (end - start > idDigitsMax) return textBetween(start, end)
   let value = 0
@@ -263,9 +262,8 @@ function parseJson(text: string): unknown {
 /** Reads any JSON value as a call. Throws ParseError where it is not JSON. */
 function generalCall(text: BodyText, start: number, end: number): Call<never, never> {
   const value = parseJson(text.slice(start, end))
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    return { kind: 'invalid', id: 'null' }
-  const { jsonrpc, id, method, params, at } = value as Record<string, unknown>
+  if (!isObject(value)) return { kind: 'invalid', id: 'null' }
+  const { jsonrpc, id, method, params, at } = value
   const hasId = Object.hasOwn(value, 'id')
   if (hasId && id !== null && typeof id !== 'string' && typeof id !== 'number') {
     return { kind: 'invalid', id: 'null' }

@@ -3,9 +3,10 @@ import type { AccountOverride, BlockOverrides } from '../../../execution/evm/mes
 import type { ListOptions, TracerOptions } from '../../../execution/evm/tracers/tracerOptions.js'
 import { excerpt } from '../../../primitives/excerpt.js'
 import { messageRefused } from '../../../primitives/faults.js'
+import { typeName } from '../../../primitives/jsonType.js'
 import type { Param } from '../method.js'
 import { blockOverrides, stateOverrides } from '../params/callParams.js'
-import { invalidArgument, list, position, quantity, required, text, typeName } from '../params/params.js'
+import { invalidArgument, list, objectOf, position, quantity, required, text } from '../params/params.js'
 import { booleanSchema, nullable, type Schema, textSchema } from '../params/schema.js'
 import { javaScriptTracers } from './javaScriptTracers.js'
 
@@ -192,23 +193,20 @@ function parseDuration(text: string): number {
 
 /** The members of a JSON object; null counts as absent, and unknown ones are ignored. */
 export class Members {
-  readonly #members: ReadonlyMap<string, unknown>
+  readonly #members: Readonly<Record<string, unknown>>
   readonly #index: number
 
   constructor(value: unknown, index: number, what: string) {
-    if (value === null || typeof value !== 'object' || Array.isArray(value)) {
-      throw invalidArgument(index, `want an object for ${what}, got ${typeName(value)}`)
-    }
-    this.#members = new Map(Object.entries(value))
+    this.#members = objectOf(value, index, `an object for ${what}`)
     this.#index = index
   }
 
   entries(): [string, unknown][] {
-    return [...this.#members]
+    return Object.entries(this.#members)
   }
 
   get<T>(name: string, decode: (value: unknown, index: number) => T): T | undefined {
-    const value = this.#members.get(name)
+    const value = this.#members[name]
     return value === undefined || value === null ? undefined : decode(value, this.#index)
   }
 
