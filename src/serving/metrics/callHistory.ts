@@ -5,9 +5,8 @@
  */
 import { readFileSync, renameSync } from 'node:fs'
 import { appendFile } from 'node:fs/promises'
-import { durationBuckets } from './edgeCounts.js'
 import { type CountSample, quantile } from './recentCalls.js'
-import { sumOf } from './sumCounts.js'
+import { minus, sumLists, sumMaps, sumOf } from './sumCounts.js'
 
 const minuteMs = 60_000
 /** A day: with ten methods called 0.8 KB a point, 1.1 MB in memory; the files have two days at most. */
@@ -189,7 +188,7 @@ export class CallHistory {
     const { methods, errors, rejections } = this.#since
     const counted = [...now.methods.values()].map(({ method, calls, failed, durations }) => {
       const then = methods.get(method)
-      const timed = durations.map((count, bucket) => count - (then?.durations[bucket] ?? 0))
+      const timed = minus(durations, then?.durations)
       return [method, [calls - (then?.calls ?? 0), failed - (then?.failed ?? 0), ...timed]] as const
     })
     const called = counted.filter(([, [calls = 0]]) => calls > 0).sort(([, [a = 0]], [, [b = 0]]) => b - a)
@@ -230,13 +229,8 @@ function readPoints(path: string): Point[] {
 
 /** Of all the time of these points. */
 function merge(points: readonly Point[]): Point {
-  const sum = (of: (point: Point) => Numbers): Numbers => {
-    const sums = new Map<string, number>()
-    for (const point of points) {
-      for (const [name, value] of Object.entries(of(point))) sums.set(name, (sums.get(name) ?? 0) + value)
-    }
-    return Object.fromEntries(sums)
-  }
+  const sum = (of: (point: Point) => Numbers): Numbers =>
+    Object.fromEntries(sumMaps(points.map((point) => new Map(Object.entries(of(point))))))
   const methods = new Map<string, readonly number[]>()
   for (const point of points) {
     for (const [name, counts] of Object.entries(point.methods)) {
@@ -265,13 +259,6 @@ function figuresOf([calls = 0, failed = 0, ...timed]: readonly number[], seconds
     p50Seconds: quantile(timed, 0.5),
     p99Seconds: quantile(timed, 0.99),
   }
-}
-
-/** Each place added up. */
-function sumLists(lists: readonly (readonly number[])[]): number[] {
-  const sums = new Array<number>(durationBuckets + 2).fill(0)
-  for (const list of lists) for (const [at, value] of list.entries()) sums[at] = (sums[at] ?? 0) + value
-  return sums
 }
 
 /** By how much each has grown, where it has. */

@@ -2,8 +2,8 @@
  * Rates and quantiles of the last seconds, from counts that only grow: the counts are sampled at even times, and the
  * newest sample is compared with older ones.
  */
-import { bucketSeconds, durationBuckets, type EdgeCounts, type MethodCounts } from './edgeCounts.js'
-import { sumMaps, sumMethods, sumOf } from './sumCounts.js'
+import { bucketSeconds, type EdgeCounts, type MethodCounts } from './edgeCounts.js'
+import { minus, sumLists, sumMaps, sumMethods, sumOf } from './sumCounts.js'
 
 /** Samples from the oldest to the newest: with one a second, a window long enough for calls that come now and then. */
 const windowTicks = 10
@@ -127,11 +127,7 @@ export class RecentCalls {
 
 /** Timed calls of all methods, by bucket. */
 function durationsOf({ methods }: CountSample): number[] {
-  const sums = new Array<number>(durationBuckets).fill(0)
-  for (const { durations } of methods.values()) {
-    for (const [bucket, count] of durations.entries()) sums[bucket] = (sums[bucket] ?? 0) + count
-  }
-  return sums
+  return sumLists([...methods.values()].map(({ durations }) => durations))
 }
 
 function ratesOf(counts: MethodCounts, then: MethodCounts | undefined, seconds: number): MethodRates {
@@ -166,8 +162,4 @@ export function quantile(buckets: readonly number[], share: number): number | un
     below += count
   }
   return undefined
-}
-
-function minus(counts: readonly number[], then: readonly number[] | undefined): number[] {
-  return counts.map((count, at) => count - (then?.[at] ?? 0))
 }

@@ -5,14 +5,13 @@ const counted = ['calls', 'repeated', 'failed', 'durationSeconds', 'answerBytes'
 /** One entry a method, of the counts of several edges. */
 export function sumMethods(counts: readonly MethodCounts[]): MethodCounts[] {
   const sums = new Map<string, { -readonly [N in keyof MethodCounts]: MethodCounts[N] }>()
-  const add = (a: readonly number[], b: readonly number[]) => a.map((value, at) => value + (b[at] ?? 0))
   for (const found of counts) {
     const sum = sums.get(found.method)
     if (sum === undefined) sums.set(found.method, { ...found })
     else {
       for (const name of counted) sum[name] += found[name]
-      sum.durations = add(sum.durations, found.durations)
-      sum.sizes = add(sum.sizes, found.sizes)
+      sum.durations = sumLists([sum.durations, found.durations])
+      sum.sizes = sumLists([sum.sizes, found.sizes])
     }
   }
   return [...sums.values()]
@@ -22,6 +21,18 @@ export function sumMaps(maps: readonly ReadonlyMap<string, number>[]): Map<strin
   const sums = new Map<string, number>()
   for (const map of maps) for (const [name, value] of map) sums.set(name, (sums.get(name) ?? 0) + value)
   return sums
+}
+
+/** Each place added up. */
+export function sumLists(lists: readonly (readonly number[])[]): number[] {
+  const sums: number[] = []
+  for (const list of lists) for (const [at, value] of list.entries()) sums[at] = (sums[at] ?? 0) + value
+  return sums
+}
+
+/** By how much each place has grown. */
+export function minus(counts: readonly number[], then: readonly number[] | undefined): number[] {
+  return counts.map((count, at) => count - (then?.[at] ?? 0))
 }
 
 export function sumOf(values: readonly number[]): number {

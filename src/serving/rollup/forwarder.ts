@@ -65,12 +65,7 @@ const accepted: Outcome = { kind: 'settled', rejection: undefined }
 const unsettled: Outcome = { kind: 'unsettled' }
 
 export class Forwarder {
-  readonly #deliveries: Deliveries
-  readonly #client: SequencerClient
-  readonly #inFlightMax: number
-  readonly #unknownAnswersMax: number
-  readonly #retryMsMin: number
-  readonly #log: (message: string) => void
+  readonly #options: ForwarderOptions
   readonly #unlisten: () => void
   /** Senders with a transaction to send, in the order in which they are served. */
   readonly #ready = new Set<Felt>()
@@ -90,12 +85,7 @@ export class Forwarder {
 
   /** Delivers what becomes RECEIVED, and what {@link serve} is told. */
   constructor(options: ForwarderOptions) {
-    this.#deliveries = options.deliveries
-    this.#client = options.client
-    this.#inFlightMax = options.inFlightMax
-    this.#unknownAnswersMax = options.unknownAnswersMax
-    this.#retryMsMin = options.retryMsMin ?? retryMsMin
-    this.#log = options.log
+    this.#options = options
     this.#unlisten = options.queue.onStatus(({ sender, state }) => {
       if (state === 'RECEIVED') this.serve([sender])
     })
@@ -119,7 +109,7 @@ export class Forwarder {
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#unlisten()
-    this.#client.close()
+    this.#options.client.close()
     for (const timer of this.#timers) clearTimeout(timer)
     clearTimeout(this.#resuming?.timer)
     await Promise.allSettled(this.#running)
@@ -128,7 +118,7 @@ export class Forwarder {
   /** Begins deliveries up to the limit; one at a time while the sequencer does not answer. */
   #pump(): void {
     while (!this.#isStopped && this.#resuming === undefined) {
-      if (this.#running.size >= (this.#pauses === 0 ? this.#inFlightMax : 1)) return
+      if (this.#running.size >= (this.#pauses === 0 ? this.#options.inFlightMax : 1)) return
       const sender = this.#ready.values().next().value
       if (sender === undefined) return
       this.#ready.delete(sender)
@@ -148,7 +138,7 @@ export class Forwarder {
   /** One attempt at the first transaction of a sender. Resolves to the time until the next one; undefined for none. */
   async #deliverFirst(sender: Felt): Promise<number | undefined> {
     this.#renewed.delete(sender)
-    const outgoing = await this.#deliveries.beginSending(sender)
+    const outgoing = await this.#options.deliveries.beginSending(sender)
     if (outgoing === undefined) {
       this.#states.delete(sender)
       this.#busy.delete(sender)
@@ -159,12 +149,12 @@ export class Forwarder {
     const state = this.#stateOf(sender, hash)
     const outcome = await this.#attempt(outgoing, state)
     if (outcome.kind === 'settled') {
-      await this.#deliveries.settle(hash, outcome.rejection)
+      await this.#options.deliveries.settle(hash, outcome.rejection)
       this.#states.delete(sender)
       return undefined
     }
     if (outcome.kind === 'unanswered' && outcome.isUndelivered && !wasSent)
-      await this.#deliveries.requeue(hash)
+      await this.#options.deliveries.requeue(hash)
     return this.#isStopped ? undefined : this.#backOff(state, outcome)
   }
 
@@ -184,13 +174,13 @@ export class Forwarder {
     const state = this.#stateOf(sender)
     // Once others send, this forwarder is about to be stopped.
     if (state.failures++ === 0 && !this.#isStopped && !(error instanceof FencedError))
-      this.#log(`a submission could not be brought forward: ${error.message}; trying on`)
+      this.#options.log(`a submission could not be brought forward: ${error.message}; trying on`)
     return this.#retryMs(state.failures)
   }
 
   async #attempt({ hash, body, wasSent, expiry }: Outgoing, state: DeliveryState): Promise<Outcome> {
     if (expiry !== undefined) return this.#ask(hash, expiry, state)
-    const delivery = await this.#client.submit(hash, body)
+    const delivery = await this.#options.client.submit(hash, body)
     if (delivery.kind === 'unanswered') return delivery
     this.#noteAnswer()
     switch (delivery.kind) {
@@ -201,7 +191,9 @@ export class Forwarder {
         return state.isMistaken ? this.#ask(hash, undefined, state) : accepted
       case 'mistaken':
         if (!state.isMistaken) {
-          this.#log(`the sequencer knows ${hash} as ${delivery.hash}; check the chain id of the network`)
+          this.#options.log(
+            `the sequencer knows ${hash} as ${delivery.hash}; check the chain id of the network`,
+          )
         }
         state.isMistaken = true
         return this.#ask(hash, undefined, state)
@@ -222,18 +214,18 @@ export class Forwarder {
    */
   #judgeUnknown(hash: Felt, rejection: Rejection, state: DeliveryState): Outcome | Promise<Outcome> {
     const count = ++state.unknownAnswers
-    this.#log(
-      `unknown answer ${count} of ${this.#unknownAnswersMax} of the sequencer to ${hash}: ${rejection.text}`,
+    this.#options.log(
+      `unknown answer ${count} of ${this.#options.unknownAnswersMax} of the sequencer to ${hash}: ${rejection.text}`,
     )
-    return count < this.#unknownAnswersMax ? unsettled : this.#ask(hash, rejection, state)
+    return count < this.#options.unknownAnswersMax ? unsettled : this.#ask(hash, rejection, state)
   }
 
   /** Settles a transaction by whether the sequencer has it: accepted if so, otherwise rejected with `rejection`. */
   async #ask(hash: Felt, rejection: Rejection | undefined, state: DeliveryState): Promise<Outcome> {
-    const presence = await this.#client.find(hash)
+    const presence = await this.#options.client.find(hash)
     if (presence.kind === 'unanswered') {
       if (!state.isUnsure) {
-        this.#log(`the sequencer does not say whether it has ${hash} (${presence.why}); asking on`)
+        this.#options.log(`the sequencer does not say whether it has ${hash} (${presence.why}); asking on`)
       }
       state.isUnsure = true
       return { kind: 'unsettled', retryAfterMs: presence.retryAfterMs }
@@ -249,7 +241,7 @@ export class Forwarder {
   }
 
   #noteAnswer(): void {
-    if (this.#pauses > 0) this.#log('the sequencer answers again')
+    if (this.#pauses > 0) this.#options.log('the sequencer answers again')
     this.#pauses = 0
     this.#silences = 0
   }
@@ -267,7 +259,7 @@ export class Forwarder {
   #noteSilence(why: string): void {
     this.#silences++
     if (this.#resuming !== undefined || this.#silences < silencesMax) return
-    if (this.#pauses === 0) this.#log(`the sequencer does not answer (${why}); trying on`)
+    if (this.#pauses === 0) this.#options.log(`the sequencer does not answer (${why}); trying on`)
     this.#pauses++
     this.#pause(this.#retryMs(this.#pauses))
   }
@@ -299,7 +291,8 @@ export class Forwarder {
    * Doubles with each failure up to {@link retryMsMax}. Half of it is random, so that senders do not return together.
    */
   #retryMs(failures: number): number {
-    const whole = Math.min(retryMsMax, this.#retryMsMin * 2 ** Math.min(failures - 1, 20))
+    const least = this.#options.retryMsMin ?? retryMsMin
+    const whole = Math.min(retryMsMax, least * 2 ** Math.min(failures - 1, 20))
     return whole / 2 + (Math.random() * whole) / 2
   }
 }
