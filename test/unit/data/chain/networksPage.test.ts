@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { networksPagePath, renderNetworksPage } from '../../../../build/networksPage.js'
+import { networksPage } from '../../../../build/networksPage.js'
 import { basisOf } from '../../../../src/data/chain/families/provedFamilies.js'
 
 t.test('docs/networks.md has every family and network as it is; npm run docs writes it', async (t) => {
-  const page = readFileSync(networksPagePath, 'utf8')
-  t.equal(page, renderNetworksPage(page))
+  const page = readFileSync(networksPage.path, 'utf8')
+  t.equal(page, networksPage.render(page))
   t.match(page, '| arbitrum | xai, apechain, arbitrum, arbitrum-nova, arbitrum-sepolia | proved |')
-  t.throws(() => renderNetworksPage('# Networks'), RangeError)
+  t.throws(() => networksPage.render('# Networks'), RangeError)
 })
 
 t.test('what a network has is executed, proved or told, by its kind and family', async (t) => {

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { declaredMetrics, metricsPagePath, renderMetricsPage } from '../../../../build/metricsPage.js'
+import { declaredMetrics, metricsPage } from '../../../../build/metricsPage.js'
 import { packageRoot } from '../../../../src/primitives/packageRoot.js'
 
 const declared = declaredMetrics()
@@ -29,8 +29,8 @@ interface Panel {
 const { panels } = JSON.parse(read('package/grafana/tidegate.json')) as { readonly panels: readonly Panel[] }
 
 t.test('the page lists every metric', async (t) => {
-  const page = readFileSync(metricsPagePath, 'utf8')
-  t.equal(renderMetricsPage(page), page, 'run: npm run docs')
+  const page = readFileSync(metricsPage.path, 'utf8')
+  t.equal(metricsPage.render(page), page, 'run: npm run docs')
 })
 
 t.test('the dashboard shows every metric', async (t) => {
