@@ -143,6 +143,14 @@ const chunk = (bytes: string) => `${Buffer.byteLength(bytes).toString(16)}\r\n${
 const quantities =
   /"(number|gas\w*|timestamp|value|difficulty|size|baseFee\w*|max\w+|\w+Index|blockNumber|chainId|balance|type)":"0x(?=[0-9a-f])/g
 
+/** Leaves out the members of these names, or those of them that are `value`. */
+const without = (names: RegExp, value?: unknown) => (body: string) =>
+  JSON.stringify(
+    JSON.parse(body, (name, each) =>
+      names.test(name) && (value === undefined || each === value) ? undefined : each,
+    ),
+  )
+
 /** What fronts make of each answer without changing what it says. */
 const rewritings: Readonly<
   Record<string, (body: string, reply: FrontReply) => string | Partial<FrontReply>>
@@ -177,7 +185,20 @@ const rewritings: Readonly<
   'leading zeros': (body) => body.replace(quantities, '"$1":"0x00'),
   'more members': (body) =>
     body.replace(/"(parentHash|blockHash|accountProof)":/g, '"l1Fee":"0x0","extra":{"a":[1]},"$1":'),
-  'no total difficulty, no sizes': (body) => body.replace(/"(totalDifficulty|size)":"0x[0-9a-f]+",?/g, ''),
+  'errors with status 400': (body) => (/"error":\{/.test(body) ? { status: 400 } : body),
+  'errors with status 500': (body) => (/"error":\{/.test(body) ? { status: 500 } : body),
+  'null with status 404': (body) => (/"result":null/.test(body) ? { status: 404 } : body),
+  'no parity beside v': without(/^yParity$/),
+  'data in place of input': (body) => body.replaceAll('"input":', '"data":'),
+  'data beside input': (body) => body.replace(/"input":("0x[0-9a-f]*")/g, '"input":$1,"data":$1'),
+  'nothing in place of null': without(/^(to|contractAddress|blob.*|maxFeePerBlobGas|root)$/, null),
+  'transactions without chain ids': (body) => body.replace(/,"chainId":"0x[0-9a-f]+"/g, ''),
+  'receipts without prices': without(/^(effective|blob)GasPrice$/),
+  'logs without times': without(/^blockTimestamp$/),
+  'no uncles': without(/^uncles$/),
+  'lists of null': (body) =>
+    body.replace(/"(uncles|accessList|blobVersionedHashes|storageProof)":\[\]/g, '"$1":null'),
+  'no total difficulty, no sizes': without(/^(totalDifficulty|size)$/),
 }
 
 const chainIds: Readonly<Record<string, FrontAnswer>> = {
@@ -294,6 +315,32 @@ const rows: Readonly<Record<string, Row>> = {
   ...Object.fromEntries(
     Object.entries(rewritings).map(([name, change]) => [name, { front: rewrites(change) }]),
   ),
+  'tags: latest alone': {
+    front: answers(
+      ({ params }) => /^(safe|finalized|pending|earliest)$/.test(String(params[0])),
+      () => ({ error: { code: -32602, message: 'invalid argument 0: hex string without 0x prefix' } }),
+    ),
+  },
+  'tags: null but for latest': {
+    front: answers(
+      ({ params }) => /^(safe|finalized)$/.test(String(params[0])),
+      () => ({ result: null }),
+    ),
+  },
+  'proofs of one key': {
+    front: answers(
+      ({ method, params }) => method === 'eth_getProof' && (params[1] as unknown[]).length > 1,
+      () => ({ error: { code: -32602, message: 'too many keys' } }),
+    ),
+  },
+  'a balancer over nodes with two heads': {
+    front: ({ calls }, pass) => {
+      const isBehind = Math.floor(performance.now() / 150) % 2 === 1
+      const behind = (params: readonly unknown[]) =>
+        params[0] === 'latest' ? ['0x106', ...params.slice(1)] : params
+      return pass(isBehind ? calls.map((call) => ({ ...call, params: behind(call.params) })) : calls)
+    },
+  },
   'batches in lines': {
     front: async ({ calls }, pass) => {
       const reply = await pass()
