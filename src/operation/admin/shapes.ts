@@ -4,13 +4,12 @@
  */
 import * as z from 'zod'
 import { overlapMsMax } from '../../serving/access/keyChanges.js'
+import { ofEachLimit } from '../../serving/access/keySettings.js'
 import { usageGroups } from '../../serving/access/usageReport.js'
 
 const time = () => z.iso.datetime({ precision: 3 })
 const count = (what: string) => z.int().min(0).describe(what)
 const amount = (what: string) => z.number().min(0).describe(what)
-
-const limit = () => z.int().min(0).nullable()
 
 export const keyId = z
   .string()
@@ -310,18 +309,7 @@ export const key = z.object({
       addresses: z.array(z.string()).describe('IP addresses and CIDR blocks'),
     })
     .describe('all kinds must fit, and of each kind one entry; an empty list fits all'),
-  limits: z
-    .object({
-      requestsPerSecond: limit(),
-      requestsBurst: limit(),
-      unitsPerSecond: limit(),
-      unitsBurst: limit(),
-      unitsPerDay: limit(),
-      sockets: limit(),
-      subscriptions: limit(),
-      weight: limit(),
-    })
-    .describe('null: as the configuration says'),
+  limits: z.object(ofEachLimit(() => z.int().min(0).nullable())).describe('null: as the configuration says'),
 })
 
 export const newKey = z.object({

@@ -17,23 +17,12 @@ import {
 } from '../../serving/access/keyChanges.js'
 import { type KeyRecord, keyToJson, stateOf } from '../../serving/access/keyRecord.js'
 import type { KeyStore } from '../../serving/access/keyRepository.js'
-import { type KeySettings, parseKeySettings } from '../../serving/access/keySettings.js'
+import { type KeySettings, limitNames, parseKeySettings } from '../../serving/access/keySettings.js'
 import { verifierOfPublicKey, verifierOfSecret } from '../../serving/access/tokens.js'
 import type { DataConfig } from '../config/config.js'
 import type { Io } from './commandLine.js'
 import { type OpenKeys, openKeys } from './openKeys.js'
 import { formatTime, layOutTable } from './tables.js'
-
-const limitNames = [
-  'requestsPerSecond',
-  'requestsBurst',
-  'unitsPerSecond',
-  'unitsBurst',
-  'unitsPerDay',
-  'sockets',
-  'subscriptions',
-  'weight',
-] as const
 
 /** Settings as flags give them: lists of words, and words for numbers and times. */
 interface SettingFlags extends Readonly<Partial<Record<(typeof limitNames)[number], string | undefined>>> {

@@ -1,5 +1,6 @@
 import type { KeyLimits, KeyRow, KeyScopes, TokenVerifier } from '../../data/store/keyRows.js'
 import { digestPrefixBytes } from '../../data/store/keyTables.js'
+import { ofEachLimit } from './keySettings.js'
 
 export interface KeyRecord {
   /** 12 hex digits: the first 6 bytes of the digest of its first secret. */
@@ -72,17 +73,7 @@ export function keyToJson(key: KeyRecord) {
       origins: [...key.scopes.origins],
       addresses: [...key.scopes.addresses],
     },
-    limits: {
-      requestsPerSecond: null,
-      requestsBurst: null,
-      unitsPerSecond: null,
-      unitsBurst: null,
-      unitsPerDay: null,
-      sockets: null,
-      subscriptions: null,
-      weight: null,
-      ...key.limits,
-    },
+    limits: { ...ofEachLimit(() => null), ...key.limits },
   }
 }
 

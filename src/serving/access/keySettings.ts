@@ -35,6 +35,26 @@ function limit(min: number, max: number) {
   return z.int(message).min(min, message).max(max, message).nullable()
 }
 
+const limitsShape = {
+  requestsPerSecond: limit(1, perSecondMax),
+  requestsBurst: limit(1, burstMax),
+  unitsPerSecond: limit(1, perSecondMax),
+  // With less some calls could never be made.
+  unitsBurst: limit(unitsBurstMin, burstMax),
+  unitsPerDay: limit(1, 1_000_000_000_000),
+  sockets: limit(0, 1_000_000),
+  subscriptions: limit(0, 1_000_000),
+  weight: limit(1, 100),
+}
+
+/** In the order in which they are shown. */
+export const limitNames = Object.keys(limitsShape) as (keyof KeyLimits)[]
+
+/** For each limit what `make` returns. */
+export function ofEachLimit<T>(make: () => T): Record<keyof KeyLimits, T> {
+  return Object.fromEntries(limitNames.map((name) => [name, make()])) as Record<keyof KeyLimits, T>
+}
+
 export const keySettingsSchema = z
   .strictObject({
     name: z
@@ -59,19 +79,7 @@ export const keySettingsSchema = z
         addresses: scope('an IP address or block such as 10.0.0.0/8', normalAddress),
       })
       .partial(),
-    limits: z
-      .strictObject({
-        requestsPerSecond: limit(1, perSecondMax),
-        requestsBurst: limit(1, burstMax),
-        unitsPerSecond: limit(1, perSecondMax),
-        // With less some calls could never be made.
-        unitsBurst: limit(unitsBurstMin, burstMax),
-        unitsPerDay: limit(1, 1_000_000_000_000),
-        sockets: limit(0, 1_000_000),
-        subscriptions: limit(0, 1_000_000),
-        weight: limit(1, 100),
-      })
-      .partial(),
+    limits: z.strictObject(limitsShape).partial(),
   })
   .partial()
 

@@ -2,6 +2,7 @@
  * Transactions that wait for a block (`txpool_…`, as execution-apis has them): those that were sent from here. Where the
  * configuration names these methods in `passThrough`, they are the upstream's own pool instead.
  */
+import type { Address } from '../../../primitives/bytes.js'
 import type { PoolQuestion } from '../../../primitives/upstreamCalls.js'
 import { UncacheableResult } from '../method.js'
 import { chainMethod, type Network } from '../network.js'
@@ -36,10 +37,7 @@ export const poolMethods = {
     summary: 'Transactions of one account sent from here that wait for a block, by nonce',
     params: [address.as('address')],
     result: parts(byNonce(sentTransactionSchema)),
-    run({ upstreamCalls }, [sender]) {
-      if (upstreamCalls === undefined) return '{"pending":{},"queued":{}}'
-      return upstreamCalls.pool('content', sender).then((json) => new UncacheableResult(json))
-    },
+    run: (network, [sender]) => poolJson(network, 'content', { pending: {}, queued: {} }, sender),
   }),
   txpool_inspect: chainMethod({
     ...pool,
@@ -60,7 +58,8 @@ function poolJson(
   { upstreamCalls }: Network,
   question: PoolQuestion,
   empty: object,
+  sender?: Address,
 ): string | Promise<UncacheableResult> {
   if (upstreamCalls === undefined) return JSON.stringify(empty)
-  return upstreamCalls.pool(question, undefined).then((json) => new UncacheableResult(json))
+  return upstreamCalls.pool(question, sender).then((json) => new UncacheableResult(json))
 }
