@@ -146,7 +146,7 @@ t.test('the dashboard in Chromium', { skip: withoutBrowser }, async (t) => {
     await visit.click('button', hash)
     await visit.see(`"transactionHash": "${hash}"`, '.answer')
     // Its parameters are told with it.
-    const looping = [{ data: '0x5b5f56', gas: '0x1000000' }, 'latest']
+    const looping = [{ data: '0x5b5f56', gas: '0x10000000' }, 'latest']
     for (let time = 0; time < 3; time++) {
       const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_call', params: looping })
       await served.service.post(`/v3/${served.key}`, body)
