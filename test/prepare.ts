@@ -1,8 +1,8 @@
 /**
  * Runs before the tests: imports the demo chain, and the recorded one where it lies beside the package, into stores
- * that tests read, and finds who sent the demo chain's transactions. The import is a test in itself, so it is made
- * anew whenever the program or a chain has changed; the heads that come out are compared in `rpc/` and `conformance/`
- * with those that independent code computed.
+ * that tests read, finds who sent the demo chain's transactions, and writes what methods declare. The import is a test in
+ * itself, so it is made anew whenever the program or a chain has changed; the heads that come out are compared in `rpc/`
+ * and `conformance/` with those that independent code computed.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,6 +10,7 @@ import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs
 import { join } from 'node:path'
 import { packageRoot } from '../src/primitives/packageRoot.js'
 import { amsterdamFile, withoutAmsterdam } from './ingest/amsterdam.js'
+import { joinPackages } from './runner/joinPackages.js'
 import {
   fixtureConfig,
   fixtureDir,
@@ -45,6 +46,7 @@ function changedMs(): number {
   return Math.max(...files.map((path) => statSync(path).mtimeMs))
 }
 
+await joinPackages()
 /** The configuration is written last. */
 const preparedMs = statSync(fixtureConfig, { throwIfNoEntry: false })?.mtimeMs ?? 0
 if (preparedMs < changedMs()) {
@@ -61,6 +63,8 @@ if (preparedMs < changedMs()) {
   // Meanwhile, on a core of its own if there is one.
   const { writeSenders } = await import('./rpc/transactionOracle.js')
   writeSenders()
+  const { writeDeclared } = await import('./rpc/writeDeclared.js')
+  writeDeclared()
   await Promise.all(imports)
   const writeConfig = (path: string, network: object) => {
     // Without a source nothing writes into the store, however many servers read it.

@@ -38,6 +38,14 @@ const shortCommands =
   /\/commands\/(admin|adminChanges|backup|canaryKeys|cli|completion|edges|exportChain|foreignPages|importBadBlocks|importFaults|keys|logs|reload|shutdown|stopping|submissionMetrics|tls|tokens|usage|verify|verifyDamage)\.test\.js$/
 /** Short files of a process: with more, too few processes are left for all cores at the end. */
 const filesOfProcess = 20
+/**
+ * Files that take up to ten seconds of a core, most of it in servers, and leave nothing behind in their process either: to
+ * load what they import takes half a second, and more until it is optimised.
+ */
+const longer =
+  /\/(clients\/(cast|ethers|forge|starknet|starknetpy|verifyBundle|viem|web3|wireCalls)|conformance\/[a-zA-Z]+|rollup\/[a-zA-Z]+|devnet\/chain|fuzz\/(malformedRequests|requestReader|simulations)|chains\/(amsterdamInvalid|chainMessages|gatewayLogs|jobLooks|opcodeTraces|optimism(Anvil|Chains|Develop|Invalid)|replayFile|traceInvariants|twoEngines|verifyChain)|commands\/(adminApi|amsterdam|amsterdamArchive|canaryUrls|developBlobs|feedMetrics|importChain|publishAnvil|replay|serveRefused|sharedKeys|sharedQuota|startFeed|traces)|faults\/(familyStorm|followWeather|gatewayStorm|killSharing[a-zA-Z]+|orphanedState|reorgBelowStart|unknownFork))\.test\.js$/
+/** They wait more than the short ones. */
+const longerOfProcess = 4
 /** Files of these folders with a process of their own: they measure it, close what they share, or take a minute. */
 const alone =
   /\/(unit\/execution\/evm\/.*|gatewayLies|hiddenTransactions|lentBlocks|longMethods|floods|memory|testFindings|parity|upstreamBlocks|transactionTypes)\.test\.js$/
@@ -113,9 +121,19 @@ if (files.length === 0) throw new Error('name test files of dist/test, or folder
 const isShort = (file: string) =>
   shortCommands.test(file) || (!alone.test(file) && shortFolders.some((folder) => file.includes(folder)))
 const short = files.filter(isShort)
-const long = files.filter((file) => !isShort(file)).sort((one, other) => rankOf(one) - rankOf(other))
-const processes = long.map((file) => [file])
-for (let at = 0; at < short.length; at += filesOfProcess) processes.push(short.slice(at, at + filesOfProcess))
+const long = files
+  .filter((file) => !isShort(file) && !longer.test(file))
+  .sort((one, other) => rankOf(one) - rankOf(other))
+const inGroups = (all: readonly string[], size: number) =>
+  Array.from({ length: Math.ceil(all.length / size) }, (_, at) => all.slice(at * size, (at + 1) * size))
+const processes = [
+  ...inGroups(long, 1),
+  ...inGroups(
+    files.filter((file) => longer.test(file)),
+    longerOfProcess,
+  ),
+  ...inGroups(short, filesOfProcess),
+]
 
 buildTap()
 execFileSync(process.execPath, [join(import.meta.dirname, 'prepare.js')], { stdio: 'inherit' })

@@ -1,24 +1,42 @@
-/** Answers, and the parameters that were answered, held against what the methods declare of them. */
+/**
+ * Answers, and the parameters that were answered, held against what the methods declare of them. That is read from a file
+ * which `prepare.ts` has made: to load all methods takes as long as to start a server.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { Ajv, type ValidateFunction } from 'ajv'
-import type { Method } from '../../src/serving/rpc/method.js'
-import { methods } from '../../src/serving/rpc/registry.js'
-import { rollupMethods } from '../../src/serving/rpc/rollup/rollupRegistry.js'
+import { packageRoot } from '../../src/primitives/packageRoot.js'
+
+export const declaredFile = join(packageRoot(), 'dist/fixtures/declared.json')
+
+/** What methods declare; a schema that several share stands once, and is named by its place. */
+export interface Declared {
+  readonly schemas: readonly object[]
+  readonly methods: Readonly<
+    Record<string, { readonly params?: readonly (readonly [number, boolean])[]; readonly result?: number }>
+  >
+}
 
 const ajv = new Ajv({ strict: false, inlineRefs: false })
-const all: Readonly<Record<string, Method<never>>> = { ...methods, ...rollupMethods }
-const validators = new Map<object, ValidateFunction>()
+const validators = new Map<number, ValidateFunction>()
+let read: Declared | undefined
+
+function declaredBy(method: string) {
+  read ??= JSON.parse(readFileSync(declaredFile, 'utf8')) as Declared
+  return Object.hasOwn(read.methods, method) ? read.methods[method] : undefined
+}
 
 /** Throws Error where a result is not what its method declares. A method of an unknown name may answer anything. */
 export function checkResult(method: string, result: unknown): void {
-  const declared = Object.hasOwn(all, method) ? all[method]?.result : undefined
+  const declared = declaredBy(method)?.result
   if (declared !== undefined) check(`${method} answers`, declared, result)
 }
 
 /** Throws Error where a method answered parameters that are not what it declares. */
 export function checkParams(method: string, params: unknown): void {
-  const declared = Object.hasOwn(all, method) ? all[method]?.params : undefined
+  const declared = declaredBy(method)?.params
   if (declared === undefined || !Array.isArray(params)) return
-  for (const [index, { schema, required }] of declared.entries()) {
+  for (const [index, [schema, required]] of declared.entries()) {
     const value: unknown = params[index]
     const isAbsent = value === undefined || value === null
     if (isAbsent && required) throw new Error(`${method} answers without its argument ${index}`)
@@ -26,10 +44,10 @@ export function checkParams(method: string, params: unknown): void {
   }
 }
 
-function check(what: string, schema: object, value: unknown): void {
+function check(what: string, schema: number, value: unknown): void {
   let validate = validators.get(schema)
   if (validate === undefined) {
-    validate = ajv.compile(schema)
+    validate = ajv.compile(read?.schemas[schema] as object)
     validators.set(schema, validate)
   }
   if (validate(value)) return

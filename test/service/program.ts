@@ -3,11 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { pack, unpack } from 'msgpackr'
 import type { Test } from 'tap'
-import { openEnvironment, openTable } from '../../src/data/store/environment.js'
-import { metaKeys } from '../../src/data/store/tables.js'
-import { runCommandLine } from '../../src/operation/commands/runCommandLine.js'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
 import { once } from '../library/until.js'
 import { fixtureDir, patientConfig, patientLimits } from './service.js'
@@ -57,6 +53,8 @@ export function runProgram(words: readonly string[], options = {}): Promise<Outc
 
 /** Runs one command line in this process, which takes a hundredth of the time where nothing has to be loaded. */
 export async function runHere(words: readonly string[]): Promise<Outcome & { readonly status: number }> {
+  // Only where it is asked for: it loads the whole program.
+  const { runCommandLine } = await import('../../src/operation/commands/runCommandLine.js')
   const said = { out: '', err: '' }
   const status = await runCommandLine(words, {
     out: (text) => {
@@ -110,6 +108,11 @@ export function copyDemoStore(dataDir: string, network: string): string {
 
 /** Puts that store into a data folder as the one that the embedded network made. */
 export async function copyEmbeddedStore(dataDir: string): Promise<void> {
+  const [{ openEnvironment, openTable }, { metaKeys }, { pack, unpack }] = await Promise.all([
+    import('../../src/data/store/environment.js'),
+    import('../../src/data/store/tables.js'),
+    import('msgpackr'),
+  ])
   const path = copyDemoStore(dataDir, 'demo')
   const environment = openEnvironment({ path, readOnly: false })
   const meta = openTable(environment, 'meta')
