@@ -6,16 +6,25 @@ import { waitFor } from '../library/until.js'
 import { makeTransaction } from '../rollup/invokeTransactions.js'
 import { blockAt, headBlock, hex } from '../rpc/demoChain.js'
 import { type Admin, adminOf } from '../service/adminClient.js'
-import { runProgram } from '../service/program.js'
+import { runHere, runProgram } from '../service/program.js'
 import { type DemoSettings, serveDemo } from '../service/servedDemo.js'
 
-async function start(t: Test, settings: DemoSettings = {}, flags?: readonly string[]) {
+function serve(t: Test, settings: DemoSettings = {}, flags?: readonly string[]) {
   const networks = [{ name: 'roll', kind: 'rollup', chainId: 'SN_SEPOLIA' }]
-  const served = await serveDemo(t, { demo: { hosts: ['demo.example'] }, networks, ...settings }, flags)
+  return serveDemo(t, { demo: { hosts: ['demo.example'] }, networks, ...settings }, flags)
+}
+
+/** For tests of which none changes what another looks at. */
+const shared = await serve(t)
+
+async function open(t: Test, served: Awaited<ReturnType<typeof serve>>) {
   const admin = await adminOf(served.service, served.dataDir)
   const document = JSON.parse((await admin.get('/openapi.json')).text)
   return { ...served, admin, document, ask: (...of: Asked) => ask(t, admin, document, ...of) }
 }
+
+const start = async (t: Test, ...of: [settings?: DemoSettings, flags?: readonly string[]]) =>
+  open(t, await serve(t, ...of))
 
 type Asked = [method: string, path: string, body?: unknown]
 
@@ -106,7 +115,7 @@ t.test('the history has the calls of all methods or one, errors by code, and wha
 })
 
 t.test('the newest blocks of a network are listed', async (t) => {
-  const { ask } = await start(t)
+  const { ask } = await open(t, shared)
   const { answer } = await ask('GET', '/api/networks/demo/blocks')
   t.equal(answer.length, 10)
   for (const [index, block] of answer.entries()) {
@@ -127,7 +136,7 @@ t.test('the newest blocks of a network are listed', async (t) => {
 })
 
 t.test('the submissions of a rollup that wait longest are listed', async (t) => {
-  const { ask, service } = await start(t)
+  const { ask, service } = await open(t, shared)
   t.match((await ask('GET', '/api/networks/roll/submissions')).answer, { prefix: 'rollupx', waiting: [] })
   const hashes: string[] = []
   for (let sender = 1; sender <= 60; sender++) {
@@ -147,7 +156,7 @@ t.test('the submissions of a rollup that wait longest are listed', async (t) => 
 })
 
 t.test('each event of the live stream is a state', async (t) => {
-  const { admin, document } = await start(t)
+  const { admin, document } = await open(t, shared)
   const { schema } = document.paths['/api/live'].get.responses[200].content['text/event-stream']
   const controller = new AbortController()
   const response = await fetch(`${admin.origin}/api/live`, {
@@ -186,7 +195,7 @@ t.test('everything but /live and /ready needs the token and a host name that is 
 })
 
 t.test('a web page of another origin can neither read nor change anything', async (t) => {
-  const { admin } = await start(t)
+  const { admin } = await open(t, shared)
   const authorization = `Bearer ${admin.token}`
   const origin = 'http://evil.example'
   const read = await admin.get('/api/keys', { headers: { authorization, origin } })
@@ -277,7 +286,7 @@ t.test('keys are made, changed, rotated and revoked as the document says', async
 })
 
 t.test('a body that is forged, too long or no JSON changes nothing', async (t) => {
-  const { admin } = await start(t)
+  const { admin } = await open(t, shared)
   const before = (await admin.get('/api/keys')).text
   const authorization = `Bearer ${admin.token}`
   const post = async (body: RequestInit['body'], type?: string) => {
@@ -315,7 +324,7 @@ t.test('a body that is forged, too long or no JSON changes nothing', async (t) =
 })
 
 t.test('a wrong query is refused with what is wrong', async (t) => {
-  const { admin } = await start(t)
+  const { admin } = await open(t, shared)
   for (const [path, why] of [
     ['/api/usage?key=xyz', /query\.key/],
     ['/api/usage?by=colour', /grouped by/],
@@ -349,16 +358,16 @@ t.test('wrong tokens are in the audit log, in summary', async (t) => {
     .filter(({ action }) => action === 'log-in failed')
     .map(({ detail }) => detail)
   t.strictSame(details, ['1 wrong tokens from 127.0.0.1', '4 wrong tokens from 127.0.0.1'])
-  const table = await runProgram(['audit', '--config', config])
+  const table = await runHere(['audit', '--config', config])
   t.match(table.out, /^ENTRY +TIME +WHO +WHAT +KEY +DETAIL\n1 /)
-  const verified = await runProgram(['audit', 'verify', '--config', config])
+  const verified = await runHere(['audit', 'verify', '--config', config])
   t.equal(verified.status, 0)
   const [hash = ''] = /[0-9a-f]{64}/.exec(verified.out) ?? []
-  t.equal((await runProgram(['audit', 'verify', '--hash', hash, '--config', config])).status, 0)
-  const other = await runProgram(['audit', 'verify', '--hash', '0'.repeat(64), '--config', config])
+  t.equal((await runHere(['audit', 'verify', '--hash', hash, '--config', config])).status, 0)
+  const other = await runHere(['audit', 'verify', '--hash', '0'.repeat(64), '--config', config])
   t.equal(other.status, 1)
   t.match(other.err, 'not whole: no entry has the hash')
-  t.equal((await runProgram(['audit', 'verfy', '--config', config])).status, 2)
+  t.equal((await runHere(['audit', 'verfy', '--config', config])).status, 2)
 })
 
 /** The status of a request with another Host header, which fetch does not allow to set. */

@@ -24,14 +24,7 @@ import { contracts, frontierConfig, mergedConfig, testGenesis, testKeys } from '
 import { waitFor } from '../library/until.js'
 import { examples, headBlock } from '../rpc/demoChain.js'
 import { type DeveloperChain, startDeveloper } from '../service/developerChain.js'
-import {
-  copyEmbeddedStore,
-  makeFolder,
-  runHere,
-  runProgram,
-  writeConfig,
-  writeInto,
-} from '../service/program.js'
+import { copyEmbeddedStore, makeFolder, runHere, writeConfig, writeInto } from '../service/program.js'
 import { type Service, startService } from '../service/service.js'
 import { SocketClient } from '../transport/socketClient.js'
 
@@ -79,7 +72,7 @@ async function checkChain(t: Test, { service, folder, config, genesis }: Develop
   t.match(await runHere(['export', '--network', 'dev', '--data', data, '--out', out]), { status: 0 })
   const files = readdirSync(out).map((name) => join(out, name))
   const elsewhere = ['--network', 'copy', '--data', join(folder, 'copy'), '--genesis', genesis]
-  const imported = await runProgram(['import', ...elsewhere, ...files])
+  const imported = await runHere(['import', ...elsewhere, ...files])
   t.match(imported, { status: 0 }, imported.err)
 }
 

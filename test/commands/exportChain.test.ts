@@ -9,14 +9,14 @@ import {
   writeArchive,
 } from '../ingest/eraArchives.js'
 import { chainPath, genesisPath, headBlock } from '../rpc/demoChain.js'
-import { makeFolder, runHere, runProgram } from '../service/program.js'
+import { makeFolder, runHere } from '../service/program.js'
 import { fixtureDir } from '../service/service.js'
 import { demoStore } from '../unit/execution/evm/demoExecution.js'
 
 t.test('an archive of Sepolia comes out as it went in', { skip: withoutSepolia }, async (t) => {
   const folder = makeFolder(t)
   const words = ['--network', 'sepolia', '--data', folder]
-  t.equal((await runProgram(['import', ...words, sepoliaArchive])).status, 0)
+  t.equal((await runHere(['import', ...words, sepoliaArchive])).status, 0)
   const out = join(folder, 'out')
   const exported = await runHere(['export', ...words, '--out', out])
   t.equal(exported.status, 0)

@@ -12,7 +12,7 @@ t.test(
   async (t) => {
     const folder = makeFolder(t)
     const file = writeInto(folder, 'chain.rlp', chainOf(1, 12))
-    const { status, out, err } = await importInto(folder, [file])
+    const { status, out, err } = await importInto(folder, [file], runProgram)
     t.equal(status, 0)
     t.match(out, /^Done: tides is at block 12; blocks: 12 executed \([\d.]+ s, [\d.]+ Mgas\/s\)\.\n$/)
     const lines = err.trimEnd().split('\n')

@@ -5,7 +5,7 @@ import t from 'tap'
 import { mapBytesDefault } from '../../src/data/store/environment.js'
 import { importFiles } from '../../src/sources/ingest/importFiles.js'
 import { genesisPath } from '../rpc/demoChain.js'
-import { makeFolder, runProgram, storePathOf, writeInto } from '../service/program.js'
+import { makeFolder, runHere, runProgram, storePathOf, writeInto } from '../service/program.js'
 import {
   chainOf,
   checkFailure,
@@ -20,7 +20,7 @@ import {
 t.test('an empty file, garbage and text are refused, and name the byte', async (t) => {
   const folder = makeFolder(t)
   const garbage = writeInto(folder, 'garbage.rlp', Buffer.from('garbage'))
-  checkFailure(t, await importInto(folder, [garbage]), /garbage\.rlp: no block at byte 0/)
+  checkFailure(t, await importInto(folder, [garbage], runProgram), /garbage\.rlp: no block at byte 0/)
   const cases: [name: string, content: Uint8Array | string, message: RegExp][] = [
     ['empty.rlp', '', /empty\.rlp: the file is empty/],
     ['text.rlp', 'hello, this is no chain', /text\.rlp: no block at byte 0: expected an RLP list/],
@@ -80,7 +80,7 @@ t.test('a chain of another genesis is refused', async (t) => {
   const genesis = JSON.parse(readFileSync(genesisPath, 'utf8'))
   const other = writeInto(folder, 'other.json', { ...genesis, extraData: '0x1234' })
   const file = writeInto(folder, 'chain.rlp', chainOf(1, 2))
-  const outcome = await runProgram(['import', ...flagsOf(folder), '--genesis', other, file])
+  const outcome = await runHere(['import', ...flagsOf(folder), '--genesis', other, file])
   checkFailure(
     t,
     outcome,
@@ -95,7 +95,7 @@ t.test('another genesis for a store that has one is refused', async (t) => {
   const other = writeInto(folder, 'other.json', { ...genesis, extraData: '0x1234' })
   const file = writeInto(folder, 'chain.rlp', chainOf(1, 2))
   await importHere(folder, [file])
-  const outcome = await runProgram(['import', ...flagsOf(folder), '--genesis', other, file])
+  const outcome = await runHere(['import', ...flagsOf(folder), '--genesis', other, file])
   checkFailure(t, outcome, /genesis|chain/)
   t.equal(await headOf(folder), 2)
 })
@@ -112,7 +112,7 @@ t.test('a genesis that is none is refused', async (t) => {
 t.test('a network without a store needs a genesis', async (t) => {
   const folder = makeFolder(t)
   const file = writeInto(folder, 'chain.rlp', chainOf(1, 2))
-  const { status, err, out } = await runProgram(['import', ...flagsOf(folder), file])
+  const { status, err, out } = await runHere(['import', ...flagsOf(folder), file])
   t.equal(status, 2)
   t.equal(out, '')
   t.match(
@@ -125,7 +125,7 @@ t.test('a network without a store needs a genesis', async (t) => {
 t.test('a file that does not exist is named before anything is made', async (t) => {
   const folder = makeFolder(t)
   const missing = `${folder}/missing.rlp`
-  const { status, err } = await runProgram(['import', ...flagsOf(folder), '--genesis', genesisPath, missing])
+  const { status, err } = await runHere(['import', ...flagsOf(folder), '--genesis', genesisPath, missing])
   t.equal(status, 2)
   t.match(err, /^tidegate: there is no file \S+missing\.rlp/)
   t.notOk(existsSync(`${folder}/networks`))
@@ -146,7 +146,7 @@ t.test(
       return writeInto(folder, `chain${chainId}.json`, JSON.stringify(config))
     }
     const importBy = (config: string) =>
-      runProgram(['import', '--config', config, '--network', network, '--data', folder, file])
+      runHere(['import', '--config', config, '--network', network, '--data', folder, file])
     const refusal = /is of chain id \d+, the configuration says 99; correct one of them/
     checkFailure(t, await importBy(configure(99)), refusal)
     t.notOk(existsSync(storePathOf(folder, network)), 'no store is made')

@@ -7,7 +7,7 @@ import { mapBytesDefault } from '../../src/data/store/environment.js'
 import { OperatorError } from '../../src/primitives/faults.js'
 import { importFiles } from '../../src/sources/ingest/importFiles.js'
 import { blockBytes, genesisPath } from '../rpc/demoChain.js'
-import { type Outcome, runProgram, storePathOf } from '../service/program.js'
+import { type Outcome, runHere, storePathOf } from '../service/program.js'
 
 export const network = 'tides'
 
@@ -21,9 +21,13 @@ export function flagsOf(dataDir: string): string[] {
 }
 
 /** Imports files into a store, made with the demo genesis where there is none. */
-export function importInto(dataDir: string, files: readonly string[]): Promise<Outcome> {
+export function importInto(
+  dataDir: string,
+  files: readonly string[],
+  run: (words: readonly string[]) => Promise<Outcome> = runHere,
+): Promise<Outcome> {
   const isNew = !existsSync(`${dataDir}/networks/${network}`)
-  return runProgram(['import', ...flagsOf(dataDir), ...(isNew ? ['--genesis', genesisPath] : []), ...files])
+  return run(['import', ...flagsOf(dataDir), ...(isNew ? ['--genesis', genesisPath] : []), ...files])
 }
 
 /**

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { waitFor } from '../library/until.js'
 import { genesisPath } from '../rpc/demoChain.js'
-import { copyDemoStore, makeFolder, runProgram, writeConfig, writeInto } from '../service/program.js'
+import { copyDemoStore, makeFolder, runHere, writeConfig, writeInto } from '../service/program.js'
 import { type Service, startService } from '../service/service.js'
 import { refusedUpgrade, SocketClient } from '../transport/socketClient.js'
 
@@ -88,7 +88,7 @@ for (const [edges, transport] of [
 
     await t.test('a reload is in the audit log, with what changed', async (t) => {
       const { out } = await waitFor('the entry', async () => {
-        const found = await runProgram(['audit', '--config', config, '--json'])
+        const found = await runHere(['audit', '--config', config, '--json'])
         return found.out.includes('configuration reloaded') && found
       })
       t.match(JSON.parse(out).at(-1), {

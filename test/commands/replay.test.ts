@@ -7,7 +7,7 @@ import { makeReplayedChain, type ReplayedChain, replayedStorePath } from '../ing
 import { Steps } from '../ingest/steppedReplay.js'
 import { waitFor } from '../library/until.js'
 import { quantity } from '../rpc/demoChain.js'
-import { makeFolder, runProgram, startProgram, writeConfig, writeInto } from '../service/program.js'
+import { makeFolder, runHere, runProgram, startProgram, writeConfig, writeInto } from '../service/program.js'
 import { executedHere, type Service, startService } from '../service/service.js'
 
 /** Longer than any test. */
@@ -45,7 +45,7 @@ function withInterval({ configPath }: ReplayedChain, folder: string, intervalMs:
 }
 
 async function verify(t: Test, config: string): Promise<void> {
-  const { status, err } = await runProgram(['verify', '--config', config, '--blocks', '3'])
+  const { status, err } = await runHere(['verify', '--config', config, '--blocks', '3'])
   t.equal(status, 0, err)
 }
 
@@ -118,7 +118,7 @@ t.test('a replay that waits for its next block is not syncing, and stops at once
   const health = (await (await fetch(`${service.origin}/health`)).json()) as { readonly note?: string }
   const networks = { tides: { head: 4, basis: executedHere, syncing: false } }
   t.strictSame({ ...health, note: undefined }, { status: 'ok', networks, note: undefined })
-  const import_ = await runProgram(['import', '--config', config, chain.plan.file])
+  const import_ = await runHere(['import', '--config', config, chain.plan.file])
   t.equal(import_.status, 1)
   t.match(import_.err, /is being written by process \d+; stop that process/)
   t.equal(await service.stop(), 0, 'it does not wait for an hour')

@@ -148,7 +148,7 @@ t.test('a chain that was imported as demo is served as it is', async (t) => {
   const folder = makeFolder(t)
   const chain = writeInto(folder, 'own.rlp', chainOf(1, 20))
   const words = ['import', '--network', 'demo', '--data', folder, '--genesis', genesisPath, chain]
-  t.match(await runProgram(words), { status: 0 })
+  t.match(await runHere(words), { status: 0 })
   for (const flags of [['--network', 'demo'], []]) {
     const { service } = await start(t, [...flags, '--data', folder, '--no-auth'])
     t.match(await service.call('eth_blockNumber'), { result: '0x14' })
@@ -213,7 +213,7 @@ t.test('keys: made and revoked by another process, refused where they are not ri
   t.match(spent, /"code":-32602.*"limit exceeded: this call costs 60 /, 'what the key may spend is limited')
 
   const [id] = /[0-9a-f]{12}/.exec(made.err) ?? []
-  const revoked = await runProgram(['keys', 'revoke', id ?? '', '--data', folder])
+  const revoked = await runHere(['keys', 'revoke', id ?? '', '--data', folder])
   t.equal(revoked.status, 0, revoked.err)
   await waitFor('the revoked key to be refused', async () => (await askWith(service, key)).status === 401)
   t.strictSame(await socket.closed, {
@@ -225,7 +225,7 @@ t.test('keys: made and revoked by another process, refused where they are not ri
   })
 
   const other = makeFolder(t)
-  const foreign = (await runProgram(['keys', 'create', '--name', 'x', '--data', other])).out.trim()
+  const foreign = (await runHere(['keys', 'create', '--name', 'x', '--data', other])).out.trim()
   t.match(await askWith(service, foreign), {
     status: 401,
     body: { error: { message: 'unauthorized: unknown API key' } },

@@ -8,7 +8,7 @@ import { type Postgres, startPostgres, withoutPostgres } from '../feed/postgres.
 import { once, waitFor } from '../library/until.js'
 import { genesisPath } from '../rpc/demoChain.js'
 import { adminOf } from '../service/adminClient.js'
-import { copyDemoStore, makeFolder, runProgram, writeConfig } from '../service/program.js'
+import { copyDemoStore, makeFolder, runHere, runProgram, writeConfig } from '../service/program.js'
 import { type Service, startService } from '../service/service.js'
 
 const question = '{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}'
@@ -59,8 +59,7 @@ function reach(service: Service, key: string, status: number): Promise<unknown> 
 t.test('three processes share their keys', { skip: withoutPostgres }, async (t) => {
   const postgres = await startPostgres(t)
   const first = makeMember(t, postgres, { admin: { port: 0 } })
-  const keys = (member: Member, ...words: string[]) =>
-    runProgram(['keys', ...words, '--config', member.config])
+  const keys = (member: Member, ...words: string[]) => runHere(['keys', ...words, '--config', member.config])
   const create = async (member: Member, name: string) =>
     (await keys(member, 'create', '--name', name)).out.trim()
   const shop = await create(first, 'shop')

@@ -5,7 +5,7 @@ import { startPostgres, withoutPostgres } from '../feed/postgres.js'
 import { atHead } from '../feed/replicaCluster.js'
 import { waitFor } from '../library/until.js'
 import { blockAt, chainPath, examples, genesisPath, headBlock, quantity } from '../rpc/demoChain.js'
-import { makeFolder, runHere, runProgram, writeConfig } from '../service/program.js'
+import { makeFolder, runHere, writeConfig } from '../service/program.js'
 import { fixtureDir, startService } from '../service/service.js'
 
 const start = 200
@@ -16,7 +16,7 @@ t.test(
   async (t) => {
     const postgres = await startPostgres(t)
     const run = async (...words: string[]) => {
-      const { status, err } = await runProgram(words)
+      const { status, err } = await runHere(words)
       if (status !== 0) throw new Error(err)
     }
     const folder = makeFolder(t)

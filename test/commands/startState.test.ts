@@ -23,9 +23,9 @@ const folder = makeFolder(t)
 const data = join(folder, 'data')
 const nameOf = (start: number) => `from${start}`
 
-/** Runs a command that has to succeed, in a process of its own. */
+/** Runs a command that has to succeed. */
 async function run(words: readonly string[]): Promise<string> {
-  const { status, out, err } = await runProgram(words)
+  const { status, out, err } = await runHere(words)
   if (status !== 0) throw new Error(err)
   return out + err
 }
@@ -295,11 +295,11 @@ t.test('the same import once more changes nothing, another one is refused', asyn
   const { status, out } = await runProgram(importWords(start, files))
   t.equal(status, 0)
   t.match(out, new RegExp(`is at block ${headBlock.number}`))
-  const wrong = await runProgram([...importWords(start, files).slice(0, -2), '--hash', blockAt(other).hash])
+  const wrong = await runHere([...importWords(start, files).slice(0, -2), '--hash', blockAt(other).hash])
   t.match(wrong.err, /the newest header is block 100 .*, not 0x/)
   const elsewhere = importWords(other, await exported(other))
   elsewhere[elsewhere.indexOf(nameOf(other))] = nameOf(start)
-  t.match((await runProgram(elsewhere)).err, /is there already, and begins elsewhere/)
+  t.match((await runHere(elsewhere)).err, /is there already, and begins elsewhere/)
   t.match(
     (await runHere(['import', '--data', data, '--network', 'n', '--header', files.header, chainPath])).err,
     /--header is of the block of a state; name that with --state FILE/,

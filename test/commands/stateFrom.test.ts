@@ -117,7 +117,7 @@ t.test('a state that a node tells in pages, a fetch of which was killed', async 
   )
   const wanted = await exported(fixtureDir, 'demo', join(folder, 'wanted'))
   t.ok(wanted.equals(await exported(data, 'x', join(folder, 'got'))), 'the same state, byte by byte')
-  const again = await runProgram(wordsOf(data, [node]))
+  const again = await runHere(wordsOf(data, [node]))
   t.equal(again.status, 0, 'nothing is left to do')
 })
 

@@ -5,7 +5,7 @@ import { methods } from '../../src/serving/rpc/registry.js'
 import { waitFor } from '../library/until.js'
 import { adminOf } from '../service/adminClient.js'
 import { startKeyedDemo } from '../service/keyedDemo.js'
-import { runProgram } from '../service/program.js'
+import { runHere, runProgram } from '../service/program.js'
 import type { Service } from '../service/service.js'
 import { SocketClient } from '../transport/socketClient.js'
 
@@ -83,19 +83,19 @@ for (const edges of process.platform === 'linux' ? [1, 2] : [1]) {
     t.equal(traceBytes, traced.text.length - '{"jsonrpc":"2.0","id":1,"result":}'.length)
     t.equal(rows.length, 5)
 
-    const csv = await runProgram(['usage', '--config', path, '--csv', '--by', 'key,day'])
+    const csv = await runHere(['usage', '--config', path, '--csv', '--by', 'key,day'])
     const [head, ...lines] = csv.out.trim().split('\n')
     t.equal(head, 'time,key,name,calls,errors,units,bytes')
     t.equal(lines.length, 2)
     t.match(lines.join('\n'), '"bob, the ""second"""')
-    const table = await runProgram(['usage', '--config', path, '--by', 'network'])
+    const table = await runHere(['usage', '--config', path, '--by', 'network'])
     t.match(table.out, /^NETWORK +CALLS +ERRORS +UNITS +BYTES\ndemo +28 +2 /)
-    const later = await runProgram(['usage', '--config', path, '--by', 'network', '--to', '9999-12-31'])
+    const later = await runHere(['usage', '--config', path, '--by', 'network', '--to', '9999-12-31'])
     t.equal(later.out, table.out)
-    const none = await runProgram(['usage', '--config', path, '--from', '2020-01-01', '--to', '2020-02-01'])
+    const none = await runHere(['usage', '--config', path, '--from', '2020-01-01', '--to', '2020-02-01'])
     t.strictSame([none.status, none.out], [0, ''])
     t.match(none.err, 'Nothing was used')
-    const wrong = await runProgram(['usage', '--config', path, '--by', 'colour'])
+    const wrong = await runHere(['usage', '--config', path, '--by', 'colour'])
     t.equal(wrong.status, 2)
     t.match(wrong.err, 'usage is grouped by')
   })

@@ -3,7 +3,7 @@ import t from 'tap'
 import { verifyHeaderProof } from '../../src/data/ssz/verifyHeaderProof.js'
 import { bytesToHex } from '../../src/primitives/bytes.js'
 import { sepoliaArchive, storedBlocks, withoutSepolia, writeArchive } from '../ingest/eraArchives.js'
-import { makeFolder, runProgram, writeConfig } from '../service/program.js'
+import { makeFolder, runHere, runProgram, writeConfig } from '../service/program.js'
 import { startService } from '../service/service.js'
 import { demoStore } from '../unit/execution/evm/demoExecution.js'
 import { blocks, genesisPath, headBlock, unknownHash } from './demoChain.js'
@@ -54,7 +54,7 @@ t.test('wrong parameters are refused', async (t) => {
 t.test('real blocks of Sepolia are served and proved', { skip: withoutSepolia }, async (t) => {
   const folder = makeFolder(t)
   const words = ['--network', 'sepolia', '--data', folder]
-  const { status, out } = await runProgram(['import', ...words, sepoliaArchive])
+  const { status, out } = await runHere(['import', ...words, sepoliaArchive])
   t.equal(status, 0)
   t.match(out, 'Epoch 21: blocks 172032 to 180223, accumulator 0xb8814b14')
   t.match(out, 'linked to nothing before it; trusted as it is')
@@ -92,7 +92,7 @@ t.test('real blocks of Sepolia are served and proved', { skip: withoutSepolia },
 t.test('transactions and receipts of Sepolia belong together', { skip: withoutSepolia }, async (t) => {
   const folder = makeFolder(t)
   const words = ['--network', 'sepolia', '--data', folder]
-  t.equal((await runProgram(['import', ...words, sepoliaArchive])).status, 0)
+  t.equal((await runHere(['import', ...words, sepoliaArchive])).status, 0)
   const sepolia = await startService([...words, '--no-auth'])
   t.teardown(() => sepolia.stop())
   const found = await askResults(
@@ -111,7 +111,7 @@ t.test('transactions and receipts of Sepolia belong together', { skip: withoutSe
     const again = (await sepolia.call('eth_getTransactionByHash', [hash])).result
     t.equal(again.blockHash, blockHash)
   }
-  const verified = await runProgram(['verify', ...words])
+  const verified = await runHere(['verify', ...words])
   t.equal(verified.status, 0)
   t.match(verified.out, 'block 172032 links to no block before it')
   t.match(verified.out, 'epoch 21, blocks 172032 to 180223: accumulator 0xb8814b14')

@@ -3,7 +3,7 @@ import t from 'tap'
 import { resolveServeConfig } from '../../../../src/operation/config/config.js'
 import { readStorageLayouts } from '../../../../src/operation/edge/storageLayouts.js'
 import { UsageError } from '../../../../src/primitives/faults.js'
-import { makeFolder, runProgram, writeInto } from '../../../service/program.js'
+import { makeFolder, runHere, writeInto } from '../../../service/program.js'
 
 const layout = {
   storage: [{ label: 'x', slot: '0', offset: 0, type: 'u' }],
@@ -69,7 +69,7 @@ t.test('a faulty file ends serve before it begins', async (t) => {
   writeInto(folder, 'layouts.json', { Tide: layout })
   const network = { name: 'one', genesis: 'genesis.json', storageLayouts: 'layouts.json' }
   const config = writeInto(folder, 'tidegate.json', { port: 0, networks: [network] })
-  const { status, err } = await runProgram(['serve', '--config', config, '--data', join(folder, 'data')])
+  const { status, err } = await runHere(['serve', '--config', config, '--data', join(folder, 'data')])
   t.equal(status, 2)
   t.match(err, /"Tide" is no address/)
 })
