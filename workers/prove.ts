@@ -6,7 +6,7 @@ import { buildIndexProofJson, type IndexProofRequest } from '../src/data/state/i
 import { buildProofJson, type ProofRequest, UpperNodes } from '../src/data/state/proof.js'
 import { triesAfter } from '../src/data/state/tries.js'
 import { readRules } from '../src/execution/evm/blocks/blockContext.js'
-import { type JobContext, jobHandler } from './jobThread.js'
+import { jobHandler } from './jobThread.js'
 import { perStore } from './perStore.js'
 
 /** One for each store, because most proofs are of its newest state. */
@@ -14,12 +14,10 @@ const upperNodesOf = perStore(() => new UpperNodes())
 const rulesOf = perStore(readRules)
 const headerProverOf = perStore((store) => new HeaderProver(store))
 
-function proofJson(request: ProofRequest, context: JobContext): Uint8Array {
-  const { store } = context
-  const tries = triesAfter(store, { number: request.number, hash: request.block })
+export const prove = jobHandler((request: ProofRequest, context) => {
+  const tries = triesAfter(context.store, { number: request.number, hash: request.block })
   return buildProofJson(tries, request, upperNodesOf(context))
-}
-export const prove = jobHandler(proofJson)
+})
 
 export const indexProof = jobHandler((request: IndexProofRequest, context) => {
   const { store } = context

@@ -3,7 +3,7 @@ import { equalBytes, type Hash32, latin1Key } from '../../primitives/bytes.js'
 import type { ChainRows } from '../store/chainRows.js'
 import { ChainBlocks, type ChainOptions, ChainParts, type Head } from './chainBlocks.js'
 import { type ChainCursor, type ChainStep, nextStep } from './chainSteps.js'
-import { decodeHeader } from './header.js'
+import { decodeHeader, headOf } from './header.js'
 import { countLogs } from './logJson.js'
 
 export class Chain extends ChainBlocks {
@@ -67,10 +67,9 @@ export class Chain extends ChainBlocks {
   }
 
   #readHead(generation: number): Head {
-    const stored = this.#store.readHead()
-    const header = stored && this.#store.readHeader(stored.hash)
-    if (stored === undefined || header === undefined) throw new Error('the store has no head')
-    return { ...stored, header: decodeHeader(header), generation }
+    const head = headOf(this.#store)
+    if (head === undefined) throw new Error('the store has no head')
+    return { ...head, generation }
   }
 }
 

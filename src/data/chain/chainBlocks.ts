@@ -15,6 +15,7 @@ import {
   type ChainRows,
   firstNumberOf,
   type Marker,
+  requireIdentity,
   type StoreKind,
   storeKindOf,
   type ToldPart,
@@ -94,8 +95,7 @@ export class ChainParts {
     readonly store: ChainRows,
     readonly options: ChainOptions,
   ) {
-    const identity = store.readIdentity()
-    if (identity === undefined) throw new Error('a chain needs a store with a genesis')
+    const identity = requireIdentity(store)
     this.identity = identity
     this.kind = storeKindOf(identity)
     this.firstNumber = firstNumberOf(identity)
@@ -199,9 +199,11 @@ export abstract class ChainBlocks {
    * `number` are null.
    */
   pendingBlockJson(): Uint8Array {
-    return this.parts.headAnswers.getOrRender(`p${latin1Key(this.head.hash)}`, () =>
-      this.#renderPendingBlock(),
-    )
+    return this.parts.headAnswers.getOrRender(`p${latin1Key(this.head.hash)}`, () => {
+      const parentTotal = this.#totalDifficulty(this.head.hash) ?? 0n
+      const header = this.pendingHeader()
+      return this.#render((json) => writePendingBlock(json, header, parentTotal))
+    })
   }
 
   /** One transaction object of a known block; undefined for an index beyond its last. */
@@ -450,12 +452,6 @@ export abstract class ChainBlocks {
     const rows = this.parts.rows.viewUntilNextRead(hash, number)
     if (rows === undefined) return undefined
     return this.#render((json) => writeStoredBlock(json, hash, rows, isFull, this.#tailsOf(rows)), !isKept)
-  }
-
-  #renderPendingBlock(): Uint8Array {
-    const parentTotal = this.#totalDifficulty(this.head.hash) ?? 0n
-    const header = this.pendingHeader()
-    return this.#render((json) => writePendingBlock(json, header, parentTotal))
   }
 
   #render(write: (json: JsonBytes) => void, isBrief = false): Uint8Array {

@@ -1,5 +1,6 @@
 import { type Address, equalBytes, integerAt } from '../../primitives/bytes.js'
 import type { TransactionLocation } from '../store/chainRows.js'
+import { senderAt } from '../store/storedBlock.js'
 import type { BlockRows } from './blockRows.js'
 import type { ResolvedBlock } from './chainBlocks.js'
 import type { ChainView } from './chainView.js'
@@ -34,7 +35,7 @@ export function findSent(
 function indexOfSent(rows: BlockRows, sender: Address, nonce: number): number {
   const { body, transactions, senders } = rows
   return transactions.findIndex((span, index) => {
-    if (!equalBytes(senders.subarray(index * 52, index * 52 + 20), sender)) return false
+    if (!equalBytes(senderAt(senders, index), sender)) return false
     const transaction = rows.read(span)
     // What has no signature is found by its receipt alone.
     if (transaction.layout.nonce === undefined) return false

@@ -1,6 +1,7 @@
-import { equalBytes, type Hash32, toHash32 } from '../../primitives/bytes.js'
+import { equalBytes, type Hash32 } from '../../primitives/bytes.js'
 import { NotHeldError } from '../../primitives/notHeld.js'
 import type { ChainRows, TransactionLocation } from '../store/chainRows.js'
+import { transactionHashes } from '../store/storedBlock.js'
 import { decodeHeader, type Header } from './header.js'
 
 export type { TransactionLocation } from '../store/chainRows.js'
@@ -39,8 +40,6 @@ export function requireHeader(store: ChainRows, hash: Hash32): Header {
 function indexInBlock(store: ChainRows, blockHash: Hash32, transactionHash: Hash32): number | undefined {
   const senders = store.readBlock(blockHash)?.senders
   if (senders === undefined) throw new NotHeldError({ kind: 'body', hash: blockHash })
-  for (let at = 0; at < senders.length; at += 52) {
-    if (equalBytes(toHash32(senders.subarray(at + 20, at + 52)), transactionHash)) return at / 52
-  }
+  for (const [index, hash] of transactionHashes(senders)) if (equalBytes(hash, transactionHash)) return index
   return undefined
 }

@@ -20,7 +20,7 @@ import {
   rlpEndAt,
   rlpPayloadAt,
 } from '../../primitives/rlp.js'
-import type { Development } from '../store/chainRows.js'
+import type { BlockName, ChainRows, Development } from '../store/chainRows.js'
 import { type ForkName, includesFork } from './forkNames.js'
 
 /** Unix seconds, of up to 64 bits; a number where it fits into 48. */
@@ -65,6 +65,15 @@ export interface Header {
   readonly slotNumber?: bigint
   /** Further fields, of a fork that this version does not know; absent where there are none. See {@link unknownForkOf}. */
   readonly unknownFields?: readonly Uint8Array[]
+}
+
+/** The block at the head of a store; undefined where that has none. */
+export function headOf(
+  store: Pick<ChainRows, 'readHead' | 'readHeader'>,
+): (BlockName & { header: Header }) | undefined {
+  const head = store.readHead()
+  const header = head && store.readHeader(head.hash)
+  return header && { ...head, header: decodeHeader(header) }
 }
 
 /** Requests hash of a block without requests (EIP-7685). */

@@ -1,8 +1,10 @@
 /** Receipts as JSON, from their consensus encoding. Members and spelling follow go-ethereum. */
+
 import { noBytes } from '../../primitives/bytes.js'
 import { ascii, comma, type JsonBytes, memberNames, type Written } from '../../primitives/jsonBytes.js'
 import { hashRlp } from '../../primitives/keccak.js'
 import { rlpEndAt, rlpPayloadAt } from '../../primitives/rlp.js'
+import { senderAt } from '../store/storedBlock.js'
 import { gasPerBlob } from './feeMarket.js'
 import { type BlockMembers, readReceipt, writeLog } from './logJson.js'
 import { integerOfItem, writeItems, writeQuantityItem } from './rlpJson.js'
@@ -148,9 +150,8 @@ function createdAddress(
   told: Uint8Array,
 ): Uint8Array {
   const { nonce } = transaction.layout
-  const sender = senders.subarray(index * 52, index * 52 + 20)
   return hashRlp([
-    sender,
+    senderAt(senders, index),
     nonce === undefined ? told : payloadOf(transaction.bytes, fieldAt(transaction, nonce)),
   ]).subarray(12)
 }

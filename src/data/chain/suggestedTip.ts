@@ -1,4 +1,5 @@
 import { equalBytes } from '../../primitives/bytes.js'
+import { senderAt } from '../store/storedBlock.js'
 import type { BlockRows } from './blockRows.js'
 import { transactionTips } from './transactionTips.js'
 
@@ -49,10 +50,7 @@ export function* suggestTip(
 function lowestTips(block: BlockRows): bigint[] {
   const { header, senders } = block
   return transactionTips(block)
-    .filter((tip, index) => {
-      const sender = senders.subarray(index * 52, index * 52 + 20)
-      return tip >= ignoredBelow && !equalBytes(sender, header.miner)
-    })
+    .filter((tip, index) => tip >= ignoredBelow && !equalBytes(senderAt(senders, index), header.miner))
     .sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))
     .slice(0, sampledPerBlock)
 }

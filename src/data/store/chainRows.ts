@@ -27,6 +27,13 @@ export interface ChainIdentity {
   readonly embedded?: true
 }
 
+/** The identity of a store that was initialized. */
+export function requireIdentity(store: Pick<ChainRows, 'readIdentity'>): ChainIdentity {
+  const identity = store.readIdentity()
+  if (identity === undefined) throw new Error('the store has no genesis')
+  return identity
+}
+
 /** How a state trie that is not Ethereum's is formed. */
 export interface TrieForm {
   /** Items in an account, the first four as Ethereum's. */

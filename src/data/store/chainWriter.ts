@@ -11,7 +11,13 @@ import { largest } from '../../primitives/extremes.js'
 import { OperatorError } from '../../primitives/faults.js'
 import type { BlockDiff } from './blockDiff.js'
 import { ChainReader, type ChainStoreOptions } from './chainReader.js'
-import type { BlockName, ChainIdentity, Marker, SignedCheckpoint } from './chainRows.js'
+import {
+  type BlockName,
+  type ChainIdentity,
+  type Marker,
+  requireIdentity,
+  type SignedCheckpoint,
+} from './chainRows.js'
 import { checkSchema } from './checkSchema.js'
 import { commitRows, commitRowsSync, waitingRows } from './commitRows.js'
 import type { ContractIds } from './contractIds.js'
@@ -127,8 +133,7 @@ export class ChainWriter extends ChainReader {
 
   /** Replaces the `config` of the chain; the caller must have checked that its blocks follow it. */
   writeConfig(config: string): void {
-    const identity = this.readIdentity()
-    if (identity === undefined) throw new Error('a store without genesis has no rules')
+    const identity = requireIdentity(this)
     this.commit(() => this.putIdentity({ ...identity, config }))
   }
 

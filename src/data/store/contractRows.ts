@@ -84,7 +84,7 @@ class ContractRows implements ReadTable {
 
   /** Bytes of a key that name whose it is. */
   protected ownerBytes(key: Uint8Array): number {
-    return ownerBytesOf(this.addressAt, key)
+    return this.addressAt === 1 && key[0] === 0 ? 1 : this.addressAt + addressBytes
   }
 
   /** Undefined for a contract without rows. */
@@ -139,7 +139,9 @@ class ContractBuffer extends ContractRows implements RowBuffer {
   }
 
   putSync(key: Uint8Array, value: Uint8Array): void {
-    this.#table.putSync(newRowKey(this.addressAt, key, this.#ids), value)
+    const owner = this.ownerBytes(key)
+    const id = owner === 1 ? noContract : this.#ids.findOrGive(key, this.addressAt)
+    this.#table.putSync(askedKey(id, key, owner).slice(), value)
   }
 
   removeSync(key: Uint8Array): void {
@@ -171,15 +173,6 @@ class ContractBuffer extends ContractRows implements RowBuffer {
     const [first, second] = [this.idOf(a) ?? noContract, this.idOf(b) ?? noContract]
     return first === second ? Buffer.compare(a, b) : first - second
   }
-}
-
-function newRowKey(at: 0 | 1, key: Uint8Array, ids: NewContractIds): Uint8Array {
-  const owner = ownerBytesOf(at, key)
-  return askedKey(owner === 1 ? noContract : ids.findOrGive(key, at), key, owner).slice()
-}
-
-function ownerBytesOf(at: 0 | 1, key: Uint8Array): number {
-  return at === 1 && key[0] === 0 ? 1 : at + addressBytes
 }
 
 /** The key of a row, of a key with an owner of so many bytes, until the next call: the number takes the last four of those. */

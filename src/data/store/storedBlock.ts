@@ -106,3 +106,8 @@ export function* transactionHashes(senders: Uint8Array): Generator<readonly [num
     yield [at / senderBytes, senders.subarray(at + 20, at + senderBytes) as Hash32]
   }
 }
+
+/** Sender of a transaction of a block with these senders. */
+export function senderAt(senders: Uint8Array, index: number): Uint8Array {
+  return senders.subarray(index * senderBytes, index * senderBytes + 20)
+}

@@ -10,7 +10,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { decodeHeader } from '../../data/chain/header.js'
 import { type DatabaseAddress, UnreachableError } from '../../data/postgres/connection.js'
-import { type BlockName, firstNumberOf } from '../../data/store/chainRows.js'
+import { type BlockName, firstNumberOf, requireIdentity } from '../../data/store/chainRows.js'
 import type { ChainWriter } from '../../data/store/chainWriter.js'
 import { equalBytes } from '../../primitives/bytes.js'
 import { type Deferred, defer } from '../../primitives/deferred.js'
@@ -145,7 +145,7 @@ export class Publisher {
     for (;;) {
       let log: PostgresLog | undefined
       try {
-        log = await PostgresLog.connect(this.#plan, this.#identity(), true)
+        log = await PostgresLog.connect(this.#plan, requireIdentity(this.#store), true)
         await log.renew(this.#epoch, this.#plan.leaseMs)
         this.#goOnFrom(await log.readTip())
         if (this.#isCutOff) this.#say('the feed answers again')
@@ -279,16 +279,10 @@ export class Publisher {
   }
 
   #endOf({ head, safe, finalized }: LogTip) {
-    const number = firstNumberOf(this.#identity())
+    const number = firstNumberOf(requireIdentity(this.#store))
     const hash = this.#store.readCanonicalHash(number)
     if (hash === undefined) throw new Error('the store has no first block')
     return { head: head ?? { number, hash }, safe, finalized }
-  }
-
-  #identity() {
-    const identity = this.#store.readIdentity()
-    if (identity === undefined) throw new Error('the store has no genesis')
-    return identity
   }
 }
 

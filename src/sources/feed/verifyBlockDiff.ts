@@ -5,7 +5,7 @@
  */
 import { randomInt } from 'node:crypto'
 import type { ForkSchedule } from '../../data/chain/forks.js'
-import { decodeHeader, type Header, headerHash, stateRootOf } from '../../data/chain/header.js'
+import { decodeHeader, type Header, headerHash, headOf, stateRootOf } from '../../data/chain/header.js'
 import { type Account, decodeAccount } from '../../data/state/account.js'
 import { emptyState, headState, type StateView, updateStorageRoot } from '../../data/state/stateView.js'
 import { RecentTries, type TrieChange, updateTrieRows } from '../../data/state/trie.js'
@@ -44,14 +44,11 @@ export interface PreviousState {
 
 /** The head of a store as what a block diff follows. Valid until the head changes. */
 export function previousState(store: ChainReader): PreviousState {
-  const head = store.readHead()
-  const rlp = head && store.readHeader(head.hash)
+  const head = headOf(store)
   const total = head && store.readTotalDifficulty(head.hash)
-  if (head === undefined || rlp === undefined || total === undefined)
-    throw new Error('the store has no whole head')
-  const header = decodeHeader(rlp)
-  const root = stateRootOf(header, store.readIdentity()?.development)
-  return { ...head, header, totalDifficulty: bytesToBigInt(total), state: headState(store, root) }
+  if (head === undefined || total === undefined) throw new Error('the store has no whole head')
+  const root = stateRootOf(head.header, store.readIdentity()?.development)
+  return { ...head, totalDifficulty: bytesToBigInt(total), state: headState(store, root) }
 }
 
 export interface VerifierOptions {

@@ -3,9 +3,10 @@
  * asked while somebody wants them. Owns how many are kept and how fast they come. Hashes of an upstream are not proved:
  * nobody can tell whether there is such a transaction.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
+
 import { type Hash32, hexToBytes, latin1Key } from '../../primitives/bytes.js'
 import { excerpt } from '../../primitives/excerpt.js'
+import { pause } from '../../primitives/pause.js'
 import type { Announced } from '../../primitives/upstreamCalls.js'
 import { UpstreamFailure } from '../upstream/line.js'
 import { NodeError, type Upstream } from '../upstream/upstream.js'
@@ -80,7 +81,7 @@ export class Announcements {
       })
     }
     const isWaiting = after === this.#next && waitMs > 0 && !this.#ending.signal.aborted
-    if (isWaiting) await this.#pause(Math.min(waitMs, announcedWaitMsMax), this.#wake.signal)
+    if (isWaiting) await pause(Math.min(waitMs, announcedWaitMsMax), this.#wake.signal)
     // A number of an earlier process may be higher.
     const from = Math.min(Math.max(after ?? this.#next, this.#first), this.#next)
     return { next: this.#next, hashes: Buffer.concat(this.#hashes.slice(from - this.#first)) }
@@ -106,10 +107,6 @@ export class Announcements {
     this.#first += count
   }
 
-  #pause(ms: number, signal = this.#ending.signal): Promise<void> {
-    return sleep(ms, undefined, { signal }).catch(() => undefined)
-  }
-
   /** Never rejects. */
   async #listen(upstreams: Upstreams): Promise<void> {
     let failures = 0
@@ -133,7 +130,7 @@ export class Announcements {
         if (unable.length >= upstreams.count) unable.length = 0
         const isKnown = [NodeError, NoAnswerError, UpstreamFailure].some((kind) => error instanceof kind)
         this.#tell(isKnown ? (error as Error).message : String((error as Error).stack))
-        await this.#pause(Math.min(retryMs * 2 ** failures++, retryMsMax))
+        await pause(Math.min(retryMs * 2 ** failures++, retryMsMax), this.#ending.signal)
       }
     }
   }
@@ -159,7 +156,7 @@ export class Announcements {
         this.add(hexToBytes(hash.toLowerCase()) as Hash32)
       }
       onAnswer()
-      await this.#pause(pollMs)
+      await pause(pollMs, this.#ending.signal)
     }
     await upstreams.ask('eth_uninstallFilter', [id], { deadline: deadline(), only }).catch(() => undefined)
   }

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs'
-import { open, stat } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
 import { createGunzip } from 'node:zlib'
 import { RlpError, readRlpHeader, rlpHeaderBytesMax } from '../../primitives/rlp.js'
 
@@ -73,10 +73,6 @@ export async function* readChainFile(
     )
   }
   if (blocks === 0) throw new ChainFileError(`${path}: the file is empty`)
-}
-
-export async function fileBytes(path: string): Promise<number> {
-  return (await stat(path)).size
 }
 
 /** End of the block at `start`; undefined while its header has not arrived. */

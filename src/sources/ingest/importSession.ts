@@ -2,16 +2,18 @@
  * Shared by all sources of blocks: importing the blocks of a file at full speed, counting them, and naming the file
  * and the byte in every fault. Owns neither the order of blocks nor their timing.
  */
-import { setImmediate } from 'node:timers/promises'
+
+import { stat } from 'node:fs/promises'
 import type { ChainWriter } from '../../data/store/chainWriter.js'
 import { rowsPerCommit } from '../../data/store/commitRows.js'
 import { InvalidBlockError } from '../../execution/evm/blocks/invalidBlock.js'
 import { OperatorError } from '../../primitives/faults.js'
 import type { Publisher } from '../feed/publisher.js'
 import { type Block, parseBlock } from './block.js'
-import { ChainFileError, type FileBlock, fileBytes } from './chainFile.js'
+import { ChainFileError, type FileBlock } from './chainFile.js'
 import { BadBlockError, type ChainImporter, type ImportedBlock } from './importer.js'
 import type { IngestMessage, IngestProgress } from './messages.js'
+import { Turns } from './pace.js'
 
 /**
  * How long blocks share a transaction during a full-speed import: a flush takes 2 to 25 ms, often longer than
@@ -21,11 +23,6 @@ import type { IngestMessage, IngestProgress } from './messages.js'
  */
 const firstCommitMs = 50
 const commitMsMax = 2_000
-/**
- * Longest time without a turn of the event loop. Otherwise a message to stop would arrive only after the file,
- * because execution awaits only promises that are already settled.
- */
-const turnMs = 20
 
 /** Imports blocks into a store, counts them, and reports progress. */
 export class ImportSession {
@@ -39,7 +36,7 @@ export class ImportSession {
   /** Settles when the last commit is on disk and reported. */
   #flushed: Promise<void> = Promise.resolve()
   #commitMs = firstCommitMs
-  #turned = this.#start
+  readonly #turns = new Turns()
 
   #number: number
   readonly #importer: ChainImporter
@@ -84,10 +81,7 @@ export class ImportSession {
       this.#committed = performance.now()
       this.#commitMs = Math.min(2 * this.#commitMs, commitMsMax)
     }
-    if (now - this.#turned >= turnMs) {
-      await setImmediate()
-      this.#turned = performance.now()
-    }
+    if (this.#turns.isDue) await this.#turns.take()
     return imported
   }
 
@@ -167,7 +161,7 @@ export class ImportSession {
 /** Bytes of a chain file. Throws OperatorError where it cannot be read. */
 export async function sizeOfFile(file: string): Promise<number> {
   try {
-    return await fileBytes(file)
+    return (await stat(file)).size
   } catch (error) {
     throw new OperatorError(`cannot read the chain file ${file}: ${(error as Error).message}`)
   }

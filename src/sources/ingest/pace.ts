@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises'
+import { setImmediate, setTimeout } from 'node:timers/promises'
 
 /** A timer with one due time per interval. */
 export class Ticker {
@@ -33,4 +33,24 @@ export class Ticker {
  */
 export function nextDue(due: number, now: number, intervalMs: number): number {
   return Math.max(due + intervalMs, now)
+}
+
+/** Longest time without a turn of the event loop. */
+const turnMs = 20
+
+/**
+ * Turns of the event loop within long work, in which a message to stop can arrive: execution and reads await only
+ * promises that are already settled.
+ */
+export class Turns {
+  #turned = performance.now()
+
+  get isDue(): boolean {
+    return performance.now() - this.#turned >= turnMs
+  }
+
+  async take(): Promise<void> {
+    await setImmediate()
+    this.#turned = performance.now()
+  }
 }

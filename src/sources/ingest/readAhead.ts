@@ -5,7 +5,7 @@
  * ones of 600,000 slots were imported in 0.74 of the time.
  */
 import { anyBlock, BlockAccessListError, decodeBlockAccessList } from '../../data/chain/blockAccessList.js'
-import { decodeHeader } from '../../data/chain/header.js'
+import { headOf } from '../../data/chain/header.js'
 import { hasCode } from '../../data/state/account.js'
 import { headState, type StateView } from '../../data/state/stateView.js'
 import { readTrie } from '../../data/state/trie.js'
@@ -75,20 +75,15 @@ export class ReadAhead {
   }
 
   #read(reader: ChainReader, block: Uint8Array, keys: Uint8Array, shouldStop: () => boolean): void {
-    const state = stateOfHead(reader)
-    if (state === undefined) return
+    reader.refresh()
+    const head = headOf(reader)
+    if (head === undefined) return
+    const state = headState(reader, head.header.stateRoot)
     const span = rlpListSpans(block, rlpSpanAt(block, 0))[accessListIndex]
     if (span !== undefined) return readListed(block.subarray(span.start, span.end), state, shouldStop)
     if (this.#remembered.size > rememberedMax) this.#remembered.clear()
     readTransactions(rlpList(decodeRlpList(block)[1]), keys, state, shouldStop, this.#remembered)
   }
-}
-
-function stateOfHead(reader: ChainReader): StateView | undefined {
-  reader.refresh()
-  const head = reader.readHead()
-  const header = head && reader.readHeader(head.hash)
-  return header && headState(reader, decodeHeader(header).stateRoot)
 }
 
 /** Reads all that a list (RLP) names from a state, until `shouldStop`. Throws BlockAccessListError for what is none. */

@@ -6,7 +6,7 @@
 import { BlockJsonError, transactionFromJson } from '../../data/chain/blockFromJson.js'
 import type { ProvedFamily } from '../../data/chain/families/provedFamily.js'
 import type { ForkSchedule } from '../../data/chain/forks.js'
-import { decodeHeader } from '../../data/chain/header.js'
+import { headOf } from '../../data/chain/header.js'
 import { pendingTransactionJson } from '../../data/chain/transactionJson.js'
 import type { ChainRows } from '../../data/store/chainRows.js'
 import { RecoveredKeys } from '../../execution/evm/transactions/recoveredKeys.js'
@@ -194,12 +194,9 @@ export class Relay implements SourceCalls {
   }
 
   #forkOfHead() {
-    const { schedule } = this.#options
-    const head = this.#store.readHead()
-    const row = head && this.#store.readHeader(head.hash)
-    if (row === undefined) throw new Error('the store has no head')
-    const { number, timestamp, difficulty } = decodeHeader(row)
-    return schedule.forkAt(number, timestamp, difficulty === 0n || schedule.isMerged(0n))
+    const head = headOf(this.#store)
+    if (head === undefined) throw new Error('the store has no head')
+    return this.#options.schedule.forkOf(head.header)
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import type { ForkSchedule } from '../../data/chain/forks.js'
-import type { ChainIdentity } from '../../data/store/chainRows.js'
+import { requireIdentity } from '../../data/store/chainRows.js'
 import type { ChainWriter } from '../../data/store/chainWriter.js'
 import type { SourceCalls } from '../../primitives/upstreamCalls.js'
 import type { Publisher } from '../feed/publisher.js'
@@ -71,7 +71,7 @@ export async function runSource(
   let publisher: Publisher | undefined
   try {
     publisher = openPublisher?.(store)
-    const partThread = new PartWorker(store.readIdentity() as ChainIdentity)
+    const partThread = new PartWorker(requireIdentity(store))
     ends.add(() => partThread.close())
     const importer = new ChainImporter(store, schedule, { partThread })
     const session = new ImportSession(importer, store, report, publisher)

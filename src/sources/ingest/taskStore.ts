@@ -1,5 +1,5 @@
 import { ForkSchedule } from '../../data/chain/forks.js'
-import { decodeHeader } from '../../data/chain/header.js'
+import { headOf } from '../../data/chain/header.js'
 import { type ChainIdentity, storeKindOf } from '../../data/store/chainRows.js'
 import { ChainWriter } from '../../data/store/chainWriter.js'
 import { bytesToBigInt } from '../../primitives/bytes.js'
@@ -91,15 +91,14 @@ function storedSchedule(store: ChainWriter, chainId: number | undefined): ForkSc
  */
 function adoptRules(store: ChainWriter, { identity, schedule }: Genesis, path: string): void {
   const known = store.readIdentity()
-  const head = store.readHead()
+  const head = headOf(store)
   if (known === undefined || head === undefined || known.config === identity.config) return
-  const header = store.readHeader(head.hash)
   const total = store.readTotalDifficulty(head.hash)
-  if (header === undefined || total === undefined) throw new Error('the head of the store is not whole')
+  if (total === undefined) throw new Error('the head of the store is not whole')
   const before = ForkSchedule.of(known)
   const difference = schedule.firstDifference(before, {
     number: head.number,
-    timestamp: decodeHeader(header).timestamp,
+    timestamp: head.header.timestamp,
     totalDifficulty: bytesToBigInt(total),
   })
   if (difference !== undefined) {

@@ -6,11 +6,17 @@ import { blockAccessListHash } from '../../data/chain/blockAccessList.js'
 import { ForkSchedule } from '../../data/chain/forks.js'
 import { decodeHeader, type Header, headerHash, stateRootOf } from '../../data/chain/header.js'
 import type { ChainReader } from '../../data/store/chainReader.js'
-import { type BlockName, firstHeaderOf, type StoreKind, storeKindOf } from '../../data/store/chainRows.js'
+import {
+  type BlockName,
+  firstHeaderOf,
+  requireIdentity,
+  type StoreKind,
+  storeKindOf,
+} from '../../data/store/chainRows.js'
 import type { OldestKept } from '../../data/store/keptHistory.js'
-import { type StoredBlock, storedBlockRow } from '../../data/store/storedBlock.js'
+import { type StoredBlock, senderAt, senderBytes, storedBlockRow } from '../../data/store/storedBlock.js'
 import { bodyHashes, readBody, receiptsRootOf } from '../../execution/evm/blocks/blockParts.js'
-import { RecoveredKeys } from '../../execution/evm/transactions/recoveredKeys.js'
+import { RecoveredKeys, transactionHash } from '../../execution/evm/transactions/recoveredKeys.js'
 import { readSignedTransaction } from '../../execution/evm/transactions/signedTransaction.js'
 import { bytesToBigInt, bytesToHex, equalBytes, type Hash32 } from '../../primitives/bytes.js'
 import { keccak256 } from '../../primitives/keccak.js'
@@ -96,8 +102,7 @@ class Verification extends FaultList {
     super()
     this.#store = store
     this.#head = head
-    const identity = store.readIdentity()
-    if (identity === undefined) throw new Error('a store with a head has an identity')
+    const identity = requireIdentity(store)
     this.kind = storeKindOf(identity)
     this.#firstHeader = firstHeaderOf(identity)
     this.oldest = store.readOldestKept()
@@ -293,24 +298,21 @@ class Verification extends FaultList {
     this.#logKeys += count
     this.expect(missing === 0, `block ${number}: a log of it is not in the index of logs`)
     this.expect(
-      senders.length === content.transactions.length * 52,
+      senders.length === content.transactions.length * senderBytes,
       `block ${number}: its senders are not as many as its transactions`,
     )
     const { chainId } = this.#schedule.config
     for (const [index, item] of content.transactions.entries()) {
-      const transaction = item instanceof Uint8Array ? item : encodeRlp(item)
-      const sender = senders.subarray(index * 52, index * 52 + 20)
+      const sender = senderAt(senders, index)
       this.expect(
         equalBytes(sender, readSignedTransaction(item, fork, chainId, this.#keys).sender),
         `block ${number}: transaction ${index} was not signed by ${bytesToHex(sender)}`,
       )
-      const transactionHash = keccak256(transaction)
-      const location = this.#store.readLocation(transactionHash)
-      const kept = senders.subarray(index * 52 + 20, index * 52 + 52)
+      const own = transactionHash(item)
+      const location = this.#store.readLocation(own)
+      const kept = senders.subarray(index * senderBytes + 20, (index + 1) * senderBytes)
       this.expect(
-        equalBytes(kept, transactionHash) &&
-          location?.index === index &&
-          equalBytes(location.blockHash, hash),
+        equalBytes(kept, own) && location?.index === index && equalBytes(location.blockHash, hash),
         `block ${number}: transaction ${index} is not indexed under its hash`,
       )
       this.counts.transactions++

@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { smallest } from '../../primitives/extremes.js'
 import { OperatorError } from '../../primitives/faults.js'
+import { pause } from '../../primitives/pause.js'
 import { setTimeout } from '../../primitives/timers.js'
 import { type ChosenHead, HeadChoice, type HeadListener } from './headChoice.js'
 import { HeadClaimer } from './headClaimer.js'
@@ -323,7 +324,7 @@ export class Upstreams {
       if (this.#ending.signal.aborted || isOver || performance.now() + waitMs >= deadline) {
         throw new NoAnswerError(this.#explain(method, not, question.failures))
       }
-      await sleep(waitMs, undefined, { signal: this.#ending.signal }).catch(() => undefined)
+      await pause(waitMs, this.#ending.signal)
     }
   }
 

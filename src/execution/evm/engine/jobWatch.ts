@@ -35,10 +35,7 @@ export class JobWatch {
   /** Throws FaultError ExecutionTimedOut once the time is over or the job is told to stop. */
   look(): void {
     this.#steps = stepsPerLook
-    if (performance.now() >= this.#endsAt || this.#shouldStop()) this.#timeOut()
-  }
-
-  #timeOut(): never {
-    throw new FaultError({ kind: 'ExecutionTimedOut', limitSeconds: this.limits.timeMsMax / 1_000 })
+    if (performance.now() >= this.#endsAt || this.#shouldStop())
+      throw new FaultError({ kind: 'ExecutionTimedOut', limitSeconds: this.limits.timeMsMax / 1_000 })
   }
 }

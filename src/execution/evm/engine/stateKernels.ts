@@ -89,15 +89,12 @@ export class StateKernels {
   /** Call it after a job: frees memory above the limits. */
   trim(): void {
     for (const [key, kernel] of [...this.#kept]) {
-      if (kernel.grownBytes > grownBytesMax) this.#drop(key)
-      else if (kernel.heldBytes > heldBytesMax) kernel.clear()
+      if (kernel.grownBytes > grownBytesMax) {
+        this.#kept.delete(key)
+        this.#last = undefined
+      } else if (kernel.heldBytes > heldBytesMax) kernel.clear()
     }
     this.#apart.trim()
-  }
-
-  #drop(key: string): void {
-    this.#kept.delete(key)
-    this.#last = undefined
   }
 
   /** Drops all states, because rows may be of a branch that was abandoned during a read. */

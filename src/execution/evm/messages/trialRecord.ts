@@ -3,6 +3,7 @@
  * that failed trials take at most a fixed share of the work of all calls, at any rate.
  */
 import { latin1Key } from '../../../primitives/bytes.js'
+import { putNewest } from '../../../primitives/putNewest.js'
 import type { CallMessage } from './executionRequest.js'
 
 /** Calls of a key that pay for one failed trial, which takes 0.4 ms at most. */
@@ -51,8 +52,8 @@ export class TrialRecord {
   /** A trial of this call ended without an outcome. */
   fail(keyId: string, message: CallMessage): void {
     const debt = this.#debts.get(keyId) ?? 0
-    remember(this.#debts, keyId, debt + callsPerFailure)
-    remember(this.#long, nameOf(message), untriedCalls)
+    putNewest(this.#debts, keyId, debt + callsPerFailure, rememberedMax)
+    putNewest(this.#long, nameOf(message), untriedCalls, rememberedMax)
   }
 
   /**
@@ -61,17 +62,9 @@ export class TrialRecord {
    */
   tookLong(message: CallMessage, head: number): void {
     const name = nameOf(message)
-    if (this.#longAt.get(name) === head) remember(this.#long, name, untriedCalls)
-    else remember(this.#longAt, name, head)
+    if (this.#longAt.get(name) === head) putNewest(this.#long, name, untriedCalls, rememberedMax)
+    else putNewest(this.#longAt, name, head, rememberedMax)
   }
-}
-
-function remember(counts: Map<string, number>, key: string, count: number): void {
-  counts.delete(key)
-  counts.set(key, count)
-  if (counts.size <= rememberedMax) return
-  const [oldest] = counts.keys()
-  if (oldest !== undefined) counts.delete(oldest)
 }
 
 /** The contract and the selector: the first four bytes of the data. */

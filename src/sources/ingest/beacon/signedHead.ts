@@ -2,11 +2,12 @@
  * Which head the sync committees of the consensus layer have signed. Owns a light client, which begins at a checkpoint
  * that the operator trusts, and asks beacon nodes for the rest; says to the upstreams which of their blocks are signed.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
+
 import { parseGenesisConfig } from '../../../data/chain/forks.js'
 import type { BlockName, ChainIdentity, SignedCheckpoint } from '../../../data/store/chainRows.js'
 import { bytesToHex, equalBytes, type Hash32, hexToBytes, toHash32 } from '../../../primitives/bytes.js'
 import { OperatorError } from '../../../primitives/faults.js'
+import { pause } from '../../../primitives/pause.js'
 import { beaconBlockHeader, isZero, type LightClientUpdate } from '../../consensus/gloasForm.js'
 import { knownConsensus } from '../../consensus/knownNetworks.js'
 import {
@@ -147,7 +148,7 @@ export class SignedHead {
         if (error instanceof OperatorError && !signal.aborted) throw error
         this.#complain((error as Error).message)
       }
-      await sleep(waitMs, undefined, { signal }).catch(() => undefined)
+      await pause(waitMs, signal)
     }
   }
 

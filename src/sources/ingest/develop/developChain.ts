@@ -405,9 +405,10 @@ class Developer implements SourceCalls {
 
   /** Raises a balance by a withdrawal in a block of its own: what any node can check, where a change by hand is not. */
   async #setBalance(hex: unknown, value: unknown): Promise<void> {
-    if (typeof hex !== 'string' || !/^0x[0-9a-f]{40}$/i.test(hex)) throw invalid('expected an address', 0)
+    const bytes = bytesOfHex(hex, 20)
+    if (bytes === undefined) throw invalid('expected an address', 0)
     const wanted = quantity(value, 1)
-    const address = toAddress(hexToBytes(hex))
+    const address = toAddress(bytes)
     const balance = this.#maker.accountOf(address)?.balance ?? 0n
     if (wanted === balance) return
     if (wanted < balance) {

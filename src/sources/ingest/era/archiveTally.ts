@@ -1,12 +1,10 @@
-import { setImmediate } from 'node:timers/promises'
 import { OperatorError } from '../../../primitives/faults.js'
 import type { IngestProgress } from '../messages.js'
+import { Turns } from '../pace.js'
 import type { SourceHost } from '../runSource.js'
 import { EraFileError } from './e2store.js'
 import { EraFile } from './eraFile.js'
 
-/** Longest time without a turn of the event loop, in which a message to stop arrives. */
-const turnMs = 20
 /** Time between two progress messages. */
 const reportMs = 200
 
@@ -23,7 +21,7 @@ export class ArchiveTally {
   readonly #bytesTotal: number
   readonly #host: SourceHost
   readonly #startMs = performance.now()
-  #turnedMs = this.#startMs
+  readonly #turns = new Turns()
   #reportedMs = this.#startMs
   #bytesBefore = 0
   #bytesRead = 0
@@ -71,14 +69,13 @@ export class ArchiveTally {
   /** After a block, with so many bytes of its archive done; true where it is time to stop. */
   async turn(bytes: number): Promise<boolean> {
     this.#bytesRead = this.#bytesBefore + Math.floor(bytes)
+    if (!this.#turns.isDue) return false
     const now = performance.now()
-    if (now - this.#turnedMs < turnMs) return false
     if (now - this.#reportedMs >= reportMs) {
       this.#reportedMs = now
       this.#host.report({ type: 'progress', progress: this.progress() })
     }
-    await setImmediate()
-    this.#turnedMs = performance.now()
+    await this.#turns.take()
     return this.#host.signal.aborted
   }
 }

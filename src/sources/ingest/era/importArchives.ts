@@ -6,7 +6,7 @@
 import { ForkSchedule } from '../../../data/chain/forks.js'
 import { EpochTree } from '../../../data/ssz/epochTree.js'
 import { epochBlocks } from '../../../data/ssz/verifyHeaderProof.js'
-import type { ChainIdentity, Epoch } from '../../../data/store/chainRows.js'
+import { type ChainIdentity, type Epoch, requireIdentity } from '../../../data/store/chainRows.js'
 import { HistoryWriter } from '../../../data/store/historyWriter.js'
 import { bytesToHex, equalBytes, toMinimalBytes } from '../../../primitives/bytes.js'
 import { OperatorError } from '../../../primitives/faults.js'
@@ -98,7 +98,7 @@ class ArchiveImport {
     const identity: ChainIdentity = { ...this.#task.identity, history: { first, hasReceipts } }
     const head = this.#store.begin(identity)
     if (!this.#isOpened && head !== undefined) this.#open()
-    const { history } = this.#store.readIdentity() as ChainIdentity
+    const { history } = requireIdentity(this.#store)
     if (history?.hasReceipts !== hasReceipts) {
       const [mine, its] = hasReceipts ? ['has', 'has none'] : ['has no', 'has them']
       throw new OperatorError(

@@ -4,13 +4,13 @@
  */
 
 import { basename, dirname } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { ForkSchedule } from '../../../data/chain/forks.js'
 import { UnreachableError } from '../../../data/postgres/connection.js'
-import { firstNumberOf } from '../../../data/store/chainRows.js'
+import { firstNumberOf, requireIdentity } from '../../../data/store/chainRows.js'
 import type { ChainWriter } from '../../../data/store/chainWriter.js'
 import { type Deferred, defer } from '../../../primitives/deferred.js'
 import { OperatorError } from '../../../primitives/faults.js'
+import { pause } from '../../../primitives/pause.js'
 import { waitFor } from '../../../primitives/waitFor.js'
 import { type FeedEntry, type FeedFigures, type LogTip, TrimmedError } from '../../feed/blockDiffLog.js'
 import { PostgresLog } from '../../feed/postgresLog.js'
@@ -104,8 +104,7 @@ export class FeedFollower {
 
   /** Until `onIdle` resolves to true or the signal is aborted. A writer makes the feed where there is none. */
   async run(isWriter: boolean, onIdle?: OnIdle): Promise<void> {
-    const identity = this.#store.readIdentity()
-    if (identity === undefined) throw new Error('the store has no genesis')
+    const identity = requireIdentity(this.#store)
     const wake = () => this.#news.resolve()
     this.#signal.addEventListener('abort', wake)
     try {
@@ -119,7 +118,7 @@ export class FeedFollower {
           if (!(error instanceof UnreachableError)) throw error
           this.#isAnswering = false
           this.#tell(undefined, error.message)
-          await sleep(retryMs, undefined, { signal: this.#signal }).catch(() => undefined)
+          await pause(retryMs, this.#signal)
         } finally {
           await log?.close()
         }

@@ -1,5 +1,5 @@
 /** Applies the entries of a feed to a store. Owns what each does to the canonical chain; the feed owns their order. */
-import { setImmediate } from 'node:timers/promises'
+
 import type { ForkSchedule } from '../../../data/chain/forks.js'
 import { decodeHeader, type Header } from '../../../data/chain/header.js'
 import { headState } from '../../../data/state/stateView.js'
@@ -16,10 +16,9 @@ import type { FeedEntry, LogTip } from '../../feed/blockDiffLog.js'
 import { BlockDiffVerifier, type PreviousState, previousState } from '../../feed/verifyBlockDiff.js'
 import { checkHeader, checkSize, type RuleContext } from '../blockRules.js'
 import { markers } from '../mayMark.js'
+import { Turns } from '../pace.js'
 import { checkUncles } from '../uncleRules.js'
 
-/** Longest time without a turn of the event loop, in which a message to stop can arrive. */
-const turnMs = 20
 export class Replica {
   readonly #store: ChainWriter
   readonly #schedule: ForkSchedule
@@ -44,7 +43,7 @@ export class Replica {
    */
   async apply(entries: readonly FeedEntry[], signal: AbortSignal): Promise<void> {
     const store = this.#store
-    let turned = performance.now()
+    const turns = new Turns()
     let seen = store.readHead()?.number ?? 0
     for (const entry of entries) {
       store.beginBatch()
@@ -65,9 +64,7 @@ export class Replica {
         await this.#beginCommit()
         seen = entry.block.number
       }
-      if (performance.now() - turned < turnMs) continue
-      await setImmediate()
-      turned = performance.now()
+      if (turns.isDue) await turns.take()
     }
     await this.#beginCommit()
   }

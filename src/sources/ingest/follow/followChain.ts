@@ -1,5 +1,7 @@
 /** The source of a network that follows other nodes: what works on its store beside the {@link Follower}. */
+
 import { decodeAccount } from '../../../data/state/account.js'
+import { requireIdentity } from '../../../data/store/chainRows.js'
 import type { FollowTask, IngestMessage } from '../messages.js'
 import { openNodes } from '../nodes/sourceNodes.js'
 import { publishFigures } from '../publishFigures.js'
@@ -15,8 +17,7 @@ export function followChain(task: FollowTask, host: SourceHost): Promise<void> {
   const log = (text: string) => report({ type: 'said', text })
   const open = () => openFollowedStore(task, host)
   const follow = async ({ store, schedule, importer, session, onEnd }: Source) => {
-    const identity = store.readIdentity()
-    if (identity === undefined) throw new Error('the store has no genesis')
+    const identity = requireIdentity(store)
     const { timeoutMs } = task.follow
     const parts = { identity, schedule, store, requestMs: timeoutMs, log, onEnd }
     const { upstreams, blocks, signed } = openNodes(task.follow, parts)

@@ -4,7 +4,7 @@
  * from its answers, and compared with the root of its own proofs. The first block that is executed on that state proves
  * it.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
+
 import { BlockJsonError, headerRlpFromJson } from '../../../data/chain/blockFromJson.js'
 import { includesFork } from '../../../data/chain/forks.js'
 import { decodeHeader, encodeHeader, headerHash } from '../../../data/chain/header.js'
@@ -13,6 +13,7 @@ import type { ChainWriter } from '../../../data/store/chainWriter.js'
 import { bytesToHex, equalBytes, hexToBytes } from '../../../primitives/bytes.js'
 import { OperatorError } from '../../../primitives/faults.js'
 import { emptyTrieRoot, keccak256 } from '../../../primitives/keccak.js'
+import { pause } from '../../../primitives/pause.js'
 import { askGenesis } from '../../upstream/askChain.js'
 import { askPatiently } from '../../upstream/askPatiently.js'
 import { NodeError, Upstream, type UpstreamOptions } from '../../upstream/upstream.js'
@@ -61,7 +62,7 @@ export async function genesisOfNode(
           throw new OperatorError(`upstream ${upstream.name} does not say its genesis: ${error.message}`)
         }
         if (signal.aborted) throw new OperatorError(`stopped before upstream ${upstream.name} answered`)
-        if (upstream === upstreams.at(-1)) await sleep(retryMs, undefined, { signal }).catch(() => undefined)
+        if (upstream === upstreams.at(-1)) await pause(retryMs, signal)
       }
     }
   } finally {

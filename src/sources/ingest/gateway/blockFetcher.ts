@@ -2,6 +2,7 @@
  * Reads parts of blocks from upstreams, and proves them: headers by their hash, bodies, receipts and access lists by what
  * the header commits to. Stores nothing.
  */
+
 import type { BlockAccessList } from '../../../data/chain/blockAccessList.js'
 import { UnknownTypeError } from '../../../data/chain/blockFromJson.js'
 import { provedFamilyOf } from '../../../data/chain/families/provedFamilies.js'
@@ -10,6 +11,7 @@ import type { ForkSchedule } from '../../../data/chain/forks.js'
 import { type Header, isProofOfStake, requireKnownFork } from '../../../data/chain/header.js'
 import type { ToldJson } from '../../../data/store/chainRows.js'
 import type { CanonicalHeader, FetchedReceipts } from '../../../data/store/gatewayWriter.js'
+import { senderBytes } from '../../../data/store/storedBlock.js'
 import { BlockParts, bodyHashes, readBody } from '../../../execution/evm/blocks/blockParts.js'
 import { bytesToHex, equalBytes, type Hash32, toQuantity } from '../../../primitives/bytes.js'
 import { waitedForLater } from '../../../primitives/deferred.js'
@@ -55,9 +57,6 @@ interface ProvedList {
   readonly rlp: Uint8Array
   readonly list: BlockAccessList
 }
-
-/** Bytes of a transaction's sender and hash. */
-const senderBytes = 52
 
 export interface FetcherOptions extends ProvingOptions {
   readonly schedule: ForkSchedule

@@ -3,6 +3,7 @@
  * before it. Nothing of it is believed: a node and a code count under their own hash, nodes from the parent's state root
  * downwards, headers from the parent backwards; what comes out is compared with the block's header.
  */
+
 import { headerRlpFromJson } from '../../../data/chain/blockFromJson.js'
 import type { ForkSchedule } from '../../../data/chain/forks.js'
 import { decodeHeader, type Header, headerHash, isProofOfStake } from '../../../data/chain/header.js'
@@ -13,6 +14,7 @@ import { provedState } from '../../../data/state/trieState.js'
 import type { Change } from '../../../data/store/blockDiff.js'
 import type { FetchedReceipts } from '../../../data/store/gatewayWriter.js'
 import type { AccountChange, BlockChanges } from '../../../data/store/heldValues.js'
+import { senderAt, senderBytes, transactionHashes } from '../../../data/store/storedBlock.js'
 import { BlockExecutor, type ExecutedBlock } from '../../../execution/evm/blocks/executeBlock.js'
 import { InvalidBlockError } from '../../../execution/evm/blocks/invalidBlock.js'
 import { RecoveredKeys } from '../../../execution/evm/transactions/recoveredKeys.js'
@@ -197,13 +199,11 @@ function executedChanges({ changes }: ExecutedBlock): BlockChanges {
 
 /** What {@link RecoveredKeys.hold} takes, from sender (20 bytes) ‖ transaction hash (32 bytes) of each transaction. */
 function senderRecords(senders: Uint8Array): Uint8Array {
-  const count = senders.length / 52
   const head = new Uint8Array(4)
-  writeUint32(head, count, 0)
-  const records = Array.from({ length: count }, (_, index) => {
-    const at = index * 52
-    return concatBytes(senders.subarray(at + 20, at + 52), senders.subarray(at, at + 20))
-  })
+  writeUint32(head, senders.length / senderBytes, 0)
+  const records = Array.from(transactionHashes(senders), ([index, hash]) =>
+    concatBytes(hash, senderAt(senders, index)),
+  )
   return joinBytes([head, ...records])
 }
 

@@ -3,6 +3,7 @@
  * and compared with its root. What has a form that is not known here is no lie: it is told. The JSON is kept, because it
  * has members that are in no root; those that a root covers, or that follow from others, are written anew.
  */
+
 import {
   fieldItem,
   headerRlpFromJson,
@@ -14,6 +15,7 @@ import { decodeHeader, fieldsMin, type Header, headerFields, headerHash } from '
 import { indexedRoot } from '../../../data/state/indexedRoot.js'
 import type { ToldJson } from '../../../data/store/chainRows.js'
 import type { BlockContent, FetchedReceipts } from '../../../data/store/gatewayWriter.js'
+import { creationAddress } from '../../../execution/evm/transactions/creationAddress.js'
 import { RecoveredKeys, transactionHash } from '../../../execution/evm/transactions/recoveredKeys.js'
 import { readSignedTransaction } from '../../../execution/evm/transactions/signedTransaction.js'
 import {
@@ -24,7 +26,6 @@ import {
   type Hash32,
   joinBytes,
   toHash32,
-  toMinimalBytes,
   toQuantity,
   writeUint64,
 } from '../../../primitives/bytes.js'
@@ -337,14 +338,12 @@ function receiptsAnew(
     const { from, to = null } = transaction
     const created =
       to === null && typeof from === 'string' && transactionTypes.has(typeOf(transaction))
-        ? { contractAddress: bytesToHex(hashRlp([bytesOf(from), integerOf(transaction.nonce)]).subarray(12)) }
+        ? {
+            contractAddress: bytesToHex(creationAddress(bytesOf(from), quantityOf(transaction.nonce))),
+          }
         : {}
     return { ...receipt, ...position, ...{ transactionHash, from, to, gasUsed, logs }, ...created }
   })
-}
-
-function integerOf(value: unknown): Uint8Array {
-  return toMinimalBytes(quantityOf(value))
 }
 
 function positionOf(hash: Hash32, { number }: Header, index: number) {

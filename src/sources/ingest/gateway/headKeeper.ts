@@ -3,7 +3,8 @@
  * down to the head before, and in the background further down. Owns what a number means, and whether a header follows
  * from its parent by the rules of the chain. Does not own fetching (`proofFetcher.ts`).
  */
-import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+
+import { setImmediate } from 'node:timers/promises'
 import type { ProvedFamily } from '../../../data/chain/families/provedFamily.js'
 import type { ForkSchedule } from '../../../data/chain/forks.js'
 import { decodeHeader, type Header, isProofOfStake, UnknownForkError } from '../../../data/chain/header.js'
@@ -19,6 +20,7 @@ import {
   toHash32,
   toMinimalBytes,
 } from '../../../primitives/bytes.js'
+import { pause } from '../../../primitives/pause.js'
 import { setTimeout } from '../../../primitives/timers.js'
 import type { HeadClaim } from '../../upstream/headWatch.js'
 import type { Upstreams } from '../../upstream/upstreams.js'
@@ -154,7 +156,7 @@ export class HeadKeeper {
   /** Until the time is over, another head is claimed, or the keeper is closed. */
   async #pause(ms: number): Promise<void> {
     this.#waking = new AbortController()
-    await sleep(ms, undefined, { signal: this.#waking.signal }).catch(() => undefined)
+    await pause(ms, this.#waking.signal)
     this.#waking = undefined
   }
 

@@ -5,13 +5,14 @@
  * the lowest upwards. Owns which blocks are next, and how much is asked for at once. New heads are added by
  * {@link GatewayWriter.advance}.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
+
 import { decodeHeader, type Header } from '../../../data/chain/header.js'
 import { type FetchedParts, type GatewayWriter, logRangesMax } from '../../../data/store/gatewayWriter.js'
 import { lastAlike, logRangeAt } from '../../../data/store/logRanges.js'
 import type { StoredBlock } from '../../../data/store/storedBlock.js'
 import { equalBytes, type Hash32, toHash32 } from '../../../primitives/bytes.js'
 import { emptyTrieRoot } from '../../../primitives/keccak.js'
+import { pause } from '../../../primitives/pause.js'
 import { encodeRlp } from '../../../primitives/rlp.js'
 import type { Upstream } from '../../upstream/upstream.js'
 import { contentOf } from './familyBlock.js'
@@ -92,7 +93,7 @@ export class LogFiller {
         const text = `logs below the head: ${(error as Error).message}`
         if (!this.#ending.signal.aborted && text !== complaint) this.#options.log(text)
         complaint = text
-        await this.#pause(Math.min(retryMs * 2 ** failures++, retryMsMax))
+        await pause(Math.min(retryMs * 2 ** failures++, retryMsMax), this.#ending.signal)
       }
     }
     this.#filling = undefined
@@ -105,7 +106,7 @@ export class LogFiller {
     if (head === undefined || linkedFrom === undefined) return false
     const lowest = Math.max(this.#options.from, linkedFrom)
     if (this.#fillHeld(lowest, head.number)) {
-      await this.#pause(0)
+      await pause(0, this.#ending.signal)
       return true
     }
     const ranges = this.#store.readLogRanges()
@@ -164,7 +165,10 @@ export class LogFiller {
     // Half of the time upstreams are free for what callers want.
     const spentMs = performance.now() - begunMs
     const { bytesPerSecondMax = bytesPerSecondDefault } = this.#options
-    await this.#pause(fetched.length === 0 ? 0 : Math.max(spentMs, (1_000 * bytes) / bytesPerSecondMax))
+    await pause(
+      fetched.length === 0 ? 0 : Math.max(spentMs, (1_000 * bytes) / bytesPerSecondMax),
+      this.#ending.signal,
+    )
   }
 
   /** The parts of a block that are not held, proved; `first` is asked first. */
@@ -173,7 +177,9 @@ export class LogFiller {
     const held = this.#store.readReceipts(hash)
     const [block, receipts] = await Promise.all([
       row.hasBody ? undefined : this.#fetcher.readBlock(hash, first),
-      held === undefined ? this.#readReceipts(hash, header, first) : { row: held },
+      held === undefined
+        ? this.#fetcher.readReceipts(hash, { hash, header, told: this.#store.readTold(hash) }, first)
+        : { row: held },
     ])
     if (receipts === undefined || (block === undefined && !row.hasBody)) {
       throw new Error(`no upstream has the transactions and receipts of block ${header.number}`)
@@ -181,14 +187,6 @@ export class LogFiller {
     if (block !== undefined) this.#fetcher.noteKept('body')
     if (held === undefined) this.#fetcher.noteKept('receipts')
     return { hash, receipts, content: block && contentOf(block) }
-  }
-
-  #readReceipts(hash: Hash32, header: Header, first: Upstream | undefined) {
-    return this.#fetcher.readReceipts(hash, { hash, header, told: this.#store.readTold(hash) }, first)
-  }
-
-  async #pause(ms: number): Promise<void> {
-    await sleep(ms, undefined, { signal: this.#ending.signal }).catch(() => undefined)
   }
 }
 

@@ -3,7 +3,7 @@
  * answers are checked: headers by their hash, bodies and receipts by the header's roots, state by Merkle proofs under
  * its state root, code by its hash. An answer that is wrong is a lie: its upstream is accused, and another is asked.
  */
-import { decodeHeader } from '../../../data/chain/header.js'
+import { decodeHeader, headOf } from '../../../data/chain/header.js'
 import { decodeAccount, emptyAccount } from '../../../data/state/account.js'
 import { MissingNodeError } from '../../../data/state/trieNode.js'
 import { provedState } from '../../../data/state/trieState.js'
@@ -159,14 +159,12 @@ export class ProofFetcher extends BlockFetcher {
     const name = wantedKey(wanted)
     const running = this.#underWay.get(name)
     if (running !== undefined) return running
-    const outcome = this.#fetchAndCount(wanted).finally(() => this.#underWay.delete(name))
+    const fetched = this.#fetch(wanted).then((outcome) => {
+      if (outcome !== 'absent') this.noteKept(wanted.kind)
+      return outcome
+    })
+    const outcome = fetched.finally(() => this.#underWay.delete(name))
     this.#underWay.set(name, outcome)
-    return outcome
-  }
-
-  async #fetchAndCount(wanted: Wanted): Promise<Outcome> {
-    const outcome = await this.#fetch(wanted)
-    if (outcome !== 'absent') this.noteKept(wanted.kind)
     return outcome
   }
 
@@ -203,10 +201,9 @@ export class ProofFetcher extends BlockFetcher {
 
   /** Nonce of an account at the head, proved; undefined before there is a head. Rejects as {@link fetch} does. */
   async readNonce(address: Address): Promise<bigint | undefined> {
-    const head = this.#store.readHead()
-    const header = head && this.#store.readHeader(head.hash)
-    if (head === undefined || header === undefined) return undefined
-    const { stateRoot } = decodeHeader(header)
+    const head = headOf(this.#store)
+    if (head === undefined) return undefined
+    const { stateRoot } = head.header
     const held = this.#store.readHeldAccount(address)
     if (held !== undefined) return (held.length === 0 ? emptyAccount : decodeAccount(held)).nonce
     await this.#fetchOnce({ kind: 'state', block: head.hash, stateRoot, address, slots: [] })
@@ -302,15 +299,10 @@ export class ProofFetcher extends BlockFetcher {
     return { trieForm: family?.trieForm, isLoose: family?.loose.includes('state') ?? false }
   }
 
-  /** Throws FaultError where nothing proves the state. */
-  #requireProofs(): void {
-    if (this.options.family?.parts.state !== 'told') return
-    throw new FaultError({ kind: 'NotProved', why: 'nothing proves the state of this chain' })
-  }
-
   /** Asks by the block's hash, also of one that is not canonical, or above the head. */
   async #state(wanted: WantedState): Promise<Outcome> {
-    this.#requireProofs()
+    if (this.options.family?.parts.state === 'told')
+      throw new FaultError({ kind: 'NotProved', why: 'nothing proves the state of this chain' })
     const { block, stateRoot, slots } = wanted
     const address = wanted.address as Address
     const question = { address, slots: slots as readonly Hash32[] }

@@ -1,14 +1,15 @@
 /** The source of a gateway: its upstreams, its store, and what is fetched for callers. One per network. */
+
 import { once } from 'node:events'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { provedFamilyOf } from '../../../data/chain/families/provedFamilies.js'
 import { ForkSchedule } from '../../../data/chain/forks.js'
-import { decodeHeader, unknownForkOf } from '../../../data/chain/header.js'
+import { headOf, unknownForkOf } from '../../../data/chain/header.js'
 import { identityWithForks, knownIdentity } from '../../../data/chain/knownNetworks.js'
 import type { ChainIdentity } from '../../../data/store/chainRows.js'
 import { GatewayWriter } from '../../../data/store/gatewayWriter.js'
 import { OperatorError } from '../../../primitives/faults.js'
 import type { FetchMissing } from '../../../primitives/notHeld.js'
+import { pause } from '../../../primitives/pause.js'
 import { setTimeout } from '../../../primitives/timers.js'
 import { Upstream } from '../../upstream/upstream.js'
 import type { Upstreams } from '../../upstream/upstreams.js'
@@ -155,9 +156,8 @@ class ReportedHeads {
   }
 
   onHead(): void {
-    const head = this.#store.readHead()
-    const header = head && this.#store.readHeader(head.hash)
-    const why = header && unknownForkOf(decodeHeader(header))
+    const head = headOf(this.#store)
+    const why = head && unknownForkOf(head.header)
     if (why !== undefined && !this.#isOutdated) this.#report({ type: 'said', text: why, isError: true })
     this.#isOutdated ||= why !== undefined
     if (this.#isOpened) this.#report({ type: 'head' })
@@ -210,7 +210,7 @@ async function learnIdentity(
         said = text
       }
     }
-    await sleep(identityRetryMs, undefined, { signal: stopped }).catch(() => undefined)
+    await pause(identityRetryMs, stopped)
   }
   return undefined
 }

@@ -7,7 +7,7 @@ import { ForkSchedule } from '../../../data/chain/forks.js'
 import { decodeHeader, type Header, headerHash, isProofOfStake } from '../../../data/chain/header.js'
 import { indexedRoot } from '../../../data/state/indexedRoot.js'
 import type { ChainReader } from '../../../data/store/chainReader.js'
-import type { BlockName } from '../../../data/store/chainRows.js'
+import { type BlockName, requireIdentity } from '../../../data/store/chainRows.js'
 import { type LogRange, logRangeAt } from '../../../data/store/logRanges.js'
 import { type StoredBlock, transactionHashes } from '../../../data/store/storedBlock.js'
 import { BlockParts, type PartFault, readBody } from '../../../execution/evm/blocks/blockParts.js'
@@ -74,10 +74,9 @@ class GatewayCheck extends FaultList {
     this.#head = head
     this.linkedFrom = store.readLinkedFrom() ?? head.number
     this.#ranges = store.readLogRanges()
-    const { config, family } = store.readIdentity() ?? {}
-    if (config === undefined) throw new Error('a store with a head has an identity')
-    this.#parts = new BlockParts(ForkSchedule.of({ config }))
-    const { parts, loose, headerFields } = provedFamilyOf({ ...(family !== undefined && { family }) })
+    const identity = requireIdentity(store)
+    this.#parts = new BlockParts(ForkSchedule.of({ config: identity.config }))
+    const { parts, loose, headerFields } = provedFamilyOf(identity)
     this.#hasOwnHeaders = parts.headers !== 'told' && !loose.includes('headers') && headerFields === undefined
   }
 

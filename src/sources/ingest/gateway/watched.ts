@@ -2,7 +2,7 @@
  * Contracts that are always held: their accounts and code, and all their slots where an upstream enumerates these
  * (`debug_storageRangeAt`). That none is missing is proved by the storage root, which is made of them.
  */
-import { decodeHeader } from '../../../data/chain/header.js'
+import { decodeHeader, headOf } from '../../../data/chain/header.js'
 import { decodeAccount, hasCode } from '../../../data/state/account.js'
 import { updateStorageRoot } from '../../../data/state/stateView.js'
 import type { Change } from '../../../data/store/blockDiff.js'
@@ -89,10 +89,9 @@ export class Watched {
 
   /** Holds it; why not, where it cannot be held whole, or `moved`. */
   async #hold(address: Address): Promise<string | undefined> {
-    const head = this.#store.readHead()
-    const header = head && this.#store.readHeader(head.hash)
-    if (head === undefined || header === undefined) return 'there is no head yet'
-    const { parentHash, stateRoot } = decodeHeader(header)
+    const head = headOf(this.#store)
+    if (head === undefined) return 'there is no head yet'
+    const { parentHash, stateRoot } = head.header
     await this.#fetcher.fetch({ kind: 'state', block: head.hash, stateRoot, address, slots: [] })
     // What is enumerated is what was there before the first transaction of a block.
     const parent = this.#store.readHeader(parentHash)

@@ -41,8 +41,11 @@ export async function askBlockRlp(
   if (result === null) return undefined
   if (method === raw.method) return bytesOf(result)
   const hashes = uncleHashesOf(result)
+  // By a false hash a node has no uncles, which would pass for a block that it lacks.
   const { hash } = result as { readonly hash?: unknown }
-  if (hashes.length > 0 && bytesOfHex(hash, 32) === undefined) throw new LieError('a block without its hash')
+  const told = bytesOfHex(hash, 32)
+  const isNamed = told !== undefined && (typeof id === 'number' || equalBytes(told, id))
+  if (hashes.length > 0 && !isNamed) throw new LieError('a block without its hash')
   const uncles = await Promise.all(
     hashes.map((_, index) => attempt.ask('eth_getUncleByBlockHashAndIndex', [hash, toQuantity(index)])),
   )

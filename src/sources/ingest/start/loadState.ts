@@ -4,7 +4,7 @@
  * order, and their rows, and those of the flat state, sorted by their own keys; then the store is written. So memory stays
  * the same however large the state is, and nothing is read back from the store.
  */
-import { setImmediate } from 'node:timers/promises'
+
 import { encodeAccount } from '../../../data/state/account.js'
 import { SortedTrie } from '../../../data/state/sortedTrie.js'
 import type { Entry } from '../../../data/store/readTable.js'
@@ -25,10 +25,9 @@ import {
 import { OperatorError } from '../../../primitives/faults.js'
 import { emptyCodeHash, keccak256 } from '../../../primitives/keccak.js'
 import { decodeRlpList, encodeRlp, rlpBytes } from '../../../primitives/rlp.js'
+import { Turns } from '../pace.js'
 import type { DumpedAccount, DumpSink } from './stateDump.js'
 
-/** Longest time without a turn of the event loop, in which a message to stop can arrive. */
-const turnMs = 20
 /** Entries between two looks at the clock. */
 const entriesPerLook = 256
 
@@ -100,16 +99,15 @@ export class StateLoader implements DumpSink {
       accounts.add(current.hash, rlp)
       load.addAccount(address, rlp)
     }
-    let turned = performance.now()
+    const turns = new Turns()
     let entries = 0
     for (const { key, value } of this.#byHash.inOrder()) {
       if (key.length === hashBytes) {
         end()
         current = LoadedAccount.after(current, { key, value }, load)
       } else current?.addSlot(key, value)
-      if (++entries % entriesPerLook > 0 || performance.now() - turned < turnMs) continue
-      await setImmediate()
-      turned = performance.now()
+      if (++entries % entriesPerLook > 0 || !turns.isDue) continue
+      await turns.take()
       if (!onMade(load.counts.accounts / this.#count)) return false
     }
     end()

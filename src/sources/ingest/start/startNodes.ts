@@ -2,7 +2,7 @@
  * The nodes that are asked for the block at which a store begins, where files do not tell it, and that vouch for it: as
  * many of them as must have a head, or what validators signed. Owns which block that is; `fetchState.ts` owns its state.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
+
 import { ancestorsMax } from '../../../data/store/chainRows.js'
 import {
   bytesToHex,
@@ -13,6 +13,7 @@ import {
   toQuantity,
 } from '../../../primitives/bytes.js'
 import { OperatorError } from '../../../primitives/faults.js'
+import { pause } from '../../../primitives/pause.js'
 import { NodeError, type Upstream } from '../../upstream/upstream.js'
 import { type Asked, NoAnswerError, type Upstreams } from '../../upstream/upstreams.js'
 import type { SignedHead } from '../beacon/signedHead.js'
@@ -163,10 +164,7 @@ export class StartNodes {
     }
     const deadline = performance.now() + patienceMs
     while (signed.finalized === undefined && performance.now() < deadline && !this.#signal.aborted) {
-      await Promise.race([
-        this.#running,
-        sleep(signedMs, undefined, { signal: this.#signal }).catch(() => undefined),
-      ])
+      await Promise.race([this.#running, pause(signedMs, this.#signal)])
     }
     if (signed.finalized !== undefined) return signed.finalized
     throw new OperatorError(signed.trouble ?? 'no beacon node tells a block that is signed and final')
