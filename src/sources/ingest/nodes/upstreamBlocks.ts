@@ -81,17 +81,17 @@ export class UpstreamBlocks {
 
   /**
    * The hash that as many nodes say a number to be as must have the head; where one is enough, what the node says that
-   * leads. Undefined where they do not agree, or not in time.
+   * leads. Undefined where they do not agree, or not in `msMax`.
    */
-  async agreedHash(number: number, leader: Upstream): Promise<Hash32 | undefined> {
+  async agreedHash(number: number, leader: Upstream, msMax = agreeMs): Promise<Hash32 | undefined> {
     const { method, params } = blockQuestion(number, false)
     const isEnough = this.#upstreams.quorum === 1
     const agreed = isEnough
-      ? leader.ask(method, params, performance.now() + agreeMs).then(blockNameOf)
+      ? leader.ask(method, params, performance.now() + msMax).then(blockNameOf)
       : this.proving.agree(
           async (attempt) => blockNameOf(await attempt.ask(method, params)),
           ({ hash }) => bytesToHex(hash),
-          { first: leader, msMax: agreeMs },
+          { first: leader, msMax },
         )
     return (await agreed.catch(() => undefined))?.hash
   }

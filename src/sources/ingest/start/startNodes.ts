@@ -29,6 +29,8 @@ import { type StartHeader, startHeader } from './startBlocks.js'
 
 /** How long nodes may be away, or behind, until the import ends; it goes on where it stopped when it is run again. */
 const patienceMs = 10 * 60_000
+/** Longest time for nodes to say that a block is on their chain: a busy one takes seconds, and an import is worth the wait. */
+const vouchMs = 30_000
 /** Time between two looks whether the signed head is known. */
 const signedMs = 200
 
@@ -135,7 +137,7 @@ export class StartNodes {
       )
     }
     const [leader] = this.#upstreams.candidates
-    const agreed = leader && (await this.#blocks.agreedHash(number, leader))
+    const agreed = leader && (await this.#blocks.agreedHash(number, leader, vouchMs))
     if (agreed !== undefined && equalBytes(agreed, hash)) return
     const { quorum, count } = this.#upstreams
     throw new OperatorError(
