@@ -58,7 +58,10 @@ interface Flow {
   bytes: number
 }
 
-/** Milliseconds of a turn of the event loop after which further kinds of work that take time wait for the next one. */
+/**
+ * Milliseconds of a turn of the event loop after which further kinds of work that take time wait for the next one. Short,
+ * since where all kinds wait a connection gets one answer a turn; to poll the sockets once more takes some 10 µs.
+ */
 const kindsMsMax = 1
 
 interface Kind {

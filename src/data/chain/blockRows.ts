@@ -201,9 +201,9 @@ export class BlockRowsReader {
   }
 
   /**
-   * As {@link read}, for use at once; `number` is its number, if known. The next call may overwrite the block. It leaves no memory outside V8's heap to
-   * be freed. With 5 KB of that for each of the blocks that random reads ask for, V8 marks the whole heap every 2,600
-   * answers, and each costs 1.6 times as much.
+   * As {@link read}, for use at once; `number` is its number, if known. The next call may overwrite the block. It leaves
+   * no memory outside V8's heap to be freed. With 5 KB of that for each of the blocks that random reads ask for, V8 marks
+   * the whole heap every 2,600 answers, and each costs 1.6 times as much.
    */
   viewUntilNextRead(hash: Hash32, number?: number): BlockRows | undefined {
     const lent = this.#view

@@ -46,7 +46,7 @@ const bytesPerTurn = 2 ** 20
 /** Part of the memory for unfinished bodies that one key may hold, so that there is some for others: 64 MiB by default. */
 const shareOfKey = 1 / 4
 
-/** Waiting bodies that continue in one turn; uWebSockets.js reads 512 KiB at once. */
+/** Waiting bodies that continue in one turn: one takes 1.5 ms, since uWebSockets.js reads 512 KiB at once. */
 const bodiesPerTurn = 1
 
 /** Where a hundred clients send 5 MiB each, part is read, then other requests are answered, then reading goes on. */
