@@ -5,7 +5,8 @@
  * of every test, and of every worker thread of a test, pass through its loaders, for coverage and mocks that are not
  * wanted here. That takes longer than most tests. Short files share processes (`runner/manyFiles.ts`).
  *
- * Of a folder, files that take long are left out while no change touches what they are about (`runner/longTests.ts`).
+ * Of a folder, unit tests and files that take long are left out while no change touches what they are about
+ * (`runner/touchedTests.ts`).
  *
  * It also fails where a test checks nothing, or is skipped without a reason, and names at the end what was skipped
  * (`testFindings.ts`).
@@ -17,8 +18,8 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, join, relative } from 'node:path'
-import { changedPaths, isUntouched } from './runner/longTests.js'
 import { TestFindings } from './runner/testFindings.js'
+import { changedPaths, isUntouched } from './runner/touchedTests.js'
 
 /**
  * The longest that one file may take, and any test in it: far more than any does on a slow machine that does much else.
@@ -107,7 +108,7 @@ const nodeWords = (file: string) => [
   ]),
 ]
 
-/** Of files below folders, those that take long and cannot fail by what was changed are left out. */
+/** Of files below folders, those that cannot fail by what was changed are left out. */
 const changed = process.env.LONG === undefined ? changedPaths() : undefined
 const leftOut: string[] = []
 const files = process.argv.slice(2).flatMap((path) => {

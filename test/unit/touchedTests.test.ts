@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
-import { changedPaths, isUntouched, longTests } from '../runner/longTests.js'
+import { changedPaths, isUntouched, longTests } from '../runner/touchedTests.js'
 import { makeFolder, writeInto } from '../service/program.js'
 
 const below = (folder: string) =>
@@ -68,6 +68,26 @@ t.test('a long file is run where a change touches what it is about', async (t) =
     isUntouched(fronts, ['docs/install.md', 'src/serving/rollup/queue.ts', 'test/chains/families.test.ts']),
   )
   t.notOk(isUntouched('dist/test/rpc/parity.test.js', []), 'one that takes no long time always is')
+})
+
+t.test('a unit test is run where a change touches what it loads', async (t) => {
+  const cases: readonly (readonly [name: string, path: string, isRun: boolean])[] = [
+    ['primitives/rlp', 'src/primitives/rlp.ts', true],
+    ['primitives/rlp', 'src/primitives/bytes.ts', true],
+    ['primitives/rlp', 'test/unit/primitives/rlp.test.ts', true],
+    ['primitives/rlp', 'package-lock.json', true],
+    ['primitives/rlp', 'data/devnet/genesis.json', true],
+    ['primitives/rlp', 'src/serving/rollup/queue.ts', false],
+    ['primitives/rlp', 'test/rpc/parity.test.ts', false],
+    ['primitives/rlp', 'docs/install.md', false],
+    ['docs', 'docs/install.md', true],
+    ['sources/ingest/runGateway', 'workers/prove.ts', true],
+    ['data/store/walkStore', 'src/data/store/walkStore.ts', true],
+    // It starts the program.
+    ['operation/commands/cli', 'src/serving/rollup/queue.ts', true],
+  ]
+  for (const [name, path, isRun] of cases)
+    t.equal(isUntouched(`dist/test/unit/${name}.test.js`, [path]), !isRun, `${name}: ${path}`)
 })
 
 t.test('a change is what differs from where its branch began, or from the day before', async (t) => {
