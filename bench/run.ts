@@ -53,7 +53,7 @@ async function run({ options, targets, folder }: RunTask): Promise<void> {
       return network
     },
   }
-  await measureAllHttp(plan.http, options.isCheck ? targets : undefined, context)
+  await measureAllHttp(plan.http, targets, context)
   for (const scenario of plan.special) {
     const { name, title } = scenario
     await attempt(scenario, async () => ({ name, title, ...(await scenario.run(context)) }))
@@ -71,7 +71,7 @@ function profileFlags(folder: string | undefined): readonly string[] {
 
 async function measureAllHttp(
   scenarios: readonly Scenario[],
-  targets: readonly Target[] | undefined,
+  targets: readonly Target[],
   { folder, settings, server, network }: RunContext,
 ): Promise<void> {
   if (scenarios.length === 0) return
@@ -102,7 +102,8 @@ async function measureAllHttp(
     for (const scenario of scenarios) {
       if (endpoint === undefined)
         for (const name of networksOf([scenario])) await readThrough(await network(name))
-      const wanted = targets && rivalsIn(targets, scenario.name)
+      const aims = rivalsIn(targets, scenario.name)
+      const wanted = settings.isCheck ? aims : undefined
       const isWanted = (rival: string) => wanted?.all.includes(rival) ?? true
       const own = ownOf(scenario)
       const rivals = {
@@ -110,6 +111,7 @@ async function measureAllHttp(
         anvil: isWanted('anvil') ? anvil : undefined,
         beside: scenario.beside && { ...ownOf(scenario.beside), name: scenario.beside.name },
         timed: wanted && (wanted.timed.length === 0 ? [] : [own.name, ...wanted.timed]),
+        hasSpun: aims.timed.includes('spun'),
       }
       await attempt(scenario, () => measureHttp(scenario, own, rivals, settings, folder))
     }

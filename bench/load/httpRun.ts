@@ -46,8 +46,10 @@ export interface Rivals {
   readonly anvil: Contestant | undefined
   /** The measured server under the scenario `beside`. */
   readonly beside: Contestant | undefined
-  /** Names of the servers that are asked at a fixed rate as well; undefined: all. */
+  /** Names of the servers that are asked at a fixed rate as well; undefined: all of the above. */
   readonly timed: readonly string[] | undefined
+  /** Whether a bare server that works as long for an answer as the measured one is asked at that rate, too: `spun`. */
+  readonly hasSpun: boolean
 }
 
 /**
@@ -56,22 +58,20 @@ export interface Rivals {
  */
 export async function measureHttp(
   scenario: Scenario,
-  own: Contestant,
-  { hasBare, anvil, beside, timed }: Rivals,
+  contestant: Contestant,
+  { hasBare, anvil, beside, timed, hasSpun }: Rivals,
   options: BenchOptions,
   folder: string,
 ): Promise<Outcome> {
   const { name, title, question, variety, acceptEncoding, isSlow } = scenario
   const slow = { connections: options.isQuick ? slowConnectionsQuick : slowConnections, latencyRounds: 0 }
   const settings = isSlow === true ? { ...options, ...slow } : options
-  const answers = await sampleAnswers(scenario, own)
+  const answers = await sampleAnswers(scenario, contestant)
   if (anvil !== undefined && scenario.anvil === 'same') await compareAnswers(scenario, answers, anvil)
   const bare = await startBare(folder, answers)
   try {
-    const asked = hasBare ? [own, bare] : [own]
-    const tracks = asked.map(
-      (contestant) => new Track({ question, variety, acceptEncoding }, contestant, settings),
-    )
+    const asked = hasBare ? [contestant, bare] : [contestant]
+    const tracks = asked.map((each) => new Track({ question, variety, acceptEncoding }, each, settings))
     if (anvil !== undefined && scenario.anvil !== 'none') {
       const theirs = scenario.anvil === 'same' ? question : scenario.anvil
       tracks.push(new Track({ question: theirs, variety }, anvil, settings))
@@ -80,23 +80,28 @@ export async function measureHttp(
       tracks.push(new Track(scenario.beside, beside, settings))
     }
     for (const track of tracks) await track.warmUp()
-    if (acceptEncoding !== undefined) await requireCompressed(own.url, question(0), acceptEncoding)
+    if (acceptEncoding !== undefined) await requireCompressed(contestant.url, question(0), acceptEncoding)
     await inTurns(tracks, settings.rounds, (track) => track.saturate())
     const common = Math.min(...tracks.slice(0, asked.length).map(({ rate }) => rate))
-    await inTurns(
-      tracks.filter(({ contestant }) => timed?.includes(contestant.name) ?? true),
-      settings.latencyRounds,
-      (track) => track.askAtRate(track.contestant === anvil ? track.rate : common),
+    const ownSide = () => (tracks[0] as Track).side()
+    const timedTracks = tracks.filter(({ contestant }) => timed?.includes(contestant.name) ?? true)
+    const { cpuMicros } = ownSide()
+    const spun =
+      hasSpun && cpuMicros !== undefined
+        ? new Track({ question, variety }, { name: 'spun', url: `${bare.url}after/${cpuMicros}` }, settings)
+        : undefined
+    await inTurns([...timedTracks, ...(spun ? [spun] : [])], settings.latencyRounds, (track) =>
+      track.askAtRate(track.contestant === anvil ? track.rate : common),
     )
-    const [first, ...others] = tracks.map((track) => [track.contestant.name, track.side()] as const)
-    const ownSide = first?.[1] as Side
+    const own = ownSide()
+    const others = tracks.slice(1).map((track) => [track.contestant.name, track.side()] as const)
     return {
       name,
       title,
       unit: 'requests',
-      own: ownSide,
-      rivals: Object.fromEntries(others),
-      ratios: Object.fromEntries(others.map(([rival, side]) => [rival, compareSides(ownSide, side)])),
+      own,
+      rivals: { ...Object.fromEntries(others), ...(spun && { spun: spun.side() }) },
+      ratios: Object.fromEntries(others.map(([rival, side]) => [rival, compareSides(own, side)])),
       note:
         typeof scenario.anvil === 'function' && anvil !== undefined
           ? 'anvil holds the demo chain'

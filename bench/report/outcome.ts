@@ -103,18 +103,13 @@ export function compareSides(own: Side, rival: Side): Ratio {
 }
 
 /**
- * The measured server's percentile, minus `freeMs`, divided by the rival's: the median of the rounds, or of all
- * answers where a round is too short. Undefined where both are too short.
+ * The measured server's percentile divided by the rival's: the median of the rounds, or of all answers where a round is
+ * too short. Undefined where both are too short.
  */
-export function latencyTimes(
-  own: Side,
-  rival: Side | undefined,
-  percentile: Percentile,
-  freeMs = 0,
-): number | undefined {
+export function latencyTimes(own: Side, rival: Side | undefined, percentile: Percentile): number | undefined {
   const compare = (a: Latencies | undefined, b: Latencies | undefined): number | undefined => {
     const [ownMs, rivalMs] = [a?.[percentile], b?.[percentile]]
-    return ownMs === undefined || rivalMs === undefined ? undefined : Math.max(0, ownMs - freeMs) / rivalMs
+    return ownMs === undefined || rivalMs === undefined ? undefined : ownMs / rivalMs
   }
   const rounds = own.latencyRounds?.map((round, at) => compare(round, rival?.latencyRounds?.[at]))
   return median(rounds ?? []) ?? compare(own.latencies, rival?.latencies)

@@ -17,13 +17,12 @@ const entrySchema = z.union([
   ratio.extend({ orMsMore: positive }),
   // Cores that a machine must have for the target to count.
   ratio.extend({ coresMin: positive }),
-  // How many times the rival's percentiles, at most. The CPU time of so many answers is subtracted first: for jobs,
-  // whose work the rival does not do.
+  // How many times the rival's percentiles, at most.
   z
     .strictObject({
       ...pair,
       ...{ p50: positive.optional(), p975: positive.optional(), p99: positive.optional() },
-      ...{ p999: positive.optional(), plusAnswers: positive.optional() },
+      p999: positive.optional(),
     })
     .refine((entry) => Object.keys(entry).some((key) => key in percentiles)),
   // Highest peak of the server's resident memory, in millions of bytes.
@@ -37,7 +36,6 @@ interface LatencyTarget {
   readonly rival: string
   readonly percentile: Percentile
   readonly maxTimes: number
-  readonly plusAnswers: number
 }
 
 type RatioTarget = z.infer<typeof ratio> & { readonly orMsMore?: number; readonly coresMin?: number }
@@ -65,7 +63,7 @@ export function parseTargets(text: string): Target[] {
     if (data === undefined) {
       throw new RangeError(
         `targets[${at}]: expected scenario and either rival and a positive min, perhaps with orMsMore or coresMin, ` +
-          'or rival and bounds of p50, p975, p99 or p999, perhaps with plusAnswers, or a positive maxMB, or ' +
+          'or rival and bounds of p50, p975, p99 or p999, or a positive maxMB, or ' +
           `maxFailures; got ${JSON.stringify(entry)}`,
       )
     }
@@ -82,9 +80,9 @@ export function parseTargets(text: string): Target[] {
 /** One for each percentile that the entry names, or for the entry. */
 function targetsOf(entry: z.infer<typeof entrySchema>): Target[] {
   if (!('rival' in entry) || 'min' in entry) return [entry]
-  const { scenario, rival, plusAnswers = 0, ...bounds } = entry
+  const { scenario, rival, ...bounds } = entry
   return Object.entries(bounds as Record<Percentile, number>).map(([percentile, maxTimes]) => ({
-    ...{ scenario, rival, maxTimes, plusAnswers },
+    ...{ scenario, rival, maxTimes },
     percentile: percentile as Percentile,
   }))
 }
@@ -159,11 +157,8 @@ function boundShortfall(target: Exclude<Target, RatioTarget>, outcome: Outcome):
     if (own.peakResidentBytes === undefined) return unknown("this system does not tell a process' memory")
     return over(own.peakResidentBytes / 1e6, target.maxMB)
   }
-  const { rival, percentile, maxTimes, plusAnswers } = target
-  if (plusAnswers > 0 && own.cpuMicros === undefined) {
-    return unknown("this system does not tell a process' CPU time")
-  }
-  const times = latencyTimes(own, rivals[rival], percentile, (plusAnswers * (own.cpuMicros ?? 0)) / 1_000)
+  const { rival, percentile, maxTimes } = target
+  const times = latencyTimes(own, rivals[rival], percentile)
   if (times === undefined) return unknown(`no ${percentile} to compare with ${rival}'s in this run`)
   return over(times, maxTimes)
 }
@@ -180,10 +175,7 @@ function measureOf(target: Target): string {
 }
 
 function boundOf(target: Target): string {
-  if ('percentile' in target) {
-    const { maxTimes, plusAnswers } = target
-    return `≤ ${maxTimes}${plusAnswers === 0 ? '' : ` beyond the CPU time of ${plusAnswers} answers`}`
-  }
+  if ('percentile' in target) return `≤ ${target.maxTimes}`
   if ('rival' in target) {
     return `≥ ${target.min}${target.orMsMore === undefined ? '' : ` or ≤ ${target.orMsMore} ms more`}`
   }
