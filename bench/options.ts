@@ -65,6 +65,9 @@ export interface BenchOptions {
   readonly gasFolder: string | undefined
 }
 
+/** Until code is compiled, where the longest warm-up allows as much. */
+export const warmUpSecondsOf = ({ warmUpSecondsMax }: BenchOptions) => Math.min(warmUpSecondsMax, 6)
+
 export const helpText = `Measures Tidegate beside a bare uWebSockets.js server that answers the same bytes.
 
   npm run bench -- [flags] [GAS]   everything, in an hour with anvil: a table here, JSON under bench/results
@@ -163,14 +166,8 @@ function parse(args: readonly string[]) {
       options: {
         ...{ help: flag, list: flag, check: flag, quick: flag },
         ...{ against: text, url: text, only: text, attack: text },
-        ...{
-          rounds: text,
-          seconds: text,
-          connections: text,
-          accounts: text,
-          slots: text,
-          'log-blocks': text,
-        },
+        ...{ rounds: text, seconds: text, connections: text, accounts: text, slots: text },
+        'log-blocks': text,
         ...{ 'cpu-prof': text, out: text, publish: text, report: text },
         limit: { type: 'string', multiple: true, default: [] },
       },

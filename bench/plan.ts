@@ -2,19 +2,17 @@
 import { importPlan, type NetworkPlan } from './data/networks.js'
 import { importScenarios } from './imports/importRun.js'
 import { httpScenarios, isOfAnyEndpoint, type NetworkName, type Scenario, slotsOf } from './load/scenarios.js'
-import { attacks } from './neighbours/attacks.js'
 import { neighbours } from './neighbours/neighbours.js'
-import type { BenchOptions } from './options.js'
+import { type BenchOptions, warmUpSecondsOf } from './options.js'
 import { rivalsIn, type Target } from './report/targets.js'
 import { readsUnderProofs } from './scenarios/disturbedReads.js'
 import { gas } from './scenarios/gas.js'
 import { gatewayCached } from './scenarios/gatewayRun.js'
 import { fewLogs, manyLogs, rivalBlocks } from './scenarios/logRun.js'
 import { memory, traceStream } from './scenarios/memoryRun.js'
-import { pricedKinds } from './scenarios/pricedKinds.js'
 import { prices } from './scenarios/prices.js'
 import type { SpecialScenario } from './scenarios/specialScenario.js'
-import { slotsPerSecond, stateSize } from './scenarios/stateSize.js'
+import { stateSize } from './scenarios/stateSize.js'
 import { stateStart } from './scenarios/stateStart.js'
 
 /** All that are more than requests over HTTP, in the order in which they run; `gas` where its folder is known. */
@@ -59,10 +57,7 @@ export function planOf(options: BenchOptions, targets: readonly Target[]): Plan 
   const [http, special] = [all.filter(isChosen), others.filter(isChosen)]
   const steps = [
     ...http.map((scenario) => ({ ...stepOf(scenario), seconds: secondsOfHttp(scenario, options, targets) })),
-    ...special.map((scenario) => ({
-      ...stepOf(scenario),
-      seconds: secondsOfSpecial(scenario.name, options),
-    })),
+    ...special.map((scenario) => ({ ...stepOf(scenario), seconds: scenario.seconds(options) })),
   ]
   return { http, special, steps }
 }
@@ -98,8 +93,6 @@ export function networkPlans({ http, special }: Plan, options: BenchOptions): Ne
   return [...new Map(plans.map((plan) => [JSON.stringify(plan), plan])).values()]
 }
 
-/** Until code is compiled, where the longest warm-up allows as much. */
-const warmUpSeconds = 6
 /** Of the bare server, which has little code. */
 const bareWarmUpSeconds = 2
 const anvilWarmUpSeconds = 1
@@ -113,7 +106,7 @@ function secondsOfHttp(scenario: Scenario, options: BenchOptions, targets: reado
   const wanted = options.isCheck ? rivalsIn(targets, name) : undefined
   const hasBare = wanted?.all.includes('bare') ?? true
   const hasAnvil = options.withAnvil && anvil !== 'none' && (wanted?.all.includes('anvil') ?? true)
-  const own = Math.min(options.warmUpSecondsMax, warmUpSeconds)
+  const own = warmUpSecondsOf(options)
   const sides = [own, ...(hasBare ? [bareWarmUpSeconds] : []), ...(hasAnvil ? [anvilWarmUpSeconds] : [])]
   if (beside !== undefined) sides.push(own)
   const timed = wanted === undefined ? sides.length : wanted.timed.length === 0 ? 0 : 2
@@ -122,45 +115,6 @@ function secondsOfHttp(scenario: Scenario, options: BenchOptions, targets: reado
   // A round of a slow scenario takes as long as an answer: of anvil's up to 3 s, of ours a fraction.
   const round = isSlow ? 1.5 : options.seconds
   return startSeconds + warmUp + options.rounds * sides.length * round + latency
-}
-
-/** By what these scenarios do; those that are not here take about a minute. */
-function secondsOfSpecial(name: string, options: BenchOptions): number {
-  const { isQuick, rounds, seconds } = options
-  const own = Math.min(options.warmUpSecondsMax, warmUpSeconds)
-  switch (name) {
-    case 'reads-under-proofs':
-      return 4 + own + rounds * 3 * (seconds + 0.3)
-    // Three imports, and the EVM beside each, come before those that count.
-    case 'import':
-      return 8 + (isQuick ? 4 : 3 + rounds) * 2
-    case 'import-transfers':
-    case 'import-tokens':
-    case 'import-mixed':
-      return isQuick ? 16 : 25 + (3 + rounds) * 9
-    case 'gateway-cached':
-      return 5 + 2 * own + rounds * 2 * seconds
-    case 'memory':
-      return isQuick ? 20 : 65
-    case 'trace-stream':
-      return 8
-    case 'neighbours':
-      return 15 + 8 * (isQuick ? 3 : attacks.length + 2)
-    case 'prices':
-      return 5 + pricedKinds.length * (isQuick ? 0.6 : 2 * seconds + 0.7)
-    case 'logs':
-      return 20 + (3 + rounds) * 3 * seconds
-    case 'logs-many':
-      return 10
-    case 'store':
-      return 20 + options.largeSlots / slotsPerSecond
-    case 'state-start':
-      return 10 + options.accounts / 3_000
-    case 'gas':
-      return isQuick ? 90 : 150
-    default:
-      return 60
-  }
 }
 
 /** How far a run is, and when it may be done. */

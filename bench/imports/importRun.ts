@@ -13,6 +13,9 @@ function importScenario(title: string, kind?: ImportChainKind): SpecialScenario 
   return {
     name: kind === undefined ? 'import' : `import-${kind}`,
     title,
+    // Three imports, and the EVM beside each, come before those that count.
+    seconds: ({ isQuick, rounds }) =>
+      kind === undefined ? 8 + (isQuick ? 4 : 3 + rounds) * 2 : isQuick ? 16 : 25 + (3 + rounds) * 9,
     async run({ settings: { isQuick, rounds } }) {
       const plan = kind === undefined ? ({ kind: 'demo' } as const) : importPlan(kind, isQuick)
       const { folder } = await findNetwork('imported', plan)

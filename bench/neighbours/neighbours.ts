@@ -33,6 +33,7 @@ const attackerMsMax = 60_000
 export const neighbours: SpecialScenario = {
   name: 'neighbours',
   title: 'reads and proofs beside attackers',
+  seconds: ({ isQuick }) => 15 + 8 * (isQuick ? 3 : attacks.length + 2),
   async run(context) {
     const seconds = Math.max(phaseSecondsMin, context.settings.rounds * context.settings.seconds)
     const stage = new Stage(context, seconds)

@@ -1,7 +1,7 @@
 /** Results of the victims in each phase of the scenario `neighbours`: the outcome and the table. */
 
 import type { Side } from '../report/outcome.js'
-import { type Latencies, latenciesOf } from '../report/statistics.js'
+import { inColumns, type Latencies, latenciesOf } from '../report/statistics.js'
 import type { Found } from '../scenarios/specialScenario.js'
 import type { Memory } from '../servers/serverProcess.js'
 import type { Told } from './tally.js'
@@ -89,29 +89,19 @@ export function outcomeOf(phases: readonly Phase[], victims: number, memory: Mem
   }
 }
 
-const columns = [
-  ['reads p50 ms', 13],
-  ['p99', 8],
-  ['× idle', 8],
-  ['longest', 9],
-  ['proofs p50', 12],
-  ['p99', 8],
-  ['longest', 9],
-  ['late', 7],
-  ['failed', 12],
-  ['RSS MB', 8],
-  ['calm s', 8],
-] as const
-const titleWidth = 44
+const columns = ['reads p50 ms', 'p99', '× idle', 'longest', 'proofs p50', 'p99', 'longest', 'late', 'failed']
 
 /** The first phase is the idle one. */
 export function phaseTable(phases: readonly Phase[]): string[] {
   const idle = phases[0]?.reads.latencies.p99
-  const head = ''.padEnd(titleWidth) + columns.map(([name, width]) => name.padStart(width)).join('')
+  const [head = '', ...lines] = inColumns([
+    ['', ...columns, 'RSS MB', 'calm s'],
+    ...phases.map((phase) => [phase.title, ...cellsOf(phase, idle)]),
+  ])
   return [
     `Beside attackers: ${readsPerSecond} reads and ${proofsPerSecond} proofs a second of each victim`,
     head,
-    ...phases.flatMap((phase) => [phaseLine(phase, idle), ...remarksOf(phase)]),
+    ...phases.flatMap((phase, at) => [lines[at] ?? '', ...remarksOf(phase)]),
     worstOf(phases.slice(1)),
     'late: p99 of how long after it was due the loader sent a question; calm: until victims were served as if alone again',
   ]
@@ -126,10 +116,10 @@ function worstOf(attacked: readonly Phase[]): string {
   return `At worst: p99 of reads ${reads} ms (at most 60), longest proof ${proofs} ms (300), RSS ${megabytes} MB (400)`
 }
 
-function phaseLine({ title, reads, proofs, ...phase }: Phase, idleP99: number | undefined): string {
+function cellsOf({ reads, proofs, ...phase }: Phase, idleP99: number | undefined): string[] {
   const { p99 } = reads.latencies
   const { peakResidentBytes, recoverySeconds } = phase
-  const cells = [
+  return [
     milliseconds(reads.latencies.p50),
     milliseconds(p99),
     p99 === undefined || idleP99 === undefined ? '–' : (p99 / idleP99).toFixed(1),
@@ -142,7 +132,6 @@ function phaseLine({ title, reads, proofs, ...phase }: Phase, idleP99: number | 
     peakResidentBytes === undefined ? '–' : (peakResidentBytes / 1e6).toFixed(0),
     recoverySeconds === undefined ? '–' : recoverySeconds.toFixed(1),
   ]
-  return title.padEnd(titleWidth) + cells.map((cell, at) => cell.padStart(columns[at]?.[1] ?? 0)).join('')
 }
 
 /** Remarks on a phase: why requests failed, the server's end, answers and errors of the attackers. */

@@ -49,3 +49,11 @@ export function spread(values: readonly number[]): number {
   if (middle === undefined || middle === 0) return 0
   return (Math.max(...values) - Math.min(...values)) / middle
 }
+
+/** Lines of a table: columns are as wide as their longest cell; the first `left` begin at the left, numbers at the right. */
+export function inColumns(rows: readonly (readonly string[])[], left = 1): string[] {
+  const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)))
+  const placed = (cell: string, at: number) =>
+    at < left ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0)
+  return rows.map((row) => row.map(placed).join('  ').trimEnd())
+}

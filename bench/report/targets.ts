@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { isFailed, latencyTimes, type Outcome, type Report } from './outcome.js'
-import { type Percentile, percentiles } from './statistics.js'
+import { inColumns, type Percentile, percentiles } from './statistics.js'
 
 const positive = z.number().positive()
 /** A scenario, and what it is compared with, as in its `ratios`. */
@@ -191,14 +191,5 @@ export function shortfallTable(shortfalls: readonly Shortfall[]): string {
     measured === undefined ? '–' : measured.toFixed(2),
     why,
   ])
-  const table = [['scenario', 'measure', 'target', 'got', ''], ...rows]
-  const widths = [0, 1, 2, 3, 4].map((at) => Math.max(...table.map((row) => row[at]?.length ?? 0)))
-  return table
-    .map((row) =>
-      row
-        .map((cell, at) => cell.padEnd(widths[at] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n')
+  return inColumns([['scenario', 'measure', 'target', 'got', ''], ...rows], Infinity).join('\n')
 }

@@ -19,6 +19,7 @@ import {
   withConnections,
 } from '../load/httpLoader.js'
 import { rpc } from '../load/rpc.js'
+import { warmUpSecondsOf } from '../options.js'
 import type { Side } from '../report/outcome.js'
 import { type Latencies, latenciesOf, median } from '../report/statistics.js'
 import { endWithThisProcess, freeCores, onFreeCores, type ServerProcess } from '../servers/serverProcess.js'
@@ -40,6 +41,7 @@ const read = rpc('eth_getStorageAt', [address, slot, 'latest'])
 export const readsUnderProofs: SpecialScenario = {
   name: 'reads-under-proofs',
   title: 'cached reads under proofs and estimates',
+  seconds: (options) => 4 + warmUpSecondsOf(options) + options.rounds * 3 * (options.seconds + 0.3),
   run: (context) =>
     onDemo(
       context,

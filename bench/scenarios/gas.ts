@@ -10,7 +10,7 @@ import { ripemd160 } from '@noble/hashes/legacy.js'
 import { type JsonChainTest, runChainTest } from '../../test/blockchainTests/chainTest.js'
 import { readTestFiles } from '../../test/stateTests/files.js'
 import { type JsonPost, type JsonStateTest, runCase } from '../../test/stateTests/stateTest.js'
-import { median } from '../report/statistics.js'
+import { inColumns, median } from '../report/statistics.js'
 import type { SpecialScenario } from './specialScenario.js'
 
 /** Gas of one benchmark and the CPU time that it takes. */
@@ -42,6 +42,7 @@ export function gas(folder: string): SpecialScenario {
   return {
     name: 'gas',
     title: 'the slowest gas',
+    seconds: ({ isQuick }) => (isQuick ? 90 : 150),
     async run({ folder: scratch, settings }) {
       const figures = await measureGas(folder, scratch, settings.isQuick ? 1 : roundsWhole)
       return {
@@ -169,22 +170,22 @@ async function* measureChains(path: string, scratch: string): AsyncGenerator<Gas
   }
 }
 
-const nameWidth = 72
+const nameMax = 70
 
 /** Slowest first. */
 export function gasTable(figures: GasFigures): string[] {
   const { speeds, scale } = figures
   const number = (value: number | undefined) =>
-    (value === undefined ? '–' : value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)).padStart(14)
+    value === undefined ? '–' : value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)
   const rows = [...speeds].sort((a, b) => mgas(a) - mgas(b))
   return [
-    'Mgas a second of CPU'.padEnd(nameWidth) +
-      ['here', 'go-ethereum', '×'].map((head) => head.padStart(14)).join(''),
-    ...rows.map((speed) => {
-      const geth = speed.gethMicros && speed.gas / speed.gethMicros
-      const name = speed.name.slice(0, nameWidth - 2).padEnd(nameWidth)
-      return name + number(mgas(speed)) + number(geth) + number(shareOf(speed))
-    }),
+    ...inColumns([
+      ['Mgas a second of CPU', 'here', 'go-ethereum', '×'],
+      ...rows.map((speed) => {
+        const geth = speed.gethMicros && speed.gas / speed.gethMicros
+        return [speed.name.slice(0, nameMax), ...[mgas(speed), geth, shareOf(speed)].map(number)]
+      }),
+    ]),
     '',
     `Median of the precompiled contracts: ${medianShare(speeds)?.toFixed(2) ?? '–'} × go-ethereum, whose times were recorded on`,
     `a machine ${(1 / scale).toFixed(2)} × as fast as this one, by a reference loop.`,

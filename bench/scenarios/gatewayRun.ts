@@ -2,6 +2,7 @@
 import { slots } from '../data/demoFacts.js'
 import { saturate, targetOf, warmUp, withConnections } from '../load/httpLoader.js'
 import { rpc } from '../load/rpc.js'
+import { warmUpSecondsOf } from '../options.js'
 import { compareSides, sideOf } from '../report/outcome.js'
 import { startTidegate } from '../servers/tidegateServer.js'
 import type { SpecialScenario } from './specialScenario.js'
@@ -12,6 +13,7 @@ const cached = () => rpc('eth_getStorageAt', [address, slot, 'latest'])
 export const gatewayCached: SpecialScenario = {
   name: 'gateway-cached',
   title: 'storage slot, cached, of a gateway',
+  seconds: (options) => 5 + 2 * (warmUpSecondsOf(options) + options.rounds * options.seconds),
   async run({ folder, settings, server: options, network }) {
     const { connections, warmUpSecondsMax, rounds, seconds } = settings
     const archive = await startTidegate(folder, [await network('demo')], options)

@@ -39,6 +39,7 @@ function question(blocks: number, n: number): string {
 export const fewLogs: SpecialScenario = {
   name: 'logs',
   title: 'ten logs out of a million blocks',
+  seconds: ({ rounds, seconds }) => 20 + (3 + rounds) * 3 * seconds,
   async run({ folder, settings, server: options }) {
     const { logBlocks } = settings
     const long = await findNetwork('logs', { kind: 'logs', count: logBlocks })
@@ -105,6 +106,7 @@ interface Found {
 export const manyLogs: SpecialScenario = {
   name: 'logs-many',
   title: '10,000 logs out of a million blocks, beside rendering them',
+  seconds: () => 10,
   async run({ settings: { rounds, logBlocks } }) {
     const { folder } = await findNetwork('logs', { kind: 'logs', count: logBlocks })
     const store = ChainReader.open({ path: join(folder, 'chain.mdb') })

@@ -15,6 +15,7 @@ const [secondsWhole, secondsQuick] = [60, 15]
 export const memory: SpecialScenario = {
   name: 'memory',
   title: 'memory under the production profile',
+  seconds: ({ isQuick }) => (isQuick ? 20 : 65),
   run: (context) =>
     onDemo(context, async (server) => {
       const { connections, isQuick } = context.settings
@@ -56,6 +57,7 @@ function loopTrace(count: number): string {
 export const traceStream: SpecialScenario = {
   name: 'trace-stream',
   title: `trace of ${steps.toLocaleString('en')} instructions, memory above idle`,
+  seconds: () => 8,
   run: (context) =>
     onDemo(context, async (server) => {
       const resident = () => server.memory().residentBytes ?? 0

@@ -6,6 +6,7 @@
 import { bodyUnits } from '../../src/serving/rpc/contexts/price.js'
 import { saturate, targetOf, withConnections } from '../load/httpLoader.js'
 import { batch } from '../load/rpc.js'
+import { inColumns } from '../report/statistics.js'
 import { withCpu } from '../servers/serverProcess.js'
 import { type TidegateProcess, withoutCaches } from '../servers/tidegateServer.js'
 import { type PricedKind, pricedKinds } from './pricedKinds.js'
@@ -46,6 +47,7 @@ const [connectionsUsual, connectionsOfLong] = [8, 2]
 export const prices: SpecialScenario = {
   name: 'prices',
   title: 'CPU time for a unit, by what is asked',
+  seconds: ({ isQuick, seconds }) => 5 + pricedKinds.length * (isQuick ? 0.6 : 2 * seconds + 0.7),
   run: (context) =>
     onDemo(
       context,
@@ -135,19 +137,15 @@ function microsOfUnit({ units, cpuMicros }: PricedCall): number | undefined {
   return cpuMicros === undefined ? undefined : cpuMicros / units
 }
 
-const nameWidth = 52
-
 function pricesTable(calls: readonly PricedCall[], unit: number | undefined): string[] {
   const rounded = (value?: number) => (value === undefined ? '–' : value.toFixed(value < 100 ? 1 : 0))
-  const line = (name: string, cells: readonly string[]) =>
-    name.padEnd(nameWidth) + cells.map((cell) => cell.padStart(14)).join('')
-  return [
-    line('', ['answers', 'units each', 'CPU µs each', 'CPU µs a unit', '× first']),
+  return inColumns([
+    ['', 'answers', 'units each', 'CPU µs each', 'CPU µs a unit', '× first'],
     ...calls.map((call) => {
       const micros = microsOfUnit(call)
       const times = micros === undefined || unit === undefined ? undefined : micros / unit
       const { name, answers, units, cpuMicros } = call
-      return line(name, [String(answers), ...[units, cpuMicros, micros, times].map(rounded)])
+      return [name, String(answers), ...[units, cpuMicros, micros, times].map(rounded)]
     }),
-  ]
+  ])
 }

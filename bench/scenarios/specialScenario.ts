@@ -21,6 +21,8 @@ export interface SpecialScenario {
   /** As in `--only` and targets.json. */
   readonly name: string
   readonly title: string
+  /** What it takes, about. */
+  seconds(options: BenchOptions): number
   run(context: RunContext): Promise<Found>
 }
 

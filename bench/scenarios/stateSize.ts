@@ -16,11 +16,12 @@ import type { SpecialScenario } from './specialScenario.js'
 const pageBytes = 4_096
 
 /** Slots a second on a quiet core, with what settling takes. */
-export const slotsPerSecond = 20_000
+const slotsPerSecond = 20_000
 
 export const stateSize: SpecialScenario = {
   name: 'store',
   title: 'a state of slots in the store',
+  seconds: ({ largeSlots }) => 20 + largeSlots / slotsPerSecond,
   async run({ folder, settings: { largeSlots } }) {
     mkdirSync(join(folder, 'store'))
     const path = join(folder, 'store/chain.mdb')

@@ -30,6 +30,7 @@ const textMax = 2 ** 20
 export const stateStart: SpecialScenario = {
   name: 'state-start',
   title: 'a store that begins with a state',
+  seconds: ({ accounts }) => 10 + accounts / 3_000,
   async run({ folder, settings: { accounts } }) {
     const state = join(folder, 'state.jsonl')
     const { genesis, header } = writeFirstBlock(folder, writeDump(state, accounts))
