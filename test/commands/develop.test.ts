@@ -186,7 +186,7 @@ t.test('what a test suite does: mining, snapshots, balances and time', async (t)
   for (const [method, params, why] of [
     ['evm_mine', [1], /timestamp 1 is not after 1\d{11}, that of block 5/],
     ['evm_mine', ['soon'], 'invalid argument 0: expected a whole number, or one as a text'],
-    ['evm_mine', [{ blocks: 1_001 }], 'invalid argument 0: expected at most 1000'],
+    ['evm_mine', [{ timestamp: 2e11, blocks: 1_001 }], 'invalid argument 0: expected at most 1000'],
     ['evm_increaseTime', [], 'invalid argument 0: expected a whole number, or one as a text'],
     ['anvil_setBalance', ['0x57', '0x1'], 'invalid argument 0: expected an address'],
     ['anvil_setBalance', [stranger, '0x1'], /^0x5757\S+ has 9 wei: a balance can be raised, by a withdrawal/],
@@ -202,6 +202,11 @@ t.test('what a test suite does: mining, snapshots, balances and time', async (t)
   ] as const) {
     t.match((await ask(service, method, ...params)).error, { message: why }, method)
   }
+  for (const method of ['evm_mine', 'anvil_mine']) {
+    t.match(await ask(service, method, null), { error: undefined }, 'as if it were left out')
+  }
+  t.equal(await headOf(service), 7)
+  t.ok((await client.getBlock()).timestamp < 200_000_000_000n, 'a refused call sets no time')
   await checkChain(t, own)
 })
 

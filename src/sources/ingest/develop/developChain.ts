@@ -272,9 +272,11 @@ class Developer implements SourceCalls {
         return doneAs(tool)
       }
       const [options] = params
-      const { timestamp, blocks = 1 } = isObject(options) ? options : { timestamp: options }
-      if (timestamp !== undefined) this.#setNext(timestamp)
-      await this.#mine(integer(blocks, minedMax), 0)
+      const { timestamp, blocks } = isObject(options) ? options : { timestamp: options }
+      const count = integer(blocks ?? 1, minedMax)
+      // Clients write an argument that they leave out as null, too.
+      if (timestamp !== undefined && timestamp !== null) this.#setNext(timestamp)
+      await this.#mine(count, 0)
       return '0x0'
     },
     increaseTime: ([seconds]) => {
@@ -361,8 +363,8 @@ class Developer implements SourceCalls {
     return this.#loadedSigner
   }
 
-  #mineAs([blocks = 1, seconds = 0]: readonly unknown[]): Promise<void> {
-    return this.#mine(integer(blocks, minedMax), integer(seconds, secondsMax, 1))
+  #mineAs([blocks, seconds]: readonly unknown[]): Promise<void> {
+    return this.#mine(integer(blocks ?? 1, minedMax), integer(seconds ?? 0, secondsMax, 1))
   }
 
   async #mine(blocks: number, seconds: number): Promise<void> {

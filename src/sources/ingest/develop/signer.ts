@@ -48,19 +48,18 @@ function keysOfDemo(): readonly string[] {
 export class Signer {
   /** By address, hex. */
   readonly #keys: ReadonlyMap<string, Uint8Array>
+  readonly #isRich: (address: Uint8Array) => boolean
 
-  /** Signs for those of the known accounts that are rich, at this moment. */
+  /** Signs for those of the known accounts that are rich when it is asked: ether can come and go. */
   constructor(isRich: (address: Uint8Array) => boolean) {
     const keys = [...keysOfDemo(), ...keysOfTools].map(hexToBytes)
-    const owned = keys.map((key) => [addressOf(key), key] as const)
-    this.#keys = new Map(
-      owned.filter(([address]) => isRich(address)).map(([address, key]) => [bytesToHex(address), key]),
-    )
+    this.#keys = new Map(keys.map((key) => [bytesToHex(addressOf(key)), key]))
+    this.#isRich = isRich
   }
 
   /** Addresses, hex. */
   get accounts(): readonly string[] {
-    return [...this.#keys.keys()]
+    return [...this.#keys.keys()].filter((address) => this.#isRich(hexToBytes(address)))
   }
 
   /** A message as wallets sign it (EIP-191, version 0x45): 65 bytes, hex. This and what follows throws FaultError MessageRefused. */
@@ -104,8 +103,10 @@ export class Signer {
   }
 
   #keyOf(account: string): Uint8Array {
-    const key = this.#keys.get(account.toLowerCase())
-    if (key === undefined) throw messageRefused(`unknown account ${account}: its key is not known here`)
+    const address = account.toLowerCase()
+    const key = this.#keys.get(address)
+    if (key === undefined || !this.#isRich(hexToBytes(address)))
+      throw messageRefused(`unknown account ${account}: its key is not known here`)
     return key
   }
 }
