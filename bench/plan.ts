@@ -56,14 +56,10 @@ export function planOf(options: BenchOptions, targets: readonly Target[]): Plan 
     only.length === 0 || only.some((part) => name.includes(part))
   const [http, special] = [all.filter(isChosen), others.filter(isChosen)]
   const steps = [
-    ...http.map((scenario) => ({ ...stepOf(scenario), seconds: secondsOfHttp(scenario, options, targets) })),
-    ...special.map((scenario) => ({ ...stepOf(scenario), seconds: scenario.seconds(options) })),
+    ...http.map((each) => ({ ...each, seconds: secondsOfHttp(each, options, targets) })),
+    ...special.map((each) => ({ ...each, seconds: each.seconds(options) })),
   ]
   return { http, special, steps }
-}
-
-function stepOf({ name, title }: Omit<Step, 'seconds'>): Omit<Step, 'seconds'> {
-  return { name, title }
 }
 
 /** What a network of a scenario over HTTP consists of. */

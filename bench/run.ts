@@ -55,8 +55,8 @@ async function run({ options, targets, folder }: RunTask): Promise<void> {
   }
   await measureAllHttp(plan.http, targets, context)
   for (const scenario of plan.special) {
-    const { name, title } = scenario
-    await attempt(scenario, async () => ({ name, title, ...(await scenario.run(context)) }))
+    const alone = { name: scenario.name, title: scenario.title, rivals: {}, ratios: {} }
+    await attempt(scenario, async () => ({ ...alone, ...(await scenario.run(context)) }))
   }
 }
 

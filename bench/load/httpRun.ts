@@ -3,16 +3,23 @@
  * suite's own loader, then at a fixed rate by autocannon. The result is the median of the rounds; for ratios the
  * median of the rounds' ratios.
  */
+import { fork } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { BenchOptions } from '../options.js'
 import { compareSides, type Outcome, type Round, type Side } from '../report/outcome.js'
-import { latenciesOf, median, type Percentile, spread } from '../report/statistics.js'
+import { latenciesOf, latenciesOfRounds, median, spread } from '../report/statistics.js'
 import { findDifference } from '../servers/anvil.js'
-import { type ServerProcess, startServer, withCpu } from '../servers/serverProcess.js'
+import {
+  endWithThisProcess,
+  messageOf,
+  type ServerProcess,
+  startServer,
+  withCpu,
+} from '../servers/serverProcess.js'
 import { type NextBody, saturate, type Target, targetOf, warmUp, withConnections } from './httpLoader.js'
-import { askByAutocannon } from './latencyRun.js'
+import type { LatencyJob } from './latencyLoader.js'
 import { askBody, resultsOf } from './rpc.js'
 import type { Scenario } from './scenarios.js'
 
@@ -134,16 +141,12 @@ class Track {
   readonly #busy: (number | undefined)[] = []
   readonly #faults: (number | undefined)[] = []
   readonly #latencies: (readonly number[])[] = []
-  readonly #requests: Requests
-  readonly #settings: BenchOptions
 
   constructor(
-    requests: Requests,
+    private readonly requests: Requests,
     readonly contestant: Contestant,
-    settings: BenchOptions,
+    private readonly settings: BenchOptions,
   ) {
-    this.#requests = requests
-    this.#settings = settings
     this.#target = targetOf(contestant.url, requests.acceptEncoding)
     let n = 0
     this.#next = () => requests.question(n++)
@@ -155,7 +158,7 @@ class Track {
   }
 
   async warmUp(): Promise<void> {
-    const { connections, warmUpSecondsMax } = this.#settings
+    const { connections, warmUpSecondsMax } = this.settings
     const secondsMax = this.contestant.name === 'anvil' ? compiledWarmUpSeconds : warmUpSecondsMax
     await withConnections(this.#target, connections, (open) =>
       warmUp(open, secondsMax, this.#next, () => this.contestant.process?.pageFaults()),
@@ -164,7 +167,7 @@ class Track {
 
   async saturate(): Promise<void> {
     const { process } = this.contestant
-    const { connections, seconds: secondsWanted } = this.#settings
+    const { connections, seconds: secondsWanted } = this.settings
     const faultsBefore = process?.pageFaults()
     const [{ answers, seconds }, cpuSeconds] = await withCpu(process, () =>
       withConnections(this.#target, connections, (open) => saturate(open, secondsWanted, this.#next)),
@@ -179,13 +182,13 @@ class Track {
   /** `highest` is the rate in answers per second that all compared servers reach. */
   async askAtRate(highest: number): Promise<void> {
     const rate = Math.max(1, Math.min(latencyRateMax, Math.floor(latencyLoad * highest)))
-    const { latencyRounds, latencySeconds } = this.#settings
-    const { acceptEncoding } = this.#requests
+    const { latencyRounds, latencySeconds } = this.settings
+    const { acceptEncoding } = this.requests
     // At low rates, long enough for all rounds together to give a p99.
     const secondsNeeded = Math.ceil(answersForP99 / (rate * latencyRounds))
     const seconds = Math.max(latencySeconds, Math.min(secondsNeeded, latencySecondsMax))
     // One more for the first request of each connection, which does not count.
-    const count = this.#requests.variety === 'one' ? 1 : rate * (seconds + 1)
+    const count = this.requests.variety === 'one' ? 1 : rate * (seconds + 1)
     const bodies = Array.from({ length: count }, this.#next)
     this.#latencies.push(
       await askByAutocannon({ url: this.contestant.url, bodies, rate, seconds, acceptEncoding }),
@@ -193,10 +196,6 @@ class Track {
   }
 
   side(): Side {
-    const latencyRounds = this.#latencies.map(latenciesOf)
-    const of = (key: Percentile) => median(latencyRounds.map((round) => round[key]))
-    // One round of a slow scenario has too few answers for the rarer percentiles; all of them together may not.
-    const all = latenciesOf(this.#latencies.flat())
     return {
       rounds: this.#rounds,
       rate: this.rate,
@@ -205,13 +204,8 @@ class Track {
       busy: median(this.#busy),
       pageFaults: median(this.#faults),
       ...this.contestant.process?.memory(),
-      latencies: {
-        p50: of('p50') ?? all.p50,
-        p975: of('p975') ?? all.p975,
-        p99: of('p99') ?? all.p99,
-        p999: of('p999') ?? all.p999,
-      },
-      latencyRounds,
+      latencies: latenciesOfRounds(this.#latencies),
+      latencyRounds: this.#latencies.map(latenciesOf),
     }
   }
 }
@@ -252,4 +246,25 @@ export async function startBare(folder: string, answers: readonly string[]) {
   const program = fileURLToPath(new URL('../servers/bareServer.js', import.meta.url))
   const process = await startServer([globalThis.process.execPath, program, answersPath], /^(\d+)$/)
   return { name: 'bare', url: `http://127.0.0.1:${process.said}/`, process }
+}
+
+/** Time besides the job's own: for starting, on a busy machine. */
+const spareMs = 60_000
+
+/**
+ * Latencies in ms, of `rate` × `seconds` questions, by autocannon in a process of its own on the loader's core. Rejects where a connection or an
+ * answer failed.
+ */
+export async function askByAutocannon(job: LatencyJob): Promise<readonly number[]> {
+  const program = fileURLToPath(new URL('./latencyLoader.js', import.meta.url))
+  const loader = endWithThisProcess(fork(program))
+  try {
+    const answer = messageOf(loader, 'autocannon', job.seconds * 1000 + spareMs)
+    loader.send(job)
+    const said = await answer
+    if (!Array.isArray(said)) throw new Error(String(said))
+    return said as number[]
+  } finally {
+    loader.kill('SIGKILL')
+  }
 }

@@ -29,12 +29,18 @@ export function percentile(sorted: ArrayLike<number>, share: number): number | u
 /** Percentiles of latencies in any order, ms. */
 export function latenciesOf(values: readonly number[]): Latencies {
   const sorted = Float64Array.from(values).sort()
-  return {
-    p50: percentile(sorted, percentiles.p50),
-    p975: percentile(sorted, percentiles.p975),
-    p99: percentile(sorted, percentiles.p99),
-    p999: percentile(sorted, percentiles.p999),
-  }
+  return eachPercentile((name) => percentile(sorted, percentiles[name]))
+}
+
+/** Medians over some rounds; of all together where a round has too few answers for a rare percentile. */
+export function latenciesOfRounds(rounds: readonly (readonly number[])[]): Latencies {
+  const [each, all] = [rounds.map(latenciesOf), latenciesOf(rounds.flat())]
+  return eachPercentile((name) => median(each.map((round) => round[name])) ?? all[name])
+}
+
+function eachPercentile(of: (name: Percentile) => number | undefined): Latencies {
+  const names = Object.keys(percentiles) as Percentile[]
+  return Object.fromEntries(names.map((name) => [name, of(name)])) as unknown as Latencies
 }
 
 /** Middle value, of an even number the lower one; undefined for none. */

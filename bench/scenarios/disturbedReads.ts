@@ -21,7 +21,7 @@ import {
 import { rpc } from '../load/rpc.js'
 import { warmUpSecondsOf } from '../options.js'
 import type { Side } from '../report/outcome.js'
-import { type Latencies, latenciesOf, median } from '../report/statistics.js'
+import { type Latencies, latenciesOf, latenciesOfRounds, median } from '../report/statistics.js'
 import { endWithThisProcess, freeCores, onFreeCores, type ServerProcess } from '../servers/serverProcess.js'
 import { onDemo, type SpecialScenario } from './specialScenario.js'
 
@@ -92,11 +92,7 @@ function readAtRate(server: ServerProcess, seconds: number): Promise<TimedResult
 }
 
 function toSide(rounds: readonly TimedResult[]) {
-  const each = rounds.map((round) => latenciesOf(round.latencies))
-  // One round of a check has too few reads for the rarer percentiles; all of them together have not.
-  const all = latenciesOf(rounds.flatMap(({ latencies }) => latencies))
-  const of = (key: keyof Latencies) => median(each.map((latencies) => latencies[key])) ?? all[key]
-  const latencies = { p50: of('p50'), p975: of('p975'), p99: of('p99'), p999: of('p999') }
+  const latencies = latenciesOfRounds(rounds.map(({ latencies }) => latencies))
   return { rate: readsPerSecond, rateSpread: 0, latencies }
 }
 

@@ -48,8 +48,6 @@ export function gas(folder: string): SpecialScenario {
       return {
         unit: 'Mgas of the slowest',
         own: { rate: Math.min(...figures.speeds.map(mgas)), rateSpread: 0 },
-        rivals: {},
-        ratios: {},
         note: `precompiled contracts ${medianShare(figures.speeds)?.toFixed(2)} × go-ethereum in the median`,
         details: gasTable(figures),
         missed: shortfalls(figures),

@@ -125,7 +125,6 @@ export function pricesOutcome(calls: readonly PricedCall[]): Found {
   return {
     unit: 'units for a second of CPU',
     own: { rate: worst === undefined ? 0 : 1e6 / worst, rateSpread: 0, cpuMicros: worst },
-    rivals: {},
     ratios: isKnown ? { unit: { value: unit / worst, by: 'cpu' } } : {},
     note: `the most for a unit: ${most.name}`,
     details: pricesTable(calls, unit),

@@ -14,8 +14,9 @@ export interface RunContext {
   network(name: string): Promise<BenchNetwork>
 }
 
-/** What a scenario finds, without its name and title. */
-export type Found = Omit<Outcome, 'name' | 'title'>
+/** What a scenario finds, without its name and title; without rivals where it has none. */
+export type Found = Omit<Outcome, 'name' | 'title' | 'rivals' | 'ratios'> &
+  Partial<Pick<Outcome, 'rivals' | 'ratios'>>
 
 export interface SpecialScenario {
   /** As in `--only` and targets.json. */

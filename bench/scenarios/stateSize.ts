@@ -57,8 +57,6 @@ export const stateSize: SpecialScenario = {
       return {
         unit: 'slots a second of CPU',
         own: { rate: (largeSlots * 1_000) / (rootsMs + writeMs), rateSpread: 0 },
-        rivals: {},
-        ratios: {},
         note:
           `${(bytes / largeSlots).toFixed(1)} bytes a slot, with its share of the tries; CPU µs a slot: ` +
           `tries ${micros[0]}, writing ${micros[1]}; file of ${(fileBytes / 1e6).toFixed(0)} MB`,

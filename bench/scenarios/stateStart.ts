@@ -57,8 +57,6 @@ export const stateStart: SpecialScenario = {
     return {
       unit: 'slots a second of CPU',
       own: { rate: slots / cpuSeconds, rateSpread: 0, anonymousBytes, peakResidentBytes },
-      rivals: {},
-      ratios: {},
       note:
         `${slots.toLocaleString('en')} slots of ${accounts.toLocaleString('en')} accounts in ${minutes.toFixed(1)} min; ` +
         `memory at most ${(anonymousBytes / 1e6).toFixed(0)} MB, with mapped pages of the store ` +

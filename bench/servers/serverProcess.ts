@@ -102,12 +102,8 @@ function endAllAtExit(): void {
     for (const child of running) child.kill('SIGKILL')
   })
   // By default a signal ends a process without its `exit` event.
-  for (const [signal, code] of [
-    ['SIGINT', 130],
-    ['SIGTERM', 143],
-  ] as const) {
-    process.once(signal, () => process.exit(code))
-  }
+  process.once('SIGINT', () => process.exit(130))
+  process.once('SIGTERM', () => process.exit(143))
 }
 
 let isEndingAll = false

@@ -2,7 +2,7 @@ import { createServer, type RequestListener, type ServerResponse } from 'node:ht
 import type { AddressInfo, Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
-import { askByAutocannon } from '../../bench/load/latencyRun.js'
+import { askByAutocannon } from '../../bench/load/httpRun.js'
 
 async function listen(t: Test, onRequest: RequestListener): Promise<string> {
   const server = createServer(onRequest)
