@@ -38,7 +38,7 @@ export function findKey(store: KeyStore, nameOrId: string): KeyRecord {
   return rowToRecord(findRow(store, nameOrId))
 }
 
-/** Makes a key. Throws UsageError where the settings have no name, OperatorError where another key has it. */
+/** Makes a key. Throws UsageError where the settings have no name, or an end that is past, OperatorError where another key has it. */
 export function createKey(store: KeyStore, pepper: Pepper, settings: KeySettings, actor: string): NewKey {
   const made = tryCreateKey(store, pepper, settings, actor)
   if (!made) {
@@ -57,8 +57,11 @@ export function tryCreateKey(
   actor: string,
   { onlyFirst = false } = {},
 ): NewKey | undefined {
-  const { name } = settings
+  const { name, expiresAt } = settings
   if (name === undefined) throw new UsageError('a key needs a name')
+  if (expiresAt && Date.parse(expiresAt) <= Date.now()) {
+    throw new UsageError(`expiresAt: a new key has to end later than now, and not at ${expiresAt}`)
+  }
   for (;;) {
     const text = makeKeyText()
     const nowMs = Date.now()

@@ -99,7 +99,7 @@ export function parseKeySettings(value: unknown): KeySettings {
   throw new UsageError(faults.join('; '))
 }
 
-/** The details of a key after a change by `actor`, a short text such as `cli` or `admin`. */
+/** The details of a key after a change by `actor`, a short text such as `cli` or `admin`. Throws UsageError. */
 export function applySettings(
   before: KeyDetails,
   { expiresAt, scopes, limits }: KeySettings,
@@ -108,6 +108,12 @@ export function applySettings(
 ): KeyDetails {
   const { expiresAtMs, ...rest } = before
   const until = expiresAt === undefined ? expiresAtMs : expiresAt === null ? undefined : Date.parse(expiresAt)
+  const { requestsPerSecond } = { ...before.limits, ...limits }
+  if (typeof limits?.requestsBurst === 'number' && typeof requestsPerSecond !== 'number') {
+    throw new UsageError(
+      'limits.requestsBurst: expected requestsPerSecond beside it, without which requests are not counted',
+    )
+  }
   return {
     ...rest,
     ...(until !== undefined && { expiresAtMs: until }),

@@ -148,9 +148,16 @@ t.test('a setting that cannot be is told', async (t) => {
     ['set shop --weight 1000', /^tidegate: limits\.weight: expected an integer from 1 to 100/],
     ['set shop --weight much', /^tidegate: --weight: expected an integer, or none, got "much"$/],
     ['set shop --expires soon', /^tidegate: expiresAt: expected a time such as/],
+    ['create --name old --expires 2020-01-31', /^tidegate: expiresAt: a new key has to end later than now/],
+    ['create --name old --expires 0d', /^tidegate: expiresAt: a new key has to end later than now/],
+    ['create --name x --requests-burst 5', /^tidegate: limits\.requestsBurst: expected requestsPerSecond/],
+    ['set shop --requests-burst 5', /^tidegate: limits\.requestsBurst: expected requestsPerSecond beside it/],
     ['rotate shop --overlap 1y', /^tidegate: --overlap: expected a time such as 24h, 30m or 0, got "1y"$/],
   ]
   for (const [words, err] of cases) {
     t.match(await run(dataDir, 'keys', ...words.split(' ')), { status: 2, out: '', err }, words)
   }
+  const { status } = await run(dataDir, 'keys', 'set', 'shop', '--expires', '2020-01-31')
+  t.equal(status, 0, 'a key that is there can be ended so')
+  t.match((await run(dataDir, 'keys', 'list')).out, /^[^\n]*\n[0-9a-f]{12} {2}shop [^\n]*expired [^\n]*$/)
 })
