@@ -83,7 +83,7 @@ export function fixedBytes(value: unknown, index: number, width: number, what: s
 
 /** {@link fixedBytes} of a string of the call. */
 function readFixed(start: number, end: number, width: number): Uint8Array | undefined {
-  if (end - start !== 2 * width + 4 || !hasPrefixAt(start + 1)) return undefined
+  if (end - start !== 2 * width + 4 || !isHexAt(start)) return undefined
   const value = new Uint8Array(width)
   return readDigits(start + 3, end - 1, value) ? value : undefined
 }
@@ -92,8 +92,9 @@ function readHash(start: number, end: number): Hash32 | undefined {
   return readFixed(start, end, hashBytes) as Hash32 | undefined
 }
 
-function hasPrefixAt(at: number): boolean {
-  return byteAt(at) === 0x30 && (byteAt(at + 1) | 0x20) === 0x78
+/** Whether a string that begins with `0x` is at `at`; where a value begins with a quote, it also ends with one. */
+function isHexAt(at: number): boolean {
+  return byteAt(at) === quote && byteAt(at + 1) === 0x30 && (byteAt(at + 2) | 0x20) === 0x78
 }
 
 function writtenHex(pattern: string, title: string): Schema {
@@ -197,7 +198,7 @@ export const position: Param<number> = required(
 function readQuantity(start: number, end: number): number | undefined {
   const first = start + 3
   const digits = end - 1 - first
-  if (digits < 1 || digits > 12 || !hasPrefixAt(start + 1)) return undefined
+  if (digits < 1 || digits > 12 || !isHexAt(start)) return undefined
   if (digits > 1 && byteAt(first) === 0x30) return undefined
   let value = 0
   for (let at = first; at < end - 1; at++) {
@@ -253,7 +254,7 @@ export const storageKey: Param<Hash32> = required(
   (value, index) => decodeStorageKey(value, index).slot,
   writtenKey,
   (start, end) => {
-    const first = hasPrefixAt(start + 1) ? start + 3 : start + 1
+    const first = isHexAt(start) ? start + 3 : start + 1
     if (byteAt(start) !== quote || end - 1 - first > 2 * hashBytes) return undefined
     const slot = new Uint8Array(hashBytes)
     return readDigits(first, end - 1, slot) ? toHash32(slot) : undefined

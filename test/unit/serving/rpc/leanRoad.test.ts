@@ -223,6 +223,40 @@ t.test('answers, payments and counts are the same, whatever reads a request', as
   t.same(roads[0].usage, roads[1].usage)
 })
 
+t.test('a call with any byte changed, left out or put in is answered the same', async (t) => {
+  const roads = [roadOf(all, 2 ** 20), roadOf(parsed, 0)] as const
+  const { address } = examples.accounts[0] as { readonly address: string }
+  const { hash } = examples.transactions[0] as { readonly hash: string }
+  const calls: readonly (readonly [method: string, params: string])[] = [
+    ['eth_getStorageAt', `["${address}","0x0","latest"]`],
+    ['eth_getBalance', `["${address}","0x10"]`],
+    ['eth_getTransactionByHash', `["${hash}"]`],
+    ['eth_getTransactionByBlockNumberAndIndex', '["0x10","0x0"]'],
+    ['eth_getBlockByHash', `["${blockAt(1).hash}",false]`],
+  ]
+  const differing: string[] = []
+  let results = 0
+  const ask = async (body: Buffer) => {
+    const [lean, general] = await Promise.all(
+      roads.map(async ({ endpoint }) => shown(await endpoint.handle(body, callerOf(0, false), undefined))),
+    )
+    if (lean !== general) differing.push(`${body}: ${lean} but ${general}`)
+    if (lean?.includes('result')) results++
+  }
+  for (const [method, params] of calls) {
+    const body = Buffer.from(`{"jsonrpc":"2.0","id":1,"method":"${method}","params":${params}}`)
+    await ask(body)
+    for (let at = 0; at < body.length; at++) {
+      const [before, behind] = [body.subarray(0, at), body.subarray(at + 1)]
+      await ask(Buffer.concat([before, behind]))
+      await ask(Buffer.concat([before, Buffer.from('"'), body.subarray(at)]))
+      for (const other of '\\"01x,]} ') await ask(Buffer.concat([before, Buffer.from(other), behind]))
+    }
+  }
+  t.strictSame(differing, [])
+  t.ok(results > 500, `${results} results`)
+})
+
 test('answers to requests that come together, and in pieces, are the same', async (t) => {
   const routes = [roadOf(all, 2 ** 20), roadOf(parsed, 0)].map(({ endpoint }, at) => ({
     name: `road${at}`,
