@@ -14,9 +14,10 @@ import {
   scroll,
   zksync,
 } from 'viem/chains'
+import { waitFor } from '../library/until.js'
 import { post } from '../service/httpClient.js'
 import { makeFolder, runProgram, writeConfig } from '../service/program.js'
-import { type Service, startService } from '../service/service.js'
+import { patientLimits, type Service, startService } from '../service/service.js'
 import {
   coded,
   type FamilyFixture,
@@ -238,6 +239,26 @@ t.test('members that nothing covers need a quorum of their own', async (t) => {
   second.change = tipping('0x2')
   const { block, found, trust } = await blockAt(9)
   t.strictSame([found.hash, trust], [block.hash, 'none'])
+})
+
+t.test('a chain whose node comes after the server is told with its parameters, too', async (t) => {
+  const { node } = new FamilyNode(await madeFamily('unknown'))
+  await node.start()
+  t.teardown(() => node.stop())
+  await node.stop()
+  const data = makeFolder(t)
+  const networks = [{ name: 'late', kind: 'gateway', upstreams: [node.url], pollMs: 100 }]
+  const limits = { ...patientLimits, startMsMax: 500 }
+  const late = await startService(
+    ['--config', writeConfig(data, { dataDir: data, limits, networks }), '--no-auth'],
+    {},
+    true,
+  )
+  t.teardown(() => late.stop())
+  await node.start()
+  await waitFor('a head', async () => (await late.call('eth_blockNumber')).result === '0x14')
+  t.match(await late.call('eth_getBalance', [plain, 'latest']), { result: '0xde0b6b3a7640000' })
+  t.match(await late.call('eth_getTransactionCount', [coded, 'latest']), { result: '0x1' })
 })
 
 t.test("viem's chains read what is served", async (t) => {

@@ -92,7 +92,8 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
   /** Undefined where no answers are stored. */
   readonly #lookup: AnswerMemo | undefined
   readonly #blockNames: BlockLabels<N>
-  readonly #names: MethodNames
+  readonly #methods: ReadonlyMap<string, Method<N>>
+  #names: MethodNames | undefined
 
   constructor(
     views: NetworkViews<N>,
@@ -106,7 +107,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     this.#blockNames = new BlockLabels(views)
     const memo = new AnswerMemo(limits.memoBytesMax, () => views.current.head.generation)
     this.#runner = new CallRunner(views, methods, limits.turnMsMax, log, this.#counter, memo)
-    this.#names = new MethodNames(methods.values(), views.fetchMissing === undefined)
+    this.#methods = methods
     this.#lookup = limits.memoBytesMax === 0 ? undefined : memo
   }
 
@@ -123,7 +124,8 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       // Stored answers are those of the head, not of a block that a request is pinned to.
       const lookup = at === undefined ? this.#lookup : undefined
       const mayWait = body.length > shortBytesMax && isSliceOver(this.#limits.turnMsMax)
-      const usual = mayWait ? undefined : readUsualCall(body, lookup, this.#names)
+      const names = this.#names ?? this.#nameMethods()
+      const usual = mayWait ? undefined : readUsualCall(body, lookup, names)
       if (usual?.kind === 'known') return this.#repeated(usual, this.#views.current, context, startedMs)
       const basis = new RequestBasis(this.#views, at)
       const answer =
@@ -136,6 +138,16 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       if (isNotOpen) return this.refuse(body, thrown.fault, context)
       return this.#refusal(thrown, context)
     }
+  }
+
+  /**
+   * The table of methods, made by the first request to a network that is open: only then it is known whether what it
+   * lacks is fetched, which takes the text of parameters. Throws FaultError `NotOpen`.
+   */
+  #nameMethods(): MethodNames {
+    void this.#views.current
+    this.#names = new MethodNames(this.#methods.values(), this.#views.fetchMissing === undefined)
+    return this.#names
   }
 
   #refusedLater(answer: Promise<Answer>, context: RequestContext): Promise<Answer> {
