@@ -143,9 +143,9 @@ class Track {
   readonly #latencies: (readonly number[])[] = []
 
   constructor(
-    private readonly requests: Requests,
+    readonly requests: Requests,
     readonly contestant: Contestant,
-    private readonly settings: BenchOptions,
+    readonly settings: BenchOptions,
   ) {
     this.#target = targetOf(contestant.url, requests.acceptEncoding)
     let n = 0
