@@ -68,6 +68,7 @@ export class NoAnswerError extends Error {
 export interface UpstreamState {
   readonly name: string
   readonly isAnswering: boolean
+  /** Because it lied, or is of another chain. */
   readonly isQuarantined: boolean
   /** Number of the head it claims; undefined before the first answer. */
   readonly head: number | undefined
@@ -154,7 +155,7 @@ export class Upstreams {
     return this.#nodes.map(({ upstream, claimer }) => ({
       name: upstream.name,
       isAnswering: upstream.isAnswering === true,
-      isQuarantined: upstream.isQuarantined,
+      isQuarantined: upstream.isQuarantined || claimer.vetted.isOfOtherChain,
       head: claimer.claim?.number,
       lies: upstream.score.lies,
     }))

@@ -28,6 +28,8 @@ export class VettedNode {
   #vettedAt: number | undefined
   #vetting: Promise<string | undefined> | undefined
   #refusedUntil = 0
+  /** What is wrong with its chain, as found last; empty where nothing was. */
+  #wrong = ''
   /** Why it did not say which chain it has, and what was said of that to the operator. */
   #why = ''
   #said = ''
@@ -44,6 +46,11 @@ export class VettedNode {
     return performance.now() < this.#refusedUntil
   }
 
+  /** Whether it was of another chain when it was looked at last. */
+  get isOfOtherChain(): boolean {
+    return this.#wrong !== ''
+  }
+
   /** As {@link Upstream.ask}. */
   async ask(method: string, params: readonly unknown[], deadline: number): Promise<unknown> {
     if (!this.#isVetted) {
@@ -55,9 +62,10 @@ export class VettedNode {
     return this.upstream.ask(method, params, deadline)
   }
 
-  /** What is wrong with its chain; empty where nothing is, undefined where it did not say. */
+  /** What is wrong with its chain; empty where nothing is, undefined where it did not say. Not asked while it is refused. */
   verdict(deadline: number): Promise<string | undefined> {
     if (this.#isVetted) return Promise.resolve('')
+    if (this.isRefused) return Promise.resolve(this.#wrong)
     this.#vetting ??= this.#vet(deadline).finally(() => {
       this.#vetting = undefined
     })
@@ -80,11 +88,13 @@ export class VettedNode {
           : this.#wrongHash(genesis.block.hash, id))
       if (wrong === undefined) {
         this.#vettedAt = upstream.outages
+        this.#wrong = ''
         return ''
       }
       this.#refusedUntil = performance.now() + otherChainMs
       const verdict = `upstream ${upstream.name} is of another chain: ${wrong}`
-      this.#log(verdict)
+      if (verdict !== this.#wrong) this.#log(verdict)
+      this.#wrong = verdict
       return verdict
     } catch (error) {
       this.#why = (error as Error).message
