@@ -42,6 +42,23 @@ t.test('a network without a store is named, with the command that makes one', as
   t.match(err, /there is no store of network tide under \S+; did you mean tides\?/)
 })
 
+t.test('--history is refused where no network would heed it', async (t) => {
+  const folder = makeFolder(t)
+  const chain = join(folder, 'chain.rlp')
+  writeInto(folder, 'chain.rlp', '')
+  const source = { type: 'replay', file: chain, from: 0, intervalMs: 1_000 }
+  const networks = [{ name: 'played', genesis: genesisPath, source }]
+  const config = writeInto(folder, 'tidegate.json', { dataDir: 'data', networks })
+  for (const words of [
+    ['serve', '--data', folder, '--network', 'far', '--upstream', 'http://127.0.0.1:1'],
+    ['serve', '--config', config],
+    ['import', '--config', config, chain],
+  ]) {
+    const outcome = await runHere([...words, '--history', '100'])
+    checkSentence(t, outcome, 2, /--history is for a network that executes blocks/)
+  }
+})
+
 t.test('a configured network that was never imported says what to do', async (t) => {
   const folder = makeFolder(t)
   const config = writeInto(folder, 'tidegate.json', {

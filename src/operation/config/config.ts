@@ -291,6 +291,7 @@ export function resolveImportConfig(flags: ImportFlags, chainFiles: readonly str
     )
   }
   const start = startOf(flags, areArchives)
+  const [network = known] = withHistory([known], flags.history)
   if (!areArchives && genesisPath === undefined && !isThere(known.storePath)) {
     throw new UsageError(
       `network ${name} has no store under ${data.dataDir} yet; name its genesis with --genesis FILE for the first import`,
@@ -298,7 +299,7 @@ export function resolveImportConfig(flags: ImportFlags, chainFiles: readonly str
   }
   return deepFreeze({
     ...data,
-    network: { ...withHistory(known, flags.history), genesisPath },
+    network: { ...network, genesisPath },
     chainPaths,
     areArchives,
     accumulatorsPath,

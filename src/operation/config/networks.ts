@@ -72,16 +72,24 @@ export type Served = NetworkConfig | RollupConfig
 
 /** What `serve` serves. Throws UsageError where flags contradict each other or the configuration. */
 export function servedNetworks(file: ConfigFile, data: DataFolder, flags: NetworkFlags): Served[] {
-  return networksOf(file, data, flags).map((network) =>
-    network.kind === 'rollup' ? network : withHistory(network, flags.history),
-  )
+  return withHistory(networksOf(file, data, flags), flags.history)
 }
 
-/** The network with what `--history` says, where it executes blocks. */
-export function withHistory(network: NetworkConfig, blocks: number | undefined): NetworkConfig {
-  // A replay goes back to its first block at each start.
-  const isExecuted = (network.kind ?? 'archive') === 'archive' && network.source?.type !== 'replay'
-  return isExecuted && blocks !== undefined ? { ...network, history: historyOf(blocks) } : network
+/** The networks with what `--history` says, where they execute blocks. Throws UsageError where none does. */
+export function withHistory<N extends Served>(networks: readonly N[], blocks: number | undefined): N[] {
+  if (blocks === undefined) return [...networks]
+  if (!networks.some(canForget)) {
+    throw new UsageError(
+      '--history is for a network that executes blocks, other than a replay, which keeps all; a gateway has workingSet.maxMB in a configuration',
+    )
+  }
+  return networks.map((each) => (canForget(each) ? { ...each, history: historyOf(blocks) } : each))
+}
+
+/** A replay goes back to its first block at each start. */
+function canForget(network: Served): boolean {
+  const isExecuted = network.kind !== 'rollup' && (network.kind ?? 'archive') === 'archive'
+  return isExecuted && network.source?.type !== 'replay'
 }
 
 function networksOf(file: ConfigFile, data: DataFolder, flags: NetworkFlags): Served[] {
