@@ -22,14 +22,20 @@ import { calldata, devnetFolder } from './demoFacts.js'
 export type ImportChainKind = 'transfers' | 'tokens' | 'mixed'
 
 const transactionsPerBlock = 20
-/** Accounts that send and receive. */
-const accounts = 500
 const setupPerBlock = 50
 
-/** Writes `chain.rlp` and `genesis.json` into the folder; `blocks` beside those that set it up. Takes minutes. */
-export async function writeImportChain(kind: ImportChainKind, blocks: number, folder: string): Promise<void> {
+/**
+ * Writes `chain.rlp` and `genesis.json` into the folder; `blocks` beside those that set it up. `accounts` send and receive.
+ * Takes minutes.
+ */
+export async function writeImportChain(
+  kind: ImportChainKind,
+  blocks: number,
+  folder: string,
+  accounts = 500,
+): Promise<void> {
   const file = openSync(join(folder, 'chain.rlp'), 'w')
-  const genesis = await makeImportChain(kind, blocks, (rlp) => writeSync(file, rlp))
+  const genesis = await makeImportChain(kind, blocks, accounts, (rlp) => writeSync(file, rlp))
   closeSync(file)
   writeFileSync(join(folder, 'genesis.json'), genesis)
 }
@@ -38,6 +44,7 @@ export async function writeImportChain(kind: ImportChainKind, blocks: number, fo
 async function makeImportChain(
   kind: ImportChainKind,
   blocks: number,
+  accounts: number,
   take: (rlp: Uint8Array) => void,
 ): Promise<string> {
   const keys = keysUpTo(accounts)

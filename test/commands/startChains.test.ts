@@ -36,9 +36,9 @@ const chains: readonly {
     name: 'mixed',
     skip: false,
     async make(folder) {
-      await writeImportChain('mixed', 3, folder)
+      await writeImportChain('mixed', 3, folder, 60)
       const [genesis, chain] = [join(folder, 'genesis.json'), join(folder, 'chain.rlp')]
-      return { genesis, chain, starts: [3, 20, 27] }
+      return { genesis, chain, starts: [2, 4, 6] }
     },
   },
   {
