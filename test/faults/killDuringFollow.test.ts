@@ -11,7 +11,7 @@ import { withoutAmsterdam } from '../ingest/amsterdam.js'
 import { forkBlock, makeAmsterdamReplay } from '../ingest/amsterdamReplay.js'
 import { makeOptimismReplay, skipsOptimism } from '../ingest/optimismChain.js'
 import { Steps } from '../ingest/steppedReplay.js'
-import { propertyRuns } from '../library/property.js'
+import { oneToKill, propertyRuns } from '../library/property.js'
 import { once, waitFor } from '../library/until.js'
 import { makeFolder, writeInto } from '../service/program.js'
 import { checkedHead } from '../store/checkedStore.js'
@@ -108,7 +108,7 @@ const nodes = [
   },
 ] as const
 
-for (const { name, skip, runs, startNode, history } of nodes) {
+for (const { name, skip, runs, startNode, history } of oneToKill(nodes)) {
   t.test(
     `a follower killed at any moment holds whole blocks, and continues: ${name}`,
     { skip },

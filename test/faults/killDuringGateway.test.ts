@@ -11,7 +11,7 @@ import { type Read, readsOf, type SubjectsAt } from '../feed/replicaAnswers.js'
 import { serveCross, withoutAmsterdam } from '../ingest/amsterdam.js'
 import { forkBlock, subjectsAt } from '../ingest/amsterdamReplay.js'
 import { optimismSubjects, serveOptimism, skipsOptimism } from '../ingest/optimismChain.js'
-import { Dice, propertyRuns } from '../library/property.js'
+import { Dice, oneToKill, propertyRuns } from '../library/property.js'
 import { once, waitFor } from '../library/until.js'
 import { readQuestions } from '../rpc/readQuestions.js'
 import { makeFolder, runHere, storePathOf, writeConfig } from '../service/program.js'
@@ -83,7 +83,7 @@ const chains = [
   },
 ] as const
 
-for (const { name, skip, runs, startArchive, questionsOf } of chains) {
+for (const { name, skip, runs, startArchive, questionsOf } of oneToKill(chains)) {
   t.test(`a gateway that is killed under questions keeps nothing wrong: ${name}`, { skip }, async (t) => {
     const archive = await startArchive(t)
     t.teardown(() => archive.stop())

@@ -61,7 +61,7 @@ async function runChild(
   return { output, heads }
 }
 
-for (const { name, skip, killsOf, make } of playedChains) {
+for (const { name, skip, killsOf, make } of playedChains(1).flat()) {
   const title = 'a process killed at any moment of a replay leaves a whole block, and the next plays all'
   t.test(`${title}: ${name}`, { skip }, async (t) => {
     const chain = await make(t, {

@@ -83,12 +83,14 @@ function orUnfit<T>(execute: () => T): T {
 
 /** Makes blocks that compete with those of a store, by executing each twice: to fill its header, and to import it. */
 class Competitors {
+  readonly #store: ChainWriter
   readonly #importer: ChainImporter
   readonly #drafts: ChainImporter
   readonly #schedule: ForkSchedule
   readonly #runner: BlockRunner
 
   constructor(store: ChainWriter, schedule: ForkSchedule) {
+    this.#store = store
     this.#schedule = schedule
     this.#runner = new BlockRunner(schedule, new RecoveredKeys())
     const executor = new BlockExecutor(schedule, new RecoveredKeys())
@@ -104,7 +106,9 @@ class Competitors {
   }
 
   async importAll(blocks: readonly PlayedBlock[]): Promise<void> {
+    this.#store.beginBatch()
     for (const { rlp } of blocks) await this.#importer.importBlock(parseBlock(rlp))
+    await this.#store.commitBatch()
   }
 
   /** One after the other on `parent`, with the transactions of the originals. */

@@ -1,7 +1,7 @@
 /** The chains that tests of faults play, each made by `make` from the same options. */
 import type { Test } from 'tap'
 import type { SubjectsAt } from '../feed/replicaAnswers.js'
-import { runsFactor } from '../library/property.js'
+import { killsAll, someOf } from '../library/property.js'
 import { withoutAmsterdam } from './amsterdam.js'
 import { makeAmsterdamReplay, subjectsAt } from './amsterdamReplay.js'
 import { makeOptimismReplay, optimismSubjects, skipsOptimism } from './optimismChain.js'
@@ -49,13 +49,18 @@ const chains: readonly PlayedChain[] = [
   },
 ]
 
+/** One of Ethereum, which crosses all forks where its blocks are at hand, and the one of the OP Stack. */
+const crossing = chains
+  .slice(withoutAmsterdam === false ? 1 : 0)
+  .filter(({ skip }, index) => index === 0 || skip === false)
+
 /**
- * All chains where `KILLS` or `RUNS` ask for more; else one of Ethereum, which crosses all forks where its blocks are at
- * hand, and the one of the OP Stack.
+ * For each of the `tests` of a file the chains that it plays: all where `KILLS` or `RUNS` ask for more; else one, in another
+ * test the next one, and in each run others.
  */
-export const playedChains =
-  process.env.KILLS !== undefined || runsFactor > 1
-    ? chains
-    : chains
-        .slice(withoutAmsterdam === false ? 1 : 0)
-        .filter(({ skip }, index) => index === 0 || skip === false)
+export function playedChains(tests: number): readonly (readonly PlayedChain[])[] {
+  const [first = 0] = someOf([...crossing.keys()], 1)
+  return Array.from({ length: tests }, (_, test) =>
+    killsAll ? chains : [crossing[(first + test) % crossing.length] as PlayedChain],
+  )
+}

@@ -34,6 +34,22 @@ export function someOf<T>(subjects: readonly T[], count: number): readonly T[] {
   return subjects.filter((_, at) => chosen.has(at))
 }
 
+/** Whether every subject of a test that kills processes is asked for. */
+export const killsAll = process.env.KILLS !== undefined || runsFactor > 1
+
+/**
+ * One of the subjects that a test kills processes with, others in each run, and those that are skipped, so that it is said;
+ * all of them where `KILLS` or `RUNS` asks for more.
+ */
+export function oneToKill<T extends { readonly skip: string | false }>(subjects: readonly T[]): readonly T[] {
+  if (killsAll) return subjects
+  const chosen = someOf(
+    subjects.filter(({ skip }) => skip === false),
+    1,
+  )
+  return subjects.filter((subject) => subject.skip !== false || chosen.includes(subject))
+}
+
 /** A third of them, and one at least. */
 export function thirdOf<T>(subjects: readonly T[]): readonly T[] {
   return someOf(subjects, Math.ceil(subjects.length / 3))
