@@ -106,6 +106,13 @@ export class ArchiveNode {
     await this.#importer.importAsHead(parseBlock(rlp))
   }
 
+  /** Takes blocks in, one on the other, in one transaction: that takes a fraction of the time. */
+  async takeAll(blocks: readonly { readonly rlp: Uint8Array }[]): Promise<void> {
+    this.store.beginBatch()
+    for (const { rlp } of blocks) await this.take(rlp)
+    await this.store.commitBatch()
+  }
+
   tell(): void {
     this.node.tell(this.#claim(this.head.hash))
   }
