@@ -10,6 +10,7 @@ import { withoutAmsterdam } from '../ingest/amsterdam.js'
 import { forkBlock, makeAmsterdamReplay, subjectsAt } from '../ingest/amsterdamReplay.js'
 import type { PlayedBlock } from '../ingest/replayedChain.js'
 import { Steps } from '../ingest/steppedReplay.js'
+import { someOf } from '../library/property.js'
 import { waitFor } from '../library/until.js'
 import { makeFolder, runHere } from '../service/program.js'
 import { patientLimits, type Service, startService } from '../service/service.js'
@@ -106,14 +107,14 @@ t.test('a follower and a gateway cross the fork to Amsterdam', { skip: withoutAm
   }
 })
 
-/** Compares all answers about blocks before, at and after the fork. */
+/** Compares all answers about some of the blocks before, at and after the fork. */
 async function compareCrossing(
   t: Test,
   blocks: readonly PlayedBlock[],
   node: Service,
   others: readonly Service[],
 ): Promise<void> {
-  const crossing = blocks.slice(forkBlock - 3, forkBlock + 3)
+  const crossing = someOf(blocks.slice(forkBlock - 3, forkBlock + 3), 3)
   const answers = await compareAnswers(t, crossing, node, others, subjectsAt)
-  t.ok(answers > 300, `${answers} answers`)
+  t.ok(answers > 100, `${answers} answers`)
 }
