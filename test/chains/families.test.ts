@@ -16,7 +16,7 @@ import {
 } from 'viem/chains'
 import { waitFor } from '../library/until.js'
 import { post } from '../service/httpClient.js'
-import { makeFolder, runProgram, writeConfig } from '../service/program.js'
+import { makeFolder, runHere, writeConfig } from '../service/program.js'
 import { patientLimits, type Service, startService } from '../service/service.js'
 import {
   coded,
@@ -338,7 +338,7 @@ t.test('heads are followed, several with one timestamp', async (t) => {
 t.test('verify finds no fault in what was kept', async (t) => {
   await service.stop()
   for (const name of ['n0', 'n1', 'n4', 'n6', 'n7', 'n11', 'n12', 'n13', 'n14']) {
-    const { status, out, err } = await runProgram(['verify', '--config', config, '--network', name])
+    const { status, out, err } = await runHere(['verify', '--config', config, '--network', name])
     t.equal(status, 0, `${out}${err}`)
   }
 })
