@@ -73,6 +73,11 @@ t.test('what no transaction can be is refused', async (t) => {
   await checkRefusals(t, service, method, [
     [[{ from: bea }], -32000, 'contract creation without any data provided'],
     [
+      [{ from: bea, to: cal, data: '0x01', input: '0x02' }],
+      -32000,
+      'both "data" and "input" are set and not equal. Please use "input" to pass transaction call data',
+    ],
+    [
       [{ from: bea, to: cal, maxFeePerGas: '0x1', maxPriorityFeePerGas: '0x2' }],
       -32000,
       'maxFeePerGas (0x1) < maxPriorityFeePerGas (0x2)',

@@ -1,5 +1,6 @@
 /** Drafts of transactions, for callers that sign them. */
 import { toAddress, zeroAddress } from '../../../primitives/bytes.js'
+import { messageRefused } from '../../../primitives/faults.js'
 import { doSliced, RequestSlices } from '../contexts/requestSlices.js'
 import { chainMethod } from '../network.js'
 import { callObject } from '../params/callParams.js'
@@ -18,6 +19,11 @@ export const fillMethods = {
     price: 150,
     result: objectSchema('FilledTransaction', { raw: bytesSchema, tx: { type: 'object' } }),
     async run(network, [call], context, turnMsMax) {
+      if (call.isAmbiguous) {
+        throw messageRefused(
+          'both "data" and "input" are set and not equal. Please use "input" to pass transaction call data',
+        )
+      }
       const { state, head, upstreamCalls, jobs } = network
       const request = executionRequest(network, { call, block: latest, hasBlockGas: true })
       const tip = await doSliced(suggestedTip(network, new RequestSlices(turnMsMax, context, 0)))

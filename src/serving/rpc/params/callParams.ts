@@ -12,7 +12,7 @@ import type {
   CallMessage,
   SlotOverride,
 } from '../../../execution/evm/messages/executionRequest.js'
-import { noBytes } from '../../../primitives/bytes.js'
+import { equalBytes, noBytes } from '../../../primitives/bytes.js'
 import { toChecksumAddress } from '../../../primitives/checksumAddress.js'
 import { FaultError, messageRefused } from '../../../primitives/faults.js'
 import type { Param } from '../method.js'
@@ -28,6 +28,8 @@ export type Writable<T> = { -readonly [K in keyof T]: T[K] }
 export interface CallObject {
   readonly message: CallMessage
   readonly chainId: bigint | undefined
+  /** Whether its `data` and `input` differ; calls take `input`, and what is to be signed is refused. */
+  readonly isAmbiguous?: boolean
 }
 
 /*
@@ -88,13 +90,16 @@ export const callObject: Param<CallObject> = required((value, index) => {
   members.put<CallMessage>(message, firstMembers)
   // Both are read, so that a malformed one is refused even where the other counts.
   const data = members.get('data', hexBytes)
-  message.data = members.get('input', hexBytes) ?? data ?? noBytes
+  const input = members.get('input', hexBytes)
+  message.data = input ?? data ?? noBytes
   members.put<CallMessage>(message, lastMembers)
   const { gasPrice, maxFeePerGas, maxPriorityFeePerGas } = message
   if (gasPrice !== undefined && (maxFeePerGas !== undefined || maxPriorityFeePerGas !== undefined)) {
     throw messageRefused('both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified')
   }
-  return { message, chainId: members.get('chainId', quantity256) }
+  const chainId = members.get('chainId', quantity256)
+  const isAmbiguous = data !== undefined && input !== undefined && !equalBytes(data, input)
+  return isAmbiguous ? { message, chainId, isAmbiguous } : { message, chainId }
 }, callSchema)
 
 /** State overrides: accounts by address, as they are before the message. */
