@@ -1,5 +1,5 @@
 /** Members of the configuration file that are paths, relative to its folder. */
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import * as z from 'zod'
 
@@ -16,14 +16,15 @@ export function withAbsolute<T extends object>(value: T, folder: string, ...name
   return { ...value, ...Object.fromEntries(given.map(([name, path]) => [name, resolve(folder, path)])) }
 }
 
-/** Files that are named and not there, as lines that begin with where they are named. */
+/** Files that are named and not there, or are folders, as lines that begin with where they are named. */
 export function findMissingFiles(
   files: Readonly<Record<string, string | undefined>>,
   folder: string,
 ): string[] {
-  return Object.entries(files).flatMap(([name, file]) =>
-    file === undefined || existsSync(resolve(folder, file))
-      ? []
-      : [`${name}: there is no file ${resolve(folder, file)}`],
-  )
+  return Object.entries(files).flatMap(([name, file]) => {
+    if (file === undefined) return []
+    const path = resolve(folder, file)
+    if (!existsSync(path)) return [`${name}: there is no file ${path}`]
+    return statSync(path).isDirectory() ? [`${name}: ${path} is a folder, and a file is needed`] : []
+  })
 }

@@ -336,6 +336,17 @@ t.test('a shared queue is in PostgreSQL', async (t) => {
   t.notMatch(bad, 'SECRET')
 })
 
+t.test('a folder in place of a file is told', async (t) => {
+  const networks = [
+    { name: 'a', genesis: '.' },
+    { name: 'b', genesis: 'genesis.json', source: { type: 'file', path: '.' }, storageLayouts: '.' },
+  ]
+  const text = refusal(t.testdir({ 'genesis.json': '{}' }), { networks })
+  for (const path of ['[0].genesis', '[1].source.path', '[1].storageLayouts']) {
+    t.match(text, new RegExp(`networks\\${path.replace(']', '\\]')}: \\S+ is a folder, and a file is needed`))
+  }
+})
+
 t.test('how much of the past is kept has to be possible', async (t) => {
   const faults = [
     [
