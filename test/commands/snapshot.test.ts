@@ -2,8 +2,9 @@ import { appendFileSync, cpSync, existsSync, readdirSync, readFileSync, rmSync, 
 import { join } from 'node:path'
 import t from 'tap'
 import { withoutPostgres } from '../feed/postgres.js'
-import { atHead, healthOf, replicaOf, startCluster, startMember, writerOf } from '../feed/replicaCluster.js'
-import type { MadeBlock } from '../ingest/chainMaker.js'
+import { atHead, healthOf, replicaOf, startClusterOf, startMember, writerOf } from '../feed/replicaCluster.js'
+import { contracts, type MadeBlock, storeInput } from '../ingest/chainMaker.js'
+import { makeReplayedChain } from '../ingest/replayedChain.js'
 import { waitFor } from '../library/until.js'
 import { headBlock } from '../rpc/demoChain.js'
 import { copyDemoStore, makeFolder, runHere, storePathOf } from '../service/program.js'
@@ -54,7 +55,19 @@ t.test(
   async (t) => {
     // The fewest blocks that a writer may keep, and as many as it takes until old ones are removed.
     const [retainBlocks, length] = [256, 400]
-    const cluster = await startCluster(t, length, [{ after: length - 2, back: 2, blocks: 3 }])
+    const cluster = await startClusterOf(
+      t,
+      await makeReplayedChain(t, {
+        ...{ length, from: 4, intervalMs: 1 },
+        reorganisations: [{ after: length - 2, back: 2, blocks: 3 }],
+        // There have to be many, and in most of them nothing happens.
+        planOf: (number, branch) => ({
+          transactions:
+            number % 32 === 1 ? [{ to: contracts.store, data: storeInput(1n, BigInt(number)) }] : [],
+          extraData: Buffer.from(`branch ${branch}`),
+        }),
+      }),
+    )
     const { chain, postgres, steps } = cluster
     const [writing, absent] = [makeFolder(t), makeFolder(t)]
     const writer = await startMember(t, cluster, writerOf(cluster, { retainBlocks }), writing)

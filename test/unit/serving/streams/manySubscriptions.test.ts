@@ -6,6 +6,7 @@ import t, { type Test } from 'tap'
 import { SubscriberPool, subscriptionBytes } from '../../../../src/serving/streams/subscriberPool.js'
 import { localTotals } from '../../../../src/serving/transport/totals.js'
 import { threadCpuMs } from '../../../library/loopWatch.js'
+import { someOf } from '../../../library/property.js'
 import { until } from '../../../library/until.js'
 import { addressOfNumber, type ChosenLog, type ForkBlock, growFrom, makeBlock } from './forkingChain.js'
 import { openStreams } from './openStreams.js'
@@ -52,7 +53,7 @@ const silent: readonly (readonly [name: string, paramsOf: (at: number) => unknow
   ['one bucket', (at) => ['logs', { topics: [[word(1), word(1_000 + at)], [word(3)]] }]],
 ]
 
-for (const [name, paramsOf] of silent) {
+for (const [name, paramsOf] of someOf(silent, 2)) {
   t.test(`filters that get nothing hold the loop for a slice at a time: ${name}`, async (t) => {
     const logs = 1_000
     const { forks, told } = subscribeAll(t, 10_000, paramsOf)
@@ -113,7 +114,7 @@ const loud: readonly (readonly [
   ['logs, of which the newest are kept', () => ['logs', { policy: 'dropOldest', queueBytes: 2 ** 24 }]],
 ]
 
-for (const [name, paramsOf] of loud) {
+for (const [name, paramsOf] of someOf(loud, 2)) {
   t.test(`what waits for those who do not read is held for none of them: ${name}`, async (t) => {
     setFlagsFromString('--expose-gc')
     const collectGarbage: () => void = runInNewContext('gc')
