@@ -630,7 +630,7 @@ function columnsOf({ hides, lacks }: Row, at: number): [string, Column][] {
 /** The first tells how slow the machine is. */
 const [plain, ...others] = [...Object.entries(rows).entries()]
 const isWhole = process.env.KILLS !== undefined || ROW !== ''
-for (const [at, [name, row]] of [plain as (typeof others)[0], ...(isWhole ? others : someOf(others, 24))]) {
+for (const [at, [name, row]] of [plain as (typeof others)[0], ...(isWhole ? others : someOf(others, 12))]) {
   if (!new RegExp(ROW).test(name)) continue
   t.test(name, async (t) => {
     const frontOf = (node: { readonly url: string }) => openFront(t, node.url, row.front)
