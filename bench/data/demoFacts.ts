@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type AbiValue, encodeCall } from '../../data/devnet/abi.js'
 import type { Examples } from '../../data/devnet/examples.js'
-import { bytesToHex, toQuantity } from '../../src/primitives/bytes.js'
+import { bytesToHex } from '../../src/primitives/bytes.js'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
 
 export const devnetFolder = join(packageRoot(), 'data/devnet')
@@ -40,10 +40,6 @@ export const uncleBlock = found(
 /** 64 hex digits with `0x`. */
 export function word(value: number): string {
   return `0x${value.toString(16).padStart(64, '0')}`
-}
-
-export function blockTag(number: number): string {
-  return toQuantity(number)
 }
 
 /** Calldata of a Solidity call as hex. */

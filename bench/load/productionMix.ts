@@ -3,14 +3,15 @@
  * recording: most calls read the head, balances and slots, one in seven fetches a block or receipts, and the
  * expensive ones, proofs and estimates, are one in twenty. Replace them if you know a better mix.
  */
-import { addressOf, blockTag, calldata, headNumber, slots, word } from '../data/demoFacts.js'
+import { toQuantity } from '../../src/primitives/bytes.js'
+import { addressOf, calldata, headNumber, slots, word } from '../data/demoFacts.js'
 import { scatter } from '../data/scatter.js'
 import { rpc } from './rpc.js'
 
 const [bea, cal, tide] = [addressOf('bea'), addressOf('cal'), addressOf('Tide')]
 const balanceCalls = [bea, cal].map((owner) => ({ to: tide, data: calldata('balanceOf(address)', [owner]) }))
 
-const someBlock = (choice: number): string => blockTag(1 + (choice % headNumber))
+const someBlock = (choice: number): string => toQuantity(1 + (choice % headNumber))
 
 interface Share {
   /** Of {@link weightsTotal} requests. */
@@ -34,7 +35,7 @@ export const productionMix: readonly Share[] = [
   share(6, 'eth_chainId'),
   share(8, 'eth_getBlockByNumber', (choice) => [someBlock(choice), false]),
   share(3, 'eth_getBlockByNumber', (choice) => [someBlock(choice), true]),
-  share(5, 'eth_getTransactionByBlockNumberAndIndex', (choice) => ['0xc8', blockTag(choice % 200)]),
+  share(5, 'eth_getTransactionByBlockNumberAndIndex', (choice) => ['0xc8', toQuantity(choice % 200)]),
   share(3, 'eth_getBlockReceipts', (choice) => [someBlock(choice)]),
   share(3, 'eth_estimateGas', (choice) => {
     const data = calldata('transfer(address,uint256)', [cal, 1 + (choice % 1_000_000)])

@@ -2,16 +2,12 @@
 
 /** The body of one call. */
 export function rpc(method: string, params: readonly unknown[]): string {
-  return JSON.stringify(call(1, method, params))
+  return JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
 }
 
 /** The body of a batch; ids count from 1. */
 export function batch(calls: readonly (readonly [method: string, params: readonly unknown[]])[]): string {
-  return JSON.stringify(calls.map(([method, params], at) => call(at + 1, method, params)))
-}
-
-function call(id: number, method: string, params: readonly unknown[]): object {
-  return { jsonrpc: '2.0', id, method, params }
+  return JSON.stringify(calls.map(([method, params], at) => ({ jsonrpc: '2.0', id: at + 1, method, params })))
 }
 
 /** The answer to one body, as text. Throws for every status but 200. */

@@ -3,7 +3,7 @@
  * requests, and those that must not repeat do not.
  */
 import { bytesToHex, toQuantity } from '../../src/primitives/bytes.js'
-import { addressOf, blockTag, calldata, fullBlock, slots, smallBlock, word } from '../data/demoFacts.js'
+import { addressOf, calldata, fullBlock, slots, smallBlock, word } from '../data/demoFacts.js'
 import { scatter, walk } from '../data/scatter.js'
 import { transactionsPerBlock } from '../data/syntheticBlocks.js'
 import { accountHex, contractAddress, contractOf, contracts, slotOf } from '../data/syntheticState.js'
@@ -111,7 +111,7 @@ function randomTransaction(blocks: number): (n: number) => string {
     const stop = transactionStop(n)
     const number = 1 + Math.floor(stop / transactionsPerBlock)
     const index = stop % transactionsPerBlock
-    return rpc('eth_getTransactionByBlockNumberAndIndex', [blockTag(number), toQuantity(index)])
+    return rpc('eth_getTransactionByBlockNumberAndIndex', [toQuantity(number), toQuantity(index)])
   }
 }
 
@@ -137,7 +137,7 @@ export function isOfAnyEndpoint({ network, isUncached }: Scenario): boolean {
 /** Every scenario over HTTP, in the order of the table. */
 export function httpScenarios(sizes: Sizes): Scenario[] {
   const cached = slots[0] as (typeof slots)[number]
-  const full = blockTag(fullBlock.number)
+  const full = toQuantity(fullBlock.number)
   const fullBody = rpc('eth_getBlockByNumber', [full, true])
   const receiptsBody = rpc('eth_getBlockReceipts', [full])
   const count = (value: number) => value.toLocaleString('en')
@@ -151,7 +151,7 @@ export function httpScenarios(sizes: Sizes): Scenario[] {
   const randomBlocks = many(
     'block-random',
     `random blocks of ${count(sizes.blocks)}, from the store`,
-    (n) => rpc('eth_getBlockByNumber', [blockTag(1 + blockStop(n)), false]),
+    (n) => rpc('eth_getBlockByNumber', [toQuantity(1 + blockStop(n)), false]),
     ofBlocks,
   )
   const randomTransactions = many(

@@ -3,8 +3,9 @@ import { randomBytes } from 'node:crypto'
 import { Agent } from 'node:http'
 import type { Socket } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
+import { toQuantity } from '../../src/primitives/bytes.js'
 import { frame } from '../../test/transport/socketClient.js'
-import { addressOf, blockTag, calldata, fullBlock, headNumber, slots, word } from '../data/demoFacts.js'
+import { addressOf, calldata, fullBlock, headNumber, slots, word } from '../data/demoFacts.js'
 import { batch, rpc } from '../load/rpc.js'
 import { type Attack, type AttackTools, ended, write } from './attackTools.js'
 import { bomb, code, executing, precompileBombs, precompileLoop } from './bombs.js'
@@ -23,7 +24,7 @@ import { answerKind, lookedAtBytes } from './tally.js'
 const tide = addressOf('Tide')
 const { address, slot } = slots[0] as (typeof slots)[number]
 const cachedRead = rpc('eth_getStorageAt', [address, slot, 'latest'])
-const full = blockTag(fullBlock.number)
+const full = toQuantity(fullBlock.number)
 /** Opcodes of frames: RFC 6455, section 5.2. */
 const [textFrame, pingFrame] = [0x1, 0x9]
 const mebibyte = 2 ** 20
@@ -179,7 +180,7 @@ export const attacks: readonly Attack[] = [
     tools.ask(16, next)
   }),
   attack('values', 'values of 10,000 mapping keys', (tools) => {
-    const block = inTurn(['latest', blockTag(fullBlock.number)])
+    const block = inTurn(['latest', toQuantity(fullBlock.number)])
     tools.ask(16, () => storageByKeys(tools, block()))
   }),
   attack('queues', 'every queue of jobs full', (tools) => {
@@ -212,7 +213,7 @@ export const attacks: readonly Attack[] = [
     })
   }),
   attack('traces', 'witnesses and filters of traces', (tools) => {
-    const block = inTurn(times(headNumber, (at) => blockTag(at + 1)))
+    const block = inTurn(times(headNumber, (at) => toQuantity(at + 1)))
     tools.ask(8, () => rpc('debug_executionWitness', [block()]))
     tools.ask(8, () => rpc('trace_filter', [{ fromBlock: '0x1', toBlock: block(), count: tools.serial() }]))
   }),

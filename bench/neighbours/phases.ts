@@ -1,5 +1,4 @@
 /** Results of the victims in each phase of the scenario `neighbours`: the outcome and the table. */
-
 import type { Side } from '../report/outcome.js'
 import { inColumns, type Latencies, latenciesOf } from '../report/statistics.js'
 import type { Found } from '../scenarios/specialScenario.js'

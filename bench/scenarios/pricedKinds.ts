@@ -1,7 +1,7 @@
 /** The calls whose prices are compared: usual calls, and calls chosen to get the most for a unit. */
+import { toQuantity } from '../../src/primitives/bytes.js'
 import {
   addressOf,
-  blockTag,
   calldata,
   fullBlock,
   headNumber,
@@ -26,12 +26,12 @@ export interface PricedKind {
 
 const tide = addressOf('Tide')
 const [bea, cal] = [addressOf('bea'), addressOf('cal')]
-const full = blockTag(fullBlock.number)
+const full = toQuantity(fullBlock.number)
 /** Rounds of a loop of about a million gas. */
 const loopRounds = 12_000
 
 function someBlock(n: number): string {
-  return blockTag(1 + (scatter(n) % headNumber))
+  return toQuantity(1 + (scatter(n) % headNumber))
 }
 
 function tokenTransfer(n: number): object {
@@ -95,11 +95,11 @@ export const pricedKinds: readonly PricedKind[] = [
     '200 transactions',
   ),
   ...['eth_getTransaction', 'eth_getRawTransaction'].flatMap((name) => [
-    asked(`${name}ByBlockNumberAndIndex`, (n) => [full, blockTag(n % fullBlock.transactions)]),
-    asked(`${name}ByBlockHashAndIndex`, (n) => [fullBlock.hash, blockTag(n % fullBlock.transactions)]),
+    asked(`${name}ByBlockNumberAndIndex`, (n) => [full, toQuantity(n % fullBlock.transactions)]),
+    asked(`${name}ByBlockHashAndIndex`, (n) => [fullBlock.hash, toQuantity(n % fullBlock.transactions)]),
   ]),
   asked('eth_getUncleByBlockHashAndIndex', () => [uncleBlock.hash, '0x0']),
-  asked('eth_getTransactionBySenderAndNonce', (n) => [bea, blockTag(n % 20)]),
+  asked('eth_getTransactionBySenderAndNonce', (n) => [bea, toQuantity(n % 20)]),
   asked('eth_getStorageValues', (n) => [{ [tide]: words(n, 1) }, someBlock(n)], '1 key'),
   asked('eth_getStorageValues', (n) => [{ [tide]: words(n, 1_024) }, someBlock(n)], '1,024 keys'),
   asked('eth_feeHistory', (n) => ['0x1', someBlock(n), [10, 50, 90]], '1 block'),
@@ -115,7 +115,7 @@ export const pricedKinds: readonly PricedKind[] = [
     const { address, slot } = slots[n % slots.length] as (typeof slots)[number]
     return [address, slot, someBlock(n)]
   }),
-  asked('eth_getUncleByBlockNumberAndIndex', () => [blockTag(uncleBlock.number), '0x0']),
+  asked('eth_getUncleByBlockNumberAndIndex', () => [toQuantity(uncleBlock.number), '0x0']),
   asked('eth_getBlockByHash', () => [smallBlock.hash, false], 'small'),
   asked('eth_getBlockByNumber', () => [full, false], '200 hashes'),
   asked('eth_getBlockByNumber', () => [full, true], '200 transactions'),
@@ -153,7 +153,7 @@ export const pricedKinds: readonly PricedKind[] = [
   ),
   asked(
     'eth_call',
-    (n) => [{ to: addressOf('Burner'), data: calldata('burn(uint256)', [loopRounds]), nonce: blockTag(n) }],
+    (n) => [{ to: addressOf('Burner'), data: calldata('burn(uint256)', [loopRounds]), nonce: toQuantity(n) }],
     'a million gas',
   ),
   { name: 'eth_call, endless loop', question: (n) => bomb(n, code.loop), isLong: true },
@@ -167,12 +167,12 @@ export const pricedKinds: readonly PricedKind[] = [
   asked('tidegate_getVerified', (n) => ['eth_getStorageAt', [tide, word(n), 'latest']], 'slot'),
   asked(
     'tidegate_getVerified',
-    (n) => ['eth_getTransactionByBlockNumberAndIndex', [blockTag(fullBlock.number), blockTag(n % 200)]],
+    (n) => ['eth_getTransactionByBlockNumberAndIndex', [toQuantity(fullBlock.number), toQuantity(n % 200)]],
     'transaction',
   ),
   asked(
     'tidegate_getVerified',
-    (n) => ['eth_getTransactionReceipt', [blockTag(fullBlock.number), blockTag(199 - (n % 8))]],
+    (n) => ['eth_getTransactionReceipt', [toQuantity(fullBlock.number), toQuantity(199 - (n % 8))]],
     'receipt',
   ),
   asked('tidegate_readVariable', (n) => [tide, `allowance[${bea}][${cal}]`, someBlock(n)]),

@@ -7,9 +7,8 @@ import { join } from 'node:path'
 import { headerFields } from '../../src/data/chain/header.js'
 import { decodeAccount } from '../../src/data/state/account.js'
 import { ChainReader } from '../../src/data/store/chainReader.js'
-import { bytesToHex, padLeft } from '../../src/primitives/bytes.js'
+import { bytesToHex, padLeft, toQuantity } from '../../src/primitives/bytes.js'
 import { anvilProgram } from '../../test/upstream/anvilProgram.js'
-import { blockTag } from '../data/demoFacts.js'
 import type { BenchNetwork } from '../data/networks.js'
 import { askResult } from '../load/rpc.js'
 import { type ServerProcess, startServer } from './serverProcess.js'
@@ -45,7 +44,7 @@ async function buildState(network: BenchNetwork, url: string): Promise<{ state: 
     const transactions: Json[] = []
     let newest: Json = {}
     for (let number = 0; number <= head; number++) {
-      const tag = blockTag(number)
+      const tag = toQuantity(number)
       newest = (await askResult(url, 'eth_getBlockByNumber', [tag, true])) as Json
       blocks.push(toAnvilBlock(newest))
       const receipts = (await askResult(url, 'eth_getBlockReceipts', [tag])) as Json[]

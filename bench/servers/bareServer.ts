@@ -4,7 +4,6 @@
  * server that gave them. At the path `/after/MICROS` it takes so much time before each answer: no server that works as
  * long for one could answer sooner. Started as `node bareServer.js <JSON file with an array of answers>`; prints its port.
  */
-
 import type { HttpResponse } from 'uWebSockets.js'
 import { readFileSync } from 'node:fs'
 import { uWS } from '../../src/serving/transport/uws/library.js'

@@ -118,8 +118,8 @@ export type Fault =
   | { readonly kind: 'ExecutionFailed'; readonly why: string }
   | { readonly kind: 'ExecutionTimedOut'; readonly limitSeconds: number }
   | { readonly kind: 'ExecutionOutOfMemory'; readonly limitBytes: number }
-  /** A trace with more bytes than may be kept or answered. */
-  | { readonly kind: 'TraceTooLarge'; readonly limitBytes: number }
+  /** A trace with more bytes than may be kept or answered; `isWhole`: where it is not sent in parts. */
+  | { readonly kind: 'TraceTooLarge'; readonly limitBytes: number; readonly isWhole?: boolean }
   | { readonly kind: 'ResponseTooLarge' }
   | { readonly kind: 'RequestTimedOut' }
   /** `why` completes `unauthorized: …`; it never contains the key. */

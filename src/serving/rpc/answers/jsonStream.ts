@@ -84,7 +84,7 @@ export class JsonStream {
         bytes += more
         if (bytes <= bytesMax) return false
         this.cancel()
-        reject(new FaultError({ kind: 'TraceTooLarge', limitBytes: bytesMax }))
+        reject(new FaultError({ kind: 'TraceTooLarge', limitBytes: bytesMax, isWhole: true }))
         return true
       }
       this.pipe({

@@ -141,11 +141,13 @@ const wireErrors: { readonly [K in FaultKind]: (fault: FaultOf<K>) => WireError 
   ExecutionTimedOut: ({ limitSeconds }) => wire(-32000, `execution aborted (timeout = ${limitSeconds}s)`),
   ExecutionOutOfMemory: ({ limitBytes }) =>
     wire(-32000, `execution aborted (memory limit = ${Math.floor(limitBytes / 2 ** 20)} MiB)`),
-  TraceTooLarge: ({ limitBytes }) =>
-    wire(
+  TraceTooLarge: ({ limitBytes, isWhole }) => {
+    const otherwise = isWhole ? ', or ask alone over HTTP, which sends traces in parts' : ''
+    return wire(
       -32003,
-      `response too large: the trace has more than ${limitBytes} bytes; trace less at once, or ask over HTTP, which sends traces in parts`,
-    ),
+      `response too large: the trace has more than ${limitBytes} bytes; trace less at once${otherwise}`,
+    )
+  },
   RequestTimedOut: () => wire(-32002, 'request timed out'),
   ResponseTooLarge: () => wire(-32003, 'response too large'),
   Unauthorized: ({ why }) => wire(-32001, `unauthorized: ${why}`),

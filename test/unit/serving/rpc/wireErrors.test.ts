@@ -207,9 +207,9 @@ const examples: { [K in Fault['kind']]: [Extract<Fault, { kind: K }>, number, st
     'execution aborted (memory limit = 256 MiB)',
   ],
   TraceTooLarge: [
-    { kind: 'TraceTooLarge', limitBytes: 1_000 },
+    { kind: 'TraceTooLarge', limitBytes: 1_000, isWhole: true },
     -32003,
-    'response too large: the trace has more than 1000 bytes; trace less at once, or ask over HTTP, which sends traces in parts',
+    'response too large: the trace has more than 1000 bytes; trace less at once, or ask alone over HTTP, which sends traces in parts',
   ],
   ResponseTooLarge: [{ kind: 'ResponseTooLarge' }, -32003, 'response too large'],
   RequestTimedOut: [{ kind: 'RequestTimedOut' }, -32002, 'request timed out'],
@@ -263,6 +263,11 @@ t.test('a transaction whose commit nobody confirmed may have been stored', async
     code: -32000,
     message: 'this transaction may have been stored; ask for its status, or send it again',
   })
+})
+
+t.test('who asked for a trace over HTTP is not told to do so', async (t) => {
+  const { message } = faultToWireError({ kind: 'TraceTooLarge', limitBytes: 9 })
+  t.match(message, /; trace less at once$/)
 })
 
 t.test('every fault has its code and wording', async (t) => {
