@@ -38,7 +38,10 @@ export function findKey(store: KeyStore, nameOrId: string): KeyRecord {
   return rowToRecord(findRow(store, nameOrId))
 }
 
-/** Makes a key. Throws UsageError where the settings have no name, or an end that is past, OperatorError where another key has it. */
+/**
+ * Makes a key. Throws UsageError where the settings have no name, or an end that is past, OperatorError where another
+ * key has that name.
+ */
 export function createKey(store: KeyStore, pepper: Pepper, settings: KeySettings, actor: string): NewKey {
   const made = tryCreateKey(store, pepper, settings, actor)
   if (!made) {

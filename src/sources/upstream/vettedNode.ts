@@ -62,7 +62,9 @@ export class VettedNode {
     return this.upstream.ask(method, params, deadline)
   }
 
-  /** What is wrong with its chain; empty where nothing is, undefined where it did not say. Not asked while it is refused. */
+  /**
+   * What is wrong with its chain; empty where nothing is, undefined where it did not say. Not asked while it is refused.
+   */
   verdict(deadline: number): Promise<string | undefined> {
     if (this.#isVetted) return Promise.resolve('')
     if (this.isRefused) return Promise.resolve(this.#wrong)
