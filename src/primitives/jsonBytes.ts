@@ -19,8 +19,18 @@ const quote = 0x22
 const zero = 0x30
 const lowerX = 0x78
 
+/** `"0x`, little-endian; the fourth byte is overwritten by what is written next. */
+const quantityStart = quote | (zero << 8) | (lowerX << 16)
+
+/** Eight digits `0`. */
+const zeros = ascii('00000000').words[0] as number
+
 /** Largest memory that is kept for the next text: a block with 500 transactions and their receipts. */
 const keptBytesMax = 1024 * 1024
+
+/** Longest short text, and longest memory that is shared: as long as one of its texts is referenced, all of it stays. */
+const lentBytesMax = briefSlab.sharedBytesMax
+const sharedBytesMax = 64 * 1024
 
 /** Position of something written, for {@link JsonBytes.again}. */
 export interface Written {
@@ -65,44 +75,51 @@ export const comma = ascii(',')
  * strings this saves two copies of the whole text and the garbage they leave.
  */
 export class JsonBytes {
+  #memory: ArrayBuffer
   #bytes: Uint8Array<ArrayBuffer>
   /** View of the same memory, to write several digits at once at any offset. */
   #view: DataView
-  #length = 0
+  /** Where the text begins: after those that are lent. */
+  #start = 0
+  /** Where it ends. */
+  #end = 0
 
   /** Reserves `expected` bytes; the memory grows as needed. */
   constructor(expected: number) {
-    this.#bytes = new Uint8Array(expected)
-    this.#view = new DataView(this.#bytes.buffer)
+    this.#memory = memoryOf(expected)
+    this.#bytes = new Uint8Array(this.#memory)
+    this.#view = new DataView(this.#memory)
   }
 
   get length(): number {
-    return this.#length
+    return this.#end - this.#start
   }
 
   /** Everything written, a view that is valid until the next write. */
   get written(): Uint8Array {
-    return this.#bytes.subarray(0, this.#length)
+    return this.#bytes.subarray(this.#start, this.#end)
   }
 
-  /** Begins an empty text, in the same memory unless that is above {@link keptBytesMax}. */
+  /** Begins an empty text, in the same memory unless that is above {@link keptBytesMax}, or lent nearly whole. */
   clear(): void {
-    this.#length = 0
-    if (this.#bytes.length > keptBytesMax) this.#move(new Uint8Array(keptBytesMax))
+    this.#end = this.#start
+    const bytes = this.#bytes.length
+    if (bytes > keptBytesMax) this.#move(keptBytesMax)
+    else if (this.#start > Math.max(0, bytes - lentBytesMax)) this.#move(bytes)
   }
 
   /** Removes everything from `length` on. */
   cut(length: number): void {
-    this.#length = length
+    this.#end = this.#start + length
   }
 
   /** Writes ASCII text. */
   text(text: string): void {
     this.#reserve(text.length)
     const bytes = this.#bytes
-    let at = this.#length
+    let at = this.#end
     for (let i = 0; i < text.length; i++) bytes[at++] = text.charCodeAt(i)
-    this.#length = at
+    this.#end = at
   }
 
   /**
@@ -127,33 +144,36 @@ export class JsonBytes {
     // The zeros after the last byte are overwritten by what is written next.
     this.#reserve(length + 7)
     const view = this.#view
-    let at = this.#length
-    this.#length = at + length
+    let at = this.#end
+    this.#end = at + length
     for (let word = 0; word < words.length; word++, at += 8) view.setFloat64(at, words[word] as number, true)
   }
 
   raw(source: Uint8Array): void {
     this.#reserve(source.length)
-    this.#bytes.set(source, this.#length)
-    this.#length += source.length
+    this.#bytes.set(source, this.#end)
+    this.#end += source.length
   }
 
   /** Writes `"0x…"`, two digits a byte. */
   hex(source: Uint8Array, start = 0, end = source.length): void {
     this.#open((end - start) * 2)
-    this.#close(this.#pairs(source, start, end, this.#length))
+    this.#close(this.#pairs(source, start, end, this.#end))
   }
 
   /** Writes the same as {@link hex}; faster where nearly all bytes are zero, as in blooms. */
   sparseHex(source: Uint8Array, start: number, end: number): void {
     this.#open((end - start) * 2)
-    const from = this.#length
-    const to = from + (end - start) * 2
-    this.#bytes.fill(zero, from, to)
+    const view = this.#view
+    let at = this.#end
     let i = start
-    for (; i + 8 <= end; i += 8)
-      if (!areZeros(source, i)) this.#pairs(source, i, i + 8, from + 2 * (i - start))
-    this.#close(this.#pairs(source, i, end, from + 2 * (i - start)))
+    for (; i + 8 <= end; i += 8, at += 16) {
+      if (areZeros(source, i)) {
+        view.setFloat64(at, zeros, true)
+        view.setFloat64(at + 8, zeros, true)
+      } else this.#pairs(source, i, i + 8, at)
+    }
+    this.#close(this.#pairs(source, i, end, at))
   }
 
   /** Writes big-endian bytes as a quantity: no leading zeros, `"0x0"` for zero or no bytes. */
@@ -162,7 +182,7 @@ export class JsonBytes {
     while (first < end && source[first] === 0) first++
     this.#open((end - first) * 2 + 1)
     const bytes = this.#bytes
-    let at = this.#length
+    let at = this.#end
     if (first === end) bytes[at++] = zero
     else if ((source[first] as number) < 0x10) bytes[at++] = digitOf(source[first++] as number)
     this.#close(this.#pairs(source, first, end, at))
@@ -174,7 +194,7 @@ export class JsonBytes {
     while (last > start && source[last] === 0) last--
     this.#open((last + 1 - start) * 2)
     const bytes = this.#bytes
-    let at = this.#length
+    let at = this.#end
     const first = source[last] as number
     if (first < 0x10) {
       bytes[at++] = digitOf(first)
@@ -199,47 +219,46 @@ export class JsonBytes {
     const lower = number >>> 0
     if (upper > 0) this.#digits(upper, hexLength(upper))
     this.#digits(lower, upper > 0 ? 8 : hexLength(lower))
-    this.#close(this.#length)
+    this.#close(this.#end)
   }
 
   /** Repeats what was written from `start` up to `end`. */
   again(start: number, end: number): void {
     this.#reserve(end - start)
-    this.#bytes.copyWithin(this.#length, start, end)
-    this.#length += end - start
+    this.#bytes.copyWithin(this.#end, this.#start + start, this.#start + end)
+    this.#end += end - start
   }
 
   /** What was written from `start` on, as text. */
   textFrom(start: number): string {
-    return Buffer.from(this.#bytes.buffer, start, this.#length - start).toString('latin1')
+    const from = this.#start + start
+    return Buffer.from(this.#memory, from, this.#end - from).toString('latin1')
   }
 
   /**
-   * A copy of everything: in memory of its own and of its own length, or for use at once, in memory of
-   * {@link briefSlab} or, where it is long, memory that is lent.
+   * Everything, in memory of its own and of its own length; or for use at once: a short text in memory that short ones
+   * share, which is where it stands if that is no longer than theirs, and a long one in memory that is lent
+   * ({@link takeBuffer}).
    */
   finish(isBrief = false): Uint8Array<ArrayBuffer> {
-    if (isBrief && this.#length <= briefSlab.sharedBytesMax) return briefSlab.copy(this.#bytes, this.#length)
-    if (isBrief) {
-      const copy = takeBuffer(this.#length)
-      copy.set(this.#bytes.subarray(0, this.#length))
-      return copy
+    const { length } = this
+    if (isBrief && length <= lentBytesMax) {
+      if (this.#bytes.length > sharedBytesMax) return briefSlab.copy(this.written, length)
+      const text = new Uint8Array(this.#memory, this.#start, length)
+      this.#start = this.#end
+      return text
     }
     // Uninitialised, because all of it is overwritten.
-    const copy = Buffer.allocUnsafeSlow(this.#length) as Uint8Array<ArrayBuffer>
-    copy.set(this.#bytes.subarray(0, this.#length))
+    const copy = isBrief ? takeBuffer(length) : (Buffer.allocUnsafeSlow(length) as Uint8Array<ArrayBuffer>)
+    copy.set(this.written)
     return copy
   }
 
   /** Writes `"0x` and reserves room for `digits` digits. */
   #open(digits: number): void {
     this.#reserve(digits + 4)
-    const bytes = this.#bytes
-    const at = this.#length
-    bytes[at] = quote
-    bytes[at + 1] = zero
-    bytes[at + 2] = lowerX
-    this.#length = at + 3
+    this.#view.setInt32(this.#end, quantityStart, true)
+    this.#end += 3
   }
 
   /**
@@ -275,31 +294,44 @@ export class JsonBytes {
 
   #close(at: number): void {
     this.#bytes[at] = quote
-    this.#length = at + 1
+    this.#end = at + 1
   }
 
   /** Writes the last `count` hex digits of an unsigned 32-bit integer. */
   #digits(value: number, count: number): void {
     const bytes = this.#bytes
-    let at = this.#length
+    let at = this.#end
     for (let shift = (count - 1) * 4; shift >= 0; shift -= 4) {
       bytes[at++] = digitOf((value >>> shift) & 0xf)
     }
-    this.#length = at
+    this.#end = at
   }
 
   #reserve(more: number): void {
-    const needed = this.#length + more
-    if (needed <= this.#bytes.length) return
-    const larger = new Uint8Array(Math.max(needed, this.#bytes.length * 2))
-    larger.set(this.#bytes.subarray(0, this.#length))
-    this.#move(larger)
+    if (this.#end + more > this.#bytes.length) this.#grow(this.length + more)
   }
 
-  #move(bytes: Uint8Array<ArrayBuffer>): void {
-    this.#bytes = bytes
-    this.#view = new DataView(bytes.buffer)
+  /** Gets memory for `needed` bytes of this text: where others are lent, it may be no longer than this one. */
+  #grow(needed: number): void {
+    const bytes = this.#bytes.length
+    const { written } = this
+    this.#move(needed <= bytes ? bytes : Math.max(needed, bytes * 2))
+    this.#bytes.set(written)
+    this.#end = written.length
   }
+
+  /** Goes on in new memory, uninitialised and empty. */
+  #move(bytes: number): void {
+    this.#memory = memoryOf(bytes)
+    this.#bytes = new Uint8Array(this.#memory)
+    this.#view = new DataView(this.#memory)
+    this.#start = 0
+    this.#end = 0
+  }
+}
+
+function memoryOf(bytes: number): ArrayBuffer {
+  return Buffer.allocUnsafeSlow(bytes).buffer as ArrayBuffer
 }
 
 /** At most 32 big-endian bytes as a word of 32, `"0x…"`, for use at once. */

@@ -56,5 +56,23 @@ export function partOf(bytes: Uint8Array, start: number, end = bytes.length): Ui
   return part
 }
 
+/** Memory for one array at a time: each copy overwrites the one before it. */
+export class LentMemory {
+  // To ask an array for it is a call of V8's runtime.
+  readonly #memory: ArrayBuffer
+  readonly #bytes: Uint8Array
+
+  constructor(readonly bytesMax: number) {
+    this.#memory = new ArrayBuffer(bytesMax)
+    this.#bytes = new Uint8Array(this.#memory)
+  }
+
+  /** At most {@link bytesMax}. */
+  copy(bytes: Uint8Array): Uint8Array {
+    this.#bytes.set(bytes)
+    return new Uint8Array(this.#memory, 0, bytes.length)
+  }
+}
+
 /** Of what is used at once: parts of answers, and rows that were read. */
 export const briefSlab = new Slab()

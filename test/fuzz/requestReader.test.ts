@@ -95,7 +95,7 @@ class Memory implements CallLookup<Asked, string> {
 
 /** Every text is the name of a method here. */
 const names: MethodLookup = {
-  find: (start, end) => ({ name: textBetween(start, end), number: 0, params: undefined }),
+  find: (start, end) => ({ name: textBetween(start, end), number: 0, params: undefined, isQuick: false }),
 }
 
 /** As {@link plainRequest}, by the readers under test. */

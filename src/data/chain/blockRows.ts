@@ -16,6 +16,7 @@ import {
   rlpSpanAt,
 } from '../../primitives/rlp.js'
 import { SeenOnceFilter } from '../../primitives/seenOnceFilter.js'
+import { LentMemory } from '../../primitives/slab.js'
 import { transactionTypes } from '../../primitives/transactionTypes.js'
 import type { ChainRows } from '../store/chainRows.js'
 import { StoredBlock, senderBytes } from '../store/storedBlock.js'
@@ -178,8 +179,8 @@ export class BlockRowsReader {
   #last: BlockRows | undefined
   /** The last block lent, for the same; its row and body are in memory that the next one overwrites. */
   #view: BlockRows | undefined
-  readonly #lentRow = new Uint8Array(lentBytesMax)
-  readonly #lentBody = new Uint8Array(lentBytesMax)
+  readonly #lentRow = new LentMemory(lentBytesMax)
+  readonly #lentBody = new LentMemory(lentBytesMax)
 
   readonly #types: typeof transactionTypes
 
@@ -218,8 +219,7 @@ export class BlockRowsReader {
       this.#last = new BlockRows(hash, copyOf(stored), this.#readBody, this.#types)
       return this.#last
     }
-    this.#lentRow.set(bytes)
-    const row = new StoredBlock(this.#lentRow.subarray(0, bytes.length))
+    const row = new StoredBlock(this.#lentRow.copy(bytes))
     this.#view = new BlockRows(
       hash,
       row,
@@ -261,11 +261,8 @@ export class BlockRowsReader {
 
   readonly #readBody = (hash: Hash32): Uint8Array => bodyOf(hash, this.#store.readBody(hash))
 
-  readonly #viewBody = (hash: Hash32): Uint8Array => {
-    const body = bodyOf(hash, this.#store.readBody(hash, true))
-    this.#lentBody.set(body)
-    return this.#lentBody.subarray(0, body.length)
-  }
+  readonly #viewBody = (hash: Hash32): Uint8Array =>
+    this.#lentBody.copy(bodyOf(hash, this.#store.readBody(hash, true)))
 }
 
 function copyOf({ bytes }: StoredBlock): StoredBlock {

@@ -172,17 +172,26 @@ const timestampIndex = 11
 const baseFeeIndex = 15
 export const withdrawalsRootIndex = 16
 
+/** The first fields, each of which has one length: five hashes, an address and a bloom. */
+const fixedFields = 7
+const fixedBytes = 5 * 33 + 21 + 259
+
 /** Offset of a field in a header that is known to be well-formed; undefined where it has fewer fields. */
 export function headerFieldAt(rlp: Uint8Array, index: number): number | undefined {
   let field = rlpPayloadAt(rlp, 0)
-  for (let before = 0; before < index && field < rlp.length; before++) field = rlpEndAt(rlp, field)
+  let before = 0
+  if (index >= fixedFields) {
+    field += fixedBytes
+    before = fixedFields
+  }
+  for (; before < index && field < rlp.length; before++) field = rlpEndAt(rlp, field)
   return field < rlp.length ? field : undefined
 }
 
 /** Reads them from a header that is known to be well-formed, in a tenth of the time of decoding it. */
 export function readBlockFacts(rlp: Uint8Array): BlockFacts {
-  let field = rlpPayloadAt(rlp, 0)
-  let index = 0
+  let field = rlpPayloadAt(rlp, 0) + fixedBytes
+  let index = fixedFields
   const integerOf = (wanted: number): number | bigint | undefined => {
     for (; index < wanted && field < rlp.length; index++) field = rlpEndAt(rlp, field)
     return field < rlp.length ? integerAt(rlp, rlpPayloadAt(rlp, field), rlpEndAt(rlp, field)) : undefined

@@ -8,13 +8,14 @@ import {
   type Address,
   equalBytes,
   type Hash32,
+  hashAt,
   hashBytes,
   noBytes,
   readUint64,
   toHash32,
 } from '../../primitives/bytes.js'
 import { FaultError, OperatorError } from '../../primitives/faults.js'
-import { briefSlab } from '../../primitives/slab.js'
+import { briefSlab, LentMemory } from '../../primitives/slab.js'
 import type { Change, ReplacedState } from './blockDiff.js'
 import {
   type BlockName,
@@ -101,7 +102,7 @@ export class ChainReader implements ChainRows {
   readonly #guard: ReadGuard = (read) => read()
   /** The block whose hash was asked for last, in {@link #lastMemory}; rows of one hash are always the same. */
   #last: StoredBlock | undefined
-  readonly #lastMemory = new Uint8Array(heldRowMax)
+  readonly #lastMemory = new LentMemory(heldRowMax)
   /** The block that was found to be canonical last, and in which snapshot. */
   readonly #canonical = new Uint8Array(hashBytes)
   #canonicalIn = Number.NaN
@@ -192,11 +193,8 @@ export class ChainReader implements ChainRows {
     const row = this.tables.blocks.viewUntilNextRead(numberKey(number))
     this.#last = undefined
     if (row === undefined) return undefined
-    if (row.length <= heldRowMax) {
-      this.#lastMemory.set(row)
-      this.#last = new StoredBlock(this.#lastMemory.subarray(0, row.length))
-    }
-    return row.slice(0, 32) as Hash32
+    if (row.length <= heldRowMax) this.#last = new StoredBlock(this.#lastMemory.copy(row))
+    return hashAt(row, 0)
   }
 
   isCanonical(number: number, hash: Uint8Array, isAfterRead = false): boolean {

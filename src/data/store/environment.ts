@@ -1,6 +1,7 @@
 import { statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type Database, open, type RootDatabase } from 'lmdb'
+import { noBytes } from '../../primitives/bytes.js'
 import { OperatorError } from '../../primitives/faults.js'
 import { isThere } from '../../primitives/isThere.js'
 import { makeFolder } from '../../primitives/makeFolder.js'
@@ -118,6 +119,10 @@ export function openTable(environment: RootDatabase, name: string): Table | unde
   snapshots.set(environment, begun)
   // Told before the first read of a snapshot; when lmdb ends one is not told.
   emitterOf(table).addListener('begin-transaction', () => begun.begun++)
+  /** lmdb's own memory, which is the same for all reads until a row is longer; to ask a view for it is a call of V8. */
+  let lent: Uint8Array | undefined
+  let memory: ArrayBufferLike = noBytes.buffer
+  let offset = 0
   return Object.assign(table, {
     getBrief(key: Uint8Array, bytesMax = Number.POSITIVE_INFINITY) {
       // `value` is in lmdb's own memory, valid until its next read.
@@ -126,8 +131,14 @@ export function openTable(environment: RootDatabase, name: string): Table | unde
     },
     viewUntilNextRead(key: Uint8Array) {
       const value = table.getBinaryFast(key)
+      if (value === undefined) return undefined
+      if (value !== lent) {
+        lent = value
+        memory = value.buffer
+        offset = value.byteOffset
+      }
       // lmdb sets `length` of one Buffer that it fills again and again; a view of its own has no other.
-      return value && new Uint8Array(value.buffer, value.byteOffset, value.length)
+      return new Uint8Array(memory, offset, value.length)
     },
   })
 }

@@ -287,6 +287,8 @@ export interface NamedMethod {
   readonly number: number
   /** Undefined where not all are read from bytes ({@link Param.read}). */
   readonly params: Method['params'] | undefined
+  /** Whether it then takes a few reads of the store. */
+  readonly isQuick: boolean
 }
 
 /** Finds methods by the bytes of their names: a text for each request would have to be hashed and compared as well. */
@@ -297,11 +299,12 @@ export class MethodNames {
   constructor(methods: Iterable<Method<never>>, readsBytes: boolean) {
     this.#places = Array.from({ length: namePlaces }, () => [])
     let number = 0
-    for (const { name, params, isRelayed } of methods) {
+    for (const { name, params, isRelayed, jobClass } of methods) {
       const bytes = Buffer.from(name)
       takeCall(bytes)
       const isRead = readsBytes && !isRelayed && params.every(({ read }) => read !== undefined)
-      const method = { name, number: number++, params: isRead ? params : undefined }
+      const isQuick = isRead && jobClass === undefined
+      const method = { name, number: number++, params: isRead ? params : undefined, isQuick }
       this.#places[placeOf(0, bytes.length)]?.push({ pattern: patternOf(bytes), method })
     }
   }

@@ -76,3 +76,45 @@ t.test('constants of any length come out as they are, in memory that grows', asy
   json.constant(name.nameOfManyCharacters)
   t.equal(Buffer.from(json.finish()).toString(), ',"a":,"nameOfManyCharacters":')
 })
+
+t.test(
+  'texts for use at once stay as they are while others are written, long ones between them',
+  async (t) => {
+    const length = fc.oneof(
+      { weight: 20, arbitrary: fc.nat(3_000) },
+      { weight: 2, arbitrary: fc.integer({ min: 8_000, max: 8_400 }) },
+      { weight: 1, arbitrary: fc.nat(100_000) },
+    )
+    let shared = 0
+    fc.assert(
+      fc.property(
+        fc.nat(70_000),
+        fc.array(fc.tuple(length, fc.boolean()), { maxLength: 80 }),
+        (room, texts) => {
+          const json = new JsonBytes(room)
+          const finished = texts.map(([length, isBrief], index) => {
+            json.clear()
+            json.text(`left of ${index}`)
+            json.cut(2)
+            json.again(0, 2)
+            if (json.textFrom(1) !== 'ele') throw new Error(json.textFrom(0))
+            json.hex(new Uint8Array(length >> 1).fill(index))
+            return json.finish(isBrief)
+          })
+          const buffers = new Set(finished.map(({ buffer }) => buffer))
+          shared += finished.length - buffers.size
+          return finished.every((bytes, index) => {
+            const [length] = texts[index] as [number, boolean]
+            const digits = index
+              .toString(16)
+              .padStart(2, '0')
+              .repeat(length >> 1)
+            return Buffer.from(bytes).toString() === `lele"0x${digits}"`
+          })
+        },
+      ),
+      propertyRuns(100) as fc.Parameters<[number, [number, boolean][]]>,
+    )
+    t.ok(shared > 20, `${shared} share memory with others`)
+  },
+)

@@ -247,7 +247,7 @@ function idText(start: number, end: number): string {
     if (digit < 0) return textBetween(start, end)
     value = value * 10 + digit
   }
-  return String(value)
+  return `${value}`
 }
 
 /** Throws ParseError. */

@@ -16,9 +16,9 @@ interface Asked {
 
 const nameOf = (method: number) => `test_${method}`
 
-function readFrom(memo: AnswerMemo, { text, method }: Asked, before = '', after = '') {
+function readFrom(memo: AnswerMemo, { text, method }: Asked, before = '', after = '', isQuick = false) {
   const bytes = new Uint8Array(Buffer.from(`${before}${text}${after}`))
-  const named = { name: nameOf(method), number: method, params: undefined }
+  const named = { name: nameOf(method), number: method, params: undefined, isQuick }
   return memo.find(named, bytes, before.length, before.length + text.length)
 }
 
@@ -125,5 +125,37 @@ t.test(
     t.ok(tooMany.found > tooMany.kept, `${tooMany.found} are found`)
     const fitting = lastRound(400, 40)
     t.ok(fitting.found > 380, `${fitting.found} of 400 are found`)
+  },
+)
+
+t.test(
+  'calls of a quick method that hardly repeat are seldom looked for, and again when they do',
+  async (t) => {
+    const rounds = 50_000
+    for (const isQuick of [true, false]) {
+      const memo = new AnswerMemo(1_000_000, () => 1)
+      const hot = { text: '["hot"]', method: 0 }
+      /** How often the hot call is found, of which one in `oneIn` is, among others that never repeat. */
+      const foundOf = (oneIn: number, method = 0) => {
+        let found = 0
+        for (let number = 0; number < rounds; number++) {
+          const isHot = number % oneIn === 0
+          const asked = { text: isHot ? hot.text : `[${oneIn}, ${number}]`, method }
+          if (readFrom(memo, asked, '', '', isQuick) !== undefined) found++
+          else {
+            const missed = memo.missed()
+            if (missed !== undefined)
+              memo.write(missed, '"0x1"', { method: nameOf(method), price: 1, slot: 0 })
+          }
+        }
+        return found / (rounds / oneIn)
+      }
+      const seldom = foundOf(50)
+      t.ok(isQuick ? seldom < 0.2 : seldom > 0.9, `${seldom} where one in 50 repeats`)
+      const ofAnother = foundOf(2, 1)
+      t.ok(ofAnother > 0.99, `${ofAnother} of another method`)
+      const often = foundOf(2)
+      t.ok(often > 0.6, `${often} once every second one repeats`)
+    }
   },
 )
