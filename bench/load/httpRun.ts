@@ -36,9 +36,14 @@ export interface Contestant {
  */
 const latencyLoad = 0.25
 const latencyRateMax = 500
-/** Connections of a slow scenario: two for each of two cores; anvil takes seconds for each. */
+/** Connections of a slow scenario: two for each of two cores. */
 const slowConnections = 4
-const slowConnectionsQuick = 1
+/**
+ * A round ends with the last answer to each connection, so there are no more of them than answers in a round; and a server
+ * that takes a second for each has rounds for so many seconds, but some.
+ */
+const roundsSecondsMax = 10
+const roundsMin = 3
 /** Answers needed for a p99, five of which are above it. Scenarios too slow for that have no p99. */
 const answersForP99 = 500
 const latencySecondsMax = 5
@@ -71,7 +76,7 @@ export async function measureHttp(
   folder: string,
 ): Promise<Outcome> {
   const { name, title, question, variety, acceptEncoding, isSlow } = scenario
-  const slow = { connections: options.isQuick ? slowConnectionsQuick : slowConnections, latencyRounds: 0 }
+  const slow = { connections: slowConnections, latencyRounds: 0 }
   const settings = isSlow === true ? { ...options, ...slow } : options
   const answers = await sampleAnswers(scenario, contestant)
   if (anvil !== undefined && scenario.anvil === 'same') await compareAnswers(scenario, answers, anvil)
@@ -137,6 +142,9 @@ type Requests = Pick<Scenario, 'question' | 'variety'> & { readonly acceptEncodi
 class Track {
   readonly #target: Target
   readonly #next: NextBody
+  #connections = 1
+  /** Of all rounds. */
+  #seconds = 0
   readonly #rounds: Round[] = []
   readonly #busy: (number | undefined)[] = []
   readonly #faults: (number | undefined)[] = []
@@ -158,20 +166,24 @@ class Track {
   }
 
   async warmUp(): Promise<void> {
-    const { connections, warmUpSecondsMax } = this.settings
+    const { connections, seconds, warmUpSecondsMax } = this.settings
     const secondsMax = this.contestant.name === 'anvil' ? compiledWarmUpSeconds : warmUpSecondsMax
-    await withConnections(this.#target, connections, (open) =>
+    const one = await withConnections(this.#target, 1, (open) => saturate(open, seconds, this.#next))
+    this.#connections = Math.min(connections, one.answers)
+    await withConnections(this.#target, this.#connections, (open) =>
       warmUp(open, secondsMax, this.#next, () => this.contestant.process?.pageFaults()),
     )
   }
 
   async saturate(): Promise<void> {
+    if (this.#seconds > roundsSecondsMax && this.#rounds.length >= roundsMin) return
     const { process } = this.contestant
-    const { connections, seconds: secondsWanted } = this.settings
+    const { seconds: secondsWanted } = this.settings
     const faultsBefore = process?.pageFaults()
     const [{ answers, seconds }, cpuSeconds] = await withCpu(process, () =>
-      withConnections(this.#target, connections, (open) => saturate(open, secondsWanted, this.#next)),
+      withConnections(this.#target, this.#connections, (open) => saturate(open, secondsWanted, this.#next)),
     )
+    this.#seconds += seconds
     const faults = process?.pageFaults()
     const isKnown = faults !== undefined && faultsBefore !== undefined
     this.#faults.push(isKnown ? (faults - faultsBefore) / answers : undefined)

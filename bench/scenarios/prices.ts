@@ -1,11 +1,8 @@
 /**
- * Compares the server's CPU time for each kind of call, over all threads, with its charge. The charge is measured
- * from outside: after the load the rest of the key's bucket is spent, and the difference was charged. Caches are off,
- * as prices assume.
+ * Compares the server's CPU time for each kind of call, over all threads, with its charge, as the headers of answers tell
+ * it: what is left before and after the load. Caches are off, as prices assume.
  */
-import { bodyUnits } from '../../src/serving/rpc/contexts/price.js'
 import { saturate, targetOf, withConnections } from '../load/httpLoader.js'
-import { batch } from '../load/rpc.js'
 import { inColumns } from '../report/statistics.js'
 import { withCpu } from '../servers/serverProcess.js'
 import { type TidegateProcess, withoutCaches } from '../servers/tidegateServer.js'
@@ -25,18 +22,11 @@ export interface PricedCall {
   readonly cpuMicros: number | undefined
 }
 
-/** Limits of the server: a bucket that no kind of call empties in its time, at the lowest rate, and no caches. */
-export const priceLimits = { ...withoutCaches, keyUnitsPerSecond: 1, keyUnitsBurst: 1_000_000 } as const
+/** Limits of the server: a bucket that no kind of call empties, at the lowest rate, and no caches. */
+export const priceLimits = { ...withoutCaches, keyUnitsPerSecond: 1, keyUnitsBurst: 1_000_000_000 } as const
 
-/** A call that is charged, and refused for its arguments before it does any work. */
-const refused = ['eth_getProof', [`0x${'0'.repeat(40)}`, ['none']]] as const
-/** A thousand charged calls that take almost no work: first expensive ones, then invalid ones for the rest. */
-const spending = [
-  { body: batch(Array.from({ length: 1_000 }, () => refused)), units: 21 },
-  { body: `[${'{},'.repeat(999)}{}]`, units: 1 },
-] as const
-const spendingCalls = 1_000
-const limitExceeded = /"error":\{"code":-32005,/g
+/** What is left, in the answers to a key: `"units";r=91;t=9`. */
+const leftPattern = /"units";r=(\d+)/
 
 /**
  * Connections: enough for two threads, and few enough that none is refused as busy; for calls that take seconds, one
@@ -47,7 +37,7 @@ const [connectionsUsual, connectionsOfLong] = [8, 2]
 export const prices: SpecialScenario = {
   name: 'prices',
   title: 'CPU time for a unit, by what is asked',
-  seconds: ({ isQuick, seconds }) => 5 + pricedKinds.length * (isQuick ? 0.6 : 2 * seconds + 0.7),
+  seconds: ({ isQuick, seconds }) => 5 + pricedKinds.length * 2 * (isQuick ? secondsQuick : seconds),
   run: (context) =>
     onDemo(
       context,
@@ -76,44 +66,27 @@ export async function measurePrice(
   const next = () => question(n++)
   const connections = isLong === true ? connectionsOfLong : connectionsUsual
   const ask = () => withConnections(targetOf(url), connections, (open) => saturate(open, seconds, next))
-  // Begin below a full bucket, which would not refill measurably.
-  const first = await spend(url, spending[0])
+  const before = await unitsLeft(url)
   const sinceMs = performance.now()
   const warmUp = await ask()
   const [{ answers }, cpuSeconds] = await withCpu(server, ask)
-  const rest = await spendAll(url)
+  const after = await unitsLeft(url)
   const filled = (priceLimits.keyUnitsPerSecond * (performance.now() - sinceMs)) / 1_000
-  const charged = priceLimits.keyUnitsBurst - first.spent + filled - rest
+  const charged = before - after - unitsToAsk + filled
   const cpuMicros = cpuSeconds && (cpuSeconds * 1e6) / answers
   return { name, answers, units: charged / (answers + warmUp.answers), cpuMicros }
 }
 
-/** Spends the rest of a key's units; resolves to their number. */
-async function spendAll(url: string): Promise<number> {
-  let total = 0
-  for (const means of spending) {
-    for (let isAll = true; isAll; ) {
-      const { spent, isPaid } = await spend(url, means)
-      total += spent
-      isAll = isPaid
-    }
-  }
-  return total
-}
+/** Price of a call that is none. */
+const unitsToAsk = 1
 
-/** Spends units on one batch, which is only read if that can be paid. */
-async function spend(
-  url: string,
-  { body, units }: (typeof spending)[number],
-): Promise<{ spent: number; isPaid: boolean }> {
+/** What is left of a key's units once {@link unitsToAsk} are taken. Throws where the answer does not say. */
+async function unitsLeft(url: string): Promise<number> {
   const headers = { 'content-type': 'application/json' }
-  const response = await fetch(url, { method: 'POST', headers, body })
-  const answer = await response.text()
-  // Too little is left to read it.
-  if (response.status === 429) return { spent: 0, isPaid: false }
-  if (response.status !== 200) throw new Error(`${url} answered ${response.status}: ${answer.slice(0, 200)}`)
-  const unpaid = answer.match(limitExceeded)?.length ?? 0
-  return { spent: bodyUnits(body.length) + (spendingCalls - unpaid) * units, isPaid: unpaid === 0 }
+  const response = await fetch(url, { method: 'POST', headers, body: '{}' })
+  const left = leftPattern.exec(response.headers.get('ratelimit') ?? '')?.[1]
+  if (left === undefined) throw new Error(`${url} does not say what is left: ${await response.text()}`)
+  return Number(left)
 }
 
 /** The first call is the one that defines the unit. */

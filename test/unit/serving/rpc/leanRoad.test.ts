@@ -1,6 +1,7 @@
 /**
  * Calls that are recognised by their layout and read from their bytes are answered as those that are parsed: the same
- * requests in random spellings to both, over sockets as well, and what is paid and counted for them. SEED repeats a run.
+ * requests in random spellings to both, over sockets as well, and what is paid, counted, logged and traced for them, and
+ * their limits and turns. SEED repeats a run.
  */
 import t, { type Test } from 'tap'
 import { allotCounts, EdgeCounts } from '../../../../src/serving/metrics/edgeCounts.js'
@@ -11,6 +12,9 @@ import type { Endpoint } from '../../../../src/serving/rpc/dispatch/endpoint.js'
 import type { Method } from '../../../../src/serving/rpc/method.js'
 import type { Network } from '../../../../src/serving/rpc/network.js'
 import { methods } from '../../../../src/serving/rpc/registry.js'
+import type { HttpLimits, HttpServerOptions } from '../../../../src/serving/transport/http.js'
+import type { RequestLine, TraceContext } from '../../../../src/serving/transport/requestLog.js'
+import { requestsOfKeyMax } from '../../../../src/serving/transport/requestsPerTurn.js'
 import { Dice, runsFactor } from '../../../library/property.js'
 import { blockAt, examples, quantity, unknownHash } from '../../../rpc/demoChain.js'
 import { test } from '../../../transport/eachTransport.js'
@@ -142,6 +146,9 @@ function bodies(): [lean: Buffer, general: Buffer] {
   return [broken, broken]
 }
 
+const { address: owner, slot: place } = examples.slots[0] as (typeof examples.slots)[number]
+const slotCall = `{"jsonrpc":"2.0","id":1,"method":"eth_getStorageAt","params":["${owner}","${place}","latest"]}`
+
 const all = Object.values(methods) as readonly Method<Network>[]
 /** Whose parameters are not read from bytes. */
 const parsed = all.map((method) => ({
@@ -257,14 +264,22 @@ t.test('a call with any byte changed, left out or put in is answered the same', 
   t.ok(results > 500, `${results} results`)
 })
 
+/** A server with both roads, of which `wrap` may make other endpoints. */
+async function bothRoads(
+  t: Test,
+  limits: Partial<HttpLimits> = {},
+  options: Partial<HttpServerOptions> = {},
+  wrap = (endpoint: Endpoint) => endpoint,
+) {
+  const roads = [roadOf(all, 2 ** 20), roadOf(parsed, 0)]
+  const routes = roads.map(({ endpoint }, road) => {
+    return { name: `road${road}`, endpoint: wrap(endpoint), hosts: [] }
+  })
+  return await withServer(t, limits, { routes, authorize: (key) => accepted(String(key)), ...options })
+}
+
 test('answers to requests that come together, and in pieces, are the same', async (t) => {
-  const routes = [roadOf(all, 2 ** 20), roadOf(parsed, 0)].map(({ endpoint }, at) => ({
-    name: `road${at}`,
-    endpoint,
-    hosts: [],
-  }))
-  const authorize = () => accepted('0123456789ab')
-  const { port } = await withServer(t, {}, { routes, authorize })
+  const { port } = await bothRoads(t)
   const runs = Math.ceil(30 * runsFactor)
   for (let run = 0; run < runs; run++) {
     const together = dice.times(1 + dice.throw(8), bodies)
@@ -277,6 +292,88 @@ test('answers to requests that come together, and in pieces, are the same', asyn
     t.same(answers[0], answers[1])
   }
   await everyCut(t, port)
+})
+
+test('what is logged and traced of a request is the same', async (t) => {
+  const written: { line: RequestLine; context?: TraceContext }[] = []
+  const requestLog = {
+    methods: new Set(all.map(({ name }) => name)),
+    settings: { sample: 0, isAll: true },
+    write: (line: RequestLine) => written.push({ line }),
+    tracer: {
+      begin: (parentId: string) => ({ traceId: parentId, spanId: '1', parentId }),
+      end: (context: TraceContext, line: RequestLine) => written.push({ line, context }),
+    },
+  }
+  const { post } = await bothRoads(t, {}, { requestLog })
+  const runs = Math.ceil(100 * runsFactor)
+  for (let run = 0; run < runs; run++) {
+    const texts = bodies()
+    const headers = { 'x-request-id': `request-${run}`, traceparent: `trace-${run}` }
+    const told: unknown[] = []
+    for (const road of [0, 1] as const) {
+      await (await post(`/road${road}/v3/0123456789ab`, texts[road].toString('latin1'), headers)).text()
+      told.push(
+        written.splice(0).map(({ line: { network, microseconds, ...line }, context }) => {
+          t.equal(network, `road${road}`)
+          t.ok(Number.isInteger(microseconds))
+          return { ...line, context }
+        }),
+      )
+    }
+    t.same(told[0], told[1])
+    t.match(told[0], [{ request: `request-${run}` }, { context: { parentId: `trace-${run}` } }])
+  }
+})
+
+test('a body has the same limit', async (t) => {
+  const bodyBytesMax = 1_000
+  const { post } = await bothRoads(t, { bodyBytesMax })
+  for (const length of [bodyBytesMax - 1, bodyBytesMax, bodyBytesMax + 1]) {
+    const answers = await Promise.all(
+      [0, 1].map(async (road) => {
+        const answer = await post(`/road${road}/v3/key`, slotCall.padEnd(length))
+        return { status: answer.status, body: await answer.text() }
+      }),
+    )
+    t.same(answers[0], answers[1])
+    t.equal(answers[0]?.status, length > bodyBytesMax ? 413 : 200)
+  }
+})
+
+test('a key that sends thousands of requests at once has the same share of a turn', async (t) => {
+  for (const road of [0, 1]) {
+    let runs = 0
+    const counting = (endpoint: Endpoint): Endpoint => ({
+      refuse: (...request) => endpoint.refuse(...request),
+      handle(...request) {
+        runs++
+        return endpoint.handle(...request)
+      },
+    })
+    const { port, post } = await bothRoads(t, {}, {}, counting)
+    const asksModestly = async () => {
+      t.match(await (await post(`/road${road}/v3/modest`, slotCall)).text(), '"result":"0x')
+    }
+    await asksModestly()
+    let [most, last, isOver] = [0, runs, false]
+    const look = () => {
+      most = Math.max(most, runs - last)
+      last = runs
+      if (!isOver) setImmediate(look)
+    }
+    look()
+    const client = await RawClient.connect(port)
+    const requests = 3_000
+    client.write(rawPost(`/road${road}/v3/greedy`, slotCall).repeat(requests))
+    let answered = 0
+    while (answered < requests && (await client.read()) !== undefined) answered++
+    isOver = true
+    client.socket.destroy()
+    // Those of a turn that are only counted in all, and one for each connection: this one, and those of fetch.
+    t.ok(most > 0 && most <= requestsOfKeyMax + 63 + 8, `${most} in a turn`)
+    await asksModestly()
+  }
 })
 
 /** Writes requests at once; the answers. */
@@ -299,9 +396,7 @@ async function readFrom(client: RawClient) {
 
 /** A request that arrives in two packets, cut at each byte behind its first line. */
 async function everyCut(t: Test, port: number): Promise<void> {
-  const { address, slot } = examples.slots[0] as (typeof examples.slots)[number]
-  const body = `{"jsonrpc":"2.0","id":1,"method":"eth_getStorageAt","params":["${address}","${slot}","latest"]}`
-  const request = rawPost('/road0/v3/key', body)
+  const request = rawPost('/road0/v3/key', slotCall)
   const client = await RawClient.connect(port)
   client.write(request)
   const whole = await readFrom(client)
