@@ -202,8 +202,14 @@ export function writeUncle(
   hash: Uint8Array,
   totalDifficulty: Uint8Array | undefined,
 ): void {
-  const size = bareBlockSize(rlp)
-  writeBlock(json, rlp, { hash, totalDifficulty, size }, () => {}, [], undefined)
+  const block = { hash, totalDifficulty, size: bareBlockSize(rlp) }
+  findFields(rlp)
+  json.constant(openBrace)
+  writeMembers(json, rlp, beforeTransactions, block, true)
+  writeMembers(json, rlp, rootOfTransactions, block)
+  writeUncles(json, [])
+  writeMembers(json, rlp, rootOfWithdrawals, block)
+  json.constant(closeBrace)
 }
 
 /** RLP size of a block with this header and an empty body, with or without a list of withdrawals. */
