@@ -42,6 +42,7 @@ export function giveBack({ buffer }: Uint8Array): void {
   else same.push(buffer)
 }
 
-function ownMemory(length: number): Uint8Array<ArrayBuffer> {
+/** Memory that nobody else has, uninitialised. */
+export function ownMemory(length: number): Uint8Array<ArrayBuffer> {
   return new Uint8Array(Buffer.allocUnsafeSlow(length).buffer as ArrayBuffer)
 }

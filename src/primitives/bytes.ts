@@ -30,14 +30,17 @@ export function toAddress(bytes: Uint8Array): Address {
   return bytes as Address
 }
 
-/** Views 32 bytes as a hash, without copying. Throws RangeError for any other length. */
-/** A copy of the hash at an offset; a loop, because a call of V8's runtime takes longer. */
-export function hashAt(bytes: Uint8Array, start: number): Hash32 {
+/**
+ * A copy of the first 32 bytes, of which there must be as many. A loop, because a call of V8's runtime takes longer
+ * (scenario `block-random`).
+ */
+export function leadingHash(bytes: Uint8Array): Hash32 {
   const hash = new Uint8Array(hashBytes)
-  for (let at = 0; at < hashBytes; at++) hash[at] = bytes[start + at] as number
+  for (let at = 0; at < hashBytes; at++) hash[at] = bytes[at] as number
   return hash as Hash32
 }
 
+/** Views 32 bytes as a hash, without copying. Throws RangeError for any other length. */
 export function toHash32(bytes: Uint8Array): Hash32 {
   if (bytes.length !== hashBytes) throw new RangeError(`a hash has 32 bytes, got ${bytes.length}`)
   return bytes as Hash32

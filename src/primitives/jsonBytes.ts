@@ -5,7 +5,7 @@
  * Values are passed as an array with start and end, because a view of each takes longer than to write 32
  * bytes as hex, and Buffer's own `toString('hex')` three times as long (scenario `block-full-uncached`).
  */
-import { takeBuffer } from './bufferPool.js'
+import { ownMemory, takeBuffer } from './bufferPool.js'
 import { briefSlab } from './slab.js'
 
 /** The two hex digits of each byte as a little-endian pair: the first digit in the low byte. */
@@ -20,7 +20,7 @@ const zero = 0x30
 const lowerX = 0x78
 
 /** `"0x`, little-endian; the fourth byte is overwritten by what is written next. */
-const quantityStart = quote | (zero << 8) | (lowerX << 16)
+const hexStart = quote | (zero << 8) | (lowerX << 16)
 
 /** Eight digits `0`. */
 const zeros = ascii('00000000').words[0] as number
@@ -86,7 +86,7 @@ export class JsonBytes {
 
   /** Reserves `expected` bytes; the memory grows as needed. */
   constructor(expected: number) {
-    this.#memory = memoryOf(expected)
+    this.#memory = ownMemory(expected).buffer
     this.#bytes = new Uint8Array(this.#memory)
     this.#view = new DataView(this.#memory)
   }
@@ -257,7 +257,7 @@ export class JsonBytes {
   /** Writes `"0x` and reserves room for `digits` digits. */
   #open(digits: number): void {
     this.#reserve(digits + 4)
-    this.#view.setInt32(this.#end, quantityStart, true)
+    this.#view.setInt32(this.#end, hexStart, true)
     this.#end += 3
   }
 
@@ -322,16 +322,12 @@ export class JsonBytes {
 
   /** Goes on in new memory, uninitialised and empty. */
   #move(bytes: number): void {
-    this.#memory = memoryOf(bytes)
+    this.#memory = ownMemory(bytes).buffer
     this.#bytes = new Uint8Array(this.#memory)
     this.#view = new DataView(this.#memory)
     this.#start = 0
     this.#end = 0
   }
-}
-
-function memoryOf(bytes: number): ArrayBuffer {
-  return Buffer.allocUnsafeSlow(bytes).buffer as ArrayBuffer
 }
 
 /** At most 32 big-endian bytes as a word of 32, `"0x…"`, for use at once. */

@@ -62,12 +62,13 @@ export class LentMemory {
   readonly #memory: ArrayBuffer
   readonly #bytes: Uint8Array
 
-  constructor(readonly bytesMax: number) {
+  /** `bytesMax`: length of the longest array. */
+  constructor(bytesMax: number) {
     this.#memory = new ArrayBuffer(bytesMax)
     this.#bytes = new Uint8Array(this.#memory)
   }
 
-  /** At most {@link bytesMax}. */
+  /** Valid until the next call. Throws RangeError for a longer array. */
   copy(bytes: Uint8Array): Uint8Array {
     this.#bytes.set(bytes)
     return new Uint8Array(this.#memory, 0, bytes.length)

@@ -29,7 +29,7 @@ const fieldIndex = new Map(headerFields.map((name, index) => [name, index]))
 const nullWhilePending: ReadonlySet<HeaderField> = new Set<HeaderField>(['logsBloom', 'nonce', 'number'])
 
 interface Member {
-  /** Index in a header's RLP; below that of any field for what a header has not. */
+  /** Index in a header's RLP; -1 for what a header does not have. */
   readonly index: number
   /** `,"name":` */
   readonly name: Constant
@@ -146,22 +146,24 @@ export function writeHeader(json: JsonBytes, rlp: Uint8Array, hash: Uint8Array |
 
 /**
  * Writes a block object from its header's RLP. `writeTransactions` writes the items of the transactions array:
- * objects, or hashes.
+ * objects, or hashes; undefined for an uncle, which has no such array.
  */
 export function writeBlock(
   json: JsonBytes,
   rlp: Uint8Array,
   block: BlockIdentity,
-  writeTransactions: () => void,
+  writeTransactions: (() => void) | undefined,
   uncleHashes: readonly Uint8Array[],
   withdrawals: readonly RlpItem[] | undefined,
 ): void {
   findFields(rlp)
   json.constant(openBrace)
   writeMembers(json, rlp, beforeTransactions, block, true)
-  json.constant(transactionsStart)
-  writeTransactions()
-  json.constant(closeBracket)
+  if (writeTransactions !== undefined) {
+    json.constant(transactionsStart)
+    writeTransactions()
+    json.constant(closeBracket)
+  }
   writeMembers(json, rlp, rootOfTransactions, block)
   writeUncles(json, uncleHashes)
   if (withdrawals !== undefined) {
@@ -202,14 +204,8 @@ export function writeUncle(
   hash: Uint8Array,
   totalDifficulty: Uint8Array | undefined,
 ): void {
-  const block = { hash, totalDifficulty, size: bareBlockSize(rlp) }
-  findFields(rlp)
-  json.constant(openBrace)
-  writeMembers(json, rlp, beforeTransactions, block, true)
-  writeMembers(json, rlp, rootOfTransactions, block)
-  writeUncles(json, [])
-  writeMembers(json, rlp, rootOfWithdrawals, block)
-  json.constant(closeBrace)
+  const size = bareBlockSize(rlp)
+  writeBlock(json, rlp, { hash, totalDifficulty, size }, undefined, [], undefined)
 }
 
 /** RLP size of a block with this header and an empty body, with or without a list of withdrawals. */

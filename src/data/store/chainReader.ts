@@ -8,8 +8,8 @@ import {
   type Address,
   equalBytes,
   type Hash32,
-  hashAt,
   hashBytes,
+  leadingHash,
   noBytes,
   readUint64,
   toHash32,
@@ -194,7 +194,7 @@ export class ChainReader implements ChainRows {
     this.#last = undefined
     if (row === undefined) return undefined
     if (row.length <= heldRowMax) this.#last = new StoredBlock(this.#lastMemory.copy(row))
-    return hashAt(row, 0)
+    return leadingHash(row)
   }
 
   isCanonical(number: number, hash: Uint8Array, isAfterRead = false): boolean {

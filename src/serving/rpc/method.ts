@@ -287,7 +287,7 @@ export interface NamedMethod {
   readonly number: number
   /** Undefined where not all are read from bytes ({@link Param.read}). */
   readonly params: Method['params'] | undefined
-  /** Whether it then takes a few reads of the store. */
+  /** Whether they are, and a call of it passes nothing to the pool or a disk. */
   readonly isQuick: boolean
 }
 
@@ -299,11 +299,11 @@ export class MethodNames {
   constructor(methods: Iterable<Method<never>>, readsBytes: boolean) {
     this.#places = Array.from({ length: namePlaces }, () => [])
     let number = 0
-    for (const { name, params, isRelayed, jobClass } of methods) {
+    for (const { name, params, isRelayed, cost } of methods) {
       const bytes = Buffer.from(name)
       takeCall(bytes)
       const isRead = readsBytes && !isRelayed && params.every(({ read }) => read !== undefined)
-      const isQuick = isRead && jobClass === undefined
+      const isQuick = isRead && cost === 'inline'
       const method = { name, number: number++, params: isRead ? params : undefined, isQuick }
       this.#places[placeOf(0, bytes.length)]?.push({ pattern: patternOf(bytes), method })
     }

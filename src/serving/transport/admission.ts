@@ -91,8 +91,6 @@ const reservedNames: ReadonlySet<string> = new Set(['v3', 'ws', 'health'])
 
 export class Admission {
   readonly #networks = new Map<string, Route>()
-  /** The one that was named last: most callers name the same. */
-  #named: Route | undefined
   #hosts: ReadonlyMap<string, Route> = new Map()
   readonly #default: Route | undefined
   readonly #options: AdmissionOptions
@@ -126,11 +124,7 @@ export class Admission {
 
   /** The network that a path names, or else the Host header, or else the default. */
   findRoute(target: PathTarget, host: string): Route | undefined {
-    const { network } = target
-    if (network !== undefined) {
-      if (network !== this.#named?.name) this.#named = this.#networks.get(network)
-      return this.#named
-    }
+    if (target.network !== undefined) return this.#networks.get(target.network)
     if (this.#hosts.size === 0) return this.#default
     return this.#hosts.get(hostName(host)) ?? this.#default
   }

@@ -140,7 +140,7 @@ export class HttpRoutes {
       if (parseSocketPath(path) !== undefined) return { answer: wrongTransport, why: 'path of WebSockets' }
       return target === undefined ? { answer: notFound, why: 'unknown path' } : unknownNetwork
     }
-    const length = lengthOf(head.contentLength)
+    const length = contentLengthOf(head.contentLength)
     if (length > this.#pool.bodyBytesMax) return { answer: this.#pool.tooLong(length), why: 'body too long' }
     const admitted = this.#admit(head, reply, route, target)
     if (admitted === undefined || 'why' in admitted) return admitted
@@ -265,8 +265,8 @@ const noContent: Answer = { status: 204, body: '', retryAfterMs: undefined }
 /** Those that go-ethereum takes. */
 const jsonContentTypePattern = /^\s*application\/json(?:-rpc|request)?\s*(?:;|$)/i
 
-/** A Content-Length, digits alone; NaN for none. Read here, because `Number` asks V8's runtime for text that is new. */
-function lengthOf(text: string): number {
+/** Bytes that a Content-Length of digits alone announces; NaN for none. `Number` would be a call of V8's runtime. */
+function contentLengthOf(text: string): number {
   let length = text === '' ? Number.NaN : 0
   for (let at = 0; at < text.length; at++) length = length * 10 + text.charCodeAt(at) - 0x30
   return length

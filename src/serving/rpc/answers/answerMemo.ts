@@ -175,11 +175,11 @@ class LookupWorth {
   }
 }
 
-/** As many as the blocks of an hour: a client that asks for each of them twice finds them the second time. */
+/** Calls that are looked for before it is judged: blocks of an hour that are asked for three times are some 900. */
 const looksMin = 1_024
-/** A stored answer saves half of a quick call. */
+/** A look takes an eighth of a quick call, and what it finds saves most of one. */
 const foundOneIn = 8
-/** With more, calls that begin to repeat would be answered anew for a second under load. */
+/** So calls that begin to repeat are answered anew for half a second under load, 15,360 of them. */
 const skipsPerLook = 15
 
 function entryBytes({ words, json, tail }: Entry): number {
