@@ -315,9 +315,10 @@ export class Upstreams {
       const pauses = ranked.map((upstream) => upstream.waitMs())
       // Whoever waits for the end of a pause is asked then; pauses get longer by themselves.
       const pauseMs = ranked.length > 0 ? smallest([...pauses, retryMsMax]) : 0
-      // Of a front before several nodes another one may answer, so the first time it is asked again at once.
-      const step = pauseMs > 0 ? 0 : failed++ - 1
-      const backOffMs = step < 0 ? 0 : Math.min(retryMs * 2 ** step, retryMsMax)
+      // Of a front before several nodes another one may answer, so each time it is asked twice: again at once, then later.
+      const isAtOnce = pauseMs === 0 && failed % 2 === 0
+      const backOffMs = isAtOnce ? 0 : Math.min(retryMs * 2 ** ((failed - 1) / 2), retryMsMax)
+      if (pauseMs === 0) failed++
       // All that waits for the end of a pause is asked at once then, and so in one batch.
       const waitMs = pauseMs > 0 ? pauseMs : backOffMs * (0.5 + Math.random())
       const isNobody = ranked.length === 0 || (this.#nodes.length > 1 && waitMs > briefMs)

@@ -56,6 +56,21 @@ t.test('questions are asked again until the node is back, however many they are'
   t.strictSame(warnings(), [], 'Node.js warns of more than ten waits for the same signal')
 })
 
+t.test('after each pause a node is asked twice: the next one behind its address may answer', async (t) => {
+  const node = await openNode(t)
+  const { upstreams } = openUpstreams(t, [node])
+  await headOf(upstreams, blockHash('a', 1))
+  const times: number[] = []
+  node.weather = (calls) => {
+    if (!calls.some(({ method }) => method === 'eth_getCode')) return fine
+    return times.push(performance.now()) < 11 ? { kind: 'drop' } : fine
+  }
+  await upstreams.ask('eth_getCode', ['0x1'], { deadline: soon() })
+  const gaps = times.slice(1).map((time, index) => time - (times[index] as number))
+  const sumOf = (odd: number) => gaps.filter((_, index) => index % 2 === odd).reduce((a, b) => a + b)
+  t.ok(3 * sumOf(0) < sumOf(1), `${gaps.map(Math.round)} ms`)
+})
+
 t.test('a question goes to another node where one fails, is slow or is excluded', async (t) => {
   const nodes = [await openNode(t), await openNode(t)]
   const { upstreams } = openUpstreams(t, nodes)
