@@ -80,6 +80,17 @@ export function rlpEndAt(input: Uint8Array, offset: number): number {
   return payload + length
 }
 
+/**
+ * Puts into `starts` where each of the items from `offset` to `end` begins, and where the last ends, in input already known
+ * to be canonical. Returns how many there are.
+ */
+export function findRlpItems(input: Uint8Array, offset: number, end: number, starts: Int32Array): number {
+  let count = 0
+  for (let at = offset; at < end; at = rlpEndAt(input, at)) starts[count++] = at
+  starts[count] = end
+  return count
+}
+
 /** The span of the whole item at `offset`. Throws {@link RlpError} when it is not canonical or reaches past `limit`. */
 export function rlpSpanAt(input: Uint8Array, offset: number, limit = input.length): RlpSpan {
   const span = readRlpHeader(input, offset)

@@ -10,7 +10,7 @@ import {
   headerHash,
   toTimestamp,
 } from '../../src/data/chain/header.js'
-import { BranchState, emptyState, type StateView } from '../../src/data/state/stateView.js'
+import { BranchState, type StateView } from '../../src/data/state/stateView.js'
 import { RecentTries } from '../../src/data/state/trie.js'
 import { bodyHashes } from '../../src/execution/evm/blocks/blockParts.js'
 import { BlockExecutor, type ExecutedBlock } from '../../src/execution/evm/blocks/executeBlock.js'
@@ -35,6 +35,7 @@ import {
   rlpSpanAt,
 } from '../../src/primitives/rlp.js'
 import { parseGenesis } from '../../src/sources/ingest/genesis.js'
+import { emptyState } from '../library/emptyState.js'
 import { amsterdamConfig, requestContracts } from './chainMaker.js'
 
 const secp256k1 = createRequire(import.meta.url)('secp256k1') as typeof import('secp256k1')

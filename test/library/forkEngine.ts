@@ -19,10 +19,10 @@ import {
   forkNames,
   includesFork,
 } from '../../src/data/chain/forks.js'
-import { emptyState } from '../../src/data/state/stateView.js'
 import { type Hash32, padLeft } from '../../src/primitives/bytes.js'
 import { keccak256 } from '../../src/primitives/keccak.js'
 import { ecrecover } from './ecrecover.js'
+import { emptyState } from './emptyState.js'
 import { JournaledState } from './journaledState.js'
 import { modexp } from './precompileFailures.js'
 

@@ -8,7 +8,6 @@ import type { BlobParameters, ForkName } from '../../src/data/chain/forks.js'
 import { includesFork } from '../../src/data/chain/forks.js'
 import { type Account, encodeAccount } from '../../src/data/state/account.js'
 import type { StateView } from '../../src/data/state/stateView.js'
-import { emptyState } from '../../src/data/state/stateView.js'
 import { type TrieChange, updateTrie } from '../../src/data/state/trie.js'
 import { buildBlockAccessList, recordedBy } from '../../src/execution/evm/blocks/blockAccesses.js'
 import type { BlockRules } from '../../src/execution/evm/blocks/blockContext.js'
@@ -35,6 +34,7 @@ import {
 } from '../../src/primitives/bytes.js'
 import { emptyTrieRoot, keccak256 } from '../../src/primitives/keccak.js'
 import { encodeRlp } from '../../src/primitives/rlp.js'
+import { emptyState } from '../library/emptyState.js'
 
 interface JsonAccount {
   readonly balance: string

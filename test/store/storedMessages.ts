@@ -17,6 +17,7 @@ import {
   rlpBytes,
   rlpList,
 } from '../../src/primitives/rlp.js'
+import { transactionTypes } from '../../src/primitives/transactionTypes.js'
 import { fixtureDir } from '../service/service.js'
 
 /** Store of the demo chain, made by `prepare.ts`. */
@@ -76,7 +77,7 @@ export function* storedMessages(store: ChainReader): Generator<StoredMessage> {
 
 function toMessage(transaction: Transaction, from: Uint8Array): { message: CallMessage; gas: bigint } {
   const { type, layout } = transaction
-  const first = layout.gas
+  const first = transactionTypes.get(type)?.placeOf('gas') as number
   const item = (index: number): RlpItem => {
     const { start, end } = fieldSpan(transaction, index)
     return decodeRlp(transaction.bytes.subarray(start, end))

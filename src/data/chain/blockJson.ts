@@ -12,7 +12,14 @@ import {
   memberNames,
   openBracket,
 } from '../../primitives/jsonBytes.js'
-import { type RlpItem, rlpBytes, rlpEndAt, rlpLength, rlpList, rlpPayloadAt } from '../../primitives/rlp.js'
+import {
+  findRlpItems,
+  type RlpItem,
+  rlpBytes,
+  rlpLength,
+  rlpList,
+  rlpPayloadAt,
+} from '../../primitives/rlp.js'
 import { encodeHeader, type Header, type HeaderField, headerFields, headerIntegers } from './header.js'
 
 /** What a block's object has that is not in its header. */
@@ -83,19 +90,13 @@ function kindOf(field: HeaderField | keyof BlockIdentity): Member['kind'] {
   return field === 'logsBloom' ? 'bloom' : headerIntegers.has(field) ? 'quantity' : 'hex'
 }
 
-/** Start and end of each field's payload in the header that is being written. */
-const bounds = new Int32Array(2 * headerFields.length)
+/** Where each field of the header that is being written begins, and where the last ends. */
+const starts = new Int32Array(headerFields.length + 1)
 let fieldCount = 0
 
 /** Finds the fields of a header that is known to be well-formed. */
 function findFields(rlp: Uint8Array): void {
-  fieldCount = 0
-  for (let at = rlpPayloadAt(rlp, 0); at < rlp.length; fieldCount++) {
-    const end = rlpEndAt(rlp, at)
-    bounds[2 * fieldCount] = rlpPayloadAt(rlp, at)
-    bounds[2 * fieldCount + 1] = end
-    at = end
-  }
+  fieldCount = findRlpItems(rlp, rlpPayloadAt(rlp, 0), rlp.length, starts)
 }
 
 /** Writes those of the members that the block has; the first member of an object without its comma. */
@@ -115,8 +116,8 @@ function writeMembers(
     if (isPending && isNullWhilePending) json.constant(nullText)
     else if (index < 0) writeOwn(json, kind, block)
     else {
-      const start = bounds[2 * index] as number
-      const end = bounds[2 * index + 1] as number
+      const start = rlpPayloadAt(rlp, starts[index] as number)
+      const end = starts[index + 1] as number
       if (kind === 'hex') json.hex(rlp, start, end)
       else if (kind === 'quantity') json.quantityOf(rlp, start, end)
       else json.sparseHex(rlp, start, end)

@@ -96,7 +96,7 @@ export function writeReceipt(
   json.sparseHex(receipts, rlpPayloadAt(receipts, bloom), logs)
   writeOutcome(json, receipts, outcome)
   json.constant(name.to)
-  writeRecipient(json, transaction)
+  writeRecipient(json, transaction.bytes, fieldAt(transaction, transaction.layout.to))
   json.constant(name.transactionHash)
   json.hex(position.senders, sender + 20, sender + 52)
   json.constant(name.transactionIndex)

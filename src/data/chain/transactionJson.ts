@@ -1,7 +1,7 @@
 /** Transactions as JSON, directly from their RLP. Members and spelling follow go-ethereum. */
 import { concatBytes, type Hash32 } from '../../primitives/bytes.js'
 import { ascii, type Constant, JsonBytes, memberNames } from '../../primitives/jsonBytes.js'
-import { type RlpSpan, rlpEndAt, rlpPayloadAt, rlpSpanAt } from '../../primitives/rlp.js'
+import { findRlpItems, type RlpSpan, rlpEndAt, rlpPayloadAt, rlpSpanAt } from '../../primitives/rlp.js'
 import {
   authorizationMembers,
   type FieldForm,
@@ -55,7 +55,7 @@ interface PendingPosition {
   readonly senders: Uint8Array
 }
 
-/** Indexes of a type's fields in its RLP. */
+/** What is written of a type's transactions, and where in their RLP the fields are that are read by themselves. */
 interface Layout {
   /** Undefined where its receipt tells it. */
   readonly nonce: number | undefined
@@ -63,27 +63,32 @@ interface Layout {
   readonly maxFee: number | undefined
   /** Undefined before EIP-1559. */
   readonly maxPriorityFee: number | undefined
-  readonly gas: number
   readonly to: number
-  readonly value: number
-  readonly input: number
-  /** Undefined for legacy. */
-  readonly accessList: number | undefined
-  readonly chainId: number | undefined
   /** Undefined where the type has no blobs. */
   readonly blobHashes: number | undefined
-  /** What hardly any type has: fees, and what stands behind them. */
-  readonly ownFees: readonly OwnField[]
-  readonly ownMembers: readonly OwnField[]
-  /** v or yParity; r and s follow. Undefined for none. */
-  readonly signature: number | undefined
+  /** Members of its JSON behind those of its block. */
+  readonly members: readonly Member[]
+  readonly fieldCount: number
 }
 
-interface OwnField {
-  readonly member: Constant
+/** One walk over a table writes all members, as of blocks: code that runs once for each is fetched once for each. */
+interface Member {
+  /** `,"name":`, of a constant its value too. */
+  readonly name: Constant
+  readonly kind: 'quantity' | 'hex' | OwnKind
+  /** Index of its field; -1 for what is no field. */
   readonly at: number
-  readonly form: FieldForm
 }
+
+type OwnKind =
+  | Exclude<FieldForm, 'integer' | 'integer64' | 'optionalInteger' | 'bytes' | 'address' | 'hash'>
+  | 'constant'
+  | 'sender'
+  | 'price'
+  | 'transactionHash'
+  | 'told'
+  | 'index'
+  | 'legacyChainId'
 
 /** As far as they were needed. */
 const layouts = new Map<TransactionType, Layout>()
@@ -92,40 +97,56 @@ const layouts = new Map<TransactionType, Layout>()
 function layoutOf(number: number, types: ReadonlyMap<number, TransactionType>): Layout {
   const type = types.get(number)
   if (type === undefined) throw new RangeError(`transaction type ${number} is not known`)
-  const known = layouts.get(type)
-  if (known !== undefined) return known
-  const { isSigned } = type
-  const optional = (name: string) => type.placeOf(name)
-  const place = (name: string, other = name): number => {
-    const at = optional(name) ?? optional(other)
-    if (at === undefined) throw new Error(`transactions of type ${number} have no ${name}`)
-    return at
+  let layout = layouts.get(type)
+  if (layout === undefined) {
+    layout = {
+      nonce: type.placeOf('nonce'),
+      maxFee: type.placeOf('gasPrice') ?? type.placeOf('maxFeePerGas'),
+      maxPriorityFee: type.placeOf('maxPriorityFeePerGas'),
+      to: type.placeOf('to') as number,
+      blobHashes: type.placeOf('blobVersionedHashes'),
+      members: membersOf(type),
+      fieldCount: type.names.length + (type.isSigned ? 3 : 0),
+    }
+    layouts.set(type, layout)
   }
-  const own = type.names
-    .filter((member) => !(member in name))
-    .map((member) => ({
-      member: memberNames(member)[member] as Constant,
-      at: place(member),
-      form: type.fields[member] as FieldForm,
-    }))
-  const isFee = ({ form }: OwnField) => form.toLowerCase().includes('integer')
-  const layout = {
-    nonce: isSigned ? place('nonce') : undefined,
-    maxFee: isSigned ? place('gasPrice', 'maxFeePerGas') : undefined,
-    maxPriorityFee: optional('maxPriorityFeePerGas'),
-    gas: place('gas'),
-    to: place('to'),
-    value: place('value'),
-    input: place('input'),
-    accessList: optional('accessList'),
-    chainId: optional('chainId'),
-    blobHashes: optional('blobVersionedHashes'),
-    ownFees: own.filter(isFee),
-    ownMembers: own.filter((field) => !isFee(field)),
-    signature: isSigned ? type.names.length : undefined,
-  }
-  layouts.set(type, layout)
   return layout
+}
+
+const feeNames = 'from gas gasPrice maxFeePerGas maxPriorityFeePerGas'.split(' ')
+const messageNames = 'hash input nonce to transactionIndex value type accessList chainId'.split(' ')
+
+/** In the order of go-ethereum: fees that hardly any type has are behind the others, its other fields before v, r and s. */
+function membersOf(type: TransactionType): readonly Member[] {
+  const { names, fields, isSigned } = type
+  const own = names.filter((name) => !feeNames.includes(name) && !messageNames.includes(name))
+  const isFee = (name: string) => kindOf(fields[name] as FieldForm) === 'quantity'
+  const others = own.filter((name) => !isFee(name))
+  const order = [...feeNames, ...own.filter(isFee), ...messageNames, ...others, 'v', 'r', 's', 'yParity']
+  const special: Readonly<Record<string, OwnKind | number | undefined>> = {
+    from: 'sender',
+    gasPrice: isSigned ? 'price' : 0,
+    hash: 'transactionHash',
+    nonce: 'told',
+    transactionIndex: 'index',
+    type: type.number,
+    chainId: isSigned ? 'legacyChainId' : undefined,
+    ...(isSigned ? {} : { v: 0, r: 0, s: 0 }),
+  }
+  const rlpNames = isSigned ? [...names, 'v', 'r', 's'] : names
+  return order.flatMap((name): Member | readonly [] => {
+    const at = rlpNames.indexOf(name === 'yParity' && type.number > 0 ? 'v' : name)
+    if (at >= 0) return { name: ascii(`,"${name}":`), kind: kindOf(fields[name] ?? 'integer'), at }
+    const kind = special[name]
+    if (kind === undefined) return []
+    if (typeof kind === 'string') return { name: ascii(`,"${name}":`), kind, at }
+    return { name: ascii(`,"${name}":"0x${kind.toString(16)}"`), kind: 'constant', at }
+  })
+}
+
+function kindOf(form: FieldForm): Member['kind'] {
+  if (form === 'integer' || form === 'integer64' || form === 'optionalInteger') return 'quantity'
+  return form === 'bytes' || form === 'address' || form === 'hash' ? 'hex' : form
 }
 
 /** Bytes of a hash with its header. */
@@ -186,34 +207,15 @@ export function effectiveGasPrice(
   return price < maxFee ? price : maxFee
 }
 
-const name = memberNames(
-  'accessList',
-  'blockNumber',
-  'blockTimestamp',
-  'depositReceiptVersion',
-  'chainId',
-  'from',
-  'gas',
-  'gasPrice',
-  'hash',
-  'input',
-  'maxFeePerGas',
-  'maxPriorityFeePerGas',
-  'nonce',
-  'r',
-  's',
-  'to',
-  'transactionIndex',
-  'type',
-  'v',
-  'value',
-  'yParity',
-)
+const names = memberNames('blockNumber', 'blockTimestamp', 'depositReceiptVersion')
 const firstName = ascii('{"blockHash":')
 const closeBrace = ascii('}')
 const nullText = ascii('null')
-const noSignature = ascii(',"v":"0x0","r":"0x0","s":"0x0"')
+const trueText = ascii('true')
 const noBlock = ascii('null,"blockNumber":null,"blockTimestamp":null')
+
+/** Where each field of the transaction that is being written begins, and where the last ends. */
+const starts = new Int32Array(32)
 
 /** Writes the transaction object of the specification. */
 export function writeTransaction(
@@ -221,73 +223,61 @@ export function writeTransaction(
   transaction: Transaction,
   position: TransactionPosition | PendingPosition,
 ): void {
-  const { type, bytes, layout } = transaction
-  const isPending = position.blockHash === undefined
-  const quantity = (member: Constant, position: number): void => {
-    json.constant(member)
-    writeQuantityItem(json, bytes, fieldAt(transaction, position))
-  }
-  const sender = position.index * 52
+  const { bytes, fieldsAt, end, layout } = transaction
+  const count = findRlpItems(bytes, fieldsAt, end, starts)
+  if (count < layout.fieldCount) throw new RangeError(`a transaction without field ${count}`)
   json.constant(firstName)
-  if (isPending) json.constant(noBlock)
+  if (position.blockHash === undefined) json.constant(noBlock)
   else {
     json.hex(position.blockHash)
-    json.constant(name.blockNumber)
+    json.constant(names.blockNumber)
     json.quantity(position.blockNumber)
-    json.constant(name.blockTimestamp)
+    json.constant(names.blockTimestamp)
     json.quantity(position.timestamp)
   }
-  json.constant(name.from)
-  json.hex(position.senders, sender, sender + 20)
-  quantity(name.gas, layout.gas)
-  json.constant(name.gasPrice)
-  json.quantity(effectiveGasPrice(transaction, isPending ? undefined : position.baseFeePerGas))
-  if (layout.maxFee !== undefined && layout.maxPriorityFee !== undefined) {
-    quantity(name.maxFeePerGas, layout.maxFee)
-    quantity(name.maxPriorityFeePerGas, layout.maxPriorityFee)
-  }
-  for (const { member, at } of layout.ownFees) quantity(member, at)
-  json.constant(name.hash)
-  json.hex(position.senders, sender + 20, sender + 52)
-  json.constant(name.input)
-  writeHexItem(json, bytes, fieldAt(transaction, layout.input))
-  if (layout.nonce !== undefined) quantity(name.nonce, layout.nonce)
-  else writeTold(json, position.told)
-  json.constant(name.to)
-  writeRecipient(json, transaction)
-  json.constant(name.transactionIndex)
-  if (isPending) json.constant(nullText)
-  else json.quantity(position.index)
-  quantity(name.value, layout.value)
-  json.constant(name.type)
-  json.quantity(type)
-  if (layout.accessList !== undefined) {
-    json.constant(name.accessList)
-    writeAccessList(json, bytes, fieldAt(transaction, layout.accessList))
-  }
-  if (layout.chainId !== undefined) quantity(name.chainId, layout.chainId)
-  else if (layout.signature !== undefined) writeLegacyChainId(json, transaction, layout.signature)
-  for (const { member, at, form } of layout.ownMembers) {
-    const field = fieldAt(transaction, at)
-    if (form === 'flag' && isEmptyItem(bytes, field)) continue
-    json.constant(member)
-    writeOwn(json, bytes, field, form)
-  }
-  if (layout.signature === undefined) json.constant(noSignature)
-  else {
-    quantity(name.v, layout.signature)
-    quantity(name.r, layout.signature + 1)
-    quantity(name.s, layout.signature + 2)
-    if (type > 0) quantity(name.yParity, layout.signature)
+  for (const { name, kind, at } of layout.members) {
+    if (kind === 'quantity' || kind === 'hex') {
+      json.constant(name)
+      const payload = rlpPayloadAt(bytes, starts[at] as number)
+      if (kind === 'hex') json.hex(bytes, payload, starts[at + 1])
+      else json.quantityOf(bytes, payload, starts[at + 1] as number)
+    } else writeOwn(json, name, kind, starts[at] as number, transaction, position)
   }
   json.constant(closeBrace)
 }
 
+/** Writes a member that is no number and no bytes of a field, or may be absent. */
+function writeOwn(
+  json: JsonBytes,
+  name: Constant,
+  kind: OwnKind,
+  field: number,
+  transaction: Transaction,
+  position: TransactionPosition | PendingPosition,
+): void {
+  const { bytes } = transaction
+  if (kind === 'flag' && isEmptyItem(bytes, field)) return
+  if (kind === 'legacyChainId') return writeLegacyChainId(json, name, transaction)
+  json.constant(name)
+  const sender = position.index * 52
+  const isPending = position.blockHash === undefined
+  if (kind === 'sender') json.hex(position.senders, sender, sender + 20)
+  else if (kind === 'price')
+    json.quantity(effectiveGasPrice(transaction, isPending ? undefined : position.baseFeePerGas))
+  else if (kind === 'transactionHash') json.hex(position.senders, sender + 20, sender + 52)
+  else if (kind === 'recipient') writeRecipient(json, bytes, field)
+  else if (kind === 'index') isPending ? json.constant(nullText) : json.quantity(position.index)
+  else if (kind === 'accessList') writeAccessList(json, bytes, field)
+  else if (kind === 'hashes') writeHexItems(json, bytes, field)
+  else if (kind === 'authorizations') writeAuthorizations(json, bytes, field)
+  else if (kind === 'flag') json.constant(trueText)
+  else if (kind === 'told') writeTold(json, position.told)
+}
+
 function writeTold(json: JsonBytes, [nonce = 0, version]: readonly (number | bigint)[] = []): void {
-  json.constant(name.nonce)
   json.quantity(nonce)
   if (version === undefined) return
-  json.constant(name.depositReceiptVersion)
+  json.constant(names.depositReceiptVersion)
   json.quantity(version)
 }
 
@@ -304,27 +294,18 @@ export function pendingTransactionJson(bytes: Uint8Array, sender: Uint8Array, ha
   return json.finish()
 }
 
-/** Writes the recipient of a transaction; null for a creation. */
-export function writeRecipient(json: JsonBytes, transaction: Transaction): void {
-  const to = fieldAt(transaction, transaction.layout.to)
-  if (isEmptyItem(transaction.bytes, to)) json.constant(nullText)
-  else writeHexItem(json, transaction.bytes, to)
+/** Writes the recipient of a transaction, a field; null for a creation. */
+export function writeRecipient(json: JsonBytes, bytes: Uint8Array, to: number): void {
+  if (isEmptyItem(bytes, to)) json.constant(nullText)
+  else writeHexItem(json, bytes, to)
 }
 
 /** Writes the chain id, which EIP-155 adds to v; without EIP-155 there is none. */
-function writeLegacyChainId(json: JsonBytes, transaction: Transaction, signature: number): void {
-  const v = integerOfItem(transaction.bytes, fieldAt(transaction, signature))
+function writeLegacyChainId(json: JsonBytes, name: Constant, { bytes, layout }: Transaction): void {
+  const v = integerOfItem(bytes, starts[layout.fieldCount - 3] as number)
   if (v < 35) return
-  json.constant(name.chainId)
+  json.constant(name)
   json.quantity(typeof v === 'number' ? Math.floor((v - 35) / 2) : (v - 35n) / 2n)
-}
-
-/** Writes a field that hardly any type has. */
-function writeOwn(json: JsonBytes, bytes: Uint8Array, at: number, form: FieldForm): void {
-  if (form === 'flag') json.text('true')
-  else if (form === 'hashes') writeHexItems(json, bytes, at)
-  else if (form === 'authorizations') writeAuthorizations(json, bytes, at)
-  else writeHexItem(json, bytes, at)
 }
 
 function writeAccessList(json: JsonBytes, bytes: Uint8Array, list: number): void {

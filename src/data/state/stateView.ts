@@ -4,7 +4,7 @@
  * are not canonical.
  */
 import { type Address, type Hash32, latin1Key, latin1KeyToBytes, toHash32 } from '../../primitives/bytes.js'
-import { emptyTrieRoot, keccak256 } from '../../primitives/keccak.js'
+import { keccak256 } from '../../primitives/keccak.js'
 import { encodeRlp } from '../../primitives/rlp.js'
 import type { BlockDiff, Change } from '../store/blockDiff.js'
 import type { ChainRows } from '../store/chainRows.js'
@@ -12,7 +12,7 @@ import { type Account, decodeAccount } from './account.js'
 import type { RowSink } from './newRows.js'
 import { type RecentTries, type TrieChange, updateTrieRows } from './trie.js'
 import type { NodeReader } from './trieNode.js'
-import { hashedTries, hasRows, headTries, historicalTries, TrieOverlay, type Tries } from './tries.js'
+import { hasRows, headTries, historicalTries, TrieOverlay, type Tries } from './tries.js'
 
 /** Key → value after a block; empty where it was removed. */
 export type { Change } from '../store/blockDiff.js'
@@ -29,17 +29,6 @@ export interface StateView {
   readonly tries: Tries
   /** Whether its tries are rows by path, and changes are to name the rows that change; otherwise new nodes. */
   readonly hasRows: boolean
-}
-
-/** The state before genesis. */
-export const emptyState: StateView = {
-  stateRoot: emptyTrieRoot,
-  account: () => undefined,
-  slot: () => undefined,
-  slotsOf: () => [],
-  code: () => undefined,
-  tries: hashedTries(() => undefined),
-  hasRows: true,
 }
 
 /** The state after the head of a store. Valid until the head changes. */

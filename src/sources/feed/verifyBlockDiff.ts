@@ -7,12 +7,11 @@ import { randomInt } from 'node:crypto'
 import type { ForkSchedule } from '../../data/chain/forks.js'
 import { decodeHeader, type Header, headerHash, headOf, stateRootOf } from '../../data/chain/header.js'
 import { type Account, decodeAccount } from '../../data/state/account.js'
-import { emptyState, headState, type StateView, updateStorageRoot } from '../../data/state/stateView.js'
+import { headState, type StateView, updateStorageRoot } from '../../data/state/stateView.js'
 import { RecentTries, type TrieChange, updateTrieRows } from '../../data/state/trie.js'
 import { rowSink } from '../../data/state/tries.js'
 import type { BlockDiff, Change } from '../../data/store/blockDiff.js'
 import type { ChainReader } from '../../data/store/chainReader.js'
-import type { Development } from '../../data/store/chainRows.js'
 import { BlockParts } from '../../execution/evm/blocks/blockParts.js'
 import { isSameAccount, sortChanges } from '../../execution/evm/blocks/stateChanges.js'
 import { RecoveredKeys } from '../../execution/evm/transactions/recoveredKeys.js'
@@ -106,16 +105,6 @@ export class BlockDiffVerifier {
         throw new BlockDiffError(`${name.text}: ${error.message}`)
       throw error
     }
-  }
-
-  /** The block diff of a genesis. Throws {@link BlockDiffError} where its state is not the one that it says. */
-  verifyGenesis(parts: BlockDiffParts, development: Development | undefined): BlockDiff {
-    const header = decodeHeader(parts.header)
-    const said = { ...header, stateRoot: stateRootOf(header, development) }
-    const { trie, code } = this.#verifyState(emptyState, said, parts)
-    const { number, parentHash } = header
-    const totalDifficulty = toMinimalBytes(header.difficulty)
-    return { ...parts, number, parentHash, senders: noBytes, totalDifficulty, trie, code }
   }
 
   #verify(

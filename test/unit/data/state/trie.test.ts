@@ -2,7 +2,6 @@ import { createMPT } from '@ethereumjs/mpt'
 import fc from 'fast-check'
 import t from 'tap'
 import { indexedRoot } from '../../../../src/data/state/indexedRoot.js'
-import { emptyState } from '../../../../src/data/state/stateView.js'
 import {
   RecentTries,
   readTrie,
@@ -16,6 +15,7 @@ import { rowSink, TrieOverlay } from '../../../../src/data/state/tries.js'
 import type { Change } from '../../../../src/data/store/blockDiff.js'
 import { bytesToHex, type Hash32, toHash32 } from '../../../../src/primitives/bytes.js'
 import { emptyTrieRoot, keccak256 } from '../../../../src/primitives/keccak.js'
+import { emptyState } from '../../../library/emptyState.js'
 import { propertyRuns } from '../../../library/property.js'
 
 /** Few distinct keys with long common prefixes, so that extensions split, merge and vanish often. */

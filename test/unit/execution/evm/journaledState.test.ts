@@ -3,10 +3,11 @@ import { type Account as EvmAccount, Address as EvmAddress } from '@ethereumjs/u
 import fc from 'fast-check'
 import t from 'tap'
 import { encodeAccount } from '../../../../src/data/state/account.js'
-import { BranchState, emptyState } from '../../../../src/data/state/stateView.js'
+import { BranchState } from '../../../../src/data/state/stateView.js'
 import type { BlockDiff } from '../../../../src/data/store/blockDiff.js'
 import type { StateChanges } from '../../../../src/execution/evm/blocks/stateChanges.js'
 import { type Address, bytesToHex, type Hash32, toHash32 } from '../../../../src/primitives/bytes.js'
+import { emptyState } from '../../../library/emptyState.js'
 import { JournaledState } from '../../../library/journaledState.js'
 import { propertyRuns } from '../../../library/property.js'
 

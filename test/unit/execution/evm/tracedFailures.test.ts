@@ -1,9 +1,9 @@
 /** What tracers tell of instructions that fail, and of state gas: rows that go-ethereum answered. */
 import t from 'tap'
 import type { ForkName } from '../../../../src/data/chain/forks.js'
-import { emptyState } from '../../../../src/data/state/stateView.js'
 import { Kernel } from '../../../../src/execution/evm/engine/kernel.js'
 import { hexToBytes } from '../../../../src/primitives/bytes.js'
+import { emptyState } from '../../../library/emptyState.js'
 import { addressOf } from './demoExecution.js'
 import { type ToldFault, type ToldStep, TracedChains } from './tracedForks.js'
 

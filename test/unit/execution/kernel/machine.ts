@@ -1,6 +1,6 @@
-import { emptyState } from '../../../../src/data/state/stateView.js'
 import { Kernel } from '../../../../src/execution/evm/engine/kernel.js'
 import { concatBytes } from '../../../../src/primitives/bytes.js'
+import { emptyState } from '../../../library/emptyState.js'
 
 const kernel = new Kernel()
 const sender = new Uint8Array(20).fill(1)

@@ -1,9 +1,9 @@
 /** What the tracing kernel tells of steps and frames. */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { emptyState } from '../../../../src/data/state/stateView.js'
 import { Kernel } from '../../../../src/execution/evm/engine/kernel.js'
 import { bytesToHex, padLeft } from '../../../../src/primitives/bytes.js'
+import { emptyState } from '../../../library/emptyState.js'
 import { assemble } from '../evm/assembly.js'
 
 declare const WebAssembly: {
