@@ -6,7 +6,7 @@
 import { giveBack } from '../../primitives/bufferPool.js'
 import { bytesToBigInt, equalBytes, type Hash32, latin1Key, toMinimalBytes } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
-import { JsonBytes } from '../../primitives/jsonBytes.js'
+import { comma, JsonBytes } from '../../primitives/jsonBytes.js'
 import { keccak256 } from '../../primitives/keccak.js'
 import { NotHeldError } from '../../primitives/notHeld.js'
 import { listBase, type RlpSpan } from '../../primitives/rlp.js'
@@ -37,7 +37,7 @@ import { type BlockLog, blockLogs, receiptTails } from './logJson.js'
 import { type FoundLogs, type LogBounds, type LogSearch, searchLogs } from './logSearch.js'
 import { buildPendingHeader } from './pendingHeader.js'
 import { ToldJson } from './toldJson.js'
-import { type Transaction, type TransactionPosition, writeTransaction } from './transactionJson.js'
+import { writeTransaction } from './transactionJson.js'
 
 /** A resolved block id, fixed for the rest of a call. */
 export interface ResolvedBlock {
@@ -213,18 +213,20 @@ export abstract class ChainBlocks {
     if (rows === undefined || span === undefined) return undefined
     const told = this.parts.told.transaction(hash, index)
     if (told !== undefined) return told
-    const transaction = rows.read(span)
-    const position = { ...transactionPosition(rows, index), ...this.#tailsOf(rows)(transaction, index) }
-    return this.#render((json) => writeTransaction(json, transaction, position), true)
+    return this.#render((json) => this.#transactionWriter(json, rows)(index, span), true)
   }
 
-  /** What the receipt of a transaction tells of it, where its type has that; the receipts are read for the first. */
-  #tailsOf({ hash }: BlockRows) {
+  /**
+   * Writes transactions of a block. What their receipts tell of them, where their types have that, is read for the first.
+   */
+  #transactionWriter(json: JsonBytes, rows: BlockRows) {
     let tails: readonly (readonly (number | bigint)[])[] | undefined
-    return ({ layout }: Transaction, index: number): Pick<TransactionPosition, 'told'> => {
-      if (layout.nonce !== undefined) return {}
-      tails ??= [...receiptTails(this.readReceipts(hash) ?? Uint8Array.of(listBase))]
-      return { told: tails[index] ?? [] }
+    return (index: number, span: RlpSpan): void => {
+      const transaction = rows.read(span)
+      const position = transactionPosition(rows, index)
+      if (transaction.layout.nonce !== undefined) return writeTransaction(json, transaction, position)
+      tails ??= [...receiptTails(this.readReceipts(rows.hash) ?? Uint8Array.of(listBase))]
+      writeTransaction(json, transaction, { ...position, told: tails[index] ?? [] })
     }
   }
 
@@ -451,7 +453,10 @@ export abstract class ChainBlocks {
   ): Uint8Array | undefined {
     const rows = this.parts.rows.viewUntilNextRead(hash, number)
     if (rows === undefined) return undefined
-    return this.#render((json) => writeStoredBlock(json, hash, rows, isFull, this.#tailsOf(rows)), !isKept)
+    return this.#render(
+      (json) => writeStoredBlock(json, rows, isFull ? this.#transactionWriter(json, rows) : undefined),
+      !isKept,
+    )
   }
 
   #render(write: (json: JsonBytes) => void, isBrief = false): Uint8Array {
@@ -461,26 +466,19 @@ export abstract class ChainBlocks {
   }
 }
 
-/** Writes the object of a block from the store, with full transactions or their hashes. */
+/** Writes the object of a block from the store, with what writes its transactions, or with their hashes. */
 function writeStoredBlock(
   json: JsonBytes,
-  hash: Hash32,
   rows: BlockRows,
-  isFull: boolean,
-  tailOf: (transaction: Transaction, index: number) => Pick<TransactionPosition, 'told'>,
+  writeFull: ((index: number, span: RlpSpan) => void) | undefined,
 ): void {
-  const { headerRlp, senders, size, totalDifficulty, withdrawals } = rows
+  const { hash, headerRlp, senders, size, totalDifficulty, withdrawals } = rows
   const uncleHashes = rows.uncles.map(({ start, end }) => keccak256(rows.body.subarray(start, end)))
   const writeTransactions = (): void => {
     for (let index = 0; index < rows.transactionCount; index++) {
-      if (index > 0) json.text(',')
-      if (!isFull) json.hex(senders, index * 52 + 20, index * 52 + 52)
-      else {
-        const transaction = rows.read(rows.transactions[index] as RlpSpan)
-        const position = transactionPosition(rows, index)
-        if (transaction.layout.nonce !== undefined) writeTransaction(json, transaction, position)
-        else writeTransaction(json, transaction, { ...position, ...tailOf(transaction, index) })
-      }
+      if (index > 0) json.constant(comma)
+      if (writeFull === undefined) json.hex(senders, index * 52 + 20, index * 52 + 52)
+      else writeFull(index, rows.transactions[index] as RlpSpan)
     }
   }
   writeBlock(json, headerRlp, { hash, totalDifficulty, size }, writeTransactions, uncleHashes, withdrawals)
