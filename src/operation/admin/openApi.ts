@@ -7,7 +7,6 @@ const named = {
   LiveState: liveState,
   Network: network,
   Key: key,
-
   Usage: usage,
   AuditEntry: auditEntry,
   Problem: problem,

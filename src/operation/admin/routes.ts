@@ -4,62 +4,29 @@
  */
 import type * as z from 'zod'
 import { type KeySettings, keySettingsSchema } from '../../serving/access/keySettings.js'
-import {
-  type AuditEntry,
-  type AuditQuery,
-  auditEntry,
-  auditQuery,
-  type CallHistory,
-  callHistory,
-  type HistoryQuery,
-  historyQuery,
-  type Key,
-  key,
-  type LastBlock,
-  type LiveState,
-  lastBlock,
-  liveState,
-  type Network,
-  type NewKey,
-  network,
-  newKey,
-  type Playground,
-  playground,
-  type Rotation,
-  type RpcAnswer,
-  type RpcCall,
-  rotation,
-  rpcAnswer,
-  rpcCall,
-  type Submissions,
-  submissions,
-  type Usage,
-  type UsageQuery,
-  usage,
-  usageQuery,
-} from './shapes.js'
+import * as shapes from './shapes.js'
 
 /** What the API shows and changes. */
 export interface ApiServices {
-  readLive(): LiveState
-  readHistory(query: HistoryQuery): CallHistory
-  readNetworks(): Network[]
+  readLive(): shapes.LiveState
+  readHistory(query: shapes.HistoryQuery): shapes.CallHistory
+  readNetworks(): shapes.Network[]
   /** Newest first. Throws UsageError where no network with blocks has this name. */
-  readLastBlocks(network: string): LastBlock[]
+  readLastBlocks(network: string): shapes.LastBlock[]
   /** Throws UsageError where no rollup has this name. */
-  readSubmissions(network: string): Promise<Submissions>
-  readKeys(): Key[]
+  readSubmissions(network: string): Promise<shapes.Submissions>
+  readKeys(): shapes.Key[]
   /** `address` is that of the operator who changes keys, for the audit log. */
-  createKey(settings: KeySettings, address: string): Promise<NewKey>
+  createKey(settings: KeySettings, address: string): Promise<shapes.NewKey>
   /** This and what follows rejects with UnknownKey where there is none with this id. */
-  setKey(id: string, settings: KeySettings, address: string): Promise<Key>
-  rotateKey(id: string, rotation: Rotation, address: string): Promise<NewKey>
-  revokeKey(id: string, address: string): Promise<Key>
-  readPlayground(): Playground
+  setKey(id: string, settings: KeySettings, address: string): Promise<shapes.Key>
+  rotateKey(id: string, rotation: shapes.Rotation, address: string): Promise<shapes.NewKey>
+  revokeKey(id: string, address: string): Promise<shapes.Key>
+  readPlayground(): shapes.Playground
   /** Throws UsageError where no network has this name. */
-  callMethod(network: string, call: RpcCall): Promise<RpcAnswer>
-  readAudit(query: AuditQuery): AuditEntry[]
-  readUsage(query: UsageQuery): Promise<Usage>
+  callMethod(network: string, call: shapes.RpcCall): Promise<shapes.RpcAnswer>
+  readAudit(query: shapes.AuditQuery): shapes.AuditEntry[]
+  readUsage(query: shapes.UsageQuery): Promise<shapes.Usage>
 }
 
 /** A request that fits its route. */
@@ -86,15 +53,12 @@ export interface Route {
   run(services: ApiServices, call: ApiCall): unknown
 }
 
-interface RouteOf<A extends z.ZodType, Q extends z.ZodObject, B extends z.ZodType> {
-  readonly method: Route['method']
-  readonly path: string
-  readonly summary: string
+interface RouteOf<A extends z.ZodType, Q extends z.ZodObject, B extends z.ZodType>
+  extends Pick<Route, 'method' | 'path' | 'summary'>,
+    Partial<Pick<Route, 'isStream' | 'status'>> {
   readonly query?: Q
   readonly body?: B
   readonly answer: A
-  readonly isStream?: boolean
-  readonly status?: Route['status']
   run(
     services: ApiServices,
     call: Pick<ApiCall, 'id' | 'address'> & { readonly query: z.output<Q>; readonly body: z.output<B> },
@@ -112,14 +76,14 @@ export const routes: readonly Route[] = [
     method: 'GET',
     path: '/api/state',
     summary: 'What the process does at the moment.',
-    answer: liveState,
+    answer: shapes.liveState,
     run: (services) => services.readLive(),
   }),
   route({
     method: 'GET',
     path: '/api/live',
     summary: 'As /api/state, at once and each second, as the data of server-sent events named "state".',
-    answer: liveState,
+    answer: shapes.liveState,
     isStream: true,
     run: (services) => services.readLive(),
   }),
@@ -127,36 +91,36 @@ export const routes: readonly Route[] = [
     method: 'GET',
     path: '/api/history',
     summary: 'Rates and times of the last hour or day, of all methods or one, by method, code and key.',
-    query: historyQuery,
-    answer: callHistory,
+    query: shapes.historyQuery,
+    answer: shapes.callHistory,
     run: (services, { query }) => services.readHistory(query),
   }),
   route({
     method: 'GET',
     path: '/api/networks',
     summary: 'The networks that are served, the default one first.',
-    answer: network.array(),
+    answer: shapes.network.array(),
     run: (services) => services.readNetworks(),
   }),
   route({
     method: 'GET',
     path: '/api/networks/{id}/blocks',
     summary: 'The newest blocks of a network, newest first.',
-    answer: lastBlock.array(),
+    answer: shapes.lastBlock.array(),
     run: (services, { id }) => services.readLastBlocks(id),
   }),
   route({
     method: 'GET',
     path: '/api/networks/{id}/submissions',
     summary: 'The transactions of a rollup that wait longest for its sequencer.',
-    answer: submissions,
+    answer: shapes.submissions,
     run: (services, { id }) => services.readSubmissions(id),
   }),
   route({
     method: 'GET',
     path: '/api/keys',
     summary: 'All API keys, revoked ones too, oldest first.',
-    answer: key.array(),
+    answer: shapes.key.array(),
     run: (services) => services.readKeys(),
   }),
   route({
@@ -164,7 +128,7 @@ export const routes: readonly Route[] = [
     path: '/api/keys',
     summary: 'Makes an API key. What is not set is not limited.',
     body: keySettingsSchema,
-    answer: newKey,
+    answer: shapes.newKey,
     status: 201,
     run: (services, { body, address }) => services.createKey(body, address),
   }),
@@ -173,30 +137,30 @@ export const routes: readonly Route[] = [
     path: '/api/keys/{id}',
     summary: 'Changes what the body has of a key; a list replaces the one before, null removes a limit.',
     body: keySettingsSchema,
-    answer: key,
+    answer: shapes.key,
     run: (services, { id, body, address }) => services.setKey(id, body, address),
   }),
   route({
     method: 'POST',
     path: '/api/keys/{id}/rotate',
     summary: 'Gives a key a new secret; the earlier one ends after the overlap.',
-    body: rotation,
-    answer: newKey,
+    body: shapes.rotation,
+    answer: shapes.newKey,
     run: (services, { id, body, address }) => services.rotateKey(id, body, address),
   }),
   route({
     method: 'DELETE',
     path: '/api/keys/{id}',
     summary: 'Revokes a key for good, in force within a second.',
-    answer: key,
+    answer: shapes.key,
     run: (services, { id, address }) => services.revokeKey(id, address),
   }),
   route({
     method: 'GET',
     path: '/api/audit',
     summary: 'Entries of the audit log, newest first.',
-    query: auditQuery,
-    answer: auditEntry.array(),
+    query: shapes.auditQuery,
+    answer: shapes.auditEntry.array(),
     run: (services, { query }) => services.readAudit(query),
   }),
   route({
@@ -204,23 +168,23 @@ export const routes: readonly Route[] = [
     path: '/api/usage',
     summary:
       'What keys used until now, added up by the groups in "by", by time and then units. Whole hours are counted, in UTC. At most 10,000 rows.',
-    query: usageQuery,
-    answer: usage,
+    query: shapes.usageQuery,
+    answer: shapes.usage,
     run: (services, { query }) => services.readUsage(query),
   }),
   route({
     method: 'GET',
     path: '/api/playground',
     summary: 'Networks, and the methods that can be called on them.',
-    answer: playground,
+    answer: shapes.playground,
     run: (services) => services.readPlayground(),
   }),
   route({
     method: 'POST',
     path: '/api/networks/{id}/call',
     summary: 'Calls a method of a network without a key; the call is counted as any other.',
-    body: rpcCall,
-    answer: rpcAnswer,
+    body: shapes.rpcCall,
+    answer: shapes.rpcAnswer,
     run: (services, { id, body }) => services.callMethod(id, body),
   }),
 ]

@@ -6,7 +6,7 @@ import { isThere } from '../../primitives/isThere.js'
 import type { DataConfig } from '../config/config.js'
 import { auditToJson } from './auditJson.js'
 import type { Io } from './commandLine.js'
-import { openKeys } from './openKeys.js'
+import { withKeys } from './openKeys.js'
 import { formatTime, layOutTable } from './tables.js'
 
 /** Lists the newest entries, oldest first. */
@@ -49,15 +49,8 @@ async function withAudit<T>(config: DataConfig, work: (audit: AuditLog) => T): P
   if (config.shared === undefined && !isThere(config.node.store)) {
     throw new OperatorError(`there is no audit log in ${config.dataDir}; check --data`)
   }
-  const { store, close } = await openKeys(config, { readOnly: true })
-  try {
-    if (store.audit === undefined) {
-      throw new OperatorError(
-        `there is no audit log in ${config.dataDir} yet; it begins with the next change`,
-      )
-    }
-    return work(store.audit)
-  } finally {
-    await close()
-  }
+  return withKeys(config, { readOnly: true }, ({ store: { audit } }) => {
+    if (audit !== undefined) return work(audit)
+    throw new OperatorError(`there is no audit log in ${config.dataDir} yet; it begins with the next change`)
+  })
 }

@@ -52,9 +52,7 @@ export async function importArchives(config: ImportConfig, io: Io): Promise<numb
     view.clear()
     io.out(epochText(epoch, accumulatorsPath !== undefined))
   }
-  const thread = startIngest(task, (progress) => view.update(progress), {
-    onEpoch,
-  })
+  const thread = startIngest(task, (progress) => view.update(progress), { onEpoch })
   const summary = isBeneath ? beneathSummary : archiveSummary
   return followImport(thread, network.name, { view, io, summary })
 }

@@ -12,17 +12,10 @@ export function importView(network: string, log: (fields: object) => void): Prog
 /** The counters, rates since the start, and the time left where it can be estimated. */
 export function progressFields(network: string, progress: IngestProgress): object {
   const { blocksPerSecond, mgasPerSecond, leftMs } = rates(progress)
-  const { number, executed, known, side, gas, bytesRead, bytesTotal } = progress
   return {
     event: 'import',
     network,
-    number,
-    executed,
-    known,
-    side,
-    gas,
-    bytesRead,
-    bytesTotal,
+    ...progress,
     elapsedMs: Math.round(progress.elapsedMs),
     blocksPerSecond: round(blocksPerSecond),
     mgasPerSecond: round(mgasPerSecond),

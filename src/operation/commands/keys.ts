@@ -21,7 +21,7 @@ import { type KeySettings, limitNames, parseKeySettings } from '../../serving/ac
 import { verifierOfPublicKey, verifierOfSecret } from '../../serving/access/tokens.js'
 import type { DataConfig } from '../config/config.js'
 import type { Io } from './commandLine.js'
-import { type OpenKeys, openKeys } from './openKeys.js'
+import { type OpenKeys, type OpenKeysOptions, withKeys } from './openKeys.js'
 import { formatTime, layOutTable } from './tables.js'
 
 /** Settings as flags give them: lists of words, and words for numbers and times. */
@@ -246,22 +246,9 @@ function parseDuration(text: string): number | undefined {
 async function changeKeys<T>(
   config: DataConfig,
   work: (keys: KeyStore, book: OpenKeys) => T,
-  options: Parameters<typeof openKeys>[1] = {},
+  options: OpenKeysOptions = {},
 ): Promise<T> {
   return withKeys(config, options, (book) => book.change((keys) => work(keys, book)))
-}
-
-async function withKeys<T>(
-  config: DataConfig,
-  options: Parameters<typeof openKeys>[1],
-  work: (book: OpenKeys) => T | Promise<T>,
-): Promise<T> {
-  const book = await openKeys(config, options)
-  try {
-    return await work(book)
-  } finally {
-    await book.close()
-  }
 }
 
 /** Keys as the command line shows them to people. */

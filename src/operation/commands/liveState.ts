@@ -3,26 +3,38 @@
 import { statfsSync, statSync } from 'node:fs'
 import { basisOf } from '../../data/chain/families/provedFamilies.js'
 import { clientVersion } from '../../primitives/version.js'
+import type { UsageLedger } from '../../serving/access/usageLedger.js'
 import { type HistoryAnswer, others } from '../../serving/metrics/callHistory.js'
-import type { EdgeFigures } from '../../serving/metrics/edgeCounts.js'
+import type { EdgeCounts, EdgeFigures } from '../../serving/metrics/edgeCounts.js'
 import type { RecentRates } from '../../serving/metrics/recentCalls.js'
+import type { Jobs } from '../../serving/pool/jobs.js'
+import type { Pool } from '../../serving/pool/pool.js'
 import type { IngestFigures } from '../../sources/ingest/messages.js'
 import type { Readiness } from '../admin/readiness.js'
 import type { CallHistory as HistoryShape, LiveState, Network } from '../admin/shapes.js'
 import type { Config, NetworkConfig } from '../config/config.js'
+import type { Edge } from '../edge/edge.js'
 import { ageSeconds, isCutOff, participationOf } from '../edge/health.js'
 import type { OpenNetwork } from '../edge/openNetwork.js'
-import type { AdminServices } from './adminServices.js'
+import type { NetworkSource } from './networkSource.js'
 import type { OpenRollup } from './openRollup.js'
 
-type Services = Pick<
-  AdminServices,
-  'edge' | 'counts' | 'pool' | 'rollups' | 'sources' | 'transport' | 'usage'
->
+/** What `serve` runs, as far as its live state tells of it. */
+export interface LiveServices {
+  /** Of the main thread. */
+  readonly edge: Edge
+  /** By number of the edge. */
+  readonly counts: readonly EdgeCounts[]
+  readonly pool: Pool<Jobs>
+  readonly usage: UsageLedger
+  readonly sources: readonly NetworkSource[]
+  readonly rollups: readonly OpenRollup[]
+  readonly transport: string
+}
 
 export function readLive(
   config: Config,
-  services: Services,
+  services: LiveServices,
   rates: RecentRates,
   { ready, failing, sharedKeys }: Readiness,
   nameOf: (keyId: string) => string | undefined,
@@ -119,7 +131,7 @@ function brief(value: number): number {
 /** The networks, the default one first. */
 export function readNetworks(
   { defaultNetwork, networks, rollups }: Config,
-  services: Pick<Services, 'edge' | 'rollups' | 'sources'>,
+  services: Pick<LiveServices, 'edge' | 'rollups' | 'sources'>,
 ): Network[] {
   const common = ({ name, hosts }: { readonly name: string; readonly hosts: readonly string[] }) => ({
     name,

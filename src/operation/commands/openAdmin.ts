@@ -1,6 +1,7 @@
 /** The admin listener of `serve`: what it shows, asked of what the process runs. */
 import { existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import type { Logger } from 'pino'
 import { freeBytesAt } from '../../data/store/environment.js'
 import type { NodeStore } from '../../data/store/nodeStore.js'
 import { hourMs } from '../../data/store/usage.js'
@@ -39,11 +40,23 @@ import type { AdminConfig, Config } from '../config/config.js'
 import type { Edge } from '../edge/edge.js'
 import { isBehind, isCutOff } from '../edge/health.js'
 import type { OpenNetwork } from '../edge/openNetwork.js'
-import type { AdminServices } from './adminServices.js'
 import { readAudit } from './auditJson.js'
-import { isoTime, readHistory, readLive, readNetworks } from './liveState.js'
+import { isoTime, type LiveServices, readHistory, readLive, readNetworks } from './liveState.js'
 import type { OpenRollup } from './openRollup.js'
-import { demoExample, networkUrl, socketUrl } from './welcome.js'
+import { demoExample, networkUrls } from './welcome.js'
+
+/** What `serve` runs, as far as the admin listener shows it. */
+interface AdminServices extends LiveServices {
+  /** That its edge listens on. */
+  readonly port: number
+  readonly store: NodeStore
+  readonly keys: KeyRepository
+  /** Undefined where keys are not shared. */
+  readonly reach: KeyFreshness | undefined
+  readonly ring: KeyChecker
+  readonly log: Logger
+  isDraining(): boolean
+}
 
 /* The newest blocks of a network, and submissions of a rollup, as the admin API lists them. */
 
@@ -320,10 +333,7 @@ function openPlayground(
     const rollup = config.rollups.find((candidate) => candidate.name === name)
     const tag = rollup === undefined ? ('chain' as const) : ('rollup' as const)
     const isDemo = config.networks.some((network) => network.name === name && network.isEmbedded)
-    const addresses = {
-      url: networkUrl(config, port, name, key),
-      socketUrl: socketUrl(config, port, name, key),
-    }
+    const addresses = networkUrls(config, port, name, key)
     return { name, tag, prefix: rollup?.prefix ?? null, ...addresses, example: isDemo ? demoExample() : null }
   })
   return {

@@ -19,13 +19,33 @@ export function sharedKeysOptions({ node, mapBytes, shared }: DataConfig): Share
   return { url, schema, path: node.sharedKeys, pepperPath: node.pepper, mapBytes }
 }
 
+export interface OpenKeysOptions {
+  /** Of a data folder. */
+  readonly readOnly?: boolean
+  /** Makes them where there are none. */
+  readonly make?: boolean
+}
+
 /**
- * Opens the keys for one command; `readOnly` of a data folder. Rejects with OperatorError where there are none, unless
- * `make`, and where the database that has them does not answer.
+ * Opens the keys for `work`, and closes them again. Rejects with OperatorError where there are none, unless `make`, and
+ * where the database that has them does not answer.
  */
-export async function openKeys(
+export async function withKeys<T>(
   config: DataConfig,
-  { readOnly = false, make = false }: { readonly readOnly?: boolean; readonly make?: boolean } = {},
+  options: OpenKeysOptions,
+  work: (book: OpenKeys) => T | Promise<T>,
+): Promise<T> {
+  const book = await openKeys(config, options)
+  try {
+    return await work(book)
+  } finally {
+    await book.close()
+  }
+}
+
+async function openKeys(
+  config: DataConfig,
+  { readOnly = false, make = false }: OpenKeysOptions,
 ): Promise<OpenKeys> {
   const { node, mapBytes, dataDir } = config
   const options = sharedKeysOptions(config)

@@ -27,18 +27,12 @@ interface DemoExamples {
   }[]
 }
 
-/** Where a network is called, with a key where keys are needed. */
-export function networkUrl(config: Config, port: number, network: string, key: string | undefined): string {
+/** Where a network is called over HTTP and WebSocket, with a key where keys are needed. */
+export function networkUrls(config: Config, port: number, network: string, key: string | undefined) {
   const origin = httpOrigin(config.host, port, config.tls !== undefined)
   const prefix = origin + (network === config.defaultNetwork ? '' : `/${network}`)
-  return key === undefined ? `${prefix}/` : `${prefix}/v3/${key}`
-}
-
-/** The same for WebSockets. */
-export function socketUrl(config: Config, port: number, network: string, key: string | undefined): string {
-  const origin = httpOrigin(config.host, port, config.tls !== undefined).replace(/^http/, 'ws')
-  const prefix = origin + (network === config.defaultNetwork ? '' : `/${network}`)
-  return key === undefined ? `${prefix}/ws` : `${prefix}/ws/v3/${key}`
+  const suffix = key === undefined ? '' : `/v3/${key}`
+  return { url: `${prefix}${suffix || '/'}`, socketUrl: `${prefix.replace(/^http/, 'ws')}/ws${suffix}` }
 }
 
 export interface Welcome {
@@ -59,18 +53,16 @@ export function welcomeLines(
 ): string[] {
   const origin = httpOrigin(config.host, port, config.tls !== undefined)
   const secret = demo.kind === 'key' ? demo.text : 'YOUR_API_KEY'
-  const path = (network: string) =>
-    networkUrl(config, port, network, demo.kind === 'open' ? undefined : secret)
-  const socketPath = (network: string) =>
-    socketUrl(config, port, network, demo.kind === 'open' ? undefined : secret)
+  const urlsOf = (network: string) =>
+    networkUrls(config, port, network, demo.kind === 'open' ? undefined : secret)
   const lines = [`Tidegate listens on ${origin}`]
   for (const network of networks) {
     const { name } = network
-    lines.push(`  ${name}: ${stateOf(network)}, ${path(name)}`)
-    lines.push(`  ${' '.repeat(name.length)}  ${socketPath(name)}`)
+    const { url, socketUrl } = urlsOf(name)
+    lines.push(`  ${name}: ${stateOf(network)}, ${url}`, `  ${' '.repeat(name.length)}  ${socketUrl}`)
   }
   for (const { name, network } of rollups)
-    lines.push(`  ${name}: rollup submissions, chain id ${network.chainId}, ${path(name)}`)
+    lines.push(`  ${name}: rollup submissions, chain id ${network.chainId}, ${urlsOf(name).url}`)
   for (const network of config.networks) for (const line of developerLines(network)) lines.push(line)
   if (demo.kind === 'unknown') {
     lines.push(
@@ -89,7 +81,7 @@ export function welcomeLines(
   lines.push('', 'Try it:')
   for (const { network, method, params } of exampleCalls(config)) {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
-    lines.push(`  curl -s ${path(network)} -H 'Content-Type: application/json' -d '${body}'`)
+    lines.push(`  curl -s ${urlsOf(network).url} -H 'Content-Type: application/json' -d '${body}'`)
   }
   return lines
 }

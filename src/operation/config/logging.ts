@@ -33,5 +33,3 @@ export const loggingShape = {
     headersFile: text('the path of a file').optional(),
   }).optional(),
 }
-
-export type TracesConfig = NonNullable<z.output<typeof loggingShape.traces>>

@@ -49,8 +49,6 @@ export const passThroughSchema = list(
     .regex(/^[a-zA-Z][a-zA-Z0-9]*_([a-zA-Z0-9_]+|[a-zA-Z0-9_]*\*)$/, { error: `expected ${passedExpected}` }),
 ).default([])
 
-export type UpstreamConfig = z.output<typeof upstreamSchema>
-
 export function isUpstreamUrl(value: string): boolean {
   return upstreamSchema.safeParse({ url: value }).success
 }

@@ -88,8 +88,8 @@ class Opened {
     this.element.replaceChildren(shown)
   }
 
-  async openSubmissions(network: string): Promise<void> {
-    try {
+  openSubmissions(network: string): Promise<void> {
+    return this.#open(async () => {
       const { prefix, waiting } = await ask<Submissions>(`api/networks/${network}/submissions`)
       const table = new LiveTable<Submissions['waiting'][number]>(
         `Submissions to ${network} that wait longest`,
@@ -107,52 +107,55 @@ class Opened {
         'None.',
       )
       table.show(waiting)
-      this.show(table.element)
-    } catch (error) {
-      this.#tell(error)
-    }
-    this.element.scrollIntoView({ block: 'nearest' })
+      return table.element
+    })
   }
 
   #openSubmission(network: string, prefix: string, hash: string): Promise<void> {
-    return this.#open(`Submission ${hash}`, network, `${prefix}_getTransactionByHash`, [hash], () => [])
+    return this.#openAnswer(`Submission ${hash}`, network, `${prefix}_getTransactionByHash`, [hash], () => [])
   }
 
   openBlock(network: string, { number }: LastBlock): Promise<void> {
     const params = [`0x${number.toString(16)}`, true]
-    return this.#open(`Block ${formatCount(number)}`, network, 'eth_getBlockByNumber', params, (block) => {
-      const { transactions } = block as {
-        transactions: readonly { hash: string; from: string; to: string | null }[]
-      }
-      return transactions.map(({ hash, from, to }) => {
-        const receipt = opener(hash, () => this.#openReceipt(network, hash))
-        return make('li', {}, receipt, ` from ${from} to ${to ?? 'a new contract'}`)
-      })
-    })
+    return this.#openAnswer(
+      `Block ${formatCount(number)}`,
+      network,
+      'eth_getBlockByNumber',
+      params,
+      (block) => {
+        const { transactions } = block as {
+          transactions: readonly { hash: string; from: string; to: string | null }[]
+        }
+        return transactions.map(({ hash, from, to }) => {
+          const receipt = opener(hash, () => this.#openReceipt(network, hash))
+          return make('li', {}, receipt, ` from ${from} to ${to ?? 'a new contract'}`)
+        })
+      },
+    )
   }
 
   #openReceipt(network: string, hash: string): Promise<void> {
-    return this.#open(`Receipt of ${hash}`, network, 'eth_getTransactionReceipt', [hash], () => [])
+    return this.#openAnswer(`Receipt of ${hash}`, network, 'eth_getTransactionReceipt', [hash], () => [])
   }
 
-  #tell(error: unknown): void {
-    this.show(make('p', { class: 'problem', role: 'alert' }, whyRefused(error)))
-  }
-
-  async #open(
+  #openAnswer(
     title: string,
     network: string,
     method: string,
     params: readonly unknown[],
     list: (result: unknown) => readonly HTMLElement[],
   ): Promise<void> {
-    try {
+    return this.#open(async () => {
       const { answer } = await callNetwork(network, { method, params })
       const { result } = JSON.parse(answer)
-      this.show(section(title, JSON.stringify(result), list(result)))
-    } catch (error) {
-      this.#tell(error)
-    }
+      return section(title, JSON.stringify(result), list(result))
+    })
+  }
+
+  /** Shows what was asked for, or why it was refused. */
+  async #open(ask: () => Promise<HTMLElement>): Promise<void> {
+    const refused = (error: unknown) => make('p', { class: 'problem', role: 'alert' }, whyRefused(error))
+    this.show(await ask().catch(refused))
     this.element.scrollIntoView({ block: 'nearest' })
   }
 }

@@ -4,7 +4,7 @@ import { sparkline } from './charts.js'
 import { type Child, make, setText } from './dom.js'
 import { formatAge, formatBytes, formatCount, formatRate, formatSeconds, formatShare } from './format.js'
 import type { LiveSource } from './live.js'
-import { figures, LiveTable } from './table.js'
+import { failures, figures, LiveTable } from './table.js'
 import type { View } from './view.js'
 
 type Network = LiveState['networks'][number]
@@ -187,11 +187,7 @@ function queueTable() {
       figures('Running', ({ running }) => formatCount(running)),
       figures('Finished', ({ finished }) => formatCount(finished)),
       figures('Failed', ({ failed }) => formatCount(failed)),
-      figures(
-        'Refused',
-        ({ refused }) => formatCount(refused),
-        ({ refused }) => (refused > 0 ? 'bad' : undefined),
-      ),
+      failures('Refused', ({ refused }) => refused),
     ],
     'There is no pool.',
   )

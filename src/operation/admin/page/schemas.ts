@@ -1,20 +1,11 @@
-/** Parameters of methods as the OpenRPC document declares them, and how a form shows and reads them. */
+/** Parameters of methods as the OpenRPC document declares them, as far as they are used here, and how a form shows and reads them. */
 
 export interface Schema {
   readonly title?: string
   readonly type?: string
-  readonly const?: unknown
   readonly enum?: readonly string[]
   readonly anyOf?: readonly Schema[]
   readonly oneOf?: readonly Schema[]
-  readonly minimum?: number
-  readonly maximum?: number
-  readonly items?: Schema
-  readonly maxItems?: number
-  readonly required?: readonly string[]
-  readonly properties?: Readonly<Record<string, Schema>>
-  readonly propertyNames?: Schema
-  readonly additionalProperties?: Schema | boolean
 }
 
 export interface Param {
@@ -26,9 +17,7 @@ export interface Param {
 export interface Method {
   readonly name: string
   readonly summary: string
-  readonly paramStructure: 'by-position' | 'either' | 'by-name'
   readonly params: readonly Param[]
-  readonly result: { readonly schema: Schema }
   readonly tags: readonly { readonly name: string }[]
 }
 

@@ -17,19 +17,20 @@ interface Spent {
   readonly bytes: number
 }
 
-export function figures<R>(title: string, of: Column<R>['of'], mark?: Column<R>['mark']): Column<R> {
-  return { title, of, isFigure: true, ...(mark && { mark }) }
+export function figures<R>(title: string, of: Column<R>['of']): Column<R> {
+  return { title, of, isFigure: true }
+}
+
+/** Figures that should be zero. */
+export function failures<R>(title: string, of: (row: R) => number, format = formatCount): Column<R> {
+  return { ...figures(title, (row) => format(of(row))), mark: (row) => (of(row) > 0 ? 'bad' : undefined) }
 }
 
 /** What a key, or a method, used. */
 export const spentColumns: readonly Column<Spent>[] = [
   figures('Units', ({ units }) => formatCount(units)),
   figures('Calls', ({ calls }) => formatCount(calls)),
-  figures(
-    'Errors',
-    ({ errors }) => formatCount(errors),
-    ({ errors }) => (errors > 0 ? 'bad' : undefined),
-  ),
+  failures('Errors', ({ errors }) => errors),
   figures('Results', ({ bytes }) => formatBytes(bytes)),
 ]
 

@@ -4,11 +4,11 @@
  */
 import type { CallHistory, LiveState, Usage } from '../shapes.js'
 import { ask } from './api.js'
-import { Chart, type Line, lineColors } from './charts.js'
+import { Chart, lineColors } from './charts.js'
 import { choice, labelled, make, offer, opener } from './dom.js'
 import { formatCount, formatMs, formatRate, formatSeconds } from './format.js'
 import { historyMs, type LiveSource } from './live.js'
-import { type Column, figures, LiveTable, spentColumns } from './table.js'
+import { type Column, failures, figures, LiveTable, spentColumns } from './table.js'
 import type { View } from './view.js'
 
 export function traffic(live: LiveSource): View {
@@ -45,8 +45,12 @@ export function traffic(live: LiveSource): View {
       // Meanwhile something else may have been chosen, or another view.
       if (isClosed || query !== filter.query) return
       drawCalls(calls, times, filter.isOfAll, history)
-      drawErrors(errors, history)
-      drawUnits(units, history)
+      const byCode = history.errors.map(({ code, perSecond }) => [code, perSecond] as const)
+      drawLines(errors, history, byCode)
+      const byKey = history.keys.map(
+        (key) => [key.name ?? key.id ?? 'all others', key.unitsPerSecond] as const,
+      )
+      drawLines(units, history, byKey)
       methods.show(history.methods)
       called.show(used?.rows ?? [])
       filter.offer(
@@ -145,37 +149,18 @@ class Filter {
 
 function drawCalls(calls: Chart, times: Chart, isOfAll: boolean, history: CallHistory): void {
   const at = history.at.map(secondsOf)
-  const line = (label: string, color: string, values: readonly (number | null)[]): Line => ({
-    label,
-    color,
-    values,
-  })
   const inMs = (values: readonly (number | null)[]) => values.map((value) => value && value * 1_000)
   calls.show(at, [
-    line('calls', '--accent', history.callsPerSecond),
-    line('errors', '--bad', history.errorsPerSecond),
-    ...(isOfAll ? [line('refused requests', '--second', history.rejectionsPerSecond)] : []),
+    { label: 'calls', color: '--accent', values: history.callsPerSecond },
+    { label: 'errors', color: '--bad', values: history.errorsPerSecond },
+    ...(isOfAll
+      ? [{ label: 'refused requests', color: '--second', values: history.rejectionsPerSecond }]
+      : []),
   ])
   times.show(at, [
-    line('p50', '--accent', inMs(history.p50Seconds)),
-    line('p99', '--second', inMs(history.p99Seconds)),
+    { label: 'p50', color: '--accent', values: inMs(history.p50Seconds) },
+    { label: 'p99', color: '--second', values: inMs(history.p99Seconds) },
   ])
-}
-
-function drawErrors(chart: Chart, history: CallHistory): void {
-  drawLines(
-    chart,
-    history,
-    history.errors.map(({ code, perSecond }) => [code, perSecond]),
-  )
-}
-
-function drawUnits(chart: Chart, history: CallHistory): void {
-  drawLines(
-    chart,
-    history,
-    history.keys.map((key) => [key.name ?? key.id ?? 'all others', key.unitsPerSecond]),
-  )
 }
 
 function drawLines(
@@ -199,11 +184,7 @@ function methodTable() {
     [
       { title: 'Method', of: ({ method }) => method },
       figures('Calls/s', ({ callsPerSecond }) => formatRate(callsPerSecond)),
-      figures(
-        'Errors/s',
-        ({ errorsPerSecond }) => formatRate(errorsPerSecond),
-        ({ errorsPerSecond }) => (errorsPerSecond > 0 ? 'bad' : undefined),
-      ),
+      failures('Errors/s', ({ errorsPerSecond }) => errorsPerSecond, formatRate),
       figures('p50', ({ p50Seconds }) => formatSeconds(p50Seconds)),
       figures('p99', ({ p99Seconds }) => formatSeconds(p99Seconds)),
     ],
