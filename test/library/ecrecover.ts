@@ -1,5 +1,5 @@
 import { calculateSigRecovery, ecrecover as portableEcrecover } from '@ethereumjs/util'
-import { type Recovery, recoverKey, recoverKeyBy } from '../../src/execution/evm/transactions/ecrecover.js'
+import { type Recovery, recoverKey } from '../../src/execution/evm/transactions/ecrecover.js'
 
 /** The key, 64 bytes (x ‖ y). Throws as the library's own does where there is none, because then that is asked. */
 export const ecrecover: typeof portableEcrecover = (hash, v, r, s, chainId) =>
@@ -8,6 +8,6 @@ export const ecrecover: typeof portableEcrecover = (hash, v, r, s, chainId) =>
 /** As {@link ecrecover}. */
 export function ecrecoverBy(recovery: Recovery): typeof portableEcrecover {
   return (hash, v, r, s, chainId) =>
-    recoverKeyBy(recovery, hash, calculateSigRecovery(v, chainId), r, s) ??
+    recoverKey(hash, calculateSigRecovery(v, chainId), r, s, recovery) ??
     portableEcrecover(hash, v, r, s, chainId)
 }

@@ -31,7 +31,7 @@ export interface ReadinessFigures {
 
 interface ReadinessLimits {
   /** Undefined: heads may be of any age. */
-  readonly headAgeMsMax: number | undefined
+  readonly headAgeMsMax?: number | undefined
   readonly queueAgeMsMax: number
 }
 

@@ -26,29 +26,16 @@ export const adminSchema = withShortForm(
 )
 
 /** Settings of the admin listener. */
-export interface AdminConfig {
-  readonly host: string
-  readonly port: number
-  /** Whether the operator chose the port, so that no other one will do. */
-  readonly isPortChosen: boolean
-  readonly hosts: readonly string[]
-  readonly headAgeMsMax: number | undefined
-  readonly queueAgeMsMax: number
-}
+export type AdminConfig = NonNullable<ReturnType<typeof adminOf>>
 
 /** Settings of the admin listener beside a server on `publicPort`; undefined where there is none. */
-export function adminOf(
-  { enabled, host, port, hosts, headAgeMsMax, queueAgeMsMax }: z.output<typeof adminSchema>,
-  publicPort: number,
-): AdminConfig | undefined {
+export function adminOf({ enabled, port, ...given }: z.output<typeof adminSchema>, publicPort: number) {
   if (!enabled) return undefined
   return {
-    host,
+    ...given,
     // Servers on free ports are several on one machine.
     port: port ?? (publicPort === 0 ? 0 : portDefault),
+    /** Whether the operator chose the port, so that no other one will do. */
     isPortChosen: port !== undefined,
-    hosts,
-    headAgeMsMax,
-    queueAgeMsMax,
   }
 }

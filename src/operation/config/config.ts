@@ -165,20 +165,8 @@ export interface ImportConfig extends DataConfig {
   readonly areArchives: boolean
   /** File of trusted accumulators. */
   readonly accumulatorsPath: string | undefined
-  /** Where the store is to begin; undefined: at its genesis. */
-  readonly start: StartConfig | undefined
-}
-
-/** A block, and files that have the whole state after it, or nodes that tell what is in none. */
-interface StartConfig {
-  /** Absolute paths. */
-  readonly headers: readonly string[]
-  readonly state: string | undefined
-  readonly nodes: ReturnType<typeof startNodes> | undefined
-  /** Lower-case hex; undefined: any. */
-  readonly hash: string | undefined
-  /** Undefined where it follows from the header. */
-  readonly totalDifficulty: bigint | undefined
+  /** Where the store is to begin: a block, and files that have the whole state after it, or nodes that tell it. */
+  readonly start: ReturnType<typeof startOf>
 }
 
 export interface VerifyConfig extends NetworkStoreConfig {
@@ -307,8 +295,8 @@ export function resolveImportConfig(flags: ImportFlags, chainFiles: readonly str
   })
 }
 
-/** Where the store is to begin; undefined: at its genesis. */
-function startOf(flags: ImportFlags, areArchives: boolean): StartConfig | undefined {
+/** Where the store is to begin, with absolute paths; undefined: at its genesis. */
+function startOf(flags: ImportFlags, areArchives: boolean) {
   const { header, state, stateFrom, beacon, checkpoint, hash, totalDifficulty } = flags
   if (state === undefined && stateFrom === undefined) {
     const others = { header, hash, 'total-difficulty': totalDifficulty, beacon, checkpoint }

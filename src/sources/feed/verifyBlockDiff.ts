@@ -82,21 +82,8 @@ export class BlockDiffVerifier {
       name.text = `block ${header.number} (${bytesToHex(hash)})`
       const state = this.#verify(previous, header, parts)
       const totalDifficulty = toMinimalBytes(previous.totalDifficulty + header.difficulty)
-      const { header: headerRlp, body, receipts, blockAccessList, accounts, slots } = parts
       const { number, parentHash } = header
-      return {
-        number,
-        hash,
-        parentHash,
-        header: headerRlp,
-        body,
-        receipts,
-        blockAccessList,
-        totalDifficulty,
-        accounts,
-        slots,
-        ...state,
-      }
+      return { ...parts, number, hash, parentHash, totalDifficulty, ...state }
     } catch (error) {
       // Some of these nodes may belong to no state.
       this.#recent = new RecentTries()

@@ -108,17 +108,12 @@ export interface ArchiveTask {
 }
 
 /** A thread's work as its `workerData`: to follow the heads of upstreams, and to fetch and prove what is asked for. */
-export interface GatewayTask extends IngestStore {
+export interface GatewayTask extends IngestStore, HeadsPlan {
   /** Name of the network, which may be a public one. */
   readonly network: string
   /** Of a chain whose genesis is not named. */
   readonly forks: ForkTimes
   readonly chainId: number | undefined
-  readonly upstreams: readonly UpstreamOptions[]
-  /** Upstreams that must have a head, and that must agree on what cannot be proved; absent: a majority. */
-  readonly quorum?: number | undefined
-  /** Time between two polls of an upstream without a WebSocket. */
-  readonly pollMs: number
   /** Blocks below the head whose numbers are proved by a chain of headers. */
   readonly historyBlocks: number
   readonly logs?: GatewayLogs | undefined
@@ -126,6 +121,15 @@ export interface GatewayTask extends IngestStore {
   readonly workingSet?: WorkingSetPlan | undefined
   /** Longest time for one thing that is fetched. */
   readonly fetchMsMax: number
+}
+
+/** Nodes whose head is followed, and how. */
+interface HeadsPlan {
+  readonly upstreams: readonly UpstreamOptions[]
+  /** How many of them must have a head, and must agree on what cannot be proved; absent: a majority. */
+  readonly quorum?: number | undefined
+  /** Time between two polls for the head of a node without a WebSocket. */
+  readonly pollMs: number
   /** Absent: the head is that of the upstreams. */
   readonly beacon?: BeaconPlan | undefined
 }
@@ -222,20 +226,13 @@ export interface SignedState {
   readonly nodes: readonly BeaconNodeState[]
 }
 
-export interface FollowPlan {
-  readonly upstreams: readonly UpstreamOptions[]
-  /** How many of them must have a head before it is followed; absent: a majority. */
-  readonly quorum?: number | undefined
-  /** Time between two polls for the head of a node without a WebSocket. */
-  readonly pollMs: number
+export interface FollowPlan extends HeadsPlan {
   /** Longest time for one block, over all attempts. */
   readonly timeoutMs: number
   /** Most canonical blocks that a reorganisation replaces. */
   readonly reorgDepthMax: number
   /** How long a node that had our head must deny it until its lower one is followed. */
   readonly revertAfterMs: number
-  /** Absent: the head is that of the upstreams. */
-  readonly beacon?: BeaconPlan | undefined
 }
 
 /** What is known of the nodes that are followed. */

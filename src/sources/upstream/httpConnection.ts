@@ -177,9 +177,7 @@ export class HttpConnection {
     // Leaving the loop early destroys the body and its connection.
     for await (const chunk of body) {
       bytes += chunk.length
-      if (bytes > this.#answerBytesMax) {
-        throw tooLong(this.#answerBytesMax)
-      }
+      if (bytes > this.#answerBytesMax) throw tooLong(this.#answerBytesMax)
       chunks.push(chunk)
     }
     return Buffer.concat(chunks)

@@ -8,14 +8,7 @@ import type { KernelLog } from '../engine/kernelLogs.js'
 import { isCreation } from '../engine/opcodeNames.js'
 import { decodeRevertReason } from '../messages/revertReason.js'
 import { stop } from '../transactions/transaction.js'
-import {
-  type FrameEnd,
-  type FrameFailure,
-  type TracedFrame,
-  type TracedTransaction,
-  type TraceOutput,
-  TransactionTracer,
-} from './tracer.js'
+import { type FrameEnd, type FrameFailure, type TracedFrame, TransactionTracer } from './tracer.js'
 
 export interface CallLog extends KernelLog {
   /** Among those of the block. */
@@ -55,8 +48,7 @@ export abstract class CallTreeTracer extends TransactionTracer {
     this.#onlyTop = onlyTop
   }
 
-  override begin(transaction: TracedTransaction, output: TraceOutput): void {
-    super.begin(transaction, output)
+  protected override begun(): void {
     this.#top = undefined
     this.#open.length = 0
   }

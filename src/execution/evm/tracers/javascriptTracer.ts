@@ -12,13 +12,7 @@ import { opcodeNames, staticCall } from '../engine/opcodeNames.js'
 import { creationAddress } from '../transactions/creationAddress.js'
 import { keep, openContext } from './javascriptEngine.js'
 import { prelude } from './javascriptPrelude.js'
-import {
-  type FrameEnd,
-  type TracedFrame,
-  type TracedTransaction,
-  type TraceOutput,
-  TransactionTracer,
-} from './tracer.js'
+import { type FrameEnd, type TracedFrame, TransactionTracer } from './tracer.js'
 
 export interface JavaScriptOptions {
   /** An expression whose value is the object with the functions. */
@@ -67,12 +61,7 @@ export class JavaScriptTracer extends TransactionTracer {
     this.#readsMemory = /memory|\[/.test(options.code)
   }
 
-  override begin(transaction: TracedTransaction, output: TraceOutput): void {
-    super.begin(transaction, output)
-    this.#open()
-  }
-
-  #open(): void {
+  protected override begun(): void {
     const context = openContext(() => {
       try {
         this.#watch.look()

@@ -1,15 +1,7 @@
 /** go-ethereum's `muxTracer` (eth/tracers/native/mux.go): several tracers in one run, their results by name. */
 import type { KernelLog } from '../engine/kernelLogs.js'
 import type { KernelStep } from '../engine/kernelTrace.js'
-import {
-  byName,
-  type FrameEnd,
-  type TracedFrame,
-  type TracedTransaction,
-  type TraceOutput,
-  type Tracer,
-  TransactionTracer,
-} from './tracer.js'
+import { byName, type FrameEnd, type TracedFrame, type Tracer, TransactionTracer } from './tracer.js'
 
 export class MuxTracer extends TransactionTracer {
   override readonly opcodes: 'all' | readonly number[]
@@ -22,9 +14,8 @@ export class MuxTracer extends TransactionTracer {
     this.opcodes = wanted.includes('all') ? 'all' : [...new Set(wanted.flat() as number[])]
   }
 
-  override begin(transaction: TracedTransaction, output: TraceOutput): void {
-    super.begin(transaction, output)
-    for (const [, tracer] of this.#tracers) tracer.begin(transaction, output)
+  protected override begun(): void {
+    for (const [, tracer] of this.#tracers) tracer.begin(this.transaction, this.output)
   }
 
   step(step: KernelStep): void {

@@ -9,14 +9,7 @@ import { ascii, type Constant, closeBracket, comma, JsonBytes } from '../../../p
 import type { KernelStep } from '../engine/kernelTrace.js'
 import { opcodeNames, sload, sstore } from '../engine/opcodeNames.js'
 import { goText } from './callFrames.js'
-import {
-  byName,
-  type FrameEnd,
-  type StateNow,
-  type TracedTransaction,
-  type TraceOutput,
-  TransactionTracer,
-} from './tracer.js'
+import { byName, type FrameEnd, type StateNow, TransactionTracer } from './tracer.js'
 
 export interface OpcodeLoggerOptions {
   readonly enableMemory: boolean
@@ -63,12 +56,11 @@ export class OpcodeLogger extends TransactionTracer {
     this.#options = options
   }
 
-  override begin(transaction: TracedTransaction, output: TraceOutput): void {
-    super.begin(transaction, output)
-    const { state, fork } = transaction
+  protected override begun(): void {
+    const { state, fork } = this.transaction
     this.#state = state
     this.#hex = familyOf(fork).execution?.tracesBareDigits === true ? '' : '0x'
-    output.json.text('{"structLogs":[')
+    this.output.json.text('{"structLogs":[')
   }
 
   step(step: KernelStep): void {

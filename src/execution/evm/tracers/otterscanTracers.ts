@@ -10,13 +10,7 @@ import {
   staticCall,
 } from '../engine/opcodeNames.js'
 import { CallTreeTracer } from './callFrames.js'
-import {
-  type FrameEnd,
-  type TracedFrame,
-  type TracedTransaction,
-  type TraceOutput,
-  TransactionTracer,
-} from './tracer.js'
+import { type FrameEnd, type TracedFrame, TransactionTracer } from './tracer.js'
 
 /** Memory of a kept call besides its bytes. */
 const itemBytes = 300
@@ -107,9 +101,8 @@ export class AddressTouched extends TransactionTracer {
     this.#address = address
   }
 
-  override begin(transaction: TracedTransaction, output: TraceOutput): void {
-    super.begin(transaction, output)
-    const { authorizationList, state } = transaction
+  protected override begun(): void {
+    const { authorizationList, state } = this.transaction
     const signers = authorizationList.length === 0 ? [] : state.signersOf(authorizationList)
     this.#isTouched = signers.some((signer) => this.#is(signer))
   }

@@ -9,7 +9,7 @@ import { flatCalls, writeFlatCall } from './flatCallTracer.js'
 import { MuxTracer } from './muxTracer.js'
 import { writeOutcome } from './parityTracer.js'
 import { type Before, TouchedState, zeroSlot } from './touchedState.js'
-import { type AccountNow, byName, type TracedTransaction, type TraceOutput } from './tracer.js'
+import { type AccountNow, byName } from './tracer.js'
 import { VmTracer } from './vmTracer.js'
 
 /**
@@ -89,10 +89,10 @@ export class ReplayTracer extends MuxTracer {
     this.#diff = diff
   }
 
-  override begin(transaction: TracedTransaction, output: TraceOutput): void {
+  protected override begun(): void {
     // Instructions are written while they run.
-    output.json.text('{"vmTrace":')
-    super.begin(transaction, output)
+    this.output.json.text('{"vmTrace":')
+    super.begun()
   }
 
   override end(): void {

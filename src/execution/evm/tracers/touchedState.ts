@@ -7,7 +7,7 @@ import { includesFork } from '../../../data/chain/forks.js'
 import { bytesToHex } from '../../../primitives/bytes.js'
 import type { KernelStep } from '../engine/kernelTrace.js'
 import { calling, create, create2, selfdestruct, sload, sstore } from '../engine/opcodeNames.js'
-import { type AccountNow, type TracedTransaction, type TraceOutput, TransactionTracer } from './tracer.js'
+import { type AccountNow, TransactionTracer } from './tracer.js'
 
 export interface Before extends AccountNow {
   /** Key → value, hex. */
@@ -38,16 +38,15 @@ export abstract class TouchedState extends TransactionTracer {
     this.#findsSlots = findsSlots
   }
 
-  override begin(transaction: TracedTransaction, output: TraceOutput): void {
-    super.begin(transaction, output)
-    const { sender, target, isCreation, coinbase, authorizationList, state } = transaction
+  protected override begun(): void {
+    const { sender, target, isCreation, coinbase, authorizationList, state, fork } = this.transaction
     this.#find(sender)
     this.#find(target)
     if (!isCreation) this.#findDelegate(target)
     this.#find(coinbase)
     const signers = authorizationList.length === 0 ? [] : state.signersOf(authorizationList)
     for (const signer of signers) this.#find(signer)
-    const receiver = familyOf(transaction.fork).execution?.baseFeeReceiver
+    const receiver = familyOf(fork).execution?.baseFeeReceiver
     if (receiver !== undefined) this.#find(receiver)
   }
 

@@ -132,7 +132,11 @@ export abstract class TransactionTracer implements Tracer {
     this.transaction = transaction
     this.output = output
     this.#heldBytes = 0
+    this.begun()
   }
+
+  /** Called at the begin of each transaction. */
+  protected begun(): void {}
 
   abstract end(gasUsed: bigint): void
 

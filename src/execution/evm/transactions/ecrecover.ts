@@ -28,31 +28,25 @@ export function wasmRecovery(): Recovery {
   return (hash, signature, parity) => recover(hash, signature, parity, false)
 }
 
-/** The key, 64 bytes (x ‖ y); undefined where there is none. `parity` is that of the signature's y. */
+/**
+ * The key, 64 bytes (x ‖ y); undefined where there is none. `parity` is that of the signature's y, `by` in place of the
+ * recovery that is loaded.
+ */
 export function recoverKey(
   hash: Uint8Array,
   parity: bigint,
   r: Uint8Array,
   s: Uint8Array,
+  by?: Recovery,
 ): Uint8Array | undefined {
   recovery ??= binaryRecovery() ?? wasmRecovery()
-  return recoverKeyBy(recovery, hash, parity, r, s)
-}
-
-/** As {@link recoverKey}. */
-export function recoverKeyBy(
-  recovery: Recovery,
-  hash: Uint8Array,
-  parity: bigint,
-  r: Uint8Array,
-  s: Uint8Array,
-): Uint8Array | undefined {
+  const recover = by ?? recovery
   if (parity !== 0n && parity !== 1n) return undefined
   try {
     const signature = new Uint8Array(64)
     signature.set(padLeft(r, 32), 0)
     signature.set(padLeft(s, 32), 32)
-    return recovery(hash, signature, parity === 0n ? 0 : 1)?.subarray(1)
+    return recover(hash, signature, parity === 0n ? 0 : 1)?.subarray(1)
   } catch {
     // Not a valid signature.
     return undefined
