@@ -49,7 +49,7 @@ export function tellUpstreams(
   let isTold = false
   let since: number | undefined
   const look = () => {
-    const why = upstreams.disagreement ?? signed?.trouble ?? trouble()
+    const why = upstreams.choice.disagreement ?? signed?.trouble ?? trouble()
     since = why === undefined ? undefined : (since ?? performance.now())
     const isStuck = since !== undefined && performance.now() - since > troubleMs
     if (isStuck !== isTold) {

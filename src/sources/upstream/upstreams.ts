@@ -34,7 +34,7 @@ interface UpstreamsOptions {
   readonly pollMs: number
   /** How many nodes must have a head before it is followed; see {@link HeadChoice.quorum} where absent. */
   readonly quorum?: number | undefined
-  /** Whether {@link Upstreams.sign} says what the head is, and no node. */
+  /** Whether {@link HeadChoice.sign} says what the head is, and no node. */
   readonly isSigned?: boolean
   /** Called with sentences for the operator. They contain names of nodes, never URLs. */
   readonly log: (text: string) => void
@@ -105,12 +105,13 @@ interface Watched {
  * again until the deadline. Identical questions under way are one.
  */
 export class Upstreams {
+  /** Which head is followed. */
+  readonly choice: HeadChoice
   readonly #nodes: readonly Watched[]
   readonly #options: UpstreamsOptions
   /** Questions under way, by method and parameters. */
   readonly #flights = new Map<string, Promise<Asked>>()
   readonly #ending = new AbortController()
-  readonly #choice: HeadChoice
 
   constructor(nodes: readonly UpstreamOptions[], options: UpstreamsOptions) {
     this.#options = options
@@ -118,22 +119,17 @@ export class Upstreams {
     setMaxListeners(0, this.#ending.signal)
     this.#nodes = namesOf(nodes).map(([node, name]) => this.#watch(new Upstream(node, name, options.log)))
     const claimers = this.#nodes.map(({ claimer }) => claimer)
-    this.#choice = new HeadChoice(claimers, options.quorum, options.isSigned)
+    this.choice = new HeadChoice(claimers, options.quorum, options.isSigned)
   }
 
   /** The followed head as its node claims it: the highest that {@link quorum} nodes have. Unproved. */
   get head(): ChosenHead | undefined {
-    return this.#choice.head
+    return this.choice.head
   }
 
   /** See {@link HeadChoice.quorum}. */
   get quorum(): number {
-    return this.#choice.quorum
-  }
-
-  /** See {@link HeadChoice.disagreement}. */
-  get disagreement(): string | undefined {
-    return this.#choice.disagreement
+    return this.choice.quorum
   }
 
   /** Nodes that may be asked, best first; those that did not answer the last time come last. */
@@ -223,22 +219,7 @@ export class Upstreams {
    */
   onHead(listener: HeadListener): () => void {
     for (const { watch } of this.#nodes) watch.start()
-    return this.#choice.listen(listener)
-  }
-
-  /** See {@link HeadChoice.sign}. */
-  sign(claim: HeadClaim): void {
-    this.#choice.sign(claim)
-  }
-
-  /** See {@link HeadChoice.doubt}. */
-  doubtHead(): void {
-    this.#choice.doubt()
-  }
-
-  /** See {@link HeadChoice.reject}. */
-  rejectHead(block: Pick<HeadClaim, 'number' | 'hash'>, what: string): void {
-    this.#choice.reject(block, what)
+    return this.choice.listen(listener)
   }
 
   /** Asks every node for its head now; resolves when all have answered or failed. */
@@ -249,7 +230,7 @@ export class Upstreams {
   /** Ends every question under way and every watch. */
   close(): void {
     this.#ending.abort()
-    this.#choice.close()
+    this.choice.close()
     for (const { upstream, watch } of this.#nodes) {
       watch.close()
       upstream.close()
@@ -263,7 +244,7 @@ export class Upstreams {
     const onHead = async (claim: HeadClaim, blockMs: number | undefined) => {
       if ((await vetted.verdict(performance.now() + upstream.options.timeoutMs)) !== '') return
       claimer.take(claim, blockMs)
-      this.#choice.claimed(claimer)
+      this.choice.claimed(claimer)
     }
     return {
       upstream,

@@ -100,10 +100,6 @@ export class RecordCursor {
     this.#start = offset
   }
 
-  get isAtEnd(): boolean {
-    return this.offset >= this.#file.bytes
-  }
-
   next(): E2storeRecord {
     const { offset } = this
     const file = this.#file

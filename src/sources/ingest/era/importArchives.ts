@@ -166,20 +166,13 @@ class ArchiveImport {
     const { first, count, accumulator, file } = archive
     const last = records.at(-1) as PreviousBlock
     const root = accumulator && new EpochTree(records).root
+    const fault = (why: string) => file.fault('accumulator', archive.accumulatorOffset, why)
     if (accumulator !== undefined && root !== undefined && !equalBytes(root, accumulator)) {
-      throw file.fault(
-        'accumulator',
-        archive.accumulatorOffset,
-        `is ${bytesToHex(accumulator)}, the blocks give ${bytesToHex(root)}`,
-      )
+      throw fault(`is ${bytesToHex(accumulator)}, the blocks give ${bytesToHex(root)}`)
     }
     const isTrusted = root !== undefined && this.#trusted?.has(bytesToHex(root)) === true
     if (this.#trusted !== undefined && root !== undefined && !isTrusted) {
-      throw file.fault(
-        'accumulator',
-        archive.accumulatorOffset,
-        `is ${bytesToHex(root)}, which is not in the list of trusted ones`,
-      )
+      throw fault(`is ${bytesToHex(root)}, which is not in the list of trusted ones`)
     }
     const epoch: Epoch = { count, accumulator: root, isTrusted }
     await this.#store.seal(first / epochBlocks, epoch, last)

@@ -270,7 +270,7 @@ export class Follower {
 
   /** What was claimed is nowhere: it counts against its claimer after some seconds. */
   #missed(upstream: Upstream): Next {
-    if (this.#setbacks.missed(upstream)) this.#upstreams.doubtHead()
+    if (this.#setbacks.missed(upstream)) this.#upstreams.choice.doubt()
     return 'later'
   }
 

@@ -54,7 +54,7 @@ export class NodeSetbacks {
     const before = this.#latelyHeldOff(upstream)
     const ms = before === undefined ? holdOffMs : Math.min(2 * before.ms, holdOffMsMax)
     this.#heldOff.set(upstream, { untilMs: performance.now() + ms, ms })
-    this.#upstreams.doubtHead()
+    this.#upstreams.choice.doubt()
     const isAlone = this.#upstreams.answering.every((other) => other === upstream)
     const isError = isAlone || before !== undefined || this.#upstreams.quorum > 1
     // A lie was told of already.

@@ -22,8 +22,8 @@ import {
 } from '../../../primitives/bytes.js'
 import { pause } from '../../../primitives/pause.js'
 import { setTimeout } from '../../../primitives/timers.js'
+import type { HeadChoice } from '../../upstream/headChoice.js'
 import type { HeadClaim } from '../../upstream/headWatch.js'
-import type { Upstreams } from '../../upstream/upstreams.js'
 import { checkHeader } from '../blockRules.js'
 import { askMarks, newMarks, type SignedMarks, type ToldMarks, writeMarks } from '../mayMark.js'
 import type { SignedLinks } from '../nodes/signedLinks.js'
@@ -55,7 +55,7 @@ interface HeadKeeperOptions {
   /** Block down to which headers are linked, if that is further down. */
   readonly linkTo?: number | undefined
   /** Told of heads that lead nowhere. */
-  readonly upstreams: Pick<Upstreams, 'doubtHead' | 'rejectHead'>
+  readonly choice: Pick<HeadChoice, 'doubt' | 'reject'>
   /** Says what is final, where the head is a signed one. */
   readonly signed?: SignedMarks | undefined
   /** Present with {@link signed}. */
@@ -141,7 +141,7 @@ export class HeadKeeper {
         // While nothing is served yet, whoever has a head that can be had is to lead at once.
         const patienceMs = this.#store.readHead() === undefined ? 0 : doubtAfterMs
         if (!this.#isClosed && performance.now() - failingSince >= patienceMs) {
-          this.#options.upstreams.doubtHead()
+          this.#options.choice.doubt()
           failingSince = Number.POSITIVE_INFINITY
         }
         // Upstreams tell of a head once, also where they do not have all of it yet.
@@ -262,7 +262,7 @@ export class HeadKeeper {
   /** Throws InvalidBlockError where a header does not follow from its parent; whoever has it on its chain lied. */
   #checkHeaders(below: Header, branch: readonly LinkedHeader[]): void {
     if (this.#options.family !== undefined) return this.#checkOrder(below, branch)
-    const { schedule, upstreams } = this.#options
+    const { schedule, choice } = this.#options
     const isDevelopment = this.#store.readIdentity()?.development !== undefined
     let parent = below
     for (const { hash: hashBytes, header } of branch) {
@@ -279,7 +279,7 @@ export class HeadKeeper {
         if (!(error instanceof InvalidBlockError)) throw error
         const hash = bytesToHex(hashBytes)
         const what = `block ${number} (${hash}) is invalid: ${error.message}`
-        upstreams.rejectHead({ number, hash }, what)
+        choice.reject({ number, hash }, what)
         throw new Error(what)
       }
       parent = header
@@ -293,7 +293,7 @@ export class HeadKeeper {
       if (header.number !== parent.number + 1 || header.timestamp < parent.timestamp) {
         const [number, hash] = [header.number, bytesToHex(hashBytes)]
         const what = `block ${number} (${hash}) does not follow block ${parent.number}`
-        this.#options.upstreams.rejectHead({ number, hash }, what)
+        this.#options.choice.reject({ number, hash }, what)
         throw new Error(what)
       }
       parent = header

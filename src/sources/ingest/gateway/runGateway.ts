@@ -76,7 +76,7 @@ export async function runGateway(task: GatewayTask, host: SourceHost): Promise<v
       family,
       historyBlocks,
       linkTo: logs?.from,
-      upstreams,
+      choice: upstreams.choice,
       signed,
       links: signed && new SignedLinks(blocks),
       onHead,

@@ -48,7 +48,7 @@ export function openNodes(
       identity,
       stored: store?.readCheckpoint(),
       locate: (hash) => blocks.linkByHash(hash),
-      onHead: (claim) => upstreams.sign(claim),
+      onHead: (claim) => upstreams.choice.sign(claim),
       log,
     })
   onEnd(() => signed?.close())

@@ -38,7 +38,7 @@ t.test('an older block of the chain, told as the head, changes nothing', async (
   const keeper = new HeadKeeper(store, fetcher, reader, {
     schedule,
     historyBlocks: 6,
-    upstreams: { doubtHead: () => t.fail('doubted'), rejectHead: () => t.fail('rejected') },
+    choice: { doubt: () => t.fail('doubted'), reject: () => t.fail('rejected') },
     onHead: () => heads.push(store.readHead()?.number ?? -1),
     onLinked: () => undefined,
     log: (text) => t.fail(text),

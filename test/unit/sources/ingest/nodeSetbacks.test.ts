@@ -10,7 +10,11 @@ t.test(
     let ms = 0
     t.intercept(performance, 'now', { value: () => ms })
     const [bad, good] = [{ isQuarantined: true }, {}] as Upstream[] as [Upstream, Upstream]
-    const upstreams = { answering: [good], quorum: 1, doubtHead: () => undefined } as unknown as Upstreams
+    const upstreams = {
+      answering: [good],
+      quorum: 1,
+      choice: { doubt: () => undefined },
+    } as unknown as Upstreams
     const said: IngestMessage[] = []
     const setbacks = new NodeSetbacks(upstreams, (message) => said.push(message))
 

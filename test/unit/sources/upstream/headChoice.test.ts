@@ -125,7 +125,7 @@ t.test('where one node leads, a head that nobody has is followed once', async (t
   first.head = toyHeader('a', 2)
   while (upstreams.states()[0]?.head !== 2) await upstreams.poll()
   t.equal(upstreams.head?.claim.number, 7)
-  upstreams.doubtHead()
+  upstreams.choice.doubt()
   await headOf(upstreams, blockHash('a', 2))
   second.head = toyHeader('b', 8)
   while (upstreams.states()[1]?.head !== 8) await upstreams.poll()
@@ -145,7 +145,7 @@ t.test('where all are doubted, who is doubted least leads', async (t) => {
   first.head = toyHeader('a', 2)
   while (upstreams.states()[0]?.head !== 2) await upstreams.poll()
   for (const next of [blockHash('a', 2), blockHash('b', 7), blockHash('a', 2)]) {
-    upstreams.doubtHead()
+    upstreams.choice.doubt()
     await headOf(upstreams, next)
     t.equal(upstreams.head?.claim.hash, next)
   }
@@ -158,7 +158,7 @@ t.test('of those that have a doubted head another one leads', async (t) => {
   await headOf(upstreams, blockHash('a', 2))
   while (upstreams.states().some(({ head }) => head !== 2)) await upstreams.poll()
   const leader = upstreams.head?.upstream
-  upstreams.doubtHead()
+  upstreams.choice.doubt()
   await waitFor('another leader', () => upstreams.head?.upstream !== leader)
   t.equal(upstreams.head?.claim.hash, blockHash('a', 2))
 })
@@ -166,7 +166,7 @@ t.test('of those that have a doubted head another one leads', async (t) => {
 t.test('a single node leads also when it is doubted', async (t) => {
   const { chains, upstreams } = await openToys(t, 1)
   await headOf(upstreams, blockHash('a', 1))
-  upstreams.doubtHead()
+  upstreams.choice.doubt()
   chains[0].head = toyHeader('a', 2)
   await headOf(upstreams, blockHash('a', 2))
   t.equal(upstreams.head?.claim.number, 2)
