@@ -112,38 +112,33 @@ class Opened {
   }
 
   #openSubmission(network: string, prefix: string, hash: string): Promise<void> {
-    return this.#openAnswer(`Submission ${hash}`, network, `${prefix}_getTransactionByHash`, [hash], () => [])
+    return this.#call(`Submission ${hash}`, network, `${prefix}_getTransactionByHash`, [hash])
   }
 
   openBlock(network: string, { number }: LastBlock): Promise<void> {
     const params = [`0x${number.toString(16)}`, true]
-    return this.#openAnswer(
-      `Block ${formatCount(number)}`,
-      network,
-      'eth_getBlockByNumber',
-      params,
-      (block) => {
-        const { transactions } = block as {
-          transactions: readonly { hash: string; from: string; to: string | null }[]
-        }
-        return transactions.map(({ hash, from, to }) => {
-          const receipt = opener(hash, () => this.#openReceipt(network, hash))
-          return make('li', {}, receipt, ` from ${from} to ${to ?? 'a new contract'}`)
-        })
-      },
-    )
+    return this.#call(`Block ${formatCount(number)}`, network, 'eth_getBlockByNumber', params, (block) => {
+      const { transactions } = block as {
+        transactions: readonly { hash: string; from: string; to: string | null }[]
+      }
+      return transactions.map(({ hash, from, to }) => {
+        const receipt = opener(hash, () => this.#openReceipt(network, hash))
+        return make('li', {}, receipt, ` from ${from} to ${to ?? 'a new contract'}`)
+      })
+    })
   }
 
   #openReceipt(network: string, hash: string): Promise<void> {
-    return this.#openAnswer(`Receipt of ${hash}`, network, 'eth_getTransactionReceipt', [hash], () => [])
+    return this.#call(`Receipt of ${hash}`, network, 'eth_getTransactionReceipt', [hash])
   }
 
-  #openAnswer(
+  /** Opens the result of a call. */
+  #call(
     title: string,
     network: string,
     method: string,
     params: readonly unknown[],
-    list: (result: unknown) => readonly HTMLElement[],
+    list: (result: unknown) => readonly HTMLElement[] = () => [],
   ): Promise<void> {
     return this.#open(async () => {
       const { answer } = await callNetwork(network, { method, params })
@@ -153,9 +148,9 @@ class Opened {
   }
 
   /** Shows what was asked for, or why it was refused. */
-  async #open(ask: () => Promise<HTMLElement>): Promise<void> {
+  async #open(read: () => Promise<HTMLElement>): Promise<void> {
     const refused = (error: unknown) => make('p', { class: 'problem', role: 'alert' }, whyRefused(error))
-    this.show(await ask().catch(refused))
+    this.show(await read().catch(refused))
     this.element.scrollIntoView({ block: 'nearest' })
   }
 }
