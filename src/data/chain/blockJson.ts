@@ -145,35 +145,51 @@ export function writeHeader(json: JsonBytes, rlp: Uint8Array, hash: Uint8Array |
   json.constant(closeBrace)
 }
 
-/**
- * Writes a block object from its header's RLP. `writeTransactions` writes the items of the transactions array:
- * objects, or hashes; undefined for an uncle, which has no such array.
- */
-export function writeBlock(
+/** Writes a block object from its header's RLP up to the items of its transactions: objects, or hashes. */
+export function openBlock(json: JsonBytes, rlp: Uint8Array, block: BlockIdentity): void {
+  writeBefore(json, rlp, block)
+  json.constant(transactionsStart)
+}
+
+/** Writes the rest of the block that {@link openBlock} began with the same header and identity. */
+export function closeBlock(
   json: JsonBytes,
   rlp: Uint8Array,
   block: BlockIdentity,
-  writeTransactions: (() => void) | undefined,
   uncleHashes: readonly Uint8Array[],
   withdrawals: readonly RlpItem[] | undefined,
 ): void {
+  json.constant(closeBracket)
+  writeAfter(json, rlp, block, uncleHashes, withdrawals)
+}
+
+function writeBefore(json: JsonBytes, rlp: Uint8Array, block: BlockIdentity): void {
   findFields(rlp)
   json.constant(openBrace)
   writeMembers(json, rlp, beforeTransactions, block, true)
-  if (writeTransactions !== undefined) {
-    json.constant(transactionsStart)
-    writeTransactions()
-    json.constant(closeBracket)
-  }
+}
+
+function writeAfter(
+  json: JsonBytes,
+  rlp: Uint8Array,
+  block: BlockIdentity,
+  uncleHashes: readonly Uint8Array[],
+  withdrawals: readonly RlpItem[] | undefined,
+): void {
   writeMembers(json, rlp, rootOfTransactions, block)
-  writeUncles(json, uncleHashes)
+  json.constant(unclesStart)
+  for (let at = 0; at < uncleHashes.length; at++) {
+    if (at > 0) json.constant(comma)
+    json.hex(uncleHashes[at] as Uint8Array)
+  }
+  json.constant(closeBracket)
   if (withdrawals !== undefined) {
     json.constant(names.withdrawals)
     json.constant(openBracket)
-    withdrawals.forEach((item, index) => {
-      if (index > 0) json.constant(comma)
-      writeWithdrawal(json, item)
-    })
+    for (let at = 0; at < withdrawals.length; at++) {
+      if (at > 0) json.constant(comma)
+      writeWithdrawal(json, withdrawals[at] as RlpItem)
+    }
     json.constant(closeBracket)
   }
   writeMembers(json, rlp, rootOfWithdrawals, block)
@@ -186,16 +202,9 @@ export function writePendingBlock(json: JsonBytes, header: Header, parentTotal: 
   const totalDifficulty = toMinimalBytes(parentTotal + header.difficulty)
   const withdrawals = header.withdrawalsRoot === undefined ? undefined : []
   const size = bareBlockSize(rlp, withdrawals !== undefined)
-  writeBlock(json, rlp, { hash: null, totalDifficulty, size }, () => {}, [], withdrawals)
-}
-
-function writeUncles(json: JsonBytes, hashes: readonly Uint8Array[]): void {
-  json.constant(unclesStart)
-  hashes.forEach((hash, index) => {
-    if (index > 0) json.constant(comma)
-    json.hex(hash)
-  })
-  json.constant(closeBracket)
+  const block = { hash: null, totalDifficulty, size }
+  openBlock(json, rlp, block)
+  closeBlock(json, rlp, block, [], withdrawals)
 }
 
 /** Writes an uncle object: a block without transactions and uncles. */
@@ -205,8 +214,9 @@ export function writeUncle(
   hash: Uint8Array,
   totalDifficulty: Uint8Array | undefined,
 ): void {
-  const size = bareBlockSize(rlp)
-  writeBlock(json, rlp, { hash, totalDifficulty, size }, undefined, [], undefined)
+  const block = { hash, totalDifficulty, size: bareBlockSize(rlp) }
+  writeBefore(json, rlp, block)
+  writeAfter(json, rlp, block, [], undefined)
 }
 
 /** RLP size of a block with this header and an empty body, with or without a list of withdrawals. */

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { equalBytes, type Hash32, readUint32 } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
-import { emptyTrieRoot, emptyUnclesHash } from '../../primitives/keccak.js'
+import { emptyTrieRoot, emptyUnclesHash, keccak256 } from '../../primitives/keccak.js'
 import { NotHeldError } from '../../primitives/notHeld.js'
 import {
   decodeRlpList,
@@ -30,6 +30,8 @@ import {
   withdrawalsRootIndex,
 } from './header.js'
 import { readTransaction, type Transaction, type TransactionPosition } from './transactionJson.js'
+
+const noHashes: readonly Hash32[] = []
 
 /**
  * A block from the store. Its parts are decoded when first needed: most answers need only some, and each takes as
@@ -118,6 +120,12 @@ export class BlockRows {
   get uncles(): readonly RlpSpan[] {
     if (this.#headerHas(unclesHashIndex, emptyUnclesHash)) return []
     return rlpListSpans(this.body, rlpSpanAt(this.body, this.#unclesAt))
+  }
+
+  get uncleHashes(): readonly Hash32[] {
+    const { uncles } = this
+    if (uncles.length === 0) return noHashes
+    return uncles.map(({ start, end }) => keccak256(this.body.subarray(start, end)))
   }
 
   /** Withdrawals; undefined before Shanghai. Where there are none, the body is not read. */

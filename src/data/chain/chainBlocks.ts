@@ -7,7 +7,6 @@ import { giveBack } from '../../primitives/bufferPool.js'
 import { bytesToBigInt, equalBytes, type Hash32, latin1Key, toMinimalBytes } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
 import { comma, JsonBytes } from '../../primitives/jsonBytes.js'
-import { keccak256 } from '../../primitives/keccak.js'
 import { NotHeldError } from '../../primitives/notHeld.js'
 import { listBase, type RlpSpan } from '../../primitives/rlp.js'
 import {
@@ -26,7 +25,7 @@ import { AnswerCache } from './answerCache.js'
 import { writeBlockAccessList } from './blockAccessList.js'
 import { BlockAnswers } from './blockAnswers.js'
 import type { BlockId } from './blockId.js'
-import { writeBlock, writeHeader, writePendingBlock, writeUncle } from './blockJson.js'
+import { closeBlock, openBlock, writeHeader, writePendingBlock, writeUncle } from './blockJson.js'
 import { type ExecutedBlock, writeReceiptAt, writeReceipts } from './blockReceipts.js'
 import { type BlockRows, BlockRowsReader, blockRlp, transactionPosition } from './blockRows.js'
 import { findTransaction, requireHeader } from './findTransaction.js'
@@ -37,7 +36,7 @@ import { type BlockLog, blockLogs, receiptTails } from './logJson.js'
 import { type FoundLogs, type LogBounds, type LogSearch, searchLogs } from './logSearch.js'
 import { buildPendingHeader } from './pendingHeader.js'
 import { ToldJson } from './toldJson.js'
-import { writeTransaction } from './transactionJson.js'
+import { type TransactionPosition, writeTransaction } from './transactionJson.js'
 
 /** A resolved block id, fixed for the rest of a call. */
 export interface ResolvedBlock {
@@ -125,6 +124,8 @@ export abstract class ChainBlocks {
   readonly kind: StoreKind
   readonly schedule: ForkSchedule
   readonly firstNumber: number
+  /** What receipts tell of the transactions of the block for which that was read last. */
+  #tails: { readonly hash: Hash32; readonly list: readonly TransactionPosition['told'][] } | undefined
 
   constructor(readonly parts: ChainParts) {
     this.identity = parts.identity
@@ -189,9 +190,11 @@ export abstract class ChainBlocks {
   blockJson(hash: Hash32, isFull: boolean, number?: number): Uint8Array | undefined {
     const told = this.#hasTold(hash, 'block') ? this.parts.told.block(hash, isFull) : undefined
     if (told !== undefined) return told
-    return this.parts.answers.getOrRender(hash, isFull ? 'full block' : 'block', (isKept) =>
-      this.#renderBlock(hash, isFull, number, isKept),
-    )
+    const held = this.parts.answers.find(hash, isFull ? 'full block' : 'block')
+    const rows = held ? undefined : this.parts.rows.viewUntilNextRead(hash, number)
+    if (rows === undefined) return held
+    this.#writeBlock(this.#emptyJson(), rows, isFull)
+    return this.parts.answers.finish(this.parts.json)
   }
 
   /**
@@ -213,34 +216,47 @@ export abstract class ChainBlocks {
     if (rows === undefined || span === undefined) return undefined
     const told = this.parts.told.transaction(hash, index)
     if (told !== undefined) return told
-    return this.#render((json) => this.#transactionWriter(json, rows)(index, span), true)
+    const json = this.#emptyJson()
+    this.#writeTransaction(json, rows, index, span)
+    return json.finish(true)
   }
 
-  /**
-   * Writes transactions of a block. What their receipts tell of them, where their types have that, is read for the first.
-   */
-  #transactionWriter(json: JsonBytes, rows: BlockRows) {
-    let tails: readonly (readonly (number | bigint)[])[] | undefined
-    return (index: number, span: RlpSpan): void => {
-      const transaction = rows.read(span)
-      const position = transactionPosition(rows, index)
-      if (transaction.layout.nonce !== undefined) return writeTransaction(json, transaction, position)
-      tails ??= [...receiptTails(this.readReceipts(rows.hash) ?? Uint8Array.of(listBase))]
-      writeTransaction(json, transaction, { ...position, told: tails[index] ?? [] })
+  /** Writes a block from the store, with full transactions or their hashes. */
+  #writeBlock(json: JsonBytes, rows: BlockRows, isFull: boolean): void {
+    const { hash, headerRlp, senders, size, totalDifficulty, withdrawals, uncleHashes, transactionCount } =
+      rows
+    const block = { hash, totalDifficulty, size }
+    openBlock(json, headerRlp, block)
+    for (let index = 0; index < transactionCount; index++) {
+      if (index > 0) json.constant(comma)
+      if (isFull) this.#writeTransaction(json, rows, index, rows.transactions[index] as RlpSpan)
+      else json.hex(senders, index * 52 + 20, index * 52 + 52)
     }
+    closeBlock(json, headerRlp, block, uncleHashes, withdrawals)
+  }
+
+  /** Writes a transaction of a block, with what its receipt tells of it, where its type has that. */
+  #writeTransaction(json: JsonBytes, rows: BlockRows, index: number, span: RlpSpan): void {
+    const transaction = rows.read(span)
+    const position = transactionPosition(rows, index)
+    if (transaction.layout.nonce !== undefined) return writeTransaction(json, transaction, position)
+    if (this.#tails?.hash !== rows.hash) {
+      const receipts = this.readReceipts(rows.hash) ?? Uint8Array.of(listBase)
+      this.#tails = { hash: rows.hash, list: [...receiptTails(receipts)] }
+    }
+    writeTransaction(json, transaction, { ...position, told: this.#tails.list[index] ?? [] })
   }
 
   /** The receipts of a known, executed block. */
   receiptsJson(hash: Hash32): Uint8Array | undefined {
     const told = this.#hasTold(hash, 'receipts') && this.parts.told.receipts(hash)
     if (told) return told
-    return this.parts.answers.getOrRender(hash, 'receipts', (isKept) => {
-      const executed = this.#executed(hash, this.parts.rows.viewUntilNextRead(hash))
-      if (executed === undefined) return undefined
-      const json = this.#render((json) => writeReceipts(json, executed), !isKept)
-      giveBack(executed.receipts)
-      return json
-    })
+    const held = this.parts.answers.find(hash, 'receipts')
+    const executed = held ? undefined : this.#executed(hash, this.parts.rows.viewUntilNextRead(hash))
+    if (executed === undefined) return held
+    writeReceipts(this.#emptyJson(), executed)
+    giveBack(executed.receipts)
+    return this.parts.answers.finish(this.parts.json)
   }
 
   receiptJson({ blockHash, index }: TransactionLocation): Uint8Array | undefined {
@@ -301,10 +317,11 @@ export abstract class ChainBlocks {
   }
 
   blockAccessListJson(hash: Hash32): Uint8Array | undefined {
-    return this.parts.answers.getOrRender(hash, 'access list', (isKept) => {
-      const list = this.readBlockAccessList(hash)
-      return list && this.#render((json) => writeBlockAccessList(json, list), !isKept)
-    })
+    const held = this.parts.answers.find(hash, 'access list')
+    const list = held ? undefined : this.readBlockAccessList(hash)
+    if (list === undefined) return held
+    writeBlockAccessList(this.#emptyJson(), list)
+    return this.parts.answers.finish(this.parts.json)
   }
 
   readBlock(hash: Hash32): BlockRows | undefined {
@@ -445,43 +462,15 @@ export abstract class ChainBlocks {
     return total && bytesToBigInt(total)
   }
 
-  #renderBlock(
-    hash: Hash32,
-    isFull: boolean,
-    number: number | undefined,
-    isKept: boolean,
-  ): Uint8Array | undefined {
-    const rows = this.parts.rows.viewUntilNextRead(hash, number)
-    if (rows === undefined) return undefined
-    return this.#render(
-      (json) => writeStoredBlock(json, rows, isFull ? this.#transactionWriter(json, rows) : undefined),
-      !isKept,
-    )
-  }
-
   #render(write: (json: JsonBytes) => void, isBrief = false): Uint8Array {
-    this.parts.json.clear()
-    write(this.parts.json)
+    write(this.#emptyJson())
     return this.parts.json.finish(isBrief)
   }
-}
 
-/** Writes the object of a block from the store, with what writes its transactions, or with their hashes. */
-function writeStoredBlock(
-  json: JsonBytes,
-  rows: BlockRows,
-  writeFull: ((index: number, span: RlpSpan) => void) | undefined,
-): void {
-  const { hash, headerRlp, senders, size, totalDifficulty, withdrawals } = rows
-  const uncleHashes = rows.uncles.map(({ start, end }) => keccak256(rows.body.subarray(start, end)))
-  const writeTransactions = (): void => {
-    for (let index = 0; index < rows.transactionCount; index++) {
-      if (index > 0) json.constant(comma)
-      if (writeFull === undefined) json.hex(senders, index * 52 + 20, index * 52 + 52)
-      else writeFull(index, rows.transactions[index] as RlpSpan)
-    }
+  #emptyJson(): JsonBytes {
+    this.parts.json.clear()
+    return this.parts.json
   }
-  writeBlock(json, headerRlp, { hash, totalDifficulty, size }, writeTransactions, uncleHashes, withdrawals)
 }
 
 /**

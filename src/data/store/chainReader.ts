@@ -13,6 +13,7 @@ import {
   noBytes,
   readUint64,
   toHash32,
+  writeUint64,
 } from '../../primitives/bytes.js'
 import { FaultError, OperatorError } from '../../primitives/faults.js'
 import { briefSlab, LentMemory } from '../../primitives/slab.js'
@@ -88,8 +89,9 @@ const rowsPerLook = 64
 /** Number (8 bytes, big-endian) ‖ hash. */
 const blockNameBytes = 40
 
-/** The key of the slot that is read at the head, which a table copies: a key for each read is 170 bytes of garbage. */
+/** Keys of the slot and the block that are read, which a table copies: a key for each read is 170 bytes of garbage. */
 const askedSlot = new Uint8Array(52)
+const askedNumber = new Uint8Array(8)
 
 export class ChainReader implements ChainRows {
   readonly #pastChanges = new PastChanges((kind) => this.stateRows(kind))
@@ -190,7 +192,7 @@ export class ChainReader implements ChainRows {
   }
 
   readCanonicalHash(number: number): Hash32 | undefined {
-    const row = this.tables.blocks.viewUntilNextRead(numberKey(number))
+    const row = this.tables.blocks.viewUntilNextRead(blockKey(number))
     this.#last = undefined
     if (row === undefined) return undefined
     if (row.length <= heldRowMax) this.#last = new StoredBlock(this.#lastMemory.copy(row))
@@ -200,7 +202,7 @@ export class ChainReader implements ChainRows {
   isCanonical(number: number, hash: Uint8Array, isAfterRead = false): boolean {
     const known = this.#canonical
     if (isAfterRead && this.#canonicalIn === this.snapshot && equalBytes(known, hash)) return true
-    const row = this.tables.blocks.viewUntilNextRead(numberKey(number))
+    const row = this.tables.blocks.viewUntilNextRead(blockKey(number))
     if (row === undefined || !new StoredBlock(row).is(hash)) return false
     known.set(hash)
     this.#canonicalIn = this.snapshot
@@ -218,7 +220,7 @@ export class ChainReader implements ChainRows {
     const { blocks, sideBlocks } = this.tables
     const read = (table: ReadTable, key: Uint8Array) =>
       isView ? table.viewUntilNextRead(key) : table.getBrief(key)
-    const canonical = number === undefined ? undefined : read(blocks, numberKey(number))
+    const canonical = number === undefined ? undefined : read(blocks, blockKey(number))
     const block = canonical && new StoredBlock(canonical)
     if (block?.is(hash)) return block
     const side = read(sideBlocks, hash)
@@ -526,6 +528,12 @@ export class ChainReader implements ChainRows {
 
 function read(table: ReadTable, key: Uint8Array): Uint8Array | undefined {
   return table.getBinary(key)
+}
+
+/** As {@link numberKey}, until the next call. */
+function blockKey(number: number): Uint8Array {
+  writeUint64(askedNumber, number, 0)
+  return askedNumber
 }
 
 export function readBlockName(row: Uint8Array | undefined): BlockName | undefined {

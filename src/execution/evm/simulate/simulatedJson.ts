@@ -1,5 +1,5 @@
 /** Simulated blocks as JSON: a block of eth_getBlockByNumber, and what each of its messages came to. */
-import { writeBlock } from '../../../data/chain/blockJson.js'
+import { closeBlock, openBlock } from '../../../data/chain/blockJson.js'
 import { readTransaction, writeTransaction } from '../../../data/chain/transactionJson.js'
 import {
   bytesToHex,
@@ -46,19 +46,15 @@ export function writeSimulatedBlock(
     calls.map(({ sender, transaction }) => ({ sender, hash: keccak256(transaction.bytes) })),
   )
   const { number, timestamp, baseFeePerGas } = block.header
-  const writeTransactions = (): void => {
-    for (const [index, span] of spans.entries()) {
-      if (index > 0) json.text(',')
-      if (!isFull) {
-        json.hex(senders, index * 52 + 20, index * 52 + 52)
-        continue
-      }
-      const place = { blockHash: hash, blockNumber: number, timestamp, baseFeePerGas, index, senders }
-      writeTransaction(json, readTransaction(transactionsRlp, span), place)
-    }
-  }
   const identity = { hash, totalDifficulty: toMinimalBytes(totalDifficulty), size }
-  writeBlock(json, headerRlp, identity, writeTransactions, [], withdrawals)
+  openBlock(json, headerRlp, identity)
+  for (const [index, span] of spans.entries()) {
+    if (index > 0) json.text(',')
+    const place = { blockHash: hash, blockNumber: number, timestamp, baseFeePerGas, index, senders }
+    if (isFull) writeTransaction(json, readTransaction(transactionsRlp, span), place)
+    else json.hex(senders, index * 52 + 20, index * 52 + 52)
+  }
+  closeBlock(json, headerRlp, identity, [], withdrawals)
   // Inside of the object's last brace.
   json.cut(json.length - 1)
   json.text(',"calls":[')

@@ -2,6 +2,7 @@ import t from 'tap'
 import { AnswerCache } from '../../../../src/data/chain/answerCache.js'
 import { BlockAnswers } from '../../../../src/data/chain/blockAnswers.js'
 import { toHash32 } from '../../../../src/primitives/bytes.js'
+import { JsonBytes } from '../../../../src/primitives/jsonBytes.js'
 import { SeenOnceFilter } from '../../../../src/primitives/seenOnceFilter.js'
 
 const bytes = (length: number) => new Uint8Array(length)
@@ -70,13 +71,19 @@ t.test(
       [0, [false, false, false]],
     ] as const) {
       const answers = new BlockAnswers(room)
-      const rendered: boolean[] = []
-      const render = (isKept: boolean) => {
-        rendered.push(isKept)
-        return bytes(10)
+      const json = new JsonBytes(64)
+      const isKept: boolean[] = []
+      for (let time = 0; time < 3; time++) {
+        let answer = answers.find(hash, 'receipts')
+        if (answer === undefined) {
+          json.clear()
+          json.text('["0x1234"]')
+          answer = answers.finish(json)
+          isKept.push(answer.buffer.byteLength === answer.length)
+        }
+        t.equal(Buffer.from(answer).toString(), '["0x1234"]')
       }
-      for (let time = 0; time < 3; time++) t.equal(answers.getOrRender(hash, 'receipts', render)?.length, 10)
-      t.strictSame(rendered, expected, `with room for ${room} bytes`)
+      t.strictSame(isKept, expected, `with room for ${room} bytes`)
     }
   },
 )
