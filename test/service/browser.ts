@@ -12,6 +12,10 @@ const chromium = [process.env.CHROMIUM ?? '', '/usr/bin/chromium', '/usr/bin/chr
 export const withoutBrowser =
   chromium === undefined && 'there is no Chromium: install it, or name its path in CHROMIUM'
 
+declare const clicked: unknown
+/** In the page: whether what was clicked last is this element, or in it. */
+const isClicked = (element: { contains(other: unknown): boolean }) => element.contains(clicked)
+
 /** A browser that closes when the test ends. */
 export async function openBrowser(t: Test): Promise<Browser> {
   const browser = await launch({
@@ -74,8 +78,22 @@ export class Visit {
     return this.page.locator(`::-p-aria([name="${name}"][role="${role}"])`)
   }
 
+  /** Clicks until it is hit: what a page gets to show meanwhile may move it away from the pointer. */
   async click(role: string, name: string): Promise<void> {
-    await this.#element(role, name).click()
+    const note =
+      "clicked = null; addEventListener('click', ({ target }) => { clicked = target }, { capture: true, once: true })"
+    let isHit = false
+    while (!isHit) {
+      await this.page.evaluate(note)
+      const element = await this.#element(role, name).waitHandle()
+      // One that was drawn anew meanwhile is looked for again.
+      const isThere = await element.click().then(
+        () => true,
+        () => false,
+      )
+      // A click that leaves the page has hit.
+      isHit = isThere && (await element.evaluate(isClicked).catch(() => true))
+    }
   }
 
   /** Replaces what a field holds. */

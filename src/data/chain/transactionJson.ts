@@ -71,12 +71,12 @@ interface Layout {
   readonly fieldCount: number
 }
 
-/** One walk over a table writes all members, as of blocks: code that runs once for each is fetched once for each. */
+/** One walk over a table writes all members, as of blocks; see blockJson.ts. */
 interface Member {
   /** `,"name":`, of a constant its value too. */
   readonly name: Constant
   readonly kind: 'quantity' | 'hex' | OwnKind
-  /** Index of its field; -1 for what is no field. */
+  /** Index of its field; 0 for what is no field, because V8 is slow to find that an array has no element -1. */
   readonly at: number
 }
 
@@ -139,8 +139,8 @@ function membersOf(type: TransactionType): readonly Member[] {
     if (at >= 0) return { name: ascii(`,"${name}":`), kind: kindOf(fields[name] ?? 'integer'), at }
     const kind = special[name]
     if (kind === undefined) return []
-    if (typeof kind === 'string') return { name: ascii(`,"${name}":`), kind, at }
-    return { name: ascii(`,"${name}":"0x${kind.toString(16)}"`), kind: 'constant', at }
+    if (typeof kind === 'string') return { name: ascii(`,"${name}":`), kind, at: 0 }
+    return { name: ascii(`,"${name}":"0x${kind.toString(16)}"`), kind: 'constant', at: 0 }
   })
 }
 
