@@ -82,7 +82,7 @@ export function rlpEndAt(input: Uint8Array, offset: number): number {
 
 /**
  * Puts into `starts` where each of the items from `offset` to `end` begins, and where the last ends, in input already known
- * to be canonical. Returns how many there are.
+ * to be canonical. Returns how many there are; those for which `starts` has no room are counted alone.
  */
 export function findRlpItems(input: Uint8Array, offset: number, end: number, starts: Int32Array): number {
   let count = 0

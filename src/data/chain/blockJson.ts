@@ -65,6 +65,7 @@ const beforeTransactions = [
   ...afterSize,
   ...membersOf('totalDifficulty'),
 ]
+const ofUncle = [...beforeTransactions, ...rootOfTransactions]
 const ofHeader = [...beforeSize, ...afterSize, ...rootOfTransactions, ...rootOfWithdrawals]
 
 const names = memberNames('withdrawals', ...(['validatorIndex', 'address', 'amount'] as const))
@@ -93,11 +94,6 @@ function kindOf(field: HeaderField | keyof BlockIdentity): Member['kind'] {
 /** Where each field of the header that is being written begins, and where the last ends. */
 const starts = new Int32Array(headerFields.length + 1)
 let fieldCount = 0
-
-/** Finds the fields of a header that is known to be well-formed. */
-function findFields(rlp: Uint8Array): void {
-  fieldCount = findRlpItems(rlp, rlpPayloadAt(rlp, 0), rlp.length, starts)
-}
 
 /** Writes those of the members that the block has; the first member of an object without its comma. */
 function writeMembers(
@@ -137,17 +133,27 @@ function writeOwn(
   } else json.constant(nullText)
 }
 
+/** Begins an object with these members of a header that is known to be well-formed. */
+function openObject(
+  json: JsonBytes,
+  rlp: Uint8Array,
+  members: readonly Member[],
+  block: BlockIdentity,
+): void {
+  fieldCount = findRlpItems(rlp, rlpPayloadAt(rlp, 0), rlp.length, starts)
+  json.constant(openBrace)
+  writeMembers(json, rlp, members, block, true)
+}
+
 /** Writes a header object; `hash` is null for the pending block. */
 export function writeHeader(json: JsonBytes, rlp: Uint8Array, hash: Uint8Array | null): void {
-  findFields(rlp)
-  json.constant(openBrace)
-  writeMembers(json, rlp, ofHeader, { hash, totalDifficulty: undefined, size: 0 }, true)
+  openObject(json, rlp, ofHeader, { hash, totalDifficulty: undefined, size: 0 })
   json.constant(closeBrace)
 }
 
 /** Writes a block object from its header's RLP up to the items of its transactions: objects, or hashes. */
 export function openBlock(json: JsonBytes, rlp: Uint8Array, block: BlockIdentity): void {
-  writeBefore(json, rlp, block)
+  openObject(json, rlp, beforeTransactions, block)
   json.constant(transactionsStart)
 }
 
@@ -160,22 +166,6 @@ export function closeBlock(
   withdrawals: readonly RlpItem[] | undefined,
 ): void {
   json.constant(closeBracket)
-  writeAfter(json, rlp, block, uncleHashes, withdrawals)
-}
-
-function writeBefore(json: JsonBytes, rlp: Uint8Array, block: BlockIdentity): void {
-  findFields(rlp)
-  json.constant(openBrace)
-  writeMembers(json, rlp, beforeTransactions, block, true)
-}
-
-function writeAfter(
-  json: JsonBytes,
-  rlp: Uint8Array,
-  block: BlockIdentity,
-  uncleHashes: readonly Uint8Array[],
-  withdrawals: readonly RlpItem[] | undefined,
-): void {
   writeMembers(json, rlp, rootOfTransactions, block)
   json.constant(unclesStart)
   for (let at = 0; at < uncleHashes.length; at++) {
@@ -215,8 +205,11 @@ export function writeUncle(
   totalDifficulty: Uint8Array | undefined,
 ): void {
   const block = { hash, totalDifficulty, size: bareBlockSize(rlp) }
-  writeBefore(json, rlp, block)
-  writeAfter(json, rlp, block, [], undefined)
+  openObject(json, rlp, ofUncle, block)
+  json.constant(unclesStart)
+  json.constant(closeBracket)
+  writeMembers(json, rlp, rootOfWithdrawals, block)
+  json.constant(closeBrace)
 }
 
 /** RLP size of a block with this header and an empty body, with or without a list of withdrawals. */

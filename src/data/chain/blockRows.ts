@@ -122,6 +122,7 @@ export class BlockRows {
     return rlpListSpans(this.body, rlpSpanAt(this.body, this.#unclesAt))
   }
 
+  /** Computed from the uncles' headers. */
   get uncleHashes(): readonly Hash32[] {
     const { uncles } = this
     if (uncles.length === 0) return noHashes

@@ -214,7 +214,7 @@ const nullText = ascii('null')
 const trueText = ascii('true')
 const noBlock = ascii('null,"blockNumber":null,"blockTimestamp":null')
 
-/** Where each field of the transaction that is being written begins, and where the last ends. */
+/** Where each field of the transaction that is being written begins, and where the last ends; no type has half as many. */
 const starts = new Int32Array(32)
 
 /** Writes the transaction object of the specification. */

@@ -28,6 +28,11 @@ export function wasmRecovery(): Recovery {
   return (hash, signature, parity) => recover(hash, signature, parity, false)
 }
 
+function loadedRecovery(): Recovery {
+  recovery ??= binaryRecovery() ?? wasmRecovery()
+  return recovery
+}
+
 /**
  * The key, 64 bytes (x ‖ y); undefined where there is none. `parity` is that of the signature's y, `by` in place of the
  * recovery that is loaded.
@@ -37,16 +42,14 @@ export function recoverKey(
   parity: bigint,
   r: Uint8Array,
   s: Uint8Array,
-  by?: Recovery,
+  by = loadedRecovery(),
 ): Uint8Array | undefined {
-  recovery ??= binaryRecovery() ?? wasmRecovery()
-  const recover = by ?? recovery
   if (parity !== 0n && parity !== 1n) return undefined
   try {
     const signature = new Uint8Array(64)
     signature.set(padLeft(r, 32), 0)
     signature.set(padLeft(s, 32), 32)
-    return recover(hash, signature, parity === 0n ? 0 : 1)?.subarray(1)
+    return by(hash, signature, parity === 0n ? 0 : 1)?.subarray(1)
   } catch {
     // Not a valid signature.
     return undefined

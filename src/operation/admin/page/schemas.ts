@@ -1,4 +1,7 @@
-/** Parameters of methods as the OpenRPC document declares them, as far as they are used here, and how a form shows and reads them. */
+/**
+ * Parameters of methods as the OpenRPC document declares them, as far as they are used here, and how a form shows and
+ * reads them.
+ */
 
 export interface Schema {
   readonly title?: string
