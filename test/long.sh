@@ -7,8 +7,8 @@ cd "$(dirname "$0")/.." || exit 1
 logs=$(mktemp -d "${TMPDIR:-/tmp}/tidegate-long-XXXXXX")
 echo "Output: $logs"
 wanted=("$@")
-export LONG=1
 result=0
+tests=dist/modules/test/runTests.js
 
 # part NAME WHAT COMMAND…
 part() {
@@ -19,23 +19,23 @@ part() {
   if "$@" >"$logs/$name" 2>&1; then echo "ok, $((SECONDS - start)) s"; else
     result=1
     echo "FAILED after $((SECONDS - start)) s:"
-    grep -aE '^ *not ok' "$logs/$name" | head -n 20
+    grep -a '^FAILED' "$logs/$name" | head -n 20
   fi
 }
 
-part subjects 'every file, with all subjects of each kind' env RUNS=2 node dist/test/runTests.js dist/test
+part subjects 'every file, with all subjects of each kind' env RUNS=2 node $tests --all
 part packages 'Hardhat, forge, web3.py, starknet.py and the packed program, as they are installed' \
-  env HARDHAT=1 FORGE=1 WEB3PY=1 STARKNETPY=1 PACKAGE=1 node dist/test/runTests.js \
-  dist/test/clients/{hardhat,forge,web3py,starknetpy}.test.js \
-  dist/test/commands/{package,firstHour}.test.js
+  env HARDHAT=1 FORGE=1 WEB3PY=1 STARKNETPY=1 PACKAGE=1 node $tests \
+  test/world/clients/{hardhat,forge,web3py,starknetpy}.test.ts \
+  test/world/commands/{package,firstHour}.test.ts
 part node 'Node.js 22 and 24' test/otherNode.sh 22 24
-part random 'random tests, ten times as many cases' env RUNS=10 node dist/test/runTests.js dist/test/unit dist/test/chains dist/test/fuzz
+part random 'random tests, ten times as many cases' env RUNS=10 node $tests test/unit test/world/chains test/server/fuzz
 part kills 'processes that are killed twenty times each, every front, a minute of hostile load' \
-  env KILLS=20 HOSTILE_SECONDS=60 node dist/test/runTests.js dist/test/faults dist/test/chains/workingSet.test.js \
-  dist/test/commands/develop.test.js
+  env KILLS=20 HOSTILE_SECONDS=60 node $tests test/world/faults test/world/chains/workingSet.test.ts \
+  test/world/commands/develop.test.ts
 part start 'imports of a state that are killed fifty times, and as many fetches of one; every block of chains from there on' \
-  env KILLS=50 BLOCKS=all node dist/test/runTests.js dist/test/faults/killDuringStart.test.js \
-  dist/test/commands/startChains.test.js
-part storm 'nodes that lie and reorganise for ten minutes' env STORM_SECONDS=600 node dist/test/runTests.js \
-  dist/test/faults/followerStorm.test.js dist/test/faults/familyStorm.test.js
+  env KILLS=50 BLOCKS=all node $tests test/world/faults/killDuringStart.test.ts \
+  test/world/commands/startChains.test.ts
+part storm 'nodes that lie and reorganise for ten minutes' env STORM_SECONDS=600 node $tests \
+  test/world/faults/followerStorm.test.ts test/world/faults/familyStorm.test.ts
 exit "$result"

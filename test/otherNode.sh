@@ -6,18 +6,19 @@
 # where a version cannot be had or fails.
 set -uo pipefail
 package=$(cd "$(dirname "$0")/.." && pwd)
-unit=dist/test/unit
+unit=test/unit
 differing=(
   # LMDB, secp256k1 and other binaries; WebAssembly
-  "$unit"/data/store/{chainWriter,heldCommits,lmdbFile,openStore,packedReceipts,writeBuffer}.test.js
-  "$unit"/execution/kernel/{arithmetic,differential,keccak,trace}.test.js "$unit"/execution/evm/ecrecover.test.js
+  "$unit"/data/store/{chainWriter,heldCommits,packedReceipts,writeBuffer}.test.ts
+  test/world/data/store/{lmdbFile,openStore}.test.ts
+  "$unit"/execution/kernel/{arithmetic,differential,keccak,trace}.test.ts "$unit"/execution/evm/ecrecover.test.ts
   "$unit"/primitives
   # threads and what they share
   "$unit"/serving/pool
   # sockets
-  "$unit"/serving/transport/{chooseTransport,compression,http,httpBodies,httpEnds,pipelining,tls,upgrade,websocket,websocketEnds}.test.js
+  test/server/serving/transport/{http,httpBodies,httpEnds,pipelining,upgrade,websocket,websocketEnds}.test.ts
   # the program
-  dist/test/rpc/eth_{getProof,subscribe}.test.js
+  test/server/rpc/eth_{getProof,subscribe}.test.ts
 )
 folders=$(mktemp -d)
 trap 'rm -rf "$folders"' EXIT
@@ -32,7 +33,7 @@ run() {
   }
   mkdir "$folders/$version" && cd "$folders/$version" || return 1
   # What one process compiled, the others of its version load.
-  NODE_COMPILE_CACHE=$folders/compiled RUNS=${RUNS:-0.1} "$node" "$package/dist/test/runTests.js" "${differing[@]/#/$package/}"
+  NODE_COMPILE_CACHE=$folders/compiled RUNS=${RUNS:-0.1} "$node" "$package/dist/modules/test/runTests.js" "${differing[@]}"
 }
 
 for version in "$@"; do

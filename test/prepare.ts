@@ -8,6 +8,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { packageRoot } from '../src/primitives/packageRoot.js'
 import { amsterdamFile, withoutAmsterdam } from './ingest/amsterdam.js'
 import { joinPackages } from './runner/joinPackages.js'
@@ -19,7 +20,7 @@ import {
   recordedConfig,
   recordings,
   withoutRecordings,
-} from './service/service.js'
+} from './service/fixtures.js'
 
 const root = packageRoot()
 const devnet = join(root, 'data/devnet')
@@ -29,9 +30,10 @@ const genesis = join(devnet, 'genesis.json')
 async function importChain(name: string, genesisPath: string, chain: string): Promise<void> {
   const flags = ['--network', name, '--data', fixtureDir, '--genesis', genesisPath]
   const words = [join(root, 'dist/src/main.js'), 'import', ...flags, chain]
-  const child = spawn(process.execPath, words, { stdio: ['ignore', 'ignore', 'inherit'] })
+  const child = spawn(process.execPath, words, { stdio: ['ignore', 'ignore', 'pipe'] })
+  const said = text(child.stderr)
   const [status] = await once(child, 'exit')
-  if (status !== 0) throw new Error(`the import of ${chain} ended with status ${status}`)
+  if (status !== 0) throw new Error(`the import of ${chain} ended with status ${status}: ${await said}`)
 }
 
 /** When something that the fixtures depend on was last written, in ms. */

@@ -7,18 +7,17 @@ import { once } from 'node:events'
 import { closeSync, openSync, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
-import { fileURLToPath } from 'node:url'
 import { encodeAccount } from '../../src/data/state/account.js'
 import { SortedTrie } from '../../src/data/state/sortedTrie.js'
 import { bytesToHex, type Hash32 } from '../../src/primitives/bytes.js'
 import { emptyCodeHash, keccak256 } from '../../src/primitives/keccak.js'
 import { encodeRlp } from '../../src/primitives/rlp.js'
 import { writeFirstBlock } from '../../test/ingest/madeState.js'
+import { programPath } from '../data/networks.js'
 import { accountAddress, amountOf, slotOf } from '../data/syntheticState.js'
 import { cpuSecondsOf, endWithThisProcess, memoryOf, onAllCores } from '../servers/serverProcess.js'
 import type { SpecialScenario } from './specialScenario.js'
 
-const main = fileURLToPath(new URL('../../src/main.js', import.meta.url))
 const slotsPerAccount = 10
 /** What a million accounts may take, on two cores. */
 const minutesMax = 10
@@ -36,7 +35,7 @@ export const stateStart: SpecialScenario = {
     const { genesis, header } = writeFirstBlock(folder, writeDump(state, accounts))
     const data = join(folder, 'begun')
     const files = ['--genesis', genesis, '--header', header, '--state', state]
-    const words = [process.execPath, main, 'import', '--data', data, '--network', 'x', ...files]
+    const words = [process.execPath, programPath, 'import', '--data', data, '--network', 'x', ...files]
     const [program = '', ...args] = onAllCores(words)
     const beganMs = performance.now()
     const child = endWithThisProcess(spawn(program, args, { stdio: ['ignore', 'ignore', 'inherit'] }))

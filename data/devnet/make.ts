@@ -5,14 +5,13 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { equalBytes } from '../../src/primitives/bytes.js'
+import { packageRoot } from '../../src/primitives/packageRoot.js'
 import { loadKzg } from './blobs.js'
 import { buildDevnet } from './buildDevnet.js'
 import { selfCheck } from './selfCheck.js'
 
-/** This file runs as dist/data/devnet/make.js, three folders below the package. */
-const folder = fileURLToPath(new URL('../../../data/devnet', import.meta.url))
+const folder = join(packageRoot(), 'data/devnet')
 
 function readIfThere(path: string): Uint8Array | undefined {
   try {

@@ -51,7 +51,7 @@ Frontier to BPO2, every type of transaction, uncles, withdrawals, blobs, failure
 the scripts in this folder, the same bytes on every run:
 
     npm run devnet                                    writes the files, about half a minute
-    npm run -s build && node dist/data/devnet/make.js --check    only compares
+    npm run -s build && node dist/modules/data/devnet/make.js --check    only compares
 
 ${files}
 

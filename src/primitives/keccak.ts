@@ -14,7 +14,7 @@ interface Hasher {
   hash(length: number): void
 }
 
-const hasher = instantiate<Hasher>(new URL('../execution/kernel/hasher.wasm', import.meta.url))
+const hasher = instantiate<Hasher>('src/execution/kernel/hasher.wasm')
 const { buffer } = hasher.memory
 const hash = new Uint8Array(buffer, hasher.output.value, 32)
 

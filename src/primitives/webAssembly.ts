@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { builtPath } from './builtFile.js'
 
 /** The part of the interface that is used here; TypeScript has it only in the types of browsers. */
 declare const WebAssembly: {
@@ -27,16 +28,17 @@ export function newMemory(pages: number): WasmMemory {
   return new WebAssembly.Memory({ initial: pages, maximum: pages })
 }
 
-/** URL → compiled module. */
+/** Path → compiled module. */
 const modules = new Map<string, object>()
 
 /**
- * The exports of a new instance of a module, with its own memory; the caller states their type. `imports` holds what
- * the module imports, by module and name. Compiles the module the first time in a thread, which takes some
- * milliseconds. Throws where the file is missing or invalid, or an import is missing.
+ * The exports of a new instance of a module, with its own memory; the caller states their type. `path` is that of the
+ * built file, as {@link builtPath} takes it; `imports` holds what the module imports, by module and name. Compiles the
+ * module the first time in a thread, which takes some milliseconds. Throws where the file is missing or invalid, or an
+ * import is missing.
  */
-export function instantiate<Exports>(file: URL, imports: object = {}): Exports {
-  const module = modules.get(file.href) ?? new WebAssembly.Module(readFileSync(file))
-  modules.set(file.href, module)
+export function instantiate<Exports>(path: string, imports: object = {}): Exports {
+  const module = modules.get(path) ?? new WebAssembly.Module(readFileSync(builtPath(path)))
+  modules.set(path, module)
   return new WebAssembly.Instance(module, imports).exports as Exports
 }

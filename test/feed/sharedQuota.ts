@@ -2,8 +2,9 @@
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
+import { makeFolder } from '../library/folder.js'
 import { genesisPath } from '../rpc/demoChain.js'
-import { copyDemoStore, makeFolder, runProgram, writeConfig } from '../service/program.js'
+import { copyDemoStore, runProgram, writeConfig } from '../service/program.js'
 import { type Service, startService } from '../service/service.js'
 import { type Postgres, startPostgres } from './postgres.js'
 

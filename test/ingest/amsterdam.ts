@@ -3,7 +3,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
-import { fixtureDir, type Service, startService } from '../service/service.js'
+import { fixtureDir } from '../service/fixtures.js'
+import { type Service, startService } from '../service/service.js'
 
 export const amsterdamDir = join(packageRoot(), '../shared/amsterdam')
 /** Why tests that need them are skipped; false where they are at hand. */

@@ -17,7 +17,7 @@ import { decodeRlpList, encodeRlp, type RlpItem, rlpList } from '../../src/primi
 import { parseBlock } from '../../src/sources/ingest/block.js'
 import { parseGenesis } from '../../src/sources/ingest/genesis.js'
 import { ChainImporter } from '../../src/sources/ingest/importer.js'
-import { makeFolder } from '../service/program.js'
+import { makeFolder } from '../library/folder.js'
 import { type PlayedBlock, type PlayOptions, type ReplayedChain, writeReplay } from './replayedChain.js'
 
 /** Number of the last block that a replay needs of a chain. */

@@ -36,8 +36,8 @@ import { runGateway } from '../../src/sources/ingest/gateway/runGateway.js'
 import { parseGenesis } from '../../src/sources/ingest/genesis.js'
 import { ChainImporter } from '../../src/sources/ingest/importer.js'
 import type { GatewayTask, IngestMessage, WorkingSetPlan } from '../../src/sources/ingest/messages.js'
+import { makeFolder } from '../library/folder.js'
 import { inTime, waitFor } from '../library/until.js'
-import { makeFolder } from '../service/program.js'
 import { type NodeAnswer, type NodeCall, WeatherNode } from '../upstream/weatherNode.js'
 
 const mapBytes = 2 ** 30

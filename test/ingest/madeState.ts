@@ -2,7 +2,7 @@
 import { decodeHeader, encodeHeader } from '../../src/data/chain/header.js'
 import type { Hash32 } from '../../src/primitives/bytes.js'
 import { parseGenesis } from '../../src/sources/ingest/genesis.js'
-import { writeInto } from '../service/program.js'
+import { writeInto } from '../library/folder.js'
 
 export interface MadeState {
   readonly genesis: string

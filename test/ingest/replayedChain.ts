@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import type { Test } from 'tap'
 import type { ReplayPlan } from '../../src/sources/ingest/messages.js'
-import { makeFolder, writeConfig, writeInto } from '../service/program.js'
+import { makeFolder, writeInto } from '../library/folder.js'
+import { writeConfig } from '../service/program.js'
 import { type Service, startService } from '../service/service.js'
 import {
   type BlockPlan,

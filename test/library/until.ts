@@ -1,5 +1,5 @@
 /** Waits of tests. Each ends with a sentence where what it waits for does not come. */
-import { ChildProcess } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { type EventEmitter, once as onceEver } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { MessagePort } from 'node:worker_threads'
@@ -23,7 +23,8 @@ export async function inTime<T>(what: string, promise: Promise<T>): Promise<T> {
 
 /** The arguments of an event's next occurrence, as the function of Node.js of this name tells. */
 export function once(emitter: EventEmitter | MessagePort, event: string): ReturnType<typeof onceEver> {
-  const name = emitter instanceof ChildProcess ? emitter.spawnargs.join(' ') : emitter.constructor.name
+  const name =
+    'spawnargs' in emitter ? (emitter as ChildProcess).spawnargs.join(' ') : emitter.constructor.name
   return inTime(`the event '${event}' of ${name}`, onceEver(emitter as EventEmitter, event))
 }
 

@@ -1,6 +1,7 @@
 /** The program serving a rollup network, as tests use it. */
 import type { Test } from 'tap'
-import { makeFolder, writeConfig } from '../service/program.js'
+import { makeFolder } from '../library/folder.js'
+import { writeConfig } from '../service/program.js'
 import { type RpcAnswer, type Service, startService } from '../service/service.js'
 
 export interface RollupService extends Service {

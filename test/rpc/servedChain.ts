@@ -1,8 +1,9 @@
 import { mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { importFiles } from '../../src/sources/ingest/importFiles.js'
+import { writeInto } from '../library/folder.js'
 import { waitFor } from '../library/until.js'
-import { storePathOf, writeInto } from '../service/program.js'
+import { storePathOf } from '../service/program.js'
 import { startService } from '../service/service.js'
 import { genesisPath } from './demoChain.js'
 

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createCustomCommon, Hardfork, Mainnet } from '@ethereumjs/common'
 import { createTxFromRLP, type TransactionType } from '@ethereumjs/tx'
-import { fixtureDir } from '../service/service.js'
+import { fixtureDir } from '../service/fixtures.js'
 import type { Json } from './demoChain.js'
 import {
   blocks,

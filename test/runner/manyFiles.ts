@@ -1,26 +1,26 @@
 /**
- * Runs test files one after another in this process, each as a subtest. Loading what tests import, and starting a
- * server of the fixtures, costs more than most of them; here it is done once.
+ * Runs test files one after another in this process, each as a subtest: `manyFiles.js sharing|alone FILE…`. Where they
+ * share the process, they share a server of the fixtures, too: loading what tests import, and starting that server, costs
+ * more than most of them.
  */
 import { register } from 'node:module'
-import { relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { shareService } from '../service/service.js'
 import { reportCpu } from './cpuSeconds.js'
 import { enter } from './currentTest.js'
 
 register('./tapHook.js', import.meta.url)
-const stopShared = shareService()
-const files = process.argv.slice(2)
+const [sharing, ...files] = process.argv.slice(2)
+const stopShared = sharing === 'sharing' ? shareService() : undefined
 // The library names folders after the words of the command line.
 process.argv.splice(1, process.argv.length, ...files.slice(0, 1))
 const { t } = await import('tap')
 t.plan(files.length)
 for (const file of files) {
-  await t.test(relative(process.cwd(), file), async (test) => {
+  await t.test(file.replace(/^.*\/modules\//, ''), async (test) => {
     enter(test)
-    await import(pathToFileURL(resolve(file)).href)
+    await import(pathToFileURL(file).href)
   })
-  reportCpu(relative(process.cwd(), file))
+  reportCpu(file)
 }
-await stopShared()
+await stopShared?.()

@@ -4,10 +4,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
+import { makeFolder, writeInto } from '../library/folder.js'
 import { once, waitFor } from '../library/until.js'
 import { get } from './httpClient.js'
 import { freePort } from './ports.js'
-import { makeFolder, writeInto } from './program.js'
 
 export type Balancer = 'nginx' | 'haproxy'
 

@@ -18,8 +18,8 @@ import {
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
+import { makeFolder } from '../library/folder.js'
 import { waitFor } from '../library/until.js'
-import { makeFolder } from './program.js'
 
 export interface ConsoleCommand {
   /** What comes after `$ `, with further lines that belong to it. */

@@ -1,7 +1,8 @@
 /** Serves a chain that the program makes blocks of. */
 import type { Test } from 'tap'
 import { mergedConfig, testGenesis } from '../ingest/chainMaker.js'
-import { makeFolder, writeConfig, writeInto } from './program.js'
+import { makeFolder, writeInto } from '../library/folder.js'
+import { writeConfig } from './program.js'
 import { type Service, startService } from './service.js'
 
 export interface DeveloperChain {

@@ -1,12 +1,11 @@
-/** Running the compiled program, and the folders and files it works on. */
+/** Running the built program, and the stores and configurations it works on. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { copyFileSync, mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { Test } from 'tap'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
+import { writeInto } from '../library/folder.js'
 import { once } from '../library/until.js'
-import { fixtureDir, patientConfig, patientLimits } from './service.js'
+import { fixtureDir, patientConfig, patientLimits } from './fixtures.js'
 
 const main = join(packageRoot(), 'dist/src/main.js')
 
@@ -65,21 +64,6 @@ export async function runHere(words: readonly string[]): Promise<Outcome & { rea
     },
   })
   return { status, ...said }
-}
-
-/** A folder that goes when the test ends. */
-export function makeFolder(t: Test): string {
-  const folder = mkdtempSync(join(tmpdir(), 'tidegate-test-'))
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-  return folder
-}
-
-/** Writes a file into a folder and returns its path. JSON unless it is text or bytes already. */
-export function writeInto(folder: string, name: string, content: unknown): string {
-  const path = join(folder, name)
-  const isRaw = typeof content === 'string' || content instanceof Uint8Array
-  writeFileSync(path, isRaw ? content : JSON.stringify(content))
-  return path
 }
 
 /**

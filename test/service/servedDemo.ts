@@ -2,7 +2,8 @@
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
-import { copyDemoStore, makeFolder, writeConfig } from './program.js'
+import { makeFolder } from '../library/folder.js'
+import { copyDemoStore, writeConfig } from './program.js'
 import { type Service, startService } from './service.js'
 
 /** What the configuration has beside the data folder and the network. */

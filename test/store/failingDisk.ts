@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
-import { makeFolder } from '../service/program.js'
+import { makeFolder } from '../library/folder.js'
 
 /** Which writes fail: those of LMDB's meta pages, or the flushes. */
 export type Failing = 'meta' | 'sync'

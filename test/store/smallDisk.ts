@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { freeBytesMin } from '../../src/data/store/environment.js'
-import { makeFolder } from '../service/program.js'
+import { makeFolder } from '../library/folder.js'
 
 export interface SmallDisk {
   readonly folder: string

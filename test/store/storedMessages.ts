@@ -18,7 +18,7 @@ import {
   rlpList,
 } from '../../src/primitives/rlp.js'
 import { transactionTypes } from '../../src/primitives/transactionTypes.js'
-import { fixtureDir } from '../service/service.js'
+import { fixtureDir } from '../service/fixtures.js'
 
 /** Store of the demo chain, made by `prepare.ts`. */
 export const demoStorePath = join(fixtureDir, 'networks/demo/chain.mdb')

@@ -4,8 +4,8 @@ import { createInterface } from 'node:readline'
 import type { Test } from 'tap'
 import { toQuantity } from '../../src/primitives/bytes.js'
 import { mergedConfig, requestContracts, testAddresses, testGenesis } from '../ingest/chainMaker.js'
+import { writeInto } from '../library/folder.js'
 import { inTime, once, waitFor } from '../library/until.js'
-import { writeInto } from '../service/program.js'
 import { anvilProgram } from './anvilProgram.js'
 
 /** A block as nodes answer it, as far as tests look. */

@@ -2,7 +2,6 @@
  * Checks a file before LMDB maps it, because LMDB trusts its contents: a file of another kind, or a truncated one,
  * ends the whole process with a signal. The checks read two pages; only `tidegate verify` finds damage within pages.
  */
-import { spawnSync } from 'node:child_process'
 import {
   closeSync,
   existsSync,
@@ -13,8 +12,9 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { OperatorError } from '../../primitives/faults.js'
+import { runHelper } from '../../primitives/helperProcess.js'
+import { walkStatus } from './helperStatus.js'
 
 /** Two meta pages of the smallest page size, which every non-empty LMDB file has. */
 const fileBytesMin = 8192
@@ -34,13 +34,12 @@ const magic = 0xbeefc0de
 /** Root of an empty tree. */
 const noPage = 2n ** 64n - 1n
 
-const walkPath = fileURLToPath(new URL('./walkStore.js', import.meta.url))
-
 /**
  * Throws OperatorError unless `path` is absent, empty (LMDB then makes a store), or an LMDB file of the length in its
  * meta page. A file may be shorter if its last pages are free. To find out, another process reads everything, since
  * it may crash; that takes as long as reading the file. `mapBytes` is the address space that the store may take.
- * Throws Error where that process needs a lock file and there is no room for it.
+ * Throws OperatorError where that process could not find out, and Error where it needs a lock file and there is no room
+ * for it.
  */
 export function assertLmdbFile(path: string, mapBytes: number): void {
   const found = inspect(path)
@@ -57,9 +56,17 @@ export function assertLmdbFile(path: string, mapBytes: number): void {
   }
 }
 
+/** LMDB follows a damaged page out of its map, or ends the process at a page that contradicts itself. */
+const signalsOfDamage: readonly (string | null)[] = ['SIGSEGV', 'SIGBUS', 'SIGABRT']
+
 function canBeWalked(path: string, mapBytes: number): boolean {
   makeLockFile(path)
-  return spawnSync(process.execPath, [walkPath, path, String(mapBytes)], { stdio: 'ignore' }).status === 0
+  const { status, signal, account } = runHelper('walkStore', [path, String(mapBytes)])
+  if (status === walkStatus.whole) return true
+  if (status === walkStatus.damaged || signalsOfDamage.includes(signal)) return false
+  throw new OperatorError(
+    `cannot check the store ${path}, whose file is shorter than it says (${account}); that says nothing of the store: remove the cause and start again`,
+  )
 }
 
 /** `short`: perhaps only free pages are missing. `cut`: a page in use is missing. */

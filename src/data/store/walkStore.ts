@@ -1,8 +1,12 @@
 /**
- * Entry of a process that reads every row of a store and ends with status 0 if that succeeds; see lmdbFile.ts. Opens
- * the file without the checks there, which started this process.
+ * Entry of a process that reads every row of a store; its exit status says whether it could (lmdbFile.ts). Opens the
+ * file without the checks there, which started this process.
  */
 import { open } from 'lmdb'
+import { walkStatus } from './helperStatus.js'
+
+/** LMDB's own errors have numbers from here down (`MDB_KEYEXIST`, lmdb.h); those of the system are positive. */
+const lmdbErrorMax = -30_700
 
 const [path, mapBytes] = process.argv.slice(2)
 if (path === undefined || mapBytes === undefined) {
@@ -10,13 +14,24 @@ if (path === undefined || mapBytes === undefined) {
 }
 const binary = { encoding: 'binary', keyEncoding: 'binary', cache: false } as const
 const mapSize = Number(mapBytes)
-const environment = open({ path, noSubdir: true, readOnly: true, maxDbs: 32, mapSize, ...binary })
-// To open a table ends the transaction of this thread, and a walk under way would go on in freed memory. So all names
-// are read before the first table is opened, and all tables are opened before the first is walked.
-const names = [...environment.getKeys()].map((key) => Buffer.from(key as Uint8Array).toString('utf8'))
-const tables = names.map((name) =>
-  environment.openDB<Uint8Array, Uint8Array>({ name: name.replace(/\0$/, ''), ...binary }),
-)
-let bytes = 0
-for (const table of tables) for (const { value } of table.getRange()) bytes += value.length
-process.exitCode = Number.isFinite(bytes) ? 0 : 1
+
+function walk(path: string): void {
+  const environment = open({ path, noSubdir: true, readOnly: true, maxDbs: 32, mapSize, ...binary })
+  // To open a table ends the transaction of this thread, and a walk under way would go on in freed memory. So all names
+  // are read before the first table is opened, and all tables are opened before the first is walked.
+  const names = [...environment.getKeys()].map((key) => Buffer.from(key as Uint8Array).toString('utf8'))
+  const tables = names.map((name) =>
+    environment.openDB<Uint8Array, Uint8Array>({ name: name.replace(/\0$/, ''), ...binary }),
+  )
+  let bytes = 0
+  for (const table of tables) for (const { value } of table.getRange()) bytes += value.length
+  if (!Number.isFinite(bytes)) throw new RangeError('values without a length')
+}
+
+try {
+  walk(path)
+} catch (error) {
+  const { code } = error as { code?: unknown }
+  if (typeof code !== 'number' || code > lmdbErrorMax) throw error
+  process.exitCode = walkStatus.damaged
+}

@@ -7,16 +7,16 @@
  * Rejected alternatives: Node.js has no flock; LMDB's write mutex can only be waited for, not tried; abstract sockets
  * and ports do not cross the network of a container.
  */
-import { spawnSync } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { closeSync, linkSync, openSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { hostname } from 'node:os'
 import { basename, dirname } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { OperatorError } from '../../primitives/faults.js'
+import { runHelper } from '../../primitives/helperProcess.js'
 import { makeFolder } from '../../primitives/makeFolder.js'
 import { fullDisk, isFullDisk } from './environment.js'
+import { holderStatus } from './helperStatus.js'
 
 /** Held while a process writes a store. With LMDB alone a second writer would wait and then interleave its blocks. */
 export interface WriterLock {
@@ -24,9 +24,10 @@ export interface WriterLock {
 }
 
 /**
- * Takes the lock file next to `storePath`: `<pid> <host> <id>`. A lock whose process has ended is taken over. Throws
- * OperatorError that names the holder where it lives, StoreError where the disk has not a byte left. If there is a
- * lock, this takes as long as starting a process.
+ * Takes the lock file next to `storePath`: `<pid> <host> <time> <id>`, where `<time>` is the start of the process (ISO
+ * 8601; pids come again). A lock whose process has ended is taken over. Throws OperatorError that names the holder if it
+ * lives, or says why nobody can know, and StoreError where the disk has not a byte left. If there is a lock, this takes
+ * as long as starting a process.
  */
 export function lockForWriting(storePath: string): WriterLock {
   const path = `${storePath}.writer`
@@ -38,17 +39,20 @@ export function lockForWriting(storePath: string): WriterLock {
     throw isFullDisk(error) ? fullDisk(storePath, false) : error
   }
   if (typeof taken !== 'string') return taken
-  const [pid, host] = taken.trim().split(' ')
+  const [pid, host, ...others] = taken.trim().split(' ')
   const where = host === hostname() ? '' : ` on ${host}`
+  // Releases before this one wrote no time.
+  const since = others.length > 1 ? `, which was started at ${others[0]}` : ''
   throw new OperatorError(
-    `the store ${storePath} is being written by process ${pid}${where}; stop that process or use another data folder`,
+    `the store ${storePath} is being written by process ${pid}${where}${since}; stop that process or use another data folder`,
   )
 }
 
 /** The lock, or the content of the living holder's lock. */
 function take(path: string): WriterLock | string {
   const id = randomBytes(8).toString('hex')
-  const mine = `${process.pid} ${hostname()} ${id}\n`
+  const started = new Date(performance.timeOrigin).toISOString()
+  const mine = `${process.pid} ${hostname()} ${started} ${id}\n`
   const stopListening = listen(socketOf(path, id))
   // Written under another name and then linked, so that nobody reads half a lock.
   const draft = `${path}.${id}`
@@ -145,25 +149,25 @@ function shortened(path: string, folder: number | undefined): string {
   return folder === undefined ? path : `/proc/self/fd/${folder}/${basename(path)}`
 }
 
-const connectPath = fileURLToPath(new URL('./connectToHolder.js', import.meta.url))
-
-/** Whether the holder listens. Another process tries it, because connecting is asynchronous. */
+/**
+ * Whether the holder listens. Another process tries it, because connecting is asynchronous. Throws OperatorError where
+ * that process does not find out.
+ */
 function isAlive(path: string, holder: string): boolean {
   const socket = socketOf(path, idOf(holder))
   const folder = folderOf(socket)
   try {
-    const stdio = ['ignore', 'ignore', 'ignore', folder ?? 'ignore'] as const
     const name = folder === undefined ? socket : shortened(socket, 3)
-    const { status } = spawnSync(process.execPath, [connectPath, name], { stdio: [...stdio] })
-    // After any other error the holder may be alive.
-    return status !== nobodyListens
+    const { status, account } = runHelper('connectToHolder', [name], folder)
+    if (status === holderStatus.listens) return true
+    if (status === holderStatus.nobodyListens) return false
+    throw new OperatorError(
+      `cannot find out whether the process that locked ${path} still runs (${account}); if no process of Tidegate uses that folder, remove ${path}* and start again`,
+    )
   } finally {
     if (folder !== undefined) closeSync(folder)
   }
 }
-
-/** Status with which `connectToHolder.ts` ends where nobody listens. */
-export const nobodyListens = 3
 
 function readIfThere(path: string): string | undefined {
   try {

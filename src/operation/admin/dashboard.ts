@@ -3,6 +3,8 @@
  * They hold no secret, so they need no token; all that they show comes from `/api`, which does.
  */
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { builtPath } from '../../primitives/builtFile.js'
 
 interface DashboardFile {
   readonly contentType: string
@@ -44,11 +46,11 @@ export const dashboardHeaders: Readonly<Record<string, string>> = {
 
 /** The files by path, read from disk. */
 export function readDashboard(): ReadonlyMap<string, DashboardFile> {
-  const folder = new URL('./page/', import.meta.url)
+  const folder = builtPath('src/operation/admin/page')
   return new Map(
     Object.entries(fileNames).map(([path, [name, contentType]]) => [
       path,
-      { contentType, body: readFileSync(new URL(name, folder)) },
+      { contentType, body: readFileSync(join(folder, name)) },
     ]),
   )
 }

@@ -43,7 +43,7 @@ import { sharedKeysOptions } from './openKeys.js'
 import { type OpenRollup, openRollup } from './openRollup.js'
 import { shareBetweenEdges, startOtherEdges } from './otherEdges.js'
 import { SystemdNotices } from './systemdNotices.js'
-import { type DemoAccess, welcomeLines } from './welcome.js'
+import { type DemoAccess, openingLine, welcomeLines } from './welcome.js'
 
 /** What is said at a start on a full disk. */
 const readOnlyUntil = `nothing is written until ${freeBytesMin / 2 ** 20} MiB are free; what is stored is served`
@@ -59,6 +59,8 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
   const chosen = await chooseTransport(config.transport, isLoopback(config.host))
   // Before anything is made or imported, so that nobody waits for what cannot be served.
   await chosen.transport.findPort(config, false)
+  // The first line is for people; the log follows.
+  io.out(openingLine(config))
   const halted = defer<number>()
   let isBroken = false
   const onStoreFailure = (failure: StoreError) => {

@@ -4,9 +4,10 @@
  */
 import { fork } from 'node:child_process'
 import { randomInt } from 'node:crypto'
-import { fileURLToPath } from 'node:url'
 import { epochBlocks } from '../../data/ssz/verifyHeaderProof.js'
+import { startedPath } from '../../primitives/builtFile.js'
 import { OperatorError } from '../../primitives/faults.js'
+import { accountOf } from '../../primitives/helperProcess.js'
 import { isThere } from '../../primitives/isThere.js'
 import type { VerifiedEpoch } from '../../sources/ingest/era/verifyEpochs.js'
 import type { GatewayReport } from '../../sources/ingest/gateway/verifyGateway.js'
@@ -15,7 +16,8 @@ import type { VerifyConfig } from '../config/config.js'
 import type { Io } from './commandLine.js'
 import type { VerifyMessage, VerifyTask } from './verifyProcess.js'
 
-const processPath = fileURLToPath(new URL('./verifyProcess.js', import.meta.url))
+/** Bytes of what the process printed that an error shows. */
+const printedBytesMax = 2_000
 
 /**
  * Checks a store; resolves to the exit status: 1 where a fault was found. Rejects with OperatorError where there is
@@ -50,9 +52,15 @@ export async function verify(config: VerifyConfig, io: Io): Promise<number> {
  */
 function runCheck(task: VerifyTask): Promise<VerifyReport | GatewayReport> {
   return new Promise((resolve, reject) => {
-    // LMDB prints lines of its own about pages that are missing.
-    const output = process.env.TIDEGATE_DEBUG === '1' ? 'inherit' : 'ignore'
-    const child = fork(processPath, { stdio: ['ignore', output, output, 'ipc'] })
+    // LMDB prints lines of its own about pages that are missing, which an error of the process may explain.
+    const output = process.env.TIDEGATE_DEBUG === '1' ? 'inherit' : 'pipe'
+    const child = fork(startedPath('verifyProcess'), { stdio: ['ignore', output, output, 'ipc'] })
+    let printed = Buffer.alloc(0)
+    const keepLast = (piece: Buffer) => {
+      printed = Buffer.concat([printed, piece]).subarray(-printedBytesMax)
+    }
+    child.stdout?.on('data', keepLast)
+    child.stderr?.on('data', keepLast)
     const showProgress = process.stderr.isTTY
     child.on('message', (message: VerifyMessage) => {
       if (message.type === 'progress') {
@@ -68,9 +76,16 @@ function runCheck(task: VerifyTask): Promise<VerifyReport | GatewayReport> {
     // The report may arrive after the child has exited; none will come only once the channel is closed as well.
     const onOver = () => {
       if (child.connected || (child.exitCode === null && child.signalCode === null)) return
-      reject(withoutReport(task.storePath, child.signalCode ?? `status ${child.exitCode}`))
+      reject(
+        withoutReport(
+          task.storePath,
+          child.signalCode,
+          accountOf(child.signalCode ?? `status ${child.exitCode}`, printed),
+        ),
+      )
     }
-    child.on('exit', onOver)
+    // After the end of what it prints.
+    child.on('close', onOver)
     child.on('disconnect', onOver)
     // A child that is gone before it has its task is known by its end.
     child.send(task, () => undefined)
@@ -83,22 +98,26 @@ function unreadable(path: string, why: string): OperatorError {
   )
 }
 
-/** What the end of a child says that has reported nothing. */
-function withoutReport(path: string, end: string): OperatorError {
-  switch (end) {
+/** What the end of a child says that has reported nothing: the signal, and how it ended with what it printed. */
+function withoutReport(path: string, signal: string | null, account: string): OperatorError {
+  switch (signal) {
     // LMDB followed a damaged page out of its map.
     case 'SIGSEGV':
     case 'SIGBUS':
-      return unreadable(path, end)
+      return unreadable(path, signal)
     // LMDB and V8 both end so: one at a page that contradicts itself, the other without memory.
     case 'SIGABRT':
     case 'SIGTRAP':
       return new OperatorError(
-        `the check of the store ${path} broke off (${end}): either Node.js had too little memory, or the store is damaged; run it again with NODE_OPTIONS=--max-old-space-size=8192, and if it breaks off again, restore a copy or import the chain again into an empty folder`,
+        `the check of the store ${path} broke off (${signal}): either Node.js had too little memory, or the store is damaged; run it again with NODE_OPTIONS=--max-old-space-size=8192, and if it breaks off again, restore a copy or import the chain again into an empty folder`,
+      )
+    case null:
+      return new OperatorError(
+        `the check of the store ${path} ended without a report (${account}), which says nothing of the store; remove the cause and run it again`,
       )
     default:
       return new OperatorError(
-        `the check of the store ${path} was ended (${end}), perhaps for lack of memory, which says nothing of the store; run it again`,
+        `the check of the store ${path} was ended (${signal}), perhaps for lack of memory, which says nothing of the store; run it again`,
       )
   }
 }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { httpOrigin } from '../../primitives/httpOrigin.js'
 import { packageRoot } from '../../primitives/packageRoot.js'
+import { version } from '../../primitives/version.js'
 import type { Config, NetworkConfig, RollupConfig } from '../config/config.js'
 import type { OpenNetwork } from '../edge/openNetwork.js'
 import type { OpenRollup } from './openRollup.js'
@@ -44,6 +45,12 @@ export interface Welcome {
   readonly adminUrl: string | undefined
   /** What the operator should know of the transport. */
   readonly note: string | undefined
+}
+
+/** What `serve` prints before it opens anything, which takes a while where blocks are imported first. */
+export function openingLine({ networks, rollups }: Config): string {
+  const names = [...networks, ...rollups].map(({ name }) => name)
+  return `Tidegate ${version} opens ${names.join(', ')} …`
 }
 
 /** What `serve` prints once it listens: the networks, their addresses, the dashboard's, and requests to copy. */

@@ -1,12 +1,11 @@
 import { Worker } from 'node:worker_threads'
+import { startedUrl } from '../../primitives/builtFile.js'
 import { defer } from '../../primitives/deferred.js'
 import { OperatorError } from '../../primitives/faults.js'
 import type { UsageReport } from '../../serving/access/usageCounter.js'
 import { decodeArgs, encodeResult, encodeThrown } from '../../serving/pool/messages.js'
 import { type Identity, RequestContext } from '../../serving/rpc/contexts/requestContext.js'
 import type { AskedCall, AskedJob, CallName, EdgeCommand, EdgeData, EdgeMessage } from './messages.js'
-
-const threadUrl = new URL('../../../workers/edge.js', import.meta.url)
 
 /** How long an exiting process waits for each edge to close its server. */
 const silentMsMax = 1_000
@@ -122,7 +121,7 @@ async function replyTo(
 }
 
 function startThread(data: EdgeData, handlers: CallHandlers, isClosing: () => boolean): EdgeThread {
-  const worker = new Worker(threadUrl, { workerData: data })
+  const worker = new Worker(startedUrl('edge'), { workerData: data })
   const listening = defer<void>()
   const ended = defer<Error | undefined>()
   listening.promise.catch(() => undefined)

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os'
 import { setFlagsFromString } from 'node:v8'
 import type { JobLimits } from '../../execution/evm/engine/jobWatch.js'
 import type { TraceLimits } from '../../execution/evm/tracers/traceRequest.js'
+import { type StartedFile, startedUrl } from '../../primitives/builtFile.js'
 import type { JobClass, Jobs, NetworkJobs } from './jobs.js'
 import type { StoreLocation } from './messages.js'
 import { Pool } from './pool.js'
@@ -56,12 +57,8 @@ const turnMs = 50
 /** Arguments of a proof of 16 keys, which takes 0.2 ms. Most have one to five. */
 const shortProofBytesMax = 750
 
-function job<C extends JobClass>(className: C, file: string, handler: string): JobDefinition<C> {
-  return { class: className, entry: workerUrl(file).href, handler }
-}
-
-function workerUrl(file: string): URL {
-  return new URL(`../../../workers/${file}.js`, import.meta.url)
+function job<C extends JobClass>(className: C, file: StartedFile, handler: string): JobDefinition<C> {
+  return { class: className, entry: startedUrl(file).href, handler }
 }
 
 /**
@@ -111,9 +108,9 @@ export function openJobPool({ limits, stores, onThreadLost }: JobPoolOptions): P
         timedOut: { kind: 'ExecutionTimedOut', limitSeconds: execution.timeMsMax / 1000 },
       },
     },
-    session: workerUrl('session'),
+    session: startedUrl('session'),
     // The EVM takes the most time to load. Without a chain nobody needs it.
-    preload: workerUrl(stores.length > 0 ? 'execute' : 'hash'),
+    preload: startedUrl(stores.length > 0 ? 'execute' : 'hash'),
     stores,
     settings: { execution, trace } satisfies JobSettings,
     waitingBytesMax,

@@ -29,7 +29,7 @@ const inputMax = 512
 const fullRoundsBefore = 4
 const fullRoundsAfter = 4
 
-const kernel = instantiate<Kernel>(new URL('./poseidon.wasm', import.meta.url))
+const kernel = instantiate<Kernel>('src/serving/rollup/poseidon.wasm')
 const state = elements(kernel.state, 3)
 const input = elements(kernel.input, inputMax)
 writeConstants()

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { StoreError } from '../../data/store/environment.js'
+import { startedUrl } from '../../primitives/builtFile.js'
 import { type Deferred, defer, waitedForLater } from '../../primitives/deferred.js'
 import { FaultError, OperatorError } from '../../primitives/faults.js'
 import type { SourceCallName } from '../../primitives/upstreamCalls.js'
@@ -13,8 +14,6 @@ import type {
   SourceTask,
   UpstreamsState,
 } from './messages.js'
-
-const threadUrl = new URL('../../../workers/ingest.js', import.meta.url)
 
 /** The error classes for failures of the thread. */
 const faultErrors = {
@@ -65,7 +64,7 @@ export function startIngest(
   onProgress: (progress: IngestProgress) => void,
   { onHead, onEpoch, onUpstreams, onFigures, onSaid }: IngestListeners = {},
 ): IngestThread {
-  const worker = new Worker(threadUrl, { workerData: task })
+  const worker = new Worker(startedUrl('ingest'), { workerData: task })
   const opened = defer<void>()
   const caughtUp = defer<void>()
   const finished = defer<{ progress: IngestProgress; stopped: boolean }>()

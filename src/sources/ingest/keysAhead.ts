@@ -7,11 +7,10 @@ import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
 import { headerHash } from '../../data/chain/header.js'
 import type { ChainWriter } from '../../data/store/chainWriter.js'
+import { startedUrl } from '../../primitives/builtFile.js'
 import { type Deferred, defer } from '../../primitives/deferred.js'
 import { rlpSpanAt } from '../../primitives/rlp.js'
 import type { Block } from './block.js'
-
-const threadUrl = new URL('../../../workers/recover.js', import.meta.url)
 
 /**
  * Most bytes read ahead, so that slow execution does not fill the memory: blocks of a busy chain have 10 to 200 KB
@@ -168,7 +167,7 @@ class RecoveryThread {
 
   #start(): Worker {
     const workerData: RecoverySettings = { wanted: this.#wanted, storePath: this.#storePath }
-    const worker = new Worker(threadUrl, { workerData })
+    const worker = new Worker(startedUrl('recover'), { workerData })
     worker.on('message', (message: Uint8Array | RecoveryReady) => {
       if (message === 'ready') this.#isReady = true
       else this.#waiting.shift()?.resolve(message)

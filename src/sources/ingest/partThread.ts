@@ -6,9 +6,8 @@ import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
 import type { PartsTask } from '../../execution/evm/blocks/blockPart.js'
 import type { PartThread as Parts } from '../../execution/evm/blocks/executeInParts.js'
+import { startedUrl } from '../../primitives/builtFile.js'
 import { type Deferred, defer } from '../../primitives/deferred.js'
-
-const threadUrl = new URL('../../../workers/runParts.js', import.meta.url)
 
 export interface PartThreadData {
   /** The chain's forks, as the store's identity has them. */
@@ -64,7 +63,7 @@ export class PartWorker implements Parts {
   #start(): void {
     this.#state = 'loading'
     const workerData: PartThreadData = { config: this.#config, taken: this.taken }
-    const worker = new Worker(threadUrl, { workerData })
+    const worker = new Worker(startedUrl('runParts'), { workerData })
     worker.on('message', (message: PartThreadMessage) => {
       if (message === 'ready') this.#state = 'ready'
       else if (message instanceof Uint8Array) this.#waiting?.resolve(message)

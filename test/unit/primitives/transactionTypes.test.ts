@@ -1,3 +1,4 @@
+// @alone it measures its process, or closes what others share
 /** A new type of transaction is an object and a line in the table: a block with one is made, imported and served. */
 import { join } from 'node:path'
 import t from 'tap'

@@ -103,5 +103,5 @@ export function readOffsets(exports: KernelExports): Offsets {
 /** A new instance with its own memory; with `trace`, it calls that for each step and frame. */
 export function instantiateKernel(host: KernelImports, trace?: TraceImports): KernelExports {
   const name = trace === undefined ? 'kernel' : 'tracingKernel'
-  return instantiate<KernelExports>(new URL(`../../kernel/${name}.wasm`, import.meta.url), { host, trace })
+  return instantiate<KernelExports>(`src/execution/kernel/${name}.wasm`, { host, trace })
 }

@@ -29,7 +29,7 @@ export function blake2f(data: Uint8Array, watch: JobWatch | undefined): Uint8Arr
   if (data.length !== inputBytes) refuse(wrongLength)
   const isFinal = data[212] as number
   if (isFinal > 1) refuse('invalid final flag')
-  compression ??= instantiate<Compression>(new URL('./blake2f.wasm', import.meta.url))
+  compression ??= instantiate<Compression>('src/execution/evm/precompiles/blake2f.wasm')
   const { memory, state, message, offset } = compression
   const bytes = new Uint8Array(memory.buffer)
   bytes.set(data.subarray(4, 68), state.value)

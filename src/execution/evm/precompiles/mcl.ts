@@ -85,7 +85,7 @@ export class Mcl {
   /** `curve` is its number in mcl, `modulus` that of its coordinates. Takes some 20 ms, the first time in a thread. */
   constructor(curve: number, modulus: Uint8Array) {
     const memory = newMemory(memoryPages)
-    this.lib = instantiate<Exports>(new URL('./mcl.wasm', import.meta.url), { env: { memory } })
+    this.lib = instantiate<Exports>('src/execution/evm/precompiles/mcl.wasm', { env: { memory } })
     this.lib.__wasm_call_ctors()
     if (this.lib.mclBn_init(curve, compiledTimeVar) !== 0) throw new Error(`mcl does not know curve ${curve}`)
     // Groups are checked where a contract asks for it. A curve with one group has no mapping.

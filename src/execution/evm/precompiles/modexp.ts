@@ -107,7 +107,7 @@ class Power {
 
   /** For a modulus of {@link wasmBytesMax} bytes at most, above 1. Operands have no leading zeros. */
   short(base: Uint8Array, modulus: Uint8Array): Uint8Array {
-    assembly ??= instantiate<Assembly>(new URL('./power.wasm', import.meta.url))
+    assembly ??= instantiate<Assembly>('src/execution/evm/precompiles/power.wasm')
     const bytes = new Uint8Array(assembly.memory.buffer)
     bytes.set(modulus, assembly.modulus.value)
     assembly.begin(modulus.length)

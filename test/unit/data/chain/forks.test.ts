@@ -10,7 +10,7 @@ import {
 } from '../../../../src/data/chain/forks.js'
 import { identityWithForks, knownIdentity } from '../../../../src/data/chain/knownNetworks.js'
 import type { ChainIdentity } from '../../../../src/data/store/chainRows.js'
-import { recordings, withoutRecordings } from '../../../service/service.js'
+import { recordings, withoutRecordings } from '../../../service/fixtures.js'
 
 const scheduleOf = (config: Record<string, unknown>) =>
   new ForkSchedule(parseGenesisConfig({ chainId: 1, ...config }))

@@ -1,3 +1,4 @@
+// @alone it measures its process, or closes what others share
 /** Blocks whose memory is used again for the next one: answers, and what they leave to the garbage collector. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

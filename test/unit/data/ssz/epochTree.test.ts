@@ -113,5 +113,11 @@ t.test('the check is exported by the package, without a store', async (t) => {
   const { verifyHeaderProof: check } = (await import(
     exported
   )) as typeof import('../../../../src/data/ssz/verifyHeaderProof.js')
-  t.equal(check, verifyHeaderProof)
+  const [first, second] = makeBlocks(2)
+  if (first === undefined || second === undefined) throw new Error('no blocks')
+  const tree = new EpochTree([first, second])
+  const proof = { header: bytesToHex(second.header), branch: hexesOf(tree.branchOf(1)) }
+  const root = bytesToHex(tree.root)
+  t.strictSame(check(proof, root), verifyHeaderProof(proof, root))
+  t.throws(() => check(proof, bytesToHex(second.hash)), /leads to/)
 })

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
 import { SortedRuns } from '../../../../src/data/store/sortedRuns.js'
+import { makeFolder } from '../../../library/folder.js'
 import { propertyRuns } from '../../../library/property.js'
-import { makeFolder } from '../../../service/program.js'
 
 const folder = makeFolder(t)
 const records = fc.array(

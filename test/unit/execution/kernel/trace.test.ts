@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { Kernel } from '../../../../src/execution/evm/engine/kernel.js'
+import { builtPath } from '../../../../src/primitives/builtFile.js'
 import { bytesToHex, padLeft } from '../../../../src/primitives/bytes.js'
 import { emptyState } from '../../../library/emptyState.js'
 import { assemble } from '../evm/assembly.js'
@@ -98,7 +99,7 @@ t.test('each call, creation and end of an account has a beginning and an end', a
 
 t.test('the kernel that serves has no trace code', async (t) => {
   const modules = (name: string) => {
-    const bytes = readFileSync(new URL(`../../../../src/execution/kernel/${name}.wasm`, import.meta.url))
+    const bytes = readFileSync(builtPath(`src/execution/kernel/${name}.wasm`))
     return WebAssembly.Module.imports(new WebAssembly.Module(bytes)).map(({ module }) => module)
   }
   t.same(new Set(modules('kernel')), new Set(['host']))

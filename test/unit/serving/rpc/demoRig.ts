@@ -11,7 +11,7 @@ import { PolledFilters } from '../../../../src/serving/rpc/logs/polledFilters.js
 import type { NetworkViews } from '../../../../src/serving/rpc/method.js'
 import type { Network } from '../../../../src/serving/rpc/network.js'
 import { methods } from '../../../../src/serving/rpc/registry.js'
-import { fixtureConfig } from '../../../service/service.js'
+import { fixtureConfig } from '../../../service/fixtures.js'
 import { demoStorePath } from '../../../store/storedMessages.js'
 import { wideDispatchLimits, wideFilterLimits } from '../../../transport/serverLimits.js'
 import type { NodeAnswer, NodeCall } from '../../../upstream/weatherNode.js'

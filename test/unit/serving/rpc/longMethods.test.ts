@@ -1,3 +1,4 @@
+// @alone it measures its process, or closes what others share
 /** Methods whose work is long share the thread with each other, on the demo network and the service's own pool. */
 import t from 'tap'
 import { examples, headBlock } from '../../../rpc/demoChain.js'

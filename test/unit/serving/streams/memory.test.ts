@@ -1,3 +1,4 @@
+// @alone it measures its process, or closes what others share
 /** What subscriptions may take of memory, of one connection, of one key and in all, and how they give it back. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'

@@ -1,3 +1,4 @@
+// @alone it measures its process, or closes what others share
 /**
  * One random byte of one random answer is changed: what a gateway then stores is what the honest answer has, or nothing.
  */

@@ -11,7 +11,7 @@ import {
   mergingConfig,
   testGenesis,
 } from '../../../ingest/chainMaker.js'
-import { recordings, withoutRecordings } from '../../../service/service.js'
+import { recordings, withoutRecordings } from '../../../service/fixtures.js'
 
 type Json = Record<string, unknown>
 

@@ -1,3 +1,4 @@
+// @alone it measures its process, or closes what others share
 /** A node that says a transaction to be in a block that it made up: the transaction is found where it is. */
 import { join } from 'node:path'
 import t, { type Test } from 'tap'

@@ -14,9 +14,9 @@ import { ProofFetcher } from '../../../../src/sources/ingest/gateway/proofFetche
 import { verifyGateway } from '../../../../src/sources/ingest/gateway/verifyGateway.js'
 import { ArchiveNodes, makeGatewayStore, type Tell } from '../../../ingest/archiveNodes.js'
 import { lieAboutLogs } from '../../../ingest/logLies.js'
+import { makeFolder } from '../../../library/folder.js'
 import { Dice, propertyRuns } from '../../../library/property.js'
 import { waitFor } from '../../../library/until.js'
-import { makeFolder } from '../../../service/program.js'
 import { demoHead, demoStore } from '../../execution/evm/demoExecution.js'
 
 const identity = demoStore.readIdentity() as ChainIdentity

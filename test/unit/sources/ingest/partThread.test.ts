@@ -18,8 +18,8 @@ import {
   signTransaction,
   withListRlp,
 } from '../../../ingest/listedChain.js'
+import { makeFolder } from '../../../library/folder.js'
 import { until } from '../../../library/until.js'
-import { makeFolder } from '../../../service/program.js'
 
 const senders = makeSenders(6)
 

@@ -1,3 +1,4 @@
+// @alone it measures its process, or closes what others share
 /** Which node is accused where one of several sends a block that it cannot have, and what is fetched then. */
 import t from 'tap'
 import { ForkSchedule } from '../../../../src/data/chain/forks.js'

@@ -14,7 +14,7 @@ import {
   writeArchive,
   writeEre,
 } from '../../../../ingest/eraArchives.js'
-import { makeFolder } from '../../../../service/program.js'
+import { makeFolder } from '../../../../library/folder.js'
 
 const chain = makeBlocks(60)
 /** The gateway's own headers begin with this block. */

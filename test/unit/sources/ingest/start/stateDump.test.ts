@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { OperatorError } from '../../../../../src/primitives/faults.js'
 import { DumpError, DumpParser, readStateDump } from '../../../../../src/sources/ingest/start/stateDump.js'
-import { makeFolder, writeInto } from '../../../../service/program.js'
+import { makeFolder, writeInto } from '../../../../library/folder.js'
 
 const root = `0x${'ab'.repeat(32)}`
 const address = `0x${'0a'.repeat(20)}`

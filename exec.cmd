@@ -1,2 +1,0 @@
-@rem What `exec` is to other shells, for the scripts of package.json.
-@%*

@@ -1,0 +1,32 @@
+/**
+ * Every file of the program that is started as a process or a thread. The build makes a file in `dist` of each
+ * (build/build.mjs), and `startedFile.ts` gives its address by its name here: what is not listed does not compile.
+ * JavaScript, because the build reads it before anything is compiled.
+ */
+
+/** Each is built alone, with all its modules in few files: a thread loads only what it runs. */
+export const aloneFiles = {
+  main: 'src/main',
+  connectToHolder: 'src/data/store/connectToHolder',
+  walkStore: 'src/data/store/walkStore',
+  verifyProcess: 'src/operation/commands/verifyProcess',
+  edge: 'workers/edge',
+  ingest: 'workers/ingest',
+  recover: 'workers/recover',
+  runParts: 'workers/runParts',
+}
+
+/** Entries of the pool's threads. A thread loads several of them, so they share their modules. */
+export const poolFiles = {
+  session: 'workers/session',
+  execute: 'workers/execute',
+  hash: 'workers/hash',
+  logs: 'workers/logs',
+  prove: 'workers/prove',
+  simulate: 'workers/simulate',
+  slots: 'workers/slots',
+  trace: 'workers/trace',
+  witness: 'workers/witness',
+}
+
+export const startedFiles = { ...aloneFiles, ...poolFiles }

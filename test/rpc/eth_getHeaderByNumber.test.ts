@@ -1,3 +1,0 @@
-import { checkHeaders } from './headers.js'
-
-await checkHeaders('eth_getHeaderByNumber', 'number')

@@ -1,3 +1,0 @@
-import { checkRawTransactionsByIndex } from './rawTransactions.js'
-
-await checkRawTransactionsByIndex('eth_getRawTransactionByBlockNumberAndIndex', 'number')

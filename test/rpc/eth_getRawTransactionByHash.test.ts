@@ -1,3 +1,0 @@
-import { checkRawTransactions } from './rawTransactions.js'
-
-await checkRawTransactions('eth_getRawTransactionByHash')

@@ -1,0 +1,97 @@
+/** One process of tests: starts it, reads its TAP as it comes, and reports each file when it is done. */
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { Parser, type Result } from 'tap-parser'
+import type { TestFile } from './testFiles.js'
+import { TestFindings } from './testFindings.js'
+
+export interface FileReport {
+  readonly file: TestFile
+  readonly seconds: number
+  readonly findings: TestFindings
+}
+
+const folder = import.meta.dirname
+
+/** Of what a process prints beside its TAP, such as an error that ended it. */
+const printedLinesMax = 40
+
+/** The library itself would put its loaders into NODE_OPTIONS. More certificates take a third of the start of a process. */
+function environmentOf(files: readonly TestFile[]): NodeJS.ProcessEnv {
+  const { NODE_EXTRA_CA_CERTS, ...others } = process.env
+  const isInstalling = files.some((file) => file.marks.has('installs'))
+  return {
+    ...others,
+    ...(isInstalling && NODE_EXTRA_CA_CERTS !== undefined ? { NODE_EXTRA_CA_CERTS } : {}),
+    NODE_OPTIONS: `--require ${JSON.stringify(join(folder, 'laterOptimizer.cjs'))}`,
+  }
+}
+
+function start(files: readonly TestFile[]) {
+  const imports = ['withoutAsyncHooks', 'cpuSeconds'].flatMap((name) => [
+    '--import',
+    new URL(`${name}.js`, import.meta.url).href,
+  ])
+  const paths = files.map(({ path }) => join(folder, '../..', path.replace(/ts$/, 'js')))
+  const sharing = files.length > 1 ? 'sharing' : 'alone'
+  const words = ['--enable-source-maps', ...imports, join(folder, 'manyFiles.js'), sharing, ...paths]
+  return spawn(process.execPath, words, { env: environmentOf(files), stdio: ['ignore', 'pipe', 'pipe'] })
+}
+
+/**
+ * Runs files one after the other in a process. Calls `onFile` for each at its end, and `onCpu` with the CPU seconds of
+ * each, those of processes that it started and saw end included. Never rejects: a process that is lost fails its files.
+ */
+export function runProcess(
+  files: readonly TestFile[],
+  onFile: (report: FileReport) => void,
+  onCpu: (path: string, seconds: number) => void,
+): Promise<void> {
+  const child = start(files)
+  const left = [...files]
+  const printed: string[] = []
+  let begunMs = Date.now()
+  let findings = new TestFindings()
+  const endFile = () => {
+    const file = left.shift()
+    if (file === undefined) return
+    onFile({ file, seconds: (Date.now() - begunMs) / 1000, findings })
+    begunMs = Date.now()
+    findings = new TestFindings()
+  }
+  const note = (text: string) => {
+    printed.push(...text.split('\n').filter((line) => line.trim() !== ''))
+    printed.splice(0, printed.length - printedLinesMax)
+  }
+
+  const parser = new Parser()
+  /** What closes a file repeats what its tests said. */
+  const closing = new WeakSet<Result>()
+  parser.on('child', (file) => findings.watch(file))
+  parser.on('result', (result) => {
+    if (!closing.has(result)) findings.add(result)
+  })
+  parser.on('assert', (result) => {
+    closing.add(result)
+    if (result.skip || (!result.ok && findings.failures.length === 0)) findings.add(result)
+    endFile()
+  })
+  parser.on('comment', (line) => {
+    const [, seconds, path] = /^# cpu: ([\d.]+) (?:.*modules\/)?(\S+)/.exec(line) ?? []
+    if (path !== undefined) onCpu(path.replace(/js$/, 'ts'), Number(seconds))
+  })
+  parser.on('extra', note)
+  child.stderr.setEncoding('utf8').on('data', note)
+  child.stdout.pipe(parser)
+  return new Promise((resolve) => {
+    child.on('error', (error) => note(String(error)))
+    child.on('close', (status, signal) => {
+      while (left.length > 0) {
+        const how = `its process ended with ${signal ?? `status ${status}`}`
+        findings.failures.push([how, ...printed].join('\n'))
+        endFile()
+      }
+      resolve()
+    })
+  })
+}

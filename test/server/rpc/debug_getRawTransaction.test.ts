@@ -1,0 +1,3 @@
+import { checkRawTransactions } from '../../rpc/rawTransactions.js'
+
+await checkRawTransactions('debug_getRawTransaction')

@@ -1,0 +1,26 @@
+import t from 'tap'
+import { examples, quantity } from '../../rpc/demoChain.js'
+import { checkRefusals } from '../../rpc/questions.js'
+import { startService } from '../../service/service.js'
+
+const method = 'eth_chainId'
+const service = await startService()
+t.teardown(() => service.stop())
+
+t.test('the chain id of genesis', async (t) => {
+  for (const params of [[], null, undefined]) {
+    t.strictSame(await service.call(method, params), {
+      jsonrpc: '2.0',
+      id: 1,
+      result: quantity(examples.chainId),
+    })
+  }
+})
+
+t.test('parameters are refused', async (t) => {
+  await checkRefusals(t, service, method, [
+    [['latest'], -32602, 'too many arguments, want at most 0'],
+    [[null], -32602, 'too many arguments, want at most 0'],
+    [{}, -32602, 'non-array args: params must be an array'],
+  ])
+})

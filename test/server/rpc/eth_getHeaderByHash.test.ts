@@ -1,0 +1,3 @@
+import { checkHeaders } from '../../rpc/headers.js'
+
+await checkHeaders('eth_getHeaderByHash', 'hash')

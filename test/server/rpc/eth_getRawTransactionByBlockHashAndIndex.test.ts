@@ -1,0 +1,3 @@
+import { checkRawTransactionsByIndex } from '../../rpc/rawTransactions.js'
+
+await checkRawTransactionsByIndex('eth_getRawTransactionByBlockHashAndIndex', 'hash')

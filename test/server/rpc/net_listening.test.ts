@@ -1,0 +1,12 @@
+import t from 'tap'
+import { checkRefusals, countRefusals } from '../../rpc/questions.js'
+import { startService } from '../../service/service.js'
+
+const method = 'net_listening'
+const service = await startService()
+t.teardown(() => service.stop())
+
+t.test('it is what a node answers that holds no keys, makes no blocks and has no peers', async (t) => {
+  t.strictSame((await service.call(method)).result, true)
+  await checkRefusals(t, service, method, countRefusals([]))
+})

@@ -1,0 +1,87 @@
+/** The chains of the Amsterdam fork, executed: every block has what go-ethereum has. */
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { isDeepStrictEqual } from 'node:util'
+import t from 'tap'
+import { Chain } from '../../../src/data/chain/chain.js'
+import { decodeHeader } from '../../../src/data/chain/header.js'
+import type { PartsTask } from '../../../src/execution/evm/blocks/blockPart.js'
+import { bytesToHex, type Hash32, hexToBytes } from '../../../src/primitives/bytes.js'
+import { parseGenesis } from '../../../src/sources/ingest/genesis.js'
+import { PartWorker } from '../../../src/sources/ingest/partThread.js'
+import { verifyChain } from '../../../src/sources/ingest/verifyChain.js'
+import {
+  type AmsterdamBlock,
+  amsterdamChains,
+  amsterdamFile,
+  withoutAmsterdam,
+} from '../../ingest/amsterdam.js'
+import { importAmsterdam } from '../../ingest/amsterdamStore.js'
+import { DicedThread } from '../../ingest/dicedThread.js'
+import { Dice, someOf } from '../../library/property.js'
+import { until } from '../../library/until.js'
+import { dumpStore } from '../../store/storeDump.js'
+
+const settings = { supportsSafe: true, safeLag: 0, finalizedLag: 0, answerCacheBytes: 2 ** 24 }
+
+/** EIP-7685: the hash of the hashes of a block's requests. */
+function requestsHash(requests: readonly string[]): string {
+  const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest()
+  return bytesToHex(sha256(Buffer.concat(requests.map((request) => sha256(hexToBytes(request))))))
+}
+
+/** Receipts as go-ethereum answers them, without what the data adds. */
+function receiptsOf({ receipts }: AmsterdamBlock): unknown {
+  return receipts.map(({ _executionGas, _stateGas, ...receipt }) => receipt)
+}
+
+const chains = someOf(amsterdamChains, 1)
+
+for (const chain of chains) {
+  t.test(`${chain}: each block is as go-ethereum has it`, { skip: withoutAmsterdam }, async (t) => {
+    const { store, blocks } = await importAmsterdam(t, chain, 'chain.rlp.gz', 'executed')
+    const served = new Chain(store, settings)
+    for (const [number, block] of blocks.entries()) {
+      const hash = store.readCanonicalHash(number)?.slice() as Hash32
+      if (bytesToHex(hash) !== block.hash) t.fail(`the hash of block ${number}`)
+      if (number === 0) continue
+      const header = decodeHeader(store.readHeader(hash) as Uint8Array)
+      const list = store.readBlockAccessList(hash)
+      const receipts = JSON.parse(Buffer.from(served.receiptsJson(hash) as Uint8Array).toString())
+      if (bytesToHex(header.requestsHash as Hash32) !== requestsHash(block.requests)) {
+        t.fail(`the requests of block ${number}`)
+      }
+      if ((list && bytesToHex(list)) !== block.blockAccessListRlp) t.fail(`the list of block ${number}`)
+      if (!isDeepStrictEqual(receipts, receiptsOf(block))) {
+        t.strictSame(receipts, receiptsOf(block), `the receipts of block ${number}`)
+      }
+    }
+    t.equal(bytesToHex(store.head.hash), blocks.at(-1)?.hash)
+    t.strictSame(verifyChain(store, { blocks: 3, seed: 1, onProgress: () => undefined }).faults, [])
+  })
+}
+
+for (const chain of chains) {
+  t.test(`${chain}: two threads make of its lists what one makes`, { skip: withoutAmsterdam }, async (t) => {
+    const { identity, schedule } = parseGenesis(readFileSync(amsterdamFile(chain, 'genesis.json'), 'utf8'))
+    const inOrder = (await importAmsterdam(t, chain, 'chain.rlp.gz', 'executed')).store
+    const worker = new PartWorker(identity)
+    t.teardown(() => worker.close())
+    // One core has no second thread.
+    const thread = availableParallelism() > 1 ? worker : new DicedThread(schedule, new Dice(7))
+    await until(() => thread.run !== undefined)
+    let blocks = 0
+    const counted = {
+      isWorth: () => true,
+      taken: thread.taken,
+      run: (task: PartsTask) => {
+        blocks++
+        return (thread.run as NonNullable<typeof thread.run>)(task)
+      },
+    }
+    const { store } = await importAmsterdam(t, chain, 'chain-with-bal.rlp.gz', counted)
+    t.ok(isDeepStrictEqual(dumpStore(store), dumpStore(inOrder)), 'row by row')
+    t.ok(blocks > 100, `${blocks} blocks`)
+  })
+}
