@@ -20,7 +20,7 @@ import {
 } from '../src/serving/pool/messages.js'
 import { sendPart } from './parts.js'
 
-/** Handlers that are not joined with this module (build/bundle.ts) take it from here: faults are known by their class. */
+/** Handlers that are not joined with this module (build/build.mjs) take it from here: faults are known by their class. */
 export { FaultError, NotHeldError }
 
 /** What a job gets besides its arguments. */

@@ -2,7 +2,7 @@
  * The speed of an import compared with that of the EVM alone on the same blocks, in turns. Prints one line of JSON: gas
  * per second of each, by round.
  *
- *   npm run build && node dist/bench/imports/importSpeed.js FOLDER [ROUNDS]
+ *   npm run build && node dist/modules/bench/imports/importSpeed.js FOLDER [ROUNDS]
  *
  * FOLDER has genesis.json, chain.rlp, and the chain.mdb that came of importing both. Deposits of the OP Stack are legacy
  * transactions to @ethereumjs, and none of its transactions pays for L1 or the operator. "The EVM alone" runs the transactions, by

@@ -11,8 +11,8 @@ import { makeFolder, writeInto } from '../../library/folder.js'
 import { inTime, once } from '../../library/until.js'
 
 const run = promisify(execFile)
-const skip = process.env.PACKAGE !== '1' && 'PACKAGE=1 packs, installs (95 MB) and runs the package'
-const installedBytesMax = 120e6
+const skip = process.env.PACKAGE !== '1' && 'PACKAGE=1 packs, installs (60 MB) and runs the package'
+const installedBytesMax = 200e6
 
 function bytesBelow(folder: string): number {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) =>
@@ -21,7 +21,7 @@ function bytesBelow(folder: string): number {
   return files.reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0)
 }
 
-t.test('the package runs from an empty folder, and takes less than 120 MB', { skip }, async (t) => {
+t.test('the package runs from an empty folder, and takes less than 200 MB', { skip }, async (t) => {
   const folder = makeFolder(t)
   const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], {
     cwd: packageRoot(),
@@ -38,14 +38,8 @@ t.test('the package runs from an empty folder, and takes less than 120 MB', { sk
   const bytes = bytesBelow(modules)
   t.comment(`${Math.round(bytes / 1e6)} MB`)
   t.ok(bytes < installedBytesMax, `${bytes} bytes`)
-  const binaries = readdirSync(join(modules, 'tidegate/node_modules/uWebSockets.js')).filter((name) =>
-    name.endsWith('.node'),
-  )
-  t.strictSame(
-    binaries.filter((name) => !/^uws_linux_(x64|arm64)_(115|127|137)\.node$/.test(name)),
-    [],
-    'binaries of other systems are left out',
-  )
+  t.ok(existsSync(join(modules, 'uWebSockets.js')))
+  t.notOk(existsSync(join(modules, 'uwebsockets')), 'the older build is no part of it')
   const dashboard = join(modules, 'tidegate/dist/src/operation/admin/page')
   t.ok(existsSync(join(dashboard, 'uplot.LICENSE')))
   t.notOk(existsSync(join(modules, 'uplot')), 'the page holds it')
