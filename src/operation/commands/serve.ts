@@ -59,8 +59,6 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
   const chosen = await chooseTransport(config.transport, isLoopback(config.host))
   // Before anything is made or imported, so that nobody waits for what cannot be served.
   await chosen.transport.findPort(config, false)
-  // The first line is for people; the log follows.
-  io.out(openingLine(config))
   const halted = defer<number>()
   let isBroken = false
   const onStoreFailure = (failure: StoreError) => {
@@ -70,6 +68,8 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
     halted.resolve(1)
   }
   const access = await openAccess(config, log, onStoreFailure)
+  // The first line is for people; the log follows.
+  io.out(openingLine(config))
   // Before any thread starts, so that all share it.
   if (config.networks.some(({ gateway }) => gateway !== undefined)) HeldUse.shared()
   const served = new ServedProcess({ config, log, io, layouts, chosen, access, pool: openPool(config, log) })

@@ -8,6 +8,8 @@ import t from 'tap'
 import { packageRoot } from '../../../src/primitives/packageRoot.js'
 import { once, waitFor } from '../../library/until.js'
 import { genesisPath } from '../../rpc/demoChain.js'
+import { get } from '../../service/httpClient.js'
+import { freePort } from '../../service/ports.js'
 import { type Outcome, runHere, runProgram } from '../../service/program.js'
 
 const main = join(packageRoot(), 'dist/src/main.js')
@@ -151,13 +153,20 @@ t.test(
     t.strictSame(await once(help, 'close'), [1, null])
     t.equal(await said, lost)
 
-    const server = start('serve', '--no-auth', '--port', '0', '--log-level', 'silent')
+    const port = await freePort()
+    const server = start('serve', '--no-auth', '--port', String(port), '--log-level', 'silent')
     t.teardown(() => server.kill('SIGKILL'))
     let told = ''
     server.stderr?.on('data', (chunk) => {
       told += chunk
     })
     await waitFor('what it says', () => told.includes(lost))
+    await waitFor('it to listen', () =>
+      get(`http://127.0.0.1:${port}/health`).then(
+        ({ status }) => status === 200,
+        () => false,
+      ),
+    )
     // It is still there, and stops as it should; of what was lost its status tells.
     server.kill('SIGTERM')
     t.strictSame(await once(server, 'close'), [1, null])

@@ -1,3 +1,4 @@
+// @shares
 import fc from 'fast-check'
 import t from 'tap'
 import { propertyRuns } from '../../library/property.js'

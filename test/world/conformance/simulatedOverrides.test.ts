@@ -1,3 +1,4 @@
+// @shares
 /** State roots of simulated blocks with overridden accounts, computed once more by @ethereumjs/mpt from proofs. */
 import { createMPT, createMPTFromProof } from '@ethereumjs/mpt'
 import { RLP } from '@ethereumjs/rlp'

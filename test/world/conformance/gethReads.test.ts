@@ -1,3 +1,4 @@
+// @shares
 /**
  * Replays what go-ethereum answered to reads of the demo chain, where the recording lies beside the package
  * (`../shared/geth`). What comes out otherwise here stands in gethDifferences.json, each with its reason.

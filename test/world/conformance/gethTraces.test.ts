@@ -1,3 +1,4 @@
+// @shares
 /** Replays traces that go-ethereum made of the demo chain with seven tracer settings and the opcode logger. */
 import t from 'tap'
 import { recordingOf, replay } from '../../conformance/gethReplay.js'

@@ -1,3 +1,4 @@
+// @shares
 // @installs
 /**
  * What a script of a Hardhat project does first, with the real packages and the network as one with a `url`. Hardhat 2

@@ -1,3 +1,4 @@
+// @shares
 /**
  * Calls as clients of other languages put them on the wire, from lists of what their functions send: go-ethereum's
  * ethclient and gethclient, web3.py, Hardhat's network with a url, and of what reads whole chains: ethereum-etl,

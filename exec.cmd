@@ -1,0 +1,2 @@
+@rem What `exec` is to other shells, for the scripts of package.json.
+@%*
