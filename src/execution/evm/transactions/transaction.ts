@@ -152,7 +152,7 @@ function runForced(
   }
   const allGas = isSystem ? 0n : gasLimit
   const wholly = { gasUsed: allGas, gasSpent: allGas, executionGas: allGas }
-  const priced = priceTransaction(tx, block, 'simulation')
+  const priced = priceTransaction(tx, block, 'forced')
   const isTooLong =
     to === undefined && data.length > initcodeBytesMax(block.fork) && includesFork(block.fork, 'shanghai')
   if (gasLimit < startGas(priced) || value > kernel.balanceOf(account) || isTooLong) {
