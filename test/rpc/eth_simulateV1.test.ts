@@ -118,20 +118,17 @@ t.test(
   },
 )
 
-t.test(
-  'the first block on the terminal total difficulty has proof of stake, and no choice of difficulty',
-  async (t) => {
-    // The demo network merges at block 130.
-    const first = async (block: number, blockOverrides: Json = {}) =>
-      (await simulate(t, { blockStateCalls: [{ blockOverrides }] }, quantity(block)))[0] as Json
-    t.not((await first(128)).difficulty, '0x0')
-    t.equal((await first(128, { difficulty: '0x1234' })).difficulty, '0x1234')
-    t.equal((await first(129)).difficulty, '0x0')
-    t.equal((await first(200, { difficulty: '0x1234' })).difficulty, '0x0')
-    // London is the first fork with which it can merge.
-    t.equal((await first(57, { difficulty: '0x0' })).baseFeePerGas, undefined)
-  },
-)
+t.test('the first block on the terminal total difficulty has proof of stake', async (t) => {
+  // The demo network merges at block 130.
+  const first = async (block: number, blockOverrides: Json = {}) =>
+    (await simulate(t, { blockStateCalls: [{ blockOverrides }] }, quantity(block)))[0] as Json
+  t.not((await first(128)).difficulty, '0x0')
+  t.equal((await first(128, { difficulty: '0x1234' })).difficulty, '0x1234')
+  t.equal((await first(129)).difficulty, '0x0')
+  t.equal((await first(200, { difficulty: '0x0' })).difficulty, '0x0')
+  // London is the first fork with which it can merge.
+  t.equal((await first(57, { difficulty: '0x0' })).baseFeePerGas, undefined)
+})
 
 t.test('the first block with a base fee has the first one, whatever its parent says', async (t) => {
   const payload = { blockStateCalls: [{ blockOverrides: { baseFeePerGas: '0x0' } }, {}], validation: true }

@@ -14,6 +14,7 @@ import type {
 } from '../../../execution/evm/messages/executionRequest.js'
 import { equalBytes, noBytes } from '../../../primitives/bytes.js'
 import { toChecksumAddress } from '../../../primitives/checksumAddress.js'
+import { excerpt } from '../../../primitives/excerpt.js'
 import { FaultError, messageRefused } from '../../../primitives/faults.js'
 import { authorizationMembers } from '../../../primitives/transactionTypes.js'
 import type { Param } from '../method.js'
@@ -114,6 +115,9 @@ export const callObject: Param<CallObject> = required((value, index) => {
   const { gasPrice, maxFeePerGas, maxPriorityFeePerGas } = message
   if (gasPrice !== undefined && (maxFeePerGas !== undefined || maxPriorityFeePerGas !== undefined)) {
     throw messageRefused('both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified')
+  }
+  if (message.maxFeePerBlobGas !== undefined && message.blobVersionedHashes === undefined) {
+    throw messageRefused('maxFeePerBlobGas specified without blobVersionedHashes')
   }
   const chainId = members.get('chainId', quantity256)
   const isAmbiguous = data !== undefined && input !== undefined && !equalBytes(data, input)
@@ -292,13 +296,12 @@ function authorization(value: unknown, index: number): Authorization {
   const members = new Members(value, index, authorizationForm, 'SetCodeAuthorization')
   const parity =
     members.get('yParity', quantity64) ?? members.get('v', quantity64) ?? members.need('yParity', quantity64)
+  if (parity > 1n) throw invalidArgument(index, `yParity: want 0 or 1, got ${excerpt(String(parity), 20)}`)
   return {
     chainId: members.need('chainId', quantity256),
     address: members.need('address', address.decode),
     nonce: members.need('nonce', quantity64),
-    // A parity other than 0 and 1 makes the signature invalid; it must stay invalid, so that the authorization is
-    // skipped.
-    yParity: Number(parity > 2n ? 2n : parity),
+    yParity: Number(parity),
     r: members.need('r', quantity256),
     s: members.need('s', quantity256),
   }

@@ -3,14 +3,23 @@
  * EIP-7825 and EIP-8037): they become no transaction, so that they work as before the fork.
  */
 import t from 'tap'
+import { buildBlockAccessList, recordedBy } from '../../../../src/execution/evm/blocks/blockAccesses.js'
+import type { BlockRules } from '../../../../src/execution/evm/blocks/blockContext.js'
+import { Kernel } from '../../../../src/execution/evm/engine/kernel.js'
 import { Execution } from '../../../../src/execution/evm/messages/execution.js'
+import { Simulation } from '../../../../src/execution/evm/simulate/simulation.js'
 import { Tracing } from '../../../../src/execution/evm/tracers/tracing.js'
+import { priceTransaction } from '../../../../src/execution/evm/transactions/pricedTransaction.js'
+import { applyTransaction } from '../../../../src/execution/evm/transactions/transaction.js'
 import { bytesToBigInt } from '../../../../src/primitives/bytes.js'
-import { AmsterdamBlocks, openAmsterdam } from './amsterdamState.js'
+import { decodeRlpList } from '../../../../src/primitives/rlp.js'
+import { emptyState } from '../../../library/emptyState.js'
+import { AmsterdamBlocks, openAmsterdam, systemStubs } from './amsterdamState.js'
 import { addressOf, faultOf, goOn, limits, requestOf, topOf } from './demoExecution.js'
 
 const store = openAmsterdam(t)
 
+const noFees = { maxFeePerGas: 0n, maxPriorityFeePerGas: 0n, maxFeePerBlobGas: 0n }
 const block = { ...store.head, isPending: false }
 const to = addressOf(1)
 /** A million turns of 26 gas and more. */
@@ -67,4 +76,33 @@ t.test('simulations do as long as nobody asks for the rules of transactions', as
     blocks.run({ ...message, from: addressOf(9), gas }, [{ address: to, code: loop }], validates)
   t.match(simulate(false), { status: '0x1' })
   t.match(simulate(true), { status: '0x0', error: { message: /out of gas/ } })
+})
+
+t.test('transfers of a simulation are told once, by the logs that the fork has', async (t) => {
+  const simulation = new Simulation(store, limits)
+  const stateOverrides = [...systemStubs, { address: addressOf(9), balance: 9n }]
+  const call = { message: { ...message, from: addressOf(9), value: 3n, gas: 300_000n }, chainId: undefined }
+  const given = { validates: false, tracesTransfers: true, isFull: false, gasMax: gas }
+  const blocks = [{ blockOverrides: {}, stateOverrides, calls: [call] }]
+  const json = simulation.simulateJson({ block, blocks, ...given }, goOn)
+  const [told] = JSON.parse(Buffer.from(json).toString())
+  t.match(told.calls[0], { status: '0x1', logs: [{ address: `0x${'f'.repeat(39)}e`, logIndex: '0x0' }] })
+  t.equal(told.calls[0].logs.length, 1)
+})
+
+t.test('the access list of a block names the coinbase, also where a message is free', async (t) => {
+  const kernel = new Kernel()
+  const coinbase = addressOf(77)
+  const rules: BlockRules = {
+    ...{ fork: 'amsterdam', coinbase, timestamp: 1n, number: 1n, random: 1n, gasLimit: 10n ** 9n },
+    ...{ chainId: 1n, baseFee: 0n, blobBaseFee: 1n, slotNumber: 1n },
+  }
+  kernel.attach('amsterdam', { state: emptyState, ancestorHash: () => undefined, watch: undefined })
+  kernel.recordAccesses()
+  kernel.setAccessIndex(1)
+  const tx = { ...message, sender: addressOf(9), ...noFees }
+  const priced = priceTransaction(tx, rules, 'simulation')
+  applyTransaction(kernel, priced, { gasLimit: 100_000n, authorizations: [] }, true)
+  const list = decodeRlpList(buildBlockAccessList([recordedBy(kernel)]))
+  t.ok(list.some((entry) => Buffer.compare((entry as Uint8Array[])[0] as Uint8Array, coinbase) === 0))
 })

@@ -24,7 +24,7 @@ export function openAmsterdam(t: Pick<Test, 'testdir' | 'teardown'>): ChainWrite
 }
 
 /** Contracts of requests that ask for nothing. */
-const system: readonly AccountOverride[] = systemContracts
+export const systemStubs: readonly AccountOverride[] = systemContracts
   .filter(({ requests }) => requests !== undefined)
   .map(({ address }) => ({ address, code: Uint8Array.of(0) }))
 
@@ -53,7 +53,7 @@ export class AmsterdamBlocks {
         blocks: [
           {
             blockOverrides: { gasLimit: 2n ** 40n },
-            stateOverrides: [...system, ...overrides, ...funds],
+            stateOverrides: [...systemStubs, ...overrides, ...funds],
             calls: [{ message: { ...message, maxFeePerGas: 10n ** 12n }, chainId: undefined }],
           },
         ],
