@@ -46,6 +46,13 @@ export const simulationRefusals: readonly (readonly [
     /^block numbers must be in order: 1 <= 264$/,
   ],
   [
+    'a difficulty after the Merge',
+    [{ blockOverrides: { difficulty: '0x1' } }],
+    false,
+    -32602,
+    /^block override "difficulty" of block 265: after the Merge it is zero$/,
+  ],
+  [
     'an old time',
     [{ blockOverrides: { time: '0x1' } }],
     false,

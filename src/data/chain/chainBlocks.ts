@@ -30,7 +30,7 @@ import { type ExecutedBlock, writeReceiptAt, writeReceipts } from './blockReceip
 import { type BlockRows, BlockRowsReader, blockRlp, transactionPosition } from './blockRows.js'
 import { findTransaction, requireHeader } from './findTransaction.js'
 import { ForkSchedule } from './forks.js'
-import { decodeHeader, encodeHeader, type Header, headerHash, readBlockFacts } from './header.js'
+import { decodeHeader, type Header, headerHash, readBlockFacts } from './header.js'
 import { headJson } from './headJson.js'
 import { type BlockLog, blockLogs, receiptTails } from './logJson.js'
 import { type FoundLogs, type LogBounds, type LogSearch, searchLogs } from './logSearch.js'
@@ -346,11 +346,6 @@ export abstract class ChainBlocks {
     const header = this.parts.store.readHeader(hash)
     const told = header && this.#toldHeader(hash)
     return told ?? (header && this.#render((json) => writeHeader(json, header, hash)))
-  }
-
-  /** The header object of the pending block on top of the head. */
-  pendingHeaderJson(): Uint8Array {
-    return this.#render((json) => writeHeader(json, encodeHeader(this.pendingHeader()), null))
   }
 
   /** The header of the empty block on top of the head. Throws FaultError where its rules are not known. */

@@ -8,6 +8,7 @@ import { makeFolder } from '../../primitives/makeFolder.js'
 import { briefSlab } from '../../primitives/slab.js'
 import { assertAddressSpace } from './addressSpace.js'
 import { assertLmdbFile, makeLockFile } from './lmdbFile.js'
+import { assertPidIsFree, pidTaken } from './readerPids.js'
 import type { Entry, Range, ReadTable } from './readTable.js'
 
 /** A table: byte keys in ascending byte order → byte values. */
@@ -38,6 +39,23 @@ export interface EnvironmentOptions {
   readonly isCopy?: boolean
 }
 
+/**
+ * Time between two looks of a writer for readers that died while they read. Each keeps all pages that were in use then,
+ * so that the store grows by every commit. A look takes some microseconds.
+ */
+const readerCheckMs = 2_000
+
+/** When a writer looked last. */
+const checkedMs = new WeakMap<RootDatabase, number>()
+
+/** Frees the slots of dead readers, where that was not done lately. Called between two transactions. */
+function freeDeadReaders(environment: RootDatabase): void {
+  const nowMs = performance.now()
+  if (nowMs - (checkedMs.get(environment) ?? Number.NEGATIVE_INFINITY) < readerCheckMs) return
+  checkedMs.set(environment, nowMs)
+  environment.readerCheck()
+}
+
 /** How many snapshots the reads of an environment have begun in this thread. */
 interface Snapshots {
   begun: number
@@ -58,8 +76,8 @@ const writablePaths = new WeakMap<RootDatabase, string>()
  * because with it a commit whose flush failed stays visible to readers. `eventTurnBatching` is off, because with it a
  * failed commit rejects a promise that nobody can handle, which ends the process. A store that exists is opened for
  * writing also on a full disk: it can be read, and written once there is room. Throws OperatorError where the file is
- * missing, unreadable, truncated or not LMDB's, and where there is not so much address space; StoreError where it has to
- * be made and the disk is full.
+ * missing, unreadable, truncated or not LMDB's, where there is not so much address space, and where a process of another
+ * container reads it under the same pid; StoreError where it has to be made and the disk is full.
  */
 export function openEnvironment({
   path,
@@ -75,6 +93,7 @@ export function openEnvironment({
       if (!isThere(path)) assertRoom(path)
     }
     makeLockFile(path)
+    assertPidIsFree(path, mapBytes)
     const environment = open({
       path,
       noSubdir: true,
@@ -93,6 +112,8 @@ export function openEnvironment({
   } catch (error) {
     if (error instanceof OperatorError) throw error
     if (isFullDisk(error)) throw fullDisk(path, false)
+    // The other one began to read after it was looked for.
+    if (/No transaction to renew/.test(errorText(error))) throw pidTaken(path)
     throw new OperatorError(
       `cannot open the store ${path}: ${errorText(error)}; check the path, its permissions and the free disk space`,
     )
@@ -218,6 +239,7 @@ const broken = new WeakSet<RootDatabase>()
  */
 export function commitSync<T>(environment: RootDatabase, path: string, write: () => T): T {
   assertRoom(path)
+  freeDeadReaders(environment)
   try {
     return environment.transactionSync(write)
   } catch (error) {
@@ -244,6 +266,7 @@ async function settled(
   begin: () => Promise<unknown>,
 ): Promise<void> {
   assertRoom(path)
+  freeDeadReaders(environment)
   try {
     await begin()
   } catch (error) {

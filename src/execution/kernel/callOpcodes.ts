@@ -48,7 +48,7 @@ import {
   selfdestructRefund,
   valueTransferGas,
 } from './rules'
-import { payStateGas, refillNewAccount } from './stateGas'
+import { payStateGas, settleStateGas } from './stateGas'
 import { traceCost, traceCreation, traceEnter, traceExit } from './trace'
 import { clamped, clearWord, copyWord, isSmall, isZero, putSmall, WORD } from './word'
 
@@ -158,7 +158,7 @@ export function finishCall(frame: Frame, isSuccess: bool): i64 {
   if (length > 0) memory.copy(frame.memory + frame.outOffset, returned, length)
   putSmall(frame.sp, isSuccess ? 1 : 0)
   frame.sp += WORD
-  return gasBack + refillNewAccount(frame, isSuccess)
+  return gasBack + settleStateGas(frame, isSuccess)
 }
 
 /** Pushes the address of the created contract, or zero, onto the creator's stack. Returns the gas given back. */
@@ -166,7 +166,7 @@ export function finishCreation(frame: Frame, created: usize): i64 {
   if (created == 0) clearWord(frame.sp)
   else copyWord(created, frame.sp)
   frame.sp += WORD
-  return gasBack + refillNewAccount(frame, created != 0)
+  return gasBack + settleStateGas(frame, created != 0)
 }
 
 /** Whether a call creates an account, which costs gas (EIP-161; before it, any absent account). */

@@ -73,7 +73,7 @@ export class Log {
   account: Account | null
   topicCount: u32
   dataLength: u32
-  /** Its number among those since the kernel was cleared, those of failed frames included. */
+  /** Its number among those since the kernel was cleared that were not undone. */
   index: u32
 
   @inline

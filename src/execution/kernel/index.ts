@@ -33,7 +33,7 @@ import {
 } from './journal'
 import { keccak256 } from './keccak'
 import { exchange, scratchWords } from './layout'
-import { forgetLogs, newestLog, setNewestLog, setTransferLogs } from './logs'
+import { forgetLogs, newestLog, setTransferLogs, startLogs } from './logs'
 import { failedOpcode, failedOperand, failedOperandWords, failedStackWords, gasLeft, run, setGasLeft } from './loop'
 import { bindsOutermost, isLinear, neededGas, startNeeds } from './needs'
 import { setFork } from './rules'
@@ -89,7 +89,7 @@ export function beginTransaction(ofSystem: bool): void {
   startTransients()
   startJournal(ofSystem)
   startNeeds()
-  setNewestLog(null)
+  startLogs()
 }
 
 /** Undoes the changes of the transaction. */

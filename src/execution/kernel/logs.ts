@@ -8,6 +8,8 @@ import { equals, isZero, reverseWord, WORD } from './word'
 
 export let newestLog: Log | null = null
 let logCount: u32 = 0
+/** Index of the transaction's first log. */
+let firstIndex: u32 = 0
 let logsTransfers: bool = false
 
 /** Whether a call, a creation or a destruction that moves ether is logged too. */
@@ -15,15 +17,22 @@ export function setTransferLogs(isOn: bool): void {
   logsTransfers = isOn
 }
 
-/** Drops the logs after `log`. */
+/** Before a transaction, whose first log has the index after all that stay. */
+export function startLogs(): void {
+  newestLog = null
+  firstIndex = logCount
+}
+
+/** Drops the logs after `log`; their indices are free again. */
 export function setNewestLog(log: Log | null): void {
   newestLog = log
+  logCount = log === null ? firstIndex : log.index + 1
 }
 
 /** After the heap was cleared. */
 export function forgetLogs(): void {
-  newestLog = null
   logCount = 0
+  startLogs()
 }
 
 /** Adds a log; the caller writes its topics and data. */

@@ -95,7 +95,7 @@ const stackMax: u32 = 1024
  * applies counts. Static gas is what go-ethereum charges before it looks at operands, and shows as the cost of an
  * instruction whose other gas could not be computed.
  */
-const opcodes = memory.data<u16>([
+const opcodes: StaticArray<u16> = [
   0x00, 0x00, 0, 0, 0, 0,
   0x01, 0x01, 0, 3, 2, 1,
   0x02, 0x02, 0, 5, 2, 1,
@@ -186,9 +186,8 @@ const opcodes = memory.data<u16>([
   0xfd, 0xfd, 5, 0, 2, 0, // EIP-140
   0xff, 0xff, 0, 0, 1, 0,
   0xff, 0xff, 10, 5000, 1, 0,
-])
-const opcodeRows: usize = 90
-const rowBytes: usize = 12
+]
+const rowWords: i32 = 6
 
 /** Stack bytes for an opcode that does not exist: no stack is deep enough. */
 export const missingOpcode: u32 = 0xffff
@@ -213,11 +212,10 @@ export function setFork(number: i32, codeBytes: u32, initcodeBytes: u32): void {
   for (let opcode: usize = 0; opcode < 256; opcode++) {
     store<u64>(opcodeTable + (opcode << 3), (missingOpcode as u64) << 16)
   }
-  for (let i: usize = 0; i < opcodeRows; i++) {
-    const row = opcodes + i * rowBytes
-    if (!has(load<u16>(row, 4))) continue
-    for (let opcode: usize = load<u16>(row); opcode <= load<u16>(row, 2); opcode++) {
-      putOpcode(opcode, load<u16>(row, 6), load<u16>(row, 8), load<u16>(row, 10))
+  for (let row = 0; row < opcodes.length; row += rowWords) {
+    if (!has(opcodes[row + 2])) continue
+    for (let opcode: usize = opcodes[row]; opcode <= opcodes[row + 1]; opcode++) {
+      putOpcode(opcode, opcodes[row + 3], opcodes[row + 4], opcodes[row + 5])
     }
   }
   for (let i: u32 = 0; i < 16; i++) {

@@ -62,8 +62,20 @@ export function undoStateGas(frame: Frame): i64 {
   return frame.spilled
 }
 
-/** After a call or creation that failed: the state gas of its new account. Returns what its caller gets. */
+/** After a call or creation that ended, with or without a frame. Returns what its caller gets. */
 @inline
-export function refillNewAccount(caller: Frame, isSuccess: bool): i64 {
-  return isSuccess || caller.callStateGas == 0 ? 0 : refillStateGas(caller, caller.callStateGas as i64)
+export function settleStateGas(caller: Frame, isSuccess: bool): i64 {
+  if (isSuccess) return repayStateGas(caller)
+  return caller.callStateGas == 0 ? 0 : refillStateGas(caller, caller.callStateGas as i64)
+}
+
+/**
+ * A frame that gives back what its caller paid can only put it into the reservoir. The caller takes it from there, so
+ * that no frame has both a reservoir and state gas that it paid from its own.
+ */
+function repayStateGas(caller: Frame): i64 {
+  const repaid = min<i64>(reservoir, caller.spilled)
+  caller.spilled -= repaid
+  reservoir -= repaid
+  return repaid
 }

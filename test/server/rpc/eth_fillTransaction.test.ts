@@ -23,6 +23,7 @@ t.test('the bytes are the transaction, and what was missing comes from other met
     { ...call, maxFeePerGas: '0x77359400ff' },
     { ...call, maxPriorityFeePerGas: '0x5' },
     { ...call, accessList },
+    { ...call, accessList, gasPrice: '0x3b9aca00', type: '0x1' },
     { ...call, ...blobs },
     { ...call, authorizationList: [authorization], gas: '0x186a0' },
     { from: bea, data: '0x600160005260206000f3' },
@@ -92,6 +93,11 @@ t.test('what no transaction can be is refused', async (t) => {
         ] as const,
     ),
     [[{ from: bea, data: '0x00', ...blobs }], -32000, 'missing "to" in blob transaction'],
+    [
+      [{ from: bea, data: '0x00', authorizationList: [authorization] }],
+      -32000,
+      'missing "to" in set code transaction',
+    ],
     [[{ from: bea, to: cal, gasPrice: '0x0' }], -32000, 'gasPrice must be non-zero after london fork'],
     [
       [{ from: bea, to: cal, chainId: '0x1' }],

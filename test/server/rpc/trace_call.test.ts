@@ -42,7 +42,13 @@ t.test('a message is replayed as other tracers see it', async (t) => {
 
 t.test('a revert is told by the calls, and is no error', async (t) => {
   const [replay] = await askResults(service, [[method, [{ ...transfer, value: '0x1' }, ['trace']]]])
-  t.match(replay, { stateDiff: null, vmTrace: null, trace: [{ error: 'Reverted' }] })
+  const [{ output, gasUsed }] = await askResults(service, [
+    ['debug_traceCall', [{ ...transfer, value: '0x1' }, 'latest', { tracer: 'callTracer' }]],
+  ])
+  const result = { output: output ?? '0x' }
+  t.match(replay, { stateDiff: null, vmTrace: null, trace: [{ error: 'Reverted', result }] })
+  const own = Number(replay.trace[0].result.gasUsed)
+  t.ok(own > 0 && own < Number(gasUsed), 'without the intrinsic gas')
   await checkRefusals(t, service, method, [
     [[transfer, ['trace'], 'pending'], -32000, 'tracing on top of pending is not supported'],
     [[transfer, ['trace'], '0xffff'], -32000, 'header not found'],

@@ -2,23 +2,30 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import { Chain } from '../../../src/data/chain/chain.js'
 import { decodeHeader } from '../../../src/data/chain/header.js'
+import { ChainWriter } from '../../../src/data/store/chainWriter.js'
 import type { PartsTask } from '../../../src/execution/evm/blocks/blockPart.js'
 import { bytesToHex, type Hash32, hexToBytes } from '../../../src/primitives/bytes.js'
+import { parseBlock } from '../../../src/sources/ingest/block.js'
+import { readChainFile } from '../../../src/sources/ingest/chainFile.js'
 import { parseGenesis } from '../../../src/sources/ingest/genesis.js'
+import { ChainImporter } from '../../../src/sources/ingest/importer.js'
 import { PartWorker } from '../../../src/sources/ingest/partThread.js'
 import { verifyChain } from '../../../src/sources/ingest/verifyChain.js'
 import {
   type AmsterdamBlock,
   amsterdamChains,
+  amsterdamDir,
   amsterdamFile,
   withoutAmsterdam,
 } from '../../ingest/amsterdam.js'
 import { importAmsterdam } from '../../ingest/amsterdamStore.js'
 import { DicedThread } from '../../ingest/dicedThread.js'
+import { makeFolder } from '../../library/folder.js'
 import { Dice, someOf } from '../../library/property.js'
 import { until } from '../../library/until.js'
 import { dumpStore } from '../../store/storeDump.js'
@@ -35,6 +42,23 @@ function requestsHash(requests: readonly string[]): string {
 function receiptsOf({ receipts }: AmsterdamBlock): unknown {
   return receipts.map(({ _executionGas, _stateGas, ...receipt }) => receipt)
 }
+
+t.test(
+  'state gas that a called frame gives back is gas of its caller',
+  { skip: withoutAmsterdam },
+  async (t) => {
+    const file = (name: string) => join(amsterdamDir, 'absorb', name)
+    const { identity, schedule, blockDiff } = parseGenesis(readFileSync(file('genesis.json'), 'utf8'))
+    const store = ChainWriter.openForWriting({ path: join(makeFolder(t), 'chain.mdb'), mapBytes: 2 ** 26 })
+    t.teardown(() => store.close())
+    store.initialize(identity, blockDiff)
+    const importer = new ChainImporter(store, schedule, {})
+    store.beginBatch()
+    for await (const { rlp } of readChainFile(file('chain.rlp'))) await importer.importBlock(parseBlock(rlp))
+    await store.commitBatch()
+    t.equal(store.head.number, 2)
+  },
+)
 
 const chains = someOf(amsterdamChains, 1)
 

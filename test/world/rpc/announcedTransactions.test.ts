@@ -146,7 +146,7 @@ t.test('options that are none are refused', { skip: withoutAnvil }, async (t) =>
   for (const [options, message] of [
     [{ policy: 'conflate' }, /transactions have none/],
     [{ fullTransactions: 1 }, /want a boolean/],
-    [{ address: [] }, /unknown option "address"/],
+    [{ address: [] }, /unknown member "address"/],
   ] as const) {
     const params = ['newPendingTransactions', options]
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_subscribe', params })

@@ -45,7 +45,7 @@ t.test('new blocks are told as they come, and wrong options refused', async (t) 
       'exceed max number of transaction hashes',
     ],
     [{ policy: 'conflate' }, 'receipts have none'],
-    [{ address: '0x' }, 'unknown option'],
+    [{ address: '0x' }, 'unknown member'],
   ]
   for (const [options, why] of refusals) {
     client.send(subscribe(options))

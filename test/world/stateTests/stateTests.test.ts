@@ -1,6 +1,6 @@
 /**
- * A sample of Ethereum's state tests through the kernel: the first file of each folder and every {@link everyNth} of
- * all. The whole is `npm run -s state-tests -- ../shared/state-tests/state-tests.tar.gz`. Skipped where it is absent.
+ * A sample of Ethereum's state tests through the kernel: the first file of each folder, every {@link everyNth} of all,
+ * and the named cases of Amsterdam. The whole is `npm run -s state-tests -- ../shared/state-tests/state-tests.tar.gz`. Skipped where it is absent.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -29,7 +29,8 @@ t.test('a sample from each folder, of each fork, ends as expected', { skip }, as
     if (longLoops.test(path)) return false
     const isFirst = !folders.has(dirname(path))
     folders.add(dirname(path))
-    return seen++ % everyNth === 0 || isFirst
+    // One rule each, of the newest fork.
+    return seen++ % everyNth === 0 || isFirst || path.endsWith('/named.json')
   }
   for (const from of [archive, newest]) {
     for await (const { path, text } of readTestFiles(from, isChosen)) tally.run(path, text)

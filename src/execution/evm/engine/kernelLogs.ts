@@ -11,7 +11,7 @@ export interface KernelLog {
 export interface NumberedLog {
   /** For a transfer `topics` are its two accounts, 32 bytes each, and `data` is its value. */
   readonly isTransfer: boolean
-  /** Its number among those since the kernel was cleared, those of failed frames included. */
+  /** Its number among those since the kernel was cleared that were not undone. */
   readonly index: number
   readonly log: KernelLog
 }

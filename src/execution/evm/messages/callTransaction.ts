@@ -92,12 +92,14 @@ export function unsignedTransaction(
 }
 
 /** What only some types have, in the order in which go-ethereum asks for it. */
-const choosing = ['gasPrice', 'authorizationList', 'blobVersionedHashes'] as const
+const choosing: readonly (keyof CallMessage)[] = ['gasPrice', 'authorizationList', 'blobVersionedHashes']
 
 /** The least type that has what a message has; without any of it, the first of the fee market. */
 function typeOfMessage(message: CallMessage): TransactionType {
-  const needed = choosing.find((name) => message[name] !== undefined) ?? 'maxFeePerGas'
-  return [...transactionTypes.values()].find((type) => type.placeOf(needed) !== undefined) as TransactionType
+  const needed = [choosing.find((name) => message[name] !== undefined) ?? 'maxFeePerGas']
+  if (message.accessList !== undefined) needed.push('accessList')
+  const hasAll = (type: TransactionType) => needed.every((name) => type.placeOf(name) !== undefined)
+  return [...transactionTypes.values()].find(hasAll) as TransactionType
 }
 
 /** A field of the RLP; what a message does not have is zero, or empty. */

@@ -25,6 +25,9 @@ export function filledMessage({ message, tip }: FillRequest, context: BlockConte
   if (message.to === undefined && blobs !== undefined) {
     throw messageRefused('missing "to" in blob transaction')
   }
+  if (message.to === undefined && message.authorizationList !== undefined) {
+    throw messageRefused('missing "to" in set code transaction')
+  }
   if (message.to === undefined && message.data.length === 0) {
     throw messageRefused('contract creation without any data provided')
   }
@@ -38,6 +41,7 @@ export function draftJson(message: CallMessage, facts: TransactionFacts): string
   const { gasPrice, maxFeePerGas, maxPriorityFeePerGas, maxFeePerBlobGas } = message
   const { blobVersionedHashes, authorizationList, accessList = [] } = message
   const isLegacy = type === 0
+  const hasGasPrice = type < 2
   const quantityOr = (value: bigint | undefined) => (value === undefined ? null : toQuantity(value))
   const tx = {
     type: toQuantity(BigInt(type)),
@@ -46,8 +50,8 @@ export function draftJson(message: CallMessage, facts: TransactionFacts): string
     to: message.to === undefined ? null : bytesToHex(message.to),
     gas: toQuantity(facts.gasLimit),
     gasPrice: quantityOr(gasPrice),
-    maxPriorityFeePerGas: isLegacy ? null : quantityOr(maxPriorityFeePerGas ?? 0n),
-    maxFeePerGas: isLegacy ? null : quantityOr(maxFeePerGas ?? 0n),
+    maxPriorityFeePerGas: hasGasPrice ? null : quantityOr(maxPriorityFeePerGas ?? 0n),
+    maxFeePerGas: hasGasPrice ? null : quantityOr(maxFeePerGas ?? 0n),
     ...(type === 3 ? { maxFeePerBlobGas: quantityOr(maxFeePerBlobGas) } : {}),
     value: toQuantity(message.value),
     input: bytesToHex(message.data),

@@ -102,7 +102,7 @@ export function startWithAskedGas(
 /** The upper limit of an estimate. Throws FaultError: MessageRefused, or GasExceedsAllowance. */
 export function startEstimate(request: ExecutionRequest, context: BlockContext, balance: bigint): Start {
   const { message, gasDefault, gasMax } = request
-  const priced = priceTransaction(transactionOf(message, context), context, 'call')
+  const priced = priceTransaction(transactionOf(message, context), context, 'estimate')
   checkWritable(priced)
   const { gas } = message
   let bound = gas !== undefined && gas >= plausibleGasMin ? gas : gasDefault

@@ -154,7 +154,8 @@ export class BlockSimulator {
     const numbers = movePrecompiles(ownPrecompiles(fork), stateOverrides)
     const place = { state, ancestorHash, precompiles: { numbers }, watch }
     kernel.restart(fork, place, watch.limits.memoryBytesMax)
-    kernel.logsTransfers = tracesTransfers
+    // From Amsterdam on they have logs of their own (EIP-7708).
+    kernel.logsTransfers = tracesTransfers && !includesFork(fork, 'amsterdam')
   }
 
   /** What a family counts as blob gas, by the first transaction of the block below. Throws FaultError MessageRefused. */

@@ -9,6 +9,7 @@ import {
 import { fieldsAt, type Header, type Timestamp } from '../../../data/chain/header.js'
 import { nextSlotNumber } from '../../../data/chain/pendingHeader.js'
 import { type Hash32, toHash32, zeroHash } from '../../../primitives/bytes.js'
+import { FaultError } from '../../../primitives/faults.js'
 import { emptyTrieRoot, emptyUnclesHash } from '../../../primitives/keccak.js'
 import type { PlannedBlock } from './simulatedChain.js'
 
@@ -36,6 +37,10 @@ export function startHeader(
   validates: boolean,
 ): StartedHeader {
   const isProofOfWork = !isMerged(schedule, timestamp, totalDifficulty) && parent.difficulty !== 0n
+  if (!isProofOfWork && chosen.difficulty !== undefined && chosen.difficulty !== 0n) {
+    const why = `block override "difficulty" of block ${number}: after the Merge it is zero`
+    throw new FaultError({ kind: 'SimulationRefused', rule: 'difficulty', why })
+  }
   const difficulty = isProofOfWork ? (chosen.difficulty ?? parent.difficulty) : 0n
   const isLondon = (block: number) => schedule.londonBlock !== undefined && block >= schedule.londonBlock
   const fork = schedule.forkAt(number, timestamp, difficulty === 0n && isLondon(number))

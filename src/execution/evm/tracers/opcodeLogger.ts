@@ -41,6 +41,10 @@ export class OpcodeLogger extends TransactionTracer {
   #gas = 0n
   /** JSON of the storage that the instruction uses; empty for none. */
   #storageJson = ''
+  /** The use of a slot by the newest instruction, and what was known of that slot before. */
+  #used:
+    | { readonly slots: Map<string, string>; readonly key: string; readonly before: string | undefined }
+    | undefined
   #isPending = false
   #count = 0
   #bytes = 0
@@ -82,7 +86,9 @@ export class OpcodeLogger extends TransactionTracer {
   }
 
   fault(cost: bigint, refusal: string | undefined): void {
-    if (this.#isPending) this.#write(cost, refusal)
+    if (!this.#isPending) return
+    if (refusal !== undefined) this.#dropUse()
+    this.#write(cost, refusal)
   }
 
   exit({ depth, failure, output }: FrameEnd): void {
@@ -149,6 +155,15 @@ export class OpcodeLogger extends TransactionTracer {
     this.output.flush()
   }
 
+  /** An instruction that cannot begin has used no slot. */
+  #dropUse(): void {
+    if (this.#storageJson === '' || this.#used === undefined) return
+    const { slots, key, before } = this.#used
+    if (before === undefined) slots.delete(key)
+    else slots.set(key, before)
+    this.#storageJson = ''
+  }
+
   /** Notes the slot that the instruction reads or writes; JSON of all slots of the account that were used. */
   #useStorage(step: KernelStep): string {
     const { opcode, stackWords } = step
@@ -165,8 +180,10 @@ export class OpcodeLogger extends TransactionTracer {
     const value = isLoad
       ? Buffer.from(this.#state.slot(address, Buffer.from(key, 'hex'))).toString('hex')
       : digits(step.stackWord(1))
-    if (!slots.has(key)) this.hold(slotBytes)
+    const before = slots.get(key)
+    if (before === undefined) this.hold(slotBytes)
     slots.set(key, value)
+    this.#used = { slots, key, before }
     const all = byName(slots).map(([slot, held]) => `"${this.#hex}${slot}":"${this.#hex}${held}"`)
     return `,"storage":{${all.join()}}`
   }

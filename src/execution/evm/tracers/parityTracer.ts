@@ -100,10 +100,11 @@ function isOneOf(address: Uint8Array | undefined, list: readonly Uint8Array[]): 
   return address !== undefined && list.some((each) => equalBytes(each as Hash32, address as Hash32))
 }
 
-/** Writes a call's `error` with Parity's text, or its `result`. */
+/** Writes a call's `error` with Parity's text, and its `result`: one that reverted has both, so that its reason is there. */
 export function writeOutcome(json: JsonBytes, call: Call): void {
   const { failure, kind } = call
   if (failure !== undefined) json.text(`,"error":${goText(parityError(failure.why))}`)
-  else if (kind === selfdestruct) json.text(',"result":null')
+  if (failure !== undefined && failure.kind !== 'reverted') return
+  if (kind === selfdestruct) json.text(',"result":null')
   else writeResult(json, call)
 }

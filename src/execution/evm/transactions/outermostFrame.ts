@@ -100,7 +100,7 @@ export function runOutermostFrame(
   if (includesFork(fork, 'berlin')) warmFromStart(kernel, priced)
   if (includesFork(fork, 'amsterdam')) {
     const budget = transactionGasMax - priced.intrinsicGas
-    const left = available < budget ? available : budget
+    const left = available < budget || !priced.isCapped ? available : budget
     const reservoir = available - left
     const gas = new StateGas(left, reservoir)
     return (

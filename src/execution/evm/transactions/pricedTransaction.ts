@@ -42,6 +42,8 @@ export interface PricedTransaction {
   /** Whether nobody asks for fees, and for those of blobs. */
   readonly isFree: boolean
   readonly hasFreeBlobs: boolean
+  /** Whether it may have only so much gas as a transaction, besides that of state (EIP-7825, EIP-8037). */
+  readonly isCapped: boolean
   /** Wei per gas that the sender pays: the value of GASPRICE. */
   readonly gasPrice: bigint
   /** What the chain takes besides; undefined where that is nothing. */
@@ -56,17 +58,19 @@ export interface PricedTransaction {
 }
 
 /**
- * Who needs no fees. `call`: a message without fees is free and finds prices of zero in its block; `simulation`: it
- * is free, but its block keeps its prices; `transaction`: nobody.
+ * Who needs no fees. `call` and `estimate`: a message without fees is free and finds prices of zero in its block;
+ * `simulation` and `forced`: it is free, but its block keeps its prices; `transaction`: nobody. Calls and simulations
+ * become no transaction, so that its limit of gas does not bind them.
  */
-type FeeRules = 'call' | 'simulation' | 'transaction'
+type Purpose = 'call' | 'estimate' | 'simulation' | 'forced' | 'transaction'
 
-export function priceTransaction(tx: Transaction, block: BlockRules, rules: FeeRules): PricedTransaction {
+export function priceTransaction(tx: Transaction, block: BlockRules, purpose: Purpose): PricedTransaction {
   const { to, maxFeePerGas, maxPriorityFeePerGas, maxFeePerBlobGas, accessList = [] } = tx
-  const isFree = rules !== 'transaction' && maxFeePerGas === 0n && maxPriorityFeePerGas === 0n
-  const hasFreeBlobs = rules !== 'transaction' && maxFeePerBlobGas === 0n
+  const isFree = purpose !== 'transaction' && maxFeePerGas === 0n && maxPriorityFeePerGas === 0n
+  const hasFreeBlobs = purpose !== 'transaction' && maxFeePerBlobGas === 0n
   const blobs = tx.blobVersionedHashes?.length ?? 0
-  const seen = rules === 'call' ? withoutPrices(block, isFree, hasFreeBlobs && blobs > 0) : block
+  const seesPrices = purpose !== 'call' && purpose !== 'estimate'
+  const seen = seesPrices ? block : withoutPrices(block, isFree, hasFreeBlobs && blobs > 0)
   const blobGas = BigInt(blobs) * gasPerBlob
   const shape = {
     isCreation: to === undefined,
@@ -83,6 +87,7 @@ export function priceTransaction(tx: Transaction, block: BlockRules, rules: FeeR
     block: seen,
     isFree,
     hasFreeBlobs,
+    isCapped: purpose !== 'call' && purpose !== 'simulation',
     gasPrice: tipped < maxFeePerGas ? tipped : maxFeePerGas,
     blobCost: blobGas * seen.blobBaseFee,
     blobCostCap: blobGas * maxFeePerBlobGas,

@@ -80,9 +80,10 @@ function settle(
     kernel.account(tx.sender),
     fees === undefined ? rest : rest + fees.returned(gasLimit, gasUsed),
   )
+  // As in go-ethereum, a block access list names it also where it gets nothing (EIP-7928).
+  if (includesFork(block.fork, 'amsterdam')) kernel.see(kernel.account(block.coinbase))
   if (!isFree) {
     const coinbase = kernel.account(block.coinbase)
-    kernel.see(coinbase)
     const reward = gasUsed * (includesFork(block.fork, 'london') ? gasPrice - block.baseFee : gasPrice)
     // From Amsterdam on nothing does not even touch it, which a trace shows.
     if (reward > 0n || !includesFork(block.fork, 'amsterdam')) kernel.credit(coinbase, reward)
@@ -152,7 +153,7 @@ function runForced(
   }
   const allGas = isSystem ? 0n : gasLimit
   const wholly = { gasUsed: allGas, gasSpent: allGas, executionGas: allGas }
-  const priced = priceTransaction(tx, block, 'simulation')
+  const priced = priceTransaction(tx, block, 'forced')
   const isTooLong =
     to === undefined && data.length > initcodeBytesMax(block.fork) && includesFork(block.fork, 'shanghai')
   if (gasLimit < startGas(priced) || value > kernel.balanceOf(account) || isTooLong) {

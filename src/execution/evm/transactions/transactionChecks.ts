@@ -134,8 +134,8 @@ const rules = {
     `insufficient gas for floor data gas cost: ${shortOf(gasLimit, floorGas, isForPool)}`,
   // EIP-8037: no transaction may need more.
   startGasMax: (priced, { isForPool }) => {
-    if (startGas(priced) <= transactionGasMax || !includesFork(priced.block.fork, 'amsterdam'))
-      return undefined
+    if (!priced.isCapped || !includesFork(priced.block.fork, 'amsterdam')) return undefined
+    if (startGas(priced) <= transactionGasMax) return undefined
     return priced.tx.type === undefined || isForPool
       ? `insufficient gas for floor data gas cost: intrinsic cost ${priced.intrinsicGas}, floor: ${priced.floorGas}`
       : 'intrinsic gas or floor of data exceeds the maximum'

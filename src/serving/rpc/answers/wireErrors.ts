@@ -188,6 +188,7 @@ const simulationCodes: ReadonlyMap<string | undefined, number> = new Map([
   ['nonceTooHigh', -38011],
   ['feeCapTooLow', -38012],
   ['tipAboveFeeCap', -32602],
+  ['difficulty', -32602],
   ['intrinsicGas', -38013],
   ['funds', -38014],
   ['blockGas', -38015],

@@ -6,9 +6,9 @@ import { asBuffer, bytesToHex, equalBytes, toHash32, writeUint64 } from '../../.
 import { FaultError } from '../../../primitives/faults.js'
 import { NotHeldError } from '../../../primitives/notHeld.js'
 import type { Json } from '../method.js'
-import { fixedBytes, invalidArgument, required } from '../params/params.js'
+import { fixedBytes, invalidArgument, ObjectForm, required } from '../params/params.js'
 import { nullable, textSchema } from '../params/schema.js'
-import { type LogQuery, logFilterMembers, logQuery, toLogSearch } from './logQuery.js'
+import { decodeLogQuery, type LogQuery, logFilterMembers, toLogSearch } from './logQuery.js'
 
 /** How far a search has come, and where it ends. */
 interface Cursor {
@@ -27,13 +27,19 @@ interface PageQuery extends LogQuery {
 /** Number and hash of the block, and number of the last block. */
 const cursorBytes = 8 + 32 + 8
 
+const pageForm = new ObjectForm(
+  'a filter object',
+  [...Object.keys(logFilterMembers), 'limit', 'cursor'],
+  true,
+)
+
 /** The filter object of eth_getLogs with two more members: `limit`, and for all pages but the first `cursor`. */
 export const pageQuery = required(
   (value, index): PageQuery => {
-    const query = logQuery.decode(value, index)
-    const { cursor, limit } = value as Readonly<Record<string, unknown>>
+    const members = pageForm.read(value, index)
+    const { cursor, limit } = members
     return {
-      ...query,
+      ...decodeLogQuery(members, index),
       cursor: cursor === undefined || cursor === null ? undefined : decodeCursor(cursor, index),
       limit: limit === undefined || limit === null ? undefined : decodeLimit(limit, index),
     }

@@ -12,7 +12,7 @@ import { typeName } from '../../../primitives/jsonType.js'
 import type { NetworkJobs } from '../../pool/jobs.js'
 import type { RequestContext } from '../contexts/requestContext.js'
 import { inOneSlice, RequestSlices } from '../contexts/requestSlices.js'
-import { blockId, hash32, invalidArgument, objectOf, required } from '../params/params.js'
+import { blockId, hash32, invalidArgument, ObjectForm, required } from '../params/params.js'
 import { nullable, type Schema } from '../params/schema.js'
 import { decodeLogCriteria, logCriteriaSchemas } from './logCriteria.js'
 
@@ -37,25 +37,33 @@ export const logFilterMembers: Readonly<Record<string, Schema>> = {
   toBlock: bound,
 }
 
+/** A filter that misspells a member would search other blocks, or for other logs. */
+const filterForm = new ObjectForm('a filter object', Object.keys(logFilterMembers), true)
+
 /** The filter object of go-ethereum: `address`, `topics`, and `blockHash` or `fromBlock` and `toBlock`. */
 export const logQuery = required(
-  (value, index): LogQuery => {
-    const { blockHash, fromBlock, toBlock, address, topics } = objectOf(value, index, 'a filter object')
-    const criteria = decodeLogCriteria(address, topics, index, () => {})
-    if (!isThere(blockHash)) {
-      const blocks = { first: decodeBound(fromBlock, index), last: decodeBound(toBlock, index) }
-      return { criteria, blocks }
-    }
-    if (isThere(fromBlock) || isThere(toBlock)) {
-      throw invalidArgument(
-        index,
-        'cannot specify both BlockHash and FromBlock/ToBlock, choose one or the other',
-      )
-    }
-    return { criteria, blocks: hash32.decode(blockHash, index) }
-  },
+  (value, index): LogQuery => decodeLogQuery(filterForm.read(value, index), index),
   { type: 'object', title: 'log filter', properties: logFilterMembers },
 )
+
+/** The members of {@link logQuery} among others. */
+export function decodeLogQuery(
+  { blockHash, fromBlock, toBlock, address, topics }: Readonly<Record<string, unknown>>,
+  index: number,
+): LogQuery {
+  const criteria = decodeLogCriteria(address, topics, index, () => {})
+  if (!isThere(blockHash)) {
+    const blocks = { first: decodeBound(fromBlock, index), last: decodeBound(toBlock, index) }
+    return { criteria, blocks }
+  }
+  if (isThere(fromBlock) || isThere(toBlock)) {
+    throw invalidArgument(
+      index,
+      'cannot specify both BlockHash and FromBlock/ToBlock, choose one or the other',
+    )
+  }
+  return { criteria, blocks: hash32.decode(blockHash, index) }
+}
 
 function isThere(value: unknown): boolean {
   return value !== undefined && value !== null

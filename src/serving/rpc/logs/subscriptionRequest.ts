@@ -4,10 +4,11 @@ import { LogFilter } from '../../../data/chain/logFilter.js'
 import { latin1Key } from '../../../primitives/bytes.js'
 import { excerpt } from '../../../primitives/excerpt.js'
 import { FaultError } from '../../../primitives/faults.js'
+import { isObject } from '../../../primitives/jsonType.js'
 import { type ChainRequest, WantedReceipts } from '../../streams/chainRequest.js'
 import type { SubscriptionLimits } from '../../streams/subscriberPool.js'
 import { type Delivery, type Policy, policies } from '../../streams/subscription.js'
-import { blockId, hash32, invalidArgument, list, objectOf, text } from '../params/params.js'
+import { blockId, hash32, invalidArgument, list, ObjectForm, text } from '../params/params.js'
 import { countLogKeys, decodeLogCriteria } from './logCriteria.js'
 
 export type SubscriptionRequest =
@@ -27,10 +28,14 @@ const receiptHashesMax = 200
 
 type Options = Readonly<Record<string, unknown>>
 
-const headMembers = ['replayFrom', 'fromBlock', 'policy', 'queueBytes']
-const receiptMembers = ['transactionHashes', 'replayFrom', 'policy', 'queueBytes']
-const pendingMembers = ['fullTransactions', 'policy', 'queueBytes']
-const logMembers = ['address', 'topics', 'toBlock', ...headMembers]
+const formOf = (...names: readonly string[]) => new ObjectForm('an object of options', names, true)
+const headForm = formOf('replayFrom', 'fromBlock', 'policy', 'queueBytes')
+const receiptForm = formOf('transactionHashes', 'replayFrom', 'policy', 'queueBytes')
+const pendingForm = formOf('fullTransactions', 'policy', 'queueBytes')
+const logForm = formOf('address', 'topics', 'toBlock', 'replayFrom', 'fromBlock', 'policy', 'queueBytes')
+/** As far as they have a price. */
+const criteriaForm = new ObjectForm('an object of options', ['address', 'topics'])
+const syncingForm = formOf()
 
 /** `requireRoom` is called with the number of addresses and topics before any is decoded, and may throw. */
 export function decodeSubscription(
@@ -44,13 +49,13 @@ export function decodeSubscription(
   switch (name) {
     case 'newHeads': {
       // Some clients send a boolean for full transactions, which go-ethereum ignores.
-      const options = typeof rawOptions === 'boolean' ? {} : toOptions(rawOptions, headMembers)
+      const options = typeof rawOptions === 'boolean' ? {} : toOptions(rawOptions, headForm)
       const delivery = decodeDelivery(options, limits)
       const from = decodeBlock(options.replayFrom) ?? decodeBlock(options.fromBlock)
       return { kind: 'chain', request: { delivery, filter: undefined, from, within: undefined } }
     }
     case 'logs': {
-      const options = toOptions(rawOptions, logMembers)
+      const options = toOptions(rawOptions, logForm)
       const delivery = decodeDelivery(options, limits, 'logs')
       const filter = new LogFilter(
         decodeLogCriteria(options.address, options.topics, optionsIndex, requireRoom),
@@ -58,14 +63,14 @@ export function decodeSubscription(
       return { kind: 'chain', request: { delivery, filter, ...decodeBlocks(options) } }
     }
     case 'transactionReceipts': {
-      const options = toOptions(rawOptions, receiptMembers)
+      const options = toOptions(rawOptions, receiptForm)
       const delivery = decodeDelivery(options, limits, 'receipts')
       const receipts = decodeReceipts(options.transactionHashes, requireRoom)
       const from = decodeBlock(options.replayFrom)
       return { kind: 'chain', request: { delivery, filter: undefined, receipts, from, within: undefined } }
     }
     case 'syncing':
-      return { kind: 'syncing', delivery: decodeDelivery(toOptions(rawOptions, []), limits) }
+      return { kind: 'syncing', delivery: decodeDelivery(toOptions(rawOptions, syncingForm), limits) }
     case 'newPendingTransactions':
       return decodePending(rawOptions, limits)
     default:
@@ -76,7 +81,7 @@ export function decodeSubscription(
 /** As in go-ethereum, a boolean asks for whole transactions; so does an option, beside the others. */
 function decodePending(rawOptions: unknown, limits: SubscriptionLimits): SubscriptionRequest {
   const isFlag = typeof rawOptions === 'boolean'
-  const options = isFlag ? {} : toOptions(rawOptions, pendingMembers)
+  const options = isFlag ? {} : toOptions(rawOptions, pendingForm)
   const delivery = decodeDelivery(options, limits, 'transactions')
   const { fullTransactions = false } = isFlag ? { fullTransactions: rawOptions } : options
   if (typeof fullTransactions !== 'boolean') {
@@ -87,8 +92,8 @@ function decodePending(rawOptions: unknown, limits: SubscriptionLimits): Subscri
 
 /** Number of addresses and topics in the raw arguments. */
 export function countKeysOf([, rawOptions]: readonly unknown[]): number {
-  if (typeof rawOptions !== 'object' || rawOptions === null) return 0
-  const { address, topics } = rawOptions as Options
+  if (!isObject(rawOptions)) return 0
+  const { address, topics } = criteriaForm.read(rawOptions, optionsIndex)
   return countLogKeys(address, topics)
 }
 
@@ -105,18 +110,8 @@ function decodeReceipts(value: unknown, requireRoom: (keys: number) => void): Wa
   return new WantedReceipts(hashes.map((hash) => latin1Key(hash32.decode(hash, optionsIndex))))
 }
 
-function toOptions(value: unknown, members: readonly string[]): Options {
-  if (value === undefined || value === null) return {}
-  for (const name of Object.keys(objectOf(value, optionsIndex, 'an object'))) {
-    if (!members.includes(name)) {
-      const known = members.length === 0 ? 'it takes none' : `it takes ${members.join(', ')}`
-      throw invalidArgument(
-        optionsIndex,
-        `unknown option ${JSON.stringify(excerpt(name, quotedMax))}; ${known}`,
-      )
-    }
-  }
-  return value as Options
+function toOptions(value: unknown, form: ObjectForm): Options {
+  return value === undefined || value === null ? {} : form.read(value, optionsIndex)
 }
 
 function decodeBlock(value: unknown): BlockId | undefined {

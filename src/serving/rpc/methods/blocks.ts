@@ -142,8 +142,9 @@ export const blockMethods = {
 /** Of the pending block the same members are null as in its block. */
 function headerAt({ chain }: Network, id: BlockId): string | Uint8Array {
   const block = chain.resolve(id, 0)
-  if (block === undefined) return 'null'
-  return block.isPending ? chain.pendingHeaderJson() : (chain.headerJson(block.hash) ?? 'null')
+  // As in go-ethereum, which has a pending block, but no header of it.
+  if (block === undefined || block.isPending) return 'null'
+  return chain.headerJson(block.hash) ?? 'null'
 }
 
 function countJson(chain: ChainView, hash: Hash32, parts: 'transactions' | 'uncles'): string {

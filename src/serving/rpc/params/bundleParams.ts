@@ -13,7 +13,7 @@ import {
   overriddenMembers,
   type Writable,
 } from './callParams.js'
-import { blockId, integer, invalidArgument, optional, required } from './params.js'
+import { blockId, integer, invalidArgument, ObjectForm, optional, required } from './params.js'
 import { listSchema, nullable, type Schema } from './schema.js'
 import { blockCallsMax, blocksMax } from './simulateParams.js'
 
@@ -38,8 +38,16 @@ const otherNames: Readonly<Record<string, Decoders<BlockOverrides>>> = {
   baseFee: { baseFeePerGas },
 } as Readonly<Record<string, Decoders<BlockOverrides>>>
 
+const overrideForm = new ObjectForm(
+  'a block override',
+  [...Object.keys(overriddenMembers), ...Object.keys(otherNames), 'blockHash'],
+  true,
+)
+const bundleForm = new ObjectForm('a bundle', ['transactions', 'blockOverride'])
+const placeForm = new ObjectForm('a state context', ['blockNumber', 'transactionIndex'])
+
 const blockOverride: Decoder<BlockOverrides> = (value, index) => {
-  const members = new Members(value, index, 'a block override')
+  const members = new Members(value, index, overrideForm)
   if (members.has('blockHash')) throw messageRefused('block override "blockHash" is not supported')
   const overrides: Writable<BlockOverrides> = {}
   members.put<BlockOverrides>(overrides, overriddenMembers)
@@ -56,7 +64,7 @@ const blockOverride: Decoder<BlockOverrides> = (value, index) => {
 export const bundles: Param<readonly Bundle[]> = required(
   (value, index) => {
     const decoded = listOf(
-      (each, at) => new Members(each, at, 'a bundle'),
+      (each, at) => new Members(each, at, bundleForm),
       'a list of bundles',
       blocksMax,
     )(value, index)
@@ -93,7 +101,7 @@ const indexSchema: Schema = { anyOf: [{ type: 'integer', minimum: -1 }, { type: 
 export const callsPlace: Param<CallsPlace> = optional(
   required(
     (value, index): CallsPlace => {
-      const members = new Members(value, index, 'a state context')
+      const members = new Members(value, index, placeForm)
       const at = members.get('transactionIndex', (given, at) =>
         // Erigon's word for all transactions.
         given === -1 ? undefined : integer('a transaction index').decode(given, at),

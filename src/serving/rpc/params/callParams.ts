@@ -1,7 +1,7 @@
 /**
  * Decoders of call objects, state overrides and block overrides, with go-ethereum's rules and messages
  * (internal/ethapi). An invalid value is the fault InvalidArgument, which names the member; members that contradict
- * each other are MessageRefused. Unknown members are ignored, as in go-ethereum.
+ * each other are MessageRefused. Unknown members of overrides are refused, others ignored, as in go-ethereum.
  */
 
 import type {
@@ -14,9 +14,20 @@ import type {
 } from '../../../execution/evm/messages/executionRequest.js'
 import { equalBytes, noBytes } from '../../../primitives/bytes.js'
 import { toChecksumAddress } from '../../../primitives/checksumAddress.js'
+import { excerpt } from '../../../primitives/excerpt.js'
 import { FaultError, messageRefused } from '../../../primitives/faults.js'
+import { authorizationMembers } from '../../../primitives/transactionTypes.js'
 import type { Param } from '../method.js'
-import { address, bytes, hash32, invalidArgument, objectOf, quantity, required } from './params.js'
+import {
+  address,
+  bytes,
+  hash32,
+  invalidArgument,
+  ObjectForm,
+  objectOf,
+  quantity,
+  required,
+} from './params.js'
 import { listSchema, nullable, type Schema, textSchema } from './schema.js'
 
 export type Decoder<T> = (value: unknown, index: number) => T
@@ -83,9 +94,17 @@ const lastMembers: Decoders<CallMessage> = {
   authorizationList: listOf(authorization, 'a list of authorizations', authorizationsMax),
 }
 
+const callForm = new ObjectForm('a call object', [
+  ...Object.keys(firstMembers),
+  'data',
+  'input',
+  ...Object.keys(lastMembers),
+  'chainId',
+])
+
 /** A call object. Its `type` is ignored, because it follows from the other members. */
 export const callObject: Param<CallObject> = required((value, index) => {
-  const members = new Members(value, index, 'a call object')
+  const members = new Members(value, index, callForm)
   const message: Writable<CallMessage> = { value: 0n, data: noBytes }
   members.put<CallMessage>(message, firstMembers)
   // Both are read, so that a malformed one is refused even where the other counts.
@@ -96,6 +115,9 @@ export const callObject: Param<CallObject> = required((value, index) => {
   const { gasPrice, maxFeePerGas, maxPriorityFeePerGas } = message
   if (gasPrice !== undefined && (maxFeePerGas !== undefined || maxPriorityFeePerGas !== undefined)) {
     throw messageRefused('both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified')
+  }
+  if (message.maxFeePerBlobGas !== undefined && message.blobVersionedHashes === undefined) {
+    throw messageRefused('maxFeePerBlobGas specified without blobVersionedHashes')
   }
   const chainId = members.get('chainId', quantity256)
   const isAmbiguous = data !== undefined && input !== undefined && !equalBytes(data, input)
@@ -128,11 +150,19 @@ export const overriddenMembers: Decoders<BlockOverrides> = {
   difficulty: quantity256,
 }
 
+/** Members of overrides of simulated blocks alone. */
+const simulatedMembers = ['beaconRoot', 'withdrawals'] as const
+export const blockOverridesForm = new ObjectForm(
+  'block overrides',
+  [...Object.keys(overriddenMembers), ...simulatedMembers],
+  true,
+)
+
 /** Block overrides: members of the block that a message sees. */
 export const blockOverrides: Param<BlockOverrides> = required(
   (value, index) => {
-    const members = new Members(value, index, 'block overrides')
-    for (const name of ['beaconRoot', 'withdrawals']) {
+    const members = new Members(value, index, blockOverridesForm)
+    for (const name of simulatedMembers) {
       if (members.has(name))
         throw messageRefused(`block override "${name}" is not supported for this RPC method`)
     }
@@ -150,10 +180,10 @@ export class Members {
   /** go-ethereum's name of the type, for types with required members. */
   readonly #typeName: string
 
-  constructor(value: unknown, index: number, what: string, typeName = '') {
+  constructor(value: unknown, index: number, form: ObjectForm, typeName = '') {
     this.#typeName = typeName
     this.#index = index
-    this.#members = objectOf(value, index, what)
+    this.#members = form.read(value, index)
   }
 
   has(name: string): boolean {
@@ -250,25 +280,28 @@ const accessList: Decoder<readonly AccessListEntry[]> = (value, index) => {
   return listOf(accessListEntry, 'an access list')(value, index)
 }
 
+const accessForm = new ObjectForm('an entry of an access list', ['address', 'storageKeys'])
+
 function accessListEntry(value: unknown, index: number): AccessListEntry {
-  const members = new Members(value, index, 'an entry of an access list', 'AccessTuple')
+  const members = new Members(value, index, accessForm, 'AccessTuple')
   return {
     address: members.need('address', address.decode),
     storageKeys: members.need('storageKeys', listOf(hash32.decode, 'a list of storage keys')),
   }
 }
 
+const authorizationForm = new ObjectForm('an authorization', [...authorizationMembers, 'v'])
+
 function authorization(value: unknown, index: number): Authorization {
-  const members = new Members(value, index, 'an authorization', 'SetCodeAuthorization')
+  const members = new Members(value, index, authorizationForm, 'SetCodeAuthorization')
   const parity =
     members.get('yParity', quantity64) ?? members.get('v', quantity64) ?? members.need('yParity', quantity64)
+  if (parity > 1n) throw invalidArgument(index, `yParity: want 0 or 1, got ${excerpt(String(parity), 20)}`)
   return {
     chainId: members.need('chainId', quantity256),
     address: members.need('address', address.decode),
     nonce: members.need('nonce', quantity64),
-    // A parity other than 0 and 1 makes the signature invalid; it must stay invalid, so that the authorization is
-    // skipped.
-    yParity: Number(parity > 2n ? 2n : parity),
+    yParity: Number(parity),
     r: members.need('r', quantity256),
     s: members.need('s', quantity256),
   }
@@ -280,13 +313,19 @@ interface OverrideBudget {
   codeBytes: number
 }
 
+const accountForm = new ObjectForm(
+  'an account override',
+  ['balance', 'nonce', 'code', 'state', 'stateDiff', 'movePrecompileToAddress'],
+  true,
+)
+
 function accountOverride(
   at: Uint8Array,
   value: unknown,
   index: number,
   budget: OverrideBudget,
 ): AccountOverride {
-  const members = new Members(value, index, 'an account override')
+  const members = new Members(value, index, accountForm)
   const slots: Decoder<readonly SlotOverride[]> = (value, index) => slotOverrides(value, index, budget)
   const override: Writable<AccountOverride> = { address: at }
   members.put<AccountOverride>(override, {

@@ -53,6 +53,56 @@ export function objectOf(value: unknown, index: number, what: string): Readonly<
   return value
 }
 
+/** Longest part of a member's name that an error message repeats. */
+const quotedNameMax = 64
+
+/**
+ * The members of objects of one kind. As in Go, they are found by their names in any case, and of several that are one
+ * name the last counts.
+ */
+export class ObjectForm {
+  readonly #what: string
+  readonly #names: readonly string[]
+  readonly #known: ReadonlySet<string>
+  readonly #byFolded: ReadonlyMap<string, string>
+  readonly #isStrict: boolean
+
+  /** `what` completes the fault `want …`. `isStrict`: whether members without a meaning are refused, or else ignored. */
+  constructor(what: string, names: readonly string[], isStrict = false) {
+    this.#what = what
+    this.#names = names
+    this.#known = new Set(names)
+    this.#byFolded = new Map(names.map((name) => [folded(name), name]))
+    this.#isStrict = isStrict
+  }
+
+  /** The members under their own names. Throws FaultError InvalidArgument for what is no object, and for unknown names. */
+  read(value: unknown, index: number): Readonly<Record<string, unknown>> {
+    const object = objectOf(value, index, this.#what)
+    for (const name in object) if (!this.#known.has(name)) return this.#renamed(object, index)
+    return object
+  }
+
+  #renamed(object: Readonly<Record<string, unknown>>, index: number): Readonly<Record<string, unknown>> {
+    const members: Record<string, unknown> = {}
+    for (const [given, value] of Object.entries(object)) {
+      const name = this.#byFolded.get(folded(given))
+      if (name !== undefined) members[name] = value
+      else if (this.#isStrict) {
+        const quoted = JSON.stringify(excerpt(given, quotedNameMax))
+        const known = this.#names.length === 0 ? 'none' : this.#names.join(', ')
+        throw invalidArgument(index, `unknown member ${quoted}; ${this.#what} takes ${known}`)
+      }
+    }
+    return members
+  }
+}
+
+/** A name in small letters; Go takes the long s for an s as well, and the sign of Kelvin for a k. */
+function folded(name: string): string {
+  return name.toLowerCase().replaceAll('\u017f', 's')
+}
+
 const quote = 0x22
 const hexDigitsPattern = /^[0-9a-fA-F]*$/
 
@@ -350,8 +400,10 @@ function writtenBlock(acceptsHash: boolean, acceptsDecimal: boolean): Schema {
 /** A block whose state is read, also by its hash; where absent, the latest one. */
 export const stateBlockId: Param<BlockId> = blockId({ acceptsHash: true, default: 'latest' })
 
+const blockForm = new ObjectForm('a block', ['blockHash', 'blockNumber', 'requireCanonical'])
+
 function objectId(value: object, index: number): BlockId {
-  const { blockHash, blockNumber, requireCanonical } = value as Record<string, unknown>
+  const { blockHash, blockNumber, requireCanonical } = blockForm.read(value, index)
   const hasHash = blockHash !== undefined && blockHash !== null
   const hasNumber = blockNumber !== undefined && blockNumber !== null
   if (hasHash && hasNumber) throw new FaultError({ kind: 'BothBlockHashAndNumber' })

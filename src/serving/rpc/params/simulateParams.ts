@@ -10,6 +10,7 @@ import { FaultError } from '../../../primitives/faults.js'
 import { typeName } from '../../../primitives/jsonType.js'
 import type { Param } from '../method.js'
 import {
+  blockOverridesForm,
   callObject,
   type Decoder,
   type Decoders,
@@ -20,7 +21,7 @@ import {
   stateOverrides,
   type Writable,
 } from './callParams.js'
-import { address, boolean, hash32, invalidArgument, required } from './params.js'
+import { address, boolean, hash32, invalidArgument, ObjectForm, required } from './params.js'
 import { booleanSchema, listSchema, nullable } from './schema.js'
 
 /** What to simulate, without the block on which it is built. */
@@ -40,8 +41,10 @@ const withdrawalMembers: Decoders<Withdrawal> = {
   amount: quantity64,
 }
 
+const withdrawalForm = new ObjectForm('a withdrawal', Object.keys(withdrawalMembers), true)
+
 const withdrawal: Decoder<Withdrawal> = (value, index) => {
-  const members = new Members(value, index, 'a withdrawal')
+  const members = new Members(value, index, withdrawalForm)
   const decoded: Writable<Withdrawal> = {
     index: 0n,
     validatorIndex: 0n,
@@ -60,13 +63,21 @@ const blockMembers: Decoders<SimulatedBlockOverrides> = {
 
 const blockOverrides: Decoder<SimulatedBlockOverrides> = (value, index) => {
   const overrides: Writable<SimulatedBlockOverrides> = {}
-  new Members(value, index, 'block overrides').put<SimulatedBlockOverrides>(overrides, blockMembers)
+  new Members(value, index, blockOverridesForm).put<SimulatedBlockOverrides>(overrides, blockMembers)
   return overrides
 }
 
+const blockForm = new ObjectForm('a block', ['blockOverrides', 'stateOverrides', 'calls'])
+const simulationForm = new ObjectForm('a simulation', [
+  'blockStateCalls',
+  'validation',
+  'traceTransfers',
+  'returnFullTransactions',
+])
+
 /** `budget` is how many calls all blocks may still have. */
 function blockOf(value: unknown, index: number, budget: { calls: number }): BlockStateCalls {
-  const members = new Members(value, index, 'a block')
+  const members = new Members(value, index, blockForm)
   const calls: Decoder<readonly SimulatedCall[]> = (value, index) => {
     if (!Array.isArray(value)) throw invalidArgument(index, `want a list of calls, got ${typeName(value)}`)
     const { length } = value
@@ -85,7 +96,7 @@ function blockOf(value: unknown, index: number, budget: { calls: number }): Bloc
 /** What to simulate: blocks with their overrides and calls, and how. */
 export const simulation: Param<Simulation> = required(
   (value, index) => {
-    const members = new Members(value, index, 'a simulation')
+    const members = new Members(value, index, simulationForm)
     const budget = { calls: callsMax }
     const blocks: Decoder<readonly BlockStateCalls[]> = (value, index) => {
       if (!Array.isArray(value)) throw invalidArgument(index, `want a list of blocks, got ${typeName(value)}`)

@@ -4,7 +4,7 @@ import type { ListOptions, TracerOptions } from '../../../execution/evm/tracers/
 import { excerpt } from '../../../primitives/excerpt.js'
 import type { Param } from '../method.js'
 import { type CallObject, callObject } from '../params/callParams.js'
-import { address, blockId, invalidArgument, list, position, required } from '../params/params.js'
+import { address, blockId, invalidArgument, list, ObjectForm, position, required } from '../params/params.js'
 import {
   addressSchema,
   bytesSchema,
@@ -89,9 +89,15 @@ export const traceAddress: Param<readonly number[]> = required(
   listSchema(position.schema),
 )
 
+const filterForm = new ObjectForm(
+  'an object for a filter',
+  ['fromBlock', 'toBlock', 'fromAddress', 'toAddress', 'after', 'count'],
+  true,
+)
+
 export const traceFilter: Param<TraceFilter> = required(
   (value, index) => {
-    const members = new Members(value, index, 'a filter')
+    const members = new Members(value, index, filterForm)
     const filter: NonNullable<ListOptions['filter']> = {
       from: members.get('fromAddress', addresses) ?? [],
       to: members.get('toAddress', addresses) ?? [],

@@ -6,7 +6,16 @@ import { messageRefused } from '../../../primitives/faults.js'
 import { typeName } from '../../../primitives/jsonType.js'
 import type { Param } from '../method.js'
 import { blockOverrides, stateOverrides } from '../params/callParams.js'
-import { invalidArgument, list, objectOf, position, quantity, required, text } from '../params/params.js'
+import {
+  invalidArgument,
+  list,
+  ObjectForm,
+  objectOf,
+  position,
+  quantity,
+  required,
+  text,
+} from '../params/params.js'
 import { booleanSchema, nullable, type Schema, textSchema } from '../params/schema.js'
 import { javaScriptTracers } from './javaScriptTracers.js'
 
@@ -97,15 +106,20 @@ function schemaOf(title: string, properties: Readonly<Record<string, Schema>>): 
   return { type: 'object', title, properties: Object.fromEntries(each) }
 }
 
+const optionsForm = new ObjectForm('an object for trace options', [
+  ...Object.keys(members),
+  ...Object.keys(callMembers),
+])
+
 /** Options of a trace. Throws FaultError InvalidArgument, and MessageRefused for a tracer that is not known. */
 export const traceConfig: Param<TraceConfig> = required(
-  (value, index) => decodeConfig(new Members(value, index, 'trace options'), index),
+  (value, index) => decodeConfig(new Members(value, index, optionsForm), index),
   schemaOf('trace options', members),
 )
 
 export const traceCallConfig: Param<TraceCallConfig> = required(
   (value, index) => {
-    const config = new Members(value, index, 'trace options')
+    const config = new Members(value, index, optionsForm)
     const txIndex = config.get('txIndex', quantity({ bits: 32 }).decode)
     return {
       ...decodeConfig(config, index),
@@ -140,7 +154,7 @@ function opcodeLogger(config: Members): TracerOptions {
 
 function namedTracer(name: string, config: unknown, index: number): TracerOptions {
   if (name === 'muxTracer') {
-    const each = new Members(config, index, 'a tracerConfig').entries()
+    const each = Object.entries(objectOf(config, index, 'an object for a tracerConfig'))
     return {
       tracer: 'muxTracer',
       tracers: each.map(([inner, own]) => [inner, innerTracer(inner, own, index)]),
@@ -156,6 +170,12 @@ function namedTracer(name: string, config: unknown, index: number): TracerOption
   return innerTracer(name, config, index)
 }
 
+/** Of all tracers. */
+const tracerForm = new ObjectForm('an object for a tracerConfig', [
+  ...['onlyTopCall', 'withLog', 'convertParityErrors', 'includePrecompiles', 'diffMode', 'includeEmpty'],
+  ...['disableCode', 'disableStorage', 'ignoredOpcodes'],
+])
+
 function innerTracer(name: string, config: unknown, index: number): TracerOptions {
   const make = Object.hasOwn(combined, name) ? combined[name] : undefined
   if (make === undefined) {
@@ -163,7 +183,7 @@ function innerTracer(name: string, config: unknown, index: number): TracerOption
       `tracer ${JSON.stringify(excerpt(name, quotedMax))} is not known: write one in JavaScript, which begins with {, or choose one of ${tracerNames.join(', ')}`,
     )
   }
-  return make(new Members(config ?? {}, index, 'a tracerConfig'), index)
+  return make(new Members(config ?? {}, index, tracerForm), index)
 }
 
 function decodeLimit(value: unknown, index: number): number {
@@ -191,18 +211,14 @@ function parseDuration(text: string): number {
   return parts.reduce((sum, [, count, unit]) => sum + Number(count) * (unitMs[unit as string] as number), 0)
 }
 
-/** The members of a JSON object; null counts as absent, and unknown ones are ignored. */
+/** The members of a JSON object; null counts as absent. */
 export class Members {
   readonly #members: Readonly<Record<string, unknown>>
   readonly #index: number
 
-  constructor(value: unknown, index: number, what: string) {
-    this.#members = objectOf(value, index, `an object for ${what}`)
+  constructor(value: unknown, index: number, form: ObjectForm) {
+    this.#members = form.read(value, index)
     this.#index = index
-  }
-
-  entries(): [string, unknown][] {
-    return Object.entries(this.#members)
   }
 
   get<T>(name: string, decode: (value: unknown, index: number) => T): T | undefined {
@@ -223,7 +239,7 @@ export class Members {
 }
 
 /** Without options: go-ethereum's opcode logger. */
-export const plainTrace: TraceConfig = { tracer: opcodeLogger(new Members({}, 0, '')) }
+export const plainTrace: TraceConfig = { tracer: opcodeLogger(new Members({}, 0, optionsForm)) }
 export const plainTraceCall: TraceCallConfig = {
   ...plainTrace,
   stateOverrides: undefined,

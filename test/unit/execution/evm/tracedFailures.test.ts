@@ -5,7 +5,7 @@ import { Kernel } from '../../../../src/execution/evm/engine/kernel.js'
 import { hexToBytes } from '../../../../src/primitives/bytes.js'
 import { emptyState } from '../../../library/emptyState.js'
 import { addressOf } from './demoExecution.js'
-import { type ToldFault, type ToldStep, TracedChains } from './tracedForks.js'
+import { type Json, type ToldFault, type ToldStep, TracedChains } from './tracedForks.js'
 
 const chains = await TracedChains.open(t)
 const aa = addressOf(0xaa)
@@ -143,6 +143,21 @@ t.test('getValue of a DELEGATECALL is that of the call around it', async (t) => 
   t.match(framesOf('600060006000600060bb61c350f4'), [{ type: 'DELEGATECALL', value: '0x7' }])
   t.match(framesOf('6000600060006000600160bb61c350f2'), [{ type: 'CALLCODE', value: '0x1' }])
   t.match(framesOf('600060006000600060bb61c350fa'), [{ type: 'STATICCALL', value: undefined }])
+})
+
+t.test('an instruction that cannot be paid has used no slot', async (t) => {
+  // DELEGATECALL with little gas to code that reads slot 5, or writes it; then SLOAD of slot 6.
+  for (const inner of ['600554', '6001600555']) {
+    const { structLogs } = chains.traceAll('osaka', { to: aa }, [
+      { address: aa, code: hexToBytes('600060006000600060bb6064f450600654') },
+      { address: bb, code: hexToBytes(inner) },
+    ]).opcodes
+    const told = structLogs.filter(({ op }) => op === 'SLOAD' || op === 'SSTORE') as readonly Json[]
+    const slot = (digit: string) => `0x${digit.padStart(64, '0')}`
+    t.match(told[0]?.error, /out of gas|not enough gas/)
+    t.equal(told[0]?.storage, undefined)
+    t.strictSame(told[1]?.storage, { [slot('6')]: slot('0') })
+  }
 })
 
 t.test('a creation that is refused as code tells what it returned', async (t) => {

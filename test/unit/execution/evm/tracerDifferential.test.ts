@@ -191,6 +191,10 @@ function compareTracers(
     all.map((each) => each.error),
     'errors of flatCallTracer',
   )
+  for (const { error, result, type } of replay.trace) {
+    const hasResult = error === undefined ? type !== 'suicide' : error === 'Reverted'
+    same(Boolean(result), hasResult, `the result of a ${type} that ends with ${error}`)
+  }
   same(
     [...instructions(replay.vmTrace)],
     list.map(({ pc, op }) => [pc, op]),

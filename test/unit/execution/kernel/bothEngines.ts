@@ -231,6 +231,43 @@ function tracingKernel(): Kernel {
   return tracing
 }
 
+function runOn(kernel: Kernel, scenario: Scenario) {
+  const { fork, caller, to, value, data, gas } = scenario
+  kernel.clear()
+  kernel.attach(fork, {
+    state: viewOf(scenario),
+    ancestorHash,
+    watch: undefined,
+  })
+  kernel.setBlock(block)
+  kernel.begin(caller, 9n, [])
+  if (includesFork(fork, 'berlin')) {
+    for (const address of warmOf(scenario)) kernel.warm(kernel.account(address))
+  }
+  return kernel.run(kernel.account(caller), kernel.account(to), 0n, value, data, gas)
+}
+
+/** Adds the opcodes of instructions that a message runs and that do not fail. */
+export function opcodeCounter(reached: Set<number>): (scenario: Scenario) => void {
+  let newest: number | undefined
+  const count = () => {
+    if (newest !== undefined) reached.add(newest)
+    newest = undefined
+  }
+  const kernel = new Kernel({
+    step: ({ opcode }) => {
+      count()
+      newest = opcode
+    },
+    fault: () => {
+      newest = undefined
+    },
+    enter: () => {},
+    exit: count,
+  })
+  return (scenario) => void runOn(kernel, scenario)
+}
+
 /** The kernel's side of a message. Each step is compared as it comes. */
 class KernelRun {
   steps = 0
@@ -246,21 +283,8 @@ class KernelRun {
   constructor(scenario: Scenario, expected: readonly Step[]) {
     this.#scenario = scenario
     this.#expected = expected
-    const { fork, caller, to, value, data, gas } = scenario
-    const kernel = tracingKernel()
-    kernel.clear()
-    kernel.attach(fork, {
-      state: viewOf(scenario),
-      ancestorHash,
-      watch: undefined,
-    })
-    kernel.setBlock(block)
-    kernel.begin(caller, 9n, [])
-    if (includesFork(fork, 'berlin')) {
-      for (const address of warmOf(scenario)) kernel.warm(kernel.account(address))
-    }
     running = this
-    const { failure, gasLeft } = kernel.run(kernel.account(caller), kernel.account(to), 0n, value, data, gas)
+    const { failure, gasLeft } = runOn(tracingKernel(), scenario)
     running = undefined
     this.#isSuccess = failure === 'none'
     this.#gasLeft = gasLeft

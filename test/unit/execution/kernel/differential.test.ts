@@ -5,10 +5,26 @@
  */
 import t from 'tap'
 import { Dice, propertyRuns } from '../../../library/property.js'
-import { compare } from './bothEngines.js'
+import { compare, opcodeCounter } from './bothEngines.js'
 import { forks, throwScenario } from './programs.js'
+import { specifiedOpcodes } from './specifiedOpcodes.js'
 
 const stepsWanted = Number(process.env.STEPS ?? 40_000)
+
+const programs = 2_000
+
+t.test(`${programs} invented programs run each instruction`, async (t) => {
+  const seed = propertyRuns(1).seed ?? 0
+  const reached = new Set<number>()
+  const count = opcodeCounter(reached)
+  for (let number = 0; number < programs; number++) count(throwScenario(new Dice(seed + number), true))
+  const isCompared = ({ prices }: (typeof specifiedOpcodes)[number]) => prices[0]?.[0] !== 'amsterdam'
+  const wanted = specifiedOpcodes.filter(isCompared).map(({ opcode }) => opcode)
+  t.strictSame(
+    wanted.filter((opcode) => !reached.has(opcode)),
+    [],
+  )
+})
 
 t.test('each step and each end is the same', { timeout: 0 }, async (t) => {
   const seed = propertyRuns(1).seed ?? 0

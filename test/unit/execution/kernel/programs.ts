@@ -1,7 +1,7 @@
 /** Programs, state and messages for comparing engines: invented, real, and real with something changed. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type ForkName, forkNames } from '../../../../src/data/chain/forks.js'
+import { type ForkName, forkNames, includesFork } from '../../../../src/data/chain/forks.js'
 import { headState } from '../../../../src/data/state/stateView.js'
 import {
   concatBytes,
@@ -13,6 +13,7 @@ import {
 import { packageRoot } from '../../../../src/primitives/packageRoot.js'
 import type { Dice } from '../../../library/property.js'
 import { demoHeader, demoStore } from '../evm/demoExecution.js'
+import { type SpecifiedOpcode, specifiedOpcodes } from './specifiedOpcodes.js'
 
 /** Each fork that changed what code does, as far as @ethereumjs knows them. */
 export const forks = forkNames.filter(
@@ -39,6 +40,7 @@ export interface Scenario {
 
 const addressOf = (number: number) => padLeft(toMinimalBytes(0xc0de00 + number), 20)
 const contractCount = 4
+const calls: readonly number[] = [0xf1, 0xf1, 0xf2, 0xf4, 0xfa]
 export const caller = addressOf(100)
 
 interface Real {
@@ -79,16 +81,17 @@ function readReal(): Real[] {
 
 let real: readonly Real[] | undefined
 
-export function throwScenario(dice: Dice): Scenario {
+/** `isInvented`: whether no code is real. */
+export function throwScenario(dice: Dice, isInvented = false): Scenario {
   real ??= readReal()
   const fork = pick(dice, forks)
   const contracts: Contract[] = []
   let selectors: readonly Uint8Array[] = []
   for (let number = 0; number < contractCount; number++) {
     const chosen = pick(dice, real)
-    const kind = dice.throw(10)
+    const kind = isInvented ? 8 : dice.throw(10)
     const isReal = kind < 5
-    const code = isReal ? (kind < 2 ? chosen.code : mutated(dice, chosen.code)) : invented(dice)
+    const code = isReal ? (kind < 2 ? chosen.code : mutated(dice, chosen.code)) : invented(dice, fork)
     if (number === 0 && isReal) selectors = chosen.selectors
     const few = new Map(
       dice
@@ -160,46 +163,68 @@ function mutated(dice: Dice, code: Uint8Array): Uint8Array {
   return changed
 }
 
-/** Words that instructions take, for those whose operands are chosen rather than left to what is there. */
-const operands: ReadonlyMap<number, number> = new Map([
-  ...[0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x0a, 0x0b].map((op) => [op, 2] as const),
-  ...[0x10, 0x11, 0x12, 0x13, 0x14, 0x16, 0x17, 0x18, 0x1a, 0x1b, 0x1c, 0x1d, 0x20].map(
-    (op) => [op, 2] as const,
-  ),
-  ...[0x08, 0x09, 0x37, 0x39, 0x3e, 0x5e, 0xf0].map((op) => [op, 3] as const),
-  ...[0x15, 0x19, 0x1e, 0x31, 0x35, 0x3b, 0x3f, 0x40, 0x49, 0x51, 0x54, 0x5c].map((op) => [op, 1] as const),
-  ...[0x52, 0x53, 0x55, 0x5d, 0xa0, 0xf3, 0xfd].map((op) => [op, 2] as const),
-  ...[
-    0x30, 0x32, 0x33, 0x34, 0x36, 0x38, 0x3a, 0x3d, 0x41, 0x42, 0x43, 0x44, 0x45, 0x46, 0x47, 0x48, 0x4a,
-  ].map((op) => [op, 0] as const),
-  ...[0x58, 0x59, 0x5a, 0x5b, 0x5f].map((op) => [op, 0] as const),
-  ...[0x50, 0x80, 0x81, 0x85, 0x8f, 0x90, 0x91, 0x95, 0x9f].map((op) => [op, 0] as const),
-  [0x3c, 4],
-  [0xa2, 4],
-  [0xa4, 6],
-  [0xf5, 4],
-  [0xff, 1],
+/** Instructions of each fork, but for calls, which {@link callOf} makes. */
+const atFork: ReadonlyMap<ForkName, readonly SpecifiedOpcode[]> = new Map(
+  forks.map((fork) => {
+    const isCall = (opcode: number) => calls.includes(opcode)
+    const exists = ({ prices }: SpecifiedOpcode) => prices.some(([since]) => includesFork(fork, since))
+    return [fork, specifiedOpcodes.filter((each) => exists(each) && !isCall(each.opcode))] as const
+  }),
+)
+/** STOP, RETURN, REVERT and SELFDESTRUCT: after one of them nothing is reached. */
+const rarely: ReadonlySet<number> = new Set([0x00, 0xf3, 0xfd, 0xff])
+/** Their operands are places and lengths, and most numbers of 256 bits end the program for want of gas. */
+const inMemory: ReadonlySet<number> = new Set([
+  ...[0x20, 0x37, 0x39, 0x3c, 0x3e, 0x51, 0x52, 0x53, 0x5e],
+  ...[0xa0, 0xa1, 0xa2, 0xa3, 0xa4, 0xf0, 0xf3, 0xf5, 0xfd],
 ])
-const chosenOpcodes = [...operands.keys()]
-const rarely: ReadonlySet<number> = new Set([0xf3, 0xfd, 0xff])
-const calls = [0xf1, 0xf1, 0xf2, 0xf4, 0xfa] as const
+const jumps: ReadonlySet<number> = new Set([0x56, 0x57])
+/** Deeper ones take what is there, where there is enough. */
+const chosenWordsMax = 7
 
 /** Instructions in a row, some of them in loops, calls of the other contracts among them. */
-function invented(dice: Dice): Uint8Array {
+function invented(dice: Dice, fork: ForkName): Uint8Array {
   const parts: Uint8Array[] = []
   const length = 20 + dice.throw(80)
   for (let at = 0; at < length; at++) {
     const kind = dice.throw(20)
-    if (kind < 3) parts.push(callOf(dice))
-    else if (kind === 3) parts.push(loopTo(dice, parts))
-    else if (kind === 4) parts.push(pushed(number(dice)))
-    else {
-      const opcode = pick(dice, chosenOpcodes)
-      if (rarely.has(opcode) && dice.throw(6) > 0) continue
-      parts.push(...dice.times(operands.get(opcode) ?? 0, () => pushed(number(dice))), Uint8Array.of(opcode))
-    }
+    if (kind < 2) parts.push(callOf(dice))
+    else if (kind === 2) parts.push(loopTo(dice, parts))
+    else if (kind === 3) parts.push(pushed(number(dice)))
+    else if (kind === 4 && dice.throw(20) === 0) parts.push(Uint8Array.of(dice.throw(256)))
+    else parts.push(instruction(dice, pick(dice, atFork.get(fork) ?? []), parts))
   }
   return concatBytes(...parts)
+}
+
+/** An instruction behind its operands, which are chosen rather than left to what is there. */
+function instruction(
+  dice: Dice,
+  { opcode, taken }: SpecifiedOpcode,
+  before: readonly Uint8Array[],
+): Uint8Array {
+  if (rarely.has(opcode) && dice.throw(6) > 0) return new Uint8Array(0)
+  if (jumps.has(opcode)) return jumpOver(dice, opcode, before)
+  if (opcode >= 0x60 && opcode <= 0x7f) return Uint8Array.of(opcode, ...bytes(dice, opcode - 0x5f))
+  const isDeep = taken > chosenWordsMax && dice.throw(2) > 0
+  const operand = () => pushed(inMemory.has(opcode) && dice.throw(40) > 0 ? place(dice) : number(dice))
+  return concatBytes(...dice.times(isDeep ? 0 : taken, operand), Uint8Array.of(opcode))
+}
+
+/** Zero as often as not, because data that a call returned is mostly empty. */
+function place(dice: Dice): bigint {
+  return dice.throw(2) === 0 ? 0n : BigInt(dice.throw(70))
+}
+
+/** A jump to the JUMPDEST behind it, over a byte that is no instruction. */
+function jumpOver(dice: Dice, opcode: number, before: readonly Uint8Array[]): Uint8Array {
+  const condition = opcode === 0x57 ? pushed(BigInt(dice.throw(2) + 1)) : new Uint8Array(0)
+  const target = totalBytes(before) + condition.length + 5
+  return concatBytes(condition, Uint8Array.of(0x61, target >> 8, target & 255, opcode, 0xfe, 0x5b))
+}
+
+function totalBytes(parts: readonly Uint8Array[]): number {
+  return parts.reduce((sum, part) => sum + part.length, 0)
 }
 
 function pushed(value: bigint): Uint8Array {
@@ -220,7 +245,7 @@ function callOf(dice: Dice): Uint8Array {
 
 /** A JUMPDEST, a body, and a jump back to it while a slot of memory counts. */
 function loopTo(dice: Dice, before: readonly Uint8Array[]): Uint8Array {
-  const start = before.reduce((sum, part) => sum + part.length, 0)
+  const start = totalBytes(before)
   const rounds = dice.throw(30)
   // JUMPDEST; memory[0x200] += 1; loop while it is below the rounds.
   return concatBytes(

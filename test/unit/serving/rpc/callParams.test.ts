@@ -1,6 +1,6 @@
 /** What the edge refuses to decode, and that it does not look at it. */
 import t from 'tap'
-import { FaultError } from '../../../../src/primitives/faults.js'
+import { FaultError, messageRefused } from '../../../../src/primitives/faults.js'
 import type { Param } from '../../../../src/serving/rpc/method.js'
 import { callObject, stateOverrides } from '../../../../src/serving/rpc/params/callParams.js'
 
@@ -130,4 +130,27 @@ t.test('data that is no hex is refused, wherever the fault is', async (t) => {
   ]
   for (const [data, why] of refusals) t.equal(refusalOf(callObject, { data }), why, data.slice(0, 20))
   t.equal(refusalOf(callObject, { data: '0X00' }), 'none')
+})
+
+t.test('what no transaction can have is refused', async (t) => {
+  const signed = { chainId: '0x1', address: hex(1, 20), nonce: '0x0', r: '0x1', s: '0x1' }
+  const withParity = (members: object) => ({ to: hex(1, 20), authorizationList: [{ ...signed, ...members }] })
+  const wanted = 'authorizationList: yParity: want 0 or 1, got'
+  for (const [given, got] of [
+    ['0x2', '2'],
+    ['0x1b', '27'],
+    ['0xffffffffffffffff', '18446744073709551615'],
+  ] as const) {
+    t.equal(refusalOf(callObject, withParity({ yParity: given })), `${wanted} ${got}`)
+    t.equal(refusalOf(callObject, withParity({ v: given })), `${wanted} ${got}`)
+  }
+  t.equal(refusalOf(callObject, withParity({ yParity: '0x1' })), 'none')
+  t.throws(
+    () => callObject.decode({ to: hex(1, 20), maxFeePerBlobGas: '0x1' }, 0),
+    messageRefused('maxFeePerBlobGas specified without blobVersionedHashes'),
+  )
+  t.equal(
+    refusalOf(callObject, { to: hex(1, 20), maxFeePerBlobGas: '0x1', blobVersionedHashes: [word(1)] }),
+    'none',
+  )
 })

@@ -93,14 +93,18 @@ t.test('what is no subscription is refused with a reason', async (t) => {
       'no "newPendingTransactions" subscription in eth namespace: this network has no transaction pool, and follows no node that has one',
     ],
     [['newHeads', {}, {}], -32602, 'too many arguments, want at most 2'],
-    [['newHeads', 'latest'], -32602, 'invalid argument 1: want an object, got string'],
-    [['newHeads', []], -32602, 'invalid argument 1: want an object, got array'],
+    [['newHeads', 'latest'], -32602, 'invalid argument 1: want an object of options, got string'],
+    [['newHeads', []], -32602, 'invalid argument 1: want an object of options, got array'],
     [
       ['newHeads', { address: alice }],
       -32602,
-      'invalid argument 1: unknown option "address"; it takes replayFrom, fromBlock, policy, queueBytes',
+      'invalid argument 1: unknown member "address"; an object of options takes replayFrom, fromBlock, policy, queueBytes',
     ],
-    [['syncing', { policy: 'close' }], -32602, 'invalid argument 1: unknown option "policy"; it takes none'],
+    [
+      ['syncing', { policy: 'close' }],
+      -32602,
+      'invalid argument 1: unknown member "policy"; an object of options takes none',
+    ],
     [
       ['newHeads', { policy: 'drop' }],
       -32602,
@@ -134,7 +138,7 @@ t.test('what is no subscription is refused with a reason', async (t) => {
     [
       ['newHeads', { toBlock: 'latest' }],
       -32602,
-      'invalid argument 1: unknown option "toBlock"; it takes replayFrom, fromBlock, policy, queueBytes',
+      'invalid argument 1: unknown member "toBlock"; an object of options takes replayFrom, fromBlock, policy, queueBytes',
     ],
     [['newHeads', { fromBlock: 'newest' }], -32602, 'invalid argument 1: hex string without 0x prefix'],
     [['newHeads', { fromBlock: 3 }], -32602, 'invalid argument 1: want a block number or tag, got number'],

@@ -1,0 +1,18 @@
+/**
+ * Entry of a process that frees the reader slots of dead processes and ends with a status that says whether a pid has
+ * slots yet; see readerPids.ts. It has another pid than the one that started it, whose slots LMDB would leave alone there.
+ */
+import { open } from 'lmdb'
+import { pidIsTaken } from './readerPids.js'
+
+const [path, mapBytes, pid] = process.argv.slice(2)
+if (path === undefined || mapBytes === undefined || pid === undefined) {
+  throw new Error('this takes the path of a store, the bytes of its map and a pid')
+}
+const environment = open({
+  ...{ path, noSubdir: true, readOnly: true, mapSize: Number(mapBytes) },
+  ...{ encoding: 'binary', keyEncoding: 'binary', cache: false },
+})
+environment.readerCheck()
+const pids = environment.readerList().match(/^\s*\d+ /gm) ?? []
+if (pids.some((each) => each.trim() === pid)) process.exitCode = pidIsTaken
