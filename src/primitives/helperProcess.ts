@@ -13,13 +13,19 @@ export interface HelperEnd {
 const printedBytesMax = 2_000
 
 /**
- * Runs a process of this program to its end and waits for it. `descriptor` is passed on as descriptor 3. Each exit
+ * Runs a process of this program to its end, at most `timeout` ms, and waits for it. `descriptor` is passed on as
+ * descriptor 3. Each exit
  * status has one meaning that the helper gives it; the caller throws for all others, which a crash or a missing file
  * can cause, and shows {@link HelperEnd.account}.
  */
-export function runHelper(name: StartedFile, words: readonly string[], descriptor?: number): HelperEnd {
+export function runHelper(
+  name: StartedFile,
+  words: readonly string[],
+  { descriptor, timeout }: { readonly descriptor?: number; readonly timeout?: number } = {},
+): HelperEnd {
   const { status, signal, error, stderr } = spawnSync(process.execPath, [startedPath(name), ...words], {
     stdio: ['ignore', 'ignore', 'pipe', descriptor ?? 'ignore'],
+    ...(timeout !== undefined && { timeout }),
   })
   return { status, signal, account: accountOf(error?.message ?? signal ?? `status ${status}`, stderr) }
 }

@@ -9,6 +9,7 @@ export const aloneFiles = {
   main: 'src/main',
   connectToHolder: 'src/data/store/connectToHolder',
   walkStore: 'src/data/store/walkStore',
+  clearReaders: 'src/data/store/clearReaders',
   verifyProcess: 'src/operation/commands/verifyProcess',
   edge: 'workers/edge',
   ingest: 'workers/ingest',

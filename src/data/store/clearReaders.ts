@@ -3,7 +3,7 @@
  * slots yet; see readerPids.ts. It has another pid than the one that started it, whose slots LMDB would leave alone there.
  */
 import { open } from 'lmdb'
-import { pidIsTaken } from './readerPids.js'
+import { readersStatus } from './helperStatus.js'
 
 const [path, mapBytes, pid] = process.argv.slice(2)
 if (path === undefined || mapBytes === undefined || pid === undefined) {
@@ -15,4 +15,4 @@ const environment = open({
 })
 environment.readerCheck()
 const pids = environment.readerList().match(/^\s*\d+ /gm) ?? []
-if (pids.some((each) => each.trim() === pid)) process.exitCode = pidIsTaken
+if (pids.some((each) => each.trim() === pid)) process.exitCode = readersStatus.pidIsTaken

@@ -5,8 +5,9 @@
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, statSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { OperatorError } from '../../primitives/faults.js'
+import { runHelper } from '../../primitives/helperProcess.js'
+import { readersStatus } from './helperStatus.js'
 
 /** Before the reader slots (`MDB_txninfo`): two lines of the processor's cache at least. */
 const headerBytes = 128
@@ -17,10 +18,6 @@ const lockFileBytesMax = 2 ** 24
 /** A process that starts and looks takes a tenth of a second; one whose own pid is taken would wait ten. */
 const lookMsMax = 5_000
 
-const clearPath = fileURLToPath(new URL('./clearReaders.js', import.meta.url))
-/** Status with which `clearReaders.ts` ends where the pid belongs to a process that lives. */
-export const pidIsTaken = 3
-
 /**
  * Throws OperatorError where a process that lives, and that this one cannot see, reads the store under the pid of this
  * one. Slots that a dead process left under this pid are freed: LMDB frees all but those, and they keep a store from
@@ -29,16 +26,12 @@ export const pidIsTaken = 3
 export function assertPidIsFree(path: string, mapBytes: number): void {
   const lock = `${path}-lock`
   if (process.platform !== 'linux' || !existsSync(lock) || isOpenHere(lock) || !mayHaveSlot(lock)) return
-  const words = [clearPath, path, String(mapBytes), String(process.pid)]
-  const { status, stderr, error } = spawnSync(process.execPath, words, {
-    stdio: ['ignore', 'ignore', 'pipe'],
-    timeout: lookMsMax,
-  })
+  const words = [path, String(mapBytes), String(process.pid)]
+  const { status, account } = runHelper('clearReaders', words, { timeout: lookMsMax })
   // Another thread of this process may have opened it meanwhile, and the slot be its own.
-  if (status === 0 || isOpenHere(lock)) return
-  if (status === pidIsTaken) throw pidTaken(path)
-  const why = error?.message ?? String(stderr).trim()
-  throw new OperatorError(`cannot tell who reads the store ${path}: ${why || `status ${status}`}`)
+  if (status === readersStatus.pidIsFree || isOpenHere(lock)) return
+  if (status === readersStatus.pidIsTaken) throw pidTaken(path)
+  throw new OperatorError(`cannot find out who reads the store ${path} (${account})`)
 }
 
 /** For the process whose pid another reader has. */

@@ -158,7 +158,11 @@ function isAlive(path: string, holder: string): boolean {
   const folder = folderOf(socket)
   try {
     const name = folder === undefined ? socket : shortened(socket, 3)
-    const { status, account } = runHelper('connectToHolder', [name], folder)
+    const { status, account } = runHelper(
+      'connectToHolder',
+      [name],
+      folder === undefined ? {} : { descriptor: folder },
+    )
     if (status === holderStatus.listens) return true
     if (status === holderStatus.nobodyListens) return false
     throw new OperatorError(

@@ -87,7 +87,13 @@ t.test('one import at a time; an interrupted one goes on where it stopped', asyn
   // It would be done before anybody else has begun.
   first.process.kill('SIGSTOP')
   const second = await runProgram(words)
-  checkFailure(t, second, new RegExp(`is being written by process ${first.process.pid}; stop that process`))
+  checkFailure(
+    t,
+    second,
+    new RegExp(
+      `is being written by process ${first.process.pid}, which was started at \\S+; stop that process`,
+    ),
+  )
   first.process.kill('SIGINT')
   first.process.kill('SIGCONT')
   const { status, out } = await first.finished

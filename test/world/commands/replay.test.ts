@@ -123,7 +123,7 @@ t.test('a replay that waits for its next block is not syncing, and stops at once
   t.strictSame({ ...health, note: undefined }, { status: 'ok', networks, note: undefined })
   const import_ = await runHere(['import', '--config', config, chain.plan.file])
   t.equal(import_.status, 1)
-  t.match(import_.err, /is being written by process \d+; stop that process/)
+  t.match(import_.err, /is being written by process \d+, which was started at \S+; stop that process/)
   t.equal(await service.stop(), 0, 'it does not wait for an hour')
   await verify(t, config)
 })

@@ -9,11 +9,9 @@ import { packageRoot } from '../../../../src/primitives/packageRoot.js'
 import { archivedConfig, makeBlocks, writeArchive } from '../../../ingest/eraArchives.js'
 import { makeFolder, writeInto } from '../../../library/folder.js'
 import { copyDemoStore, runProgram, storePathOf } from '../../../service/program.js'
+import { mapBytes, rowKey, tableNames, writeShrunkStore, writeTables } from '../../../store/shrunkStore.js'
 
-const mapBytes = 2 ** 30
 const pageBytes = 4096
-const names = ['one', 'two', 'three']
-const rowKey = (row: number) => Uint8Array.of(row >> 8, row & 255)
 
 /** What the process says, and its exit status; null where a signal ended it. */
 function walk(path: string): { readonly err: string; readonly status: number | null } {
@@ -24,38 +22,14 @@ function walk(path: string): { readonly err: string; readonly status: number | n
 
 const sound = { err: '', status: 0 }
 
-/** Changes each table, in a transaction of its own, and closes the store. */
-async function write(path: string, change: (table: NonNullable<ReturnType<typeof openTable>>) => void) {
-  const environment = openEnvironment({ path, readOnly: false, mapBytes })
-  for (const name of names) {
-    const table = openTable(environment, name)
-    if (table !== undefined) environment.transactionSync(() => change(table))
-  }
-  await environment.close()
-}
-
-/** A store of 6 MiB of which all but the first few pages are free. */
-async function writeShrunkStore(path: string): Promise<void> {
-  await write(path, (table) => {
-    for (let row = 0; row < 500; row++) table.putSync(rowKey(row), new Uint8Array(3_000).fill(row))
-  })
-  await write(path, (table) => {
-    for (let row = 1; row < 500; row++) table.removeSync(rowKey(row))
-  })
-  // What is written once readers are gone takes the first of the free pages, and leaves the last ones.
-  for (let round = 0; round < 10; round++) {
-    await write(path, (table) => table.putSync(rowKey(0), new Uint8Array(3_000).fill(round)))
-  }
-}
-
 async function readRows(path: string, readOnly: boolean): Promise<unknown[]> {
   const environment = openEnvironment({ path, readOnly, mapBytes })
-  const rows = names.map((name) => openTable(environment, name)?.get(rowKey(0)))
+  const rows = tableNames.map((name) => openTable(environment, name)?.get(rowKey(0)))
   await environment.close()
   return rows
 }
 
-const expectedRows = names.map(() => Buffer.alloc(3_000, 9))
+const expectedRows = tableNames.map(() => Buffer.alloc(3_000, 9))
 
 t.test('a sound store passes, with or without its lock file, open or not', async (t) => {
   const folder = makeFolder(t)
@@ -94,7 +68,7 @@ t.test('a store that lacks nothing but free pages at its end is read, written an
   t.strictSame(await readRows(path, true), expectedRows)
   const { size, blocks } = statSync(`${path}-lock`)
   t.ok(blocks * 512 >= size, 'the lock file has its room on the disk')
-  await write(path, (table) => {
+  await writeTables(path, (table) => {
     for (let row = 1; row < 500; row++) table.putSync(rowKey(row), new Uint8Array(3_000).fill(row))
   })
   t.strictSame(await readRows(path, false), expectedRows)
