@@ -51,7 +51,8 @@ export class ConnectionPlaces {
     const counts = new Map<string | undefined, number>()
     for (const { remoteAddress } of this.#resting)
       counts.set(remoteAddress, (counts.get(remoteAddress) ?? 0) + 1)
-    const most = Math.max(...counts.values())
+    let most = 0
+    for (const count of counts.values()) most = Math.max(most, count)
     return [...this.#resting].find(({ remoteAddress }) => counts.get(remoteAddress) === most)
   }
 }
