@@ -91,7 +91,7 @@ export type Fault =
    * upstream can be asked. `why` is the whole text.
    */
   | { readonly kind: 'NotProved'; readonly why: string }
-  /** No upstream gave an answer that is right. `why` is the whole text. */
+  /** No upstream gave an answer that is right. `why` is the whole text, and names none: callers get it. */
   | { readonly kind: 'UpstreamsFailed'; readonly why: string }
   /**
    * `oldest`: number of the oldest block of which what was asked for is kept. `needsParent`: it needs what the block
