@@ -32,7 +32,7 @@ export function isOwnHost(header: string | undefined, names: ReadonlySet<string>
 
 /**
  * The body of a request, parsed as JSON; undefined where it has none. Throws Refusal for another content type than
- * JSON, which a foreign web page could send without asking first, for what is too long or nested too deeply, and for what is not JSON.
+ * JSON, which a foreign web page could send without asking first, for what is encoded, for what is too long or nested too deeply, and for what is not JSON.
  */
 export async function readBody(request: IncomingMessage): Promise<unknown> {
   const { headers } = request
@@ -41,6 +41,9 @@ export async function readBody(request: IncomingMessage): Promise<unknown> {
   if (type.trim().toLowerCase() !== 'application/json') {
     throw new Refusal(415, 'a body must have the content type application/json')
   }
+  const encoding = headers['content-encoding'] ?? ''
+  if (encoding !== '' && encoding.trim().toLowerCase() !== 'identity')
+    throw new Refusal(415, 'a body must be sent as it is, without a content encoding')
   const parts: Uint8Array[] = []
   let bytes = 0
   // To the end, which the time limit of requests sets at the latest: who still sends may not read the refusal.
