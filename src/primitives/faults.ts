@@ -107,8 +107,16 @@ export type Fault =
   | { readonly kind: 'NoAccountHistory' }
   /** A block of no epoch whose accumulator was checked. */
   | { readonly kind: 'NoAccumulator'; readonly number: number }
-  /** `reason` is decoded from `data`, the raw revert data, where possible. */
-  | { readonly kind: 'ExecutionReverted'; readonly reason: string | undefined; readonly data: Uint8Array }
+  /**
+   * `reason` is decoded from `data`, the raw revert data, where possible. Of long data `json` is the text, from the
+   * thread that ran the message; then `data` is empty.
+   */
+  | {
+      readonly kind: 'ExecutionReverted'
+      readonly reason: string | undefined
+      readonly data: Uint8Array
+      readonly json?: Uint8Array
+    }
   | { readonly kind: 'GasExceedsAllowance'; readonly allowance: bigint }
   /** A message (call arguments) that no block could contain, or that contradicts itself. `why` is the whole text. */
   | { readonly kind: 'MessageRefused'; readonly why: string }
