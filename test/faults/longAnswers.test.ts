@@ -3,10 +3,10 @@
  * passes on, or keeps, is bytes. So the characters of an answer's text are what it did for it.
  */
 import t from 'tap'
-import { bytesPerUnit } from '../../../../src/serving/rpc/contexts/price.js'
-import { RequestContext } from '../../../../src/serving/rpc/contexts/requestContext.js'
-import { examples } from '../../../rpc/demoChain.js'
-import { demoEndpoint, opened } from './demoRig.js'
+import { bytesPerUnit } from '../../src/serving/rpc/contexts/price.js'
+import { RequestContext } from '../../src/serving/rpc/contexts/requestContext.js'
+import { examples } from '../rpc/demoChain.js'
+import { demoEndpoint, opened } from '../unit/serving/rpc/demoRig.js'
 
 const endpoint = demoEndpoint(opened)
 /** Text around results, and results that are short. */
