@@ -91,7 +91,7 @@ export type Fault =
    * upstream can be asked. `why` is the whole text.
    */
   | { readonly kind: 'NotProved'; readonly why: string }
-  /** No upstream gave an answer that is right. `why` is the whole text. */
+  /** No upstream gave an answer that is right. `why` is the whole text, and names none: callers get it. */
   | { readonly kind: 'UpstreamsFailed'; readonly why: string }
   /**
    * `oldest`: number of the oldest block of which what was asked for is kept. `needsParent`: it needs what the block
@@ -107,8 +107,16 @@ export type Fault =
   | { readonly kind: 'NoAccountHistory' }
   /** A block of no epoch whose accumulator was checked. */
   | { readonly kind: 'NoAccumulator'; readonly number: number }
-  /** `reason` is decoded from `data`, the raw revert data, where possible. */
-  | { readonly kind: 'ExecutionReverted'; readonly reason: string | undefined; readonly data: Uint8Array }
+  /**
+   * `reason` is decoded from `data`, the raw revert data, where possible. Of long data `json` is the text, from the
+   * thread that ran the message; then `data` is empty.
+   */
+  | {
+      readonly kind: 'ExecutionReverted'
+      readonly reason: string | undefined
+      readonly data: Uint8Array
+      readonly json?: Uint8Array
+    }
   | { readonly kind: 'GasExceedsAllowance'; readonly allowance: bigint }
   /** A message (call arguments) that no block could contain, or that contradicts itself. `why` is the whole text. */
   | { readonly kind: 'MessageRefused'; readonly why: string }

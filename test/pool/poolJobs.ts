@@ -73,6 +73,8 @@ export interface TestJobs {
   }
   /** Ends the thread. */
   readonly exit: { readonly class: 'execute'; readonly args: number; readonly result: never }
+  /** As `exit`, and counts as short. */
+  readonly quit: { readonly class: 'proof'; readonly args: number; readonly result: never }
   readonly throwError: { readonly class: 'execute'; readonly args: string; readonly result: never }
   /** Throws where nothing catches it, while the job waits. */
   readonly throwOutside: { readonly class: 'execute'; readonly args: string; readonly result: never }
@@ -124,6 +126,7 @@ export function openTestPool(
       readHead: job('proof', 'readHead'),
       readStubbornly: job('execute', 'readStubbornly'),
       exit: job('execute', 'exit'),
+      quit: { ...job('proof', 'exit'), shortBytesMax: 1_000 },
       throwError: job('execute', 'throwError'),
       throwOutside: job('execute', 'throwOutside'),
       throwFault: job('execute', 'throwFault'),

@@ -12,6 +12,7 @@ import { UnknownKey } from '../../serving/access/keyChanges.js'
 import { KeysUnreachable } from '../../serving/access/keyRepository.js'
 import { TokenGate } from './adminToken.js'
 import { fitToRoute, isOwnHost, Refusal, readBody } from './apiRequest.js'
+import { ConnectionPlaces } from './connectionPlaces.js'
 import { dashboardHeaders, readDashboard } from './dashboard.js'
 import { FailedLogIns, type FailedLogInsNote } from './failedLogIns.js'
 import { LiveStreams } from './liveStreams.js'
@@ -51,9 +52,13 @@ interface Page {
 
 /** Time for a request to arrive, headers and body: nobody here is slow. */
 const requestMsMax = 10_000
+/** Time for its head, or the first byte of it. */
+const headMsMax = 2_000
+/** Time between two looks at which of these are over. */
+const checkMs = 500
 /** Bytes of headers; a token is short. */
 const headerBytesMax = 8 * 1024
-/** Connections at once: scrapers, probes and a few people. */
+/** Connections at once: scrapers, probes and a few people. Those that rest give their places to new ones. */
 const connectionsMax = 100
 
 export class AdminListener {
@@ -76,17 +81,27 @@ export class AdminListener {
       () => options.tick(),
       () => options.api.readLive(),
     )
-    const limits = { requestTimeout: requestMsMax, maxHeaderSize: headerBytesMax }
+    const limits = {
+      requestTimeout: requestMsMax,
+      headersTimeout: headMsMax,
+      connectionsCheckingInterval: checkMs,
+      maxHeaderSize: headerBytesMax,
+    }
+    const places = new ConnectionPlaces(connectionsMax)
     this.#server = createServer(limits, (request, response) => {
-      void this.#answer(request, response).catch((error) => {
+      const { socket } = request
+      places.begin(socket)
+      const answered = this.#answer(request, response).catch((error) => {
         // Of a client that left before its body was whole there is nothing to mend.
         if (request.errored === error) return
         options.logDefect(error)
         if (response.headersSent) response.destroy()
         else send(response, request.method, problem(500, 'internal error; see the log'))
       })
+      // A stream is not ended by then, and keeps its place until it closes.
+      void answered.then(() => response.writableEnded && places.end(socket))
     })
-    this.#server.maxConnections = connectionsMax
+    this.#server.on('connection', (socket) => places.take(socket))
     this.#server.unref()
   }
 

@@ -17,6 +17,9 @@ export class Refusal extends Error {
 /** Longest body; a key with many scopes has some thousand bytes. */
 const bodyBytesMax = 64 * 1024
 
+/** Deepest nesting of a body, as of requests to the public listener; what is deeper cannot be written as JSON again. */
+const depthMax = 64
+
 /**
  * Whether a Host header names this machine by address, as `localhost`, or by one of `names` (lower case). A page of
  * a name that was bound to this machine's address (DNS rebinding) sends that name.
@@ -29,7 +32,7 @@ export function isOwnHost(header: string | undefined, names: ReadonlySet<string>
 
 /**
  * The body of a request, parsed as JSON; undefined where it has none. Throws Refusal for another content type than
- * JSON, which a foreign web page could send without asking first, for what is too long, and for what is not JSON.
+ * JSON, which a foreign web page could send without asking first, for what is encoded, for what is too long or nested too deeply, and for what is not JSON.
  */
 export async function readBody(request: IncomingMessage): Promise<unknown> {
   const { headers } = request
@@ -38,6 +41,9 @@ export async function readBody(request: IncomingMessage): Promise<unknown> {
   if (type.trim().toLowerCase() !== 'application/json') {
     throw new Refusal(415, 'a body must have the content type application/json')
   }
+  const encoding = headers['content-encoding'] ?? ''
+  if (encoding !== '' && encoding.trim().toLowerCase() !== 'identity')
+    throw new Refusal(415, 'a body must be sent as it is, without a content encoding')
   const parts: Uint8Array[] = []
   let bytes = 0
   // To the end, which the time limit of requests sets at the latest: who still sends may not read the refusal.
@@ -47,11 +53,28 @@ export async function readBody(request: IncomingMessage): Promise<unknown> {
   }
   if (bytes > bodyBytesMax) throw new Refusal(413, `a body has at most ${bodyBytesMax} bytes`)
   if (bytes === 0) return undefined
+  const body = parse(Buffer.concat(parts).toString('utf8'))
+  if (isDeeper(body, depthMax)) throw new Refusal(400, `arrays and objects nest deeper than ${depthMax}`)
+  return body
+}
+
+function parse(text: string): unknown {
   try {
-    return JSON.parse(Buffer.concat(parts).toString('utf8'))
+    return JSON.parse(text)
   } catch {
     throw new Refusal(400, 'the body is not JSON')
   }
+}
+
+/** Level by level, since a function that calls itself ends where the stack does. */
+function isDeeper(value: unknown, max: number): boolean {
+  let level = [value]
+  for (let depth = 0; level.length > 0; depth++) {
+    level = level.filter((each) => typeof each === 'object' && each !== null)
+    if (depth === max) return level.length > 0
+    level = level.flatMap((each) => Object.values(each as object))
+  }
+  return false
 }
 
 function hasBody({ 'content-length': length, 'transfer-encoding': encoding }: IncomingHttpHeaders): boolean {

@@ -138,9 +138,10 @@ export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNe
   const open = () => openStore(config, options, () => syncing)
   let opened = source.opening === undefined ? open() : undefined
   const why = () => (opened === undefined ? (source.opening ?? unusable) : undefined)
+  // The source's own words name upstreams and files, which are no callers' business.
+  const briefly = () => (source.opening === undefined ? unusable : 'its source has none yet')
   const need = (): OpenStore => {
-    if (opened === undefined)
-      throw new FaultError({ kind: 'NotOpen', network: config.name, why: why() ?? '' })
+    if (opened === undefined) throw new FaultError({ kind: 'NotOpen', network: config.name, why: briefly() })
     return opened
   }
   // If the newest block cannot be read, the network stays at its previous head.

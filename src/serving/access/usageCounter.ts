@@ -1,4 +1,5 @@
 /** Counting on one edge what each key uses, until the process's ledger takes the counts. */
+import { redactText } from './keyText.js'
 
 export interface UsedAmounts {
   readonly calls: number
@@ -22,7 +23,7 @@ export interface SlowCall {
   readonly method: string
   readonly isError: boolean
   readonly ms: number
-  /** JSON, or its beginning. */
+  /** JSON, or its beginning, without secrets. */
   readonly params: string
 }
 
@@ -95,7 +96,9 @@ class NetworkUsage {
 
   note(keyId: string, slot: number, isError: boolean, ms: number, params: string): void {
     const method = this.#methodAt(slot)
-    this.#keep({ atMs: Date.now(), keyId, network: this.#network, method, isError, ms, params })
+    // A caller may give a key where something else is asked for.
+    const shown = redactText(params)
+    this.#keep({ atMs: Date.now(), keyId, network: this.#network, method, isError, ms, params: shown })
   }
 
   take(): UsedCalls[] {

@@ -249,7 +249,8 @@ function merge(points: readonly Point[]): Point {
 }
 
 function countsOf({ methods }: Point, method: string | undefined): readonly number[] {
-  return method === undefined ? sumLists(Object.values(methods)) : (methods[method] ?? [])
+  if (method === undefined) return sumLists(Object.values(methods))
+  return Object.hasOwn(methods, method) ? (methods[method] as readonly number[]) : []
 }
 
 function figuresOf([calls = 0, failed = 0, ...timed]: readonly number[], seconds: number): CallFigures {

@@ -15,12 +15,11 @@ import type { WrittenSlotsRequest } from '../../data/state/writtenKeys.js'
 import type { WitnessRequest } from '../../execution/evm/blocks/executionWitness.js'
 import type { StatePartsRequest } from '../../execution/evm/blocks/stateParts.js'
 import type {
-  AccessListOutcome,
-  CallOutcome,
   EstimateOutcome,
   ExecutionRequest,
   FillRequest,
 } from '../../execution/evm/messages/executionRequest.js'
+import type { ListedAccesses } from '../../execution/evm/messages/outcomeJson.js'
 import type { SimulationRequest } from '../../execution/evm/simulate/simulationRequest.js'
 import type { TraceRequest } from '../../execution/evm/tracers/traceRequest.js'
 import type { Fault } from '../../primitives/faults.js'
@@ -43,10 +42,10 @@ export interface Jobs {
   readonly headerProof: JobOf<'proof', HeaderProofRequest, Json>
   /** The proofs of a transaction, and of its receipt. */
   readonly indexProof: JobOf<'proof', IndexProofRequest, Json>
-  readonly call: JobOf<'execute', ExecutionRequest, CallOutcome>
+  readonly call: JobOf<'execute', ExecutionRequest, Json>
   readonly estimate: JobOf<'execute', ExecutionRequest, EstimateOutcome>
   readonly fill: JobOf<'execute', FillRequest, Json>
-  readonly accessList: JobOf<'execute', ExecutionRequest, AccessListOutcome>
+  readonly accessList: JobOf<'execute', ExecutionRequest, ListedAccesses>
   readonly witness: JobOf<'execute', WitnessRequest, Json>
   readonly simulate: JobOf<'execute', SimulationRequest, Json>
   /** Its last part, the others before it. */

@@ -17,7 +17,8 @@
  *
  * Groups. Short jobs are posted in groups, because posting a job takes longer than most of them. An execution in a
  * group is *on trial*: if it needs more than about two million gas, it is stopped and begins again alone; what the
- * group has not begun after 5 ms waits again (workers/).
+ * group has not begun after 5 ms waits again (workers/). If the thread of a group ends, the job that it was ended for
+ * fails, and the others wait again, each to be posted alone.
  *
  * Piscina starts, replaces and ends the threads and limits their heaps. Jobs do not use its queue, which knows
  * neither keys nor turns, but a port of each thread, which takes half the CPU of the edge (docs/libraries.md).
@@ -303,21 +304,32 @@ export class Pool<J extends JobTable<J>> {
     }
   }
 
-  /** Handles the end of a thread, which fails its jobs. */
+  /**
+   * Handles the end of a thread. The job that it was ended for fails, as does one that ran alone; others of its group
+   * wait again, each alone: which of them a thread died of shows then, and no other caller is failed by it.
+   */
   #lose(thread: JobThread, error: Error): void {
     const jobs = this.#running.get(thread) ?? []
     const ranMs = jobs.map(({ run }) => (performance.now() - (run as Run).startedAtMs) / jobs.length)
-    this.#leaveThread(jobs, thread, ranMs, [])
-    // Jobs posted together with a job that had to be stopped fail with it.
     const isStopped = jobs.some(({ run }) => run?.stopFault !== undefined)
-    if (!isStopped && !this.#threads.isEnding) this.#loseThread(jobs[0], 'died', error)
+    const isClosing = this.#threads.isEnding || this.#closed !== undefined
+    const again = jobs.filter(
+      ({ isSettled, run }) =>
+        jobs.length > 1 && !isClosing && !isSettled && run !== undefined && run.stopFault === undefined,
+    )
+    if (!isStopped && !this.#threads.isEnding) {
+      this.#loseThread(jobs.length === 1 ? jobs[0] : undefined, 'died', error)
+    }
+    for (const job of again) job.isShort = false
+    this.#leaveThread(jobs, thread, ranMs, again)
     for (const [at, job] of jobs.entries()) {
+      if (again.includes(job)) continue
       if (!job.isSettled) job.owner?.ran(ranMs[at] as number)
       this.#fail(job, isStopped ? (job.run?.stopFault ?? busy) : error)
     }
   }
 
-  /** Records that jobs left their thread after `ranMs`; interrupted ones wait again. */
+  /** Records that jobs left their thread after `ranMs`; those of `again` wait again. */
   #leaveThread(
     jobs: readonly Job[],
     thread: JobThread,

@@ -145,6 +145,10 @@ export class HttpRoutes {
     const admitted = this.#admit(head, reply, route, target)
     if (admitted === undefined || 'why' in admitted) return admitted
     if (!isJsonContentType(head.contentType)) return { answer: wrongContentType, why: 'content type' }
+    if (head.contentEncoding !== '') {
+      const encoded = refusedEncoding(head.contentEncoding)
+      if (encoded !== undefined) return encoded
+    }
     const { at, acceptEncoding } = head
     const watched = this.#watch(head, route)
     const headers = this.#headersFor(head, watched?.requestId)
@@ -233,7 +237,8 @@ export class HttpRoutes {
     this.#logRefused(head, answer.status, why)
     const upgrade = answer === wrongTransport ? upgradeHeader : noHeaders
     const endless = answer.status === 413 || head.transferEncoding !== ''
-    const headers = [...this.#headersFor(head), ...extra, ...upgrade]
+    const encodings = why === 'content encoding' ? acceptedEncoding : noHeaders
+    const headers = [...this.#headersFor(head), ...extra, ...upgrade, ...encodings]
     reply.send(answer, headers, endless || this.#pool.isClosing)
   }
 
@@ -257,9 +262,21 @@ const rootPage = (): Page => ({ status: 200, body: '{"note":"send JSON-RPC with 
 const keyForm = '/v3/<key>'
 const notFound = refusal(404, -32600, 'no such path: use /v3/<key> or /<network>/v3/<key>')
 const wrongTransport = refusal(426, -32600, 'this path is for WebSockets: connect to it with ws://')
+/** RFC 9110, section 15.5.16. */
+const acceptedEncoding: ExtraHeaders = [['accept-encoding', 'identity']]
 const upgradeHeader: ExtraHeaders = [['upgrade', 'websocket']]
 const wrongMethod = refusal(405, -32600, 'method not allowed: send JSON-RPC requests with POST')
 const wrongContentType = refusal(415, -32600, 'invalid content type, only application/json is supported')
+
+/** Why a body of this Content-Encoding is not read; undefined for one that is sent as it is. */
+function refusedEncoding(contentEncoding: string): Refusal | undefined {
+  const [coded] = contentEncoding.split(',').filter((each) => !/^\s*(identity)?\s*$/i.test(each))
+  if (coded === undefined) return undefined
+  const name = /^[\w.-]{1,20}$/.test(coded.trim()) ? ` ${coded.trim().toLowerCase()}` : ''
+  const what = `content encoding${name} is not supported: send the body as it is`
+  return { answer: refusal(415, -32600, what), why: 'content encoding' }
+}
+
 const noContent: Answer = { status: 204, body: '', retryAfterMs: undefined }
 
 /** Those that go-ethereum takes. */

@@ -16,6 +16,8 @@ export class RequestHead {
   host = ''
   contentLength = ''
   contentType = ''
+  /** All lines of this header, joined. */
+  contentEncoding = ''
   transferEncoding = ''
   origin = ''
   /** What follows `Bearer ` in Authorization; empty where that has another scheme. */
@@ -68,6 +70,7 @@ export class RequestHead {
     this.host = ''
     this.contentLength = ''
     this.contentType = ''
+    this.contentEncoding = ''
     this.transferEncoding = ''
     this.origin = ''
     this.bearer = ''
@@ -130,6 +133,9 @@ export class RequestHead {
       case 15:
         if (name === 'accept-encoding') this.acceptEncoding = joined(this.acceptEncoding, value)
         else if (name === 'x-forwarded-for') this.#forwardedFor = joined(this.#forwardedFor, value)
+        break
+      case 16:
+        if (name === 'content-encoding') this.contentEncoding = joined(this.contentEncoding, value)
         break
       case 17:
         if (name === 'transfer-encoding' && this.#transferEncodings++ === 0) this.transferEncoding = value

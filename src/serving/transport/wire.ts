@@ -96,7 +96,7 @@ export interface Reply {
   /** Reads the body; the answer may come later. */
   receive(receiver: BodyReceiver): void
   /** Lets the answer come later without the body; nothing is read until then. `end` as for {@link receive}. */
-  wait(end?: Pick<BodyReceiver, 'over'>): void
+  wait(end?: Receiver): void
   /** Stops reading the body, as far as the library can. */
   pause(): void
   resume(): void
@@ -114,11 +114,17 @@ export interface Reply {
   cut(): void
 }
 
-export interface BodyReceiver {
-  /** Takes part of the body, valid until the call returns. Not called after {@link Reply.send}. */
-  take(chunk: Uint8Array, isLast: boolean): void
+/** Who has a request answered. */
+export interface Receiver {
+  /** Id of its key, by which turns to send long answers are shared. */
+  readonly keyId: string
   /** Called once, when the last byte of the answer is handed to the library, or the connection is over. */
   over(): void
+}
+
+export interface BodyReceiver extends Receiver {
+  /** Takes part of the body, valid until the call returns. Not called after {@link Reply.send}. */
+  take(chunk: Uint8Array, isLast: boolean): void
 }
 
 /** Permission for one WebSocket, which is counted already. Exactly one of the two is called, once. */

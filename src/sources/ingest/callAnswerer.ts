@@ -21,6 +21,9 @@ const noRoom: Fault = {
   why: 'what upstreams answer cannot be stored, because the disk is full',
 }
 
+/** Time between two reports of why upstreams failed a call: callers could fill the log. */
+const failureMs = 10_000
+
 /** Takes calls, makes them, and reports for each what it resolves to, or the fault that it rejects with. */
 export class CallAnswerer {
   readonly #report: (message: IngestMessage) => void
@@ -29,6 +32,7 @@ export class CallAnswerer {
   #hasEnded = false
   /** The last failure of the store that the operator was told. */
   #told = ''
+  #failureTold = -Infinity
 
   constructor(report: (message: IngestMessage) => void, calls: SourceCalls) {
     this.#report = report
@@ -59,7 +63,10 @@ export class CallAnswerer {
   }
 
   #faultOf(error: unknown): Fault {
-    if (error instanceof FaultError) return error.fault
+    if (error instanceof FaultError) {
+      this.#tellFailure(error)
+      return error.fault
+    }
     if (error instanceof StoreError) {
       if (error.message !== this.#told) this.#report({ type: 'said', text: error.message })
       this.#told = error.message
@@ -67,5 +74,13 @@ export class CallAnswerer {
     }
     this.#report({ type: 'said', text: `a defect: ${(error as Error).stack}` })
     return { kind: 'UpstreamsFailed', why: 'internal error' }
+  }
+
+  /** Tells the operator of upstreams what callers do not get: which failed, and why. */
+  #tellFailure({ fault, message }: FaultError): void {
+    if (fault.kind !== 'UpstreamsFailed' || message === fault.why || message === fault.kind) return
+    if (performance.now() - this.#failureTold < failureMs) return
+    this.#failureTold = performance.now()
+    this.#report({ type: 'said', text: message })
   }
 }

@@ -39,7 +39,7 @@ import { sendRawTransaction } from '../upstream/sendRawTransaction.js'
 import { NodeError } from '../upstream/upstream.js'
 import { NoAnswerError, type Upstreams } from '../upstream/upstreams.js'
 import { Announcements } from './announcements.js'
-import { type Attempt, Proving } from './nodes/proving.js'
+import { type Attempt, Proving, unavailable } from './nodes/proving.js'
 import { type SentOptions, SentTransactions } from './sentTransactions.js'
 
 /** Announced transactions that are looked up in a second: whoever wants whole ones gets five times mainnet's. */
@@ -211,6 +211,7 @@ async function relayed<T>(outcome: Promise<T>): Promise<T> {
       throw new FaultError({ kind: 'UpstreamError', code, message, data })
     }
     if (!(error instanceof NoAnswerError || error instanceof UpstreamFailure)) throw error
-    throw new FaultError({ kind: 'UpstreamsFailed', why: error.message })
+    const why = error instanceof NoAnswerError ? error.brief : 'no upstream answered'
+    throw unavailable(why, error.message)
   }
 }

@@ -23,29 +23,55 @@ export interface RpcError {
   readonly data?: unknown
 }
 
+/** What came of an exchange. */
+export interface Answers {
+  /** By the texts of the calls' ids. */
+  readonly byId: ReadonlyMap<string, Answer>
+  /** Whether one id was answered more than once. */
+  readonly isRepeated: boolean
+}
+
 /**
- * The answers to calls by the texts of their ids, which some nodes send as texts; in whatever order, and not necessarily
- * all. Throws {@link UpstreamFailure} where there is none, as where a batch is refused: by one error, or a list of one,
- * as go-ethereum and Erigon do, or one for each call.
+ * The answers to calls by their ids, which some nodes send as texts; in whatever order, and not necessarily all. Of
+ * several answers to one call the first counts whose result is not null, else the first. Throws {@link UpstreamFailure}
+ * where there is none, as where a batch is refused: by one error, or a list of one, as go-ethereum and Erigon do, or
+ * one for each call.
  */
-export function readAnswers(calls: readonly Call[], given: unknown): ReadonlyMap<string, Answer> {
+export function readAnswers(calls: readonly Call[], given: unknown): Answers {
   const answers = [given].flat().filter(isAnswer)
   const [first] = answers
+  const found = firstUsable(answers)
   if (calls.length === 1) {
+    const id = String(calls[0]?.id)
+    // One answer alone is that of the call, whatever its id is.
+    const answer = answers.length === 1 ? first : found.byId.get(id)
     // Calls are JSON: whoever cannot parse them had something else before it, or is no node.
-    if (first === undefined || answers.length > 1 || codeOf(first) === parseErrorCode)
+    if (answer === undefined || codeOf(answer) === parseErrorCode)
       throw new UpstreamFailure('unreadable', 'an answer with neither result nor error')
-    return new Map([[String(calls[0]?.id), first]])
+    return { byId: new Map([[id, answer]]), isRepeated: found.isRepeated }
   }
   if (first !== undefined && answers.every(isBusy))
     throw new UpstreamFailure('busy', 'it asks for fewer calls')
   const isRefused = answers.every(
     ({ error }) => error && (answers.length === 1 || /batch/i.test(wordsOf(error))),
   )
-  const byId = new Map(answers.map((answer) => [String(answer.id), answer]))
-  if (isRefused || !Array.isArray(given) || !calls.some(({ id }) => byId.has(String(id))))
+  if (isRefused || !Array.isArray(given) || !calls.some(({ id }) => found.byId.has(String(id))))
     throw new UpstreamFailure('batchRefused', 'a batch is refused')
-  return byId
+  return found
+}
+
+function firstUsable(answers: readonly Answer[]): Answers {
+  const byId = new Map<string, Answer>()
+  for (const answer of answers) {
+    const id = String(answer.id)
+    const earlier = byId.get(id)
+    if (earlier === undefined || (hasResult(answer) && !hasResult(earlier))) byId.set(id, answer)
+  }
+  return { byId, isRepeated: byId.size < answers.length }
+}
+
+function hasResult({ result, error }: Answer): boolean {
+  return (error ?? null) === null && (result ?? null) !== null
 }
 
 function isAnswer(value: unknown): value is Answer {

@@ -6,7 +6,7 @@
 import { type Deferred, defer } from '../../primitives/deferred.js'
 import { textOf } from '../../primitives/excerpt.js'
 import { setTimeout } from '../../primitives/timers.js'
-import { type Answer, isBusy, type RpcError, readAnswers } from './answers.js'
+import { type Answer, type Answers, isBusy, type RpcError, readAnswers } from './answers.js'
 import { BatchSize } from './batchSize.js'
 import { Budget } from './budget.js'
 import { HttpLine } from './httpLine.js'
@@ -65,6 +65,7 @@ export class Upstream {
   readonly #quarantine = new Quarantine()
   readonly #batch = new BatchSize()
   readonly #lacked = new LackedMethods()
+  #hasRepeated = false
   #nextId = 1
   #probing: Promise<UpstreamFailure | undefined> | undefined
 
@@ -207,7 +208,8 @@ export class Upstream {
           'it failed several times in a row and is left alone for a moment',
         )
       }
-      const answers = await this.#exchange(open, ending.signal)
+      const { byId: answers, isRepeated } = await this.#exchange(open, ending.signal)
+      if (isRepeated) this.#noteRepeats()
       this.#pause.answered()
       this.#service.answered()
       this.score.answered(performance.now() - start)
@@ -228,7 +230,7 @@ export class Upstream {
   }
 
   /** Answers by the ids of their calls, at least one. An exchange that is given up early says nothing against the node. */
-  async #exchange(calls: readonly Call[], signal: AbortSignal): Promise<ReadonlyMap<string, Answer>> {
+  async #exchange(calls: readonly Call[], signal: AbortSignal): Promise<Answers> {
     const start = performance.now()
     const isBatch = calls.length > 1
     try {
@@ -242,6 +244,13 @@ export class Upstream {
         throw new UpstreamFailure('batchRefused', failure.message)
       throw failure
     }
+  }
+
+  /** Says once that it answers calls more than once. */
+  #noteRepeats(): void {
+    if (this.#hasRepeated) return
+    this.#hasRepeated = true
+    this.#notice(`${this.name} answers a call more than once; the first answer that is not null counts`)
   }
 
   /** Calls got no answer to an exchange that began at `start`: asks again where there is another way, and settles them. */

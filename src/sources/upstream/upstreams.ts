@@ -59,9 +59,15 @@ export interface Asked {
   readonly upstream: Upstream
 }
 
-/** No node answered in time. The message names each and why. */
+/** No node answered in time. The message names each and why, for the operator; `brief` is for callers. */
 export class NoAnswerError extends Error {
   override readonly name = 'NoAnswerError'
+  constructor(
+    message: string,
+    readonly brief = message,
+  ) {
+    super(message)
+  }
 }
 
 /** What a node's `/health` entry says. */
@@ -305,7 +311,8 @@ export class Upstreams {
       const isNobody = ranked.length === 0 || (this.#nodes.length > 1 && waitMs > briefMs)
       const isOver = round >= roundsMax || (isNobody && roundsMax < Infinity)
       if (this.#ending.signal.aborted || isOver || performance.now() + waitMs >= deadline) {
-        throw new NoAnswerError(this.#explain(method, not, question.failures))
+        const brief = `no upstream answered ${method}`
+        throw new NoAnswerError(`${brief} (${this.#explain(not, question.failures)})`, brief)
       }
       await pause(waitMs, this.#ending.signal)
     }
@@ -358,7 +365,7 @@ export class Upstreams {
     return claimer.vetted.ask(method, params, deadline)
   }
 
-  #explain(method: string, not: readonly Upstream[], failures: ReadonlyMap<string, string>): string {
+  #explain(not: readonly Upstream[], failures: ReadonlyMap<string, string>): string {
     const reasons = this.#nodes.map(({ upstream, claimer }) => {
       const { name, isQuarantined } = upstream
       if (not.includes(upstream)) return `${name}: not asked again`
@@ -366,7 +373,7 @@ export class Upstreams {
       if (claimer.vetted.isRefused) return `${name}: of another chain`
       return `${name}: ${failures.get(name) ?? 'it asked for a pause, or its budget is spent'}`
     })
-    return `no upstream answered ${method} (${reasons.join('; ')})`
+    return reasons.join('; ')
   }
 }
 

@@ -31,7 +31,7 @@ export class VettedNode {
   /** What is wrong with its chain, as found last; empty where nothing was. */
   #wrong = ''
   /** Why it did not say which chain it has, and what was said of that to the operator. */
-  #why = ''
+  #why: Error | undefined
   #said = ''
 
   /** `log` is called with a sentence for the operator where it is of another chain. */
@@ -55,8 +55,7 @@ export class VettedNode {
   async ask(method: string, params: readonly unknown[], deadline: number): Promise<unknown> {
     if (!this.#isVetted) {
       const verdict = await this.verdict(deadline)
-      if (verdict === undefined)
-        throw new UpstreamFailure('late', `it did not say which chain it has (${this.#why})`)
+      if (verdict === undefined) throw this.#unvetted()
       if (verdict !== '') throw new UpstreamFailure('otherChain', verdict)
     }
     return this.upstream.ask(method, params, deadline)
@@ -99,13 +98,20 @@ export class VettedNode {
       this.#wrong = verdict
       return verdict
     } catch (error) {
-      this.#why = (error as Error).message
+      this.#why = error as Error
       // A front may answer whatever is asked with an error, as where a key is wrong.
       if (!(error instanceof UpstreamFailure)) {
-        this.#sayOnce(`upstream ${upstream.name} does not say which chain it has: ${this.#why}`)
+        this.#sayOnce(`upstream ${upstream.name} does not say which chain it has: ${this.#why.message}`)
       }
       return undefined
     }
+  }
+
+  /** Of a node that gives no answer at all that is the reason, not what was asked. */
+  #unvetted(): UpstreamFailure {
+    const why = this.#why
+    if (why instanceof UpstreamFailure) return why
+    return new UpstreamFailure('late', `it did not say which chain it has (${why?.message})`)
   }
 
   /** Again where a front has no answer: all that is asked of the node waits for this. */

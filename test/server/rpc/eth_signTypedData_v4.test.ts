@@ -60,6 +60,35 @@ t.test('the signature is the one that viem makes of the same key, and ethers che
   ])
 })
 
+t.test('typed data of any size and form is refused briefly, before it is computed with', async (t) => {
+  const service = await startSigners(t)
+  const digits = '9'.repeat(4_000_000)
+  const number = (amount: unknown) => ({ ...typed, message: { ...message, amount } })
+  const long: readonly unknown[] = [
+    ...[number(digits), number(`0x${digits}`), number([digits]), { ...typed, domain: { name: digits } }],
+    ...[
+      { ...typed, types: { ...types, [digits]: [] } },
+      { ...typed, primaryType: digits },
+    ],
+    JSON.stringify(number(digits)),
+  ]
+  for (const each of long) {
+    const { error } = await service.call(method, [owner.address, each])
+    t.strictSame(error, { code: -32000, message: 'typed data has at most 131072 characters as JSON' })
+  }
+  const some = '9'.repeat(100_000)
+  for (const each of [number(some), number(`-${some}`), number([some]), number({ a: some })]) {
+    const { error } = await service.call(method, [owner.address, each])
+    t.match(error, { code: -32000, message: /^this is no typed data/ })
+    t.ok((error?.message.length ?? 0) < 300, `${error?.message.length} characters`)
+  }
+  // As much text as fits is signed.
+  const text = { ...typed, message: { ...message, contents: 'x'.repeat(120_000) } }
+  t.match(await service.call(method, [owner.address, text]), {
+    result: await owner.signTypedData(text as never),
+  })
+})
+
 t.test('elsewhere nothing is signed', async (t) => {
   const service = await startService()
   t.teardown(() => service.stop())

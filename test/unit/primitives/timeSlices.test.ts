@@ -1,6 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import t from 'tap'
-import { Share, type SliceOptions, TimeSlices, type Work } from '../../../src/primitives/timeSlices.js'
+import {
+  countTurns,
+  Share,
+  type SliceOptions,
+  TimeSlices,
+  type Work,
+} from '../../../src/primitives/timeSlices.js'
 import { shareKept } from './youngObjects.js'
 
 interface NamedWork extends Work {
@@ -15,6 +21,9 @@ const work = (name: string, bytes = 0): NamedWork => ({
   name,
   place: undefined,
 })
+
+// Of a thread that is warm; a cold one has a test of its own.
+countTurns(Number.MAX_SAFE_INTEGER)
 
 /** Slices that note what goes on, and what is refused, by turn of the event loop. */
 function noting(options: Partial<SliceOptions<NamedWork>> = {}) {
@@ -241,4 +250,34 @@ t.test('kinds of work that take long have a turn of the event loop each, one aft
     turns.every((turn) => turn.replace('b', '').length <= 1),
     turns.join(' '),
   )
+})
+
+t.test('while a thread is cold its turns are a quarter as long', async (t) => {
+  const [workMs, msMax] = [0.2, 4]
+  const slices: TimeSlices<NamedWork> = new TimeSlices<NamedWork>({
+    goOn: () => {
+      inTurn++
+      const endsAt = performance.now() + workMs
+      while (performance.now() < endsAt);
+    },
+    msMaxOf: () => msMax,
+  })
+  let inTurn = 0
+  const most = async () => {
+    let found = 0
+    for (let turn = 0; turn < 100; turn++) {
+      for (let each = 0; each < msMax / workMs; each++) slices.wait(work('a'))
+      inTurn = 0
+      await nextTurn()
+      found = Math.max(found, inTurn)
+      while (!slices.isEmpty) await nextTurn()
+    }
+    return found
+  }
+  countTurns(0)
+  const cold = await most()
+  countTurns(Number.MAX_SAFE_INTEGER)
+  const warm = await most()
+  t.ok(cold <= msMax / 4 / workMs, `${cold} works in a cold turn`)
+  t.ok(warm > msMax / 4 / workMs, `${warm} in a warm one`)
 })

@@ -1,17 +1,18 @@
 // @shares
 /** The admin listener beside the program's public one: /live, /ready, /metrics, its token and its port. */
 import { readFileSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { makeFolder } from '../../library/folder.js'
 import { once, waitFor } from '../../library/until.js'
 import { makeTransaction } from '../../rollup/invokeTransactions.js'
 import { blockAt, chainPath, genesisPath, headBlock } from '../../rpc/demoChain.js'
 import { adminOf } from '../../service/adminClient.js'
+import { get } from '../../service/httpClient.js'
 import { startKeyedDemo } from '../../service/keyedDemo.js'
 import { freePort } from '../../service/ports.js'
 import { runProgram, startProgram, writeConfig } from '../../service/program.js'
+import { makeFolder } from '../../library/folder.js'
 import { copyDemo, type DemoSettings, serveDemo } from '../../service/servedDemo.js'
 import { type Service, startService } from '../../service/service.js'
 import { SocketClient } from '../../transport/socketClient.js'
@@ -166,6 +167,58 @@ t.test(
     t.strictSame(JSON.parse((await admin.get('/live')).text), { live: true, stuck: [] })
   },
 )
+
+t.test('whatever connects and sends nothing that needs an answer, probes get theirs', async (t) => {
+  const { admin } = await start(t)
+  const { hostname, port } = new URL(admin.origin)
+  const open = (text: string): Promise<Socket> =>
+    new Promise((resolve) => {
+      const socket = connect(Number(port), hostname, () => {
+        socket.write(text)
+        resolve(socket)
+      })
+      // What is sent back stays unread.
+      socket.on('error', () => undefined).pause()
+      t.teardown(() => socket.destroy())
+    })
+  const head = 'HTTP/1.1\r\nHost: 127.0.0.1\r\n'
+  for (const [what, text] of [
+    ['silent', ''],
+    ['half a head', `GET /live ${head}`],
+    ['another request to come', `GET /live ${head}\r\n`],
+    ['an unread page', `GET / ${head}\r\n`.repeat(50)],
+    ['a body that does not come', `PATCH /api/keys/1 ${head}Content-Length: 9\r\n\r\n`],
+    ['a wrong token', `GET /metrics ${head}Authorization: Bearer wrong\r\n\r\n`],
+  ] as const) {
+    for (let count = 0; count < 250; count++) await open(text)
+    for (const path of ['/live', '/ready', '/metrics']) {
+      const { status, text: body } = await get(`${admin.origin}${path}`, {
+        authorization: `Bearer ${admin.token}`,
+      })
+      t.equal(status, 200, `${what}: ${path} ${body.slice(0, 100)}`)
+    }
+  }
+})
+
+t.test('a connection without a whole head ends before one whose body is awaited', async (t) => {
+  const { admin } = await start(t)
+  const { hostname, port } = new URL(admin.origin)
+  const token = admin.token
+  const ended: string[] = []
+  const open = (name: string, text: string) =>
+    new Promise<void>((resolve) => {
+      const socket = connect(Number(port), hostname, () => socket.write(text))
+      socket.on('error', () => undefined).resume()
+      socket.on('close', () => {
+        ended.push(name)
+        resolve()
+      })
+    })
+  const head = 'HTTP/1.1\r\nHost: 127.0.0.1\r\n'
+  const body = `POST /api/keys ${head}Authorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{`
+  await Promise.all([open('body', body), open('silent', ''), open('half', `GET /live ${head}`)])
+  t.strictSame(ended.slice(0, 2).sort(), ['half', 'silent'])
+})
 
 t.test('a head that is too old is named by /ready', async (t) => {
   const demo = { source: { type: 'file', path: chainPath } }

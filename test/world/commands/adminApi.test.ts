@@ -339,6 +339,79 @@ t.test('a wrong query is refused with what is wrong', async (t) => {
   }
 })
 
+t.test('names that all objects have, and bodies of any depth, are no defects', async (t) => {
+  const { admin, document } = await open(t, shared)
+  const names = [...Object.getOwnPropertyNames(Object.prototype), 'prototype', 'length']
+  const queries: Readonly<Record<string, readonly string[]>> = {
+    '/api/history': ['method', 'key', 'span'],
+    '/api/usage': ['key', 'by', 'from', 'to', 'method', 'network'],
+    '/api/audit': ['key', 'before', 'count'],
+  }
+  const methods = Object.entries(document.paths as Record<string, object>).flatMap(([path, of]) =>
+    Object.keys(of).map((method) => ({ path, method: method.toUpperCase() })),
+  )
+  t.ok(methods.length > 10)
+  for (const name of names) {
+    for (const { path, method } of methods) {
+      if (path === '/api/live' || method === 'HEAD') continue
+      const asked = queries[path]?.map((query) => `${path}?${query}=${name}`) ?? [path.replace('{id}', name)]
+      for (const each of asked) {
+        const { status, text } = await admin.get(each, {
+          method,
+          headers: { authorization: `Bearer ${admin.token}`, 'content-type': 'application/json' },
+          ...(method !== 'GET' && { body: `{"${name}":{"${name}":1}}` }),
+        })
+        if (status >= 500) t.fail(`${method} ${each}: ${status} ${text}`)
+      }
+    }
+  }
+  const call = async (params: string) => {
+    const { status, text } = await admin.get('/api/networks/demo/call', {
+      method: 'POST',
+      headers: { authorization: `Bearer ${admin.token}`, 'content-type': 'application/json' },
+      body: `{"method":"eth_chainId","params":${params}}`,
+    })
+    return { status, text }
+  }
+  for (const depth of [1, 60, 63, 64, 100, 5_000, 30_000]) {
+    for (const [open, close] of [
+      ['[', ']'],
+      ['{"a":', '}'],
+    ] as const) {
+      const inner = open === '[' ? '' : '1'
+      const isLong = depth * (open.length + 1) > 60_000
+      const { status, text } = await call(open.repeat(depth) + inner + close.repeat(depth))
+      if (isLong) t.equal(status, 413)
+      else t.equal(status, depth < 64 ? 200 : 400, `${depth}: ${text.slice(0, 200)}`)
+    }
+  }
+  t.match(await call('["__proto__",{"__proto__":{"toString":1}}]'), { status: 200 })
+})
+
+t.test('keys in the parameters of slow calls are shown to nobody', async (t) => {
+  const { admin, service } = await start(t, {}, ['--no-auth'])
+  const secret = `tg_${'Ab3'.repeat(16)}z`
+  const token = `eyJ${'hbGciOiJIUzI1NiJ9'.repeat(2)}.eyJzdWIiOiIxIn0.c2lnbmF0dXJlc2lnbmF0dXJl`
+  // Slow: a loop without end.
+  const loop = '0x5b600056'
+  const to = `0x${'ee'.repeat(20)}`
+  for (const text of [secret, token, secret.slice(0, 20)]) {
+    const call = { to, [text]: text, data: '0x', input: '0x' }
+    const body = (params: unknown) => JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_call', params })
+    await service.post('/', body([call, 'latest', { [to]: { code: loop, note: text } }]))
+    await service.post(
+      '/',
+      body([{ to, note: `https://${text}@example.org/${text}` }, 'latest', { [to]: { code: loop } }]),
+    )
+  }
+  const shown = await waitFor('slow calls', async () => {
+    const { text } = await admin.get('/api/state')
+    return JSON.parse(text).slowCalls.length >= 6 && text
+  })
+  for (const part of ['Ab3Ab3Ab', 'hbGciOiJIU', 'c2lnbmF0']) t.notOk(shown.includes(part), `${part} is shown`)
+  t.ok(shown.includes(to), 'all else is')
+})
+
 t.test('wrong tokens are in the audit log, in summary', async (t) => {
   const { admin, ask, service, config } = await start(t)
   for (let guess = 0; guess < 5; guess++) {

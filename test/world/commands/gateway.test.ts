@@ -164,6 +164,40 @@ t.test('metrics tell what upstreams were asked, what is kept, and the commits of
   t.ok((found.get('tidegate_source_heap_bytes{network="main"}') ?? 0) > 0)
 })
 
+t.test('callers get no address of an upstream, and operators the right reason', async (t) => {
+  const [first, second] = [await startNode(t), await startNode(t)]
+  const urls = [first.url, second.url]
+  const gateway = await startGateway(t.testdir(), urls)
+  t.teardown(() => gateway.stop())
+  const hosts = urls.map((url) => new URL(url).host)
+  const asked = someOf(lasting, 10).map(({ body }) => body)
+  const failures = async (what: string) => {
+    const texts = await Promise.all(asked.map(async (body) => (await gateway.post('/', body)).text))
+    for (const text of texts) {
+      const isNamed = hosts.some((host) => text.includes(host)) || /127\.0\.0\.1|localhost|ECONN/.test(text)
+      t.notOk(isNamed, `${what}: ${text.slice(0, 300)}`)
+    }
+    return texts.filter((text) => text.includes('"error"'))
+  }
+  const dice = new Dice(propertyRuns(1).seed as number)
+  first.answer = second.answer = async (call) => {
+    const answer = await askArchive(call)
+    return 'result' in answer ? { result: tellOneLie(answer.result, dice).lie } : answer
+  }
+  await failures('lies')
+  first.weather = second.weather = () => ({ kind: 'status', status: 500, body: 'no' })
+  await failures('status 500')
+  await first.stop()
+  await second.stop()
+  const texts = await failures('refused connections')
+  t.ok(texts.length > 0, 'some fail')
+  for (const text of texts) {
+    t.match(JSON.parse(text).error, { code: -32000, message: /^(no|fewer than \d) upstreams? [^()]*$/ })
+  }
+  t.match(gateway.said.err, /no upstream (answered|gave) [^"]*127\.0\.0\.1:\d+: /, 'the log has the reasons')
+  t.notMatch(gateway.said.err, /did not say which chain it has \([^)]*ECONN/)
+})
+
 t.test('where all nodes lie, callers get errors', async (t) => {
   const dice = new Dice(propertyRuns(1).seed as number)
   const liar = await startNode(t)

@@ -265,22 +265,52 @@ t.test('a thread leaves short jobs that wait to others that may take them', asyn
   await ended(longer, ...waiting)
 })
 
-t.test('what was handed over with a job that would not stop may be asked again', async (t) => {
+t.test('what was handed over with a job that would not stop runs again', async (t) => {
   const opened = await open(t, { graceMs: 20 })
   const owner = new RequestContext()
   const before = run(opened, 'linger', { ms: 20 })
   const culprit = faultOf(run(opened, 'linger', { ms: 60_000 }, owner))
-  const together = [1, 2].map((value) => faultOf(run(opened, 'echo', value)))
+  const gone = new RequestContext()
+  const cancelled = faultOf(run(opened, 'echo', 0, gone))
+  const together = [1, 2].map((value) => run(opened, 'echo', value))
   await before
-  t.match(opened.pool.counts, { waiting: 0, running: 3 })
+  t.match(opened.pool.counts, { waiting: 0, running: 4 })
   // Long enough for the thread to be in the midst of it.
   await run(opened, 'work', { ms: 50 })
   owner.finish()
+  gone.finish()
   t.strictSame(await culprit, { kind: 'RequestTimedOut' })
-  for (const fault of await Promise.all(together)) t.match(fault, { kind: 'ServerBusy' })
+  t.strictSame(await cancelled, { kind: 'RequestTimedOut' }, 'whose caller has gone does not wait again')
+  t.strictSame(await Promise.all(together), [1, 2])
   await until(() => opened.losses.length > 0)
   t.match(opened.losses, [{ job: 'linger', why: 'stopped' }])
   t.equal(await run(opened, 'echo', 3), 3)
+  await until(() => opened.pool.counts.running === 0)
+  t.match(opened.pool.counts, { waiting: 0, threadsLost: 1 })
+})
+
+t.test('of a group whose thread dies those alone fail that it dies of', async (t) => {
+  const opened = await open(t)
+  const keyed = (id: string) => new RequestContext(undefined, { key: { id } })
+  const before = run(opened, 'linger', { ms: 20 })
+  const culprits = [1, 2].map((code) => {
+    const outcome = run(opened, 'quit', code, keyed('attacker'))
+    return t.rejects(outcome, { message: new RegExp(`exited with code: ${code}`) })
+  })
+  const victims = Array.from({ length: 20 }, (_, i) => run(opened, 'echo', i, keyed(`victim ${i % 2}`)))
+  await before
+  t.strictSame(
+    await Promise.all(victims),
+    victims.map((_, i) => i),
+  )
+  await Promise.all(culprits)
+  await until(() => opened.pool.counts.running === 0)
+  const named = opened.losses.filter(({ job }) => job !== undefined)
+  t.match(named, [
+    { job: 'quit', keyId: 'attacker', why: 'died' },
+    { job: 'quit', keyId: 'attacker', why: 'died' },
+  ])
+  t.equal(await run(opened, 'echo', 'later'), 'later')
 })
 
 t.test('a running job that ignores that its owner has gone loses its thread', async (t) => {

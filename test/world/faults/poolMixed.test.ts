@@ -13,6 +13,7 @@ import { Witnesses } from '../../../src/execution/evm/blocks/executionWitness.js
 import { JobWatch } from '../../../src/execution/evm/engine/jobWatch.js'
 import { Execution } from '../../../src/execution/evm/messages/execution.js'
 import type { ExecutionRequest } from '../../../src/execution/evm/messages/executionRequest.js'
+import { listedAccesses, returnedJson, withTexts } from '../../../src/execution/evm/messages/outcomeJson.js'
 import { Simulation } from '../../../src/execution/evm/simulate/simulation.js'
 import { bytesToHex, padLeft, toAddress, toHash32, toMinimalBytes } from '../../../src/primitives/bytes.js'
 import { FaultError } from '../../../src/primitives/faults.js'
@@ -171,6 +172,10 @@ t.test('1,000 mixed jobs at once answer what each alone does', async (t) => {
         return simulation.simulateJson(args, goOn)
       case 'searchLogs':
         return searchLogs(store, args.search, args.bounds, goOn)
+      case 'call':
+        return withTexts(execution.call(args, goOn).then(returnedJson))
+      case 'accessList':
+        return execution.accessList(args, goOn).then(listedAccesses)
       default:
         return execution[name](args, goOn)
     }

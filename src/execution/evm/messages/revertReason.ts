@@ -30,12 +30,19 @@ export function decodeRevertReason(data: Uint8Array): string | undefined {
   return panicReasons.get(code) ?? `unknown panic code: 0x${code.toString(16)}`
 }
 
-/** Decodes one ABI-encoded string: offset, length, bytes. Undefined where the offset or length is out of range. */
+/**
+ * Bytes of a reason, of which contracts write some hundred; the data has all of a longer one. As JSON it may have six
+ * times as many characters, which the thread that listens writes.
+ */
+const reasonBytesMax = 2 * 1024
+
+/** Decodes the beginning of one ABI-encoded string: offset, length, bytes. Undefined where the offset or length is out of range. */
 function decodeString(body: Uint8Array): string | undefined {
   const start = readOffset(body, 0)
   const length = start === undefined ? undefined : readOffset(body, start)
   if (start === undefined || length === undefined || start + 32 + length > body.length) return undefined
-  return Buffer.from(body.subarray(start + 32, start + 32 + length)).toString('utf8')
+  const told = Buffer.from(body.subarray(start + 32, start + 32 + Math.min(length, reasonBytesMax)))
+  return length > reasonBytesMax ? `${told.toString('utf8')}…` : told.toString('utf8')
 }
 
 /** A word as an offset or length into `body`; undefined where it cannot be one. */

@@ -3,7 +3,7 @@ import type { Fault } from '../../../primitives/faults.js'
 import type { Json } from '../method.js'
 import type { Answer, AnswerBody } from './answer.js'
 import { JsonStream } from './jsonStream.js'
-import { faultToHttpStatus, faultToWireError, renderErrorAnswer, type WireError } from './wireErrors.js'
+import { faultToHttpStatus, faultToWireError, renderError, type WireError } from './wireErrors.js'
 
 export class Failure {
   constructor(
@@ -22,7 +22,7 @@ export type Streamed = Outcome | JsonStream
 
 /** `at` is the hash of the block that the call itself was pinned to; undefined where it had no `at`. */
 export function renderOutcome(id: string, at: string | undefined, outcome: Outcome): AnswerBody {
-  if (outcome instanceof Failure) return renderErrorAnswer(id, outcome.error, at)
+  if (outcome instanceof Failure) return renderError(id, outcome.error, at)
   const pin = pinOf(at)
   return typeof outcome === 'string'
     ? `{"jsonrpc":"2.0","id":${id},${pin}"result":${outcome}}`

@@ -8,10 +8,12 @@ import { type Fault, FaultError, type InvokeErrorCode } from '../../../primitive
 import { NotHeldError } from '../../../primitives/notHeld.js'
 import { filterKeyBytes, subscriptionBytes } from '../../streams/subscriberPool.js'
 import { polledFilterBytes, polledFilterKeyBytes } from '../logs/filterService.js'
+import { hexText } from './hexText.js'
 
 export interface WireError {
   readonly code: number
   readonly message: string
+  /** JSON where it is a Uint8Array. */
   readonly data?: unknown
 }
 
@@ -131,8 +133,12 @@ const wireErrors: { readonly [K in FaultKind]: (fault: FaultOf<K>) => WireError 
   NoAccountHistory: () => wire(-32000, 'this network does not hold when accounts changed'),
   NoAccumulator: ({ number }) =>
     wire(-32000, `block ${toQuantity(number)} is in no epoch that was checked against an accumulator`),
-  ExecutionReverted: ({ reason, data }) =>
-    wire(3, reason === undefined ? 'execution reverted' : `execution reverted: ${reason}`, bytesToHex(data)),
+  ExecutionReverted({ reason, data, json }) {
+    const text = json ?? hexText(data)
+    // Short text is part of the error's.
+    const shown = typeof text === 'string' ? text.slice(1, -1) : text
+    return wire(3, reason === undefined ? 'execution reverted' : `execution reverted: ${reason}`, shown)
+  },
   GasExceedsAllowance: ({ allowance }) => wire(-32000, `gas required exceeds allowance (${allowance})`),
   FeeHistoryRefused: ({ why }) => wire(-32000, why),
   MessageRefused: ({ why }) => wire(-32000, why),
@@ -260,6 +266,20 @@ export function thrownToWireError(thrown: unknown, where: string, log: DefectLog
 
 /** `id` is JSON as the caller wrote it; `at` the hash of the block that the call was pinned to. */
 export function renderErrorAnswer(id: string, error: WireError, at?: string): string {
+  return `${errorHead(id, at)}${JSON.stringify(error)}}`
+}
+
+/** As {@link renderErrorAnswer}, in pieces where the error has long data. */
+export function renderError(
+  id: string,
+  { data, ...error }: WireError,
+  at?: string,
+): string | readonly (string | Uint8Array)[] {
+  if (!(data instanceof Uint8Array)) return renderErrorAnswer(id, { ...error, data }, at)
+  return [`${errorHead(id, at)}${JSON.stringify(error).slice(0, -1)},"data":`, data, '}}']
+}
+
+function errorHead(id: string, at: string | undefined): string {
   const pin = at === undefined ? '' : `"at":"${at}",`
-  return `{"jsonrpc":"2.0","id":${id},${pin}"error":${JSON.stringify(error)}}`
+  return `{"jsonrpc":"2.0","id":${id},${pin}"error":`
 }

@@ -5,7 +5,7 @@
 import type { Answer, AnswerBody } from '../answers/answer.js'
 import type { AskedCall, CachedAnswer } from '../answers/answerMemo.js'
 import { Failure, type Outcome, renderOutcome } from '../answers/outcome.js'
-import { renderErrorAnswer } from '../answers/wireErrors.js'
+import { renderError, renderErrorAnswer } from '../answers/wireErrors.js'
 import { Deadline } from '../contexts/deadline.js'
 import { unpaid } from '../contexts/payment.js'
 import { unitsMin } from '../contexts/price.js'
@@ -56,9 +56,9 @@ export class BatchAnswer {
   }
 
   /** Adds an error answer. Every call gets an answer, so errors, of about a hundred bytes each, always fit. */
-  putError(index: number, body: string): void {
+  putError(index: number, body: AnswerBody): void {
     this.#bodies[index] = body
-    this.#bytes += Buffer.byteLength(body) + 1
+    this.#bytes += bodyBytes(body) + 1
   }
 
   /**
@@ -223,7 +223,7 @@ function putOutcome<N extends RpcNetwork>(
     return
   }
   const at = basis.hashOf(pinOfCall(call))
-  if (outcome instanceof Failure) return answer.putError(index, renderErrorAnswer(call.id, outcome.error, at))
+  if (outcome instanceof Failure) return answer.putError(index, renderError(call.id, outcome.error, at))
   try {
     answer.putResult(index, renderOutcome(call.id, at, outcome))
   } catch (thrown) {

@@ -243,7 +243,7 @@ export class CallRunner<N extends RpcNetwork> {
         ? undefined
         : this.#afterFetch(thrown, method, call, basis, context, turns, fetches)
       if (again !== undefined) return again
-      const failure = this.failure(thrown, method.name, context.keyId)
+      const failure = this.#failed(thrown, method.name, context)
       return isPaid ? failure : (unpaid(context, unitsMin) ?? failure)
     }
   }
@@ -299,7 +299,7 @@ export class CallRunner<N extends RpcNetwork> {
       countBytes(context, json)
       return json
     }
-    return result.then(settle, (thrown) => this.failure(thrown, name, context.keyId))
+    return result.then(settle, (thrown) => this.#failed(thrown, name, context))
   }
 
   #remember({ method, call: { asked }, basis, network, price }: Running<N>, json: Json): void {
@@ -310,6 +310,14 @@ export class CallRunner<N extends RpcNetwork> {
     if (network !== this.#views.current) return
     const slot = this.#counter?.slotOf(method.name) ?? 0
     this.#memo.write(asked, json, { method: method.name, price, slot })
+  }
+
+  /** As {@link failure}, of a call that ran, whose error may be as long as any result. */
+  #failed(thrown: unknown, name: string, context: RequestContext): Failure {
+    const failure = this.failure(thrown, name, context.keyId)
+    const { data } = failure.error
+    if (data instanceof Uint8Array) countBytes(context, data)
+    return failure
   }
 
   /** What a call fails with that threw this. */

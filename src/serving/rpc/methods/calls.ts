@@ -2,11 +2,13 @@
  * Messages that are executed on the state after a block, without becoming part of the chain. Parameters and rules are
  * go-ethereum's. Specification, section 4.
  */
-import type { AccessListOutcome, CallOutcome } from '../../../execution/evm/messages/executionRequest.js'
-import { bytesToHex, toQuantity } from '../../../primitives/bytes.js'
+import type { CallOutcome } from '../../../execution/evm/messages/executionRequest.js'
+import type { ListedAccesses } from '../../../execution/evm/messages/outcomeJson.js'
+import { toQuantity } from '../../../primitives/bytes.js'
 import { FaultError } from '../../../primitives/faults.js'
+import { hexText } from '../answers/hexText.js'
 import { faultToWireError } from '../answers/wireErrors.js'
-import { defineMethod } from '../method.js'
+import { defineMethod, type Json } from '../method.js'
 import type { JobNetwork } from '../network.js'
 import { bundles, bundlesPrice, callsPlace } from '../params/bundleParams.js'
 import { blockOverrides, callObject, stateOverrides } from '../params/callParams.js'
@@ -47,7 +49,7 @@ export const callMethods = {
     result: bytesSchema,
     run(network: JobNetwork, [call, block, stateOverrides, blockOverrides], context) {
       const request = executionRequest(network, { call, block, stateOverrides, blockOverrides })
-      const run = (each: typeof request) => network.jobs.run('call', each, context).then(returnedJson)
+      const run = (each: typeof request) => network.jobs.run('call', each, context)
       const later = runAfterWaiting(network, request, run)
       if (later !== undefined) return later
       const short = network.trials?.call(request, context)
@@ -137,20 +139,16 @@ export const callMethods = {
   }),
 }
 
-function returnedJson({ failure, returnData }: CallOutcome): string {
+/** Of a call that was run here, whose data is never of megabytes. */
+function returnedJson({ failure, returnData }: CallOutcome): Json {
   if (failure !== undefined) throw new FaultError(failure)
-  return `"${bytesToHex(returnData)}"`
+  return hexText(returnData)
 }
 
-function accessListJson({ accessList, gasUsed, failure }: AccessListOutcome): string {
-  return JSON.stringify({
-    accessList: accessList.map(({ address, storageKeys }) => ({
-      address: bytesToHex(address),
-      storageKeys: storageKeys.map(bytesToHex),
-    })),
-    ...(failure === undefined ? {} : { error: failureText(failure) }),
-    gasUsed: toQuantity(gasUsed),
-  })
+function accessListJson({ accessList, gasUsed, failure }: ListedAccesses): Json {
+  const error = failure === undefined ? '' : `"error":${JSON.stringify(failureText(failure))},`
+  const parts = ['{"accessList":', accessList, `,${error}"gasUsed":"${toQuantity(gasUsed)}"}`]
+  return Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)))
 }
 
 /** go-ethereum reports a revert without its reason here. */

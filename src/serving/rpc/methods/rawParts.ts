@@ -4,10 +4,12 @@ import { rawTransaction } from '../../../data/chain/blockRows.js'
 import type { ChainView } from '../../../data/chain/chainView.js'
 import type { TransactionLocation } from '../../../data/chain/findTransaction.js'
 import { findKeptTransaction } from '../../../data/chain/removedHistory.js'
-import { bytesToHex, type Hash32 } from '../../../primitives/bytes.js'
+import type { Hash32 } from '../../../primitives/bytes.js'
 import { FaultError } from '../../../primitives/faults.js'
 import { JsonBytes } from '../../../primitives/jsonBytes.js'
 import { rlpListSpans, rlpSpanAt } from '../../../primitives/rlp.js'
+import { hexText } from '../answers/hexText.js'
+import type { Json } from '../method.js'
 import { chainMethod } from '../network.js'
 import { blockId, hash32, position } from '../params/params.js'
 import { bytesSchema, listSchema, nullable } from '../params/schema.js'
@@ -49,7 +51,7 @@ export const rawPartMethods = {
     run({ chain }, [id]) {
       const block = minedBlock(chain, id)
       const list = block && chain.readBlockAccessList(block.hash)
-      if (list !== undefined) return `"${bytesToHex(list)}"`
+      if (list !== undefined) return hexText(list)
       throw new FaultError({ kind: 'ResourceNotFound', why: 'there is no such block in the chain' })
     },
   }),
@@ -99,18 +101,18 @@ export const rawPartMethods = {
   }),
 }
 
-function rawTransactionOf(chain: ChainView, at: TransactionLocation | undefined): string {
+function rawTransactionOf(chain: ChainView, at: TransactionLocation | undefined): Json {
   const block = at && chain.readBlock(at.blockHash)
   return toJson(block && rawTransaction(block, at.index))
 }
 
 /** The bytes that `read` returns for a block. Throws FaultError for an unknown hash. */
-function rawBlockPart(chain: ChainView, id: BlockId, read: (hash: Hash32) => Uint8Array | undefined): string {
+function rawBlockPart(chain: ChainView, id: BlockId, read: (hash: Hash32) => Uint8Array | undefined): Json {
   const block = chain.resolve(id, 0)
   if (block === undefined && id.kind === 'hash') throw new FaultError({ kind: 'HeaderForHashNotFound' })
   return toJson(block && read(block.hash))
 }
 
-function toJson(bytes: Uint8Array | undefined): string {
-  return bytes === undefined ? '"0x"' : `"${bytesToHex(bytes)}"`
+function toJson(bytes: Uint8Array | undefined): Json {
+  return bytes === undefined ? '"0x"' : hexText(bytes)
 }

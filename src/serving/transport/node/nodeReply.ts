@@ -1,16 +1,23 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { noBytes } from '../../../primitives/bytes.js'
+import type { Place } from '../../../primitives/timeSlices.js'
 import type { Answer } from '../../rpc/answers/answer.js'
 import { lastingPieces, lengthOf } from '../answerBytes.js'
+import { type LongSend, sendSlices, sentBytesMax } from '../sendSlices.js'
 import { isBodiless, statusReason } from '../statusReason.js'
-import { type BodyReceiver, type ExtraHeaders, noHeaders, type Reply } from '../wire.js'
+import { type BodyReceiver, type ExtraHeaders, noHeaders, type Receiver, type Reply } from '../wire.js'
 import type { NodeConnection } from './nodeConnection.js'
 
-export class NodeReply implements Reply {
+export class NodeReply implements Reply, LongSend {
+  /** For a turn of the event loop ({@link sendSlices}). */
+  place: Place | undefined
   readonly #req: IncomingMessage
   readonly #res: ServerResponse
   readonly #connection: NodeConnection
-  #receiver: Pick<BodyReceiver, 'over'> | undefined
+  #receiver: Receiver | undefined
+  /** What is left of a long answer, and where its first piece goes on. */
+  #parts: Uint8Array[] = []
+  #offset = 0
   #sendingBytes = 0
   #isSending = false
   #isOver = false
@@ -20,6 +27,10 @@ export class NodeReply implements Reply {
     this.#res = res
     this.#connection = connection
     connection.add(this)
+  }
+
+  get flow(): string {
+    return this.#receiver?.keyId ?? ''
   }
 
   receive(receiver: BodyReceiver): void {
@@ -41,7 +52,7 @@ export class NodeReply implements Reply {
     })
   }
 
-  wait(end?: Pick<BodyReceiver, 'over'>): void {
+  wait(end?: Receiver): void {
     this.#receiver = end
   }
 
@@ -71,9 +82,32 @@ export class NodeReply implements Reply {
     } else if (bytes !== undefined && !isBodiless(answer.status) && this.#req.method !== 'HEAD') {
       this.#sendingBytes = bytes
       this.#connection.addUnsent(bytes)
-      for (let at = 0; at < pieces.length - 1; at++) res.write(pieces[at])
-      res.end(pieces.at(-1), () => this.over())
+      this.#parts = pieces.filter(({ length }) => length > 0)
+      if (bytes > sentBytesMax) sendSlices.send(this, bytes)
+      else this.sendOn()
     } else res.end(() => this.over())
+  }
+
+  /** Passes on the next part of an answer, and the others as the connection takes them. */
+  sendOn(): void {
+    const res = this.#res
+    if (this.#isOver) return
+    let isTaken = true
+    for (let left = sentBytesMax; left > 0; ) {
+      const [piece] = this.#parts
+      if (piece === undefined) return void res.end(() => this.over())
+      const part = piece.subarray(this.#offset, this.#offset + left)
+      left -= part.length
+      this.#offset += part.length
+      if (this.#offset === piece.length) {
+        this.#parts.shift()
+        this.#offset = 0
+      }
+      if (this.#parts.length === 0) return void res.end(part, () => this.over())
+      isTaken = res.write(part)
+    }
+    if (isTaken) sendSlices.sendLater(this)
+    else res.once('drain', () => sendSlices.send(this, sentBytesMax))
   }
 
   #writeRest({ stream, end }: NonNullable<Answer['rest']>): void {
@@ -106,6 +140,7 @@ export class NodeReply implements Reply {
   over(): void {
     if (this.#isOver) return
     this.#isOver = true
+    if (this.place !== undefined) sendSlices.forget(this)
     this.#connection.addUnsent(-this.#sendingBytes)
     this.#receiver?.over()
     this.#connection.remove(this)

@@ -4,10 +4,12 @@
  */
 import type { HttpResponse } from 'uWebSockets.js'
 import { giveBack } from '../../../primitives/bufferPool.js'
+import type { Place } from '../../../primitives/timeSlices.js'
 import type { Answer, AnswerBody } from '../../rpc/answers/answer.js'
 import { lastingPieces, lengthOf, wholeBody } from '../answerBytes.js'
+import { type LongSend, sendSlices, sentBytesMax } from '../sendSlices.js'
 import { isBodiless, statusReason } from '../statusReason.js'
-import { type BodyReceiver, type ExtraHeaders, noHeaders, type Reply } from '../wire.js'
+import { type BodyReceiver, type ExtraHeaders, noHeaders, type Receiver, type Reply } from '../wire.js'
 
 /**
  * Longest body that is passed to the library whole; 16 KiB is its unit of sending. Longer ones are sent in parts, and
@@ -22,10 +24,12 @@ const wholeBytesMax = 16 * 1024
  */
 const joinedBytesMax = 64 * 1024
 
-export class UwsReply implements Reply {
+export class UwsReply implements Reply, LongSend {
+  /** For a turn of the event loop ({@link sendSlices}). */
+  place: Place | undefined
   readonly #res: HttpResponse
   readonly #isHead: boolean
-  #receiver: Pick<BodyReceiver, 'over'> | undefined
+  #receiver: Receiver | undefined
   /** Whether the end of the connection is told. */
   #isAwaited = false
   #isPaused = false
@@ -33,11 +37,19 @@ export class UwsReply implements Reply {
   #isOver = false
   /** Pieces of the answer that are sent as the connection drains. */
   #pieces: readonly Uint8Array[] = noPieces
+  /** The answer of a long one, its bytes, and how many of them the connection has accepted. */
+  #parts: readonly Uint8Array[] = noPieces
+  #bytes = 0
+  #offset = 0
 
   /** Takes over `res`. Make it inside the handler of the request. */
   constructor(res: HttpResponse, isHead: boolean) {
     this.#res = res
     this.#isHead = isHead
+  }
+
+  get flow(): string {
+    return this.#receiver?.keyId ?? ''
   }
 
   receive(receiver: BodyReceiver): void {
@@ -51,7 +63,7 @@ export class UwsReply implements Reply {
     })
   }
 
-  wait(end?: Pick<BodyReceiver, 'over'>): void {
+  wait(end?: Receiver): void {
     this.#receiver = end
     this.#isAwaited = true
     this.#res.onAborted(this.#end)
@@ -119,33 +131,45 @@ export class UwsReply implements Reply {
     }
   }
 
-  /** Sends what the connection accepts, and the rest as it drains. */
+  /** Sends what the connection and the turn accept, and the rest as it drains. */
   #writeInParts(body: AnswerBody): void {
     const res = this.#res
     const isJoined = typeof body !== 'string' && lengthOf(body) <= joinedBytesMax
-    let pieces = isJoined ? [wholeBody(body) as Uint8Array] : lastingPieces(body)
-    const bytes = lengthOf(pieces)
-    /** Continues at an offset of the body; false once the connection accepts no more. */
-    const send = (offset: number): boolean => {
-      let start = 0
-      for (const piece of pieces) {
-        const end = start + piece.length
-        if (end > offset) {
-          const [isTaken, isDone] = res.tryEnd(piece.subarray(Math.max(offset - start, 0)), bytes)
-          if (isDone) this.#end()
-          if (isDone || !isTaken) return isTaken
-        }
-        start = end
-      }
-      return true
-    }
-    if (!isJoined) this.#pieces = pieces
-    send(0)
+    this.#parts = isJoined ? [wholeBody(body) as Uint8Array] : lastingPieces(body)
+    this.#bytes = lengthOf(this.#parts)
+    if (!isJoined) this.#pieces = this.#parts
+    sendSlices.send(this, this.#bytes)
     if (this.#isOver) return
     // Of a page, for which nothing waited: the library ends the process where a handler returns without this.
     if (!this.#isAwaited) res.onAborted(this.#end)
-    if (isJoined) this.#pieces = pieces = lastingPieces(body)
-    res.onWritable(send)
+    if (isJoined) this.#pieces = this.#parts = lastingPieces(body)
+    res.onWritable((offset) => {
+      this.#offset = offset
+      sendSlices.send(this, this.#bytes - offset)
+      return true
+    })
+  }
+
+  /** Sends the next part; the library calls for more where the connection does not accept all of it. */
+  sendOn(): void {
+    let left = sentBytesMax
+    let start = 0
+    for (const piece of this.#parts) {
+      const end = start + piece.length
+      if (end > this.#offset) {
+        const part = piece.subarray(
+          Math.max(this.#offset - start, 0),
+          Math.max(this.#offset - start, 0) + left,
+        )
+        const [isTaken, isDone] = this.#res.tryEnd(part, this.#bytes)
+        if (isDone) this.#end()
+        if (isDone || !isTaken) return
+        this.#offset += part.length
+        left -= part.length
+        if (left === 0) return sendSlices.sendLater(this)
+      }
+      start = end
+    }
   }
 
   /** Sends what comes in parts, each as soon as the connection has accepted those before it. */
@@ -184,6 +208,7 @@ export class UwsReply implements Reply {
   readonly #end = (): void => {
     if (this.#isOver) return
     this.#isOver = true
+    if (this.place !== undefined) sendSlices.forget(this)
     for (const piece of this.#pieces) giveBack(piece)
     this.#receiver?.over()
   }

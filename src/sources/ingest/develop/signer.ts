@@ -15,6 +15,7 @@ import {
   noBytes,
   toMinimalBytes,
 } from '../../../primitives/bytes.js'
+import { excerpt } from '../../../primitives/excerpt.js'
 import { messageRefused } from '../../../primitives/faults.js'
 import { keccak256 } from '../../../primitives/keccak.js'
 import { packageRoot } from '../../../primitives/packageRoot.js'
@@ -37,6 +38,9 @@ const keysOfTools: readonly Hex[] = [
   '0xdbda1821b80551c9d65939329250298aa3472ba22feea921c0cf5d620ea67b97',
   '0x2a871d0798f97d79848a013d4936a73bf4cc922c825d33c1cf7073dff6d409c6',
 ]
+
+/** Characters of the reason why typed data is none. */
+const reasonCharsMax = 200
 
 /** Of the accounts of the demo network. */
 function keysOfDemo(): readonly string[] {
@@ -73,7 +77,9 @@ export class Signer {
     try {
       return signTyped(typed as Parameters<typeof signTyped>[0], bytesToHex(key), false)
     } catch (error) {
-      throw messageRefused(`this is no typed data (EIP-712): ${(error as Error).message}`)
+      // The library repeats what it was given.
+      const why = excerpt((error as Error).message, reasonCharsMax)
+      throw messageRefused(`this is no typed data (EIP-712): ${why}`)
     }
   }
 

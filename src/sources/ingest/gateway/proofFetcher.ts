@@ -26,9 +26,8 @@ import { FaultError } from '../../../primitives/faults.js'
 import { emptyCodeHash, keccak256 } from '../../../primitives/keccak.js'
 import { type Wanted, type WantingCall, wantedKey } from '../../../primitives/notHeld.js'
 import { accessListMethods, askAccessList, checkAccessList } from '../nodes/askedParts.js'
-import { LieError, MovedError } from '../nodes/lie.js'
+import { LackError, LieError, MovedError } from '../nodes/lie.js'
 import { type Asking, type Attempt, type ProveOptions, unavailable } from '../nodes/proving.js'
-import { bytesOf } from '../nodes/receiptsFromJson.js'
 import { checkProof, type StateForm, walkState } from './accountProof.js'
 import { BlockFetcher, type FetcherOptions, type ProvedBlock } from './blockFetcher.js'
 import { contentOf } from './familyBlock.js'
@@ -269,7 +268,7 @@ export class ProofFetcher extends BlockFetcher {
       // Of a transaction that waits for its block nothing can be proved.
       if (answer === null || answer.blockHash === null || answer.blockHash === undefined) return undefined
       const bytes = bytesOfHex(answer.blockHash, 32)
-      if (bytes === undefined) throw new LieError(`transaction ${text} without its block`)
+      if (bytes === undefined) throw new LackError([], `transaction ${text} without its block`)
       const blockHash = toHash32(bytes)
       const block = await this.blockFrom(blockHash, attempt)
       if (block === undefined) throw new MovedError(`transaction ${text} in a block that it does not have`)
@@ -430,7 +429,8 @@ export class ProofFetcher extends BlockFetcher {
     return this.proving.prove(`the code ${bytesToHex(codeHash)}`, async (attempt) => {
       const answer = await attempt.ask('eth_getCode', params)
       if (answer === null) return undefined
-      const code = bytesOf(answer)
+      const code = bytesOfHex(answer)
+      if (code === undefined) throw new LackError([], `code of ${params[0]} that is not hex`)
       if (equalBytes(keccak256(code), codeHash)) return code
       if (mayDiffer) return undefined
       throw new LieError(`code of ${params[0]} whose hash is not ${bytesToHex(codeHash)}`)

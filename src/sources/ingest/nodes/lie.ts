@@ -5,7 +5,7 @@ export class LieError extends Error {
 
 /**
  * An answer that lacks what it is to have, which is no lie: nothing proves that the node has it. It is not asked
- * by these methods for a while. The message says what is lacking.
+ * by these methods for a while; none are named where a caller may have chosen what it lacks. The message says what is lacking.
  */
 export class LackError extends Error {
   override readonly name = 'LackError'

@@ -123,7 +123,8 @@ export class Proving {
     }
     if (denials > 0 && reasons.size === 0) return undefined
     if (unproved !== undefined) throw new FaultError({ kind: 'NotProved', why: unproved }, unproved)
-    throw unavailable(`no upstream gave ${what} (${[...reasons.values()].join('; ') || 'none answers'})`)
+    const why = `no upstream gave ${what}`
+    throw unavailable(why, `${why} (${[...reasons.values()].join('; ') || 'none answers'})`)
   }
 
   /**
@@ -225,7 +226,7 @@ export class Proving {
       } catch (error) {
         if (error instanceof NoAnswerError && attempt.node === undefined) {
           if (once) return
-          throw unavailable(error.message)
+          throw unavailable(error.brief, error.message)
         }
         if (isLie(error)) attempt.node?.accuse(error.message)
         else if (!isFailure(error)) throw error
@@ -343,7 +344,7 @@ function isLie(error: unknown): error is Error {
   return kinds.some((kind) => error instanceof kind)
 }
 
-/** `why` is the whole text. */
-export function unavailable(why: string): FaultError {
-  return new FaultError({ kind: 'UpstreamsFailed', why }, why)
+/** `why` is for callers, and names no upstream; `whole` is for the operator. */
+export function unavailable(why: string, whole = why): FaultError {
+  return new FaultError({ kind: 'UpstreamsFailed', why }, whole)
 }

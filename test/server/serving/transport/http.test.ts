@@ -1,3 +1,4 @@
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { OperatorError } from '../../../../src/primitives/faults.js'
 import { cannotListen } from '../../../../src/serving/transport/wire.js'
 import { test } from '../../../transport/eachTransport.js'
@@ -101,6 +102,32 @@ test('statuses of what is no request for JSON-RPC', async (t) => {
     'Application/JSONRequest',
   ]) {
     t.equal((await post(path, echo, { 'content-type': type })).status, 200, type)
+  }
+  const bodies: Readonly<Record<string, (body: string) => Uint8Array<ArrayBuffer>>> = {
+    gzip: (body) => new Uint8Array(gzipSync(body)),
+    'x-gzip': (body) => new Uint8Array(gzipSync(body)),
+    deflate: (body) => new Uint8Array(deflateSync(body)),
+    br: (body) => new Uint8Array(brotliCompressSync(body)),
+    zstd: (body) => new Uint8Array(Buffer.from(body)),
+    aws: (body) => new Uint8Array(Buffer.from(body)),
+  }
+  for (const [coding, encode] of Object.entries(bodies)) {
+    for (const written of [coding, coding.toUpperCase(), `identity, ${coding}`, ` ${coding} `]) {
+      const refused = await fetch(base + path, {
+        method: 'POST',
+        body: encode(echo),
+        headers: { 'content-type': 'application/json', 'content-encoding': written },
+      })
+      t.equal(refused.status, 415, written)
+      t.equal(refused.headers.get('accept-encoding'), 'identity')
+      const message = `content encoding ${coding} is not supported: send the body as it is`
+      t.match(await refused.json(), { error: { code: -32600, message } })
+    }
+  }
+  const odd = await post(path, echo, { 'content-encoding': `"${'x'.repeat(500)}"` })
+  t.match(await odd.json(), { error: { message: /^content encoding is not supported/ } })
+  for (const none of ['identity', 'Identity', 'identity, identity', '']) {
+    t.equal((await post(path, echo, { 'content-encoding': none })).status, 200, none)
   }
 })
 

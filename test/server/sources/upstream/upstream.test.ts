@@ -59,6 +59,47 @@ t.test('a refusal of a batch has many forms', async (t) => {
   }
 })
 
+t.test('the first usable answer to a call counts, whatever else has its id', async (t) => {
+  const codes = ['0x1', '0x2', '0x3']
+  const right = (calls: readonly { readonly id: unknown }[]) =>
+    calls.map(({ id }, at) => ({ id, result: codes[at] }))
+  const nothing = { result: null }
+  const refusal = { error: { code: -32000, message: 'no' } }
+  const ids = (calls: readonly { readonly id: unknown }[], member: object) =>
+    calls.map(({ id }) => ({ ...member, id }))
+  const forms: Readonly<Record<string, (calls: readonly { readonly id: unknown }[]) => unknown>> = {
+    'null after all': (calls) => [...right(calls), ...ids(calls, nothing)],
+    'null before all': (calls) => [...ids(calls, nothing), ...right(calls)],
+    'null beside each': (calls) => right(calls).flatMap((answer) => [answer, { ...answer, result: null }]),
+    'an error after all': (calls) => [...right(calls), ...ids(calls, refusal)],
+    'an error before all': (calls) => [...ids(calls, refusal), ...right(calls)],
+    'another result after all': (calls) => [...right(calls), ...ids(calls, { result: '0x9' })],
+    'ids as texts after all': (calls) => [
+      ...right(calls),
+      ...calls.map(({ id }) => ({ id: String(id), result: null })),
+    ],
+    'what is no answer after all': (calls) => [...right(calls), null, 7, [], ...ids(calls, {})],
+  }
+  for (const [form, write] of Object.entries(forms)) {
+    for (const scheme of ['http', 'ws']) {
+      for (const count of [1, 3]) {
+        const node = await openNode(t)
+        node.refuse = (calls) => JSON.stringify(write(calls))
+        const lines: string[] = []
+        const options = { ...optionsOf(node), url: node.url.replace('http', scheme) }
+        const upstream = new Upstream(options, 'a.example', (text) => lines.push(text))
+        t.teardown(() => upstream.close())
+        for (let round = 0; round < 2; round++) {
+          const asked = codes.slice(0, count).map((code) => upstream.ask('eth_getCode', [code], soon()))
+          t.strictSame(await Promise.all(asked), codes.slice(0, count), `${form}, ${scheme}, ${count}`)
+        }
+        const isRepeated = form !== 'what is no answer after all'
+        t.equal(lines.length, isRepeated ? 1 : 0, `${form}, ${scheme}, ${count}: ${lines}`)
+      }
+    }
+  }
+})
+
 t.test('the size of batches that works is remembered', async (t) => {
   const node = await openNode(t)
   node.weather = (calls) =>

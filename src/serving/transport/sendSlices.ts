@@ -1,0 +1,56 @@
+/**
+ * Turns of long answers that are sent: what goes to the operating system in one turn of the event loop is bounded, and
+ * keys take turns. To pass on 4 MiB takes 2 to 10 ms, and jobs of the pool end several at a time.
+ */
+import { type Place, Share, TimeSlices } from '../../primitives/timeSlices.js'
+
+/** Bytes that are passed on at once: a block of 200 full transactions has 169 KB, which goes whole. */
+export const sentBytesMax = 256 * 1024
+
+/** Bytes of long answers in one turn: 1 ms. */
+export const sentBytesPerTurn = 1024 * 1024
+
+/** Milliseconds of a turn after which no further part is sent, though there would be room. */
+const sendMsMax = 1
+
+/** An answer of which a part is to be sent. */
+export interface LongSend {
+  /** Set by the slices. */
+  place: Place | undefined
+  /** Whose it is: its key's id; '' for pages. */
+  readonly flow: string
+  /** Sends the next part, of {@link sentBytesMax} at most. */
+  sendOn(): void
+}
+
+/** For tests; others share {@link sendSlices}. */
+export class SendSlices {
+  readonly #share = new Share()
+  readonly #slices = new TimeSlices<LongSend>({
+    goOn: (send) => send.sendOn(),
+    flowOf: ({ flow }) => flow,
+    msMaxOf: () => sendMsMax,
+    worksMax: sentBytesPerTurn / sentBytesMax,
+    share: { worksMax: Number.POSITIVE_INFINITY, costMax: sentBytesPerTurn },
+  })
+
+  /** Has a part sent now, if this turn has room for it and nobody waits; else in a later turn. */
+  send(send: LongSend, bytes: number): void {
+    const isFree = this.#slices.isEmpty && this.#slices.take(this.#share, Math.min(bytes, sentBytesMax))
+    if (isFree) send.sendOn()
+    else this.#slices.wait(send)
+  }
+
+  /** Has a part sent in a later turn. */
+  sendLater(send: LongSend): void {
+    this.#slices.wait(send)
+  }
+
+  /** Ends its wait, if it waits. */
+  forget(send: LongSend): void {
+    this.#slices.forget(send)
+  }
+}
+
+/** Of this thread. */
+export const sendSlices = new SendSlices()
