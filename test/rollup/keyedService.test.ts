@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { waitFor } from '../library/until.js'
+import { adminOf } from '../service/adminClient.js'
 import { createKeys } from '../service/keyedDemo.js'
 import { makeFolder, writeConfig } from '../service/program.js'
 import { type RpcAnswer, startService } from '../service/service.js'
@@ -33,7 +34,7 @@ async function startKeyed(t: Test, settings: object, upstream: object) {
     call(key, 'addInvokeTransaction', { invoke_transaction: transaction })
   const status = async (key: string, hash: string) =>
     (await call(key, 'getTransactionStatus', [hash])).result?.queue_status
-  return { sequencer, service, victim, attacker, reader, call, submit, status }
+  return { sequencer, service, folder, victim, attacker, reader, call, submit, status }
 }
 
 t.test('what a key was answered a hash for outlasts the attacks of another during an outage', async (t) => {
@@ -65,6 +66,29 @@ t.test('what a key was answered a hash for outlasts the attacks of another durin
     'each once, in order, and nothing else',
   )
 })
+
+t.test('a wait of one key does not make the server unready, a sequencer that is away does', async (t) => {
+  const admin = { port: 0, queueAgeMsMax: 1_000 }
+  const upstream = { mode: 'accept', unknownAnswersMax: 1_000 }
+  const { sequencer, service, attacker, folder, submit } = await startKeyed(t, { admin, logLevel: 'info' }, upstream)
+  const listener = await adminOf(service, join(folder, 'data'))
+  const queueAge = async () => JSON.parse((await listener.get('/ready')).text).checks.queueAge
+  await sequencer.order({ kind: 'react', always: { kind: 'error', code: 1_000, message: 'a gap' } })
+  await submit(attacker, makeTransaction(7, 0))
+  await waitFor('it to wait for long', async () => {
+    const health = await (await fetch(`${service.origin}/health`)).json()
+    return (health as Health).networks.roll.oldestWaitingMs > 1_500
+  })
+  t.equal(await queueAge(), 'ok')
+  await sequencer.order({ kind: 'stop' })
+  // The one that waited is tried seldom by now.
+  for (let sender = 1; sender <= 3; sender++) await submit(attacker, makeTransaction(sender, 0))
+  t.equal(await waitFor('a failure', async () => (await queueAge()) === 'failing'), true)
+})
+
+interface Health {
+  readonly networks: { readonly roll: { readonly oldestWaitingMs: number } }
+}
 
 for (const edges of process.platform === 'linux' ? [1, 2] : [1]) {
   t.test(`each key gets the verdict on its own submission, edges: ${edges}`, async (t) => {
