@@ -3,7 +3,7 @@
  * lower nonces, the same hash with another signature, and what the sequencer never answers. What the first was answered a
  * hash for reaches the sequencer, and is judged by what is in it alone.
  *
- * `RUNS=10` plays 2,000 in each kind of store, in a minute of CPU time. Many histories are played on one queue at once, which
+ * `RUNS=20` plays 2,000 in each kind of store, in a minute of CPU time. Many histories are played on one queue at once, which
  * is what a server has, and shares the commits.
  */
 import { createHash } from 'node:crypto'
@@ -25,7 +25,7 @@ import { makeTransaction } from './invokeTransactions.js'
 import { ModelSequencer, markers, rightSignature } from './modelSequencer.js'
 import { callerOf, type OpenQueue, queueStores } from './queues.js'
 
-const histories = 200
+const histories = 100
 /** Histories that share one queue. */
 const together = 100
 /** Between them the sequencer may go and come, and the process end and begin. */
@@ -295,12 +295,10 @@ async function waitForVerdicts(
     return (await queue.readRows(hash, key)).find((row) => idText(row) === name)
   }
   const all = played.flatMap(({ acknowledged }) => acknowledged.map((one) => ({ one, own: acknowledged })))
-  let waiting = all
-  await waitFor('all of the victims to be judged', async () => {
-    const rows = await Promise.all(waiting.map(({ one }) => rowOf(one)))
-    waiting = waiting.filter((_, at) => !isSettled(rows[at]?.state ?? 'REJECTED'))
-    return waiting.length === 0
-  })
+  for (const { one } of all) {
+    const isJudged = async () => isSettled((await rowOf(one))?.state ?? 'REJECTED')
+    await waitFor(`${one.name} to be judged`, isJudged)
+  }
   await queue.sweep(Date.now(), new Set())
   const found = await Promise.all(
     all.map(async ({ one, own }) => {

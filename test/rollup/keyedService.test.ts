@@ -70,7 +70,11 @@ t.test('what a key was answered a hash for outlasts the attacks of another durin
 t.test('a wait of one key does not make the server unready, a sequencer that is away does', async (t) => {
   const admin = { port: 0, queueAgeMsMax: 1_000 }
   const upstream = { mode: 'accept', unknownAnswersMax: 1_000 }
-  const { sequencer, service, attacker, folder, submit } = await startKeyed(t, { admin, logLevel: 'info' }, upstream)
+  const { sequencer, service, attacker, folder, submit } = await startKeyed(
+    t,
+    { admin, logLevel: 'info' },
+    upstream,
+  )
   const listener = await adminOf(service, join(folder, 'data'))
   const queueAge = async () => JSON.parse((await listener.get('/ready')).text).checks.queueAge
   await sequencer.order({ kind: 'react', always: { kind: 'error', code: 1_000, message: 'a gap' } })
