@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import type { DatabaseAddress } from '../../src/data/postgres/connection.js'
 import { NodeStore } from '../../src/data/store/nodeStore.js'
+import { nobody } from '../../src/data/store/submissions.js'
 import type { Forwarding, OpenSubmissions } from '../../src/operation/commands/openRollup.js'
 import { FaultError, type InvokeErrorCode } from '../../src/primitives/faults.js'
 import { Deliveries } from '../../src/serving/rollup/deliveries.js'
@@ -19,11 +20,17 @@ import {
   toHashedFields,
 } from '../../src/serving/rollup/invokeTransaction.js'
 import { LocalSubmissions } from '../../src/serving/rollup/localSubmissions.js'
-import { createSequencerClient, type SequencerOptions } from '../../src/serving/rollup/sequencerClient.js'
+import {
+  createSequencerClient,
+  type SequencerClient,
+  type SequencerOptions,
+} from '../../src/serving/rollup/sequencerClient.js'
 import { SharedDatabase } from '../../src/serving/rollup/sharedDatabase.js'
 import { SharedSubmissions } from '../../src/serving/rollup/sharedSubmissions.js'
+import type { WaitLimit } from '../../src/serving/rollup/submissionAge.js'
 import { type QueueOptions, SubmissionQueue } from '../../src/serving/rollup/submissionQueue.js'
-import type { SubmissionWriter } from '../../src/serving/rollup/submissionStore.js'
+import type { Rejection } from '../../src/serving/rollup/submissionService.js'
+import type { Lane, SubmissionId, SubmissionWriter } from '../../src/serving/rollup/submissionStore.js'
 import { RequestContext } from '../../src/serving/rpc/contexts/requestContext.js'
 import { startPostgres, withoutPostgres } from '../feed/postgres.js'
 import { waitFor } from '../library/until.js'
@@ -34,13 +41,14 @@ export const limitsOfTests: QueueOptions['limits'] = {
   waitingMax: 10_000,
   waitingBytesMax: 2 ** 28,
   waitingMsMax: 3_600_000,
+  keyShare: 0.5,
   retentionMs: 3_600_000,
   settledMax: 10_000,
 }
 
 export interface OpenQueue {
-  readonly queue: SubmissionQueue
-  readonly deliveries: Deliveries
+  readonly queue: NobodysQueue
+  readonly deliveries: NobodysDeliveries
   readonly logged: string[]
   /** What had to be hashed. */
   readonly hashed: readonly HashedFields[]
@@ -54,25 +62,51 @@ export interface OpenQueue {
 }
 
 type ForwardOptions = Partial<SequencerOptions> & {
-  readonly url: string
+  /** In place of one that asks `url`. */
+  readonly client?: SequencerClient
   readonly inFlightMax?: number
   readonly unknownAnswersMax?: number
   readonly retryMsMin?: number
 }
 
-/** Counts what is to be sent. */
-class CountedDeliveries extends Deliveries {
-  attempts = 0
+/** A queue that is read without a key, unless one is given. */
+export class NobodysQueue extends SubmissionQueue {
+  override readRow(hash: Felt, key: string = nobody) {
+    return super.readRow(hash, key)
+  }
 
-  override beginSending(sender: Felt) {
+  override readTransaction(hash: Felt, key: string = nobody) {
+    return super.readTransaction(hash, key)
+  }
+}
+
+/** Deliveries that find what is named by its hash, or its sender, alone. Counts what is to be sent. */
+export class NobodysDeliveries extends Deliveries {
+  attempts = 0
+  readonly #queue: NobodysQueue
+
+  constructor(writer: SubmissionWriter, limit: WaitLimit, queue: NobodysQueue) {
+    super(writer, limit)
+    this.#queue = queue
+  }
+
+  override beginSending(of: Lane | Felt) {
     this.attempts++
-    return super.beginSending(sender)
+    return super.beginSending(typeof of === 'string' ? { key: nobody, sender: of } : of)
+  }
+
+  override async settle(of: SubmissionId | Felt, rejection: Rejection | undefined): Promise<void> {
+    const id = typeof of === 'string' ? await this.#queue.readRow(of) : of
+    if (id === undefined) throw new Error(`there is no submission ${of}`)
+    await super.settle(id, rejection)
   }
 }
 
 interface OpenQueueOptions {
   readonly limits?: Partial<QueueOptions['limits']>
   readonly idempotent?: boolean
+  /** {@link computeInvokeHash} unless given. */
+  readonly computeHash?: (fields: HashedFields) => Felt
 }
 
 /** A queue in the node store. */
@@ -81,7 +115,7 @@ export function openQueue(t: Test, folder: string, options: OpenQueueOptions = {
   const store = new LocalSubmissions(node.openSubmissions('roll', chainId), () => node.isStoring)
   const forward = (make: (writer: SubmissionWriter) => Forwarder) => {
     const forwarder = make(store)
-    forwarder.serve(store.readWaitingSenders())
+    forwarder.serve(store.readWaitingLanes())
     return { forwarder, stop: () => forwarder.stop() }
   }
   return runQueue(t, { store, forward, close: () => node.close() }, options)
@@ -126,16 +160,20 @@ export async function queueStores(t: Test): Promise<readonly (readonly [where: s
 function runQueue(
   t: Test,
   { store, forward, close: closeStore }: OpenSubmissions,
-  { limits = {}, idempotent = false }: OpenQueueOptions,
+  {
+    limits = {},
+    idempotent = false,
+    computeHash = (fields) => computeInvokeHash({ chainId, fields }),
+  }: OpenQueueOptions,
 ): OpenQueue {
   const hashed: HashedFields[] = []
   const allLimits = { ...limitsOfTests, ...limits }
-  const queue = new SubmissionQueue(store, {
+  const queue = new NobodysQueue(store, {
     idempotent,
     // On the threads of the pool it is the same function.
     computeHash: async (fields) => {
       hashed.push(fields)
-      return computeInvokeHash({ chainId, fields })
+      return computeHash(fields)
     },
     limits: allLimits,
   })
@@ -152,25 +190,27 @@ function runQueue(
   t.teardown(close)
   return {
     queue,
-    deliveries: new Deliveries(store, allLimits),
+    deliveries: new NobodysDeliveries(store, allLimits, queue),
     logged,
     hashed,
     async submit(written, submitter = new RequestContext()) {
       const transaction = parseInvokeTransaction(written, invokeLimitsDefault)
       queue.assertAcceptable(transaction)
-      return queue.submit(transaction, submitter)
+      return (await queue.submit(transaction, submitter)).hash as Felt
     },
     async reaches(hash, state) {
       // It may be another one by the time that it is looked at again.
       const look = async () => (await queue.readRow(hash))?.state === state && state
       t.equal(await waitFor(`${hash} to be ${state}`, look), state)
     },
-    forward({ inFlightMax = 8, unknownAnswersMax = 3, retryMsMin = 10, ...options }) {
+    forward({ inFlightMax = 8, unknownAnswersMax = 3, retryMsMin = 10, client: given, ...options }) {
       const log = (message: string) => logged.push(message)
-      let deliveries: CountedDeliveries | undefined
+      let deliveries: NobodysDeliveries | undefined
       const opened = forward((writer) => {
-        const client = createSequencerClient({ form: 'rpc', prefix: 'rollupx', timeoutMs: 5_000, ...options })
-        deliveries = new CountedDeliveries(writer, allLimits)
+        const { url = '' } = options
+        const form = { form: 'rpc', prefix: 'rollupx', timeoutMs: 5_000 } as const
+        const client = given ?? createSequencerClient({ ...form, ...options, url })
+        deliveries = new NobodysDeliveries(writer, allLimits, queue)
         const pace = { inFlightMax, unknownAnswersMax, retryMsMin }
         return new Forwarder({ queue, deliveries, client, ...pace, log })
       })
@@ -185,6 +225,15 @@ function runQueue(
     },
     close,
   }
+}
+
+/** A caller with an API key, whose id is this number. */
+export function callerOf(key: number): RequestContext {
+  return new RequestContext(undefined, { key: { id: keyIdOf(key) } })
+}
+
+export function keyIdOf(key: number): string {
+  return key.toString(16).padStart(12, '0')
 }
 
 /** The hash of what a caller would write. */

@@ -9,6 +9,8 @@ import { inTime, once } from '../library/until.js'
 /** What it does with a transaction that arrives. It reports one that it has as known. */
 export type Reaction =
   | { readonly kind: 'accept' }
+  /** Accepts what is signed with `0x1`, and refuses all else with 55. */
+  | { readonly kind: 'verify' }
   /** Accepts after a while. */
   | { readonly kind: 'stall'; readonly ms: number }
   /** Accepts once it is told how to react to others. */

@@ -19,6 +19,7 @@ interface Invoke {
   readonly sender_address: string
   readonly nonce: string
   readonly calldata: string[]
+  readonly signature: string[]
   readonly tip: string
   readonly resource_bounds: Record<string, { max_amount: string; max_price_per_unit: string }>
   readonly paymaster_data: string[]
@@ -210,6 +211,7 @@ async function take(
   if (reaction.kind === 'status') return void sendRaw(response, reaction)
   if (reaction.kind === 'error') return refuse(reaction.code, reaction.message, reaction.data)
   if (reaction.kind === 'gatewayError') return send(response, reaction.status, reaction)
+  if (reaction.kind === 'verify' && tx.signature[0] !== '0x1') return refuse(55, 'Account validation failed')
   if (accepted.has(key)) {
     return forgets
       ? refuse(52, 'Invalid transaction nonce')

@@ -36,7 +36,12 @@ import {
 import { GroupCommit } from './groupCommit.js'
 import { decodeQuota, encodeQuota, type SpentQuota } from './keyRows.js'
 import { type KeyTableSet, KeyTables } from './keyTables.js'
-import { openSubmissionTables, Submissions, submissionTableNames } from './submissions.js'
+import {
+  openSubmissionTables,
+  prepareIndexesByKey,
+  Submissions,
+  submissionTableNames,
+} from './submissions.js'
 import { openUsageTables, UsageStore, usageTableNames } from './usage.js'
 
 /** Names are never reused for another layout. */
@@ -71,9 +76,10 @@ function foreign(path: string): OperatorError {
 
 /**
  * Raised whenever a stored layout changes. Version 2 added the tables of submissions, version 3 the details of keys:
- * an older program would overlook what a key may not do. Stores of earlier versions are brought up to date.
+ * an older program would overlook what a key may not do. Version 4 keeps submissions by key. Stores of earlier versions
+ * are brought up to date.
  */
-export const nodeSchemaVersion = 3
+export const nodeSchemaVersion = 4
 
 const storeKind = 'tidegate-node'
 
@@ -233,7 +239,13 @@ export class NodeStore extends KeyTables {
     if (version === nodeSchemaVersion) return
     if (version !== undefined && version < nodeSchemaVersion) {
       if (readOnly) return
-      return commitSync(this.environment, this.path, () => this.putMeta('schema', nodeSchemaVersion))
+      const indexByKey = prepareIndexesByKey(this.environment)
+      return commitSync(this.environment, this.path, () => {
+        // Another process may have brought it up to date in the meantime.
+        if (this.readMeta<number>('schema') !== version) return
+        indexByKey()
+        this.putMeta('schema', nodeSchemaVersion)
+      })
     }
     throw new OperatorError(
       `the node store ${this.path} has schema ${version} and this Tidegate reads ${nodeSchemaVersion}; run the version that wrote it`,

@@ -3,30 +3,53 @@
  * encoding; `rollup/` owns the states of a transaction.
  *
  *   table               key → value
- *   submissions         network ‖ 0 ‖ hash (32 bytes) → msgpack [state, sender, nonce, receivedAtMs, changedAtMs,
- *                       bodyBytes, code or null, text or null]
- *   submissionBodies    network ‖ 0 ‖ hash → the transaction, JSON
- *   submissionNonces    network ‖ 0 ‖ sender (32 bytes) ‖ nonce (32 bytes) → hash. Of unsettled ones alone.
- *   submissionsSettled  network ‖ 0 ‖ changedAtMs (8 bytes) ‖ hash → nothing. Of settled ones alone.
+ *   submissions         network ‖ 0 ‖ id → msgpack [state, sender, nonce, receivedAtMs, changedAtMs, bodyBytes,
+ *                       code or null, text or null]
+ *   submissionBodies    network ‖ 0 ‖ id → the transaction, JSON
+ *   submissionLanes     network ‖ 0 ‖ key (6 bytes) ‖ sender (32 bytes) ‖ nonce (32 bytes) ‖ receivedAtMs (8 bytes)
+ *                       ‖ id → nothing. Of unsettled ones alone.
+ *   submissionsSettled  network ‖ 0 ‖ changedAtMs (8 bytes) ‖ id → nothing. Of settled ones alone.
+ *   submissionRecords   network ‖ 0 ‖ key (6 bytes) ‖ changedAtMs (8 bytes) ‖ id → nothing. Of settled ones alone.
  *
- * `network` is its name, which contains no zero byte.
+ * `network` is its name, which contains no zero byte. `id` is hash (32 bytes) ‖ key (6 bytes) ‖ digest (16 bytes); that
+ * of a row written before the fourth schema of the node store is the hash alone: nobody knows its key.
  */
 import type { RootDatabase } from 'lmdb'
 import { Packr } from 'msgpackr'
-import { bytesToQuantity, concatBytes, type Hex, hexToBytes, joinBytes } from '../../primitives/bytes.js'
+import {
+  bytesToHex,
+  bytesToQuantity,
+  concatBytes,
+  type Hex,
+  hexToBytes,
+  joinBytes,
+} from '../../primitives/bytes.js'
 import { openTable, type Table } from './environment.js'
 import type { GroupCommit } from './groupCommit.js'
 import { numberKey } from './tables.js'
 
-/** Names are never reused for another layout. */
+/** Names are never reused for another layout. `submissionNonces` was one of the third schema. */
 export const submissionTableNames = {
   rows: 'submissions',
   bodies: 'submissionBodies',
-  nonces: 'submissionNonces',
+  lanes: 'submissionLanes',
   settled: 'submissionsSettled',
+  records: 'submissionRecords',
+  formerPlaces: 'submissionNonces',
 } as const
 
-export type SubmissionTables = { readonly [name in keyof typeof submissionTableNames]: Table }
+export type SubmissionTables = {
+  readonly [name in Exclude<keyof typeof submissionTableNames, 'formerPlaces'>]: Table
+}
+
+/**
+ * The id of the key of callers where no keys are needed. It also stands for the key of rows that were written before
+ * keys were.
+ */
+export const nobody = '000000000000'
+
+/** Rows of other keys with one hash that a reader gets: one each of as many keys, or all of eight. */
+export const othersMax = 64
 
 /** States, stored as their index. Add new ones at the end. */
 const states = ['RECEIVED', 'SENT', 'ACCEPTED', 'REJECTED'] as const
@@ -45,9 +68,29 @@ export interface Rejection {
   readonly text: string | undefined
 }
 
-/** Felts are hex quantities. */
-export interface SubmissionRow {
+/** What tells one submission from all others. The hash covers no signature, so several may have one hash. */
+export interface SubmissionId {
+  /** A felt as a hex quantity. */
   readonly hash: Hex
+  /** Id of the API key that submitted it, 12 hex digits. */
+  readonly key: string
+  /** The first 16 bytes of the SHA-256 of the transaction, signature included, in hex; empty in rows written before. */
+  readonly digest: string
+}
+
+/** The transactions of one sender that one key submitted. */
+export interface Lane {
+  readonly key: string
+  readonly sender: Hex
+}
+
+/** Where a transaction stands in its lane. */
+export interface Place extends Lane {
+  readonly nonce: Hex
+}
+
+/** Felts are hex quantities. */
+export interface SubmissionRow extends SubmissionId {
   readonly state: SubmissionState
   readonly sender: Hex
   readonly nonce: Hex
@@ -66,8 +109,31 @@ export function openSubmissionTables(environment: RootDatabase): SubmissionTable
     if (table === undefined) throw new Error(`the table ${name} was not made`)
     return table
   }
-  const { rows, bodies, nonces, settled } = submissionTableNames
-  return { rows: open(rows), bodies: open(bodies), nonces: open(nonces), settled: open(settled) }
+  const { rows, bodies, lanes, settled, records } = submissionTableNames
+  return {
+    rows: open(rows),
+    bodies: open(bodies),
+    lanes: open(lanes),
+    settled: open(settled),
+    records: open(records),
+  }
+}
+
+/**
+ * Opens what the third schema of the node store had, and returns what makes the indexes by key from it, within a
+ * transaction.
+ */
+export function prepareIndexesByKey(environment: RootDatabase): () => void {
+  const tables = openSubmissionTables(environment)
+  const places = openTable(environment, submissionTableNames.formerPlaces)
+  return () => {
+    for (const { key, value } of tables.rows.getRange({})) {
+      const networkBytes = key.indexOf(0) + 1
+      const row = decodeRow(decodeId(key.subarray(networkBytes)), value)
+      addIndexes(tables, Buffer.from(key.subarray(0, networkBytes)), row)
+    }
+    for (const key of [...(places?.getKeys({}) ?? [])]) places?.removeSync(key)
+  }
 }
 
 /** One network's submissions. Reads see committed rows; inside {@link write} also earlier writes of it. */
@@ -97,83 +163,130 @@ export class Submissions {
     })
   }
 
-  readRow(hash: Hex): SubmissionRow | undefined {
+  /** The rows of a hash that `key` submitted; where it has none, those of others, {@link othersMax} at most. */
+  readRows(hash: Hex, key: string): SubmissionRow[] {
+    const own = this.readOwn(hash, key)
+    return own.length > 0 ? own : this.#readRange(quantityToWord(hash), othersMax)
+  }
+
+  /** Rows of a hash that `key` submitted. */
+  readOwn(hash: Hex, key: string): SubmissionRow[] {
+    const word = quantityToWord(hash)
+    const rows = this.#readRange(concatBytes(word, Buffer.from(key, 'hex')))
+    const before = key === nobody ? this.readRow({ hash, key, digest: '' }) : undefined
+    return before === undefined ? rows : [before, ...rows]
+  }
+
+  readRow(id: SubmissionId): SubmissionRow | undefined {
     this.#renewReads()
-    const value = this.#tables.rows.get(this.#key(quantityToWord(hash)))
-    return value && decodeRow(hash, value)
+    const value = this.#tables.rows.get(this.#key(encodeId(id)))
+    return value && decodeRow(id, value)
   }
 
   /** The transaction as it was stored, JSON. */
-  readBody(hash: Hex): Uint8Array | undefined {
+  readBody(id: SubmissionId): Uint8Array | undefined {
     this.#renewReads()
-    return this.#tables.bodies.get(this.#key(quantityToWord(hash)))
+    return this.#tables.bodies.get(this.#key(encodeId(id)))
   }
 
-  /** The unsettled transaction of a sender with this nonce. */
-  readHash(sender: Hex, nonce: Hex): Hex | undefined {
-    this.#renewReads()
-    const hash = this.#tables.nonces.get(this.#key(quantityToWord(sender), quantityToWord(nonce)))
-    return hash && bytesToQuantity(hash)
+  /** The unsettled rows at a place, in the order of their arrival. */
+  readAt({ key, sender, nonce }: Place): SubmissionRow[] {
+    return this.#readLane(concatBytes(laneKey({ key, sender }), quantityToWord(nonce)))
   }
 
-  /** The unsettled transaction of a sender that has the lowest nonce. */
-  readFirstHash(sender: Hex): Hex | undefined {
-    this.#renewReads()
-    const start = this.#key(quantityToWord(sender))
-    for (const { value } of this.#tables.nonces.getRange({ start, end: afterAll(start), limit: 1 })) {
-      return bytesToQuantity(value)
-    }
-    return undefined
+  /** The unsettled row of a lane that has the lowest nonce; of several the one that came first. */
+  readFirst(lane: Lane): SubmissionRow | undefined {
+    return this.#readLane(laneKey(lane), 1)[0]
   }
 
   /** All unsettled ones, oldest first. */
   readUnsettled(): SubmissionRow[] {
-    this.#renewReads()
-    const { nonces } = this.#tables
-    const hashes = [...nonces.getRange({ start: this.#prefix, end: afterAll(this.#prefix) })].map(
-      ({ value }) => bytesToQuantity(value),
-    )
-    const rows = hashes.map((hash) => this.readRow(hash)).filter((row) => row !== undefined)
-    return rows.sort((a, b) => a.receivedAtMs - b.receivedAtMs)
+    return this.#readLane(new Uint8Array(0)).sort((a, b) => a.receivedAtMs - b.receivedAtMs)
   }
 
-  /** Number of settled ones. Walks over them. */
-  countSettled(): number {
+  /** Number of settled ones by key. Walks over them. */
+  countSettled(): Map<string, number> {
     this.#renewReads()
-    const start = this.#key(new Uint8Array(8))
-    return this.#tables.settled.getKeysCount({ start, end: afterAll(this.#prefix) })
+    const counts = new Map<string, number>()
+    const end = afterAll(this.#prefix)
+    let start = this.#prefix
+    for (;;) {
+      const [first] = this.#tables.records.getKeys({ start, end, limit: 1 })
+      if (first === undefined) return counts
+      const key = first.subarray(this.#prefix.length, this.#prefix.length + keyBytes)
+      const ofKey = this.#key(key)
+      counts.set(hexOf(key), this.#tables.records.getKeysCount({ start: ofKey, end: afterAll(ofKey) }))
+      start = afterAll(ofKey)
+    }
   }
 
-  /** Hashes that were settled before a time, oldest first. */
-  readSettledBefore(timeMs: number, limit: number): Hex[] {
+  /** Those that were settled before a time, oldest first. */
+  readSettledBefore(timeMs: number, limit: number): SubmissionRow[] {
     this.#renewReads()
     const range = { start: this.#key(new Uint8Array(8)), end: this.#key(numberKey(timeMs)), limit }
-    return [...this.#tables.settled.getKeys(range)].map((key) => bytesToQuantity(key.subarray(-32)))
+    return this.#rowsOf([...this.#tables.settled.getKeys(range)], 8)
   }
 
-  /** Adds a transaction, or replaces the row under its hash, with all indexes. */
+  /** Those of a key that were settled first, oldest first. */
+  readOldestRecords(key: string, limit: number): SubmissionRow[] {
+    this.#renewReads()
+    const start = this.#key(Buffer.from(key, 'hex'))
+    return this.#rowsOf(
+      [...this.#tables.records.getKeys({ start, end: afterAll(start), limit })],
+      keyBytes + 8,
+    )
+  }
+
+  /** Adds a transaction, or replaces the row under its id, with all indexes. */
   put(row: SubmissionRow, body?: Uint8Array): void {
-    const { rows, bodies, nonces, settled } = this.#tables
-    this.#dropIndexes(row.hash)
-    const hash = quantityToWord(row.hash)
-    rows.putSync(this.#key(hash), encodeRow(row))
-    if (body !== undefined) bodies.putSync(this.#key(hash), body)
-    if (isSettled(row.state)) settled.putSync(this.#key(numberKey(row.changedAtMs), hash), new Uint8Array(0))
-    else nonces.putSync(this.#key(quantityToWord(row.sender), quantityToWord(row.nonce)), hash)
+    const { rows, bodies } = this.#tables
+    this.#dropIndexes(row)
+    const id = encodeId(row)
+    rows.putSync(this.#key(id), encodeRow(row))
+    if (body !== undefined) bodies.putSync(this.#key(id), body)
+    addIndexes(this.#tables, this.#prefix, row)
   }
 
-  remove(hash: Hex): void {
-    this.#dropIndexes(hash)
-    this.#tables.rows.removeSync(this.#key(quantityToWord(hash)))
-    this.#tables.bodies.removeSync(this.#key(quantityToWord(hash)))
+  remove(id: SubmissionId): void {
+    this.#dropIndexes(id)
+    this.#tables.rows.removeSync(this.#key(encodeId(id)))
+    this.#tables.bodies.removeSync(this.#key(encodeId(id)))
   }
 
-  #dropIndexes(hash: Hex): void {
-    const row = this.readRow(hash)
+  #dropIndexes(id: SubmissionId): void {
+    const row = this.readRow(id)
     if (row === undefined) return
-    const { nonces, settled } = this.#tables
-    if (isSettled(row.state)) settled.removeSync(this.#key(numberKey(row.changedAtMs), quantityToWord(hash)))
-    else nonces.removeSync(this.#key(quantityToWord(row.sender), quantityToWord(row.nonce)))
+    const { lanes, settled, records } = this.#tables
+    if (!isSettled(row.state)) lanes.removeSync(laneIndex(this.#prefix, row))
+    else {
+      settled.removeSync(settledIndex(this.#prefix, row))
+      records.removeSync(recordIndex(this.#prefix, row))
+    }
+  }
+
+  /** Rows whose id begins with these bytes. */
+  #readRange(idStart: Uint8Array, limit?: number): SubmissionRow[] {
+    this.#renewReads()
+    const start = this.#key(idStart)
+    const range = { start, end: afterAll(start), ...(limit !== undefined && { limit }) }
+    return [...this.#tables.rows.getRange(range)].map(({ key, value }) =>
+      decodeRow(decodeId(key.subarray(this.#prefix.length)), value),
+    )
+  }
+
+  /** Rows whose place in the index of lanes begins with these bytes. */
+  #readLane(placeStart: Uint8Array, limit?: number): SubmissionRow[] {
+    this.#renewReads()
+    const start = this.#key(placeStart)
+    const range = { start, end: afterAll(start), ...(limit !== undefined && { limit }) }
+    return this.#rowsOf([...this.#tables.lanes.getKeys(range)], keyBytes + 32 + 32 + 8)
+  }
+
+  /** The rows whose id comes after so many bytes of these keys of an index. */
+  #rowsOf(indexKeys: readonly Uint8Array[], bytesBefore: number): SubmissionRow[] {
+    return indexKeys
+      .map((key) => this.readRow(decodeId(key.subarray(this.#prefix.length + bytesBefore))))
+      .filter((row) => row !== undefined)
   }
 
   #key(...parts: readonly Uint8Array[]): Uint8Array {
@@ -209,7 +322,7 @@ function encodeRow(row: SubmissionRow): Uint8Array {
 
 type StoredRow = [number, Uint8Array, Uint8Array, number, number, number, number | null, string | null]
 
-function decodeRow(hash: Hex, value: Uint8Array): SubmissionRow {
+function decodeRow({ hash, key, digest }: SubmissionId, value: Uint8Array): SubmissionRow {
   const [at, sender, nonce, receivedAtMs, changedAtMs, bodyBytes, code, text] = packr.unpack(
     value,
   ) as StoredRow
@@ -217,6 +330,8 @@ function decodeRow(hash: Hex, value: Uint8Array): SubmissionRow {
   if (state === undefined) throw new Error(`a submission has the unknown state ${at}`)
   return {
     hash,
+    key,
+    digest,
     state,
     sender: bytesToQuantity(sender),
     nonce: bytesToQuantity(nonce),
@@ -225,6 +340,53 @@ function decodeRow(hash: Hex, value: Uint8Array): SubmissionRow {
     bodyBytes,
     rejection: state === 'REJECTED' ? { code: code ?? undefined, text: text ?? undefined } : undefined,
   }
+}
+
+const keyBytes = nobody.length / 2
+
+function encodeId({ hash, key, digest }: SubmissionId): Uint8Array {
+  const word = quantityToWord(hash)
+  return digest === '' ? word : joinBytes([word, Buffer.from(key, 'hex'), Buffer.from(digest, 'hex')])
+}
+
+function decodeId(bytes: Uint8Array): SubmissionId {
+  const hash = bytesToQuantity(bytes.subarray(0, 32))
+  if (bytes.length === 32) return { hash, key: nobody, digest: '' }
+  return { hash, key: hexOf(bytes.subarray(32, 32 + keyBytes)), digest: hexOf(bytes.subarray(32 + keyBytes)) }
+}
+
+function hexOf(bytes: Uint8Array): string {
+  return bytesToHex(bytes).slice(2)
+}
+
+function addIndexes(
+  { lanes, settled, records }: SubmissionTables,
+  prefix: Uint8Array,
+  row: SubmissionRow,
+): void {
+  const nothing = new Uint8Array(0)
+  if (!isSettled(row.state)) lanes.putSync(laneIndex(prefix, row), nothing)
+  else {
+    settled.putSync(settledIndex(prefix, row), nothing)
+    records.putSync(recordIndex(prefix, row), nothing)
+  }
+}
+
+function laneKey({ key, sender }: Lane): Uint8Array {
+  return concatBytes(Buffer.from(key, 'hex'), quantityToWord(sender))
+}
+
+function laneIndex(prefix: Uint8Array, row: SubmissionRow): Uint8Array {
+  const place = concatBytes(laneKey(row), quantityToWord(row.nonce))
+  return joinBytes([prefix, place, numberKey(row.receivedAtMs), encodeId(row)])
+}
+
+function settledIndex(prefix: Uint8Array, row: SubmissionRow): Uint8Array {
+  return joinBytes([prefix, numberKey(row.changedAtMs), encodeId(row)])
+}
+
+function recordIndex(prefix: Uint8Array, row: SubmissionRow): Uint8Array {
+  return joinBytes([prefix, Buffer.from(row.key, 'hex'), numberKey(row.changedAtMs), encodeId(row)])
 }
 
 /** A hex quantity as 32 bytes, so that byte order is number order. */

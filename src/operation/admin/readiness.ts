@@ -22,7 +22,7 @@ export interface ReadinessFigures {
     readonly network: string
     /** Whether the last attempt to store submissions succeeded. */
     readonly isStoring: boolean
-    /** How long the oldest submission has waited; undefined without a sequencer, where all wait. */
+    /** How long the oldest submission has waited; undefined where the sequencer answers, or there is none. */
     readonly queueAgeMs: number | undefined
   }[]
   /** Undefined where no keys are needed, or they are not shared. */

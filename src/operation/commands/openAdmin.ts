@@ -258,7 +258,8 @@ function readiness(
   const sourceOf = new Map(sources.map((source) => [source.name, source]))
   const ofRollup = (rollup: OpenRollup): ReadinessFigures['rollups'][number] => {
     const { isStoring, sequencerAnswers, oldestWaitingMs } = rollup.health()
-    const queueAgeMs = sequencerAnswers === undefined ? undefined : oldestWaitingMs
+    // While the sequencer answers, a long wait is that of one key, behind what it submitted itself.
+    const queueAgeMs = sequencerAnswers === false ? oldestWaitingMs : undefined
     return { network: rollup.name, isStoring, queueAgeMs }
   }
   const figures: ReadinessFigures = {

@@ -62,6 +62,7 @@ export async function openRollup(
     waitingMax: limits.transactionsMax,
     waitingBytesMax: limits.bytesMax,
     waitingMsMax: limits.ageMsMax,
+    keyShare: limits.keySharePercent / 100,
     retentionMs: limits.retentionMs,
     settledMax: limits.settledMax,
   }
@@ -86,8 +87,10 @@ export async function openRollup(
     )
   let sweeping: Promise<void> | undefined
   const sweep = setInterval(() => {
+    // Without a sequencer nothing is ever sent. Where another process sends, that one knows to whom it is silent.
+    const silentTo = upstream === undefined ? 'all' : (forwarding?.forwarder?.silentTo ?? new Set<string>())
     sweeping ??= queue
-      .sweep()
+      .sweep(Date.now(), silentTo)
       .catch((error: Error) => {
         // Of a store that takes nothing at all, the store tells.
         if (store.isStoring) log(`old submissions could not be removed: ${error.message}`)
@@ -175,7 +178,7 @@ async function openLocal(
       forward(make) {
         if (refusal !== undefined) return { forwarder: undefined, stop: async () => undefined }
         const forwarder = make(store)
-        forwarder.serve(store.readWaitingSenders())
+        forwarder.serve(store.readWaitingLanes())
         return { forwarder, stop: () => forwarder.stop() }
       },
       close: async () => lock?.release(),

@@ -4,7 +4,6 @@ import { clientVersion } from '../../primitives/version.js'
 import type { UsageLedger } from '../../serving/access/usageLedger.js'
 import type { JobOwner, Jobs } from '../../serving/pool/jobs.js'
 import type { Pool } from '../../serving/pool/pool.js'
-import type { Felt } from '../../serving/rollup/felt.js'
 import type { InvokeTransaction } from '../../serving/rollup/invokeTransaction.js'
 import type { SubmissionReader } from '../../serving/rollup/submissionStore.js'
 import type { RequestContext } from '../../serving/rpc/contexts/requestContext.js'
@@ -73,8 +72,8 @@ export function startOtherEdges(
       job: (job, owner) => pool.runEncoded(job, owner),
       submit: ([name, transaction]: [string, InvokeTransaction], owner: JobOwner) =>
         rollupOf(name).queue.submit(transaction, owner),
-      submission: ([name, what, hash]: [string, keyof SubmissionReader, Felt]) =>
-        rollupOf(name).submissions[what](hash),
+      submission: ([name, what, args]: [string, keyof SubmissionReader, [never, never]]) =>
+        rollupOf(name).submissions[what](...args),
       filter: (
         [network, name, argument]: [string, keyof FilterService, never],
         caller: RequestContext,
@@ -93,7 +92,7 @@ export function startOtherEdges(
     source.listen((state) => threads.broadcast({ type: 'moved', network: source.name, state }))
   }
   for (const { name, queue } of rollups) {
-    queue.onStatus((change) => threads.broadcast({ type: 'status', rollup: name, change }))
+    queue.onStatus((row) => threads.broadcast({ type: 'status', rollup: name, row }))
   }
   return threads
 }

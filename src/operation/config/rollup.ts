@@ -60,11 +60,16 @@ const queueShape = {
   transactionsMax: integer(1).default(10_000),
   /** The same in bytes of JSON: 25 KB each, ten times an ordinary one. */
   bytesMax: integer(1).default(256 * MiB),
+  /**
+   * What one API key may have of the places and bytes that other keys leave, in percent. Of eight keys that take all that
+   * they may, each has less than the one before, and a tenth of the places is left.
+   */
+  keySharePercent: integer(1, 100).default(25),
   /** Time after which a transaction is given up. A wallet has sent another one by then. */
   ageMsMax: integer(1_000).default(24 * hourMs),
   /** How long the outcome of a transaction can be read. */
   retentionMs: integer(0).default(24 * hourMs),
-  /** Settled transactions kept; the oldest are removed first. Some 250 MB of ordinary ones. */
+  /** Settled transactions kept; the oldest of the keys with the most are removed first. Some 250 MB of ordinary ones. */
   settledMax: integer(0).default(100_000),
 }
 

@@ -3,7 +3,7 @@ import { type Deferred, defer } from '../../primitives/deferred.js'
 import { FaultError } from '../../primitives/faults.js'
 import type { JobOwner, NetworkJobs } from '../../serving/pool/jobs.js'
 import { decodeReply, encodeArgs } from '../../serving/pool/messages.js'
-import type { StatusChange } from '../../serving/rollup/submissionService.js'
+import type { SubmissionRow } from '../../serving/rollup/submissionService.js'
 import type { RequestContext } from '../../serving/rpc/contexts/requestContext.js'
 import type { FilterService } from '../../serving/rpc/logs/filterService.js'
 import { ChainFeed } from './chainFeed.js'
@@ -29,7 +29,7 @@ interface Slot {
 export class MainLink {
   readonly #port: MessagePort
   readonly #feeds = new Map<string, ChainFeed>()
-  readonly #statusListeners = new Map<string, (change: StatusChange) => void>()
+  readonly #statusListeners = new Map<string, (row: SubmissionRow) => void>()
   readonly #slots = new Map<number, Slot>()
   #serial = 0
 
@@ -62,7 +62,7 @@ export class MainLink {
   }
 
   /** Calls `listener` with every status change of a rollup's transactions. */
-  onStatus(rollup: string, listener: (change: StatusChange) => void): void {
+  onStatus(rollup: string, listener: (row: SubmissionRow) => void): void {
     this.#statusListeners.set(rollup, listener)
   }
 
@@ -115,7 +115,7 @@ export class MainLink {
 
   #take(command: EdgeCommand): void {
     if (command.type === 'moved') this.feedOf(command.network).publish(command.state)
-    else if (command.type === 'status') this.#statusListeners.get(command.rollup)?.(command.change)
+    else if (command.type === 'status') this.#statusListeners.get(command.rollup)?.(command.row)
     else if (command.type === 'part') this.#takePart(command)
     else if (command.type === 'reply') this.#settle(command)
   }

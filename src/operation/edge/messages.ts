@@ -2,7 +2,7 @@
 import type { SpentMemory } from '../../serving/access/allowances.js'
 import type { UsageReport } from '../../serving/access/usageCounter.js'
 import type { JobName, JobOwner, NetworkJobs } from '../../serving/pool/jobs.js'
-import type { StatusChange } from '../../serving/rollup/submissionService.js'
+import type { SubmissionRow } from '../../serving/rollup/submissionService.js'
 import type { Transport } from '../../serving/transport/wire.js'
 import type { Config } from '../config/config.js'
 import type { SourceState } from './chainFeed.js'
@@ -33,8 +33,8 @@ export interface EdgeData {
 /**
  * Calls to what exists once per process.
  *
- *   submit  [rollup, transaction] → its hash, once it is on disk
- *   submission  [rollup, `readRow` or `readBody`, hash] → what was read, where the edge has no store to read
+ *   submit  [rollup, transaction] → what stands for it (`SubmissionId`), once it is on disk
+ *   submission  [rollup, a name of `SubmissionReader`, its arguments] → what was read, where the edge has no store to read
  *   filter  [network, name of the call, its argument] → its result
  *   health  [rollup] → as `/health` shows it
  *   source  [network, name of a call of its source, its arguments …] → its result
@@ -92,7 +92,7 @@ export type EdgeCommand =
   /** The store of a network may have a new head, or the state of its source changed. */
   | { readonly type: 'moved'; readonly network: string; readonly state: SourceState }
   /** The status of a submitted transaction changed, on disk already. */
-  | { readonly type: 'status'; readonly rollup: string; readonly change: StatusChange }
+  | { readonly type: 'status'; readonly rollup: string; readonly row: SubmissionRow }
   /** Say that the server is about to stop. */
   | { readonly type: 'drain' }
   | { readonly type: 'reload'; readonly settings: EdgeSettings }

@@ -10,10 +10,9 @@ import { KeyFreshness } from '../../serving/access/keyFreshness.js'
 import { reportMs, UsageCounter } from '../../serving/access/usageCounter.js'
 import { EdgeCounts } from '../../serving/metrics/edgeCounts.js'
 import type { JobOwner } from '../../serving/pool/jobs.js'
-import type { Felt } from '../../serving/rollup/felt.js'
 import type { InvokeTransaction } from '../../serving/rollup/invokeTransaction.js'
 import {
-  type StatusChange,
+  type SubmissionId,
   type SubmissionRow,
   SubmissionService,
 } from '../../serving/rollup/submissionService.js'
@@ -37,20 +36,21 @@ class RemoteSubmissionService extends SubmissionService {
     super(store)
     this.#rollup = rollup
     this.#link = link
-    link.onStatus(rollup, (change: StatusChange) => this.notifyOf(change))
+    link.onStatus(rollup, (row) => this.notifyOf(row))
   }
 
-  override async submit(transaction: InvokeTransaction, submitter: JobOwner): Promise<Felt> {
-    return (await this.#link.call('submit', [this.#rollup, transaction], submitter)) as Felt
+  override async submit(transaction: InvokeTransaction, submitter: JobOwner): Promise<SubmissionId> {
+    return (await this.#link.call('submit', [this.#rollup, transaction], submitter)) as SubmissionId
   }
 }
 
 /** Reads submissions by the main thread's connection to the database that has them. */
 function remoteSubmissions(rollup: string, link: MainLink): SubmissionReader {
-  const read = (what: keyof SubmissionReader, hash: Felt) => link.call('submission', [rollup, what, hash])
+  const read = <What extends keyof SubmissionReader>(what: What, args: Parameters<SubmissionReader[What]>) =>
+    link.call('submission', [rollup, what, args])
   return {
-    readRow: (hash) => read('readRow', hash) as Promise<SubmissionRow | undefined>,
-    readBody: (hash) => read('readBody', hash) as Promise<Uint8Array | undefined>,
+    readRows: (...args) => read('readRows', args) as Promise<SubmissionRow[]>,
+    readBody: (...args) => read('readBody', args) as Promise<Uint8Array | undefined>,
   }
 }
 

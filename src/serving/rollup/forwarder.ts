@@ -1,16 +1,19 @@
 /**
- * Delivers waiting transactions to a sequencer: each at least once, those of one sender one after the other by nonce,
- * until the sequencer has accepted or rejected each. Owns order, rate and repetition.
+ * Delivers waiting transactions to a sequencer: each at least once, those of one lane (one sender's by one key) one after
+ * the other by nonce, until the sequencer has accepted or rejected each. Owns repetition, and what answers mean for a
+ * transaction; whose turn it is, is decided in `deliveryTurns.ts`.
  */
 
 import { setTimeout } from '../../primitives/timers.js'
 import type { Deliveries, Outgoing } from './deliveries.js'
+import { DeliveryTurns } from './deliveryTurns.js'
 import type { Felt } from './felt.js'
 import type { SequencerClient } from './sequencerClient.js'
 import type { Unanswered } from './sequencerExchange.js'
+import { idText, laneText } from './submissionNames.js'
 import type { SubmissionQueue } from './submissionQueue.js'
 import type { Rejection } from './submissionService.js'
-import { FencedError } from './submissionStore.js'
+import { FencedError, type Lane } from './submissionStore.js'
 
 interface ForwarderOptions {
   readonly queue: Pick<SubmissionQueue, 'onStatus'>
@@ -33,13 +36,13 @@ interface ForwarderOptions {
 const retryMsMin = 100
 const retryMsMax = 30_000
 
-/** Unanswered attempts in a row after which all deliveries pause; fewer may be single lost connections. */
+/** Unanswered attempts in a row after which the sequencer counts as away; fewer may be single lost connections. */
 const silencesMax = 3
 
-/** Results so far of the attempts to deliver a sender's first transaction. */
+/** Results so far of the attempts to deliver a lane's first transaction. */
 interface DeliveryState {
   /** Undefined before it could be read. */
-  hash: Felt | undefined
+  name: string | undefined
   failures: number
   unknownAnswers: number
   /** Whether the sequencer accepted the transaction under another hash. */
@@ -49,7 +52,7 @@ interface DeliveryState {
 }
 
 function newDeliveryState(): DeliveryState {
-  return { hash: undefined, failures: 0, unknownAnswers: 0, isMistaken: false, isUnsure: false }
+  return { name: undefined, failures: 0, unknownAnswers: 0, isMistaken: false, isUnsure: false }
 }
 
 /**
@@ -67,42 +70,49 @@ const unsettled: Outcome = { kind: 'unsettled' }
 export class Forwarder {
   readonly #options: ForwarderOptions
   readonly #unlisten: () => void
-  /** Senders with a transaction to send, in the order in which they are served. */
-  readonly #ready = new Set<Felt>()
-  /** Senders whose first transaction is being sent or waits for another attempt. */
-  readonly #busy = new Set<Felt>()
-  /** Busy senders that submitted another transaction meanwhile. */
-  readonly #renewed = new Set<Felt>()
-  readonly #states = new Map<Felt, DeliveryState>()
+  readonly #turns: DeliveryTurns
+  /** Lanes whose first transaction is being sent or waits for another attempt. */
+  readonly #busy = new Set<string>()
+  /** Busy lanes that got another transaction meanwhile. */
+  readonly #renewed = new Set<string>()
+  readonly #states = new Map<string, DeliveryState>()
   readonly #timers = new Set<NodeJS.Timeout>()
   readonly #running = new Set<Promise<void>>()
-  /** Unanswered attempts since the sequencer's last answer to any transaction, and pauses made because of them. */
+  /** Unanswered attempts since the sequencer's last answer to any transaction. */
   #silences = 0
-  #pauses = 0
-  /** The timer that ends the pause of all deliveries, and its time on the clock of `performance.now()`. */
-  #resuming: { readonly timer: NodeJS.Timeout; readonly atMs: number } | undefined
   #isStopped = false
 
   /** Delivers what becomes RECEIVED, and what {@link serve} is told. */
   constructor(options: ForwarderOptions) {
     this.#options = options
-    this.#unlisten = options.queue.onStatus(({ sender, state }) => {
-      if (state === 'RECEIVED') this.serve([sender])
+    this.#turns = new DeliveryTurns({
+      inFlightMax: options.inFlightMax,
+      pauseMs: (pauses) => this.#retryMs(pauses),
+      onTurn: () => this.#pump(),
+    })
+    this.#unlisten = options.queue.onStatus(({ key, sender, state }) => {
+      if (state === 'RECEIVED') this.serve([{ key, sender }])
     })
   }
 
-  /** Delivers the transactions of these senders that wait, in their order. */
-  serve(senders: Iterable<Felt>): void {
-    for (const sender of senders) {
-      if (this.#busy.has(sender)) this.#renewed.add(sender)
-      else this.#ready.add(sender)
+  /** Delivers the transactions of these lanes that wait, in their order. */
+  serve(lanes: Iterable<Lane>): void {
+    for (const lane of lanes) {
+      const name = laneText(lane)
+      if (this.#busy.has(name)) this.#renewed.add(name)
+      else this.#turns.add(lane)
     }
     this.#pump()
   }
 
-  /** Whether the sequencer answers: deliveries are not paused for its silence. */
+  /** Whether the sequencer answers anybody. */
   get isAnswered(): boolean {
-    return this.#pauses === 0
+    return this.#silences < silencesMax
+  }
+
+  /** Keys whose transactions the sequencer leaves without an answer. */
+  get silentTo(): ReadonlySet<string> {
+    return this.#turns.silentKeys
   }
 
   /** Ends every attempt; unsettled transactions stay in the queue. */
@@ -111,78 +121,79 @@ export class Forwarder {
     this.#unlisten()
     this.#options.client.close()
     for (const timer of this.#timers) clearTimeout(timer)
-    clearTimeout(this.#resuming?.timer)
+    this.#turns.stop()
     await Promise.allSettled(this.#running)
   }
 
-  /** Begins deliveries up to the limit; one at a time while the sequencer does not answer. */
+  /** Begins as many deliveries as may be under way. */
   #pump(): void {
-    while (!this.#isStopped && this.#resuming === undefined) {
-      if (this.#running.size >= (this.#pauses === 0 ? this.#options.inFlightMax : 1)) return
-      const sender = this.#ready.values().next().value
-      if (sender === undefined) return
-      this.#ready.delete(sender)
-      this.#busy.add(sender)
-      const run = this.#deliverFirst(sender)
-        .catch((error: Error) => this.#noteFailedWrite(sender, error))
-        .then((waitMs) => {
-          this.#running.delete(run)
-          if (waitMs === undefined) this.#release(sender)
-          else this.#after(waitMs, () => this.#release(sender))
-          this.#pump()
-        })
-      this.#running.add(run)
-    }
+    for (let lane = this.#turns.begin(); lane !== undefined; lane = this.#turns.begin()) this.#start(lane)
   }
 
-  /** One attempt at the first transaction of a sender. Resolves to the time until the next one; undefined for none. */
-  async #deliverFirst(sender: Felt): Promise<number | undefined> {
-    this.#renewed.delete(sender)
-    const outgoing = await this.#options.deliveries.beginSending(sender)
+  #start(lane: Lane): void {
+    this.#busy.add(laneText(lane))
+    const run = this.#deliverFirst(lane)
+      .catch((error: Error) => this.#noteFailedWrite(lane, error))
+      .then((waitMs) => {
+        this.#running.delete(run)
+        this.#turns.end(lane)
+        if (waitMs === undefined) this.#release(lane)
+        else this.#after(waitMs, () => this.#release(lane))
+        this.#pump()
+      })
+    this.#running.add(run)
+  }
+
+  /** One attempt at the first transaction of a lane. Resolves to the time until the next one; undefined for none. */
+  async #deliverFirst(lane: Lane): Promise<number | undefined> {
+    const name = laneText(lane)
+    this.#renewed.delete(name)
+    const outgoing = await this.#options.deliveries.beginSending(lane)
     if (outgoing === undefined) {
-      this.#states.delete(sender)
-      this.#busy.delete(sender)
-      if (this.#renewed.delete(sender)) this.#ready.add(sender)
+      this.#states.delete(name)
+      this.#busy.delete(name)
+      if (this.#renewed.delete(name)) this.#turns.add(lane)
       return undefined
     }
-    const { hash, wasSent } = outgoing
-    const state = this.#stateOf(sender, hash)
+    const state = this.#stateOf(lane, idText(outgoing))
     const outcome = await this.#attempt(outgoing, state)
     if (outcome.kind === 'settled') {
-      await this.#options.deliveries.settle(hash, outcome.rejection)
-      this.#states.delete(sender)
+      await this.#options.deliveries.settle(outgoing, outcome.rejection)
+      this.#states.delete(name)
       return undefined
     }
-    if (outcome.kind === 'unanswered' && outcome.isUndelivered && !wasSent)
-      await this.#options.deliveries.requeue(hash)
-    return this.#isStopped ? undefined : this.#backOff(state, outcome)
+    if (outcome.kind === 'unanswered' && outcome.isUndelivered && !outgoing.wasSent)
+      await this.#options.deliveries.requeue(outgoing)
+    return this.#isStopped ? undefined : this.#backOff(lane, state, outcome)
   }
 
-  #stateOf(sender: Felt, hash?: Felt): DeliveryState {
-    let state = this.#states.get(sender) ?? newDeliveryState()
-    if (hash !== undefined) {
+  /** `name` is that of its first transaction. */
+  #stateOf(lane: Lane, name?: string): DeliveryState {
+    let state = this.#states.get(laneText(lane)) ?? newDeliveryState()
+    if (name !== undefined) {
       // One with a lower nonce may have come before the one that was tried.
-      if (state.hash !== undefined && state.hash !== hash) state = newDeliveryState()
-      state.hash = hash
+      if (state.name !== undefined && state.name !== name) state = newDeliveryState()
+      state.name = name
     }
-    this.#states.set(sender, state)
+    this.#states.set(laneText(lane), state)
     return state
   }
 
-  /** Returns the wait of a sender whose rows could not be written, and may be unchanged, in ms. */
-  #noteFailedWrite(sender: Felt, error: Error): number {
-    const state = this.#stateOf(sender)
+  /** Returns the wait of a lane whose rows could not be written, and may be unchanged, in ms. */
+  #noteFailedWrite(lane: Lane, error: Error): number {
+    const state = this.#stateOf(lane)
     // Once others send, this forwarder is about to be stopped.
     if (state.failures++ === 0 && !this.#isStopped && !(error instanceof FencedError))
       this.#options.log(`a submission could not be brought forward: ${error.message}; trying on`)
     return this.#retryMs(state.failures)
   }
 
-  async #attempt({ hash, body, wasSent, expiry }: Outgoing, state: DeliveryState): Promise<Outcome> {
+  async #attempt({ key, body, wasSent, expiry, ...id }: Outgoing, state: DeliveryState): Promise<Outcome> {
+    const hash = id.hash as Felt
     if (expiry !== undefined) return this.#ask(hash, expiry, state)
     const delivery = await this.#options.client.submit(hash, body)
     if (delivery.kind === 'unanswered') return delivery
-    this.#noteAnswer()
+    this.#noteAnswer(key)
     switch (delivery.kind) {
       case 'accepted':
         return accepted
@@ -209,7 +220,7 @@ export class Forwarder {
   }
 
   /**
-   * A transaction with only unknown answers is rejected at some point, because its sender's later ones wait behind
+   * A transaction with only unknown answers is rejected at some point, because the later ones of its lane wait behind
    * it.
    */
   #judgeUnknown(hash: Felt, rejection: Rejection, state: DeliveryState): Outcome | Promise<Outcome> {
@@ -234,47 +245,33 @@ export class Forwarder {
     return rejection === undefined ? unsettled : { kind: 'settled', rejection }
   }
 
-  #release(sender: Felt): void {
-    if (!this.#busy.delete(sender)) return
-    this.#ready.add(sender)
+  #release(lane: Lane): void {
+    if (!this.#busy.delete(laneText(lane))) return
+    this.#turns.add(lane)
     this.#pump()
   }
 
-  #noteAnswer(): void {
-    if (this.#pauses > 0) this.#options.log('the sequencer answers again')
-    this.#pauses = 0
+  #noteAnswer(key: string): void {
+    if (!this.isAnswered) this.#options.log('the sequencer answers again')
     this.#silences = 0
+    this.#turns.noteAnswer(key)
   }
 
   /**
-   * Pauses all deliveries where the sequencer is silent or asks for it, and returns the wait of this sender, in ms.
+   * Pauses the deliveries of a key to which the sequencer is silent, and all where it asks for that; returns the wait of
+   * this lane, in ms.
    */
-  #backOff(state: DeliveryState, outcome: Exclude<Outcome, { kind: 'settled' }>): number {
+  #backOff({ key }: Lane, state: DeliveryState, outcome: Exclude<Outcome, { kind: 'settled' }>): number {
     state.failures++
-    if (outcome.kind === 'unanswered') this.#noteSilence(outcome.why)
-    if (outcome.retryAfterMs !== undefined) this.#pause(outcome.retryAfterMs)
+    if (outcome.kind === 'unanswered') this.#noteSilence(key, outcome.why)
+    if (outcome.retryAfterMs !== undefined) this.#turns.hold(outcome.retryAfterMs)
     return this.#retryMs(state.failures)
   }
 
-  #noteSilence(why: string): void {
+  #noteSilence(key: string, why: string): void {
     this.#silences++
-    if (this.#resuming !== undefined || this.#silences < silencesMax) return
-    if (this.#pauses === 0) this.#options.log(`the sequencer does not answer (${why}); trying on`)
-    this.#pauses++
-    this.#pause(this.#retryMs(this.#pauses))
-  }
-
-  /** Begins no delivery for `ms`; does not shorten a longer pause. */
-  #pause(ms: number): void {
-    const atMs = performance.now() + ms
-    if (this.#isStopped || (this.#resuming !== undefined && this.#resuming.atMs >= atMs)) return
-    clearTimeout(this.#resuming?.timer)
-    const timer = setTimeout(() => {
-      this.#resuming = undefined
-      this.#pump()
-    }, ms)
-    timer.unref()
-    this.#resuming = { timer, atMs }
+    if (this.#silences === silencesMax) this.#options.log(`the sequencer does not answer (${why}); trying on`)
+    this.#turns.noteSilence(key)
   }
 
   #after(ms: number, action: () => void): void {
@@ -288,7 +285,7 @@ export class Forwarder {
   }
 
   /**
-   * Doubles with each failure up to {@link retryMsMax}. Half of it is random, so that senders do not return together.
+   * Doubles with each failure up to {@link retryMsMax}. Half of it is random, so that lanes do not return together.
    */
   #retryMs(failures: number): number {
     const least = this.#options.retryMsMin ?? retryMsMin

@@ -71,7 +71,7 @@ export class ForwardingLease {
     const forwarder = forward(submissions.fencedBy(epoch, () => performance.now() < heldUntilMs))
     this.#forwarder = forwarder
     try {
-      forwarder.serve(await submissions.readWaitingSenders())
+      forwarder.serve(await submissions.readWaitingLanes())
       for (;;) {
         await this.#pause()
         if (this.#ending.signal.aborted) break

@@ -1,20 +1,21 @@
 import type { StoreError } from '../../data/store/environment.js'
 import { notStored } from '../../data/store/groupCommit.js'
 import { isSettled, type SubmissionRow, type Submissions } from '../../data/store/submissions.js'
-import type { Felt } from './felt.js'
-import type { QueueCounts, Reads, SubmissionStore, SubmissionTransaction } from './submissionStore.js'
+import type { Hex } from '../../primitives/bytes.js'
+import { recordsBeyond } from './keyShare.js'
+import { QueueSizes } from './queueSizes.js'
+import { idText, laneText } from './submissionNames.js'
+import type {
+  Lane,
+  QueueCounts,
+  Reads,
+  SubmissionId,
+  SubmissionStore,
+  SubmissionTransaction,
+} from './submissionStore.js'
 
 /** The part of a waiting transaction that is kept in memory. */
-interface Waiting {
-  readonly sender: Felt
-  readonly receivedAtMs: number
-}
-
-interface Sizes {
-  waiting: number
-  waitingBytes: number
-  settled: number
-}
+type Waiting = Pick<SubmissionRow, 'hash' | 'key' | 'digest' | 'sender' | 'receivedAtMs'>
 
 /** Submissions in the node store, written by this process alone. Reads answer at once. */
 export class LocalSubmissions implements SubmissionStore {
@@ -23,44 +24,48 @@ export class LocalSubmissions implements SubmissionStore {
   /** Why this process may not write. */
   readonly #refusal: StoreError | undefined
   /** In the order of arrival. */
-  readonly #waiting = new Map<Felt, Waiting>()
+  readonly #waiting = new Map<string, Waiting>()
   readonly #listeners = new Set<(row: SubmissionRow) => void>()
   /** Of all rows, those included that are being written. */
-  readonly #sizes: Sizes
+  readonly #sizes: QueueSizes
 
   /** Continues with the transactions in the tables. With `refusal` everything that would be written is refused. */
   constructor(tables: Submissions, isStoring: () => boolean, refusal?: StoreError) {
     this.#tables = tables
     this.#isStoring = isStoring
     this.#refusal = refusal
-    const rows = tables.readUnsettled()
-    for (const row of rows) this.#addWaiting(row)
-    const waitingBytes = rows.reduce((sum, { bodyBytes }) => sum + bodyBytes, 0)
-    this.#sizes = { waiting: rows.length, waitingBytes, settled: tables.countSettled() }
+    this.#sizes = new QueueSizes()
+    for (const row of tables.readUnsettled()) {
+      this.#addWaiting(row)
+      this.#sizes.count(row, 1)
+    }
+    for (const [key, settled] of tables.countSettled()) {
+      this.#sizes.count({ key, state: 'ACCEPTED', bodyBytes: 0 }, settled)
+    }
   }
 
   get isStoring(): boolean {
     return this.#refusal === undefined && this.#isStoring()
   }
 
-  readRow(hash: Felt): SubmissionRow | undefined {
-    return this.#tables.readRow(hash)
+  readRows(hash: Hex, key: string): SubmissionRow[] {
+    return this.#tables.readRows(hash, key)
   }
 
-  readBody(hash: Felt): Uint8Array | undefined {
-    return this.#tables.readBody(hash)
+  readBody(id: SubmissionId): Uint8Array | undefined {
+    return this.#tables.readBody(id)
   }
 
   async write<T>(_reads: Reads, work: (transaction: SubmissionTransaction) => T): Promise<T> {
     if (this.#refusal !== undefined) throw notStored(this.#refusal)
     const changed: SubmissionRow[] = []
-    const added: Sizes = { waiting: 0, waitingBytes: 0, settled: 0 }
+    const counted: [row: SubmissionRow, count: 1 | -1][] = []
     let result: T
     try {
-      result = await this.#tables.write(() => work(this.#transaction(changed, added)))
+      result = await this.#tables.write(() => work(this.#transaction(changed, counted)))
     } catch (error) {
       // The commit failed, so what was counted is not stored.
-      addSizes(this.#sizes, added, -1)
+      for (const [row, count] of counted) this.#sizes.count(row, -count)
       throw error
     }
     for (const row of changed) this.#publish(row)
@@ -72,90 +77,94 @@ export class LocalSubmissions implements SubmissionStore {
     return () => this.#listeners.delete(listener)
   }
 
-  readWaitingSenders(): Set<Felt> {
-    return new Set([...this.#waiting.values()].map(({ sender }) => sender))
+  readWaitingLanes(): Lane[] {
+    const lanes = new Map<string, Lane>()
+    for (const { key, sender } of this.#waiting.values()) {
+      const name = laneText({ key, sender })
+      if (!lanes.has(name)) lanes.set(name, { key, sender })
+    }
+    return [...lanes.values()]
   }
 
-  readWaitingSince(timeMs: number, limit = Number.POSITIVE_INFINITY): Felt[] {
-    const found: Felt[] = []
-    for (const [hash, { receivedAtMs }] of this.#waiting) {
-      if (receivedAtMs > timeMs || found.length >= limit) break
-      found.push(hash)
+  readWaitingSince(timeMs: number, limit = Number.POSITIVE_INFINITY): SubmissionId[] {
+    const found: SubmissionId[] = []
+    for (const waiting of this.#waiting.values()) {
+      if (waiting.receivedAtMs > timeMs || found.length >= limit) break
+      found.push(waiting)
     }
     return found
   }
 
   async prune(beforeMs: number, settledMax: number, limit: number): Promise<number> {
     if (this.#refusal !== undefined) throw notStored(this.#refusal)
+    const { settled } = this.#sizes.total
+    if (settled <= settledMax && this.#tables.readSettledBefore(beforeMs, 1).length === 0) return 0
     const removed = await this.#tables.write(() => {
-      let hashes = this.#tables.readSettledBefore(beforeMs, limit)
-      const beyond = Math.min(this.#sizes.settled - settledMax, limit)
-      if (beyond > hashes.length) {
-        hashes = this.#tables.readSettledBefore(Number.MAX_SAFE_INTEGER, beyond)
+      let rows = this.#tables.readSettledBefore(beforeMs, limit)
+      if (rows.length === 0) {
+        const beyond = [...recordsBeyond(this.#sizes.settled, settledMax)]
+        rows = beyond
+          .flatMap(([key, count]) => this.#tables.readOldestRecords(key, Math.min(count, limit)))
+          .slice(0, limit)
       }
-      for (const hash of hashes) this.#tables.remove(hash)
-      return hashes.length
+      for (const row of rows) this.#tables.remove(row)
+      return rows
     })
-    this.#sizes.settled -= removed
-    return removed
+    for (const row of removed) this.#sizes.count(row, -1)
+    return removed.length
   }
 
   counts(now: number): QueueCounts {
     const oldest = this.#waiting.values().next().value
     return {
-      ...this.#sizes,
+      ...this.#sizes.total,
       oldestWaitingMs: oldest === undefined ? 0 : Math.max(0, now - oldest.receivedAtMs),
     }
   }
 
-  /** Collects the rows that change, and what they add to the sizes. */
-  #transaction(changed: SubmissionRow[], added: Sizes): SubmissionTransaction {
+  /** Collects the rows that change, and how they count. */
+  #transaction(
+    changed: SubmissionRow[],
+    counted: [row: SubmissionRow, count: 1 | -1][],
+  ): SubmissionTransaction {
     const tables = this.#tables
     const sizes = this.#sizes
-    const count = (row: SubmissionRow, sign: 1 | -1) => {
-      for (const sum of [sizes, added]) addSizes(sum, sizesOf(row), sign)
+    const count = (row: SubmissionRow, by: 1 | -1) => {
+      sizes.count(row, by)
+      counted.push([row, by])
     }
     return {
-      get waiting() {
-        return sizes.waiting
+      get sizes() {
+        return sizes.total
       },
-      get waitingBytes() {
-        return sizes.waitingBytes
-      },
-      readRow: (hash) => tables.readRow(hash),
-      readBody: (hash) => tables.readBody(hash),
-      readHash: ({ sender, nonce }) => tables.readHash(sender, nonce) as Felt | undefined,
-      readFirstHash: (sender) => tables.readFirstHash(sender) as Felt | undefined,
+      sizesOf: (key) => sizes.of(key),
+      readOwn: (hash, key) => tables.readOwn(hash as Hex, key),
+      readRow: (id) => tables.readRow(id),
+      readAt: (place) => tables.readAt(place),
+      readFirst: (lane) => tables.readFirst(lane),
+      readBody: (id) => tables.readBody(id),
       put: (row, body) => {
-        const before = tables.readRow(row.hash)
+        const before = tables.readRow(row)
         tables.put(row, body)
         if (before !== undefined) count(before, -1)
         count(row, 1)
         changed.push(row)
       },
+      remove: (row) => {
+        tables.remove(row)
+        count(row, -1)
+      },
     }
   }
 
-  #addWaiting({ hash, sender, receivedAtMs }: SubmissionRow): void {
-    this.#waiting.set(hash as Felt, { sender: sender as Felt, receivedAtMs })
+  #addWaiting({ hash, key, digest, sender, receivedAtMs }: SubmissionRow): void {
+    this.#waiting.set(idText({ hash, key, digest }), { hash, key, digest, sender, receivedAtMs })
   }
 
   #publish(row: SubmissionRow): void {
-    const hash = row.hash as Felt
-    if (isSettled(row.state)) this.#waiting.delete(hash)
-    else if (!this.#waiting.has(hash)) this.#addWaiting(row)
+    const name = idText(row)
+    if (isSettled(row.state)) this.#waiting.delete(name)
+    else if (!this.#waiting.has(name)) this.#addWaiting(row)
     for (const listener of this.#listeners) listener(row)
   }
-}
-
-function sizesOf({ state, bodyBytes }: SubmissionRow): Sizes {
-  return isSettled(state)
-    ? { waiting: 0, waitingBytes: 0, settled: 1 }
-    : { waiting: 1, waitingBytes: bodyBytes, settled: 0 }
-}
-
-function addSizes(sum: Sizes, { waiting, waitingBytes, settled }: Sizes, sign: 1 | -1): void {
-  sum.waiting += sign * waiting
-  sum.waitingBytes += sign * waitingBytes
-  sum.settled += sign * settled
 }

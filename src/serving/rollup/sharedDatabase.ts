@@ -10,15 +10,13 @@ import { type Deferred, defer } from '../../primitives/deferred.js'
 import { FaultError, OperatorError } from '../../primitives/faults.js'
 import { waitFor } from '../../primitives/waitFor.js'
 import type { Felt } from './felt.js'
+import type { Sizes } from './queueSizes.js'
 import { migrations } from './sharedSchema.js'
 
 /** The one row of the table `queue`. */
-export interface QueueSizes {
+export interface QueueRow extends Sizes {
   /** Raised by every transaction that writes. */
   readonly version: number
-  readonly waiting: number
-  readonly waitingBytes: number
-  readonly settled: number
 }
 
 interface Link {
@@ -99,7 +97,7 @@ export class SharedDatabase {
    * Runs `work` in a transaction that has the queue for itself; one at a time, in order. Rejects with the fault NotStored
    * whatever `work` throws, and then the connection is over; with `isUnsure` where it was lost during the commit.
    */
-  async transaction<T>(work: (writes: Connection, sizes: QueueSizes) => Promise<T>): Promise<T> {
+  async transaction<T>(work: (writes: Connection, queue: QueueRow) => Promise<T>): Promise<T> {
     const run = async () => {
       const link = this.#link
       if (link === undefined) throw notStored('the database does not answer')
@@ -107,9 +105,9 @@ export class SharedDatabase {
       try {
         const [, [queue]] = await Promise.all([
           link.writes.query('begin isolation level read committed'),
-          link.writes.query('select version, waiting, waiting_bytes, settled from queue for update'),
+          link.writes.query('select version, waiting, waiting_bytes, records from queue for update'),
         ])
-        const result = await work(link.writes, toSizes(queue))
+        const result = await work(link.writes, toQueueRow(queue))
         isUnsure = true
         await link.writes.query('commit')
         return result
@@ -198,13 +196,13 @@ export class SharedDatabase {
   }
 }
 
-export function toSizes(row: QueryResultRow | undefined): QueueSizes {
+export function toQueueRow(row: QueryResultRow | undefined): QueueRow {
   if (row === undefined) throw new Error('the queue is empty')
   return {
     version: Number(row.version),
     waiting: Number(row.waiting),
     waitingBytes: Number(row.waiting_bytes),
-    settled: Number(row.settled),
+    settled: Number(row.records),
   }
 }
 

@@ -2,11 +2,11 @@
 import type { QueryResultRow } from 'pg'
 import type { Connection } from '../../data/postgres/connection.js'
 import { isSettled, quantityToWord, type SubmissionRow } from '../../data/store/submissions.js'
-import { asBuffer, bytesToQuantity } from '../../primitives/bytes.js'
-import type { Felt } from './felt.js'
-import type { QueueSizes } from './sharedDatabase.js'
+import { asBuffer, bytesToHex, bytesToQuantity, type Hex } from '../../primitives/bytes.js'
+import { QueueSizes, type Sizes } from './queueSizes.js'
 import { isWaiting, rowColumns } from './sharedSchema.js'
-import type { Place, Reads, SubmissionTransaction } from './submissionStore.js'
+import { idText, laneText } from './submissionNames.js'
+import type { Lane, Place, Reads, SubmissionId, SubmissionTransaction } from './submissionStore.js'
 
 /** Work of the same group has changed what would have to be read; it has to run in the next group. */
 export class LaterGroup extends Error {
@@ -14,101 +14,149 @@ export class LaterGroup extends Error {
 }
 
 export class SharedRows implements SubmissionTransaction {
-  waiting: number
-  waitingBytes: number
-  settled: number
-  readonly #rows = new Map<Felt, SubmissionRow>()
-  readonly #bodies = new Map<Felt, Buffer>()
-  /** Of waiting rows: sender and nonce → hash. */
-  readonly #places = new Map<string, Felt>()
-  /** Senders whose first transaction may be one that was not loaded. */
+  readonly #total: Sizes
+  /** Of the keys that work reads of. */
+  #sizes: QueueSizes
+  readonly #rows = new Map<string, SubmissionRow>()
+  readonly #bodies = new Map<string, Buffer>()
+  /** Lanes whose first transaction may be one that was not loaded. */
   readonly #uncertain = new Set<string>()
-  /** Hashes of rows that were written, and whether with their body. */
-  readonly #written = new Map<Felt, boolean>()
+  /** Names of rows that were written, and whether with their body. */
+  readonly #written = new Map<string, boolean>()
+  readonly #removed = new Map<string, SubmissionRow>()
+  /** Keys whose sizes changed. */
+  readonly #counted = new Set<string>()
 
-  constructor({ waiting, waitingBytes, settled }: QueueSizes) {
-    this.waiting = waiting
-    this.waitingBytes = waitingBytes
-    this.settled = settled
+  constructor(total: Sizes) {
+    this.#total = total
+    this.#sizes = new QueueSizes(total)
   }
 
   get isChanged(): boolean {
-    return this.#written.size > 0
+    return this.#written.size > 0 || this.#removed.size > 0
   }
 
-  /** Reads what `all` may read, in one statement. */
+  get sizes(): Sizes {
+    return this.#sizes.total
+  }
+
+  sizesOf(key: string): Sizes {
+    return this.#sizes.of(key)
+  }
+
+  /** Reads what `all` may read, in two statements. */
   async load(connection: Connection, all: readonly Reads[]): Promise<void> {
-    const hashes = all.flatMap(({ hash }) => (hash === undefined ? [] : [toBuffer(hash)]))
-    const places = all.flatMap(({ place }) => (place === undefined ? [] : [place]))
-    const senders = all.flatMap(({ firstOf }) => (firstOf === undefined ? [] : [toBuffer(firstOf)]))
-    const rows = await connection.query(
-      `select ${rowColumns}, null as body from submission where hash = any($1::bytea[])
-      union all
-      select ${rowColumns}, body from unnest($2::bytea[], $3::bytea[]) as place (sender, nonce)
-        join submission using (sender, nonce) where ${isWaiting}
-      union all
-      select first.* from unnest($4::bytea[]) as wanted (of_sender), lateral (
-        select ${rowColumns}, body from submission where sender = of_sender and ${isWaiting} order by nonce limit 1
-      ) as first`,
-      [
-        hashes,
-        places.map(({ sender }) => toBuffer(sender)),
-        places.map(({ nonce }) => toBuffer(nonce)),
-        senders,
-      ],
-    )
+    const own = all.flatMap((reads) => reads.own ?? [])
+    const places = all.flatMap(({ place }) => place ?? [])
+    const lanes = all.flatMap(({ first }) => first ?? [])
+    const keys = new Set([...own, ...places, ...lanes].map(({ key }) => key))
+    const [rows, sizes] = await Promise.all([
+      connection.query(
+        `select ${rowColumns}, null as body from unnest($1::bytea[], $2::bytea[]) as own (hash, key)
+          join submission using (hash, key)
+        union all
+        select ${rowColumns}, case when row_number() over (
+            partition by key, sender, nonce order by received_at_ms, hash, digest
+          ) = 1 then body end
+          from (select distinct * from unnest($3::bytea[], $4::bytea[], $5::bytea[]) as place (key, sender, nonce)) as place
+          join submission using (key, sender, nonce) where ${isWaiting}
+        union all
+        select first.* from unnest($6::bytea[], $7::bytea[]) as wanted (of_key, of_sender), lateral (
+          select ${rowColumns}, body from submission where key = of_key and sender = of_sender and ${isWaiting}
+            order by nonce, received_at_ms, hash, digest limit 1
+        ) as first`,
+        [
+          own.map(({ hash }) => toBuffer(hash)),
+          own.map(({ key }) => fromHex(key)),
+          places.map(({ key }) => fromHex(key)),
+          places.map(({ sender }) => toBuffer(sender)),
+          places.map(({ nonce }) => toBuffer(nonce)),
+          lanes.map(({ key }) => fromHex(key)),
+          lanes.map(({ sender }) => toBuffer(sender)),
+        ],
+      ),
+      connection.query(
+        'select key, waiting, waiting_bytes, settled from key_size where key = any($1::bytea[])',
+        [[...keys].map(fromHex)],
+      ),
+    ])
     for (const row of rows) {
       const decoded = rowOf(row)
-      this.#set(decoded)
-      if (row.body !== null) this.#bodies.set(decoded.hash as Felt, Buffer.from(row.body))
+      this.#rows.set(idText(decoded), decoded)
+      if (row.body !== null) this.#bodies.set(idText(decoded), Buffer.from(row.body))
     }
+    this.#sizes = new QueueSizes(this.#total, sizes.map(sizesOf))
   }
 
-  readRow(hash: Felt): SubmissionRow | undefined {
-    return this.#rows.get(hash)
+  readOwn(hash: string, key: string): SubmissionRow[] {
+    return [...this.#rows.values()].filter((row) => row.hash === hash && row.key === key)
   }
 
-  readBody(hash: Felt): Uint8Array | undefined {
-    return this.#bodies.get(hash)
+  readRow(id: SubmissionId): SubmissionRow | undefined {
+    return this.#rows.get(idText(id))
   }
 
-  readHash(place: Place): Felt | undefined {
-    return this.#places.get(placeKey(place))
+  readBody(id: SubmissionId): Uint8Array | undefined {
+    const body = this.#bodies.get(idText(id))
+    // It was not the first of its place when bodies were loaded.
+    if (body === undefined && this.#rows.has(idText(id))) throw new LaterGroup()
+    return body
   }
 
-  readFirstHash(sender: Felt): Felt | undefined {
-    if (this.#uncertain.has(sender)) throw new LaterGroup()
-    const mine = [...this.#rows.values()].filter((row) => row.sender === sender && !isSettled(row.state))
-    const [first] = mine.sort((a, b) => (BigInt(a.nonce) < BigInt(b.nonce) ? -1 : 1))
-    return first?.hash as Felt | undefined
+  readAt({ nonce, ...lane }: Place): SubmissionRow[] {
+    return this.#waitingIn(lane).filter((row) => row.nonce === nonce)
+  }
+
+  readFirst(lane: Lane): SubmissionRow | undefined {
+    if (this.#uncertain.has(laneText(lane))) throw new LaterGroup()
+    return this.#waitingIn(lane)[0]
   }
 
   put(row: SubmissionRow, body?: Uint8Array): void {
-    const hash = row.hash as Felt
-    const before = this.#rows.get(hash)
+    const name = idText(row)
+    const before = this.#rows.get(name)
     if (before !== undefined) this.#count(before, -1)
     this.#count(row, 1)
-    this.#set(row)
-    if (isSettled(row.state)) this.#uncertain.add(row.sender)
-    if (body !== undefined) this.#bodies.set(hash, asBuffer(body))
-    this.#written.set(hash, body !== undefined || this.#written.get(hash) === true)
+    this.#rows.set(name, row)
+    if (isSettled(row.state)) this.#uncertain.add(laneText(row))
+    if (body !== undefined) this.#bodies.set(name, asBuffer(body))
+    this.#removed.delete(name)
+    this.#written.set(name, body !== undefined || this.#written.get(name) === true)
   }
 
-  /** Statements that write what was put. */
+  remove(row: SubmissionRow): void {
+    const name = idText(row)
+    this.#count(row, -1)
+    this.#rows.delete(name)
+    this.#bodies.delete(name)
+    this.#written.delete(name)
+    this.#removed.set(name, row)
+  }
+
+  /** Statements that write what was put and removed. */
   save(connection: Connection, version: number): Promise<unknown> {
-    const rows = [...this.#written].map(([hash]) => this.#rows.get(hash) as SubmissionRow)
-    const withBody = (row: SubmissionRow) => this.#written.get(row.hash as Felt) === true
+    const rows = [...this.#written].map(([name]) => this.#rows.get(name) as SubmissionRow)
+    const withBody = (row: SubmissionRow) => this.#written.get(idText(row)) === true
     const known = rows.filter((row) => !withBody(row))
-    // A transaction that gives its place away comes before the one that takes it.
-    const isFirst = ({ state }: SubmissionRow) => Number(!isSettled(state))
-    const whole = rows.filter(withBody).sort((a, b) => isFirst(a) - isFirst(b))
-    const saved: Promise<unknown>[] = []
+    const whole = rows.filter(withBody)
+    const saved: Promise<unknown>[] = [this.#saveSizes(connection)]
+    if (this.#removed.size > 0) {
+      const removed = [...this.#removed.values()]
+      saved.push(
+        connection.query(
+          `delete from submission using unnest($1::bytea[], $2::bytea[], $3::bytea[]) as gone (hash, key, digest)
+          where (submission.hash, submission.key, submission.digest) = (gone.hash, gone.key, gone.digest)`,
+          columnsOf(removed).slice(0, 3),
+        ),
+      )
+    }
     if (known.length > 0) {
       saved.push(
         connection.query(
           `update submission set state = row.state, changed_at_ms = row.changed_at_ms, code = row.code,
             reason = row.reason, version = row.version
-          from (select ${unnested}, $10::bigint as version) as row where submission.hash = row.hash`,
+          from (select ${unnested}, $12::bigint as version) as row
+          where (submission.hash, submission.key, submission.digest) = (row.hash, row.key, row.digest)`,
           [...columnsOf(known), version],
         ),
       )
@@ -116,16 +164,17 @@ export class SharedRows implements SubmissionTransaction {
     if (whole.length > 0) {
       saved.push(
         connection.query(
-          `insert into submission (hash, state, sender, nonce, received_at_ms, changed_at_ms, body_bytes, code, reason,
-            version, body)
-          select ${unnested}, $10::bigint, unnest($11::text[])
-          on conflict (hash) do update set state = excluded.state, received_at_ms = excluded.received_at_ms,
-            changed_at_ms = excluded.changed_at_ms, body_bytes = excluded.body_bytes, code = excluded.code,
-            reason = excluded.reason, version = excluded.version, body = excluded.body`,
+          `insert into submission (hash, key, digest, state, sender, nonce, received_at_ms, changed_at_ms, body_bytes,
+            code, reason, version, body)
+          select ${unnested}, $12::bigint, unnest($13::text[])
+          on conflict (hash, key, digest) do update set state = excluded.state,
+            received_at_ms = excluded.received_at_ms, changed_at_ms = excluded.changed_at_ms,
+            body_bytes = excluded.body_bytes, code = excluded.code, reason = excluded.reason,
+            version = excluded.version, body = excluded.body`,
           [
             ...columnsOf(whole),
             version,
-            whole.map(({ hash }) => (this.#bodies.get(hash as Felt) as Buffer).toString()),
+            whole.map((row) => (this.#bodies.get(idText(row)) as Buffer).toString()),
           ],
         ),
       )
@@ -133,27 +182,63 @@ export class SharedRows implements SubmissionTransaction {
     return Promise.all(saved)
   }
 
-  #set(row: SubmissionRow): void {
-    const hash = row.hash as Felt
-    const key = placeKey(row)
-    this.#rows.set(hash, row)
-    if (!isSettled(row.state)) this.#places.set(key, hash)
-    else if (this.#places.get(key) === hash) this.#places.delete(key)
+  #saveSizes(connection: Connection): Promise<unknown> {
+    const keys = [...this.#counted]
+    const sizes = keys.map((key) => this.#sizes.of(key))
+    return connection.query(
+      `insert into key_size (key, waiting, waiting_bytes, settled)
+      select unnest($1::bytea[]), unnest($2::bigint[]), unnest($3::bigint[]), unnest($4::bigint[])
+      on conflict (key) do update set waiting = excluded.waiting, waiting_bytes = excluded.waiting_bytes,
+        settled = excluded.settled`,
+      [
+        keys.map(fromHex),
+        sizes.map(({ waiting }) => waiting),
+        sizes.map(({ waitingBytes }) => waitingBytes),
+        sizes.map(({ settled }) => settled),
+      ],
+    )
   }
 
-  #count({ state, bodyBytes }: SubmissionRow, sign: 1 | -1): void {
-    if (isSettled(state)) this.settled += sign
-    else {
-      this.waiting += sign
-      this.waitingBytes += sign * bodyBytes
-    }
+  /** By nonce, and of one nonce in the order of arrival. */
+  #waitingIn({ key, sender }: Lane): SubmissionRow[] {
+    const rows = [...this.#rows.values()].filter(
+      (row) => row.key === key && row.sender === sender && !isSettled(row.state),
+    )
+    return rows.sort(
+      (a, b) =>
+        compare(BigInt(a.nonce), BigInt(b.nonce)) ||
+        a.receivedAtMs - b.receivedAtMs ||
+        compare(BigInt(a.hash), BigInt(b.hash)) ||
+        compare(a.digest, b.digest),
+    )
   }
+
+  #count(row: SubmissionRow, count: 1 | -1): void {
+    this.#sizes.count(row, count)
+    this.#counted.add(row.key)
+  }
+}
+
+function compare<T extends bigint | string>(a: T, b: T): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+/** A row of `key_size`. */
+export function sizesOf(row: QueryResultRow): readonly [key: string, sizes: Sizes] {
+  const [waiting, waitingBytes, settled] = [row.waiting, row.waiting_bytes, row.settled].map(Number) as [
+    number,
+    number,
+    number,
+  ]
+  return [toHex(row.key), { waiting, waitingBytes, settled }]
 }
 
 /** The row of a result with {@link rowColumns}. */
 export function rowOf(row: QueryResultRow): SubmissionRow {
   return {
     hash: bytesToQuantity(row.hash),
+    key: toHex(row.key),
+    digest: toHex(row.digest),
     state: row.state,
     sender: bytesToQuantity(row.sender),
     nonce: bytesToQuantity(row.nonce),
@@ -166,17 +251,29 @@ export function rowOf(row: QueryResultRow): SubmissionRow {
 }
 
 export function toBuffer(felt: string): Buffer {
-  return asBuffer(quantityToWord(felt as Felt))
+  return asBuffer(quantityToWord(felt as Hex))
+}
+
+/** Of an id of a key, or of a digest. */
+export function fromHex(digits: string): Buffer {
+  return Buffer.from(digits, 'hex')
+}
+
+function toHex(bytes: Uint8Array): string {
+  return bytesToHex(bytes).slice(2)
 }
 
 /** The values of {@link columnsOf}, one row each. */
-const unnested = `unnest($1::bytea[]) as hash, unnest($2::text[]) as state, unnest($3::bytea[]) as sender,
-  unnest($4::bytea[]) as nonce, unnest($5::bigint[]) as received_at_ms, unnest($6::bigint[]) as changed_at_ms,
-  unnest($7::integer[]) as body_bytes, unnest($8::integer[]) as code, unnest($9::text[]) as reason`
+const unnested = `unnest($1::bytea[]) as hash, unnest($2::bytea[]) as key, unnest($3::bytea[]) as digest,
+  unnest($4::text[]) as state, unnest($5::bytea[]) as sender, unnest($6::bytea[]) as nonce,
+  unnest($7::bigint[]) as received_at_ms, unnest($8::bigint[]) as changed_at_ms, unnest($9::integer[]) as body_bytes,
+  unnest($10::integer[]) as code, unnest($11::text[]) as reason`
 
 function columnsOf(rows: readonly SubmissionRow[]): unknown[][] {
   return [
     rows.map(({ hash }) => toBuffer(hash)),
+    rows.map(({ key }) => fromHex(key)),
+    rows.map(({ digest }) => fromHex(digest)),
     rows.map(({ state }) => state),
     rows.map(({ sender }) => toBuffer(sender)),
     rows.map(({ nonce }) => toBuffer(nonce)),
@@ -186,8 +283,4 @@ function columnsOf(rows: readonly SubmissionRow[]): unknown[][] {
     rows.map(({ rejection }) => rejection?.code ?? null),
     rows.map(({ rejection }) => rejection?.text ?? null),
   ]
-}
-
-function placeKey({ sender, nonce }: Pick<SubmissionRow, 'sender' | 'nonce'>): string {
-  return `${sender}/${nonce}`
 }

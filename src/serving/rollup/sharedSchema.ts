@@ -42,6 +42,37 @@ export const migrations: readonly string[] = [
   create index submission_settled on submission (changed_at_ms) where state in ('ACCEPTED', 'REJECTED');
   create index submission_version on submission (version, hash);
   `,
+  `
+  -- Each row belongs to the API key that submitted it (6 bytes), and is one signature of a hash: digest has the first 16
+  -- bytes of the SHA-256 of its body. Rows from before have the key of nobody, and no digest.
+  alter table submission
+    add column key bytea not null default '\\x000000000000',
+    add column digest bytea not null default '\\x';
+  alter table submission
+    alter column key drop default,
+    alter column digest drop default,
+    drop constraint submission_pkey,
+    add primary key (hash, key, digest);
+  drop index submission_place, submission_version;
+  create index submission_lane on submission (key, sender, nonce, received_at_ms)
+    where state in ('RECEIVED', 'SENT');
+  create index submission_record on submission (key, changed_at_ms) where state in ('ACCEPTED', 'REJECTED');
+  create index submission_change on submission (version, hash, key, digest);
+  -- What each key has; a key without a row has nothing.
+  create table key_size (
+    key bytea primary key,
+    waiting bigint not null,
+    waiting_bytes bigint not null,
+    settled bigint not null
+  );
+  insert into key_size
+    select key, count(*) filter (where state in ('RECEIVED', 'SENT')),
+      coalesce(sum(body_bytes) filter (where state in ('RECEIVED', 'SENT')), 0),
+      count(*) filter (where state in ('ACCEPTED', 'REJECTED'))
+    from submission group by key;
+  -- Processes of the release before, which do not count by key, fail by this at once; then they are refused.
+  alter table queue rename column settled to records;
+  `,
 ]
 
 export const isWaiting = "state in ('RECEIVED', 'SENT')"
@@ -49,4 +80,4 @@ export const isSettledRow = "state in ('ACCEPTED', 'REJECTED')"
 
 /** What {@link rowOf} reads. */
 export const rowColumns =
-  'hash, state, sender, nonce, received_at_ms, changed_at_ms, body_bytes, code, reason, version'
+  'hash, key, digest, state, sender, nonce, received_at_ms, changed_at_ms, body_bytes, code, reason, version'

@@ -5,17 +5,21 @@
  * A notification is a hint; the truth is the version of the queue, which each writing transaction raises by one and
  * gives to the rows that it changes.
  */
+import type { QueryResultRow } from 'pg'
 import type { Connection } from '../../data/postgres/connection.js'
-import type { SubmissionRow } from '../../data/store/submissions.js'
+import { othersMax, type SubmissionRow } from '../../data/store/submissions.js'
+import type { Hex } from '../../primitives/bytes.js'
 import { type Deferred, defer } from '../../primitives/deferred.js'
-import type { Felt } from './felt.js'
-import { notStored, type QueueSizes, type SharedDatabase, toSizes } from './sharedDatabase.js'
-import { LaterGroup, rowOf, SharedRows, toBuffer } from './sharedRows.js'
+import { recordsBeyond } from './keyShare.js'
+import { notStored, type QueueRow, type SharedDatabase, toQueueRow } from './sharedDatabase.js'
+import { fromHex, LaterGroup, rowOf, SharedRows, sizesOf, toBuffer } from './sharedRows.js'
 import { isSettledRow, isWaiting, rowColumns } from './sharedSchema.js'
 import {
   FencedError,
+  type Lane,
   type QueueCounts,
   type Reads,
+  type SubmissionId,
   type SubmissionStore,
   type SubmissionTransaction,
   type SubmissionWriter,
@@ -32,15 +36,15 @@ interface Item {
 /** Place of a changed row among all changes. */
 interface Change {
   readonly version: number
-  readonly hash: Uint8Array
+  readonly id: readonly [hash: Uint8Array, key: Uint8Array, digest: Uint8Array]
 }
 
 /** Most pieces of work in one transaction. */
 const groupMax = 256
 /** Most changed rows in one statement, some 300 bytes each. */
 const changesMax = 1_000
-/** The order of rows of one version is that of their hashes, and this is after all. */
-const lastHash = Buffer.alloc(32, 0xff)
+/** The order of rows of one version is that of their ids, and this is after all. */
+const lastId: Change['id'] = [Buffer.alloc(32, 0xff), Buffer.alloc(0), Buffer.alloc(0)]
 
 export class SharedSubmissions implements SubmissionStore {
   readonly #database: SharedDatabase
@@ -49,7 +53,7 @@ export class SharedSubmissions implements SubmissionStore {
   #isCommitting = false
   /** The last change that listeners were told. */
   #told: Change | undefined
-  #sizes: QueueSizes = { version: 0, waiting: 0, waitingBytes: 0, settled: 0 }
+  #sizes: QueueRow = { version: 0, waiting: 0, waitingBytes: 0, settled: 0 }
   #oldestReceivedAtMs: number | undefined
   #epoch = 0
 
@@ -75,15 +79,22 @@ export class SharedSubmissions implements SubmissionStore {
     return this.#epoch
   }
 
-  async readRow(hash: Felt): Promise<SubmissionRow | undefined> {
-    const [row] = await this.#database.read(`select ${rowColumns} from submission where hash = $1`, [
-      toBuffer(hash),
-    ])
-    return row && rowOf(row)
+  async readRows(hash: Hex, key: string): Promise<SubmissionRow[]> {
+    const rows = await this.#database.read(
+      `select ${rowColumns} from submission where hash = $1
+      order by (key = $2) desc, key, digest limit ${othersMax}`,
+      [toBuffer(hash), fromHex(key)],
+    )
+    const all = rows.map(rowOf)
+    const own = all.filter((row) => row.key === key)
+    return own.length > 0 ? own : all
   }
 
-  async readBody(hash: Felt): Promise<Uint8Array | undefined> {
-    const [row] = await this.#database.read('select body from submission where hash = $1', [toBuffer(hash)])
+  async readBody({ hash, key, digest }: SubmissionId): Promise<Uint8Array | undefined> {
+    const [row] = await this.#database.read(
+      'select body from submission where (hash, key, digest) = ($1, $2, $3)',
+      [toBuffer(hash), fromHex(key), fromHex(digest)],
+    )
     return row && Buffer.from(row.body)
   }
 
@@ -110,43 +121,49 @@ export class SharedSubmissions implements SubmissionStore {
     return () => this.#listeners.delete(listener)
   }
 
-  async readWaitingSenders(): Promise<Set<Felt>> {
+  async readWaitingLanes(): Promise<Lane[]> {
     const rows = await this.#database.read(
-      `select ${rowColumns} from submission where ${isWaiting} order by received_at_ms`,
+      `select ${rowColumns} from (
+        select distinct on (key, sender) * from submission where ${isWaiting} order by key, sender, received_at_ms
+      ) as oldest order by received_at_ms`,
     )
-    return new Set(rows.map((row) => rowOf(row).sender as Felt))
+    return rows.map(rowOf).map(({ key, sender }) => ({ key, sender }))
   }
 
-  async readWaitingSince(timeMs: number, limit?: number): Promise<Felt[]> {
+  async readWaitingSince(timeMs: number, limit?: number): Promise<SubmissionId[]> {
     const rows = await this.#database.read(
       `select ${rowColumns} from submission where ${isWaiting} and received_at_ms <= $1
       order by received_at_ms limit $2`,
       [timeMs, limit ?? null],
     )
-    return rows.map((row) => rowOf(row).hash as Felt)
+    return rows.map(rowOf)
   }
 
   async prune(beforeMs: number, settledMax: number, limit: number): Promise<number> {
-    const [look] = await this.#database.read(
-      `select settled > $2 or exists (select from submission where ${isSettledRow} and changed_at_ms < $1) as is_due
-      from queue`,
-      [beforeMs, settledMax],
-    )
+    const old = `select from submission where ${isSettledRow} and changed_at_ms < $1`
+    const [look] = await this.#database.read(`select records > $2 or exists (${old}) as is_due from queue`, [
+      beforeMs,
+      settledMax,
+    ])
     if (look?.is_due !== true) return 0
-    const { removed, left } = await this.#database.transaction(async (writes, sizes) => {
-      const { settled, version } = sizes
-      const gone = await writes.query(
-        `delete from submission where hash in (
-          select hash from submission where ${isSettledRow} order by changed_at_ms limit greatest($2::bigint, (
-            select count(*) from (
-              select from submission where ${isSettledRow} and changed_at_ms < $1 limit $3
-            ) as old
-          ))
-        ) returning 1 as one`,
-        [beforeMs, Math.min(limit, Math.max(0, settled - settledMax)), limit],
+    const { removed, left } = await this.#database.transaction(async (writes, queue) => {
+      let gone = await writes.query(
+        `delete from submission where (hash, key, digest) in (
+          select hash, key, digest from submission where ${isSettledRow} and changed_at_ms < $1
+          order by changed_at_ms limit $2
+        ) returning key`,
+        [beforeMs, limit],
       )
-      const left = { ...sizes, settled: settled - gone.length, version: version + 1 }
-      await writes.query('update queue set settled = $1, version = $2', [left.settled, left.version])
+      if (gone.length === 0) gone = await removeBeyond(writes, settledMax, limit)
+      await writes.query(
+        `update key_size set settled = settled - gone.count from (
+          select key, count(*) as count from unnest($1::bytea[]) as gone (key) group by key
+        ) as gone where key_size.key = gone.key`,
+        [gone.map(({ key }) => key)],
+      )
+      await writes.query('delete from key_size where waiting = 0 and settled = 0')
+      const left = { ...queue, settled: queue.settled - gone.length, version: queue.version + 1 }
+      await writes.query('update queue set records = $1, version = $2', [left.settled, left.version])
       return { removed: gone.length, left }
     })
     this.#sizes = left
@@ -203,10 +220,10 @@ export class SharedSubmissions implements SubmissionStore {
   async #runGroup(
     group: readonly Item[],
     writes: Connection,
-    { version, ...sizes }: QueueSizes,
+    { version, ...sizes }: QueueRow,
   ): Promise<() => void> {
-    this.#told ??= { version, hash: lastHash }
-    const rows = new SharedRows({ version, ...sizes })
+    this.#told ??= { version, id: lastId }
+    const rows = new SharedRows(sizes)
     const [, [lease]] = await Promise.all([
       rows.load(
         writes,
@@ -228,13 +245,13 @@ export class SharedSubmissions implements SubmissionStore {
       }
     }
     this.#waiting = [...later, ...this.#waiting]
-    const { waiting, waitingBytes, settled } = rows
+    const { waiting, waitingBytes, settled } = rows.sizes
     const changed = { version: version + 1, waiting, waitingBytes, settled }
     if (rows.isChanged) {
       await Promise.all([
         rows.save(writes, changed.version),
         writes.query(
-          'update queue set version = $1, waiting = $2, waiting_bytes = $3, settled = $4 returning pg_notify($5, $6)',
+          'update queue set version = $1, waiting = $2, waiting_bytes = $3, records = $4 returning pg_notify($5, $6)',
           [changed.version, waiting, waitingBytes, settled, this.#database.channel, ''],
         ),
       ])
@@ -249,34 +266,56 @@ export class SharedSubmissions implements SubmissionStore {
   async #look(): Promise<void> {
     const before = this.#sizes
     const [queue] = await this.#database.read(
-      `select version, waiting, waiting_bytes, settled,
+      `select version, waiting, waiting_bytes, records,
         (select min(received_at_ms) from submission where ${isWaiting}) as oldest,
         (select epoch from lease) as epoch from queue`,
     )
-    const sizes = toSizes(queue)
+    const sizes = toQueueRow(queue)
     // A transaction of this process may have been committed since they were read.
     if (this.#sizes === before || sizes.version > this.#sizes.version) this.#sizes = sizes
     this.#oldestReceivedAtMs = queue?.oldest === null ? undefined : Number(queue?.oldest)
     this.#epoch = Number(queue?.epoch)
     const { version } = sizes
     // At the start nobody waits for what was before; a smaller version is that of a database that was set back.
-    if (this.#told === undefined || this.#told.version > version) this.#told = { version, hash: lastHash }
-    while (this.#told.version < version || this.#told.hash !== lastHash) {
+    if (this.#told === undefined || this.#told.version > version) this.#told = { version, id: lastId }
+    while (this.#told.version < version || this.#told.id !== lastId) {
       this.#told = await this.#tellAfter(this.#told, version)
     }
   }
 
-  async #tellAfter({ version, hash }: Change, upTo: number): Promise<Change> {
+  async #tellAfter({ version, id }: Change, upTo: number): Promise<Change> {
     const rows = await this.#database.read(
-      `select ${rowColumns} from submission where (version, hash) > ($1, $2) order by version, hash limit ${changesMax}`,
-      [version, hash],
+      `select ${rowColumns} from submission where (version, hash, key, digest) > ($1, $2, $3, $4)
+      order by version, hash, key, digest limit ${changesMax}`,
+      [version, ...id],
     )
     for (const row of rows.map(rowOf)) {
       for (const listener of this.#listeners) listener(row)
     }
     const last = rows.at(-1)
-    if (rows.length === changesMax) return { version: Number(last?.version), hash: last?.hash }
+    if (rows.length === changesMax && last !== undefined) {
+      return { version: Number(last.version), id: [last.hash, last.key, last.digest] }
+    }
     // Versions without a row: their rows were changed again, or removed.
-    return { version: Math.max(Number(last?.version ?? 0), upTo), hash: lastHash }
+    return { version: Math.max(Number(last?.version ?? 0), upTo), id: lastId }
   }
+}
+
+/** Removes records of the keys that have the most, until so many are left; the keys of those that are gone. */
+async function removeBeyond(
+  writes: Connection,
+  settledMax: number,
+  limit: number,
+): Promise<QueryResultRow[]> {
+  const settled = (await writes.query('select * from key_size where settled > 0')).map(sizesOf)
+  const beyond = recordsBeyond(new Map(settled.map(([key, sizes]) => [key, sizes.settled])), settledMax)
+  return writes.query(
+    `delete from submission where (hash, key, digest) in (
+      select hash, key, digest from unnest($1::bytea[], $2::bigint[]) as wanted (of_key, count), lateral (
+        select hash, key, digest from submission where key = of_key and ${isSettledRow}
+        order by changed_at_ms limit wanted.count
+      ) as oldest limit $3
+    ) returning key`,
+    [[...beyond.keys()].map(fromHex), [...beyond.values()], limit],
+  )
 }

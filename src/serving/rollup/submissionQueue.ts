@@ -4,19 +4,25 @@
  * long it is kept. Does not own delivery (`forwarder.ts`, `deliveries.ts`) nor the store (`submissionStore.ts`).
  *
  *   RECEIVED ⇄ SENT → ACCEPTED
- *       └───────┴───→ REJECTED → RECEIVED (the same transaction again, its signature corrected)
+ *       └───────┴───→ REJECTED → RECEIVED (the same transaction again)
+ *
+ * Nothing that one key submits changes what becomes of another key's transaction: a row belongs to the key that
+ * submitted it, and order, replacement, places and records are by key and sender. A row is one transaction with its
+ * signature, which the hash does not cover: a wrong signature takes no place from the right one.
  *
  * Every decision is made within the store's transaction that writes its result, so concurrent submissions see each
  * other. Listeners are called with a change once it is on disk.
  */
 
-import { isSettled, type SubmissionRow } from '../../data/store/submissions.js'
+import { createHash } from 'node:crypto'
+import { isSettled, type Place, type SubmissionRow } from '../../data/store/submissions.js'
 import { FaultError } from '../../primitives/faults.js'
 import type { Felt } from './felt.js'
 import { type ComputeHash, type HashWaiter, InvokeHashes } from './invokeHashes.js'
 import type { InvokeTransaction } from './invokeTransaction.js'
+import { mayTake } from './keyShare.js'
 import { isOld, rejectionOfOld, type WaitLimit } from './submissionAge.js'
-import { bodyToTransaction, refused, type StatusChange, SubmissionService } from './submissionService.js'
+import { bodyToTransaction, refused, type SubmissionId, SubmissionService } from './submissionService.js'
 import type { QueueCounts, SubmissionStore, SubmissionTransaction } from './submissionStore.js'
 
 interface QueueLimits extends WaitLimit {
@@ -24,9 +30,11 @@ interface QueueLimits extends WaitLimit {
   readonly waitingMax: number
   /** Their bytes, as JSON. */
   readonly waitingBytesMax: number
+  /** What a key may have of the places, and of the bytes, that other keys leave: 0 to 1. */
+  readonly keyShare: number
   /** How long settled transactions are kept. */
   readonly retentionMs: number
-  /** Settled transactions kept; the oldest are removed first. */
+  /** Settled transactions kept; the oldest of the keys with the most are removed first. */
   readonly settledMax: number
 }
 
@@ -43,6 +51,12 @@ const replacementRaise = 10n
 /** `retryAfterMs` for a full queue: a sequencer that answers makes room sooner. */
 const fullRetryMs = 1_000
 
+/**
+ * Transactions of one key that may wait with one hash, which differ by their signatures. Who corrects a signature has two;
+ * a reading of the hash's status reads all.
+ */
+export const signaturesMax = 8
+
 /** Settled transactions removed in one transaction of the store, which then takes a few milliseconds. */
 const pruneMax = 200
 
@@ -50,7 +64,7 @@ export class SubmissionQueue extends SubmissionService {
   readonly #store: SubmissionStore
   readonly #options: QueueOptions
   readonly #hashes: InvokeHashes
-  readonly #listeners = new Set<(change: StatusChange) => void>()
+  readonly #listeners = new Set<(row: SubmissionRow) => void>()
 
   constructor(store: SubmissionStore, options: QueueOptions) {
     super(store)
@@ -60,34 +74,41 @@ export class SubmissionQueue extends SubmissionService {
     store.onChange((row) => this.#publish(row))
   }
 
-  override async submit(transaction: InvokeTransaction, submitter: HashWaiter): Promise<Felt> {
+  override async submit(transaction: InvokeTransaction, submitter: HashWaiter): Promise<SubmissionId> {
     const hash = await this.#hashes.hashOf(transaction, submitter)
-    await this.#take(transaction, hash)
-    return hash
+    return this.#take(transaction, hash, submitter.keyId)
   }
 
   /** Calls `listener` with every change once it is on disk; returns a function that stops this. */
-  onStatus(listener: (change: StatusChange) => void): () => void {
+  onStatus(listener: (row: SubmissionRow) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
   /**
-   * Rejects transactions that have waited too long and removes settled ones that were kept long enough. Call it
+   * Rejects transactions that have waited too long, and removes settled ones that were kept long enough. Call it
    * regularly. The sequencer may have those that are SENT, so the forwarder decides on them (see
-   * {@link Outgoing.expiry}).
+   * {@link Outgoing.expiry}). Those that were never sent are rejected if they are of the keys `silentTo`, whose
+   * transactions the sequencer leaves without an answer: as long as it answers, they will be sent.
    */
-  async sweep(now = Date.now()): Promise<void> {
+  async sweep(now = Date.now(), silentTo: ReadonlySet<string> | 'all' = 'all'): Promise<void> {
     const { limits } = this.#options
-    const expired = await this.#store.readWaitingSince(now - limits.waitingMsMax)
-    await Promise.all(expired.map((hash) => this.#expire(hash, now)))
-    while ((await this.#store.prune(now - limits.retentionMs, limits.settledMax, pruneMax)) === pruneMax);
+    if (silentTo === 'all' || silentTo.size > 0) {
+      const old = await this.#store.readWaitingSince(now - limits.waitingMsMax)
+      const expired = old.filter(({ key }) => silentTo === 'all' || silentTo.has(key))
+      await Promise.all(expired.map((id) => this.#expire(id, now)))
+    }
+    while ((await this.#store.prune(now - limits.retentionMs, limits.settledMax, pruneMax)) > 0);
   }
 
   /** The rows of those that wait longest, oldest first, `limit` at most. */
   async readWaiting(limit: number): Promise<SubmissionRow[]> {
-    const hashes = await this.#store.readWaitingSince(Date.now(), limit)
-    const rows = await Promise.all(hashes.map((hash) => this.readRow(hash)))
+    const ids = await this.#store.readWaitingSince(Date.now(), limit)
+    const rows = await Promise.all(
+      ids.map(async ({ hash, key, digest }) =>
+        (await this.readRows(hash as Felt, key)).find((row) => row.key === key && row.digest === digest),
+      ),
+    )
     return rows.flatMap((row) => (row !== undefined && !isSettled(row.state) ? [row] : []))
   }
 
@@ -96,12 +117,13 @@ export class SubmissionQueue extends SubmissionService {
   }
 
   /** Stores a transaction. A duplicate resolves only when earlier writes are on disk, too. */
-  #take(transaction: InvokeTransaction, hash: Felt): Promise<void> {
+  #take(transaction: InvokeTransaction, hash: Felt, key: string): Promise<SubmissionId> {
     const { sender_address: sender, nonce } = transaction
     const body = Buffer.from(JSON.stringify(transaction))
+    const id = { hash, key, digest: digestOf(body) }
     const now = Date.now()
     const row: SubmissionRow = {
-      hash,
+      ...id,
       state: 'RECEIVED',
       sender,
       nonce,
@@ -110,71 +132,108 @@ export class SubmissionQueue extends SubmissionService {
       bodyBytes: body.length,
       rejection: undefined,
     }
-    return this.#store.write({ hash, place: { sender, nonce } }, (rows) => {
-      const known = rows.readRow(hash)
-      if (known !== undefined && known.state !== 'REJECTED') {
-        if (this.#options.idempotent) return
+    const place = { key, sender, nonce }
+    return this.#store.write({ own: { hash, key }, place }, (rows) => {
+      const own = rows.readOwn(hash, key)
+      const known = own.find(({ state, digest }) => {
+        // The sequencer has an accepted one, whatever its signature.
+        return state === 'ACCEPTED' || (state !== 'REJECTED' && digest === id.digest)
+      })
+      if (known !== undefined) {
+        if (this.#options.idempotent) return { hash, key, digest: known.digest }
         throw refused(59)
       }
-      const rival = findRival(rows, transaction)
-      this.#assertRoom(rows, body.length, rival)
-      if (rival !== undefined) {
-        const rejection = { code: undefined, text: `replaced by ${hash}` }
+      if (own.filter(({ state }) => !isSettled(state)).length >= signaturesMax) throw refused(59)
+      const rivals = findRivals(rows, place, transaction, hash)
+      this.#assertRoom(rows, key, body.length, rivals)
+      // Rejected ones of the same hash: this one takes their place.
+      for (const before of own) if (before.state === 'REJECTED') rows.remove(before)
+      const rejection = { code: undefined, text: `replaced by ${hash}` }
+      for (const rival of rivals)
         rows.put({ ...rival, state: 'REJECTED', changedAtMs: Date.now(), rejection })
-      }
       rows.put(row, body)
+      return id
     })
   }
 
-  /** For so many bytes in place of those of `rival`. */
-  #assertRoom(rows: SubmissionTransaction, bytes: number, rival: SubmissionRow | undefined): void {
-    const { waitingMax, waitingBytesMax } = this.#options.limits
-    const waiting = rows.waiting - (rival === undefined ? 0 : 1)
-    const waitingBytes = rows.waitingBytes - (rival?.bodyBytes ?? 0)
-    const full = (what: string) =>
-      new FaultError({ kind: 'SubmissionsFull', what, retryAfterMs: fullRetryMs })
-    if (waiting >= waitingMax) throw full(`${waiting} transactions wait for the sequencer`)
-    if (waitingBytes + bytes > waitingBytesMax) {
-      throw full(`${waitingBytes} bytes of transactions wait for the sequencer`)
+  /** For a transaction of `key` with so many bytes, in place of `rivals`. */
+  #assertRoom(
+    rows: SubmissionTransaction,
+    key: string,
+    bytes: number,
+    rivals: readonly SubmissionRow[],
+  ): void {
+    const { waitingMax, waitingBytesMax, keyShare: share } = this.#options.limits
+    const freed = rivals.reduce((sum, { bodyBytes }) => sum + bodyBytes, 0)
+    const [all, own] = [rows.sizes, rows.sizesOf(key)].map(({ waiting, waitingBytes }) => ({
+      count: waiting - rivals.length,
+      bytes: waitingBytes - freed,
+    })) as [Amount, Amount]
+    const assertFits = (what: keyof Amount, more: number, max: number, things: string) => {
+      if (mayTake(key, { own: own[what], total: all[what], more, max, share })) return
+      const isFull = all[what] + more > max
+      const waiting = isFull ? `${all[what]} ${things}` : `${own[what]} ${things} of this API key`
+      throw new FaultError({
+        kind: 'SubmissionsFull',
+        what: `${waiting} wait for the sequencer`,
+        retryAfterMs: fullRetryMs,
+      })
     }
+    assertFits('count', 1, waitingMax, 'transactions')
+    assertFits('bytes', bytes, waitingBytesMax, 'bytes of transactions')
   }
 
-  #expire(hash: Felt, now: number): Promise<void> {
+  #expire(id: SubmissionId, now: number): Promise<void> {
     const { limits } = this.#options
-    return this.#store.write({ hash }, (rows) => {
-      const row = rows.readRow(hash)
+    return this.#store.write({ own: id }, (rows) => {
+      const row = rows.readRow(id)
       // It may have been sent since it was found to be old.
       if (row?.state !== 'RECEIVED' || !isOld(row, now, limits)) return
       rows.put({ ...row, state: 'REJECTED', changedAtMs: Date.now(), rejection: rejectionOfOld(limits) })
     })
   }
 
-  #publish({ hash, sender, state, rejection }: SubmissionRow): void {
-    const change = { hash: hash as Felt, sender: sender as Felt, state, rejection }
-    for (const listener of this.#listeners) listener(change)
-    this.notifyOf(change)
+  #publish(row: SubmissionRow): void {
+    for (const listener of this.#listeners) listener(row)
+    this.notifyOf(row)
   }
 }
 
+interface Amount {
+  readonly count: number
+  readonly bytes: number
+}
+
+/** What tells a transaction from others of its hash; see {@link SubmissionId}. */
+function digestOf(body: Uint8Array): string {
+  return createHash('sha256').update(body).digest('hex').slice(0, 32)
+}
+
 /**
- * The waiting transaction with the same sender and nonce, which `newcomer` replaces. Throws FaultError where it may
- * not.
+ * The waiting transactions at the same place, which `newcomer` replaces. Those with its hash are none: they differ by the
+ * signature, and the sequencer judges each. Throws FaultError where it may not replace them.
  */
-function findRival(rows: SubmissionTransaction, newcomer: InvokeTransaction): SubmissionRow | undefined {
-  const hash = rows.readHash({ sender: newcomer.sender_address, nonce: newcomer.nonce })
-  const row = hash && rows.readRow(hash)
-  if (hash === undefined || row === undefined) return undefined
-  const body = rows.readBody(hash)
-  if (body === undefined) throw new Error(`the body of submission ${hash} is missing`)
+function findRivals(
+  rows: SubmissionTransaction,
+  place: Place,
+  newcomer: InvokeTransaction,
+  hash: Felt,
+): SubmissionRow[] {
+  const waiting = rows.readAt(place)
+  const [first] = waiting
+  if (first === undefined || first.hash === hash) return []
+  const body = rows.readBody(first)
+  if (body === undefined) throw new Error(`the body of submission ${first.hash} is missing`)
+  // All that wait here have one hash, and so the same tip and price.
   const rival = bodyToTransaction(body)
   const [tip, price] = [BigInt(newcomer.tip), l2Price(newcomer)]
   const [rivalTip, rivalPrice] = [BigInt(rival.tip), l2Price(rival)]
   if (tip <= rivalTip && price <= rivalPrice) throw refused(52)
   const isRaised = (value: bigint, from: bigint) => value * 100n >= from * (100n + replacementRaise)
   if (!isRaised(tip, rivalTip) || !isRaised(price, rivalPrice)) throw refused(64)
-  // The sequencer may have the other one; only its verdict frees the nonce.
-  if (row.state === 'SENT') throw refused(52)
-  return row
+  // The sequencer may have one of them; only its verdict frees the nonce.
+  if (waiting.some(({ state }) => state === 'SENT')) throw refused(52)
+  return waiting
 }
 
 function l2Price({ resource_bounds: { l2_gas } }: InvokeTransaction): bigint {

@@ -1,4 +1,4 @@
-import type { Rejection, SubmissionRow, SubmissionState } from '../../data/store/submissions.js'
+import type { SubmissionId, SubmissionRow } from '../../data/store/submissions.js'
 import { type Awaitable, whenKnown } from '../../primitives/awaitable.js'
 import { FaultError, type InvokeErrorCode } from '../../primitives/faults.js'
 import type { Felt } from './felt.js'
@@ -6,34 +6,30 @@ import type { HashWaiter } from './invokeHashes.js'
 import { type InvokeTransaction, queryVersion } from './invokeTransaction.js'
 import type { SubmissionReader } from './submissionStore.js'
 
-export type { Rejection, SubmissionRow, SubmissionState } from '../../data/store/submissions.js'
-
-export interface StatusChange {
-  readonly hash: Felt
-  readonly sender: Felt
-  readonly state: SubmissionState
-  readonly rejection: Rejection | undefined
-}
+export type { Rejection, SubmissionId, SubmissionRow, SubmissionState } from '../../data/store/submissions.js'
 
 /**
  * Takes transactions and reports their status: the queue itself, or its stand-in on an edge that does not hold the
  * queue. Reads go to the store; listeners are called with changes once these are on disk.
+ *
+ * Of a hash that its own key submitted, a caller sees that alone; of any other hash, what others submitted.
  */
 export abstract class SubmissionService {
   readonly #store: SubmissionReader
   /** Hash → listeners of that transaction, so that a change does not call thousands of other waiters. */
-  readonly #listenersOf = new Map<Felt, Set<(change: StatusChange) => void>>()
+  readonly #listenersOf = new Map<string, Set<(row: SubmissionRow) => void>>()
 
   constructor(store: SubmissionReader) {
     this.#store = store
   }
 
   /**
-   * Takes an acceptable transaction and resolves to its hash once it is on disk. Rejects with FaultError:
-   * InvokeRefused where a rule forbids it, SubmissionsFull where there is no room, or the reason why its hash could
-   * not be computed, such as ServerBusy. If `submitter` leaves before it is hashed, it may not be taken.
+   * Takes an acceptable transaction and resolves, once it is on disk, to what stands for it: itself, or one that was
+   * known before. Rejects with FaultError: InvokeRefused where a rule forbids it, SubmissionsFull where there is no
+   * room, or the reason why its hash could not be computed, such as ServerBusy. If `submitter` leaves before it is
+   * hashed, it may not be taken.
    */
-  abstract submit(transaction: InvokeTransaction, submitter: HashWaiter): Promise<Felt>
+  abstract submit(transaction: InvokeTransaction, submitter: HashWaiter): Promise<SubmissionId>
 
   /** Throws FaultError InvokeRefused for a transaction that no sequencer would accept. */
   assertAcceptable(transaction: InvokeTransaction): void {
@@ -41,21 +37,30 @@ export abstract class SubmissionService {
     if (maximalFee(transaction) === 0n) throw refused(53)
   }
 
-  /** The row of a waiting or kept transaction; undefined where there is none. */
-  readRow(hash: Felt): Awaitable<SubmissionRow | undefined> {
-    return this.#store.readRow(hash)
+  /** Rows of waiting or kept transactions with this hash: those of `key`, or where it has none those of others. */
+  readRows(hash: Felt, key: string): Awaitable<SubmissionRow[]> {
+    return this.#store.readRows(hash, key)
+  }
+
+  /** The one of {@link readRows} that tells the status of the hash; undefined where there is none. */
+  readRow(hash: Felt, key: string): Awaitable<SubmissionRow | undefined> {
+    return whenKnown(this.readRows(hash, key), (rows) => tellingRow(rows, key))
   }
 
   /** A waiting or kept transaction; undefined where there is none. */
-  readTransaction(hash: Felt): Awaitable<InvokeTransaction | undefined> {
-    return whenKnown(this.#store.readBody(hash), (body) => body && bodyToTransaction(body))
+  readTransaction(hash: Felt, key: string): Awaitable<InvokeTransaction | undefined> {
+    return whenKnown(this.readRow(hash, key), (row) =>
+      row === undefined
+        ? undefined
+        : whenKnown(this.#store.readBody(row), (body) => body && bodyToTransaction(body)),
+    )
   }
 
   /**
-   * Calls `listener` with every change of one transaction, even of one not known yet; returns a function that stops
+   * Calls `listener` with every change of a row with this hash, even of one not known yet; returns a function that stops
    * this.
    */
-  onStatusOf(hash: Felt, listener: (change: StatusChange) => void): () => void {
+  onStatusOf(hash: Felt, listener: (row: SubmissionRow) => void): () => void {
     const listeners = this.#listenersOf.get(hash) ?? new Set()
     this.#listenersOf.set(hash, listeners.add(listener))
     return () => {
@@ -63,9 +68,23 @@ export abstract class SubmissionService {
     }
   }
 
-  protected notifyOf(change: StatusChange): void {
-    for (const listener of this.#listenersOf.get(change.hash) ?? []) listener(change)
+  protected notifyOf(row: SubmissionRow): void {
+    for (const listener of this.#listenersOf.get(row.hash) ?? []) listener(row)
   }
+}
+
+/** What a state says of a hash of which there are several rows: each is one signature, and one is enough. */
+const ranks = { REJECTED: 0, RECEIVED: 1, SENT: 2, ACCEPTED: 3 } as const
+
+/** The row of a hash that tells its status to `key`: its own before others, accepted before waiting before rejected. */
+export function tellingRow(rows: Iterable<SubmissionRow>, key: string): SubmissionRow | undefined {
+  const [first] = [...rows].sort(
+    (a, b) =>
+      Number(b.key === key) - Number(a.key === key) ||
+      ranks[b.state] - ranks[a.state] ||
+      b.changedAtMs - a.changedAtMs,
+  )
+  return first
 }
 
 export function bodyToTransaction(body: Uint8Array): InvokeTransaction {

@@ -4,51 +4,53 @@
  * decided by those who write (`submissionQueue.ts`, `deliveries.ts`).
  */
 
-import type { SubmissionRow } from '../../data/store/submissions.js'
+import type { Lane, Place, SubmissionId, SubmissionRow } from '../../data/store/submissions.js'
 import type { Awaitable } from '../../primitives/awaitable.js'
-import type { Felt } from './felt.js'
+import type { Hex } from '../../primitives/bytes.js'
+import type { Sizes } from './queueSizes.js'
 
-/** The place of a transaction among those of its sender; of unsettled ones each has its own. */
-export interface Place {
-  readonly sender: Felt
-  readonly nonce: Felt
-}
+export type { Lane, Place, SubmissionId } from '../../data/store/submissions.js'
 
 /** What a piece of work may read, so that many can be read at once. */
 export interface Reads {
-  readonly hash?: Felt
+  /** The rows of a hash that a key submitted, and the sizes of that key. */
+  readonly own?: Pick<SubmissionId, 'hash' | 'key'>
+  /** The unsettled rows at a place. */
   readonly place?: Place
-  /** The sender whose unsettled transaction with the lowest nonce is read. */
-  readonly firstOf?: Felt
+  /** The lane whose first unsettled row is read. */
+  readonly first?: Lane
 }
 
 /** What a piece of work sees, earlier writes included, and writes. */
 export interface SubmissionTransaction {
-  /** Number and bytes of unsettled transactions. */
-  readonly waiting: number
-  readonly waitingBytes: number
-  readRow(hash: Felt): SubmissionRow | undefined
-  /** The transaction, JSON, of a row that was found by its place or as the first of its sender. */
-  readBody(hash: Felt): Uint8Array | undefined
-  readHash(place: Place): Felt | undefined
-  readFirstHash(sender: Felt): Felt | undefined
-  /** Adds a row with its body, or replaces the row under its hash. */
+  /** Of all keys together. */
+  readonly sizes: Sizes
+  sizesOf(key: string): Sizes
+  /** The rows of a hash that a key submitted. */
+  readOwn(hash: string, key: string): SubmissionRow[]
+  readRow(id: SubmissionId): SubmissionRow | undefined
+  /** The unsettled rows at a place, in the order of their arrival. */
+  readAt(place: Place): SubmissionRow[]
+  /** The unsettled row of a lane with the lowest nonce; of several the one that came first. */
+  readFirst(lane: Lane): SubmissionRow | undefined
+  /** The transaction, JSON, of a row that is the first of its lane or place. */
+  readBody(id: SubmissionId): Uint8Array | undefined
+  /** Adds a row with its body, or replaces the row under its id. */
   put(row: SubmissionRow, body?: Uint8Array): void
+  remove(row: SubmissionRow): void
 }
 
 /** Sizes of the queue. */
-export interface QueueCounts {
-  readonly waiting: number
-  readonly waitingBytes: number
+export interface QueueCounts extends Sizes {
   readonly oldestWaitingMs: number
-  readonly settled: number
 }
 
 /** Rejects with the fault SubmissionsUnread where the store does not answer. */
 export interface SubmissionReader {
-  readRow(hash: Felt): Awaitable<SubmissionRow | undefined>
+  /** The rows of a hash that a key submitted; where it has none, those of others (`othersMax` at most). */
+  readRows(hash: Hex, key: string): Awaitable<SubmissionRow[]>
   /** The transaction, JSON. */
-  readBody(hash: Felt): Awaitable<Uint8Array | undefined>
+  readBody(id: SubmissionId): Awaitable<Uint8Array | undefined>
 }
 
 export interface SubmissionWriter {
@@ -68,13 +70,13 @@ export interface SubmissionStore extends SubmissionReader, SubmissionWriter {
    * each other the last is told. Returns a function that stops this.
    */
   onChange(listener: (row: SubmissionRow) => void): () => void
-  /** Senders of unsettled transactions, the one that has waited longest first. */
-  readWaitingSenders(): Awaitable<Set<Felt>>
+  /** Lanes with unsettled transactions, the one that has waited longest first. */
+  readWaitingLanes(): Awaitable<Lane[]>
   /** Unsettled transactions that were received at this time or before, oldest first; `limit` at most where it is given. */
-  readWaitingSince(timeMs: number, limit?: number): Awaitable<Felt[]>
+  readWaitingSince(timeMs: number, limit?: number): Awaitable<SubmissionId[]>
   /**
-   * Removes up to `limit` settled transactions, oldest first: those settled before a time, and those beyond `settledMax`.
-   * Resolves to their number.
+   * Removes up to `limit` settled transactions: those settled before a time, or where there are none those beyond
+   * `settledMax`, of the keys that have the most (`recordsBeyond` of keyShare.ts), oldest first. Resolves to their number.
    */
   prune(beforeMs: number, settledMax: number, limit: number): Promise<number>
   /** As known to this process. */

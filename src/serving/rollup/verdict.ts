@@ -2,35 +2,37 @@ import { isSettled } from '../../data/store/submissions.js'
 import { setTimeout } from '../../primitives/timers.js'
 import type { Waiter } from '../../primitives/waiter.js'
 import type { Felt } from './felt.js'
-import type { StatusChange, SubmissionService } from './submissionService.js'
-
-type Verdict = Pick<StatusChange, 'state' | 'rejection'>
+import type { SubmissionId, SubmissionRow, SubmissionService } from './submissionService.js'
 
 /**
- * Waits until a submitted transaction is settled. Resolves to the change that settled it; to undefined after
- * `waitMs`, when the waiter leaves, or at once where the queue does not have it or cannot say.
+ * Waits until a submitted transaction is settled. Resolves to the row that settled it; to undefined after `waitMs`,
+ * when the waiter leaves, or at once where the queue does not have it or cannot say.
  */
 export function waitForVerdict(
   queue: SubmissionService,
-  hash: Felt,
+  { hash, key, digest }: SubmissionId,
   waitMs: number,
   waiter: Waiter,
-): Promise<Verdict | undefined> {
+): Promise<SubmissionRow | undefined> {
+  const isIt = (row: SubmissionRow) => row.key === key && row.digest === digest
   return new Promise((resolve) => {
-    const finish = (verdict: Verdict | undefined): void => {
+    const finish = (verdict: SubmissionRow | undefined): void => {
       clearTimeout(timer)
       unlisten()
       waiter.forget(giveUp)
       resolve(verdict)
     }
     const giveUp = () => finish(undefined)
-    const take = (verdict: Verdict): void => {
-      if (isSettled(verdict.state)) finish(verdict)
+    const take = (row: SubmissionRow): void => {
+      if (isIt(row) && isSettled(row.state)) finish(row)
     }
-    const unlisten = queue.onStatusOf(hash, take)
+    const unlisten = queue.onStatusOf(hash as Felt, take)
     const timer = setTimeout(giveUp, waitMs)
     waiter.onFinished(giveUp)
     // Read after the listener is there: the verdict may come between.
-    Promise.resolve(queue.readRow(hash)).then((row) => (row === undefined ? giveUp() : take(row)), giveUp)
+    Promise.resolve(queue.readRows(hash as Felt, key)).then((rows) => {
+      const row = rows.find(isIt)
+      return row === undefined ? giveUp() : take(row)
+    }, giveUp)
   })
 }

@@ -1,8 +1,10 @@
 // @shares
 import t from 'tap'
+import { nobody } from '../../../src/data/store/submissions.js'
 import { FaultError } from '../../../src/primitives/faults.js'
+import { signaturesMax } from '../../../src/serving/rollup/submissionQueue.js'
 import { makeTransaction } from '../../rollup/invokeTransactions.js'
-import { queueStores } from '../../rollup/queues.js'
+import { queueStores, refusal } from '../../rollup/queues.js'
 
 const many = 1_000
 
@@ -15,7 +17,7 @@ for (const [where, open] of await queueStores(t)) {
         const settled: number[] = []
         const outcomes = await Promise.all(
           Array.from({ length: many }, (_, i) =>
-            submit(makeTransaction(1, 0, { signature: [`0x${i.toString(16)}`] }))
+            submit(makeTransaction(1, 0, { signature: ['0x0'] }))
               .catch((error: unknown) => {
                 if (error instanceof FaultError && error.fault.kind === 'InvokeRefused')
                   return error.fault.code
@@ -39,6 +41,37 @@ for (const [where, open] of await queueStores(t)) {
         t.equal(await submit(makeTransaction(1, 0, { signature: ['0xabc'] })), hash)
         t.strictSame((await queue.readTransaction(hash as never))?.signature, ['0xabc'])
         t.equal(hashed.length, 1)
+      },
+    )
+  }
+
+  for (const idempotent of [true, false]) {
+    t.test(
+      `each signature of a hash waits for its own verdict, idempotent: ${idempotent}, ${where}`,
+      async (t) => {
+        const { queue, deliveries, submit } = await open(t, t.testdir(), { idempotent })
+        const signed = (signature: number) =>
+          makeTransaction(1, 0, { signature: [`0x${signature.toString(16)}`] })
+        const lane = { key: nobody, sender: '0x1' } as const
+        const hash = await submit(signed(1))
+        const first = await deliveries.beginSending(lane)
+        for (let signature = 2; signature <= signaturesMax; signature++) {
+          t.equal(await submit(signed(signature)), hash)
+        }
+        t.equal(queue.counts().waiting, signaturesMax)
+        await t.rejects(submit(signed(signaturesMax + 1)), refusal(59), 'so many, and no more')
+        const repeated = await submit(signed(2)).catch((error: unknown) => error)
+        t.strictSame(repeated, idempotent ? hash : refusal(59))
+        if (first === undefined) throw new Error('nothing was sent')
+        await deliveries.settle(first, { code: 55, text: 'bad signature' })
+        t.match(await queue.readRow(hash), { state: 'RECEIVED' }, 'another one waits')
+        const second = await deliveries.beginSending(lane)
+        t.strictSame(JSON.parse(second?.body ?? '').signature, ['0x2'], 'in the order of their arrival')
+        if (second === undefined) throw new Error('nothing was sent')
+        await deliveries.settle(second, undefined)
+        t.match(await queue.readRow(hash), { state: 'ACCEPTED' }, 'one is enough')
+        const after = await submit(signed(99)).catch((error: unknown) => error)
+        t.strictSame(after, idempotent ? hash : refusal(59), 'the sequencer has it, whatever its signature')
       },
     )
   }

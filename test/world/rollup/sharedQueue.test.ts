@@ -3,14 +3,13 @@ import { randomUUID } from 'node:crypto'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import t, { type Test } from 'tap'
 import type { FaultError } from '../../../src/primitives/faults.js'
-import { Deliveries } from '../../../src/serving/rollup/deliveries.js'
 import type { Felt } from '../../../src/serving/rollup/felt.js'
 import { SharedDatabase } from '../../../src/serving/rollup/sharedDatabase.js'
 import { SharedSubmissions } from '../../../src/serving/rollup/sharedSubmissions.js'
 import { startPostgres, withoutPostgres } from '../../feed/postgres.js'
 import { once, until, waitFor } from '../../library/until.js'
 import { makeTransaction } from '../../rollup/invokeTransactions.js'
-import { chainId, limitsOfTests, openSharedQueue, refusal } from '../../rollup/queues.js'
+import { chainId, limitsOfTests, NobodysDeliveries, openSharedQueue, refusal } from '../../rollup/queues.js'
 import { startSequencer } from '../../rollup/sequencer.js'
 
 const skip = withoutPostgres
@@ -67,16 +66,18 @@ t.test('submissions of many processes at once are stored once each', { skip }, a
 
 t.test('a sender is served by nonce, whatever the same transaction changes', { skip }, async (t) => {
   const { address } = await newAddress(t)
-  const { submit, deliveries } = await openSharedQueue(t, address)
+  const { queue, submit, deliveries } = await openSharedQueue(t, address)
   const hashes = await Promise.all([2, 0, 1].map((nonce) => submit(makeTransaction(1, nonce))))
   const [second, zeroth, first] = hashes as [Felt, Felt, Felt]
+  const [secondRow, zerothRow] = await Promise.all([second, zeroth].map((hash) => queue.readRow(hash)))
+  if (secondRow === undefined || zerothRow === undefined) throw new Error('they are gone')
   const begun = await deliveries.beginSending(sender)
   t.equal(begun?.hash, zeroth)
   // All three become one transaction of the database.
   const [, next] = await Promise.all([
-    deliveries.settle(zeroth, undefined),
+    deliveries.settle(zerothRow, undefined),
     deliveries.beginSending(sender),
-    deliveries.settle(second, { code: 55, text: 'no' }),
+    deliveries.settle(secondRow, { code: 55, text: 'no' }),
   ])
   t.equal(next?.hash, first)
 })
@@ -105,9 +106,10 @@ t.test('who lost the lease can neither send nor write', { skip }, async (t) => {
   const hash = await submit(makeTransaction(1, 0))
   await postgres.query(`update "${address.schema}".lease set epoch = 7`)
   const deliveriesOf = (epoch: number, isHeld: boolean) =>
-    new Deliveries(
+    new NobodysDeliveries(
       store.fencedBy(epoch, () => isHeld),
       limitsOfTests,
+      queue,
     )
   const fenced = { name: 'FencedError' }
   for (const epoch of [6, 8]) {

@@ -15,7 +15,13 @@ import {
   parseInvokeTransaction,
   VersionError,
 } from '../../rollup/invokeTransaction.js'
-import type { Rejection, SubmissionRow, SubmissionService } from '../../rollup/submissionService.js'
+import { idText } from '../../rollup/submissionNames.js'
+import {
+  type Rejection,
+  type SubmissionRow,
+  type SubmissionService,
+  tellingRow,
+} from '../../rollup/submissionService.js'
 import { waitForVerdict } from '../../rollup/verdict.js'
 import type { OwnedSubscription, Subscriber } from '../../streams/subscriber.js'
 import { subscriptionBytes } from '../../streams/subscriberPool.js'
@@ -34,28 +40,48 @@ class StatusSubscription implements OwnedSubscription {
   readonly id = `0x${randomBytes(16).toString('hex')}`
   readonly bytes = subscriptionBytes
   readonly #unlisten: () => void
-  #status: string | undefined
+  /** What is known of the hash. */
+  readonly #rows = new Map<string, SubmissionRow>()
   #lastStatus: string | undefined
   #isStarted = false
   #isEnded = false
   readonly #subscriber: Subscriber
   readonly #prefix: string
-  readonly #hash: Felt
+  readonly #of: { readonly hash: Felt; readonly key: string }
 
-  /** `prefix` is that of the method that subscribed. */
-  constructor(subscriber: Subscriber, queue: SubmissionService, prefix: string, hash: Felt) {
+  /** `prefix` is that of the method that subscribed, `key` the caller's. */
+  constructor(
+    subscriber: Subscriber,
+    queue: SubmissionService,
+    prefix: string,
+    of: { readonly hash: Felt; readonly key: string },
+  ) {
     this.#subscriber = subscriber
     this.#prefix = prefix
-    this.#hash = hash
-    this.#unlisten = queue.onStatusOf(hash, ({ state, rejection }) => {
-      this.#status = renderStatus(prefix, state, rejection)
+    this.#of = of
+    this.#unlisten = queue.onStatusOf(of.hash, (row) => {
+      this.#note(row)
       this.resume()
     })
   }
 
-  /** Takes the status as it was read after the subscription was made; changes that came since are newer. */
-  take(row: SubmissionRow | undefined): void {
-    this.#status ??= row && renderStatus(this.#prefix, row.state, row.rejection)
+  /** Takes rows as they were read after the subscription was made; changes that came since are newer. */
+  take(rows: readonly SubmissionRow[]): void {
+    for (const row of rows) if (!this.#rows.has(idText(row))) this.#rows.set(idText(row), row)
+  }
+
+  /** What others submit counts only as long as the caller's key has not submitted the hash. */
+  #note(row: SubmissionRow): void {
+    if (row.key === this.#of.key) {
+      for (const [name, { key }] of this.#rows) if (key !== row.key) this.#rows.delete(name)
+    } else if ([...this.#rows.values()].some(({ key }) => key === this.#of.key)) return
+    if (row.state === 'RECEIVED') {
+      // In the queue, too, it takes the place of those that were rejected.
+      for (const [name, { key, state }] of this.#rows) {
+        if (key === row.key && state === 'REJECTED') this.#rows.delete(name)
+      }
+    }
+    this.#rows.set(idText(row), row)
   }
 
   /** Begins to send; call it once the client knows the id. */
@@ -66,11 +92,12 @@ class StatusSubscription implements OwnedSubscription {
 
   resume(): void {
     if (!this.#isStarted || this.#isEnded) return
-    const status = this.#status
+    const row = tellingRow(this.#rows.values(), this.#of.key)
+    const status = row && renderStatus(this.#prefix, row.state, row.rejection)
     if (status === undefined || status === this.#lastStatus) return
     if (!this.#subscriber.hasRoom) return this.#subscriber.resumeLater(this)
     this.#lastStatus = status
-    const result = `{"transaction_hash":"${this.#hash}","status":${status}}`
+    const result = `{"transaction_hash":"${this.#of.hash}","status":${status}}`
     this.#subscriber.sink.send(
       Buffer.from(
         `{"jsonrpc":"2.0","method":"${this.#prefix}_subscriptionTransactionStatus","params":{"subscription_id":"${this.id}","result":${result}}}`,
@@ -163,12 +190,12 @@ export const rollupMethodFamily = {
     async run({ queue, invokeLimits, verdictMsMax }, [written], context) {
       const transaction = decodeTransaction(written, invokeLimits, 0)
       queue.assertAcceptable(transaction)
-      const hash = await queue.submit(transaction, context)
+      const id = await queue.submit(transaction, context)
       if (verdictMsMax !== undefined) {
-        const verdict = await waitForVerdict(queue, hash, verdictMsMax, context)
+        const verdict = await waitForVerdict(queue, id, verdictMsMax, context)
         if (verdict?.rejection !== undefined) throw rejectionToFault(verdict.rejection)
       }
-      return `{"transaction_hash":"${hash}"}`
+      return `{"transaction_hash":"${id.hash}"}`
     },
   }),
   rollupx_blockNumber: rollupMethod({
@@ -225,8 +252,8 @@ export const rollupMethodFamily = {
     summary: 'Transaction that was submitted here',
     price: 5,
     result: { type: 'object', title: 'InvokeTransaction', required: ['transaction_hash'] },
-    run: ({ queue }, [hash]) =>
-      whenKnown(queue.readTransaction(hash), (transaction) => {
+    run: ({ queue }, [hash], { keyId }) =>
+      whenKnown(queue.readTransaction(hash, keyId), (transaction) => {
         if (transaction === undefined) throw new FaultError({ kind: 'TransactionHashNotFound' })
         return JSON.stringify({ transaction_hash: hash, ...transaction })
       }),
@@ -256,8 +283,8 @@ export const rollupMethodFamily = {
       { finality_status: textSchema },
       { execution_status: textSchema, failure_reason: textSchema, queue_status: textSchema },
     ),
-    run: ({ queue, reader, prefix }, [hash]) =>
-      whenKnown(queue.readRow(hash), (row) => {
+    run: ({ queue, reader, prefix }, [hash], { keyId }) =>
+      whenKnown(queue.readRow(hash, keyId), (row) => {
         if (row === undefined) throw new FaultError({ kind: 'TransactionHashNotFound' })
         if (row.state === 'ACCEPTED' && reader !== undefined) return readAcceptedStatus(prefix, reader, hash)
         return renderStatus(prefix, row.state, row.rejection)
@@ -285,7 +312,7 @@ export const rollupMethodFamily = {
     run({ queue, prefix }, [hash], context) {
       const { subscriber } = context
       if (subscriber === undefined) throw new FaultError({ kind: 'NotificationsNotSupported' })
-      const subscription = new StatusSubscription(subscriber, queue, prefix, hash)
+      const subscription = new StatusSubscription(subscriber, queue, prefix, { hash, key: context.keyId })
       try {
         subscriber.add(subscription)
       } catch (error) {
@@ -293,9 +320,9 @@ export const rollupMethodFamily = {
         throw error
       }
       context.onFinished(() => subscription.start())
-      const row = queue.readRow(hash)
-      if (row instanceof Promise) row.catch(() => subscriber.unsubscribe(subscription.id))
-      return whenKnown(row, (known) => {
+      const rows = queue.readRows(hash, context.keyId)
+      if (rows instanceof Promise) rows.catch(() => subscriber.unsubscribe(subscription.id))
+      return whenKnown(rows, (known) => {
         subscription.take(known)
         return `"${subscription.id}"`
       })

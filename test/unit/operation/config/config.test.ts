@@ -215,6 +215,7 @@ t.test('a rollup network stands beside the others, with its defaults', async (t)
         bytesMax: 268_435_456,
         ageMsMax: 86_400_000,
         retentionMs: 86_400_000,
+        keySharePercent: 25,
         settledMax: 100_000,
       },
       isEmbedded: false,

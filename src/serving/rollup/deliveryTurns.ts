@@ -1,0 +1,144 @@
+/**
+ * Whose transaction is sent next. A lane (the transactions of one sender that one key submitted) has one attempt at a
+ * time; keys take turns, each has a share of the attempts under way, and each has its own pauses while the sequencer
+ * answers none of its attempts. So neither many senders of one key, nor transactions to which the sequencer does not
+ * answer, delay those of another.
+ */
+import { setTimeout } from '../../primitives/timers.js'
+import type { Felt } from './felt.js'
+import { mayTake } from './keyShare.js'
+import type { Lane } from './submissionStore.js'
+
+interface TurnsOptions {
+  /** Attempts under way at the same time, of all keys. */
+  readonly inFlightMax: number
+  /** The wait after so many pauses of a key, in ms. */
+  readonly pauseMs: (pauses: number) => number
+  /** Called when there may be another turn after a pause. */
+  readonly onTurn: () => void
+}
+
+/**
+ * What a key may have of the attempts under way that other keys leave: the next key need not wait for the end of one. One
+ * key alone that needs more has a larger `inFlightMax`.
+ */
+const keyShare = 0.5
+
+/** Unanswered attempts of a key in a row after which it pauses; fewer may be single lost connections. */
+const silencesMax = 3
+
+/** What one key has to send. */
+interface KeyTurns {
+  /** Senders with a transaction to send, in the order in which they are served. */
+  readonly ready: Set<Felt>
+  underWay: number
+  /** Unanswered attempts since the sequencer's last answer to this key, and pauses made because of them. */
+  silences: number
+  pauses: number
+  resuming: NodeJS.Timeout | undefined
+}
+
+export class DeliveryTurns {
+  readonly #options: TurnsOptions
+  /** In the order in which keys are served. */
+  readonly #keys = new Map<string, KeyTurns>()
+  #underWay = 0
+  /** The timer that ends the pause of all keys, and its time on the clock of `performance.now()`. */
+  #held: { readonly timer: NodeJS.Timeout; readonly untilMs: number } | undefined
+  #isStopped = false
+
+  constructor(options: TurnsOptions) {
+    this.#options = options
+  }
+
+  /** Keys to which the sequencer does not answer. */
+  get silentKeys(): ReadonlySet<string> {
+    return new Set([...this.#keys].flatMap(([key, { pauses }]) => (pauses > 0 ? [key] : [])))
+  }
+
+  add({ key, sender }: Lane): void {
+    this.#of(key).ready.add(sender as Felt)
+  }
+
+  /** The next lane to begin with; undefined where none may begin now. Ends with {@link end}. */
+  begin(): Lane | undefined {
+    if (this.#isStopped || this.#held !== undefined) return undefined
+    for (const [key, turns] of this.#keys) {
+      const [sender] = turns.ready
+      if (sender === undefined || !this.#mayBegin(key, turns)) continue
+      turns.ready.delete(sender)
+      turns.underWay++
+      this.#underWay++
+      // Behind all others.
+      this.#keys.delete(key)
+      this.#keys.set(key, turns)
+      return { key, sender }
+    }
+    return undefined
+  }
+
+  end({ key }: Lane): void {
+    const turns = this.#of(key)
+    turns.underWay--
+    this.#underWay--
+    const { ready, underWay, silences } = turns
+    if (ready.size === 0 && underWay === 0 && silences === 0) this.#keys.delete(key)
+  }
+
+  /** The sequencer answered an attempt of this key. */
+  noteAnswer(key: string): void {
+    const turns = this.#of(key)
+    turns.silences = 0
+    turns.pauses = 0
+    clearTimeout(turns.resuming)
+    turns.resuming = undefined
+  }
+
+  /** The sequencer did not answer an attempt of this key. */
+  noteSilence(key: string): void {
+    const turns = this.#of(key)
+    turns.silences++
+    if (this.#isStopped || turns.resuming !== undefined || turns.silences < silencesMax) return
+    turns.pauses++
+    turns.resuming = setTimeout(() => {
+      turns.resuming = undefined
+      this.#options.onTurn()
+    }, this.#options.pauseMs(turns.pauses))
+    turns.resuming.unref()
+  }
+
+  /** Begins with nothing for `ms`, as the sequencer asked; does not shorten a longer pause. */
+  hold(ms: number): void {
+    const untilMs = performance.now() + ms
+    if (this.#isStopped || (this.#held !== undefined && this.#held.untilMs >= untilMs)) return
+    clearTimeout(this.#held?.timer)
+    const timer = setTimeout(() => {
+      this.#held = undefined
+      this.#options.onTurn()
+    }, ms)
+    timer.unref()
+    this.#held = { timer, untilMs }
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    clearTimeout(this.#held?.timer)
+    for (const { resuming } of this.#keys.values()) clearTimeout(resuming)
+  }
+
+  /** One at a time while the sequencer does not answer. */
+  #mayBegin(key: string, { underWay, pauses, resuming }: KeyTurns): boolean {
+    if (resuming !== undefined || (pauses > 0 && underWay > 0)) return false
+    const { inFlightMax: max } = this.#options
+    return mayTake(key, { own: underWay, total: this.#underWay, more: 1, max, share: keyShare })
+  }
+
+  #of(key: string): KeyTurns {
+    let turns = this.#keys.get(key)
+    if (turns === undefined) {
+      turns = { ready: new Set(), underWay: 0, silences: 0, pauses: 0, resuming: undefined }
+      this.#keys.set(key, turns)
+    }
+    return turns
+  }
+}
