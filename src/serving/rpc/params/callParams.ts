@@ -126,7 +126,8 @@ export const callObject: Param<CallObject> = required((value, index) => {
   if (gasPrice !== undefined && (maxFeePerGas !== undefined || maxPriorityFeePerGas !== undefined)) {
     throw messageRefused('both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified')
   }
-  if (message.maxFeePerBlobGas !== undefined && message.blobVersionedHashes === undefined) {
+  // Some clients send a fee of nothing with every message.
+  if ((message.maxFeePerBlobGas ?? 0n) > 0n && message.blobVersionedHashes === undefined) {
     throw messageRefused('maxFeePerBlobGas specified without blobVersionedHashes')
   }
   const chainId = members.get('chainId', quantity256)
