@@ -136,6 +136,8 @@ function genesisTextOf({ network, config, genesisBlockHeader: header, pre }: Jso
     number: 0,
     config: {
       chainId: Number(config?.chainid ?? 1),
+      // Mainnet's, which these tests mean.
+      depositContractAddress: '0x00000000219ab540356cbb839cbe05303d7705fa',
       ...configOf(network),
       ...(schedule.length > 0 ? { blobSchedule: Object.fromEntries(schedule) } : {}),
     },

@@ -80,12 +80,16 @@ const bombDelays: readonly (readonly [ForkName, number])[] = [
   ['byzantium', 3_000_000],
 ]
 
-/** Difficulty of a proof-of-work child (yellow paper 4.3.4; EIP-2, EIP-100 and the bomb delays). */
+/**
+ * Difficulty of a proof-of-work child (yellow paper 4.3.4; EIP-2, EIP-100 and the bomb delays). `forkBlocks`: where each
+ * fork of its chain begins; one that the chain leaves out, as it may Muir Glacier, delays no bomb, as in go-ethereum.
+ */
 export function nextDifficulty(
   parent: Header,
   hasUncles: boolean,
   timestamp: Timestamp,
   fork: ForkName,
+  forkBlocks: ReadonlyMap<ForkName, number>,
 ): bigint {
   const step = parent.difficulty / 2048n
   const elapsed = Number(BigInt(timestamp) - BigInt(parent.timestamp))
@@ -99,7 +103,9 @@ export function nextDifficulty(
     difficulty = elapsed < 13 ? parent.difficulty + step : parent.difficulty - step
   }
   if (difficulty < minDifficulty) difficulty = minDifficulty
-  const delay = bombDelays.find(([name]) => includesFork(fork, name))?.[1] ?? 0
-  const period = Math.floor(Math.max(0, parent.number + 1 - delay) / 100_000)
+  const number = parent.number + 1
+  const hasBegun = (name: ForkName) => (forkBlocks.get(name) ?? Number.POSITIVE_INFINITY) <= number
+  const delay = bombDelays.find(([name]) => hasBegun(name))?.[1] ?? 0
+  const period = Math.floor(Math.max(0, number - delay) / 100_000)
   return period > 1 ? difficulty + 2n ** BigInt(period - 2) : difficulty
 }

@@ -52,6 +52,8 @@ export interface ChainConfig {
   /** 20 bytes as hex; EIP-6110. */
   readonly depositContractAddress?: string
   readonly terminalTotalDifficulty?: bigint
+  /** First block of the DAO fork, which the chain refuses (EIP-779). */
+  readonly daoRefusedBlock?: number
   /** First block of a fork that activates by number. */
   readonly blocks: ReadonlyMap<ForkName, number>
   /** First timestamp of a fork that activates by time. */

@@ -78,6 +78,12 @@ export function withForkTimes<C extends object>(config: C, forks: ForkTimes): C 
   return { ...config, ...Object.fromEntries(added) }
 }
 
+/** Files of Besu name contracts of requests (EIP-7002, EIP-7251), which every chain has at these addresses. */
+const requestContracts: Readonly<Record<string, string>> = {
+  withdrawalRequestContractAddress: '0x00000961ef480eb55e80d19ad83579a64c007002',
+  consolidationRequestContractAddress: '0x0000bbddc7ce488642fb579f8b00f3a590007251',
+}
+
 /** Members that have no effect here: consensus engines, markers, and numbers that follow from other members. */
 const silentMembers = new Set([
   'chainId',
@@ -88,6 +94,7 @@ const silentMembers = new Set([
   'mergeNetsplitBlock',
   // What files of Besu have besides: spelled otherwise, and for its peers.
   'mergeNetSplitBlock',
+  'preMergeForkBlock',
   'discovery',
   'checkpoint',
   'eip155Block',
@@ -95,7 +102,7 @@ const silentMembers = new Set([
   'daoForkSupport',
   'ethash',
   'blobSchedule',
-  'enableVerkleAtGenesis',
+  ...Object.keys(requestContracts),
 ])
 
 /** Mainnet's values, for a genesis without a blob schedule. */
@@ -125,11 +132,19 @@ export function parseGenesisConfig(config: unknown): GenesisConfig {
         )
       blocks.set(byBlock, block)
     } else if (byTime !== undefined) times.set(byTime, toInteger(value, `config.${member}`))
+    else if (member === 'enableVerkleAtGenesis' && value === false) continue
     else if (!silentMembers.has(member) && !family.config.others.has(member)) {
       throw new RangeError(whyUnknown(member))
     }
   }
+  const daoRefusedBlock = config.daoForkSupport === true ? undefined : blocks.get('dao')
   if (config.daoForkSupport !== true) blocks.delete('dao')
+  for (const [member, standard] of Object.entries(requestContracts)) {
+    const given = config[member] ?? undefined
+    if (given !== undefined && String(given).toLowerCase() !== standard) {
+      throw new RangeError(`config.${member}: expected ${standard}, no other is supported`)
+    }
+  }
   const eip155 = config.eip155Block ?? undefined
   if (eip155 !== undefined && toInteger(eip155, 'config.eip155Block') !== blocks.get('spuriousDragon')) {
     throw new RangeError(
@@ -144,7 +159,7 @@ export function parseGenesisConfig(config: unknown): GenesisConfig {
   }
   requireOrder(family, blocks, 'block')
   requireOrder(family, times, 'time')
-  requireLondonFirst(blocks, ttd)
+  requireLondonFirst(family, blocks, ttd)
   const deposit = config.depositContractAddress ?? undefined
   if (deposit !== undefined && !(typeof deposit === 'string' && /^0x[0-9a-fA-F]{40}$/.test(deposit))) {
     throw new RangeError('config.depositContractAddress: expected an address')
@@ -155,6 +170,7 @@ export function parseGenesisConfig(config: unknown): GenesisConfig {
       ? {}
       : { terminalTotalDifficulty: toBigInteger(ttd, 'config.terminalTotalDifficulty') }),
     ...(deposit === undefined ? {} : { depositContractAddress: deposit.toLowerCase() }),
+    ...(daoRefusedBlock === undefined ? {} : { daoRefusedBlock }),
     blocks,
     times,
     blobSchedule: parseBlobSchedule(config.blobSchedule, times),
@@ -163,11 +179,16 @@ export function parseGenesisConfig(config: unknown): GenesisConfig {
   return { ...family.config.complete(parsed, config), family }
 }
 
-/** From the Merge on every block has the rules of London, with a base fee. */
-function requireLondonFirst(blocks: ReadonlyMap<ForkName, number>, ttd: unknown): void {
+/**
+ * From the Merge on every block has the rules of London, with a base fee. The blocks of a family begin with its own first
+ * fork: OP Mainnet names London together with Bedrock, before which it was another chain.
+ */
+function requireLondonFirst(family: ChainFamily, blocks: ReadonlyMap<ForkName, number>, ttd: unknown): void {
   const london = blocks.get('london')
   const isMergedAtGenesis = ttd !== undefined && ttd !== null && toBigInteger(ttd, 'config.ttd') === 0n
-  if (!isMergedAtGenesis || london === 0) return
+  const [begins] = family.config.blocks.values()
+  const first = (begins && blocks.get(begins)) ?? 0
+  if (!isMergedAtGenesis || (london !== undefined && london <= first)) return
   const when = london === undefined ? 'is missing' : `is ${london}`
   throw new RangeError(
     `config.londonBlock ${when}, and config.terminalTotalDifficulty 0: London comes before the Merge`,

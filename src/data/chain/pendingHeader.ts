@@ -34,7 +34,9 @@ export function buildPendingHeader(
     transactionsRoot: emptyTrieRoot,
     receiptsRoot: emptyTrieRoot,
     logsBloom: new Uint8Array(256),
-    difficulty: isMerged ? 0n : nextDifficulty(parent, parentHasUncles, timestamp, fork),
+    difficulty: isMerged
+      ? 0n
+      : nextDifficulty(parent, parentHasUncles, timestamp, fork, schedule.config.blocks),
     number,
     gasLimit,
     gasUsed: 0n,

@@ -12,7 +12,14 @@ import { Connection, type DatabaseAddress, UnreachableError } from '../../data/p
 import type { BlockName, ChainIdentity } from '../../data/store/chainRows.js'
 import { asBuffer, bytesToHex, type Hash32, hexToBytes } from '../../primitives/bytes.js'
 import { OperatorError } from '../../primitives/faults.js'
-import { type FeedEntry, type FeedEvent, FencedError, type LogTip, TrimmedError } from './blockDiffLog.js'
+import {
+  type FeedEntry,
+  type FeedEvent,
+  FencedError,
+  type LogTip,
+  MovedError,
+  TrimmedError,
+} from './blockDiffLog.js'
 
 /* The tables of a feed in PostgreSQL, one schema per network, and the migrations that make them. */
 
@@ -204,8 +211,8 @@ export class PostgresLog {
   }
 
   /**
-   * Appends after the entry `after`, all or none. Rejects with {@link FencedError} once there is a newer epoch, or
-   * where `after` is not the newest entry.
+   * Appends after the entry `after`, all or none. Rejects with {@link FencedError} once there is a newer epoch, and
+   * with {@link MovedError} where `after` is not the newest entry.
    */
   async append(epoch: number, after: number, events: readonly FeedEvent[]): Promise<void> {
     if (events.length === 0) return
@@ -252,7 +259,10 @@ export class PostgresLog {
         this.#connection.schema,
       ],
     )
-    if (rows.length === 0) throw fenced(epoch)
+    if (rows.length > 0) return
+    const [feed] = await this.#connection.query('select epoch, sequence from feed')
+    if (Number(feed?.epoch) !== epoch) throw fenced(epoch)
+    throw new MovedError(`the newest entry is ${feed?.sequence}, not ${after}`)
   }
 
   /** Removes the entries that are older than the newest `blocks` blocks. */

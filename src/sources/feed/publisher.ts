@@ -17,7 +17,7 @@ import { type Deferred, defer } from '../../primitives/deferred.js'
 import { OperatorError } from '../../primitives/faults.js'
 import { waitFor } from '../../primitives/waitFor.js'
 import { encodeBlockDiff, readBlockDiffParts } from './blockDiffCodec.js'
-import { type FeedEvent, type FeedFigures, FencedError, type LogTip } from './blockDiffLog.js'
+import { type FeedEvent, type FeedFigures, FencedError, type LogTip, MovedError } from './blockDiffLog.js'
 import { PostgresLog } from './postgresLog.js'
 
 export interface PublishPlan extends DatabaseAddress {
@@ -190,8 +190,7 @@ export class Publisher {
           await waitFor(this.#news.promise, renewMs)
           continue
         }
-        await log.append(this.#epoch, this.#sequence, batch)
-        this.#took(batch.length)
+        if (!(await this.#append(log, batch))) continue
         untrimmed += batch.length
         if (untrimmed >= trimEvery) {
           await log.trim(this.#epoch, this.#plan.retainBlocks)
@@ -201,6 +200,20 @@ export class Publisher {
     } finally {
       unlisten()
     }
+  }
+
+  /** Whether the log took a batch. Otherwise it has other entries than were known, from which this goes on. */
+  async #append(log: PostgresLog, batch: readonly FeedEvent[]): Promise<boolean> {
+    try {
+      await log.append(this.#epoch, this.#sequence, batch)
+    } catch (error) {
+      if (!(error instanceof MovedError)) throw error
+      // A statement whose answer was lost with its connection was committed after the tip was read.
+      this.#goOnFrom(await log.readTip())
+      return false
+    }
+    this.#took(batch.length)
+    return true
   }
 
   #took(count: number): void {

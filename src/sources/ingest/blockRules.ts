@@ -65,18 +65,22 @@ export function checkHeader(header: Header, parent: Header, context: RuleContext
     header.gasUsed,
     `at most the gas limit ${header.gasLimit}`,
   )
-  const daoBlock = context.schedule.config.blocks.get('dao')
-  if (daoBlock !== undefined && header.number >= daoBlock && header.number < daoBlock + daoMarkedBlocks) {
-    must(
-      Buffer.compare(header.extraData, daoMark) === 0,
-      'extraData',
-      bytesToHex(header.extraData),
-      'the DAO fork mark',
-    )
-  }
+  checkDaoMark(header, context.schedule.config)
 }
 
-function checkConsensus(header: Header, parent: Header, { fork, isMerged }: RuleContext): void {
+/** EIP-779: the first blocks of the fork are marked, and those of a chain that stays without it are not. */
+function checkDaoMark(
+  { number, extraData }: Header,
+  { blocks, daoRefusedBlock }: ForkSchedule['config'],
+): void {
+  const isIn = (first: number | undefined) =>
+    first !== undefined && number >= first && number < first + daoMarkedBlocks
+  const isMarked = Buffer.compare(extraData, daoMark) === 0
+  if (isIn(blocks.get('dao'))) must(isMarked, 'extraData', bytesToHex(extraData), 'the DAO fork mark')
+  if (isIn(daoRefusedBlock)) must(!isMarked, 'extraData', bytesToHex(extraData), 'no DAO fork mark')
+}
+
+function checkConsensus(header: Header, parent: Header, { fork, isMerged, schedule }: RuleContext): void {
   if (isMerged) {
     mustEqual('difficulty', header.difficulty, 0n)
     must(
@@ -94,7 +98,11 @@ function checkConsensus(header: Header, parent: Header, { fork, isMerged }: Rule
     return
   }
   const parentHasUncles = Buffer.compare(parent.unclesHash, emptyUnclesHash) !== 0
-  mustEqual('difficulty', header.difficulty, nextDifficulty(parent, parentHasUncles, header.timestamp, fork))
+  mustEqual(
+    'difficulty',
+    header.difficulty,
+    nextDifficulty(parent, parentHasUncles, header.timestamp, fork, schedule.config.blocks),
+  )
 }
 
 function checkPresence(header: Header, fork: ForkName): void {

@@ -2,7 +2,9 @@
  * Reads a chainspec, as Nethermind has it, into the form of a geth-format genesis. A chainspec sets each EIP by itself;
  * it is read where that is unambiguous: a chain that begins after the Merge, with the EIPs of each fork at one time.
  */
+
 import { forksUpToLondon, isRecord, toBigInteger, toInteger } from '../../data/chain/forks.js'
+import { networkOf } from '../../data/chain/knownNetworks.js'
 
 type Json = Record<string, unknown>
 
@@ -36,7 +38,13 @@ export function isChainspec(json: Json): boolean {
 export function genesisOfChainspec(json: Json): Json {
   const engines = Object.keys(isRecord(json.engine) ? json.engine : {})
   if (engines.length !== 1 || engines[0] !== 'Ethash') {
-    throw new RangeError(`engine: expected Ethash, got ${engines.join(', ') || 'none'}`)
+    const why = `engine: expected Ethash, got ${engines.join(', ') || 'none'}`
+    const { chainID, networkID } = json.params as Json
+    const known = networkOf(toInteger(chainID ?? networkID ?? 0, 'params.chainID'))
+    if (known === undefined) throw new RangeError(why)
+    throw new RangeError(
+      `${why}; blocks of ${known.name} are not executed here, but a gateway serves it: "kind": "gateway" with "upstreams", and no genesis`,
+    )
   }
   const params = json.params as Json
   const genesis = isRecord(json.genesis) ? json.genesis : {}

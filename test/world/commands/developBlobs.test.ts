@@ -1,18 +1,20 @@
-// @shares
+import { hash } from 'node:crypto'
 import t from 'tap'
 import type { Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { bytesToHex } from '../../../src/primitives/bytes.js'
+import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.js'
 import { mergedConfig, testGenesis, testKeys } from '../../ingest/chainMaker.js'
 import { startDeveloper } from '../../service/developerChain.js'
 
 const account = privateKeyToAccount(bytesToHex(testKeys[0] as Uint8Array))
-/** A developer chain does not look at blobs, whose proofs its users may not have. */
+/** Of the polynomial that is zero everywhere: its commitment and its proof are the point at infinity. */
+const infinity = `0xc0${'00'.repeat(47)}` as const
 const sidecar = {
   blob: bytesToHex(new Uint8Array(131_072)),
-  commitment: `0xc0${'00'.repeat(47)}`,
-  proof: `0xc0${'00'.repeat(47)}`,
+  commitment: infinity,
+  proof: infinity,
 } as const
+const versionedHash = `0x01${hash('sha256', hexToBytes(infinity)).slice(2)}` as const
 
 t.test('a transaction waits until its blobs can be paid, and one with too many is refused', async (t) => {
   // Far above the target, so that the price of blobs falls with each empty block.
@@ -22,21 +24,24 @@ t.test('a transaction waits until its blobs can be paid, and one with too many i
   const { service } = await startDeveloper(t, { genesis, blockSeconds: 3_600 })
   const ask = async (method: string, ...params: unknown[]) => service.call(method, params)
   const chainId = Number((await ask('eth_chainId')).result)
-  const sign = (blobs: number, maxFeePerBlobGas: bigint): Promise<Hex> =>
+  const sign = (blobs: number, maxFeePerBlobGas: bigint, named: Hex = versionedHash): Promise<Hex> =>
     account.signTransaction({
       ...{ type: 'eip4844', chainId, nonce: 0, to: account.address, gas: 21_000n },
       ...{ maxFeePerGas: 10n ** 10n, maxPriorityFeePerGas: 1n, maxFeePerBlobGas },
-      blobVersionedHashes: Array<Hex>(blobs).fill(`0x01${'11'.repeat(31)}`),
+      blobVersionedHashes: Array<Hex>(blobs).fill(named),
       sidecars: Array(blobs).fill(sidecar),
     })
   const { error } = await ask('eth_sendRawTransaction', await sign(3, 10n ** 9n))
   t.match(error, { message: 'too many blobs in transaction: have 3, permitted 2' })
 
+  const other = await ask('eth_sendRawTransaction', await sign(1, 10n ** 9n, `0x01${'11'.repeat(31)}`))
+  t.match(other.error, { message: /^blob 0: computed hash 0x010657f3.* mismatches transaction one 0x0111/ })
+
   const price = BigInt((await ask('eth_blobBaseFee')).result)
-  const { result: hash } = await ask('eth_sendRawTransaction', await sign(1, price / 2n))
+  const { result: sent } = await ask('eth_sendRawTransaction', await sign(1, price / 2n))
   await ask('evm_mine')
-  t.match((await ask('eth_getTransactionByHash', hash)).result, { hash, blockNumber: null })
+  t.match((await ask('eth_getTransactionByHash', sent)).result, { hash: sent, blockNumber: null })
   await ask('evm_mine', { blocks: 20 })
-  t.match((await ask('eth_getTransactionReceipt', hash)).result, { status: '0x1', type: '0x3' })
+  t.match((await ask('eth_getTransactionReceipt', sent)).result, { status: '0x1', type: '0x3' })
   t.notMatch(service.said.err, /is dropped/)
 })

@@ -24,8 +24,6 @@ import { InvalidBlockError } from './invalidBlock.js'
 
 /** EIP-4788. */
 const systemAddress = hexToBytes('fffffffffffffffffffffffffffffffffffffffe')
-/** The deposit contract of mainnet, for chains without one in their genesis. */
-const depositContractDefault = '0x00000000219ab540356cbb839cbe05303d7705fa'
 const systemGas = 30_000_000n
 /** EIP-8037: for sixteen new slots. */
 const systemReservoir = 1_566_720n
@@ -59,8 +57,13 @@ export function requestsHashOf(
   isDevelopment: boolean,
 ): Hash32 {
   if (familyOf(fork).execution?.hasRequests !== true) return emptyRequestsHash
-  const deposits = hexToBytes((config.depositContractAddress ?? depositContractDefault).slice(2))
-  const lists: (readonly [type: number, requests: Uint8Array])[] = [[0, depositsOf(logs, deposits)]]
+  // As in go-ethereum, a chain whose genesis names no deposit contract has no deposits.
+  const { depositContractAddress } = config
+  const deposits =
+    depositContractAddress === undefined
+      ? noBytes
+      : depositsOf(logs, hexToBytes(depositContractAddress.slice(2)))
+  const lists: (readonly [type: number, requests: Uint8Array])[] = [[0, deposits]]
   for (const { requests: type, since, address } of systemContracts) {
     if (type === undefined || !includesFork(fork, since)) continue
     const outcome = callSystem(kernel, address, noBytes, fork)

@@ -94,7 +94,10 @@ const lastMembers: Decoders<CallMessage> = {
   authorizationList: listOf(authorization, 'a list of authorizations', authorizationsMax),
 }
 
+/** go-ethereum makes hashes and sidecars of these; here the hashes are given, and blobs come with signed transactions. */
+const sidecarMembers = ['blobs', 'commitments', 'proofs'] as const
 const callForm = new ObjectForm('a call object', [
+  ...sidecarMembers,
   ...Object.keys(firstMembers),
   'data',
   'input',
@@ -105,6 +108,13 @@ const callForm = new ObjectForm('a call object', [
 /** A call object. Its `type` is ignored, because it follows from the other members. */
 export const callObject: Param<CallObject> = required((value, index) => {
   const members = new Members(value, index, callForm)
+  for (const name of sidecarMembers) {
+    if (members.has(name)) {
+      throw messageRefused(
+        `"${name}" is not supported here: give "blobVersionedHashes", and send a signed transaction with its blobs`,
+      )
+    }
+  }
   const message: Writable<CallMessage> = { value: 0n, data: noBytes }
   members.put<CallMessage>(message, firstMembers)
   // Both are read, so that a malformed one is refused even where the other counts.
@@ -116,7 +126,8 @@ export const callObject: Param<CallObject> = required((value, index) => {
   if (gasPrice !== undefined && (maxFeePerGas !== undefined || maxPriorityFeePerGas !== undefined)) {
     throw messageRefused('both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified')
   }
-  if (message.maxFeePerBlobGas !== undefined && message.blobVersionedHashes === undefined) {
+  // Some clients send a fee of nothing with every message.
+  if ((message.maxFeePerBlobGas ?? 0n) > 0n && message.blobVersionedHashes === undefined) {
     throw messageRefused('maxFeePerBlobGas specified without blobVersionedHashes')
   }
   const chainId = members.get('chainId', quantity256)

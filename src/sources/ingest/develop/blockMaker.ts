@@ -97,13 +97,19 @@ export class BlockMaker {
 
   /** Has a transaction wait for a block with this timestamp or a later one. Throws FaultError MessageRefused. */
   take(raw: Uint8Array, timestamp: number): Hash32 {
-    const { header, fork } = this.#draft(timestamp)
+    const tx = this.check(raw, timestamp)
+    this.waiting.add(tx, this.#draft(timestamp).header.gasLimit)
+    return tx.hash
+  }
+
+  /** Reads a transaction for a block with this timestamp or a later one. Throws FaultError MessageRefused. */
+  check(raw: Uint8Array, timestamp: number): SentTransaction {
+    const { fork } = this.#draft(timestamp)
     const tx = checkSentTransaction(raw, fork, this.#schedule.config.chainId)
     const blobsMax = this.#schedule.blobParametersAt(fork)?.max ?? 0
     if (tx.blobCount > blobsMax)
       throw messageRefused(`too many blobs in transaction: have ${tx.blobCount}, permitted ${blobsMax}`)
-    this.waiting.add(tx, header.gasLimit)
-    return tx.hash
+    return tx
   }
 
   /** What a legacy transaction is signed with; undefined before EIP-155. */

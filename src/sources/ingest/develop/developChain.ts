@@ -42,6 +42,8 @@ import { runSource, type Source, type SourceHost, takeCalls } from '../runSource
 import { BlockMaker, type Payment } from './blockMaker.js'
 import type { Signer } from './signer.js'
 
+/** Of transactions with blobs (EIP-4844). */
+const blobType = 3
 /** Blocks of one call. Each takes some milliseconds with its flush, and a request has 30 s. */
 const minedMax = 1_000
 /** Blocks that a revert takes back, all in one transaction of the store; as many as a follower's reorganisation at most. */
@@ -223,6 +225,12 @@ class Developer implements SourceCalls {
   }
 
   async send(raw: Uint8Array): Promise<Hash32> {
+    if (raw[0] === blobType) {
+      // What is no transaction is refused in its own words before.
+      this.#maker.check(raw, this.#timestamp())
+      const { checkSidecar } = await import('./blobSidecars.js')
+      checkSidecar(raw)
+    }
     const hash = this.#maker.take(raw, this.#timestamp())
     this.#announcements.add(hash)
     await this.#makeAtOnce()

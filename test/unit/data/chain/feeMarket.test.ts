@@ -8,7 +8,12 @@ import {
   nextDifficulty,
   nextExcessBlobGas,
 } from '../../../../src/data/chain/feeMarket.js'
-import type { BlobParameters, ForkName } from '../../../../src/data/chain/forks.js'
+import {
+  type BlobParameters,
+  type ForkName,
+  forkNames,
+  includesFork,
+} from '../../../../src/data/chain/forks.js'
 import type { Header } from '../../../../src/data/chain/header.js'
 import { propertyRuns } from '../../../library/property.js'
 
@@ -98,6 +103,21 @@ const works: readonly ForkName[] = [
   'grayGlacier',
 ]
 
+/** All forks up to one, from genesis on. */
+const begun = (last: ForkName) =>
+  new Map(forkNames.filter((name) => includesFork(last, name)).map((name) => [name, 0]))
+
+t.test('a fork that a chain leaves out delays no bomb', async (t) => {
+  const parent = header({ number: 9_000_000, difficulty: 2n ** 40n, timestamp: 0 })
+  const withoutMuir = new Map(begun('berlin'))
+  withoutMuir.delete('muirGlacier')
+  const difficultyBy = (fork: ForkName, blocks: ReadonlyMap<ForkName, number>) =>
+    nextDifficulty(parent, false, 13, fork, blocks)
+  t.equal(difficultyBy('berlin', withoutMuir), difficultyBy('istanbul', begun('istanbul')))
+  t.not(difficultyBy('berlin', withoutMuir), difficultyBy('berlin', begun('berlin')))
+  t.equal(difficultyBy('berlin', new Map([['muirGlacier', 9_000_002]])), difficultyBy('berlin', new Map()))
+})
+
 t.test('difficulty follows its parent as in independent code, bombs included', async (t) => {
   for (const fork of works) {
     // The library puts London's bomb off by 9,500,000 blocks, EIP-3554 by 9,700,000; see below.
@@ -129,8 +149,13 @@ t.test('difficulty follows its parent as in independent code, bombs included', a
           gasLimit: 5000n,
         })
         return (
-          nextDifficulty(header({ number, difficulty, timestamp }), hasUncles, timestamp + elapsed, fork) ===
-          child.ethashCanonicalDifficulty(parent)
+          nextDifficulty(
+            header({ number, difficulty, timestamp }),
+            hasUncles,
+            timestamp + elapsed,
+            fork,
+            begun(fork),
+          ) === child.ethashCanonicalDifficulty(parent)
         )
       }),
       propertyRuns(150),
@@ -140,16 +165,22 @@ t.test('difficulty follows its parent as in independent code, bombs included', a
   for (const number of [9_800_000, 9_899_998, 9_899_999, 12_345_678]) {
     const parent = { difficulty: 2n ** 40n, timestamp: 0 }
     t.equal(
-      nextDifficulty(header({ ...parent, number }), false, 13, 'london'),
-      nextDifficulty(header({ ...parent, number: number + 1_000_000 }), false, 13, 'arrowGlacier'),
+      nextDifficulty(header({ ...parent, number }), false, 13, 'london', begun('london')),
+      nextDifficulty(
+        header({ ...parent, number: number + 1_000_000 }),
+        false,
+        13,
+        'arrowGlacier',
+        begun('arrowGlacier'),
+      ),
       'the bomb of Arrow Glacier is that of London a million blocks later',
     )
   }
   const least = { number: 5, difficulty: 131_072n, timestamp: 0 }
-  for (const fork of works) t.equal(nextDifficulty(header(least), false, 500, fork), 131_072n)
+  for (const fork of works) t.equal(nextDifficulty(header(least), false, 500, fork, begun(fork)), 131_072n)
   // Mainnet, blocks 1 to 3.
   const first = { number: 0, difficulty: 17_179_869_184n, timestamp: 0 }
-  t.equal(nextDifficulty(header(first), false, 1_438_269_988, 'chainstart'), 17_171_480_576n)
+  t.equal(nextDifficulty(header(first), false, 1_438_269_988, 'chainstart', new Map()), 17_171_480_576n)
   const second = { number: 1, difficulty: 17_171_480_576n, timestamp: 1_438_269_988 }
-  t.equal(nextDifficulty(header(second), false, 1_438_270_017, 'chainstart'), 17_163_096_064n)
+  t.equal(nextDifficulty(header(second), false, 1_438_270_017, 'chainstart', new Map()), 17_163_096_064n)
 })

@@ -9,7 +9,9 @@ import {
   withForkTimes,
 } from '../../../../src/data/chain/forks.js'
 import { identityWithForks, knownIdentity } from '../../../../src/data/chain/knownNetworks.js'
+import { systemContracts } from '../../../../src/data/chain/protocolContracts.js'
 import type { ChainIdentity } from '../../../../src/data/store/chainRows.js'
+import { bytesToHex, noBytes } from '../../../../src/primitives/bytes.js'
 import { recordings, withoutRecordings } from '../../../service/fixtures.js'
 
 const scheduleOf = (config: Record<string, unknown>) =>
@@ -118,6 +120,59 @@ t.test('a genesis of Besu says the same in its own words', async (t) => {
   t.equal(scheduleOf(besu).forkAt(5, 0, false), 'petersburg')
 })
 
+t.test('the files of Besu for public networks are read', async (t) => {
+  // As of the configurations of Hoodi and Holesky at eth-clients.
+  const besu = {
+    ...{ preMergeForkBlock: 0, ethash: {}, discovery: {}, checkpoint: {} },
+    withdrawalRequestContractAddress: '0x00000961Ef480Eb55e80D19ad83579A64c007002',
+    consolidationRequestContractAddress: '0x0000BBdDc7CE488642fb579F8B00f3a590007251',
+  }
+  t.equal(scheduleOf(besu).forkAt(0, 0, true), 'paris')
+  for (const requests of [1, 2]) {
+    const address = bytesToHex(systemContracts.find((each) => each.requests === requests)?.address ?? noBytes)
+    t.ok(Object.values(besu).some((value) => String(value).toLowerCase() === address))
+  }
+  t.throws(() => scheduleOf({ ...besu, withdrawalRequestContractAddress: `0x${'11'.repeat(20)}` }), {
+    message: /^config\.withdrawalRequestContractAddress: expected 0x00000961/,
+  })
+})
+
+t.test('OP Mainnet has London with Bedrock, and was another chain before', async (t) => {
+  const bedrock = 105_235_063
+  const config = {
+    ...{ chainId: 10, homesteadBlock: 0, eip150Block: 0, eip155Block: 0, eip158Block: 0, byzantiumBlock: 0 },
+    ...{ constantinopleBlock: 0, petersburgBlock: 0, istanbulBlock: 0, muirGlacierBlock: 0 },
+    ...{
+      berlinBlock: 3_950_000,
+      londonBlock: bedrock,
+      arrowGlacierBlock: bedrock,
+      grayGlacierBlock: bedrock,
+    },
+    ...{ mergeNetsplitBlock: bedrock, terminalTotalDifficulty: 0, bedrockBlock: bedrock, regolithTime: 0 },
+    ...{ canyonTime: 1_704_992_401, shanghaiTime: 1_704_992_401 },
+    ...{ ecotoneTime: 1_710_374_401, cancunTime: 1_710_374_401, fjordTime: 1_720_627_201 },
+    ...{ graniteTime: 1_726_070_401, holoceneTime: 1_736_445_601 },
+    ...{ isthmusTime: 1_746_806_401, pragueTime: 1_746_806_401 },
+    optimism: { eip1559Elasticity: 6, eip1559Denominator: 50, eip1559DenominatorCanyon: 250 },
+  }
+  const schedule = new ForkSchedule(parseGenesisConfig(config))
+  t.equal(schedule.forkAt(bedrock, 1_686_068_903, true), 'regolith')
+  t.equal(schedule.forkAt(130_000_000, 1_746_806_401, true), 'isthmus')
+  t.equal(schedule.londonBlock, bedrock)
+  t.throws(
+    () =>
+      parseGenesisConfig({
+        ...config,
+        londonBlock: bedrock + 1,
+        arrowGlacierBlock: bedrock + 1,
+        grayGlacierBlock: bedrock + 1,
+      }),
+    {
+      message: /bedrock at block 105235063 comes before grayGlacier/,
+    },
+  )
+})
+
 t.test('faults are named by their member', async (t) => {
   const cases: [Record<string, unknown>, RegExp][] = [
     [{ chainId: undefined }, /^config\.chainId: /],
@@ -158,6 +213,7 @@ t.test('faults are named by their member', async (t) => {
       /^config\.blobSchedule\.cancun\.target: /,
     ],
     [{ blobSchedule: 5 }, /^config\.blobSchedule: /],
+    [{ enableVerkleAtGenesis: true }, /^config\.enableVerkleAtGenesis is not supported/],
     [{ depositContractAddress: '0x12' }, /^config\.depositContractAddress: /],
     [{ depositContractAddress: 12 }, /^config\.depositContractAddress: /],
     [

@@ -106,3 +106,11 @@ t.test('the access list of a block names the coinbase, also where a message is f
   const list = decodeRlpList(buildBlockAccessList([recordedBy(kernel)]))
   t.ok(list.some((entry) => Buffer.compare((entry as Uint8Array[])[0] as Uint8Array, coinbase) === 0))
 })
+
+t.test('a transaction may have more gas than 32 bits count where its block has', async (t) => {
+  // EIP-8037 bounds what is executed, and not the limit, whose rest is for state.
+  const blocks = new AmsterdamBlocks(store)
+  const given = { ...message, from: addressOf(9), gas: 2n ** 32n + 10n }
+  const told = blocks.run(given, [{ address: to, code: Uint8Array.of(0) }], true)
+  t.match(told, { status: '0x1', gasUsed: '0x3a98' })
+})

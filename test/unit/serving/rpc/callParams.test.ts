@@ -149,6 +149,11 @@ t.test('what no transaction can have is refused', async (t) => {
     () => callObject.decode({ to: hex(1, 20), maxFeePerBlobGas: '0x1' }, 0),
     messageRefused('maxFeePerBlobGas specified without blobVersionedHashes'),
   )
+  t.equal(refusalOf(callObject, { to: hex(1, 20), maxFeePerBlobGas: '0x0' }), 'none')
+  for (const name of ['blobs', 'commitments', 'proofs']) {
+    const why = `"${name}" is not supported here: give "blobVersionedHashes", and send a signed transaction with its blobs`
+    t.throws(() => callObject.decode({ to: hex(1, 20), [name]: ['0x'] }, 0), messageRefused(why))
+  }
   t.equal(
     refusalOf(callObject, { to: hex(1, 20), maxFeePerBlobGas: '0x1', blobVersionedHashes: [word(1)] }),
     'none',

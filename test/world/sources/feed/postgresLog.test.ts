@@ -3,7 +3,12 @@ import t, { type Test } from 'tap'
 import { UnreachableError } from '../../../../src/data/postgres/connection.js'
 import { bytesToHex, type Hash32 } from '../../../../src/primitives/bytes.js'
 import { keccak256 } from '../../../../src/primitives/keccak.js'
-import { type FeedEvent, FencedError, TrimmedError } from '../../../../src/sources/feed/blockDiffLog.js'
+import {
+  type FeedEvent,
+  FencedError,
+  MovedError,
+  TrimmedError,
+} from '../../../../src/sources/feed/blockDiffLog.js'
 import { PostgresLog } from '../../../../src/sources/feed/postgresLog.js'
 import { type Postgres, postgresBinaries, startPostgres, withoutPostgres } from '../../../feed/postgres.js'
 import { until } from '../../../library/until.js'
@@ -96,7 +101,8 @@ async function checkLog(t: Test, postgres: Postgres): Promise<void> {
     t.match(await second.readTip(), { sequence: 1, epoch })
     await second.append(epoch, 1, [block(2)])
     t.equal((await second.read(0)).length, 2)
-    await t.rejects(second.append(epoch, 1, [block(2)]), FencedError, 'a number is given once')
+    await t.rejects(second.append(epoch, 1, [block(2)]), MovedError, 'a number is given once')
+    await t.rejects(first.append(old, 1, [block(2)]), FencedError, 'whatever the newest entry is')
     await second.release(epoch)
     t.equal(await first.acquire('first', leaseMs), epoch + 1)
   })
