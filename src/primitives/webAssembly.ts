@@ -22,9 +22,9 @@ export function isTrap(error: unknown): boolean {
   return error instanceof WebAssembly.RuntimeError
 }
 
-/** A memory of so many pages of 64 KiB, for a module that imports it. It never grows. */
-export function newMemory(pages: number): WasmMemory {
-  return new WebAssembly.Memory({ initial: pages, maximum: pages })
+/** A memory of so many pages of 64 KiB, for a module that imports it. It never has more than `pagesMax`. */
+export function newMemory(pages: number, pagesMax = pages): WasmMemory {
+  return new WebAssembly.Memory({ initial: pages, maximum: pagesMax })
 }
 
 /** URL → compiled module. */
