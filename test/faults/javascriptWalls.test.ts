@@ -99,7 +99,7 @@ t.test('a result is its own JSON, or an error of its call', async (t) => {
       t.equal(result, undefined)
     }
   }
-  const own = `{ fault: function () {}, result: function () { return JSON.parse('{"__proto__":[1,{}],"a":"\\u0000"}') } }`
+  const own = `{ fault: function () {}, result: function () { return JSON.parse('{"__proto__":[1,{}],"a":"A"}') } }`
   const text = await ask(
     attacker,
     JSON.stringify({
@@ -109,7 +109,7 @@ t.test('a result is its own JSON, or an error of its call', async (t) => {
       params: [hash, { tracer: own }],
     }),
   )
-  t.equal(text, '{"jsonrpc":"2.0","id":1,"result":{"__proto__":[1,{}],"a":"\\u0000"}}')
+  t.equal(text, '{"jsonrpc":"2.0","id":1,"result":{"__proto__":[1,{}],"a":"A"}}')
 })
 
 t.test('what tracers take has a limit, and is given back', async (t) => {

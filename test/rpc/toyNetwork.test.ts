@@ -210,16 +210,15 @@ t.test('a tracer in JavaScript does not notice that data arrives late', async (t
       ({ address }) => ['debug_traceCall', [{ to: address, data: '0x18160ddd' }, 'latest', options]] as const,
     ),
     ['debug_traceBlockByHash', [blockAt(45).hash, options]],
-    ['debug_traceTransaction', [blockAt(60).transactions[0]?.hash, options]],
+    ['debug_traceTransaction', [examples.transactions[0]?.hash, options]],
   ]
   for (const [method, params] of asked) {
-    const before = rows.supplies
     const expected = await askArchive(method, params)
     t.match(expected, '"result":', method)
     t.notMatch(expected, 'not known')
     t.equal(await ask(late, method, params), expected, method)
-    t.ok(rows.supplies > before, 'something was not held')
   }
+  t.ok(rows.supplies > 20, `${rows.supplies} times something was not held`)
 })
 
 t.test('what nobody can get is the fault that the network says, and all else is answered', async (t) => {

@@ -25,7 +25,7 @@ type TracedBlock = TraceSubject & { readonly kind: 'block' }
  * the network runs none.
  */
 export function traceJson(
-  { jobs, execution }: JobNetwork,
+  { jobs, execution, trials }: JobNetwork,
   subject: TraceSubject,
   { tracer, timeMs }: TraceConfig,
   context: RequestContext,
@@ -37,7 +37,11 @@ export function traceJson(
       `this network runs no tracer that a caller writes in JavaScript: choose one of ${tracerNames.join(', ')}`,
     )
   }
-  return runInParts((owner) => jobs.run(isScript ? 'script' : 'trace', request, owner), context)
+  if (!isScript) return runInParts((owner) => jobs.run('trace', request, owner), context)
+  const run = () => runInParts((owner) => jobs.run('script', request, owner), context)
+  if (trials !== undefined) return run()
+  // Where data is fetched, what the execution reads is there before the tracer has a thread: it needs a new one each time.
+  return jobs.run('trace', { ...request, tracer: { tracer: 'noopTracer' } }, context).then(run)
 }
 
 /** Messages to be traced on the state after a block. */
