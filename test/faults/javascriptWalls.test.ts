@@ -4,6 +4,7 @@
  */
 import t from 'tap'
 import { someOf } from '../library/property.js'
+import { waitFor } from '../library/until.js'
 import { addressOf, blockAt, examples, quantity } from '../rpc/demoChain.js'
 import { startKeyedDemo } from '../service/keyedDemo.js'
 import { patientLimits, type RpcAnswer, readRssBytes, reportsOf } from '../service/service.js'
@@ -59,19 +60,24 @@ async function victimAnswers(): Promise<string[]> {
   return Promise.all(Array.from({ length: threads }, () => ask(victim, victimCalls)))
 }
 
-async function attack({ tracer, timeout = '60s' }: ScriptAttack): Promise<RpcAnswer[]> {
+/** By one method, or by three. */
+async function attack(
+  { tracer, timeout = '60s' }: ScriptAttack,
+  isShort = false,
+): Promise<readonly RpcAnswer[]> {
   const options = { tracer, timeout }
   const call = { from: addressOf('bea'), to: examples.contracts[0]?.address, data: '0x18160ddd' }
-  const body = bodyOf([
+  const calls = [
     ['debug_traceTransaction', [hash, options]],
     ['eth_chainId', []],
     ['debug_traceCall', [call, 'latest', options]],
     ['debug_traceBlockByNumber', [quantity(45), options]],
-  ])
-  const answers = JSON.parse(await ask(attacker, body)) as RpcAnswer[]
+  ] as const
+  const asked = isShort ? calls.slice(0, 2) : calls
+  const answers = JSON.parse(await ask(attacker, bodyOf(asked))) as RpcAnswer[]
   t.strictSame(
     answers.map(({ id }) => id),
-    [0, 1, 2, 3],
+    [...asked.keys()],
     'as many answers as calls',
   )
   t.equal(answers[1]?.result, '0x20f1', 'and the answers to other calls are their own')
@@ -119,7 +125,7 @@ t.test('what tracers take has a limit, and is given back', async (t) => {
   }, 20)
   for (const each of takingAttacks) {
     const during = victimAnswers()
-    for (const { error } of (await attack(each)).filter(({ id }) => id !== 1)) {
+    for (const { error } of (await attack(each, true)).filter(({ id }) => id !== 1)) {
       if (each.name !== 'memory at each step') t.match(error, { code: -32000 }, each.name)
     }
     t.ok(same(await during), each.name)
@@ -138,7 +144,7 @@ t.test('what tracers take has a limit, and is given back', async (t) => {
 t.test('what does not end is ended, and its thread serves on', async (t) => {
   for (const each of endlessAttacks) {
     const during = victimAnswers()
-    for (const { error } of (await attack(each)).filter(({ id }) => id !== 1)) {
+    for (const { error } of (await attack(each, true)).filter(({ id }) => id !== 1)) {
       t.match(error, { message: /timeout|timed out/ }, each.name)
     }
     t.ok(same(await during) && same(await victimAnswers()), each.name)
@@ -168,6 +174,42 @@ t.test('callers who leave take their tracers with them', async (t) => {
   const body = bodyOf([['debug_traceTransaction', [hash, { tracer: quick }]]])
   t.match(JSON.parse(await ask(attacker, body)), [{ result: 7 }])
   t.ok(same(await victimAnswers()))
+})
+
+t.test('one key leaves a place to others, and cannot fill all that wait', async (t) => {
+  const body = (tracer: string) =>
+    JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'debug_traceTransaction',
+      params: [hash, { tracer, timeout: '600s' }],
+    })
+  const controllers = Array.from({ length: 40 }, () => new AbortController())
+  const ended: string[] = []
+  const sent = controllers.map(async ({ signal }) => {
+    const options = { method: 'POST', headers: { 'content-type': 'application/json' }, signal }
+    const answer = await fetch(`${service.origin}/v3/${attacker}`, {
+      ...options,
+      body: body(endlessAttacks[0]?.tracer ?? ''),
+    }).then(
+      (response) => response.text(),
+      () => 'left',
+    )
+    ended.push(answer)
+  })
+  // Two run at once, one of each key, and twenty wait.
+  await waitFor('those that find no place', () => ended.length >= 19)
+  t.ok(ended.every((answer) => answer.includes('server busy')))
+  const quick = '{ fault: function () {}, result: function () { return 7 } }'
+  for (let asked = 0; asked < 3; asked++) t.match(JSON.parse(await ask(other, body(quick))), { result: 7 })
+  // Each of these may have taken the place of one that waited.
+  t.ok(
+    ended.length <= 22 && ended.every((answer) => answer.includes('server busy')),
+    `${ended.length} of 40 ended`,
+  )
+  t.ok(same(await victimAnswers()))
+  for (const controller of controllers) controller.abort()
+  await Promise.all(sent)
 })
 
 t.test('the process says of none of it that it is a defect', async (t) => {
