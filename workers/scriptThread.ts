@@ -7,7 +7,7 @@ import type { JobSettings } from '../src/serving/pool/jobPool.js'
 import { encodeThrown } from '../src/serving/pool/messages.js'
 import { readThreadCpuMs } from '../src/serving/pool/threadCpu.js'
 import { jobHandler } from './jobThread.js'
-import type { ScriptReply, ScriptThreadData } from './script.js'
+import type { ScriptMessage, ScriptThreadData } from './script.js'
 
 const port = parentPort
 if (port === null) throw new Error('this file is the entry of a worker thread')
@@ -18,8 +18,9 @@ const trace = jobHandler((request: TraceRequest, { store, settings, shouldStop, 
 )
 
 await loadJavaScript()
+port.postMessage('begins' satisfies ScriptMessage)
 const reply = await trace(message)
 // It is not on trial, of which this would be the end.
 const encoded = reply === 'long' ? encodeThrown(new Error('a trace was put off')) : reply
-const said: ScriptReply = { reply: encoded, cpuMs: readThreadCpuMs() ?? 0 }
+const said: ScriptMessage = { reply: encoded, cpuMs: readThreadCpuMs() ?? 0 }
 port.postMessage(said, [encoded.buffer])

@@ -6,8 +6,10 @@ import t from 'tap'
 import { someOf } from '../library/property.js'
 import { waitFor } from '../library/until.js'
 import { addressOf, blockAt, examples, quantity } from '../rpc/demoChain.js'
-import { startKeyedDemo } from '../service/keyedDemo.js'
-import { patientLimits, type RpcAnswer, readRssBytes, reportsOf } from '../service/service.js'
+import { adminOf } from '../service/adminClient.js'
+import { createKeys } from '../service/keyedDemo.js'
+import { copyDemo } from '../service/servedDemo.js'
+import { patientLimits, type RpcAnswer, readRssBytes, reportsOf, startService } from '../service/service.js'
 import {
   endlessAttacks,
   forgingAttacks,
@@ -19,11 +21,13 @@ import {
 const threads = 3
 /** Most resident memory, whatever callers do. */
 const rssBytesMax = 900 * 2 ** 20
-const { service, keys } = await startKeyedDemo(t, ['attacker', 'victim', 'other'], {
+const { dataDir, config } = copyDemo(t, {
   demo: { javascriptTracers: true },
   // The times of attackers are those of their tracers.
   limits: { ...patientLimits, poolThreads: threads },
 })
+const keys = await createKeys(dataDir, ['attacker', 'victim', 'other'])
+const service = await startService(['--config', config])
 t.teardown(() => service.stop())
 const [attacker = '', victim = '', other = ''] = keys
 const { hash } = blockAt(45).transactions[0] ?? { hash: '0x' }
@@ -141,7 +145,11 @@ t.test('what tracers take has a limit, and is given back', async (t) => {
   t.ok(highest > 0 && highest < rssBytesMax, `${Math.round(highest / 2 ** 20)} MiB`)
 })
 
-t.test('what does not end is ended, and its thread serves on', async (t) => {
+t.test('what does not end is ended, its time is counted, and its thread serves on', async (t) => {
+  const admin = await adminOf(service, dataDir)
+  const cpuSeconds = async () =>
+    (await admin.metrics()).get('tidegate_pool_cpu_seconds_total{class="script"}') ?? Number.NaN
+  const before = await cpuSeconds()
   for (const each of endlessAttacks) {
     const during = victimAnswers()
     for (const { error } of (await attack(each, true)).filter(({ id }) => id !== 1)) {
@@ -149,6 +157,9 @@ t.test('what does not end is ended, and its thread serves on', async (t) => {
     }
     t.ok(same(await during) && same(await victimAnswers()), each.name)
   }
+  const spent = await cpuSeconds()
+  // Of the first, whose thread was ended, and the others, of 300 ms each.
+  t.ok(spent - before >= 1, `${spent - before} s of CPU time are counted`)
 })
 
 t.test('callers who leave take their tracers with them', async (t) => {
@@ -156,7 +167,7 @@ t.test('callers who leave take their tracers with them', async (t) => {
     jsonrpc: '2.0',
     id: 1,
     method: 'debug_traceTransaction',
-    params: [hash, { tracer: endlessAttacks[2]?.tracer }],
+    params: [hash, { tracer: endlessAttacks[0]?.tracer }],
   })
   for (let left = 0; left < 3; left++) {
     const controller = new AbortController()

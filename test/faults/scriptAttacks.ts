@@ -117,6 +117,11 @@ export const takingAttacks: readonly ScriptAttack[] = [
 
 /** What does not look whether it should stop. */
 export const endlessAttacks: readonly ScriptAttack[] = [
+  {
+    name: 'a search without end, which looks at nothing else',
+    tracer: tracer('return Array.prototype.indexOf.call({ length: 9e15 }, 1)'),
+    timeout: '300ms',
+  },
   { name: 'a loop', tracer: tracer('for (;;);'), timeout: '300ms' },
   {
     name: 'a loop that catches all',

@@ -63,12 +63,20 @@ const describing = `(function () {
 })()`
 
 let loaded: QuickJSWASMModule | undefined
+/** Whether the engine was loaded and has broken since. */
+let isBroken = false
 const open = new Set<Sandbox>()
 
 /** Loads the engine, once per thread; call it before a {@link Sandbox} is made. Takes some 10 ms. */
 export async function loadJavaScript(): Promise<void> {
   // Its types are of the other module format.
   loaded ??= await newQuickJSWASMModuleFromVariant(bounded(variant as unknown as QuickJSSyncVariant))
+  isBroken = false
+}
+
+function giveUpEngine(): void {
+  loaded = undefined
+  isBroken = true
 }
 
 /** The engine with a memory that has a maximum. It prints nothing: its output would be the process's. */
@@ -106,6 +114,11 @@ export class ThrownInside extends Error {}
 /** As the engine says it of memory that code inside asks for. */
 function outOfMemory(): ThrownInside {
   return new ThrownInside('InternalError: out of memory')
+}
+
+/** Of an engine that has stopped for good, which the thread's next load replaces. */
+function failed(): ThrownInside {
+  return new ThrownInside('InternalError: the sandbox has failed')
 }
 
 /** The fault of a value that came out and is not of the type and length that our own code inside makes. */
@@ -162,7 +175,8 @@ function readText(context: QuickJSContext, value: Inside | undefined, characters
 
 /**
  * A world of objects of its own. `look` is called often while code runs inside; what it throws ends the run, as does
- * what a function of ours throws: no code inside can catch it, and it comes out as it was thrown.
+ * what a function of ours throws: no code inside can catch it, and it comes out as it was thrown. Making one throws
+ * {@link ThrownInside} where an earlier one of the same trace has broken the engine.
  */
 export class Sandbox {
   readonly #context: QuickJSContext
@@ -172,6 +186,7 @@ export class Sandbox {
   #ended: { readonly by: unknown } | undefined
 
   constructor(look: () => void) {
+    if (isBroken) throw failed()
     if (loaded === undefined) throw new Error('the engine of JavaScript tracers is not loaded')
     const runtime = loaded.newRuntime()
     runtime.setMaxStackSize(stackBytesMax)
@@ -229,7 +244,7 @@ export class Sandbox {
     return this.#context.eq(value, this.#context.true)
   }
 
-  /** A result that is to be JSON, written anew. Throws FaultError MessageRefused, and TraceTooLarge. */
+  /** A result that is to be JSON, written anew. Throws FaultError MessageRefused. */
   json(value: Inside): string {
     try {
       return JSON.stringify(
@@ -252,7 +267,7 @@ export class Sandbox {
       runtime.dispose()
     } catch {
       // It counts its values, and stops for good over one that is left, as after a run that was ended: load it anew.
-      loaded = undefined
+      giveUpEngine()
     }
   }
 
@@ -279,8 +294,8 @@ export class Sandbox {
       if (this.#ended !== undefined) throw this.#ended.by
       // The engine has no memory for what it is given, or has broken; what is of others stays what it is.
       if (error instanceof OutOfSandboxMemory) throw outOfMemory()
-      loaded = undefined
-      throw new ThrownInside('InternalError: the sandbox has failed')
+      giveUpEngine()
+      throw failed()
     }
     if (this.#ended !== undefined) throw this.#ended.by
     if (!('error' in result) || result.error === undefined) return (result as { value: Inside }).value

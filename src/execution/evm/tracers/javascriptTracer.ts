@@ -76,7 +76,7 @@ export class JavaScriptTracer extends TransactionTracer {
   }
 
   protected override begun(): void {
-    const sandbox = new Sandbox(() => this.#watch.look())
+    const sandbox = this.#running(undefined, () => new Sandbox(() => this.#watch.look()))
     this.#sandbox = sandbox
     const api = this.#running(undefined, () => {
       const make = sandbox.evaluate(prelude, 'prelude.js')
