@@ -36,7 +36,15 @@ const modules = new Map<string, object>()
  * milliseconds. Throws where the file is missing or invalid, or an import is missing.
  */
 export function instantiate<Exports>(file: URL, imports: object = {}): Exports {
+  return new WebAssembly.Instance(compile(file), imports).exports as Exports
+}
+
+/**
+ * Compiles a module, which this thread keeps. Other threads that compile the same bytes meanwhile get that code, with all
+ * that was improved of it since.
+ */
+export function compile(file: URL): object {
   const module = modules.get(file.href) ?? new WebAssembly.Module(readFileSync(file))
   modules.set(file.href, module)
-  return new WebAssembly.Instance(module, imports).exports as Exports
+  return module
 }

@@ -55,7 +55,7 @@ const graceMs = 1_000
 /** Turn of an execution, a trace or a log search; see pool.ts. Nearly all end within it, and it is a short wait for others. */
 const turnMs = 50
 
-/** Turn of a trace by a tracer in JavaScript: a second, of which its thread takes a tenth to start, each time anew. */
+/** Turn of a trace by a tracer in JavaScript: a second, of which its thread takes a quarter to start, each time anew. */
 const scriptTurnMs = 1_000
 
 /** Arguments of a proof of 16 keys, which takes 0.2 ms. Most have one to five. */

@@ -17,7 +17,7 @@ import {
 import { JsonLimitError, type JsonLimits, parseBoundedJson } from '../../../primitives/boundedJson.js'
 import { hexToBytes } from '../../../primitives/bytes.js'
 import { type FaultError, messageRefused } from '../../../primitives/faults.js'
-import { newMemory } from '../../../primitives/webAssembly.js'
+import { compile, newMemory } from '../../../primitives/webAssembly.js'
 
 const pageBytes = 2 ** 16
 /** With which the engine begins: its stack and tables. */
@@ -72,6 +72,11 @@ export async function loadJavaScript(): Promise<void> {
   // Its types are of the other module format.
   loaded ??= await newQuickJSWASMModuleFromVariant(bounded(variant as unknown as QuickJSSyncVariant))
   isBroken = false
+}
+
+/** Compiles the engine for threads that this one starts, which takes 50 ms of CPU of each otherwise; see {@link compile}. */
+export function compileJavaScript(): void {
+  compile(new URL(import.meta.resolve('@jitl/quickjs-wasmfile-release-sync/wasm')))
 }
 
 function giveUpEngine(): void {
