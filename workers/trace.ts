@@ -1,6 +1,5 @@
 /** Entry of pool threads for traces, and for parts of states. */
 import { StateParts, type StatePartsRequest } from '../src/execution/evm/blocks/stateParts.js'
-import { loadJavaScript } from '../src/execution/evm/tracers/javascriptEngine.js'
 import type { TraceRequest } from '../src/execution/evm/tracers/traceRequest.js'
 import { Tracing } from '../src/execution/evm/tracers/tracing.js'
 import { jobHandler } from './jobThread.js'
@@ -9,10 +8,10 @@ import { perStore } from './perStore.js'
 const tracingOn = perStore((store, { trace }) => new Tracing(store, trace))
 const statePartsOn = perStore((store, { trace }) => new StateParts(store, trace))
 
-export const trace = jobHandler(async (request: TraceRequest, context) => {
-  if (request.tracer.tracer === 'javascript') await loadJavaScript()
-  return tracingOn(context).trace(request, context.shouldStop, context.put)
-})
+/** By all tracers but those in JavaScript, whose engine is not loaded here; see script.ts. */
+export const trace = jobHandler((request: TraceRequest, context) =>
+  tracingOn(context).trace(request, context.shouldStop, context.put),
+)
 export const stateParts = jobHandler((request: StatePartsRequest, context) =>
   statePartsOn(context).buildJson(request, context.shouldStop),
 )

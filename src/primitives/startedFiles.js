@@ -15,6 +15,7 @@ export const aloneFiles = {
   ingest: 'workers/ingest',
   recover: 'workers/recover',
   runParts: 'workers/runParts',
+  scriptThread: 'workers/scriptThread',
 }
 
 /** Entries of the pool's threads. A thread loads several of them, so they share their modules. */
@@ -24,6 +25,7 @@ export const poolFiles = {
   hash: 'workers/hash',
   logs: 'workers/logs',
   prove: 'workers/prove',
+  script: 'workers/script',
   simulate: 'workers/simulate',
   slots: 'workers/slots',
   trace: 'workers/trace',

@@ -23,9 +23,9 @@ export function isTrap(error: unknown): boolean {
   return error instanceof WebAssembly.RuntimeError
 }
 
-/** A memory of so many pages of 64 KiB, for a module that imports it. It never grows. */
-export function newMemory(pages: number): WasmMemory {
-  return new WebAssembly.Memory({ initial: pages, maximum: pages })
+/** A memory of so many pages of 64 KiB, for a module that imports it. It never has more than `pagesMax`. */
+export function newMemory(pages: number, pagesMax = pages): WasmMemory {
+  return new WebAssembly.Memory({ initial: pages, maximum: pagesMax })
 }
 
 /** Path → compiled module. */
@@ -38,7 +38,15 @@ const modules = new Map<string, object>()
  * import is missing.
  */
 export function instantiate<Exports>(path: string, imports: object = {}): Exports {
+  return new WebAssembly.Instance(compile(path), imports).exports as Exports
+}
+
+/**
+ * Compiles a module, which this thread keeps. Other threads that compile the same bytes meanwhile get that code, with all
+ * that was improved of it since.
+ */
+export function compile(path: string): object {
   const module = modules.get(path) ?? new WebAssembly.Module(readFileSync(builtPath(path)))
   modules.set(path, module)
-  return new WebAssembly.Instance(module, imports).exports as Exports
+  return module
 }

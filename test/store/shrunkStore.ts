@@ -6,7 +6,10 @@ export const tableNames = ['one', 'two', 'three']
 export const rowKey = (row: number) => Uint8Array.of(row >> 8, row & 255)
 
 /** Changes each table, in a transaction of its own, and closes the store. */
-export async function writeTables(path: string, change: (table: NonNullable<ReturnType<typeof openTable>>) => void) {
+export async function writeTables(
+  path: string,
+  change: (table: NonNullable<ReturnType<typeof openTable>>) => void,
+) {
   const environment = openEnvironment({ path, readOnly: false, mapBytes })
   for (const name of tableNames) {
     const table = openTable(environment, name)

@@ -329,7 +329,9 @@ function openPool({ networks, limits, mapBytes }: Config, log: Logger): Pool<Job
         hash: limits.hashWaitingMax,
         logs: limits.logsWaitingMax,
         trace: limits.traceWaitingMax,
+        script: limits.scriptsWaitingMax,
       },
+      scriptsMax: limits.scriptsMax,
       deadlineMsMax: limits.requestMsMax,
       execution: { timeMsMax: limits.executionMsMax, memoryBytesMax: limits.executionMemoryBytesMax },
       trace: {

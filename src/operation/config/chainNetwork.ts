@@ -31,6 +31,8 @@ export interface NetworkConfig {
   readonly history: HistoryConfig
   /** Of a gateway. */
   readonly gateway: GatewayConfig | undefined
+  /** Whether callers' tracers in JavaScript are run; undefined without an entry that says so. */
+  readonly javascriptTracers: boolean | undefined
   /** Absolute path of a file of storage layouts by address. */
   readonly storageLayoutsPath: string | undefined
   /** Lower case. */
@@ -55,6 +57,7 @@ export function entryToNetwork(entry: ChainEntry, dataDir: string): NetworkConfi
           ...(entry.kind === 'gateway'
             ? { gateway: gatewayPartsOf(entry) }
             : { source: entry.source, publish: entry.publish, history: entry.history }),
+          javascriptTracers: entry.javascriptTracers,
           storageLayoutsPath: entry.storageLayouts,
           estimateMarginBps: entry.estimateGas.marginBps,
         }
@@ -88,6 +91,7 @@ export function storedNetwork(name: string, dataDir: string): NetworkConfig {
     publish: undefined,
     history: keepAll,
     gateway: undefined,
+    javascriptTracers: undefined,
     storageLayoutsPath: undefined,
     hosts: [],
     safe: true,

@@ -206,7 +206,9 @@ export function resolveServeConfig(flags: ServeFlags): Config {
     admin: adminOf(file.admin, port),
     cors: { origins: file.cors.origins ?? originsDefault(auth, served) },
     defaultNetwork: flags.network ?? file.defaultNetwork ?? (served[0] as Served).name,
-    networks: served.filter((network) => network.kind !== 'rollup'),
+    networks: served
+      .filter((network) => network.kind !== 'rollup')
+      .map((network) => withScripts(network, auth)),
     rollups: served.filter((network) => network.kind === 'rollup'),
     keyRates: keyRates(file.limits),
   })
@@ -230,6 +232,12 @@ function mergeFlags(file: ConfigFile, flags: MergedFlags): ConfigFile {
     cors:
       flags.cors === undefined ? file.cors : { origins: flags.cors.map((origin) => origin.toLowerCase()) },
   }
+}
+
+/** Whoever runs a node for themselves, or a developer chain, has nobody beside whom tracers in JavaScript would run. */
+function withScripts(network: NetworkConfig, auth: boolean): NetworkConfig {
+  const byDefault = !auth || network.source?.type === 'develop'
+  return { ...network, javascriptTracers: network.javascriptTracers ?? byDefault }
 }
 
 /** Pages of this machine may call a developer chain, as they may call anvil: it holds nothing of value. */

@@ -82,6 +82,11 @@ const chainShape = {
 
 /** Members of those that execute. */
 const executionShape = {
+  /**
+   * Whether callers' tracers in JavaScript are run; absent: on developer chains, and where requests need no key. Nobody
+   * needs them to run beside the calls of others.
+   */
+  javascriptTracers: flag().optional(),
   /** JSON from addresses to Solidity storage layouts, for tidegate_readVariable; relative to the configuration file. */
   storageLayouts: text('the path of a JSON file').optional(),
   estimateGas: object({

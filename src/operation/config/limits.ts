@@ -115,6 +115,13 @@ export const limitsShape = {
   traceBytesMax: integer(KiB).default(GiB),
   /** Traces that wait: each may take seconds, so more would not be answered in time. */
   traceWaitingMax: integer(1).default(100),
+  /**
+   * Traces by tracers in JavaScript that run at once, of one key half of them: each has a thread of its own, of up to
+   * 150 MB besides the memory of its execution.
+   */
+  scriptsMax: integer(1, 256).default(2),
+  /** Such traces that wait: each keeps its place for as long as `traceMsMax`, so that more would not be answered. */
+  scriptsWaitingMax: integer(1).default(20),
   /** One WebSocket message; where absent, the default of transport/unfinishedMessages.ts. */
   socketMessageBytesMax: integer(KiB, GiB).optional(),
   /** Waiting calls of one WebSocket: as many as may wait for a thread. */

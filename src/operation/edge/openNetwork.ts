@@ -109,6 +109,7 @@ function openStore(
       gasCapBlocks: options.gasCapBlocks,
       marginBps: config.estimateMarginBps,
       simulationGasMax: options.simulationGasMax,
+      javascriptTracers: config.javascriptTracers === true,
     },
     networkId: config.networkId,
     syncing,

@@ -4,6 +4,8 @@ export interface ClassShare {
   readonly waitingMax: number
   /** Items that may run at the same time. */
   readonly permits: number
+  /** Those of one key among them; absent: all. */
+  readonly permitsOfKey?: number
 }
 
 interface ClassState extends ClassShare {
@@ -163,7 +165,7 @@ export class FairQueue<T extends Queued & Linked<T>> {
   take(): T | undefined {
     if (this.#waiting === 0) return undefined
     const nowMs = this.#nowMs()
-    const subqueue = this.#nextSubqueue(nowMs, (each) => this.#hasRoom(each.class) && this.#hasNext(each))
+    const subqueue = this.#nextSubqueue(nowMs, (each) => this.#hasRoom(each) && this.#hasNext(each))
     if (subqueue === undefined) return undefined
     subqueue.class.out++
     const isLong = subqueue.waitingLong.size > 0 && this.#mayBeLong(subqueue.key)
@@ -226,7 +228,7 @@ export class FairQueue<T extends Queued & Linked<T>> {
     const nowMs = this.#nowMs()
     const own = this.#subqueueOf(item)
     const subqueue = this.#nextSubqueue(nowMs, (each) => {
-      if (each.class !== own.class && !this.#hasRoom(each.class)) return false
+      if (each.class === own.class ? !this.#hasRoomOfKey(each) : !this.#hasRoom(each)) return false
       if (!item.isLong) return each.waiting.size > 0
       return each.waitingLong.size > 0 && (each.key === own.key || each.key.longOut < this.#longOfKeyMax)
     })
@@ -318,8 +320,13 @@ export class FairQueue<T extends Queued & Linked<T>> {
     if (this.#use(key, nowMs) < forgottenMs * this.#scale(nowMs)) this.#keys.delete(key.id)
   }
 
-  #hasRoom({ out, permits }: ClassState): boolean {
-    return out < permits
+  #hasRoom(subqueue: Subqueue<T>): boolean {
+    const { out, permits } = subqueue.class
+    return out < permits && this.#hasRoomOfKey(subqueue)
+  }
+
+  #hasRoomOfKey({ class: { permits, permitsOfKey = permits }, out }: Subqueue<T>): boolean {
+    return out < permitsOfKey
   }
 
   #hasNext({ waiting, waitingLong, key }: Subqueue<T>): boolean {

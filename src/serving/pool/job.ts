@@ -40,7 +40,7 @@ export class Job implements Queued, Linked<Job> {
   readonly arrivedAtMs = performance.now()
   /** Of the reply with its result, as its thread encoded it. */
   readonly outcome: Deferred<Uint8Array> = defer<Uint8Array>()
-  isLong = false
+  isLong: boolean
   outSinceMs = 0
   list: LinkedList<Job> | undefined
   previous: Job | undefined
@@ -62,6 +62,7 @@ export class Job implements Queued, Linked<Job> {
     this.name = name
     this.class = className
     this.limits = limits
+    this.isLong = limits.startsLong === true
     this.network = network
     this.args = args
     this.isShort = isShort

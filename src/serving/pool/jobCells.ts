@@ -105,6 +105,11 @@ export class JobSignal {
     this.#isLocked = true
   }
 
+  /** As {@link JobSignals.seal}, for a job that runs in a thread which this one started. */
+  seal(): boolean {
+    return Atomics.compareExchange(this.#words, this.#index + 1, this.#serial, sealed) === this.#serial
+  }
+
   unlock(): void {
     this.#isLocked = false
     Atomics.store(this.#words, this.#index + 1, this.#serial)

@@ -22,6 +22,8 @@ interface JobPoolLimits {
    */
   readonly niceness: number
   readonly waitingMax: { readonly [C in JobClass]: number }
+  /** Traces by tracers in JavaScript that run at once. */
+  readonly scriptsMax: number
   readonly deadlineMsMax: number
   /** Of a call, estimate, access list, simulation or witness. */
   readonly execution: JobLimits
@@ -54,6 +56,9 @@ const graceMs = 1_000
 /** Turn of an execution, a trace or a log search; see pool.ts. Nearly all end within it, and it is a short wait for others. */
 const turnMs = 50
 
+/** Turn of a trace by a tracer in JavaScript: a second, of which its thread takes a quarter to start, each time anew. */
+const scriptTurnMs = 1_000
+
 /** Arguments of a proof of 16 keys, which takes 0.2 ms. Most have one to five. */
 const shortProofBytesMax = 750
 
@@ -69,6 +74,11 @@ function job<C extends JobClass>(className: C, file: StartedFile, handler: strin
 export function openJobPool({ limits, stores, onThreadLost }: JobPoolOptions): Pool<Jobs> {
   setFlagsFromString('--no-parallel-scavenge')
   const { waitingMax, deadlineMsMax, execution, trace } = limits
+  const traces = {
+    deadlineMsMax,
+    runMsMax: trace.timeMsMax,
+    timedOut: { kind: 'ExecutionTimedOut', limitSeconds: trace.timeMsMax / 1000 },
+  } as const
   const shared = { deadlineMsMax, runMsMax: deadlineMsMax, timedOut: { kind: 'RequestTimedOut' } } as const
   return new Pool<Jobs>({
     threads: limits.threads ?? threadsDefault(),
@@ -83,6 +93,7 @@ export function openJobPool({ limits, stores, onThreadLost }: JobPoolOptions): P
       simulate: job('execute', 'simulate', 'simulate'),
       witness: job('execute', 'witness', 'witness'),
       trace: job('trace', 'trace', 'trace'),
+      script: job('script', 'script', 'script'),
       stateParts: job('trace', 'trace', 'stateParts'),
       mappingSlots: job('slots', 'slots', 'mappingSlots'),
       searchLogs: job('logs', 'logs', 'searchLogs'),
@@ -93,12 +104,13 @@ export function openJobPool({ limits, stores, onThreadLost }: JobPoolOptions): P
       slots: { ...shared, waitingMax: waitingMax.slots },
       hash: { ...shared, waitingMax: waitingMax.hash },
       logs: { ...shared, waitingMax: waitingMax.logs, turnMs },
-      trace: {
-        deadlineMsMax,
-        waitingMax: waitingMax.trace,
-        turnMs,
-        runMsMax: trace.timeMsMax,
-        timedOut: { kind: 'ExecutionTimedOut', limitSeconds: trace.timeMsMax / 1000 },
+      trace: { ...traces, waitingMax: waitingMax.trace, turnMs },
+      script: {
+        ...traces,
+        waitingMax: waitingMax.script,
+        turnMs: scriptTurnMs,
+        runningMax: limits.scriptsMax,
+        startsLong: true,
       },
       execute: {
         deadlineMsMax,

@@ -50,6 +50,8 @@ export interface Jobs {
   readonly simulate: JobOf<'execute', SimulationRequest, Json>
   /** Its last part, the others before it. */
   readonly trace: JobOf<'trace', TraceRequest, Json>
+  /** The same by a tracer in JavaScript, in a thread that ends with it; whole. */
+  readonly script: JobOf<'script', TraceRequest, Json>
   readonly stateParts: JobOf<'trace', StatePartsRequest, Json>
   /** Slots (32 bytes each), concatenated in the order of the keys. */
   readonly mappingSlots: JobOf<'slots', WrittenSlotsRequest, Uint8Array>

@@ -79,8 +79,11 @@ export class Pool<J extends JobTable<J>> {
     this.#options = options
     const someThreads = Math.max(1, threads - 1)
     const shares = new Map<string, ClassShare>()
-    for (const [name, { waitingMax, turnMs }] of Object.entries<ClassLimits>(options.classes)) {
-      shares.set(name, { waitingMax, permits: turnMs === undefined ? someThreads : threads })
+    for (const [name, limits] of Object.entries<ClassLimits>(options.classes)) {
+      const { waitingMax, turnMs, runningMax = threads } = limits
+      const permits = Math.min(turnMs === undefined ? someThreads : threads, runningMax)
+      const ofKey = limits.runningMax === undefined ? permits : Math.ceil(permits / 2)
+      shares.set(name, { waitingMax, permits, permitsOfKey: ofKey })
     }
     this.#permits = new Map([...shares].map(([name, { permits }]) => [name, permits]))
     this.#tally = new PoolTally(shares.keys())

@@ -15,6 +15,10 @@ export interface ClassLimits extends Pick<ClassShare, 'waitingMax'> {
    * whether to stop and may run twice; undefined for other work.
    */
   readonly turnMs?: number
+  /** Jobs that may run at once, of one key half as many, rounded up; absent: as many as there are threads for. */
+  readonly runningMax?: number
+  /** Whether its jobs are long from the start, see pool.ts: for work that nobody expects to end within a turn. */
+  readonly startsLong?: boolean
 }
 
 /** Place and properties of a job's work. */

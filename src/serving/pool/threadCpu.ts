@@ -9,10 +9,18 @@ const text = Buffer.alloc(64)
 export const ownSchedstat = tried(() => `/proc/${readlinkSync('/proc/thread-self')}/schedstat`)
 const opened = tried(() => (ownSchedstat === undefined ? undefined : openSync(ownSchedstat, 'r')))
 
+/** CPU time of threads that this one ran and that have ended. */
+let ranMs = 0
+
+/** Counts the CPU time of a thread that this one ran as its own. */
+export function countCpuMs(cpuMs: number): void {
+  ranMs += cpuMs
+}
+
 /** CPU time of this thread so far, in milliseconds; undefined where the system does not tell. */
 export function readThreadCpuMs(): number | undefined {
   if (opened === undefined) return undefined
-  return cpuMsIn(text.toString('latin1', 0, readSync(opened, text, 0, text.length, 0)))
+  return ranMs + cpuMsIn(text.toString('latin1', 0, readSync(opened, text, 0, text.length, 0)))
 }
 
 /** As {@link readThreadCpuMs}, of the thread whose {@link ownSchedstat} it is; undefined also once it has ended. */

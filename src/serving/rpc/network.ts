@@ -20,6 +20,8 @@ interface ExecutionSettings {
   readonly marginBps: number
   /** Most gas of all messages of a simulation together. */
   readonly simulationGasMax: number
+  /** Whether tracers that callers write in JavaScript are run. */
+  readonly javascriptTracers: boolean
 }
 
 /** What calls, traces and proofs need of a network. */

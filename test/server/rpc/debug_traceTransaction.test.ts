@@ -77,7 +77,7 @@ t.test('timeout and reexec are accepted', async (t) => {
 
 t.test('what cannot be traced is refused', async (t) => {
   const tracers =
-    'write one in JavaScript, which begins with {, or choose one of callTracer, flatCallTracer, prestateTracer, erc7562Tracer, keccak256PreimageTracer, 4byteTracer, noopTracer, muxTracer, opcountTracer, unigramTracer, bigramTracer, trigramTracer, evmdisTracer'
+    'write one in JavaScript, which begins with {, where the network runs such, or choose one of callTracer, flatCallTracer, prestateTracer, erc7562Tracer, keccak256PreimageTracer, 4byteTracer, noopTracer, muxTracer, opcountTracer, unigramTracer, bigramTracer, trigramTracer, evmdisTracer'
   await checkRefusals(t, service, method, [
     [[unknownHash], -32000, 'transaction not found'],
     [[], -32602, 'missing value for required argument 0'],

@@ -3,6 +3,7 @@ import { getCreateAddress } from 'ethers'
 import t from 'tap'
 import { addressOf, blockAt, quantity } from '../../rpc/demoChain.js'
 import { askResults } from '../../rpc/questions.js'
+import { startKeyedDemo } from '../../service/keyedDemo.js'
 import { startService } from '../../service/service.js'
 
 const service = await startService()
@@ -141,4 +142,32 @@ t.test('a tracer sees the transaction, the state and its configuration', async (
     ])
     t.strictSame(got, faults, code)
   }
+})
+
+t.test('a network that runs none says so, and which others there are', async (t) => {
+  const { service, keys } = await startKeyedDemo(t, ['one'], {})
+  t.teardown(() => service.stop())
+  const ask = async (method: string, params: readonly unknown[]) => {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+    return JSON.parse((await service.post(`/v3/${keys[0]}`, body)).text)
+  }
+  const tracer = '{ fault: function () {}, result: function () { return 1 } }'
+  const call = { to: addressOf('bea') }
+  const bundles = [{ transactions: [call] }]
+  const refused = {
+    code: -32000,
+    message:
+      /^this network runs no tracer that a caller writes in JavaScript: choose one of callTracer, .*evmdisTracer$/,
+  }
+  for (const [method, params] of [
+    ['debug_traceTransaction', [hash]],
+    ['debug_traceBlockByNumber', [quantity(45)]],
+    ['debug_traceBlockByHash', [blockAt(45).hash]],
+    ['debug_traceCall', [call, 'latest']],
+    ['debug_traceCallMany', [bundles, { blockNumber: 'latest' }]],
+  ] as const) {
+    t.match((await ask(method, [...params, { tracer }])).error, refused, method)
+    t.ok('result' in (await ask(method, [...params, { tracer: 'callTracer' }])), `${method} by another`)
+  }
+  t.type((await ask('debug_traceTransaction', [hash, { tracer: 'opcountTracer' }])).result, 'number')
 })

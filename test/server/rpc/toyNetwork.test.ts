@@ -15,6 +15,7 @@ import { StateParts } from '../../../src/execution/evm/blocks/stateParts.js'
 import { JobWatch } from '../../../src/execution/evm/engine/jobWatch.js'
 import { Execution } from '../../../src/execution/evm/messages/execution.js'
 import { Simulation } from '../../../src/execution/evm/simulate/simulation.js'
+import { loadJavaScript } from '../../../src/execution/evm/tracers/javascriptEngine.js'
 import { Tracing } from '../../../src/execution/evm/tracers/tracing.js'
 import { ChainViews } from '../../../src/operation/edge/chainViews.js'
 import { readStorageLayouts } from '../../../src/operation/edge/storageLayouts.js'
@@ -97,6 +98,10 @@ function jobsOver(rows: ChainRows): NetworkJobs {
     simulate: (args) => simulation.simulateJson(args, goOn),
     witness: (args) => witnesses.buildJson(args, new JobWatch(goOn, limits)),
     stateParts: (args) => stateParts.buildJson(args, goOn),
+    async script(args: Jobs['script']['args']) {
+      await loadJavaScript()
+      return tracing.trace(args, goOn, () => {})
+    },
     trace: (args, owner) => tracing.trace(args, goOn, (part) => owner?.takePart?.(part, () => {})),
     mappingSlots: computeMappingSlots,
     searchLogs: ({ search, bounds }: Jobs['searchLogs']['args']) => searchLogs(rows, search, bounds, goOn),
@@ -120,7 +125,7 @@ function endpointOver(
     replayBlocksMax: 100,
     networkId: undefined,
     jobs: jobsOver(rows),
-    execution: { gasCapBlocks: 10, marginBps: 0, simulationGasMax: 50_000_000 },
+    execution: { gasCapBlocks: 10, marginBps: 0, simulationGasMax: 50_000_000, javascriptTracers: true },
     requestMsMax: 30_000,
     logBounds: { logsMax: 10_000, bytesMax: 2 ** 24 },
     filters: (current) => new PolledFilters(current, wideFilterLimits),
@@ -171,6 +176,49 @@ t.test('a network whose data arrives late answers every read as an archive does'
   t.ok(supplies > 100, `${supplies} times`)
   await ask(late, 'eth_getBlockByNumber', ['0xc8', true])
   t.equal(rows.supplies, supplies, 'what was got is held')
+})
+
+/** Tries everything that a tracer may ask, and goes on whatever is thrown. */
+const swallowing = `{
+  got: [],
+  ask: function (db, address) {
+    var word = toWord('0x0')
+    var asks = [
+      function () { return db.getBalance(address).toString(10) }, function () { return db.getNonce(address) },
+      function () { return toHex(db.getCode(address)) }, function () { return toHex(db.getState(address, word)) },
+      function () { return db.exists(address) },
+    ]
+    for (var at = 0; at < asks.length; at++) {
+      try { this.got.push(asks[at]()) } catch (error) { this.got.push('not known: ' + error) }
+    }
+  },
+  step: function (log, db) { if (log.getPC() === 0) this.ask(db, log.contract.getAddress()) },
+  fault: function () {},
+  result: function (ctx, db) {
+    this.ask(db, ctx.to)
+    ${examples.accounts.map(({ address }) => `this.ask(db, toAddress('${address}'))`).join('\n')}
+    return this.got
+  },
+}`
+
+t.test('a tracer in JavaScript does not notice that data arrives late', async (t) => {
+  const rows = new LateRows(demoStore)
+  const late = endpointOver(rows, (wanted) => rows.supply(wanted))
+  const options = { tracer: swallowing }
+  const asked: readonly (readonly [method: string, params: readonly unknown[]])[] = [
+    ...examples.contracts.map(
+      ({ address }) => ['debug_traceCall', [{ to: address, data: '0x18160ddd' }, 'latest', options]] as const,
+    ),
+    ['debug_traceBlockByHash', [blockAt(45).hash, options]],
+    ['debug_traceTransaction', [examples.transactions[0]?.hash, options]],
+  ]
+  for (const [method, params] of asked) {
+    const expected = await askArchive(method, params)
+    t.match(expected, '"result":', method)
+    t.notMatch(expected, 'not known')
+    t.equal(await ask(late, method, params), expected, method)
+  }
+  t.ok(rows.supplies > 20, `${rows.supplies} times something was not held`)
 })
 
 t.test('what nobody can get is the fault that the network says, and all else is answered', async (t) => {

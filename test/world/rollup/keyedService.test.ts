@@ -2,16 +2,16 @@
 /** Two keys at the program itself, over HTTP and WebSocket, on one edge and on two. */
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { waitFor } from '../../library/until.js'
-import { adminOf } from '../../service/adminClient.js'
-import { createKeys } from '../../service/keyedDemo.js'
-import { writeConfig } from '../../service/program.js'
 import { makeFolder } from '../../library/folder.js'
-import { type RpcAnswer, startService } from '../../service/service.js'
-import { SocketClient } from '../../transport/socketClient.js'
+import { waitFor } from '../../library/until.js'
 import { makeTransaction } from '../../rollup/invokeTransactions.js'
 import { hashOf } from '../../rollup/queues.js'
 import { startSequencer } from '../../rollup/sequencer.js'
+import { adminOf } from '../../service/adminClient.js'
+import { createKeys } from '../../service/keyedDemo.js'
+import { writeConfig } from '../../service/program.js'
+import { type RpcAnswer, startService } from '../../service/service.js'
+import { SocketClient } from '../../transport/socketClient.js'
 
 /** The program with two keys, whose sequencer refuses what is not signed with `0x1`. */
 async function startKeyed(t: Test, settings: object, upstream: object) {

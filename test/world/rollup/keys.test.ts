@@ -9,7 +9,14 @@ import { Dice } from '../../library/property.js'
 import { until, waitFor } from '../../library/until.js'
 import { makeTransaction } from '../../rollup/invokeTransactions.js'
 import { ModelSequencer, markers } from '../../rollup/modelSequencer.js'
-import { callerOf, keyIdOf, limitsOfTests, type OpenQueue, queueStores, refusal } from '../../rollup/queues.js'
+import {
+  callerOf,
+  keyIdOf,
+  limitsOfTests,
+  type OpenQueue,
+  queueStores,
+  refusal,
+} from '../../rollup/queues.js'
 import { startSequencer } from '../../rollup/sequencer.js'
 
 const victim = callerOf(1)

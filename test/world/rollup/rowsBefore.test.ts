@@ -16,7 +16,15 @@ import { Dice } from '../../library/property.js'
 import { waitFor } from '../../library/until.js'
 import { makeTransaction } from '../../rollup/invokeTransactions.js'
 import { ModelSequencer } from '../../rollup/modelSequencer.js'
-import { callerOf, chainId, hashOf, keyIdOf, type OpenQueue, openQueue, openSharedQueue } from '../../rollup/queues.js'
+import {
+  callerOf,
+  chainId,
+  hashOf,
+  keyIdOf,
+  type OpenQueue,
+  openQueue,
+  openSharedQueue,
+} from '../../rollup/queues.js'
 
 const states = ['RECEIVED', 'SENT', 'ACCEPTED', 'REJECTED'] as const
 

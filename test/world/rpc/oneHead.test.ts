@@ -42,7 +42,8 @@ t.test(
       limits: {
         threads: 2,
         niceness: limits.poolNiceness,
-        waitingMax: { proof: 100, execute: 100, slots: 100, hash: 100, logs: 100, trace: 100 },
+        waitingMax: { proof: 100, execute: 100, slots: 100, hash: 100, logs: 100, trace: 100, script: 100 },
+        scriptsMax: 2,
         deadlineMsMax: limits.requestMsMax,
         execution: { timeMsMax: limits.executionMsMax, memoryBytesMax: limits.executionMemoryBytesMax },
         trace: {

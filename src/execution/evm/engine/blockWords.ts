@@ -22,7 +22,7 @@ export interface BlockWords {
 /** Writes the words behind those of the transaction. */
 export function writeBlockWords(memory: KernelMemory, words: BlockWords): void {
   const { coinbase, timestamp, number, random, gasLimit, chainId, baseFee, blobBaseFee, slotNumber } = words
-  memory.putReversed(contextWords + 64, coinbase)
+  memory.putReversed(contextWords + 64, coinbase, 20)
   const rest = [timestamp, number, random, gasLimit, chainId, baseFee, blobBaseFee, slotNumber]
   for (const [index, value] of rest.entries()) memory.putWord(contextWords + 96 + index * 32, value)
 }

@@ -129,11 +129,11 @@ export class Kernel {
   /** Begins a transaction, or a call `ofSystem`, which finds nothing warm; changes of the previous one are final. */
   begin(origin: Uint8Array, gasPrice: bigint, blobHashes: readonly Uint8Array[], ofSystem = false): void {
     this.#exports.beginTransaction(ofSystem)
-    this.#memory.putReversed(contextWords, origin)
+    this.#memory.putReversed(contextWords, origin, 20)
     this.#memory.putWord(contextWords + 32, gasPrice)
     const at =
       blobHashes.length === 0 ? 0 : this.#enter(() => this.#exports.placeInput(blobHashes.length * 32))
-    for (const [index, hash] of blobHashes.entries()) this.#memory.putReversed(at + index * 32, hash)
+    for (const [index, hash] of blobHashes.entries()) this.#memory.putReversed(at + index * 32, hash, 32)
     this.#exports.setBlobHashes(at, blobHashes.length)
   }
 
@@ -147,7 +147,7 @@ export class Kernel {
   }
 
   account(address: Uint8Array): number {
-    this.#memory.put(exchange, address)
+    this.#memory.put(exchange, address, 20)
     return this.#enter(() => this.#exports.accountOf())
   }
 
@@ -205,7 +205,7 @@ export class Kernel {
   setCode(account: number, code: Uint8Array): void {
     this.#enter(() => {
       const at = this.#exports.placeInput(code.length)
-      this.#memory.put(at, code)
+      this.#memory.put(at, code, code.length)
       this.#exports.changeCode(account, at, code.length)
     })
   }
@@ -218,9 +218,9 @@ export class Kernel {
   /** Sets a slot; key and value are 32 bytes. */
   setSlot(account: number, key: Uint8Array, value: Uint8Array): void {
     this.#enter(() => {
-      this.#memory.put(exchange, key)
+      this.#memory.put(exchange, key, 32)
       const slot = this.#exports.slotOf(account)
-      this.#memory.put(exchange, value)
+      this.#memory.put(exchange, value, 32)
       this.#exports.changeSlot(slot)
     })
   }
@@ -241,7 +241,7 @@ export class Kernel {
   }
 
   warmSlot(account: number, key: Uint8Array): void {
-    this.#memory.put(exchange, key)
+    this.#memory.put(exchange, key, 32)
     this.#enter(() => this.#exports.warmSlotOf(this.#exports.slotOf(account)))
   }
 
@@ -261,7 +261,7 @@ export class Kernel {
     return this.#enter(() => {
       this.#exports.startStateGas(reservoir)
       const input = this.#exports.placeInput(data.length)
-      this.#memory.put(input, data)
+      this.#memory.put(input, data, data.length)
       this.#memory.putNumber(exchange, value)
       if (to === undefined) this.#exports.runCreation(sender, nonce, input, data.length, gas)
       else this.#exports.runCall(sender, to, input, data.length, gas)
@@ -355,7 +355,7 @@ export class Kernel {
 
   /** Value of a slot, 32 bytes; without marking it as accessed. */
   slotOf(account: number, key: Uint8Array): Uint8Array {
-    this.#memory.put(exchange, key)
+    this.#memory.put(exchange, key, 32)
     return this.#enter(() => this.#memory.reversed(this.#exports.slotOf(account) + this.#at.value))
   }
 

@@ -90,7 +90,7 @@ export class KernelAnswers implements KernelImports {
       if (account === undefined) return 0
       memory.view.setBigUint64(exchange, account.nonce)
       memory.putNumber(exchange + 8, account.balance)
-      memory.put(exchange + 40, account.codeHash)
+      memory.put(exchange + 40, account.codeHash, 32)
       memory.bytes[exchange + 72] = Buffer.compare(account.storageRoot, emptyTrieRoot) === 0 ? 0 : 1
       return 1
     })
@@ -101,8 +101,7 @@ export class KernelAnswers implements KernelImports {
       const key = toHash32(memory.slice(exchange + 20, 32))
       const value = state.slot(memory.slice(exchange, 20) as Address, key)
       if (value === undefined) return 0
-      memory.bytes.fill(0, exchange, exchange + 32)
-      memory.put(exchange + 32 - value.length, value)
+      memory.putRight(exchange, value)
       return 1
     })
 
@@ -120,7 +119,7 @@ export class KernelAnswers implements KernelImports {
       if (code === undefined) throw new Error(`code ${Buffer.from(hash).toString('hex')} is missing`)
       watch?.take(code.length / codeBytesPerStep)
       const at = this.#exports.placeCode(code.length)
-      this.#memory.put(at, code)
+      this.#memory.put(at, code, code.length)
       return at
     })
 
@@ -136,7 +135,7 @@ export class KernelAnswers implements KernelImports {
         if (hash === undefined) return 0
         this.#hashes.set(number, hash)
       }
-      this.#memory.put(exchange, hash)
+      this.#memory.put(exchange, hash, 32)
       return 1
     })
 
@@ -148,7 +147,7 @@ export class KernelAnswers implements KernelImports {
       if (result === undefined) return -1n
       const { output, gasUsed } = result
       if (gasUsed <= gas && output.length > 0) {
-        this.#memory.put(this.#exports.placeOutput(output.length), output)
+        this.#memory.put(this.#exports.placeOutput(output.length), output, output.length)
       }
       // The gas may exceed 64 bits.
       return gasUsed <= gas ? gasUsed : gas + 1n

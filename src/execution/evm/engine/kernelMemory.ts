@@ -1,6 +1,12 @@
-/** The kernel's linear memory as values: words (little-endian), numbers of the exchange (big-endian), addresses. */
+/**
+ * The kernel's linear memory as values: words (little-endian), numbers of the exchange (big-endian), addresses. A value
+ * that does not fill its place exactly is refused: a longer one would overwrite what stands behind the place, and a
+ * shorter one would leave old bytes in it.
+ */
 
 const wordEnd64 = 2n ** 64n
+const wordEnd = 2n ** 256n
+const wordBytes = 32
 
 export class KernelMemory {
   #bytes: Uint8Array
@@ -28,15 +34,27 @@ export class KernelMemory {
     return this.bytes.slice(at, at + length)
   }
 
-  put(at: number, bytes: Uint8Array): void {
+  /** Writes the `placeBytes` bytes of a place. Throws RangeError for another number of them. */
+  put(at: number, bytes: Uint8Array, placeBytes: number): void {
+    requireBytes(bytes, placeBytes, placeBytes)
     this.bytes.set(bytes, at)
+  }
+
+  /** Writes a number of at most 32 big-endian bytes into a place of 32. Throws RangeError for more of them. */
+  putRight(at: number, bytes: Uint8Array): void {
+    requireBytes(bytes, 0, wordBytes)
+    const start = at + wordBytes - bytes.length
+    this.bytes.fill(0, at, start)
+    this.bytes.set(bytes, start)
   }
 
   uint32(at: number): number {
     return this.view.getUint32(at, true)
   }
 
+  /** Throws RangeError for a number that no word holds. */
   putWord(at: number, value: bigint): void {
+    requireWord(value)
     const { view } = this
     if (value < wordEnd64) {
       view.setBigUint64(at, value, true)
@@ -47,10 +65,10 @@ export class KernelMemory {
       view.setBigUint64(at + limb * 8, BigInt.asUintN(64, value >> BigInt(limb * 64)), true)
   }
 
-  /** Writes a word from at most 32 big-endian bytes. */
-  putReversed(at: number, value: Uint8Array): void {
+  /** Writes a word from exactly `length` big-endian bytes, 32 at most. Throws RangeError for another number of them. */
+  putReversed(at: number, value: Uint8Array, length: number): void {
+    requireBytes(value, length, length)
     const { bytes } = this
-    const { length } = value
     for (let i = 0; i < length; i++) bytes[at + i] = value[length - 1 - i] as number
     bytes.fill(0, at + length, at + 32)
   }
@@ -70,8 +88,9 @@ export class KernelMemory {
     return this.slice(at, 32).reverse()
   }
 
-  /** Writes a number of 32 big-endian bytes, as in the exchange. */
+  /** Writes a number of 32 big-endian bytes, as in the exchange. Throws RangeError for one that they do not hold. */
   putNumber(at: number, value: bigint): void {
+    requireWord(value)
     const { view } = this
     if (value < wordEnd64) {
       this.bytes.fill(0, at, at + 24)
@@ -86,4 +105,14 @@ export class KernelMemory {
     this.#bytes = new Uint8Array(this.#memory.buffer)
     this.#view = new DataView(this.#memory.buffer)
   }
+}
+
+function requireBytes({ length }: Uint8Array, least: number, most: number): void {
+  if (length >= least && length <= most) return
+  throw new RangeError(`a value of ${length} bytes does not fit a place of ${most}`)
+}
+
+function requireWord(value: bigint): void {
+  if (value >= 0n && (value < wordEnd64 || value < wordEnd)) return
+  throw new RangeError('a number does not fit a word')
 }

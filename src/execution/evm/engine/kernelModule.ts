@@ -1,5 +1,5 @@
 /** The kernel's module: its exports and imports, and the offsets of members of its records. */
-import { instantiate, type WasmGlobal, type WasmMemory } from '../../../primitives/webAssembly.js'
+import { compile, instantiate, type WasmGlobal, type WasmMemory } from '../../../primitives/webAssembly.js'
 import type { TraceImports } from './kernelTrace.js'
 
 /** Imports of the kernel; see src/execution/kernel/host.ts. */
@@ -102,6 +102,14 @@ export function readOffsets(exports: KernelExports): Offsets {
 
 /** A new instance with its own memory; with `trace`, it calls that for each step and frame. */
 export function instantiateKernel(host: KernelImports, trace?: TraceImports): KernelExports {
-  const name = trace === undefined ? 'kernel' : 'tracingKernel'
-  return instantiate<KernelExports>(`src/execution/kernel/${name}.wasm`, { host, trace })
+  return instantiate<KernelExports>(trace === undefined ? plainKernel : tracingKernel, { host, trace })
+}
+
+const plainKernel = 'src/execution/kernel/kernel.wasm'
+const tracingKernel = 'src/execution/kernel/tracingKernel.wasm'
+
+/** Compiles the kernels for threads that this one starts; see {@link compile}. */
+export function compileKernels(): void {
+  compile(plainKernel)
+  compile(tracingKernel)
 }

@@ -5,11 +5,12 @@
 import { opcodeNames } from '../engine/opcodeNames.js'
 
 /**
- * A program whose value takes the host's functions, the tracer's source and its configuration, and gives
- * `{has, start, step, fault, enter, exit, result}`. Numbers as big as a word are objects with the methods of the
- * library big-integer, as far as tracers use them.
+ * A program whose value takes the host's functions and gives one that takes a tracer and its configuration, and gives
+ * `{hasStep, hasFrames, step, fault, enter, exit, result}`. Numbers as big as a word are objects with the methods of the
+ * library big-integer, as far as tracers use them. A tracer may replace every function that stands here: the host
+ * believes nothing that comes of them.
  */
-export const prelude = `(function (peek, memory, ask, evaluate, config) {
+export const prelude = `(function (peek, memory, ask) {
 'use strict'
 var names = ${JSON.stringify(opcodeNames)}
 function Big(value) { this.big = value }
@@ -143,7 +144,7 @@ function resultOf(r) {
     getError: function () { return r.error },
   }
 }
-var tracer = evaluate()
+return function (tracer, config) {
 function has(name) { return typeof tracer[name] === 'function' }
 ;['result', 'fault'].forEach(function (name) {
   if (tracer === null || typeof tracer !== 'object' || !has(name)) {
@@ -174,5 +175,6 @@ return {
     var answer = JSON.stringify(tracer.result(ctx, db))
     return answer === undefined ? 'null' : answer
   },
+}
 }
 })`

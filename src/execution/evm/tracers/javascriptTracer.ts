@@ -2,15 +2,14 @@
  * Tracers that callers write in JavaScript, with go-ethereum's interface (eth/tracers/js/goja.go). Owns when which of
  * their functions is called; javascriptPrelude.ts owns what they see, javascriptEngine.ts what they may use.
  */
-import type { QuickJSContext, QuickJSHandle } from 'quickjs-emscripten-core'
-import { hexDigits, hexToBytes } from '../../../primitives/bytes.js'
+import { hexDigits } from '../../../primitives/bytes.js'
 import { messageRefused } from '../../../primitives/faults.js'
 import { keccak256 } from '../../../primitives/keccak.js'
 import type { JobWatch } from '../engine/jobWatch.js'
 import type { KernelStep } from '../engine/kernelTrace.js'
 import { opcodeNames, staticCall } from '../engine/opcodeNames.js'
 import { creationAddress } from '../transactions/creationAddress.js'
-import { keep, openContext } from './javascriptEngine.js'
+import { type Inside, type InsideArguments, Sandbox, ThrownInside } from './javascriptEngine.js'
 import { prelude } from './javascriptPrelude.js'
 import { type FrameEnd, type TracedFrame, TransactionTracer } from './tracer.js'
 
@@ -22,6 +21,21 @@ export interface JavaScriptOptions {
 }
 
 const reverting = 0xfd
+
+/** Place of the memory's length in what is told of an instruction. */
+const memoryBytesAt = 7
+/** Words of a stack. */
+const stackWordsMax = 1_024
+/** Bytes that may be asked for beyond the memory's end; go-ethereum's limit. */
+const paddingBytesMax = 2 ** 20
+/** Bytes of memory that may be asked for at once: more than that, as text and as bytes, do not fit into a sandbox. */
+const sliceBytesMax = 2 ** 24
+/** Code and salt of a contract that is to be: more than any fork allows. */
+const creationBytesMax = 2 ** 20
+/** Digits of a nonce. */
+const nonceCharactersMax = 20
+/** Longest name of a question. */
+const kindCharactersMax = 16
 
 /** An instruction that is told once its cost is known: then the state is still as before it. */
 interface Pending {
@@ -40,8 +54,8 @@ export class JavaScriptTracer extends TransactionTracer {
   readonly #watch: JobWatch
   readonly #readsStack: boolean
   readonly #readsMemory: boolean
-  #context!: QuickJSContext
-  #functions!: Readonly<Record<Name, QuickJSHandle>>
+  #sandbox!: Sandbox
+  #functions!: Readonly<Record<Name, Inside>>
   #hasStep = false
   #hasFrames = false
   #pending: Pending | undefined
@@ -62,36 +76,24 @@ export class JavaScriptTracer extends TransactionTracer {
   }
 
   protected override begun(): void {
-    const context = openContext(() => {
-      try {
-        this.#watch.look()
-        return false
-      } catch {
-        return true
-      }
+    const sandbox = this.#running(undefined, () => new Sandbox(() => this.#watch.look()))
+    this.#sandbox = sandbox
+    const api = this.#running(undefined, () => {
+      const make = sandbox.evaluate(prelude, 'prelude.js')
+      const start = sandbox.call(
+        make,
+        sandbox.give('peek', (args) => this.#stackAt(args.whole(0, stackWordsMax))),
+        sandbox.give('memory', (args) => this.#memoryAt(args)),
+        sandbox.give('ask', (args) => this.#answer(args)),
+      )
+      const tracer = sandbox.evaluate(`(${this.#options.code}\n)`, 'tracer.js')
+      return sandbox.call(start, tracer, sandbox.text(this.#options.config))
     })
-    this.#context = context
-    const string = (text: string) => context.newString(text)
-    const number = (handle: QuickJSHandle) => context.getNumber(handle)
-    const host = [
-      context.newFunction('peek', (at) => string((this.#last?.stack[number(at)] ?? 0n).toString(16))),
-      context.newFunction('memory', (start, end) => string(this.#memoryAt(number(start), number(end)))),
-      context.newFunction('ask', (kind, address, rest) =>
-        string(this.#answer(context.getString(kind), context.getString(address), context.getString(rest))),
-      ),
-      context.newFunction('evaluate', () => context.evalCode(`(${this.#options.code}\n)`, 'tracer.js')),
-      string(this.#options.config),
-    ].map((handle) => keep(context, handle))
-    const make = keep(context, this.#taken(context.evalCode(prelude, 'prelude.js'), undefined))
-    const api = keep(context, this.#taken(context.callFunction(make, context.undefined, ...host), undefined))
-    const member = (name: string) => keep(context, context.getProp(api, name))
+    const member = (name: string) => sandbox.member(api, name)
     const names: readonly Name[] = ['step', 'fault', 'enter', 'exit', 'result']
-    this.#functions = Object.fromEntries(names.map((name) => [name, member(name)])) as Record<
-      Name,
-      QuickJSHandle
-    >
-    this.#hasStep = context.dump(member('hasStep'))
-    this.#hasFrames = context.dump(member('hasFrames'))
+    this.#functions = Object.fromEntries(names.map((name) => [name, member(name)])) as Record<Name, Inside>
+    this.#hasStep = sandbox.isTrue(member('hasStep'))
+    this.#hasFrames = sandbox.isTrue(member('hasFrames'))
   }
 
   step(step: KernelStep): void {
@@ -170,7 +172,8 @@ export class JavaScriptTracer extends TransactionTracer {
         txIndex: place.index,
       }),
     }
-    const json = Buffer.from(this.#call('result', ctx))
+    const json = Buffer.from(this.#call('result', ctx, (value) => this.#sandbox.json(value)))
+    this.#sandbox.close()
     this.hold(json.length)
     this.output.json.raw(json)
   }
@@ -187,43 +190,47 @@ export class JavaScriptTracer extends TransactionTracer {
       this.#call('step', { s: told, contract: pending.contract, ...(error === undefined ? {} : { error }) })
   }
 
-  #call(name: Name, argument: object): string {
-    const context = this.#context
-    const text = context.newString(JSON.stringify(argument))
-    const result = context.callFunction(this.#functions[name], context.undefined, text)
-    text.dispose()
-    const value = this.#taken(result, name)
-    const said = name === 'result' ? context.getString(value) : ''
-    value.dispose()
-    return said
+  #call(name: Name, argument: object): void
+  #call<T>(name: Name, argument: object, read: (result: Inside) => T): T
+  #call<T>(name: Name, argument: object, read?: (result: Inside) => T): T | undefined {
+    return this.#running(name, () =>
+      this.#sandbox.tell(this.#functions[name], JSON.stringify(argument), (result) => read?.(result)),
+    )
   }
 
-  /** The value of a run. Throws FaultError: MessageRefused with what the tracer threw, ExecutionTimedOut. */
-  #taken(result: ReturnType<QuickJSContext['evalCode']>, name: Name | undefined): QuickJSHandle {
-    if (result.error === undefined) return result.value
-    this.#watch.look()
-    const thrown = this.#context.dump(result.error)
-    result.error.dispose()
-    const isError = typeof thrown === 'object' && thrown !== null && 'message' in thrown
-    const why = isError
-      ? thrown.name === 'Error'
-        ? thrown.message
-        : `${thrown.name}: ${thrown.message}`
-      : String(thrown)
-    const text = why.slice(0, 1_000)
-    throw messageRefused(name === undefined ? text : `${text}    in server-side tracer function '${name}'`)
+  /** Throws FaultError MessageRefused with what the tracer threw; what our own functions threw as it is. */
+  #running<T>(name: Name | undefined, work: () => T): T {
+    try {
+      return work()
+    } catch (error) {
+      if (!(error instanceof ThrownInside)) throw error
+      // The engine also says so of a run that it ended.
+      this.#watch.look()
+      const where = name === undefined ? '' : `    in server-side tracer function '${name}'`
+      throw messageRefused(`${error.message}${where}`)
+    }
+  }
+
+  #stackAt(index: number): string {
+    return (this.#last?.stack[index] ?? 0n).toString(16)
   }
 
   /** Digits of memory, zeros beyond its end. */
-  #memoryAt(start: number, end: number): string {
+  #memoryAt(args: InsideArguments): string {
     const memory = this.#last?.memory ?? new Uint8Array(0)
+    const end = args.whole(1, (this.#last?.told[memoryBytesAt] ?? 0) + paddingBytesMax)
+    const start = args.whole(0, end)
+    if (end - start > sliceBytesMax) {
+      throw messageRefused(`the tracer asked for more than ${sliceBytesMax} bytes of memory at once`)
+    }
     const held = hexDigits(memory.subarray(Math.min(start, memory.length), Math.min(end, memory.length)))
     return held.padEnd((end - start) * 2, '0')
   }
 
-  #answer(kind: string, digits: string, rest: string): string {
+  #answer(args: InsideArguments): string {
     const { state, isPrecompile } = this.transaction
-    const address = hexToBytes(digits)
+    const kind = args.text(0, kindCharactersMax)
+    const address = args.bytes(1, 20)
     switch (kind) {
       case 'balance':
         return state.account(address).balance.toString(16)
@@ -232,19 +239,28 @@ export class JavaScriptTracer extends TransactionTracer {
       case 'code':
         return hexDigits(state.account(address).code)
       case 'slot':
-        return hexDigits(state.slot(address, hexToBytes(rest)))
+        return hexDigits(state.slot(address, args.bytes(2, 32)))
       case 'exists':
         return state.account(address).exists ? '1' : '0'
       case 'precompile':
         return isPrecompile(address) ? '1' : '0'
       case 'contract':
-        return hexDigits(creationAddress(address, BigInt(rest)))
-      default: {
-        const [salt, code] = [hexToBytes(rest.slice(0, 64)), hexToBytes(rest.slice(64))]
+        return hexDigits(creationAddress(address, readNonce(args.text(2, nonceCharactersMax))))
+      case 'contract2': {
+        const given = args.bytesUpTo(2, creationBytesMax)
+        const [salt, code] = [given.subarray(0, 32), given.subarray(32)]
         return hexDigits(
           keccak256(Buffer.concat([Uint8Array.of(0xff), address, salt, keccak256(code)])).subarray(12),
         )
       }
+      default:
+        throw messageRefused('the tracer asked what nobody answers')
     }
   }
+}
+
+function readNonce(text: string): bigint {
+  const nonce = /^\d+$/.test(text) ? BigInt(text) : -1n
+  if (nonce < 0n || nonce >= 2n ** 64n) throw messageRefused('a nonce is a whole number of 64 bits')
+  return nonce
 }

@@ -24,7 +24,7 @@ import { readSentTransaction } from '../transactions/sentTransaction.js'
 import type { SignedTransaction } from '../transactions/signedTransaction.js'
 import { applyTransaction, runTransaction } from '../transactions/transaction.js'
 import { CallResult } from './callResult.js'
-import { closeContexts } from './javascriptEngine.js'
+import { closeSandboxes } from './javascriptEngine.js'
 import { TracedKernel } from './kernelEvents.js'
 import { ParityTracer } from './parityTracer.js'
 import type { TracedCall, TracedCalls, TraceLimits, TraceRequest, TraceSubject } from './traceRequest.js'
@@ -99,7 +99,7 @@ export class Tracing {
       if (this.#store.mayLack) this.#run(request, shouldStop, () => {})
       return this.#run(request, shouldStop, take)
     } finally {
-      closeContexts()
+      closeSandboxes()
       this.#traced.end()
       this.#traced.kernel.clear()
       this.#before.clear()

@@ -81,3 +81,10 @@ export const javaScriptTracers: Readonly<Record<string, string>> = {
   trigramTracer: counting(3, "this.last = ['', '']\n      return"),
   evmdisTracer: disassembly,
 }
+
+const ownCodes: ReadonlySet<string> = new Set(Object.values(javaScriptTracers))
+
+/** Whether a tracer's code is one of ours, which does what its name says, whoever sends it. */
+export function isOwnCode(code: string): boolean {
+  return ownCodes.has(code)
+}

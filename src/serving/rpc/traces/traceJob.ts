@@ -15,19 +15,33 @@ import type { CallObject } from '../params/callParams.js'
 import { checkChainId } from '../params/executionJob.js'
 import { hashSchema, listSchema, objectSchema, type Schema } from '../params/schema.js'
 import { stateBlock } from '../params/stateBlock.js'
-import type { TraceConfig } from './traceParams.js'
+import { isOwnCode } from './javaScriptTracers.js'
+import { type TraceConfig, tracerNames } from './traceParams.js'
 
 type TracedBlock = TraceSubject & { readonly kind: 'block' }
 
-/** Runs a trace; its JSON, whole or as a stream. */
+/**
+ * Runs a trace; its JSON, whole or as a stream. Throws FaultError MessageRefused for a caller's tracer in JavaScript where
+ * the network runs none.
+ */
 export function traceJson(
-  { jobs }: JobNetwork,
+  { jobs, execution, trials }: JobNetwork,
   subject: TraceSubject,
   { tracer, timeMs }: TraceConfig,
   context: RequestContext,
 ): Promise<Uint8Array | JsonStream> {
   const request = { subject, tracer, ...(timeMs === undefined ? {} : { timeMs }) }
-  return runInParts((owner) => jobs.run('trace', request, owner), context)
+  const isScript = tracer.tracer === 'javascript'
+  if (isScript && !execution.javascriptTracers && !isOwnCode(tracer.code)) {
+    throw messageRefused(
+      `this network runs no tracer that a caller writes in JavaScript: choose one of ${tracerNames.join(', ')}`,
+    )
+  }
+  if (!isScript) return runInParts((owner) => jobs.run('trace', request, owner), context)
+  const run = () => runInParts((owner) => jobs.run('script', request, owner), context)
+  if (trials !== undefined) return run()
+  // Where data is fetched, what the execution reads is there before the tracer has a thread: it needs a new one each time.
+  return jobs.run('trace', { ...request, tracer: { tracer: 'noopTracer' } }, context).then(run)
 }
 
 /** Messages to be traced on the state after a block. */

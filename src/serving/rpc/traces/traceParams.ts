@@ -82,7 +82,12 @@ const codeCharactersMax = 100_000
 
 const anyText = text('a string')
 
-const tracerNames = [...Object.keys(combined), 'muxTracer', ...Object.keys(javaScriptTracers)]
+/** Tracers that need no code of a caller. */
+export const tracerNames: readonly string[] = [
+  ...Object.keys(combined),
+  'muxTracer',
+  ...Object.keys(javaScriptTracers),
+]
 
 const members: Readonly<Record<string, Schema>> = {
   tracer: { type: 'string' },
@@ -180,7 +185,7 @@ function innerTracer(name: string, config: unknown, index: number): TracerOption
   const make = Object.hasOwn(combined, name) ? combined[name] : undefined
   if (make === undefined) {
     throw messageRefused(
-      `tracer ${JSON.stringify(excerpt(name, quotedMax))} is not known: write one in JavaScript, which begins with {, or choose one of ${tracerNames.join(', ')}`,
+      `tracer ${JSON.stringify(excerpt(name, quotedMax))} is not known: write one in JavaScript, which begins with {, where the network runs such, or choose one of ${tracerNames.join(', ')}`,
     )
   }
   return make(new Members(config ?? {}, index, tracerForm), index)

@@ -21,6 +21,30 @@ t.test('a URL is short for a node that is asked', (t) => {
   t.end()
 })
 
+t.test(
+  'tracers in JavaScript run on developer chains, where there are no keys, and where a network says so',
+  (t) => {
+    const genesis = join(packageRoot(), 'data/devnet/genesis.json')
+    const networks = [
+      { name: 'archive', genesis },
+      { name: 'developer', genesis, source: { type: 'develop' } },
+      { name: 'on', genesis, javascriptTracers: true },
+      { name: 'off', genesis, source: { type: 'develop' }, javascriptTracers: false },
+      { name: 'gateway', kind: 'gateway', upstreams: ['http://x'] },
+      { name: 'gateway-on', kind: 'gateway', upstreams: ['http://x'], javascriptTracers: true },
+    ]
+    const config = writeConfig(t.testdir(), { networks })
+    const on = (noAuth: boolean) =>
+      resolveServeConfig({ config, noAuth })
+        .networks.filter(({ javascriptTracers }) => javascriptTracers === true)
+        .map(({ name }) => name)
+    t.strictSame(on(false), ['developer', 'on', 'gateway-on'])
+    t.strictSame(on(true), ['archive', 'developer', 'on', 'gateway', 'gateway-on'])
+    t.equal(resolveServeConfig({}).networks[0]?.javascriptTracers, true, 'the demo network')
+    t.end()
+  },
+)
+
 t.test('without a file, the embedded demo network is served to this machine alone, with keys', async (t) => {
   const config = resolveServeConfig({})
   t.equal(config.host, '127.0.0.1')

@@ -57,3 +57,15 @@ t.test('a seal meant for a job that is over does not touch the next one in its c
   t.notOk(cells.seal(first.cell, first.serial))
   t.ok(cells.seal(second.cell, second.serial))
 })
+
+t.test('a thread that runs the job in another one ends that under the same rule', async (t) => {
+  const cells = new JobSignals(1)
+  const { cell, serial } = cells.take()
+  const [outer, inner] = [beginJob(cells, { cell, serial }), beginJob(cells, { cell, serial })]
+  t.notOk(outer.seal(), 'it begins with the lock held')
+  inner.unlock()
+  inner.locked(() => t.notOk(outer.seal()))
+  t.ok(outer.seal())
+  t.notOk(outer.seal(), 'once')
+  t.notOk(cells.seal(cell, serial), 'and the edge does not end the thread of the outer one meanwhile')
+})

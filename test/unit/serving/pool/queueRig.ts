@@ -28,12 +28,13 @@ export interface Rig {
 
 export function open({
   permits = 100,
+  permitsOfKey = 100,
   waitingMax = 1_000,
   waitingBytesMax = 1e9,
   longPermits = 1,
 } = {}): Rig {
   const clock = { ms: 1e6 }
-  const shares = new Map(names.map((name) => [name, { permits, waitingMax }]))
+  const shares = new Map(names.map((name) => [name, { permits, permitsOfKey, waitingMax }]))
   const queue = new FairQueue<Item>(shares, { waitingBytesMax, longPermits }, () => clock.ms)
   return {
     queue,

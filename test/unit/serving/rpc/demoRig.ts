@@ -23,7 +23,8 @@ export const pool = openJobPool({
   limits: {
     threads: 2,
     niceness: 0,
-    waitingMax: { proof: 100, execute: 100, slots: 100, hash: 1, logs: 1, trace: 100 },
+    waitingMax: { proof: 100, execute: 100, slots: 100, hash: 1, logs: 1, trace: 100, script: 100 },
+    scriptsMax: 2,
     deadlineMsMax: 200_000,
     execution: { timeMsMax: 200_000, memoryBytesMax: 2 ** 28 },
     trace: { timeMsMax: 200_000, memoryBytesMax: 2 ** 28, answerBytesMax: 2 ** 30 },

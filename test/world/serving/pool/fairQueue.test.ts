@@ -264,3 +264,21 @@ t.test('what has run is no longer in memory after the next collection of young o
   })
   t.ok(kept < 0.3, `${kept} of all are kept`)
 })
+
+t.test('of one key only so many of a class are out, however much room there is', async (t) => {
+  const { queue, add } = open({ permits: 3, permitsOfKey: 2 })
+  add(...upTo(5, (at) => `a${at} of x`), 'b1 of x')
+  const out = Array.from({ length: 4 }, () => queue.take())
+  t.strictSame(
+    out.map((each) => each?.label),
+    ['a1 of x', 'b1 of x', 'a2 of x', undefined],
+  )
+  t.notOk(queue.isOutranked(out[0] as Item), 'by no item of its own key, which has no room')
+  add('a1 of y', 'a2 of y')
+  t.equal(queue.take()?.label, 'a1 of y')
+  t.equal(queue.take(), undefined, 'the class is full')
+  const first = out[0] as Item
+  queue.giveBack(first, 5)
+  queue.release(first.class)
+  t.equal(queue.take()?.label, 'a2 of y')
+})

@@ -14,8 +14,8 @@ import { readChainFile } from '../../../../src/sources/ingest/chainFile.js'
 import { parseGenesis } from '../../../../src/sources/ingest/genesis.js'
 import { ChainImporter } from '../../../../src/sources/ingest/importer.js'
 import { startPostgres, withoutPostgres } from '../../../feed/postgres.js'
-import { until } from '../../../library/until.js'
 import { makeFolder } from '../../../library/folder.js'
+import { until } from '../../../library/until.js'
 
 const devnet = join(packageRoot(), 'data/devnet')
 const leaseMs = 600_000
