@@ -16,7 +16,8 @@ differing=(
   # threads and what they share
   "$unit"/serving/pool
   # sockets
-  test/server/serving/transport/{http,httpBodies,httpEnds,pipelining,upgrade,websocket,websocketEnds}.test.ts
+  test/server/serving/transport/{http,httpBodies,pipelining,upgrade,websocket}.test.ts
+  test/world/serving/transport/{httpEnds,websocketEnds}.test.ts
   # the program
   test/server/rpc/eth_{getProof,subscribe}.test.ts
 )

@@ -23,7 +23,7 @@ export const kinds = ['unit', 'server', 'world'] as const
 type Kind = (typeof kinds)[number]
 
 /** How many files share a process: with more, too few processes are left for all cores at the end. */
-const filesOfProcess: Readonly<Record<Kind, number>> = { unit: 20, server: 20, world: 4 }
+const filesOfProcess: Readonly<Record<Kind, number>> = { unit: 40, server: 35, world: 4 }
 
 /** Bytes of a file in which its marks stand. */
 const markBytes = 1_000

@@ -1,4 +1,3 @@
-// @scene a replica
 /** Several processes with one feed in a real PostgreSQL: a writer that follows a node, and replicas. */
 import t from 'tap'
 import { bytesToHex } from '../../../src/primitives/bytes.js'

@@ -1,3 +1,4 @@
+// @scene a replica
 // @shares
 /** A feed of a chain that begins at a block: replicas go on from a copy of such a store, and from nothing else. */
 import { join } from 'node:path'

@@ -1,4 +1,3 @@
-// @scene a gateway
 /** Which head a gateway follows where some of its nodes claim heads that are nowhere, or invalid, or say nothing. */
 import t, { type Test } from 'tap'
 import { reachesTip } from '../../faults/storm.js'

@@ -1,3 +1,4 @@
+// @scene a gateway
 /**
  * A gateway that is killed under questions, and while it completes its logs, keeps nothing wrong and answers as the
  * archive does.

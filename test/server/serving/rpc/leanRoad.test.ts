@@ -1,3 +1,4 @@
+// @alone it closes the pool of the demo network, which its support module opens once
 /**
  * Calls that are recognised by their layout and read from their bytes are answered as those that are parsed: the same
  * requests in random spellings to both, over sockets as well, and what is paid, counted, logged and traced for them, and

@@ -1,3 +1,4 @@
+// @alone it closes the pool of the demo network, which its support module opens once
 /** The end of a gateway's source. */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'

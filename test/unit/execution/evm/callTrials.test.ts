@@ -29,8 +29,6 @@ import {
   settled,
 } from './demoExecution.js'
 
-t.teardown(() => demoStore.close())
-
 /** Counts what it is charged for failed trials. */
 class Owner {
   failures = 0

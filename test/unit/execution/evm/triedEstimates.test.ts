@@ -15,8 +15,6 @@ const schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(demoStore.readId
 const trials = new CallTrials(demoStore, schedule)
 const owner = { keyId: 'one', ran: () => undefined }
 
-t.teardown(() => demoStore.close())
-
 /** Blocks and accounts of the demo chain, with and without code. */
 const messages = [...storedMessages(demoStore)]
 const accounts = [

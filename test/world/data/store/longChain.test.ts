@@ -1,3 +1,4 @@
+// @shares
 /** Chains longer than their undo records reach. */
 import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'

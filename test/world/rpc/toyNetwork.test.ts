@@ -1,3 +1,4 @@
+// @shares
 import { join } from 'node:path'
 import t from 'tap'
 import { HeaderProver } from '../../../src/data/chain/headerProof.js'
@@ -14,6 +15,7 @@ import { Witnesses } from '../../../src/execution/evm/blocks/executionWitness.js
 import { StateParts } from '../../../src/execution/evm/blocks/stateParts.js'
 import { JobWatch } from '../../../src/execution/evm/engine/jobWatch.js'
 import { Execution } from '../../../src/execution/evm/messages/execution.js'
+import { listedAccesses, returnedJson, withTexts } from '../../../src/execution/evm/messages/outcomeJson.js'
 import { Simulation } from '../../../src/execution/evm/simulate/simulation.js'
 import { loadJavaScript } from '../../../src/execution/evm/tracers/javascriptEngine.js'
 import { Tracing } from '../../../src/execution/evm/tracers/tracing.js'
@@ -91,10 +93,10 @@ function jobsOver(rows: ChainRows): NetworkJobs {
       buildProofJson(triesAfter(rows, { number: args.number, hash: args.block }), args),
     indexProof: (args) => buildIndexProofJson(rows, args),
     headerProof: (args) => new HeaderProver(rows as ChainReader).prove(args),
-    call: (args) => execution.call(args, goOn),
-    estimate: (args) => execution.estimate(args, goOn),
-    fill: (args) => execution.fill(args, goOn),
-    accessList: (args) => execution.accessList(args, goOn),
+    call: (args) => withTexts(execution.call(args, goOn).then(returnedJson)),
+    estimate: (args) => withTexts(execution.estimate(args, goOn)),
+    fill: (args) => withTexts(execution.fill(args, goOn)),
+    accessList: (args) => withTexts(execution.accessList(args, goOn).then(listedAccesses)),
     simulate: (args) => simulation.simulateJson(args, goOn),
     witness: (args) => witnesses.buildJson(args, new JobWatch(goOn, limits)),
     stateParts: (args) => stateParts.buildJson(args, goOn),

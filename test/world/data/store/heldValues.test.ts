@@ -1,3 +1,4 @@
+// @shares
 /** Values that a gateway holds, against a model of the chain: each is right at every block, or said to be unknown. */
 import { join } from 'node:path'
 import t from 'tap'

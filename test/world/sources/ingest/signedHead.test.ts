@@ -1,3 +1,4 @@
+// @shares
 import t, { type Test } from 'tap'
 import { bytesToHex, type Hash32, hexToBytes } from '../../../../src/primitives/bytes.js'
 import { OperatorError } from '../../../../src/primitives/faults.js'

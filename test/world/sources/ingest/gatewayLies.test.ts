@@ -20,10 +20,10 @@ import type { Asking } from '../../../../src/sources/ingest/nodes/proving.js'
 import { NodeError, type Upstream } from '../../../../src/sources/upstream/upstream.js'
 import { Dice, propertyRuns } from '../../../library/property.js'
 import { blockAt, blocks, examples } from '../../../rpc/demoChain.js'
+import { demoStore } from '../../../unit/execution/evm/demoExecution.js'
+import { demoEndpoint, opened } from '../../../unit/serving/rpc/demoRig.js'
 import { tellOneLie } from '../../../upstream/lies.js'
 import { upstreamDouble } from '../../../upstream/upstreamDouble.js'
-import { demoStore } from '../../execution/evm/demoExecution.js'
-import { demoEndpoint, opened } from '../../serving/rpc/demoRig.js'
 
 const endpoint = demoEndpoint(opened)
 const { numRuns, seed } = propertyRuns(1_000)

@@ -1,3 +1,4 @@
+// @shares
 /** How answers go out over HTTP and connections end: long answers, slow readers, clients that leave, the server's end. */
 
 import type { Test } from 'tap'

@@ -1,3 +1,4 @@
+// @shares
 /** What subscriptions in numbers may take of the event loop and of memory, whatever they ask for. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
@@ -8,9 +9,15 @@ import { localTotals } from '../../../../src/serving/transport/totals.js'
 import { threadCpuMs } from '../../../library/loopWatch.js'
 import { someOf } from '../../../library/property.js'
 import { until } from '../../../library/until.js'
-import { addressOfNumber, type ChosenLog, type ForkBlock, growFrom, makeBlock } from './forkingChain.js'
-import { openStreams } from './openStreams.js'
-import { limits, settle, TestClient } from './testClient.js'
+import {
+  addressOfNumber,
+  type ChosenLog,
+  type ForkBlock,
+  growFrom,
+  makeBlock,
+} from '../../../unit/serving/streams/forkingChain.js'
+import { openStreams } from '../../../unit/serving/streams/openStreams.js'
+import { limits, settle, TestClient } from '../../../unit/serving/streams/testClient.js'
 
 const word = (n: number) => `0x${n.toString(16).padStart(64, '0')}`
 const log: ChosenLog = { address: addressOfNumber(1), topics: [word(1), word(2)] }

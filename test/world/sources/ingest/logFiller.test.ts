@@ -1,3 +1,4 @@
+// @shares
 /** How a gateway completes its log index, from nodes that may lie or be away. */
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -17,7 +18,7 @@ import { lieAboutLogs } from '../../../ingest/logLies.js'
 import { makeFolder } from '../../../library/folder.js'
 import { Dice, propertyRuns } from '../../../library/property.js'
 import { waitFor } from '../../../library/until.js'
-import { demoHead, demoStore } from '../../execution/evm/demoExecution.js'
+import { demoHead, demoStore } from '../../../unit/execution/evm/demoExecution.js'
 
 const identity = demoStore.readIdentity() as ChainIdentity
 const schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(identity.config)))

@@ -1,3 +1,4 @@
+// @shares
 /**
  * Malformed and mutated requests against the real server, over real connections. It must answer each with valid
  * JSON-RPC (or nothing, for notifications), echo ids exactly and live on. SEED repeats a run.

@@ -1,3 +1,4 @@
+// @shares
 /** Blocks, receipts and proofs of other families from their JSON. */
 import t from 'tap'
 import { provedFamilyOf } from '../../../../src/data/chain/families/provedFamilies.js'

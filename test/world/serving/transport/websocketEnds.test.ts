@@ -1,3 +1,4 @@
+// @shares
 import fc from 'fast-check'
 import { FaultError } from '../../../../src/primitives/faults.js'
 import { propertyRuns } from '../../../library/property.js'
