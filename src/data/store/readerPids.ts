@@ -25,7 +25,10 @@ const lookMsMax = 5_000
  */
 export function assertPidIsFree(path: string, mapBytes: number): void {
   const lock = `${path}-lock`
-  if (process.platform !== 'linux' || !existsSync(lock) || isOpenHere(lock) || !mayHaveSlot(lock)) return
+  // A store that is being made has no readers yet.
+  const hasRows = (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0
+  if (process.platform !== 'linux' || !hasRows || !existsSync(lock)) return
+  if (isOpenHere(lock) || !mayHaveSlot(lock)) return
   const words = [path, String(mapBytes), String(process.pid)]
   const { status, account } = runHelper('clearReaders', words, { timeout: lookMsMax })
   // Another thread of this process may have opened it meanwhile, and the slot be its own.

@@ -398,7 +398,7 @@ t.test('keys in the parameters of slow calls are shown to nobody', async (t) => 
   for (const text of [secret, token, secret.slice(0, 20)]) {
     const call = { to, [text]: text, data: '0x', input: '0x' }
     const body = (params: unknown) => JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_call', params })
-    await service.post('/', body([call, 'latest', { [to]: { code: loop, note: text } }]))
+    await service.post('/', body([{ ...call, note: [text] }, 'latest', { [to]: { code: loop } }]))
     await service.post(
       '/',
       body([{ to, note: `https://${text}@example.org/${text}` }, 'latest', { [to]: { code: loop } }]),

@@ -1,9 +1,10 @@
 /** Readers of a store that die while they read, and those of containers, whose processes have the same pid. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { statSync } from 'node:fs'
+import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { commitSync, openEnvironment, openTable } from '../../../src/data/store/environment.js'
+import { assertPidIsFree } from '../../../src/data/store/readerPids.js'
 import { packageRoot } from '../../../src/primitives/packageRoot.js'
 import { makeFolder } from '../../library/folder.js'
 import { once, until } from '../../library/until.js'
@@ -109,6 +110,23 @@ t.test('of two containers on one store the second is told why it cannot read', {
   t.equal((await start(t, [...container, ...node(lookSource, path)])).said, 'free')
   t.notMatch(environment.readerList(), /^\s*1 /m, 'the slot of the dead one is free, and its pages with it')
   t.equal((await start(t, [...container, ...node(readerSource, path, 'end')])).said, 'reads')
+})
+
+t.test('a store that is being made has no readers, also where no program can read its lock file', async (t) => {
+  const path = join(makeFolder(t), 'rows.mdb')
+  writeFileSync(`${path}-lock`, new Uint8Array(68 * 1024))
+  const { PATH } = process.env
+  process.env.PATH = '/nowhere'
+  try {
+    for (const isEmpty of [false, true]) {
+      if (isEmpty) writeFileSync(path, '')
+      t.doesNotThrow(() => assertPidIsFree(path, mapBytes))
+    }
+    await openEnvironment({ path, readOnly: false, mapBytes }).close()
+    t.doesNotThrow(() => assertPidIsFree(path, mapBytes), 'a helper has looked')
+  } finally {
+    process.env.PATH = PATH
+  }
 })
 
 t.test('a command in a container beside a server in another one', { skip }, async (t) => {

@@ -152,6 +152,10 @@ export class UwsReply implements Reply, LongSend {
 
   /** Sends the next part; the library calls for more where the connection does not accept all of it. */
   sendOn(): void {
+    this.#res.cork(this.#sendPart)
+  }
+
+  readonly #sendPart = (): void => {
     let left = sentBytesMax
     let start = 0
     for (const piece of this.#parts) {
