@@ -1,7 +1,8 @@
 /** Calls of every method, made worse at random: parameters that are wrong, huge or deep, in batches and alone. */
 import { methods } from '../../src/serving/rpc/registry.js'
 import { Dice } from '../library/property.js'
-import { type AnyMethod, examplesOf, longCalls } from '../rpc/parityExamples.js'
+import { allEntries, examplesOf } from '../rpc/examplesOf.js'
+import type { AnyMethod } from '../rpc/methodEntry.js'
 
 type Json = unknown
 
@@ -51,7 +52,7 @@ export class HostileCalls {
 
   call(): string {
     const name = this.pick(names)
-    const long = longCalls[name]
+    const long = allEntries[name].longCall
     const [example] = examplesOf(name)
     const call = example?.at(-1)
     const params = long !== undefined && this.dice.throw(4) === 0 ? long : (call?.[1] ?? [])

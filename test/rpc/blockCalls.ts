@@ -1,7 +1,7 @@
 /** What can be asked of a block, by nearly every method: what stores of one chain have to answer alike. */
 import type { Service } from '../service/service.js'
 import { quantity } from './demoChain.js'
-import type { Call } from './parityExamples.js'
+import type { Call } from './methodEntry.js'
 
 /** What calls are about; addresses and slots in hex, none of them empty. */
 export interface CallSubjects {

@@ -6,7 +6,7 @@ import { makeFolder } from '../../library/folder.js'
 import { Dice, propertyRuns, someOf, thirdOf } from '../../library/property.js'
 import { waitFor } from '../../library/until.js'
 import { bytesOf, examples, keccak, unknownHash } from '../../rpc/demoChain.js'
-import { readQuestions } from '../../rpc/readQuestions.js'
+import { methodTable } from '../../rpc/methodTable.js'
 import { adminOf } from '../../service/adminClient.js'
 import { recordedConfig, recordings, withoutRecordings } from '../../service/fixtures.js'
 import { writeConfig } from '../../service/program.js'
@@ -46,10 +46,10 @@ interface Expected {
   readonly expected: string
 }
 
-const questions = Object.entries(readQuestions)
+const questions = Object.entries(methodTable)
   .filter(([method]) => !ownMethods.includes(method))
-  .flatMap(([method, list = []]) =>
-    list.map((params) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })),
+  .flatMap(([method, { reads = [] }]) =>
+    reads.map((params) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })),
   )
 const syncing = '"eth_syncing"'
 /** Some of them, with what the archive answers; `rpc/parity` asks all of them. */

@@ -6,7 +6,7 @@ import { makeBlocks, storedBlocks, writeArchive } from '../../ingest/eraArchives
 import { makeFolder } from '../../library/folder.js'
 import { waitFor } from '../../library/until.js'
 import { blockAt, chainPath, genesisPath, headBlock, quantity } from '../../rpc/demoChain.js'
-import { readQuestions } from '../../rpc/readQuestions.js'
+import { methodTable } from '../../rpc/methodTable.js'
 import { runHere, writeConfig } from '../../service/program.js'
 import { type Service, startService } from '../../service/service.js'
 import { demoStore } from '../../unit/execution/evm/demoExecution.js'
@@ -130,6 +130,7 @@ t.test('into a follower: the blocks of the archive are executed, and not asked f
   })
   t.strictSame(old, [], 'blocks of the archive were not asked for')
   for (const method of ['eth_getBalance', 'eth_getBlockReceipts', 'eth_getProof'] as const) {
-    for (const params of (readQuestions[method] ?? []).slice(0, 30)) await compare(t, service, method, params)
+    for (const params of (methodTable[method].reads ?? []).slice(0, 30))
+      await compare(t, service, method, params)
   }
 })

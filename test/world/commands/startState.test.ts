@@ -11,8 +11,9 @@ import { someOf } from '../../library/property.js'
 import { waitFor } from '../../library/until.js'
 import { askNetwork, callsAt, callsWithin, differencesOf, type NetworkAnswer } from '../../rpc/blockCalls.js'
 import { blockAt, chainPath, examples, genesisPath, headBlock, quantity } from '../../rpc/demoChain.js'
-import { type AnyMethod, type Call, examplesOf } from '../../rpc/parityExamples.js'
-import { readQuestions } from '../../rpc/readQuestions.js'
+import { examplesOf } from '../../rpc/examplesOf.js'
+import type { AnyMethod, Call } from '../../rpc/methodEntry.js'
+import { methodTable } from '../../rpc/methodTable.js'
 import { fixtureDir } from '../../service/fixtures.js'
 import { get } from '../../service/httpClient.js'
 import { copyDemoStore, runHere, runProgram, writeConfig } from '../../service/program.js'
@@ -122,7 +123,7 @@ t.test('no method says anything else than the archive, or that it is from before
     const calls = (Object.keys(methods) as (keyof typeof methods)[])
       .filter((method) => !ofWhole.has(method))
       .flatMap((method): Call[] => [
-        ...(readQuestions[method] ?? []).map((params): Call => [method, params]),
+        ...(methodTable[method].reads ?? []).map((params): Call => [method, params]),
         ...examplesOf(method).flatMap((example) => example.slice(0, 1)),
       ])
       .filter((each) => !/"earliest"|eth_newFilter/.test(JSON.stringify(each)))

@@ -15,7 +15,7 @@ import { optimismSubjects, serveOptimism, skipsOptimism } from '../../ingest/opt
 import { makeFolder } from '../../library/folder.js'
 import { Dice, oneToKill, propertyRuns } from '../../library/property.js'
 import { once, waitFor } from '../../library/until.js'
-import { readQuestions } from '../../rpc/readQuestions.js'
+import { methodTable } from '../../rpc/methodTable.js'
 import { runHere, storePathOf, writeConfig } from '../../service/program.js'
 import { type Service, startService } from '../../service/service.js'
 
@@ -48,7 +48,9 @@ const isAsked = (method: string) => methods.some((each) => each === method)
 const bodyOf = ([method, params]: Read) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
 
 function demoQuestions(): string[] {
-  return methods.flatMap((method) => (readQuestions[method] ?? []).map((params) => bodyOf([method, params])))
+  return methods.flatMap((method) =>
+    (methodTable[method].reads ?? []).map((params) => bodyOf([method, params])),
+  )
 }
 
 /** About blocks on both sides of a fork. */

@@ -9,7 +9,7 @@ import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { Dice } from '../../library/property.js'
 import { quantity } from '../../rpc/demoChain.js'
-import { readQuestions } from '../../rpc/readQuestions.js'
+import { methodTable } from '../../rpc/methodTable.js'
 import { adminOf } from '../../service/adminClient.js'
 import { get, post } from '../../service/httpClient.js'
 import { createKeys } from '../../service/keyedDemo.js'
@@ -64,8 +64,8 @@ t.test(`what one key asks changes no answer to another (seed ${seed}, dose ${dos
   t.teardown(() => service.stop())
   const admin = await adminOf(service, dataDir)
   const dice = new Dice(seed)
-  const all = Object.entries(readQuestions).flatMap(([method, list = []]) =>
-    unsteady.test(method) ? [] : list.map((params) => text(method, params)),
+  const all = Object.entries(methodTable).flatMap(([method, { reads = [] }]) =>
+    unsteady.test(method) ? [] : reads.map((params) => text(method, params)),
   )
   const questions = Array.from({ length: questionsMax }, () => all[dice.throw(all.length)] as string)
   const ask = (key: string, body: string) => post(`${service.origin}/v3/${key}`, body)

@@ -12,7 +12,7 @@ import { mergedConfig, testGenesis } from '../../ingest/chainMaker.js'
 import { writeInto } from '../../library/folder.js'
 import { someOf } from '../../library/property.js'
 import { waitFor } from '../../library/until.js'
-import { readQuestions } from '../../rpc/readQuestions.js'
+import { methodTable } from '../../rpc/methodTable.js'
 import { post } from '../../service/httpClient.js'
 import { createKeys } from '../../service/keyedDemo.js'
 import { copyDemo } from '../../service/servedDemo.js'
@@ -32,7 +32,7 @@ const rssBytesMax = 900 * 2 ** 20
 
 /** Of every method that reads, as evenly as their examples allow. */
 function fixedQuestions(): string[] {
-  const left = Object.entries(readQuestions).map(([method, asked]) => ({ method, asked: [...(asked ?? [])] }))
+  const left = Object.entries(methodTable).map(([method, { reads = [] }]) => ({ method, asked: [...reads] }))
   const questions: string[] = []
   while (questions.length < questionsMax && left.some(({ asked }) => asked.length > 0)) {
     for (const { method, asked } of left) {

@@ -3,12 +3,11 @@
  * comes, the answer is JSON-RPC and no defect. RUNS makes it longer, SEED repeats a run.
  */
 import t from 'tap'
-import type { MethodName } from '../../../src/serving/rpc/registry.js'
-import type { RollupMethodName } from '../../../src/serving/rpc/rollup/rollupRegistry.js'
 import { Dice, runsFactor } from '../../library/property.js'
-import { makeTransaction } from '../../rollup/invokeTransactions.js'
 import { startRollup } from '../../rollup/rollupService.js'
-import { examples } from '../../rpc/demoChain.js'
+import type { AnyEntry } from '../../rpc/methodEntry.js'
+import { methodTable } from '../../rpc/methodTable.js'
+import { rollupMethodTable } from '../../rpc/rollupMethodTable.js'
 import { type RpcAnswer, reportsOf, type Service, startService } from '../../service/service.js'
 import { SocketClient } from '../../transport/socketClient.js'
 
@@ -18,237 +17,6 @@ const dice = new Dice(seed)
 const runs = Math.ceil(50 * runsFactor)
 /** Calls of one batch. */
 const batchCalls = 50
-
-const tide = examples.contracts.find(({ name }) => name === 'Tide')?.address ?? ''
-const [block] = examples.blocks
-const person = examples.accounts[0]?.address ?? ''
-const message = {
-  from: person,
-  to: tide,
-  gas: '0x186a0',
-  maxFeePerGas: '0x3b9aca000',
-  maxPriorityFeePerGas: '0x1',
-  value: '0x0',
-  input: `0x70a08231${person.slice(2).padStart(64, '0')}`,
-  nonce: '0x0',
-  accessList: [{ address: tide, storageKeys: [`0x${'0'.repeat(64)}`] }],
-}
-const overrides = {
-  [person]: {
-    balance: '0xde0b6b3a7640000',
-    nonce: '0x1',
-    stateDiff: { [`0x${'1'.repeat(64)}`]: `0x${'2'.repeat(64)}` },
-  },
-  [tide]: { code: '0x6001600055', state: {} },
-}
-const blockOverrides = { number: '0x100', time: '0x70000000', baseFeePerGas: '0x1', feeRecipient: person }
-const traceOptions = {
-  tracer: 'prestateTracer',
-  tracerConfig: { diffMode: true, disableCode: true },
-  timeout: '5s',
-  reexec: 128,
-  enableMemory: true,
-  limit: 1_000,
-}
-const filter = {
-  address: [tide],
-  topics: [null, [`0x${'3'.repeat(64)}`]],
-  fromBlock: '0x0',
-  policy: 'dropOldest',
-  queueBytes: 65536,
-}
-
-/** Parameters that each method takes, all that there are. A method that is missing here does not compile. */
-const archiveParams: { readonly [M in MethodName]: readonly (readonly unknown[])[] } = {
-  admin_nodeInfo: [[]],
-  debug_chainConfig: [[]],
-  debug_executionWitness: [['latest'], [{ blockHash: block?.hash }]],
-  debug_getBadBlocks: [[]],
-  debug_getRawBlock: [['latest'], [{ blockHash: block?.hash }]],
-  debug_getRawBlockAccessList: [['latest'], [{ blockHash: block?.hash }]],
-  debug_getRawHeader: [['latest'], [{ blockHash: block?.hash }]],
-  debug_getRawReceipts: [['latest'], [{ blockHash: block?.hash }]],
-  debug_getRawTransaction: [[block?.hash]],
-  debug_accountRange: [['0x10', '0x12', 5, true, true, false]],
-  debug_getModifiedAccountsByHash: [[block?.hash, block?.hash]],
-  debug_getModifiedAccountsByNumber: [[1, 2]],
-  debug_intermediateRoots: [[block?.hash, traceOptions]],
-  debug_storageRangeAt: [['0x10', 0, tide, '0x00', 5]],
-  debug_traceBlockByHash: [[block?.hash, traceOptions]],
-  debug_traceBlockByNumber: [
-    ['0x1', { ...traceOptions, tracer: 'muxTracer', tracerConfig: { noopTracer: {} } }],
-  ],
-  debug_traceCall: [
-    [message, '0x1', { ...traceOptions, stateOverrides: overrides, blockOverrides, txIndex: '0x0' }],
-  ],
-  debug_traceCallMany: [
-    [[{ transactions: [message] }], { blockNumber: '0x1', transactionIndex: 0 }, traceOptions],
-  ],
-  debug_traceTransaction: [[block?.hash, traceOptions]],
-  trace_block: [['0x1']],
-  trace_call: [[message, ['trace', 'vmTrace', 'stateDiff'], '0x1']],
-  trace_callMany: [[[[message, ['trace', 'stateDiff']]], '0x1']],
-  trace_rawTransaction: [['0x02f8', ['trace'], '0x1']],
-  trace_replayBlockTransactions: [['0x1', ['trace', 'vmTrace', 'stateDiff']]],
-  trace_replayTransaction: [[block?.hash, ['vmTrace']]],
-  trace_filter: [
-    [{ fromBlock: '0x1', toBlock: '0x2', fromAddress: [person], toAddress: [tide], after: 1, count: '0x2' }],
-  ],
-  trace_get: [[block?.hash, ['0x0', '0x1']]],
-  trace_transaction: [[block?.hash]],
-  eth_getAccount: [[person, 'latest']],
-  eth_getBalance: [[person, 'latest']],
-  eth_getBlockTransactionCountByHash: [[block?.hash]],
-  eth_getBlockTransactionCountByNumber: [['latest']],
-  eth_getCode: [[tide, { blockHash: block?.hash }]],
-  eth_getHeaderByHash: [[block?.hash]],
-  erigon_getHeaderByNumber: [['latest']],
-  eth_getHeaderByNumber: [['latest']],
-  eth_getRawTransactionByBlockHashAndIndex: [[block?.hash, '0x0']],
-  eth_getRawTransactionByBlockNumberAndIndex: [['latest', '0x0']],
-  eth_getRawTransactionByHash: [[block?.hash]],
-  eth_getStorageValues: [[{ [tide]: [`0x${'0'.repeat(64)}`] }, 'latest']],
-  eth_getTransactionByHash: [[block?.hash]],
-  eth_getTransactionBySenderAndNonce: [[person, '0x0']],
-  eth_getTransactionCount: [[person, 'latest']],
-  eth_getTransactionReceipt: [[block?.hash]],
-  eth_getUncleByBlockHashAndIndex: [[block?.hash, '0x0']],
-  eth_getUncleCountByBlockHash: [[block?.hash]],
-  eth_getUncleCountByBlockNumber: [['latest']],
-  eth_sendTransaction: [[{ from: person, to: person }]],
-  eth_sign: [[person, '0x1234']],
-  eth_signTypedData_v4: [[person, '{}']],
-  personal_sign: [['0x1234', person]],
-  eth_fillTransaction: [[message]],
-  eth_gasPrice: [[]],
-  eth_maxPriorityFeePerGas: [[]],
-  eth_baseFee: [[]],
-  eth_blobBaseFee: [[]],
-  eth_feeHistory: [['0x4', 'latest', [10, 50.5]]],
-  eth_capabilities: [[]],
-  eth_config: [[]],
-  eth_accounts: [[]],
-  eth_mining: [[]],
-  eth_hashrate: [[]],
-  net_listening: [[]],
-  net_peerCount: [[]],
-  eth_sendRawTransaction: [['0x02f8']],
-  web3_sha3: [['0x68656c6c6f']],
-  ots_getApiLevel: [[]],
-  ots_getBlockDetails: [['latest'], [16]],
-  ots_getBlockDetailsByHash: [[block?.hash]],
-  ots_getBlockTransactions: [['latest', 0, 25]],
-  ots_getTransactionBySenderAndNonce: [[person, 0]],
-  ots_traceTransaction: [[block?.hash]],
-  ots_getInternalOperations: [[block?.hash]],
-  ots_getTransactionError: [[block?.hash]],
-  ots_getContractCreator: [[tide]],
-  ots_searchTransactionsBefore: [[tide, 100, 25]],
-  ots_searchTransactionsAfter: [[tide, 100, 25]],
-  ots_hasCode: [[tide, 'latest']],
-  rpc_modules: [[]],
-  rpc_discover: [[]],
-  eth_blockNumber: [[]],
-  eth_callMany: [
-    [[{ transactions: [message], blockOverride: blockOverrides }], { blockNumber: '0x1' }, overrides, 5_000],
-  ],
-  eth_call: [[message, 'latest', overrides, blockOverrides]],
-  eth_chainId: [[]],
-  eth_createAccessList: [[message, 'latest', overrides]],
-  eth_estimateGas: [[message, { blockHash: block?.hash, requireCanonical: true }, overrides]],
-  eth_getBlockByHash: [[block?.hash, true]],
-  eth_getBlockByNumber: [['0x10', false]],
-  eth_getBlockAccessList: [['latest'], [{ blockHash: block?.hash }]],
-  eth_getBlockReceipts: [['latest'], [{ blockNumber: '0x10' }]],
-  eth_getLogs: [
-    [{ address: [tide], topics: [null, [`0x${'3'.repeat(64)}`]], fromBlock: '0x1', toBlock: 'latest' }],
-    [{ address: tide, blockHash: block?.hash }],
-  ],
-  eth_getProof: [[tide, ['0x0', `0x${'4'.repeat(64)}`], 'latest']],
-  eth_getStorageAt: [[tide, '0x0', { blockNumber: 'latest' }]],
-  eth_getTransactionByBlockHashAndIndex: [[block?.hash, '0x0']],
-  eth_getTransactionByBlockNumberAndIndex: [['latest', '0x0']],
-  eth_getUncleByBlockNumberAndIndex: [['0x5', '0x0']],
-  eth_getFilterChanges: [['0x1']],
-  eth_getFilterLogs: [['0x1']],
-  eth_newBlockFilter: [[]],
-  eth_newFilter: [
-    [{ address: [tide], topics: [null, [`0x${'3'.repeat(64)}`]], fromBlock: '0x1', toBlock: 'latest' }],
-  ],
-  eth_newPendingTransactionFilter: [[true]],
-  eth_uninstallFilter: [['0x1']],
-  eth_sendRawTransactionSync: [['0x02f8', 1]],
-  txpool_content: [[]],
-  txpool_contentFrom: [[person]],
-  txpool_inspect: [[]],
-  txpool_status: [[]],
-  eth_simulateV1: [
-    [
-      {
-        blockStateCalls: [
-          {
-            blockOverrides: {
-              ...blockOverrides,
-              prevRandao: `0x${'5'.repeat(64)}`,
-              beaconRoot: `0x${'6'.repeat(64)}`,
-              withdrawals: [{ index: '0x1', validatorIndex: '0x2', address: person, amount: '0x3' }],
-            },
-            stateOverrides: overrides,
-            calls: [message],
-          },
-        ],
-        validation: false,
-        traceTransfers: true,
-        returnFullTransactions: true,
-      },
-      '0xf0',
-    ],
-  ],
-  eth_subscribe: [['logs', filter], ['newHeads', { policy: 'dropOldest' }], ['syncing']],
-  eth_syncing: [[]],
-  eth_unsubscribe: [['0x1']],
-  net_version: [[]],
-  tidegate_getHeaderProof: [[block?.hash]],
-  tidegate_getLogs: [
-    [{ address: tide, fromBlock: '0x1', limit: 5 }],
-    [{ topics: [[]], limit: 3, cursor: `0x${'00'.repeat(7)}05${block?.hash.slice(2)}${'00'.repeat(7)}f0` }],
-  ],
-  tidegate_getMappingSlot: [
-    [[person, [person, '0x1']], '0x3'],
-    [[[person, 5]], '0x3', ['address', 'uint256']],
-  ],
-  tidegate_getStorageByKeys: [
-    [tide, '0x3', [person], 'latest'],
-    [tide, '0x3', ['ada'], 'latest', 'string'],
-  ],
-  tidegate_getVerified: [
-    ['eth_getStorageAt', [tide, '0x3', 'latest']],
-    ['eth_getBalance', [tide, block?.hash]],
-    ['eth_getTransactionReceipt', [block?.hash, '0x0']],
-    ['eth_getLogs', ['0x1', '0x0', '0x0']],
-  ],
-  tidegate_readVariable: [
-    [tide, 'balanceOf["x"][1].name', 'latest'],
-    [tide, 'totalSupply', 'latest'],
-  ],
-  web3_clientVersion: [[]],
-}
-const felt = '0x1234'
-const rollupParams: { readonly [M in RollupMethodName]: readonly (readonly unknown[])[] } = {
-  rollupx_addInvokeTransaction: [[makeTransaction(1, 2)]],
-  rollupx_blockNumber: [[]],
-  rollupx_getBlockWithTxs: [['latest']],
-  rollupx_estimateFee: [[[makeTransaction(1, 2)], [], 'latest']],
-  rollupx_getClassAt: [['latest', felt]],
-  rollupx_getNonce: [['latest', felt]],
-  rollupx_getTransactionReceipt: [[felt]],
-  rollupx_chainId: [[]],
-  rollupx_getTransactionByHash: [[felt]],
-  rollupx_getTransactionStatus: [[felt]],
-  rollupx_specVersion: [[]],
-  rollupx_subscribeTransactionStatus: [[felt]],
-  rollupx_unsubscribe: [['0x1']],
-}
 
 /** A number that JSON can write and a double cannot hold. */
 const beyond = '@1e400'
@@ -352,14 +120,10 @@ function complaints(text: string | undefined, calls: readonly string[]): string[
   })
 }
 
-async function ask(
-  t: Tap,
-  service: Service,
-  params: Readonly<Record<string, readonly (readonly unknown[])[]>>,
-): Promise<void> {
+async function ask(t: Tap, service: Service, entries: Readonly<Record<string, AnyEntry>>): Promise<void> {
   t.comment(`seed ${seed}; repeat with SEED=${seed}`)
   const socket = await SocketClient.connect(`${service.origin.replace('http', 'ws')}/ws`)
-  for (const [method, forms] of Object.entries(params)) {
+  for (const [method, { full }] of Object.entries(entries)) {
     const wrong: string[] = []
     const codes = new Map<unknown, number>()
     const check = (text: string | undefined, calls: readonly string[]) => {
@@ -370,7 +134,7 @@ async function ask(
       }
     }
     for (let done = 0; done < runs; done += batchCalls) {
-      const calls = dice.times(batchCalls, () => oddParams(forms[dice.throw(forms.length)] ?? []))
+      const calls = dice.times(batchCalls, () => oddParams(full[dice.throw(full.length)] ?? []))
       const texts = calls.map((params, id) => callText(method, params, id))
       check((await service.post('/', `[${texts.join()}]`)).text, texts)
       check(await nextAnswer(socket, `[${texts.join()}]`), texts)
@@ -400,12 +164,12 @@ async function nextAnswer(socket: SocketClient, text: string): Promise<string | 
 t.test('methods of a chain', async (t) => {
   const service = await startService()
   t.teardown(() => service.stop())
-  await ask(t, service, archiveParams)
+  await ask(t, service, methodTable)
   t.strictSame(reportsOf(service.said.err), [])
 })
 
 t.test('methods of a rollup', async (t) => {
   const service = await startRollup(t)
-  await ask(t, service, rollupParams)
+  await ask(t, service, rollupMethodTable)
   t.strictSame(reportsOf(service.said.err), [])
 })

@@ -13,18 +13,9 @@ import { thirdOf } from '../../library/property.js'
 import { waitFor } from '../../library/until.js'
 import { startSequencer } from '../../rollup/sequencer.js'
 import { devnetDir, genesisPath, headBlock } from '../../rpc/demoChain.js'
-import {
-  type AnyMethod,
-  type Call,
-  type Example,
-  examplesOf,
-  givesId,
-  idOfFirst,
-  invokeChain,
-  type Kind,
-  longCalls,
-  ownAnswers,
-} from '../../rpc/parityExamples.js'
+import { allEntries, examplesOf } from '../../rpc/examplesOf.js'
+import { type AnyMethod, type Call, type Example, idOfFirst, type Kind } from '../../rpc/methodEntry.js'
+import { invokeChain } from '../../rpc/rollupMethodTable.js'
 import { post } from '../../service/httpClient.js'
 import { copyDemoStore, writeConfig } from '../../service/program.js'
 import { type Service, startService } from '../../service/service.js'
@@ -139,7 +130,7 @@ async function run(ask: Ask, network: string, examples: readonly Example[]): Pro
     )
     for (const [index, { at, call }] of asked.entries()) {
       const text = texts[index] ?? ''
-      const id = givesId.has(call[0]) ? /"result":"(\w+)"/.exec(text)?.[1] : undefined
+      const id = allEntries[call[0]].givesId ? /"result":"(\w+)"/.exec(text)?.[1] : undefined
       if (id !== undefined) ids[at] = id
       answers[at]?.push(id === undefined ? text : text.replace(id, idOfFirst))
     }
@@ -176,8 +167,8 @@ const cuts: readonly Cut[] = ['demo', 'roll', 'gate'].map((network) => ({
   examples: thirdOf(allMethods.filter((method) => networkOf(method) === network)).flatMap(examplesOf),
 }))
 
-const longExamples = Object.entries(longCalls).map(
-  ([method, params]): Example => [[method as AnyMethod, params]],
+const longExamples = Object.entries(allEntries).flatMap(([method, { longCall }]): Example[] =>
+  longCall === undefined ? [] : [[[method as AnyMethod, longCall]]],
 )
 
 async function serve(t: Test, kind: Kind, networks: readonly Record<string, unknown>[]): Promise<Served> {
@@ -261,7 +252,7 @@ function differencesOf(
     example.flatMap(([method, params], step) => {
       const [found, wanted] = [got[at]?.[step], want[at]?.[step]]
       const isRight =
-        ownAnswers[method]?.[kind]?.test(found ?? '') ?? (found !== undefined && found === wanted)
+        allEntries[method].ownAnswers?.[kind]?.test(found ?? '') ?? (found !== undefined && found === wanted)
       const call = JSON.stringify([method, params])
       return isRight ? [] : [{ call: excerpt(call), got: excerpt(found), want: excerpt(wanted) }]
     }),

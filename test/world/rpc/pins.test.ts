@@ -3,20 +3,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import { encodeCall } from '../../../data/devnet/abi.js'
-import type { MethodName } from '../../../src/serving/rpc/registry.js'
 import { makeFolder, writeInto } from '../../library/folder.js'
 import { waitFor } from '../../library/until.js'
 import { type BranchBlock, buildBranch, chainFileOf, counterAddress } from '../../rpc/branches.js'
-import {
-  addressOf,
-  blockAt,
-  blockBytes,
-  bytesOf,
-  examples,
-  hex,
-  quantity,
-  unknownHash,
-} from '../../rpc/demoChain.js'
+import { addressOf, blockAt, blockBytes, examples, hex, quantity, unknownHash } from '../../rpc/demoChain.js'
+import { methodTable } from '../../rpc/methodTable.js'
 import { askAll, type Question } from '../../rpc/questions.js'
 import { serveChain } from '../../rpc/servedChain.js'
 import { startProgram } from '../../service/program.js'
@@ -42,142 +33,9 @@ async function askBatch(
 }
 
 const tide = addressOf('Tide')
-const bea = addressOf('bea')
-const balanceOfBea = { to: tide, data: hex(encodeCall('balanceOf(address)', [bytesOf(bea)])) }
 
-/**
- * Parameters of each method with a block in its place, as a list that may end with it; undefined for a method that
- * takes none. A method that is missing here does not compile.
- */
-const questionOf: { readonly [M in MethodName]: ((block: unknown) => unknown[]) | undefined } = {
-  admin_nodeInfo: undefined,
-  debug_chainConfig: undefined,
-  debug_executionWitness: (block) => [block],
-  debug_getBadBlocks: undefined,
-  debug_getRawBlock: (block) => [block],
-  debug_getRawBlockAccessList: (block) => [block],
-  debug_getRawHeader: (block) => [block],
-  debug_getRawReceipts: (block) => [block],
-  debug_getRawTransaction: undefined,
-  debug_accountRange: (block) => [block, '0x', 3],
-  debug_getModifiedAccountsByHash: undefined,
-  debug_getModifiedAccountsByNumber: undefined,
-  debug_intermediateRoots: undefined,
-  debug_storageRangeAt: (block) => [block, 0, tide, '0x', 2],
-  debug_traceBlockByHash: undefined,
-  debug_traceBlockByNumber: (block) => [block],
-  // Without gas it gets a multiple of the gas limit of the block that it is pinned to, which the trace shows.
-  debug_traceCall: (block) => [{ ...balanceOfBea, gas: '0x186a0' }, block],
-  debug_traceCallMany: (block) => [
-    [{ transactions: [{ ...balanceOfBea, gas: '0x186a0' }] }],
-    { blockNumber: block },
-  ],
-  debug_traceTransaction: undefined,
-  trace_block: (block) => [block],
-  // Without bounds the whole chain, up to the block that it is pinned to.
-  trace_call: (block) => [{ ...balanceOfBea, gas: '0x186a0' }, ['trace'], block],
-  trace_callMany: (block) => [[[{ ...balanceOfBea, gas: '0x186a0' }, ['trace']]], block],
-  trace_rawTransaction: undefined,
-  trace_replayBlockTransactions: (block) => [block, ['trace', 'stateDiff']],
-  trace_replayTransaction: undefined,
-  trace_filter: (block) => [{ fromBlock: block, toBlock: block }],
-  trace_get: undefined,
-  trace_transaction: undefined,
-  eth_getAccount: (block) => [tide, block],
-  eth_getBalance: (block) => [bea, block],
-  eth_getBlockTransactionCountByHash: undefined,
-  eth_getBlockTransactionCountByNumber: (block) => [block],
-  eth_getCode: (block) => [tide, block],
-  eth_getHeaderByHash: undefined,
-  erigon_getHeaderByNumber: (block) => [block],
-  eth_getHeaderByNumber: (block) => [block],
-  eth_getRawTransactionByBlockHashAndIndex: undefined,
-  eth_getRawTransactionByBlockNumberAndIndex: (block) => [block, '0x0'],
-  eth_getRawTransactionByHash: undefined,
-  eth_getStorageValues: (block) => [{ [tide]: [`0x${'0'.repeat(64)}`] }, block],
-  eth_getTransactionByHash: undefined,
-  eth_getTransactionBySenderAndNonce: undefined,
-  eth_getTransactionCount: (block) => [bea, block],
-  eth_getTransactionReceipt: undefined,
-  eth_getUncleByBlockHashAndIndex: undefined,
-  eth_getUncleCountByBlockHash: undefined,
-  eth_getUncleCountByBlockNumber: (block) => [block],
-  eth_fillTransaction: undefined,
-  eth_gasPrice: undefined,
-  eth_maxPriorityFeePerGas: undefined,
-  eth_baseFee: undefined,
-  eth_blobBaseFee: undefined,
-  eth_feeHistory: (block) => ['0x2', block, [10, 50]],
-  eth_capabilities: undefined,
-  eth_config: undefined,
-  eth_accounts: undefined,
-  eth_sendTransaction: undefined,
-  eth_sign: undefined,
-  eth_signTypedData_v4: undefined,
-  personal_sign: undefined,
-  eth_mining: undefined,
-  eth_hashrate: undefined,
-  net_listening: undefined,
-  net_peerCount: undefined,
-  web3_sha3: undefined,
-  ots_getApiLevel: undefined,
-  ots_getBlockDetails: (block) => [block],
-  ots_getBlockDetailsByHash: undefined,
-  ots_getBlockTransactions: (block) => [block, 0, 25],
-  ots_getTransactionBySenderAndNonce: undefined,
-  ots_traceTransaction: undefined,
-  ots_getInternalOperations: undefined,
-  ots_getTransactionError: undefined,
-  ots_getContractCreator: undefined,
-  ots_searchTransactionsBefore: undefined,
-  ots_searchTransactionsAfter: undefined,
-  ots_hasCode: (block) => [bea, block],
-  rpc_modules: undefined,
-  rpc_discover: undefined,
-  eth_blockNumber: undefined,
-  eth_callMany: (block) => [[{ transactions: [balanceOfBea] }], { blockNumber: block }],
-  eth_call: (block) => [balanceOfBea, block],
-  eth_chainId: undefined,
-  // With gas, which a refusal's hash covers: its default follows the head.
-  eth_createAccessList: (block) => [{ ...balanceOfBea, gas: '0x186a0' }, block],
-  eth_estimateGas: (block) => [balanceOfBea, block],
-  eth_getBlockAccessList: (block) => [block],
-  eth_getBlockByHash: undefined,
-  eth_getBlockByNumber: (block) => [block, true],
-  eth_getBlockReceipts: (block) => [block],
-  eth_getLogs: (block) => [{ fromBlock: block, toBlock: block, topics: [[], []] }],
-  eth_getProof: (block) => [tide, ['0x0'], block],
-  eth_getStorageAt: (block) => [tide, '0x0', block],
-  eth_getTransactionByBlockHashAndIndex: undefined,
-  eth_getTransactionByBlockNumberAndIndex: (block) => [block, '0x0'],
-  eth_getUncleByBlockNumberAndIndex: (block) => [block, '0x0'],
-  eth_getFilterChanges: undefined,
-  eth_getFilterLogs: undefined,
-  eth_newBlockFilter: undefined,
-  eth_newFilter: undefined,
-  eth_newPendingTransactionFilter: undefined,
-  eth_uninstallFilter: undefined,
-  eth_sendRawTransaction: undefined,
-  eth_sendRawTransactionSync: undefined,
-  txpool_content: undefined,
-  txpool_contentFrom: undefined,
-  txpool_inspect: undefined,
-  txpool_status: undefined,
-  eth_simulateV1: (block) => [{ blockStateCalls: [{ calls: [balanceOfBea] }] }, block],
-  eth_subscribe: undefined,
-  eth_syncing: undefined,
-  eth_unsubscribe: undefined,
-  net_version: undefined,
-  tidegate_getHeaderProof: undefined,
-  tidegate_getLogs: (block) => [{ fromBlock: block, toBlock: block, limit: 5 }],
-  tidegate_getMappingSlot: undefined,
-  tidegate_getStorageByKeys: (block) => [tide, '0x3', [bea], block],
-  tidegate_getVerified: (block) => ['eth_getStorageAt', [tide, '0x0', block]],
-  tidegate_readVariable: (block) => [tide, 'totalSupply', block],
-  web3_clientVersion: undefined,
-}
-const takingBlocks = Object.entries(questionOf).flatMap(([method, params]) =>
-  params === undefined ? [] : [[method, params] as const],
+const takingBlocks = Object.entries(methodTable).flatMap(([method, { pinned }]) =>
+  pinned === undefined ? [] : [[method, pinned] as const],
 )
 
 /** Methods whose block may be left out. */

@@ -36,7 +36,7 @@ import { storedBlocks, writeArchive } from '../../ingest/eraArchives.js'
 import { thirdOf } from '../../library/property.js'
 import { blockAt, devnetDir, examples } from '../../rpc/demoChain.js'
 import { LateRows } from '../../rpc/lateRows.js'
-import { readQuestions } from '../../rpc/readQuestions.js'
+import { methodTable } from '../../rpc/methodTable.js'
 import { wideDispatchLimits, wideFilterLimits } from '../../transport/serverLimits.js'
 import { demoStore, goOn, limits } from '../../unit/execution/evm/demoExecution.js'
 
@@ -166,8 +166,8 @@ function askArchive(method: string, params: readonly unknown[]): Promise<string>
 t.test('a network whose data arrives late answers every read as an archive does', async (t) => {
   const rows = new LateRows(demoStore)
   const late = endpointOver(rows, (wanted) => rows.supply(wanted))
-  for (const [method, asked] of Object.entries(readQuestions)) {
-    for (const params of thirdOf(asked ?? [])) {
+  for (const [method, { reads = [] }] of Object.entries(methodTable)) {
+    for (const params of thirdOf(reads)) {
       const expected = await askArchive(method, params)
       const got = await ask(late, method, params)
       if (got !== expected) t.equal(got, expected, `${method} ${JSON.stringify(params)}`)
@@ -230,8 +230,8 @@ t.test('what nobody can get is the fault that the network says, and all else is 
       throw new FaultError({ kind: 'HistoryPruned', oldest: 1 })
     return rows.supply(wanted)
   })
-  for (const [method, asked] of Object.entries(readQuestions)) {
-    for (const params of thirdOf(asked ?? [])) {
+  for (const [method, { reads = [] }] of Object.entries(methodTable)) {
+    for (const params of thirdOf(reads)) {
       const answer = await ask(endpoint, method, params)
       if (stateMethods.includes(method)) t.match(answer, '"code":4444')
       else t.equal(answer, await askArchive(method, params))
@@ -254,8 +254,8 @@ t.test('a history of the same chain answers everything but state', async (t) => 
   t.teardown(() => store.close())
   const history = endpointOver(store)
   const differing = ['eth_capabilities', 'rpc_discover', 'tidegate_getHeaderProof']
-  for (const [method, asked] of Object.entries(readQuestions)) {
-    for (const params of thirdOf(asked ?? [])) {
+  for (const [method, { reads = [] }] of Object.entries(methodTable)) {
+    for (const params of thirdOf(reads)) {
       const answer = await ask(history, method, params)
       const expected = await askArchive(method, params)
       const isOfState = stateMethods.includes(method) && !/"code":-|"result":null/.test(expected)
