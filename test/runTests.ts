@@ -43,8 +43,8 @@ function chosenFiles(): TestFile[] {
   const names = words.filter((word) => !word.startsWith('--'))
   if (names.length > 0) return findFiles(names)
   const files = findFiles(kinds.map((kind) => `test/${kind}`))
-  if (words.includes('--all')) return files
-  return files.filter((file) => isQuick(file) !== words.includes('--rest'))
+  if (words.includes('--rest')) return files.filter((file) => !isQuick(file))
+  return words.includes('--all') ? files : files.filter(isQuick)
 }
 
 /** Processes that take longest first: by the last run, and in a fresh clone the world first. */

@@ -112,22 +112,25 @@ t.test('of two containers on one store the second is told why it cannot read', {
   t.equal((await start(t, [...container, ...node(readerSource, path, 'end')])).said, 'reads')
 })
 
-t.test('a store that is being made has no readers, also where no program can read its lock file', async (t) => {
-  const path = join(makeFolder(t), 'rows.mdb')
-  writeFileSync(`${path}-lock`, new Uint8Array(68 * 1024))
-  const { PATH } = process.env
-  process.env.PATH = '/nowhere'
-  try {
-    for (const isEmpty of [false, true]) {
-      if (isEmpty) writeFileSync(path, '')
-      t.doesNotThrow(() => assertPidIsFree(path, mapBytes))
+t.test(
+  'a store that is being made has no readers, also where no program can read its lock file',
+  async (t) => {
+    const path = join(makeFolder(t), 'rows.mdb')
+    writeFileSync(`${path}-lock`, new Uint8Array(68 * 1024))
+    const { PATH } = process.env
+    process.env.PATH = '/nowhere'
+    try {
+      for (const isEmpty of [false, true]) {
+        if (isEmpty) writeFileSync(path, '')
+        t.doesNotThrow(() => assertPidIsFree(path, mapBytes))
+      }
+      await openEnvironment({ path, readOnly: false, mapBytes }).close()
+      t.doesNotThrow(() => assertPidIsFree(path, mapBytes), 'a helper has looked')
+    } finally {
+      process.env.PATH = PATH
     }
-    await openEnvironment({ path, readOnly: false, mapBytes }).close()
-    t.doesNotThrow(() => assertPidIsFree(path, mapBytes), 'a helper has looked')
-  } finally {
-    process.env.PATH = PATH
-  }
-})
+  },
+)
 
 t.test('a command in a container beside a server in another one', { skip }, async (t) => {
   const main = join(packageRoot(), 'dist/src/main.js')
