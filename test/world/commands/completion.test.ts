@@ -70,7 +70,7 @@ t.test('bash offers files where a path is expected', { skip: without('bash') }, 
   for (const words of [
     ['serve', '--config', ''],
     ['import', ''],
-    ['backup', '../../commands/'],
+    ['backup', './'],
   ]) {
     t.strictSame(offeredByBash(script, words, folder), ['-o', 'default'], words.join(' '))
   }

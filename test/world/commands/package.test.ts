@@ -29,11 +29,11 @@ t.test('the package runs from an empty folder, and takes less than 200 MB', { sk
   const [{ filename, version }] = JSON.parse(stdout)
   const page = readFileSync(join(packageRoot(), 'docs/install.md'), 'utf8')
   t.ok(page.includes(`\nnpm ci && npm pack\nnpx -y ./${filename} serve `))
-  const ran = await run('npx', ['-y', `../../commands/${filename}`, '--version'], { cwd: folder })
+  const ran = await run('npx', ['-y', `./${filename}`, '--version'], { cwd: folder })
   t.equal(ran.stdout.trim(), version, 'as docs/install.md says')
   writeInto(folder, 'package.json', { private: true })
   const flags = ['--no-audit', '--no-fund', '--prefer-offline', '--ignore-scripts']
-  await run('npm', ['install', ...flags, `../../commands/${filename}`], { cwd: folder })
+  await run('npm', ['install', ...flags, `./${filename}`], { cwd: folder })
   const modules = join(folder, 'node_modules')
   const bytes = bytesBelow(modules)
   t.comment(`${Math.round(bytes / 1e6)} MB`)
