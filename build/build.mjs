@@ -106,7 +106,7 @@ function licencesOf(inputs) {
   }))
 }
 
-/** What clients import from the package: for any runtime, with the packages of the program. */
+/** Bundles the modules that clients import from the package. They run on any JavaScript runtime. */
 async function bundleForClients({ build }) {
   const { outputFiles } = await build({
     ...common,

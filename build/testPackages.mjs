@@ -1,4 +1,4 @@
-/** What only tests and benchmarks use (test/package.json): `npm ci` alone installs what the program is built of. */
+/** Packages that only tests and benchmarks use (test/package.json). `npm ci` alone leaves them out. */
 import { execSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

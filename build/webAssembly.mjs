@@ -30,7 +30,7 @@ const flags = ['-O3', '--runtime', 'stub', '--noAssert', '--use', 'abort=']
 
 /** Data that the compiler places is below the kernel's fixed memory map (src/execution/kernel/layout.ts). */
 const mapFlags = ['--memoryBase', '64']
-/** That map needs 34 MB. */
+/** 560 pages of 64 KiB: the memory map needs 34 MB. */
 const kernelFlags = ['--enable', 'simd', '--initialMemory', '560', ...mapFlags]
 const hasherFlags = ['--initialMemory', '2', ...mapFlags]
 
@@ -127,7 +127,7 @@ async function compileOnThreads(modules) {
   await Promise.all(runs)
 }
 
-/** On a thread: compiles what it is sent until there is nothing. */
+/** A thread compiles each module that it is sent, and ends at `undefined`. */
 async function compileWhatComes(port) {
   const asc = await import(pathToFileURL(join(compiler, 'dist/asc.js')).href)
   port.on('message', async (module) => {

@@ -9,8 +9,8 @@ export interface HelperEnd {
   readonly account: string
 }
 
-/** An error with its stack is shorter. */
-const printedBytesMax = 2_000
+/** Bytes of what a helper printed that an error shows. An error with its stack is shorter. */
+export const printedBytesMax = 2_000
 
 /**
  * Runs a process of this program to its end, at most `timeout` ms, and waits for it. `descriptor` is passed on as

@@ -10,8 +10,13 @@ if (path === undefined || mapBytes === undefined || pid === undefined) {
   throw new Error('this takes the path of a store, the bytes of its map and a pid')
 }
 const environment = open({
-  ...{ path, noSubdir: true, readOnly: true, mapSize: Number(mapBytes) },
-  ...{ encoding: 'binary', keyEncoding: 'binary', cache: false },
+  path,
+  noSubdir: true,
+  readOnly: true,
+  mapSize: Number(mapBytes),
+  encoding: 'binary',
+  keyEncoding: 'binary',
+  cache: false,
 })
 environment.readerCheck()
 const pids = environment.readerList().match(/^\s*\d+ /gm) ?? []

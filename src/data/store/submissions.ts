@@ -68,7 +68,7 @@ export interface Rejection {
   readonly text: string | undefined
 }
 
-/** What tells one submission from all others. The hash covers no signature, so several may have one hash. */
+/** Identifies a submission. The hash alone does not, because it covers no signature. */
 export interface SubmissionId {
   /** A felt as a hex quantity. */
   readonly hash: Hex

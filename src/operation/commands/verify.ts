@@ -7,7 +7,7 @@ import { randomInt } from 'node:crypto'
 import { epochBlocks } from '../../data/ssz/verifyHeaderProof.js'
 import { startedPath } from '../../primitives/builtFile.js'
 import { OperatorError } from '../../primitives/faults.js'
-import { accountOf } from '../../primitives/helperProcess.js'
+import { accountOf, printedBytesMax } from '../../primitives/helperProcess.js'
 import { isThere } from '../../primitives/isThere.js'
 import type { VerifiedEpoch } from '../../sources/ingest/era/verifyEpochs.js'
 import type { GatewayReport } from '../../sources/ingest/gateway/verifyGateway.js'
@@ -15,9 +15,6 @@ import type { VerifyReport } from '../../sources/ingest/verifyChain.js'
 import type { VerifyConfig } from '../config/config.js'
 import type { Io } from './commandLine.js'
 import type { VerifyMessage, VerifyTask } from './verifyProcess.js'
-
-/** Bytes of what the process printed that an error shows. */
-const printedBytesMax = 2_000
 
 /**
  * Checks a store; resolves to the exit status: 1 where a fault was found. Rejects with OperatorError where there is

@@ -34,7 +34,9 @@ export class Deliveries {
       const wasSent = row.state === 'SENT'
       if (!wasSent) rows.put({ ...row, state: 'SENT', changedAtMs: Date.now() })
       return {
-        ...{ hash, key, digest },
+        hash,
+        key,
+        digest,
         body: Buffer.from(body).toString(),
         wasSent,
         expiry: wasSent && isOld(row, Date.now(), this.#limit) ? rejectionOfOld(this.#limit) : undefined,

@@ -99,7 +99,7 @@ function bounded(base: QuickJSSyncVariant): QuickJSSyncVariant {
         const allocate = module._malloc
         module._malloc = (bytes) => {
           const at = allocate(bytes)
-          // What is passed in would be written to address 0.
+          // Without this check, arguments would be written to address 0.
           if (at === 0) throw new OutOfSandboxMemory()
           return at
         }
@@ -114,7 +114,7 @@ class OutOfSandboxMemory extends Error {}
 /** A value inside, which is freed with its sandbox. */
 export type Inside = QuickJSHandle
 
-/** What code inside threw, as text of at most 1,000 characters. */
+/** The error of code in the sandbox, as text of at most 1,000 characters. */
 export class ThrownInside extends Error {}
 
 /** As the engine says it of memory that code inside asks for. */
@@ -122,7 +122,7 @@ function outOfMemory(): ThrownInside {
   return new ThrownInside('InternalError: out of memory')
 }
 
-/** Of an engine that has stopped for good, which the thread's next load replaces. */
+/** The error of an engine that cannot run again. The next load of the thread makes a new one. */
 function failed(): ThrownInside {
   return new ThrownInside('InternalError: the sandbox has failed')
 }

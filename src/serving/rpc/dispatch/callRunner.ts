@@ -312,7 +312,7 @@ export class CallRunner<N extends RpcNetwork> {
     this.#memo.write(asked, json, { method: method.name, price, slot })
   }
 
-  /** As {@link failure}, of a call that ran, whose error may be as long as any result. */
+  /** The failure of a call that ran. The call pays for the bytes of its error data, as for those of a result. */
   #failed(thrown: unknown, name: string, context: RequestContext): Failure {
     const failure = this.failure(thrown, name, context.keyId)
     const { data } = failure.error
@@ -320,7 +320,7 @@ export class CallRunner<N extends RpcNetwork> {
     return failure
   }
 
-  /** What a call fails with that threw this. */
+  /** The failure that a thrown value becomes. */
   failure(thrown: unknown, where: string, keyId?: string): Failure {
     return new Failure(thrownToWireError(thrown, where, this.#log, keyId), thrownToFault(thrown))
   }

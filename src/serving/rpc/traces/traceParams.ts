@@ -175,10 +175,17 @@ function namedTracer(name: string, config: unknown, index: number): TracerOption
   return innerTracer(name, config, index)
 }
 
-/** Of all tracers. */
+/** The members that any built-in tracer takes. */
 const tracerForm = new ObjectForm('an object for a tracerConfig', [
-  ...['onlyTopCall', 'withLog', 'convertParityErrors', 'includePrecompiles', 'diffMode', 'includeEmpty'],
-  ...['disableCode', 'disableStorage', 'ignoredOpcodes'],
+  'onlyTopCall',
+  'withLog',
+  'convertParityErrors',
+  'includePrecompiles',
+  'diffMode',
+  'includeEmpty',
+  'disableCode',
+  'disableStorage',
+  'ignoredOpcodes',
 ])
 
 function innerTracer(name: string, config: unknown, index: number): TracerOptions {
