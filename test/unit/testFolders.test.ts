@@ -1,8 +1,6 @@
 /** What tests cost is said by where they stand: those of `test/unit` start no process and open no socket. */
-import { existsSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import t from 'tap'
-import { packageRoot } from '../../src/primitives/packageRoot.js'
 import { readFiles } from '../runner/sourceRules.js'
 import { findFiles, inProcesses, isQuick, kinds } from '../runner/testFiles.js'
 
@@ -67,8 +65,4 @@ t.test('the scenes of npm test are of different kinds, and marks have names that
   t.equal(new Set(scenes.map(([, what]) => what)).size, scenes.length, 'one of each kind')
   t.ok(scenes.every(([path]) => path?.startsWith('test/world/')))
   t.ok(found.filter(isQuick).length < found.length)
-})
-
-t.test('the source of a support module is there', async (t) => {
-  for (const path of files.keys()) t.ok(existsSync(join(packageRoot(), path)))
 })
