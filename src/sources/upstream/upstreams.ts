@@ -302,12 +302,8 @@ export class Upstreams {
       const pauses = ranked.map((upstream) => upstream.waitMs())
       // Whoever waits for the end of a pause is asked then; pauses get longer by themselves.
       const pauseMs = ranked.length > 0 ? smallest([...pauses, retryMsMax]) : 0
-      // Of a front before several nodes another one may answer, so each time it is asked twice: again at once, then later.
-      const isAtOnce = pauseMs === 0 && failed % 2 === 0
-      const backOffMs = isAtOnce ? 0 : Math.min(retryMs * 2 ** ((failed - 1) / 2), retryMsMax)
-      if (pauseMs === 0) failed++
       // All that waits for the end of a pause is asked at once then, and so in one batch.
-      const waitMs = pauseMs > 0 ? pauseMs : backOffMs * (0.5 + Math.random())
+      const waitMs = pauseMs > 0 ? pauseMs : backOffMs(++failed)
       const isNobody = ranked.length === 0 || (this.#nodes.length > 1 && waitMs > briefMs)
       const isOver = round >= roundsMax || (isNobody && roundsMax < Infinity)
       if (this.#ending.signal.aborted || isOver || performance.now() + waitMs >= deadline) {
@@ -379,6 +375,15 @@ export class Upstreams {
 
 function hedgeMs({ score: standing }: Upstream): number {
   return Math.max(standing.quantile(0.95) ?? hedgeMsDefault, hedgeMsMin)
+}
+
+/**
+ * Ms before the next round, after so many rounds in which every node that was asked failed. One address may stand for
+ * several nodes, of which another one may answer: so each second round follows at once.
+ */
+export function backOffMs(failed: number): number {
+  if (failed % 2 === 1) return 0
+  return Math.min(retryMs * 2 ** (failed / 2 - 1), retryMsMax) * (0.5 + Math.random())
 }
 
 /** Rejects with NoAnswerError at the deadline. */

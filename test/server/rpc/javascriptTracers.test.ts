@@ -51,7 +51,6 @@ t.test('one run leaves nothing to the next', async (t) => {
 })
 
 t.test('what does not end, or takes too much, is ended', async (t) => {
-  const started = performance.now()
   t.match((await run('for (;;);', '200ms')).error, { code: -32000, message: /timeout/ })
   const endless = await service.call('debug_traceTransaction', [
     hash,
@@ -73,7 +72,6 @@ t.test('what does not end, or takes too much, is ended', async (t) => {
   t.match((await run("throw 'no'")).error, { message: "no    in server-side tracer function 'result'" })
   t.match((await run('return x')).error, { message: /ReferenceError.*'result'/ })
   t.equal((await run('return 7')).result, 7, 'the thread still works')
-  t.ok(performance.now() > started)
 })
 
 t.test('what is no tracer is refused', async (t) => {
