@@ -202,7 +202,8 @@ for (const played of takenOver) {
       )
       await atHead(last, [paused, ...others, replica])
       await checkLog(t, cluster, told())
-      t.equal((await feedOf(postgres)).epoch, kills + 2)
+      // A busy machine may let a lease run out without a kill.
+      t.ok((await feedOf(postgres)).epoch >= kills + 2)
     },
   )
 }
